@@ -1,5 +1,5 @@
 import { LLMock } from "@copilotkit/aimock"
-import { expect, layer } from "@effect/vitest"
+import { assert, layer } from "@effect/vitest"
 import { Chunk, Context, Effect, Exit, Fiber, Layer, Option, Scope, Stream } from "effect"
 import { eventually } from "../support/Eventually.ts"
 import { freshDatabase } from "../support/Databases.ts"
@@ -9,6 +9,7 @@ import { memberAt, textOrEmpty } from "./MainJobSteps.ts"
 import { type Berth, startBerth } from "./BerthProcess.ts"
 import * as Records from "./ServiceDatabase.ts"
 import { signUpClient } from "./WebClient.ts"
+import { assertMatches } from "../support/Matching.ts"
 
 const model = "openai/gpt-4o-mini"
 
@@ -115,21 +116,21 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("an upstre
         memberAt(data, "text"),
         memberAt(data, "reply")
       ])
-      expect(events).toEqual([
+      assert.deepStrictEqual(events, [
         ["delta", "日", undefined],
         ["delta", "本", undefined],
         ["delta", " 🚢", undefined],
         ["done", undefined, "日本 🚢"]
       ])
       const { body } = upstream.received.at(-1) ?? { body: undefined }
-      expect(memberAt(body, "model")).toBe("gpt-4o-mini")
+      assert.strictEqual(memberAt(body, "model"), "gpt-4o-mini")
       const messages = memberAt(body, "messages")
-      expect(Array.isArray(messages) ? messages.slice(1) : []).toEqual([
+      assert.deepStrictEqual(Array.isArray(messages) ? messages.slice(1) : [], [
         { role: "user", content: "Good morning" },
         { role: "assistant", content: "Grüß Gott" },
         { role: "user", content: "And in Japan?" }
       ])
-      expect(yield* person.raw("GET", `/api/agent?action=session&sessionId=${sessionId}`)).toMatchObject({
+      assertMatches(yield* person.raw("GET", `/api/agent?action=session&sessionId=${sessionId}`), {
         body: { session: { messageCount: 4 } }
       })
     })
@@ -144,7 +145,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("an upstre
       let failed = 0
       // A success between two failures, or the circuit breaker leaves the model alone.
       const works = Effect.gen(function* () {
-        expect((yield* person.chat("Well?")).reply).toBe("You said: Well?")
+        assert.strictEqual((yield* person.chat("Well?")).reply, "You said: Well?")
         answered += 1
       })
       const silent = yield* ownerWithRunningAgent
@@ -161,44 +162,44 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("an upstre
         yield* works
         upstream.respondWith(...behaviours)
         const said = yield* person.raw("POST", "/api/agent", { body: { message: `This meets ${name}` } })
-        expect([name, said]).toMatchObject([name, { status: 500, body: { code: "message_unanswered" } }])
-        expect([name, textOrEmpty(memberAt(said.body, "message"))]).toEqual([name, expect.stringMatching(words)])
+        assertMatches([name, said], [name, { status: 500, body: { code: "message_unanswered" } }])
+        assert.match(textOrEmpty(memberAt(said.body, "message")), words, name)
 
         yield* works
         upstream.respondWith(...behaviours)
         const sent = yield* person.raw("POST", "/api/chat", { body: { message: `This meets ${name} too` } })
-        expect([name, sent]).toMatchObject([name, { status: 500, body: { error: "failed to send" } }])
-        expect([name, textOrEmpty(memberAt(sent.body, "message"))]).toEqual([name, expect.stringMatching(words)])
+        assertMatches([name, sent], [name, { status: 500, body: { error: "failed to send" } }])
+        assert.match(textOrEmpty(memberAt(sent.body, "message")), words, name)
 
         yield* works
         upstream.respondWith(...behaviours)
         const told = Chunk.toReadonlyArray(
           yield* Stream.runCollect(person.events("/api/agent", { message: `This meets ${name} as a stream` }))
         )
-        expect([name, told.at(-1)]).toMatchObject([name, { event: "error", data: { code: "message_unanswered" } }])
+        assertMatches([name, told.at(-1)], [name, { event: "error", data: { code: "message_unanswered" } }])
         failed += 3
 
         const shown = JSON.stringify([said.body, sent.body, told])
-        expect(shown).not.toContain(upstream.apiKey)
-        expect(shown).not.toContain("<h1>")
+        assert.notInclude(shown, upstream.apiKey)
+        assert.notInclude(shown, "<h1>")
         const line = (yield* berth.logs)
           .split("\n")
           .find(
             (one) => one.includes("Message not answered") && one.includes(textOrEmpty(memberAt(said.body, "traceId")))
           )
-        expect([name, line]).toEqual([name, expect.stringMatching(words)])
+        assert.match(line ?? "", words, name)
       }
       const inOrder = { replies: answered, used: answered, booked: answered, ledger: answered, pending: 0, open: 0 }
-      expect(yield* Records.readMessageAccounts(person.userId)).toEqual({ answered, failed, ...inOrder })
+      assert.deepStrictEqual(yield* Records.readMessageAccounts(person.userId), { answered, failed, ...inOrder })
 
-      expect(yield* Fiber.join(hanging)).toMatchObject({ status: 500, body: { code: "message_unanswered" } })
-      expect(yield* Records.readMessageAccounts(silent.userId)).toMatchObject({
+      assertMatches(yield* Fiber.join(hanging), { status: 500, body: { code: "message_unanswered" } })
+      assertMatches(yield* Records.readMessageAccounts(silent.userId), {
         answered: 0,
         failed: 1,
         used: 0,
         open: 0
       })
-      expect((yield* silent.chat("Hello again")).reply).toBe("You said: Hello again")
+      assert.strictEqual((yield* silent.chat("Hello again")).reply, "You said: Hello again")
     })
   )
 
@@ -212,9 +213,9 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("an upstre
         cells.flatMap(({ pid }) => Option.toArray(pid)),
         readProcessEnvironment
       )
-      expect(environments.filter((found) => found.includes("BERTH_RUNTIME_TOKEN=")).length).toBeGreaterThan(0)
+      assert.isAbove(environments.filter((found) => found.includes("BERTH_RUNTIME_TOKEN=")).length, 0)
       const everywhere = [...environments, ...cells.map(({ log }) => log), yield* berth.logs].join("\n")
-      expect(everywhere.includes(upstream.apiKey)).toBe(false)
+      assert.isFalse(everywhere.includes(upstream.apiKey))
     })
   )
 
@@ -233,13 +234,14 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("an upstre
       )
       mock.on({ model: "gpt-4o-mini", userMessage: "What are you?" }, { content: "I am a mock, and proud of it." })
       const person = yield* ownerWithRunningAgent
-      expect((yield* person.chat("What are you?")).reply).toBe("I am a mock, and proud of it.")
+      assert.strictEqual((yield* person.chat("What are you?")).reply, "I am a mock, and proud of it.")
       const told = yield* Stream.runCollect(person.events("/api/agent", { message: "What are you?" }))
       const deltas = Chunk.toReadonlyArray(told).filter(({ event }) => event === "delta")
-      expect(deltas.map(({ data }) => textOrEmpty(memberAt(data, "text"))).join("")).toBe(
+      assert.strictEqual(
+        deltas.map(({ data }) => textOrEmpty(memberAt(data, "text"))).join(""),
         "I am a mock, and proud of it."
       )
-      expect(Chunk.toReadonlyArray(told).at(-1)).toMatchObject({ event: "done" })
+      assertMatches(Chunk.toReadonlyArray(told).at(-1), { event: "done" })
     }, Effect.scoped)
   )
 })

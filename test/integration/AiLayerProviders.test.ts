@@ -8,13 +8,14 @@ import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import * as OpenRouterModelCatalog from "@berth/infra/ai/catalog/OpenRouterModelCatalog"
 import * as ConfiguredModelProviders from "@berth/infra/ai/ConfiguredModelProviders"
 import { sandboxModel } from "@berth/infra/ai/sandbox/SandboxModelProvider"
-import { describe, expect, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import { Chunk, Context, Duration, Effect, Layer, Logger, Redacted, Schedule, Stream } from "effect"
 import { createServer } from "node:net"
 import { aimockServer } from "../fakes/models/AimockServer.ts"
 import { makeFakeOpenAi, type FakeOpenAiOptions } from "../fakes/models/FakeOpenAi.ts"
 import { anthropicWire, waitForCondition, googleWire, helloMessages, streamAnswer } from "../fakes/models/ModelWires.ts"
 import { UserId } from "@berth/domain/shared/UserId"
+import { assertMatches } from "../support/Matching.ts"
 
 const openRouterModels = ["anthropic/claude-opus-4.6", "openai/gpt-4o-mini"].map((id, index) => ({
   id,
@@ -43,23 +44,23 @@ describe("the catalogue", () => {
       const openrouter = { baseUrl: standIn.baseUrl, apiKey: Redacted.make(standIn.apiKey) }
       const { all } = yield* catalogueOf({ openRouterUrl: standIn.baseUrl }, { openrouter, sandbox: {} })
       const models = yield* all
-      expect(models.filter(({ provider }) => provider === "openrouter")).toEqual([
-        {
-          id: "anthropic/claude-opus-4-6",
-          name: "Model 0",
-          description: "From the list",
-          provider: "openrouter",
-          available: true,
-          inputCost: 5,
-          outputCost: 25,
-          contextWindow: 200000,
-          tags: ["general", "coding", "analysis", "creative"]
-        },
-        expect.objectContaining({ id: "openai/gpt-4o-mini", available: true })
-      ])
-      expect(models).toContainEqual(sandboxModel)
+      const [first, second, ...others] = models.filter(({ provider }) => provider === "openrouter")
+      assert.deepStrictEqual(first, {
+        id: "anthropic/claude-opus-4-6",
+        name: "Model 0",
+        description: "From the list",
+        provider: "openrouter",
+        available: true,
+        inputCost: 5,
+        outputCost: 25,
+        contextWindow: 200000,
+        tags: ["general", "coding", "analysis", "creative"]
+      })
+      assertMatches(second, { id: "openai/gpt-4o-mini", available: true })
+      assert.deepStrictEqual(others, [])
+      assert.deepInclude(models, sandboxModel)
       // The list is public: whoever keeps it need not know whose it is.
-      expect(standIn.received.find(({ path }) => path === "/v1/models")?.headers).not.toHaveProperty("authorization")
+      assert.notProperty(standIn.received.find(({ path }) => path === "/v1/models")?.headers, "authorization")
     })
   )
 
@@ -71,11 +72,17 @@ describe("the catalogue", () => {
         const options = { openRouterUrl: "http://127.0.0.1:9/v1", retryAfter: "1 millis", patience: "1 hour" } as const
         const { all } = yield* catalogueOf(options)
         const models = yield* all
-        expect(models.find(({ id }) => id === "anthropic/claude-opus-4-6")).toMatchObject({ available: false })
-        expect(models.filter(({ available }) => available)).toEqual([sandboxModel])
+        assertMatches(
+          models.find(({ id }) => id === "anthropic/claude-opus-4-6"),
+          { available: false }
+        )
+        assert.deepStrictEqual(
+          models.filter(({ available }) => available),
+          [sandboxModel]
+        )
         for (const _ of [1, 2, 3]) yield* Effect.zipRight(Effect.sleep("20 millis"), all)
       }).pipe(Effect.provide(Logger.replace(Logger.defaultLogger, logger)))
-      expect(lines).toHaveLength(1)
+      assert.lengthOf(lines, 1)
     })
   )
 
@@ -96,8 +103,8 @@ describe("the catalogue", () => {
       const { all } = yield* catalogueOf(options)
       yield* all
       const [second, models] = yield* Effect.timed(all)
-      expect(Duration.toSeconds(second)).toBeLessThan(3)
-      expect(models.length).toBeGreaterThan(60)
+      assert.isBelow(Duration.toSeconds(second), 3)
+      assert.isAbove(models.length, 60)
     })
   )
 
@@ -107,7 +114,7 @@ describe("the catalogue", () => {
       const standIn = yield* listing({ models })
       const { all } = yield* catalogueOf({ openRouterUrl: standIn.baseUrl, freshFor: "0 millis" }, { sandbox: null })
       const has = (id: string) => Effect.map(all, (list) => list.some((model) => model.id === id))
-      expect(yield* has("openai/gpt-4o-mini")).toBe(true)
+      assert.isTrue(yield* has("openai/gpt-4o-mini"))
       models.push({ ...openRouterModels[1], id: "openai/gpt-9" })
       yield* has("openai/gpt-9").pipe(
         Effect.repeat({ until: (there) => there, schedule: Schedule.spaced("10 millis") }),
@@ -164,13 +171,16 @@ describe("the AI layer over real wires", () => {
         router.baseUrl
       )
       const answer = yield* ai.complete({ ...request, model: "openai/gpt-4o-mini" })
-      expect(answer).toMatchObject({ text: "You said: Hello", model: "openai/gpt-4o-mini", provider: "openai" })
-      expect(answer.attempts.map(({ outcome, provider }) => [provider, outcome])).toEqual([
-        ["openrouter", "timeout"],
-        ["openai", "answered"]
-      ])
-      expect(answer.overheadMs).toBeGreaterThanOrEqual(Duration.toMillis(firstByteTimeout))
-      expect(recorded).toMatchObject([{ provider: "openai", promptTokens: 7, completionTokens: 3, costUsd: 0.00011 }])
+      assertMatches(answer, { text: "You said: Hello", model: "openai/gpt-4o-mini", provider: "openai" })
+      assert.deepStrictEqual(
+        answer.attempts.map(({ outcome, provider }) => [provider, outcome]),
+        [
+          ["openrouter", "timeout"],
+          ["openai", "answered"]
+        ]
+      )
+      assert.isAtLeast(answer.overheadMs, Duration.toMillis(firstByteTimeout))
+      assertMatches(recorded, [{ provider: "openai", promptTokens: 7, completionTokens: 3, costUsd: 0.00011 }])
       yield* waitForCondition(() => router.abandonedRequests() === 1)
     })
   )
@@ -185,11 +195,11 @@ describe("the AI layer over real wires", () => {
       const openrouter = { baseUrl: router.baseUrl, apiKey: Redacted.make(router.apiKey) }
       const { ai } = yield* aiOf({ openrouter, sandbox: null }, router.baseUrl)
       const answer = yield* ai.complete(request)
-      expect(answer).toMatchObject({
+      assertMatches(answer, {
         model: "anthropic/claude-opus-4-6",
         attempts: [{ tries: 3, outcome: "answered" }]
       })
-      expect(router.received.at(-1)?.body).toMatchObject({ model: "anthropic/claude-opus-4.6" })
+      assertMatches(router.received.at(-1)?.body, { model: "anthropic/claude-opus-4.6" })
     })
   )
 
@@ -202,9 +212,9 @@ describe("the AI layer over real wires", () => {
         { role: "user", content: "What is my name?" }
       ]
       const answer = yield* ai.complete({ ...request, messages })
-      expect(answer).toMatchObject({ model: "sandbox/echo", provider: "sandbox", text: "Your name is Ada." })
-      expect(yield* ai.health()).toEqual({ status: "healthy", providers: { sandbox: true } })
-      expect(yield* ai.select("vision")).toMatchObject({ model: { id: "sandbox/echo" } })
+      assertMatches(answer, { model: "sandbox/echo", provider: "sandbox", text: "Your name is Ada." })
+      assert.deepStrictEqual(yield* ai.health(), { status: "healthy", providers: { sandbox: true } })
+      assertMatches(yield* ai.select("vision"), { model: { id: "sandbox/echo" } })
     })
   )
 
@@ -221,15 +231,15 @@ describe("the AI layer over real wires", () => {
       )
       const { models } = yield* ai.models()
       const available = models.filter((model) => model.available)
-      expect(new Set(available.map(({ provider }) => provider))).toEqual(new Set(["anthropic", "google"]))
-      expect(available.every(({ id }) => /^(anthropic\/|google\/gemini-)/.test(id))).toBe(true)
-      expect(yield* ai.health()).toEqual({ status: "healthy", providers: { anthropic: true, google: true } })
+      assert.deepStrictEqual(new Set(available.map(({ provider }) => provider)), new Set(["anthropic", "google"]))
+      assert.isTrue(available.every(({ id }) => /^(anthropic\/|google\/gemini-)/.test(id)))
+      assert.deepStrictEqual(yield* ai.health(), { status: "healthy", providers: { anthropic: true, google: true } })
 
-      expect(yield* ai.complete(request)).toMatchObject({ model: "anthropic/claude-opus-4-6", provider: "anthropic" })
+      assertMatches(yield* ai.complete(request), { model: "anthropic/claude-opus-4-6", provider: "anthropic" })
       const refusal = { type: "refuse", status: 400, error: { type: "invalid_request_error", message: "No" } } as const
       anthropic.respondWith(refusal)
       const answer = yield* ai.complete(request)
-      expect(answer.attempts).toMatchObject([
+      assertMatches(answer.attempts, [
         { model: "anthropic/claude-opus-4-6", provider: "anthropic", outcome: "refused" },
         { provider: "google", outcome: "answered" }
       ])
@@ -256,17 +266,17 @@ describe("the AI layer over real wires", () => {
           (userId) => keys.get(userId) ?? {}
         )
         const ask = (userId: UserId) => ai.complete({ ...request, caller: { userId, agentId: null } })
-        expect(yield* ask(ada)).toMatchObject({ provider: "openrouter", ownKey: true })
-        expect(yield* ask(eve)).toMatchObject({ provider: "sandbox", ownKey: false })
+        assertMatches(yield* ask(ada), { provider: "openrouter", ownKey: true })
+        assertMatches(yield* ask(eve), { provider: "sandbox", ownKey: false })
         const failure = yield* Effect.flip(ask(bob))
-        expect(failure.message).toContain("your openrouter key was refused")
-        expect(JSON.stringify([failure, failure.message, failure.stack, lines])).not.toContain(wrong)
-        expect(lines.length).toBeGreaterThan(0)
+        assert.include(failure.message, "your openrouter key was refused")
+        assert.notInclude(JSON.stringify([failure, failure.message, failure.stack, lines]), wrong)
+        assert.isAbove(lines.length, 0)
         const shown = router.received
           .filter(({ path }) => path === "/v1/chat/completions")
           .map(({ headers }) => headers.authorization)
-        expect(shown).toEqual([`Bearer ${router.apiKey}`, `Bearer ${wrong}`])
-        expect(recorded).toMatchObject([
+        assert.deepStrictEqual(shown, [`Bearer ${router.apiKey}`, `Bearer ${wrong}`])
+        assertMatches(recorded, [
           { userId: ada, ownKey: true },
           { userId: eve, ownKey: false }
         ])
@@ -282,10 +292,10 @@ describe("the AI layer over real wires", () => {
       const again = yield* withKey("openai", Redacted.make("sk-one-secret"))
       const other = yield* withKey("openai", Redacted.make("sk-two-secret"))
       const elsewhere = yield* withKey("openrouter", Redacted.make("sk-one-secret"))
-      expect(again.provider).toBe(first.provider)
-      expect(other.provider).not.toBe(first.provider)
-      expect(new Set([first, again, other, elsewhere].map(({ keyId }) => keyId)).size).toBe(3)
-      expect(first.keyId).not.toContain("secret")
+      assert.strictEqual(again.provider, first.provider)
+      assert.notStrictEqual(other.provider, first.provider)
+      assert.strictEqual(new Set([first, again, other, elsewhere].map(({ keyId }) => keyId)).size, 3)
+      assert.notInclude(first.keyId, "secret")
     })
   )
 
@@ -297,17 +307,17 @@ describe("the AI layer over real wires", () => {
       const { ai } = yield* aiOf({ openai, sandbox: null }, null)
       const named = { ...request, model: "gpt-4o" }
       const events = Chunk.toReadonlyArray(yield* Stream.runCollect(streamAnswer(ai, named)))
-      expect(events.filter(({ type }) => type === "delta").length).toBeGreaterThan(3)
-      expect(events.at(-1)).toMatchObject({ type: "done", model: "openai/gpt-4o", usageIsEstimated: false })
-      expect(yield* ai.health()).toMatchObject({ status: "healthy" })
+      assert.isAbove(events.filter(({ type }) => type === "delta").length, 3)
+      assertMatches(events.at(-1), { type: "done", model: "openai/gpt-4o", usageIsEstimated: false })
+      assertMatches(yield* ai.health(), { status: "healthy" })
 
       server.nextRequestError(429, { message: "Rate limited", type: "rate_limit_error" })
-      expect((yield* ai.complete(named)).attempts).toMatchObject([{ outcome: "answered", tries: 2 }])
+      assertMatches((yield* ai.complete(named)).attempts, [{ outcome: "answered", tries: 2 }])
 
       server.setChaos({ malformedRate: 1 })
-      expect(yield* Effect.flip(ai.complete(named))).toMatchObject({ _tag: "ProviderFailed", kind: "nonsense" })
+      assertMatches(yield* Effect.flip(ai.complete(named)), { _tag: "ProviderFailed", kind: "nonsense" })
       server.setChaos({ disconnectRate: 1 })
-      expect(yield* Effect.flip(ai.complete(named))).toMatchObject({ _tag: "ProviderFailed", kind: "unreachable" })
+      assertMatches(yield* Effect.flip(ai.complete(named)), { _tag: "ProviderFailed", kind: "unreachable" })
     })
   )
 })

@@ -1,12 +1,13 @@
 import { ModelCatalog } from "@berth/domain/ai/models/ModelProviders"
 import * as OpenRouterModelCatalog from "@berth/infra/ai/catalog/OpenRouterModelCatalog"
 import * as ConfiguredModelProviders from "@berth/infra/ai/ConfiguredModelProviders"
-import { describe, expect, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Logger, Redacted, type Scope, TestClock } from "effect"
 import { createServer, type ServerResponse } from "node:http"
 import { makeFakeOpenAi } from "../fakes/models/FakeOpenAi.ts"
 import { waitForCondition } from "../fakes/models/ModelWires.ts"
 import { listenLocally } from "../support/LocalServer.ts"
+import { assertMatches } from "../support/Matching.ts"
 
 const entry = (id: string, changes: object = {}) => ({
   id,
@@ -53,17 +54,17 @@ describe("the live catalogue", () => {
         { concurrency: "unbounded" }
       )
       yield* crowd
-      expect(asksOf(standIn.received)).toBe(1)
+      assert.strictEqual(asksOf(standIn.received), 1)
       yield* TestClock.adjust("599 seconds")
       yield* crowd
-      expect(asksOf(standIn.received)).toBe(1)
+      assert.strictEqual(asksOf(standIn.received), 1)
       yield* TestClock.adjust("1 second")
       yield* crowd
       yield* crowd
       yield* Effect.promise(() => Effect.runPromise(waitForCondition(() => asksOf(standIn.received) === 2)))
       // Nor does anybody ask for a third, whether the second is there yet or not.
       yield* crowd
-      expect(asksOf(standIn.received)).toBe(2)
+      assert.strictEqual(asksOf(standIn.received), 2)
     })
   )
 
@@ -84,11 +85,14 @@ describe("the live catalogue", () => {
         })
         const { all } = yield* catalogueOf({ openRouterUrl: standIn.baseUrl })
         const models = yield* all
-        expect(models.filter(({ id }) => !id.startsWith("groq/")).map(({ id }) => id)).toEqual(["openai/gpt-4o"])
+        assert.deepStrictEqual(
+          models.filter(({ id }) => !id.startsWith("groq/")).map(({ id }) => id),
+          ["openai/gpt-4o"]
+        )
         const warnings = lines.filter((line) => line.includes("cannot be read"))
-        expect(warnings).toHaveLength(1)
-        expect(warnings[0]).toContain(`"entries":4`)
-        expect(warnings[0]).toContain("acme/broken, acme/timeless, without an id")
+        assert.lengthOf(warnings, 1)
+        assert.include(warnings[0], `"entries":4`)
+        assert.include(warnings[0], "acme/broken, acme/timeless, without an id")
       })
     )
   )
@@ -105,8 +109,8 @@ describe("the live catalogue", () => {
           more()
         })
         const { all } = yield* catalogueOf({ openRouterUrl: url, loadTimeout: "30 seconds" })
-        expect((yield* all).length).toBeGreaterThan(60)
-        expect(lines.join()).toContain("an answer without an end")
+        assert.isAbove((yield* all).length, 60)
+        assert.include(lines.join(), "an answer without an end")
       })
     )
   )
@@ -121,12 +125,15 @@ describe("the live catalogue", () => {
       const openai = { baseUrl: vendor.baseUrl, apiKey: Redacted.make(vendor.apiKey) }
       const { all } = yield* catalogueOf({ openRouterUrl: router.baseUrl }, { openai, sandbox: null })
       const models = (yield* all).filter(({ id }) => id.startsWith("openai/"))
-      expect(models.map(({ available, id, inputCost, provider }) => [id, provider, available, inputCost])).toEqual([
-        ["openai/gpt-99", "openai", true, 5],
-        ["openai/gpt-4o", "openai", true, 5],
-        ["openai/gpt-98", "openai", false, 5]
-      ])
-      expect(models[0]?.tags).toEqual(expect.arrayContaining(["general", "vision", "tools"]))
+      assert.deepStrictEqual(
+        models.map(({ available, id, inputCost, provider }) => [id, provider, available, inputCost]),
+        [
+          ["openai/gpt-99", "openai", true, 5],
+          ["openai/gpt-4o", "openai", true, 5],
+          ["openai/gpt-98", "openai", false, 5]
+        ]
+      )
+      assert.includeMembers([...(models[0]?.tags ?? [])], ["general", "vision", "tools"])
     })
   )
 
@@ -135,7 +142,10 @@ describe("the live catalogue", () => {
       const url = yield* serving((response) => response.writeHead(500).end())
       const openai = { baseUrl: url, apiKey: Redacted.make("any") }
       const { all } = yield* catalogueOf({ openRouterUrl: null }, { openai, sandbox: null })
-      expect((yield* all).find(({ id }) => id === "openai/gpt-4o")).toMatchObject({ available: true })
+      assertMatches(
+        (yield* all).find(({ id }) => id === "openai/gpt-4o"),
+        { available: true }
+      )
     })
   )
 })

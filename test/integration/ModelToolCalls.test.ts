@@ -1,7 +1,7 @@
 import type { ModelEvent, ProviderEnding } from "@berth/domain/ai/streams/ModelEvent"
 import type { ModelProvider } from "@berth/domain/ai/models/ModelProviders"
 import type { ChatMessage, ChatOptions, ToolCall, ToolSpec } from "@berth/domain/ai/chat/ModelChat"
-import { describe, expect, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import { Chunk, Effect, Either, Schema, Stream } from "effect"
 import OpenAI from "openai"
 import { makeFakeOpenAi } from "../fakes/models/FakeOpenAi.ts"
@@ -16,6 +16,7 @@ import {
   type ModelWire,
   modelWires
 } from "../fakes/models/ModelWires.ts"
+import { assertMatches } from "../support/Matching.ts"
 
 const tools: ReadonlyArray<ToolSpec> = [
   {
@@ -84,17 +85,20 @@ describe.each(modelWires)("tools over the wire to $name", ({ model, name, makeFa
       const provider = yield* connectProvider(name, standIn)
       standIn.respondWith({ type: "answer", pieces: ["Let me ", "see. "], calls: both })
       const chunks = yield* run(provider, model, asked)
-      expect(callsIn(chunks)).toEqual([
+      assert.deepStrictEqual(callsIn(chunks), [
         { id: "call_a", name: "current_time", arguments: "{}" },
         { id: "call_b", name: "calculate", arguments: '{"expression":"17*23"}' }
       ])
-      expect(chunks.slice(-3).map(({ type }) => type)).toEqual(["tool-call", "tool-call", "done"])
-      expect(chunks.at(-1)).toMatchObject({ finishReason: "tool_calls", usage: { completionTokens: 2 } })
+      assert.deepStrictEqual(
+        chunks.slice(-3).map(({ type }) => type),
+        ["tool-call", "tool-call", "done"]
+      )
+      assertMatches(chunks.at(-1), { finishReason: "tool_calls", usage: { completionTokens: 2 } })
 
       const after = yield* run(provider, model, [...asked, ...round(callsIn(chunks), "Let me see.")])
       const text = after.map((chunk) => (chunk.type === "delta" ? chunk.text : "")).join("")
-      expect(text).toContain("result of calculate")
-      expect(after.at(-1)).toMatchObject({ type: "done", finishReason: "stop" })
+      assert.include(text, "result of calculate")
+      assertMatches(after.at(-1), { type: "done", finishReason: "stop" })
     })
   )
 
@@ -105,9 +109,9 @@ describe.each(modelWires)("tools over the wire to $name", ({ model, name, makeFa
       for (const by of ["cutting", "ending"] as const) {
         standIn.respondWith({ type: "break-off", pieces: ["Let me see"], calls: both, by })
         const { chunks, failed } = yield* collectUntilEnd(provider, model)
-        expect(failed).toBe(true)
-        expect(callsIn(chunks)).toEqual([])
-        expect(chunks.length).toBeGreaterThan(0)
+        assert.isTrue(failed)
+        assert.deepStrictEqual(callsIn(chunks), [])
+        assert.isAbove(chunks.length, 0)
       }
     })
   )
@@ -117,8 +121,11 @@ describe.each(modelWires)("tools over the wire to $name", ({ model, name, makeFa
       const standIn = yield* someStandIn
       standIn.respondWith({ type: "answer", pieces: [], calls: both, ending: "length" })
       const chunks = yield* run(yield* connectProvider(name, standIn), model, asked)
-      expect(callsIn(chunks).map(({ id }) => id)).toEqual(["call_a"])
-      expect(chunks.at(-1)).toMatchObject({ finishReason: "length" })
+      assert.deepStrictEqual(
+        callsIn(chunks).map(({ id }) => id),
+        ["call_a"]
+      )
+      assertMatches(chunks.at(-1), { finishReason: "length" })
     })
   )
 
@@ -151,9 +158,9 @@ describe.each(modelWires)("tools over the wire to $name", ({ model, name, makeFa
         ...(question === undefined ? [] : [[question, ...round([call("a")])]])
       ]
       for (const talk of talks) {
-        expect((yield* run(provider, model, talk)).at(-1)).toMatchObject({ type: "done" })
+        assertMatches((yield* run(provider, model, talk)).at(-1), { type: "done" })
         // The last word of a turn is asked for without tools.
-        expect((yield* run(provider, model, talk, {})).at(-1)).toMatchObject({ type: "done" })
+        assertMatches((yield* run(provider, model, talk, {})).at(-1), { type: "done" })
       }
     })
   )
@@ -172,7 +179,7 @@ describe("what a vendor is told of tools", () => {
 
   it.scopedLive("is in OpenAI's words", () =>
     Effect.gen(function* () {
-      expect(yield* bodyOf(openAiWire)).toMatchObject({
+      assertMatches(yield* bodyOf(openAiWire), {
         messages: [
           { role: "system" },
           { role: "user" },
@@ -196,7 +203,7 @@ describe("what a vendor is told of tools", () => {
 
   it.scopedLive("is in Anthropic's words, results before the text of one turn", () =>
     Effect.gen(function* () {
-      expect(yield* bodyOf(anthropicWire)).toMatchObject({
+      assertMatches(yield* bodyOf(anthropicWire), {
         messages: [
           { role: "user" },
           {
@@ -218,7 +225,7 @@ describe("what a vendor is told of tools", () => {
 
   it.scopedLive("is in Google's words", () =>
     Effect.gen(function* () {
-      expect(yield* bodyOf(googleWire)).toMatchObject({
+      assertMatches(yield* bodyOf(googleWire), {
         contents: [
           { role: "user" },
           {
@@ -256,7 +263,7 @@ describe("calls that a vendor signs", () => {
       })
       const calls = callsIn(yield* run(provider, model, asked))
       // Google need not name calls: their place does, so that no two of a conversation are named alike.
-      expect(calls).toEqual([
+      assert.deepStrictEqual(calls, [
         {
           id: "call_1",
           name: "current_time",
@@ -268,19 +275,22 @@ describe("calls that a vendor signs", () => {
       standIn.respondWith({ type: "answer", pieces: [], calls: unnamed })
       const talk = [...asked, ...round(calls)]
       const more = callsIn(yield* run(provider, model, talk))
-      expect(more.map(({ id }) => id)).toEqual(["call_3", "call_4"])
+      assert.deepStrictEqual(
+        more.map(({ id }) => id),
+        ["call_3", "call_4"]
+      )
       const partOf = (nth: number) => {
         const body: unknown = standIn.received.at(-1)?.body
         return Contents(body).contents[nth]?.parts[0]
       }
-      expect(partOf(1)).toMatchObject({ thoughtSignature: "gemini-3.5-flash-c2ln" })
+      assertMatches(partOf(1), { thoughtSignature: "gemini-3.5-flash-c2ln" })
       // The stand-in refuses, as Google does, a call without a signature and one of another model's.
-      expect((yield* run(provider, "google/gemini-3.1-pro-preview", [...talk, ...round(more)])).at(-1)).toMatchObject({
+      assertMatches((yield* run(provider, "google/gemini-3.1-pro-preview", [...talk, ...round(more)])).at(-1), {
         type: "done"
       })
-      expect(partOf(1)).toMatchObject({ thoughtSignature: "skip_thought_signature_validator" })
+      assertMatches(partOf(1), { thoughtSignature: "skip_thought_signature_validator" })
       yield* run(provider, "google/gemini-2.5-pro", talk)
-      expect(partOf(1)).not.toHaveProperty("thoughtSignature")
+      assert.notProperty(partOf(1), "thoughtSignature")
     })
   )
 
@@ -295,7 +305,7 @@ describe("calls that a vendor signs", () => {
       standIn.respondWith({ type: "answer", pieces: [], calls: [{ ...both[0], signature: "b3BhcXVl" }, both[1]] })
       const calls = callsIn(yield* run(provider, model, asked))
       yield* run(provider, model, [...asked, ...round(calls)])
-      expect(standIn.received.at(-1)?.body).toMatchObject({
+      assertMatches(standIn.received.at(-1)?.body, {
         messages: [
           {},
           {},
@@ -306,7 +316,7 @@ describe("calls that a vendor signs", () => {
       })
       // A round of another provider's model.
       const foreign = calls.map(({ signature: _, ...call }) => call)
-      expect((yield* run(provider, model, [...asked, ...round(foreign)])).at(-1)).toMatchObject({ type: "done" })
+      assertMatches((yield* run(provider, model, [...asked, ...round(foreign)])).at(-1), { type: "done" })
     })
   )
 })
@@ -336,10 +346,13 @@ describe("the stand-ins", () => {
           })
           .finalMessage()
       )
-      expect(message.tool_calls?.map((call) => call.type === "function" && call.function)).toMatchObject([
-        { name: "current_time", arguments: "{}" },
-        { name: "calculate", arguments: '{"expression":"17*23"}' }
-      ])
+      assertMatches(
+        message.tool_calls?.map((call) => call.type === "function" && call.function),
+        [
+          { name: "current_time", arguments: "{}" },
+          { name: "calculate", arguments: '{"expression":"17*23"}' }
+        ]
+      )
     })
   )
 
@@ -355,7 +368,8 @@ describe("the stand-ins", () => {
           const { apiKey, baseUrl } = yield* wire.makeFake
           for (const [words, body] of bodies) {
             const { status, text } = yield* post(`${baseUrl}${path}`, headers(apiKey), body)
-            expect([status, text], words).toEqual([400, expect.stringContaining(words)])
+            assert.strictEqual(status, 400, words)
+            assert.include(text, words)
           }
         })
       const user = { role: "user", content: "Hi" }
@@ -447,12 +461,12 @@ describe("a mock by others", () => {
       const provider = yield* connectProvider(name, { baseUrl: `${server.url}${versions[name]}` })
       const chunks = yield* run(provider, model, asked)
       const calls = callsIn(chunks)
-      expect(calls).toMatchObject([
+      assertMatches(calls, [
         { name: "current_time", arguments: "{}" },
         { name: "calculate", arguments: '{"expression":"17*23"}' }
       ])
-      expect(new Set(calls.map(({ id }) => id)).size).toBe(2)
-      expect(chunks.at(-1)).toMatchObject({ finishReason: "tool_calls" })
+      assert.strictEqual(new Set(calls.map(({ id }) => id)).size, 2)
+      assertMatches(chunks.at(-1), { finishReason: "tool_calls" })
     })
   )
 })

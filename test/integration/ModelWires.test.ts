@@ -1,7 +1,7 @@
 import type { ModelProvider } from "@berth/domain/ai/models/ModelProviders"
 import type { ChatMessage } from "@berth/domain/ai/chat/ModelChat"
 import { makeSandboxModelProvider, sandboxModel } from "@berth/infra/ai/sandbox/SandboxModelProvider"
-import { describe, expect, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Logger, Schedule, type Scope, Stream, Tracer } from "effect"
 import OpenAI from "openai"
 import { aimockServer } from "../fakes/models/AimockServer.ts"
@@ -20,6 +20,7 @@ import {
   joinText,
   modelWires
 } from "../fakes/models/ModelWires.ts"
+import { assertMatches } from "../support/Matching.ts"
 
 /** What every provider of models does, whoever is behind it. */
 const provides = (name: string, make: Effect.Effect<{ provider: ModelProvider; model: string }, never, Scope.Scope>) =>
@@ -28,20 +29,20 @@ const provides = (name: string, make: Effect.Effect<{ provider: ModelProvider; m
       Effect.gen(function* () {
         const { model, provider } = yield* make
         const chunks = yield* runChat(provider, model)
-        expect(joinText(chunks)).toContain("Hello")
-        expect(chunks.slice(0, -1).every(({ type }) => type === "delta")).toBe(true)
+        assert.include(joinText(chunks), "Hello")
+        assert.isTrue(chunks.slice(0, -1).every(({ type }) => type === "delta"))
         const last = chunks.at(-1)
-        expect(last).toMatchObject({ type: "done", finishReason: "stop" })
+        assertMatches(last, { type: "done", finishReason: "stop" })
         if (last?.type === "done" && last.usage !== null) {
-          expect(last.usage.totalTokens).toBe(last.usage.promptTokens + last.usage.completionTokens)
-          expect(last.usage.promptTokens).toBeGreaterThan(0)
-        } else expect.fail("it did not count")
+          assert.strictEqual(last.usage.totalTokens, last.usage.promptTokens + last.usage.completionTokens)
+          assert.isAbove(last.usage.promptTokens, 0)
+        } else assert.fail("it did not count")
       })
     )
 
     it.scopedLive("is healthy", () =>
       Effect.gen(function* () {
-        expect(yield* (yield* make).provider.healthy).toBe(true)
+        assert.isTrue(yield* (yield* make).provider.healthy)
       })
     )
 
@@ -49,7 +50,7 @@ const provides = (name: string, make: Effect.Effect<{ provider: ModelProvider; m
       Effect.gen(function* () {
         const { provider } = yield* make
         const failure = yield* Effect.flip(runChat(provider, "acme/none"))
-        expect(failure).toMatchObject({ _tag: "ProviderFailed", provider: provider.name, kind: "refused" })
+        assertMatches(failure, { _tag: "ProviderFailed", provider: provider.name, kind: "refused" })
       })
     )
 
@@ -57,7 +58,7 @@ const provides = (name: string, make: Effect.Effect<{ provider: ModelProvider; m
       Effect.gen(function* () {
         const { model, provider } = yield* make
         const first = yield* Stream.runHead(streamChat(provider, model, helloMessages, {}))
-        expect(first._tag).toBe("Some")
+        assert.strictEqual(first._tag, "Some")
       })
     )
   })
@@ -90,18 +91,18 @@ describe("the stand-in", () => {
       const whole = yield* Effect.promise(() =>
         client(standIn.apiKey).chat.completions.create({ model: "gpt-4o", messages })
       )
-      expect(whole.choices[0]?.message.content).toBe("You said: Hello")
+      assert.strictEqual(whole.choices[0]?.message.content, "You said: Hello")
       const streamed = yield* Effect.promise(async () => {
         let text = ""
         const stream = await client(standIn.apiKey).chat.completions.create({ model: "gpt-4o", messages, stream: true })
         for await (const { choices } of stream) text += choices[0]?.delta.content ?? ""
         return text
       })
-      expect(streamed).toBe("You said: Hello")
+      assert.strictEqual(streamed, "You said: Hello")
       const refused = yield* Effect.flip(
         Effect.tryPromise(() => client("sk-wrong").chat.completions.create({ model: "gpt-4o", messages }))
       )
-      expect(refused.error).toBeInstanceOf(OpenAI.AuthenticationError)
+      assert.instanceOf(refused.error, OpenAI.AuthenticationError)
     })
   )
 })
@@ -112,12 +113,15 @@ describe.each(modelProtocols)("the wire to $name", ({ model, name, makeFake: som
       const standIn = yield* someStandIn
       standIn.respondWith({ type: "answer", pieces: ["Grüß ", "Gott, ", "日本 🚢"] })
       const chunks = yield* runChat(yield* connectProvider(name, standIn), model)
-      expect(chunks.filter((chunk) => chunk.type === "delta" && chunk.text !== "")).toEqual([
-        { type: "delta", text: "Grüß " },
-        { type: "delta", text: "Gott, " },
-        { type: "delta", text: "日本 🚢" }
-      ])
-      expect(chunks.at(-1)).toEqual({
+      assert.deepStrictEqual(
+        chunks.filter((chunk) => chunk.type === "delta" && chunk.text !== ""),
+        [
+          { type: "delta", text: "Grüß " },
+          { type: "delta", text: "Gott, " },
+          { type: "delta", text: "日本 🚢" }
+        ]
+      )
+      assert.deepStrictEqual(chunks.at(-1), {
         type: "done",
         finishReason: "stop",
         usage: { promptTokens: 7, completionTokens: 3, totalTokens: 10 }
@@ -130,9 +134,9 @@ describe.each(modelProtocols)("the wire to $name", ({ model, name, makeFake: som
       const standIn = yield* someStandIn
       const provider = yield* connectProvider(name, standIn)
       for (const _ of [1, 2, 3, 4, 5, 6]) yield* runChat(provider, model)
-      expect(standIn.received).toHaveLength(6)
+      assert.lengthOf(standIn.received, 6)
       // The client may open a second one while the first is just about to be free.
-      expect(standIn.connectionCount()).toBeLessThanOrEqual(2)
+      assert.isAtMost(standIn.connectionCount(), 2)
     })
   )
 
@@ -141,7 +145,7 @@ describe.each(modelProtocols)("the wire to $name", ({ model, name, makeFake: som
       const standIn = yield* someStandIn
       standIn.respondWith({ type: "answer", pieces: ["Hi"], staysOpen: true })
       // The other side never closes it.
-      expect(joinText(yield* runChat(yield* connectProvider(name, standIn), model))).toBe("Hi")
+      assert.strictEqual(joinText(yield* runChat(yield* connectProvider(name, standIn), model)), "Hi")
     })
   )
 
@@ -149,7 +153,7 @@ describe.each(modelProtocols)("the wire to $name", ({ model, name, makeFake: som
     Effect.gen(function* () {
       const standIn = yield* someStandIn
       standIn.respondWith({ type: "answer", pieces: ["Hi"], withoutUsage: true })
-      expect((yield* runChat(yield* connectProvider(name, standIn), model)).at(-1)).toEqual({
+      assert.deepStrictEqual((yield* runChat(yield* connectProvider(name, standIn), model)).at(-1), {
         type: "done",
         finishReason: "stop",
         usage: null
@@ -186,11 +190,11 @@ describe.each(modelProtocols)("the wire to $name", ({ model, name, makeFake: som
         Effect.withTracer(tracer)
       )
       const [request] = standIn.received
-      for (const header of ["traceparent", "b3", "tracestate"]) expect(request?.headers).not.toHaveProperty(header)
-      expect(JSON.stringify(request?.headers)).toContain(standIn.apiKey)
-      expect(request?.path).not.toContain(standIn.apiKey)
-      expect(attributes.length).toBeGreaterThan(5)
-      expect(JSON.stringify(attributes)).not.toContain(standIn.apiKey)
+      for (const header of ["traceparent", "b3", "tracestate"]) assert.notProperty(request?.headers, header)
+      assert.include(JSON.stringify(request?.headers), standIn.apiKey)
+      assert.notInclude(request?.path, standIn.apiKey)
+      assert.isAbove(attributes.length, 5)
+      assert.notInclude(JSON.stringify(attributes), standIn.apiKey)
     })
   )
 
@@ -205,22 +209,22 @@ describe.each(modelProtocols)("the wire to $name", ({ model, name, makeFake: som
         Effect.provide(Logger.replace(Logger.defaultLogger, logger)),
         Effect.tap(provider.healthy)
       )
-      expect(failure).toMatchObject({ kind: "unauthorized" })
-      expect(JSON.stringify([failure, failure.message, failure.stack, lines])).not.toContain(apiKey)
+      assertMatches(failure, { kind: "unauthorized" })
+      assert.notInclude(JSON.stringify([failure, failure.message, failure.stack, lines]), apiKey)
       standIn.respondWith({ type: "refuse", status: 500, error: { message: `debug: ${standIn.apiKey}` } })
       const quoted = yield* Effect.flip(runChat(yield* connectProvider(name, standIn), model))
-      expect(quoted.reason).toContain("debug: ")
-      expect(quoted.reason).not.toContain(standIn.apiKey)
+      assert.include(quoted.reason, "debug: ")
+      assert.notInclude(quoted.reason, standIn.apiKey)
     })
   )
 
   it.scopedLive("is not healthy with a key that is wrong, nor without a server", () =>
     Effect.gen(function* () {
       const standIn = yield* someStandIn
-      expect(yield* (yield* connectProvider(name, { baseUrl: standIn.baseUrl, apiKey: "wrong" })).healthy).toBe(false)
+      assert.isFalse(yield* (yield* connectProvider(name, { baseUrl: standIn.baseUrl, apiKey: "wrong" })).healthy)
       const nowhere = yield* connectProvider(name, { baseUrl: "http://127.0.0.1:9/v1" })
-      expect(yield* Effect.flip(runChat(nowhere, model))).toMatchObject({ kind: "unreachable" })
-      expect(yield* nowhere.healthy).toBe(false)
+      assertMatches(yield* Effect.flip(runChat(nowhere, model)), { kind: "unreachable" })
+      assert.isFalse(yield* nowhere.healthy)
     })
   )
 
@@ -246,7 +250,7 @@ describe.each(modelProtocols)("the wire to $name", ({ model, name, makeFake: som
     Effect.gen(function* () {
       const standIn = yield* someStandIn
       standIn.respondWith({ type: "raw", contentType: "text/html", body: "<h1>Please wait</h1>", staysOpen: true })
-      expect(yield* Effect.flip(runChat(yield* connectProvider(name, standIn), model))).toMatchObject({
+      assertMatches(yield* Effect.flip(runChat(yield* connectProvider(name, standIn), model)), {
         kind: "nonsense"
       })
       yield* waitForCondition(() => standIn.abandonedRequests() === 1)
@@ -270,8 +274,8 @@ describe.each(modelProtocols)("the wire to $name", ({ model, name, makeFake: som
         Effect.repeat({ until: (stands) => stands, schedule: Schedule.spaced("200 millis") }),
         Effect.timeout("60 seconds")
       )
-      expect(last).toBeGreaterThan(0)
-      expect(last).toBeLessThan(64 * 1024 * 1024)
+      assert.isAbove(last, 0)
+      assert.isBelow(last, 64 * 1024 * 1024)
     })
   )
 })
@@ -290,7 +294,7 @@ describe("what a vendor is asked", () => {
       yield* Stream.runDrain(streamChat(provider, "openai/gpt-4o", messages, options))
       yield* Stream.runDrain(streamChat(provider, "openai/gpt-5", messages, options))
       const [request, reasoning] = standIn.received
-      expect(request?.body).toEqual({
+      assert.deepStrictEqual(request?.body, {
         model: "gpt-4o",
         messages,
         stream: true,
@@ -300,7 +304,7 @@ describe("what a vendor is asked", () => {
         max_tokens: 50
       })
       // The stand-in refuses, as OpenAI does, what this model does not take.
-      expect(reasoning?.body).toMatchObject({ model: "gpt-5", max_completion_tokens: 50 })
+      assertMatches(reasoning?.body, { model: "gpt-5", max_completion_tokens: 50 })
     })
   )
 
@@ -315,15 +319,15 @@ describe("what a vendor is asked", () => {
       )
       yield* Stream.runDrain(streamChat(provider, "anthropic/claude-3-haiku", helloMessages, { temperature: 1.7 }))
       const [request, later, alias, old] = standIn.received
-      expect(request).toMatchObject({
+      assertMatches(request, {
         path: "/v1/messages",
         headers: { "x-api-key": standIn.apiKey, "anthropic-version": "2023-06-01" }
       })
       const body = { system: "Be brief", messages: [{ role: "user", content: "Hello" }], max_tokens: 50, stream: true }
-      expect(request?.body).toEqual({ model: "claude-opus-4-6", temperature: 0.2, ...body })
-      expect(later?.body).toEqual({ model: "claude-opus-4-7", ...body })
-      expect(alias?.body).toMatchObject({ model: "claude-sonnet-4-0" })
-      expect(old?.body).toMatchObject({ model: "claude-3-haiku-20240307", max_tokens: 4096, temperature: 1 })
+      assert.deepStrictEqual(request?.body, { model: "claude-opus-4-6", temperature: 0.2, ...body })
+      assert.deepStrictEqual(later?.body, { model: "claude-opus-4-7", ...body })
+      assertMatches(alias?.body, { model: "claude-sonnet-4-0" })
+      assertMatches(old?.body, { model: "claude-3-haiku-20240307", max_tokens: 4096, temperature: 1 })
     })
   )
 
@@ -334,16 +338,16 @@ describe("what a vendor is asked", () => {
       yield* Stream.runDrain(streamChat(provider, "google/gemini-2.5-pro", messages, options))
       yield* Effect.flip(runChat(provider, "google/../../elsewhere"))
       const [request, escaped] = standIn.received
-      expect(request).toMatchObject({
+      assertMatches(request, {
         path: "/v1beta/models/gemini-2.5-pro:streamGenerateContent?alt=sse",
         headers: { "x-goog-api-key": standIn.apiKey }
       })
-      expect(request?.body).toEqual({
+      assert.deepStrictEqual(request?.body, {
         systemInstruction: { parts: [{ text: "Be brief" }] },
         contents: [{ role: "user", parts: [{ text: "Hello" }] }],
         generationConfig: { temperature: 0.2, topP: 0.9, maxOutputTokens: 50 }
       })
-      expect(escaped?.path).toBe("/v1beta/models/..%2F..%2Felsewhere:streamGenerateContent?alt=sse")
+      assert.strictEqual(escaped?.path, "/v1beta/models/..%2F..%2Felsewhere:streamGenerateContent?alt=sse")
     })
   )
 
@@ -368,7 +372,7 @@ describe("what a vendor is asked", () => {
           ]
         ]
         // Anthropic refuses blanks and an assistant's first or last word, Google the last; so do their stand-ins.
-        for (const talk of talks) expect((yield* runChat(provider, model, talk)).at(-1)).toMatchObject({ type: "done" })
+        for (const talk of talks) assertMatches((yield* runChat(provider, model, talk)).at(-1), { type: "done" })
       })
   )
 
@@ -381,8 +385,8 @@ describe("what a vendor is asked", () => {
       })
       standIn.respondWith({ type: "raw", contentType: "application/json", body })
       const chunks = yield* runChat(yield* connectProvider("openai", standIn), openAiWire.model)
-      expect(joinText(chunks)).toBe("All at once")
-      expect(chunks.at(-1)).toEqual({ type: "done", finishReason: "stop", usage: null })
+      assert.strictEqual(joinText(chunks), "All at once")
+      assert.deepStrictEqual(chunks.at(-1), { type: "done", finishReason: "stop", usage: null })
     })
   )
 })
@@ -398,19 +402,19 @@ describe("a mock by others", () => {
         server.onMessage("Hello", { content: "Hi from the mock, in more than one piece", usage }, { chunkSize: 5 })
         const provider = yield* connectProvider(name, { baseUrl: `${server.url}${versions[name]}` })
         const chunks = yield* runChat(provider, model)
-        expect(joinText(chunks)).toBe("Hi from the mock, in more than one piece")
-        expect(chunks.length).toBeGreaterThan(3)
-        expect(chunks.at(-1)).toEqual({
+        assert.strictEqual(joinText(chunks), "Hi from the mock, in more than one piece")
+        assert.isAbove(chunks.length, 3)
+        assert.deepStrictEqual(chunks.at(-1), {
           type: "done",
           finishReason: "stop",
           usage: { promptTokens: 9, completionTokens: 4, totalTokens: 13 }
         })
         server.nextRequestError(429, { message: "Rate limited", type: "rate_limit_error" })
-        expect(yield* Effect.flip(runChat(provider, model))).toMatchObject({ kind: "rate-limited" })
+        assertMatches(yield* Effect.flip(runChat(provider, model)), { kind: "rate-limited" })
         server.setChaos({ malformedRate: 1 })
-        expect(yield* Effect.flip(runChat(provider, model))).toMatchObject({ kind: "nonsense" })
+        assertMatches(yield* Effect.flip(runChat(provider, model)), { kind: "nonsense" })
         server.setChaos({ disconnectRate: 1 })
-        expect(yield* Effect.flip(runChat(provider, model))).toMatchObject({ kind: "unreachable" })
+        assertMatches(yield* Effect.flip(runChat(provider, model)), { kind: "unreachable" })
       })
   )
 })
@@ -422,15 +426,17 @@ describe("providers' lists of models", () => {
         return yield* (yield* connectProvider(wire.name, yield* wire.makeFake)).models
       })
       const idsOf = (wire: typeof openAiWire) => Effect.map(listed(wire), (models) => models.map(({ id }) => id))
-      expect(yield* idsOf(openAiWire)).toContain("openai/gpt-4o")
-      expect(yield* listed(groqWire)).toMatchObject([
+      assert.include(yield* idsOf(openAiWire), "openai/gpt-4o")
+      assertMatches(yield* listed(groqWire), [
         { id: "groq/llama-3.3-70b-versatile", provider: "groq", inputCost: 0.59 }
       ])
       // Whatever the vendor writes behind a name.
-      expect(yield* idsOf(anthropicWire)).toEqual(
+      assert.deepStrictEqual(
+        yield* idsOf(anthropicWire),
         ["opus-5", "opus-4-7", "opus-4-6", "haiku-4-5", "sonnet-4", "3-haiku"].map((name) => `anthropic/claude-${name}`)
       )
-      expect(yield* idsOf(googleWire)).toEqual(
+      assert.deepStrictEqual(
+        yield* idsOf(googleWire),
         ["2.5-pro", "2.5-flash", "3.1-pro-preview", "3.5-flash"].map((name) => `google/gemini-${name}`)
       )
     })
@@ -439,9 +445,9 @@ describe("providers' lists of models", () => {
   it.scopedLive("do not make an OpenRouter key healthy that is not", () =>
     Effect.gen(function* () {
       const standIn = yield* makeFakeOpenAi({ modelsArePublic: true, hasKeyPath: true })
-      expect(yield* (yield* connectProvider("openrouter", standIn)).healthy).toBe(true)
+      assert.isTrue(yield* (yield* connectProvider("openrouter", standIn)).healthy)
       const stranger = yield* connectProvider("openrouter", { baseUrl: standIn.baseUrl, apiKey: "sk-other" })
-      expect(yield* stranger.healthy).toBe(false)
+      assert.isFalse(yield* stranger.healthy)
     })
   )
 })

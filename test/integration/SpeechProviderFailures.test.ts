@@ -37,12 +37,20 @@ const refused = (status: number, error: unknown): AudioBehavior => ({ type: "ref
 
 const ofBoth: ReadonlyArray<Trouble> = [
   ["a rate limit", refused(429, { message: "Slow down" }), /answered 429: Slow down/],
-  ["a quota that is used up", refused(429, { code: "insufficient_quota" }), /its key or its credit is missing/],
-  ["a key that is wrong", refused(401, { code: "invalid_api_key", message: "No: sk-audio" }), /its key or its credit/],
+  [
+    "a quota that is used up",
+    refused(429, { code: "insufficient_quota" }),
+    /the key is invalid, or its account has no permission or credit/
+  ],
+  [
+    "a key that is wrong",
+    refused(401, { code: "invalid_api_key", message: "No: sk-audio" }),
+    /the key is invalid, or its account/
+  ],
   ["a fault of its own", refused(500, { message: "Oops" }), /answered 500: Oops/],
   ["a model that is not there", refused(404, { code: "model_not_found", message: "No" }), /answered 404: No/],
   ["a proxy's page", page(502), /answered 502/],
-  ["a page in place of an answer", page(200), /cannot be understood: answered text\/html/],
+  ["a page in place of an answer", page(200), /violates the protocol: answered text\/html/],
   ["a connection that breaks", { type: "cut" }, /cannot be reached/],
   ["an answer without an end", { type: "endless" }, /an answer without an end/],
   ["silence", { type: "hang" }, /no answer within/]
@@ -54,12 +62,16 @@ const ofSpeaking: ReadonlyArray<Trouble> = [
     { type: "raw", contentType: "application/json", body: "{}" },
     /answered application\/json/
   ],
-  ["sound without a sound", { type: "raw", contentType: "audio/mpeg", body: "" }, /speech without a sound/]
+  ["sound without a sound", { type: "raw", contentType: "audio/mpeg", body: "" }, /empty audio/]
 ]
 
 const ofListening: ReadonlyArray<Trouble> = [
-  ["JSON that is none", { type: "raw", contentType: "application/json", body: `{"text":` }, /cannot be read/],
-  ["JSON without a text", { type: "raw", contentType: "application/json", body: `{"words":[]}` }, /cannot be read/],
+  ["JSON that is none", { type: "raw", contentType: "application/json", body: `{"text":` }, /malformed transcript/],
+  [
+    "JSON without a text",
+    { type: "raw", contentType: "application/json", body: `{"words":[]}` },
+    /malformed transcript/
+  ],
   [
     "an error with status 200",
     { type: "raw", contentType: "application/json", body: `{"error":{"message":"Busy"}}` },

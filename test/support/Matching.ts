@@ -8,8 +8,11 @@ export const assertMatches = (actual: unknown, expected: unknown, path = "value"
     assert.lengthOf(actual, expected.length, path)
     for (const [at, one] of expected.entries()) assertMatches(actual[at], one, `${path}[${at}]`)
   } else if (typeof expected === "object" && expected !== null) {
-    assert.isObject(actual, path)
-    const members = new Map<string, unknown>(Object.entries(actual ?? {}))
-    for (const [key, one] of Object.entries(expected)) assertMatches(members.get(key), one, `${path}.${key}`)
+    if (typeof actual !== "object" || actual === null) return assert.fail(actual, expected, `${path} is no object`)
+    // Errors and Effect's data types have getters on their prototypes.
+    for (const [key, one] of Object.entries(expected)) {
+      const member: unknown = Reflect.get(actual, key)
+      assertMatches(member, one, `${path}.${key}`)
+    }
   } else assert.strictEqual(actual, expected, path)
 }

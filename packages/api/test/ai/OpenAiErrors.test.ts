@@ -1,6 +1,7 @@
 import { makeOpenAiFailure, ParameterUnsupported, ParameterUnsupportedBody } from "@berth/api/ai/OpenAiErrors"
-import { describe, expect, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import { FastCheck, Schema } from "effect"
+import { assertMatches } from "../../../../test/support/Matching.ts"
 
 describe("an error in OpenAI's shape", () => {
   it.each<
@@ -77,13 +78,15 @@ describe("an error in OpenAI's shape", () => {
     ],
     ["nothing that is known", 418, { teapot: true }, [418, "invalid_request_error", null, null]]
   ])("is told of %s", (_, status, body, [ownStatus, type, code, param]) => {
-    expect(makeOpenAiFailure(status, { error: "Oh", message: "Oh dear", traceId: "t", ...body })).toEqual({
+    const failure = makeOpenAiFailure(status, { error: "Oh", message: "Oh dear", traceId: "t", ...body })
+    assertMatches(failure, {
       status: ownStatus,
       body: {
         error: { message: "message" in body ? body.message : "Oh dear", type, code, param },
         traceId: "t"
       }
     })
+    assert.hasAllKeys(failure.body, ["error", "traceId"])
   })
 
   it.prop(
@@ -91,8 +94,8 @@ describe("an error in OpenAI's shape", () => {
     [FastCheck.integer({ min: 400, max: 599 }), FastCheck.anything()],
     ([status, body]) => {
       const failure = makeOpenAiFailure(status, body)
-      expect(failure.status).toBeGreaterThanOrEqual(400)
-      expect(failure.body.error.message).not.toBe(undefined)
+      assert.isAtLeast(failure.status, 400)
+      assert.notStrictEqual(failure.body.error.message, undefined)
     }
   )
 })
@@ -104,7 +107,7 @@ describe("a parameter that is not supported", () => {
     ([parameter, reason]) => {
       const failure = new ParameterUnsupported({ parameter, reason })
       const read = Schema.decodeSync(ParameterUnsupportedBody)(Schema.encodeSync(ParameterUnsupportedBody)(failure))
-      expect([read.parameter, read.reason]).toEqual([parameter, reason])
+      assert.deepStrictEqual([read.parameter, read.reason], [parameter, reason])
     }
   )
 })

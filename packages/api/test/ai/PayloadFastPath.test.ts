@@ -1,7 +1,7 @@
 import { ChatPayload } from "@berth/api/ai/AiApi"
 import { OpenAiCompletionPayload } from "@berth/api/ai/OpenAiApi"
 import { isPlainChat, isPlainCompletion } from "@berth/api/ai/PayloadFastPath"
-import { describe, expect, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import { FastCheck, Schema } from "effect"
 
 const readChat = Schema.decodeUnknownSync(ChatPayload)
@@ -48,8 +48,8 @@ describe("the usual bodies of model calls", () => {
     "are what their schemas make of them",
     [body],
     ([given]) => {
-      if (isPlainChat(given)) expect(readChat(given)).toEqual(given)
-      if (isPlainCompletion(given)) expect(readCompletion(given)).toEqual(given)
+      if (isPlainChat(given)) assert.deepStrictEqual(readChat(given), given)
+      if (isPlainCompletion(given)) assert.deepStrictEqual(readCompletion(given), given)
     },
     { fastCheck: { numRuns: 1_000 } }
   )
@@ -60,9 +60,9 @@ describe("the usual bodies of model calls", () => {
       { role: "user", content: "Hello" }
     ]
     const given = { model: "openai/gpt-4o-mini", messages, stream: true, temperature: 0.7, max_tokens: 100 }
-    expect(isPlainChat(given)).toBe(true)
-    expect(isPlainChat({ messages, taskType: "coding" })).toBe(true)
-    expect(isPlainCompletion(given)).toBe(true)
+    assert.isTrue(isPlainChat(given))
+    assert.isTrue(isPlainChat({ messages, taskType: "coding" }))
+    assert.isTrue(isPlainCompletion(given))
   })
 
   it("are none with anything else in them", () => {
@@ -77,8 +77,8 @@ describe("the usual bodies of model calls", () => {
       { messages: [{ role: "user", content: [{ type: "text", text: "Hello" }] }] },
       { messages: [{ role: "user", content: "Hello", name: "me" }] }
     ])
-      expect(isPlainCompletion({ model: "openai/gpt-4o", messages, ...more })).toBe(false)
-    expect(isPlainCompletion({ messages })).toBe(false)
-    expect(isPlainCompletion([])).toBe(false)
+      assert.isFalse(isPlainCompletion({ model: "openai/gpt-4o", messages, ...more }))
+    assert.isFalse(isPlainCompletion({ messages }))
+    assert.isFalse(isPlainCompletion([]))
   })
 })

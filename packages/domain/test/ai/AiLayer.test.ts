@@ -7,7 +7,7 @@ import { type Model, ProviderName } from "@berth/domain/ai/models/Model"
 import { type ModelCallRecord, ModelUsage } from "@berth/domain/ai/calls/ModelUsage"
 import { OwnerKeys } from "@berth/domain/ai/keys/OwnerKeys"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
-import { assert, describe, expect, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import {
   Chunk,
   Deferred,
@@ -28,6 +28,7 @@ import {
 import { makeChunkSource } from "@berth/domain/ai/streams/ChunkSource"
 import { makeModel, modelsArbitrary } from "./ModelSamples.ts"
 import { UserId } from "@berth/domain/shared/UserId"
+import { assertMatches } from "../../../../test/support/Matching.ts"
 
 const opus = makeModel({ id: "anthropic/claude-opus-4-6", inputCost: 5, outputCost: 25 })
 const gpt = makeModel({ id: "openai/gpt-4o", inputCost: 2, outputCost: 8 })
@@ -110,7 +111,7 @@ describe("chat", () => {
       Effect.gen(function* () {
         const userId = UserId.make("usr_1")
         const events = yield* Stream.runCollect(streamAnswer(ai, request({ caller: { userId, agentId: null } })))
-        expect(Chunk.toReadonlyArray(events)).toEqual([
+        assert.deepStrictEqual(Chunk.toReadonlyArray(events), [
           { type: "delta", text: "Hel" },
           { type: "delta", text: "lo" },
           {
@@ -127,7 +128,7 @@ describe("chat", () => {
             overheadMs: 0
           }
         ])
-        expect(recorded).toEqual([
+        assert.deepStrictEqual(recorded, [
           {
             userId,
             agentId: null,
@@ -166,19 +167,19 @@ describe("chat", () => {
         const events = Chunk.toReadonlyArray(
           yield* Stream.runCollect(streamAnswer(ai, request({ options: { tools } })))
         )
-        expect(events).toMatchObject([
+        assertMatches(events, [
           { type: "tool-call", call },
           { type: "done", finishReason: "tool_calls", usageIsEstimated: true, usage: { completionTokens: 18 } }
         ])
-        expect(offered).toEqual([tools])
+        assert.deepStrictEqual(offered, [tools])
         const [span] = spans
         const attributes = span?._tag === "Span" ? Object.fromEntries(span.attributes) : {}
-        expect(attributes).toMatchObject({
+        assertMatches(attributes, {
           "berth.tools.offered": 1,
           "berth.tools.called": 1,
           "gen_ai.response.finish_reasons": ["tool_calls"]
         })
-        expect(JSON.stringify(attributes)).not.toMatch(/17|expression/)
+        assert.notMatch(JSON.stringify(attributes), /17|expression/)
       })
     )
   })
@@ -190,7 +191,7 @@ describe("chat", () => {
     )
     return withAi([router.port], [opus], (ai) =>
       Effect.gen(function* () {
-        expect(yield* ai.complete(request())).toMatchObject({ text: "So", toolCalls: [call], costUsd: 0.00055 })
+        assertMatches(yield* ai.complete(request()), { text: "So", toolCalls: [call], costUsd: 0.00055 })
       })
     )
   })
@@ -213,9 +214,9 @@ describe("chat", () => {
     return withAi([router.port], [opus, makeModel({ id: "qwen/blind" }), seeing], (ai) =>
       Effect.gen(function* () {
         const unasked = yield* ai.complete(request({ messages, model: undefined, taskType: "coding" }))
-        expect(unasked.attempts).toMatchObject([{ model: seeing.id, outcome: "answered" }])
+        assertMatches(unasked.attempts, [{ model: seeing.id, outcome: "answered" }])
         const asked = yield* ai.complete(request({ messages }))
-        expect(asked.attempts).toMatchObject([
+        assertMatches(asked.attempts, [
           { model: opus.id, outcome: "refused" },
           { model: seeing.id, outcome: "answered" }
         ])
@@ -225,7 +226,7 @@ describe("chat", () => {
         withAi([router.port], [opus], (ai) =>
           Effect.gen(function* () {
             const nobody = ai.complete(request({ messages, model: undefined }))
-            expect(yield* Effect.flip(nobody)).toMatchObject({ _tag: "ModelsUnavailable", taskType: "vision" })
+            assertMatches(yield* Effect.flip(nobody), { _tag: "ModelsUnavailable", taskType: "vision" })
           })
         )
       )
@@ -237,12 +238,12 @@ describe("chat", () => {
     return withAi([router.port], [opus], (ai) =>
       Effect.gen(function* () {
         const answer = yield* ai.complete(request())
-        expect(answer).toMatchObject({
+        assertMatches(answer, {
           text: "12345678",
           usageIsEstimated: true,
           usage: { promptTokens: 7, completionTokens: 8, totalTokens: 15 }
         })
-        expect(recorded).toMatchObject([{ promptTokens: 7, completionTokens: 8 }])
+        assertMatches(recorded, [{ promptTokens: 7, completionTokens: 8 }])
       })
     )
   })
@@ -256,12 +257,12 @@ describe("chat", () => {
     return withAi([router.port], [opus, gpt], (ai) =>
       Effect.gen(function* () {
         const answer = yield* ai.complete(request())
-        expect(answer).toMatchObject({ model: gpt.id, text: "!" })
-        expect(answer.attempts).toEqual([
+        assertMatches(answer, { model: gpt.id, text: "!" })
+        assert.deepStrictEqual(answer.attempts, [
           { model: opus.id, provider: "openrouter", outcome: "nonsense", tries: 1 },
           { model: gpt.id, provider: "openrouter", outcome: "answered", tries: 1 }
         ])
-        expect(recorded).toHaveLength(1)
+        assert.lengthOf(recorded, 1)
       })
     )
   })
@@ -277,10 +278,10 @@ describe("chat", () => {
           Stream.runForEach((event) => Ref.update(texts, (all) => all + (event.type === "delta" ? event.text : "?"))),
           Effect.flip
         )
-        expect(exit).toMatchObject({ _tag: "ProviderFailed", kind: "unreachable" })
-        expect(yield* Ref.get(texts)).toBe("Half")
-        expect(router.calls).toEqual([opus.id])
-        expect(recorded).toMatchObject([{ completionTokens: 1 }])
+        assertMatches(exit, { _tag: "ProviderFailed", kind: "unreachable" })
+        assert.strictEqual(yield* Ref.get(texts), "Half")
+        assert.deepStrictEqual(router.calls, [opus.id])
+        assertMatches(recorded, [{ completionTokens: 1 }])
       })
     )
   })
@@ -292,9 +293,11 @@ describe("chat", () => {
     return withAi([router.port], [opus], (ai) =>
       Effect.gen(function* () {
         const answer = yield* letting("2 seconds", ai.complete(request()))
-        expect(answer.attempts).toEqual([{ model: opus.id, provider: "openrouter", outcome: "answered", tries: 3 }])
-        expect(answer.overheadMs).toBeGreaterThanOrEqual(375)
-        expect(answer.overheadMs).toBeLessThanOrEqual(1_125)
+        assert.deepStrictEqual(answer.attempts, [
+          { model: opus.id, provider: "openrouter", outcome: "answered", tries: 3 }
+        ])
+        assert.isAtLeast(answer.overheadMs, 375)
+        assert.isAtMost(answer.overheadMs, 1_125)
       })
     )
   })
@@ -306,9 +309,9 @@ describe("chat", () => {
     return withAi([router.port], [opus, gpt], (ai) =>
       Effect.gen(function* () {
         const failure = yield* Effect.flip(ai.complete(request()))
-        expect(failure).toMatchObject({ _tag: "ProviderFailed", kind: "refused" })
-        expect(failure).toHaveProperty("reason", `is refused (then ${gpt.id} at openrouter: unauthorized)`)
-        expect(recorded).toEqual([])
+        assertMatches(failure, { _tag: "ProviderFailed", kind: "refused" })
+        assert.propertyVal(failure, "reason", `is refused (then ${gpt.id} at openrouter: unauthorized)`)
+        assert.deepStrictEqual(recorded, [])
       })
     )
   })
@@ -320,8 +323,8 @@ describe("chat", () => {
     return withAi([router.port], [opus, gpt], (ai) =>
       Effect.gen(function* () {
         const answer = yield* letting("30 seconds", ai.complete(request()))
-        expect(answer).toMatchObject({ model: gpt.id, overheadMs: 30_000 })
-        expect(answer.attempts[0]).toMatchObject({ outcome: "timeout", tries: 1 })
+        assertMatches(answer, { model: gpt.id, overheadMs: 30_000 })
+        assertMatches(answer.attempts[0], { outcome: "timeout", tries: 1 })
       })
     )
   })
@@ -331,7 +334,7 @@ describe("chat", () => {
     const router = provider("openrouter", () => Stream.concat(thinking, Stream.make(text("thought"), end)))
     return withAi([router.port], [opus], (ai) =>
       Effect.gen(function* () {
-        expect(yield* letting("100 seconds", ai.complete(request()))).toMatchObject({ text: "thought" })
+        assertMatches(yield* letting("100 seconds", ai.complete(request())), { text: "thought" })
       })
     )
   })
@@ -346,9 +349,9 @@ describe("chat", () => {
     return withAi([router.port], [opus, gpt], (ai) =>
       Effect.gen(function* () {
         const silent = yield* letting("60 seconds", Effect.flip(ai.complete(request())))
-        expect(silent).toMatchObject({ kind: "timeout", reason: "no chunk within 1m" })
+        assertMatches(silent, { kind: "timeout", reason: "no chunk within 1m" })
         const endless = yield* letting("10 minutes", Effect.flip(ai.complete(request({ model: gpt.id }))))
-        expect(endless).toMatchObject({ kind: "timeout", reason: "the answer takes too long" })
+        assertMatches(endless, { kind: "timeout", reason: "the answer takes too long" })
       })
     )
   })
@@ -363,11 +366,14 @@ describe("chat", () => {
         for (const _ of [1, 2, 3, 4, 5]) yield* ai.complete(request())
         const calls = router.calls.filter((id) => id === opus.id).length
         const skipping = yield* ai.complete(request())
-        expect(skipping.attempts[0]).toMatchObject({ model: opus.id, outcome: "skipped", tries: 0 })
-        expect(router.calls.filter((id) => id === opus.id)).toHaveLength(calls)
+        assertMatches(skipping.attempts[0], { model: opus.id, outcome: "skipped", tries: 0 })
+        assert.lengthOf(
+          router.calls.filter((id) => id === opus.id),
+          calls
+        )
         isUp = true
         yield* TestClock.adjust("30 seconds")
-        expect(yield* ai.complete(request())).toMatchObject({ model: opus.id })
+        assertMatches(yield* ai.complete(request()), { model: opus.id })
       })
     )
   })
@@ -386,7 +392,7 @@ describe("chat", () => {
         yield* Deferred.await(began)
         yield* Fiber.interrupt(fiber)
         yield* Deferred.await(released)
-        expect(recorded).toMatchObject([{ completionTokens: 1 }])
+        assertMatches(recorded, [{ completionTokens: 1 }])
       })
     )
   })
@@ -447,7 +453,7 @@ describe("chat", () => {
       Effect.gen(function* () {
         const { events } = yield* ai.open(request())
         yield* Stream.runDrain(Stream.take(events, 3))
-        expect(asked).toBeLessThanOrEqual(4)
+        assert.isAtMost(asked, 4)
       })
     )
   })
@@ -474,8 +480,8 @@ describe("chat", () => {
       Effect.gen(function* () {
         yield* ai.complete(request({ model: "told/of", options: { temperature: 0.5 } }))
         const [span] = spans
-        expect(span).toMatchObject({ name: "chat told/of", kind: "client", status: { _tag: "Ended" } })
-        expect(span?._tag === "Span" ? Object.fromEntries(span.attributes) : {}).toMatchObject({
+        assertMatches(span, { name: "chat told/of", kind: "client", status: { _tag: "Ended" } })
+        assertMatches(span?._tag === "Span" ? Object.fromEntries(span.attributes) : {}, {
           "gen_ai.operation.name": "chat",
           "gen_ai.provider.name": "openrouter",
           "gen_ai.request.model": "of",
@@ -483,8 +489,8 @@ describe("chat", () => {
           "gen_ai.usage.input_tokens": 10,
           "gen_ai.usage.output_tokens": 20
         })
-        expect(yield* count("berth_model_calls_total", "answered")).toEqual([1])
-        expect(yield* count("berth_model_tokens_total", "completion")).toEqual([20])
+        assert.deepStrictEqual(yield* count("berth_model_calls_total", "answered"), [1])
+        assert.deepStrictEqual(yield* count("berth_model_tokens_total", "completion"), [20])
       })
     )
   })
@@ -493,9 +499,9 @@ describe("chat", () => {
     const router = provider("openrouter", () => Stream.make(text("ok"), end))
     return withAi([router.port], [opus], (ai) =>
       Effect.gen(function* () {
-        expect(yield* Effect.flip(ai.complete(request({ messages: [] })))).toHaveProperty("_tag", "MessagesMissing")
+        assert.propertyVal(yield* Effect.flip(ai.complete(request({ messages: [] }))), "_tag", "MessagesMissing")
         const unknown = request({ model: "acme/one", unknownModel: "refuse" })
-        expect(yield* Effect.flip(ai.complete(unknown))).toMatchObject({ _tag: "ModelNotFound", model: "acme/one" })
+        assertMatches(yield* Effect.flip(ai.complete(unknown)), { _tag: "ModelNotFound", model: "acme/one" })
       })
     )
   })
@@ -503,8 +509,8 @@ describe("chat", () => {
   it.effect("has nothing to answer with where no model is available", () =>
     withAi([], [{ ...opus, available: false }], (ai) =>
       Effect.gen(function* () {
-        expect(yield* Effect.flip(ai.complete(request()))).toHaveProperty("_tag", "ModelsUnavailable")
-        expect(yield* Effect.flip(ai.select("coding"))).toMatchObject({ _tag: "ModelsUnavailable", taskType: "coding" })
+        assert.propertyVal(yield* Effect.flip(ai.complete(request())), "_tag", "ModelsUnavailable")
+        assertMatches(yield* Effect.flip(ai.select("coding")), { _tag: "ModelsUnavailable", taskType: "coding" })
       })
     )
   )
@@ -515,9 +521,9 @@ describe("chat", () => {
     const local = provider("sandbox", () => Stream.make(text("echo"), end))
     return withAi([local.port], [{ ...opus, available: false }, sandbox], (ai) =>
       Effect.gen(function* () {
-        expect(yield* ai.complete(request())).toMatchObject({ model: sandbox.id, provider: "sandbox" })
+        assertMatches(yield* ai.complete(request()), { model: sandbox.id, provider: "sandbox" })
         yield* ai.complete(request())
-        expect(lines).toHaveLength(1)
+        assert.lengthOf(lines, 1)
       })
     ).pipe(Effect.provide(Logger.replace(Logger.defaultLogger, logger)))
   })
@@ -531,13 +537,17 @@ describe("health", () => {
     Effect.gen(function* () {
       const health = (...providers: ReadonlyArray<ModelProvider>) =>
         withAi(providers, [], (ai) => Effect.exit(ai.health()))
-      expect(yield* health(up.port)).toEqual(Exit.succeed({ status: "healthy", providers: { openrouter: true } }))
-      expect(yield* health(up.port, down.port)).toEqual(
+      assert.deepStrictEqual(
+        yield* health(up.port),
+        Exit.succeed({ status: "healthy", providers: { openrouter: true } })
+      )
+      assert.deepStrictEqual(
+        yield* health(up.port, down.port),
         Exit.succeed({ status: "degraded", providers: { openrouter: true, openai: false } })
       )
       const none = yield* withAi([down.port], [], (ai) => Effect.flip(ai.health()))
-      expect(none).toMatchObject({ _tag: "AiServiceUnavailable", providers: { openai: false } })
-      expect(yield* withAi([], [], (ai) => Effect.flip(ai.health()))).toHaveProperty("_tag", "AiServiceUnavailable")
+      assertMatches(none, { _tag: "AiServiceUnavailable", providers: { openai: false } })
+      assert.propertyVal(yield* withAi([], [], (ai) => Effect.flip(ai.health())), "_tag", "AiServiceUnavailable")
     })
   )
 
@@ -559,13 +569,13 @@ describe("health", () => {
           const leaving = yield* Effect.fork(Fiber.interrupt(first))
           yield* Effect.yieldNow()
           yield* Deferred.succeed(mayAnswer, undefined)
-          expect(yield* Fiber.join(others)).toHaveLength(20)
+          assert.lengthOf(yield* Fiber.join(others), 20)
           yield* Fiber.join(leaving)
           yield* ai.health()
-          expect(asked).toBe(1)
+          assert.strictEqual(asked, 1)
           yield* TestClock.adjust("15 seconds")
           yield* ai.health()
-          expect(asked).toBe(2)
+          assert.strictEqual(asked, 2)
         })
       )
     })
@@ -575,7 +585,7 @@ describe("health", () => {
     withAi([up.port, provider("groq", () => Stream.empty, Effect.never).port], [], (ai) =>
       Effect.gen(function* () {
         const health = yield* letting("5 seconds", ai.health())
-        expect(health).toEqual({ status: "degraded", providers: { openrouter: true, groq: false } })
+        assert.deepStrictEqual(health, { status: "degraded", providers: { openrouter: true, groq: false } })
       })
     )
   )
@@ -587,10 +597,10 @@ describe("the rest", () => {
   it.effect("counts models by provider", () =>
     withAi([router.port], [opus, gpt, sandbox], (ai) =>
       Effect.gen(function* () {
-        expect((yield* ai.models()).providers).toEqual({ openrouter: 2, sandbox: 1 })
-        expect((yield* ai.modelsOf("openrouter")).models).toEqual([opus, gpt])
-        expect((yield* ai.modelsOf("groq")).models).toEqual([])
-        expect(yield* Effect.flip(ai.modelsOf("acme"))).toMatchObject({ _tag: "ProviderNotFound" })
+        assert.deepStrictEqual((yield* ai.models()).providers, { openrouter: 2, sandbox: 1 })
+        assert.deepStrictEqual((yield* ai.modelsOf("openrouter")).models, [opus, gpt])
+        assert.deepStrictEqual((yield* ai.modelsOf("groq")).models, [])
+        assertMatches(yield* Effect.flip(ai.modelsOf("acme")), { _tag: "ProviderNotFound" })
       })
     )
   )
@@ -600,12 +610,18 @@ describe("the rest", () => {
       Effect.gen(function* () {
         const listed = yield* ai.models()
         const counts = Object.values(listed.providers)
-        expect(counts.reduce((sum, count) => sum + count, 0)).toBe(listed.models.length)
+        assert.strictEqual(
+          counts.reduce((sum, count) => sum + count, 0),
+          listed.models.length
+        )
         for (const name of ProviderName.literals) {
           const { models: own, provider: named } = yield* ai.modelsOf(name)
-          expect(named).toBe(name)
-          expect(own).toEqual(listed.models.filter((model) => model.provider === name))
-          expect(listed.providers[name] ?? 0).toBe(own.length)
+          assert.strictEqual(named, name)
+          assert.deepStrictEqual(
+            own,
+            listed.models.filter((model) => model.provider === name)
+          )
+          assert.strictEqual(listed.providers[name] ?? 0, own.length)
         }
       })
     )
@@ -614,7 +630,7 @@ describe("the rest", () => {
   it.effect("knows a provider by its other name", () =>
     withAi([router.port], [makeModel({ id: "google/gemini-2.5-pro", provider: "google" })], (ai) =>
       Effect.gen(function* () {
-        expect(yield* ai.modelsOf("gemini")).toMatchObject({ provider: "google", models: [{ provider: "google" }] })
+        assertMatches(yield* ai.modelsOf("gemini"), { provider: "google", models: [{ provider: "google" }] })
       })
     )
   )
@@ -623,9 +639,9 @@ describe("the rest", () => {
     const absent = makeModel({ id: "openai/gpt-5", available: false })
     return withAi([router.port], [opus, absent], (ai) =>
       Effect.gen(function* () {
-        expect(yield* ai.find("claude-opus-4.6")).toEqual(opus)
+        assert.deepStrictEqual(yield* ai.find("claude-opus-4.6"), opus)
         for (const id of [absent.id, "acme/one"]) {
-          expect(yield* Effect.flip(ai.find(id))).toMatchObject({ _tag: "ModelNotFound", model: id })
+          assertMatches(yield* Effect.flip(ai.find(id)), { _tag: "ModelNotFound", model: id })
         }
       })
     )
@@ -634,15 +650,15 @@ describe("the rest", () => {
   it.effect("selects and estimates", () =>
     withAi([router.port], [opus, gpt], (ai) =>
       Effect.gen(function* () {
-        expect(yield* ai.select("whatever")).toEqual({ taskType: "general", model: gpt })
-        expect(yield* ai.estimate({ model: "gpt-4o", inputTokens: 1_000, outputTokens: 1_000 })).toEqual({
+        assert.deepStrictEqual(yield* ai.select("whatever"), { taskType: "general", model: gpt })
+        assert.deepStrictEqual(yield* ai.estimate({ model: "gpt-4o", inputTokens: 1_000, outputTokens: 1_000 }), {
           model: gpt,
           costUsd: 0.01
         })
         const unknown = ai.estimate({ model: "acme/one", inputTokens: 1, outputTokens: 1 })
-        expect(yield* Effect.flip(unknown)).toMatchObject({ _tag: "ModelNotFound" })
+        assertMatches(yield* Effect.flip(unknown), { _tag: "ModelNotFound" })
         const negative = ai.estimate({ model: "gpt-4o", inputTokens: -1, outputTokens: 1 })
-        expect(yield* Effect.flip(negative)).toMatchObject({ _tag: "TokenCountInvalid" })
+        assertMatches(yield* Effect.flip(negative), { _tag: "TokenCountInvalid" })
       })
     )
   )

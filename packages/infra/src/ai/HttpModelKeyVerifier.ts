@@ -7,23 +7,22 @@ import {
 import { FetchHttpClient, HttpClient } from "@effect/platform"
 import { Effect, Layer, type Redacted } from "effect"
 import { makeAnthropicClient } from "./anthropic/AnthropicClient.ts"
-import { classifyAnthropicFailure as anthropicKind } from "./anthropic/AnthropicFailureKind.ts"
-import { classifyGoogleFailure as googleKind } from "./google/GoogleFailureKind.ts"
+import { classifyAnthropicFailure } from "./anthropic/AnthropicErrors.ts"
+import { classifyGoogleFailure } from "./google/GoogleErrors.ts"
 import { makeGoogleClient } from "./google/GoogleClient.ts"
-import { classifyOpenAiFailure as openAiKind } from "./openai/OpenAiFailureKind.ts"
+import { classifyOpenAiFailure } from "./openai/OpenAiErrors.ts"
 import { makeOpenAiClient } from "./openai/OpenAiClient.ts"
 import type { FailureKind } from "./vendor/ProviderFailure.ts"
 import type { VendorRequestRejected, VendorFailure } from "./vendor/VendorErrors.ts"
 
-/** Where the providers are, each with its version. */
+/** Base URLs, with the version. */
 export type ProviderUrls = { readonly [provider in ModelCredentialKey]: string }
 
 interface KeyVerification {
   readonly send: Effect.Effect<void, VendorFailure>
-  readonly classify: (refusal: VendorRequestRejected) => FailureKind
+  readonly classify: (rejection: VendorRequestRejected) => FailureKind
 }
 
-/** Nobody waits longer for a provider to look at a key. */
 const timeout = "10 seconds"
 
 const makeKeyVerification = (
@@ -35,16 +34,19 @@ const makeKeyVerification = (
     case "anthropic":
       return Effect.map(makeAnthropicClient({ baseUrl, apiKey }), ({ probe }) => ({
         send: probe,
-        classify: anthropicKind
+        classify: classifyAnthropicFailure
       }))
     case "google":
-      return Effect.map(makeGoogleClient({ baseUrl, apiKey }), ({ probe }) => ({ send: probe, classify: googleKind }))
+      return Effect.map(makeGoogleClient({ baseUrl, apiKey }), ({ probe }) => ({
+        send: probe,
+        classify: classifyGoogleFailure
+      }))
     case "openai":
     case "openrouter":
       return Effect.map(makeOpenAiClient({ baseUrl, apiKey }), ({ probe }) => ({
-        // OpenRouter's list of models is public, so it says nothing of the key.
+        // OpenRouter's model list is public, so it does not check the key.
         send: probe(provider === "openrouter" ? "/key" : "/models"),
-        classify: openAiKind
+        classify: classifyOpenAiFailure
       }))
   }
 }
@@ -61,10 +63,10 @@ export const layer = (urls: ProviderUrls): Layer.Layer<ModelKeyVerifier> =>
           yield* send.pipe(
             Effect.catchTag(
               "VendorRequestRejected",
-              (refusal): Effect.Effect<void, ModelKeyRejected | ModelKeyUnverifiable> => {
-                const kind = classify(refusal)
-                if (kind === "unauthorized" || refusal.status === 403) return new ModelKeyRejected({ provider })
-                // Too busy with this very key, so it knows it.
+              (rejection): Effect.Effect<void, ModelKeyRejected | ModelKeyUnverifiable> => {
+                const kind = classify(rejection)
+                if (kind === "unauthorized" || rejection.status === 403) return new ModelKeyRejected({ provider })
+                // A rate limit of the key shows that the key is valid.
                 return kind === "rate-limited" ? Effect.void : new ModelKeyUnverifiable({ provider })
               }
             ),

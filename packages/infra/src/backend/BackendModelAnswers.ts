@@ -5,7 +5,7 @@ import type { ModelEvent } from "@berth/domain/ai/streams/ModelEvent"
 import { type OpenedModelAnswer, ModelAnswers, type ModelQuote } from "@berth/domain/gateway/plugins/ModelAnswers"
 import { PluginFailed, PluginInputInvalid } from "@berth/domain/gateway/plugins/PluginRun"
 import { HttpClientRequest, HttpClientResponse } from "@effect/platform"
-import { Duration, Effect, Layer, Option, type Scope, Sink, Stream } from "effect"
+import { Chunk, Duration, Effect, Layer, Option, type Scope, Sink, Stream } from "effect"
 import { type BackendClientOptions, makeBackendClient } from "./BackendClient.ts"
 
 /** Bounds the response head, which the backend sends before it calls a model. */
@@ -34,18 +34,20 @@ const toFailure = (event: Extract<ModelAnswerEvent, { readonly type: "failed" | 
         retryAfter: event.retryAfter === null ? undefined : Duration.millis(event.retryAfter)
       })
 
-const toModelEvent = (event: ModelAnswerEvent): Effect.Effect<ModelEvent, AnswerFailure> => {
-  switch (event.type) {
-    case "opened":
-      return logAndFail({ _tag: "SecondOpening" }, interrupted)
-    case "failed":
-    case "invalid":
-      return Effect.fail(toFailure(event))
-    case "delta":
-    case "tool-call":
-    case "done":
-      return Effect.succeed(event)
-  }
+const isModelEvent = (event: ModelAnswerEvent): event is ModelEvent =>
+  event.type === "delta" || event.type === "tool-call" || event.type === "done"
+
+/** Whole chunks of model events pass; an event of another type ends the answer after those before it. */
+const toModelEvents = (events: Chunk.Chunk<ModelAnswerEvent>): Stream.Stream<ModelEvent, AnswerFailure> => {
+  const [passed, [other]] = Chunk.splitWhere(events, (event) => !isModelEvent(event))
+  const values = Stream.fromChunk(Chunk.filter(passed, isModelEvent))
+  if (other === undefined || isModelEvent(other)) return values
+  return Stream.concat(
+    values,
+    Stream.fromEffect(
+      other.type === "opened" ? logAndFail({ _tag: "SecondOpening" }, interrupted) : Effect.fail(toFailure(other))
+    )
+  )
 }
 
 /** The AI layer of the backend process. */
@@ -89,7 +91,7 @@ export const layer = (options: BackendClientOptions) =>
           if (event.type === "failed" || event.type === "invalid") return yield* toFailure(event)
           if (event.type !== "opened") return yield* logAndFail({ _tag: "MissingOpening" }, interrupted)
           const { type: _, ...opening } = event
-          return { opening, events: Stream.mapEffect(rest, toModelEvent) }
+          return { opening, events: Stream.flatMap(Stream.chunks(rest), toModelEvents) }
         })
 
       return ModelAnswers.of({ open, quote })

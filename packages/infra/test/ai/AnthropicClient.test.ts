@@ -1,6 +1,6 @@
 import type { ChatMessage } from "@berth/domain/ai/chat/ModelChat"
-import { classifyAnthropicFailure } from "@berth/infra/ai/anthropic/AnthropicFailureKind"
-import { makeMessagesRequest } from "@berth/infra/ai/anthropic/AnthropicMessagesRequest"
+import { classifyAnthropicFailure, readAnthropicErrorBody } from "@berth/infra/ai/anthropic/AnthropicErrors"
+import { makeAnthropicRequest } from "@berth/infra/ai/anthropic/AnthropicRequest"
 import { fromAnthropicModelName, toAnthropicModelName } from "@berth/infra/ai/anthropic/AnthropicModelName"
 import {
   addAnthropicEvent,
@@ -8,45 +8,45 @@ import {
   emptyAnthropicAnswer
 } from "@berth/infra/ai/anthropic/AnthropicAnswer"
 import type { AnthropicAnswerEvent } from "@berth/infra/ai/anthropic/AnthropicBodies"
-import { readAnthropicErrorBody } from "@berth/infra/ai/anthropic/AnthropicErrors"
 import { shippedModels } from "@berth/infra/ai/catalog/ModelSnapshot"
 import { toProviderFailure } from "@berth/infra/ai/vendor/ProviderFailure"
 import { Headers } from "@effect/platform"
-import { describe, expect, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import { Duration, Either, Redacted } from "effect"
+import { assertMatches } from "../../../../test/support/Matching.ts"
 
 const messages: ReadonlyArray<ChatMessage> = [{ role: "user", content: "Hi" }]
 
 describe("model names", () => {
   it("are written as Anthropic wants them", () => {
-    expect(toAnthropicModelName("anthropic/claude-opus-4-6")).toBe("claude-opus-4-6")
-    expect(toAnthropicModelName("anthropic/claude-opus-5")).toBe("claude-opus-5")
-    expect(toAnthropicModelName("anthropic/claude-sonnet-4")).toBe("claude-sonnet-4-0")
-    expect(toAnthropicModelName("anthropic/claude-3-haiku")).toBe("claude-3-haiku-20240307")
-    expect(toAnthropicModelName("anthropic/claude-3-7-sonnet")).toBe("claude-3-7-sonnet-latest")
-    expect(toAnthropicModelName("anthropic/claude-3-5-haiku-20241022")).toBe("claude-3-5-haiku-20241022")
+    assert.strictEqual(toAnthropicModelName("anthropic/claude-opus-4-6"), "claude-opus-4-6")
+    assert.strictEqual(toAnthropicModelName("anthropic/claude-opus-5"), "claude-opus-5")
+    assert.strictEqual(toAnthropicModelName("anthropic/claude-sonnet-4"), "claude-sonnet-4-0")
+    assert.strictEqual(toAnthropicModelName("anthropic/claude-3-haiku"), "claude-3-haiku-20240307")
+    assert.strictEqual(toAnthropicModelName("anthropic/claude-3-7-sonnet"), "claude-3-7-sonnet-latest")
+    assert.strictEqual(toAnthropicModelName("anthropic/claude-3-5-haiku-20241022"), "claude-3-5-haiku-20241022")
   })
 
   it("come back as they were, with a date or without", () => {
     for (const { id } of shippedModels.filter((model) => model.id.startsWith("anthropic/"))) {
-      expect(fromAnthropicModelName(toAnthropicModelName(id))).toBe(id)
+      assert.strictEqual(fromAnthropicModelName(toAnthropicModelName(id)), id)
     }
-    expect(fromAnthropicModelName("claude-haiku-4-5-20251001")).toBe("anthropic/claude-haiku-4-5")
+    assert.strictEqual(fromAnthropicModelName("claude-haiku-4-5-20251001"), "anthropic/claude-haiku-4-5")
   })
 })
 
 describe("a request", () => {
-  const body = (name: string, options: Parameters<typeof makeMessagesRequest>[2]) =>
-    makeMessagesRequest(`anthropic/${name}`, messages, options)
+  const body = (name: string, options: Parameters<typeof makeAnthropicRequest>[2]) =>
+    makeAnthropicRequest(`anthropic/${name}`, messages, options)
 
   it("always says how long an answer may be, and never more than the model can", () => {
-    expect(body("claude-opus-4-6", {}).max_tokens).toBe(32_000)
-    expect(body("claude-opus-4-6", { maxTokens: 100_000 }).max_tokens).toBe(100_000)
-    expect(body("claude-3-haiku", {}).max_tokens).toBe(4_096)
-    expect(body("claude-3-haiku", { maxTokens: 100_000 }).max_tokens).toBe(4_096)
-    expect(body("claude-3-5-sonnet", {}).max_tokens).toBe(8_192)
-    expect(body("claude-3-7-sonnet", {}).max_tokens).toBe(32_000)
-    expect(body("claude-3-haiku", { maxTokens: 7 }).max_tokens).toBe(7)
+    assert.strictEqual(body("claude-opus-4-6", {}).max_tokens, 32_000)
+    assert.strictEqual(body("claude-opus-4-6", { maxTokens: 100_000 }).max_tokens, 100_000)
+    assert.strictEqual(body("claude-3-haiku", {}).max_tokens, 4_096)
+    assert.strictEqual(body("claude-3-haiku", { maxTokens: 100_000 }).max_tokens, 4_096)
+    assert.strictEqual(body("claude-3-5-sonnet", {}).max_tokens, 8_192)
+    assert.strictEqual(body("claude-3-7-sonnet", {}).max_tokens, 32_000)
+    assert.strictEqual(body("claude-3-haiku", { maxTokens: 7 }).max_tokens, 7)
   })
 
   it("says how to sample as far as the model can be told", () => {
@@ -58,18 +58,17 @@ describe("a request", () => {
       "claude-opus-4-6"
     ]
     for (const name of told) {
-      expect(body(name, { temperature: 0.5, topP: 0.9 }), name).toMatchObject({ temperature: 0.5 })
-      expect(body(name, { temperature: 0.5, topP: 0.9 }), name).not.toHaveProperty("top_p")
-      expect(body(name, { topP: 0.9 }), name).toMatchObject({ top_p: 0.9 })
-      expect(body(name, { temperature: 1.5 }), name).toMatchObject({ temperature: 1 })
+      assertMatches(body(name, { temperature: 0.5, topP: 0.9 }), { temperature: 0.5 }, name)
+      assert.notProperty(body(name, { temperature: 0.5, topP: 0.9 }), "top_p", name)
+      assertMatches(body(name, { topP: 0.9 }), { top_p: 0.9 }, name)
+      assertMatches(body(name, { temperature: 1.5 }), { temperature: 1 }, name)
     }
     for (const name of ["claude-opus-4-7", "claude-opus-5", "claude-sonnet-5-5", "claude-fable-5"]) {
-      expect(Object.keys(body(name, { temperature: 0.5, topP: 0.9 })), name).toEqual([
-        "model",
-        "max_tokens",
-        "messages",
-        "stream"
-      ])
+      assert.deepStrictEqual(
+        Object.keys(body(name, { temperature: 0.5, topP: 0.9 })),
+        ["model", "max_tokens", "messages", "stream"],
+        name
+      )
     }
   })
 })
@@ -102,8 +101,9 @@ describe("an answer", () => {
   it("is its text without its thoughts, and counts the vendor's cache", () => {
     const thought: AnthropicAnswerEvent = { type: "content_block_delta", delta: { type: "thinking_delta" } }
     const [answer, text] = read(start, thought, said("Hel"), said("lo"), stop("end_turn"))
-    expect(text).toBe("Hello")
-    expect(finishAnthropicAnswer(answer)).toEqual(
+    assert.strictEqual(text, "Hello")
+    assert.deepStrictEqual(
+      finishAnthropicAnswer(answer),
       Either.right({
         type: "done",
         finishReason: "stop",
@@ -121,22 +121,22 @@ describe("an answer", () => {
       model_context_window_exceeded: "length",
       pause_turn: "pause_turn"
     }
-    for (const [reason, word] of Object.entries(reasons)) expect(reasonOf(reason)).toMatchObject({ finishReason: word })
+    for (const [reason, word] of Object.entries(reasons)) assertMatches(reasonOf(reason), { finishReason: word })
   })
 
   it("is none when it never began, was cut short, or was withheld", () => {
     const failure = (...events: ReadonlyArray<AnthropicAnswerEvent>) =>
       Either.flip(finishAnthropicAnswer(read(...events)[0]))
-    expect(failure(said("Hi"), stop("end_turn"))).toMatchObject({ right: { _tag: "VendorAnswerMalformed" } })
-    expect(failure(start, said("Hi"))).toMatchObject({ right: { _tag: "VendorAnswerMalformed" } })
-    expect(failure(start, said("Hi"), stop("refusal"))).toMatchObject({
+    assertMatches(failure(said("Hi"), stop("end_turn")), { right: { _tag: "VendorAnswerMalformed" } })
+    assertMatches(failure(start, said("Hi")), { right: { _tag: "VendorAnswerMalformed" } })
+    assertMatches(failure(start, said("Hi"), stop("refusal")), {
       right: { _tag: "VendorAnswerWithheld", reason: "refusal" }
     })
     const explained: AnthropicAnswerEvent = {
       type: "message_delta",
       delta: { stop_reason: "refusal", stop_details: { explanation: "It is about poison" } }
     }
-    expect(failure(start, explained)).toMatchObject({ right: { reason: "It is about poison" } })
+    assertMatches(failure(start, explained), { right: { reason: "It is about poison" } })
   })
 })
 
@@ -150,18 +150,19 @@ describe("a refusal", () => {
 
   it("quotes the vendor and hands on when to come back", () => {
     const refused = read(429, { type: "rate_limit_error", message: "Slow\ndown" }, { "retry-after": "12" })
-    expect(refused).toMatchObject({ kind: "rate-limited", reason: "answered 429: Slow down" })
-    expect(refused.retryAfter).toEqual(Duration.seconds(12))
+    assertMatches(refused, { kind: "rate-limited", reason: "answered 429: Slow down" })
+    assert.deepStrictEqual(refused.retryAfter, Duration.seconds(12))
   })
 
   it("is understood whatever its details are", () => {
     for (const details of [undefined, null, [], "x", { error_code: 7 }, { error_code: "ramp_limit_exceeded" }]) {
-      expect(read(429, { type: "rate_limit_error", message: "No", details })).toMatchObject({
+      assertMatches(read(429, { type: "rate_limit_error", message: "No", details }), {
         kind: "rate-limited",
         reason: "answered 429: No"
       })
     }
-    expect(read(400, { type: "invalid_request_error", details: { error_code: "organization_on_hold" } }).kind).toBe(
+    assert.strictEqual(
+      read(400, { type: "invalid_request_error", details: { error_code: "organization_on_hold" } }).kind,
       "unauthorized"
     )
   })
@@ -173,7 +174,7 @@ describe("a refusal", () => {
       [502, "overloaded"],
       [529, "overloaded"]
     ] as const) {
-      expect(read(status, {}).kind).toBe(kind)
+      assert.strictEqual(read(status, {}).kind, kind)
     }
   })
 })

@@ -1,6 +1,12 @@
 import { makeChunkSource, streamFromSource } from "@berth/domain/ai/streams/ChunkSource"
-import { makeGenerateRequest } from "@berth/infra/ai/google/GoogleGenerateRequest"
-import { classifyGoogleFailure } from "@berth/infra/ai/google/GoogleFailureKind"
+import { makeGoogleRequest } from "@berth/infra/ai/google/GoogleRequest"
+import {
+  classifyGoogleFailure,
+  failOnStreamError,
+  findStreamError,
+  readGoogleError,
+  readGoogleErrorBody
+} from "@berth/infra/ai/google/GoogleErrors"
 import { fromGoogleModelName, toGoogleModelName } from "@berth/infra/ai/google/GoogleModelName"
 import {
   addGoogleChunk,
@@ -8,31 +14,30 @@ import {
   isLastGoogleChunk,
   emptyGoogleAnswer
 } from "@berth/infra/ai/google/GoogleAnswer"
-import { failOnStreamError, findStreamError } from "@berth/infra/ai/google/GoogleStreamError"
 import type { GoogleAnswerChunk } from "@berth/infra/ai/google/GoogleBodies"
-import { readGoogleError, readGoogleErrorBody } from "@berth/infra/ai/google/GoogleErrors"
 import { toProviderFailure } from "@berth/infra/ai/vendor/ProviderFailure"
 import { Headers } from "@effect/platform"
-import { describe, expect, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Either, FastCheck, Option, Redacted, Stream } from "effect"
+import { assertMatches } from "../../../../test/support/Matching.ts"
 
 describe("model names", () => {
   it("are written as Google wants them, and come back", () => {
-    expect(toGoogleModelName("google/gemini-2.5-pro")).toBe("gemini-2.5-pro")
-    expect(fromGoogleModelName("models/gemini-2.5-pro")).toBe("google/gemini-2.5-pro")
+    assert.strictEqual(toGoogleModelName("google/gemini-2.5-pro"), "gemini-2.5-pro")
+    assert.strictEqual(fromGoogleModelName("models/gemini-2.5-pro"), "google/gemini-2.5-pro")
   })
 })
 
 describe("a request", () => {
   it("leaves out what was not set", () => {
-    expect(makeGenerateRequest("google/gemini-2.5-pro", [{ role: "user", content: "Hi" }], {})).toEqual({
+    assert.deepStrictEqual(makeGoogleRequest("google/gemini-2.5-pro", [{ role: "user", content: "Hi" }], {}), {
       contents: [{ role: "user", parts: [{ text: "Hi" }] }],
       generationConfig: {}
     })
   })
 
   it("calls the assistant a model", () => {
-    const { contents } = makeGenerateRequest(
+    const { contents } = makeGoogleRequest(
       "google/gemini-2.5-pro",
       [
         { role: "user", content: "Hi" },
@@ -41,7 +46,10 @@ describe("a request", () => {
       ],
       {}
     )
-    expect(contents.map(({ role }) => role)).toEqual(["user", "model", "user"])
+    assert.deepStrictEqual(
+      contents.map(({ role }) => role),
+      ["user", "model", "user"]
+    )
   })
 })
 
@@ -75,8 +83,9 @@ describe("an answer", () => {
       }
     }
     const [answer, text] = read(thought, counted)
-    expect(text).toBe("Hello")
-    expect(finishGoogleAnswer(answer)).toEqual(
+    assert.strictEqual(text, "Hello")
+    assert.deepStrictEqual(
+      finishGoogleAnswer(answer),
       Either.right({
         type: "done",
         finishReason: "stop",
@@ -87,7 +96,8 @@ describe("an answer", () => {
 
   it("may be counted after its last word", () => {
     const [answer] = read(candidate("Hi", "MAX_TOKENS"), { usageMetadata: { promptTokenCount: 4 } })
-    expect(finishGoogleAnswer(answer)).toEqual(
+    assert.deepStrictEqual(
+      finishGoogleAnswer(answer),
       Either.right({
         type: "done",
         finishReason: "length",
@@ -98,21 +108,21 @@ describe("an answer", () => {
 
   it("is none when it holds nothing, was cut short, or was withheld", () => {
     const failure = (...chunks: ReadonlyArray<GoogleAnswerChunk>) => Either.flip(finishGoogleAnswer(read(...chunks)[0]))
-    expect(failure()).toMatchObject({ right: { _tag: "VendorAnswerMalformed" } })
-    expect(failure(candidate("Hi"))).toMatchObject({ right: { _tag: "VendorAnswerMalformed" } })
-    expect(failure(candidate("Hi"), candidate("", "SAFETY"))).toMatchObject({
+    assertMatches(failure(), { right: { _tag: "VendorAnswerMalformed" } })
+    assertMatches(failure(candidate("Hi")), { right: { _tag: "VendorAnswerMalformed" } })
+    assertMatches(failure(candidate("Hi"), candidate("", "SAFETY")), {
       right: { _tag: "VendorAnswerWithheld", reason: "SAFETY" }
     })
-    expect(failure({ promptFeedback: { blockReason: "PROHIBITED_CONTENT" } })).toMatchObject({
+    assertMatches(failure({ promptFeedback: { blockReason: "PROHIBITED_CONTENT" } }), {
       right: { _tag: "VendorAnswerWithheld", reason: "PROHIBITED_CONTENT" }
     })
   })
 
   it("is over with a reason to end, and with a prompt that is blocked", () => {
-    expect(isLastGoogleChunk(candidate("Hi"))).toBe(false)
-    expect(isLastGoogleChunk({ promptFeedback: {} })).toBe(false)
-    expect(isLastGoogleChunk(candidate("", "STOP"))).toBe(true)
-    expect(isLastGoogleChunk({ promptFeedback: { blockReason: "SAFETY" } })).toBe(true)
+    assert.isFalse(isLastGoogleChunk(candidate("Hi")))
+    assert.isFalse(isLastGoogleChunk({ promptFeedback: {} }))
+    assert.isTrue(isLastGoogleChunk(candidate("", "STOP")))
+    assert.isTrue(isLastGoogleChunk({ promptFeedback: { blockReason: "SAFETY" } }))
   })
 })
 
@@ -129,26 +139,28 @@ describe("a refusal", () => {
       { "@type": "type.googleapis.com/google.rpc.ErrorInfo", reason: "API_KEY_INVALID" },
       { "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "1.25s" }
     ]
-    expect(readGoogleError({ code: 400, status: "INVALID_ARGUMENT", details }, null, undefined)).toMatchObject({
+    assertMatches(readGoogleError({ code: 400, status: "INVALID_ARGUMENT", details }, null, undefined), {
       status: 400,
       code: "API_KEY_INVALID",
       type: "INVALID_ARGUMENT",
       retryAfter: Duration.millis(1250)
     })
-    expect(readGoogleError({ details: [{ retryDelay: "soon" }] }, 429, undefined).retryAfter).toBe(undefined)
+    assert.isUndefined(readGoogleError({ details: [{ retryDelay: "soon" }] }, 429, undefined).retryAfter)
   })
 
   it("is told from its status when it has no words, and from its word when it has no status", () => {
-    expect(read(403, {}).kind).toBe("refused")
-    expect(read(429, {}).kind).toBe("rate-limited")
-    expect(classifyGoogleFailure(readGoogleError({ status: "RESOURCE_EXHAUSTED" }, null, undefined))).toBe(
+    assert.strictEqual(read(403, {}).kind, "refused")
+    assert.strictEqual(read(429, {}).kind, "rate-limited")
+    assert.strictEqual(
+      classifyGoogleFailure(readGoogleError({ status: "RESOURCE_EXHAUSTED" }, null, undefined)),
       "rate-limited"
     )
-    expect(classifyGoogleFailure(readGoogleError({}, null, undefined))).toBe("overloaded")
+    assert.strictEqual(classifyGoogleFailure(readGoogleError({}, null, undefined)), "overloaded")
   })
 
   it("gives away no key", () => {
-    expect(read(500, { code: 500, status: "INTERNAL", message: "debug: AIza-secret" }).reason).toBe(
+    assert.strictEqual(
+      read(500, { code: 500, status: "INTERNAL", message: "debug: AIza-secret" }).reason,
       "answered 500: debug: <key>"
     )
   })
@@ -172,12 +184,12 @@ describe("an error in mid-stream", () => {
         )
       )
     )
-    expect(failure).toMatchObject({ _tag: "VendorRequestRejected", status: 503, type: "UNAVAILABLE" })
+    assertMatches(failure, { _tag: "VendorRequestRejected", status: 503, type: "UNAVAILABLE" })
   })
 
   it("is nothing else that is left over", () => {
     for (const text of ["", `data: {"candidates":[]}\r\n\r\n`, `data: ${error}`, "{}", `${error}\n\ndata: {}\n\n`]) {
-      expect(findStreamError(text), text).toEqual(Option.none())
+      assert.deepStrictEqual(findStreamError(text), Option.none(), text)
     }
   })
 })

@@ -5,8 +5,9 @@ import { toPricePerMillion, readOpenRouterEntry, readOpenRouterModel } from "@be
 import { findShippedModel, shippedModels } from "@berth/infra/ai/catalog/ModelSnapshot"
 import { deriveModelTags } from "@berth/infra/ai/catalog/ModelTags"
 import { sandboxModel } from "@berth/infra/ai/sandbox/SandboxModelProvider"
-import { describe, expect, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import { Either, FastCheck, Option } from "effect"
+import { assertMatches } from "../../../../test/support/Matching.ts"
 
 const entry = (changes: Record<string, unknown> = {}) => ({
   id: "openai/gpt-4o",
@@ -33,23 +34,24 @@ describe("prices per million tokens", () => {
       "0.00000100000000000000015": 1
     }
     for (const [perToken, expected] of Object.entries(examples)) {
-      expect(toPricePerMillion(perToken)).toEqual(Option.some(expected))
+      assert.deepStrictEqual(toPricePerMillion(perToken), Option.some(expected))
     }
   })
 
   it("are none where there is no price", () => {
-    for (const nothing of ["-1", "", "free", "NaN"]) expect(toPricePerMillion(nothing)).toEqual(Option.none())
+    for (const nothing of ["-1", "", "free", "NaN"]) assert.deepStrictEqual(toPricePerMillion(nothing), Option.none())
   })
 
   it.prop("shift a decimal by six places", [FastCheck.nat({ max: 10_000_000 })], ([billionths]) => {
     const perToken = `0.${String(billionths).padStart(12, "0")}`
-    expect(toPricePerMillion(perToken)).toEqual(Option.some(billionths / 1_000_000))
+    assert.deepStrictEqual(toPricePerMillion(perToken), Option.some(billionths / 1_000_000))
   })
 })
 
 describe("an entry of OpenRouter's list", () => {
   it("is read", () => {
-    expect(readOpenRouterModel(entry())).toEqual(
+    assert.deepStrictEqual(
+      readOpenRouterModel(entry()),
       Option.some({
         id: "openai/gpt-4o",
         name: "GPT-4o",
@@ -66,14 +68,17 @@ describe("an entry of OpenRouter's list", () => {
   it("says whether the model takes tools, where it says what it takes", () => {
     const takes = (parameters: unknown) =>
       Option.map(readOpenRouterModel(entry({ supported_parameters: parameters })), ({ takesTools }) => takesTools)
-    expect(takes(["temperature", "tools"])).toEqual(Option.some(true))
-    expect(takes([])).toEqual(Option.some(false))
-    expect(takes(undefined)).toEqual(Option.some(undefined))
+    assert.deepStrictEqual(takes(["temperature", "tools"]), Option.some(true))
+    assert.deepStrictEqual(takes([]), Option.some(false))
+    assert.deepStrictEqual(takes(undefined), Option.some(undefined))
   })
 
   it("gets Anthropic's own spelling", () => {
     const opus = readOpenRouterModel(entry({ id: "anthropic/claude-opus-4.6" }))
-    expect(Option.map(opus, ({ id }) => id)).toEqual(Option.some("anthropic/claude-opus-4-6"))
+    assert.deepStrictEqual(
+      Option.map(opus, ({ id }) => id),
+      Option.some("anthropic/claude-opus-4-6")
+    )
   })
 
   it("is left out when it is no model to chat with at a fixed price", () => {
@@ -87,49 +92,54 @@ describe("an entry of OpenRouter's list", () => {
       null,
       "gpt-4o"
     ]
-    for (const other of others) expect(readOpenRouterModel(other)).toEqual(Option.none())
+    for (const other of others) assert.deepStrictEqual(readOpenRouterModel(other), Option.none())
   })
 
   it("that cannot be read is told from one that is not for here", () => {
-    expect(readOpenRouterEntry(entry({ pricing: { prompt: "-1", completion: "-1" } }))).toEqual({ type: "other" })
-    expect(readOpenRouterEntry(entry({ context_length: "many" }))).toEqual({ type: "malformed", id: "openai/gpt-4o" })
-    expect(readOpenRouterEntry("gpt-4o")).toEqual({ type: "malformed", id: "without an id" })
-    expect(readOpenRouterEntry(entry({ pricing: null, id: "x".repeat(1_000) }))).toEqual({
+    assert.deepStrictEqual(readOpenRouterEntry(entry({ pricing: { prompt: "-1", completion: "-1" } })), {
+      type: "other"
+    })
+    assert.deepStrictEqual(readOpenRouterEntry(entry({ context_length: "many" })), {
+      type: "malformed",
+      id: "openai/gpt-4o"
+    })
+    assert.deepStrictEqual(readOpenRouterEntry("gpt-4o"), { type: "malformed", id: "without an id" })
+    assert.deepStrictEqual(readOpenRouterEntry(entry({ pricing: null, id: "x".repeat(1_000) })), {
       type: "malformed",
       id: "x".repeat(100)
     })
   })
 
   it.prop("may be anything", [FastCheck.anything()], ([anything]) => {
-    expect(Option.isOption(readOpenRouterModel(anything))).toBe(true)
+    assert.isTrue(Option.isOption(readOpenRouterModel(anything)))
   })
 })
 
 describe("the shipped models", () => {
   it("are many, each once, with sane prices", () => {
-    expect(shippedModels.length).toBeGreaterThanOrEqual(60)
-    expect(new Set(shippedModels.map(({ id }) => id)).size).toBe(shippedModels.length)
+    assert.isAtLeast(shippedModels.length, 60)
+    assert.strictEqual(new Set(shippedModels.map(({ id }) => id)).size, shippedModels.length)
     for (const model of shippedModels) {
-      expect(model.inputCost, model.id).toBeGreaterThan(0)
-      expect(model.outputCost, model.id).toBeGreaterThanOrEqual(model.inputCost)
+      assert.isAbove(model.inputCost, 0, model.id)
+      assert.isAtLeast(model.outputCost, model.inputCost, model.id)
       // Per token prices taken for ones per million, or the other way round, would be far outside.
-      expect(model.inputCost, model.id).toBeGreaterThan(0.01)
-      expect(model.outputCost, model.id).toBeLessThan(700)
-      expect(model.description.length, model.id).toBeGreaterThan(10)
+      assert.isAbove(model.inputCost, 0.01, model.id)
+      assert.isBelow(model.outputCost, 700, model.id)
+      assert.isAbove(model.description.length, 10, model.id)
     }
   })
 
   it("hold the agents' models with their vendors' prices", () => {
     const prices = (id: string) =>
       Option.map(findShippedModel(id), ({ inputCost, outputCost }) => [inputCost, outputCost])
-    expect(prices("anthropic/claude-opus-4-6")).toEqual(Option.some([5, 25]))
-    expect(prices("openai/gpt-4")).toEqual(Option.some([30, 60]))
-    expect(prices("openai/gpt-4o-mini")).toEqual(Option.some([0.15, 0.6]))
+    assert.deepStrictEqual(prices("anthropic/claude-opus-4-6"), Option.some([5, 25]))
+    assert.deepStrictEqual(prices("openai/gpt-4"), Option.some([30, 60]))
+    assert.deepStrictEqual(prices("openai/gpt-4o-mini"), Option.some([0.15, 0.6]))
   })
 
   it("have something for every task", () => {
     for (const tag of ["general", "coding", "analysis", "creative", "fast", "vision"]) {
-      expect(shippedModels.filter(({ tags }) => tags.includes(tag)).length, tag).toBeGreaterThan(5)
+      assert.isAbove(shippedModels.filter(({ tags }) => tags.includes(tag)).length, 5, tag)
     }
   })
 })
@@ -170,7 +180,7 @@ describe("tags", () => {
     ["acme/wonder", 1, seesImages, "vision"],
     ["acme/gift", 0, {}, "free"]
   ])("of %s at %d", (id, price, changes, expected) => {
-    expect(tags(id, price, changes).join(" ")).toBe(expected)
+    assert.strictEqual(tags(id, price, changes).join(" "), expected)
   })
 
   it.prop(
@@ -178,10 +188,10 @@ describe("tags", () => {
     [FastCheck.string(), FastCheck.boolean(), FastCheck.boolean(), FastCheck.constantFrom(0, 0.2, 7)],
     ([id, images, tools, price]) => {
       const given = tags(id, price, { seesImages: images, takesTools: tools })
-      expect(given.includes("vision")).toBe(images)
-      expect(given.includes("tools")).toBe(tools)
-      expect(given.includes("free")).toBe(price === 0)
-      expect(new Set(given).size).toBe(given.length)
+      assert.strictEqual(given.includes("vision"), images)
+      assert.strictEqual(given.includes("tools"), tools)
+      assert.strictEqual(given.includes("free"), price === 0)
+      assert.strictEqual(new Set(given).size, given.length)
     }
   )
 })
@@ -204,14 +214,17 @@ describe("the assembled catalogue", () => {
           .filter(({ available }) => available)
           .map(({ id, provider }) => [id, provider])
       )
-    expect(providers()).toEqual({})
-    expect(providers("openrouter", "openai")["openai/gpt-4"]).toBe("openrouter")
-    expect(providers("openrouter")["groq/llama-3.1-8b-instant"]).toBeUndefined()
+    assert.deepStrictEqual(providers(), {})
+    assert.strictEqual(providers("openrouter", "openai")["openai/gpt-4"], "openrouter")
+    assert.isUndefined(providers("openrouter")["groq/llama-3.1-8b-instant"])
     const openai = providers("openai")
-    expect(openai["openai/gpt-4"]).toBe("openai")
-    expect(Object.keys(openai).every((id) => id.startsWith("openai/"))).toBe(true)
-    expect(openai["openai/gpt-oss-120b"]).toBeUndefined()
-    expect(assemble().find(({ id }) => id === "anthropic/claude-opus-4-6")).toMatchObject({ provider: "anthropic" })
+    assert.strictEqual(openai["openai/gpt-4"], "openai")
+    assert.isTrue(Object.keys(openai).every((id) => id.startsWith("openai/")))
+    assert.isUndefined(openai["openai/gpt-oss-120b"])
+    assertMatches(
+      assemble().find(({ id }) => id === "anthropic/claude-opus-4-6"),
+      { provider: "anthropic" }
+    )
   })
 
   it("believes a vendor about its own models, unless it names none that are known", () => {
@@ -224,20 +237,26 @@ describe("the assembled catalogue", () => {
         },
         new Set(names)
       ).filter((model) => model.available)
-    expect(available(["openai/gpt-4o-mini"], "openai").map(({ id }) => id)).toEqual(["openai/gpt-4o-mini"])
+    assert.deepStrictEqual(
+      available(["openai/gpt-4o-mini"], "openai").map(({ id }) => id),
+      ["openai/gpt-4o-mini"]
+    )
     // What is new may have a price elsewhere before it has one here.
-    expect(available(["openai/gpt-4o-mini", "openai/not-priced"], "openai")).toHaveLength(1)
-    expect(available(["openai/not-priced"], "openai").length).toBeGreaterThan(1)
-    expect(available([], "openai").length).toBeGreaterThan(1)
+    assert.lengthOf(available(["openai/gpt-4o-mini", "openai/not-priced"], "openai"), 1)
+    assert.isAbove(available(["openai/not-priced"], "openai").length, 1)
+    assert.isAbove(available([], "openai").length, 1)
     const both = available(["openai/gpt-4o-mini"], "openrouter", "openai")
-    expect(both.find(({ id }) => id === "openai/gpt-4")).toMatchObject({ provider: "openrouter" })
+    assertMatches(
+      both.find(({ id }) => id === "openai/gpt-4"),
+      { provider: "openrouter" }
+    )
   })
 
   it("lets the sandbox answer for the default model where nothing else is configured", () => {
     const resolution = Either.getOrThrow(resolveModel(assemble("sandbox"), "claude-opus-4-6"))
-    expect(resolution).toMatchObject({ isFallback: true, model: { id: "sandbox/echo", provider: "sandbox" } })
+    assertMatches(resolution, { isFallback: true, model: { id: "sandbox/echo", provider: "sandbox" } })
     const real = Either.getOrThrow(resolveModel(assemble("sandbox", "openai"), "claude-opus-4-6"))
-    expect(real.model.provider).toBe("openai")
+    assert.strictEqual(real.model.provider, "openai")
   })
 
   it.prop(
@@ -247,9 +266,9 @@ describe("the assembled catalogue", () => {
       const facts = shippedModels
       const own = new Map([["groq" as const, []]])
       const models = assembleCatalog({ facts, own, vendors: new Map() }, new Set(names))
-      expect(new Set(models.map(({ id }) => id)).size).toBe(models.length)
-      expect(models.some(({ id }) => id.startsWith("groq/"))).toBe(false)
-      for (const { available, provider } of models) if (available) expect(names).toContain(provider)
+      assert.strictEqual(new Set(models.map(({ id }) => id)).size, models.length)
+      assert.isFalse(models.some(({ id }) => id.startsWith("groq/")))
+      for (const { available, provider } of models) if (available) assert.include(names, provider)
     }
   )
 })

@@ -1,34 +1,33 @@
 import type { ChatMessage } from "@berth/domain/ai/chat/ModelChat"
-import {
-  fromOpenRouterModelId,
-  makeCompletionRequest,
-  toOpenRouterModelId,
-  toOpenAiModelName
-} from "@berth/infra/ai/openai/OpenAiCompletionRequest"
-import { classifyOpenAiFailure } from "@berth/infra/ai/openai/OpenAiFailureKind"
+import { fromOpenRouterModelId, toOpenAiModelName, toOpenRouterModelId } from "@berth/infra/ai/openai/OpenAiModelName"
+import { makeOpenAiRequest } from "@berth/infra/ai/openai/OpenAiRequest"
+import { classifyOpenAiFailure, readOpenAiError, readOpenAiErrorBody } from "@berth/infra/ai/openai/OpenAiErrors"
 import { addOpenAiChunk, finishOpenAiAnswer, emptyOpenAiAnswer } from "@berth/infra/ai/openai/OpenAiAnswer"
-import { readOpenAiError, readOpenAiErrorBody } from "@berth/infra/ai/openai/OpenAiErrorReader"
 import { toProviderFailure } from "@berth/infra/ai/vendor/ProviderFailure"
 import { shippedModels } from "@berth/infra/ai/catalog/ModelSnapshot"
 import { Headers } from "@effect/platform"
-import { describe, expect, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import { Either, Redacted } from "effect"
+import { assertMatches } from "../../../../test/support/Matching.ts"
 
 const messages: ReadonlyArray<ChatMessage> = [{ role: "user", content: "Hi" }]
 
 describe("model ids", () => {
   it("are written as each provider wants them", () => {
-    expect(toOpenAiModelName("openrouter", "anthropic/claude-opus-4-6")).toBe("anthropic/claude-opus-4.6")
-    expect(toOpenAiModelName("openrouter", "anthropic/claude-3-haiku")).toBe("anthropic/claude-3-haiku")
-    expect(toOpenAiModelName("openrouter", "openai/gpt-4.1")).toBe("openai/gpt-4.1")
-    expect(toOpenAiModelName("openai", "openai/gpt-4.1")).toBe("gpt-4.1")
-    expect(toOpenAiModelName("groq", "groq/openai/gpt-oss-120b")).toBe("openai/gpt-oss-120b")
-    expect(toOpenRouterModelId("anthropic/claude-3-5-haiku-20241022")).toBe("anthropic/claude-3.5-haiku-20241022")
-    expect(toOpenRouterModelId("anthropic/claude-opus-4-8-fast")).toBe("anthropic/claude-opus-4.8-fast")
+    assert.strictEqual(toOpenAiModelName("openrouter", "anthropic/claude-opus-4-6"), "anthropic/claude-opus-4.6")
+    assert.strictEqual(toOpenAiModelName("openrouter", "anthropic/claude-3-haiku"), "anthropic/claude-3-haiku")
+    assert.strictEqual(toOpenAiModelName("openrouter", "openai/gpt-4.1"), "openai/gpt-4.1")
+    assert.strictEqual(toOpenAiModelName("openai", "openai/gpt-4.1"), "gpt-4.1")
+    assert.strictEqual(toOpenAiModelName("groq", "groq/openai/gpt-oss-120b"), "openai/gpt-oss-120b")
+    assert.strictEqual(
+      toOpenRouterModelId("anthropic/claude-3-5-haiku-20241022"),
+      "anthropic/claude-3.5-haiku-20241022"
+    )
+    assert.strictEqual(toOpenRouterModelId("anthropic/claude-opus-4-8-fast"), "anthropic/claude-opus-4.8-fast")
   })
 
   it("come back as they were", () => {
-    for (const { id } of shippedModels) expect(fromOpenRouterModelId(toOpenRouterModelId(id))).toBe(id)
+    for (const { id } of shippedModels) assert.strictEqual(fromOpenRouterModelId(toOpenRouterModelId(id)), id)
   })
 })
 
@@ -36,7 +35,7 @@ describe("a request", () => {
   const options = { temperature: 0.5, topP: 0.9, maxTokens: 100 }
 
   it("says what every server understands", () => {
-    expect(makeCompletionRequest("openrouter", "openai/gpt-5", messages, options)).toEqual({
+    assert.deepStrictEqual(makeOpenAiRequest("openrouter", "openai/gpt-5", messages, options), {
       model: "openai/gpt-5",
       messages: [{ role: "user", content: "Hi" }],
       stream: true,
@@ -48,7 +47,7 @@ describe("a request", () => {
   })
 
   it("leaves out what was not set", () => {
-    expect(Object.keys(makeCompletionRequest("groq", "groq/llama", messages, {}))).toEqual([
+    assert.deepStrictEqual(Object.keys(makeOpenAiRequest("groq", "groq/llama", messages, {})), [
       "model",
       "messages",
       "stream",
@@ -57,12 +56,12 @@ describe("a request", () => {
   })
 
   it("writes OpenAI's own newer models what they accept", () => {
-    const body = (id: string) => makeCompletionRequest("openai", id, messages, options)
-    expect(body("openai/gpt-5.1")).toMatchObject({ model: "gpt-5.1", max_completion_tokens: 100 })
-    expect(body("openai/gpt-5.1")).not.toHaveProperty("max_tokens")
-    expect(body("openai/o3-mini")).not.toHaveProperty("temperature")
-    expect(body("openai/gpt-5.2-chat")).toMatchObject({ temperature: 0.5, max_completion_tokens: 100 })
-    expect(body("openai/gpt-4o")).toMatchObject({ temperature: 0.5, max_tokens: 100 })
+    const body = (id: string) => makeOpenAiRequest("openai", id, messages, options)
+    assertMatches(body("openai/gpt-5.1"), { model: "gpt-5.1", max_completion_tokens: 100 })
+    assert.notProperty(body("openai/gpt-5.1"), "max_tokens")
+    assert.notProperty(body("openai/o3-mini"), "temperature")
+    assertMatches(body("openai/gpt-5.2-chat"), { temperature: 0.5, max_completion_tokens: 100 })
+    assertMatches(body("openai/gpt-4o"), { temperature: 0.5, max_tokens: 100 })
   })
 })
 
@@ -74,16 +73,17 @@ describe("an answer", () => {
       choices: [],
       usage: { prompt_tokens: 3, completion_tokens: 2 }
     })
-    expect([first, second, third]).toEqual(["Hel", "lo", ""])
-    expect(finishOpenAiAnswer(counted)).toEqual(
+    assert.deepStrictEqual([first, second, third], ["Hel", "lo", ""])
+    assert.deepStrictEqual(
+      finishOpenAiAnswer(counted),
       Either.right({
         type: "done",
         finishReason: "stop",
         usage: { promptTokens: 3, completionTokens: 2, totalTokens: 5 }
       })
     )
-    expect(Either.isLeft(finishOpenAiAnswer(begun))).toBe(true)
-    expect(Either.isLeft(finishOpenAiAnswer(emptyOpenAiAnswer))).toBe(true)
+    assert.isTrue(Either.isLeft(finishOpenAiAnswer(begun)))
+    assert.isTrue(Either.isLeft(finishOpenAiAnswer(emptyOpenAiAnswer)))
   })
 })
 
@@ -106,21 +106,25 @@ describe("a refusal", () => {
       500: "overloaded",
       529: "overloaded"
     }
-    for (const [status, kind] of Object.entries(kinds)) expect(read(Number(status)).kind, status).toBe(kind)
-    expect(read(429, { code: "insufficient_quota" }).kind).toBe("unauthorized")
-    expect(read(null, { code: 429 }).kind).toBe("rate-limited")
-    expect(read(null, { code: "rate_limit_exceeded" }).kind).toBe("rate-limited")
-    expect(read(null, { type: "server_error" }).kind).toBe("overloaded")
-    expect(read(null, { type: "invalid_request_error" }).kind).toBe("refused")
-    expect(read(null, "something broke").kind).toBe("overloaded")
+    for (const [status, kind] of Object.entries(kinds)) assert.strictEqual(read(Number(status)).kind, kind, status)
+    assert.strictEqual(read(429, { code: "insufficient_quota" }).kind, "unauthorized")
+    assert.strictEqual(read(null, { code: 429 }).kind, "rate-limited")
+    assert.strictEqual(read(null, { code: "rate_limit_exceeded" }).kind, "rate-limited")
+    assert.strictEqual(read(null, { type: "server_error" }).kind, "overloaded")
+    assert.strictEqual(read(null, { type: "invalid_request_error" }).kind, "refused")
+    assert.strictEqual(read(null, "something broke").kind, "overloaded")
   })
 
   it("quotes the vendor, but neither a page nor a key", () => {
-    expect(read(400, { message: "max_tokens\nis too large" }).reason).toBe("answered 400: max_tokens is too large")
-    expect(read(401, { message: "Incorrect API key provided: sk-ve*****ret" }).reason).not.toContain("sk-")
-    expect(read(500, { message: "debug: sk-very-secret" }).reason).toBe("answered 500: debug: <key>")
+    assert.strictEqual(
+      read(400, { message: "max_tokens\nis too large" }).reason,
+      "answered 400: max_tokens is too large"
+    )
+    assert.notInclude(read(401, { message: "Incorrect API key provided: sk-ve*****ret" }).reason, "sk-")
+    assert.strictEqual(read(500, { message: "debug: sk-very-secret" }).reason, "answered 500: debug: <key>")
     const page = readOpenAiErrorBody("<html>Bad gateway</html>", 502, Headers.empty, 0)
-    expect(toProviderFailure({ provider: "openai", apiKey: key, classify: classifyOpenAiFailure })(page).reason).toBe(
+    assert.strictEqual(
+      toProviderFailure({ provider: "openai", apiKey: key, classify: classifyOpenAiFailure })(page).reason,
       "answered 502"
     )
   })

@@ -3,8 +3,9 @@ import type { ModelProvider } from "@berth/domain/ai/models/ModelProviders"
 import { streamFromSource } from "@berth/domain/ai/streams/ChunkSource"
 import { makeSandboxModelProvider, sandboxModel } from "@berth/infra/ai/sandbox/SandboxModelProvider"
 import { makeSandboxReply } from "@berth/infra/ai/sandbox/SandboxReply"
-import { describe, expect, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import { Chunk, Effect, FastCheck, Stream } from "effect"
+import { assertMatches } from "../../../../test/support/Matching.ts"
 
 const streamChat = (...asked: Parameters<ModelProvider["chat"]>) =>
   Stream.unwrapScoped(Effect.map(makeSandboxModelProvider().chat(...asked), streamFromSource))
@@ -14,19 +15,26 @@ const assistant = (content: string): ChatMessage => ({ role: "assistant", conten
 
 describe("the sandbox model", () => {
   it("echoes", () => {
-    expect(makeSandboxReply([user("What is the weather?")])).toBe("Berth's sandbox model heard: What is the weather?")
+    assert.strictEqual(
+      makeSandboxReply([user("What is the weather?")]),
+      "Berth's sandbox model heard: What is the weather?"
+    )
   })
 
   it("remembers what it was told in the conversation", () => {
     const told = [user("Hi, my name is Zoë."), assistant("Nice to meet you, Zoë.")]
-    expect(makeSandboxReply([...told, user("What's my name?")])).toBe("Your name is Zoë.")
-    expect(makeSandboxReply([user("What is my name?")])).toBe("You have not told me your name yet.")
-    expect(makeSandboxReply([...told, user("Call me Jean-Luc"), user("who am I?")])).toBe("Your name is Jean-Luc.")
-    expect(makeSandboxReply([user("Remember that the key is under the mat."), user("What do you remember?")])).toBe(
+    assert.strictEqual(makeSandboxReply([...told, user("What's my name?")]), "Your name is Zoë.")
+    assert.strictEqual(makeSandboxReply([user("What is my name?")]), "You have not told me your name yet.")
+    assert.strictEqual(
+      makeSandboxReply([...told, user("Call me Jean-Luc"), user("who am I?")]),
+      "Your name is Jean-Luc."
+    )
+    assert.strictEqual(
+      makeSandboxReply([user("Remember that the key is under the mat."), user("What do you remember?")]),
       "You asked me to remember: the key is under the mat"
     )
     // What others said is not the user's name.
-    expect(makeSandboxReply([assistant("My name is Berth"), user("what is my name")])).toContain("not told me")
+    assert.include(makeSandboxReply([assistant("My name is Berth"), user("what is my name")]), "not told me")
   })
 
   it.prop("streams its reply in pieces, the same each time, and counts", [FastCheck.string()], ([said]) => {
@@ -34,16 +42,16 @@ describe("the sandbox model", () => {
       Chunk.toReadonlyArray(Effect.runSync(Stream.runCollect(streamChat(sandboxModel.id, [user(said)], {}))))
     const chunks = run()
     const text = chunks.map((chunk) => (chunk.type === "delta" ? chunk.text : "")).join("")
-    expect(text).toBe(makeSandboxReply([user(said)]))
-    expect(chunks.at(-1)).toMatchObject({ type: "done", finishReason: "stop" })
-    expect(run()).toEqual(chunks)
+    assert.strictEqual(text, makeSandboxReply([user(said)]))
+    assertMatches(chunks.at(-1), { type: "done", finishReason: "stop" })
+    assert.deepStrictEqual(run(), chunks)
   })
 
   it("keeps to a limit of tokens", () => {
     const chunks = Chunk.toReadonlyArray(
       Effect.runSync(Stream.runCollect(streamChat(sandboxModel.id, [user("hello")], { maxTokens: 2 })))
     )
-    expect(chunks.at(-1)).toMatchObject({ finishReason: "length", usage: { completionTokens: 2 } })
+    assertMatches(chunks.at(-1), { finishReason: "length", usage: { completionTokens: 2 } })
   })
 })
 
@@ -54,27 +62,30 @@ describe("what the sandbox model knows from its instructions", () => {
   )
 
   it("answers where the conversation itself does not hold it", () => {
-    expect(makeSandboxReply([known, user("What's my name?")])).toBe("Your name is Zoë.")
-    expect(makeSandboxReply([known, user("Call me Ada"), user("What's my name?")])).toBe("Your name is Ada.")
-    expect(makeSandboxReply([known, user("What do you remember?")])).toBe(
+    assert.strictEqual(makeSandboxReply([known, user("What's my name?")]), "Your name is Zoë.")
+    assert.strictEqual(makeSandboxReply([known, user("Call me Ada"), user("What's my name?")]), "Your name is Ada.")
+    assert.strictEqual(
+      makeSandboxReply([known, user("What do you remember?")]),
       "I know from earlier: My name is Zoë; the key is under the mat"
     )
-    expect(makeSandboxReply([known, user("Remember the milk"), user("What do you remember?")])).toContain("the milk")
-    expect(makeSandboxReply([system("What you know from earlier:\n- The user's name is Jo"), user("Who am I?")])).toBe(
+    assert.include(makeSandboxReply([known, user("Remember the milk"), user("What do you remember?")]), "the milk")
+    assert.strictEqual(
+      makeSandboxReply([system("What you know from earlier:\n- The user's name is Jo"), user("Who am I?")]),
       "Your name is Jo."
     )
     // What something of the user's is called is not what he is called.
-    expect(
-      makeSandboxReply([system("What you know from earlier:\n- my dog is called Rex"), user("Who am I?")])
-    ).toContain("not told me")
+    assert.include(
+      makeSandboxReply([system("What you know from earlier:\n- my dog is called Rex"), user("Who am I?")]),
+      "not told me"
+    )
     // What an agent is called is not what its user is called.
-    expect(makeSandboxReply([system("My name is Berth."), user("Who am I?")])).toContain("not told me")
+    assert.include(makeSandboxReply([system("My name is Berth."), user("Who am I?")]), "not told me")
   })
 
   it("finds what a summary of the conversation keeps", () => {
     const summed = system("Earlier in this conversation:\nThe user said:\n- my name is Ada\n- call me Grace\n- hello")
-    expect(makeSandboxReply([summed, user("What is my name?")])).toBe("Your name is Grace.")
-    expect(makeSandboxReply([known, summed, user("What is my name?")])).toBe("Your name is Grace.")
+    assert.strictEqual(makeSandboxReply([summed, user("What is my name?")]), "Your name is Grace.")
+    assert.strictEqual(makeSandboxReply([known, summed, user("What is my name?")]), "Your name is Grace.")
   })
 })
 
@@ -86,10 +97,12 @@ describe("a summary by the sandbox model", () => {
       .join("")
 
   it("keeps what users said, in order, and nothing of the assistant's", () => {
-    expect(summaryOf(user("My name is Ada"), assistant("Nice to meet you"), user("I like\n tea"))).toBe(
+    assert.strictEqual(
+      summaryOf(user("My name is Ada"), assistant("Nice to meet you"), user("I like\n tea")),
       "The user said:\n- My name is Ada\n- I like tea"
     )
-    expect(summaryOf(user("User: My name is Ada\nAssistant: Hello\nUser: I like tea"))).toBe(
+    assert.strictEqual(
+      summaryOf(user("User: My name is Ada\nAssistant: Hello\nUser: I like tea")),
       "The user said:\n- My name is Ada\n- I like tea"
     )
   })
@@ -97,22 +110,23 @@ describe("a summary by the sandbox model", () => {
   it("keeps what an earlier one kept, and what was told before what was only said", () => {
     const chatter = Array.from({ length: 40 }, (_, index) => user(`${index} ${"chatter ".repeat(60)}`))
     const first = summaryOf(user("My name is Ada"), ...chatter)
-    expect(first.length).toBeLessThanOrEqual(2_000)
-    expect(first).toContain("My name is Ada")
-    expect(first).toContain("- 39 chatter")
-    expect(first.split("\n").every((line) => line.length <= 202)).toBe(true)
+    assert.isAtMost(first.length, 2_000)
+    assert.include(first, "My name is Ada")
+    assert.include(first, "- 39 chatter")
+    assert.isTrue(first.split("\n").every((line) => line.length <= 202))
     const second = summaryOf({ role: "system", content: `Earlier in this conversation:\n${first}` }, ...chatter)
-    expect(second).toContain("My name is Ada")
-    expect(
-      makeSandboxReply([{ role: "system", content: `Earlier in this conversation:\n${second}` }, user("Who am I?")])
-    ).toBe("Your name is Ada.")
+    assert.include(second, "My name is Ada")
+    assert.strictEqual(
+      makeSandboxReply([{ role: "system", content: `Earlier in this conversation:\n${second}` }, user("Who am I?")]),
+      "Your name is Ada."
+    )
   })
 
   it.prop("is bounded and the same each time", [FastCheck.array(FastCheck.string({ maxLength: 500 }))], ([said]) => {
     const messages = said.map(user)
     const summary = summaryOf(...messages)
-    expect(summary.length).toBeLessThanOrEqual(2_000)
-    expect(summaryOf(...messages)).toBe(summary)
+    assert.isAtMost(summary.length, 2_000)
+    assert.strictEqual(summaryOf(...messages), summary)
   })
 })
 
@@ -155,31 +169,31 @@ describe("the sandbox model with tools", () => {
       ["Delete the file a.txt", "delete_file", { path: "a.txt" }]
     ]
     for (const [said, name, given] of asked) {
-      expect(called(said), said).toEqual([name, given])
+      assert.deepStrictEqual(called(said), [name, given], said)
       // One that is not on offer is not called.
-      expect(called(said, []), said).toBe(null)
-      expect(
+      assert.isNull(called(said, []), said)
+      assert.isNull(
         called(
           said,
           all.filter((one) => one.name !== name)
         ),
         said
-      ).toBe(null)
+      )
     }
     for (const said of ["Hello", "What is 42?", "What is the weather?", "My name is Ada", "What is my name?"]) {
-      expect(called(said), said).toBe(null)
+      assert.isNull(called(said), said)
     }
   })
 
   it("says what the tool gave, and calls nothing again", () => {
     const question = user("What is 17*23?")
     const [call, end] = run([question])
-    expect(call).toEqual({
+    assert.deepStrictEqual(call, {
       type: "tool-call",
       call: { id: "call_1", name: "calculate", arguments: '{"expression":"17*23"}' }
     })
-    expect(end).toMatchObject({ type: "done", finishReason: "tool_calls" })
-    if (call?.type !== "tool-call") return expect.fail("no call")
+    assertMatches(end, { type: "done", finishReason: "tool_calls" })
+    if (call?.type !== "tool-call") return assert.fail("no call")
     const talk: ReadonlyArray<ChatMessage> = [
       question,
       { role: "assistant", content: "", toolCalls: [call.call] },
@@ -187,10 +201,10 @@ describe("the sandbox model with tools", () => {
     ]
     for (const tools of [all, []]) {
       const chunks = run(talk, tools)
-      expect(chunks.map((chunk) => (chunk.type === "delta" ? chunk.text : "")).join("")).toBe("The result: 391")
-      expect(chunks.at(-1)).toMatchObject({ finishReason: "stop" })
+      assert.strictEqual(chunks.map((chunk) => (chunk.type === "delta" ? chunk.text : "")).join(""), "The result: 391")
+      assertMatches(chunks.at(-1), { finishReason: "stop" })
     }
-    expect(run([...talk, assistant("The result: 391"), user("List files")])[0]).toMatchObject({
+    assertMatches(run([...talk, assistant("The result: 391"), user("List files")])[0], {
       call: { id: "call_2", name: "list_files" }
     })
   })

@@ -1,10 +1,10 @@
 import type { ContentPart } from "@berth/domain/ai/chat/ContentPart"
 import type { ChatMessage, ChatOptions, ToolSpec } from "@berth/domain/ai/chat/ModelChat"
-import { makeMessagesRequest } from "@berth/infra/ai/anthropic/AnthropicMessagesRequest"
-import { makeGenerateRequest } from "@berth/infra/ai/google/GoogleGenerateRequest"
-import { makeCompletionRequest } from "@berth/infra/ai/openai/OpenAiCompletionRequest"
-import { guessMediaType } from "@berth/infra/ai/vendor/ImageUrl"
-import { describe, expect, it } from "@effect/vitest"
+import { makeAnthropicRequest } from "@berth/infra/ai/anthropic/AnthropicRequest"
+import { guessMediaType, makeGoogleRequest } from "@berth/infra/ai/google/GoogleRequest"
+import { makeOpenAiRequest } from "@berth/infra/ai/openai/OpenAiRequest"
+import { assert, describe, it } from "@effect/vitest"
+import { assertMatches } from "../../../../test/support/Matching.ts"
 
 const hello: ReadonlyArray<ChatMessage> = [{ role: "user", content: "Hi" }]
 const tools: ReadonlyArray<ToolSpec> = [{ name: "look-up", description: "Looks up", parameters: { type: "object" } }]
@@ -12,9 +12,9 @@ const schema = { type: "object", properties: { name: { type: "string" } } }
 
 /** The same call on each wire. */
 const bodies = (options: ChatOptions, messages = hello) => ({
-  openai: makeCompletionRequest("openai", "openai/gpt-4o", messages, options),
-  anthropic: makeMessagesRequest("anthropic/claude-opus-4-6", messages, options),
-  google: makeGenerateRequest("google/gemini-2.5-flash", messages, options)
+  openai: makeOpenAiRequest("openai", "openai/gpt-4o", messages, options),
+  anthropic: makeAnthropicRequest("anthropic/claude-opus-4-6", messages, options),
+  google: makeGoogleRequest("google/gemini-2.5-flash", messages, options)
 })
 
 describe("images in what a user says", () => {
@@ -37,7 +37,7 @@ describe("images in what a user says", () => {
 
   it("keep their places on every wire", () => {
     const { anthropic, google, openai } = bodies({}, messages)
-    expect(openai.messages).toEqual([
+    assert.deepStrictEqual(openai.messages, [
       { role: "system", content: "Look well." },
       {
         role: "user",
@@ -49,7 +49,7 @@ describe("images in what a user says", () => {
         ]
       }
     ])
-    expect(anthropic).toMatchObject({
+    assertMatches(anthropic, {
       system: "Look well.",
       messages: [
         {
@@ -63,7 +63,7 @@ describe("images in what a user says", () => {
         }
       ]
     })
-    expect(google.contents).toEqual([
+    assert.deepStrictEqual(google.contents, [
       {
         role: "user",
         parts: [
@@ -83,7 +83,7 @@ describe("images in what a user says", () => {
       { role: "user", content: "Well?" }
     ]
     const { anthropic, google } = bodies({}, twice)
-    expect(anthropic.messages).toEqual([
+    assert.deepStrictEqual(anthropic.messages, [
       {
         role: "user",
         content: [
@@ -93,7 +93,7 @@ describe("images in what a user says", () => {
         ]
       }
     ])
-    expect(google.contents[0]?.parts).toHaveLength(3)
+    assert.strictEqual(google.contents[0]?.parts.length, 3)
   })
 
   it("come behind the results of tools", () => {
@@ -104,14 +104,14 @@ describe("images in what a user says", () => {
       { role: "user", content: "", parts: [dog] }
     ]
     const { anthropic, google } = bodies({ tools }, withResult)
-    expect(anthropic.messages[2]).toMatchObject({ content: [{ type: "tool_result" }, { type: "image" }] })
-    expect(google.contents[2]?.parts).toMatchObject([{ functionResponse: {} }, { inlineData: {} }])
+    assertMatches(anthropic.messages[2], { content: [{ type: "tool_result" }, { type: "image" }] })
+    assertMatches(google.contents[2]?.parts, [{ functionResponse: {} }, { inlineData: {} }])
   })
 
   it("are told by the end of their path, where that says something", () => {
-    expect(guessMediaType("https://example.com/a.b/cat.jpeg#top")).toBe("image/jpeg")
-    expect(guessMediaType("https://example.com/cat")).toBeNull()
-    expect(guessMediaType("https://example.com/cat.exe")).toBeNull()
+    assert.strictEqual(guessMediaType("https://example.com/a.b/cat.jpeg#top"), "image/jpeg")
+    assert.isNull(guessMediaType("https://example.com/cat"))
+    assert.isNull(guessMediaType("https://example.com/cat.exe"))
   })
 })
 
@@ -122,10 +122,10 @@ describe("which tool is called", () => {
   }
 
   it("is said in each vendor's words", () => {
-    expect(choiceOf("auto")).toEqual(["auto", { type: "auto" }, { mode: "AUTO" }])
-    expect(choiceOf("none")).toEqual(["none", { type: "none" }, { mode: "NONE" }])
-    expect(choiceOf("required")).toEqual(["required", { type: "any" }, { mode: "ANY" }])
-    expect(choiceOf({ name: "look-up" })).toEqual([
+    assert.deepStrictEqual(choiceOf("auto"), ["auto", { type: "auto" }, { mode: "AUTO" }])
+    assert.deepStrictEqual(choiceOf("none"), ["none", { type: "none" }, { mode: "NONE" }])
+    assert.deepStrictEqual(choiceOf("required"), ["required", { type: "any" }, { mode: "ANY" }])
+    assert.deepStrictEqual(choiceOf({ name: "look-up" }), [
       { type: "function", function: { name: "look-up" } },
       { type: "tool", name: "look-up" },
       { mode: "ANY", allowedFunctionNames: ["look-up"] }
@@ -136,15 +136,15 @@ describe("which tool is called", () => {
     const { anthropic, google, openai } = bodies({ toolChoice: "required", parallelToolCalls: true })
     for (const body of [openai, anthropic, google]) {
       for (const member of ["tools", "tool_choice", "toolConfig", "parallel_tool_calls"])
-        expect(body).not.toHaveProperty(member)
+        assert.notProperty(body, member)
     }
   })
 
   it("may be limited to one at once", () => {
     const { anthropic, openai } = bodies({ tools, parallelToolCalls: false })
-    expect(openai.parallel_tool_calls).toBe(false)
-    expect(anthropic.tool_choice).toEqual({ type: "auto", disable_parallel_tool_use: true })
-    expect(bodies({ tools, toolChoice: "none", parallelToolCalls: false }).anthropic.tool_choice).toEqual({
+    assert.isFalse(openai.parallel_tool_calls)
+    assert.deepStrictEqual(anthropic.tool_choice, { type: "auto", disable_parallel_tool_use: true })
+    assert.deepStrictEqual(bodies({ tools, toolChoice: "none", parallelToolCalls: false }).anthropic.tool_choice, {
       type: "none"
     })
   })
@@ -153,26 +153,29 @@ describe("which tool is called", () => {
 describe("the form of an answer", () => {
   it("is any JSON, which Anthropic's models are told in words", () => {
     const { anthropic, google, openai } = bodies({ responseFormat: { type: "json-object" } })
-    expect(openai.response_format).toEqual({ type: "json_object" })
-    expect(google.generationConfig).toEqual({ responseMimeType: "application/json" })
-    expect(anthropic.system).toMatch(/^Answer with one valid JSON object/)
+    assert.deepStrictEqual(openai.response_format, { type: "json_object" })
+    assert.deepStrictEqual(google.generationConfig, { responseMimeType: "application/json" })
+    assert.match(anthropic.system ?? "", /^Answer with one valid JSON object/)
     const told = bodies({ responseFormat: { type: "json-object" } }, [
       { role: "system", content: "Be kind." },
       ...hello
     ])
-    expect(told.anthropic.system).toMatch(/^Be kind\.\n\nAnswer with one valid JSON object/)
+    assert.match(told.anthropic.system ?? "", /^Be kind\.\n\nAnswer with one valid JSON object/)
   })
 
   it("is JSON by a schema", () => {
     const { anthropic, google, openai } = bodies({
       responseFormat: { type: "json-schema", name: "person", description: "Who", schema, strict: true }
     })
-    expect(openai.response_format).toEqual({
+    assert.deepStrictEqual(openai.response_format, {
       type: "json_schema",
       json_schema: { name: "person", description: "Who", schema, strict: true }
     })
-    expect(anthropic.output_config).toEqual({ format: { type: "json_schema", schema } })
-    expect(google.generationConfig).toEqual({ responseMimeType: "application/json", responseJsonSchema: schema })
+    assert.deepStrictEqual(anthropic.output_config, { format: { type: "json_schema", schema } })
+    assert.deepStrictEqual(google.generationConfig, {
+      responseMimeType: "application/json",
+      responseJsonSchema: schema
+    })
   })
 
   it("ends at certain words, and can be asked for again, where the vendor can", () => {
@@ -182,16 +185,17 @@ describe("the form of an answer", () => {
       frequencyPenalty: 0.5,
       presencePenalty: -0.5
     })
-    expect(openai).toMatchObject({ stop: ["END"], seed: 7, frequency_penalty: 0.5, presence_penalty: -0.5 })
-    expect(anthropic.stop_sequences).toEqual(["END"])
-    expect(anthropic).not.toHaveProperty("seed")
-    expect(google.generationConfig).toEqual({
+    assertMatches(openai, { stop: ["END"], seed: 7, frequency_penalty: 0.5, presence_penalty: -0.5 })
+    assert.deepStrictEqual(anthropic.stop_sequences, ["END"])
+    assert.notProperty(anthropic, "seed")
+    assert.deepStrictEqual(google.generationConfig, {
       stopSequences: ["END"],
       seed: 7,
       frequencyPenalty: 0.5,
       presencePenalty: -0.5
     })
-    expect(makeCompletionRequest("openai", "openai/gpt-5", hello, { frequencyPenalty: 0.5 })).not.toHaveProperty(
+    assert.notProperty(
+      makeOpenAiRequest("openai", "openai/gpt-5", hello, { frequencyPenalty: 0.5 }),
       "frequency_penalty"
     )
   })

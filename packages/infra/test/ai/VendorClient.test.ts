@@ -1,11 +1,10 @@
 import type { ChatMessage, ToolCall } from "@berth/domain/ai/chat/ModelChat"
 import { makeChunkSource, streamFromSource } from "@berth/domain/ai/streams/ChunkSource"
 import { countToolCalls, toVendorConversation } from "@berth/infra/ai/vendor/VendorConversation"
-import { endAfterLast } from "@berth/infra/ai/vendor/StreamEnd"
-import { parseSseEvents } from "@berth/infra/ai/vendor/SseParser"
+import { endAfterLast, parseEvents } from "@berth/infra/ai/vendor/AnswerStream"
 import type { ChunkSource } from "@berth/infra/ai/vendor/ChunkStage"
 import { redactMessage } from "@berth/infra/ai/vendor/ProviderFailure"
-import { readRetryAfter } from "@berth/infra/ai/vendor/RetryAfter"
+import { readRetryAfter } from "@berth/infra/ai/vendor/VendorErrorBody"
 import {
   parseToolArguments,
   type ToolCallFragment,
@@ -14,8 +13,9 @@ import {
 } from "@berth/infra/ai/vendor/PartialToolCall"
 import { isBlankText, toAlternatingTurns } from "@berth/infra/ai/vendor/AlternatingTurns"
 import { Headers } from "@effect/platform"
-import { describe, expect, it } from "@effect/vitest"
-import { Chunk, Duration, Effect, FastCheck, Fiber, Queue, Redacted, Stream, TestClock } from "effect"
+import { assert, describe, it } from "@effect/vitest"
+import { Chunk, Duration, Effect, Either, FastCheck, Fiber, Queue, Redacted, Stream, TestClock } from "effect"
+import { assertMatches } from "../../../../test/support/Matching.ts"
 
 /** A stage of a wire over a stream. */
 const over =
@@ -25,7 +25,9 @@ const over =
 
 describe("events", () => {
   const readEvents = (some: Stream.Stream<Uint8Array>) =>
-    over((texts: ChunkSource<string, never>) => parseSseEvents(texts))(Stream.decodeText(some))
+    over((texts: ChunkSource<string, never>) =>
+      parseEvents(texts, (data) => Either.right({ type: "chunk" as const, chunk: data }))
+    )(Stream.decodeText(some))
   const bytes = new TextEncoder().encode(
     `: hello\n\ndata: {"a":"日本"}\r\n\r\nevent: x\r\ndata: two\r\ndata:lines\n\ndata\r\rdata: [DONE]\n\ndata: cut`
   )
@@ -37,21 +39,21 @@ describe("events", () => {
       const at = [0, ...cuts.sort((a, b) => a - b), bytes.length]
       const pieces = at.slice(1).map((to, index) => bytes.slice(at[index], to))
       const heard = Effect.runSync(Stream.runCollect(readEvents(Stream.fromIterable(pieces))))
-      const events = Chunk.toReadonlyArray(heard).flatMap((one) => (one.type === "event" ? [one.data] : []))
-      expect(events).toEqual([`{"a":"日本"}`, "two\nlines", "", "[DONE]"])
+      const events = Chunk.toReadonlyArray(heard).flatMap((one) => (one.type === "chunk" ? [one.chunk] : []))
+      assert.deepStrictEqual(events, [`{"a":"日本"}`, "two\nlines", "", "[DONE]"])
     }
   )
 
   it("are signs of life at least", () => {
     const comment = Stream.make(new TextEncoder().encode(": OPENROUTER PROCESSING\n\n"))
-    expect(Chunk.toReadonlyArray(Effect.runSync(Stream.runCollect(readEvents(comment))))).toEqual([
+    assert.deepStrictEqual(Chunk.toReadonlyArray(Effect.runSync(Stream.runCollect(readEvents(comment)))), [
       { type: "keep-alive" }
     ])
   })
 
   it("do not grow without end", () => {
     const endless = Stream.repeatValue(new TextEncoder().encode("x".repeat(100_000)))
-    expect(Effect.runSync(Effect.flip(Stream.runDrain(readEvents(endless))))).toMatchObject({
+    assertMatches(Effect.runSync(Effect.flip(Stream.runDrain(readEvents(endless)))), {
       _tag: "VendorAnswerMalformed"
     })
   })
@@ -64,13 +66,13 @@ describe("the end of a stream", () => {
   it.effect("comes after the last event, with what came with that", () =>
     Effect.gen(function* () {
       const events = Stream.fromChunks(Chunk.make(1), Chunk.make(2, 3, 4), Chunk.make(5))
-      expect(Chunk.toReadonlyArray(yield* Stream.runCollect(toTheEnd(events)))).toEqual([1, 2, 3, 4, 5])
+      assert.deepStrictEqual(Chunk.toReadonlyArray(yield* Stream.runCollect(toTheEnd(events))), [1, 2, 3, 4, 5])
     })
   )
 
   it.effect("is the end of the bytes where no event is the last", () =>
     Effect.gen(function* () {
-      expect(Chunk.toReadonlyArray(yield* Stream.runCollect(toTheEnd(Stream.make(1, 2))))).toEqual([1, 2])
+      assert.deepStrictEqual(Chunk.toReadonlyArray(yield* Stream.runCollect(toTheEnd(Stream.make(1, 2)))), [1, 2])
     })
   )
 
@@ -84,7 +86,7 @@ describe("the end of a stream", () => {
       yield* queue.offer(4)
       yield* TestClock.adjust("200 millis")
       yield* queue.offer(5)
-      expect(Chunk.toReadonlyArray(yield* Fiber.join(fiber))).toEqual([1, 3, 4])
+      assert.deepStrictEqual(Chunk.toReadonlyArray(yield* Fiber.join(fiber)), [1, 3, 4])
     })
   )
 
@@ -92,8 +94,8 @@ describe("the end of a stream", () => {
     Effect.gen(function* () {
       const cut = (...events: ReadonlyArray<number>) =>
         Stream.runCollect(toTheEnd(Stream.concat(Stream.make(...events), Stream.fail("cut"))))
-      expect(Chunk.toReadonlyArray(yield* cut(1, 3))).toEqual([1, 3])
-      expect(yield* Effect.flip(cut(1, 2))).toBe("cut")
+      assert.deepStrictEqual(Chunk.toReadonlyArray(yield* cut(1, 3)), [1, 3])
+      assert.strictEqual(yield* Effect.flip(cut(1, 2)), "cut")
     })
   )
 })
@@ -107,17 +109,17 @@ describe("turns", () => {
   it.prop("are the user's and the assistant's by turns, and lose nothing", [FastCheck.array(message)], ([messages]) => {
     const { system, turns } = toAlternatingTurns(messages)
     turns.forEach(({ role, text }, index) => {
-      expect(role).toBe(index % 2 === 0 ? "user" : "assistant")
-      expect(text.trim()).not.toBe("")
+      assert.strictEqual(role, index % 2 === 0 ? "user" : "assistant")
+      assert.notStrictEqual(text.trim(), "")
     })
-    expect(turns.length === 0 || turns.length % 2 === 1).toBe(true)
+    assert.isTrue(turns.length === 0 || turns.length % 2 === 1)
     const all = [system, ...turns.map(({ text }) => text)].join("\n")
-    for (const { content } of messages) expect(all).toContain(content.trim())
-    if (turns.length === 0) expect(messages.every(({ content }) => content.trim() === "")).toBe(true)
+    for (const { content } of messages) assert.include(all, content.trim())
+    if (turns.length === 0) assert.isTrue(messages.every(({ content }) => content.trim() === ""))
   })
 
   it("are the conversation", () => {
-    expect(
+    assert.deepStrictEqual(
       toAlternatingTurns([
         { role: "system", content: "Be brief" },
         { role: "user", content: "Hello" },
@@ -125,16 +127,17 @@ describe("turns", () => {
         { role: "system", content: "Be kind" },
         { role: "assistant", content: "Yes?" },
         { role: "user", content: "No" }
-      ])
-    ).toEqual({
-      system: "Be brief\n\nBe kind",
-      turns: [
-        { role: "user", text: "Hello\n\nWorld" },
-        { role: "assistant", text: "Yes?" },
-        { role: "user", text: "No" }
-      ]
-    })
-    expect(toAlternatingTurns([{ role: "system", content: "Say hello" }])).toEqual({
+      ]),
+      {
+        system: "Be brief\n\nBe kind",
+        turns: [
+          { role: "user", text: "Hello\n\nWorld" },
+          { role: "assistant", text: "Yes?" },
+          { role: "user", text: "No" }
+        ]
+      }
+    )
+    assert.deepStrictEqual(toAlternatingTurns([{ role: "system", content: "Say hello" }]), {
       system: null,
       turns: [{ role: "user", text: "Say hello" }]
     })
@@ -145,7 +148,7 @@ describe("a reason", () => {
   const key = Redacted.make("sk-very-secret")
 
   it.prop("never holds the key", [FastCheck.string(), FastCheck.string()], ([before, after]) => {
-    expect(redactMessage(`${before}sk-very-secret${after}`, key)).not.toContain("sk-very-secret")
+    assert.notInclude(redactMessage(`${before}sk-very-secret${after}`, key), "sk-very-secret")
   })
 })
 
@@ -155,11 +158,11 @@ describe("the time to come back", () => {
       const duration = readRetryAfter(Headers.fromInput(headers), Date.parse("Wed, 21 Oct 2026 07:28:00 GMT"))
       return duration === undefined ? null : Duration.toMillis(duration)
     }
-    expect(after({ "retry-after": "3" })).toBe(3_000)
-    expect(after({ "retry-after-ms": "250", "retry-after": "1" })).toBe(250)
-    expect(after({ "retry-after": "Wed, 21 Oct 2026 07:28:05 GMT" })).toBe(5_000)
-    expect(after({ "retry-after": "soon" })).toBe(null)
-    expect(after({})).toBe(null)
+    assert.strictEqual(after({ "retry-after": "3" }), 3_000)
+    assert.strictEqual(after({ "retry-after-ms": "250", "retry-after": "1" }), 250)
+    assert.strictEqual(after({ "retry-after": "Wed, 21 Oct 2026 07:28:05 GMT" }), 5_000)
+    assert.isNull(after({ "retry-after": "soon" }))
+    assert.isNull(after({}))
   })
 })
 
@@ -193,16 +196,16 @@ describe("calls of tools", () => {
     ([messages]) => {
       const said = toVendorConversation(messages, 40)
       const calls = said.flatMap((one) => (one.role === "assistant" ? one.calls : []))
-      expect(calls).toHaveLength(countToolCalls(messages))
-      expect(new Set(calls.map(({ id }) => id)).size).toBe(calls.length)
+      assert.lengthOf(calls, countToolCalls(messages))
+      assert.strictEqual(new Set(calls.map(({ id }) => id)).size, calls.length)
       for (const { id, name, result } of calls) {
-        expect(id).toMatch(/^[A-Za-z0-9_-]{1,40}$/)
-        expect(name).toMatch(/^[A-Za-z0-9_-]{1,64}$/)
-        expect(result.trim()).not.toBe("")
+        assert.match(id, /^[A-Za-z0-9_-]{1,40}$/)
+        assert.match(name, /^[A-Za-z0-9_-]{1,64}$/)
+        assert.notStrictEqual(result.trim(), "")
       }
       const all = JSON.stringify(said)
       for (const { content } of messages) {
-        if (content.trim() !== "") expect(all).toContain(JSON.stringify(content).slice(1, -1))
+        if (content.trim() !== "") assert.include(all, JSON.stringify(content).slice(1, -1))
       }
     }
   )
@@ -213,14 +216,16 @@ describe("calls of tools", () => {
     ([messages]) => {
       const { turns } = toAlternatingTurns(messages)
       turns.forEach((turn, index) => {
-        expect(turn.role).toBe(index % 2 === 0 ? "user" : "assistant")
+        assert.strictEqual(turn.role, index % 2 === 0 ? "user" : "assistant")
         const before = turns[index - 1]
         const calls = before?.role === "assistant" ? before.calls : undefined
-        expect(turn.role === "user" ? turn.results : undefined).toEqual(turn.role === "user" ? calls : undefined)
-        if (isBlankText(turn.text))
-          expect((turn.role === "user" ? turn.results : turn.calls)?.length).toBeGreaterThan(0)
+        assert.deepStrictEqual(
+          turn.role === "user" ? turn.results : undefined,
+          turn.role === "user" ? calls : undefined
+        )
+        if (isBlankText(turn.text)) assert.isAbove((turn.role === "user" ? turn.results : turn.calls)?.length ?? 0, 0)
       })
-      expect(turns.length === 0 || turns.length % 2 === 1).toBe(true)
+      assert.isTrue(turns.length === 0 || turns.length % 2 === 1)
     }
   )
 
@@ -240,7 +245,7 @@ describe("calls of tools", () => {
       { role: "assistant", content: "Done" },
       result("a", "late")
     ])
-    expect(round).toMatchObject({
+    assertMatches(round, {
       calls: [
         { id: "a", result: "of a" },
         { id: "b", result: "of b" }
@@ -273,7 +278,8 @@ describe("calls of tools", () => {
       )
       const inTurn = rest.sort(([a], [b]) => a - b).map(([, piece]) => piece)
       const calls = [...begun, ...inTurn].reduce<ReadonlyArray<PartialToolCall>>(addToolCallFragment, [])
-      expect(calls.map(({ arguments: json, id, name }) => [id, name, json])).toEqual(
+      assert.deepStrictEqual(
+        calls.map(({ arguments: json, id, name }) => [id, name, json]),
         given.map(([json], index) => [`id_${index}`, `tool_${index}`, json])
       )
     }
@@ -288,23 +294,26 @@ describe("calls of tools", () => {
       ["a", "{}"],
       ["b", "{}"]
     ]
-    expect(
-      gather({ index: 0, id: "1", name: "a", arguments: "{}" }, { index: 0, id: "2", name: "b", arguments: "{}" })
-    ).toEqual(two)
-    expect(gather({ name: "a", arguments: "{}" }, { name: "b", arguments: "{}" })).toEqual(two)
-    expect(
-      gather({ id: "1", name: "a", arguments: "{" }, { arguments: "}" }, { id: "2", name: "b", arguments: "{}" })
-    ).toEqual(two)
+    assert.deepStrictEqual(
+      gather({ index: 0, id: "1", name: "a", arguments: "{}" }, { index: 0, id: "2", name: "b", arguments: "{}" }),
+      two
+    )
+    assert.deepStrictEqual(gather({ name: "a", arguments: "{}" }, { name: "b", arguments: "{}" }), two)
+    assert.deepStrictEqual(
+      gather({ id: "1", name: "a", arguments: "{" }, { arguments: "}" }, { id: "2", name: "b", arguments: "{}" }),
+      two
+    )
     // The name again with every piece.
-    expect(
-      gather({ index: 0, id: "1", name: "a", arguments: "{" }, { index: 0, id: "1", name: "a", arguments: "}" })
-    ).toEqual([["a", "{}"]])
+    assert.deepStrictEqual(
+      gather({ index: 0, id: "1", name: "a", arguments: "{" }, { index: 0, id: "1", name: "a", arguments: "}" }),
+      [["a", "{}"]]
+    )
   })
 
   it("have an object for arguments, whatever the model wrote", () => {
-    expect(parseToolArguments("")).toEqual({})
-    expect(parseToolArguments('{"a":[1]}')).toEqual({ a: [1] })
+    assert.deepStrictEqual(parseToolArguments(""), {})
+    assert.deepStrictEqual(parseToolArguments('{"a":[1]}'), { a: [1] })
     for (const wrong of ["{", "[1]", "null", "7", '"x"'])
-      expect(parseToolArguments(wrong)).toEqual({ arguments: wrong })
+      assert.deepStrictEqual(parseToolArguments(wrong), { arguments: wrong })
   })
 })

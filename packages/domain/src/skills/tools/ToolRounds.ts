@@ -2,14 +2,9 @@ import { Effect, Stream } from "effect"
 import { fitPrompt, type Prompt, type ToolRound } from "../../ai/prompt/PromptFitting.ts"
 import type { ChatMessage, ToolCall, ToolSpec } from "../../ai/chat/ModelChat.ts"
 import { computePromptBudget, estimateSerializedToolTokens } from "../../ai/prompt/PromptBudget.ts"
+import type { ModelEvent } from "../../ai/streams/ModelEvent.ts"
 import { runTool, makeToolMessage } from "./ToolExecution.ts"
 import type { Tool } from "./Tool.ts"
-
-/** Events of one model call. */
-export type ModelRoundEvent =
-  | { readonly type: "delta"; readonly text: string }
-  | { readonly type: "tool-call"; readonly call: ToolCall }
-  | { readonly type: "done"; readonly model: string }
 
 /** Deltas of a reply, then the whole reply with the model of its end. */
 export type ToolRoundsEvent =
@@ -28,7 +23,7 @@ export interface ToolRounds<Who, E, R> {
   readonly callModel: (
     messages: ReadonlyArray<ChatMessage>,
     tools: ReadonlyArray<ToolSpec>
-  ) => Stream.Stream<ModelRoundEvent, E, R>
+  ) => Stream.Stream<ModelEvent<{ readonly model: string }>, E, R>
   /** Checked before every call; false makes that call the last. By default only the rounds are limited. */
   readonly canContinue?: Effect.Effect<boolean>
   readonly onUnterminated: () => E
@@ -117,7 +112,7 @@ export const answerInRounds = <Who, E, R>({
         const last = rounds.length === maximumToolRounds || (!may && rounds.length > 0)
         const said: Said = { text: "", wanted: [], argumentsLength: 0, model: "" }
         const isTooLong = () => before.length + said.text.length > maximumReplyLength
-        const pass = (event: ModelRoundEvent): ReadonlyArray<ToolRoundsEvent> => {
+        const pass = (event: ModelEvent<{ readonly model: string }>): ReadonlyArray<ToolRoundsEvent> => {
           if (event.type === "tool-call") {
             said.argumentsLength += event.call.arguments.length
             if (said.wanted.length < maximumReadCalls && said.argumentsLength <= maximumArguments)

@@ -1,9 +1,10 @@
 import { findHomeProvider, listModelProviders } from "@berth/domain/ai/models/ModelRoutes"
 import { planCallsLazily, planCalls } from "@berth/domain/ai/calls/CallPlan"
 import type { ProviderName } from "@berth/domain/ai/models/Model"
-import { describe, expect, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import { FastCheck } from "effect"
 import { makeModel, modelsArbitrary, providerNames, taskTypes } from "../ModelSamples.ts"
+import { assertMatches } from "../../../../../test/support/Matching.ts"
 
 const names = (plan: ReturnType<typeof planCalls>) => plan.map(({ model, provider }) => `${model.id}@${provider}`)
 
@@ -23,7 +24,7 @@ describe("planCalls", () => {
   }
 
   it("goes through a model's providers, then to other providers, then to other vendors", () => {
-    expect(names(planCalls({ ...input, first: gpt }))).toEqual([
+    assert.deepStrictEqual(names(planCalls({ ...input, first: gpt })), [
       "openai/gpt-4o@openrouter",
       "openai/gpt-4o@openai",
       "groq/llama@groq",
@@ -33,18 +34,21 @@ describe("planCalls", () => {
 
   it("calls the model that was asked for though it is too small, and none other that is", () => {
     const plan = names(planCalls({ ...input, first: small, tokens: 1_000 }))
-    expect(plan[0]).toBe("google/small@openrouter")
-    expect(names(planCalls({ ...input, first: opus, tokens: 1_000 }))).not.toContain("google/small@openrouter")
+    assert.strictEqual(plan[0], "google/small@openrouter")
+    assert.notInclude(names(planCalls({ ...input, first: opus, tokens: 1_000 })), "google/small@openrouter")
   })
 
   it("is the same when it is made as far as it is needed", () => {
     for (const first of [gpt, small, opus])
       for (const maxCalls of [1, 2, 10])
-        expect([...planCallsLazily({ ...input, first, maxCalls })]).toEqual(planCalls({ ...input, first, maxCalls }))
+        assert.deepStrictEqual(
+          [...planCallsLazily({ ...input, first, maxCalls })],
+          planCalls({ ...input, first, maxCalls })
+        )
   })
 
   it("keeps to the number of calls", () => {
-    expect(planCalls({ ...input, first: gpt, maxCalls: 2 })).toHaveLength(2)
+    assert.lengthOf(planCalls({ ...input, first: gpt, maxCalls: 2 }), 2)
   })
 
   it("goes on to models that take tools when some are on offer, as far as that is known", () => {
@@ -53,10 +57,10 @@ describe("planCalls", () => {
     const given = { ...input, models: [gpt, not, opus, taker], configured: new Set<ProviderName>(["openrouter"]) }
     const order = (withTools: boolean, first = gpt) =>
       planCalls({ ...given, first, withTools }).map(({ model }) => model.id)
-    expect(order(false)).toEqual([gpt.id, not.id, opus.id, taker.id])
-    expect(order(true)).toEqual([gpt.id, taker.id, opus.id, not.id])
+    assert.deepStrictEqual(order(false), [gpt.id, not.id, opus.id, taker.id])
+    assert.deepStrictEqual(order(true), [gpt.id, taker.id, opus.id, not.id])
     // What was asked for stays what is asked first.
-    expect(order(true, not)[0]).toBe(not.id)
+    assert.strictEqual(order(true, not)[0], not.id)
   })
 
   const anyPlan = FastCheck.record({
@@ -75,14 +79,14 @@ describe("planCalls", () => {
       const first = given.models[0]
       if (first === undefined) return
       const plan = planCalls({ ...given, first })
-      expect(new Set(names(plan)).size).toBe(plan.length)
-      expect(plan.length).toBeLessThanOrEqual(given.maxCalls)
+      assert.strictEqual(new Set(names(plan)).size, plan.length)
+      assert.isAtMost(plan.length, given.maxCalls)
       for (const { model, provider } of plan) {
-        expect(given.configured).toContain(provider)
+        assert.include(given.configured, provider)
         if (model.id !== first.id) {
-          expect(model).toMatchObject({ available: true })
-          expect(model.provider).not.toBe("sandbox")
-          expect(model.contextWindow).toBeGreaterThanOrEqual(given.tokens)
+          assertMatches(model, { available: true })
+          assert.notStrictEqual(model.provider, "sandbox")
+          assert.isAtLeast(model.contextWindow, given.tokens)
         }
       }
     }
@@ -91,16 +95,16 @@ describe("planCalls", () => {
 
 describe("providersOf", () => {
   it("knows who runs whose models", () => {
-    expect(listModelProviders("openai/gpt-4")).toEqual(["openrouter", "openai"])
-    expect(listModelProviders("openai/gpt-oss-120b")).toEqual(["openrouter"])
-    expect(listModelProviders("google/gemma-4-31b-it:free")).toEqual(["openrouter"])
-    expect(listModelProviders("google/gemma-3-27b-it")).toEqual(["openrouter"])
-    expect(listModelProviders("google/gemini-2.5-pro")).toEqual(["openrouter", "google"])
-    expect(listModelProviders("anthropic/claude-opus-4-6")).toEqual(["openrouter", "anthropic"])
-    expect(listModelProviders("anthropic/claude-opus-4-6-fast")).toEqual(["openrouter"])
-    expect(listModelProviders("qwen/qwen3-max")).toEqual(["openrouter"])
-    expect(listModelProviders("groq/openai/gpt-oss-120b")).toEqual(["groq"])
-    expect(findHomeProvider("anthropic/claude-opus-4-6")).toBe("anthropic")
-    expect(findHomeProvider("qwen/qwen3-max")).toBe("openrouter")
+    assert.deepStrictEqual(listModelProviders("openai/gpt-4"), ["openrouter", "openai"])
+    assert.deepStrictEqual(listModelProviders("openai/gpt-oss-120b"), ["openrouter"])
+    assert.deepStrictEqual(listModelProviders("google/gemma-4-31b-it:free"), ["openrouter"])
+    assert.deepStrictEqual(listModelProviders("google/gemma-3-27b-it"), ["openrouter"])
+    assert.deepStrictEqual(listModelProviders("google/gemini-2.5-pro"), ["openrouter", "google"])
+    assert.deepStrictEqual(listModelProviders("anthropic/claude-opus-4-6"), ["openrouter", "anthropic"])
+    assert.deepStrictEqual(listModelProviders("anthropic/claude-opus-4-6-fast"), ["openrouter"])
+    assert.deepStrictEqual(listModelProviders("qwen/qwen3-max"), ["openrouter"])
+    assert.deepStrictEqual(listModelProviders("groq/openai/gpt-oss-120b"), ["groq"])
+    assert.strictEqual(findHomeProvider("anthropic/claude-opus-4-6"), "anthropic")
+    assert.strictEqual(findHomeProvider("qwen/qwen3-max"), "openrouter")
   })
 })

@@ -8,7 +8,7 @@ import {
 } from "@berth/domain/ai/calls/CircuitBreaker"
 import { makeCircuitBreakers } from "@berth/domain/ai/calls/CircuitBreakers"
 import { computeRetryDelay } from "@berth/domain/ai/calls/RetryPolicy"
-import { describe, expect, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, FastCheck, Option, TestClock } from "effect"
 import { makeModel } from "../ModelSamples.ts"
 
@@ -25,20 +25,20 @@ const failure = (kind: ProviderFailed["kind"], retryAfter?: Duration.Duration) =
 
 describe("a circuit breaker", () => {
   it("opens after that many failures in a row, lets one probe through after a rest, and closes with it", () => {
-    expect(admitCall(failedTimes(2, 0), 0, policy)[0]).toBe(true)
+    assert.isTrue(admitCall(failedTimes(2, 0), 0, policy)[0])
     const open = failedTimes(3, 0)
-    expect(admitCall(open, 29_999, policy)).toEqual([false, open])
+    assert.deepStrictEqual(admitCall(open, 29_999, policy), [false, open])
     const [may, probing] = admitCall(open, 30_000, policy)
-    expect(may).toBe(true)
-    expect(admitCall(probing, 30_001, policy)[0]).toBe(false)
-    expect(recordCallVerdict(probing, "up", 30_002, policy)).toEqual(closedBreaker)
-    expect(admitCall(recordCallVerdict(probing, "down", 30_002, policy), 60_001, policy)[0]).toBe(false)
-    expect(admitCall(recordCallVerdict(probing, "nothing", 30_002, policy), 30_002, policy)[0]).toBe(true)
+    assert.isTrue(may)
+    assert.isFalse(admitCall(probing, 30_001, policy)[0])
+    assert.deepStrictEqual(recordCallVerdict(probing, "up", 30_002, policy), closedBreaker)
+    assert.isFalse(admitCall(recordCallVerdict(probing, "down", 30_002, policy), 60_001, policy)[0])
+    assert.isTrue(admitCall(recordCallVerdict(probing, "nothing", 30_002, policy), 30_002, policy)[0])
   })
 
   it("makes room for another probe when one was never heard of again", () => {
     const [, probing] = admitCall(failedTimes(3, 0), 30_000, policy)
-    expect(admitCall(probing, 60_000, policy)[0]).toBe(true)
+    assert.isTrue(admitCall(probing, 60_000, policy)[0])
   })
 
   it.prop(
@@ -50,7 +50,7 @@ describe("a circuit breaker", () => {
           event === "ask" ? admitCall(before, 0, policy)[1] : recordCallVerdict(before, event, 0, policy),
         closedBreaker
       )
-      expect(admitCall(state, 30_000, policy)[0]).toBe(true)
+      assert.isTrue(admitCall(state, 30_000, policy)[0])
     }
   )
 
@@ -63,8 +63,8 @@ describe("a circuit breaker", () => {
         closedBreaker
       )
       const hasRun = events.join(" ").includes("down down down")
-      if (!hasRun) expect(admitCall(state, 0, policy)[0]).toBe(true)
-      if (events.at(-1) === "up") expect(state).toEqual(closedBreaker)
+      if (!hasRun) assert.isTrue(admitCall(state, 0, policy)[0])
+      if (events.at(-1) === "up") assert.deepStrictEqual(state, closedBreaker)
     }
   )
 })
@@ -76,8 +76,8 @@ describe("the breakers of a process", () => {
     Effect.gen(function* () {
       const breakers = yield* makeCircuitBreakers(policy)
       for (const _ of [1, 2, 3]) yield* breakers.recordFailure(call("a/broken"), failure("overloaded"))
-      expect(yield* breakers.admit(call("a/broken"))).toBe(false)
-      expect(yield* breakers.admit(call("a/fine"))).toBe(true)
+      assert.isFalse(yield* breakers.admit(call("a/broken")))
+      assert.isTrue(yield* breakers.admit(call("a/fine")))
     })
   )
 
@@ -85,12 +85,12 @@ describe("the breakers of a process", () => {
     Effect.gen(function* () {
       const breakers = yield* makeCircuitBreakers(policy)
       for (const id of ["a/x", "a/y", "a/z"]) yield* breakers.recordFailure(call(id), failure("unreachable"))
-      expect(yield* breakers.admit(call("a/other"))).toBe(false)
+      assert.isFalse(yield* breakers.admit(call("a/other")))
       yield* TestClock.adjust("30 seconds")
-      expect(yield* breakers.admit(call("a/other"))).toBe(true)
-      expect(yield* breakers.admit(call("a/x"))).toBe(false)
+      assert.isTrue(yield* breakers.admit(call("a/other")))
+      assert.isFalse(yield* breakers.admit(call("a/x")))
       yield* breakers.recordSuccess(call("a/other"))
-      expect(yield* breakers.admit(call("a/x"))).toBe(true)
+      assert.isTrue(yield* breakers.admit(call("a/x")))
     })
   )
 
@@ -98,8 +98,8 @@ describe("the breakers of a process", () => {
     Effect.gen(function* () {
       const breakers = yield* makeCircuitBreakers(policy)
       for (const _ of [1, 2, 3, 4]) yield* breakers.recordFailure(call("a/x"), failure("refused"))
-      expect(yield* breakers.admit(call("a/x"))).toBe(true)
-      expect(classifyFailure(failure("rate-limited"))).toEqual({ provider: "up", model: "nothing" })
+      assert.isTrue(yield* breakers.admit(call("a/x")))
+      assert.deepStrictEqual(classifyFailure(failure("rate-limited")), { provider: "up", model: "nothing" })
     })
   )
 })
@@ -110,12 +110,15 @@ describe("retryDelay", () => {
   const retry = { retries: 2, base: Duration.millis(250), maximumRetryAfter: Duration.seconds(5) }
 
   it("waits longer each time, and as long as it is asked to", () => {
-    expect(computeRetryDelay(failure("overloaded"), 1, 0.5, retry)).toEqual(Option.some(Duration.millis(250)))
-    expect(computeRetryDelay(failure("overloaded"), 2, 0.5, retry)).toEqual(Option.some(Duration.millis(500)))
-    expect(computeRetryDelay(failure("overloaded"), 3, 0.5, retry)).toEqual(Option.none())
+    assert.deepStrictEqual(computeRetryDelay(failure("overloaded"), 1, 0.5, retry), Option.some(Duration.millis(250)))
+    assert.deepStrictEqual(computeRetryDelay(failure("overloaded"), 2, 0.5, retry), Option.some(Duration.millis(500)))
+    assert.deepStrictEqual(computeRetryDelay(failure("overloaded"), 3, 0.5, retry), Option.none())
     const asked = failure("rate-limited", Duration.seconds(2))
-    expect(computeRetryDelay(asked, 1, 0.5, retry)).toEqual(Option.some(Duration.seconds(2)))
-    expect(computeRetryDelay(failure("rate-limited", Duration.seconds(6)), 1, 0.5, retry)).toEqual(Option.none())
+    assert.deepStrictEqual(computeRetryDelay(asked, 1, 0.5, retry), Option.some(Duration.seconds(2)))
+    assert.deepStrictEqual(
+      computeRetryDelay(failure("rate-limited", Duration.seconds(6)), 1, 0.5, retry),
+      Option.none()
+    )
   })
 
   it.prop(
@@ -128,8 +131,8 @@ describe("retryDelay", () => {
     ([kind, tries, jitter]) => {
       const delay = computeRetryDelay(failure(kind), tries, jitter, retry)
       const passes = kind === "unreachable" || kind === "overloaded" || kind === "rate-limited"
-      expect(Option.isSome(delay)).toBe(passes && tries <= 2)
-      if (Option.isSome(delay)) expect(Duration.toMillis(delay.value)).toBeLessThanOrEqual(750)
+      assert.strictEqual(Option.isSome(delay), passes && tries <= 2)
+      if (Option.isSome(delay)) assert.isAtMost(Duration.toMillis(delay.value), 750)
     }
   )
 })

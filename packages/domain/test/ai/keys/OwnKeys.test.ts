@@ -9,11 +9,12 @@ import { type ModelCallRecord, ModelUsage } from "@berth/domain/ai/calls/ModelUs
 import { applyOwnKeys, preferOwnKeyModels } from "@berth/domain/ai/keys/OwnKeyModels"
 import { type ModelKeys, OwnerKeys } from "@berth/domain/ai/keys/OwnerKeys"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
-import { describe, expect, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, FastCheck, Layer, Redacted, Stream } from "effect"
 import { makeChunkSource } from "@berth/domain/ai/streams/ChunkSource"
 import { makeModel, modelsArbitrary, providerNames } from "../ModelSamples.ts"
 import { UserId } from "@berth/domain/shared/UserId"
+import { assertMatches } from "../../../../../test/support/Matching.ts"
 
 const opus = makeModel({ id: "anthropic/claude-opus-4-6", inputCost: 5, outputCost: 25 })
 const gpt = makeModel({ id: "openai/gpt-4o", inputCost: 2, outputCost: 8 })
@@ -91,15 +92,15 @@ describe("an owner's own keys", () => {
   it.scoped("run his models before the platform's, and nobody else's", () =>
     Effect.gen(function* () {
       const { ask, calls, recorded } = yield* scene({ keys: new Map([[ada, { anthropic: keyOf("adas") }]]) })
-      expect(yield* ask(ada)).toMatchObject({ provider: "anthropic", ownKey: true, model: opus.id })
-      expect(yield* ask(bob)).toMatchObject({ provider: "openrouter", ownKey: false })
-      expect(yield* ask(null)).toMatchObject({ provider: "openrouter", ownKey: false })
-      expect(calls).toEqual([
+      assertMatches(yield* ask(ada), { provider: "anthropic", ownKey: true, model: opus.id })
+      assertMatches(yield* ask(bob), { provider: "openrouter", ownKey: false })
+      assertMatches(yield* ask(null), { provider: "openrouter", ownKey: false })
+      assert.deepStrictEqual(calls, [
         `anthropic adas ${opus.id}`,
         `openrouter platform ${opus.id}`,
         `openrouter platform ${opus.id}`
       ])
-      expect(recorded).toMatchObject([
+      assertMatches(recorded, [
         { userId: ada, provider: "anthropic", ownKey: true, costUsd: 0.00003 },
         { userId: bob, ownKey: false },
         { userId: null, ownKey: false }
@@ -110,22 +111,22 @@ describe("an owner's own keys", () => {
   it.scoped("leave to the platform what they do not run", () =>
     Effect.gen(function* () {
       const { ask, calls } = yield* scene({ keys: new Map([[ada, { anthropic: keyOf("adas") }]]) })
-      expect(yield* ask(ada, { model: "gpt-4o" })).toMatchObject({ provider: "openrouter", ownKey: false })
-      expect(calls).toEqual([`openrouter platform ${gpt.id}`])
+      assertMatches(yield* ask(ada, { model: "gpt-4o" }), { provider: "openrouter", ownKey: false })
+      assert.deepStrictEqual(calls, [`openrouter platform ${gpt.id}`])
     })
   )
 
   it.scoped("answer alone where nothing else may", () =>
     Effect.gen(function* () {
       const { ask, calls } = yield* scene({ keys: new Map([[ada, { anthropic: keyOf("adas") }]]) })
-      expect(yield* ask(ada, { ownKeysOnly: true })).toMatchObject({ provider: "anthropic", ownKey: true })
+      assertMatches(yield* ask(ada, { ownKeysOnly: true }), { provider: "anthropic", ownKey: true })
       for (const [who, model] of [
         [ada, "gpt-4o"],
         [bob, opus.id],
         [null, opus.id]
       ] as const)
-        expect(yield* Effect.flip(ask(who, { model, ownKeysOnly: true }))).toMatchObject({ _tag: "ModelsUnavailable" })
-      expect(calls).toEqual([`anthropic adas ${opus.id}`])
+        assertMatches(yield* Effect.flip(ask(who, { model, ownKeysOnly: true })), { _tag: "ModelsUnavailable" })
+      assert.deepStrictEqual(calls, [`anthropic adas ${opus.id}`])
     })
   )
 
@@ -133,21 +134,21 @@ describe("an owner's own keys", () => {
     Effect.gen(function* () {
       const { ai, ask, windows } = yield* scene({ keys: new Map([[ada, { google: keyOf("adas") }]]) })
       const model = "gemini-2.5-pro"
-      expect(yield* ask(ada, { model })).toMatchObject({ model: gemini.id, provider: "google", ownKey: true })
-      expect(yield* ask(bob, { model })).toMatchObject({ provider: "openrouter", ownKey: false })
-      expect((yield* ai.models()).models).toContainEqual(gemini)
-      expect(yield* ai.resolve(model, ada)).toMatchObject({ isFallback: false, model: { id: gemini.id } })
-      expect(yield* ai.resolve(model, null)).toMatchObject({ isFallback: true })
-      expect(yield* windows.find(model, ada)).toBe(1_000_000)
-      expect(yield* windows.find(model, bob)).toBe(200_000)
+      assertMatches(yield* ask(ada, { model }), { model: gemini.id, provider: "google", ownKey: true })
+      assertMatches(yield* ask(bob, { model }), { provider: "openrouter", ownKey: false })
+      assert.deepInclude((yield* ai.models()).models, gemini)
+      assertMatches(yield* ai.resolve(model, ada), { isFallback: false, model: { id: gemini.id } })
+      assertMatches(yield* ai.resolve(model, null), { isFallback: true })
+      assert.strictEqual(yield* windows.find(model, ada), 1_000_000)
+      assert.strictEqual(yield* windows.find(model, bob), 200_000)
     })
   )
 
   it.scoped("are used where no model is asked for, or one that there is not", () =>
     Effect.gen(function* () {
       const { ask } = yield* scene({ keys: new Map([[ada, { google: keyOf("adas") }]]) })
-      expect(yield* ask(ada, { model: undefined })).toMatchObject({ model: gemini.id, ownKey: true })
-      expect(yield* ask(ada, { model: "acme/none" })).toMatchObject({ model: gemini.id, ownKey: true })
+      assertMatches(yield* ask(ada, { model: undefined }), { model: gemini.id, ownKey: true })
+      assertMatches(yield* ask(ada, { model: "acme/none" }), { model: gemini.id, ownKey: true })
     })
   )
 
@@ -158,10 +159,10 @@ describe("an owner's own keys", () => {
         fails: (_, key) => (key.startsWith("adas") ? "unauthorized" : null)
       })
       const failure = yield* Effect.flip(ask(ada))
-      expect(failure).toMatchObject({ _tag: "ProviderFailed", kind: "unauthorized", ownKey: true })
-      expect(failure.message).toBe("your openrouter key was refused; replace it or add credit to its account")
-      expect(calls).toEqual([`openrouter adas-too ${opus.id}`])
-      expect(recorded).toEqual([])
+      assertMatches(failure, { _tag: "ProviderFailed", kind: "unauthorized", ownKey: true })
+      assert.strictEqual(failure.message, "your openrouter key was refused; replace it or add credit to its account")
+      assert.deepStrictEqual(calls, [`openrouter adas-too ${opus.id}`])
+      assert.deepStrictEqual(recorded, [])
     })
   )
 
@@ -171,11 +172,12 @@ describe("an owner's own keys", () => {
         keys: new Map([[ada, { anthropic: keyOf("adas"), openrouter: keyOf("adas-too") }]]),
         fails: (provider) => (provider === "openrouter" ? "refused" : null)
       })
-      expect(yield* ask(ada)).toMatchObject({ provider: "anthropic", ownKey: true })
-      expect(yield* Effect.flip(ask(ada, { model: "gpt-4o" }).pipe(Effect.tap(() => Effect.fail("answered"))))).toBe(
+      assertMatches(yield* ask(ada), { provider: "anthropic", ownKey: true })
+      assert.strictEqual(
+        yield* Effect.flip(ask(ada, { model: "gpt-4o" }).pipe(Effect.tap(() => Effect.fail("answered")))),
         "answered"
       )
-      expect(calls.some((call) => call.includes("platform"))).toBe(false)
+      assert.isFalse(calls.some((call) => call.includes("platform")))
     })
   )
 
@@ -185,8 +187,8 @@ describe("an owner's own keys", () => {
         keys: new Map([[ada, { anthropic: keyOf("adas") }]]),
         fails: (provider) => (provider === "anthropic" ? "refused" : null)
       })
-      expect(yield* Effect.flip(ask(ada))).toMatchObject({ kind: "refused", provider: "anthropic", ownKey: true })
-      expect(calls).toEqual([`anthropic adas ${opus.id}`])
+      assertMatches(yield* Effect.flip(ask(ada)), { kind: "refused", provider: "anthropic", ownKey: true })
+      assert.deepStrictEqual(calls, [`anthropic adas ${opus.id}`])
     })
   )
 
@@ -202,10 +204,10 @@ describe("an owner's own keys", () => {
       for (const _ of [1, 2, 3, 4, 5]) yield* Effect.flip(ask(ada))
       const tried = calls.length
       // Left alone for a while.
-      expect(yield* Effect.flip(ask(ada))).toMatchObject({ kind: "overloaded", ownKey: true })
-      expect(calls).toHaveLength(tried)
-      expect(yield* ask(bob)).toMatchObject({ ownKey: true })
-      expect(yield* ask(null)).toMatchObject({ ownKey: false, provider: "openrouter" })
+      assertMatches(yield* Effect.flip(ask(ada)), { kind: "overloaded", ownKey: true })
+      assert.lengthOf(calls, tried)
+      assertMatches(yield* ask(bob), { ownKey: true })
+      assertMatches(yield* ask(null), { ownKey: false, provider: "openrouter" })
     })
   )
 })
@@ -218,14 +220,17 @@ describe("a catalogue with own keys", () => {
     [modelsArbitrary, anyOwn],
     ([models, own]) => {
       const reach = applyOwnKeys(models, own)
-      expect(applyOwnKeys(models, own)).toBe(reach)
-      expect(reach.map(({ id }) => id)).toEqual(models.map(({ id }) => id))
+      assert.strictEqual(applyOwnKeys(models, own), reach)
+      assert.deepStrictEqual(
+        reach.map(({ id }) => id),
+        models.map(({ id }) => id)
+      )
       reach.forEach((model, index) => {
-        if (models[index]?.available === true) expect(model.available).toBe(true)
+        if (models[index]?.available === true) assert.isTrue(model.available)
       })
       const preferred = preferOwnKeyModels(reach, own)
-      expect(preferred.length === 0).toBe(reach.length === 0)
-      if (preferred !== reach) for (const model of preferred) expect(own).toContain(model.provider)
+      assert.strictEqual(preferred.length === 0, reach.length === 0)
+      if (preferred !== reach) for (const model of preferred) assert.include(own, model.provider)
     }
   )
 })

@@ -1,6 +1,6 @@
 import { findModel, resolveModel } from "@berth/domain/ai/models/ModelResolution"
 import { selectModel } from "@berth/domain/ai/models/ModelSelection"
-import { describe, expect, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import { Either, FastCheck, Option } from "effect"
 import { makeModel, modelsArbitrary } from "../ModelSamples.ts"
 
@@ -14,36 +14,37 @@ const found = (asked: string) => Option.map(findModel(catalogue, asked), ({ id }
 
 describe("findModel", () => {
   it("finds an id as it is, and with its vendor put before it", () => {
-    expect(found("openai/gpt-4")).toEqual(Option.some("openai/gpt-4"))
-    expect(found("gpt-4")).toEqual(Option.some("openai/gpt-4"))
-    expect(found("claude-opus-4-6")).toEqual(Option.some("anthropic/claude-opus-4-6"))
+    assert.deepStrictEqual(found("openai/gpt-4"), Option.some("openai/gpt-4"))
+    assert.deepStrictEqual(found("gpt-4"), Option.some("openai/gpt-4"))
+    assert.deepStrictEqual(found("claude-opus-4-6"), Option.some("anthropic/claude-opus-4-6"))
   })
 
   it("finds an id that another writes with a dot, in other letters, or behind the reseller's name", () => {
-    expect(found("anthropic/claude-opus-4.6")).toEqual(Option.some("anthropic/claude-opus-4-6"))
-    expect(found("Claude-Opus-4.6")).toEqual(Option.some("anthropic/claude-opus-4-6"))
-    expect(found("openrouter/openai/gpt-4")).toEqual(Option.some("openai/gpt-4"))
-    expect(found("openrouter/auto")).toEqual(Option.some("openrouter/auto"))
+    assert.deepStrictEqual(found("anthropic/claude-opus-4.6"), Option.some("anthropic/claude-opus-4-6"))
+    assert.deepStrictEqual(found("Claude-Opus-4.6"), Option.some("anthropic/claude-opus-4-6"))
+    assert.deepStrictEqual(found("openrouter/openai/gpt-4"), Option.some("openai/gpt-4"))
+    assert.deepStrictEqual(found("openrouter/auto"), Option.some("openrouter/auto"))
   })
 
   it("does not find what is only alike", () => {
-    for (const asked of ["", "gpt", "gpt-4o", "google/gpt-4", "openai/"]) expect(found(asked)).toEqual(Option.none())
+    for (const asked of ["", "gpt", "gpt-4o", "google/gpt-4", "openai/"])
+      assert.deepStrictEqual(found(asked), Option.none())
   })
 
   it.prop("finds every model of a catalogue by its own id", [modelsArbitrary], ([models]) => {
-    for (const model of models) expect(findModel(models, model.id)).toEqual(Option.some(model))
+    for (const model of models) assert.deepStrictEqual(findModel(models, model.id), Option.some(model))
   })
 })
 
 describe("resolveModel", () => {
   it("says when another model answers", () => {
-    expect(Either.getOrThrow(resolveModel(catalogue, "gpt-4"))).toEqual({
+    assert.deepStrictEqual(Either.getOrThrow(resolveModel(catalogue, "gpt-4")), {
       asked: "gpt-4",
       model: gpt4,
       isFallback: false
     })
     const away = [{ ...opus, available: false }, sandbox]
-    expect(Either.getOrThrow(resolveModel(away, "claude-opus-4-6"))).toEqual({
+    assert.deepStrictEqual(Either.getOrThrow(resolveModel(away, "claude-opus-4-6")), {
       asked: "claude-opus-4-6",
       model: sandbox,
       isFallback: true
@@ -53,12 +54,12 @@ describe("resolveModel", () => {
   it.prop("is total: an available model, or none is", [modelsArbitrary, FastCheck.string()], ([models, asked]) => {
     const resolution = resolveModel(models, asked)
     if (Either.isLeft(resolution)) {
-      expect(models.every((model) => !model.available)).toBe(true)
+      assert.isTrue(models.every((model) => !model.available))
       return
     }
-    expect(resolution.right.model.available).toBe(true)
+    assert.isTrue(resolution.right.model.available)
     if (resolution.right.isFallback) {
-      expect(resolution.right.model).toEqual(Either.getOrThrow(selectModel(models, "general")))
+      assert.deepStrictEqual(resolution.right.model, Either.getOrThrow(selectModel(models, "general")))
     }
   })
 })

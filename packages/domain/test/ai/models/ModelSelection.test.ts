@@ -1,5 +1,5 @@
 import { rankModels, selectModel, parseTaskType } from "@berth/domain/ai/models/ModelSelection"
-import { describe, expect, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import { Either, FastCheck } from "effect"
 import { makeModel, modelsArbitrary, taskTypes } from "../ModelSamples.ts"
 
@@ -7,10 +7,10 @@ const selected = (...args: Parameters<typeof selectModel>) => Either.getOrThrow(
 
 describe("taskTypeOf", () => {
   it("takes what is unknown or missing as general", () => {
-    expect(parseTaskType("coding")).toBe("coding")
-    expect(parseTaskType("poetry")).toBe("general")
-    expect(parseTaskType(undefined)).toBe("general")
-    expect(parseTaskType(null)).toBe("general")
+    assert.strictEqual(parseTaskType("coding"), "coding")
+    assert.strictEqual(parseTaskType("poetry"), "general")
+    assert.strictEqual(parseTaskType(undefined), "general")
+    assert.strictEqual(parseTaskType(null), "general")
   })
 })
 
@@ -21,9 +21,9 @@ describe("selectModel", () => {
     ([models, taskType]) => {
       const selection = selectModel(models, taskType)
       const available = models.filter((model) => model.available)
-      expect(Either.isRight(selection)).toBe(available.length > 0)
-      if (Either.isRight(selection)) expect(available).toContain(selection.right)
-      else expect(selection.left.taskType).toBe(taskType)
+      assert.strictEqual(Either.isRight(selection), available.length > 0)
+      if (Either.isRight(selection)) assert.include(available, selection.right)
+      else assert.strictEqual(selection.left.taskType, taskType)
     }
   )
 
@@ -32,7 +32,11 @@ describe("selectModel", () => {
     [modelsArbitrary, taskTypes],
     ([models, task]) => {
       const tagged = models.filter((m) => m.available && m.provider !== "sandbox" && m.tags.includes(task))
-      if (tagged.length > 0) expect(tagged.map(({ id }) => id)).toContain(selected(models, task))
+      if (tagged.length > 0)
+        assert.include(
+          tagged.map(({ id }) => id),
+          selected(models, task)
+        )
     }
   )
 
@@ -45,7 +49,7 @@ describe("selectModel", () => {
       taskTypes
     ],
     ([[models, shuffled], taskType]) => {
-      expect(rankModels(shuffled, taskType)).toEqual(rankModels(models, taskType))
+      assert.deepStrictEqual(rankModels(shuffled, taskType), rankModels(models, taskType))
     }
   )
 
@@ -54,7 +58,11 @@ describe("selectModel", () => {
     [modelsArbitrary, taskTypes],
     ([models, taskType]) => {
       const real = models.filter((model) => model.available && model.provider !== "sandbox")
-      if (real.length > 0) expect(real.map(({ id }) => id)).toContain(selected(models, taskType))
+      if (real.length > 0)
+        assert.include(
+          real.map(({ id }) => id),
+          selected(models, taskType)
+        )
     }
   )
 
@@ -62,25 +70,25 @@ describe("selectModel", () => {
     const small = makeModel({ id: "openai/mini", tags: ["general", "fast"], inputCost: 0.1, outputCost: 0.4 })
     const middle = makeModel({ id: "anthropic/sonnet", inputCost: 3, outputCost: 15 })
     const giant = makeModel({ id: "openai/giant", inputCost: 150, outputCost: 600 })
-    expect(selected([small, middle, giant], "general")).toBe("anthropic/sonnet")
-    expect(selected([small, middle, giant], "fast")).toBe("openai/mini")
-    expect(selected([giant], "general")).toBe("openai/giant")
+    assert.strictEqual(selected([small, middle, giant], "general"), "anthropic/sonnet")
+    assert.strictEqual(selected([small, middle, giant], "fast"), "openai/mini")
+    assert.strictEqual(selected([giant], "general"), "openai/giant")
   })
 
   it("selects with tools a real model that takes them, and another where there is none", () => {
     const best = makeModel({ id: "openai/best", inputCost: 4, takesTools: false })
     const taker = makeModel({ id: "openai/taker", inputCost: 1 })
     const sandbox = makeModel({ id: "sandbox/echo", provider: "sandbox", takesTools: true })
-    expect(selected([best, taker, sandbox], "general")).toBe("openai/best")
-    expect(selected([best, taker, sandbox], "general", true)).toBe("openai/taker")
-    expect(selected([best, sandbox], "general", true)).toBe("openai/best")
-    expect(selected([sandbox], "general", true)).toBe("sandbox/echo")
+    assert.strictEqual(selected([best, taker, sandbox], "general"), "openai/best")
+    assert.strictEqual(selected([best, taker, sandbox], "general", true), "openai/taker")
+    assert.strictEqual(selected([best, sandbox], "general", true), "openai/best")
+    assert.strictEqual(selected([sandbox], "general", true), "sandbox/echo")
   })
 
   it("prefers room to price, and of a family the later", () => {
     const narrow = makeModel({ id: "a/narrow", contextWindow: 8_191, inputCost: 3, outputCost: 9 })
     const wide = makeModel({ id: "a/wide", contextWindow: 400_000 })
-    expect(selected([narrow, wide], "general")).toBe("a/wide")
-    expect(selected([makeModel({ id: "a/m-4-5" }), makeModel({ id: "a/m-4-6" })], "general")).toBe("a/m-4-6")
+    assert.strictEqual(selected([narrow, wide], "general"), "a/wide")
+    assert.strictEqual(selected([makeModel({ id: "a/m-4-5" }), makeModel({ id: "a/m-4-6" })], "general"), "a/m-4-6")
   })
 })

@@ -8,7 +8,7 @@ import {
   computeUsableWindow
 } from "@berth/domain/ai/prompt/PromptBudget"
 import { estimateTokens } from "@berth/domain/ai/prompt/TokenEstimate"
-import { expect, it } from "@effect/vitest"
+import { assert, it } from "@effect/vitest"
 import { FastCheck } from "effect"
 
 const content = FastCheck.tuple(FastCheck.string({ unit: "binary", maxLength: 30 }), FastCheck.nat(400)).map(
@@ -42,24 +42,24 @@ it.prop(
   [prompts, FastCheck.integer({ min: 64, max: 20_000 })],
   ([prompt, budget]) => {
     const fitted = fitPrompt(prompt, budget)
-    expect(estimateMessagesTokens(fitted)).toBeLessThanOrEqual(budget)
-    expect(fitted[0]?.role).toBe("system")
-    expect(fitted.filter(({ role }) => role === "user").length).toBeGreaterThan(0)
+    assert.isAtMost(estimateMessagesTokens(fitted), budget)
+    assert.strictEqual(fitted[0]?.role, "system")
+    assert.isAbove(fitted.filter(({ role }) => role === "user").length, 0)
     let open = new Set<string>()
     for (const message of fitted) {
       if (message.role === "assistant") open = new Set((message.toolCalls ?? []).map(({ id }) => id))
-      if (message.role === "tool") expect(open.delete(message.toolCallId)).toBe(true)
+      if (message.role === "tool") assert.isTrue(open.delete(message.toolCallId))
     }
     for (const message of fitted)
       if (message.role === "assistant")
-        for (const call of message.toolCalls ?? []) expect(() => void JSON.parse(call.arguments)).not.toThrow()
+        for (const call of message.toolCalls ?? []) assert.doesNotThrow(() => void JSON.parse(call.arguments))
   },
   { fastCheck: { numRuns: 60 } }
 )
 
 it.prop("changes nothing that fits", [prompts], ([prompt]) => {
   const whole = flattenPrompt(prompt)
-  expect(fitPrompt(prompt, estimateMessagesTokens(whole))).toStrictEqual(whole)
+  assert.deepStrictEqual(fitPrompt(prompt, estimateMessagesTokens(whole)), whole)
 })
 
 const text = (length: number) => "word ".repeat(length / 5)
@@ -87,23 +87,29 @@ it("cuts the longest results first, before it lets go of what was said", () => {
     { role: "user", content: "new" }
   ]
   const fitted = fitPrompt(prompt({ history, rounds: [results(text(20_000), "short")] }), 3_000)
-  expect(fitted[1]).toStrictEqual(history[0])
-  expect(fitted.at(-1)?.content).toBe("short")
-  expect(fitted.at(-2)?.content).toContain("[…]")
-  expect(fitted.at(-2)?.content.length).toBeGreaterThan(5_000)
+  assert.deepStrictEqual(fitted[1], history[0])
+  assert.strictEqual(fitted.at(-1)?.content, "short")
+  assert.include(fitted.at(-2)?.content, "[…]")
+  assert.isAbove(fitted.at(-2)?.content.length ?? 0, 5_000)
 })
 
 it("lets the oldest messages go before the newest", () => {
   const history = Array.from({ length: 10 }, (_, at): ChatMessage => ({ role: "user", content: `${at} ${text(480)}` }))
   const fitted = fitPrompt(prompt({ history }), 500)
-  expect(fitted.map(({ content }) => content.slice(0, 2))).toStrictEqual(["sy", "6 ", "7 ", "8 ", "9 ", "me"])
+  assert.deepStrictEqual(
+    fitted.map(({ content }) => content.slice(0, 2)),
+    ["sy", "6 ", "7 ", "8 ", "9 ", "me"]
+  )
 })
 
 it("cuts a message that is too long by itself in its middle", () => {
   const fitted = fitPrompt(prompt({ message: { role: "user", content: `first ${text(100_000)} last` } }), 500)
-  expect(fitted.map(({ role }) => role)).toStrictEqual(["system", "user"])
-  expect(fitted[0]?.content).toBe("system")
-  expect(fitted[1]?.content).toMatch(/^first (word )+w?o?r?d?\n\[…\]\n ?w?o?r?d? ?(word )+ last$/)
+  assert.deepStrictEqual(
+    fitted.map(({ role }) => role),
+    ["system", "user"]
+  )
+  assert.strictEqual(fitted[0]?.content, "system")
+  assert.match(fitted[1]?.content ?? "", /^first (word )+w?o?r?d?\n\[…\]\n ?w?o?r?d? ?(word )+ last$/)
 })
 
 it.prop(
@@ -111,15 +117,15 @@ it.prop(
   [FastCheck.string({ unit: "binary", maxLength: 300 }), FastCheck.integer({ min: minimumTruncatedTokens, max: 80 })],
   ([whole, tokens]) => {
     const cut = truncateToTokens(whole, tokens)
-    expect(estimateTokens(JSON.stringify(cut))).toBeLessThanOrEqual(tokens)
-    if (cut !== whole) expect(cut.isWellFormed()).toBe(true)
+    assert.isAtMost(estimateTokens(JSON.stringify(cut)), tokens)
+    if (cut !== whole) assert.isTrue(cut.isWellFormed())
   }
 )
 
 it("leaves room for the answer, and never sends more than the wire takes", () => {
-  expect(computePromptBudget(128_000, null)).toBe(128_000 - 4_096)
-  expect(computePromptBudget(128_000, 1_000)).toBe(127_000)
-  expect(computePromptBudget(8_000, 100_000)).toBe(6_000)
-  expect(computeUsableWindow(2_000_000) * 5).toBeLessThan(900 * 1024)
-  expect(computePromptBudget(2_000_000, null)).toBeLessThan(computeUsableWindow(2_000_000))
+  assert.strictEqual(computePromptBudget(128_000, null), 128_000 - 4_096)
+  assert.strictEqual(computePromptBudget(128_000, 1_000), 127_000)
+  assert.strictEqual(computePromptBudget(8_000, 100_000), 6_000)
+  assert.isBelow(computeUsableWindow(2_000_000) * 5, 900 * 1024)
+  assert.isBelow(computePromptBudget(2_000_000, null), computeUsableWindow(2_000_000))
 })

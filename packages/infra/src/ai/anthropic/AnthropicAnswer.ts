@@ -14,7 +14,7 @@ import type { AnthropicAnswerEvent, AnthropicUsage } from "./AnthropicBodies.ts"
 interface AnthropicAnswer {
   readonly hasBegun: boolean
   readonly stopReason: string | null
-  /** Why it was withheld, where it was and that is said. */
+  /** Why the answer was withheld. */
   readonly explanation: string | null
   readonly usage: AnthropicUsage
   readonly calls: ReadonlyArray<PartialToolCall>
@@ -28,12 +28,12 @@ export const emptyAnthropicAnswer: AnthropicAnswer = {
   calls: []
 }
 
-/** Counts grow with an answer; one that is not told again stands. */
-const addUsage = (usage: AnthropicUsage, told: AnthropicUsage): AnthropicUsage => ({
-  input_tokens: told.input_tokens ?? usage.input_tokens,
-  cache_creation_input_tokens: told.cache_creation_input_tokens ?? usage.cache_creation_input_tokens,
-  cache_read_input_tokens: told.cache_read_input_tokens ?? usage.cache_read_input_tokens,
-  output_tokens: told.output_tokens ?? usage.output_tokens
+/** Counts are cumulative; an omitted one keeps its value. */
+const addUsage = (usage: AnthropicUsage, next: AnthropicUsage): AnthropicUsage => ({
+  input_tokens: next.input_tokens ?? usage.input_tokens,
+  cache_creation_input_tokens: next.cache_creation_input_tokens ?? usage.cache_creation_input_tokens,
+  cache_read_input_tokens: next.cache_read_input_tokens ?? usage.cache_read_input_tokens,
+  output_tokens: next.output_tokens ?? usage.output_tokens
 })
 
 const isCount = (count: number | null | undefined): count is number => count !== null && count !== undefined
@@ -50,7 +50,6 @@ const isEmptyObject = (value: unknown) => typeof value === "object" && value !==
 const inputIn = (input: unknown): string =>
   input === undefined || input === null || isEmptyObject(input) ? "" : JSON.stringify(input)
 
-/** An answer after one more event, and the text in that. */
 export const addAnthropicEvent = (
   answer: AnthropicAnswer,
   event: AnthropicAnswerEvent
@@ -78,7 +77,7 @@ export const addAnthropicEvent = (
     case "content_block_delta": {
       const { delta, index } = event
       if ("text" in delta) return [answer, delta.text]
-      // Blocks of other types may be written in JSON too.
+      // Blocks of other types can contain JSON deltas too.
       return "partial_json" in delta && answer.calls.some((call) => call.index === (index ?? null))
         ? [{ ...answer, calls: addToolCallFragment(answer.calls, { index, arguments: delta.partial_json }) }, ""]
         : [answer, ""]
@@ -96,7 +95,7 @@ export const addAnthropicEvent = (
   }
 }
 
-/** The vendor's reasons in the words of OpenAI's protocol, which this service speaks too. */
+/** OpenAI's finish reason of a stop reason. */
 const finishReasonOf = (stopReason: string): string => {
   switch (stopReason) {
     case "end_turn":
@@ -112,23 +111,21 @@ const finishReasonOf = (stopReason: string): string => {
   }
 }
 
-/** The end of an answer; one that never began, was cut before the model said that it is done, or was withheld has none. */
+/** Fails for an answer without a beginning or a stop reason, and for a withheld one. */
 export const finishAnthropicAnswer = (
   answer: AnthropicAnswer
 ): Either.Either<ModelEvent<ProviderEnding>, VendorAnswerMalformed | VendorAnswerWithheld> => {
-  if (!answer.hasBegun) return Either.left(new VendorAnswerMalformed({ reason: "an answer without a beginning" }))
-  if (answer.stopReason === null)
-    return Either.left(new VendorAnswerMalformed({ reason: "an answer that was cut short" }))
+  if (!answer.hasBegun) return Either.left(new VendorAnswerMalformed({ reason: "answer without message_start" }))
+  if (answer.stopReason === null) return Either.left(new VendorAnswerMalformed({ reason: "truncated answer" }))
   return answer.stopReason === "refusal"
     ? Either.left(new VendorAnswerWithheld({ reason: answer.explanation ?? answer.stopReason }))
     : Either.right({ type: "done", usage: usageOf(answer.usage), finishReason: finishReasonOf(answer.stopReason) })
 }
 
-/** The calls of an answer; a block may be over though its answer was cut in it. */
+// The vendor ends the block of a call also when its answer is truncated within it.
 export const readAnthropicToolCalls = ({ calls, stopReason }: AnthropicAnswer): ReadonlyArray<PartialToolCall> =>
   stopReason !== null && finishReasonOf(stopReason) === "length" ? dropTruncatedCall(calls) : calls
 
-/** What is heard on the wire in the words of the AI layer. */
 export const readAnthropicAnswer = foldAnswer({
   initial: emptyAnthropicAnswer,
   add: addAnthropicEvent,

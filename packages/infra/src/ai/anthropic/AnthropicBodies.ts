@@ -1,5 +1,5 @@
-import { Schema } from "effect"
-import { optionalNullable } from "../vendor/OptionalField.ts"
+import { Predicate, Schema } from "effect"
+import { optionalNullable } from "../vendor/VendorBodies.ts"
 
 export type AnthropicUserBlock =
   | { readonly type: "text"; readonly text: string }
@@ -16,7 +16,7 @@ export type AnthropicAssistantBlock =
   | { readonly type: "tool_use"; readonly id: string; readonly name: string; readonly input: object }
 
 /** The body of POST /messages. */
-export interface MessagesBody {
+export interface AnthropicBody {
   readonly model: string
   readonly max_tokens: number
   readonly messages: ReadonlyArray<
@@ -40,7 +40,7 @@ export interface MessagesBody {
   readonly top_p?: number
 }
 
-/** Counts so far; what is read from or written to the vendor's cache is part of the prompt, and not in `input_tokens`. */
+/** Cumulative. Tokens read from or written to the vendor's cache belong to the prompt, but not to `input_tokens`. */
 export const AnthropicUsage = Schema.Struct({
   input_tokens: optionalNullable(Schema.NonNegativeInt),
   cache_creation_input_tokens: optionalNullable(Schema.NonNegativeInt),
@@ -56,7 +56,6 @@ export const AnthropicError = Schema.Struct({
 })
 export type AnthropicError = typeof AnthropicError.Type
 
-/** What the details of some errors say. */
 export const AnthropicErrorDetails = Schema.Struct({ error_code: Schema.String })
 
 export const AnthropicErrorBody = Schema.parseJson(Schema.Struct({ error: AnthropicError }))
@@ -72,13 +71,13 @@ const MessageStart = Schema.Struct({
 const BlockStart = Schema.Struct({
   type: Schema.Literal("content_block_start"),
   index: optionalNullable(Schema.Int),
-  // A tool of the vendor's own is used in blocks of another type, and answered by the vendor.
+  // The vendor's own tools use other block types.
   content_block: Schema.Union(
     Schema.Struct({
       type: Schema.Literal("tool_use"),
       id: Schema.String,
       name: Schema.String,
-      // Empty in a stream: it comes in deltas.
+      // Empty in a stream, where it arrives in deltas.
       input: Schema.optional(Schema.Unknown)
     }),
     otherThan("tool_use")
@@ -88,7 +87,7 @@ const BlockStart = Schema.Struct({
 const BlockDelta = Schema.Struct({
   type: Schema.Literal("content_block_delta"),
   index: optionalNullable(Schema.Int),
-  // Thoughts and their signatures come as deltas of other types.
+  // Thoughts and their signatures are deltas of other types.
   delta: Schema.Union(
     Schema.Struct({ type: Schema.Literal("text_delta"), text: Schema.String }),
     Schema.Struct({ type: Schema.Literal("input_json_delta"), partial_json: Schema.String }),
@@ -105,16 +104,27 @@ const MessageDelta = Schema.Struct({
   usage: optionalNullable(AnthropicUsage)
 })
 
-/** What of a streamed answer matters to it. */
+/** The events that are part of an answer. */
 export const AnthropicAnswerEvent = Schema.Union(MessageStart, BlockStart, BlockDelta, MessageDelta)
 export type AnthropicAnswerEvent = typeof AnthropicAnswerEvent.Type
 
-/** One event of a streamed answer. Pings and types that are yet to be thought of are only signs of life. */
-export const AnthropicStreamEvent = Schema.parseJson(
-  Schema.Union(
-    AnthropicAnswerEvent,
-    Schema.Struct({ type: Schema.Literal("message_stop") }),
-    Schema.Struct({ type: Schema.Literal("error"), error: AnthropicError }),
-    otherThan("message_start", "content_block_start", "content_block_delta", "message_delta", "message_stop", "error")
-  )
+/** An event of a streamed answer. Pings and unknown types are keep-alives. */
+export const AnthropicStreamEvent = Schema.Union(
+  AnthropicAnswerEvent,
+  Schema.Struct({ type: Schema.Literal("message_stop") }),
+  Schema.Struct({ type: Schema.Literal("error"), error: AnthropicError }),
+  otherThan("message_start", "content_block_start", "content_block_delta", "message_delta", "message_stop", "error")
 )
+
+/** Hot path: a text delta, decoded without its schema; null for any other event. */
+export const readAnthropicDelta = (json: unknown): AnthropicAnswerEvent | null => {
+  if (!Predicate.isRecord(json) || json["type"] !== "content_block_delta") return null
+  const { delta, index } = json
+  return Number.isSafeInteger(index) &&
+    Predicate.isNumber(index) &&
+    Predicate.isRecord(delta) &&
+    delta["type"] === "text_delta" &&
+    Predicate.isString(delta["text"])
+    ? { type: "content_block_delta", index, delta: { type: "text_delta", text: delta["text"] } }
+    : null
+}

@@ -1,9 +1,9 @@
 import { type Duration, Option, Schema } from "effect"
+import { classifyStatus, type FailureKind } from "../vendor/ProviderFailure.ts"
 import { makeVendorErrorBodyReader } from "../vendor/VendorErrorBody.ts"
 import { VendorRequestRejected } from "../vendor/VendorErrors.ts"
 import { AnthropicErrorBody, AnthropicErrorDetails, type AnthropicError } from "./AnthropicBodies.ts"
 
-/** An error object, with the status of its answer where that was not 200. */
 export const readAnthropicError = (
   error: AnthropicError,
   status: number | null,
@@ -21,3 +21,36 @@ export const readAnthropicError = (
   })
 
 export const readAnthropicErrorBody = makeVendorErrorBodyReader(AnthropicErrorBody, readAnthropicError)
+
+// An account without credit or permission can also be reported as an invalid request or a rate limit.
+const isAccountFailure = ({ code, message }: VendorRequestRejected) =>
+  /spend_limit_reached|billing|on_hold/.test(code ?? "") ||
+  /credit balance is too low|specified (workspace )?API usage limits|organization has been disabled/i.test(
+    message ?? ""
+  )
+
+/** The meaning of an error of Anthropic. */
+export const classifyAnthropicFailure = (rejection: VendorRequestRejected): FailureKind => {
+  const { status, type } = rejection
+  if (isAccountFailure(rejection)) return "unauthorized"
+  switch (type) {
+    case "authentication_error":
+    case "permission_error":
+    case "billing_error":
+      return "unauthorized"
+    case "rate_limit_error":
+      return "rate-limited"
+    case "timeout_error":
+      return "timeout"
+    case "overloaded_error":
+    case "api_error":
+      return "overloaded"
+    case "invalid_request_error":
+    case "not_found_error":
+    case "request_too_large":
+      return "refused"
+    case null:
+    default:
+      return classifyStatus(status)
+  }
+}

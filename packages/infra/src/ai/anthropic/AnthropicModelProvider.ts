@@ -2,8 +2,8 @@ import type { ModelProvider } from "@berth/domain/ai/models/ModelProviders"
 import type { HttpClient } from "@effect/platform"
 import { Effect, type Redacted } from "effect"
 import { makeAnthropicClient } from "./AnthropicClient.ts"
-import { classifyAnthropicFailure } from "./AnthropicFailureKind.ts"
-import { makeMessagesRequest } from "./AnthropicMessagesRequest.ts"
+import { classifyAnthropicFailure } from "./AnthropicErrors.ts"
+import { makeAnthropicRequest } from "./AnthropicRequest.ts"
 import { readAnthropicAnswer } from "./AnthropicAnswer.ts"
 import { makeVendorModelProvider } from "../vendor/VendorModelProvider.ts"
 
@@ -13,22 +13,20 @@ export interface AnthropicModelProviderOptions {
   readonly baseUrl: string
 }
 
-/** Where it is unless configuration says otherwise. */
 export const defaultAnthropicUrl = "https://api.anthropic.com/v1"
 
-/** Anthropic as a provider of models. */
 export const makeAnthropicModelProvider = ({
   apiKey,
   baseUrl
 }: AnthropicModelProviderOptions): Effect.Effect<ModelProvider, never, HttpClient.HttpClient> =>
-  Effect.map(makeAnthropicClient({ baseUrl, apiKey }), (wire) =>
+  Effect.map(makeAnthropicClient({ baseUrl, apiKey }), ({ chat, models, probe }) =>
     makeVendorModelProvider({
       provider: "anthropic",
       apiKey,
       classify: classifyAnthropicFailure,
-      chat: (modelId, messages, options) => wire.chat(makeMessagesRequest(modelId, messages, options)),
+      chat: (modelId, messages, options) => chat(makeAnthropicRequest(modelId, messages, options)),
       readAnswer: readAnthropicAnswer,
-      models: wire.models,
-      probe: wire.probe
+      models,
+      probe
     })
   )

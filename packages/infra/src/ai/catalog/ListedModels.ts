@@ -1,8 +1,8 @@
 import type { Model, ProviderName } from "@berth/domain/ai/models/Model"
 import { Option, Schema } from "effect"
-import * as AnthropicModelName from "../anthropic/AnthropicModelName.ts"
-import * as GoogleModelName from "../google/GoogleModelName.ts"
-import * as OpenAiCompletionRequest from "../openai/OpenAiCompletionRequest.ts"
+import { fromAnthropicModelName } from "../anthropic/AnthropicModelName.ts"
+import { fromGoogleModelName } from "../google/GoogleModelName.ts"
+import { fromOpenAiModelName } from "../openai/OpenAiModelName.ts"
 import { readOpenRouterModel } from "./OpenRouterModel.ts"
 import { findShippedModel } from "./ModelSnapshot.ts"
 
@@ -18,31 +18,27 @@ const ListedByGoogle = Schema.Struct({
 const asListed = Schema.decodeUnknownOption(Listed)
 const asListedByGoogle = Schema.decodeUnknownOption(ListedByGoogle)
 
-/** The id in the catalogue of an entry in a provider's own list; none of what does not chat, or cannot be read. */
+/** The catalog's id of an entry in a provider's list; none for an entry that is malformed or no chat model. */
 export const readListedModelId = (provider: Vendor, entry: unknown): Option.Option<string> => {
   switch (provider) {
-    case "openrouter":
-      return Option.map(asListed(entry), ({ id }) => OpenAiCompletionRequest.fromOpenRouterModelId(id))
     case "google":
       return asListedByGoogle(entry).pipe(
         Option.filter(({ supportedGenerationMethods: can }) => can?.includes("generateContent") ?? true),
-        Option.map(({ name }) => GoogleModelName.fromGoogleModelName(name))
+        Option.map(({ name }) => fromGoogleModelName(name))
       )
     case "anthropic":
-      return Option.map(asListed(entry), ({ id }) => AnthropicModelName.fromAnthropicModelName(id))
+      return Option.map(asListed(entry), ({ id }) => fromAnthropicModelName(id))
+    case "openrouter":
     case "openai":
     case "groq":
       return asListed(entry).pipe(
         Option.filter(({ active }) => active !== false),
-        Option.map(({ id }) => `${provider}/${id}`)
+        Option.map(({ id }) => fromOpenAiModelName(provider, id))
       )
   }
 }
 
-/**
- * The model of an entry in a provider's own list. All but OpenRouter list names without prices, so only those whose
- * price is known here are told of: what a call costs must not be guessed.
- */
+/** The model of an entry in a provider's list. Only OpenRouter lists prices; of the others only shipped models are known. */
 export const readListedModel = (provider: Vendor, entry: unknown): Option.Option<Model> => {
   const facts =
     provider === "openrouter"

@@ -1,5 +1,5 @@
 import { Option, Schema, Struct } from "effect"
-import { ModelFacts } from "./ModelFacts.ts"
+import { ModelFacts } from "./OpenRouterModel.ts"
 import snapshot from "./snapshot.json" with { type: "json" }
 import { deriveModelTags } from "./ModelTags.ts"
 
@@ -14,7 +14,7 @@ const ModelSnapshot = Schema.Struct({
   )
 })
 
-/** The models that are shipped, with list prices in US dollars per million tokens as of its date. */
+/** The shipped models, with list prices as of the snapshot's date. */
 export const shippedModels: ReadonlyArray<ModelFacts> = Schema.decodeUnknownSync(ModelSnapshot)(snapshot).models.map(
   ({ reasons, seesImages, ...facts }) => ({ ...facts, tags: deriveModelTags({ ...facts, reasons, seesImages }) })
 )

@@ -8,16 +8,14 @@ export interface TaggableModel {
   readonly inputCost: number
   readonly outputCost: number
   readonly seesImages: boolean
-  /** Thinks before it answers, or can. */
   readonly reasons: boolean
-  /** Takes tools, where that is known. */
   readonly takesTools?: boolean | undefined
 }
 
-// Whose general models are widely used; the hundreds of others can be asked for, but are not chosen unasked.
+// Only models of these vendors are selected automatically.
 const knownVendors = ["anthropic", "openai", "google", "meta-llama", "mistralai", "deepseek", "qwen", "x-ai", "groq"]
 
-// `:free` and the like are other terms of the same model, and busy ones.
+// Variants such as `:free` are the same model with other limits.
 const isVariant = (id: string) => id.includes(":")
 
 const hasPart = (name: string, parts: RegExp) => parts.test(`-${name.replaceAll(/[/.:]/g, "-")}-`)
@@ -34,10 +32,7 @@ const isAbleCoder = (name: string) =>
 const isGoodWriter = (name: string) =>
   hasPart(name, /-(claude|gpt-4o|gpt-4-1|gpt-[5-9]|gemini|mistral-(large|medium)|llama-(3|4)|deepseek)-/)
 
-/**
- * What a model is good for (the task types) and what else one looks for in a list, by its name, its vendor, its price and
- * what it takes in. Variants and unknown vendors are never `general`, and so come last for every task.
- */
+/** The task types of a model, and `reasoning`, `tools`, `free`. Variants and unknown vendors rank last: they are never `general`. */
 export const deriveModelTags = (model: TaggableModel): ReadonlyArray<string> => {
   const name = parseModelName(model.id)
   const cost = computeBlendedCost(model)

@@ -1,9 +1,13 @@
-import { BigDecimal, Option, Schema } from "effect"
-import { fromOpenRouterModelId } from "../openai/OpenAiCompletionRequest.ts"
-import type { ModelFacts } from "./ModelFacts.ts"
+import { Model } from "@berth/domain/ai/models/Model"
+import { BigDecimal, Option, Schema, Struct } from "effect"
+import { fromOpenRouterModelId } from "../openai/OpenAiModelName.ts"
 import { deriveModelTags } from "./ModelTags.ts"
 
-/** One entry of OpenRouter's GET /models; prices are decimal strings of US dollars per token. */
+/** A model without its provider. */
+export const ModelFacts = Schema.Struct(Struct.omit(Model.fields, "provider", "available"))
+export type ModelFacts = typeof ModelFacts.Type
+
+/** An entry of OpenRouter's GET /models. Prices are US dollars per token, as decimals. */
 const OpenRouterModel = Schema.Struct({
   id: Schema.NonEmptyString,
   name: Schema.optional(Schema.NullOr(Schema.String)),
@@ -23,10 +27,10 @@ const OpenRouterModel = Schema.Struct({
 
 const million = BigDecimal.fromBigInt(1_000_000n)
 
-// A minus means that the price depends.
+// A negative price means a variable one.
 const isPrice = (text: string) => /^\d+(\.\d+)?(e[+-]?\d+)?$/i.test(text)
 
-/** US dollars per million tokens of a decimal of US dollars per token; to nine places, since some leave their rounding in. */
+/** US dollars per million tokens, rounded to nine places. */
 export const toPricePerMillion = (perToken: string): Option.Option<number> =>
   Option.liftPredicate(perToken.trim(), isPrice).pipe(
     Option.flatMap(BigDecimal.fromString),
@@ -40,16 +44,15 @@ const maximumDescriptionLength = 300
 const shorten = (text: string) =>
   text.length <= maximumDescriptionLength ? text : `${text.slice(0, maximumDescriptionLength).replace(/\s+\S*$/, "")}…`
 
-/** "Anthropic: Claude Opus 4.6" without the vendor, which the id has. */
+/** "Anthropic: Claude Opus 4.6" without the vendor. */
 const withoutVendor = (name: string) => name.replace(/^[^:]{1,40}: /, "")
 
-/** The parameters that a model takes tell it; an entry without them tells nothing. */
 const takesToolsOf = (parameters: ReadonlyArray<string> | null | undefined) =>
   parameters === null || parameters === undefined ? {} : { takesTools: parameters.includes("tools") }
 
 const isLatestAlias = (id: string) => id.startsWith("~")
 
-/** What an entry of the list is: a model, one that is not for here, or nothing that can be read, by its id if it has one. */
+/** `other`: no text output, no fixed price, or an alias of another model. */
 export type OpenRouterEntry =
   | { readonly type: "model"; readonly facts: ModelFacts }
   | { readonly type: "other" }
@@ -58,10 +61,9 @@ export type OpenRouterEntry =
 const decodeModel = Schema.decodeUnknownOption(OpenRouterModel)
 const decodeId = Schema.decodeUnknownOption(Schema.Struct({ id: Schema.NonEmptyString }))
 
-// Ids of what cannot be read go into a log.
+// Ids of malformed entries are logged.
 const maximumLoggedIdLength = 100
 
-/** Reads one entry of OpenRouter's list. */
 export const readOpenRouterEntry = (entry: unknown): OpenRouterEntry =>
   Option.match(decodeModel(entry), {
     onNone: (): OpenRouterEntry => ({
@@ -78,7 +80,6 @@ export const readOpenRouterEntry = (entry: unknown): OpenRouterEntry =>
       })
   })
 
-/** The facts in an entry; none of a model that writes no plain text, has no fixed price, or is only another's alias. */
 export const readOpenRouterModel = (entry: unknown): Option.Option<ModelFacts> => {
   const reading = readOpenRouterEntry(entry)
   return reading.type === "model" ? Option.some(reading.facts) : Option.none()

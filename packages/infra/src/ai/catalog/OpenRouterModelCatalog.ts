@@ -7,7 +7,7 @@ import { parseModelVendor } from "@berth/domain/ai/models/ModelRoutes"
 import { makeOpenAiClient } from "../openai/OpenAiClient.ts"
 import type { VendorFailure } from "../vendor/VendorErrors.ts"
 import { assembleCatalog, type KnownModels, providersWithOwnModels, vendorsOfSharedModels } from "./CatalogAssembly.ts"
-import type { ModelFacts } from "./ModelFacts.ts"
+import type { ModelFacts } from "./OpenRouterModel.ts"
 import { readOpenRouterEntry } from "./OpenRouterModel.ts"
 import { shippedModels } from "./ModelSnapshot.ts"
 

@@ -9,7 +9,7 @@ import type { GoogleAnswerChunk, GoogleUsage } from "./GoogleBodies.ts"
 interface GoogleAnswer {
   readonly hasCandidate: boolean
   readonly finishReason: string | null
-  /** Why there is no answer to the prompt. */
+  /** Why the prompt is blocked. */
   readonly blockReason: string | null
   readonly usage: TokenUsage | null
   readonly calls: ReadonlyArray<PartialToolCall>
@@ -23,7 +23,7 @@ export const emptyGoogleAnswer: GoogleAnswer = {
   calls: []
 }
 
-/** What a model thinks is charged like what it says. */
+/** Thinking tokens are charged as completion tokens. */
 const usageOf = (usage: GoogleUsage): TokenUsage => {
   const promptTokens = (usage.promptTokenCount ?? 0) + (usage.toolUsePromptTokenCount ?? 0)
   const completionTokens = (usage.candidatesTokenCount ?? 0) + (usage.thoughtsTokenCount ?? 0)
@@ -33,13 +33,11 @@ const usageOf = (usage: GoogleUsage): TokenUsage => {
 const finishReasonIn = (chunk: GoogleAnswerChunk) => chunk.candidates?.[0]?.finishReason ?? null
 const blockReasonIn = (chunk: GoogleAnswerChunk) => chunk.promptFeedback?.blockReason ?? null
 
-/** Whether nothing of an answer comes after this. */
 export const isLastGoogleChunk = (chunk: GoogleAnswerChunk): boolean =>
   finishReasonIn(chunk) !== null || blockReasonIn(chunk) !== null
 
 type Part = NonNullable<NonNullable<NonNullable<GoogleAnswerChunk["candidates"]>[number]["content"]>["parts"]>[number]
 
-/** A call comes whole. */
 const callIn = ({ functionCall: call, thoughtSignature }: Part): ReadonlyArray<PartialToolCall> =>
   call === undefined || call === null
     ? []
@@ -53,7 +51,7 @@ const callIn = ({ functionCall: call, thoughtSignature }: Part): ReadonlyArray<P
         }
       ]
 
-/** An answer after one more chunk, and the text in that, which thoughts are no part of. */
+/** The text excludes thoughts. */
 export const addGoogleChunk = (answer: GoogleAnswer, chunk: GoogleAnswerChunk): readonly [GoogleAnswer, string] => {
   const candidate = chunk.candidates?.[0]
   const parts = candidate?.content?.parts ?? []
@@ -69,17 +67,17 @@ export const addGoogleChunk = (answer: GoogleAnswer, chunk: GoogleAnswerChunk): 
   ]
 }
 
-/** The end of an answer; one that holds no candidate, was cut before the model said that it is done, or withheld has none. */
+/** Fails for an answer without a candidate or a finish reason, and for a withheld one. */
 export const finishGoogleAnswer = (
   answer: GoogleAnswer
 ): Either.Either<ModelEvent<ProviderEnding>, VendorAnswerMalformed | VendorAnswerWithheld> => {
   if (answer.blockReason !== null) return Either.left(new VendorAnswerWithheld({ reason: answer.blockReason }))
-  if (!answer.hasCandidate) return Either.left(new VendorAnswerMalformed({ reason: "an answer without a candidate" }))
+  if (!answer.hasCandidate) return Either.left(new VendorAnswerMalformed({ reason: "answer without a candidate" }))
   switch (answer.finishReason) {
     case null:
-      return Either.left(new VendorAnswerMalformed({ reason: "an answer that was cut short" }))
+      return Either.left(new VendorAnswerMalformed({ reason: "truncated answer" }))
     case "STOP":
-    // Not Google's own word, but that of some who speak like it.
+    // Sent by compatible servers, not by Google.
     case "FUNCTION_CALL":
       return Either.right({
         type: "done",
@@ -90,14 +88,13 @@ export const finishGoogleAnswer = (
       return Either.right({ type: "done", usage: answer.usage, finishReason: "length" })
     case "MALFORMED_FUNCTION_CALL":
     case "UNEXPECTED_TOOL_CALL":
-      return Either.left(new VendorAnswerMalformed({ reason: "a call of a tool that cannot be read" }))
-    // Every other reason is something found wrong with the answer: SAFETY, RECITATION, BLOCKLIST and the like.
+      return Either.left(new VendorAnswerMalformed({ reason: "malformed tool call" }))
+    // Other reasons, such as SAFETY and RECITATION, withhold the answer.
     default:
       return Either.left(new VendorAnswerWithheld({ reason: answer.finishReason }))
   }
 }
 
-/** What is heard on the wire in the words of the AI layer. */
 export const readGoogleAnswer = foldAnswer({
   initial: emptyGoogleAnswer,
   add: addGoogleChunk,

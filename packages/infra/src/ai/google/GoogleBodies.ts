@@ -1,5 +1,5 @@
-import { Schema } from "effect"
-import { optionalNullable } from "../vendor/OptionalField.ts"
+import { Predicate, Schema } from "effect"
+import { optionalNullable } from "../vendor/VendorBodies.ts"
 
 export type GooglePart =
   | { readonly text: string }
@@ -22,7 +22,7 @@ interface GoogleContent {
 }
 
 /** The body of POST /models/<name>:streamGenerateContent. */
-export interface GenerateBody {
+export interface GoogleBody {
   readonly contents: ReadonlyArray<GoogleContent & { readonly role: "user" | "model" }>
   readonly systemInstruction?: GoogleContent
   readonly tools?: readonly [
@@ -53,7 +53,7 @@ export interface GenerateBody {
   }
 }
 
-/** A count of nothing is left out. */
+/** Zero counts are omitted. */
 export const GoogleUsage = Schema.Struct({
   promptTokenCount: optionalNullable(Schema.NonNegativeInt),
   toolUsePromptTokenCount: optionalNullable(Schema.NonNegativeInt),
@@ -64,24 +64,24 @@ export const GoogleUsage = Schema.Struct({
 export type GoogleUsage = typeof GoogleUsage.Type
 
 export const GoogleError = Schema.Struct({
-  /** A status of HTTP. */
+  /** An HTTP status. */
   code: optionalNullable(Schema.Number),
-  /** A word for it: RESOURCE_EXHAUSTED. */
+  /** For example RESOURCE_EXHAUSTED. */
   status: optionalNullable(Schema.String),
   message: optionalNullable(Schema.String),
   details: optionalNullable(Schema.Array(Schema.Unknown))
 })
 export type GoogleError = typeof GoogleError.Type
 
-/** What details of an error say the most: a word for its cause, and when to come back, in seconds with an s. */
 export const GoogleErrorDetail = Schema.Struct({
   reason: optionalNullable(Schema.String),
+  /** For example 1.5s. */
   retryDelay: optionalNullable(Schema.String)
 })
 
 const OneError = Schema.Struct({ error: GoogleError })
 
-/** An error alone, or in the array that answers come in elsewhere. */
+/** An error, alone or in an array. */
 export const GoogleErrorBody = Schema.parseJson(
   Schema.Union(
     OneError,
@@ -93,7 +93,7 @@ export const GoogleErrorBody = Schema.parseJson(
   )
 )
 
-/** One event of a streamed answer. */
+/** An event of a streamed answer. */
 export const GoogleAnswerChunk = Schema.Struct({
   candidates: optionalNullable(
     Schema.Array(
@@ -127,4 +127,41 @@ export const GoogleAnswerChunk = Schema.Struct({
 })
 export type GoogleAnswerChunk = typeof GoogleAnswerChunk.Type
 
-export const GoogleStreamEvent = Schema.parseJson(Schema.Union(OneError, GoogleAnswerChunk))
+export const GoogleStreamEvent = Schema.Union(OneError, GoogleAnswerChunk)
+
+const usageFields = ["promptTokenCount", "candidatesTokenCount", "thoughtsTokenCount", "totalTokenCount"] as const
+
+const readUsage = (usage: unknown): GoogleUsage | null => {
+  if (!Predicate.isRecord(usage) || "toolUsePromptTokenCount" in usage) return null
+  const counts: { [field in (typeof usageFields)[number]]?: number } = {}
+  for (const field of usageFields) {
+    const count = usage[field]
+    if (count === undefined) continue
+    if (!Predicate.isNumber(count) || !Number.isSafeInteger(count) || count < 0) return null
+    counts[field] = count
+  }
+  return counts
+}
+
+/** Hot path: a text delta, decoded without its schema; null for any other event. */
+export const readGoogleDelta = (json: unknown): GoogleAnswerChunk | null => {
+  if (!Predicate.isRecord(json) || "error" in json || "promptFeedback" in json) return null
+  const candidate: unknown =
+    Array.isArray(json["candidates"]) && json["candidates"].length === 1 ? json["candidates"][0] : null
+  if (!Predicate.isRecord(candidate) || "finishReason" in candidate || !Predicate.isRecord(candidate["content"]))
+    return null
+  const parts: unknown = candidate["content"]["parts"]
+  const part: unknown = Array.isArray(parts) && parts.length === 1 ? parts[0] : null
+  if (
+    !Predicate.isRecord(part) ||
+    !Predicate.isString(part["text"]) ||
+    "thought" in part ||
+    "functionCall" in part ||
+    "thoughtSignature" in part
+  )
+    return null
+  const candidates = [{ content: { parts: [{ text: part["text"] }] } }]
+  if (json["usageMetadata"] === undefined) return { candidates }
+  const usageMetadata = readUsage(json["usageMetadata"])
+  return usageMetadata === null ? null : { candidates, usageMetadata }
+}

@@ -1,17 +1,16 @@
-import { Array, Duration, Schema } from "effect"
+import { Array, Duration, Option, Schema } from "effect"
+import { applyStage, type ChunkSource, type StageOutput } from "../vendor/ChunkStage.ts"
+import { classifyStatus, type FailureKind } from "../vendor/ProviderFailure.ts"
 import { makeVendorErrorBodyReader } from "../vendor/VendorErrorBody.ts"
 import { VendorRequestRejected } from "../vendor/VendorErrors.ts"
-import { GoogleErrorBody, GoogleErrorDetail, type GoogleError } from "./GoogleBodies.ts"
+import { type GoogleError, GoogleErrorBody, GoogleErrorDetail } from "./GoogleBodies.ts"
 
 const parseSeconds = (text: string): Duration.Duration | undefined => {
   const seconds = /^(\d+(?:\.\d+)?)s$/.exec(text)?.[1]
   return seconds === undefined ? undefined : Duration.seconds(Number(seconds))
 }
 
-/**
- * An error object, with the status of its answer where that was not 200. Its code here is the word in its details, and
- * its type the word for its status. When to come back is in the details too, a header or not.
- */
+/** `code` is the reason in the error's details, `type` its status word. The retry delay can be in the details. */
 export const readGoogleError = (
   error: GoogleError,
   status: number | null,
@@ -33,3 +32,55 @@ export const readGoogleError = (
 }
 
 export const readGoogleErrorBody = makeVendorErrorBodyReader(GoogleErrorBody, readGoogleError)
+
+/** The meaning of an error of Google. An invalid key is an invalid argument with a code of its own. */
+export const classifyGoogleFailure = ({ code, status, type }: VendorRequestRejected): FailureKind => {
+  if (code?.startsWith("API_KEY_") === true) return "unauthorized"
+  switch (type) {
+    case "UNAUTHENTICATED":
+    case "PERMISSION_DENIED":
+      return "unauthorized"
+    case "RESOURCE_EXHAUSTED":
+      return "rate-limited"
+    case "DEADLINE_EXCEEDED":
+      return "timeout"
+    case "INTERNAL":
+    case "UNAVAILABLE":
+    case "ABORTED":
+    case "UNKNOWN":
+      return "overloaded"
+    case "INVALID_ARGUMENT":
+    case "FAILED_PRECONDITION":
+    case "OUT_OF_RANGE":
+    case "NOT_FOUND":
+    case "UNIMPLEMENTED":
+      return "refused"
+    case null:
+    default:
+      return classifyStatus(status)
+  }
+}
+
+/** Characters; an error has a few hundred. */
+const maximumErrorLength = 64 * 1024
+
+const blankLine = /\r\n\r\n|\n\n|\r\r/
+
+/** The error after the last event of a text. */
+export const findStreamError = (text: string): Option.Option<VendorRequestRejected> =>
+  Option.fromNullable(text.split(blankLine).findLast((part) => part.trim() !== "")).pipe(
+    Option.flatMap(Schema.decodeUnknownOption(GoogleErrorBody)),
+    Option.map(({ error }) => readGoogleError(error, null, undefined))
+  )
+
+/** Fails at the end of texts that end in an error. Google sends it as bare JSON, which an SSE parser skips. */
+export const failOnStreamError = <E>(texts: ChunkSource<string, E>): ChunkSource<string, E | VendorRequestRejected> => {
+  let tail = ""
+  return applyStage(texts, {
+    step: (values): StageOutput<string, VendorRequestRejected> => {
+      tail = (tail + values.join("")).slice(-maximumErrorLength)
+      return { values }
+    },
+    end: () => ({ values: [], failure: Option.getOrUndefined(findStreamError(tail)) })
+  })
+}

@@ -1,8 +1,8 @@
 import { parseModelName } from "@berth/domain/ai/models/ModelRoutes"
 
-/** A model's name as Google wants it, of an id of the catalogue. */
+/** Google's name of a model in the catalog. */
 export const toGoogleModelName = (modelId: string): string =>
   modelId.startsWith("google/") ? parseModelName(modelId) : modelId
 
-/** The id in the catalogue of a name in Google's list: models/gemini-2.5-pro. */
+/** The catalog's id of a name in Google's list, for example models/gemini-2.5-pro. */
 export const fromGoogleModelName = (name: string): string => `google/${name.replace(/^models\//, "")}`

@@ -1,9 +1,9 @@
 import type { ModelProvider } from "@berth/domain/ai/models/ModelProviders"
 import type { HttpClient } from "@effect/platform"
 import { Effect, type Redacted } from "effect"
-import { makeGenerateRequest } from "./GoogleGenerateRequest.ts"
+import { makeGoogleRequest } from "./GoogleRequest.ts"
 import { makeGoogleClient } from "./GoogleClient.ts"
-import { classifyGoogleFailure } from "./GoogleFailureKind.ts"
+import { classifyGoogleFailure } from "./GoogleErrors.ts"
 import { toGoogleModelName } from "./GoogleModelName.ts"
 import { readGoogleAnswer } from "./GoogleAnswer.ts"
 import { makeVendorModelProvider } from "../vendor/VendorModelProvider.ts"
@@ -14,23 +14,21 @@ export interface GoogleModelProviderOptions {
   readonly baseUrl: string
 }
 
-/** Where it is unless configuration says otherwise. */
 export const defaultGoogleUrl = "https://generativelanguage.googleapis.com/v1beta"
 
-/** Google's Gemini API as a provider of models. */
 export const makeGoogleModelProvider = ({
   apiKey,
   baseUrl
 }: GoogleModelProviderOptions): Effect.Effect<ModelProvider, never, HttpClient.HttpClient> =>
-  Effect.map(makeGoogleClient({ baseUrl, apiKey }), (wire) =>
+  Effect.map(makeGoogleClient({ baseUrl, apiKey }), ({ chat, models, probe }) =>
     makeVendorModelProvider({
       provider: "google",
       apiKey,
       classify: classifyGoogleFailure,
       chat: (modelId, messages, options) =>
-        wire.chat(toGoogleModelName(modelId), makeGenerateRequest(modelId, messages, options)),
+        chat(toGoogleModelName(modelId), makeGoogleRequest(modelId, messages, options)),
       readAnswer: readGoogleAnswer,
-      models: wire.models,
-      probe: wire.probe
+      models,
+      probe
     })
   )

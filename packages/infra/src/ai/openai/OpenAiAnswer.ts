@@ -10,7 +10,7 @@ import {
 } from "../vendor/PartialToolCall.ts"
 import { VendorAnswerMalformed } from "../vendor/VendorErrors.ts"
 import { readEncryptedReasoning, encodeReasoningSignature } from "./OpenRouterReasoning.ts"
-import type { CompletionChunk, ReasoningDetail, OpenAiToolCall, OpenAiUsage } from "./OpenAiBodies.ts"
+import type { OpenAiAnswerChunk, ReasoningDetail, OpenAiToolCall, OpenAiUsage } from "./OpenAiBodies.ts"
 
 interface OpenAiAnswer {
   readonly hasChoice: boolean
@@ -44,8 +44,7 @@ const addCall = (calls: ReadonlyArray<PartialToolCall>, { function: called, id, 
 
 const isEmpty = (details: ReadonlyArray<unknown> | null | undefined) => (details?.length ?? 0) === 0
 
-/** An answer after one more chunk, and the text in that. */
-export const addOpenAiChunk = (answer: OpenAiAnswer, chunk: CompletionChunk): readonly [OpenAiAnswer, string] => {
+export const addOpenAiChunk = (answer: OpenAiAnswer, chunk: OpenAiAnswerChunk): readonly [OpenAiAnswer, string] => {
   const [choice] = chunk.choices
   const usage = chunk.usage ?? chunk.x_groq?.usage
   return [
@@ -62,7 +61,7 @@ export const addOpenAiChunk = (answer: OpenAiAnswer, chunk: CompletionChunk): re
   ]
 }
 
-/** The calls of an answer, the first with what the model thought before them. */
+/** The first call carries the reasoning before the calls. */
 export const readOpenAiToolCalls = ({
   calls,
   finishReason,
@@ -72,23 +71,21 @@ export const readOpenAiToolCalls = ({
   return whole.map((call, index) => (index === 0 ? { ...call, signature: encodeReasoningSignature(reasoning) } : call))
 }
 
-/** The end of an answer; one that holds no choice, or was cut before the model said that it is done, has none. */
+/** Fails for an answer without a choice or a finish reason. */
 export const finishOpenAiAnswer = (
   answer: OpenAiAnswer
 ): Either.Either<ModelEvent<ProviderEnding>, VendorAnswerMalformed> => {
-  if (!answer.hasChoice) return Either.left(new VendorAnswerMalformed({ reason: "an answer without a choice" }))
-  if (answer.finishReason === null)
-    return Either.left(new VendorAnswerMalformed({ reason: "an answer that was cut short" }))
-  // OpenRouter's word where the model made nothing sensible, such as a call that cannot be read.
+  if (!answer.hasChoice) return Either.left(new VendorAnswerMalformed({ reason: "answer without a choice" }))
+  if (answer.finishReason === null) return Either.left(new VendorAnswerMalformed({ reason: "truncated answer" }))
+  // OpenRouter's finish reason for malformed model output.
   if (answer.finishReason === "error")
-    return Either.left(new VendorAnswerMalformed({ reason: "an answer that went wrong" }))
-  // Some servers end an answer with calls like any other.
+    return Either.left(new VendorAnswerMalformed({ reason: "malformed model output" }))
+  // Some servers end tool calls with `stop`.
   const finishReason =
     answer.finishReason === "stop" && answer.calls.length > 0 ? toolCallsFinishReason : answer.finishReason
   return Either.right({ type: "done", usage: answer.usage, finishReason })
 }
 
-/** What is heard on the wire in the words of the AI layer. */
 export const readOpenAiAnswer = foldAnswer({
   initial: emptyOpenAiAnswer,
   add: addOpenAiChunk,

@@ -1,7 +1,7 @@
 import type { RecordedAudio } from "@berth/domain/gateway/speech/SpeechProviders"
 import type { HttpClient } from "@effect/platform"
 import { Effect, Option, type Redacted, Schema } from "effect"
-import { optionalNullable } from "../vendor/OptionalField.ts"
+import { optionalNullable } from "../vendor/VendorBodies.ts"
 import {
   makeVendorClient,
   readAllText,
@@ -11,7 +11,7 @@ import {
 } from "../vendor/VendorClient.ts"
 import { VendorAnswerMalformed, type VendorFailure } from "../vendor/VendorErrors.ts"
 import { OpenAiErrorBody } from "./OpenAiBodies.ts"
-import { readOpenAiError, readOpenAiErrorBody } from "./OpenAiErrorReader.ts"
+import { readOpenAiError, readOpenAiErrorBody } from "./OpenAiErrors.ts"
 
 /** The body of POST /audio/speech. */
 export interface OpenAiSpeechBody {
@@ -22,16 +22,16 @@ export interface OpenAiSpeechBody {
   readonly speed?: number
 }
 
-/** An answer's media type, null where it says no more than that it is bytes. */
 export interface SpeechAudio {
   readonly audio: Uint8Array
+  /** Null for application/octet-stream. */
   readonly contentType: string | null
 }
 
 const Transcription = Schema.parseJson(
   Schema.Struct({
     text: Schema.String,
-    // Only where a model is billed by length (OpenAI's whisper), or its price is told (OpenRouter).
+    // `seconds`: models billed by duration. `cost`: OpenRouter only.
     usage: optionalNullable(
       Schema.Struct({ seconds: optionalNullable(Schema.Number), cost: optionalNullable(Schema.Number) })
     )
@@ -46,16 +46,14 @@ export interface OpenAiAudioClient {
   readonly transcription: (model: string, sound: RecordedAudio) => Effect.Effect<Transcription, VendorFailure>
 }
 
-/** A text of the greatest length, four times slower than usual, in the largest format, fits. */
+/** Fits the longest text at the lowest speed in compressed formats. */
 const largestSpeech = 16 * 1024 * 1024
-/** What is said in a recording of the greatest size that there is. */
 const largestTranscript = 4 * 1024 * 1024
 
-/** A form with a file as it goes over the wire, with the media type that names its boundary. */
 const formOf = (model: string, { audio, contentType, filename, language, prompt }: RecordedAudio) =>
   Effect.promise(async () => {
     const form = new FormData()
-    // The fields come first: who reads a form as it comes knows then what the file is for.
+    // Fields precede the file for servers that parse forms as they arrive.
     form.append("model", model)
     form.append("response_format", "json")
     if (language !== undefined) form.append("language", language)
@@ -74,11 +72,11 @@ const readTranscription = (text: string): Effect.Effect<Transcription, VendorFai
     onNone: () =>
       Option.match(Schema.decodeUnknownOption(OpenAiErrorBody)(text), {
         onSome: ({ error }) => Effect.fail(readOpenAiError(error, null, undefined)),
-        onNone: () => Effect.fail(new VendorAnswerMalformed({ reason: "a transcript that cannot be read" }))
+        onNone: () => Effect.fail(new VendorAnswerMalformed({ reason: "malformed transcript" }))
       })
   })
 
-/** The wire of sound that OpenAI, OpenRouter and Groq speak, in their words. */
+/** The audio API of OpenAI, OpenRouter and Groq. */
 export const makeOpenAiAudioClient = (options: {
   readonly baseUrl: string
   readonly apiKey: Redacted.Redacted
@@ -97,7 +95,7 @@ export const makeOpenAiAudioClient = (options: {
           if (!type.startsWith("audio/") && type !== "application/octet-stream")
             return yield* toUnexpectedMediaType(answer)
           const audio = yield* readAllBytes(answer.bytes, largestSpeech)
-          if (audio.length === 0) return yield* new VendorAnswerMalformed({ reason: "speech without a sound" })
+          if (audio.length === 0) return yield* new VendorAnswerMalformed({ reason: "empty audio" })
           return { audio, contentType: type.startsWith("audio/") ? type : null }
         }).pipe(Effect.scoped),
       transcription: (model, sound) =>

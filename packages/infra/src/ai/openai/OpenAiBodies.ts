@@ -1,7 +1,6 @@
-import { Schema } from "effect"
-import { optionalNullable } from "../vendor/OptionalField.ts"
+import { Predicate, Schema } from "effect"
+import { optionalNullable } from "../vendor/VendorBodies.ts"
 
-/** A piece of what a user says. */
 export type OpenAiPartBody =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "image_url"; readonly image_url: { readonly url: string; readonly detail?: string } }
@@ -11,20 +10,20 @@ export type OpenAiMessageBody =
   | { readonly role: "user"; readonly content: string | ReadonlyArray<OpenAiPartBody> }
   | {
       readonly role: "assistant"
-      /** Null beside calls alone. */
+      /** Null for tool calls without text. */
       readonly content: string | null
       readonly tool_calls?: ReadonlyArray<{
         readonly id: string
         readonly type: "function"
         readonly function: { readonly name: string; readonly arguments: string }
       }>
-      /** OpenRouter's: what a model thought before it called. */
+      /** OpenRouter's: the reasoning before the calls. */
       readonly reasoning_details?: ReadonlyArray<ReasoningDetail>
     }
   | { readonly role: "tool"; readonly tool_call_id: string; readonly content: string }
 
 /** The body of POST /chat/completions. */
-export interface OpenAiCompletionBody {
+export interface OpenAiBody {
   readonly model: string
   readonly messages: ReadonlyArray<OpenAiMessageBody>
   readonly tools?: ReadonlyArray<{
@@ -64,7 +63,7 @@ export const OpenAiUsage = Schema.Struct({
 })
 export type OpenAiUsage = typeof OpenAiUsage.Type
 
-/** An error as OpenAI, OpenRouter and Groq write it; OpenRouter's code is a status. */
+/** OpenRouter's `code` is an HTTP status. */
 export const OpenAiErrorObject = Schema.Union(
   Schema.Struct({
     message: optionalNullable(Schema.String),
@@ -77,21 +76,21 @@ export type OpenAiErrorObject = typeof OpenAiErrorObject.Type
 
 export const OpenAiErrorBody = Schema.parseJson(Schema.Struct({ error: OpenAiErrorObject }))
 
-/** A call of a tool, or a piece of one. */
+/** A tool call, or a fragment of one. */
 export const OpenAiToolCall = Schema.Struct({
   index: optionalNullable(Schema.Int),
   id: optionalNullable(Schema.String),
   function: optionalNullable(
     Schema.Struct({
       name: optionalNullable(Schema.String),
-      // A text by the protocol; some servers send the object itself.
+      // A JSON text; some servers send the object.
       arguments: Schema.optional(Schema.Unknown)
     })
   )
 })
 export type OpenAiToolCall = typeof OpenAiToolCall.Type
 
-/** What OpenRouter tells of a model's thoughts that only the vendor can read. Gemini wants it back with its calls. */
+/** OpenRouter's encrypted reasoning, which Gemini requires back with its calls. */
 export const ReasoningDetail = Schema.Struct(
   { type: Schema.Literal("reasoning.encrypted"), data: Schema.String },
   { key: Schema.String, value: Schema.Unknown }
@@ -104,8 +103,8 @@ const messageFields = {
   reasoning_details: optionalNullable(Schema.Array(Schema.Unknown))
 }
 
-/** One event of a streamed answer. */
-export const CompletionChunk = Schema.Struct({
+/** An event of a streamed answer. */
+export const OpenAiAnswerChunk = Schema.Struct({
   choices: Schema.Array(
     Schema.Struct({
       delta: optionalNullable(Schema.Struct(messageFields)),
@@ -113,16 +112,28 @@ export const CompletionChunk = Schema.Struct({
     })
   ),
   usage: optionalNullable(OpenAiUsage),
-  // Groq's place for it.
+  // Groq's usage.
   x_groq: optionalNullable(Schema.Struct({ usage: optionalNullable(OpenAiUsage) }))
 })
-export type CompletionChunk = typeof CompletionChunk.Type
+export type OpenAiAnswerChunk = typeof OpenAiAnswerChunk.Type
 
-export const OpenAiStreamEvent = Schema.parseJson(
-  Schema.Union(Schema.Struct({ error: OpenAiErrorObject }), CompletionChunk)
-)
+export const OpenAiStreamEvent = Schema.Union(Schema.Struct({ error: OpenAiErrorObject }), OpenAiAnswerChunk)
 
-/** A whole answer, from servers that do not stream. */
+const isAbsent = (value: unknown) => value === undefined || value === null
+
+/** Hot path: a text delta, decoded without its schema; null for any other event. */
+export const readOpenAiDelta = (json: unknown): OpenAiAnswerChunk | null => {
+  if (!Predicate.isRecord(json) || "error" in json || !isAbsent(json["usage"]) || !isAbsent(json["x_groq"])) return null
+  const choice: unknown = Array.isArray(json["choices"]) && json["choices"].length === 1 ? json["choices"][0] : null
+  if (!Predicate.isRecord(choice) || !isAbsent(choice["finish_reason"]) || !Predicate.isRecord(choice["delta"]))
+    return null
+  const { content, reasoning_details, tool_calls } = choice["delta"]
+  return Predicate.isString(content) && isAbsent(tool_calls) && isAbsent(reasoning_details)
+    ? { choices: [{ delta: { content } }] }
+    : null
+}
+
+/** A whole answer, from a server that does not stream. */
 export const OpenAiCompletionAnswer = Schema.parseJson(
   Schema.Union(
     Schema.Struct({ error: OpenAiErrorObject }),

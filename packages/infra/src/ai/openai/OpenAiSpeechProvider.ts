@@ -4,7 +4,7 @@ import type { SpeechVendor } from "@berth/domain/gateway/speech/SpeechModel"
 import type { SpeechProvider } from "@berth/domain/gateway/speech/SpeechProviders"
 import type { HttpClient } from "@effect/platform"
 import { Effect, type Redacted } from "effect"
-import { classifyOpenAiFailure } from "./OpenAiFailureKind.ts"
+import { classifyOpenAiFailure } from "./OpenAiErrors.ts"
 import { toProviderFailure, redactMessage } from "../vendor/ProviderFailure.ts"
 import type { VendorFailure } from "../vendor/VendorErrors.ts"
 import { makeOpenAiAudioClient } from "./OpenAiAudioClient.ts"
@@ -16,7 +16,7 @@ export interface OpenAiSpeechProviderOptions {
   readonly baseUrl: string
 }
 
-/** Defaults: every vendor requires a voice, and not all know OpenAI's. */
+/** Every vendor requires a voice; Groq has its own. */
 const defaults: { readonly [name in SpeechVendor]: { readonly voice: string; readonly format: string } } = {
   openai: { voice: "alloy", format: "mp3" },
   openrouter: { voice: "alloy", format: "mp3" },
@@ -32,10 +32,10 @@ const contentTypes: ReadonlyMap<string, string> = new Map([
   ["pcm", "audio/pcm"]
 ])
 
-/** Statuses by which a vendor refuses what is to be spoken or heard, and not who asks or for which model. */
+/** Statuses that reject the input, not the key or the model. */
 const inputRejectionStatuses = new Set([400, 413, 415, 422])
 
-/** OpenAI, OpenRouter, Groq or whatever speaks like them as a provider of speech. */
+/** OpenAI, OpenRouter, Groq or a compatible server. */
 export const makeOpenAiSpeechProvider = ({
   apiKey,
   baseUrl,

@@ -1,18 +1,17 @@
 import { Array, Option, Schema } from "effect"
-import type { CompletedToolCall } from "../vendor/VendorConversation.ts"
-import { placeholderSignature, requiresCallSignatures } from "../vendor/GeminiSignatures.ts"
+import { type CompletedToolCall, placeholderSignature, requiresCallSignatures } from "../vendor/VendorConversation.ts"
 import { ReasoningDetail } from "./OpenAiBodies.ts"
 
 const Details = Schema.parseJson(Schema.Array(ReasoningDetail))
 
-/** What of a chunk's `reasoning_details` has to go back with the calls. */
+/** The `reasoning_details` that must be returned with the calls. */
 export const readEncryptedReasoning = (details: ReadonlyArray<unknown>): ReadonlyArray<ReasoningDetail> =>
   Array.filterMap(details, (detail) => Schema.decodeUnknownOption(ReasoningDetail)(detail))
 
 export const encodeReasoningSignature = (details: ReadonlyArray<ReasoningDetail>): string | null =>
   details.length === 0 ? null : JSON.stringify(details)
 
-/** What a model thought before the calls of one message, as OpenRouter gave it; a stand-in where it wants some and there is none. */
+/** The reasoning before the calls of one message; a placeholder if the model requires some and there is none. */
 export const restoreReasoning = (
   modelId: string,
   calls: ReadonlyArray<CompletedToolCall>

@@ -7,17 +7,17 @@ export type AlternatingTurn =
   | {
       readonly role: "user"
       readonly text: string
-      /** What the calls of the assistant's turn before this gave; all of them, in their order. */
+      /** The results of all calls of the preceding assistant turn, in their order. */
       readonly results?: ReadonlyArray<CompletedToolCall>
-      /** The text with images in their places, where there are some; no text in it is blank. */
+      /** Text and images in order, if there are images; no text is blank. */
       readonly parts?: ReadonlyArray<ContentPart>
     }
   | { readonly role: "assistant"; readonly text: string; readonly calls?: ReadonlyArray<CompletedToolCall> }
 
-/** A conversation as vendors want it who take turns: instructions apart, then user and assistant by turns. */
+/** A conversation for vendors that require alternating turns and separate instructions. */
 export interface AlternatingTurns {
   readonly system: string | null
-  /** Begins and ends with the user; empty where nobody says anything. */
+  /** Begins and ends with the user; empty for a conversation without text. */
   readonly turns: ReadonlyArray<AlternatingTurn>
 }
 
@@ -27,7 +27,6 @@ const join = (one: string, other: string) => [one, other].filter((text) => !isBl
 
 const hasContent = (part: ContentPart) => part.type !== "text" || !isBlankText(part.text)
 
-/** What a turn says, in pieces. */
 const contentPartsOf = (turn: AlternatingTurn): ReadonlyArray<ContentPart> =>
   (turn.role === "user" ? turn.parts : undefined) ?? [{ type: "text" as const, text: turn.text }].filter(hasContent)
 
@@ -38,7 +37,7 @@ const mergeNeighbors = (turns: ReadonlyArray<AlternatingTurn>): ReadonlyArray<Al
   const merged: Array<AlternatingTurn> = []
   for (const turn of turns) {
     const last = merged.at(-1)
-    // Calls are the last of a turn, and results the first: between neighbours stands neither.
+    // Calls end a turn and results begin one, so merged neighbors never have them in between.
     if (last?.role === turn.role)
       merged[merged.length - 1] = {
         ...last,
@@ -51,32 +50,29 @@ const mergeNeighbors = (turns: ReadonlyArray<AlternatingTurn>): ReadonlyArray<Al
   return merged
 }
 
-// An agent may greet first, and be asked again after its last word; both are refused without a user's turn around them.
+// Vendors reject a conversation that begins or ends with the assistant, as a greeting or a repeated request does.
 const openingTurn: AlternatingTurn = { role: "user", text: "Hello." }
 const continuationTurn: AlternatingTurn = { role: "user", text: "Please go on." }
 
-/**
- * The turns of a conversation. Blank messages, which are refused, are left out; instructions with nothing else are said
- * by the user.
- */
+/** Omits blank messages, which vendors reject. Instructions alone become a user turn. */
 export const toAlternatingTurns = (messages: ReadonlyArray<ChatMessage>): AlternatingTurns => {
   const instructions: Array<string> = []
-  const said: Array<AlternatingTurn> = []
+  const spoken: Array<AlternatingTurn> = []
   for (const one of toVendorConversation(messages)) {
     if (one.role === "assistant" && one.calls.length > 0) {
-      said.push(
+      spoken.push(
         { role: "assistant", text: isBlankText(one.text) ? "" : one.text, calls: one.calls },
         { role: "user", text: "", results: one.calls }
       )
     } else if (one.role === "user" && one.parts !== undefined) {
-      said.push({ role: "user", text: one.text, parts: one.parts.filter(hasContent) })
+      spoken.push({ role: "user", text: one.text, parts: one.parts.filter(hasContent) })
     } else if (!isBlankText(one.text)) {
       if (one.role === "system") instructions.push(one.text)
-      else said.push({ role: one.role, text: one.text })
+      else spoken.push({ role: one.role, text: one.text })
     }
   }
   const system = instructions.length === 0 ? null : instructions.join("\n\n")
-  const turns = mergeNeighbors(said)
+  const turns = mergeNeighbors(spoken)
   if (turns.length === 0) return { system: null, turns: system === null ? [] : [{ role: "user", text: system }] }
   return {
     system,

@@ -1,29 +1,28 @@
-import type { ModelEvent, ProviderEnding } from "@berth/domain/ai/streams/ModelEvent"
 import type { CallSignature } from "@berth/domain/ai/chat/ModelChat"
+import type { ModelEvent, ProviderEnding } from "@berth/domain/ai/streams/ModelEvent"
 import { Either } from "effect"
-import { makeToolCallId } from "./VendorConversation.ts"
-import { type StageOutput, type ChunkSource, applyStage } from "./ChunkStage.ts"
+import type { VendorEvent } from "./AnswerStream.ts"
+import { applyStage, type ChunkSource, type StageOutput } from "./ChunkStage.ts"
 import type { PartialToolCall } from "./PartialToolCall.ts"
-import type { VendorEvent } from "./VendorEvent.ts"
+import { makeToolCallId } from "./VendorConversation.ts"
 import { VendorAnswerMalformed } from "./VendorErrors.ts"
 
 export interface AnswerFold<Answer, Chunk, Failure> {
   readonly initial: Answer
-  /** An answer after one more chunk, and the text in that. */
+  /** The answer with a further chunk, and that chunk's text. */
   readonly add: (answer: Answer, chunk: Chunk) => readonly [Answer, string]
-  /** What an answer ends with. */
   readonly end: (answer: Answer) => Either.Either<ModelEvent<ProviderEnding>, Failure>
-  /** The calls of tools in an answer that has come to its end. */
+  /** The tool calls of an ended answer. */
   readonly calls: (answer: Answer) => ReadonlyArray<PartialToolCall>
 }
 
-/** Whose answer is read, and to what. */
+/** The provider and model that answer. */
 export interface AnswerContext extends Omit<CallSignature, "data"> {
-  /** Calls of tools that the conversation holds already. */
+  /** The number of tool calls in the conversation before the answer. */
   readonly callsBefore: number
 }
 
-const toChunk =
+const toToolCallEvent =
   ({ callsBefore, model, provider }: AnswerContext) =>
   (call: PartialToolCall, index: number): ModelEvent<ProviderEnding> => ({
     type: "tool-call",
@@ -35,45 +34,34 @@ const toChunk =
     }
   })
 
-const keepAliveChunk: ModelEvent<ProviderEnding> = { type: "delta", text: "" }
+const keepAlive: ModelEvent<ProviderEnding> = { type: "delta", text: "" }
 
-/**
- * What is heard on a wire in the words of the AI layer. Calls of tools are handed on whole and in order, once the model
- * has said that it is done: one that was cut short is never among them.
- */
+/** A vendor's answer as model events. Tool calls follow at its end, whole and in order: a truncated one is never passed on. */
 export const foldAnswer =
   <Answer, Chunk, Failure>({ add, calls, end, initial }: AnswerFold<Answer, Chunk, Failure>) =>
   (context: AnswerContext) =>
   <E>(
-    heard: ChunkSource<VendorEvent<Chunk>, E>
+    source: ChunkSource<VendorEvent<Chunk>, E>
   ): ChunkSource<ModelEvent<ProviderEnding>, E | Failure | VendorAnswerMalformed> => {
-    const ending = (
-      answer: Answer
-    ): Either.Either<ReadonlyArray<ModelEvent<ProviderEnding>>, Failure | VendorAnswerMalformed> =>
-      Either.flatMap(end(answer), (last) => {
-        const called = calls(answer)
-        return called.some(({ name }) => name === "")
-          ? Either.left(new VendorAnswerMalformed({ reason: "a call of a tool without a name" }))
-          : Either.right([...called.map(toChunk(context)), last])
-      })
+    type Output = StageOutput<ModelEvent<ProviderEnding>, Failure | VendorAnswerMalformed>
     let answer = initial
-    const chunkOf = (event: VendorEvent<Chunk>): ModelEvent<ProviderEnding> => {
-      if (event.type !== "chunk") return keepAliveChunk
-      const [after, text] = add(answer, event.chunk)
-      answer = after
+    const toModelEvent = (event: VendorEvent<Chunk>): ModelEvent<ProviderEnding> => {
+      if (event.type !== "chunk") return keepAlive
+      const [next, text] = add(answer, event.chunk)
+      answer = next
       return { type: "delta", text }
     }
-    return applyStage(heard, {
-      step: (events): StageOutput<ModelEvent<ProviderEnding>, Failure | VendorAnswerMalformed> => ({
-        values: events.map(chunkOf)
-      }),
+    return applyStage(source, {
+      step: (events): Output => ({ values: events.map(toModelEvent) }),
       end: () =>
-        Either.match(ending(answer), {
-          onLeft: (failure): StageOutput<ModelEvent<ProviderEnding>, Failure | VendorAnswerMalformed> => ({
-            values: [],
-            failure
-          }),
-          onRight: (values) => ({ values })
+        Either.match(end(answer), {
+          onLeft: (failure): Output => ({ values: [], failure }),
+          onRight: (done) => {
+            const called = calls(answer)
+            return called.some(({ name }) => name === "")
+              ? { values: [], failure: new VendorAnswerMalformed({ reason: "tool call without a name" }) }
+              : { values: [...called.map(toToolCallEvent(context)), done] }
+          }
         })
     })
   }

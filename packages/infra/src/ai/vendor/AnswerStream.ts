@@ -1,76 +1,117 @@
-import { Effect, Either, Option, Schema, type Scope } from "effect"
-import { endAfterLast } from "./StreamEnd.ts"
-import { parseSseEvents } from "./SseParser.ts"
+import { makeSseParser } from "@berth/api/http/Sse"
+import { Clock, Duration, Effect, Either, Option, Schema } from "effect"
+import { applyStage, type ChunkSource, makeStage, type StageOutput } from "./ChunkStage.ts"
 import type { HttpExchange } from "./HttpExchange.ts"
-import { type StageOutput, type ChunkSource, applyStage, makeStage } from "./ChunkStage.ts"
-import type { VendorClient } from "./VendorClient.ts"
-import type { VendorEvent } from "./VendorEvent.ts"
+import { readMediaType, toUnexpectedMediaType } from "./VendorClient.ts"
 import { VendorAnswerMalformed, type VendorFailure } from "./VendorErrors.ts"
 
-/** Reads the data of an event by its schema; what that does not know is nonsense. */
-export const makeEventDecoder = <A, Chunk>(
-  schema: Schema.Schema<A, string>,
-  toEvent: (event: A) => Either.Either<VendorEvent<Chunk>, VendorFailure>
+/** An event of a streamed answer; its chunk has the vendor's form. `keep-alive`: bytes without a chunk. */
+export type VendorEvent<Chunk> =
+  { readonly type: "keep-alive" } | { readonly type: "chunk"; readonly chunk: Chunk } | { readonly type: "done" }
+
+/** The answer of a wire, as it arrives. */
+export type VendorAnswer<Chunk> = ChunkSource<VendorEvent<Chunk>, VendorFailure>
+
+const parseJson = Schema.decodeUnknownOption(Schema.parseJson())
+
+/** Reads an event's data by its schema. Hot path: a text delta is read by hand, which takes a fifth of the time (2 of 9 µs). */
+export const makeEventReader = <A, I, Chunk>(
+  schema: Schema.Schema<A, I>,
+  toEvent: (event: A) => Either.Either<VendorEvent<Chunk>, VendorFailure>,
+  readTextDelta: (json: unknown) => Chunk | null
 ) => {
   const decode = Schema.decodeUnknownOption(schema)
-  return (data: string): Either.Either<VendorEvent<Chunk>, VendorFailure> =>
-    Option.match(decode(data), {
-      onNone: () => Either.left(new VendorAnswerMalformed({ reason: "an event that cannot be read" })),
+  return (data: string): Either.Either<VendorEvent<Chunk>, VendorFailure> => {
+    const json = Option.getOrUndefined(parseJson(data))
+    const delta = readTextDelta(json)
+    if (delta !== null) return Either.right({ type: "chunk", chunk: delta })
+    return Option.match(decode(json), {
+      onNone: () => Either.left(new VendorAnswerMalformed({ reason: "malformed event" })),
       onSome: toEvent
     })
+  }
 }
 
 export interface AnswerStreamFormat<Chunk> {
-  /** The data of an event. */
+  /** Reads the data of an event. */
   readonly read: (data: string) => Either.Either<VendorEvent<Chunk>, VendorFailure>
-  /** Whether nothing of the answer comes after this. */
   readonly isLast: (event: VendorEvent<Chunk>) => boolean
-  /** What the texts of the answer go through before they are read as events. */
+  /** Applied to the text before it is parsed. */
   readonly before?: (texts: ChunkSource<string, VendorFailure>) => ChunkSource<string, VendorFailure>
 }
 
-/** Bytes as text; what of a character has not come yet is waited for. */
+/** Bytes as text; a character can span two chunks. */
 const decodeText = <E>(bytes: ChunkSource<Uint8Array, E>): ChunkSource<string, E> => {
   const decoder = new TextDecoder()
   return applyStage(bytes, {
-    step: (pieces): StageOutput<string, never> => ({
-      values: pieces.map((piece) => decoder.decode(piece, { stream: true }))
+    step: (chunks): StageOutput<string, never> => ({
+      values: chunks.map((chunk) => decoder.decode(chunk, { stream: true }))
     }),
     end: () => {
-      const left = decoder.decode()
-      return { values: left === "" ? [] : [left] }
+      const rest = decoder.decode()
+      return { values: rest === "" ? [] : [rest] }
     }
   })
+}
+
+/** Server-sent events as they arrive; text that completes none, such as a comment, is a keep-alive. */
+export const parseEvents = <Chunk>(
+  texts: ChunkSource<string, VendorFailure>,
+  read: AnswerStreamFormat<Chunk>["read"]
+): VendorAnswer<Chunk> => {
+  const parser = makeSseParser()
+  return applyStage(
+    texts,
+    makeStage((given): StageOutput<VendorEvent<Chunk>, VendorFailure> => {
+      const values: Array<VendorEvent<Chunk>> = []
+      for (const text of given) {
+        const events = parser.push(text)
+        if (parser.hasOverflowed())
+          return { values, failure: new VendorAnswerMalformed({ reason: "event without an end" }) }
+        if (events.length === 0) values.push({ type: "keep-alive" })
+        for (const { data } of events) {
+          const event = read(data)
+          if (Either.isLeft(event)) return { values, failure: event.left }
+          values.push(event.right)
+        }
+      }
+      return { values }
+    })
+  )
+}
+
+/** How long the body may take to end after the last event. */
+const closeTimeout = Duration.millis(250)
+
+/** Ends after the last event, but gives the body a moment to end too: only then the connection can be reused. */
+export const endAfterLast = <A, E>(events: ChunkSource<A, E>, isLast: (event: A) => boolean): ChunkSource<A, E> => {
+  /** Epoch milliseconds; null before the last event. */
+  let closesAt: number | null = null
+  let isClosing = false
+  let isClosed = false
+  const awaitClose = Effect.gen(function* () {
+    const now = yield* Clock.currentTimeMillis
+    closesAt ??= now + Duration.toMillis(closeTimeout)
+    const more = yield* Effect.timeoutOption(Effect.interruptible(events.awaitMore), closesAt - now)
+    isClosed = Option.isNone(more)
+  })
+  return {
+    ...events,
+    poll: () => {
+      const batch = events.poll()
+      if (batch === null) return isClosed ? { values: [], isDone: true } : null
+      isClosing ||= batch.values.some(isLast)
+      // The answer is complete, so a failure of its connection does not matter.
+      return isClosing && batch.failure !== undefined ? { values: batch.values, isDone: true } : batch
+    },
+    awaitMore: Effect.suspend(() => (isClosing ? awaitClose : events.awaitMore))
+  }
 }
 
 /** The events of a streamed answer. */
 export const readAnswerStream =
   <Chunk>({ before = (texts) => texts, isLast, read }: AnswerStreamFormat<Chunk>) =>
-  ({ bytes }: HttpExchange): ChunkSource<VendorEvent<Chunk>, VendorFailure> =>
-    endAfterLast(
-      applyStage(
-        parseSseEvents(before(decodeText(bytes))),
-        makeStage((given): StageOutput<VendorEvent<Chunk>, VendorFailure> => {
-          const values: Array<VendorEvent<Chunk>> = []
-          for (const heard of given) {
-            const event = heard.type === "event" ? read(heard.data) : Either.right(heard)
-            if (Either.isLeft(event)) return { values, failure: event.left }
-            values.push(event.right)
-          }
-          return { values }
-        })
-      ),
-      isLast
-    )
-
-/** POST of a body for a streamed answer. */
-export const postForStream =
-  <Chunk>(
-    post: VendorClient["post"],
-    readAnswer: (answer: HttpExchange) => Effect.Effect<ChunkSource<VendorEvent<Chunk>, VendorFailure>, VendorFailure>
-  ) =>
-  (
-    path: string,
-    body: object
-  ): Effect.Effect<ChunkSource<VendorEvent<Chunk>, VendorFailure>, VendorFailure, Scope.Scope> =>
-    Effect.flatMap(post(path, body), readAnswer)
+  (response: HttpExchange): Effect.Effect<VendorAnswer<Chunk>, VendorAnswerMalformed> =>
+    readMediaType(response) === "text/event-stream"
+      ? Effect.succeed(endAfterLast(parseEvents(before(decodeText(response.bytes)), read), isLast))
+      : Effect.fail(toUnexpectedMediaType(response))

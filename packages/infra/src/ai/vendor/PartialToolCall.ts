@@ -1,14 +1,14 @@
 import { Option, Schema } from "effect"
 
-/** A call of a tool as an answer brings it, perhaps in pieces. What the vendor has not said yet is empty. */
+/** A tool call while its answer arrives; members not received yet are empty. */
 export interface PartialToolCall {
-  /** Ties the pieces of one call together; null where the vendor does not number them. */
+  /** Identifies the fragments of one call; null if the vendor does not number them. */
   readonly index: number | null
   readonly id: string
   readonly name: string
   /** JSON. */
   readonly arguments: string
-  /** What the vendor wants back with it. */
+  /** Must be returned to the vendor with the call. */
   readonly signature: string | null
 }
 
@@ -22,39 +22,39 @@ export interface ToolCallFragment {
 
 const isAbsent = (text: string | null | undefined) => text === undefined || text === null || text === ""
 
-/** Calls with a further piece of the one it belongs to, or with a new one: some number every call 0, or none. */
+/** Adds a fragment to its call, or begins a new one. Some vendors number every call 0, or none. */
 export const addToolCallFragment = (
   calls: ReadonlyArray<PartialToolCall>,
-  piece: ToolCallFragment
+  fragment: ToolCallFragment
 ): ReadonlyArray<PartialToolCall> => {
-  const index = piece.index ?? null
-  const id = piece.id ?? ""
+  const index = fragment.index ?? null
+  const id = fragment.id ?? ""
   const at = index === null ? calls.length - 1 : calls.findLastIndex((call) => call.index === index)
   const begun = calls[at]
   const isMore =
-    id === "" ? index !== null || isAbsent(piece.name) : begun?.id === id || (begun?.id === "" && index !== null)
+    id === "" ? index !== null || isAbsent(fragment.name) : begun?.id === id || (begun?.id === "" && index !== null)
   if (begun === undefined || !isMore) {
-    const { arguments: text = "", name, signature } = piece
+    const { arguments: text = "", name, signature } = fragment
     return [...calls, { index, id, name: name ?? "", arguments: text, signature: signature ?? null }]
   }
   return calls.with(at, {
     ...begun,
-    name: begun.name === "" ? (piece.name ?? "") : begun.name,
-    arguments: begun.arguments + (piece.arguments ?? ""),
-    signature: begun.signature ?? piece.signature ?? null
+    name: begun.name === "" ? (fragment.name ?? "") : begun.name,
+    arguments: begun.arguments + (fragment.arguments ?? ""),
+    signature: begun.signature ?? fragment.signature ?? null
   })
 }
 
 const asJson = Schema.decodeUnknownOption(Schema.parseJson())
 const isObject = Schema.is(Schema.Record({ key: Schema.String, value: Schema.Unknown }))
 
-/** The calls of an answer that was cut at its longest: the last one counts only if nothing of it is missing. */
+/** The calls of an answer that hit its token limit: the last one is kept only if its arguments are complete. */
 export const dropTruncatedCall = (calls: ReadonlyArray<PartialToolCall>): ReadonlyArray<PartialToolCall> => {
   const last = calls.at(-1)
   return last === undefined || Option.isSome(asJson(last.arguments)) ? calls : calls.slice(0, -1)
 }
 
-/** The arguments of a call as the object that vendors want; what a model wrote wrongly stands in it as it is. */
+/** The arguments as the object that vendors require; other text becomes the member `arguments`. */
 export const parseToolArguments = (text: string): Readonly<Record<string, unknown>> => {
   if (text.trim() === "") return {}
   return Option.match(Option.filter(asJson(text), isObject), {
@@ -63,5 +63,5 @@ export const parseToolArguments = (text: string): Readonly<Record<string, unknow
   })
 }
 
-/** The reason of an answer that ends in calls, in the words of OpenAI's protocol. */
+/** OpenAI's finish reason for an answer that ends in tool calls. */
 export const toolCallsFinishReason = "tool_calls"

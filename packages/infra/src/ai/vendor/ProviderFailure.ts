@@ -7,20 +7,20 @@ export type FailureKind = ProviderFailed["kind"]
 
 const maximumReasonLength = 300
 
-/** A vendor's words as part of a reason: on one line, not too long, and without the key, which some vendors quote. */
-export const redactMessage = (words: string, apiKey: Redacted.Redacted): string => {
+/** A vendor's message on one line, truncated, without the key that some vendors quote. */
+export const redactMessage = (message: string, apiKey: Redacted.Redacted): string => {
   const key = Redacted.value(apiKey)
-  const bare = key === "" ? words : words.replaceAll(key, "<key>")
+  const bare = key === "" ? message : message.replaceAll(key, "<key>")
   const line = bare.replace(/[\p{Cc}\s]+/gu, " ").trim()
   return line.length > maximumReasonLength ? `${line.slice(0, maximumReasonLength)}…` : line
 }
 
-/** What a status means whoever sends it; an error without one came after an answer had begun. */
+/** The meaning of a status, whichever vendor sends it. Null: an error within a stream. */
 export const classifyStatus = (status: number | null): FailureKind => {
   switch (status) {
     case null:
       return "overloaded"
-    // No credit left: like a wrong key, it stays until somebody does something.
+    // 402: an account without credit, which like a wrong key does not recover by itself.
     case 401:
     case 402:
       return "unauthorized"
@@ -33,21 +33,21 @@ export const classifyStatus = (status: number | null): FailureKind => {
   }
 }
 
-const describeRefusal = (refusal: VendorRequestRejected, kind: FailureKind, apiKey: Redacted.Redacted): string => {
-  const answered = refusal.status === null ? "broke off with an error" : `answered ${refusal.status}`
-  // Words about a key quote it, masked in every vendor's own way.
-  if (kind === "unauthorized") return `${answered}: the account may not do this; its key or its credit is missing`
-  return refusal.message === null ? answered : `${answered}: ${redactMessage(refusal.message, apiKey)}`
+const describeRejection = (rejection: VendorRequestRejected, kind: FailureKind, apiKey: Redacted.Redacted): string => {
+  const answered = rejection.status === null ? "broke off with an error" : `answered ${rejection.status}`
+  // Messages about a key quote it, masked differently by each vendor.
+  if (kind === "unauthorized") return `${answered}: the key is invalid, or its account has no permission or credit`
+  return rejection.message === null ? answered : `${answered}: ${redactMessage(rejection.message, apiKey)}`
 }
 
 export interface FailureContext {
   readonly provider: ProviderName
   readonly apiKey: Redacted.Redacted
-  /** What a refusal means in this vendor's words. */
-  readonly classify: (refusal: VendorRequestRejected) => FailureKind
+  /** The meaning of this vendor's errors. */
+  readonly classify: (rejection: VendorRequestRejected) => FailureKind
 }
 
-/** What a failure of the wire means to the AI layer. */
+/** A failure of a wire as a failure of its provider. */
 export const toProviderFailure =
   ({ apiKey, classify, provider }: FailureContext) =>
   (failure: VendorFailure | VendorAnswerWithheld): ProviderFailed =>
@@ -55,20 +55,20 @@ export const toProviderFailure =
       VendorConnectionFailed: ({ reason }) =>
         new ProviderFailed({ provider, kind: "unreachable", reason: `cannot be reached: ${reason}` }),
       VendorAnswerMalformed: ({ reason }) =>
-        new ProviderFailed({ provider, kind: "nonsense", reason: `cannot be understood: ${reason}` }),
+        new ProviderFailed({ provider, kind: "nonsense", reason: `violates the protocol: ${reason}` }),
       VendorAnswerWithheld: ({ reason }) =>
         new ProviderFailed({
           provider,
           kind: "refused",
           reason: `withheld the answer: ${redactMessage(reason, apiKey)}`
         }),
-      VendorRequestRejected: (refusal) => {
-        const kind = classify(refusal)
+      VendorRequestRejected: (rejection) => {
+        const kind = classify(rejection)
         return new ProviderFailed({
           provider,
           kind,
-          reason: describeRefusal(refusal, kind, apiKey),
-          retryAfter: refusal.retryAfter
+          reason: describeRejection(rejection, kind, apiKey),
+          retryAfter: rejection.retryAfter
         })
       }
     })

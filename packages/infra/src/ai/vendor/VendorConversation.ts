@@ -2,9 +2,9 @@ import { type ContentPart, hasImage } from "@berth/domain/ai/chat/ContentPart"
 import type { CallSignature, ChatMessage, ToolCall } from "@berth/domain/ai/chat/ModelChat"
 import { parseToolArguments } from "./PartialToolCall.ts"
 
-/** A call of a tool with what that gave. */
+/** A tool call with its result. */
 export interface CompletedToolCall {
-  /** Like no other's in the conversation, of letters, digits, dashes and underscores. */
+  /** Unique in the conversation; letters, digits, dashes and underscores. */
   readonly id: string
   readonly name: string
   readonly input: Readonly<Record<string, unknown>>
@@ -18,7 +18,7 @@ export type VendorMessage =
   | {
       readonly role: "user"
       readonly text: string
-      /** The same with images in their places, where there are some. */
+      /** The message's parts, if one is an image. */
       readonly parts?: ReadonlyArray<ContentPart>
     }
   | { readonly role: "assistant"; readonly text: string; readonly calls: ReadonlyArray<CompletedToolCall> }
@@ -26,40 +26,51 @@ export type VendorMessage =
 const noResult = "There is no result: the tool was not used."
 const blankResult = "(nothing)"
 
-const isId = (id: string, longest: number) => id.length <= longest && /^[A-Za-z0-9_-]+$/.test(id)
+const isId = (id: string, maximumLength: number) => id.length <= maximumLength && /^[A-Za-z0-9_-]+$/.test(id)
 
-/** A name that every vendor takes; models make up others too. */
+/** A name that every vendor accepts; models invent others. */
 const sanitizeToolName = (name: string) => name.replace(/[^A-Za-z0-9_-]/g, "_").slice(0, 64) || "unknown"
 
-/** How many calls of tools a conversation holds. */
+/** The number of tool calls in a conversation. */
 export const countToolCalls = (messages: ReadonlyArray<ChatMessage>): number =>
   messages.reduce((sum, message) => sum + (message.role === "assistant" ? (message.toolCalls?.length ?? 0) : 0), 0)
 
-/** The name of a call that has none of its own: its place in the conversation, so that it stays the same. */
-export const makeToolCallId = (place: number) => `call_${place}`
+/** The id of a call without one: its position in the conversation, which is stable. */
+export const makeToolCallId = (position: number) => `call_${position}`
 
-/**
- * A conversation as every vendor takes it: each call of a tool has an id of its own, and its one result with it. What a
- * tool gave to a call that is not there is said by the user.
- */
+/** A JSON Schema of arguments as vendors accept it: without `$schema`, and of type object. */
+export const normalizeToolParameters = (
+  parameters: Readonly<Record<string, unknown>>
+): Readonly<Record<string, unknown>> => {
+  const { $schema: _, ...schema } = parameters
+  return schema["type"] === "object" ? schema : { ...schema, type: "object", properties: {} }
+}
+
+/** Whether a model rejects tool calls without the signature that it gave with them: Gemini since the third generation. */
+export const requiresCallSignatures = (modelId: string): boolean => /^google\/gemini-([3-9]|\d\d)/.test(modelId)
+
+/** Google's signature for calls that another model made. */
+export const placeholderSignature = "skip_thought_signature_validator"
+
+/** A conversation as every vendor accepts it: tool calls with unique ids and one result each. Other results become user messages. */
 export const toVendorConversation = (
   messages: ReadonlyArray<ChatMessage>,
-  longestId = 64
+  maximumIdLength = 64
 ): ReadonlyArray<VendorMessage> => {
   const ids = new Set<string>()
   const used = new Set<number>()
-  const said: Array<VendorMessage> = []
-  let place = 0
+  const converted: Array<VendorMessage> = []
+  let position = 0
 
   const idOf = (call: ToolCall): string => {
-    place += 1
-    let id = isId(call.id, longestId) && !ids.has(call.id) ? call.id : makeToolCallId(place)
-    for (let other = 2; ids.has(id); other += 1) id = `${makeToolCallId(place)}_${other}`
+    position += 1
+    let id = isId(call.id, maximumIdLength) && !ids.has(call.id) ? call.id : makeToolCallId(position)
+    for (let other = 2; ids.has(id); other += 1) id = `${makeToolCallId(position)}_${other}`
     ids.add(id)
     return id
   }
 
-  /** What was given to a call before the assistant spoke again. */
+  /** The first unused result of a call, before the next assistant message. */
   const resultOf = (call: ToolCall, from: number): string => {
     for (let index = from; index < messages.length; index += 1) {
       const message = messages[index]
@@ -75,17 +86,17 @@ export const toVendorConversation = (
   messages.forEach((message, index) => {
     switch (message.role) {
       case "system":
-        said.push({ role: "system", text: message.content })
+        converted.push({ role: "system", text: message.content })
         break
       case "user":
-        said.push({
+        converted.push({
           role: "user",
           text: message.content,
           ...(message.parts !== undefined && hasImage(message.parts) ? { parts: message.parts } : {})
         })
         break
       case "assistant":
-        said.push({
+        converted.push({
           role: "assistant",
           text: message.content,
           calls: (message.toolCalls ?? []).map((call) => ({
@@ -98,8 +109,8 @@ export const toVendorConversation = (
         })
         break
       case "tool":
-        if (!used.has(index)) said.push({ role: "user", text: `${message.toolName} gave: ${message.content}` })
+        if (!used.has(index)) converted.push({ role: "user", text: `${message.toolName} gave: ${message.content}` })
     }
   })
-  return said
+  return converted
 }

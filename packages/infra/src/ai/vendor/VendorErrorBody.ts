@@ -1,27 +1,39 @@
 import type { Headers } from "@effect/platform"
-import { type Duration, Option, Schema } from "effect"
-import { readRetryAfter } from "./RetryAfter.ts"
+import { Duration, Option, Schema } from "effect"
 import type { VendorRequestRejected } from "./VendorErrors.ts"
 
-/** Reads a vendor's error object, with the status of its answer where that was not 200. */
+/** Reads a vendor's error object; `status` is null for an error within a stream. */
 export type VendorErrorReader<WireError> = (
   error: WireError,
   status: number | null,
   retryAfter: Duration.Duration | undefined
 ) => VendorRequestRejected
 
-/** An answer whose status says that it failed; a body that is not the vendor's (a proxy's page) is left out. */
+const parseNonNegative = (text: string | undefined): number | null => {
+  const value = Number(text)
+  return text === undefined || text.trim() === "" || !Number.isFinite(value) || value < 0 ? null : value
+}
+
+/** `retry-after-ms`, or `retry-after` in seconds or as a date, from `now` in epoch milliseconds. */
+export const readRetryAfter = (headers: Headers.Headers, now: number): Duration.Duration | undefined => {
+  const text = headers["retry-after"]
+  const millis = parseNonNegative(headers["retry-after-ms"])
+  if (millis !== null) return Duration.millis(millis)
+  const seconds = parseNonNegative(text)
+  if (seconds !== null) return Duration.seconds(seconds)
+  const date = text === undefined ? Number.NaN : Date.parse(text)
+  return Number.isNaN(date) ? undefined : Duration.millis(Math.max(0, date - now))
+}
+
+/** Reads the body of a failed response. A body that is not the vendor's, such as a proxy's page, is ignored. */
 export const makeVendorErrorBodyReader =
   <WireError>(
-    body: Schema.Schema<{ readonly error: WireError }, string>,
-    refusalOf: VendorErrorReader<WireError | Record<string, never>>
+    schema: Schema.Schema<{ readonly error: WireError }, string>,
+    readError: VendorErrorReader<WireError | Record<string, never>>
   ) =>
-  (text: string, status: number, headers: Headers.Headers, now: number): VendorRequestRejected =>
-    refusalOf(
-      Option.match(Schema.decodeUnknownOption(body)(text), {
-        onNone: () => ({}),
-        onSome: ({ error }) => error
-      }),
+  (body: string, status: number, headers: Headers.Headers, now: number): VendorRequestRejected =>
+    readError(
+      Option.match(Schema.decodeUnknownOption(schema)(body), { onNone: () => ({}), onSome: ({ error }) => error }),
       status,
       readRetryAfter(headers, now)
     )

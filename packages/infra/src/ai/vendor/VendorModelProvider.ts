@@ -1,59 +1,62 @@
-import type { ModelEvent, ProviderEnding } from "@berth/domain/ai/streams/ModelEvent"
-import type { ModelProvider } from "@berth/domain/ai/models/ModelProviders"
 import type { ChatMessage, ChatOptions } from "@berth/domain/ai/chat/ModelChat"
+import type { ModelProvider } from "@berth/domain/ai/models/ModelProviders"
+import type { ModelEvent, ProviderEnding } from "@berth/domain/ai/streams/ModelEvent"
 import { Array, Effect, type Scope } from "effect"
-import { readListedModelId, readListedModel } from "../catalog/ListedModels.ts"
-import { countToolCalls } from "./VendorConversation.ts"
+import { readListedModel, readListedModelId } from "../catalog/ListedModels.ts"
 import type { AnswerContext } from "./AnswerFold.ts"
-import { checkProviderHealth } from "./ProviderHealth.ts"
-import { mapChunkFailure, type ChunkSource } from "./ChunkStage.ts"
+import type { VendorAnswer } from "./AnswerStream.ts"
+import { type ChunkSource, mapChunkFailure } from "./ChunkStage.ts"
 import { type FailureContext, toProviderFailure } from "./ProviderFailure.ts"
-import type { VendorEvent } from "./VendorEvent.ts"
+import { countToolCalls } from "./VendorConversation.ts"
 import type { VendorAnswerWithheld, VendorFailure } from "./VendorErrors.ts"
 
 export interface VendorModelProviderOptions<Chunk> extends FailureContext {
   readonly provider: Parameters<typeof readListedModel>[0]
-  /** A call in the vendor's words, of one in ours. */
   readonly chat: (
     modelId: string,
     messages: ReadonlyArray<ChatMessage>,
     options: ChatOptions
-  ) => Effect.Effect<ChunkSource<VendorEvent<Chunk>, VendorFailure>, VendorFailure, Scope.Scope>
-  /** An answer in our words, of one in the vendor's. */
+  ) => Effect.Effect<VendorAnswer<Chunk>, VendorFailure, Scope.Scope>
   readonly readAnswer: (
     context: AnswerContext
-  ) => (
-    heard: ChunkSource<VendorEvent<Chunk>, VendorFailure>
-  ) => ChunkSource<ModelEvent<ProviderEnding>, VendorFailure | VendorAnswerWithheld>
-  /** The entries of the vendor's own list. */
+  ) => (answer: VendorAnswer<Chunk>) => ChunkSource<ModelEvent<ProviderEnding>, VendorFailure | VendorAnswerWithheld>
+  /** The entries of the vendor's model list. */
   readonly models: Effect.Effect<ReadonlyArray<unknown>, VendorFailure>
-  /** The cheapest call that needs a key. */
+  /** The cheapest call that requires a key. */
   readonly probe: Effect.Effect<void, VendorFailure>
 }
 
-/** A vendor's wire as a provider of models. */
+/** A model provider over a vendor's wire. */
 export const makeVendorModelProvider = <Chunk>(options: VendorModelProviderOptions<Chunk>): ModelProvider => {
-  const { chat, probe, models, provider, readAnswer } = options
-  const failure = toProviderFailure(options)
+  const { chat, models, probe, provider, readAnswer } = options
+  const toFailure = toProviderFailure(options)
   return {
     name: provider,
-    chat: (modelId, messages, given) =>
-      Effect.mapBoth(chat(modelId, messages, given), {
-        onFailure: failure,
-        onSuccess: (source) =>
+    chat: (modelId, messages, chatOptions) =>
+      Effect.mapBoth(chat(modelId, messages, chatOptions), {
+        onFailure: toFailure,
+        onSuccess: (answer) =>
           mapChunkFailure(
-            readAnswer({ provider, model: modelId, callsBefore: countToolCalls(messages) })(source),
-            failure
+            readAnswer({ provider, model: modelId, callsBefore: countToolCalls(messages) })(answer),
+            toFailure
           )
       }),
     models: Effect.mapBoth(models, {
-      onFailure: failure,
+      onFailure: toFailure,
       onSuccess: Array.filterMap((entry) => readListedModel(provider, entry))
     }),
     modelIds: Effect.mapBoth(models, {
-      onFailure: failure,
+      onFailure: toFailure,
       onSuccess: Array.filterMap((entry) => readListedModelId(provider, entry))
     }),
-    healthy: checkProviderHealth(provider, probe, failure)
+    healthy: Effect.catchAll(Effect.as(probe, true), (failure) => {
+      // A rate limit shows that the provider is reachable.
+      if (failure._tag === "VendorRequestRejected" && failure.status === 429) return Effect.succeed(true)
+      const { kind, reason } = toFailure(failure)
+      return Effect.logDebug("Model provider is unhealthy").pipe(
+        Effect.annotateLogs({ provider, kind, reason }),
+        Effect.as(false)
+      )
+    })
   }
 }

@@ -1,9 +1,9 @@
 import type { Duration } from "effect"
+import { classifyStatus, type FailureKind } from "../vendor/ProviderFailure.ts"
 import { makeVendorErrorBodyReader } from "../vendor/VendorErrorBody.ts"
 import { VendorRequestRejected } from "../vendor/VendorErrors.ts"
 import { OpenAiErrorBody, type OpenAiErrorObject } from "./OpenAiBodies.ts"
 
-/** An error object, with the status of its answer where that was not 200. */
 export const readOpenAiError = (
   error: OpenAiErrorObject,
   status: number | null,
@@ -23,3 +23,18 @@ export const readOpenAiError = (
 }
 
 export const readOpenAiErrorBody = makeVendorErrorBodyReader(OpenAiErrorBody, readOpenAiError)
+
+const classifyByCode = ({ code, type }: VendorRequestRejected): FailureKind | null => {
+  const words = `${code ?? ""} ${type ?? ""}`
+  if (/insufficient_quota|invalid_api_key|authentication|permission|billing/.test(words)) return "unauthorized"
+  if (/rate_limit|tokens_per|requests_per/.test(words)) return "rate-limited"
+  if (/invalid_request|not_found|context_length|content_(filter|policy)/.test(words)) return "refused"
+  return null
+}
+
+/** The meaning of an error of OpenAI, OpenRouter or Groq. An exhausted quota is a 429 that does not pass. */
+export const classifyOpenAiFailure = (rejection: VendorRequestRejected): FailureKind => {
+  const kind = classifyByCode(rejection)
+  if (rejection.status === null) return kind ?? classifyStatus(null)
+  return rejection.status === 429 && kind === "unauthorized" ? kind : classifyStatus(rejection.status)
+}

@@ -1,15 +1,17 @@
 import type { ContentPart } from "@berth/domain/ai/chat/ContentPart"
 import type { ChatMessage, ChatOptions, ToolSpec } from "@berth/domain/ai/chat/ModelChat"
-import type { CompletedToolCall } from "../vendor/VendorConversation.ts"
-import { placeholderSignature, requiresCallSignatures } from "../vendor/GeminiSignatures.ts"
-import { guessMediaType } from "../vendor/ImageUrl.ts"
-import { normalizeToolParameters } from "../vendor/ToolParameters.ts"
 import { isBlankText, toAlternatingTurns, type AlternatingTurn } from "../vendor/AlternatingTurns.ts"
-import type { GenerateBody, GooglePart } from "./GoogleBodies.ts"
+import {
+  type CompletedToolCall,
+  normalizeToolParameters,
+  placeholderSignature,
+  requiresCallSignatures
+} from "../vendor/VendorConversation.ts"
+import type { GoogleBody, GooglePart } from "./GoogleBodies.ts"
 
 const textIn = (text: string): ReadonlyArray<GooglePart> => (isBlankText(text) ? [] : [{ text }])
 
-/** What the model signed a call with; of the calls of one turn it signs the first. */
+/** Gemini signs the first call of a turn. */
 const signatureOf = (modelId: string, { signature }: CompletedToolCall, index: number): string | null => {
   if (signature?.provider === "google" && signature.model === modelId) return signature.data
   return index === 0 && requiresCallSignatures(modelId) ? placeholderSignature : null
@@ -29,6 +31,20 @@ const resultPart = ({ id, name, result }: CompletedToolCall): GooglePart => ({
   functionResponse: { id, name, response: { result } }
 })
 
+const mediaTypes: Readonly<Record<string, string>> = {
+  png: "image/png",
+  jpg: "image/jpeg",
+  jpeg: "image/jpeg",
+  webp: "image/webp",
+  gif: "image/gif",
+  heic: "image/heic",
+  heif: "image/heif"
+}
+
+/** The media type of an image by the extension of its address; null for an unknown one. */
+export const guessMediaType = (url: string): string | null =>
+  mediaTypes[/\.([a-z]+)(?:[?#]|$)/i.exec(url)?.[1]?.toLowerCase() ?? ""] ?? null
+
 const partOf = (part: ContentPart): GooglePart => {
   if (part.type === "text") return { text: part.text }
   const { source } = part
@@ -39,7 +55,7 @@ const partOf = (part: ContentPart): GooglePart => {
 
 const contentOf =
   (modelId: string) =>
-  (turn: AlternatingTurn): GenerateBody["contents"][number] =>
+  (turn: AlternatingTurn): GoogleBody["contents"][number] =>
     turn.role === "user"
       ? {
           role: "user",
@@ -53,14 +69,14 @@ const declarationOf = ({ description, name, parameters }: ToolSpec) => ({
   parametersJsonSchema: normalizeToolParameters(parameters)
 })
 
-const formatOf = (format: ChatOptions["responseFormat"]): GenerateBody["generationConfig"] => {
+const formatOf = (format: ChatOptions["responseFormat"]): GoogleBody["generationConfig"] => {
   if (format === undefined) return {}
   return format.type === "json-object"
     ? { responseMimeType: "application/json" }
     : { responseMimeType: "application/json", responseJsonSchema: format.schema }
 }
 
-const choiceOf = (choice: NonNullable<ChatOptions["toolChoice"]>): GenerateBody["toolConfig"] & object => {
+const choiceOf = (choice: NonNullable<ChatOptions["toolChoice"]>): GoogleBody["toolConfig"] & object => {
   if (typeof choice === "object") {
     return { functionCallingConfig: { mode: "ANY", allowedFunctionNames: [choice.name] } }
   }
@@ -77,7 +93,7 @@ const configOf = ({
   stop = [],
   temperature,
   topP
-}: ChatOptions): GenerateBody["generationConfig"] => ({
+}: ChatOptions): GoogleBody["generationConfig"] => ({
   ...(temperature === undefined ? {} : { temperature }),
   ...(topP === undefined ? {} : { topP }),
   ...(maxTokens === undefined ? {} : { maxOutputTokens: maxTokens }),
@@ -88,12 +104,11 @@ const configOf = ({
   ...formatOf(responseFormat)
 })
 
-/** The body of a call. */
-export const makeGenerateRequest = (
+export const makeGoogleRequest = (
   modelId: string,
   messages: ReadonlyArray<ChatMessage>,
   options: ChatOptions
-): GenerateBody => {
+): GoogleBody => {
   const { system, turns } = toAlternatingTurns(messages)
   const { toolChoice, tools = [] } = options
   return {

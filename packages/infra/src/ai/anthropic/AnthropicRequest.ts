@@ -1,25 +1,27 @@
 import type { ContentPart } from "@berth/domain/ai/chat/ContentPart"
 import type { ChatMessage, ChatOptions } from "@berth/domain/ai/chat/ModelChat"
-import { normalizeToolParameters } from "../vendor/ToolParameters.ts"
 import { isBlankText, toAlternatingTurns, type AlternatingTurn } from "../vendor/AlternatingTurns.ts"
+import { normalizeToolParameters } from "../vendor/VendorConversation.ts"
 import { toAnthropicModelName } from "./AnthropicModelName.ts"
-import type { MessagesBody, AnthropicUserBlock } from "./AnthropicBodies.ts"
+import type { AnthropicBody, AnthropicUserBlock } from "./AnthropicBodies.ts"
 
-// Everywhere else an answer may be as long as the model can make it; here a limit must be said, and this one is below
-// that of every model since the fourth generation.
+// This wire requires a limit; every model since the fourth generation accepts this one.
 const defaultMaxTokens = 32_000
 
-/** The longest answer of a model, in tokens, where it is known to be short. More is refused. */
+/** Old models reject a higher limit. In tokens. */
 const maximumAnswerTokens = (model: string): number => {
   if (/^claude-3-[a-z]/.test(model)) return 4_096
   return model.startsWith("claude-3-5-") ? 8_192 : Number.POSITIVE_INFINITY
 }
 
-// Models after 4.6 sample in their own way and refuse to be told how.
+// Models after 4.6 reject sampling options.
 const acceptsSamplingOptions = (model: string) => /^claude-(3-|[a-z]+-4(-[0-6])?(-\d{8})?$)/.test(model)
 
-/** How to sample, where that can be said: as one of two numbers, and no hotter than 1. */
-const samplingOf = (model: string, { temperature, topP }: ChatOptions): Pick<MessagesBody, "temperature" | "top_p"> => {
+/** Anthropic accepts one of the two, and a temperature of at most 1. */
+const samplingOf = (
+  model: string,
+  { temperature, topP }: ChatOptions
+): Pick<AnthropicBody, "temperature" | "top_p"> => {
   if (!acceptsSamplingOptions(model)) return {}
   if (temperature !== undefined) return { temperature: Math.min(temperature, 1) }
   return topP === undefined ? {} : { top_p: topP }
@@ -36,7 +38,7 @@ const blockOf = (part: ContentPart): AnthropicUserBlock => {
   }
 }
 
-const messageOf = (turn: AlternatingTurn): MessagesBody["messages"][number] => {
+const messageOf = (turn: AlternatingTurn): AnthropicBody["messages"][number] => {
   if (turn.role === "user") {
     const { parts, results = [], text } = turn
     return {
@@ -45,7 +47,7 @@ const messageOf = (turn: AlternatingTurn): MessagesBody["messages"][number] => {
         results.length === 0 && parts === undefined
           ? text
           : [
-              // The results first: behind a text they are refused.
+              // Results after a text are rejected.
               ...results.map(({ id, result }) => ({ type: "tool_result" as const, tool_use_id: id, content: result })),
               ...(parts?.map(blockOf) ?? textIn(text))
             ]
@@ -64,23 +66,23 @@ const messageOf = (turn: AlternatingTurn): MessagesBody["messages"][number] => {
 const choiceOf = (
   choice: ChatOptions["toolChoice"],
   parallel: ChatOptions["parallelToolCalls"]
-): Pick<MessagesBody, "tool_choice"> => {
-  const atOnce = parallel === undefined ? {} : { disable_parallel_tool_use: !parallel }
-  if (choice === undefined) return parallel === undefined ? {} : { tool_choice: { type: "auto", ...atOnce } }
-  if (typeof choice === "object") return { tool_choice: { type: "tool", name: choice.name, ...atOnce } }
+): Pick<AnthropicBody, "tool_choice"> => {
+  const limit = parallel === undefined ? {} : { disable_parallel_tool_use: !parallel }
+  if (choice === undefined) return parallel === undefined ? {} : { tool_choice: { type: "auto", ...limit } }
+  if (typeof choice === "object") return { tool_choice: { type: "tool", name: choice.name, ...limit } }
   return {
-    tool_choice: choice === "none" ? { type: "none" } : { type: choice === "required" ? "any" : "auto", ...atOnce }
+    tool_choice: choice === "none" ? { type: "none" } : { type: choice === "required" ? "any" : "auto", ...limit }
   }
 }
 
-// There is no such mode on this wire, and most of what it does elsewhere is to tell the model.
+// This wire has no JSON mode.
 const jsonOnlyInstruction = "Answer with one valid JSON object and nothing else: no words around it, no code fence."
 
-/** The tools on offer. Those that were called must be told of as long as the calls are, though none may be used now. */
+/** Tools that the conversation calls must be declared, also when none is offered. */
 const toolsOf = (
   { parallelToolCalls, toolChoice, tools }: ChatOptions,
   turns: ReadonlyArray<AlternatingTurn>
-): Pick<MessagesBody, "tools" | "tool_choice"> => {
+): Pick<AnthropicBody, "tools" | "tool_choice"> => {
   if (tools !== undefined && tools.length > 0) {
     return {
       tools: tools.map(({ description, name, parameters }) => ({
@@ -99,17 +101,19 @@ const toolsOf = (
     : { tools: [...called].map((name) => ({ name, input_schema: { type: "object" } })), tool_choice: { type: "none" } }
 }
 
-/** The body of a call. What the model would refuse is left out or written as it wants. */
-export const makeMessagesRequest = (
+/** Omits or adapts what the model rejects. */
+export const makeAnthropicRequest = (
   modelId: string,
   messages: ReadonlyArray<ChatMessage>,
   options: ChatOptions
-): MessagesBody => {
+): AnthropicBody => {
   const model = toAnthropicModelName(modelId)
-  const { system: said, turns } = toAlternatingTurns(messages)
+  const { system: instructions, turns } = toAlternatingTurns(messages)
   const { responseFormat: format, stop = [] } = options
   const system =
-    format?.type === "json-object" ? [said, jsonOnlyInstruction].filter((text) => text !== null).join("\n\n") : said
+    format?.type === "json-object"
+      ? [instructions, jsonOnlyInstruction].filter((text) => text !== null).join("\n\n")
+      : instructions
   return {
     model,
     max_tokens: Math.min(options.maxTokens ?? defaultMaxTokens, maximumAnswerTokens(model)),

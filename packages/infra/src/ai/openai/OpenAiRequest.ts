@@ -1,39 +1,22 @@
-import type { ProviderName } from "@berth/domain/ai/models/Model"
-import { parseModelName } from "@berth/domain/ai/models/ModelRoutes"
-import type { ContentPart } from "@berth/domain/ai/chat/ContentPart"
+import type { ContentPart, ImageSource } from "@berth/domain/ai/chat/ContentPart"
 import type { ChatMessage, ChatOptions } from "@berth/domain/ai/chat/ModelChat"
-import { normalizeToolParameters } from "../vendor/ToolParameters.ts"
-import { toVendorConversation, type CompletedToolCall, type VendorMessage } from "../vendor/VendorConversation.ts"
-import { toImageUrl } from "../vendor/ImageUrl.ts"
-import type { OpenAiCompletionBody, OpenAiMessageBody, OpenAiPartBody } from "./OpenAiBodies.ts"
+import {
+  type CompletedToolCall,
+  normalizeToolParameters,
+  toVendorConversation,
+  type VendorMessage
+} from "../vendor/VendorConversation.ts"
+import type { OpenAiBody, OpenAiMessageBody, OpenAiPartBody } from "./OpenAiBodies.ts"
+import { type OpenAiCompatibleProvider, toOpenAiModelName } from "./OpenAiModelName.ts"
 import { restoreReasoning } from "./OpenRouterReasoning.ts"
 
-/** The providers that speak this wire. */
-export type OpenAiCompatibleProvider = Extract<ProviderName, "openrouter" | "openai" | "groq">
-
-/** OpenRouter writes Anthropic's versions with a dot (claude-opus-4.6), Anthropic and this catalogue with a dash. */
-export const toOpenRouterModelId = (modelId: string): string =>
-  modelId.startsWith("anthropic/") ? modelId.replace(/-(\d)-(\d)(?=$|[-:])/, "-$1.$2") : modelId
-
-/** The reverse of `openRouterId`. */
-export const fromOpenRouterModelId = (openRouterModelId: string): string =>
-  openRouterModelId.startsWith("anthropic/")
-    ? openRouterModelId.replace(/-(\d)\.(\d)(?=$|[-:])/, "-$1-$2")
-    : openRouterModelId
-
-/** A model's id as the provider wants it: OpenRouter takes the vendor with it, the others only know their own. */
-export const toOpenAiModelName = (provider: OpenAiCompatibleProvider, modelId: string): string => {
-  if (provider === "openrouter") return toOpenRouterModelId(modelId)
-  return modelId.startsWith(`${provider}/`) ? parseModelName(modelId) : modelId
-}
-
-// Since the o series OpenAI counts what a model thinks towards the limit, under a new name, and refuses the old one.
+// Since the o series the limit includes reasoning, has a new name, and the old name is rejected.
 const takesCompletionTokens = (model: string) => /^(o\d|gpt-[5-9])/.test(model)
 
-/** Models that think sample in their own way and refuse to be told how; the chat ones among them do not think. */
+/** Reasoning models reject sampling options; chat variants do not reason. */
 const ignoresSamplingOptions = (model: string) => takesCompletionTokens(model) && !model.includes("chat")
 
-/** The longest name of a call, where there is a limit of its own: OpenAI's models have one wherever they are. */
+/** OpenAI's models limit call ids at every provider. */
 const maximumCallIdLength = (provider: OpenAiCompatibleProvider, modelId: string) =>
   provider === "openai" || modelId.startsWith("openai/") ? 40 : undefined
 
@@ -42,6 +25,9 @@ const callOf = ({ id, input, name }: CompletedToolCall) => ({
   type: "function" as const,
   function: { name, arguments: JSON.stringify(input) }
 })
+
+const toImageUrl = (source: ImageSource): string =>
+  source.type === "url" ? source.url : `data:${source.mediaType};base64,${source.data}`
 
 const partOf = (part: ContentPart): OpenAiPartBody =>
   part.type === "text"
@@ -53,23 +39,23 @@ const partOf = (part: ContentPart): OpenAiPartBody =>
 
 const messagesOf =
   (provider: OpenAiCompatibleProvider, modelId: string) =>
-  (said: VendorMessage): ReadonlyArray<OpenAiMessageBody> => {
-    if (said.role === "system") return [{ role: "system", content: said.text }]
-    if (said.role === "user") return [{ role: "user", content: said.parts?.map(partOf) ?? said.text }]
-    if (said.calls.length === 0) return [{ role: "assistant", content: said.text }]
-    const reasoning = provider === "openrouter" ? restoreReasoning(modelId, said.calls) : []
+  (message: VendorMessage): ReadonlyArray<OpenAiMessageBody> => {
+    if (message.role === "system") return [{ role: "system", content: message.text }]
+    if (message.role === "user") return [{ role: "user", content: message.parts?.map(partOf) ?? message.text }]
+    if (message.calls.length === 0) return [{ role: "assistant", content: message.text }]
+    const reasoning = provider === "openrouter" ? restoreReasoning(modelId, message.calls) : []
     return [
       {
         role: "assistant",
-        content: said.text === "" ? null : said.text,
-        tool_calls: said.calls.map(callOf),
+        content: message.text === "" ? null : message.text,
+        tool_calls: message.calls.map(callOf),
         ...(reasoning.length === 0 ? {} : { reasoning_details: reasoning })
       },
-      ...said.calls.map(({ id, result }) => ({ role: "tool" as const, tool_call_id: id, content: result }))
+      ...message.calls.map(({ id, result }) => ({ role: "tool" as const, tool_call_id: id, content: result }))
     ]
   }
 
-const toolsOf = ({ parallelToolCalls, toolChoice, tools = [] }: ChatOptions): Partial<OpenAiCompletionBody> =>
+const toolsOf = ({ parallelToolCalls, toolChoice, tools = [] }: ChatOptions): Partial<OpenAiBody> =>
   tools.length === 0
     ? {}
     : {
@@ -83,7 +69,7 @@ const toolsOf = ({ parallelToolCalls, toolChoice, tools = [] }: ChatOptions): Pa
         ...(parallelToolCalls === undefined ? {} : { parallel_tool_calls: parallelToolCalls })
       }
 
-const formatOf = ({ responseFormat: format }: ChatOptions): Pick<OpenAiCompletionBody, "response_format"> => {
+const formatOf = ({ responseFormat: format }: ChatOptions): Pick<OpenAiBody, "response_format"> => {
   if (format === undefined) return {}
   if (format.type === "json-object") return { response_format: { type: "json_object" } }
   const { description, name, schema, strict } = format
@@ -100,26 +86,20 @@ const formatOf = ({ responseFormat: format }: ChatOptions): Pick<OpenAiCompletio
   }
 }
 
-/** How to sample, where the model lets one. */
-const samplingOf = ({
-  frequencyPenalty,
-  presencePenalty,
-  temperature,
-  topP
-}: ChatOptions): Partial<OpenAiCompletionBody> => ({
+const samplingOf = ({ frequencyPenalty, presencePenalty, temperature, topP }: ChatOptions): Partial<OpenAiBody> => ({
   ...(temperature === undefined ? {} : { temperature }),
   ...(topP === undefined ? {} : { top_p: topP }),
   ...(frequencyPenalty === undefined ? {} : { frequency_penalty: frequencyPenalty }),
   ...(presencePenalty === undefined ? {} : { presence_penalty: presencePenalty })
 })
 
-/** The body of a call. What a model of OpenAI's own would refuse is left out or written as it wants. */
-export const makeCompletionRequest = (
+/** Omits or adapts what OpenAI's own models reject. */
+export const makeOpenAiRequest = (
   provider: OpenAiCompatibleProvider,
   modelId: string,
   messages: ReadonlyArray<ChatMessage>,
   options: ChatOptions
-): OpenAiCompletionBody => {
+): OpenAiBody => {
   const model = toOpenAiModelName(provider, modelId)
   const isStrict = provider === "openai"
   const { maxTokens, seed, stop = [] } = options
