@@ -47,7 +47,7 @@ const usedBy = (owner: App.SignedIn) =>
 
 const inWork = (owner: App.SignedIn) =>
   Effect.flatMap(SqlClient, (sql) =>
-    Effect.map(sql`select id from agent_tasks where user_id = ${owner.user.id}`, (rows) => rows.length)
+    Effect.map(sql`select id from turns where user_id = ${owner.user.id}`, (rows) => rows.length)
   )
 
 const says = (...texts: ReadonlyArray<string>): Stream.Stream<TurnEvent> =>
@@ -93,7 +93,7 @@ layer(Live, { excludeTestServices: true })("A task", (it) => {
         assert.deepStrictEqual(result, [
           { type: "delta", text: "In " },
           { type: "delta", text: "Hamburg." },
-          { type: "done", message: "In Hamburg.", tokens: null, costUsd: null, ownKey: false }
+          { type: "done", message: "In Hamburg.", tokens: null, costUsd: 0, ownKey: false }
         ])
         const [turn] = turns
         assert.deepInclude(turn, {
@@ -244,6 +244,7 @@ layer(Live, { excludeTestServices: true })("A task", (it) => {
       const calls = (owner: OwnerWithAgent, ...said: ReadonlyArray<readonly [model: string, turnId?: string]>) =>
         Effect.gen(function* () {
           const token = Redacted.value(yield* (yield* InstanceRepository).ensureRuntimeToken(owner.user.id))
+          const statuses: Array<number> = []
           const runtime = (turn: Turn) =>
             Effect.forEach(said, ([model, turnId]) =>
               backend({
@@ -259,24 +260,27 @@ layer(Live, { excludeTestServices: true })("A task", (it) => {
                   temperature: null,
                   maxTokens: null
                 }
-              })
+              }).pipe(Effect.map(({ status }) => statuses.push(status)))
             )
           const { result } = yield* during(
             (_, turn) => Stream.concat(Stream.execute(runtime(turn)), says("ok")),
             by(owner)
           )
           const end = Option.getOrThrow(Array.last(result))
-          return end.type === "done" && end.ownKey
+          return { statuses, isFree: end.type === "done" && end.ownKey }
         })
       const owner = yield* createOwnerWithAgent()
       const [own, platform] = ["openai/gpt-4", "anthropic/claude-opus-4-6"]
       yield* Effect.gen(function* () {
-        assert.isTrue(yield* calls(owner, [own], [own]))
-        assert.isFalse(yield* calls(owner))
-        assert.isFalse(yield* calls(owner, [platform]))
-        assert.isFalse(yield* calls(owner, [own], [platform]))
-        assert.isFalse(yield* calls(owner, [own], [platform, "tsk_of_another"]))
-        assert.isFalse(yield* calls(owner, [own, "tsk_of_another"]))
+        assert.deepStrictEqual(yield* calls(owner, [own], [own]), { statuses: [200, 200], isFree: true })
+        assert.deepStrictEqual(yield* calls(owner), { statuses: [], isFree: false })
+        assert.deepStrictEqual(yield* calls(owner, [platform]), { statuses: [200], isFree: false })
+        assert.deepStrictEqual(yield* calls(owner, [own], [platform]), { statuses: [200, 200], isFree: false })
+        assert.deepStrictEqual(yield* calls(owner, [own], [platform, "tsk_of_another"]), {
+          statuses: [200, 404],
+          isFree: true
+        })
+        assert.deepStrictEqual(yield* calls(owner, [own, "tsk_of_another"]), { statuses: [404], isFree: false })
       }).pipe(models.withBehavior({ keys: () => Effect.succeed({ openai: Redacted.make("sk-own") }) }))
     })
   )

@@ -1,4 +1,3 @@
-import { InstanceUnavailable } from "@berth/domain/instances/InstanceErrors"
 import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
 import { AnswerStreams } from "@berth/domain/interaction/answers/AnswerStreams"
 import { TurnFailed, type TurnEvent } from "@berth/domain/instances/AgentRuntime"
@@ -193,37 +192,13 @@ layer(App.layer(), { excludeTestServices: true })("A stream that is resumed", (i
     })
   )
 
-  for (const [by, desired, units] of [
-    ["a stop by its owner", "down", 1],
-    ["a crash", "up", 0]
-  ] as const)
-    it.effect(`costs ${units} units when ${by} ends its instance after the first delta`, () =>
-      Effect.gen(function* () {
-        const { withBehavior } = yield* FakeAgentManager
-        const sql = yield* SqlClient
-        const owner = yield* createOwnerWithAgent()
-        const chat = () =>
-          Stream.fromIterable(pieces.slice(0, 2)).pipe(
-            Stream.concat(
-              Stream.execute(
-                Effect.orDie(sql`update instances set desired = ${desired} where owner_id = ${owner.user.id}`)
-              )
-            ),
-            Stream.concat(Stream.fail(new InstanceUnavailable({ reason: "the instance ended" })))
-          )
-        const events = parseEvents(yield* withBehavior({ chat })(postMessage(owner, "/api/agent")))
-        assert.deepInclude(events.at(-1)?.data, { message: "The message was not answered: the instance ended" })
-        assert.strictEqual(yield* usedBy(owner), units)
-      })
-    )
-
   it.effect("ends with `error` when the message is given up for its process", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
-      const { failAbandoned } = yield* ConversationRepository
+      const { markFailed } = yield* ConversationRepository
       const { client, finish, id } = yield* startAnswer(owner)
       const listener = yield* Effect.forkDaemon(follow(owner, id, `${id}:3`))
-      yield* failAbandoned(DateTime.add(yield* DateTime.now, { hours: 1 }))
+      yield* markFailed(id)
       const [only, ...more] = parseEvents(yield* Fiber.join(listener))
       assert.deepStrictEqual([only?.event, only?.id, more], ["error", `${id}:4`, []])
       assert.deepInclude(only?.data, { code: "message_unanswered" })

@@ -11,6 +11,7 @@ import { BillingSettings } from "@berth/domain/billing/BillingSettings"
 import { PurchasedItem } from "@berth/domain/billing/events/PurchasedItem"
 import { ModelKeyVerifier } from "@berth/domain/secrets/ModelKeyVerifier"
 import { defaultLimits, type Limit, type LimitName } from "@berth/domain/limits/Limit"
+import { TurnSettings } from "@berth/domain/interaction/turns/TurnPricing"
 import { SkillCatalog } from "@berth/domain/skills/Skill"
 import { Sessions } from "@berth/domain/sessions/Sessions"
 import { PaymentChain } from "@berth/domain/gateway/payments/PaymentChain"
@@ -98,6 +99,8 @@ export interface TestAppOptions {
   readonly cardProcessor?: Layer.Layer<CardProcessor>
   /** Prices at the card processor that credits may be bought at. */
   readonly creditPrices?: ReadonlyMap<string, number>
+  /** By default as in production. */
+  readonly turnBudgetUsd?: number
   /** Who says whether somebody's own model key is good; by default everyone is. */
   readonly keyCheck?: Layer.Layer<ModelKeyVerifier>
 }
@@ -330,6 +333,7 @@ const make = (options: TestAppOptions) =>
       Layer.provideMerge(options.cardProcessor ?? StripeCardProcessor.layerNotConfigured),
       Layer.provideMerge(UseCases.shared),
       Layer.provide(Layer.succeed(AgentSettings, { models: ["claude-opus-4-6", "gpt-4"], legacyModels: new Map() })),
+      Layer.provide(Layer.succeed(TurnSettings, { priceMargin: 1.3, budgetUsd: options.turnBudgetUsd ?? 0.25 })),
       Layer.provideMerge(around),
       Layer.provideMerge(storage),
       Layer.provide(logger),

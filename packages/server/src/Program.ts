@@ -16,6 +16,7 @@ import * as ChainWiring from "@berth/infra/wiring/ChainWiring"
 import * as SignInWiring from "@berth/infra/wiring/SignInWiring"
 import { requireDatabaseUrl, resolveInternalApiKey, resolveJwtKey } from "@berth/infra/wiring/SecretsWiring"
 import * as GatewayWiring from "@berth/infra/wiring/GatewayWiring"
+import * as InteractionWiring from "@berth/infra/wiring/InteractionWiring"
 import * as JobsWiring from "@berth/infra/wiring/JobsWiring"
 import * as PersistenceWiring from "@berth/infra/wiring/PersistenceWiring"
 import type { ProviderSettings, Settings } from "@berth/infra/configuration/Settings"
@@ -260,6 +261,7 @@ export const serverProgram = (settings: Settings) =>
           Layer.succeed(AgentSettings, { models: settings.agentModels, legacyModels: settings.legacyModels })
         ),
         Layer.provide(GatewayWiring.settingsFromSettings(settings)),
+        Layer.provide(InteractionWiring.fromSettings(settings)),
         Layer.provide(webSettings(settings)),
         Layer.provide(limits(settings, databaseUrl)),
         Layer.provide(

@@ -33,6 +33,7 @@ import { Gateway } from "@berth/domain/gateway/Gateway"
 import { CallQuotes } from "@berth/domain/gateway/calls/CallQuotes"
 import { CardCalls } from "@berth/domain/gateway/calls/CardCalls"
 import * as LocalModelAnswers from "@berth/domain/gateway/plugins/LocalModelAnswers"
+import * as QuotedOwnKeyCoverage from "@berth/domain/gateway/plugins/QuotedOwnKeyCoverage"
 import { MachineCalls } from "@berth/domain/gateway/calls/MachineCalls"
 import { MachinePayments } from "@berth/domain/gateway/payments/MachinePayments"
 import { PaymentSettlement } from "@berth/domain/gateway/payments/PaymentSettlement"
@@ -48,6 +49,8 @@ import { ResumedAnswers } from "@berth/domain/interaction/answers/ResumedAnswers
 import { ChatSessions } from "@berth/domain/interaction/conversations/ChatSessions"
 import { ConversationTurns } from "@berth/domain/interaction/conversations/ConversationTurns"
 import { Conversations } from "@berth/domain/interaction/conversations/Conversations"
+import { TurnModelCalls } from "@berth/domain/interaction/turns/TurnModelCalls"
+import { TurnSettlement } from "@berth/domain/interaction/turns/TurnSettlement"
 import { Memories } from "@berth/domain/interaction/memory/Memories"
 import { MailOutbox } from "@berth/domain/mail/MailOutbox"
 import { CredentialVault } from "@berth/domain/secrets/CredentialVault"
@@ -115,7 +118,7 @@ const accountDeletionHooks = Layer.effect(
 const conversations = Layer.merge(
   Layer.provideMerge(Conversations.Default, Layer.merge(ChatSessions.Default, ConversationTurns.Default)),
   ResumedAnswers.Default
-)
+).pipe(Layer.provide(Layer.merge(TurnSettlement.Default, QuotedOwnKeyCoverage.layer)))
 
 /** Purchases, checkout links and own model keys. */
 const billing = Layer.merge(BillingActions.Default, CheckoutLinks.Default).pipe(
@@ -163,7 +166,8 @@ export const backend = Layer.mergeAll(
   AgentLifecycle.Default,
   Instances.Default,
   DeadLetters.Default,
-  localAnswers
+  localAnswers,
+  Layer.provide(TurnModelCalls.Default, AiLayer.Default)
 )
 
 /** Owners' own keys for the AI layer. */

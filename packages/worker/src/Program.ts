@@ -4,6 +4,7 @@ import * as BackendAgentManager from "@berth/infra/backend/BackendAgentManager"
 import * as AccountsWiring from "@berth/infra/wiring/AccountsWiring"
 import * as BillingWiring from "@berth/infra/wiring/BillingWiring"
 import { requireDatabaseUrl, resolveInternalApiKey } from "@berth/infra/wiring/SecretsWiring"
+import * as InteractionWiring from "@berth/infra/wiring/InteractionWiring"
 import * as MailWiring from "@berth/infra/wiring/MailWiring"
 import * as JobsWiring from "@berth/infra/wiring/JobsWiring"
 import * as PersistenceWiring from "@berth/infra/wiring/PersistenceWiring"
@@ -62,6 +63,7 @@ export const workerProgram = (settings: Settings) =>
         Layer.provide(health(settings)),
         Layer.provide(BillingWiring.fromSettings(settings)),
         Layer.provide(MailWiring.fromSettings(settings)),
+        Layer.provide(InteractionWiring.fromSettings(settings)),
         Layer.provide(AccountsWiring.fromSettings(settings)),
         Layer.provide(BackendAgentManager.layer({ backendUrl: settings.addresses.backendUrl.origin, internalApiKey })),
         Layer.provide(FetchHttpClient.layer),

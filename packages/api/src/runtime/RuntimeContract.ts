@@ -38,6 +38,9 @@ export const RuntimeTurnEvent = Schema.Union(
 )
 export type RuntimeTurnEvent = typeof RuntimeTurnEvent.Type
 
+/** Status of a model call that the turn's budget or the owner's balance does not cover: the turn ends with its text so far. */
+export const turnBudgetExhaustedStatus = 402
+
 /** POST `RuntimeModelRequest` on the backend: a stream of `RuntimeModelEvent`, or a JSON error before its first byte. */
 export const runtimeModelPath = "/internal/runtime/model"
 

@@ -1,7 +1,9 @@
 import { HttpApiEndpoint, HttpApiGroup, HttpApiMiddleware, HttpApiSchema, HttpApiSecurity } from "@effect/platform"
 import { Context, Data, Schema } from "effect"
 import { errorBody } from "../http/ErrorBody.ts"
-import { runtimeModelPath, RuntimeModelRequest } from "./RuntimeContract.ts"
+import { RateLimitExceededBody } from "../limits/RateLimits.ts"
+import { TurnBudgetExhausted, TurnNotInProgress } from "@berth/domain/interaction/turns/TurnErrors"
+import { runtimeModelPath, RuntimeModelRequest, turnBudgetExhaustedStatus } from "./RuntimeContract.ts"
 import type { UserId } from "@berth/domain/shared/UserId"
 
 export class RuntimeTokenInvalid extends Data.TaggedError("RuntimeTokenInvalid")<object> {}
@@ -23,6 +25,25 @@ export const AgentNotInInstanceBody = errorBody(AgentNotInInstance, {
   read: () => new AgentNotInInstance()
 })
 
+const TurnNotInProgressBody = errorBody(TurnNotInProgress, {
+  status: 404,
+  code: "turn_not_in_progress",
+  error: "Turn not found",
+  message: "This instance has no such turn in progress. Models are called for turns only.",
+  read: () => new TurnNotInProgress()
+})
+const exhausted = {
+  budget: "The turn has used its budget. Send a new message to continue.",
+  balance: "Units and credits are used up. Units come back at midnight UTC; credits can be bought."
+} as const
+const TurnBudgetExhaustedBody = errorBody(TurnBudgetExhausted, {
+  status: turnBudgetExhaustedStatus,
+  code: "turn_budget_exhausted",
+  error: "payment_required",
+  message: ({ limit }) => exhausted[limit],
+  read: (message) => new TurnBudgetExhausted({ limit: message === exhausted.budget ? "budget" : "balance" })
+})
+
 /** The owner of the instance that calls. */
 export class RuntimeOwner extends Context.Tag("@berth/RuntimeOwner")<RuntimeOwner, UserId>() {}
 
@@ -37,7 +58,9 @@ export class RuntimeAuth extends HttpApiMiddleware.Tag<RuntimeAuth>()("RuntimeAu
 const complete = HttpApiEndpoint.post("complete", runtimeModelPath)
   .setPayload(RuntimeModelRequest)
   .addSuccess(HttpApiSchema.withEncoding(Schema.String, { kind: "Text", contentType: "text/event-stream" }))
-  .addError(AgentNotInInstanceBody)
+  .addError(RateLimitExceededBody)
+  .addError(TurnNotInProgressBody)
+  .addError(TurnBudgetExhaustedBody)
   .middleware(RuntimeAuth)
 
 export class RuntimeModelApi extends HttpApiGroup.make("runtimeModel").add(complete) {}

@@ -69,6 +69,7 @@ describe("parseLimit", () => {
       ["lifecycle", 60, 60],
       ["logs", 300, 60],
       ["token-gating", 60, 60],
+      ["runtime-model", 600, 60],
       ["gateway", 100, 60]
     ])
   })

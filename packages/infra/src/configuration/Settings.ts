@@ -94,6 +94,7 @@ const limitVariables: Record<LimitName, string> = {
   lifecycle: "LIMIT_LIFECYCLE",
   logs: "LIMIT_LOGS",
   "token-gating": "LIMIT_TOKEN_GATING",
+  "runtime-model": "LIMIT_RUNTIME_MODEL",
   gateway: "LIMIT_GATEWAY"
 }
 const limit = (name: LimitName): Config.Config<LimitValue> =>
@@ -230,6 +231,7 @@ export const Settings = Config.all({
     secret: optionalSecret("MPP_SECRET")
   }),
   priceMargin: atLeast("PRICE_MARGIN", 1, 1.3),
+  turnBudgetUsd: price("TURN_BUDGET_USD", 0.25),
   prices: Config.all({
     agent: price("PRICE_AGENT", 0.05),
     "generate-text": price("PRICE_GENERATE_TEXT", 0.01),

@@ -40,7 +40,7 @@ import * as PostgresSessionRepository from "../postgres/sessions/PostgresSession
 import * as PostgresSocialSessionRepository from "../postgres/signin/PostgresSocialSessionRepository.ts"
 import * as PostgresStorageEntitlements from "../postgres/billing/PostgresStorageEntitlements.ts"
 import * as PostgresSubscriptionRepository from "../postgres/billing/PostgresSubscriptionRepository.ts"
-import * as PostgresTurnKeys from "../postgres/interaction/PostgresTurnKeys.ts"
+import * as PostgresTurnRepository from "../postgres/interaction/PostgresTurnRepository.ts"
 import * as PostgresUserRepository from "../postgres/accounts/PostgresUserRepository.ts"
 import * as PostgresWalletNonceRepository from "../postgres/signin/PostgresWalletNonceRepository.ts"
 import * as PostgresWalletRepository from "../postgres/signin/PostgresWalletRepository.ts"
@@ -85,7 +85,7 @@ export const layer = (options: PersistenceOptions) =>
       Layer.provideMerge(PostgresReservationRepository.layer),
       Layer.provide(Layer.succeed(UnitPolicy, { confirmedEmailRequired: options.verifiedEmailsOnly }))
     ),
-    PostgresTurnKeys.layer,
+    PostgresTurnRepository.layer,
     PostgresCardCustomerRepository.layer,
     PostgresPurchaseAttempts.layer,
     PostgresCreditPurchases.layer,

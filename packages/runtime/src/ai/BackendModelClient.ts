@@ -2,7 +2,8 @@ import {
   RuntimeModelEvent,
   runtimeModelPath,
   RuntimeModelRequest,
-  RuntimeErrorBody
+  RuntimeErrorBody,
+  turnBudgetExhaustedStatus
 } from "@berth/api/runtime/RuntimeContract"
 import { parseRuntimeEvents, RuntimeStreamProblem } from "@berth/api/runtime/RuntimeStream"
 import * as HttpClient from "@effect/platform/HttpClient"
@@ -73,6 +74,7 @@ const toModelCallFailed = (response: HttpClientResponse) =>
     Effect.flatMap(
       (text) =>
         new ModelCallFailed({
+          isBudgetExhausted: response.status === turnBudgetExhaustedStatus,
           reason: decodeRefusal(text).pipe(
             Option.map(({ message }) => message.slice(0, 500)),
             Option.getOrElse(() => `The AI layer answered with status ${response.status}.`)

@@ -1,4 +1,5 @@
 import type { Prompt } from "@berth/domain/ai/prompt/PromptFitting"
+import type { ChatMessage, ToolSpec } from "@berth/domain/ai/chat/ModelChat"
 import { estimateTokens } from "@berth/domain/ai/prompt/TokenEstimate"
 import {
   estimateMessageTokens,
@@ -57,23 +58,39 @@ const answerPrompt = (
   prompt: Prompt,
   tools: ReadonlyArray<AgentTool>
 ): Stream.Stream<TurnEvent, ModelCallFailed> =>
-  answerInRounds({
-    prompt,
-    tools,
-    who: agent,
-    contextWindow: agent.contextWindow,
-    maxTokens: agent.maxTokens,
-    callModel: (messages, specs) =>
-      models.answer({
-        agentId: agent.id,
-        messageId: turn.messageId,
-        model: agent.model,
-        messages,
-        tools: specs,
-        temperature: agent.temperature,
-        maxTokens: agent.maxTokens
-      }),
-    onUnterminated: () => new ModelCallFailed({ reason: "The model's answer had no end." })
+  Stream.suspend(() => {
+    let hasText = false
+    const callModel = (messages: ReadonlyArray<ChatMessage>, specs: ReadonlyArray<ToolSpec>) =>
+      models
+        .answer({
+          agentId: agent.id,
+          messageId: turn.messageId,
+          model: agent.model,
+          messages,
+          tools: specs,
+          temperature: agent.temperature,
+          maxTokens: agent.maxTokens
+        })
+        .pipe(
+          Stream.mapChunks((events) => {
+            for (const event of events) hasText ||= event.type === "delta" && event.text.trim() !== ""
+            return events
+          }),
+          Stream.catchAll((failure) =>
+            failure.isBudgetExhausted === true && hasText
+              ? Stream.make({ type: "done", model: agent.model } as const)
+              : Stream.fail(failure)
+          )
+        )
+    return answerInRounds({
+      prompt,
+      tools,
+      who: agent,
+      contextWindow: agent.contextWindow,
+      maxTokens: agent.maxTokens,
+      callModel,
+      onUnterminated: () => new ModelCallFailed({ reason: "The model's answer had no end." })
+    })
   })
 
 /** Answers a turn: compacts its history to the model's context window, then answers in rounds of the agent's tools. */

@@ -389,3 +389,21 @@ it.effect.prop(
     }),
   { fastCheck: { numRuns: 40 } }
 )
+
+it.effect("answerTurn ends early with the text so far when the turn's budget is used up", () =>
+  Effect.gen(function* () {
+    const exhausted = new ModelCallFailed({ reason: "The turn has used its budget.", isBudgetExhausted: true })
+    const shout = call("shout", { text: "a" })
+    const ended = yield* ask((_, at) => (at === 0 ? [delta("Let me see."), shout, done] : exhausted))
+    assert.deepStrictEqual(ended.events, [
+      delta("Let me see."),
+      { type: "done", reply: "Let me see.", model: skilled.model }
+    ])
+    const silent = yield* ask((_, at) => (at === 0 ? [shout, done] : exhausted))
+    assert.deepStrictEqual(silent.events, ["The turn has used its budget."])
+    const failed = yield* ask((_, at) =>
+      at === 0 ? [delta("Let me see."), shout, done] : new ModelCallFailed({ reason: "gone" })
+    )
+    assert.deepStrictEqual(failed.events, [delta("Let me see."), "gone"])
+  })
+)

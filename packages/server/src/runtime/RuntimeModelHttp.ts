@@ -1,50 +1,51 @@
 import { BackendApi } from "@berth/api/BackendApi"
 import type { RuntimeModelEvent } from "@berth/api/runtime/RuntimeContract"
-import { AgentNotInInstance, RuntimeOwner } from "@berth/api/runtime/RuntimeModelApi"
-import { AgentLifecycle } from "@berth/domain/agents/AgentLifecycle"
-import { AiLayer } from "@berth/domain/ai/AiLayer"
-import { TurnKeys } from "@berth/domain/interaction/conversations/TurnKeys"
+import { RuntimeOwner } from "@berth/api/runtime/RuntimeModelApi"
+import type { ChatError } from "@berth/domain/ai/calls/ModelChatCalls"
+import type { ModelEvent } from "@berth/domain/ai/streams/ModelEvent"
+import type { TurnNotInProgress } from "@berth/domain/interaction/turns/TurnErrors"
+import { TurnModelCalls } from "@berth/domain/interaction/turns/TurnModelCalls"
 import { HttpApiBuilder } from "@effect/platform"
-import { Effect, Option, Stream } from "effect"
+import { Effect, Stream } from "effect"
+import { addRetryAfter } from "../http/ResponseHeaders.ts"
 import { respondEvents } from "../http/SseResponse.ts"
 
-/** The AI layer for runtimes, metered on the instance's owner. */
-export const layer = HttpApiBuilder.group(BackendApi, "runtimeModel", (handlers) =>
-  Effect.gen(function* () {
-    const agents = yield* AgentLifecycle
-    const ai = yield* AiLayer
-    const turnKeys = yield* TurnKeys
+const toRuntimeEvent = (event: ModelEvent): RuntimeModelEvent =>
+  event.type === "done" ? { type: "done", model: event.model, provider: event.provider } : event
 
-    return handlers.handle("complete", ({ payload }) =>
+const describeFailure = (failure: ChatError | TurnNotInProgress): string =>
+  failure._tag === "TurnNotInProgress" ? "the turn has ended" : failure.message
+
+/** The AI layer for runtimes: model calls of turns in progress, charged to the instance's owner. */
+export const layer = HttpApiBuilder.group(BackendApi, "runtimeModel", (handlers) =>
+  Effect.map(TurnModelCalls, (calls) =>
+    handlers.handle("complete", ({ payload }) =>
       Effect.gen(function* () {
-        const owner = yield* RuntimeOwner
-        const agent = yield* agents.findOwned(owner, payload.agentId)
-        if (Option.isNone(agent)) return yield* new AgentNotInInstance()
-        const opening = ai.open({
+        const turn = { userId: yield* RuntimeOwner, agentId: payload.agentId, turnId: payload.messageId }
+        const opened = calls.open(turn, {
           messages: payload.messages,
           model: payload.model,
           options: {
             temperature: payload.temperature ?? undefined,
             maxTokens: payload.maxTokens ?? undefined,
             tools: payload.tools
-          },
-          caller: { userId: owner, agentId: payload.agentId }
+          }
         })
-        const { agentId, messageId: turnId } = payload
-        const answer = Stream.unwrapScoped(
-          Effect.flatMap(opening, ({ events, opening: { ownKey } }) =>
-            Effect.as(turnKeys.recordCall({ userId: owner, agentId, turnId, ownKey }), events)
-          )
-        )
+        const events = yield* Effect.catchTags(opened, {
+          MessagesMissing: (error) => Effect.succeed(Stream.fail(error)),
+          ModelNotFound: (error) => Effect.succeed(Stream.fail(error)),
+          ModelsUnavailable: (error) => Effect.succeed(Stream.fail(error)),
+          ProviderFailed: (error) => Effect.succeed(Stream.fail(error))
+        })
         return respondEvents(
-          answer.pipe(
-            Stream.map((event): RuntimeModelEvent =>
-              event.type === "done" ? { type: "done", model: event.model, provider: event.provider } : event
-            ),
-            Stream.catchAll((failure) => Stream.make<[RuntimeModelEvent]>({ type: "error", message: failure.message }))
+          events.pipe(
+            Stream.map(toRuntimeEvent),
+            Stream.catchAll((failure) =>
+              Stream.make<[RuntimeModelEvent]>({ type: "error", message: describeFailure(failure) })
+            )
           )
         )
-      })
+      }).pipe(Effect.tapErrorTag("RateLimitExceeded", addRetryAfter))
     )
-  })
+  )
 )

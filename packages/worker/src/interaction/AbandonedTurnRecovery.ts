@@ -1,33 +1,34 @@
 import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
+import { MessageId } from "@berth/domain/interaction/Conversation"
 import { ConversationRepository } from "@berth/domain/interaction/conversations/ConversationRepository"
+import { TurnRepository } from "@berth/domain/interaction/turns/TurnRepository"
+import { TurnSettlement } from "@berth/domain/interaction/turns/TurnSettlement"
 import { Transaction } from "@berth/domain/persistence/Transaction"
-import { DateTime, Duration, Effect, Layer, Option } from "effect"
+import { DateTime, Duration, Effect, Layer } from "effect"
 import { runRecurringTask } from "../jobs/RecurringTask.ts"
 
 const every = Duration.seconds(5)
 
-/** Fails the messages of dead processes and releases their reservations. */
+/** Ends the turns of dead processes: fails their messages, and settles or releases their reservations. */
 export const recoverAbandonedTurns = Effect.gen(function* () {
   const conversations = yield* ConversationRepository
+  const turns = yield* TurnRepository
+  const settlement = yield* TurnSettlement
   const ledger = yield* UnitLedger
   const transaction = yield* Transaction
   const now = yield* DateTime.now
 
-  const abandoned = yield* transaction.run(
-    Effect.gen(function* () {
-      const messages = yield* conversations.failAbandoned(now)
-      yield* Effect.forEach(
-        messages,
-        ({ reservation }) => Option.match(reservation, { onNone: () => Effect.void, onSome: ledger.release }),
-        { discard: true }
+  const recover = (turnId: string) =>
+    transaction.run(
+      Effect.tap(settlement.fail(turnId, now), (ended) =>
+        ended ? conversations.markFailed(MessageId.make(turnId)) : Effect.void
       )
-      return messages
-    })
-  )
-  if (abandoned.length > 0)
-    yield* Effect.logWarning("Messages of dead processes failed").pipe(
-      Effect.annotateLogs({ messageIds: abandoned.map(({ id }) => id) })
     )
+  const abandoned = yield* turns.listAbandoned(now)
+  const outcomes = yield* Effect.forEach(abandoned, recover)
+  const recovered = abandoned.filter((_, at) => outcomes[at])
+  if (recovered.length > 0)
+    yield* Effect.logWarning("Turns of dead processes ended").pipe(Effect.annotateLogs({ turnIds: recovered }))
 
   const released = yield* ledger.releaseAbandoned(now)
   if (released > 0)
@@ -36,4 +37,6 @@ export const recoverAbandonedTurns = Effect.gen(function* () {
     )
 }).pipe(Effect.withTracerEnabled(false))
 
-export const layer = Layer.scopedDiscard(runRecurringTask("recover abandoned turns", every, recoverAbandonedTurns))
+export const layer = Layer.scopedDiscard(
+  runRecurringTask("recover abandoned turns", every, recoverAbandonedTurns)
+).pipe(Layer.provide(TurnSettlement.Default))

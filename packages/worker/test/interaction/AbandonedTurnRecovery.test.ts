@@ -1,49 +1,62 @@
 import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
 import { ReservationId } from "@berth/domain/billing/units/Reservation"
-import { MessageId } from "@berth/domain/interaction/Conversation"
 import { ConversationRepository } from "@berth/domain/interaction/conversations/ConversationRepository"
+import { TurnSettings, unusedTurn } from "@berth/domain/interaction/turns/TurnPricing"
+import { TurnRepository } from "@berth/domain/interaction/turns/TurnRepository"
 import { Transaction } from "@berth/domain/persistence/Transaction"
 import { assert, describe, it } from "@effect/vitest"
 import { DateTime, Effect, Layer, Option, Ref, TestClock } from "effect"
 import * as AbandonedTurnRecovery from "../../src/interaction/AbandonedTurnRecovery.ts"
 
-describe("AbandonedTurns", () => {
-  it.scoped("gives up abandoned messages and what they reserved in one transaction, every five seconds", () =>
+const reserved = (id: string) => ({
+  ...unusedTurn,
+  reservation: Option.some(ReservationId.make(id)),
+  ownKeysOnly: false
+})
+
+describe("AbandonedTurnRecovery", () => {
+  it.scoped("settles abandoned turns that called a model and releases the others, each in a transaction", () =>
     Effect.gen(function* () {
       const log = yield* Ref.make<ReadonlyArray<string>>([])
-      const say = (what: string) => Ref.update(log, (so) => [...so, what])
-      const abandoned = yield* Ref.make([
-        { id: MessageId.make("msg_1"), reservation: Option.some(ReservationId.make("rsv_1")) },
-        { id: MessageId.make("msg_2"), reservation: Option.none<ReservationId>() },
-        { id: MessageId.make("msg_3"), reservation: Option.some(ReservationId.make("rsv_3")) }
+      const record = (what: string) => Ref.update(log, (before) => [...before, what])
+      const abandoned = new Map([
+        ["msg_1", reserved("rsv_1")],
+        ["msg_2", { ...unusedTurn, reservation: Option.none(), ownKeysOnly: false }],
+        ["msg_3", { ...reserved("rsv_3"), platformCalls: 1, costMicros: 20_000 }]
       ])
       const ports = Layer.mergeAll(
-        Layer.mock(ConversationRepository, {
-          failAbandoned: (now) =>
-            Effect.zipRight(say(`fail at ${DateTime.toEpochMillis(now)}`), Ref.getAndSet(abandoned, []))
+        Layer.mock(TurnRepository, {
+          listAbandoned: (now) =>
+            Effect.as(record(`list at ${DateTime.toEpochMillis(now)}`), [...abandoned.keys(), "msg_renewed"]),
+          end: (id) =>
+            Effect.sync(() => {
+              const found = Option.fromNullable(abandoned.get(id))
+              abandoned.delete(id)
+              return found
+            })
         }),
+        Layer.mock(ConversationRepository, { markFailed: (id) => Effect.as(record(`fail ${id}`), true) }),
         Layer.mock(UnitLedger, {
           _tag: "@berth/UnitLedger",
-          release: (id) => say(`release ${id}`),
-          releaseAbandoned: (now) => Effect.as(say(`abandoned at ${DateTime.toEpochMillis(now)}`), 0)
+          extend: (id, units) => Effect.as(record(`extend ${id} ${units}`), units),
+          settle: (id, units) => record(`settle ${id} ${units}`),
+          release: (id) => record(`release ${id}`),
+          releaseAbandoned: (now) => Effect.as(record(`abandoned at ${DateTime.toEpochMillis(now)}`), 0)
         }),
+        Layer.succeed(TurnSettings, { priceMargin: 1.3, budgetUsd: 0.25 }),
         Layer.succeed(Transaction, {
-          run: (effect) => Effect.zipLeft(Effect.zipRight(say("begin"), effect), say("commit"))
+          run: (effect) => Effect.zipLeft(Effect.zipRight(record("begin"), effect), record("commit"))
         })
       )
       yield* Layer.build(Layer.provide(AbandonedTurnRecovery.layer, ports))
       yield* TestClock.adjust("9 seconds")
-      assert.deepStrictEqual(yield* log, [
-        "begin",
-        "fail at 0",
-        "release rsv_1",
-        "release rsv_3",
-        "commit",
-        "abandoned at 0",
-        "begin",
-        "fail at 5000",
-        "commit",
-        "abandoned at 5000"
+      assert.deepStrictEqual((yield* log).join("; ").split("; begin; "), [
+        "list at 0",
+        "release rsv_1; fail msg_1; commit",
+        "fail msg_2; commit",
+        "extend rsv_3 3; settle rsv_3 3; fail msg_3; commit",
+        "commit; abandoned at 0; list at 5000",
+        "commit; abandoned at 5000"
       ])
     })
   )

@@ -57,8 +57,7 @@ const pendingMessage = Effect.gen(function* () {
       topic: null,
       platform: "web"
     },
-    leaseUntil,
-    Option.none()
+    { leaseUntil, reservation: Option.none(), ownKeysOnly: false }
   )
 })
 
@@ -124,13 +123,13 @@ layer(Live, { excludeTestServices: true })("AnswerStreams", (it) => {
   it.effect("says how the answer ended, and of what is not there that it is gone", () =>
     Effect.gen(function* () {
       const { read } = yield* AnswerStreams
-      const { storeReply, markFailed, failAbandoned, removeSessions } = yield* ConversationRepository
+      const { storeReply, markFailed, removeSessions } = yield* ConversationRepository
       const [answered, failed, abandoned] = yield* Effect.all([pendingMessage, pendingMessage, pendingMessage])
       const { next } = yield* IdGenerator
       const reply = { id: MessageId.make(yield* next("msg")), content: "hi", deltaCount: 3 }
-      const { reply: stored } = Option.getOrThrow(yield* storeReply(answered, reply))
+      const stored = Option.getOrThrow(yield* storeReply(answered, reply))
       yield* markFailed(failed.id, { reason: "the model said no", deltaCount: 2 })
-      yield* failAbandoned(DateTime.add(leaseUntil, { minutes: 1 }))
+      yield* markFailed(abandoned.id)
       assert.deepStrictEqual((yield* read(answered.id, 0)).state, { state: "answered", deltaCount: 3, reply: stored })
       assert.deepStrictEqual((yield* read(failed.id, 0)).state, {
         state: "failed",
@@ -190,7 +189,7 @@ layer(Live, { excludeTestServices: true })("AnswerStreams", (it) => {
         yield* publish(id, pieces)
         yield* flush(id)
       }
-      const { reply } = Option.getOrThrow(
+      const reply = Option.getOrThrow(
         yield* storeReply(ended, { id: MessageId.make(yield* next("msg")), content: "ab", deltaCount: 2 })
       )
       yield* prune(yield* later(-1))

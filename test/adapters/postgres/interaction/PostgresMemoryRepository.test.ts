@@ -56,7 +56,10 @@ const ask = (sessionId: ChatSessionId, content: string) =>
     const { appendUserMessage } = yield* ConversationRepository
     const id = MessageId.make(yield* (yield* IdGenerator).next("msg"))
     const leaseUntil = DateTime.add(yield* DateTime.now, { minutes: 1 })
-    return yield* appendUserMessage({ id, sessionId, content, topic: null, platform: "web" }, leaseUntil, Option.none())
+    return yield* appendUserMessage(
+      { id, sessionId, content, topic: null, platform: "web" },
+      { leaseUntil, reservation: Option.none(), ownKeysOnly: false }
+    )
   })
 
 const say = (sessionId: ChatSessionId, content: string, reply = "noted") =>

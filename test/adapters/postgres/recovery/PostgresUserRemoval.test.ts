@@ -123,7 +123,7 @@ const userWithRowsEverywhere = Effect.gen(function* () {
   yield* sql`
     insert into agent_notes (id, agent_id, user_id, text, text_hash, created_at)
     values (${`nte_${tag}`}, ${agent}, ${user.id}, 'Her name is Wanda', ${tag}, now())`
-  yield* sql`insert into agent_tasks (id, user_id, agent_id, created_at) values (${`tsk_${tag}`}, ${user.id}, ${agent}, now())`
+  yield* sql`insert into turns (id, user_id, agent_id, own_keys_only, lease_until) values (${`tsk_${tag}`}, ${user.id}, ${agent}, false, now())`
   yield* sql`
     insert into credentials (user_id, key, sealed, updated_at) values (${user.id}, 'openai', 'sealed of Wanda', now())`
   yield* sql`insert into wallets (address, user_id, linked_at) values (${`0x${tag}`}, ${user.id}, now())`

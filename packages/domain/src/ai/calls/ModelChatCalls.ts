@@ -85,16 +85,17 @@ export const makeModelChat = ({
         }
       })
 
-    const estimateUpperBoundUsd = ({ messages, options }: ChatRequest, model: Model) => {
-      const promptTokens =
-        estimatePromptTokens(messages, options?.tools) +
-        (options?.responseFormat === undefined ? 0 : estimateTokens(JSON.stringify(options.responseFormat)))
-      return costUpperBound(model, promptTokens, findAnswerLimit(model, options?.maxTokens)) / 1_000_000
-    }
+    const estimateRequestTokens = ({ messages, options }: ChatRequest) =>
+      estimatePromptTokens(messages, options?.tools) +
+      (options?.responseFormat === undefined ? 0 : estimateTokens(JSON.stringify(options.responseFormat)))
 
     const limitFallbacks = (models: ReadonlyArray<Model>, request: ChatRequest) => {
-      const { fallbackCostLimitUsd: limit } = request
-      return limit === undefined ? models : models.filter((model) => estimateUpperBoundUsd(request, model) <= limit)
+      const { fallbackCostLimitUsd: limit, options } = request
+      if (limit === undefined) return models
+      const promptTokens = estimateRequestTokens(request)
+      return models.filter(
+        (model) => costUpperBound(model, promptTokens, findAnswerLimit(model, options?.maxTokens)) <= limit * 1_000_000
+      )
     }
 
     // Where the owner's keys run the model, only they are used: the platform never pays for what the owner meant to pay.
@@ -130,7 +131,10 @@ export const makeModelChat = ({
       const [first] = calls
       if (first === undefined) return yield* new ModelsUnavailable({ taskType: parseTaskType(request.taskType) })
       const { inputCost, outputCost } = first.model
-      return { costUsd: estimateUpperBoundUsd(request, first.model), inputCost, outputCost, ownKey: isOwn }
+      const promptTokens = estimateRequestTokens(request)
+      const maxTokens = findAnswerLimit(first.model, request.options?.maxTokens)
+      const costUsd = costUpperBound(first.model, promptTokens, maxTokens) / 1_000_000
+      return { costUsd, inputCost, outputCost, promptTokens, maxTokens, ownKey: isOwn }
     })
 
     const begin = Effect.fnUntraced(function* (

@@ -37,7 +37,7 @@ export class ReservationRepository extends Context.Tag("@berth/ReservationReposi
     readonly findUsedToday: (userId: UserId) => Effect.Effect<number>
     /** Keeps the open reservations of this process until then. */
     readonly renewLease: (expiresAt: DateTime.Utc) => Effect.Effect<void>
-    /** Releases reservations of processes with an expired lease, except those of pending messages. Returns the number released. */
+    /** Releases reservations of processes with an expired lease, except those of turns in progress. Returns the number released. */
     readonly releaseAbandoned: (now: DateTime.Utc) => Effect.Effect<number>
     /** Deletes closed reservations of days before `before` that the ledger audit has closed. Returns the number deleted. */
     readonly prune: (before: DateTime.Utc) => Effect.Effect<number>

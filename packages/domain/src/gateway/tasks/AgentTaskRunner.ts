@@ -1,4 +1,4 @@
-import { Duration, Effect, Layer, Option, Stream } from "effect"
+import { DateTime, Duration, Effect, Layer, Option, Stream } from "effect"
 import type { User } from "../../shared/User.ts"
 import type { Agent } from "../../agents/Agent.ts"
 import { AgentNotFound } from "../../agents/AgentErrors.ts"
@@ -10,7 +10,8 @@ import type { TurnEvent } from "../../instances/AgentRuntime.ts"
 import { ChatSessionId } from "../../interaction/Conversation.ts"
 import { fitHistory, maximumHistoryMessages } from "../../interaction/conversations/HistoryWindow.ts"
 import { Memories } from "../../interaction/memory/Memories.ts"
-import { type AgentTurn, TurnKeys } from "../../interaction/conversations/TurnKeys.ts"
+import { isPaidByOwnKeys } from "../../interaction/turns/TurnPricing.ts"
+import { type AgentTurn, TurnRepository } from "../../interaction/turns/TurnRepository.ts"
 import { type AgentTask, AgentTasks } from "./AgentTasks.ts"
 import { Orchestrator } from "./Orchestrator.ts"
 import { type PluginEvent, PluginFailed, PluginInputInvalid } from "../plugins/PluginRun.ts"
@@ -19,12 +20,14 @@ import type { AgentId } from "../../shared/AgentId.ts"
 
 /** A task that takes longer fails. */
 const deadline = Duration.minutes(5)
+/** Ends the turn of a task whose process died. */
+const turnLease = Duration.times(deadline, 2)
 
 const make = Effect.gen(function* () {
   const agents = yield* Agents
   const manager = yield* AgentManager
   const memories = yield* Memories
-  const keys = yield* TurnKeys
+  const turns = yield* TurnRepository
   const ids = yield* IdGenerator
   const orchestrator = yield* Orchestrator
 
@@ -37,10 +40,14 @@ const make = Effect.gen(function* () {
     return Option.some(agent)
   })
 
-  /** A turn that is in work until its reader leaves it, or has its end. */
+  /** A turn in progress until its reader leaves it, or has its end. The gateway charges it; the budget bounds it. */
   const inWork = (turn: AgentTurn) =>
-    Effect.acquireRelease(keys.begin(turn), () =>
-      Effect.catchAllCause(keys.end(turn), (cause) => Effect.logWarning("A task could not be put away", cause))
+    Effect.acquireRelease(
+      Effect.flatMap(DateTime.now, (now) =>
+        turns.begin(turn, { reservation: Option.none(), ownKeysOnly: false }, DateTime.addDuration(now, turnLease))
+      ),
+      () =>
+        Effect.catchAllCause(turns.end(turn.turnId), (cause) => Effect.logWarning("Turn of a task not ended", cause))
     )
 
   /** The agent's answer to a turn of its own, which nothing remembers. Each has a session to itself, so that tasks wait for nobody. */
@@ -62,8 +69,17 @@ const make = Effect.gen(function* () {
             case "compacted":
               return Effect.succeed([])
             case "done":
-              return Effect.map(keys.end(turn), (ownKey) => [
-                { type: "done", message: event.reply, tokens: null, costUsd: null, ownKey }
+              return Effect.map(turns.end(turn.turnId), (ended) => [
+                {
+                  type: "done",
+                  message: event.reply,
+                  tokens: null,
+                  costUsd: Option.match(ended, {
+                    onNone: () => null,
+                    onSome: ({ costMicros }) => costMicros / 1_000_000
+                  }),
+                  ownKey: Option.exists(ended, isPaidByOwnKeys)
+                }
               ])
           }
         }

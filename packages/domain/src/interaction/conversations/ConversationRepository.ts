@@ -1,9 +1,9 @@
 import { Context, type DateTime, type Effect, type Option } from "effect"
 import type { UserId } from "../../shared/UserId.ts"
 import type { AgentId } from "../../shared/AgentId.ts"
-import type { ReservationId } from "../../billing/units/Reservation.ts"
 import type { ChatSession, ChatSessionId, Message, MessageFigures, MessageId } from "../Conversation.ts"
 import type { ChatSessionNotFound, PendingMessageLimitReached } from "../ConversationErrors.ts"
+import type { TurnPayment } from "../turns/TurnRepository.ts"
 
 export interface NewMessage {
   readonly id: MessageId
@@ -13,10 +13,8 @@ export interface NewMessage {
   readonly platform: string
 }
 
-/** `ownKeys`: the turn called models, all of them by the user's own keys. */
-export interface StoredAnswer {
-  readonly reply: Message
-  readonly ownKeys: boolean
+export interface NewTurn extends TurnPayment {
+  readonly leaseUntil: DateTime.Utc
 }
 
 /** Limits of pending messages. */
@@ -25,7 +23,7 @@ export interface PendingLimits {
   readonly user: number
 }
 
-/** Stores conversations. A pending message holds a lease that its process renews during the turn. */
+/** Stores conversations. */
 export class ConversationRepository extends Context.Tag("@berth/ConversationRepository")<
   ConversationRepository,
   {
@@ -37,33 +35,27 @@ export class ConversationRepository extends Context.Tag("@berth/ConversationRepo
     /** Last used first. */
     readonly listSessions: (userId: UserId, limit: number) => Effect.Effect<ReadonlyArray<ChatSession>>
     /**
-     * Appends a `pending` message with the next `seq`. Limits are exact when the transaction serializes the user's
-     * messages, as a reservation does.
+     * Appends a `pending` message with the next `seq` and begins its turn. Limits are exact when the transaction
+     * serializes the user's messages, as a reservation does.
      */
     readonly appendUserMessage: (
       message: NewMessage,
-      leaseUntil: DateTime.Utc,
-      reservation: Option.Option<ReservationId>,
+      turn: NewTurn,
       limits?: PendingLimits
     ) => Effect.Effect<Message, ChatSessionNotFound | PendingMessageLimitReached>
     readonly findMessage: (userId: UserId, id: MessageId) => Effect.Effect<Option.Option<Message>>
     /** Whether no earlier message of the session is pending. */
     readonly isNext: (message: Message) => Effect.Effect<boolean>
-    readonly renewLease: (id: MessageId, leaseUntil: DateTime.Utc) => Effect.Effect<void>
     /** Stores the reply and marks the message answered; none when the message is no longer pending. */
     readonly storeReply: (
       message: Message,
       reply: { readonly id: MessageId; readonly content: string; readonly deltaCount?: number }
-    ) => Effect.Effect<Option.Option<StoredAnswer>>
-    /** None when the message is no longer pending. */
+    ) => Effect.Effect<Option.Option<Message>>
+    /** False when the message is no longer pending. */
     readonly markFailed: (
       id: MessageId,
       why?: { readonly reason: string; readonly deltaCount: number }
-    ) => Effect.Effect<Option.Option<{ readonly ownKeys: boolean }>>
-    /** Marks pending messages with an expired lease failed and returns them. */
-    readonly failAbandoned: (
-      now: DateTime.Utc
-    ) => Effect.Effect<ReadonlyArray<{ readonly id: MessageId; readonly reservation: Option.Option<ReservationId> }>>
+    ) => Effect.Effect<boolean>
     /** The newest `limit` messages between `afterSeq` and `beforeSeq` without failed ones, oldest first. */
     readonly readTranscript: (
       sessionId: ChatSessionId,

@@ -1,16 +1,15 @@
 import { Cause, DateTime, Duration, Effect, Option, Schedule, Stream } from "effect"
-import type { ReservationId } from "../../billing/units/Reservation.ts"
-import { UnitLedger } from "../../billing/units/UnitLedger.ts"
 import { IdGenerator } from "../../ids/IdGenerator.ts"
 import { AgentManager } from "../../instances/AgentManager.ts"
 import type { TurnEvent } from "../../instances/AgentRuntime.ts"
-import { Instances } from "../../instances/Instances.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
 import type { AnswerPublication } from "../answers/AnswerPublication.ts"
 import { AnswerStreams } from "../answers/AnswerStreams.ts"
 import { type Message, MessageId, toChatRole } from "../Conversation.ts"
 import { MessageUnanswered } from "../ConversationErrors.ts"
 import { Memories } from "../memory/Memories.ts"
+import { TurnRepository } from "../turns/TurnRepository.ts"
+import { TurnSettlement } from "../turns/TurnSettlement.ts"
 import { ConversationRepository } from "./ConversationRepository.ts"
 import { fitHistory, maximumHistoryMessages } from "./HistoryWindow.ts"
 import * as TurnQueue from "./TurnQueue.ts"
@@ -19,21 +18,18 @@ import * as TurnQueue from "./TurnQueue.ts"
 export const turnLease = Duration.seconds(15)
 const leaseRenewal = Duration.seconds(5)
 const failureRetry = Schedule.spaced("250 millis").pipe(Schedule.upTo("5 seconds"))
-/** Units of a message. Turns on the user's own keys cost nothing. */
+/** Model calls of a stopped instance end shortly after the turn has lost it. */
+const openCallsWait = Schedule.spaced("50 millis").pipe(Schedule.upTo("2 seconds"))
+/** Units reserved with a message; model calls extend the reservation. */
 export const messageUnits = 1
-
-export interface AcceptedMessage {
-  readonly message: Message
-  readonly reservation: Option.Option<ReservationId>
-}
 
 /** Works on accepted messages: one turn of a session at a time, in order, until the reply or the failure is stored. */
 export class ConversationTurns extends Effect.Service<ConversationTurns>()("@berth/ConversationTurns", {
   effect: Effect.gen(function* () {
     const repository = yield* ConversationRepository
-    const instances = yield* Instances
     const manager = yield* AgentManager
-    const ledger = yield* UnitLedger
+    const turns = yield* TurnRepository
+    const settlement = yield* TurnSettlement
     const ids = yield* IdGenerator
     const memories = yield* Memories
     const transaction = yield* Transaction
@@ -43,7 +39,7 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
     /** A failed renewal is retried before the lease ends. */
     const renewLease = (message: Message) =>
       DateTime.now.pipe(
-        Effect.flatMap((now) => repository.renewLease(message.id, DateTime.addDuration(now, turnLease))),
+        Effect.flatMap((now) => turns.renewLease(message.id, DateTime.addDuration(now, turnLease))),
         Effect.catchAllCause((cause) => Effect.logWarning("Turn lease not renewed", cause)),
         Effect.schedule(Schedule.spaced(leaseRenewal))
       )
@@ -81,7 +77,7 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
       })
 
     const answer = Effect.fn("ConversationTurns.answer")(function* (
-      { message, reservation }: AcceptedMessage,
+      message: Message,
       ticket: TurnQueue.TurnTicket,
       publication: AnswerPublication,
       isResumable: boolean
@@ -102,70 +98,51 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
       const replyId = MessageId.make(yield* ids.next("msg"))
       const stored = { id: replyId, content: reply, deltaCount: publication.deltaCount() }
       yield* streams.flush(message.id)
-      // A conversation deleted in mid-answer is settled too. The reservation of an abandoned message is released already.
+      // A conversation deleted in mid-answer is settled too. An abandoned turn has ended already.
       const answered = yield* transaction.run(
-        Effect.tap(repository.storeReply(message, stored), (found) =>
-          settle(reservation, Option.exists(found, ({ ownKeys }) => ownKeys) ? 0 : messageUnits)
-        )
+        Effect.zipRight(settlement.complete(message.id), repository.storeReply(message, stored))
       )
-      return yield* Option.match(answered, {
-        onNone: () => new MessageUnanswered({ reason: "the message was given up" }),
-        onSome: (found) => Effect.succeed(found.reply)
-      })
+      return yield* Effect.mapError(answered, () => new MessageUnanswered({ reason: "the message was given up" }))
     })
 
-    const settle = (reservation: Option.Option<ReservationId>, units: number) =>
-      Option.match(reservation, { onNone: () => Effect.void, onSome: (id) => ledger.settle(id, units) })
-
-    /** A stop commits its desired state before the process ends, so a failed turn sees it. */
-    const isInstanceStopped = ({ userId }: Message) =>
-      Effect.map(
-        Effect.option(instances.find(userId)),
-        Option.exists(({ desired }) => desired === "down")
-      )
+    const awaitOpenCalls = ({ agentId, id: turnId, userId }: Message) =>
+      Effect.repeat(turns.find({ userId, agentId, turnId }), {
+        until: Option.match({ onNone: () => true, onSome: ({ openCalls }) => openCalls === 0 }),
+        schedule: openCallsWait
+      })
 
     /** Retried: the cause of the failure may also prevent storing it. */
-    const storeFailure = (
-      { message, reservation }: AcceptedMessage,
-      failure: { readonly reason: string; readonly deltaCount: number }
-    ) =>
-      transaction
-        .run(
-          Effect.gen(function* () {
-            const isSettled = failure.deltaCount > 0 && (yield* isInstanceStopped(message))
-            const failed = yield* repository.markFailed(message.id, failure)
-            if (isSettled)
-              yield* settle(reservation, Option.exists(failed, ({ ownKeys }) => ownKeys) ? 0 : messageUnits)
-            else yield* Option.match(reservation, { onNone: () => Effect.void, onSome: ledger.release })
-          })
-        )
-        .pipe(Effect.sandbox, Effect.retry(failureRetry), Effect.unsandbox)
+    const storeFailure = (message: Message, failure: { readonly reason: string; readonly deltaCount: number }) =>
+      Effect.zipRight(
+        awaitOpenCalls(message),
+        transaction.run(Effect.zipRight(settlement.fail(message.id), repository.markFailed(message.id, failure)))
+      ).pipe(Effect.sandbox, Effect.retry(failureRetry), Effect.unsandbox)
 
     const handleFailure = Effect.fnUntraced(function* (
-      accepted: AcceptedMessage,
+      message: Message,
       publication: AnswerPublication,
       cause: Cause.Cause<{ readonly _tag: string; readonly reason: string }>
     ) {
-      const { agentId, id: messageId, userId } = accepted.message
+      const { agentId, id: messageId, userId } = message
       const reason = describeFailure(cause)
       yield* Effect.logError("Message not answered", cause).pipe(
         Effect.annotateLogs({ messageId, agentId, userId, reason })
       )
       yield* streams.flush(messageId)
-      yield* storeFailure(accepted, { reason, deltaCount: publication.deltaCount() })
+      yield* storeFailure(message, { reason, deltaCount: publication.deltaCount() })
       yield* publication.fail(reason)
     })
 
-    /** Runs the turn of a message and publishes its answer. A failure releases the reservation, at a shutdown too. */
-    const run = (accepted: AcceptedMessage, publication: AnswerPublication, isResumable: boolean) =>
+    /** Runs the turn of a message and publishes its answer. The turn is settled or released, at a shutdown too. */
+    const run = (message: Message, publication: AnswerPublication, isResumable: boolean) =>
       Effect.uninterruptibleMask((restore) =>
-        Effect.flatMap(queue.enter(accepted.message.sessionId, accepted.message.seq), (ticket) =>
-          answer(accepted, ticket, publication, isResumable).pipe(
-            Effect.raceFirst(Effect.zipRight(renewLease(accepted.message), Effect.never)),
+        Effect.flatMap(queue.enter(message.sessionId, message.seq), (ticket) =>
+          answer(message, ticket, publication, isResumable).pipe(
+            Effect.raceFirst(Effect.zipRight(renewLease(message), Effect.never)),
             restore,
             Effect.matchCauseEffect({
               onSuccess: publication.complete,
-              onFailure: (cause) => handleFailure(accepted, publication, cause)
+              onFailure: (cause) => handleFailure(message, publication, cause)
             }),
             Effect.catchAllCause((cause) => Effect.logError("Turn failed unexpectedly", cause)),
             Effect.ensuring(publication.fail("an internal error"))

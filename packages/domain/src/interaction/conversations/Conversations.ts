@@ -10,6 +10,9 @@ import { MessageInvalid, MessageUnanswered } from "../ConversationErrors.ts"
 import { ChatSessions } from "./ChatSessions.ts"
 import { ConversationRepository } from "./ConversationRepository.ts"
 import { ConversationTurns, messageUnits, turnLease } from "./ConversationTurns.ts"
+import { Agents } from "../../agents/Agents.ts"
+import { OwnKeyCoverage } from "../turns/OwnKeyCoverage.ts"
+import type { TurnPayment } from "../turns/TurnRepository.ts"
 
 export interface OutgoingMessage {
   readonly message: string
@@ -22,8 +25,8 @@ export interface OutgoingMessage {
 const pendingLimits = { session: 16, user: 64 }
 
 /**
- * Sends messages to agents. The message row is the record of its turn; its unit is reserved with it and settled with the
- * reply. A turn goes on when its client disconnects.
+ * Sends messages to agents. A message, its turn and the reservation of its first unit are stored together and settled with
+ * the reply. A turn goes on when its client disconnects.
  */
 export class Conversations extends Effect.Service<Conversations>()("@berth/Conversations", {
   scoped: Effect.gen(function* () {
@@ -31,27 +34,45 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
     const sessions = yield* ChatSessions
     const turns = yield* ConversationTurns
     const ledger = yield* UnitLedger
+    const agents = yield* Agents
+    const ownKeys = yield* OwnKeyCoverage
     const ids = yield* IdGenerator
     const transaction = yield* Transaction
     const running = yield* FiberSet.make<void>()
 
-    /** Stores the message with its reservation, both or neither. */
-    const accept = Effect.fnUntraced(function* (user: User, session: ChatSession, toSend: OutgoingMessage) {
+    /** Stores the message, its turn and the reservation, all or none. */
+    const store = Effect.fnUntraced(function* <E>(
+      session: ChatSession,
+      toSend: OutgoingMessage,
+      pay: (id: MessageId) => Effect.Effect<TurnPayment, E>
+    ) {
       const id = MessageId.make(yield* ids.next("msg"))
       const leaseUntil = DateTime.addDuration(yield* DateTime.now, turnLease)
       return yield* transaction.run(
-        Effect.gen(function* () {
-          const reservation = yield* ledger.reserve(user, messageUnits, id)
-          const message = yield* repository.appendUserMessage(
+        Effect.flatMap(pay(id), (payment) =>
+          repository.appendUserMessage(
             { id, sessionId: session.id, content: toSend.message, topic: toSend.topic ?? null, platform: "web" },
-            leaseUntil,
-            reservation,
+            { ...payment, leaseUntil },
             pendingLimits
           )
-          return { message, reservation }
-        })
+        )
       )
     })
+
+    /** Without units and credits, only a message that the user's own keys answer is accepted. */
+    const accept = (user: User, session: ChatSession, toSend: OutgoingMessage) =>
+      store(session, toSend, (id) =>
+        Effect.map(ledger.reserve(user, messageUnits, id), (reservation) => ({ reservation, ownKeysOnly: false }))
+      ).pipe(
+        Effect.catchTag("UnitsExhausted", (exhausted) =>
+          Effect.gen(function* () {
+            const { customModel, model } = yield* agents.find(user.id, session.agentId)
+            return (yield* ownKeys.covers(user.id, customModel ?? model))
+              ? yield* store(session, toSend, () => Effect.succeed({ reservation: Option.none(), ownKeysOnly: true }))
+              : yield* exhausted
+          })
+        )
+      )
 
     /** Sends a message and returns the stream of its answer. The deltas of a resumable answer are stored for a while. */
     const send = Effect.fn("Conversations.send")(function* (
@@ -65,7 +86,7 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
       const session = yield* sessions.resolve(user.id, toSend)
       const publication = yield* makeAnswerPublication
       // An accepted message always has its turn, also when the client disconnects at this moment.
-      const { message } = yield* Effect.uninterruptible(
+      const message = yield* Effect.uninterruptible(
         Effect.tap(accept(user, session, toSend), (accepted) =>
           FiberSet.run(running, Effect.interruptible(turns.run(accepted, publication, isResumable)))
         )

@@ -5,7 +5,7 @@ import { ModelAnswers } from "@berth/domain/gateway/plugins/ModelAnswers"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { AgentManager } from "@berth/domain/instances/AgentManager"
 import { Memories } from "@berth/domain/interaction/memory/Memories"
-import { TurnKeys } from "@berth/domain/interaction/conversations/TurnKeys"
+import { TurnRepository } from "@berth/domain/interaction/turns/TurnRepository"
 import { assert, it } from "@effect/vitest"
 import { Effect, Fiber, Layer, Option, Ref, Stream, TestClock } from "effect"
 
@@ -33,7 +33,7 @@ it.effect("AgentTasks.run fails a task after five minutes and ends its model cal
         Layer.mock(Agents, { _tag: "@berth/Agents" }),
         Layer.mock(Memories, { _tag: "@berth/Memories" }),
         Layer.mock(AgentManager, { chat: () => Stream.empty, deploy: () => Effect.void }),
-        Layer.mock(TurnKeys, {}),
+        Layer.mock(TurnRepository, {}),
         Layer.mock(IdGenerator, {})
       ])
     )

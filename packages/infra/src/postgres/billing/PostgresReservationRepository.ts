@@ -31,7 +31,7 @@ const make = Effect.gen(function* () {
             select from reservation_holders as holders where holders.id = reservations.holder and expires_at >= ${now}
           )
           and not exists (
-            select from messages where messages.reservation_id = reservations.id and messages.state = 'pending'
+            select from turns where turns.reservation_id = reservations.id
           )
         order by created_at limit ${releaseBatch}`.pipe(decodeRows(StaleRow), Effect.orDie)
       const released = yield* Effect.forEach(stale, ({ id }) => release(id))

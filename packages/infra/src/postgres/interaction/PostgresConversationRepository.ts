@@ -1,17 +1,17 @@
 import type { UserId } from "@berth/domain/shared/UserId"
 import type { AgentId } from "@berth/domain/shared/AgentId"
-import { ReservationId } from "@berth/domain/billing/units/Reservation"
 import {
   ChatSession,
   type ChatSessionId,
   type Message,
   MessageFigures,
-  MessageId
+  type MessageId
 } from "@berth/domain/interaction/Conversation"
 import { ChatSessionNotFound, PendingMessageLimitReached } from "@berth/domain/interaction/ConversationErrors"
 import {
   ConversationRepository,
   type NewMessage,
+  type NewTurn,
   type PendingLimits
 } from "@berth/domain/interaction/conversations/ConversationRepository"
 import { SqlClient } from "@effect/sql/SqlClient"
@@ -27,9 +27,6 @@ const ChatSessionRow = Schema.Struct({
   createdAt: Schema.DateTimeUtcFromDate,
   lastActivity: Schema.DateTimeUtcFromDate
 })
-const Abandoned = Schema.Struct({ id: MessageId, reservationId: Schema.NullOr(ReservationId) })
-const AnswerRow = Schema.Struct({ ...MessageRow.fields, ownKeys: Schema.Boolean })
-const FailedRow = Schema.Struct({ ownKeys: Schema.Boolean })
 const IsNext = Schema.Struct({ isNext: Schema.Boolean })
 const Count = Schema.Struct({ count: Schema.Int })
 const Waiting = Schema.Struct({ isThere: Schema.Boolean, ofSession: Schema.Int, ofUser: Schema.Int })
@@ -76,8 +73,7 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
       // A message takes two numbers, its own and its reply's, so that a reply follows its message.
       appendUserMessage: Effect.fn("ConversationRepository.appendUserMessage")(function* (
         message: NewMessage,
-        leaseUntil: DateTime.Utc,
-        reservation: Option.Option<ReservationId>,
+        { leaseUntil, ownKeysOnly, reservation }: NewTurn,
         limits: PendingLimits = unlimited
       ) {
         const now = DateTime.toDate(yield* DateTime.now)
@@ -92,12 +88,17 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
             from waiting
             where id = ${message.sessionId} and of_session < ${limits.session} and of_user < ${limits.user}
             returning id, user_id, agent_id, last_seq
+          ), turn as (
+            insert into turns (id, user_id, agent_id, reservation_id, own_keys_only, lease_until)
+            select ${message.id}, user_id, agent_id, ${Option.getOrNull(reservation)}, ${ownKeysOnly}::boolean,
+              ${yield* toDatabaseTime(sql, leaseUntil)}
+            from session
           )
           insert into messages
-            (id, session_id, user_id, agent_id, seq, sender, content, topic, platform, state, lease_until, reservation_id, created_at)
+            (id, session_id, user_id, agent_id, seq, sender, content, topic, platform, state, created_at)
           select ${message.id}, id, user_id, agent_id, last_seq - 1, 'user', ${toStorableText(message.content)},
             ${message.topic === null ? null : toStorableText(message.topic)}, ${toStorableText(message.platform)},
-            'pending', ${yield* toDatabaseTime(sql, leaseUntil)}, ${Option.getOrNull(reservation)}, ${now}
+            'pending', ${now}
           from session
           returning ${selectMessageColumns(sql)}`.pipe(decodeFirstRow(MessageRow), Effect.orDie)
         if (Option.isSome(appended)) return appended.value
@@ -126,11 +127,6 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
           ) as is_next`.pipe(decodeSingleRow(IsNext), Effect.orDie)
         return isNext
       }),
-      renewLease: Effect.fn("ConversationRepository.renewLease")(function* (id: MessageId, leaseUntil: DateTime.Utc) {
-        yield* sql`
-          update messages set lease_until = ${yield* toDatabaseTime(sql, leaseUntil)}
-          where id = ${id} and state = 'pending'`.pipe(Effect.orDie)
-      }),
       storeReply: Effect.fn("ConversationRepository.storeReply")(function* (
         message: Message,
         reply: { readonly id: MessageId; readonly content: string; readonly deltaCount?: number }
@@ -138,9 +134,9 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
         const now = DateTime.toDate(yield* DateTime.now)
         return yield* sql`
           with answered as (
-            update messages set state = 'answered', lease_until = null, delta_count = ${reply.deltaCount ?? 0}
+            update messages set state = 'answered', delta_count = ${reply.deltaCount ?? 0}
             where id = ${message.id} and state = 'pending'
-            returning session_id, user_id, agent_id, seq, topic, platform, called_by
+            returning session_id, user_id, agent_id, seq, topic, platform
           ), session as (
             update chat_sessions
             set message_count = message_count + 1, last_activity = greatest(last_activity, ${now})
@@ -151,33 +147,18 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
           select ${reply.id}, session_id, user_id, agent_id, seq + 1, 'agent', ${toStorableText(reply.content)},
             topic, platform, 'answered', ${now}
           from answered
-          returning ${selectMessageColumns(sql)},
-            (select called_by is not distinct from 'owner' from answered) as own_keys`.pipe(
-          decodeFirstRow(AnswerRow),
-          Effect.map(Option.map(({ ownKeys, ...reply }) => ({ reply, ownKeys }))),
-          Effect.orDie
-        )
+          returning ${selectMessageColumns(sql)}`.pipe(decodeFirstRow(MessageRow), Effect.orDie)
       }),
       markFailed: Effect.fn("ConversationRepository.markFailed")(function* (
         id: MessageId,
         why?: { readonly reason: string; readonly deltaCount: number }
       ) {
-        return yield* sql`
+        const failed = yield* countAffectedRows(sql`
           update messages
-          set state = 'failed', lease_until = null, delta_count = ${why?.deltaCount ?? null},
+          set state = 'failed', delta_count = ${why?.deltaCount ?? null},
             failure = ${why === undefined ? null : toStorableText(why.reason)}
-          where id = ${id} and state = 'pending'
-          returning called_by is not distinct from 'owner' as own_keys`.pipe(decodeFirstRow(FailedRow), Effect.orDie)
-      }),
-      failAbandoned: Effect.fn("ConversationRepository.failAbandoned")(function* (now: DateTime.Utc) {
-        const rows = yield* sql`
-          update messages set state = 'failed', lease_until = null
-          where id in (
-            select id from messages where state = 'pending' and lease_until < ${yield* toDatabaseTime(sql, now)}
-            order by lease_until for update skip locked
-          )
-          returning id, reservation_id`.pipe(decodeRows(Abandoned), Effect.orDie)
-        return Array.map(rows, ({ id, reservationId }) => ({ id, reservation: Option.fromNullable(reservationId) }))
+          where id = ${id} and state = 'pending'`).pipe(Effect.orDie)
+        return failed === 1
       }),
       readTranscript: Effect.fn("ConversationRepository.readTranscript")(function* (
         sessionId: ChatSessionId,

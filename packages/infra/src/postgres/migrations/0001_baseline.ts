@@ -449,13 +449,9 @@ create table messages (
   topic text,
   platform text not null,
   state text not null check (state in ('pending', 'answered', 'failed')),
-  lease_until timestamptz check ((lease_until is not null) = (state = 'pending')),
-  reservation_id text,
   -- End of the stream for a client that resumes it: the number of deltas, and the reason if the turn failed.
   delta_count integer check (delta_count >= 0),
   failure text,
-  -- Key that paid for the model calls of the turn; null before the first call.
-  called_by text check (called_by in ('owner', 'platform')),
   -- The agent is a term that no text can contain, so that one index finds the matches of one agent.
   search tsvector not null
     generated always as (array_to_tsvector(array['agent:' || agent_id]) || recall_terms(content)) stored,
@@ -466,8 +462,6 @@ create index messages_of_user on messages (user_id, created_at desc, seq desc);
 create index messages_of_agent on messages (agent_id, created_at desc, seq desc);
 create index messages_pending on messages (session_id, seq) where state = 'pending';
 create index messages_pending_of_user on messages (user_id) where state = 'pending';
-create index messages_pending_reservation on messages (reservation_id) where state = 'pending';
-create index messages_leased on messages (lease_until) where state = 'pending';
 -- Answered messages only, since a pending one is updated often. The pending list costs a search about 1 ms.
 create index messages_search on messages using gin (search) with (gin_pending_list_limit = 512) where state = 'answered';
 
@@ -484,16 +478,25 @@ create table answer_events (
 );
 create index answer_events_by_age on answer_events (created_at);
 
--- Turns without a message; a row exists while the task runs.
-create table agent_tasks (
+-- Turns in progress, of messages and of tasks, with the model calls so far. Apart from messages, whose rows are wide.
+create table turns (
   id text primary key,
   user_id text not null references users on delete cascade,
   agent_id text not null references agents on delete cascade,
-  called_by text check (called_by in ('owner', 'platform')),
-  created_at timestamptz not null
-);
-create index agent_tasks_of_user on agent_tasks (user_id);
-create index agent_tasks_of_agent on agent_tasks (agent_id);
+  lease_until timestamptz not null,
+  reservation_id text,
+  own_keys_only boolean not null,
+  own_calls integer not null default 0,
+  platform_calls integer not null default 0,
+  open_calls integer not null default 0,
+  -- Millionths of a US dollar.
+  cost_micros bigint not null default 0,
+  held_micros bigint not null default 0
+) with (fillfactor = 50);
+create index turns_of_user on turns (user_id);
+create index turns_of_agent on turns (agent_id);
+create index turns_of_reservation on turns (reservation_id);
+create index turns_leased on turns (lease_until);
 
 create table agent_notes (
   id text primary key,

@@ -1,0 +1,22 @@
+import { Effect, Layer } from "effect"
+import { OwnKeyCoverage } from "../../interaction/turns/OwnKeyCoverage.ts"
+import { ModelAnswers } from "./ModelAnswers.ts"
+
+/** By a quote of the AI layer. A failed quote covers nothing. */
+export const layer = Layer.effect(
+  OwnKeyCoverage,
+  Effect.map(ModelAnswers, ({ quote }) =>
+    OwnKeyCoverage.of({
+      covers: (userId, model) =>
+        quote({
+          messages: [{ role: "user", content: "" }],
+          model,
+          ownKeysOnly: true,
+          caller: { userId, agentId: null }
+        }).pipe(
+          Effect.map(({ ownKey }) => ownKey),
+          Effect.orElseSucceed(() => false)
+        )
+    })
+  )
+)

@@ -1,0 +1,144 @@
+import { type Chunk, Clock, Duration, Effect, Option, type Scope, Stream } from "effect"
+import { AiLayer } from "../../ai/AiLayer.ts"
+import type { ChatRequest } from "../../ai/calls/ChatRequest.ts"
+import type { ChatError } from "../../ai/calls/ModelChatCalls.ts"
+import { estimateTokens } from "../../ai/prompt/TokenEstimate.ts"
+import type { ModelEvent } from "../../ai/streams/ModelEvent.ts"
+import { UnitLedger } from "../../billing/units/UnitLedger.ts"
+import { RateLimiter, type RateLimitExceeded } from "../../limits/RateLimiter.ts"
+import { Transaction } from "../../persistence/Transaction.ts"
+import { TurnBudgetExhausted, TurnNotInProgress } from "./TurnErrors.ts"
+import { boundCall, computeCallUnits, TurnSettings } from "./TurnPricing.ts"
+import { type AgentTurn, type CallCost, TurnRepository } from "./TurnRepository.ts"
+
+export type TurnChatRequest = Omit<ChatRequest, "caller" | "ownKeysOnly">
+
+/** Interval at which a call in progress checks that its turn is. */
+const turnCheckInterval = Duration.seconds(5)
+
+type Quote = Effect.Effect.Success<ReturnType<AiLayer["quote"]>>
+
+interface AdmittedCall {
+  readonly cost: CallCost
+  /** Absent for a call without a price. */
+  readonly maxTokens?: number
+}
+
+const freeCall = { promptMicros: 0, answerMicros: 0 }
+
+/** Model calls of turns in progress: within the turn's budget and the owner's balance, counted before they are sent. */
+export class TurnModelCalls extends Effect.Service<TurnModelCalls>()("@berth/TurnModelCalls", {
+  effect: Effect.gen(function* () {
+    const ai = yield* AiLayer
+    const turns = yield* TurnRepository
+    const ledger = yield* UnitLedger
+    const limiter = yield* RateLimiter
+    const transaction = yield* Transaction
+    const settings = yield* TurnSettings
+
+    const begin = (turn: AgentTurn, cost: CallCost) =>
+      Effect.flatMap(turns.beginCall(turn, cost), (begun) =>
+        begun ? Effect.succeed<AdmittedCall>({ cost }) : new TurnNotInProgress()
+      )
+
+    /** Extends the reservation to the call's upper bound, as far as the balance reaches, and limits the call to it. */
+    const beginPaid = (turn: AgentTurn, quote: Quote) =>
+      transaction.run(
+        Effect.gen(function* () {
+          const record = yield* Effect.mapError(yield* turns.lock(turn), () => new TurnNotInProgress())
+          const wanted = computeCallUnits(settings, record, quote)
+          const units = yield* Option.match(record.reservation, {
+            onNone: () => Effect.succeed(wanted),
+            onSome: (id) => ledger.extend(id, wanted)
+          })
+          const { maxTokens, ...bounds } = yield* Effect.mapError(
+            boundCall(settings, record, quote, units),
+            () => new TurnBudgetExhausted({ limit: units < wanted ? "balance" : "budget" })
+          )
+          return { ...(yield* begin(turn, { own: false, ...bounds })), maxTokens }
+        })
+      )
+
+    const admit = (
+      turn: AgentTurn,
+      quote: Quote
+    ): Effect.Effect<AdmittedCall, TurnNotInProgress | TurnBudgetExhausted> => {
+      if (quote.ownKey) return begin(turn, { own: true, ...freeCall })
+      return quote.inputCost === 0 && quote.outputCost === 0
+        ? begin(turn, { own: false, ...freeCall })
+        : beginPaid(turn, quote)
+    }
+
+    const quoteCall = Effect.fnUntraced(function* (turn: AgentTurn, request: TurnChatRequest) {
+      const record = yield* Effect.mapError(yield* turns.find(turn), () => new TurnNotInProgress())
+      const { ownKeysOnly } = record
+      const caller = { userId: turn.userId, agentId: turn.agentId }
+      return yield* ai
+        .quote({ ...request, caller, ownKeysOnly })
+        .pipe(
+          Effect.catchTag("ModelsUnavailable", (error) =>
+            Effect.fail(ownKeysOnly ? new TurnBudgetExhausted({ limit: "balance" }) : error)
+          )
+        )
+    })
+
+    /** Admits a call of a turn in progress and returns its events. The call ends with the scope, or with its turn. */
+    const open = Effect.fn("TurnModelCalls.open")(function* (
+      turn: AgentTurn,
+      request: TurnChatRequest
+    ): Effect.fn.Return<
+      Stream.Stream<ModelEvent, ChatError | TurnNotInProgress>,
+      ChatError | RateLimitExceeded | TurnNotInProgress | TurnBudgetExhausted,
+      Scope.Scope
+    > {
+      yield* limiter.take("runtime-model", turn.userId)
+      const quote = yield* quoteCall(turn, request)
+      // Hot path: plain variables, since an answer has hundreds of deltas and one fiber at a time passes them on.
+      const texts: Array<string> = []
+      let isEnded = false
+      const end = (call: CallCost, outcome: Parameters<TurnRepository["Type"]["endCall"]>[2]) =>
+        Effect.suspend(() => {
+          if (isEnded) return Effect.void
+          isEnded = true
+          return Effect.uninterruptible(turns.endCall(turn, call, outcome))
+        })
+      const costSoFar = ({ own, promptMicros }: CallCost) => ({
+        costMicros: own ? 0 : promptMicros + Math.ceil(estimateTokens(texts.join("")) * quote.outputCost)
+      })
+      const { cost, maxTokens } = yield* Effect.acquireRelease(admit(turn, quote), (admitted) =>
+        end(admitted.cost, costSoFar(admitted.cost))
+      )
+
+      let checkedAt = yield* Clock.currentTimeMillis
+      const checkTurn = Effect.flatMap(Clock.currentTimeMillis, (now) => {
+        if (now - checkedAt < Duration.toMillis(turnCheckInterval)) return Effect.void
+        checkedAt = now
+        return Effect.flatMap(turns.find(turn), (found) =>
+          Option.isSome(found) ? Effect.void : new TurnNotInProgress()
+        )
+      })
+      const meter = (events: Chunk.Chunk<ModelEvent>) => {
+        let ending: Effect.Effect<void, TurnNotInProgress> = checkTurn
+        for (const event of events)
+          if (event.type === "delta") texts.push(event.text)
+          else if (event.type === "tool-call") texts.push(event.call.name, event.call.arguments)
+          else ending = end(cost, { costMicros: event.ownKey ? 0 : Math.ceil(event.costUsd * 1_000_000) })
+        return Effect.as(ending, events)
+      }
+
+      const options = maxTokens === undefined ? request.options : { ...request.options, maxTokens }
+      const fallbackCostLimitUsd = cost.own ? undefined : (cost.promptMicros + cost.answerMicros) / 1_000_000
+      const caller = { userId: turn.userId, agentId: turn.agentId }
+      return ai.open({ ...request, options, caller, ownKeysOnly: cost.own, fallbackCostLimitUsd }).pipe(
+        Effect.tapError(() => end(cost, "failed")),
+        Effect.map(({ events }) => events),
+        Stream.unwrapScoped,
+        Stream.mapChunksEffect(meter),
+        // The cost is stored before the turn can end.
+        Stream.tapError(() => Effect.suspend(() => end(cost, costSoFar(cost))))
+      )
+    })
+
+    return { open }
+  })
+}) {}

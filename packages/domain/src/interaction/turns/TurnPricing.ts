@@ -1,0 +1,100 @@
+import { Context, Option } from "effect"
+import { roundUpUnits, unitsPerCredit } from "../../billing/units/UnitSplit.ts"
+
+/** Prices of turns, as the operator sets them. */
+export class TurnSettings extends Context.Tag("@berth/TurnSettings")<
+  TurnSettings,
+  {
+    /** Factor on the cost of a call at its provider. */
+    readonly priceMargin: number
+    /** Upper bound of one turn's price in US dollars. */
+    readonly budgetUsd: number
+  }
+>() {}
+
+/** The model calls of a turn so far. Costs are millionths of a US dollar at the provider, without margin. */
+export interface TurnUsage {
+  readonly ownCalls: number
+  readonly platformCalls: number
+  /** Calls in progress. */
+  readonly openCalls: number
+  /** Cost of ended calls and of the prompts of calls in progress. */
+  readonly costMicros: number
+  /** Upper bound of the answers of calls in progress. */
+  readonly heldMicros: number
+}
+
+export const unusedTurn: TurnUsage = { ownCalls: 0, platformCalls: 0, openCalls: 0, costMicros: 0, heldMicros: 0 }
+
+/** A model call before it is sent. Prices are US dollars per million tokens, which are micros per token. */
+export interface CallEstimate {
+  readonly promptTokens: number
+  readonly maxTokens: number
+  readonly inputCost: number
+  readonly outputCost: number
+}
+
+/** A call that fits the turn: its answer's limit and upper bounds. */
+export interface BoundedCall {
+  readonly maxTokens: number
+  readonly promptMicros: number
+  readonly answerMicros: number
+}
+
+type TurnPrices = TurnSettings["Type"]
+
+/** One credit is one US dollar. */
+const microsPerUnit = 1_000_000 / unitsPerCredit
+/** A call that could answer with fewer tokens is not made, unless the caller wants fewer. */
+export const minimumAnswerTokens = 64
+
+// Takes off the noise of binary fractions before it rounds up.
+const roundUp = (value: number): number => Math.ceil(Number(value.toFixed(6)))
+
+const estimateMicros = ({ inputCost, maxTokens, outputCost, promptTokens }: CallEstimate) => ({
+  promptMicros: roundUp(promptTokens * inputCost),
+  answerMicros: roundUp(maxTokens * outputCost)
+})
+
+/** The most units that one turn costs. */
+export const findMaximumTurnUnits = ({ budgetUsd }: TurnPrices): number =>
+  Math.max(1, roundUpUnits(Number((budgetUsd * unitsPerCredit).toFixed(6))))
+
+const convertToUnits = (prices: TurnPrices, micros: number): number =>
+  Math.min(findMaximumTurnUnits(prices), Math.max(1, roundUp((micros * prices.priceMargin) / microsPerUnit)))
+
+/** Whether the owner's own keys paid for all model calls, of which there was one. */
+export const isPaidByOwnKeys = ({ ownCalls, platformCalls }: TurnUsage): boolean => ownCalls > 0 && platformCalls === 0
+
+/** Price of an answered turn in units. A turn without any model call costs one. */
+export const computeTurnUnits = (prices: TurnPrices, usage: TurnUsage): number =>
+  isPaidByOwnKeys(usage) ? 0 : convertToUnits(prices, usage.costMicros)
+
+/** Price of a failed turn in units: zero when no model request was sent. */
+export const computeFailedTurnUnits = (prices: TurnPrices, usage: TurnUsage): number =>
+  usage.platformCalls === 0 ? 0 : convertToUnits(prices, usage.costMicros)
+
+/** Units that the turn should have reserved before the call is sent. */
+export const computeCallUnits = (prices: TurnPrices, usage: TurnUsage, call: CallEstimate): number => {
+  const { answerMicros, promptMicros } = estimateMicros(call)
+  return convertToUnits(prices, usage.costMicros + usage.heldMicros + promptMicros + answerMicros)
+}
+
+/** Limits a call's answer to what `units` and the budget leave; none when too little is left. */
+export const boundCall = (
+  prices: TurnPrices,
+  usage: TurnUsage,
+  call: CallEstimate,
+  units: number
+): Option.Option<BoundedCall> => {
+  const { answerMicros, promptMicros } = estimateMicros(call)
+  if (promptMicros + answerMicros === 0) return Option.some({ maxTokens: call.maxTokens, promptMicros, answerMicros })
+  const total = Math.min(units * microsPerUnit, prices.budgetUsd * 1_000_000) / prices.priceMargin
+  const left = Math.floor(Number(total.toFixed(6))) - usage.costMicros - usage.heldMicros - promptMicros
+  if (left < 0) return Option.none()
+  if (answerMicros <= left) return Option.some({ maxTokens: call.maxTokens, promptMicros, answerMicros })
+  const maxTokens = Math.floor(left / call.outputCost)
+  return maxTokens < minimumAnswerTokens
+    ? Option.none()
+    : Option.some({ maxTokens, promptMicros, answerMicros: roundUp(maxTokens * call.outputCost) })
+}

@@ -1,0 +1,56 @@
+import { Context, type DateTime, type Effect, type Option } from "effect"
+import type { ReservationId } from "../../billing/units/Reservation.ts"
+import type { AgentId } from "../../shared/AgentId.ts"
+import type { UserId } from "../../shared/UserId.ts"
+import type { BoundedCall, TurnUsage } from "./TurnPricing.ts"
+
+/** A turn of an agent; `turnId` is a message id or a task id. */
+export interface AgentTurn {
+  readonly userId: UserId
+  readonly agentId: AgentId
+  readonly turnId: string
+}
+
+/** What pays for a turn besides own keys. Without a reservation the turn's budget alone is the limit. */
+export interface TurnPayment {
+  readonly reservation: Option.Option<ReservationId>
+  /** True when neither units nor credits were left: only the owner's own keys may pay. */
+  readonly ownKeysOnly: boolean
+}
+
+export interface TurnRecord extends TurnUsage, TurnPayment {}
+
+/** Change of a turn's usage by one call; `own`: paid by the owner's own key. */
+export interface CallCost extends Pick<BoundedCall, "promptMicros" | "answerMicros"> {
+  readonly own: boolean
+}
+
+/**
+ * The turns in progress and their model calls. A turn holds a lease that its process renews. Lock order: turn, reservation,
+ * day, user, message, session.
+ */
+export class TurnRepository extends Context.Tag("@berth/TurnRepository")<
+  TurnRepository,
+  {
+    readonly begin: (turn: AgentTurn, payment: TurnPayment, leaseUntil: DateTime.Utc) => Effect.Effect<void>
+    readonly find: (turn: AgentTurn) => Effect.Effect<Option.Option<TurnRecord>>
+    /** The same, locked until the transaction ends. */
+    readonly lock: (turn: AgentTurn) => Effect.Effect<Option.Option<TurnRecord>>
+    /** Counts a call before it is sent. False when the turn is not in progress. */
+    readonly beginCall: (turn: AgentTurn, call: CallCost) => Effect.Effect<boolean>
+    /**
+     * Ends a call with the cost of its answer; `promptMicros` replaces the estimate. `failed`: the provider produced nothing,
+     * so the call counts as never made. Ignores ended turns.
+     */
+    readonly endCall: (
+      turn: AgentTurn,
+      call: CallCost,
+      outcome: "failed" | { readonly costMicros: number }
+    ) => Effect.Effect<void>
+    readonly renewLease: (turnId: string, leaseUntil: DateTime.Utc) => Effect.Effect<void>
+    /** Turns whose lease has expired. */
+    readonly listAbandoned: (now: DateTime.Utc) => Effect.Effect<ReadonlyArray<string>>
+    /** Ends a turn and returns its record; with `abandonedAt` only if its lease has expired. None when it has ended before. */
+    readonly end: (turnId: string, abandonedAt?: DateTime.Utc) => Effect.Effect<Option.Option<TurnRecord>>
+  }
+>() {}

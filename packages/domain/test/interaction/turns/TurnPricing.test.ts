@@ -1,0 +1,91 @@
+import {
+  boundCall,
+  computeCallUnits,
+  computeFailedTurnUnits,
+  computeTurnUnits,
+  findMaximumTurnUnits,
+  minimumAnswerTokens,
+  unusedTurn
+} from "@berth/domain/interaction/turns/TurnPricing"
+import { assert, describe, it } from "@effect/vitest"
+import { FastCheck, Option } from "effect"
+
+const standard = { priceMargin: 1.3, budgetUsd: 0.25 }
+
+const count = (max: number) => FastCheck.nat({ max })
+const prices = FastCheck.record({
+  priceMargin: FastCheck.double({ min: 1, max: 5, noNaN: true }),
+  budgetUsd: FastCheck.double({ min: 0.000001, max: 10, noNaN: true })
+})
+const used = FastCheck.record({
+  ownCalls: count(3),
+  platformCalls: count(3),
+  openCalls: count(3),
+  costMicros: count(300_000),
+  heldMicros: count(300_000)
+})
+const cost = FastCheck.oneof(FastCheck.constant(0), FastCheck.double({ min: 0, max: 100, noNaN: true }))
+const call = FastCheck.record({
+  promptTokens: count(200_000),
+  maxTokens: FastCheck.integer({ min: 1, max: 100_000 }),
+  inputCost: cost,
+  outputCost: cost
+})
+const units = count(1_000)
+
+describe("TurnPricing", () => {
+  it("computeTurnUnits charges at least one unit, more by cost and margin, and at most the budget", () => {
+    const price = (costMicros: number) => computeTurnUnits(standard, { ...unusedTurn, platformCalls: 1, costMicros })
+    assert.deepStrictEqual([0, 1, 7_692, 7_693, 15_384, 15_385, 1_000_000].map(price), [1, 1, 1, 2, 2, 3, 25])
+    assert.strictEqual(computeTurnUnits(standard, unusedTurn), 1)
+  })
+
+  it("computeTurnUnits charges nothing when own keys paid for all calls", () => {
+    assert.strictEqual(computeTurnUnits(standard, { ...unusedTurn, ownCalls: 2 }), 0)
+    assert.strictEqual(computeTurnUnits(standard, { ...unusedTurn, ownCalls: 2, platformCalls: 1 }), 1)
+  })
+
+  it("computeFailedTurnUnits charges from the first platform request on", () => {
+    assert.strictEqual(computeFailedTurnUnits(standard, unusedTurn), 0)
+    assert.strictEqual(computeFailedTurnUnits(standard, { ...unusedTurn, ownCalls: 1 }), 0)
+    const platform = { ...unusedTurn, platformCalls: 1, openCalls: 1, costMicros: 20_000, heldMicros: 100_000 }
+    assert.strictEqual(computeFailedTurnUnits(standard, platform), 3)
+  })
+
+  it.prop("computeTurnUnits grows with the cost", [prices, used, count(100_000)], ([given, usage, more]) => {
+    const later = { ...usage, costMicros: usage.costMicros + more }
+    assert.isAtLeast(computeTurnUnits(given, later), computeTurnUnits(given, usage))
+    assert.isAtMost(computeTurnUnits(given, later), findMaximumTurnUnits(given))
+  })
+
+  it.prop(
+    "boundCall admits no call whose upper bound exceeds the reserved units or the budget",
+    [prices, used, call, units],
+    ([given, usage, asked, reserved]) => {
+      const bounded = boundCall(given, usage, asked, reserved)
+      if (Option.isNone(bounded)) return
+      const { answerMicros, maxTokens, promptMicros } = bounded.value
+      assert.isAtMost(maxTokens, asked.maxTokens)
+      assert.isAtLeast(maxTokens, Math.min(asked.maxTokens, minimumAnswerTokens))
+      if (promptMicros + answerMicros === 0) return
+      const total = (usage.costMicros + usage.heldMicros + promptMicros + answerMicros) * given.priceMargin
+      assert.isAtMost(total, Math.min(reserved * 10_000, given.budgetUsd * 1_000_000) + 0.01)
+    }
+  )
+
+  it.prop(
+    "boundCall admits a call in full when the units of computeCallUnits are reserved within the budget",
+    [prices, used, call],
+    ([given, usage, asked]) => {
+      const wanted = computeCallUnits(given, usage, asked)
+      const bounded = boundCall({ ...given, budgetUsd: 1_000 }, usage, asked, wanted)
+      if (wanted < findMaximumTurnUnits(given))
+        assert.strictEqual(Option.getOrUndefined(Option.map(bounded, ({ maxTokens }) => maxTokens)), asked.maxTokens)
+    }
+  )
+
+  it.prop("boundCall admits a free call whatever the balance", [prices, used, call], ([given, usage, asked]) => {
+    const free = { ...asked, inputCost: 0, outputCost: 0 }
+    assert.isTrue(Option.isSome(boundCall(given, usage, free, 0)))
+  })
+})

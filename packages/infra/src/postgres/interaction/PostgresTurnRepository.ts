@@ -1,0 +1,113 @@
+import { ReservationId } from "@berth/domain/billing/units/Reservation"
+import {
+  type AgentTurn,
+  type CallCost,
+  type TurnPayment,
+  type TurnRecord,
+  TurnRepository
+} from "@berth/domain/interaction/turns/TurnRepository"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { Array, type DateTime, Effect, Layer, Option, Schema } from "effect"
+import { toDatabaseTime } from "../DatabaseClock.ts"
+import { countAffectedRows, decodeFirstRow, decodeRows } from "../Rows.ts"
+import { toStorableText } from "../StorableText.ts"
+
+const TurnRow = Schema.Struct({
+  reservationId: Schema.NullOr(ReservationId),
+  ownKeysOnly: Schema.Boolean,
+  ownCalls: Schema.Int,
+  platformCalls: Schema.Int,
+  openCalls: Schema.Int,
+  costMicros: Schema.NumberFromString,
+  heldMicros: Schema.NumberFromString
+})
+const IdRow = Schema.Struct({ id: Schema.String })
+
+const toRecord = Option.map(({ reservationId, ...row }: typeof TurnRow.Type): TurnRecord => ({
+  ...row,
+  reservation: Option.fromNullable(reservationId)
+}))
+
+export const layer: Layer.Layer<TurnRepository, never, SqlClient> = Layer.effect(
+  TurnRepository,
+  Effect.map(SqlClient, (sql) => {
+    const columns = sql`reservation_id, own_keys_only, own_calls, platform_calls, open_calls, cost_micros, held_micros`
+    const isTurn = ({ agentId, turnId, userId }: AgentTurn) =>
+      sql`id = ${toStorableText(turnId)} and user_id = ${userId} and agent_id = ${toStorableText(agentId)}`
+
+    return TurnRepository.of({
+      begin: Effect.fn("TurnRepository.begin")(function* (
+        { agentId, turnId, userId }: AgentTurn,
+        { ownKeysOnly, reservation }: TurnPayment,
+        leaseUntil: DateTime.Utc
+      ) {
+        yield* sql`
+          insert into turns (id, user_id, agent_id, reservation_id, own_keys_only, lease_until)
+          select ${toStorableText(turnId)}, owner_id, id, ${Option.getOrNull(reservation)}, ${ownKeysOnly}::boolean,
+            ${yield* toDatabaseTime(sql, leaseUntil)}
+          from agents where id = ${agentId} and owner_id = ${userId}`.pipe(Effect.orDie)
+      }),
+      find: Effect.fn("TurnRepository.find")(function* (turn: AgentTurn) {
+        const found = yield* sql`select ${columns} from turns where ${isTurn(turn)}`.pipe(
+          decodeFirstRow(TurnRow),
+          Effect.orDie
+        )
+        return toRecord(found)
+      }),
+      lock: Effect.fn("TurnRepository.lock")(function* (turn: AgentTurn) {
+        const found = yield* sql`select ${columns} from turns where ${isTurn(turn)} for update`.pipe(
+          decodeFirstRow(TurnRow),
+          Effect.orDie
+        )
+        return toRecord(found)
+      }),
+      beginCall: Effect.fn("TurnRepository.beginCall")(function* (
+        turn: AgentTurn,
+        { answerMicros, own, promptMicros }: CallCost
+      ) {
+        const updated = yield* countAffectedRows(sql`
+          update turns set open_calls = open_calls + 1, own_calls = own_calls + ${own ? 1 : 0},
+            platform_calls = platform_calls + ${own ? 0 : 1}, cost_micros = cost_micros + ${promptMicros},
+            held_micros = held_micros + ${answerMicros}
+          where ${isTurn(turn)}`).pipe(Effect.orDie)
+        return updated === 1
+      }),
+      endCall: Effect.fn("TurnRepository.endCall")(function* (
+        turn: AgentTurn,
+        { answerMicros, own, promptMicros }: CallCost,
+        outcome: "failed" | { readonly costMicros: number }
+      ) {
+        const uncounted = outcome === "failed" ? 1 : 0
+        const costMicros = outcome === "failed" ? 0 : outcome.costMicros
+        yield* sql`
+          update turns set open_calls = open_calls - 1, own_calls = own_calls - ${own ? uncounted : 0},
+            platform_calls = platform_calls - ${own ? 0 : uncounted},
+            cost_micros = cost_micros + ${costMicros - promptMicros}, held_micros = held_micros - ${answerMicros}
+          where ${isTurn(turn)}`.pipe(Effect.orDie)
+      }),
+      renewLease: Effect.fn("TurnRepository.renewLease")(function* (turnId: string, leaseUntil: DateTime.Utc) {
+        yield* sql`
+          update turns set lease_until = ${yield* toDatabaseTime(sql, leaseUntil)}
+          where id = ${toStorableText(turnId)}`.pipe(Effect.orDie)
+      }),
+      listAbandoned: Effect.fn("TurnRepository.listAbandoned")(function* (now: DateTime.Utc) {
+        const rows = yield* sql`
+          select id from turns where lease_until < ${yield* toDatabaseTime(sql, now)} order by lease_until limit 1000`.pipe(
+          decodeRows(IdRow),
+          Effect.orDie
+        )
+        return Array.map(rows, ({ id }) => id)
+      }),
+      end: Effect.fn("TurnRepository.end")(function* (turnId: string, abandonedAt?: DateTime.Utc) {
+        const expired =
+          abandonedAt === undefined ? sql`` : sql`and lease_until < ${yield* toDatabaseTime(sql, abandonedAt)}`
+        const ended = yield* sql`
+          delete from turns where id = ${toStorableText(turnId)} ${expired} returning ${columns}`.pipe(
+          decodeFirstRow(TurnRow),
+          Effect.orDie
+        )
+        return toRecord(ended)
+      })
+    })
+  })
+)

@@ -1,0 +1,198 @@
+import { ReservationId } from "@berth/domain/billing/units/Reservation"
+import { IdGenerator } from "@berth/domain/ids/IdGenerator"
+import { ChatSessionId, MessageId } from "@berth/domain/interaction/Conversation"
+import { ConversationRepository } from "@berth/domain/interaction/conversations/ConversationRepository"
+import { unusedTurn } from "@berth/domain/interaction/turns/TurnPricing"
+import { TurnRepository } from "@berth/domain/interaction/turns/TurnRepository"
+import * as PostgresAgentRepository from "@berth/infra/postgres/agents/PostgresAgentRepository"
+import * as PostgresConversationRepository from "@berth/infra/postgres/interaction/PostgresConversationRepository"
+import * as PostgresTurnRepository from "@berth/infra/postgres/interaction/PostgresTurnRepository"
+import * as PostgresUserRepository from "@berth/infra/postgres/accounts/PostgresUserRepository"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { assert, layer } from "@effect/vitest"
+import { Array, DateTime, Effect, FastCheck, Layer, Option, TestContext } from "effect"
+import * as MigratedDatabase from "../../../support/MigratedDatabase.ts"
+import { insertAgent, insertUser } from "../../../support/Samples.ts"
+import * as TestSecrets from "../../../support/TestSecrets.ts"
+
+const Live = Layer.mergeAll(
+  PostgresTurnRepository.layer,
+  PostgresConversationRepository.layer,
+  PostgresAgentRepository.layer,
+  PostgresUserRepository.layer
+).pipe(Layer.provideMerge(Layer.merge(MigratedDatabase.layer, TestSecrets.layer)))
+
+const minute = (n: number) => DateTime.unsafeMake(Date.UTC(2026, 2, 1, 12, n))
+const inAMinute = Effect.map(DateTime.now, (now) => DateTime.add(now, { minutes: 1 }))
+const free = { reservation: Option.none(), ownKeysOnly: false }
+
+/** A turn that is not begun, of a new owner and agent. */
+const newTurn = Effect.gen(function* () {
+  const { id: userId } = yield* insertUser()
+  const agent = yield* insertAgent(userId)
+  return { userId, agentId: agent.id, turnId: yield* (yield* IdGenerator).next("tsk") }
+})
+
+const beginTurn = Effect.gen(function* () {
+  const turn = yield* newTurn
+  const { begin } = yield* TurnRepository
+  yield* begin(turn, free, yield* inAMinute)
+  return turn
+})
+
+layer(Live, { excludeTestServices: true })("TurnRepository", (it) => {
+  it.effect("find returns a turn in progress to its owner and agent only", () =>
+    Effect.gen(function* () {
+      const { begin, end, find } = yield* TurnRepository
+      const turn = yield* newTurn
+      const other = yield* beginTurn
+      const reservation = Option.some(ReservationId.make("rsv_1"))
+      assert.deepStrictEqual(yield* find(turn), Option.none())
+      yield* begin(turn, { reservation, ownKeysOnly: true }, yield* inAMinute)
+      const record = { ...unusedTurn, reservation, ownKeysOnly: true }
+      assert.deepStrictEqual(yield* find(turn), Option.some(record))
+      for (const lie of [
+        { userId: other.userId },
+        { agentId: other.agentId },
+        { turnId: other.turnId },
+        { turnId: "\u0000" },
+        { turnId: "' or true; --" }
+      ])
+        assert.deepStrictEqual(yield* find({ ...turn, ...lie }), Option.none(), JSON.stringify(lie))
+      assert.deepStrictEqual(yield* end(turn.turnId), Option.some(record))
+      assert.deepStrictEqual(yield* find(turn), Option.none())
+      assert.deepStrictEqual(yield* end(turn.turnId), Option.none())
+    })
+  )
+
+  it.effect("begin stores no turn of an agent of another owner", () =>
+    Effect.gen(function* () {
+      const { begin, end } = yield* TurnRepository
+      const [turn, other] = [yield* newTurn, yield* newTurn]
+      yield* begin({ ...turn, agentId: other.agentId }, free, yield* inAMinute)
+      assert.deepStrictEqual(yield* end(turn.turnId), Option.none())
+    })
+  )
+
+  it.effect("appendUserMessage begins the turn of its message", () =>
+    Effect.gen(function* () {
+      const { appendUserMessage, insertSession } = yield* ConversationRepository
+      const { find } = yield* TurnRepository
+      const { next } = yield* IdGenerator
+      const { agentId, userId } = yield* newTurn
+      const now = yield* DateTime.now
+      const sessionId = ChatSessionId.make(yield* next("chs"))
+      const times = { createdAt: now, lastActivity: now }
+      yield* insertSession({ id: sessionId, userId, agentId, status: "active", messageCount: 0, ...times })
+      const reservation = Option.some(ReservationId.make("rsv_2"))
+      const { id } = yield* appendUserMessage(
+        { id: MessageId.make(yield* next("msg")), sessionId, content: "hello", topic: null, platform: "web" },
+        { reservation, ownKeysOnly: false, leaseUntil: yield* inAMinute }
+      )
+      assert.deepStrictEqual(
+        yield* find({ userId, agentId, turnId: id }),
+        Option.some({ ...unusedTurn, reservation, ownKeysOnly: false })
+      )
+    })
+  )
+
+  it.effect("endCall replaces the estimate by the cost, and a failed call leaves no trace", () =>
+    Effect.gen(function* () {
+      const { beginCall, end, endCall, find } = yield* TurnRepository
+      const turn = yield* beginTurn
+      const call = { own: false, promptMicros: 5_000, answerMicros: 60_000 }
+      const own = { own: true, promptMicros: 0, answerMicros: 0 }
+      const usage = Effect.map(find(turn), (found) => {
+        const { ownKeysOnly: _, reservation: __, ...usage } = Option.getOrThrow(found)
+        return usage
+      })
+      assert.isTrue(yield* beginCall(turn, call))
+      const open = { ...unusedTurn, platformCalls: 1, openCalls: 1, costMicros: 5_000, heldMicros: 60_000 }
+      assert.deepStrictEqual(yield* usage, open)
+      assert.isTrue(yield* beginCall(turn, call))
+      yield* endCall(turn, call, "failed")
+      assert.deepStrictEqual(yield* usage, open)
+      yield* endCall(turn, call, { costMicros: 7_000 })
+      assert.deepStrictEqual(yield* usage, { ...unusedTurn, platformCalls: 1, costMicros: 7_000 })
+      assert.isTrue(yield* beginCall(turn, own))
+      yield* endCall(turn, own, { costMicros: 0 })
+      assert.isTrue(yield* beginCall(turn, own))
+      yield* endCall(turn, own, "failed")
+      assert.deepStrictEqual(yield* usage, { ...unusedTurn, platformCalls: 1, ownCalls: 1, costMicros: 7_000 })
+      yield* end(turn.turnId)
+      assert.isFalse(yield* beginCall(turn, call))
+      yield* endCall(turn, call, { costMicros: 1 })
+    })
+  )
+
+  it.effect("concurrent calls of a turn add up exactly", () =>
+    Effect.gen(function* () {
+      const { beginCall, end, endCall } = yield* TurnRepository
+      const costs = FastCheck.sample(FastCheck.nat({ max: 100_000 }), { numRuns: 20, seed: 7 })
+      const turn = yield* beginTurn
+      yield* Effect.forEach(
+        costs,
+        (costMicros, at) => {
+          const call = { own: at % 3 === 0, promptMicros: at, answerMicros: 2 * at }
+          return Effect.zipRight(beginCall(turn, call), endCall(turn, call, { costMicros }))
+        },
+        { concurrency: "unbounded" }
+      )
+      assert.deepStrictEqual(
+        yield* end(turn.turnId),
+        Option.some({
+          ...unusedTurn,
+          ...free,
+          ownCalls: 7,
+          platformCalls: 13,
+          costMicros: costs.reduce((sum, micros) => sum + micros, 0)
+        })
+      )
+    })
+  )
+
+  it.effect("listAbandoned returns turns with an expired lease, and each of them ends once", () =>
+    Effect.gen(function* () {
+      const { begin, end, listAbandoned, renewLease } = yield* TurnRepository
+      const [abandoned, renewed] = [yield* newTurn, yield* newTurn]
+      yield* begin(abandoned, free, minute(1))
+      yield* begin(renewed, free, minute(1))
+      yield* renewLease(renewed.turnId, minute(3))
+      const listed = yield* listAbandoned(minute(2))
+      assert.include(listed, abandoned.turnId)
+      assert.notInclude(listed, renewed.turnId)
+      assert.deepStrictEqual(yield* end(renewed.turnId, minute(2)), Option.none())
+      const ended = yield* Effect.replicateEffect(end(abandoned.turnId, minute(2)), 5, { concurrency: "unbounded" })
+      assert.lengthOf(Array.getSomes(ended), 1)
+    })
+  )
+
+  it.effect("listAbandoned takes no turn from a process whose clock is wrong", () =>
+    Effect.gen(function* () {
+      const { begin, listAbandoned, renewLease } = yield* TurnRepository
+      const [started, renewed] = [yield* newTurn, yield* newTurn]
+      // The clock of the test context is at 1970.
+      const slow = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.provide(effect, TestContext.TestContext)
+      yield* slow(Effect.flatMap(inAMinute, (until) => begin(started, free, until)))
+      yield* begin(renewed, free, yield* inAMinute)
+      yield* slow(Effect.flatMap(inAMinute, (until) => renewLease(renewed.turnId, until)))
+      const abandoned = yield* listAbandoned(yield* DateTime.now)
+      assert.notInclude(abandoned, started.turnId)
+      assert.notInclude(abandoned, renewed.turnId)
+      assert.includeMembers(
+        [...(yield* slow(Effect.flatMap(inAMinute, (at) => listAbandoned(DateTime.add(at, { minutes: 1 })))))],
+        [started.turnId, renewed.turnId]
+      )
+    })
+  )
+
+  it.effect("turns are deleted with their agent", () =>
+    Effect.gen(function* () {
+      const { end } = yield* TurnRepository
+      const turn = yield* beginTurn
+      const sql = yield* SqlClient
+      yield* sql`delete from agents where id = ${turn.agentId}`
+      assert.deepStrictEqual(yield* end(turn.turnId), Option.none())
+    })
+  )
+})
