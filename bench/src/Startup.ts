@@ -1,4 +1,4 @@
-import { BerthDidNotStart, type BerthLocation, launchBerth } from "@berth/test/e2e/BerthProcess"
+import { BerthStartFailed, type BerthLocation, launchBerth } from "@berth/test/e2e/BerthProcess"
 import { freePort } from "@berth/test/support/FreePort"
 import { temporaryDirectory } from "@berth/test/support/TemporaryDirectories"
 import { Duration, Effect, Option, Schedule } from "effect"
@@ -34,7 +34,7 @@ const timeToReady = (place: BerthLocation, storage: FreshStorage) =>
         }).pipe(
           Effect.timeoutFail({
             duration: "1 minute",
-            onTimeout: () => new BerthDidNotStart({ logs: "it was not ready within a minute" })
+            onTimeout: () => new BerthStartFailed({ logs: "it was not ready within a minute" })
           })
         )
       })

@@ -12,7 +12,7 @@ import { uniqueName } from "../support/Samples.ts"
 import { type AppCall, signInNewUser, type SignedIn, openSession, TestApp } from "../support/TestApp.ts"
 import { type OwnerWithAgent, createOwnerWithAgent, exhaustUnits } from "./OwnerFixtures.ts"
 
-/** Who there is when the rows of the table are tried. No row changes anything. */
+/** Fixtures of the rows. No row changes them. */
 export class ErrorRowFixtures extends Context.Tag("@berth/test/ErrorRowFixtures")<
   ErrorRowFixtures,
   {
@@ -89,7 +89,7 @@ export interface ErrorRow {
   readonly listener: "web" | "backend"
   /** As the contract declares it. */
   readonly route: `${"GET" | "POST" | "PUT" | "PATCH" | "DELETE"} ${string}`
-  /** What is not given is a call by nobody, of the path as it is declared, without a body. */
+  /** Defaults: an anonymous call of the declared path without a body. */
   readonly call?: (scene: ErrorRowFixturesService) => Partial<AppCall>
   readonly during?: CallCondition
   readonly status: number

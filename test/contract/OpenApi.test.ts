@@ -33,7 +33,7 @@ const Operation = Schema.Struct({
 })
 type Operation = typeof Operation.Type
 
-/** What of OpenAPI 3.1 a document here must have. */
+/** The part of OpenAPI 3.1 that documents here contain. */
 const Document = Schema.Struct({
   openapi: Schema.Literal("3.1.0"),
   info: Schema.Struct({ title: Schema.NonEmptyString, version: Schema.NonEmptyString }),
@@ -227,7 +227,7 @@ layer(App.layer({ aiLayerIsPrivate: true }), { excludeTestServices: true })("The
     })
   )
 
-  it.effect("opens a cell's route to a cell's token alone", () =>
+  it.effect("opens a runtime route to a runtime token alone", () =>
     Effect.gen(function* () {
       const { backend, internalKey } = yield* App.TestApp
       const headers = { authorization: `Bearer ${internalKey}` }

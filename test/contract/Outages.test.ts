@@ -38,7 +38,7 @@ const whileShut = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
 
 layer(Live, { excludeTestServices: true })("While the database is out of reach", (it) => {
   it.effect(
-    "whoever needs it is told at once to come back, in the shape of his group, and the first one after is served",
+    "requests that need it get 503 immediately, in the shape of their group, and the first one after the outage succeeds",
     () =>
       Effect.gen(function* () {
         const { backend, web } = yield* App.TestApp
@@ -67,7 +67,7 @@ layer(Live, { excludeTestServices: true })("While the database is out of reach",
             Effect.gen(function* () {
               const [took, answer] = yield* Effect.timed(call)
               assertUnavailable(answer)
-              // Whoever waited for a connection from the pool would wait 15 seconds.
+              // A pool connection would be awaited for 15 seconds.
               assert.isBelow(Duration.toMillis(took), 12_000)
             })
           )
@@ -100,7 +100,7 @@ layer(Live, { excludeTestServices: true })("While the database is out of reach",
     })
   )
 
-  it.scoped("and likewise, before he gives up, when all of its connections are taken", () =>
+  it.scoped("an exhausted connection pool is 503 within the wait of a client", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const sql = yield* SqlClient

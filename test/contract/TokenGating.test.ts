@@ -112,9 +112,9 @@ layer(
   )
 })
 
-/** What the node does, from now on. */
-class Behaviour extends Context.Tag("@berth/test/ModelBehavior")<
-  Behaviour,
+/** Sets the behavior of the node. */
+class NodeBehavior extends Context.Tag("@berth/test/ModelBehavior")<
+  NodeBehavior,
   { readonly now: Ref.Ref<ChainNodeBehavior>; readonly asked: Effect.Effect<ReadonlyArray<unknown>> }
 >() {}
 
@@ -127,7 +127,7 @@ const overStub = Layer.unwrapScoped(
     const gatingToken = { ...gatedBy(WalletAddress.make(makePrivateKey().address)), minBalance: 1n }
     return Layer.merge(
       App.layer({ baseRpcUrl: node.url, gatingToken }),
-      Layer.succeed(Behaviour, { now, asked: node.asked })
+      Layer.succeed(NodeBehavior, { now, asked: node.asked })
     )
   })
 )
@@ -138,7 +138,7 @@ layer(overStub, { excludeTestServices: true })("A failing chain node", (it) => {
   it.effect("is 500, never denied access, is not cached, and its key is not disclosed", () =>
     Effect.gen(function* () {
       const { logLines } = yield* App.TestApp
-      const { now } = yield* Behaviour
+      const { now } = yield* NodeBehavior
       const { address } = makePrivateKey()
       yield* Ref.set(now, broken)
       for (const answer of [yield* check(address), yield* lookAt(address)]) {
@@ -155,7 +155,7 @@ layer(overStub, { excludeTestServices: true })("A failing chain node", (it) => {
 
   it.effect("does not affect cached access, and concurrent requests share one call", () =>
     Effect.gen(function* () {
-      const { asked, now } = yield* Behaviour
+      const { asked, now } = yield* NodeBehavior
       const { address } = makePrivateKey()
       yield* Ref.set(now, respondRpcResult(word(1n)))
       const before = (yield* asked).length

@@ -22,7 +22,7 @@ const service = Layer.unwrapScoped(
         LIMIT_REGISTER: "1000/1h",
         LIMIT_SIGN_IN: "1000/1h",
         DRAIN_SECONDS: "2",
-        // Nothing listens there: no test asks the world for its models.
+        // The discard port: tests do not read the public model list.
         OPENROUTER_BASE_URL: "http://127.0.0.1:9/api/v1"
       }
     })
@@ -30,7 +30,7 @@ const service = Layer.unwrapScoped(
   })
 )
 
-/** Someone whose agent is up, and who has talked to it. */
+/** A user with a running agent and a conversation. */
 const ownerWithRunningAgent = Effect.gen(function* () {
   const { berth } = yield* Service
   const person = yield* signUpClient(berth.webUrl)
@@ -43,7 +43,7 @@ const ownerWithRunningAgent = Effect.gen(function* () {
 
 const kill = (pid: number) => Effect.sync(() => process.kill(pid, "SIGKILL"))
 
-/** Kills programs of the supervisor and waits until others are in their place, but not until those are ready. */
+/** Kills programs of the supervisor and waits until they are restarted, not until they are ready. */
 const killPrograms = (...names: ReadonlyArray<"server" | "worker">) =>
   Effect.gen(function* () {
     const { berth } = yield* Service
@@ -57,7 +57,7 @@ const killPrograms = (...names: ReadonlyArray<"server" | "worker">) =>
 const directoryOf = (userId: UserId) =>
   Effect.map(Service, ({ berth }) => join(berth.place.dataDirectory, "instances", userId))
 
-/** Whether neither a process nor a file is left of an instance. */
+/** Whether no process and no file of the instance is left. */
 const untilCleared = (userId: UserId) =>
   Effect.gen(function* () {
     const directory = yield* directoryOf(userId)
@@ -65,7 +65,7 @@ const untilCleared = (userId: UserId) =>
     yield* repeatUntil(Effect.map(listRuntimeProcesses(userId), (pids) => pids.length === 0))
   })
 
-/** Rows of any table that say that they are the user's. */
+/** Rows of any table that refer to the user. */
 const rowsOf = (userId: UserId) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient
@@ -86,7 +86,7 @@ const expectGone = (person: SignedUpClient) =>
     yield* untilCleared(person.userId)
     assert.deepStrictEqual(yield* rowsOf(person.userId), [])
     assert.strictEqual((yield* person.raw("GET", "/api/settings")).status, 401)
-    // The address is anybody's.
+    // The address is free.
     const next = yield* signUpClient(berth.webUrl, "next", person.account)
     assert.notStrictEqual(next.userId, person.userId)
     assert.deepInclude((yield* next.raw("GET", "/api/agents")).body, { count: 0 })
@@ -153,7 +153,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("an accoun
             (rows) => rows.length > 0
           )
         )
-      // As soon as it is promised to one of them.
+      // As soon as one of them is accepted.
       yield* repeatUntil(
         Effect.map(
           Effect.forEach(people, ({ userId }) => promisedTo(userId)),

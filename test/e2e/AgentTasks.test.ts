@@ -34,11 +34,11 @@ class Service extends Context.Tag("@berth/test/AgentTasksService")<
   { readonly berth: Berth; readonly upstream: FakeOpenAi }
 >() {}
 
-/** Nothing listens there: no test asks the world for its models. */
+/** The discard port: tests do not read the public model list. */
 const nowhere = "http://127.0.0.1:9/api/v1"
 const waitLimit = "60 seconds"
 
-/** A running Berth, and tasks as a web process of their own sees to them, with the backend behind its API. */
+/** A running Berth, and tasks of a separate web process that uses the backend API. */
 const service = Layer.unwrapScoped(
   Effect.gen(function* () {
     const databaseUrl = yield* freshDatabase
@@ -99,7 +99,7 @@ const answerOf = (caller: Option.Option<Settled["user"]>, content: string) =>
     return pieces.join("")
   })
 
-/** A task whose answer stops in the middle, when the first half of it is there. */
+/** A task whose answer has stopped after its first half. */
 const beginTask = (person: Settled) =>
   Effect.gen(function* () {
     const { upstream } = yield* Service
@@ -136,7 +136,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the gatew
   )
 
   it.effect(
-    "of nobody is the orchestrator, with tools of its own",
+    "of an anonymous caller runs in the orchestrator, with its own tools",
     Effect.fn(function* () {
       assert.include(yield* answerOf(Option.none(), "Calculate 6 * 7"), "42")
       assert.include(yield* answerOf(Option.none(), "What time is it in Asia/Tokyo?"), "(Asia/Tokyo)")
@@ -144,7 +144,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the gatew
   )
 
   it.effect(
-    "stops, up to the model, when who asked it leaves",
+    "stops, including the model call, when its caller disconnects",
     Effect.fn(function* () {
       const { upstream } = yield* Service
       const person = yield* ownerWithRunningAgent(model)

@@ -12,17 +12,17 @@ import { showLogsOnFailure } from "./RecentLogs.ts"
 export const root = fileURLToPath(new URL("../..", import.meta.url))
 
 export interface BerthOptions {
-  /** A database of the run's own server; without it Berth brings its embedded PostgreSQL. */
+  /** A database of the test server. Default: the embedded PostgreSQL. */
   readonly databaseUrl?: Redacted.Redacted
-  /** Settings on top of the ones that every start here gets. */
+  /** Additional settings. */
   readonly environment?: Readonly<Record<string, string>>
-  /** An earlier start's directory and ports, to start there again. */
+  /** Directory and ports of an earlier start. */
   readonly place?: BerthLocation
-  /** `npm` starts it exactly as a person does; `node` leaves npm out and is a little quicker. */
+  /** `npm` starts as a user does; `node` skips npm and is faster. */
   readonly launcher?: "npm" | "node"
 }
 
-/** Where one Berth lives. */
+/** Directory and ports of one Berth. */
 export interface BerthLocation {
   readonly dataDirectory: string
   readonly port: number
@@ -34,12 +34,12 @@ export interface ProgramExit {
   readonly signal: NodeJS.Signals | null
 }
 
-/** The processes behind one start, by their numbers. */
+/** Process ids of one start. */
 export interface BerthPids {
   readonly supervisor: number
   readonly server: number
   readonly worker: number
-  /** The embedded database's. */
+  /** The embedded database, if any. */
   readonly postgres: Option.Option<number>
 }
 
@@ -49,32 +49,32 @@ export interface Berth {
   readonly place: BerthLocation
   /** The process that was started: npm or scripts/run.mjs. */
   readonly pid: number
-  /** Everything that was printed so far. */
+  /** Output so far. */
   readonly logs: Effect.Effect<string>
   readonly pids: Effect.Effect<BerthPids>
-  /** To the process that was started. */
+  /** Signals the started process. */
   readonly signal: (name: NodeJS.Signals) => Effect.Effect<void>
-  /** To it and everything in its process group, as a terminal does for Ctrl-C. */
+  /** Signals its process group, as a terminal does for Ctrl-C. */
   readonly signalGroup: (name: NodeJS.Signals) => Effect.Effect<void>
   readonly ended: Effect.Effect<ProgramExit>
-  readonly ready: Effect.Effect<void, BerthDidNotStart>
+  readonly ready: Effect.Effect<void, BerthStartFailed>
 }
 
-export class BerthDidNotStart extends Data.TaggedError("BerthDidNotStart")<{
+export class BerthStartFailed extends Data.TaggedError("BerthStartFailed")<{
   readonly logs: string
 }> {
   override get message() {
-    return `Berth did not start. It said:\n${this.logs}`
+    return `Berth did not start. Its output:\n${this.logs}`
   }
 }
 
-/** Repeats a question until the answer is yes; `eventually` shows more when it never is. */
+/** Repeats a check until it succeeds with true; `eventually` reports failures better. */
 export const repeatUntil = <E, R>(
   question: Effect.Effect<boolean, E, R>,
   limit: Duration.DurationInput = "60 seconds"
 ) => Effect.asVoid(Effect.orDie(eventually(question, (yes) => yes, { description: "a yes", timeout: limit })))
 
-/** Only what any shell has: no setting of the test run's own reaches the programs. */
+/** Variables of any shell, so that settings of the test run do not reach the programs. */
 export const makeShellEnvironment = () =>
   Object.fromEntries(
     ["PATH", "HOME", "TMPDIR", "LANG", "SHELL"].flatMap((name) => {
@@ -91,7 +91,7 @@ const firstNumber = (file: string) =>
     Effect.option
   )
 
-/** Reads who runs on a data directory, from the files that the supervisor and PostgreSQL keep there. */
+/** Reads the process ids from the files of the supervisor and PostgreSQL. */
 const pidsIn = (directory: string) =>
   Effect.gen(function* () {
     const supervisor = yield* firstNumber(join(directory, "supervisor.lock"))
@@ -149,7 +149,7 @@ const launch = (options: BerthOptions, place: BerthLocation) =>
     return { child, ended, logs: Effect.sync(() => output.join("")) }
   })
 
-/** In order if it can be, by force if not: no test leaves a process behind. */
+/** Stops gracefully, then by force, so that no test leaves a process behind. */
 const end = (child: ChildProcess, ended: Deferred.Deferred<ProgramExit>, place: BerthLocation) =>
   Effect.gen(function* () {
     const pid = child.pid ?? 0
@@ -169,7 +169,7 @@ const end = (child: ChildProcess, ended: Deferred.Deferred<ProgramExit>, place: 
     if (Option.isSome(postgres) && isProcessAlive(postgres.value)) yield* kill(postgres.value, "SIGQUIT")
   })
 
-/** Numbers in files may belong to others by now; whatever is older than this test process is not one of its programs. */
+/** Process ids are reused: a process older than this test is not one of its programs. */
 const isOurs = (pid: number) =>
   isProcessAlive(pid) && Number(readProcessBirth(pid)) >= Number(readProcessBirth(process.pid))
 
@@ -181,7 +181,7 @@ const newPlace: Effect.Effect<BerthLocation, never, Scope.Scope> = Effect.gen(fu
   }
 })
 
-/** Starts Berth and returns at once; `ready` waits for it. It ends with the scope. */
+/** Starts Berth without waiting; `ready` waits. The scope stops it. */
 export const launchBerth = (options: BerthOptions = {}): Effect.Effect<Berth, never, Scope.Scope> =>
   Effect.gen(function* () {
     const place = options.place ?? (yield* newPlace)
@@ -190,7 +190,7 @@ export const launchBerth = (options: BerthOptions = {}): Effect.Effect<Berth, ne
     )
     const webUrl = `http://127.0.0.1:${place.port}`
     showLogsOnFailure(`Berth on port ${place.port}`, () => Effect.runSync(logs))
-    const failed = Effect.flatMap(logs, (said) => new BerthDidNotStart({ logs: said }))
+    const failed = Effect.flatMap(logs, (output) => new BerthStartFailed({ logs: output }))
     const pid = child.pid ?? 0
     return {
       webUrl,
@@ -215,6 +215,6 @@ export const launchBerth = (options: BerthOptions = {}): Effect.Effect<Berth, ne
     } satisfies Berth
   })
 
-/** Starts Berth as a person does, with free ports and an empty data directory, and returns when it is ready. */
-export const startBerth = (options: BerthOptions = {}): Effect.Effect<Berth, BerthDidNotStart, Scope.Scope> =>
+/** Starts Berth on free ports and an empty data directory, and returns when it is ready. */
+export const startBerth = (options: BerthOptions = {}): Effect.Effect<Berth, BerthStartFailed, Scope.Scope> =>
   Effect.tap(launchBerth(options), (berth) => berth.ready)

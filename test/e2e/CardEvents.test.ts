@@ -23,7 +23,7 @@ const service = Layer.unwrapScoped(
       databaseUrl,
       environment: {
         STRIPE_WEBHOOK_SECRET: cards.webhookSecret,
-        // Nothing listens there: no test asks the world for its models.
+        // The discard port: tests do not read the public model list.
         OPENROUTER_BASE_URL: "http://127.0.0.1:9/api/v1"
       }
     })

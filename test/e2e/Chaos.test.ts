@@ -29,7 +29,7 @@ const service = Layer.unwrapScoped(
     const environment = {
       OPENAI_BASE_URL: upstream.baseUrl,
       OPENAI_API_KEY: upstream.apiKey,
-      // Nothing listens there: no test asks the world for its models.
+      // The discard port: tests do not read the public model list.
       OPENROUTER_BASE_URL: "http://127.0.0.1:9/api/v1",
       LIMIT_REGISTER: "1000/1h",
       LIMIT_SIGN_IN: "1000/1h",
@@ -54,7 +54,7 @@ const subscriber = Effect.gen(function* () {
   return person
 })
 
-/** Someone whose agent is up. */
+/** A user with a running agent. */
 const ownerWithRunningAgent = Effect.gen(function* () {
   const person = yield* subscriber
   const { id } = yield* person.provision("Ada", model)
@@ -67,12 +67,12 @@ const pidOf = (userId: UserId) =>
     Effect.flatMap(readRuntimePid(berth.place.dataDirectory, userId), Effect.orDie)
   )
 
-/** Nothing that a test waits for comes later, however slow the machine is. */
+/** Upper bound of every wait, also on slow machines. */
 const waitLimit = "60 seconds"
 
 const wantedDown = (userId: UserId) =>
   eventually(Records.readDesiredState(userId), (desired) => desired === "down", {
-    description: "the stop to be written down",
+    description: "the stored stop",
     timeout: waitLimit
   })
 
@@ -90,7 +90,7 @@ const killInstance = (pid: number) =>
     )
   )
 
-/** Kills programs of the supervisor and waits until others are in their place, but not until those are ready. */
+/** Kills programs of the supervisor and waits until they are restarted, not until they are ready. */
 const killPrograms = (...names: ReadonlyArray<"server" | "worker">) =>
   Effect.gen(function* () {
     const { berth } = yield* Service
@@ -106,7 +106,7 @@ const killPrograms = (...names: ReadonlyArray<"server" | "worker">) =>
     )
   })
 
-/** Starts a chat whose answer stops in the middle; it comes back when as much of it as there will be has arrived. */
+/** Starts a chat whose answer stops in the middle; returns when all of its deltas have arrived. */
 const beginChat = (person: SignedUpClient, message: string, pieces: ReadonlyArray<string>) =>
   Effect.gen(function* () {
     const { upstream } = yield* Service
@@ -134,7 +134,7 @@ const askedUpstream = Effect.map(Service, ({ upstream }) =>
   })
 )
 
-/** Every message has its one answer or has failed, and what it cost is exactly the answers. */
+/** Every message has one answer or has failed, and the cost equals the answers. */
 const expectInOrder = (person: SignedUpClient, expected: { readonly answered: number; readonly failed: number }) =>
   Effect.gen(function* () {
     const { answered, failed } = expected
@@ -155,7 +155,7 @@ const sessionOf = (person: SignedUpClient, sessionId: string) =>
     return Array.isArray(messages) ? messages.map((message) => textOrEmpty(memberAt(message, "content"))) : []
   })
 
-/** Owners whose agents were asked for so many milliseconds before now. */
+/** Owners with agents requested the given milliseconds ago. */
 const provisionedSince = (...ages: ReadonlyArray<number>) =>
   Effect.gen(function* () {
     const people = yield* Effect.forEach(ages, () => subscriber, { concurrency: 2 })
@@ -171,7 +171,7 @@ const provisionedSince = (...ages: ReadonlyArray<number>) =>
     )
   })
 
-/** Up and answering, with one process. */
+/** Running and responding, with one process. */
 const expectWell = (person: SignedUpClient & { readonly agentId: AgentId }) =>
   Effect.gen(function* () {
     yield* person.untilRunning(person.agentId)
@@ -244,7 +244,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
     Effect.fn(function* () {
       const { berth } = yield* Service
       const people = yield* provisionedSince(0, 0, 0)
-      // Just born, while it starts, and about when it is ready.
+      // At creation, during the start, and around readiness.
       const moments = [0, 120, 300]
       yield* Effect.forEach(
         Array.zip(people, moments),
@@ -342,7 +342,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
         { description: "a process exactly if the start was recorded", timeout: waitLimit }
       )
       yield* Effect.all([act(stopped, "start"), act(started, "start")], many)
-      // The conversation that was cut off waits until its message is given up; another one need not.
+      // The interrupted conversation waits until its message has failed; others do not.
       yield* stopped.raw("POST", "/api/agent", { body: { action: "create-session" } })
       yield* Effect.forEach([stopped, started], expectWell, many)
     })
@@ -374,7 +374,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
         ([person, verb]) => Effect.forkDaemon(Effect.exit(act(person, verb))),
         many
       )
-      // Each is at a step of its own by then: what was to end has ended, what was to come up is on its way.
+      // The calls are at different steps by then.
       yield* wantedDown(stopped.userId)
       // Polled by process: the next one may run before the first check.
       yield* eventually(
@@ -393,7 +393,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
           }),
         many
       )
-      // A conversation is forgotten as a whole or not at all.
+      // A conversation is deleted whole or not at all.
       const { body } = yield* forgetful.raw("GET", "/api/chat")
       assert.include([0, 2], memberAt(body, "count"))
       yield* Effect.forEach(people, (person) => act(person, "start"), { concurrency: 3 })
@@ -421,7 +421,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
       yield* berth.ready
       assert.deepStrictEqual(yield* Effect.forEach([silent, half, through], ({ userId }) => pidOf(userId)), pids)
       yield* through.chat("At once")
-      // Leases of turns and locks of jobs end soon after who held them has died.
+      // Turn leases and job locks expire soon after their holder has died.
       yield* Effect.all([half.chat("After"), silent.chat("After all"), Effect.forEach(people, expectWell, many)], many)
 
       yield* expectInOrder(silent, { answered: 1, failed: 1 })
@@ -471,7 +471,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
       yield* Effect.sleep("300 millis")
       yield* Ref.set(talking, false)
       const statuses = yield* Effect.forEach(fibers, Fiber.join)
-      // Only what is asked from now on is sure to find the database there.
+      // Only later requests are sure to reach the database.
       for (const person of talkers) yield* person.chat("And now?")
       yield* late.untilRunning(provisioned)
       for (const [person, own] of Array.zip(talkers, statuses)) {

@@ -33,7 +33,7 @@ const service = Layer.unwrapScoped(
       environment: {
         OPENAI_BASE_URL: upstream.baseUrl,
         OPENAI_API_KEY: upstream.apiKey,
-        // Nothing listens there: no test asks the world for its models.
+        // The discard port: tests do not read the public model list.
         OPENROUTER_BASE_URL: "http://127.0.0.1:9/api/v1",
         LIMIT_REGISTER: "1000/1h",
         MPP_CHAIN_ID: String(network.chainId),
@@ -114,12 +114,12 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the gatew
       const { text } = yield* command(["validate", url, "-H", "X-Payment-Method:mpp"])
       const lines = text.split("\n").map((line) => line.trim())
       assert.isAtLeast(lines.filter((line) => line.startsWith("✓")).length, 14, text)
-      // It gets itself money from a faucet in the world to pay with, which a test has not.
+      // The validator pays with money from a public faucet, which a test cannot reach.
       assert.deepStrictEqual(
         lines.filter((line) => line.startsWith("✗") && !line.startsWith("✗ Payment:")),
         []
       )
-      // Of a realm it expects no port.
+      // It expects a realm without a port.
       assert.deepStrictEqual(
         lines.filter((line) => line.startsWith("⚠") && !line.startsWith("⚠ Realm")),
         []
@@ -128,7 +128,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the gatew
   )
 
   it.scoped(
-    "charges and answers once what a process has died of",
+    "charges and answers a call once whose process was killed",
     Effect.fn(function* () {
       const { berth, network, upstream } = yield* Service
       const person = yield* signUpClient(berth.webUrl)

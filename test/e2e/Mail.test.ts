@@ -35,7 +35,7 @@ const service = Layer.unwrapScoped(
 
 const headers = browserHeaders["Firefox on Linux"]
 
-/** The mails to an address whose text matches, by their Message-IDs: the same one may have come twice. */
+/** Mails to an address whose text matches, by Message-ID: delivery is at-least-once. */
 const arrived = (inbox: FakeSmtpServer, email: string, text: RegExp) =>
   Effect.map(inbox.received, (mails) => {
     const read = mails.filter(({ to }) => to.includes(email)).map(({ source }) => parseMail(source))
@@ -56,7 +56,7 @@ const theOne = (inbox: FakeSmtpServer, email: string, text: RegExp) =>
 
 layer(service, { timeout: "180 seconds", excludeTestServices: true })("mail", (it) => {
   it.effect(
-    "outlives a server that is away and a worker that is killed, and its links do what they say",
+    "is delivered despite an unreachable server and a killed worker, with working links",
     Effect.fn(function* () {
       const { berth, inbox } = yield* Service
       const visitor = yield* openWebClient(berth.webUrl)

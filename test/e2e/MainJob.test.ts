@@ -16,7 +16,7 @@ import { assertMatches } from "../support/Matching.ts"
 
 const owner: TestAccount = { email: "owner@berth.local", password: "the-owner's-own-9f3" }
 
-/** What the platform was given and nobody else may ever see. */
+/** Secrets of the platform. */
 const secretKey = randomBytes(32).toString("base64")
 const secrets = {
   INTERNAL_API_KEY: `internal-${randomBytes(12).toString("hex")}`,
@@ -39,7 +39,7 @@ const service = Layer.unwrapScoped(
         OTEL_EXPORTER_OTLP_ENDPOINT: spans.url,
         LOG_LEVEL: "debug",
         LIMIT_REGISTER: "1000/1h",
-        // Nothing listens there: no test asks the world for its models.
+        // The discard port: tests do not read the public model list.
         OPENROUTER_BASE_URL: "http://127.0.0.1:9/api/v1",
         LIMIT_SIGN_IN: "1000/1h"
       }
@@ -257,7 +257,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the main 
   )
 
   it.effect(
-    "tells one trace from the request to the cell",
+    "has one trace from the request to the instance",
     Effect.fn(function* () {
       const { berth, collector } = yield* Service
       const person = yield* subscriber("starter")
@@ -337,7 +337,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the main 
   )
 
   it.effect(
-    "gives no secret of the platform to a cell, a log or a collector",
+    "exposes no platform secret to an instance, a log or a collector",
     Effect.fn(function* () {
       const { berth, collector, databaseUrl } = yield* Service
       const person = yield* subscriber("starter")
@@ -354,8 +354,8 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the main 
       ].filter((secret) => secret !== "")
       const cookies = Object.values(Cookies.toRecord(yield* person.cookies))
       assert.lengthOf(cookies, 1)
-      const cells = yield* readAllRuntimeTraces(berth.place.dataDirectory)
-      const environments = yield* Effect.forEach(cells, ({ owner, pid }) =>
+      const instances = yield* readAllRuntimeTraces(berth.place.dataDirectory)
+      const environments = yield* Effect.forEach(instances, ({ owner, pid }) =>
         Effect.map(Option.isSome(pid) ? readProcessEnvironment(pid.value) : Effect.succeed(""), (text) => ({
           owner,
           text
@@ -365,11 +365,11 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the main 
       assert.isAbove(running.length, 0)
       for (const { text } of running) for (const secret of platform) assert.notInclude(text, secret)
       const own = running.find(({ owner }) => owner === person.userId)
-      const cellToken = /BERTH_RUNTIME_TOKEN=([^\0]+)/.exec(own?.text ?? "")?.[1] ?? ""
-      assert.match(cellToken, /.{32,}/)
+      const runtimeToken = /BERTH_RUNTIME_TOKEN=([^\0]+)/.exec(own?.text ?? "")?.[1] ?? ""
+      assert.match(runtimeToken, /.{32,}/)
 
-      const written = [yield* berth.logs, cells.map(({ log }) => log).join(""), collector.bodies()]
-      const everySecret = [...platform, ...cookies, token, cellToken, owner.password, person.account.password]
+      const written = [yield* berth.logs, instances.map(({ log }) => log).join(""), collector.bodies()]
+      const everySecret = [...platform, ...cookies, token, runtimeToken, owner.password, person.account.password]
       for (const where of written) {
         assert.isAbove(where.length, 100)
         for (const secret of everySecret) assert.isFalse(where.includes(secret))

@@ -17,7 +17,7 @@ class Service extends Context.Tag("@berth/test/OwnerKeysService")<
   { readonly berth: Berth; readonly upstream: FakeOpenAi }
 >() {}
 
-/** An upstream that takes one owner's key, and refuses the platform's. */
+/** An upstream that accepts one owner's key and rejects the platform's. */
 const service = Layer.unwrapScoped(
   Effect.gen(function* () {
     const databaseUrl = yield* freshDatabase
@@ -28,7 +28,7 @@ const service = Layer.unwrapScoped(
         OPENAI_BASE_URL: upstream.baseUrl,
         OPENAI_API_KEY: platformKey,
         LIMIT_REGISTER: "1000/1h",
-        // Nothing listens there: no test asks the world for its models.
+        // The discard port: tests do not read the public model list.
         OPENROUTER_BASE_URL: "http://127.0.0.1:9/api/v1"
       }
     })
@@ -51,13 +51,13 @@ const ownerWithRunningAgent = Effect.gen(function* () {
 
 layer(service, { timeout: "120 seconds", excludeTestServices: true })("an owner's own model key", (it) => {
   it.effect(
-    "is shown to its provider for that owner's chats alone, and to nobody else",
+    "reaches only its provider, in that owner's chats",
     Effect.fn(function* () {
       const { berth, upstream } = yield* Service
       const [ada, bob, eve] = [yield* ownerWithRunningAgent, yield* ownerWithRunningAgent, yield* ownerWithRunningAgent]
       expect(yield* ada.setKey(upstream.apiKey)).toMatchObject({ status: 200, body: { configured: true } })
       expect(yield* eve.setKey(wrongKey)).toMatchObject({ status: 200 })
-      // A new key is used a moment later.
+      // Keys are cached for two seconds.
       yield* eventually(
         ada.say("Are you there?"),
         ({ body }) => memberAt(body, "reply") === "You said: Are you there?",
@@ -85,7 +85,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("an owner'
       expect(ofEve).toMatchObject({ status: 500, body: { code: "message_unanswered" } })
       expect(textOrEmpty(memberAt(ofEve?.body, "message"))).toContain("your openai key was refused")
 
-      // What she pays for herself costs her nothing here.
+      // Turns on own keys are free.
       expect(yield* Effect.all([ada.used, bob.used])).toEqual([before[0], before[1] + (ofBob?.status === 200 ? 1 : 0)])
 
       const shownFor = (words: string) => [
@@ -96,19 +96,19 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("an owner'
         )
       ]
       expect(shownFor("word of Ada's")).toEqual([`Bearer ${upstream.apiKey}`])
-      // Whether the platform's is tried at all depends on whether its refusal is known by then.
+      // The platform's key may have been rejected and skipped before.
       expect(shownFor("word of Bob's").filter((shown) => shown !== `Bearer ${platformKey}`)).toEqual([])
       expect(shownFor("word of Eve's")).toEqual([`Bearer ${wrongKey}`])
 
-      const cells = yield* readAllRuntimeTraces(berth.place.dataDirectory)
+      const instances = yield* readAllRuntimeTraces(berth.place.dataDirectory)
       const environments = yield* Effect.forEach(
-        cells.flatMap(({ pid }) => Option.toArray(pid)),
+        instances.flatMap(({ pid }) => Option.toArray(pid)),
         readProcessEnvironment
       )
       expect(environments.length).toBeGreaterThan(0)
       const everywhere = [
         ...environments,
-        ...cells.map(({ log }) => log),
+        ...instances.map(({ log }) => log),
         ...answers.map(({ body }) => JSON.stringify(body)),
         yield* berth.logs
       ].join("\n")

@@ -4,12 +4,12 @@ import { readdir, readFile } from "node:fs/promises"
 import { join } from "node:path"
 import type { UserId } from "@berth/domain/shared/UserId"
 
-/** The files of the process driver about one owner. */
+/** Files of the process driver for one owner. */
 export interface RuntimeTraces {
   readonly owner: string
-  /** All that it has said. */
+  /** Its log. */
   readonly log: string
-  /** Its process, while there should be one. */
+  /** Its process, while one is expected. */
   readonly pid: Option.Option<number>
 }
 
@@ -34,7 +34,7 @@ const tracesOf = (dataDirectory: string, owner: string) =>
 /** Every instance below a data directory. */
 export const readAllRuntimeTraces = (dataDirectory: string): Effect.Effect<ReadonlyArray<RuntimeTraces>> =>
   Effect.tryPromise(() => readdir(join(dataDirectory, "instances"))).pipe(
-    // No instance was ever started.
+    // No instance has been started.
     Effect.orElseSucceed(() => []),
     Effect.map((entries) => entries.filter((name) => name.startsWith("usr_"))),
     Effect.flatMap(Effect.forEach((owner) => tracesOf(dataDirectory, owner)))
@@ -44,7 +44,7 @@ export const readAllRuntimeTraces = (dataDirectory: string): Effect.Effect<Reado
 export const readRuntimePid = (dataDirectory: string, owner: UserId): Effect.Effect<Option.Option<number>> =>
   Effect.map(tracesOf(dataDirectory, owner), ({ pid }) => pid)
 
-/** The environment that a process was started with; empty where the system does not show it. */
+/** Environment of a process; empty where the system hides it. */
 export const readProcessEnvironment = (pid: number): Effect.Effect<string> => read(`/proc/${pid}/environ`)
 
 /** Every running process of an owner's instance. */

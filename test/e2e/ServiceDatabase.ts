@@ -4,10 +4,10 @@ import { Effect, type Redacted } from "effect"
 import type { PlanId } from "@berth/domain/shared/PlanId"
 import type { UserId } from "@berth/domain/shared/UserId"
 
-/** The database of a running service, for what no route shows or sets. */
+/** Database of a running service, for values without a route. */
 export const layer = (url: Redacted.Redacted) => PostgresPool.layer({ url, maxConnections: 3, applicationName: "test" })
 
-/** Someone pays for a plan; his own record keeps the plan it has. */
+/** Adds a subscription; the plan of the user row is unchanged. */
 export const insertSubscription = (userId: UserId, plan: PlanId) =>
   Effect.flatMap(
     SqlClient,
@@ -15,7 +15,7 @@ export const insertSubscription = (userId: UserId, plan: PlanId) =>
       insert into subscriptions ${sql.insert({ userId, plan, status: "active", updatedAt: new Date() })}`
   )
 
-/** Units of today that are used already. */
+/** Sets the used units of today. */
 export const setUsedUnits = (userId: UserId, used: number) =>
   Effect.flatMap(
     SqlClient,
@@ -23,7 +23,7 @@ export const setUsedUnits = (userId: UserId, used: number) =>
       insert into unit_days (user_id, day, used) values (${userId}, (now() at time zone 'utc')::date, ${used})`
   )
 
-/** What a user's messages came to, and what they cost him. */
+/** Outcomes and costs of a user's messages. */
 export const readMessageAccounts = (userId: UserId) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient
@@ -51,7 +51,7 @@ export const readMessageAccounts = (userId: UserId) =>
     return row ?? (yield* Effect.dieMessage("no row"))
   })
 
-/** What an owner wants of his instance. */
+/** Desired state of an owner's instance. */
 export const readDesiredState = (userId: UserId) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient

@@ -21,7 +21,7 @@ import type { UserId } from "@berth/domain/shared/UserId"
 
 const model = "openai/gpt-4o-mini"
 
-class ProgramDidNotStart extends Data.TaggedError("ProgramDidNotStart")<{ readonly logs: string }> {
+class ProgramStartFailed extends Data.TaggedError("ProgramStartFailed")<{ readonly logs: string }> {
   override get message() {
     return `The program did not start. It said:\n${this.logs}`
   }
@@ -59,7 +59,7 @@ const run = (name: "server" | "worker", environment: Readonly<Record<string, str
       }),
       (started) => ended(started, gone, "SIGTERM")
     )
-    const failed = Effect.suspend(() => new ProgramDidNotStart({ logs: said.join("") }))
+    const failed = Effect.suspend(() => new ProgramStartFailed({ logs: said.join("") }))
     const isReady = Effect.tryPromise((signal) =>
       fetch(`http://127.0.0.1:${healthPort}/health/ready`, { signal })
     ).pipe(
@@ -75,12 +75,12 @@ const run = (name: "server" | "worker", environment: Readonly<Record<string, str
 class Service extends Context.Tag("@berth/test/SplitService")<
   Service,
   {
-    /** Two web processes, the same to everybody. */
+    /** Two equal web processes. */
     readonly webUrls: readonly [string, string]
     readonly dataDirectory: string
     readonly backend: (
       settings?: Readonly<Record<string, string>>
-    ) => Effect.Effect<Program, ProgramDidNotStart, Scope.Scope>
+    ) => Effect.Effect<Program, ProgramStartFailed, Scope.Scope>
   }
 >() {}
 
@@ -99,7 +99,7 @@ const service = Layer.unwrapScoped(
     const redisUrl = inject("redisUrl")
     const environment = {
       DATABASE_URL: Redacted.value(databaseUrl),
-      // A database of its own, which no other test of the run uses.
+      // A separate database.
       ...(redisUrl === "" ? {} : { REDIS_URL: `${redisUrl}/9` }),
       DATA_DIR: dataDirectory,
       APP_URL: `http://localhost:${first}`,
@@ -108,16 +108,16 @@ const service = Layer.unwrapScoped(
       INTERNAL_API_KEY: randomBytes(24).toString("hex"),
       SECRETS_KEYS: `one:${randomBytes(32).toString("base64")}`,
       LIMIT_REGISTER: "1000/1h",
-      // Nothing listens there: no test asks the world for its models.
+      // The discard port: tests do not read the public model list.
       OPENROUTER_BASE_URL: "http://127.0.0.1:9/api/v1",
       LIMIT_SIGN_IN: "1000/1h",
       DRAIN_SECONDS: "5",
       WORKER_DRAIN_SECONDS: "5"
     }
-    // What the backend leaves running is ended last.
+    // Instances that the backend leaves running end last.
     yield* Effect.addFinalizer(() =>
-      Effect.map(readAllRuntimeTraces(dataDirectory), (cells) => {
-        for (const { pid } of cells)
+      Effect.map(readAllRuntimeTraces(dataDirectory), (instances) => {
+        for (const { pid } of instances)
           if (Option.isSome(pid) && isProcessAlive(pid.value)) process.kill(pid.value, "SIGKILL")
       })
     )
@@ -144,7 +144,7 @@ const subscriber = Effect.gen(function* () {
   return person
 })
 
-/** The same user in front of the other web process, with a session of its own. */
+/** The same user at the other web process, with another session. */
 const elsewhere = (person: SignedUpClient) =>
   Effect.gen(function* () {
     const { webUrls } = yield* Service
@@ -170,7 +170,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })(
     )
 
     it.scoped(
-      "are one service to a user, whichever web process he meets",
+      "are one service to a user at any web process",
       Effect.fn(function* () {
         yield* (yield* Service).backend()
         const person = yield* subscriber
@@ -202,7 +202,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })(
         replies.forEach(({ reply }, n) => assert.include(reply, `Message ${n}`))
         const { body } = yield* other.raw("GET", `/api/agent?action=session&sessionId=${sessionId}`)
         const messages = memberAt(body, "session", "messages")
-        // Each reply stands right behind its message.
+        // Each reply directly follows its message.
         const pairs = Array.isArray(messages) ? Array.chunksOf(messages, 2) : []
         assert.lengthOf(pairs, 7)
         for (const [message, reply] of pairs)
@@ -217,7 +217,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })(
     )
 
     it.scoped(
-      "say so when the backend is gone, and go on when it is back",
+      "report an unreachable backend and continue when it returns",
       Effect.fn(function* () {
         const { backend } = yield* Service
         const upstream = yield* makeFakeOpenAi()

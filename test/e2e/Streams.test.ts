@@ -19,7 +19,7 @@ import type { UserId } from "@berth/domain/shared/UserId"
 
 const model = "openai/gpt-4o-mini"
 
-/** A web process that can be killed and started again where it was. */
+/** A web process that can be killed and restarted in place. */
 interface WebProcess {
   readonly url: string
   readonly host: string
@@ -91,7 +91,7 @@ const service = Layer.unwrapScoped(
       SECRETS_KEYS: `one:${randomBytes(32).toString("base64")}`,
       OPENAI_BASE_URL: upstream.baseUrl,
       OPENAI_API_KEY: upstream.apiKey,
-      // Nothing listens there: no test asks the world for its models.
+      // The discard port: tests do not read the public model list.
       OPENROUTER_BASE_URL: "http://127.0.0.1:9/api/v1",
       LIMIT_REGISTER: "1000/1h",
       LIMIT_SIGN_IN: "1000/1h",
@@ -99,8 +99,8 @@ const service = Layer.unwrapScoped(
       WORKER_DRAIN_SECONDS: "5"
     }
     yield* Effect.addFinalizer(() =>
-      Effect.map(readAllRuntimeTraces(dataDirectory), (cells) => {
-        for (const { pid } of cells)
+      Effect.map(readAllRuntimeTraces(dataDirectory), (instances) => {
+        for (const { pid } of instances)
           if (Option.isSome(pid) && isProcessAlive(pid.value)) process.kill(pid.value, "SIGKILL")
       })
     )
@@ -223,7 +223,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("a stream,
       yield* webs[0].kill
       yield* Fiber.join(fiber)
       const heard = yield* resumed(person.other, told[0]?.id)
-      // What was not written when the process died is not told again, and nothing is told twice.
+      // Deltas that were not stored are lost; none is delivered twice.
       const [last, ...before] = heard.toReversed()
       assert.containSubset(last, { event: "error", data: { code: "message_unanswered" } })
       for (const event of before) assert.deepInclude(told, event)

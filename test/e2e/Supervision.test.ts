@@ -18,7 +18,7 @@ const all = ({ postgres, server, supervisor, worker }: BerthPids) => [
 
 const living = (pids: BerthPids) => all(pids).filter(isProcessAlive)
 
-/** The four programs, once all of them live: the web API is ready before the worker need be, and an earlier start's may still answer. */
+/** The four programs, once all run: the web API can be ready before the worker, and an earlier start's can still respond. */
 const whenAllLive = (berth: Berth, except?: BerthPids) =>
   eventually(
     berth.pids,
@@ -26,7 +26,7 @@ const whenAllLive = (berth: Berth, except?: BerthPids) =>
     { description: "the four programs to live", timeout: "60 seconds" }
   )
 
-/** Waits until the supervisor has put another process in the place of one that was killed. */
+/** Waits until the supervisor has replaced a killed process. */
 const replaced = (berth: Berth, name: "server" | "worker", old: number) =>
   eventually(berth.pids, (pids) => pids[name] !== old && isProcessAlive(pids[name]), {
     description: `another ${name} than process ${old}`,
@@ -120,7 +120,7 @@ describe("npm start", () => {
         (alive) => !alive,
         { description: "the server's end" }
       )
-      // The first moment after a signal is taken for its echo.
+      // Signals within one second count once.
       yield* Effect.sleep("1100 millis")
       yield* berth.signal("SIGINT")
       yield* berth.ended
@@ -150,7 +150,7 @@ describe("npm start", () => {
         process.kill(pids.server, "SIGSTOP")
         yield* berth.signal("SIGTERM")
         if (signals === 2) {
-          // The first moment after a signal is taken for its echo.
+          // Signals within one second count once.
           yield* Effect.sleep("1100 millis")
           yield* berth.signal("SIGTERM")
         }

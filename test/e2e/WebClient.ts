@@ -14,11 +14,11 @@ import { eventually } from "../support/Eventually.ts"
 import type { AgentId } from "@berth/domain/shared/AgentId"
 import { UserId } from "@berth/domain/shared/UserId"
 
-/** What came back, as it is on the wire. */
+/** A raw response. */
 export interface WebResponse {
   readonly status: number
   readonly headers: Headers.Headers
-  /** The parsed JSON, or the text where it is none. */
+  /** The parsed JSON, else the text. */
   readonly body: unknown
 }
 
@@ -40,7 +40,7 @@ export class ResponseTimedOut extends Data.TaggedError("ResponseTimedOut")<{ rea
   }
 }
 
-/** No test waits longer than this for one answer. */
+/** Timeout of a request. */
 const responseTimeout = Duration.seconds(60)
 
 const parsed = (text: string): unknown =>
@@ -60,13 +60,13 @@ export interface TestAccount {
   readonly password: string
 }
 
-/** What nobody else in this run is called. */
+/** A unique name. */
 export const makeAccount = (name: string): TestAccount => {
   const chance = randomBytes(6).toString("hex")
   return { email: `${name}-${chance}@example.com`, password: `pass-${chance}-word` }
 }
 
-/** Someone with a cookie jar of his own, who talks to one web API: in its typed words, or in raw ones. */
+/** A client of one web API with its own cookie jar, typed and raw. */
 export const openWebClient = (webUrl: string) =>
   Effect.gen(function* () {
     const jar = yield* Ref.make(Cookies.empty)
@@ -78,7 +78,7 @@ export const openWebClient = (webUrl: string) =>
           onTimeout: () => Cause.die(new ResponseTimedOut({ request: webUrl }))
         })
       )
-    // Nothing is sent along that a test has not said.
+    // Requests contain no trace headers.
     const http = HttpClient.withTracerPropagation(withJar(yield* HttpClient.HttpClient), false)
     const api = yield* makeWebClient({ baseUrl: webUrl, transformClient: withJar })
 
@@ -99,7 +99,7 @@ export const openWebClient = (webUrl: string) =>
         })
       )
 
-    /** A stream's events as they come; fails when there is no stream. */
+    /** Events of a stream; fails when the response is no stream. */
     const events = (path: string, body: unknown, more: RawRequestOptions["headers"] = {}) =>
       Stream.unwrap(
         Effect.gen(function* () {
@@ -116,7 +116,7 @@ export const openWebClient = (webUrl: string) =>
         })
       ).pipe(Stream.timeoutFail(() => new ResponseTimedOut({ request: `POST ${path}` }), responseTimeout))
 
-    /** The rest of a stream, behind an event. */
+    /** The events after a given one. */
     const resume = (path: string, lastEventId: string) => events(path, {}, { "last-event-id": lastEventId })
 
     const register = (account: TestAccount) =>
@@ -137,7 +137,7 @@ export const openWebClient = (webUrl: string) =>
         ({ agent }) => agent
       )
 
-    /** Says something to the agent and waits for the reply; fails with the whole answer when it is not 200. */
+    /** Sends a message and returns the reply; fails with the response when it is not 200. */
     const chat = (message: string, sessionId?: string) =>
       Effect.flatMap(
         raw("POST", "/api/agent", { body: sessionId === undefined ? { message } : { message, sessionId } }),
@@ -156,7 +156,7 @@ export const openWebClient = (webUrl: string) =>
       chat,
       statusOf,
       cookies: Ref.get(jar),
-      /** Until the agent is up; an answer that does not come meanwhile is waited out. */
+      /** Waits until the agent runs; tolerates failed requests meanwhile. */
       untilRunning: (id: AgentId) =>
         Effect.orDie(
           eventually(

@@ -1,4 +1,4 @@
-import { type Berth, type BerthDidNotStart, startBerth } from "@berth/test/e2e/BerthProcess"
+import { type Berth, type BerthStartFailed, startBerth } from "@berth/test/e2e/BerthProcess"
 import { Effect, Option, type Scope } from "effect"
 import * as Database from "./Database.ts"
 import { Storage } from "./Storage.ts"
@@ -21,7 +21,7 @@ export interface HostedBerth {
 /** Starts Berth on empty storage and waits until it is ready. The scope stops it. */
 export const hostBerth = (
   settings: Readonly<Record<string, string>> = {}
-): Effect.Effect<HostedBerth, BerthDidNotStart, Storage | Scope.Scope> =>
+): Effect.Effect<HostedBerth, BerthStartFailed, Storage | Scope.Scope> =>
   Effect.gen(function* () {
     const storage = yield* (yield* Storage).fresh
     const berth = yield* startBerth({

@@ -9,7 +9,7 @@ import { requestErrors } from "./http/RequestErrors.ts"
 import { AgentManagerApi } from "./instances/AgentManagerApi.ts"
 import { JobsApi } from "./jobs/JobsApi.ts"
 
-/** The private listener: the AI layer, the agent manager, and what cells ask for. */
+/** The private API: AI layer, agent manager, and the routes of runtimes. */
 export class BackendApi extends HttpApi.make("backend")
   .add(AiApi)
   .add(OpenAiApi)
@@ -23,7 +23,7 @@ export class BackendApi extends HttpApi.make("backend")
     OpenApi.annotations({
       title: "Berth backend",
       version: "1.0.0",
-      description: "The AI layer, and the agent manager that owns the cells.",
+      description: "AI layer and agent manager.",
       license: { name: "MIT" }
     })
   ) {

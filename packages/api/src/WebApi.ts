@@ -21,7 +21,7 @@ import { SignInApi } from "./signin/SignInApi.ts"
 import { SocialIdentityApi } from "./signin/social/SocialIdentityApi.ts"
 import { WalletApi } from "./signin/wallets/WalletApi.ts"
 
-/** The public listener. */
+/** The public API. */
 export class WebApi extends HttpApi.make("web")
   .add(AccountsApi)
   .add(RecoveryApi)
@@ -47,7 +47,7 @@ export class WebApi extends HttpApi.make("web")
     OpenApi.annotations({
       title: "Berth",
       version: "1.0.0",
-      description: "Sign up, provision an AI agent that runs in a cell of its own, and talk to it.",
+      description: "Accounts, agents in isolated instances, conversations, billing and the gateway.",
       license: { name: "MIT" }
     })
   ) {

@@ -53,7 +53,7 @@ const table = [
   ...MetricsHttp.metricsRoutes
 ]
 
-/** A turn carries its history, so the private paths take more than what a person sends. */
+/** Turns contain their history, so internal paths accept larger bodies. */
 const internalBodyLimit = 8 * 1024 * 1024
 const bodyLimit = (path: string) =>
   path === transcriptionsPath
@@ -62,7 +62,7 @@ const bodyLimit = (path: string) =>
       ? internalBodyLimit
       : defaultBodyLimit
 
-/** The paths whose clients are OpenAI's: their errors have its shape, and their bodies carry images. */
+/** OpenAI-compatible paths: errors in OpenAI's shape, bodies with images. */
 const isOpenAis = (path: string) => path.startsWith("/v1/")
 const reshapeErrors = (path: string) => (isOpenAis(path) ? makeOpenAiFailure : undefined)
 
@@ -87,13 +87,13 @@ const routes = Layer.mergeAll(
   )
 )
 
-/** Nobody shows an access token here. */
+/** The private listener accepts no access tokens. */
 const noAccessTokens = Layer.succeed(
   BearerSessions,
   BearerSessions.make({ authenticate: () => new AuthenticationRequired() })
 )
 
-/** The private listener: the AI layer, the agent manager, and what cells ask for. */
+/** The private listener: AI layer, agent manager, and the routes of runtimes. */
 export const layer = (options: HttpListener.HttpListenerOptions) =>
   Layer.fresh(
     HttpLayerRouter.serve(routes, {

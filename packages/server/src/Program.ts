@@ -75,7 +75,7 @@ const accessTokens = (settings: Settings) =>
     })
   )
 
-/** What the operator sets about accounts and agents, and the hashing of passwords. */
+/** Settings of accounts and agents, and the password hasher. */
 const webPorts = (settings: Settings) =>
   Layer.mergeAll(
     accessTokens(settings),
@@ -88,7 +88,7 @@ const webPorts = (settings: Settings) =>
     AccountsWiring.fromSettings(settings),
     BotDetectionWiring.fromSettings(settings),
     ZxcvbnCommonPasswords.layer,
-    // Half the threads hash at most, so that a sign-up storm leaves the rest to everybody else.
+    // At most half the threads hash, so that a burst of registrations leaves capacity for other requests.
     Argon2PasswordHasher.layer({ maxConcurrent: Math.max(1, Math.floor(availableParallelism() / 2)) })
   )
 
@@ -117,7 +117,7 @@ const models = (settings: Settings) => {
   )
 }
 
-/** Speech by the providers of this process. */
+/** Speech with this process's providers. */
 const speech = (settings: Settings) => {
   const { groq, openai, openrouter } = settings.providers
   return LocalSpeech.layer.pipe(
@@ -137,10 +137,10 @@ const speech = (settings: Settings) => {
 const wildcards = new Set(["0.0.0.0", "::"])
 const hostInUrl = (host: string) => (host.includes(":") ? `[${host}]` : host)
 
-/** The cells of this host, and the agent manager in this process. */
+/** The instances of this host and the agent manager of this process. */
 const instances = (settings: Settings) => {
   const { backendHost, backendPort } = settings.addresses
-  // Cells of this host reach the backend where it listens, whatever name others know it by.
+  // Instances run on this host, so they use the listening address instead of BACKEND_URL.
   const backendUrl = `http://${hostInUrl(wildcards.has(backendHost) ? "127.0.0.1" : backendHost)}:${backendPort}`
   const dataDirectory = resolve(settings.dataDir)
   const driver = ProcessInstanceDriver.layer({
@@ -166,12 +166,12 @@ const instances = (settings: Settings) => {
   )
 }
 
-/** The skill folders that lie beside this program. */
+/** Skill folders beside this program. */
 const skills = FolderSkillCatalog.layer(fileURLToPath(new URL("./skills", import.meta.url))).pipe(
   Layer.mapError(({ message }) => new ProgramMisconfigured({ reason: message }))
 )
 
-/** What the pages load, which lies beside this program. */
+/** Page assets beside this program. */
 const pages = (settings: Settings) =>
   Layer.merge(
     Layer.succeed(PageSettings, { salesEmail: settings.salesEmail }),
@@ -193,7 +193,7 @@ const readiness = Layer.effect(
   }))
 )
 
-/** One or both listeners over the same services, by role. */
+/** The listeners of the role, over shared services. */
 export const serverProgram = (settings: Settings) =>
   Layer.unwrapEffect(
     Effect.gen(function* () {
@@ -242,7 +242,7 @@ export const serverProgram = (settings: Settings) =>
         backendListener
       )
       const listeners = {
-        // The web listener closes first: what it has in flight still needs the backend.
+        // The web listener closes first: its requests in flight need the backend.
         all: webUp.pipe(
           Layer.provide(UseCases.localAnswers),
           Layer.provide(backendUp),

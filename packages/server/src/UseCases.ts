@@ -75,15 +75,15 @@ import { Effect, Layer } from "effect"
 import * as AccessMethodList from "./recovery/AccessMethodList.ts"
 
 /*
- * The use cases behind each listener, over the ports. What they need of the outside is provided by the program, or by a test.
+ * The use cases of each listener, over ports that the program or a test provides.
  */
 
-/** Behind both listeners. */
+/** Use cases of both listeners. */
 export const shared = Layer.mergeAll(SocialSessions.Default, Allowances.Default, Memories.Default).pipe(
   Layer.provideMerge(Sessions.Default)
 )
 
-/** Identities at other providers, forgotten passwords, and all that leads into accounts. */
+/** Identities at providers, password reset and access methods. */
 const proofs = Layer.mergeAll(OAuthSignIn.Default, SocialSignIn.Default, PasswordResets.Default).pipe(
   Layer.provide(LinkedAccounts.Default),
   Layer.provide(AccountClaims.Default),
@@ -91,13 +91,13 @@ const proofs = Layer.mergeAll(OAuthSignIn.Default, SocialSignIn.Default, Passwor
   Layer.provide(OAuthTickets.Default)
 )
 
-/** Sign-in by wallet, and the wallets of an account. */
+/** Wallet sign-in and linked wallets. */
 const wallets = Layer.merge(WalletSignIn.Default, WalletLinking.Default).pipe(
   Layer.provideMerge(Layer.merge(WalletProofs.Default, Wallets.Default)),
   Layer.provideMerge(WalletNonces.Default)
 )
 
-/** Accounts, and what is mailed about them. */
+/** Accounts and their mails. */
 const accounts = Layer.merge(Registration.Default, ProfileSettings.Default).pipe(
   Layer.provideMerge(Layer.mergeAll(EmailVerifications.Default, EmailChanges.Default, ExternalAccounts.Default)),
   Layer.provideMerge(Referrals.Default),
@@ -126,7 +126,7 @@ const billing = Layer.merge(BillingActions.Default, CheckoutLinks.Default).pipe(
   Layer.provideMerge(Layer.provideMerge(OwnModelKeys.Default, CredentialVault.Default))
 )
 
-/** Behind the public listener. */
+/** Use cases of the public listener. */
 export const web = Layer.mergeAll(
   Layer.provide(AccountDeletion.Default, Layer.merge(AccountRemoval.Default, accountDeletionHooks)),
   PasswordSignIn.Default,
@@ -151,7 +151,7 @@ export const web = Layer.mergeAll(
   Layer.provide(ManagedAgentInstances.layer)
 )
 
-/** Tasks by callers' own agents, or by the orchestrator. */
+/** Agent tasks, by callers' agents or the orchestrator. */
 export const agentTasks = AgentTasksLive.layer.pipe(
   Layer.provide(Layer.provide(Agents.Default, ManagedAgentInstances.layer)),
   Layer.provide(Users.Default)
@@ -160,7 +160,7 @@ export const agentTasks = AgentTasksLive.layer.pipe(
 /** Model answers for the gateway, by the AI layer in this process. */
 export const localAnswers = Layer.provide(LocalModelAnswers.layer, AiLayer.Default)
 
-/** Behind the private listener. */
+/** Use cases of the private listener. */
 export const backend = Layer.mergeAll(
   AiLayer.Default,
   AgentLifecycle.Default,
@@ -170,10 +170,10 @@ export const backend = Layer.mergeAll(
   Layer.provide(TurnModelCalls.Default, AiLayer.Default)
 )
 
-/** Owners' own keys for the AI layer. */
+/** Owners' model keys for the AI layer. */
 export const ownerKeys = Layer.provide(OwnerKeysFromVault.layer, CredentialVault.Default)
 
-/** The agent manager in this process, which keeps this host's cells. */
+/** The agent manager of this process, for the instances of this host. */
 export const agentManager = LocalAgentManager.layer.pipe(
   Layer.provide(Layer.merge(InstanceReconciler.Default, OrphanCleanup.Default)),
   Layer.provide(InstanceContents.Default),

@@ -88,10 +88,10 @@ const table = [
   ...PagesHttp.pageRoutes
 ]
 
-/** A recording for the gateway, by who says beforehand how large it is. */
+/** Bodies of the gateway with a declared length. */
 const bodyLimit = (path: string, { headers }: HttpServerRequest.HttpServerRequest) =>
   path.startsWith(gatewayPath) && headers["content-length"] !== undefined ? gatewayBodyLimit : defaultBodyLimit
-/** Each is held several times over while it is in work, and anybody can send one. */
+/** Bound of memory: a large body is held several times while it is processed. */
 const largeBodiesAtOnce = 8
 
 const routes = Layer.mergeAll(
@@ -124,9 +124,9 @@ export const layer = (options: HttpListener.HttpListenerOptions) =>
   ).pipe(
     withRedactedHeaders,
     options.sendsSpans === false ? withPlainSpans : identity,
-    // Closes its sockets while the listener still has their connections.
+    // Closes its sockets before the listener closes their connections.
     Layer.provide(AgentSockets.layer(options)),
-    // Its own: that of the other listener in this process knows no access tokens.
+    // Separate from the other listener's, which accepts no access tokens.
     Layer.provide(Layer.provideMerge(Layer.fresh(IdempotencyMiddleware.Default), RequestSession.Default)),
     Layer.provide(sessionCookieLayer),
     Layer.provide(HttpListener.layer({ ...options, prepare: moveTokenToHeader }))

@@ -43,7 +43,7 @@ export const ResponseNotKeptBody = errorBody(ResponseNotKept, {
   read: () => new ResponseNotKept()
 })
 
-/** What a route that honours `Idempotency-Key` may answer because of it. */
+/** Errors of routes that accept `Idempotency-Key`. */
 export const IdempotencyErrors = Schema.Union(
   IdempotencyKeyReusedBody,
   IdempotencyKeyInvalidBody,

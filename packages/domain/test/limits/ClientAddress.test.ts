@@ -43,11 +43,11 @@ describe("normalizeClientAddress", () => {
     (given) => {
       const [network, host, otherHost, how, otherHow] = given
       const address = [...network, ...host]
-      const neighbour = [...network, ...otherHost]
-      FastCheck.pre(!isMapped(address) && !isMapped(neighbour))
+      const neighbor = [...network, ...otherHost]
+      FastCheck.pre(!isMapped(address) && !isMapped(neighbor))
       assert.strictEqual(
         normalizeClientAddress(written(address, how)),
-        normalizeClientAddress(written(neighbour, otherHow))
+        normalizeClientAddress(written(neighbor, otherHow))
       )
       assert.strictEqual(
         normalizeClientAddress(`${written(address, how)}%eth0`),

@@ -1,7 +1,7 @@
 import { Context, FiberRef, FiberRefs, Logger, LogLevel, Option, Tracer } from "effect"
 import { makeLineWriter } from "./LineWriter.ts"
 
-/** A log line as an object, with the ids of the trace it belongs to. */
+/** Formats a log entry as an object with its trace ids. */
 export const structuredLogger = Logger.make<unknown, Readonly<Record<string, unknown>>>((options) => {
   const span = Context.getOption(FiberRefs.getOrDefault(options.context, FiberRef.currentContext), Tracer.ParentSpan)
   const { annotations, cause, logLevel, message, timestamp } = Logger.structuredLogger.log(options)
@@ -16,14 +16,14 @@ export const structuredLogger = Logger.make<unknown, Readonly<Record<string, unk
 })
 
 const stdout = makeLineWriter(process.stdout)
-// Whoever ends the process, what it said last is said.
+// Flushes the buffer at exit, however the process ends.
 process.once("exit", stdout.flush)
 
 const toConsole = Logger.withLeveledConsole(Logger.map(structuredLogger, (line) => JSON.stringify(line)))
 
 /**
- * A line of JSON for each: on standard output, those of one turn of the event loop together; warnings and worse at once on
- * standard error, after what was said before them.
+ * Logs one line of JSON per entry: to standard output, batched per turn of the event loop; warnings and worse immediately to
+ * standard error, after a flush.
  */
 export const jsonLogger = Logger.make<unknown, void>((options) => {
   if (options.logLevel === LogLevel.Info || options.logLevel === LogLevel.Debug) {

@@ -1,15 +1,15 @@
-/** Where text goes: standard output, or a test. */
+/** Destination of text: standard output, or a test. */
 export interface TextSink {
   readonly write: (text: string) => unknown
 }
 
 export interface LineWriter {
   readonly add: (line: string) => void
-  /** Writes what was added and not yet written, at once. */
+  /** Writes buffered lines immediately. */
   readonly flush: () => void
 }
 
-/** Writes the lines of one turn of the event loop together: each write costs a call into the system, and wakes whoever reads. */
+/** Writes the lines of one turn of the event loop together, since each write costs a system call. */
 export const makeLineWriter = (sink: TextSink): LineWriter => {
   let lines: Array<string> = []
   const flush = () => {

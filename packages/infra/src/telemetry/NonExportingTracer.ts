@@ -1,13 +1,13 @@
 import { type Context, type Option, Tracer } from "effect"
 
-/** 32 random bits as eight hexadecimal digits; the first bit is set, since an id must not be all zeros. */
+/** 32 random bits as eight hexadecimal digits. The first bit is set, since an id must not be zero. */
 const digits = () => (0x8000_0000 + Math.floor(Math.random() * 0x8000_0000)).toString(16)
 
 const nothing: ReadonlyMap<string, unknown> = new Map()
 const noLinks: ReadonlyArray<Tracer.SpanLink> = []
 const started = { _tag: "Started", startTime: 0n } as const
 
-/** What a span is to those who only ask where they are: its ids and its name. */
+/** A span with ids and name only. */
 class NonExportedSpan implements Tracer.Span {
   readonly _tag = "Span"
   readonly sampled = true
@@ -26,7 +26,7 @@ class NonExportedSpan implements Tracer.Span {
     this.traceId = parent._tag === "Some" ? parent.value.traceId : `${digits()}${digits()}${digits()}${digits()}`
   }
 
-  /** Most spans are never asked. */
+  /** Created lazily: most spans are never read. */
   get spanId(): string {
     this.#spanId ??= `${digits()}${digits()}`
     return this.#spanId
@@ -39,8 +39,8 @@ class NonExportedSpan implements Tracer.Span {
 }
 
 /**
- * Spans where there is no collector: logs, errors and what is asked of other processes still carry the trace, and nothing is
- * kept of what happened in between, since nobody would ever read it.
+ * Tracer without an exporter: logs, errors and calls to other processes carry the trace ids; events and attributes are
+ * dropped.
  */
 export const nonExportingTracer: Tracer.Tracer = Tracer.make({
   span: (name, parent, context, _links, _startTime, kind) => new NonExportedSpan(name, parent, context, kind),

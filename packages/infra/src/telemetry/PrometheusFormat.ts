@@ -15,7 +15,7 @@ const labels = (tags: ReadonlyArray<{ readonly key: string; readonly value: stri
   return all.length === 0 ? "" : `{${all.join(",")}}`
 }
 
-/** Every metric of this process in the Prometheus text format, version 0.0.4. */
+/** Formats every metric of this process in the Prometheus text format 0.0.4. */
 export const renderPrometheus = (): string => {
   const families = new Map<string, MetricFamily>()
   for (const { metricKey, metricState } of Metric.unsafeSnapshot()) {

@@ -10,18 +10,18 @@ export interface TelemetryOptions {
   readonly serviceVersion: string
   readonly logLevel: LogLevel.LogLevel
   readonly logFormat: "json" | "pretty"
-  /** Base address of an OpenTelemetry collector's HTTP endpoint. */
+  /** Base URL of an OpenTelemetry collector (OTLP over HTTP). */
   readonly otlpEndpoint: Option.Option<string>
 }
 
-/** Logs to standard output; spans, metrics and logs to the collector when there is one. */
+/** Logs to standard output; exports spans, metrics and logs if a collector is configured. */
 export const layer = (options: TelemetryOptions) => {
   const logger = Logger.replace(
     Logger.defaultLogger,
     options.logFormat === "json" ? jsonLogger : Logger.prettyLogger({ colors: "auto" })
   )
   const exporter = Option.match(options.otlpEndpoint, {
-    // Logs would be events of spans that nobody reads.
+    // Without an exporter, span events of logs are never read.
     onNone: () =>
       Layer.mergeAll(
         Layer.setTracer(nonExportingTracer),

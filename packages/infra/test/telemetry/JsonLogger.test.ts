@@ -2,7 +2,7 @@ import { structuredLogger } from "@berth/infra/telemetry/JsonLogger"
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Effect, Logger, Redacted } from "effect"
 
-/** What an effect logs, a line each. */
+/** Log lines of an effect. */
 const linesOf = <A, E>(effect: Effect.Effect<A, E>) =>
   Effect.gen(function* () {
     const lines: Array<Readonly<Record<string, unknown>>> = []

@@ -17,11 +17,11 @@ describe("renderPrometheus", () => {
     Effect.gen(function* () {
       const name = fresh("counted")
       const counter = Metric.counter(name, { description: "What was counted", incremental: true })
-      yield* Metric.incrementBy(Metric.tagged(counter, "colour", "red"), 2)
-      yield* Metric.increment(Metric.tagged(counter, "colour", "blue"))
+      yield* Metric.incrementBy(Metric.tagged(counter, "color", "red"), 2)
+      yield* Metric.increment(Metric.tagged(counter, "color", "blue"))
       const [help, type, ...samples] = linesOf(name)
       assert.deepStrictEqual([help, type], [`# HELP ${name} What was counted`, `# TYPE ${name} counter`])
-      assert.deepStrictEqual(samples.toSorted(), [`${name}{colour="blue"} 1`, `${name}{colour="red"} 2`])
+      assert.deepStrictEqual(samples.toSorted(), [`${name}{color="blue"} 1`, `${name}{color="red"} 2`])
     })
   )
 
@@ -57,7 +57,7 @@ describe("renderPrometheus", () => {
 
   it.effect.prop("keeps every sample on one line, whatever its label says", [hostile], ([value]) =>
     Effect.gen(function* () {
-      const name = fresh("labelled")
+      const name = fresh("labels")
       yield* Metric.increment(Metric.tagged(Metric.counter(name), "label", value))
       const samples = linesOf(name).filter((line) => !line.startsWith("#"))
       assert.lengthOf(samples, 1)
