@@ -147,6 +147,8 @@ const instances = (settings: Settings) => {
     directory: join(dataDirectory, "instances"),
     bundle: fileURLToPath(new URL("./runtime.mjs", import.meta.url)),
     onClose: settings.supervised ? "stop" : "leave",
+    uids: Option.getOrUndefined(settings.instanceUids),
+    requiresAccounts: settings.environment === "production",
     ...Option.match(settings.otlpEndpoint, {
       onNone: () => ({}),
       onSome: (otlpEndpoint) => ({ otlpEndpoint })
@@ -156,7 +158,13 @@ const instances = (settings: Settings) => {
     Layer.provide(
       prepareDataDirectory(dataDirectory).pipe(
         Effect.mapError(({ message }) => new ProgramMisconfigured({ reason: message })),
-        Effect.as(driver),
+        Effect.as(
+          Layer.catchAll(driver, (error) =>
+            Layer.fail(
+              error._tag === "InstanceAccountsUnavailable" ? new ProgramMisconfigured({ reason: error.message }) : error
+            )
+          )
+        ),
         Layer.unwrapEffect
       )
     ),

@@ -9,6 +9,7 @@ import { readGatingToken, readNodeUrl, readRpcUrl, readWalletAddress } from "./C
 import { readOAuthASettings, readOAuthBSettings, readSocialIdentitySettings } from "./SignInSettings.ts"
 import { logLevelSetting } from "./LogLevelSetting.ts"
 import { readMailSender, readSmtpUrl } from "./MailSettings.ts"
+import { parseUidRange } from "../instance-drivers/process/UidAllocation.ts"
 
 /*
  * Every setting of the service with its name and default, read once at start. What is optional here and has no default is
@@ -268,6 +269,14 @@ export const Settings = Config.all({
   }),
   agentRuntime: Config.withDefault(Config.literal("process", "docker", "kubernetes")("AGENT_RUNTIME"), "process"),
   allowProcessRuntime: Config.withDefault(flag("ALLOW_PROCESS_RUNTIME"), false),
+  instanceUids: Config.string("INSTANCE_UIDS").pipe(
+    Config.mapOrFail((value) =>
+      Either.fromOption(parseUidRange(value), () =>
+        ConfigError.InvalidData(["INSTANCE_UIDS"], "must be <first>-<last>, two user ids above 0")
+      )
+    ),
+    Config.option
+  ),
   agentsDomain: text("AGENTS_DOMAIN", "agents.localhost"),
   salesEmail: text("SALES_EMAIL", "sales@example.com"),
   worker: Config.all({

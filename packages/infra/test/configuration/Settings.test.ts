@@ -120,6 +120,18 @@ describe("settings", () => {
     })
   )
 
+  it.effect("loadSettings reads INSTANCE_UIDS as the first and the last user id", () =>
+    Effect.gen(function* () {
+      const { instanceUids } = yield* loadSettings({ INSTANCE_UIDS: "30000-30999" })
+      assert.deepStrictEqual(instanceUids, Option.some({ first: 30_000, size: 1000 }))
+      for (const wrong of ["0-10", "30999-30000", "30000", "30000-", "a-b", "1-4294967295"]) {
+        const faults = yield* faultsOf({ INSTANCE_UIDS: wrong })
+        assert.lengthOf(faults, 1, wrong)
+        assert.include(faults[0], "INSTANCE_UIDS")
+      }
+    })
+  )
+
   it.effect("production takes what it needs", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* faultsOf(production), [])

@@ -18,6 +18,15 @@ export class BundleUnreadable extends Data.TaggedError("BundleUnreadable")<{
   }
 }
 
+/** Instances cannot have accounts of their own, which the settings ask for. */
+export class InstanceAccountsUnavailable extends Data.TaggedError("InstanceAccountsUnavailable")<{
+  readonly reason: string
+}> {
+  override get message() {
+    return `Instances cannot have accounts of their own: ${this.reason}. Run the backend as root and set INSTANCE_UIDS to a range of unused user ids, for example 1900000000-1900099999.`
+  }
+}
+
 /** The directory of this backend's instances and their accounts. */
 export interface InstanceRoot {
   readonly path: string
@@ -31,6 +40,10 @@ export interface InstanceRootOptions {
   readonly directory: string
   readonly bundle: string
   readonly node: string
+  /** Absent: the first default range that this user namespace maps. */
+  readonly uids: Option.Option<UidRange>
+  /** Whether instances without accounts of their own are refused. */
+  readonly requiresAccounts: boolean
 }
 
 /** Named by its digest: instances of an older version may still run. */
@@ -107,7 +120,7 @@ export const instanceRoots = (directory: string): ReadonlyArray<string> => {
 /** Finds a directory in which instances can run under their own accounts; falls back to the backend's account. */
 export const prepareInstanceRoot = (
   options: InstanceRootOptions
-): Effect.Effect<InstanceRoot, BundleUnreadable | FileOperationFailed> =>
+): Effect.Effect<InstanceRoot, BundleUnreadable | FileOperationFailed | InstanceAccountsUnavailable> =>
   Effect.gen(function* () {
     const { bundle, directory, node } = options
     const content = yield* Effect.mapError(
@@ -115,22 +128,26 @@ export const prepareInstanceRoot = (
       ({ message }) => new BundleUnreadable({ bundle, reason: message })
     )
     const first = yield* installIn(prepareDirectory(directory), bundle, content)
-    if (process.getuid?.() !== 0) return { ...first, uids: Option.none() }
+    const withoutAccounts = (reason: string) =>
+      options.requiresAccounts || Option.isSome(options.uids)
+        ? new InstanceAccountsUnavailable({ reason })
+        : Effect.logWarning("Instances share the backend's account").pipe(
+            Effect.annotateLogs({ directory: first.path, reason }),
+            Effect.as({ ...first, uids: Option.none() })
+          )
+    if (process.getuid?.() !== 0) return yield* withoutAccounts("the backend does not run as root")
 
-    const range = selectUidRange(Option.getOrNull(yield* readRegularFile("/proc/self/uid_map", 64 * 1024)))
-    if (Option.isSome(range)) {
-      if (yield* canRunAs(first.path, first.bundle, node, range.value.first)) return { ...first, uids: range }
-      const name = temporaryName(first.path)
-      const second = yield* Effect.option(installIn(prepareTemporaryDirectory(name), bundle, content))
-      if (Option.isSome(second) && (yield* canRunAs(second.value.path, second.value.bundle, node, range.value.first))) {
-        yield* Effect.logWarning("Instances placed outside the data directory, which other accounts cannot reach").pipe(
-          Effect.annotateLogs({ directory: first.path, instances: second.value.path })
-        )
-        return { ...second.value, uids: range }
-      }
+    const uidMap = Option.getOrNull(yield* readRegularFile("/proc/self/uid_map", 64 * 1024))
+    const range = Option.orElse(options.uids, () => selectUidRange(uidMap))
+    if (Option.isNone(range)) return yield* withoutAccounts("this user namespace maps too few user ids")
+    if (yield* canRunAs(first.path, first.bundle, node, range.value.first)) return { ...first, uids: range }
+    const name = temporaryName(first.path)
+    const second = yield* Effect.option(installIn(prepareTemporaryDirectory(name), bundle, content))
+    if (Option.isSome(second) && (yield* canRunAs(second.value.path, second.value.bundle, node, range.value.first))) {
+      yield* Effect.logWarning("Instances placed outside the data directory, which other accounts cannot reach").pipe(
+        Effect.annotateLogs({ directory: first.path, instances: second.value.path })
+      )
+      return { ...second.value, uids: range }
     }
-    yield* Effect.logWarning("Instances share the backend's account").pipe(
-      Effect.annotateLogs({ directory: first.path })
-    )
-    return { ...first, uids: Option.none() }
+    return yield* withoutAccounts(`user id ${range.value.first} cannot run the runtime`)
   })

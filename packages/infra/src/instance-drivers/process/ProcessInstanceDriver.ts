@@ -9,11 +9,12 @@ import * as InstanceAccounts from "./InstanceAccounts.ts"
 import { resolveInstanceDirectory } from "./InstanceDirectory.ts"
 import * as InstanceMonitor from "./InstanceMonitor.ts"
 import * as InstanceReports from "./InstanceReports.ts"
-import { type BundleUnreadable, prepareInstanceRoot } from "./InstanceRoot.ts"
+import { type BundleUnreadable, type InstanceAccountsUnavailable, prepareInstanceRoot } from "./InstanceRoot.ts"
 import { detectPermissionFlags } from "./NodeFlags.ts"
 import * as ProcessLaunch from "./ProcessLaunch.ts"
 import * as RunningProcesses from "./RunningProcesses.ts"
 import * as RuntimeBundles from "./RuntimeBundles.ts"
+import type { UidRange } from "./UidAllocation.ts"
 
 export interface ProcessInstanceDriverOptions {
   /** One directory per owner: `DATA_DIR/instances`. */
@@ -24,6 +25,10 @@ export interface ProcessInstanceDriverOptions {
   readonly onClose: "leave" | "stop"
   /** Base address of an OTLP/HTTP collector for the spans of instances. */
   readonly otlpEndpoint?: string | undefined
+  /** The accounts of instances; absent: a default range, where the host permits it. */
+  readonly uids?: UidRange | undefined
+  /** Whether instances without accounts of their own are refused. */
+  readonly requiresAccounts?: boolean
   readonly intervals?: Partial<InstanceMonitor.MonitorIntervals>
 }
 
@@ -33,14 +38,23 @@ export interface ProcessInstanceDriverOptions {
  */
 export const layer = (
   options: ProcessInstanceDriverOptions
-): Layer.Layer<InstanceDriver, BundleUnreadable | FileOperationFailed, HttpClient.HttpClient> =>
-  Layer.scoped(InstanceDriver, make(options))
+): Layer.Layer<
+  InstanceDriver,
+  BundleUnreadable | FileOperationFailed | InstanceAccountsUnavailable,
+  HttpClient.HttpClient
+> => Layer.scoped(InstanceDriver, make(options))
 
 const make = (options: ProcessInstanceDriverOptions) =>
   Effect.gen(function* () {
     const node = process.execPath
     const client = RuntimeClient.make(yield* HttpClient.HttpClient)
-    const root = yield* prepareInstanceRoot({ directory: options.directory, bundle: options.bundle, node })
+    const root = yield* prepareInstanceRoot({
+      directory: options.directory,
+      bundle: options.bundle,
+      node,
+      uids: Option.fromNullable(options.uids),
+      requiresAccounts: options.requiresAccounts === true
+    })
     const bundles = RuntimeBundles.make(root.path, root.bundle)
     yield* bundles.removeUnusedOrLog
     const processes = yield* RunningProcesses.make

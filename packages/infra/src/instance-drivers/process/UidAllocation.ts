@@ -11,6 +11,17 @@ const preferredRange: UidRange = { first: 1_900_000_000, size: 100_000 }
 /** For a user namespace that maps only lower ids. */
 const smallRange: UidRange = { first: 20_000, size: 20_000 }
 
+/** User ids that fit no account: 0 is root's, and the largest stands for none. */
+const [smallestUid, largestUid] = [1, 2 ** 32 - 2]
+
+/** Parses `first-last`. None when it is malformed. */
+export const parseUidRange = (text: string): Option.Option<UidRange> => {
+  const [first = Number.NaN, last = Number.NaN] = (/^(\d+)-(\d+)$/.exec(text.trim()) ?? []).slice(1).map(Number)
+  return first >= smallestUid && last >= first && last <= largestUid
+    ? Option.some({ first, size: last - first + 1 })
+    : Option.none()
+}
+
 /** The first range that this user namespace maps, by the text of `/proc/self/uid_map`. A null map covers everything. */
 export const selectUidRange = (uidMap: string | null): Option.Option<UidRange> => {
   if (uidMap === null) return Option.some(preferredRange)

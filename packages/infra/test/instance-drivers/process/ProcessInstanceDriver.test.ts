@@ -254,6 +254,43 @@ describe("ProcessInstanceDriver", () => {
     hasAccounts
   )
 
+  /** The driver of a backend that does not run as root. */
+  const openUnprivileged = (changes: Partial<ProcessInstanceDriver.ProcessInstanceDriverOptions>) =>
+    Effect.acquireUseRelease(
+      Effect.sync(() => {
+        const real = process.getuid
+        process.getuid = () => 1000
+        return real
+      }),
+      () => Effect.flatMap(temporaryDirectory, (directory) => Effect.exit(open(directory, changes))),
+      (real) =>
+        Effect.sync(() => {
+          if (real !== undefined) process.getuid = real
+        })
+    )
+
+  test("ProcessInstanceDriver fails with the name of the setting where accounts are required and missing", () =>
+    Effect.gen(function* () {
+      assert.isTrue(Exit.isSuccess(yield* openUnprivileged({})))
+      for (const changes of [{ requiresAccounts: true }, { uids: { first: 30_000, size: 10 } }]) {
+        const exit = yield* openUnprivileged(changes)
+        assert.match(Exit.isFailure(exit) ? Cause.pretty(exit.cause) : "", /not run as root.+INSTANCE_UIDS/)
+      }
+    }))
+
+  test(
+    "ProcessInstanceDriver takes accounts from the given range",
+    () =>
+      Effect.gen(function* () {
+        const directory = yield* temporaryDirectory
+        const driver = yield* open(directory, { uids: { first: 45_000, size: 2 }, requiresAccounts: true })
+        yield* driver.start(spec)
+        const { uid } = yield* Effect.promise(() => stat(join(directory, owner, "home")))
+        assert.include([45_000, 45_001], uid)
+      }),
+    hasAccounts
+  )
+
   test("fails at start when the program is missing", () =>
     Effect.gen(function* () {
       const directory = yield* temporaryDirectory
