@@ -38,7 +38,7 @@ const layer = (settings: RuntimeSettings, lost: Deferred.Deferred<never, Address
     Effect.map(Clock.currentTimeMillis, (startedAt) => {
       const server = createServer()
       const identity = { runtimeVersion: version, startedAt }
-      const { backendUrl, directory, diskMb, otlpEndpoint, serviceName, token } = settings
+      const { backendUrl, directory, diskMb, otlpEndpoint, serviceName, socket, token } = settings
       const backend = { backendUrl: backendUrl.href, token }
       return Drain.drainOnClose.pipe(
         Layer.provide(AddressFile.layer({ ...identity, directory, pid: process.pid, lost })),
@@ -47,7 +47,7 @@ const layer = (settings: RuntimeSettings, lost: Deferred.Deferred<never, Address
         Layer.provide(collectGarbageWhenIdle),
         Layer.provide(Drain.layer),
         Layer.provide(closeConnectionsOnEnd(server)),
-        Layer.provide(NodeHttpServer.layerServer(() => server, { host: "127.0.0.1", port: 0 })),
+        Layer.provide(NodeHttpServer.layerServer(() => server, { path: socket })),
         Layer.provide(RuntimeAgents.Default),
         Layer.provide(RuntimeToolbox.layer({ directory, diskMb })),
         Layer.provide([BackendModelClient.layer(backend), BackendMemory.layer(backend), NodeInternet.layer]),

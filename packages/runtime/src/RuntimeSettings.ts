@@ -7,6 +7,8 @@ export interface RuntimeSettings {
   readonly backendUrl: URL
   /** Absolute. */
   readonly directory: string
+  /** Path of the Unix socket to listen on. */
+  readonly socket: string
   /** Limit of resident memory in MiB. */
   readonly memoryMb: Option.Option<number>
   /** Quota of all agents' files in MiB. */
@@ -20,6 +22,7 @@ export const runtimeSettings: Config.Config<RuntimeSettings> = Config.all({
   token: Config.redacted(Config.nonEmptyString(RuntimeEnvironment.token)),
   backendUrl: Config.url(RuntimeEnvironment.backendUrl),
   directory: Config.nonEmptyString(RuntimeEnvironment.directory),
+  socket: Config.nonEmptyString(RuntimeEnvironment.socket),
   memoryMb: Config.option(Config.integer(RuntimeEnvironment.memoryMb)),
   diskMb: Config.integer(RuntimeEnvironment.diskMb).pipe(
     Config.validate({ message: "must be at least 1", validation: (megabytes) => megabytes >= 1 }),

@@ -2,6 +2,7 @@ import { AgentId } from "@berth/domain/shared/AgentId"
 import { RuntimeAddress, RuntimeEnvironment } from "@berth/api/runtime/RuntimeContract"
 import { type FakeBackend, makeFakeBackend } from "../../../test/fakes/FakeBackend.ts"
 import { bundleRuntime } from "../../../test/support/RuntimeBundle.ts"
+import { requestOverSocket } from "../../../test/support/SocketRequest.ts"
 import { temporaryDirectory } from "../../../test/support/TemporaryDirectories.ts"
 import { assert, beforeAll, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Schedule, Schema } from "effect"
@@ -20,6 +21,7 @@ const decodeAddress = Schema.decodeUnknownSync(Schema.parseJson(RuntimeAddress))
 const start = (backend: FakeBackend, extra: Record<string, string> = {}) =>
   Effect.gen(function* () {
     const directory = yield* temporaryDirectory
+    const socket = join(yield* temporaryDirectory, "s")
     const end = yield* Deferred.make<number | null>()
     const said: Array<string> = []
     const child = yield* Effect.acquireRelease(
@@ -28,6 +30,7 @@ const start = (backend: FakeBackend, extra: Record<string, string> = {}) =>
           [RuntimeEnvironment.token]: "own",
           [RuntimeEnvironment.backendUrl]: backend.url,
           [RuntimeEnvironment.directory]: directory,
+          [RuntimeEnvironment.socket]: socket,
           ...extra
         }
         const process_ = spawn(process.execPath, ["--max-semi-space-size=1", "--optimize-for-size", program], { env })
@@ -49,19 +52,20 @@ const listening = (directory: string) =>
     Effect.timeout("30 seconds")
   )
 
-const ask = (port: number, method: string, path: string, body: unknown) =>
-  Effect.promise(async () => {
-    const response = await fetch(`http://127.0.0.1:${port}${path}`, {
+const ask = (socket: string, method: string, path: string, body: unknown) =>
+  requestOverSocket(
+    socket,
+    {
       method,
+      path,
       headers: {
         authorization: "Bearer own",
         "content-type": "application/json",
         traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-      },
-      body: JSON.stringify(body)
-    })
-    return response.text()
-  })
+      }
+    },
+    JSON.stringify(body)
+  )
 
 const agent = {
   id: "agt_1",
@@ -123,15 +127,15 @@ describe("the cell's program", () => {
     Effect.gen(function* () {
       const backend = yield* makeFakeBackend
       const { child, directory, end, log } = yield* start(backend)
-      const { pid, port } = yield* listening(directory)
+      const { pid, socket } = yield* listening(directory)
       assert.strictEqual(pid, child.pid)
       assert.deepStrictEqual(yield* Effect.promise(() => readdir(directory)), ["runtime.json"])
       const status = yield* Effect.promise(() => readFile(`/proc/${pid}/status`, "utf8").catch(() => ""))
       // What is its own; pages of the program file are shared by all cells.
       assert.isBelow(Number(/RssAnon:\s+(\d+)/.exec(status)?.[1] ?? 0), 50 * 1024)
 
-      yield* ask(port, "PUT", "/configuration", { agents: [agent] })
-      assert.include(yield* ask(port, "POST", "/turns", turn), "You said: a private word")
+      yield* ask(socket, "PUT", "/configuration", { agents: [agent] })
+      assert.include(yield* ask(socket, "POST", "/turns", turn), "You said: a private word")
       child.kill("SIGTERM")
       assert.strictEqual(yield* Deferred.await(end), 0)
       assert.isFalse(existsSync(join(directory, "runtime.json")))
@@ -158,14 +162,14 @@ describe("the cell's program", () => {
     Effect.gen(function* () {
       const backend = yield* makeFakeBackend
       const { directory, log } = yield* start(backend)
-      const { pid, port } = yield* listening(directory)
+      const { pid, socket } = yield* listening(directory)
       const skill = {
         id: "all",
         description: "Everything.",
         instructions: "Use it.",
         tools: ["calculate", "write_file", "read_file", "remember", "fetch_web_page"]
       }
-      yield* ask(port, "PUT", "/configuration", { agents: [{ ...agent, skills: [skill] }] })
+      yield* ask(socket, "PUT", "/configuration", { agents: [{ ...agent, skills: [skill] }] })
       const uses = [
         ["calculate", { expression: "0.1 + 0.2" }],
         ["write_file", { path: "private/note.md", content: "a private note" }],
@@ -188,7 +192,7 @@ describe("the cell's program", () => {
         call.send({ type: "done", model: "m", provider: "p" })
         call.end()
       })
-      const answer = yield* ask(port, "POST", "/turns", turn)
+      const answer = yield* ask(socket, "POST", "/turns", turn)
       assert.include(answer, "0.3|The file is written.|It is noted.|The host is not on the public internet")
       assert.include(answer, "There is no tool of that name.")
       assert.isTrue(existsSync(join(directory, "agents", "agt_1", "files", "private", "note.md")))
@@ -197,7 +201,7 @@ describe("the cell's program", () => {
         [{ agentId: AgentId.make("agt_1"), text: "a private fact" }]
       )
 
-      for (let at = 0; at < 50; at += 1) yield* ask(port, "POST", "/turns", { ...turn, messageId: `msg_${at}` })
+      for (let at = 0; at < 50; at += 1) yield* ask(socket, "POST", "/turns", { ...turn, messageId: `msg_${at}` })
       const status = yield* Effect.promise(() => readFile(`/proc/${pid}/status`, "utf8").catch(() => ""))
       assert.isBelow(Number(/RssAnon:\s+(\d+)/.exec(status)?.[1] ?? 0), 60 * 1024)
 
@@ -235,9 +239,9 @@ describe("the cell's program", () => {
       const backend = yield* makeFakeBackend
       const { received, url } = yield* collector
       const { child, directory, end } = yield* start(backend, { [RuntimeEnvironment.otlpEndpoint]: `${url}/base/` })
-      const { port } = yield* listening(directory)
-      yield* ask(port, "PUT", "/configuration", { agents: [agent] })
-      yield* ask(port, "POST", "/turns", turn)
+      const { socket } = yield* listening(directory)
+      yield* ask(socket, "PUT", "/configuration", { agents: [agent] })
+      yield* ask(socket, "POST", "/turns", turn)
       child.kill("SIGTERM")
       assert.strictEqual(yield* Deferred.await(end), 0)
       const all = received.join("\n")
@@ -257,15 +261,15 @@ describe("the cell's program", () => {
   it.scopedLive("does not wait for a connection that nobody ends", () =>
     Effect.gen(function* () {
       const { child, directory, end } = yield* start(yield* makeFakeBackend)
-      const { port } = yield* listening(directory)
+      const { socket } = yield* listening(directory)
       yield* Effect.acquireRelease(
         Effect.async<Socket>((resume) => {
-          const socket = connect(port, "127.0.0.1", () => {
-            socket.write("POST /turns HTTP/1.1\r\nhost: x\r\n", () => resume(Effect.succeed(socket)))
+          const connection = connect(socket, () => {
+            connection.write("POST /turns HTTP/1.1\r\nhost: x\r\n", () => resume(Effect.succeed(connection)))
           })
-          socket.on("error", () => socket.destroy())
+          connection.on("error", () => connection.destroy())
         }),
-        (socket) => Effect.sync(() => socket.destroy())
+        (connection) => Effect.sync(() => connection.destroy())
       )
       child.kill("SIGTERM")
       assert.strictEqual(yield* Deferred.await(end).pipe(Effect.timeout("30 seconds")), 0)

@@ -9,6 +9,7 @@ import * as BackendAgentManager from "@berth/infra/backend/BackendAgentManager"
 import * as BackendModelAnswers from "@berth/infra/backend/BackendModelAnswers"
 import * as BackendSpeech from "@berth/infra/backend/BackendSpeech"
 import * as ProcessInstanceDriver from "@berth/infra/instance-drivers/process/ProcessInstanceDriver"
+import * as UnixSocketClient from "@berth/infra/runtime/UnixSocketClient"
 import * as AccountsWiring from "@berth/infra/wiring/AccountsWiring"
 import * as BotDetectionWiring from "@berth/infra/wiring/BotDetectionWiring"
 import * as BillingWiring from "@berth/infra/wiring/BillingWiring"
@@ -169,7 +170,7 @@ const instances = (settings: Settings) => {
       )
     ),
     Layer.provide(BerthAgentRuntime.layer),
-    Layer.provide(FetchHttpClient.layer),
+    Layer.provide(UnixSocketClient.layer),
     Layer.provide(Layer.succeed(InstanceSettings, { backendUrl }))
   )
 }

@@ -222,6 +222,7 @@ for (const host of instanceDriverHosts)
             RuntimeEnvironment.token,
             RuntimeEnvironment.backendUrl,
             RuntimeEnvironment.directory,
+            RuntimeEnvironment.socket,
             RuntimeEnvironment.memoryMb,
             RuntimeEnvironment.diskMb,
             ...host.ownVariables

@@ -2,7 +2,8 @@ import { type InstanceSpec, InstanceDriver } from "@berth/domain/instances/Insta
 import { allocatorEnvironment } from "@berth/infra/instance-drivers/process/NodeFlags"
 import type { MonitorIntervals } from "@berth/infra/instance-drivers/process/InstanceMonitor"
 import * as ProcessInstanceDriver from "@berth/infra/instance-drivers/process/ProcessInstanceDriver"
-import { NodeHttpClient } from "@effect/platform-node"
+import * as UnixSocketClient from "@berth/infra/runtime/UnixSocketClient"
+import { HttpClient } from "@effect/platform"
 import { it } from "@effect/vitest"
 import { Context, Effect, Fiber, Layer, Logger, Option, Redacted, Schedule, Schema, type Scope, Stream } from "effect"
 import { existsSync, readFileSync } from "node:fs"
@@ -59,7 +60,7 @@ const processes: InstanceDriverHost = {
   name: "process",
   driver: ({ directory, intervals, onClose, program }) =>
     ProcessInstanceDriver.layer({ directory, bundle: program, onClose, intervals: intervals ?? {} }).pipe(
-      Layer.provide(NodeHttpClient.layer),
+      Layer.provide(UnixSocketClient.layer),
       Layer.build,
       Effect.map(Context.get(InstanceDriver))
     ),
@@ -100,8 +101,9 @@ export const makeInstanceSpec = (owner: UserId, changes: Partial<InstanceSpec> =
 
 /** The status of the runtime's health response. */
 export const checkHealth = (endpoint: string, token: string) =>
-  Effect.promise(() => fetch(`${endpoint}/health`, { headers: { authorization: `Bearer ${token}` } })).pipe(
-    Effect.map(({ status }) => status)
+  HttpClient.get(`${endpoint}/health`, { headers: { authorization: `Bearer ${token}` } }).pipe(
+    Effect.map(({ status }) => status),
+    Effect.provide(UnixSocketClient.layer)
   )
 
 export const waitUntil = (condition: () => boolean) =>

@@ -9,7 +9,7 @@ import { InstanceDriver } from "@berth/domain/instances/InstanceDriver"
 import * as ProcessInstanceDriver from "@berth/infra/instance-drivers/process/ProcessInstanceDriver"
 import * as BerthAgentRuntime from "@berth/infra/runtime/BerthAgentRuntime"
 import { HttpClient } from "@effect/platform"
-import { NodeHttpClient } from "@effect/platform-node"
+import * as UnixSocketClient from "@berth/infra/runtime/UnixSocketClient"
 import { assert, beforeAll, describe, it } from "@effect/vitest"
 import {
   Cause,
@@ -57,7 +57,7 @@ const berth: RuntimeUnderTest = {
   name: "Berth's own",
   runtime: (taken) =>
     BerthAgentRuntime.layer.pipe(
-      Layer.provide(Layer.map(NodeHttpClient.layer, tapped(taken))),
+      Layer.provide(Layer.map(UnixSocketClient.layer, tapped(taken))),
       Layer.build,
       Effect.map(Context.get(AgentRuntime))
     ),
@@ -65,7 +65,7 @@ const berth: RuntimeUnderTest = {
     Effect.gen(function* () {
       const directory = yield* temporaryDirectory
       const driver = yield* ProcessInstanceDriver.layer({ directory, bundle: program, onClose: "stop" }).pipe(
-        Layer.provide(NodeHttpClient.layer),
+        Layer.provide(UnixSocketClient.layer),
         Layer.build,
         Effect.map(Context.get(InstanceDriver))
       )

@@ -70,9 +70,8 @@ const server = createServer((_request, response) => {
 })
 if (BEHAVIOR === "ignores its end") process.on("SIGTERM", () => undefined)
 if (BEHAVIOR === "does not come up") throw new Error("this one does not come up")
-server.listen(0, "127.0.0.1", () => {
-  const address = server.address()
-  const port = typeof address === "object" && address !== null ? address.port : 0
-  const ready = { pid: process.pid, port, runtimeVersion: VERSION, startedAt }
+const socket = process.env[RuntimeEnvironment.socket] ?? ""
+server.listen(socket, () => {
+  const ready = { pid: process.pid, socket, runtimeVersion: VERSION, startedAt }
   writeFileSync(join(home, runtimeAddressFile), JSON.stringify(ready))
 })

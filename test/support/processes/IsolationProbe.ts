@@ -49,11 +49,10 @@ const server = createServer((_request, response) => {
   response.writeHead(200, { "content-type": "application/json" })
   response.end(JSON.stringify({ status: "ok", runtimeVersion: "probe", startedAt, agents: [] }))
 })
-server.listen(0, "127.0.0.1", () => {
-  const address = server.address()
-  const port = typeof address === "object" && address !== null ? address.port : 0
+const socket = process.env[RuntimeEnvironment.socket] ?? ""
+server.listen(socket, () => {
   writeFileSync(
     join(home, runtimeAddressFile),
-    JSON.stringify({ pid: process.pid, port, runtimeVersion: "probe", startedAt })
+    JSON.stringify({ pid: process.pid, socket, runtimeVersion: "probe", startedAt })
   )
 })

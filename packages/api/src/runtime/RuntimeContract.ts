@@ -100,6 +100,8 @@ export const RuntimeEnvironment = {
   backendUrl: "BERTH_BACKEND_URL",
   /** The instance's own directory, absolute: the only writable one. */
   directory: "BERTH_RUNTIME_DIRECTORY",
+  /** Path of the Unix socket to listen on; its directory is writable. */
+  socket: "BERTH_RUNTIME_SOCKET",
   /** Limit of resident memory in MiB, above which the runtime exits. Absent: no limit of its own. */
   memoryMb: "BERTH_RUNTIME_MEMORY_MB",
   /** Quota of the directory in MiB; an instance well above it is stopped. Absent: 64. */
@@ -120,7 +122,8 @@ export const runtimeAddressFile = "runtime.json"
 
 export const RuntimeAddress = Schema.Struct({
   pid: Schema.Int,
-  port: Schema.Int,
+  /** Path of the listener. */
+  socket: Schema.String,
   runtimeVersion: Schema.String,
   /** Epoch milliseconds. */
   startedAt: Schema.Int

@@ -22,16 +22,18 @@ export interface AddressFileOptions extends RuntimeIdentity {
 
 const encode = Schema.encode(Schema.parseJson(RuntimeAddress))
 
-/** Publishes the listener's address in the instance's directory by an atomic rename. */
+/** Restricts the socket to its account, then publishes its path in the instance's directory by an atomic rename. */
 export const layer = (options: AddressFileOptions) =>
   Layer.scopedDiscard(
     Effect.gen(function* () {
       const files = yield* FileSystem.FileSystem
       const { address } = yield* HttpServer.HttpServer
-      if (address._tag !== "TcpAddress") return yield* Effect.dieMessage("The runtime listens on no TCP port.")
+      if (address._tag !== "UnixAddress") return yield* Effect.dieMessage("The runtime listens on no Unix socket.")
+      const socket = address.path
       const { directory, pid, runtimeVersion, startedAt } = options
       const file = `${directory}/${runtimeAddressFile}`
-      const text = yield* Effect.orDie(encode({ pid, port: address.port, runtimeVersion, startedAt }))
+      const text = yield* Effect.orDie(encode({ pid, socket, runtimeVersion, startedAt }))
+      yield* files.chmod(socket, 0o600)
       yield* files.writeFileString(`${file}.new`, text)
       yield* files.rename(`${file}.new`, file)
 
@@ -53,6 +55,6 @@ export const layer = (options: AddressFileOptions) =>
         Effect.zipRight(Deferred.fail(options.lost, new AddressFileLost())),
         Effect.forkScoped
       )
-      yield* Effect.logInfo("Runtime listening").pipe(Effect.annotateLogs({ port: address.port, pid, runtimeVersion }))
+      yield* Effect.logInfo("Runtime listening").pipe(Effect.annotateLogs({ socket, pid, runtimeVersion }))
     })
   )

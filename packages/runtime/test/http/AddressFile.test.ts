@@ -1,11 +1,11 @@
 import { RuntimeAddress, runtimeAddressFile } from "@berth/api/runtime/RuntimeContract"
 import * as AddressFile from "@berth/runtime/http/AddressFile"
-import { HttpServer } from "@effect/platform"
-import { NodeHttpServer } from "@effect/platform-node"
+import { NodeFileSystem, NodeHttpServer } from "@effect/platform-node"
 import { assert, it } from "@effect/vitest"
-import { Context, Deferred, Effect, Exit, Layer, Logger, Schema, Scope } from "effect"
+import { Deferred, Effect, Exit, Layer, Logger, Schema, Scope } from "effect"
 import { existsSync } from "node:fs"
-import { readdir, readFile, rm, writeFile } from "node:fs/promises"
+import { readdir, readFile, rm, stat, writeFile } from "node:fs/promises"
+import { createServer } from "node:http"
 import { join } from "node:path"
 import { temporaryDirectory } from "../../../../test/support/TemporaryDirectories.ts"
 
@@ -24,12 +24,15 @@ const make = Effect.gen(function* () {
     startedAt: 42,
     checkInterval: "20 millis" as const
   }
-  const context = yield* Layer.buildWithScope(
-    AddressFile.layer(options).pipe(Layer.provideMerge(NodeHttpServer.layerTest)),
+  const socket = join(yield* temporaryDirectory, "s")
+  yield* Layer.buildWithScope(
+    AddressFile.layer(options).pipe(
+      Layer.provide(NodeHttpServer.layer(() => createServer(), { path: socket })),
+      Layer.provide(NodeFileSystem.layer)
+    ),
     scope
   )
-  const { address } = Context.get(context, HttpServer.HttpServer)
-  return { directory, file: join(directory, runtimeAddressFile), lost, address, end: Scope.close(scope, Exit.void) }
+  return { directory, file: join(directory, runtimeAddressFile), lost, socket, end: Scope.close(scope, Exit.void) }
 })
 
 const test = <E>(name: string, body: () => Effect.Effect<void, E, Scope.Scope>) =>
@@ -37,11 +40,12 @@ const test = <E>(name: string, body: () => Effect.Effect<void, E, Scope.Scope>) 
 
 test("says where the cell listens, and takes it back at the end", () =>
   Effect.gen(function* () {
-    const { address, directory, end, file } = yield* make
+    const { directory, end, file, socket } = yield* make
     assert.deepStrictEqual(yield* Effect.promise(() => readdir(directory)), [runtimeAddressFile])
     const said = decode(yield* Effect.promise(() => readFile(file, "utf8")))
-    assert.containSubset(address, { _tag: "TcpAddress", port: said.port })
-    assert.containSubset(said, { pid: 7, runtimeVersion: "1.2.3", startedAt: 42 })
+    assert.deepStrictEqual(said, { pid: 7, socket, runtimeVersion: "1.2.3", startedAt: 42 })
+    const { mode } = yield* Effect.promise(() => stat(socket))
+    assert.strictEqual((mode & 0o777).toString(8), "600")
     yield* end
     assert.isFalse(existsSync(file))
   }))

@@ -1,6 +1,6 @@
 import { Data, Effect, Option, Predicate } from "effect"
 import { constants } from "node:fs"
-import { open } from "node:fs/promises"
+import { lstat, mkdir, open } from "node:fs/promises"
 
 export class FileOperationFailed extends Data.TaggedError("FileOperationFailed")<{
   readonly operation: string
@@ -18,6 +18,19 @@ export const isFileMissing = ({ cause }: FileOperationFailed): boolean => codeOf
 
 export const tryFileOperation = <A>(operation: string, work: () => Promise<A>): Effect.Effect<A, FileOperationFailed> =>
   Effect.tryPromise({ try: work, catch: (cause) => new FileOperationFailed({ operation, cause }) })
+
+/**
+ * Makes a directory that other accounts can only pass through. The temporary directory is world-writable, so an existing one
+ * must belong to this account alone.
+ */
+export const ensureOwnDirectory = async (directory: string): Promise<string> => {
+  await mkdir(directory, { mode: 0o711 }).catch(async () => {
+    const found = await lstat(directory)
+    if (!found.isDirectory() || found.uid !== process.getuid?.() || (found.mode & 0o022) !== 0)
+      throw new Error(`${directory} belongs to another account`)
+  })
+  return directory
+}
 
 /**
  * Reads up to `limit` bytes from `from` on. An instance may have made the file: links are not followed, pipes not waited

@@ -1,9 +1,9 @@
 import { Data, Effect, Option } from "effect"
-import { chmod, chown, lchown, lstat, mkdir, readdir } from "node:fs/promises"
-import { join } from "node:path"
+import { chmod, chown, lchown, lstat, mkdir, readdir, rm } from "node:fs/promises"
+import { dirname, join } from "node:path"
 import type { InstanceDirectory } from "./InstanceDirectory.ts"
 import { allocateUid, isInUidRange, type UidRange } from "./UidAllocation.ts"
-import { type FileOperationFailed, tryFileOperation } from "./HostFiles.ts"
+import { ensureOwnDirectory, type FileOperationFailed, tryFileOperation } from "./HostFiles.ts"
 
 export class InstanceAccountsExhausted extends Data.TaggedError("InstanceAccountsExhausted")<object> {
   override get message() {
@@ -65,12 +65,21 @@ export const make = (root: string, uids: Option.Option<UidRange>): Effect.Effect
         return uid
       })
 
+    /** Empty: an earlier process may have left its socket. */
+    const makeSocketDirectory = ({ sockets }: InstanceDirectory, uid: Option.Option<number>) =>
+      tryFileOperation(`making ${sockets}`, async () => {
+        await ensureOwnDirectory(dirname(sockets))
+        await rm(sockets, { recursive: true, force: true })
+        await mkdir(sockets, { mode: 0o700 })
+        if (Option.isSome(uid)) await chown(sockets, uid.value, uid.value)
+      })
+
     return {
       prepare: (owner, directory) =>
         Option.match(uids, {
           onNone: () => Effect.as(makeDirectories(directory, 0o700), Option.none()),
           // Serialized, so that two new owners do not get the same account.
           onSome: (range) => lock.withPermits(1)(Effect.asSome(assignAccount(owner, directory, range)))
-        })
+        }).pipe(Effect.tap((uid) => makeSocketDirectory(directory, uid)))
     }
   })

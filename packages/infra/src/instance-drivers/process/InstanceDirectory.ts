@@ -1,6 +1,30 @@
 import { runtimeAddressFile, runtimeAgentsDirectory } from "@berth/api/runtime/RuntimeContract"
 import { Option } from "effect"
+import { createHash } from "node:crypto"
+import { realpathSync } from "node:fs"
+import { tmpdir } from "node:os"
 import { join } from "node:path"
+
+const digest = (text: string, length: number) => createHash("sha256").update(text).digest("hex").slice(0, length)
+
+/** Bytes of a socket's path on macOS; Linux allows four more. */
+const maximumSocketPath = 103
+const ownerDigits = 16
+const socketName = "s"
+
+/**
+ * The directory of the sockets of the instances below `root`. It lies in the temporary directory, because data directories
+ * can have longer paths than sockets.
+ */
+export const resolveSocketRoot = (root: string): string => {
+  const name = `berth-${digest(root, 16)}`
+  const fits = (parent: string) =>
+    Buffer.byteLength(join(parent, name)) + ownerDigits + socketName.length + 2 <= maximumSocketPath
+  return join(
+    Option.getOrElse(Option.liftPredicate(realpathSync(tmpdir()), fits), () => "/tmp"),
+    name
+  )
+}
 
 /** An owner's directory on the host. */
 export interface InstanceDirectory {
@@ -9,6 +33,9 @@ export interface InstanceDirectory {
   /** Owned by the instance, its only writable directory. */
   readonly home: string
   readonly address: string
+  /** Owned by the instance; holds its socket only. */
+  readonly sockets: string
+  readonly socket: string
   /** The files of the agents. */
   readonly agents: string
   readonly record: string
@@ -23,10 +50,13 @@ export const resolveInstanceDirectory = (root: string, owner: string): Option.Op
   if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/.test(owner)) return Option.none()
   const path = join(root, owner)
   const home = join(path, "home")
+  const sockets = join(resolveSocketRoot(root), digest(owner, ownerDigits))
   return Option.some({
     path,
     home,
     address: join(home, runtimeAddressFile),
+    sockets,
+    socket: join(sockets, socketName),
     agents: join(home, runtimeAgentsDirectory),
     record: join(path, "record.json"),
     log: join(path, "instance.log"),

@@ -3,6 +3,7 @@ import type { RunningInstance } from "@berth/domain/instances/InstanceDriver"
 import { DateTime, Effect, Option, Redacted } from "effect"
 import { isProcessAlive, matchProcess, type ProcessMatch, readCommandLine } from "../../process/ProcessIdentity.ts"
 import type { RuntimeClient } from "../../runtime/RuntimeClient.ts"
+import { makeSocketEndpoint } from "../../runtime/UnixSocketClient.ts"
 import type { InstanceFindings, HealthProbeResult } from "./StartDecision.ts"
 import type { InstanceDirectory } from "./InstanceDirectory.ts"
 import * as ProcessRecord from "./ProcessRecord.ts"
@@ -17,15 +18,13 @@ export interface InstanceProbe extends InstanceFindings {
   readonly address: Option.Option<RuntimeAddress>
 }
 
-export const toEndpoint = ({ port }: Pick<RuntimeAddress, "port">): string => `http://127.0.0.1:${port}`
-
 export const toRunningInstance = (
   owner: UserId,
-  address: Pick<RuntimeAddress, "port">,
+  { socket }: InstanceDirectory,
   { runtimeVersion, startedAt }: Pick<RuntimeHealth, "runtimeVersion" | "startedAt">
 ): RunningInstance => ({
   owner,
-  endpoint: toEndpoint(address),
+  endpoint: makeSocketEndpoint(socket),
   startedAt: DateTime.unsafeMake(startedAt),
   runtimeVersion
 })
@@ -91,10 +90,10 @@ export const probeInstance = (
     const address = Option.filter(published, (it) => Option.contains(pid, it.pid))
     const health = yield* Option.match(address, {
       onNone: () => Effect.succeed<HealthProbeResult>("unresponsive"),
-      onSome: (at) =>
+      onSome: () =>
         probeHealth(
           client,
-          toEndpoint(at),
+          makeSocketEndpoint(directory.socket),
           Option.getOrElse(token, () => Redacted.make("none"))
         )
     })

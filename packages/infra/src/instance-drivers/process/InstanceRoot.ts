@@ -2,12 +2,12 @@ import { Data, Effect, Option } from "effect"
 import { execFile } from "node:child_process"
 import { createHash, randomUUID } from "node:crypto"
 import { existsSync, realpathSync } from "node:fs"
-import { chmod, chown, lstat, mkdir, readFile, realpath, rm } from "node:fs/promises"
+import { chmod, chown, mkdir, readFile, realpath, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { writeFileAtomically } from "../../files/AtomicFile.ts"
 import { type UidRange, selectUidRange } from "./UidAllocation.ts"
-import { type FileOperationFailed, tryFileOperation, readRegularFile } from "./HostFiles.ts"
+import { ensureOwnDirectory, type FileOperationFailed, tryFileOperation, readRegularFile } from "./HostFiles.ts"
 
 export class BundleUnreadable extends Data.TaggedError("BundleUnreadable")<{
   readonly bundle: string
@@ -64,17 +64,8 @@ const prepareDirectory = (directory: string): Effect.Effect<string, FileOperatio
     return realpath(directory)
   })
 
-/** The temporary directory is world-writable, so an existing directory must belong to this account alone. */
 const prepareTemporaryDirectory = (name: string): Effect.Effect<string, FileOperationFailed> =>
-  tryFileOperation(`making ${name}`, async () => {
-    const directory = join(await realpath(tmpdir()), name)
-    await mkdir(directory, { mode: 0o711 }).catch(async () => {
-      const found = await lstat(directory)
-      if (!found.isDirectory() || found.uid !== process.getuid?.() || (found.mode & 0o022) !== 0)
-        throw new Error(`${directory} belongs to another account`)
-    })
-    return directory
-  })
+  tryFileOperation(`making ${name}`, async () => ensureOwnDirectory(join(await realpath(tmpdir()), name)))
 
 const accessCheckScript = `const fs = require("node:fs"); fs.readFileSync(process.argv[1]); fs.writeFileSync(process.argv[2], "")`
 

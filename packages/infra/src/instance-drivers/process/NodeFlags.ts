@@ -27,7 +27,7 @@ const sizeFlags = ["--max-semi-space-size=1", "--v8-pool-size=1", "--optimize-fo
 /** Makes glibc return the 16 MB that only loading the program needs. */
 export const allocatorEnvironment = { MALLOC_TRIM_THRESHOLD_: "131072", MALLOC_MMAP_THRESHOLD_: "65536" }
 
-/** Allows an instance to write its directory. It also identifies an instance by its command line. */
+/** Allows an instance to write a directory. It also identifies an instance by its command line. */
 export const makeWriteFlag = (home: string): string => `--allow-fs-write=${home}/*`
 
 export interface NodeFlagsOptions {
@@ -36,10 +36,18 @@ export interface NodeFlagsOptions {
   readonly bundle: string
   /** The instance's own directory. */
   readonly home: string
+  /** The directory of its socket. */
+  readonly sockets: string
 }
 
 /** Grants reading the program and reading and writing the own directory; no child processes, workers or native code. */
-export const makeNodeFlags = ({ bundle, home, memoryMb, permission }: NodeFlagsOptions): ReadonlyArray<string> => [
+export const makeNodeFlags = ({
+  bundle,
+  home,
+  memoryMb,
+  permission,
+  sockets
+}: NodeFlagsOptions): ReadonlyArray<string> => [
   `--max-old-space-size=${computeHeapMb(memoryMb)}`,
   ...sizeFlags,
   ...(permission.switch === null
@@ -49,6 +57,7 @@ export const makeNodeFlags = ({ bundle, home, memoryMb, permission }: NodeFlagsO
         `--allow-fs-read=${bundle}`,
         `--allow-fs-read=${home}/*`,
         makeWriteFlag(home),
+        makeWriteFlag(sockets),
         ...(permission.net ? ["--allow-net"] : []),
         "--disable-warning=ExperimentalWarning"
       ])

@@ -1,8 +1,8 @@
 import { Effect, Option } from "effect"
-import { readdir } from "node:fs/promises"
+import { readdir, rm } from "node:fs/promises"
 import { matchProcess, sendSignal } from "../../process/ProcessIdentity.ts"
 import { tryFileOperation, isFileMissing } from "./HostFiles.ts"
-import { resolveInstanceDirectory } from "./InstanceDirectory.ts"
+import { resolveInstanceDirectory, resolveSocketRoot } from "./InstanceDirectory.ts"
 import { instanceRoots } from "./InstanceRoot.ts"
 import * as ProcessRecord from "./ProcessRecord.ts"
 import { terminateProcess } from "./ProcessTermination.ts"
@@ -43,6 +43,10 @@ export const end = Effect.fn("OrphanedInstances.end")(function* (directory: stri
       ),
     { concurrency: 16, discard: true }
   )
+  for (const root of instanceRoots(directory))
+    yield* tryFileOperation("removing the sockets", () =>
+      rm(resolveSocketRoot(root), { recursive: true, force: true })
+    ).pipe(Effect.catchAll(({ message }) => Effect.logWarning("Sockets not removed", message)))
 })
 
 /** Kills the same instances without a grace period. */

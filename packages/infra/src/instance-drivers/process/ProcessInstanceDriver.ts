@@ -2,16 +2,17 @@ import { InstanceDriver } from "@berth/domain/instances/InstanceDriver"
 import { UserId } from "@berth/domain/shared/UserId"
 import * as HttpClient from "@effect/platform/HttpClient"
 import { Effect, Layer, Option } from "effect"
-import { readdir } from "node:fs/promises"
+import { readdir, rmdir } from "node:fs/promises"
 import * as RuntimeClient from "../../runtime/RuntimeClient.ts"
 import { type FileOperationFailed, tryFileOperation } from "./HostFiles.ts"
 import * as InstanceAccounts from "./InstanceAccounts.ts"
-import { resolveInstanceDirectory } from "./InstanceDirectory.ts"
+import { resolveInstanceDirectory, resolveSocketRoot } from "./InstanceDirectory.ts"
 import * as InstanceMonitor from "./InstanceMonitor.ts"
 import * as InstanceReports from "./InstanceReports.ts"
 import { type BundleUnreadable, type InstanceAccountsUnavailable, prepareInstanceRoot } from "./InstanceRoot.ts"
 import { detectPermissionFlags } from "./NodeFlags.ts"
 import * as ProcessLaunch from "./ProcessLaunch.ts"
+import * as ProcessLauncher from "./ProcessLauncher.ts"
 import * as RunningProcesses from "./RunningProcesses.ts"
 import * as RuntimeBundles from "./RuntimeBundles.ts"
 import type { UidRange } from "./UidAllocation.ts"
@@ -67,6 +68,7 @@ const make = (options: ProcessInstanceDriverOptions) =>
         permission: detectPermissionFlags(process.allowedNodeEnvironmentFlags),
         otlpEndpoint: options.otlpEndpoint,
         accounts: yield* InstanceAccounts.make(root.path, root.uids),
+        launcher: yield* ProcessLauncher.detect(Option.map(root.uids, ({ first }) => first)),
         client
       }
     })
@@ -112,7 +114,11 @@ const make = (options: ProcessInstanceDriverOptions) =>
         const running = processes.list().map(({ instance }) => instance.owner)
         return options.onClose === "leave"
           ? Effect.logInfo("Instances left running").pipe(Effect.annotateLogs({ instances: running.length }))
-          : Effect.forEach(running, stop, { concurrency: 16, discard: true })
+          : Effect.zipRight(
+              Effect.forEach(running, stop, { concurrency: 16, discard: true }),
+              // Not empty while another driver has instances below this root.
+              Effect.ignore(tryFileOperation("removing the sockets", () => rmdir(resolveSocketRoot(root.path))))
+            )
       })
     )
 

@@ -83,8 +83,7 @@ export const make = ({ bundles, processes, root, settings }: ProcessLaunchOption
         const { pid, process } = yield* probeInstance(settings.client, directory, Option.none())
         if (process === "same" && Option.isSome(pid)) yield* terminateProcess(pid.value, readStartMark(pid.value))
       }
-      for (const file of [directory.record, directory.address])
-        yield* tryFileOperation(`removing ${file}`, () => rm(file, { force: true }))
+      for (const path of [directory.record, directory.address, directory.sockets]) yield* removeTree(path)
     }).pipe(Effect.uninterruptible)
 
   const startLocked = (spec: InstanceSpec, directory: InstanceDirectory) =>

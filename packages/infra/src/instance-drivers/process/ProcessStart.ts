@@ -8,12 +8,14 @@ import { terminateProcess } from "./ProcessTermination.ts"
 import * as InstanceLogFile from "./InstanceLogFile.ts"
 import type { InstanceDirectory } from "./InstanceDirectory.ts"
 import * as ProcessRecord from "./ProcessRecord.ts"
-import { toEndpoint, toRunningInstance } from "./InstanceProbe.ts"
+import { makeSocketEndpoint } from "../../runtime/UnixSocketClient.ts"
+import { toRunningInstance } from "./InstanceProbe.ts"
 import { measureDiskUsage } from "./DiskUsage.ts"
 import { type FileOperationFailed, tryFileOperation } from "./HostFiles.ts"
 import type { InstanceAccounts, InstanceAccountsExhausted } from "./InstanceAccounts.ts"
 import { readStartMark } from "../../process/ProcessIdentity.ts"
 import { describeExit, findExitMessage } from "./ProcessExit.ts"
+import type { ProcessLauncher } from "./ProcessLauncher.ts"
 import { makeNodeFlags, type PermissionFlags } from "./NodeFlags.ts"
 
 /** The process was spawned, but its runtime did not become ready. */
@@ -28,6 +30,7 @@ export interface ProcessStartSettings {
   readonly permission: PermissionFlags
   readonly otlpEndpoint: string | undefined
   readonly accounts: InstanceAccounts
+  readonly launcher: ProcessLauncher
   readonly client: RuntimeClient
 }
 
@@ -45,7 +48,7 @@ const readyTimeout = Duration.seconds(15)
 /** A start takes about 250 ms; a poll reads one small file. */
 const pollSchedule = Schedule.spaced("10 millis")
 
-/** Reads the address that the child publishes, and proves it by a health request with the token. */
+/** Waits until the child publishes its address, and proves it by a health request with the token. */
 const waitForRuntime = (
   settings: ProcessStartSettings,
   spec: InstanceSpec,
@@ -53,21 +56,18 @@ const waitForRuntime = (
   child: SpawnedProcess
 ) =>
   Effect.gen(function* () {
-    const address = yield* ProcessRecord.readRuntimeAddress(directory).pipe(
-      Effect.map(Option.filter(({ pid }) => pid === child.pid)),
-      Effect.repeat({ until: Option.isSome, schedule: pollSchedule }),
-      Effect.zipRight(Effect.flatten(ProcessRecord.readRuntimeAddress(directory))),
-      Effect.catchTag("NoSuchElementException", () => new RuntimeNotReady({ reason: "its address file was removed" }))
+    yield* ProcessRecord.readRuntimeAddress(directory).pipe(
+      Effect.repeat({ until: Option.exists(({ pid }) => pid === child.pid), schedule: pollSchedule })
     )
     const health = yield* settings.client
-      .health({ endpoint: toEndpoint(address), token: spec.token })
+      .health({ endpoint: makeSocketEndpoint(directory.socket), token: spec.token })
       .pipe(
         Effect.mapError(
           (error) =>
             new RuntimeNotReady({ reason: error._tag === "RuntimeRequestRejected" ? error.message : error.reason })
         )
       )
-    return toRunningInstance(spec.owner, address, health)
+    return toRunningInstance(spec.owner, directory, health)
   })
 
 const waitUntilReady = (
@@ -112,7 +112,13 @@ export const startProcess = (
     const diskAtStart = yield* measureDiskUsage(directory.home, Number.MAX_SAFE_INTEGER)
     const { node, otlpEndpoint, permission } = settings
     const { file } = bundle
-    const flags = makeNodeFlags({ permission, memoryMb: spec.memoryMb, bundle: file, home: directory.home })
+    const flags = makeNodeFlags({
+      permission,
+      memoryMb: spec.memoryMb,
+      bundle: file,
+      home: directory.home,
+      sockets: directory.sockets
+    })
 
     return yield* Effect.uninterruptibleMask((restore) =>
       Effect.gen(function* () {
@@ -123,6 +129,7 @@ export const startProcess = (
           directory,
           uid,
           otlpEndpoint,
+          launcher: settings.launcher,
           output: log.file.fd
         })
         const startMark = readStartMark(child.pid)

@@ -66,7 +66,7 @@ export const make = Effect.gen(function* () {
       if (registered?.pid === pid.value) return Option.some(registered.instance)
       yield* Effect.logInfo("Instance adopted").pipe(Effect.annotateLogs({ userId: owner, pid: pid.value }))
       const instance = yield* register({
-        instance: toRunningInstance(owner, address.value, address.value),
+        instance: toRunningInstance(owner, directory, address.value),
         directory,
         pid: pid.value,
         startMark: readStartMark(pid.value),

@@ -5,6 +5,7 @@ import { type ChildProcess, spawn } from "node:child_process"
 import type { InstanceDirectory } from "./InstanceDirectory.ts"
 import { allocatorEnvironment } from "./NodeFlags.ts"
 import type { ProcessExit } from "./ProcessExit.ts"
+import { makeLaunchScript, type ProcessLauncher } from "./ProcessLauncher.ts"
 
 export class ProcessSpawnFailed extends Data.TaggedError("ProcessSpawnFailed")<{ readonly reason: string }> {
   override get message() {
@@ -25,6 +26,7 @@ export interface ProcessSpawnOptions {
   readonly directory: InstanceDirectory
   readonly uid: Option.Option<number>
   readonly otlpEndpoint: string | undefined
+  readonly launcher: ProcessLauncher
   /** File descriptor of the log. */
   readonly output: number
 }
@@ -32,12 +34,13 @@ export interface ProcessSpawnOptions {
 /** The whole environment of an instance. The backend's environment may hold keys and is not inherited. */
 export const makeRuntimeEnvironment = (
   spec: InstanceSpec,
-  home: string,
+  { home, socket }: Pick<InstanceDirectory, "home" | "socket">,
   otlpEndpoint: string | undefined
 ): Readonly<Record<string, string>> => ({
   [RuntimeEnvironment.token]: Redacted.value(spec.token),
   [RuntimeEnvironment.backendUrl]: spec.backendUrl,
   [RuntimeEnvironment.directory]: home,
+  [RuntimeEnvironment.socket]: socket,
   [RuntimeEnvironment.memoryMb]: String(spec.memoryMb),
   [RuntimeEnvironment.diskMb]: String(spec.diskMb),
   ...allocatorEnvironment,
@@ -46,25 +49,11 @@ export const makeRuntimeEnvironment = (
     : { [RuntimeEnvironment.otlpEndpoint]: otlpEndpoint, [RuntimeEnvironment.serviceName]: "berth-runtime" })
 })
 
-/** The longest file of an instance, its log included, in blocks of 512 bytes as POSIX `ulimit` counts. */
-const maximumFileBlocks = (64 * 1024 * 1024) / 512
-
-const maximumOpenFiles = 1024
-/** The backend keeps the processor when the host is busy, and survives when it is out of memory. */
-const niceness = 5
-const outOfMemoryScore = 500
-
-/**
- * Limits that the kernel enforces. Node.js cannot set them, so a shell sets them and executes the program, without the
- * variables that shells add. No core dump, which would hold secrets. Host tools that are missing are skipped.
- */
-const limits = [
-  `ulimit -c 0; ulimit -f ${maximumFileBlocks}; ulimit -n ${maximumOpenFiles} 2>/dev/null`,
-  `echo ${outOfMemoryScore} 2>/dev/null >/proc/self/oom_score_adj`,
-  `if command -v setpriv >/dev/null; then set -- setpriv --no-new-privs -- "$@"; fi`,
-  `if command -v nice >/dev/null; then set -- nice -n ${niceness} "$@"; fi`,
-  `unset PWD OLDPWD SHLVL; exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-; exec "$@"`
-].join("\n")
+/** The log as output, and in place of each inherited descriptor. */
+const makeStdio = (output: number, inherited: ReadonlyArray<number>): Array<"ignore" | number> =>
+  Array.from({ length: Math.max(3, ...inherited.map((fd) => fd + 1)) }, (_, fd) =>
+    fd === 1 || fd === 2 || inherited.includes(fd) ? output : "ignore"
+  )
 
 /** Spawns the process in its own session: Ctrl-C and the backend's end do not reach it. */
 export const spawnProcess = (
@@ -72,6 +61,7 @@ export const spawnProcess = (
   options: ProcessSpawnOptions
 ): Effect.Effect<SpawnedProcess, ProcessSpawnFailed> =>
   Effect.gen(function* () {
+    const { launcher, uid } = options
     const exit = yield* Deferred.make<ProcessExit>()
     const child = yield* Effect.async<ChildProcess, ProcessSpawnFailed>((resume) => {
       const failed = (cause: unknown) =>
@@ -79,13 +69,13 @@ export const spawnProcess = (
       try {
         const started = spawn(
           "/bin/sh",
-          ["-c", limits, "berth-instance", options.node, ...options.flags, options.bundle],
+          ["-c", makeLaunchScript(launcher, uid), "berth-instance", options.node, ...options.flags, options.bundle],
           {
             cwd: options.directory.home,
             detached: true,
-            env: makeRuntimeEnvironment(spec, options.directory.home, options.otlpEndpoint),
-            stdio: ["ignore", options.output, options.output],
-            ...Option.match(options.uid, { onNone: () => ({}), onSome: (uid) => ({ uid, gid: uid }) })
+            env: makeRuntimeEnvironment(spec, options.directory, options.otlpEndpoint),
+            stdio: makeStdio(options.output, launcher.inherited),
+            ...(Option.isNone(uid) || launcher.dropsCapabilities ? {} : { uid: uid.value, gid: uid.value })
           }
         )
         started.once("error", failed)

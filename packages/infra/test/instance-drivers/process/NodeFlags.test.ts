@@ -46,16 +46,23 @@ describe("detectPermissionFlags", () => {
 
 describe("makeNodeFlags", () => {
   const flags = (permission: Parameters<typeof makeNodeFlags>[0]["permission"]) =>
-    makeNodeFlags({ permission, memoryMb: 256, bundle: "/b/runtime.mjs", home: "/instances/usr_1/home" })
+    makeNodeFlags({
+      permission,
+      memoryMb: 256,
+      bundle: "/b/runtime.mjs",
+      home: "/instances/usr_1/home",
+      sockets: "/tmp/berth/1"
+    })
 
-  it("allows reading the program and the own directory, and writing only the latter", () => {
+  it("allows reading the program and the own directory, and writing only that and the socket's", () => {
     const all = flags({ switch: "--permission", net: false })
     assert.deepStrictEqual(
       all.filter((flag) => flag.startsWith("--allow")),
       [
         "--allow-fs-read=/b/runtime.mjs",
         "--allow-fs-read=/instances/usr_1/home/*",
-        makeWriteFlag("/instances/usr_1/home")
+        makeWriteFlag("/instances/usr_1/home"),
+        makeWriteFlag("/tmp/berth/1")
       ]
     )
     assert.include(all, "--permission")

@@ -2,7 +2,7 @@ import { runtimeAddressFile } from "@berth/api/runtime/RuntimeContract"
 import { InstanceDriver } from "@berth/domain/instances/InstanceDriver"
 import * as ProcessInstanceDriver from "@berth/infra/instance-drivers/process/ProcessInstanceDriver"
 import { isProcessAlive as alive } from "@berth/infra/process/ProcessIdentity"
-import { NodeHttpClient } from "@effect/platform-node"
+import * as UnixSocketClient from "@berth/infra/runtime/UnixSocketClient"
 import { assert, beforeAll, describe, it } from "@effect/vitest"
 import { Cause, Context, Effect, Exit, Layer, Logger, Option, Redacted, Schema, type Scope } from "effect"
 import { spawn, spawnSync } from "node:child_process"
@@ -28,7 +28,7 @@ let program = ""
 
 const open = (directory: string, changes: Partial<ProcessInstanceDriver.ProcessInstanceDriverOptions> = {}) =>
   ProcessInstanceDriver.layer({ directory, bundle: program, onClose: "stop", ...changes }).pipe(
-    Layer.provide(NodeHttpClient.layer),
+    Layer.provide(UnixSocketClient.layer),
     Layer.build,
     Effect.map(Context.get(InstanceDriver))
   )
@@ -71,7 +71,7 @@ describe("ProcessInstanceDriver", () => {
       process.kill(left.pid, "SIGKILL")
       const other = yield* stranger
       const record = left.record.replace(`"pid":${left.pid}`, `"pid":${other}`)
-      const address = JSON.stringify({ pid: other, port: 1, runtimeVersion: "0", startedAt: 0 })
+      const address = JSON.stringify({ pid: other, socket: "/nowhere", runtimeVersion: "0", startedAt: 0 })
       yield* Effect.promise(() => writeFile(join(directory, owner, "record.json"), record))
       yield* Effect.promise(() => writeFile(join(directory, owner, "home", runtimeAddressFile), address))
 
@@ -93,7 +93,7 @@ describe("ProcessInstanceDriver", () => {
       yield* driver.stop(owner)
       const other = yield* stranger
       const home = join(directory, owner, "home")
-      const address = JSON.stringify({ pid: other, port: 1, runtimeVersion: "0", startedAt: 0 })
+      const address = JSON.stringify({ pid: other, socket: "/nowhere", runtimeVersion: "0", startedAt: 0 })
       yield* Effect.promise(() => writeFile(join(home, runtimeAddressFile), address))
       assert.deepStrictEqual(yield* driver.inspect(owner), Option.none())
       yield* driver.stop(owner)

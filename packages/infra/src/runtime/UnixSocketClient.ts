@@ -1,0 +1,50 @@
+import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
+import type * as HttpClient from "@effect/platform/HttpClient"
+import { Effect, Layer } from "effect"
+import { lstatSync } from "node:fs"
+import { Agent, type ClientRequestArgs } from "node:http"
+import { Socket } from "node:net"
+import { dirname } from "node:path"
+import type { Duplex } from "node:stream"
+
+const suffix = ".unix"
+
+/** The origin of an HTTP server on a Unix socket: its host name is the path in hexadecimal. */
+export const makeSocketEndpoint = (path: string): string => `http://${Buffer.from(path).toString("hex")}${suffix}`
+
+const parseSocketPath = (host: string | null | undefined): string | undefined =>
+  host?.endsWith(suffix) === true ? Buffer.from(host.slice(0, -suffix.length), "hex").toString() : undefined
+
+/** A link, or a socket of another account than its directory's, could lead to another server. */
+const isReplaced = (path: string): boolean => {
+  const found = lstatSync(path)
+  return !found.isSocket() || found.uid !== lstatSync(dirname(path)).uid
+}
+
+class UnixSocketAgent extends Agent {
+  override createConnection(
+    options: ClientRequestArgs,
+    callback?: (error: Error | null, stream: Duplex) => void
+  ): Duplex | null | undefined {
+    const path = parseSocketPath(options.host)
+    if (path === undefined) return super.createConnection(options, callback)
+    const socket = new Socket()
+    try {
+      if (isReplaced(path)) socket.destroy(new Error("the socket was replaced"))
+      else socket.connect({ path })
+    } catch (cause) {
+      socket.destroy(cause instanceof Error ? cause : new Error(String(cause)))
+    }
+    return socket
+  }
+}
+
+/** An HTTP client for `makeSocketEndpoint` and ordinary origins. */
+export const layer: Layer.Layer<HttpClient.HttpClient> = NodeHttpClient.layerWithoutAgent.pipe(
+  Layer.provide(
+    Layer.scoped(
+      NodeHttpClient.HttpAgent,
+      Effect.map(NodeHttpClient.makeAgent(), (agent) => ({ ...agent, http: new UnixSocketAgent() }))
+    )
+  )
+)

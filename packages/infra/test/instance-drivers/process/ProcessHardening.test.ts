@@ -1,0 +1,180 @@
+import { InstanceDriver } from "@berth/domain/instances/InstanceDriver"
+import { UserId } from "@berth/domain/shared/UserId"
+import { resolveInstanceDirectory } from "@berth/infra/instance-drivers/process/InstanceDirectory"
+import * as OrphanedInstances from "@berth/infra/instance-drivers/process/OrphanedInstances"
+import * as ProcessInstanceDriver from "@berth/infra/instance-drivers/process/ProcessInstanceDriver"
+import * as UnixSocketClient from "@berth/infra/runtime/UnixSocketClient"
+import { assert, beforeAll, describe, it } from "@effect/vitest"
+import { Context, Effect, Layer, Logger, Option, Redacted, Schema, type Scope } from "effect"
+import { spawn, spawnSync } from "node:child_process"
+import { existsSync, readFileSync } from "node:fs"
+import { mkdir, open as openFile, readdir, readFile, readlink, rm, stat, symlink } from "node:fs/promises"
+import { dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { bundleProgram, bundleRuntime } from "../../../../../test/support/RuntimeBundle.ts"
+import { temporaryDirectory } from "../../../../../test/support/TemporaryDirectories.ts"
+
+const owner = UserId.make("usr_ada")
+const spec = {
+  owner,
+  memoryMb: 256,
+  diskMb: 256,
+  token: Redacted.make("the runtime token"),
+  backendUrl: "http://127.0.0.1:1"
+}
+
+let runtime = ""
+
+const open = (directory: string, changes: Partial<ProcessInstanceDriver.ProcessInstanceDriverOptions> = {}) =>
+  ProcessInstanceDriver.layer({ directory, bundle: runtime, onClose: "stop", ...changes }).pipe(
+    Layer.provide(UnixSocketClient.layer),
+    Layer.build,
+    Effect.map(Context.get(InstanceDriver))
+  )
+
+const decodeRecord = Schema.decodeUnknownSync(Schema.parseJson(Schema.Struct({ pid: Schema.Int })))
+
+const pidOf = (directory: string) =>
+  Effect.promise(async () => decodeRecord(await readFile(join(directory, owner, "record.json"), "utf8")).pid)
+
+const resolve = (directory: string) => Option.getOrThrow(resolveInstanceDirectory(directory, owner))
+
+const hasAccounts =
+  process.getuid?.() === 0 &&
+  (!existsSync("/proc/self/uid_map") || /\s\d{6,}\s*$/m.test(readFileSync("/proc/self/uid_map", "utf8")))
+const hasProc = existsSync("/proc/self/status")
+
+const test = <E>(name: string, body: () => Effect.Effect<void, E, Scope.Scope>, run = true) =>
+  (run ? it.scopedLive : it.scopedLive.skip)(name, () => Effect.provide(body(), Logger.remove(Logger.defaultLogger)))
+
+describe("ProcessInstanceDriver hardening", () => {
+  beforeAll(async () => {
+    runtime = await bundleRuntime()
+  })
+
+  test(
+    "ProcessInstanceDriver limits the processes and empties the capability bounding set of an instance's account",
+    () =>
+      Effect.gen(function* () {
+        const directory = yield* temporaryDirectory
+        const driver = yield* open(directory)
+        yield* driver.start(spec)
+        const pid = yield* pidOf(directory)
+        const status = yield* Effect.promise(() => readFile(`/proc/${pid}/status`, "utf8"))
+        for (const set of ["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"])
+          assert.match(status, new RegExp(`^${set}:\\t0+$`, "m"))
+        assert.match(status, /^NoNewPrivs:\t1$/m)
+        assert.match(status, /^Groups:\s*$/m)
+        const limits = yield* Effect.promise(() => readFile(`/proc/${pid}/limits`, "utf8"))
+        assert.match(limits, /Max processes +64 +64 /)
+      }),
+    hasAccounts && hasProc
+  )
+
+  test(
+    "ProcessInstanceDriver passes no descriptor of its parent to an instance",
+    () =>
+      Effect.gen(function* () {
+        const directory = yield* temporaryDirectory
+        const program = yield* Effect.promise(() =>
+          bundleProgram(
+            fileURLToPath(new URL("../../../../../test/support/processes/DriverProgram.ts", import.meta.url))
+          )
+        )
+        const secret = join(directory, "secret")
+        const file = yield* Effect.acquireRelease(
+          Effect.promise(() => openFile(secret, "w")),
+          (handle) => Effect.promise(() => handle.close())
+        )
+        const instances = join(directory, "instances")
+        const stdio = Array.from({ length: 41 }, (_, fd) =>
+          fd < 2 ? ("pipe" as const) : [2, 5, 20, 40].includes(fd) ? file.fd : ("ignore" as const)
+        )
+        yield* Effect.acquireRelease(
+          Effect.async<ReturnType<typeof spawn>>((resume) => {
+            const child = spawn(process.execPath, [program, instances, runtime], { stdio })
+            child.stdout?.once("data", () => resume(Effect.succeed(child)))
+          }),
+          (child) =>
+            Effect.async<void>((resume) => {
+              child.once("exit", () => resume(Effect.void))
+              child.stdin?.end()
+            })
+        )
+        const pid = yield* pidOf(instances)
+        const targets = yield* Effect.promise(async () => {
+          const numbers = await readdir(`/proc/${pid}/fd`)
+          return Promise.all(numbers.map((number) => readlink(`/proc/${pid}/fd/${number}`).catch(() => "")))
+        })
+        assert.notInclude(targets, secret)
+      }),
+    hasProc
+  )
+
+  test("ProcessInstanceDriver places the socket of an instance in a short directory that its account alone may enter", () =>
+    Effect.gen(function* () {
+      const directory = join(yield* temporaryDirectory, "d".repeat(100), "e".repeat(100))
+      yield* Effect.promise(() => mkdir(directory, { recursive: true }))
+      const driver = yield* open(directory)
+      yield* driver.start(spec)
+      const { home, socket, sockets } = resolve(directory)
+      assert.isBelow(Buffer.byteLength(socket), 104)
+      const [folder, file, own] = yield* Effect.promise(() => Promise.all([stat(sockets), stat(socket), stat(home)]))
+      assert.isTrue(file.isSocket())
+      assert.deepStrictEqual(
+        [folder.mode & 0o777, file.mode & 0o777].map((mode) => mode.toString(8)),
+        ["700", "600"]
+      )
+      assert.deepStrictEqual([folder.uid, file.uid], [own.uid, own.uid])
+      yield* driver.stop(owner)
+      assert.isFalse(existsSync(sockets))
+    }))
+
+  test(
+    "ProcessInstanceDriver keeps other accounts from the socket of an instance",
+    () =>
+      Effect.gen(function* () {
+        const directory = yield* temporaryDirectory
+        const driver = yield* open(directory)
+        yield* driver.start(spec)
+        const { socket } = resolve(directory)
+        const script = `require("net").connect(process.argv[1]).on("error", (e) => console.log(e.code)).on("connect", () => process.exit())`
+        const uid = 1_999_999
+        const { stdout } = spawnSync(process.execPath, ["-e", script, socket], {
+          uid,
+          gid: uid,
+          encoding: "utf8",
+          cwd: "/"
+        })
+        assert.strictEqual(stdout.trim(), "EACCES")
+      }),
+    hasAccounts
+  )
+
+  test("ProcessInstanceDriver ends an instance whose socket leads elsewhere", () =>
+    Effect.gen(function* () {
+      const directory = yield* temporaryDirectory
+      const driver = yield* open(directory)
+      const bob = { ...spec, owner: UserId.make("usr_bob") }
+      yield* Effect.all([driver.start(spec), driver.start(bob)])
+      const pid = yield* pidOf(directory)
+      const { socket } = resolve(directory)
+      yield* Effect.promise(async () => {
+        await rm(socket)
+        await symlink(Option.getOrThrow(resolveInstanceDirectory(directory, bob.owner)).socket, socket)
+      })
+      yield* driver.start(spec)
+      assert.notStrictEqual(yield* pidOf(directory), pid)
+    }))
+
+  test("OrphanedInstances.end removes the sockets that killed instances left", () =>
+    Effect.gen(function* () {
+      const directory = yield* temporaryDirectory
+      yield* Effect.scoped(Effect.flatMap(open(directory, { onClose: "leave" }), (driver) => driver.start(spec)))
+      process.kill(yield* pidOf(directory), "SIGKILL")
+      const { sockets } = resolve(directory)
+      assert.isTrue(existsSync(sockets))
+      yield* OrphanedInstances.end(directory)
+      assert.isFalse(existsSync(dirname(sockets)))
+    }))
+})
