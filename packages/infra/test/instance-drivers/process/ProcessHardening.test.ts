@@ -8,7 +8,8 @@ import { assert, beforeAll, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, Logger, Option, Redacted, Schema, type Scope } from "effect"
 import { spawn, spawnSync } from "node:child_process"
 import { existsSync, readFileSync } from "node:fs"
-import { mkdir, open as openFile, readdir, readFile, readlink, rm, stat, symlink } from "node:fs/promises"
+import { lchown, mkdir, open as openFile, readdir, readFile, readlink, rm, stat, symlink } from "node:fs/promises"
+import { createServer, type Server } from "node:http"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { bundleProgram, bundleRuntime } from "../../../../../test/support/RuntimeBundle.ts"
@@ -151,20 +152,35 @@ describe("ProcessInstanceDriver hardening", () => {
     hasAccounts
   )
 
-  test("ProcessInstanceDriver ends an instance whose socket leads elsewhere", () =>
+  test("ProcessInstanceDriver sends nothing to a server that an instance's link leads to", () =>
     Effect.gen(function* () {
       const directory = yield* temporaryDirectory
       const driver = yield* open(directory)
-      const bob = { ...spec, owner: UserId.make("usr_bob") }
-      yield* Effect.all([driver.start(spec), driver.start(bob)])
+      const { runtimeVersion, startedAt } = yield* driver.start(spec)
       const pid = yield* pidOf(directory)
-      const { socket } = resolve(directory)
+      const target = join(directory, "s")
+      const requests: Array<string> = []
+      yield* Effect.acquireRelease(
+        Effect.async<Server>((resume) => {
+          const server = createServer((request, response) => {
+            requests.push(request.url ?? "")
+            response.setHeader("content-type", "application/json")
+            response.end(JSON.stringify({ status: "ok", runtimeVersion, startedAt: startedAt.epochMillis, agents: [] }))
+          })
+          server.listen(target, () => resume(Effect.succeed(server)))
+        }),
+        (server) => Effect.sync(() => server.close())
+      )
+      const { socket, sockets } = resolve(directory)
       yield* Effect.promise(async () => {
         await rm(socket)
-        await symlink(Option.getOrThrow(resolveInstanceDirectory(directory, bob.owner)).socket, socket)
+        await symlink(target, socket)
+        const { uid } = await stat(sockets)
+        await lchown(socket, uid, uid)
       })
       yield* driver.start(spec)
       assert.notStrictEqual(yield* pidOf(directory), pid)
+      assert.deepStrictEqual(requests, [])
     }))
 
   test("OrphanedInstances.end removes the sockets that killed instances left", () =>
