@@ -3,17 +3,18 @@ import { JobQueue } from "@berth/domain/jobs/JobQueue"
 import * as BackendAgentManager from "@berth/infra/backend/BackendAgentManager"
 import * as AccountsWiring from "@berth/infra/wiring/AccountsWiring"
 import * as BillingWiring from "@berth/infra/wiring/BillingWiring"
-import { requireDatabaseUrl, resolveInternalApiKey } from "@berth/infra/wiring/SecretsWiring"
+import { requireDatabaseUrl, resolveInternalApiKey, resolveKeyEncryptionKeys } from "@berth/infra/wiring/SecretsWiring"
 import * as InteractionWiring from "@berth/infra/wiring/InteractionWiring"
 import * as MailWiring from "@berth/infra/wiring/MailWiring"
 import * as JobsWiring from "@berth/infra/wiring/JobsWiring"
 import * as PersistenceWiring from "@berth/infra/wiring/PersistenceWiring"
 import type { Settings } from "@berth/infra/configuration/Settings"
+import { countSealedValues, resealSecrets, type SealedCount } from "@berth/infra/postgres/SecretResealing"
 import { pingDatabase } from "@berth/infra/postgres/DatabaseHealth"
 import { ProgramMisconfigured } from "@berth/infra/process/ProgramRunner"
 import { FetchHttpClient } from "@effect/platform"
 import { SqlClient } from "@effect/sql"
-import { Duration, Effect, Layer, Option } from "effect"
+import { Console, Duration, Effect, Layer, Option } from "effect"
 import * as HealthListener from "./health/HealthListener.ts"
 import * as Worker from "./Worker.ts"
 
@@ -73,4 +74,24 @@ export const workerProgram = (settings: Settings) =>
         )
       )
     })
+  )
+
+const printCounts = (title: string, counts: ReadonlyArray<SealedCount>) =>
+  Console.log([title, ...counts.map(({ column, keyId, rows }) => `  ${column}  ${keyId}  ${rows}`)].join("\n"))
+
+/** Seals every stored secret by the current key of `SECRETS_KEYS`, and prints the rows per key before and after. */
+export const resealSecretsCommand = (settings: Settings) =>
+  Effect.gen(function* () {
+    const [{ id }] = yield* resolveKeyEncryptionKeys(settings)
+    yield* printCounts("Rows per key before:", yield* countSealedValues)
+    const unreadable = yield* resealSecrets(id)
+    yield* printCounts("Rows per key after:", yield* countSealedValues)
+    if (unreadable > 0)
+      return yield* new ProgramMisconfigured({
+        reason: `${unreadable} values do not open. Add the keys that sealed them to SECRETS_KEYS and run the command again.`
+      })
+  }).pipe(
+    Effect.provide(
+      PersistenceWiring.fromSettings(settings, { maxConnections: 2, applicationName: "berth-reseal-secrets" })
+    )
   )

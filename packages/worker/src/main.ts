@@ -1,4 +1,6 @@
-import { runProgram } from "@berth/infra/process/ProgramRunner"
-import { workerProgram } from "./Program.ts"
+import { runCommand, runProgram } from "@berth/infra/process/ProgramRunner"
+import { resealSecretsCommand, workerProgram } from "./Program.ts"
 
-runProgram({ serviceName: "berth-worker", program: workerProgram })
+if (process.argv[2] === "reseal-secrets")
+  runCommand({ serviceName: "berth-reseal-secrets", command: resealSecretsCommand })
+else runProgram({ serviceName: "berth-worker", program: workerProgram })

@@ -22,6 +22,13 @@ const exitWith = (code: number) => Effect.sync(() => process.exit(code))
 export const runProgram = (options: {
   readonly serviceName: string
   readonly program: (settings: Settings) => Layer.Layer<never, { readonly message: string }>
+}): void =>
+  runCommand({ serviceName: options.serviceName, command: (settings) => Layer.launch(options.program(settings)) })
+
+/** The same for an effect that ends: exit code 0 on success. */
+export const runCommand = (options: {
+  readonly serviceName: string
+  readonly command: (settings: Settings) => Effect.Effect<unknown, { readonly message: string }>
 }): void => {
   ignoreDebuggerSignal()
   const main = Effect.gen(function* () {
@@ -33,7 +40,7 @@ export const runProgram = (options: {
       logFormat: Option.getOrElse(settings.log.format, () => (process.stdout.isTTY ? "pretty" : "json")),
       otlpEndpoint: settings.otlpEndpoint
     })
-    yield* Effect.zipRight(endWithParent, Layer.launch(options.program(settings))).pipe(
+    yield* Effect.zipRight(endWithParent, options.command(settings)).pipe(
       Effect.scoped,
       Effect.tapErrorCause((cause) =>
         Option.match(

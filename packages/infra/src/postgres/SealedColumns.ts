@@ -1,0 +1,40 @@
+/** A place of values sealed by `SecretBox`, in SQL. */
+export interface SealedColumn {
+  /** For reports. */
+  readonly name: string
+  readonly table: string
+  /** Unique and ordered text of a row. */
+  readonly id: string
+  /** The sealed value; null where there is none. */
+  readonly value: string
+  /** The context that the value was sealed for. */
+  readonly context: string
+  /** The assignment of a new value, which `%` stands for. */
+  readonly assignment: string
+}
+
+const ofColumn = (table: string, column: string, id: string): SealedColumn => ({
+  name: `${table}.${column}`,
+  table,
+  id,
+  value: column,
+  context: `'${table}.${column}:' || ${id}`,
+  assignment: `${column} = %`
+})
+
+/** Every sealed value of the database. A test compares the list with the schema. */
+export const sealedColumns: ReadonlyArray<SealedColumn> = [
+  ofColumn("credentials", "sealed", "user_id || ':' || key"),
+  ofColumn("instances", "runtime_token_sealed", "owner_id"),
+  ofColumn("instances", "gateway_token_sealed", "owner_id"),
+  ofColumn("idempotency_keys", "outcome_sealed", "id"),
+  ofColumn("idempotency_keys", "response_sealed", "id"),
+  {
+    name: "outbox.payload.sealed",
+    table: "outbox",
+    id: "id",
+    value: "payload ->> 'sealed'",
+    context: "'mail ' || (payload ->> 'mailId')",
+    assignment: "payload = jsonb_set(payload, '{sealed}', to_jsonb(%::text))"
+  }
+]

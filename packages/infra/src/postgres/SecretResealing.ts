@@ -1,0 +1,98 @@
+import { SecretBox } from "@berth/domain/secrets/SecretBox"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { Effect, Schema } from "effect"
+import { countAffectedRows, decodeRows } from "./Rows.ts"
+import { type SealedColumn, sealedColumns } from "./SealedColumns.ts"
+
+const batchSize = 200
+
+const SealedRow = Schema.Struct({
+  place: Schema.String,
+  id: Schema.String,
+  context: Schema.String,
+  sealed: Schema.String
+})
+const KeyCount = Schema.Struct({ keyId: Schema.String, rows: Schema.Number })
+
+/** Values of one column under one key. */
+export interface SealedCount extends Schema.Schema.Type<typeof KeyCount> {
+  readonly column: string
+}
+
+/** Counts the sealed values of every column by the key that sealed them. */
+export const countSealedValues = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const counts = yield* Effect.forEach(sealedColumns, ({ name, table, value }) =>
+    sql`
+      select split_part(${sql.literal(value)}, '.', 2) as key_id, count(*)::int as rows from ${sql(table)}
+      where ${sql.literal(value)} is not null group by 1 order by 1`.pipe(
+      decodeRows(KeyCount),
+      Effect.map((rows): ReadonlyArray<SealedCount> => rows.map((row) => ({ column: name, ...row })))
+    )
+  )
+  return counts.flat()
+}).pipe(Effect.orDie, Effect.withSpan("SecretResealing.count"))
+
+/** Seals the values of one column that another key has sealed; returns the number of values that do not open. */
+const resealColumn = (column: SealedColumn, keyId: string) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    const box = yield* SecretBox
+    const value = sql.literal(column.value)
+    const [before = "", after = ""] = column.assignment.split("%")
+
+    const readBatch = (from: string) =>
+      sql`
+        select ctid::text as place, ${sql.literal(column.id)} as id, ${sql.literal(column.context)} as context,
+          ${value} as sealed
+        from ${sql(column.table)}
+        where ${value} is not null and split_part(${value}, '.', 2) <> ${keyId} and ${sql.literal(column.id)} > ${from}
+        order by 2 limit ${batchSize}`.pipe(decodeRows(SealedRow))
+
+    /** Compare-and-set: a value that a running program has replaced meanwhile stays. */
+    const reseal = ({ context, place, sealed }: typeof SealedRow.Type) =>
+      Effect.gen(function* () {
+        const next = yield* box.seal(yield* box.open(sealed, context), context)
+        yield* countAffectedRows(sql`
+          update ${sql(column.table)} set ${sql.literal(before)}${next}${sql.literal(after)}
+          where ctid = ${place}::tid and ${value} = ${sealed}`)
+        return 0
+      }).pipe(
+        Effect.catchTag("SecretUndecryptable", ({ reason }) =>
+          Effect.as(
+            Effect.logError("Sealed value does not open").pipe(
+              Effect.annotateLogs({ column: column.name, context, reason })
+            ),
+            1
+          )
+        )
+      )
+
+    return yield* Effect.iterate(
+      { from: "", unreadable: 0, isDone: false },
+      {
+        while: ({ isDone }) => !isDone,
+        body: ({ from, unreadable }) =>
+          Effect.gen(function* () {
+            const rows = yield* readBatch(from)
+            const faults = yield* Effect.forEach(rows, reseal)
+            return {
+              from: rows.at(-1)?.id ?? from,
+              unreadable: faults.reduce((sum, fault) => sum + fault, unreadable),
+              isDone: rows.length < batchSize
+            }
+          })
+      }
+    )
+  })
+
+/**
+ * Seals every value again by the current key, whose id is `keyId`. Resumable: each value is one statement, and those of the
+ * current key are skipped. Returns the number of values that do not open.
+ */
+export const resealSecrets = (keyId: string) =>
+  Effect.forEach(sealedColumns, (column) => resealColumn(column, keyId)).pipe(
+    Effect.map((results) => results.reduce((sum, { unreadable }) => sum + unreadable, 0)),
+    Effect.orDie,
+    Effect.withSpan("SecretResealing.reseal")
+  )

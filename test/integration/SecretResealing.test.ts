@@ -1,0 +1,177 @@
+import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
+import { makeSubdomain } from "@berth/domain/instances/Instance"
+import { IdempotencyKeys } from "@berth/domain/limits/IdempotencyKeys"
+import { IdempotentExecution, RequestClaim } from "@berth/domain/limits/IdempotentExecution"
+import { deliverMail, MailOutbox } from "@berth/domain/mail/MailOutbox"
+import { SendMailJob } from "@berth/domain/mail/MailJobs"
+import { Mailer } from "@berth/domain/mail/Mailer"
+import { Transaction } from "@berth/domain/persistence/Transaction"
+import { CredentialRepository } from "@berth/domain/secrets/CredentialRepository"
+import { Email } from "@berth/domain/shared/Email"
+import { sealedColumns } from "@berth/infra/postgres/SealedColumns"
+import { countSealedValues, resealSecrets } from "@berth/infra/postgres/SecretResealing"
+import * as PersistenceWiring from "@berth/infra/wiring/PersistenceWiring"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, Option, Redacted, Schema } from "effect"
+import { randomBytes } from "node:crypto"
+import { migratedDatabase } from "../support/MigratedDatabase.ts"
+import { insertUser } from "../support/Samples.ts"
+
+const makeKey = (id: string) => ({ id, key: Redacted.make(randomBytes(32)) })
+type Key = ReturnType<typeof makeKey>
+
+/** A program with these keys, the first one current. */
+const program = (databaseUrl: Redacted.Redacted, first: Key, ...rest: ReadonlyArray<Key>) =>
+  PersistenceWiring.layer({
+    databaseUrl,
+    maxConnections: 3,
+    applicationName: "test",
+    keys: [first, ...rest],
+    adminEmails: [],
+    verifiedEmailsOnly: false
+  }).pipe(Layer.orDie)
+
+/** Stores a value in every sealed column. */
+const storeSecrets = Effect.gen(function* () {
+  const { id } = yield* insertUser()
+  const credentials = yield* CredentialRepository
+  yield* credentials.set(id, "openai", Redacted.make("sk-secret"))
+  yield* credentials.set(id, "telegram", Redacted.make("bot-secret"))
+  const instances = yield* InstanceRepository
+  yield* instances.ensure(id, makeSubdomain(id))
+  const runtime = Redacted.value(yield* instances.ensureRuntimeToken(id))
+  const gateway = Redacted.value(yield* instances.ensureGatewayToken(id))
+  const keys = yield* IdempotencyKeys
+  const key = { principal: id, route: "POST /x", key: "one" }
+  const claim = yield* keys.claim(key, "hash")
+  assert.strictEqual(claim._tag, "Claimed")
+  if (claim._tag === "Claimed") {
+    const { run } = yield* IdempotentExecution
+    yield* (yield* Transaction)
+      .run(run(Schema.String, Effect.succeed("outcome")))
+      .pipe(Effect.provideService(RequestClaim, Option.some({ key, id: claim.id })))
+    yield* keys.complete(key, claim.id, { status: 200, headers: {}, body: "response" })
+  }
+  const mail = { to: Email.make("reader@example.com"), subject: "A link", text: "secret link" }
+  yield* Effect.flatMap(MailOutbox, ({ append }) => append(mail, id)).pipe(Effect.provide(MailOutbox.Default))
+  return { id, key, runtime, gateway }
+})
+type Stored = Effect.Effect.Success<typeof storeSecrets>
+
+/** Reads each value through its adapter. */
+const assertReadable = ({ gateway, id, key, runtime }: Stored) =>
+  Effect.gen(function* () {
+    const { decrypt } = yield* CredentialRepository
+    const values = yield* decrypt(id, ["openai", "telegram"])
+    assert.deepStrictEqual(
+      [values.openai, values.telegram].map((value) => value && Redacted.value(value)),
+      ["sk-secret", "bot-secret"]
+    )
+    const instances = yield* InstanceRepository
+    assert.strictEqual(Redacted.value(yield* instances.ensureRuntimeToken(id)), runtime)
+    assert.strictEqual(Redacted.value(yield* instances.ensureGatewayToken(id)), gateway)
+    const again = yield* (yield* IdempotencyKeys).claim(key, "hash")
+    assert.deepInclude(again, { _tag: "Replay", response: { status: 200, headers: {}, body: "response" } })
+    const sent: Array<string> = []
+    const mailer = Layer.succeed(Mailer, { send: ({ text }) => Effect.sync(() => void sent.push(text)) })
+    const sql = yield* SqlClient
+    const rows = yield* sql`select payload from outbox where name = ${SendMailJob.name}`
+    for (const { payload } of rows)
+      yield* deliverMail(yield* Schema.decodeUnknown(SendMailJob.payload)(payload)).pipe(Effect.provide(mailer))
+    assert.isTrue(sent.includes("secret link"))
+    const [row] =
+      yield* sql`select outcome_sealed is not null as stored from idempotency_keys where outcome_sealed is not null`
+    assert.deepStrictEqual(row, { stored: true })
+  })
+
+const columnNames = sealedColumns.map(({ name }) => name)
+
+describe("resealSecrets", () => {
+  it.scopedLive("seals every value by the current key, after which the old key can be removed", () =>
+    Effect.gen(function* () {
+      const url = yield* migratedDatabase
+      const [old, current] = [makeKey("old"), makeKey("new")]
+      const [first, second] = yield* Effect.all([storeSecrets, storeSecrets]).pipe(Effect.provide(program(url, old)))
+      yield* Effect.gen(function* () {
+        const before = yield* countSealedValues
+        assert.deepStrictEqual([...new Set(before.map(({ column }) => column))].toSorted(), columnNames.toSorted())
+        assert.isTrue(before.every(({ keyId }) => keyId === "old"))
+        assert.strictEqual(yield* resealSecrets("new"), 0)
+        const after = yield* countSealedValues
+        assert.deepStrictEqual(
+          after,
+          before.map((count) => ({ ...count, keyId: "new" }))
+        )
+        // Idempotent: nothing is left to seal.
+        const sql = yield* SqlClient
+        const stored = yield* sql`select sealed from credentials order by sealed`
+        assert.strictEqual(yield* resealSecrets("new"), 0)
+        assert.deepStrictEqual(yield* sql`select sealed from credentials order by sealed`, stored)
+      }).pipe(Effect.provide(program(url, current, old)))
+      yield* Effect.all([assertReadable(first), assertReadable(second)]).pipe(Effect.provide(program(url, current)))
+    })
+  )
+
+  it.scopedLive("seals more values than one batch, and none that a running program writes meanwhile", () =>
+    Effect.gen(function* () {
+      const url = yield* migratedDatabase
+      const [old, current] = [makeKey("old"), makeKey("new")]
+      const owners = yield* Effect.replicateEffect(
+        Effect.tap(insertUser(), ({ id }) =>
+          Effect.flatMap(CredentialRepository, ({ set }) => set(id, "openai", Redacted.make(`key of ${id}`)))
+        ),
+        450
+      ).pipe(Effect.provide(program(url, old)))
+      const running = program(url, current, old)
+      const replace = Effect.forEach(owners.slice(0, 100), ({ id }) =>
+        Effect.flatMap(CredentialRepository, ({ set }) => set(id, "openai", Redacted.make(`new key of ${id}`)))
+      ).pipe(Effect.provide(program(url, old, current)))
+      yield* Effect.gen(function* () {
+        yield* Effect.all([resealSecrets("new"), replace, resealSecrets("new")], { concurrency: "unbounded" })
+        // The program that still sealed by the old key has been restarted.
+        assert.strictEqual(yield* resealSecrets("new"), 0)
+        assert.deepStrictEqual(yield* countSealedValues, [{ column: "credentials.sealed", keyId: "new", rows: 450 }])
+        const { decrypt } = yield* CredentialRepository
+        for (const [index, { id }] of owners.entries()) {
+          const { openai } = yield* decrypt(id, ["openai"])
+          assert.strictEqual(openai && Redacted.value(openai), `${index < 100 ? "new key" : "key"} of ${id}`)
+        }
+      }).pipe(Effect.provide(running))
+    })
+  )
+
+  it.scopedLive("counts values that no key opens, leaves them, and seals the others", () =>
+    Effect.gen(function* () {
+      const url = yield* migratedDatabase
+      const [lost, old, current] = [makeKey("lost"), makeKey("old"), makeKey("new")]
+      const store = Effect.gen(function* () {
+        const { id } = yield* insertUser()
+        yield* (yield* CredentialRepository).set(id, "openai", Redacted.make("secret"))
+      })
+      for (const key of [lost, old]) yield* Effect.provide(store, program(url, key))
+      yield* Effect.gen(function* () {
+        assert.strictEqual(yield* resealSecrets("new"), 1)
+        assert.deepStrictEqual(yield* countSealedValues, [
+          { column: "credentials.sealed", keyId: "lost", rows: 1 },
+          { column: "credentials.sealed", keyId: "new", rows: 1 }
+        ])
+      }).pipe(Effect.provide(program(url, current, old)))
+    })
+  )
+
+  it.scopedLive("names every sealed column of the schema", () =>
+    Effect.gen(function* () {
+      const rows = yield* Effect.flatMap(
+        SqlClient,
+        (sql) => sql<{ readonly name: string }>`
+          select table_name || '.' || column_name as name from information_schema.columns
+          where table_schema = 'public' and column_name like '%sealed' order by 1`
+      ).pipe(Effect.provide(program(yield* migratedDatabase, makeKey("one"))))
+      assert.deepStrictEqual(
+        rows.map(({ name }) => name),
+        columnNames.filter((name) => !name.startsWith("outbox.")).toSorted()
+      )
+    })
+  )
+})
