@@ -311,6 +311,47 @@ describe("Events of the card processor, by several workers at once,", () => {
   )
 
   test(
+    "record refunds and disputes of a paid month of a plan, before or after it, and move no credits",
+    Effect.gen(function* () {
+      const { inside, subscription, tell, user } = yield* makeFixtures({ workers: 3 })
+      const { id } = yield* inside(insertUser())
+      const paid = (month: number) =>
+        event("invoice.payment_succeeded", month, {
+          id: `in_${month}`,
+          customer: "cus_1",
+          subscription: "sub_1",
+          payments: { data: [{ payment: { payment_intent: `pi_${month}` } }] },
+          amount_paid: 2900,
+          currency: "gbp",
+          metadata: { kind: "plan", plan: "solo", userId: id }
+        })
+      const refunded = (month: number, amount: number) =>
+        event("charge.refunded", month, { id: `ch_${month}`, payment_intent: `pi_${month}`, amount_refunded: amount })
+      const disputed = (month: number, status: string) =>
+        event(`charge.dispute.${status === "won" ? "closed" : "created"}`, month, {
+          id: `dp_${month}`,
+          charge: `ch_${month}`,
+          payment_intent: `pi_${month}`,
+          amount: 2900,
+          status
+        })
+      yield* tell(paid(1), refunded(2, 900), disputed(3, "needs_response"))
+      yield* tell(refunded(1, 2900), paid(2), paid(3))
+      const sql = yield* inside(SqlClient)
+      const reversed = Effect.map(
+        sql<{ amount: number }>`
+          select reversed_amount::int as amount from purchases where booked_at is not null order by cause`,
+        (rows) => rows.map(({ amount }) => amount)
+      )
+      assert.deepStrictEqual(yield* reversed, [2900, 900, 2900])
+      yield* tell(disputed(3, "won"), refunded(1, 2900))
+      assert.deepStrictEqual(yield* reversed, [2900, 900, 0])
+      assert.strictEqual((yield* user(id)).credits, 0)
+      assert.strictEqual(yield* subscription(id), "solo active")
+    })
+  )
+
+  test(
     "follow delayed payments of checkouts as the processor decides them",
     Effect.gen(function* () {
       const { inside, subscription, tell, user } = yield* makeFixtures()

@@ -3,7 +3,7 @@ import type { CreditBooking as LedgerBooking } from "../credits/CreditPurchases.
 import { Currency } from "../../shared/Money.ts"
 import { billingPlans, checkoutPlans } from "../subscriptions/PlanCatalog.ts"
 import type { CardCreditBooking } from "./CardFactApplication.ts"
-import type { PaidAmount } from "./CardFact.ts"
+import type { PaidAmount, PaidInvoice } from "./CardFact.ts"
 import type { RecurringItem } from "./SubscriptionFacts.ts"
 import type { UserId } from "../../shared/UserId.ts"
 
@@ -30,10 +30,7 @@ const nameOf = (sold: RecurringItem | null): string =>
     : `${[...checkoutPlans, ...billingPlans].find(({ id }) => id === sold)?.name ?? "A subscription"}, a month`
 
 /** A month of what is paid for by the month, which brings no credits. */
-export const makeMonthBooking = (
-  invoice: PaidAmount & { readonly id: string; readonly sold: RecurringItem | null },
-  userId: UserId
-): LedgerBooking => ({
+export const makeMonthBooking = (invoice: PaidInvoice, userId: UserId): LedgerBooking => ({
   userId,
   credits: 0,
   cause: invoice.id,

@@ -19,6 +19,14 @@ export interface PaidAmount {
   readonly currency: string
 }
 
+/** The paid invoice of a subscription. */
+export interface PaidInvoice extends PaidAmount {
+  readonly id: string
+  /** Processor ids of its payments, under which refunds and disputes name it. */
+  readonly payments: ReadonlyArray<string>
+  readonly sold: RecurringItem | null
+}
+
 /** The content of a purchase event. */
 export interface CardFact {
   readonly moment: EventMoment
@@ -29,8 +37,7 @@ export interface CardFact {
   readonly email: Option.Option<Email>
   readonly subscription: Option.Option<{ readonly id: string; readonly facts: SubscriptionFacts }>
   readonly credits: Option.Option<CreditPurchase>
-  /** The invoice of a subscription that was paid. */
-  readonly invoice: Option.Option<PaidAmount & { readonly id: string; readonly sold: RecurringItem | null }>
+  readonly invoice: Option.Option<PaidInvoice>
   /** The attempt whose delayed payment failed. */
   readonly failedAttempt: Option.Option<PurchaseAttemptId>
   /** Paid, but the purchased item is unknown. */

@@ -44,6 +44,8 @@ export interface AppliedCardFact {
   /** The changed ones. */
   readonly subscriptions: ReadonlyArray<RecordedSubscription>
   readonly booking: Option.Option<CardCreditBooking>
+  /** Other processor ids of what is booked under `cause`. */
+  readonly names: Option.Option<Pick<CardCreditBooking, "names" | "cause" | "userId">>
   /** Current and former owners of the changed subscriptions. */
   readonly users: ReadonlyArray<UserId>
   /** Ids under which unmatched events may wait that have a user from now on. */
@@ -104,15 +106,22 @@ export const applyCardFact = (
             .map((known) => ({ ...known, userId: payer.value }))
     const changed = [...mine, ...moved]
     const before = changed.flatMap(({ id }) => books.subscriptions.filter((known) => known.id === id))
+    const booking = Option.map(fact.credits, (credits) => ({
+      ...credits,
+      userId,
+      cause: Option.getOrElse(books.bookedAs, () => credits.names[0])
+    }))
+    const month = Option.map(fact.invoice, ({ id, payments }) => ({
+      names: [id, ...payments] as const,
+      cause: id,
+      userId
+    }))
     return {
       userId,
       payer: payer === null ? Option.none() : Option.some({ id: fact.payer, user: payer }),
       subscriptions: changed,
-      booking: Option.map(fact.credits, (credits) => ({
-        ...credits,
-        userId,
-        cause: Option.getOrElse(books.bookedAs, () => credits.names[0])
-      })),
+      booking,
+      names: Option.orElse(booking, () => month),
       nowKnown: [
         ...(payer === null || Option.exists(books.payer, ({ user }) => user.value === payer.value) ? [] : [fact.payer]),
         ...mine.flatMap(({ id }) => (books.subscriptions.some((known) => known.id === id) ? [] : [id]))

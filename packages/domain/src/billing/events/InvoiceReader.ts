@@ -61,7 +61,12 @@ export const readInvoice = (
         ? makeCreditPurchase(purchase, [invoice.payment_intent, ...payments, invoice.id], amountPaid)
         : Option.none(),
     invoice: Option.filter(
-      Option.map(invoice.id, (id) => ({ id, sold: Option.getOrNull(sold), ...amountPaid })),
+      Option.map(invoice.id, (id) => ({
+        id,
+        payments: [invoice.payment_intent, ...payments].flatMap((payment) => Option.toArray(payment)),
+        sold: Option.getOrNull(sold),
+        ...amountPaid
+      })),
       ({ amount }) => paid && recurs && amount > 0
     ),
     failedAttempt: Option.none(),

@@ -183,7 +183,13 @@ describe("What is read of an invoice", () => {
       assert.isTrue(Option.isNone(failed.invoice))
       const paid = read("invoice.payment_succeeded", { id: "in_1", amount_paid: 1900, currency: "usd", ...object })
       assert.strictEqual(Option.getOrThrow(paid.subscription).facts.state?.value, "active")
-      assert.deepStrictEqual(Option.getOrNull(paid.invoice), { id: "in_1", sold: null, amount: 1900, currency: "USD" })
+      assert.deepStrictEqual(Option.getOrNull(paid.invoice), {
+        id: "in_1",
+        payments: [],
+        sold: null,
+        amount: 1900,
+        currency: "USD"
+      })
     }
   })
 

@@ -27,11 +27,12 @@ const BookedRow = Schema.Struct({ bookedAs: Schema.String })
 const PrunedRow = Schema.Struct({ id: Schema.String, hadEffects: Schema.Boolean })
 
 /** Facts without a common lock name are independent. */
-const lockNamesOf = ({ credits, payer, subscription }: CardFact): ReadonlyArray<string> =>
+const lockNamesOf = ({ credits, invoice, payer, subscription }: CardFact): ReadonlyArray<string> =>
   Array.dedupe([
     payer,
     ...Option.match(subscription, { onNone: () => [], onSome: ({ id }) => [id] }),
-    ...Option.match(credits, { onNone: () => [], onSome: ({ names }) => names })
+    ...Option.match(credits, { onNone: () => [], onSome: ({ names }) => names }),
+    ...Option.match(invoice, { onNone: () => [], onSome: ({ id, payments }) => [id, ...payments] })
   ]).toSorted()
 
 const make = Effect.map(SqlClient, (sql) => {
@@ -96,7 +97,7 @@ const make = Effect.map(SqlClient, (sql) => {
       } satisfies CardRecords
     }, Effect.orDie),
     saveApplied: Effect.fn("CardEventRepository.saveApplied")(function* ({
-      booking,
+      names: known,
       payer,
       subscriptions
     }: AppliedCardFact) {
@@ -106,8 +107,8 @@ const make = Effect.map(SqlClient, (sql) => {
           values (${toStorableText(payer.value.id)}, ${payer.value.user.value}, ${toStorableJson(payer.value.user.moment)}::jsonb)
           on conflict (id) do update set user_id = excluded.user_id, moment = excluded.moment`
       yield* Effect.forEach(subscriptions, writeSubscription, { discard: true })
-      if (Option.isSome(booking)) {
-        const { cause, names, userId } = booking.value
+      if (Option.isSome(known)) {
+        const { cause, names, userId } = known.value
         yield* sql`
           insert into card_purchases ${sql.insert(
             names.map((name) => ({ name: toStorableText(name), bookedAs: toStorableText(cause), userId }))
