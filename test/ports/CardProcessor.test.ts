@@ -1,11 +1,11 @@
 import { CardProcessor, CardSubscriptionId, CustomerId } from "@berth/domain/billing/checkout/CardProcessor"
+import { type Purchase } from "@berth/domain/billing/checkout/Purchase"
 import {
   type CreditPack,
   creditPacks,
   findCreditPack,
-  makePackPurchase,
-  type Purchase
-} from "@berth/domain/billing/checkout/Purchase"
+  makePackPurchase
+} from "@berth/domain/billing/credits/CreditPack"
 import * as StripeCardProcessor from "@berth/infra/stripe/StripeCardProcessor"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Exit, Layer, Option, Redacted, type Scope } from "effect"

@@ -27,7 +27,7 @@ import { SavedCardCharges } from "@berth/domain/billing/checkout/SavedCardCharge
 import { InstanceContents } from "@berth/domain/instances/InstanceContents"
 import { TokenGate } from "@berth/domain/gating/TokenGate"
 import { InstanceReconciler } from "@berth/domain/instances/InstanceReconciler"
-import { GatewayAccess } from "@berth/domain/instances/GatewayAccess"
+import { GatewayTokenAccess } from "@berth/domain/instances/GatewayTokenAccess"
 import * as AgentTasksLive from "@berth/domain/gateway/tasks/AgentTaskRunner"
 import { Gateway } from "@berth/domain/gateway/Gateway"
 import { CallQuotes } from "@berth/domain/gateway/calls/CallQuotes"
@@ -135,7 +135,7 @@ export const web = Layer.mergeAll(
   billing,
   BearerSessions.Default,
   AgentHealth.Default,
-  GatewayAccess.Default,
+  GatewayTokenAccess.Default,
   gateway,
   CardEventInbox.Default
 ).pipe(

@@ -3,7 +3,7 @@ import { OriginNotAllowed, OriginNotAllowedBody } from "@berth/api/http/Transpor
 import { SocketLimitReachedBody, UpgradeRequired, UpgradeRequiredBody } from "@berth/api/interaction/AgentSocketFrames"
 import { AuthenticationRequiredBody } from "@berth/api/sessions/SessionAuth"
 import { Agents } from "@berth/domain/agents/Agents"
-import { GatewayAccess } from "@berth/domain/instances/GatewayAccess"
+import { GatewayTokenAccess } from "@berth/domain/instances/GatewayTokenAccess"
 import { AuthenticationRequired } from "@berth/domain/sessions/SessionErrors"
 import { HttpLayerRouter, HttpRouter, HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { Effect, Option } from "effect"
@@ -30,7 +30,7 @@ export const layer = HttpLayerRouter.use((router) =>
     const { appUrl } = yield* WebSettings
     const session = yield* RequestSession
     const agents = yield* Agents
-    const gateway = yield* GatewayAccess
+    const gateway = yield* GatewayTokenAccess
     const sockets = yield* AgentSockets
 
     const authenticate = (request: HttpServerRequest.HttpServerRequest, id: AgentId) =>

@@ -5,7 +5,8 @@ import {
   enterpriseSuite,
   type SoldPlan
 } from "@berth/domain/billing/subscriptions/PlanCatalog"
-import { CheckoutPlanId, creditPacks } from "@berth/domain/billing/checkout/Purchase"
+import { CheckoutPlanId } from "@berth/domain/billing/checkout/Purchase"
+import { creditPacks } from "@berth/domain/billing/credits/CreditPack"
 import { Schema } from "effect"
 import { findCheckoutError } from "./StatusMessages.ts"
 import { type Html, html } from "./Html.ts"

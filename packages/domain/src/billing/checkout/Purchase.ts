@@ -1,4 +1,4 @@
-import { Option, Schema } from "effect"
+import { Schema } from "effect"
 import { type Currency, toMinorUnits } from "../../shared/Money.ts"
 import { billingPlans, checkoutPlans, type SoldPlan } from "../subscriptions/PlanCatalog.ts"
 
@@ -14,23 +14,6 @@ export interface MoneyAmount {
   readonly amount: number
   readonly currency: Currency
 }
-
-/** Credits sold through the billing API. */
-export interface CreditPack {
-  readonly pack: "50" | "200" | "500"
-  readonly credits: number
-  /** US dollars. */
-  readonly price: number
-}
-
-export const creditPacks: ReadonlyArray<CreditPack> = [
-  { pack: "50", credits: 5, price: 5 },
-  { pack: "200", credits: 15, price: 15 },
-  { pack: "500", credits: 30, price: 30 }
-]
-
-export const findCreditPack = (pack: string): Option.Option<CreditPack> =>
-  Option.fromNullable(creditPacks.find((one) => one.pack === pack))
 
 /** The storage upgrade: 50 GB for 39 pounds a month. */
 export const storageUpgrade = { name: "Storage, 50 GB", price: { amount: 3_900, currency: "GBP" } } as const
@@ -48,12 +31,6 @@ export interface PricedCredits {
   readonly credits: number
   readonly price: MoneyAmount
 }
-
-export const makePackPurchase = ({ credits, price }: CreditPack): PricedCredits => ({
-  kind: "credits",
-  credits,
-  price: { amount: toMinorUnits(price), currency: "USD" }
-})
 
 export const findSoldPlan = (id: SoldPlanId): SoldPlan => {
   const found = [...checkoutPlans, ...billingPlans].find((plan) => plan.id === id)

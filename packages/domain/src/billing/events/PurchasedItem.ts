@@ -1,6 +1,7 @@
 import { Array, Data, Option, Schema } from "effect"
 import { PlanId } from "../../shared/PlanId.ts"
-import { creditPacks, storageUpgrade } from "../checkout/Purchase.ts"
+import { storageUpgrade } from "../checkout/Purchase.ts"
+import { creditPacks } from "../credits/CreditPack.ts"
 import { billingPlans, checkoutPlans } from "../subscriptions/PlanCatalog.ts"
 
 /** An item purchased by card. */

@@ -6,7 +6,7 @@ import { Instances } from "./Instances.ts"
 import type { AgentId } from "../shared/AgentId.ts"
 
 /** Authentication by an instance's gateway token, which grants access to the owner's agents. */
-export class GatewayAccess extends Effect.Service<GatewayAccess>()("@berth/GatewayAccess", {
+export class GatewayTokenAccess extends Effect.Service<GatewayTokenAccess>()("@berth/GatewayTokenAccess", {
   effect: Effect.gen(function* () {
     const agents = yield* Agents
     const instances = yield* Instances
@@ -14,7 +14,10 @@ export class GatewayAccess extends Effect.Service<GatewayAccess>()("@berth/Gatew
     const digests = yield* Digests
 
     /** The agent, its owner and the token's version. None for an unknown agent or another token. */
-    const authenticate = Effect.fn("GatewayAccess.authenticate")(function* (id: AgentId, presented: Redacted.Redacted) {
+    const authenticate = Effect.fn("GatewayTokenAccess.authenticate")(function* (
+      id: AgentId,
+      presented: Redacted.Redacted
+    ) {
       const found = yield* agents.findUnscoped(id)
       if (Option.isNone(found)) return Option.none()
       const agent = found.value
