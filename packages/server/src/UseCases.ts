@@ -40,6 +40,7 @@ import { PaymentSettlement } from "@berth/domain/gateway/payments/PaymentSettlem
 import { Plugins } from "@berth/domain/gateway/Plugins"
 import { Instances } from "@berth/domain/instances/Instances"
 import { OrphanCleanup } from "@berth/domain/instances/OrphanCleanup"
+import { ConversationRemoval } from "@berth/domain/instances/ConversationRemoval"
 import * as ManagedAgentInstances from "@berth/domain/instances/ManagedAgentInstances"
 import * as LocalAgentManager from "@berth/domain/instances/LocalAgentManager"
 import { DeadLetters } from "@berth/domain/jobs/DeadLetters"
@@ -115,6 +116,11 @@ const accountDeletionHooks = Layer.effect(
   AccountDeletionHooks,
   Effect.map(CardCustomers, ({ scheduleRemoval }) => [scheduleRemoval])
 ).pipe(Layer.provide(CardCustomers.Default))
+const conversationRemoval = Layer.effect(
+  ConversationRemoval,
+  Effect.map(ConversationRecords, ({ removeAll }) => ({ removeAll }))
+)
+
 const conversations = Layer.merge(
   Layer.provideMerge(Conversations.Default, Layer.merge(ChatSessions.Default, ConversationTurns.Default)),
   ResumedAnswers.Default
@@ -141,14 +147,20 @@ export const web = Layer.mergeAll(
 ).pipe(
   Layer.provideMerge(Layer.merge(wallets, TokenGate.Default)),
   Layer.provideMerge(Layer.merge(accounts, LinkedIdentities.Default)),
-  Layer.provideMerge(Layer.mergeAll(conversations, ConversationRecords.Default, AgentConfiguration.Default)),
+  Layer.provideMerge(
+    Layer.mergeAll(
+      conversations,
+      Layer.provideMerge(conversationRemoval, ConversationRecords.Default),
+      AgentConfiguration.Default
+    )
+  ),
   Layer.provideMerge(Users.Default),
   Layer.provideMerge(PasswordCredentials.Default),
   Layer.provideMerge(Layer.provide(AccessNotices.Default, MailOutbox.Default)),
   Layer.provideMerge(MailedTokens.Default),
   Layer.provideMerge(Agents.Default),
   Layer.provideMerge(Instances.Default),
-  Layer.provide(ManagedAgentInstances.layer)
+  Layer.provideMerge(ManagedAgentInstances.layer)
 )
 
 /** Agent tasks, by callers' agents or the orchestrator. */

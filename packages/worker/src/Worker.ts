@@ -20,7 +20,7 @@ import * as JobConsumers from "./jobs/JobConsumers.ts"
 import * as OutageRecovery from "./jobs/OutageRecovery.ts"
 import * as OutboxRelay from "./jobs/OutboxRelay.ts"
 import * as RetentionJobs from "./jobs/RetentionJobs.ts"
-import * as StuckAgentRecovery from "./agents/StuckAgentRecovery.ts"
+import * as StuckAgentRecovery from "./instances/StuckAgentRecovery.ts"
 
 /** Applies events of the card processor. */
 export const cardEvents = CardEventEffects.Default.pipe(

@@ -1,4 +1,4 @@
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Option } from "effect"
 import { ConfigurationNotApplied } from "../agents/AgentErrors.ts"
 import { AgentInstances } from "../agents/AgentInstances.ts"
 import { AgentManager } from "./AgentManager.ts"
@@ -13,6 +13,11 @@ export const layer = Layer.effect(
     const manager = yield* AgentManager
     return AgentInstances.of({
       ensure: (ownerId) => Effect.asVoid(repository.ensure(ownerId, makeSubdomain(ownerId))),
+      describe: (ownerId) =>
+        Effect.map(
+          repository.find(ownerId),
+          Option.getOrElse(() => ({ subdomain: makeSubdomain(ownerId), startedAt: null, runtimeVersion: null }))
+        ),
       reconfigure: (ownerId) =>
         Effect.mapError(manager.reconfigure(ownerId), ({ reason }) => new ConfigurationNotApplied({ reason }))
     })

@@ -3,18 +3,17 @@ import { OptionalUser } from "@berth/api/sessions/SessionAuth"
 import { WebApi } from "@berth/api/WebApi"
 import type { Agent } from "@berth/domain/agents/Agent"
 import { Agents } from "@berth/domain/agents/Agents"
-import { makeSubdomain } from "@berth/domain/instances/Instance"
-import { Instances } from "@berth/domain/instances/Instances"
+import { AgentInstances } from "@berth/domain/agents/AgentInstances"
 import { CurrentUser } from "@berth/domain/sessions/CurrentUser"
 import { HttpApiBuilder } from "@effect/platform"
 import { Effect, Option } from "effect"
 import { WebSettings } from "../http/WebSettings.ts"
-import { makeAgentWebSocketUrl, makeInstanceUrl } from "../instances/InstanceUrl.ts"
+import { makeAgentWebSocketUrl, makeInstanceUrl } from "./AgentUrls.ts"
 
 export const layer = HttpApiBuilder.group(WebApi, "agents", (handlers) =>
   Effect.gen(function* () {
     const agents = yield* Agents
-    const instances = yield* Instances
+    const instances = yield* AgentInstances
     const { agentsDomain, appUrl } = yield* WebSettings
 
     const listItem = ({ createdAt, id, model, name, status, updatedAt }: Agent) => ({
@@ -54,20 +53,16 @@ export const layer = HttpApiBuilder.group(WebApi, "agents", (handlers) =>
       .handle("detail", () =>
         Effect.gen(function* () {
           const { agent, user } = yield* OwnedAgent
-          const instance = yield* Effect.option(instances.find(user.id))
-          const subdomain = Option.match(instance, {
-            onNone: () => makeSubdomain(user.id),
-            onSome: (found) => found.subdomain
-          })
+          const { runtimeVersion, startedAt, subdomain } = yield* instances.describe(user.id)
           return {
             agent: {
               id: agent.id,
               status: agent.status,
-              startedAt: Option.getOrNull(Option.flatMapNullable(instance, (found) => found.startedAt)),
+              startedAt,
               plan: user.plan,
               subdomain,
               url: makeInstanceUrl(subdomain, agentsDomain, appUrl),
-              runtimeVersion: Option.getOrNull(Option.flatMapNullable(instance, (found) => found.runtimeVersion)),
+              runtimeVersion,
               verified: false,
               verificationType: null,
               attestationUid: null,

@@ -3,16 +3,16 @@ import { InstanceOwner } from "@berth/api/instances/InstancesApi"
 import { WebApi } from "@berth/api/WebApi"
 import { describeModelReplacements } from "@berth/domain/agents/LegacyModels"
 import { Instances } from "@berth/domain/instances/Instances"
-import { ConversationRecords } from "@berth/domain/interaction/conversations/ConversationRecords"
+import { ConversationRemoval } from "@berth/domain/instances/ConversationRemoval"
 import { HttpApiBuilder } from "@effect/platform"
 import { Effect, Option, Redacted } from "effect"
 import { WebSettings } from "../http/WebSettings.ts"
-import { makeInstanceUrl } from "./InstanceUrl.ts"
+import { makeInstanceUrl } from "../agents/AgentUrls.ts"
 
 export const layer = HttpApiBuilder.group(WebApi, "instances", (handlers) =>
   Effect.gen(function* () {
     const instances = yield* Instances
-    const records = yield* ConversationRecords
+    const conversations = yield* ConversationRemoval
     const { agentsDomain, appUrl } = yield* WebSettings
 
     return handlers
@@ -85,7 +85,7 @@ export const layer = HttpApiBuilder.group(WebApi, "instances", (handlers) =>
         Effect.gen(function* () {
           const { id } = yield* InstanceOwner
           yield* instances.find(id)
-          const forgotten = yield* records.removeAll(id)
+          const forgotten = yield* conversations.removeAll(id)
           return {
             success: true,
             message: forgotten === 1 ? "1 conversation was forgotten." : `${forgotten} conversations were forgotten.`

@@ -1,7 +1,7 @@
 import type { QueueName } from "@berth/domain/jobs/JobKind"
 import { JobPermanentlyFailed } from "@berth/domain/jobs/JobQueue"
 import { defaultRetryPolicy, type RetryPolicy } from "@berth/domain/jobs/RetryPolicy"
-import { agentProvisioningHandler } from "../agents/AgentProvisioningHandler.ts"
+import { agentProvisioningHandler } from "../instances/AgentProvisioningHandler.ts"
 import { cardCustomerRemovalHandler } from "../billing/CardCustomerRemovalHandler.ts"
 import { cardEventHandler } from "../billing/CardEventHandler.ts"
 import { cardEventMatchHandler } from "../billing/CardEventMatchHandler.ts"

@@ -3,7 +3,7 @@ import { BackendUnavailable, InstanceUnavailable } from "@berth/domain/instances
 import type { RunningJob } from "@berth/domain/jobs/JobQueue"
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Deferred, Effect, Exit, Fiber, Layer, Ref } from "effect"
-import { agentProvisioningHandler } from "../../src/agents/AgentProvisioningHandler.ts"
+import { agentProvisioningHandler } from "../../src/instances/AgentProvisioningHandler.ts"
 import { unusedAccountRemoval } from "../recovery/AccountRemovalFake.ts"
 import { findHandler } from "../../src/jobs/JobHandlers.ts"
 import { unusedMailPorts } from "../jobs/MailerFake.ts"

@@ -6,7 +6,7 @@ import { Outbox } from "@berth/domain/jobs/Outbox"
 import { Transaction } from "@berth/domain/persistence/Transaction"
 import { assert, describe, it } from "@effect/vitest"
 import { Array, DateTime, Duration, Effect, FastCheck, Layer, Option, Ref, TestClock } from "effect"
-import * as StuckAgentRecovery from "../../src/agents/StuckAgentRecovery.ts"
+import * as StuckAgentRecovery from "../../src/instances/StuckAgentRecovery.ts"
 import { AgentId } from "@berth/domain/shared/AgentId"
 import { UserId } from "@berth/domain/shared/UserId"
 
