@@ -1,8 +1,13 @@
 import { assert, layer } from "@effect/vitest"
-import { Duration, Effect } from "effect"
+import { Duration, Effect, Fiber } from "effect"
+import { execFile, spawnSync } from "node:child_process"
+import { promisify } from "node:util"
+import { parseRawResponse, sendBytes, sendBytesThenRead } from "../support/RawHttp.ts"
 import * as App from "../support/TestApp.ts"
 import { assertError } from "./ErrorAssertions.ts"
 import { lapseSubscription, createOwnerWithAgent } from "./OwnerFixtures.ts"
+
+const hasPython = spawnSync("python3", ["--version"]).status === 0
 
 const jsonType = { "content-type": "application/json" }
 const oneMiB = 1024 * 1024
@@ -218,6 +223,44 @@ layer(App.layer(), { excludeTestServices: true })("The body rules", (it) => {
     })
   )
 
+  it.effect("a 413 reaches clients that send the whole body before they read", () =>
+    Effect.gen(function* () {
+      const { appUrl, backendUrl } = yield* App.TestApp
+      const body = Buffer.alloc(12_000_000, 0x20)
+      const head = (path: string, length: string) =>
+        `POST ${path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n${length}\r\n\r\n`
+      const chunk = Buffer.concat([Buffer.from(`${body.length.toString(16)}\r\n`), body, Buffer.from("\r\n0\r\n\r\n")])
+      const calls = [
+        sendBytesThenRead(Number(appUrl.port), [head("/api/register", `content-length: ${body.length}`), body]),
+        sendBytesThenRead(Number(appUrl.port), [head("/api/register", "transfer-encoding: chunked"), chunk]),
+        sendBytesThenRead(Number(new URL(backendUrl).port), [
+          head("/api/ai/chat", `content-length: ${body.length}`),
+          body
+        ])
+      ]
+      for (const call of calls)
+        for (const text of yield* Effect.replicateEffect(call, 5)) {
+          assert.strictEqual(parseRawResponse(text).status, 413, text)
+          assert.include(text, '"code":"body_too_large"')
+        }
+    })
+  )
+
+  it.effect.runIf(hasPython)("a 413 reaches Python's http.client", () =>
+    Effect.gen(function* () {
+      const { appUrl } = yield* App.TestApp
+      const program = [
+        "import http.client",
+        "for _ in range(5):",
+        `  client = http.client.HTTPConnection("127.0.0.1", ${appUrl.port}, timeout=20)`,
+        '  client.request("POST", "/api/register", b" " * 12000000, {"content-type": "application/json"})',
+        "  print(client.getresponse().status)"
+      ].join("\n")
+      const printed = yield* Effect.promise(() => promisify(execFile)("python3", ["-c", program]))
+      assert.deepStrictEqual(printed.stdout.trim().split("\n"), ["413", "413", "413", "413", "413"])
+    })
+  )
+
   it.effect("unknown members are ignored", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
@@ -298,6 +341,101 @@ layer(
         status: 402,
         code: "subscription_required"
       })
+    })
+  )
+})
+
+layer(
+  App.layer({
+    limits: { register: { count: 1, window: Duration.hours(1) } },
+    aiLayerIsPrivate: true,
+    uploads: { minimumBytesPerSecond: 10_000, grace: Duration.seconds(1), perAddress: 2 }
+  }),
+  { excludeTestServices: true }
+)("Requests whose body has not arrived", (it) => {
+  const declare = (path: string, length: number, headers: Record<string, string> = {}) =>
+    [
+      `POST ${path} HTTP/1.1`,
+      "host: localhost",
+      "content-type: application/json",
+      `content-length: ${length}`,
+      ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+      "\r\n{"
+    ].join("\r\n")
+
+  it.effect("are 401 or 429 by their headers on both listeners", () =>
+    Effect.gen(function* () {
+      const { appUrl, backendUrl, web } = yield* App.TestApp
+      const [publicPort, privatePort] = [Number(appUrl.port), Number(new URL(backendUrl).port)]
+      yield* web({ method: "POST", path: "/api/register", json: {}, from: "192.0.2.77" })
+      const calls = [
+        [publicPort, declare("/api/settings", 900_000), 401],
+        [publicPort, declare("/api/register", 900_000, { "x-forwarded-for": "192.0.2.77" }), 429],
+        [privatePort, declare("/internal/runtime/model", 8_000_000), 401],
+        [privatePort, declare("/api/ai/chat", 900_000), 401],
+        [privatePort, declare("/v1/chat/completions", 8_000_000), 401],
+        [privatePort, declare("/internal/gateway/transcriptions", 25_000_000), 401]
+      ] as const
+      for (const [port, bytes, status] of calls) {
+        const { headers, status: answered } = parseRawResponse(yield* sendBytes(port, [bytes], 3000))
+        assert.strictEqual(answered, status, bytes)
+        assert.strictEqual(headers["connection"], "close", bytes)
+      }
+    })
+  )
+
+  it.effect("are 408 when they upload slower than the minimum, and hold no slot of other addresses", () =>
+    Effect.gen(function* () {
+      const { appUrl, web } = yield* App.TestApp
+      const as = yield* App.signInNewUser("pro")
+      const slow = Array.from({ length: 10 }, (_, n) =>
+        sendBytes(
+          Number(appUrl.port),
+          [
+            declare("/api/v1/gateway", 20_000_000, {
+              cookie: as.cookie,
+              "x-plugin-id": "stt",
+              "x-forwarded-for": `192.0.2.${n}`
+            })
+          ],
+          20_000
+        )
+      )
+      const uploads = yield* Effect.fork(Effect.all(slow, { concurrency: "unbounded" }))
+      const audio = Buffer.concat([Buffer.from("ID3"), Buffer.alloc(1_500_000, 7)]).toString("base64")
+      const answer = yield* web({ method: "POST", path: "/api/v1/gateway", as, json: { plugin: "stt", audio } })
+      assert.strictEqual(answer.status, 200, answer.text)
+      assert.isNull(uploads.unsafePoll())
+      for (const text of yield* Fiber.join(uploads)) {
+        assert.strictEqual(parseRawResponse(text).status, 408, text)
+        assert.include(text, '"code":"request_timeout"')
+      }
+    })
+  )
+
+  it.effect("wait while their address has as many uploads as it may have", () =>
+    Effect.gen(function* () {
+      const { appUrl, web } = yield* App.TestApp
+      const as = yield* App.signInNewUser("pro")
+      const from = "192.0.2.200"
+      const slow = sendBytes(
+        Number(appUrl.port),
+        [
+          declare("/api/v1/gateway", 20_000_000, {
+            cookie: as.cookie,
+            "x-plugin-id": "stt",
+            "x-forwarded-for": from
+          })
+        ],
+        20_000
+      )
+      const uploads = yield* Effect.fork(Effect.all([slow, slow], { concurrency: "unbounded" }))
+      yield* Effect.sleep("300 millis")
+      const audio = Buffer.concat([Buffer.from("ID3"), Buffer.alloc(1_500_000, 7)]).toString("base64")
+      const answer = yield* web({ method: "POST", path: "/api/v1/gateway", as, from, json: { plugin: "stt", audio } })
+      assert.strictEqual(answer.status, 200, answer.text)
+      assert.isNotNull(uploads.unsafePoll())
+      yield* Fiber.join(uploads)
     })
   )
 })

@@ -91,6 +91,8 @@ export interface TestAppOptions {
   readonly oauthB?: Partial<OAuthBSettings>
   readonly socialIdentity?: Partial<SocialIdentitySettings>
   readonly providerTimeout?: Duration.Duration
+  /** Limits of large bodies; the defaults of the settings when absent. */
+  readonly uploads?: WebSettings["Type"]["uploads"]
   /** By default what the test says. */
   readonly speech?: Layer.Layer<Speech>
   /** What the card processor signs its events by; null for none, the one of the tests when absent. */
@@ -238,7 +240,8 @@ const make = (options: TestAppOptions) =>
         appUrl,
         agentsDomain: "agents.localhost",
         trustedProxies: parseProxies(["127.0.0.1"]),
-        serviceVersion: "1.2.3-test"
+        serviceVersion: "1.2.3-test",
+        uploads: options.uploads ?? { minimumBytesPerSecond: 10_000, grace: Duration.seconds(10), perAddress: 4 }
       }),
       Layer.succeed(ReadinessChecks, { checks: { database: Effect.filterOrFail(databaseUp, (isUp) => isUp) } }),
       PostgresRateLimiter.layer({ url: databaseUrl, limits: { ...defaultLimits, ...options.limits } })

@@ -80,6 +80,7 @@ const routes = Layer.mergeAll(
     makeHttpPipeline(table, {
       sameOrigin: false,
       bodyLimit,
+      limitsUploads: false,
       reshapeErrors,
       caller: RequestCaller.makeInternalCallerResolver,
       direct: makeAiDirectRoutes

@@ -65,7 +65,8 @@ const webSettings = (settings: Settings) =>
     appUrl: settings.addresses.appUrl,
     agentsDomain: settings.agentsDomain,
     trustedProxies: parseProxies(settings.trustedProxies),
-    serviceVersion
+    serviceVersion,
+    uploads: { ...settings.uploads, grace: Duration.seconds(10) }
   })
 
 const accessTokens = (settings: Settings) =>

@@ -91,8 +91,6 @@ const table = [
 /** Bodies of the gateway with a declared length. */
 const bodyLimit = (path: string, { headers }: HttpServerRequest.HttpServerRequest) =>
   path.startsWith(gatewayPath) && headers["content-length"] !== undefined ? gatewayBodyLimit : defaultBodyLimit
-/** Bound of memory: a large body is held several times while it is processed. */
-const largeBodiesAtOnce = 8
 
 const routes = Layer.mergeAll(
   HttpLayerRouter.addHttpApi(WebApi).pipe(Layer.provide(groups), Layer.provide(middlewares)),
@@ -106,7 +104,7 @@ const routes = Layer.mergeAll(
     makeHttpPipeline(table, {
       sameOrigin: true,
       bodyLimit,
-      largeBodiesAtOnce,
+      limitsUploads: true,
       caller: RequestCaller.makeClientCallerResolver,
       presentation: makePagePresentation
     })

@@ -166,6 +166,10 @@ export const Settings = Config.all({
     ),
     Config.withDefault([])
   ),
+  uploads: Config.all({
+    minimumBytesPerSecond: positive("UPLOAD_MIN_BYTES_PER_SECOND", 10_000),
+    perAddress: positive("UPLOADS_PER_ADDRESS", 4)
+  }),
   drainSeconds: seconds("DRAIN_SECONDS", 30),
   streamRetention: duration("STREAM_RETENTION", Duration.minutes(5)),
   reservationRetention: duration("RESERVATION_RETENTION", Duration.days(400)),

@@ -74,6 +74,7 @@ export const toGatewayErrorResponse = (failure: GatewayFailure, appUrl: URL): Ht
     case "BodyTooLarge":
     case "BodyMalformed":
     case "MediaTypeUnsupported":
+    case "RequestTimeout":
       return toBodyErrorResponse(failure)
   }
 }

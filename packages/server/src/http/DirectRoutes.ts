@@ -4,21 +4,24 @@ import type { KnownRoute } from "./RouteTable.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
 
-/** Answers a body, or leaves it to the router: whatever is not the usual case has its words there. */
+/** Responds to a body; none leaves the request to the router. */
 export type DirectHandler = (
   request: HttpServerRequest.HttpServerRequest,
   json: unknown
 ) => Effect.Effect<Option.Option<Response>, never, Scope.Scope>
 
-/**
- * Endpoints that are called so often that what the router and the contract do around each of them counts. They give the
- * same answers as there, by "METHOD path" as declared; every rule for all requests holds for them too.
- */
-export type DirectRoutes = ReadonlyMap<string, DirectHandler>
+export interface DirectRoute {
+  /** Whether the headers allow the call; otherwise the router responds, and the body is not read. */
+  readonly isAllowed: (request: HttpServerRequest.HttpServerRequest) => boolean
+  readonly handle: DirectHandler
+}
+
+/** Hot paths that bypass the router and the contract, by "METHOD path" as declared. Their responses are the same. */
+export type DirectRoutes = ReadonlyMap<string, DirectRoute>
 
 export const noDirectRoutes: DirectRoutes = new Map()
 
-/** What answers a request whose body was read: its direct route, if it has one and that can, else the router. */
+/** Responds by the direct route of a request if it has one that responds, else by the router. */
 export const tryDirectRoute = <E, R>(
   routes: DirectRoutes,
   route: Option.Option<KnownRoute>,
@@ -26,16 +29,16 @@ export const tryDirectRoute = <E, R>(
   router: Effect.Effect<Response, E, R>
 ): Effect.Effect<Response, E, R | Scope.Scope> => {
   if (routes.size === 0 || Option.isNone(route)) return router
-  const answer = routes.get(`${route.value.method} ${route.value.path}`)
-  if (answer === undefined) return router
+  const direct = routes.get(`${route.value.method} ${route.value.path}`)
+  if (direct === undefined || !direct.isAllowed(request)) return router
   const { path } = route.value
   return Effect.matchCauseEffect(request.json, {
-    // A body that is refused: what comes before that, who calls, and the words for it are the router's.
+    // The router responds to a rejected body.
     onFailure: () => router,
     onSuccess: (json) =>
-      // Around the handler a request runs uninterruptibly; the handler itself ends when the client leaves.
-      Effect.flatMap(Effect.interruptible(answer(request, json)), (given) =>
-        // As the router says it of what it answers.
+      // The pipeline is uninterruptible; the handler ends when the client disconnects.
+      Effect.flatMap(Effect.interruptible(direct.handle(request, json)), (given) =>
+        // As the router annotates its own routes.
         Option.isSome(given) ? Effect.as(Effect.annotateCurrentSpan("http.route", path), given.value) : router
       )
   })

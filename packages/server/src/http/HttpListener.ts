@@ -5,6 +5,7 @@ import { Duration, Effect, Layer, Schema } from "effect"
 import { createServer, type IncomingMessage, maxHeaderSize, type Server, type ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import { recordExchanges } from "./Exchanges.ts"
+import { lingerOnClose } from "./LingeringClose.ts"
 import { handleParserErrors } from "./ParserErrors.ts"
 import { normalizeTarget } from "./RequestTarget.ts"
 import * as WebSocketUpgrade from "./WebSocketUpgrade.ts"
@@ -14,7 +15,7 @@ export interface HttpListenerOptions {
   readonly port: number
   /** Time that requests in flight have to finish once the listener closes. */
   readonly drain: Duration.Duration
-  /** Time for a request's headers, and for the whole request, to arrive; 20 s and 60 s when absent. */
+  /** Time for a request's headers, and for the whole request, to arrive; 20 s and 10 minutes when absent. */
   readonly arrival?: { readonly headers: Duration.Duration; readonly whole: Duration.Duration }
   /** Whether spans are exported; true when absent. Without an exporter, requests have plain spans. */
   readonly sendsSpans?: boolean
@@ -22,7 +23,8 @@ export interface HttpListenerOptions {
   readonly prepare?: (request: IncomingMessage) => void
 }
 
-const defaultArrival = { headers: Duration.seconds(20), whole: Duration.seconds(60) }
+// Bodies have their own limits: this one ends uploads that keep the minimum rate.
+const defaultArrival = { headers: Duration.seconds(20), whole: Duration.minutes(10) }
 
 /** Matches paths as the route table does; a parameter can be as long as a request line. */
 export const routerConfig = { ignoreTrailingSlash: true, caseSensitive: true, maxParamLength: maxHeaderSize }
@@ -80,6 +82,7 @@ const make = ({ arrival = defaultArrival, drain, host, port, prepare = () => und
   server.maxHeadersCount = 0
   answerBeforeRoutes(server, prepare)
   recordExchanges(server)
+  lingerOnClose(server)
   const cutConnections = destroyConnections(server)
   const drainLimit = Layer.scopedDiscard(
     Effect.addFinalizer(() =>

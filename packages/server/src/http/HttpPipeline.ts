@@ -1,4 +1,5 @@
 import {
+  BodyTooLarge,
   MethodNotAllowed,
   MethodNotAllowedBody,
   OriginNotAllowed,
@@ -9,10 +10,12 @@ import {
   RouteNotFoundBody
 } from "@berth/api/http/TransportErrors"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
+import { normalizeClientAddress } from "@berth/domain/limits/ClientAddress"
 import { Caller, type CallerContext } from "@berth/domain/sessions/Caller"
 import { HttpLayerRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "@effect/platform"
-import { Clock, Context, Effect, Either, FiberRef, HashMap, Option, type Scope } from "effect"
+import { Clock, Context, Effect, Either, FiberRef, HashMap, Option, Scope } from "effect"
 import { IncomingMessage } from "node:http"
+import { Readable } from "node:stream"
 import type { ResolveCaller } from "./RequestCaller.ts"
 import { makeDefectHandler } from "./DefectHandler.ts"
 import { tryDirectRoute, type DirectRoutes, noDirectRoutes } from "./DirectRoutes.ts"
@@ -20,8 +23,17 @@ import { wrapErrorBody, type ReshapeError } from "./ErrorEnvelope.ts"
 import { makeErrorResponse } from "./ErrorResponse.ts"
 import { IdempotencyMiddleware } from "./IdempotencyMiddleware.ts"
 import { isOwnOrigin } from "./OriginPolicy.ts"
-import { toBodyErrorResponse, isLarge, isTooLarge, mayHaveBody, readRequestBody } from "./RequestBody.ts"
+import {
+  type BodyFailure,
+  hasLongUnreadBody,
+  isLarge,
+  isTooLarge,
+  mayHaveBody,
+  toBodyErrorResponse,
+  withLazyBody
+} from "./RequestBody.ts"
 import { makeCrossOriginHeaders } from "./CrossOriginHeaders.ts"
+import { type MinimumRate, readBody } from "./BodyReader.ts"
 import { acceptRequestId } from "./RequestId.ts"
 import { makeRequestContext } from "./RequestSpan.ts"
 import { recordRequest } from "./RequestTelemetry.ts"
@@ -30,6 +42,7 @@ import { securityHeaders } from "./SecurityHeaders.ts"
 import { redactQuery } from "./SpanRedaction.ts"
 import { makeCredentialHeaders } from "./ResponseHeaders.ts"
 import { SessionCookie } from "./SecretCookies.ts"
+import { makeUploadSlots } from "./UploadSlots.ts"
 import { WebSettings } from "./WebSettings.ts"
 
 /** Whether a path has well-formed percent-encoding and no U+0000. */
@@ -83,8 +96,8 @@ export const makeHttpPipeline = <R, P = never, D = never>(
   options: {
     readonly sameOrigin: boolean
     readonly bodyLimit: (path: string, request: HttpServerRequest.HttpServerRequest) => number
-    /** Concurrent requests with bodies over the usual limit; unlimited when absent. */
-    readonly largeBodiesAtOnce?: number
+    /** Whether bodies over the usual limit wait for slots, by client address. */
+    readonly limitsUploads: boolean
     /** Reshapes error bodies at paths of another protocol. */
     readonly reshapeErrors?: (path: string) => ReshapeError | undefined
     readonly caller: Effect.Effect<ResolveCaller, never, R>
@@ -96,14 +109,13 @@ export const makeHttpPipeline = <R, P = never, D = never>(
 ) =>
   HttpLayerRouter.middleware(
     Effect.gen(function* () {
-      const { appUrl } = yield* WebSettings
+      const { appUrl, uploads } = yield* WebSettings
       const cookie = yield* SessionCookie
       const ids = yield* IdGenerator
       const idempotency = yield* IdempotencyMiddleware
       const findCaller = yield* options.caller
-      const largeBodyPermit = Option.map(Option.fromNullable(options.largeBodiesAtOnce), (count) =>
-        Effect.unsafeMakeSemaphore(count).withPermits(1)
-      )
+      const slots = options.limitsUploads ? Option.some(makeUploadSlots(uploads.perAddress)) : Option.none()
+      const minimumRate: MinimumRate = { bytesPerSecond: uploads.minimumBytesPerSecond, grace: uploads.grace }
       const answerDefect = yield* makeDefectHandler
       const direct = options.direct === undefined ? noDirectRoutes : yield* options.direct
       const present = options.presentation === undefined ? presentUnchanged : yield* options.presentation
@@ -137,7 +149,27 @@ export const makeHttpPipeline = <R, P = never, D = never>(
         return Option.none()
       }
 
-      /** Requests without a body pass unchanged. */
+      /** Reads the body of a request; a large one holds its slots until the response is complete. */
+      const readInTurn = (
+        request: HttpServerRequest.HttpServerRequest,
+        address: Option.Option<string>,
+        limit: number
+      ): Effect.Effect<Buffer, BodyFailure, Scope.Scope> => {
+        const { source } = request
+        if (!(source instanceof Readable)) return Effect.dieMessage("The request has no body stream")
+        if (!isLarge(request)) return readBody(source, limit, undefined)
+        const read = readBody(source, limit, minimumRate)
+        return Option.match(slots, {
+          onNone: () => read,
+          onSome: ({ acquire, acquireWork }) =>
+            acquire(normalizeClientAddress(Option.getOrElse(address, () => "unknown"))).pipe(
+              Effect.zipRight(read),
+              Effect.zipLeft(acquireWork)
+            )
+        })
+      }
+
+      /** Requests without a body pass unchanged; others are read when their route needs the body. */
       const applyPipeline = <E, R>(
         request: HttpServerRequest.HttpServerRequest,
         caller: CallerContext,
@@ -145,24 +177,23 @@ export const makeHttpPipeline = <R, P = never, D = never>(
         route: Option.Option<KnownRoute>,
         app: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
       ): Effect.Effect<HttpServerResponse.HttpServerResponse, E, R | Scope.Scope> => {
-        const ruled: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R | Scope.Scope> = mayHaveBody(request)
-          ? Effect.flatMap(
-              Effect.either(readRequestBody(request, route, options.bodyLimit(path, request))),
-              Either.match({
-                onLeft: (refusal) => Effect.succeed(toBodyErrorResponse(refusal)),
-                onRight: (read) =>
+        const limit = options.bodyLimit(path, request)
+        if (mayHaveBody(request) && isTooLarge(request, limit))
+          return Effect.succeed(toBodyErrorResponse(new BodyTooLarge({ limit })))
+        const handled: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R | Scope.Scope> = mayHaveBody(request)
+          ? Effect.flatMap(Effect.scope, (scope) =>
+              Effect.flatMap(
+                withLazyBody(request, route, Scope.extend(readInTurn(request, caller.address, limit), scope)),
+                (lazy) =>
                   Effect.provideService(
-                    idempotency.apply(read, route, tryDirectRoute(direct, route, read, app)),
+                    idempotency.apply(lazy, route, tryDirectRoute(direct, route, lazy, app)),
                     HttpServerRequest.HttpServerRequest,
-                    read
+                    lazy
                   )
-              })
+              )
             )
           : idempotency.apply(request, route, app)
-        // A body over the limit of its route is rejected without a permit.
-        const waits = isLarge(request) && !isTooLarge(request, options.bodyLimit(path, request))
-        const inTurn = Option.isSome(largeBodyPermit) && waits ? largeBodyPermit.value(ruled) : ruled
-        return Effect.catchAllDefect(inTurn, answerDefect(request, caller))
+        return Effect.catchAllDefect(handled, answerDefect(request, caller))
       }
 
       /** Presents the response; errors get the members of their path and the trace id. */
@@ -206,6 +237,7 @@ export const makeHttpPipeline = <R, P = never, D = never>(
             // The response's own headers replace the defaults.
             ...response.headers,
             ...makeCredentialHeaders(request, response, cookie),
+            ...(hasLongUnreadBody(request) ? { connection: "close" } : {}),
             "x-request-id": requestId
           })
         })

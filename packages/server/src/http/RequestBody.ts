@@ -4,29 +4,36 @@ import {
   BodyTooLarge,
   BodyTooLargeBody,
   MediaTypeUnsupported,
-  MediaTypeUnsupportedBody
+  MediaTypeUnsupportedBody,
+  RequestTimeout,
+  RequestTimeoutBody
 } from "@berth/api/http/TransportErrors"
 import { Headers, HttpServerError, type HttpServerRequest, UrlParams } from "@effect/platform"
 import { Effect, Either, Option } from "effect"
-import { Readable } from "node:stream"
+import { IncomingMessage } from "node:http"
 import { makeErrorResponse } from "./ErrorResponse.ts"
 import type { KnownRoute } from "./RouteTable.ts"
 
-/** One MiB, as every JSON body may have. */
+/** Limit of JSON bodies. */
 export const defaultBodyLimit = 1024 * 1024
 
-export type BodyFailure = BodyTooLarge | BodyMalformed | MediaTypeUnsupported
+export type BodyFailure = BodyTooLarge | BodyMalformed | MediaTypeUnsupported | RequestTimeout
 
 export const isBodyFailure = (value: unknown): value is BodyFailure =>
-  value instanceof BodyTooLarge || value instanceof BodyMalformed || value instanceof MediaTypeUnsupported
+  value instanceof BodyTooLarge ||
+  value instanceof BodyMalformed ||
+  value instanceof MediaTypeUnsupported ||
+  value instanceof RequestTimeout
 
 /** Returns the response to a rejected body. */
 export const toBodyErrorResponse = (refusal: BodyFailure) => {
   switch (refusal._tag) {
     case "BodyTooLarge":
-      return makeErrorResponse(BodyTooLargeBody, refusal, { connection: "close" })
+      return makeErrorResponse(BodyTooLargeBody, refusal)
     case "MediaTypeUnsupported":
       return makeErrorResponse(MediaTypeUnsupportedBody, refusal)
+    case "RequestTimeout":
+      return makeErrorResponse(RequestTimeoutBody, refusal)
     case "BodyMalformed":
       return makeErrorResponse(BodyMalformedBody, refusal)
   }
@@ -34,52 +41,22 @@ export const toBodyErrorResponse = (refusal: BodyFailure) => {
 
 const methodsWithBody = new Set(["POST", "PUT", "PATCH", "DELETE"])
 
-/** Whether a body of this request means anything. */
+/** Whether the method gives a body a meaning. */
 export const mayHaveBody = ({ method }: HttpServerRequest.HttpServerRequest): boolean => methodsWithBody.has(method)
 
 const readContentLength = ({ headers }: HttpServerRequest.HttpServerRequest) => Number(headers["content-length"] ?? 0)
 
-/** Whether a request says that its body is larger than most may be. */
+/** Whether the declared length is over the usual limit. */
 export const isLarge = (request: HttpServerRequest.HttpServerRequest): boolean =>
   readContentLength(request) > defaultBodyLimit
 
-/** Whether it says that its body is larger than it may be. */
+/** Whether the declared length is over `limit`. */
 export const isTooLarge = (request: HttpServerRequest.HttpServerRequest, limit: number): boolean =>
   readContentLength(request) > limit
 
-/** Reads a whole body and stops at `limit`: what comes after is thrown away, so that the answer still reaches the client. */
-const readAll = (source: Readable, limit: number) =>
-  Effect.async<Buffer, BodyTooLarge | BodyMalformed>((resume) => {
-    const chunks: Array<Buffer> = []
-    let size = 0
-    const onData = (chunk: Buffer) => {
-      size += chunk.length
-      if (size <= limit) {
-        chunks.push(chunk)
-        return
-      }
-      finish()
-      source.resume()
-      resume(new BodyTooLarge({ limit }))
-    }
-    const onEnd = () => {
-      finish()
-      resume(Effect.succeed(Buffer.concat(chunks)))
-    }
-    const onCut = () => {
-      finish()
-      resume(new BodyMalformed({ reason: "was cut off" }))
-    }
-    const finish = () => source.off("data", onData).off("end", onEnd).off("error", onCut).off("close", onCut)
-    // Nothing comes any more from a client that has left meanwhile, not even the sign that it has.
-    if (source.destroyed) return onCut()
-    source.on("data", onData).on("end", onEnd).on("error", onCut).on("close", onCut)
-    return Effect.sync(finish)
-  })
-
 const jsonType = "application/json"
 const formType = "application/x-www-form-urlencoded"
-/** Its route reads it: what a form may hold differs, and nothing of it needs a disk. */
+/** Parsed by its route. */
 const multipartType = "multipart/form-data"
 
 const mediaTypeOf = (contentType: string) => (contentType.split(";")[0] ?? "").trim().toLowerCase()
@@ -87,7 +64,7 @@ const mediaTypeOf = (contentType: string) => (contentType.split(";")[0] ?? "").t
 const isCoded = ({ headers }: HttpServerRequest.HttpServerRequest) =>
   (headers["content-encoding"] ?? "identity").toLowerCase() !== "identity"
 
-/** Uncoded and in UTF-8. */
+/** Whether a body is uncompressed UTF-8. */
 const isPlain = (request: HttpServerRequest.HttpServerRequest) => {
   const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(request.headers["content-type"] ?? "")?.[1]
   return !isCoded(request) && (charset === undefined || /^(utf-?8|us-ascii)$/i.test(charset))
@@ -96,10 +73,7 @@ const isPlain = (request: HttpServerRequest.HttpServerRequest) => {
 const isAccepted = (type: string, accepted: ReadonlyArray<string>) =>
   accepted.includes(type) || (accepted.includes(jsonType) && /^application\/[\w.+-]+\+json$/.test(type))
 
-/*
- * No request of ours comes near these. Of far deeper values whoever looks into them runs out of stack, and naming what is
- * wrong with each of far more of them keeps everybody else waiting.
- */
+// Deeper values overflow the stack of their decoder; reports on more values block the event loop.
 const maximumDepth = 64
 const maximumValues = 10_000
 
@@ -107,7 +81,7 @@ const ampersand = 0x26
 
 const isStorable = (text: string) => !text.includes("\u0000") && text.isWellFormed()
 
-/** What is wrong with a JSON value. PostgreSQL text holds neither U+0000 nor lone surrogates, so no text of ours does. */
+/** Describes the first fault of a JSON value. PostgreSQL text holds neither U+0000 nor lone surrogates. */
 const findJsonFault = (whole: unknown): string | undefined => {
   let values = 0
   const fault = (value: unknown, depth: number): string | undefined => {
@@ -126,7 +100,7 @@ const findJsonFault = (whole: unknown): string | undefined => {
   return fault(whole, 0)
 }
 
-/** JSON as a value; an empty body is an empty object, so that a missing field is named rather than "no JSON". */
+/** Parses JSON; an empty body is an empty object, so that errors name the missing fields. */
 export const parseJsonBody = (bytes: Uint8Array): Either.Either<unknown, BodyMalformed> =>
   Either.flatMap(
     Either.try({
@@ -142,51 +116,62 @@ export const parseJsonBody = (bytes: Uint8Array): Either.Either<unknown, BodyMal
     }
   )
 
+const unreadBytesForKeepAlive = 64 * 1024
+
+/** Whether so much of the body is missing that the connection cannot be kept for another request. */
+export const hasLongUnreadBody = (request: HttpServerRequest.HttpServerRequest): boolean =>
+  request.source instanceof IncomingMessage &&
+  !request.source.complete &&
+  (request.headers["transfer-encoding"] !== undefined || readContentLength(request) > unreadBytesForKeepAlive)
+
+const findFormFault = (bytes: Buffer): string | undefined => {
+  const pairs = bytes.reduce((count, byte) => (byte === ampersand ? count + 1 : count), 1)
+  return pairs > maximumValues ? `has more than ${maximumValues} form fields` : undefined
+}
+
+/** Dies with a failure of the body, which the pipeline turns into its response. */
+const orRefuse = <A>(content: Effect.Effect<A, BodyFailure>) =>
+  Effect.catchAll(content, (failure) => Effect.die(failure))
+
 /**
- * The request with its body read, checked for size and media type, and parsed: routes that take a body find it as the
- * request's own `json`, `text`, `arrayBuffer` and `urlParamsBody`. A body of the wrong type, or one that is no JSON, is
- * refused by a defect when the endpoint reads it: who calls, and what the path names, are looked at before that.
+ * The request with a body that `read` fetches when a route first uses it, after its checks of headers. It is then checked for
+ * media type and parsed as the request's `json`, `text`, `arrayBuffer` and `urlParamsBody`.
  */
-export const readRequestBody = Effect.fnUntraced(function* (
+export const withLazyBody = Effect.fnUntraced(function* (
   request: HttpServerRequest.HttpServerRequest,
   route: Option.Option<KnownRoute>,
-  limit: number
+  read: Effect.Effect<Buffer, BodyFailure>
 ) {
-  const source = request.source
-  if (!mayHaveBody(request) || !(source instanceof Readable)) return request
-  if (isTooLarge(request, limit)) {
-    source.resume()
-    return yield* new BodyTooLarge({ limit })
-  }
-  const bytes = yield* readAll(source, limit)
+  const bytes = yield* Effect.cached(read)
   const accepted = Option.match(route, {
     onNone: (): ReadonlyArray<string> => [],
     onSome: ({ bodyTypes }) => bodyTypes
   })
-  if (accepted.length === 0) return withMembers(request, textMembers(request, bytes))
+  if (accepted.length === 0) return withMembers(request, textMembers(request, orRefuse(bytes)))
   const type = mediaTypeOf(request.headers["content-type"] ?? "")
+  const unsupported = new MediaTypeUnsupported({ supported: accepted })
   if (type === formType && accepted.includes(formType)) {
-    const pairs = bytes.reduce((count, byte) => (byte === ampersand ? count + 1 : count), 1)
-    if (pairs > maximumValues) return yield* new BodyMalformed({ reason: `has more than ${maximumValues} form fields` })
-    return withMembers(request, textMembers(request, bytes))
+    const form = Effect.filterOrElse(
+      bytes,
+      (body) => findFormFault(body) === undefined,
+      (body) => new BodyMalformed({ reason: findFormFault(body) ?? "" })
+    )
+    return withMembers(request, textMembers(request, orRefuse(form)))
   }
-  // Whose endpoint takes it takes it apart.
   if (type === multipartType && accepted.includes(multipartType))
-    return withMembers(request, {
-      ...refusing(new MediaTypeUnsupported({ supported: accepted })),
-      ...rawMembers(bytes)
-    })
-  if (bytes.length > 0 && !(isAccepted(type, accepted) && isPlain(request)))
-    return withMembers(request, refusing(new MediaTypeUnsupported({ supported: accepted })))
-  return Either.match(parseJsonBody(bytes), {
-    onLeft: (refusal) => withMembers(request, refusing(refusal)),
-    onRight: (json) =>
-      withMembers(request, {
-        ...textMembers(request, bytes),
-        json: Effect.succeed(json),
-        // Whatever its subtype is called, or when there was nothing to name a type for.
-        headers: Headers.set(request.headers, "content-type", jsonType)
-      })
+    return withMembers(request, { ...refusing(unsupported), ...rawMembers(orRefuse(bytes)) })
+  const supported = Effect.filterOrFail(
+    bytes,
+    (body) => body.length === 0 || (isAccepted(type, accepted) && isPlain(request)),
+    () => unsupported
+  )
+  const json = yield* Effect.cached(Effect.flatMap(supported, parseJsonBody))
+  const body = orRefuse(Effect.zipLeft(supported, json))
+  return withMembers(request, {
+    ...textMembers(request, body),
+    json: orRefuse(json),
+    // Whatever the name of the JSON subtype.
+    headers: Headers.set(request.headers, "content-type", jsonType)
   })
 })
 
@@ -201,11 +186,11 @@ const withMembers = (
       Object.hasOwn(members, key) ? Reflect.get(members, key) : Reflect.get(target, key, target)
   })
 
-const textMembers = (request: HttpServerRequest.HttpServerRequest, bytes: Buffer): RequestMembers => {
-  const text = Effect.sync(() => bytes.toString("utf8"))
+const textMembers = (request: HttpServerRequest.HttpServerRequest, bytes: Effect.Effect<Buffer>): RequestMembers => {
+  const text = Effect.map(bytes, (body) => body.toString("utf8"))
   return {
     json: Effect.mapError(
-      Effect.suspend(() => parseJsonBody(bytes)),
+      Effect.flatMap(bytes, parseJsonBody),
       (cause) => new HttpServerError.RequestError({ request, reason: "Decode", cause })
     ),
     text,
@@ -214,8 +199,8 @@ const textMembers = (request: HttpServerRequest.HttpServerRequest, bytes: Buffer
   }
 }
 
-const rawMembers = (bytes: Buffer): RequestMembers => ({
-  arrayBuffer: Effect.sync(() => new Uint8Array(bytes).buffer)
+const rawMembers = (bytes: Effect.Effect<Buffer>): RequestMembers => ({
+  arrayBuffer: Effect.map(bytes, (body) => new Uint8Array(body).buffer)
 })
 
 const refusing = (refusal: BodyFailure): RequestMembers => {

@@ -1,11 +1,11 @@
-import { Context } from "effect"
+import { Context, type Duration } from "effect"
 import type { BlockList } from "node:net"
 
-/** What the HTTP side needs to know of its surroundings. */
+/** Settings of the HTTP listeners. */
 export class WebSettings extends Context.Tag("@berth/WebSettings")<
   WebSettings,
   {
-    /** Where people reach the web API. */
+    /** Address of the web API. */
     readonly appUrl: URL
     /** Parent domain of the instances' subdomains. */
     readonly agentsDomain: string
@@ -13,5 +13,11 @@ export class WebSettings extends Context.Tag("@berth/WebSettings")<
     readonly trustedProxies: BlockList
     /** Version of the service, from package.json. */
     readonly serviceVersion: string
+    /** Bodies over the usual limit: minimum rate once the grace period is over, and uploads of one address at once. */
+    readonly uploads: {
+      readonly minimumBytesPerSecond: number
+      readonly grace: Duration.Duration
+      readonly perAddress: number
+    }
   }
 >() {}
