@@ -1,5 +1,7 @@
 import type { ModelDelta } from "@berth/domain/ai/streams/ModelEvent"
-import { Channel, Chunk, Data, Either, Option, Predicate, Schema, Stream } from "effect"
+import { makeChunkSource } from "@berth/domain/ai/streams/ChunkSource"
+import { makeIdleTimeouts } from "@berth/domain/ai/streams/IdleTimeout"
+import { Channel, Chunk, Clock, Data, Duration, Effect, Either, Option, Predicate, Schema, Stream } from "effect"
 import { makeSseParser } from "../http/Sse.ts"
 
 /** Why a runtime stream did not reach `done`. */
@@ -7,6 +9,8 @@ export type RuntimeStreamProblem = Data.TaggedEnum<{
   Truncated: {}
   /** An event outside the contract. */
   Malformed: {}
+  /** An event or the text of all deltas exceeds its limit. */
+  Oversized: {}
   /** The other side sent an `error` event. */
   Failed: { readonly message: string }
 }>
@@ -17,7 +21,18 @@ type Event =
   | { readonly type: "done" | "tool-call" | "compacted" | "opened" | "failed" | "invalid" }
   | { readonly type: "error"; readonly message: string }
 
-const parseJson = Schema.decodeUnknownOption(Schema.parseJson())
+/** Characters of one event, and of the text of all deltas. */
+export interface RuntimeStreamLimits {
+  readonly event: number
+  readonly text: number
+}
+
+const mebibyte = 1024 * 1024
+/** `done` carries a whole reply, so the parser admits it; any other event is smaller. */
+const maximumReplyEvent = 4 * mebibyte
+export const runtimeStreamLimits: RuntimeStreamLimits = { event: mebibyte, text: 4 * mebibyte }
+
+const parseJson = Option.liftThrowable((text: string): unknown => JSON.parse(text))
 
 /** Hot path: a delta, read without its schema. */
 const readDelta = (json: unknown): typeof ModelDelta.Type | null =>
@@ -26,7 +41,10 @@ const readDelta = (json: unknown): typeof ModelDelta.Type | null =>
     : null
 
 /** Parses a stream's events up to `done`; everything else fails. Works on whole chunks, without a stream stage per delta. */
-export const parseRuntimeEvents = <A extends Event, I>(schema: Schema.Schema<A, I>) => {
+export const parseRuntimeEvents = <A extends Event, I>(
+  schema: Schema.Schema<A, I>,
+  limits: RuntimeStreamLimits = runtimeStreamLimits
+) => {
   const decode = Schema.decodeUnknownEither(schema)
   type Good = Exclude<A, { readonly type: "error" }> | typeof ModelDelta.Type
   const isGood = (event: A): event is Exclude<A, { readonly type: "error" }> => event.type !== "error"
@@ -35,18 +53,22 @@ export const parseRuntimeEvents = <A extends Event, I>(schema: Schema.Schema<A, 
     Stream.suspend(() => {
       let good: Array<Good> = []
       let done = false
+      let textLength = 0
       let problem: RuntimeStreamProblem | undefined
-      const parser = makeSseParser()
+      const parser = makeSseParser(maximumReplyEvent)
       const receive = (data: string) => {
         if (done || problem !== undefined) return
         const json = Option.getOrUndefined(parseJson(data))
         const delta = readDelta(json)
         if (delta !== null) {
-          good.push(delta)
+          textLength += delta.text.length
+          if (data.length > limits.event || textLength > limits.text) problem = RuntimeStreamProblem.Oversized()
+          else good.push(delta)
           return
         }
         const decoded = decode(json)
         if (Either.isLeft(decoded)) problem = RuntimeStreamProblem.Malformed()
+        else if (decoded.right.type !== "done" && data.length > limits.event) problem = RuntimeStreamProblem.Oversized()
         else if (isGood(decoded.right)) {
           good.push(decoded.right)
           done = decoded.right.type === "done"
@@ -55,7 +77,7 @@ export const parseRuntimeEvents = <A extends Event, I>(schema: Schema.Schema<A, 
       const take = (texts: Chunk.Chunk<string>): Chunk.Chunk<Good> => {
         good = []
         for (const piece of texts) for (const { data } of parser.push(piece)) receive(data)
-        if (parser.hasOverflowed()) problem ??= RuntimeStreamProblem.Malformed()
+        if (parser.hasOverflowed()) problem ??= RuntimeStreamProblem.Oversized()
         return Chunk.unsafeFromArray(good)
       }
       const read: Channel.Channel<
@@ -76,5 +98,35 @@ export const parseRuntimeEvents = <A extends Event, I>(schema: Schema.Schema<A, 
       return Stream.pipeThroughChannel(text, read)
     })
 }
+
+export interface RuntimeStreamTimeouts<E> {
+  /** Between two chunks. */
+  readonly idle: Duration.DurationInput
+  /** The whole stream. */
+  readonly total: Duration.DurationInput
+  readonly onTimeout: () => E
+}
+
+/** Fails a stream that stops sending or does not end. Hot path: a timer per wait, where `Stream.timeoutFail` forks a fiber. */
+export const limitStreamTime =
+  <E2>({ idle, onTimeout, total }: RuntimeStreamTimeouts<E2>) =>
+  <A, E>(stream: Stream.Stream<A, E>): Stream.Stream<A, E | E2> =>
+    Stream.unwrapScoped(
+      Effect.gen(function* () {
+        const source = yield* makeChunkSource(stream)
+        const next = Duration.decode(idle)
+        const deadline = (yield* Clock.currentTimeMillis) + Duration.toMillis(total)
+        const { start } = yield* makeIdleTimeouts
+        const timeout = yield* start({ first: next, next, deadline, onTimeout })
+        const awaitMore = Effect.mapError(timeout.awaitMore(source), Option.some)
+        const pull: Effect.Effect<Chunk.Chunk<A>, Option.Option<E | E2>> = Effect.suspend(() => {
+          const batch = source.poll()
+          if (batch === null) return Effect.flatMap(awaitMore, () => pull)
+          if (batch.values.length > 0) return Effect.succeed(Chunk.unsafeFromArray(batch.values))
+          return batch.isDone ? Effect.fail(Option.fromNullable(batch.failure)) : pull
+        })
+        return Stream.fromPull(Effect.succeed(pull))
+      })
+    )
 
 const messageOf = (event: Event): string => (event.type === "error" ? event.message : "")

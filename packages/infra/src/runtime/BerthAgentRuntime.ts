@@ -45,5 +45,6 @@ const toChatError = Match.typeTags<
     isRequestFault(error.status) ? new TurnFailed({ reason: error.message }) : toRuntimeUnreachable(error),
   Truncated: () => new RuntimeUnreachable({ reason: "the answer was cut off" }),
   Malformed: () => new RuntimeUnreachable({ reason: "the answer is not understood" }),
+  Oversized: () => new TurnFailed({ reason: "the answer is too long" }),
   Failed: ({ message }) => new TurnFailed({ reason: message })
 })

@@ -6,12 +6,12 @@ import {
   RuntimeTurnEvent
 } from "@berth/api/runtime/RuntimeContract"
 import { sseKeepAliveSeconds } from "@berth/api/http/Sse"
-import { parseRuntimeEvents, type RuntimeStreamProblem } from "@berth/api/runtime/RuntimeStream"
+import { limitStreamTime, parseRuntimeEvents, type RuntimeStreamProblem } from "@berth/api/runtime/RuntimeStream"
 import { Turn } from "@berth/domain/instances/AgentRuntime"
 import * as HttpClient from "@effect/platform/HttpClient"
 import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
-import * as HttpClientResponse from "@effect/platform/HttpClientResponse"
-import { Data, Duration, Effect, Option, type Redacted, Schema, Stream } from "effect"
+import type * as HttpClientResponse from "@effect/platform/HttpClientResponse"
+import { Array, Data, Duration, Effect, Option, type Redacted, Schema, Stream } from "effect"
 import { isConnectionRefused } from "./ConnectionRefusal.ts"
 
 /** No response, or an unreadable one. `unsent`: there was no connection, so nothing was sent. */
@@ -51,6 +51,9 @@ const headTimeout = Duration.seconds(10)
 const healthTimeout = Duration.seconds(2)
 /** Three missed keep-alives. */
 const idleTimeout = Duration.seconds(3 * sseKeepAliveSeconds)
+const turnTimeout = Duration.minutes(30)
+/** Bytes of a response that is no stream. */
+const maximumBodyBytes = 64 * 1024
 
 export const make = (anyClient: HttpClient.HttpClient): RuntimeClient => {
   // The runtime is part of the platform: its spans join the caller's trace.
@@ -85,7 +88,8 @@ export const make = (anyClient: HttpClient.HttpClient): RuntimeClient => {
     health: (runtime) =>
       send(runtime, HttpClientRequest.get(RuntimePaths.health), 200, healthTimeout).pipe(
         Effect.flatMap((response) =>
-          HttpClientResponse.schemaBodyJson(RuntimeHealth)(response).pipe(
+          readBody(response).pipe(
+            Effect.flatMap(decodeHealth),
             Effect.timeout(healthTimeout),
             Effect.mapError(() => new RuntimeUnresponsive({ reason: "its health response is malformed" }))
           )
@@ -107,7 +111,11 @@ export const make = (anyClient: HttpClient.HttpClient): RuntimeClient => {
         Effect.map((response) =>
           response.stream.pipe(
             Stream.mapError(() => new RuntimeUnresponsive({ reason: "the connection was lost" })),
-            Stream.timeoutFail(() => new RuntimeUnresponsive({ reason: "it stopped sending" }), idleTimeout),
+            limitStreamTime({
+              idle: idleTimeout,
+              total: turnTimeout,
+              onTimeout: () => new RuntimeUnresponsive({ reason: "it stopped sending, or its answer does not end" })
+            }),
             Stream.decodeText(),
             parseRuntimeEvents(RuntimeTurnEvent)
           )
@@ -117,10 +125,24 @@ export const make = (anyClient: HttpClient.HttpClient): RuntimeClient => {
   }
 }
 
+class RuntimeBodyOversized extends Data.TaggedError("RuntimeBodyOversized")<object> {}
+
+/** Reads a whole body up to the limit; a longer one closes the connection. */
+const readBody = (response: HttpClientResponse.HttpClientResponse) =>
+  response.stream.pipe(
+    Stream.runFoldEffect({ length: 0, parts: Array.empty<Uint8Array>() }, ({ length, parts }, part) =>
+      length + part.length > maximumBodyBytes
+        ? new RuntimeBodyOversized()
+        : Effect.succeed({ length: length + part.length, parts: [...parts, part] })
+    ),
+    Effect.map(({ parts }) => Buffer.concat(parts).toString("utf8"))
+  )
+
+const decodeHealth = Schema.decodeUnknown(Schema.parseJson(RuntimeHealth))
 const decodeErrorBody = Schema.decodeUnknownOption(Schema.parseJson(RuntimeErrorBody))
 
 const toRequestRejected = (response: HttpClientResponse.HttpClientResponse) =>
-  response.text.pipe(
+  readBody(response).pipe(
     Effect.timeout(headTimeout),
     Effect.orElseSucceed(() => ""),
     Effect.map(

@@ -5,7 +5,7 @@ import {
   RuntimeErrorBody,
   turnBudgetExhaustedStatus
 } from "@berth/api/runtime/RuntimeContract"
-import { parseRuntimeEvents, RuntimeStreamProblem } from "@berth/api/runtime/RuntimeStream"
+import { limitStreamTime, parseRuntimeEvents, RuntimeStreamProblem } from "@berth/api/runtime/RuntimeStream"
 import * as HttpClient from "@effect/platform/HttpClient"
 import type { HttpClientError } from "@effect/platform/HttpClientError"
 import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
@@ -63,6 +63,9 @@ const isTransport = (error: HttpClientError) => error._tag === "RequestError" &&
 
 const unreachable = () => new ModelCallFailed({ reason: "The AI layer could not be reached." })
 
+/** Longer than the AI layer takes for one answer. */
+const answerTimeout = "15 minutes"
+
 const idleTooLong = () => new ModelCallFailed({ reason: "The model stopped in the middle of its answer." })
 
 const decodeRefusal = Schema.decodeUnknownOption(Schema.parseJson(RuntimeErrorBody))
@@ -86,6 +89,7 @@ const toModelCallFailed = (response: HttpClientResponse) =>
 const reasonOf = RuntimeStreamProblem.$match({
   Truncated: () => "The model's answer was cut short.",
   Malformed: () => "The AI layer answered in a way that is not understood.",
+  Oversized: () => "The model's answer is too long.",
   Failed: ({ message }) => message
 })
 
@@ -96,7 +100,7 @@ const events = (
   response.stream.pipe(
     Stream.mapError(() => RuntimeStreamProblem.Truncated()),
     // On bytes: keep-alive comments count.
-    Stream.timeoutFail(idleTooLong, idle),
+    limitStreamTime({ idle, total: answerTimeout, onTimeout: idleTooLong }),
     Stream.decodeText(),
     parseRuntimeEvents(RuntimeModelEvent),
     Stream.mapError((error) =>

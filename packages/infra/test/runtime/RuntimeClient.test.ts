@@ -1,0 +1,90 @@
+import { encodeTypedSseEvent, sseKeepAlive } from "@berth/api/http/Sse"
+import type { Turn } from "@berth/domain/instances/AgentRuntime"
+import { AgentId } from "@berth/domain/shared/AgentId"
+import * as RuntimeClient from "@berth/infra/runtime/RuntimeClient"
+import { HttpClient } from "@effect/platform"
+import { NodeHttpClient } from "@effect/platform-node"
+import { assert, it } from "@effect/vitest"
+import { Chunk, Effect, Redacted, Stream } from "effect"
+import { createServer, type ServerResponse } from "node:http"
+import { listenLocally } from "../../../../test/support/LocalServer.ts"
+
+const turn: Turn = {
+  agentId: AgentId.make("agt_1"),
+  sessionId: "chs_1",
+  messageId: "msg_1",
+  summary: null,
+  memories: [],
+  history: [],
+  message: "hello"
+}
+
+/** A client of a runtime that answers every request as given. */
+const clientOf = (respond: (response: ServerResponse) => void) =>
+  Effect.gen(function* () {
+    const url = yield* listenLocally(createServer((_, response) => respond(response)))
+    const client = RuntimeClient.make(yield* HttpClient.HttpClient)
+    return { client, runtime: { endpoint: url.origin, token: Redacted.make("t") } }
+  })
+
+/** Writes without an end, as fast as the reader takes it. */
+const writeForever = (response: ServerResponse, text: string) => {
+  const write = () => {
+    if (response.destroyed) return
+    if (response.write(text)) setImmediate(write)
+    else response.once("drain", write)
+  }
+  write()
+}
+
+const live = NodeHttpClient.layer
+
+it.scopedLive("RuntimeClient.health fails on a body without an end", () =>
+  Effect.gen(function* () {
+    const { client, runtime } = yield* clientOf((response) => writeForever(response, " ".repeat(10_000)))
+    assert.strictEqual((yield* Effect.flip(client.health(runtime)))._tag, "RuntimeUnresponsive")
+  }).pipe(Effect.provide(live))
+)
+
+it.scopedLive("RuntimeClient.turn reads no more than the limit of a rejection", () =>
+  Effect.gen(function* () {
+    const { client, runtime } = yield* clientOf((response) => {
+      response.writeHead(500)
+      writeForever(response, "x".repeat(10_000))
+    })
+    const failure = yield* Effect.flip(Stream.runDrain(client.turn(runtime, turn)))
+    assert.deepInclude(failure, { _tag: "RuntimeRequestRejected", status: 500, message: "status 500" })
+  }).pipe(Effect.provide(live))
+)
+
+it.scopedLive("RuntimeClient.turn fails on garbage, on an event without an end and on text without an end", () =>
+  Effect.gen(function* () {
+    const outcome = (respond: (response: ServerResponse) => void) =>
+      Effect.gen(function* () {
+        const { client, runtime } = yield* clientOf((response) => {
+          response.writeHead(200, { "content-type": "text/event-stream" })
+          response.write(sseKeepAlive)
+          respond(response)
+        })
+        return (yield* Effect.flip(Stream.runDrain(client.turn(runtime, turn))))._tag
+      })
+    const delta = encodeTypedSseEvent({ type: "delta", text: "x".repeat(50_000) })
+    assert.strictEqual(yield* outcome((response) => writeForever(response, "data: garbage\n\n")), "Malformed")
+    assert.strictEqual(yield* outcome((response) => writeForever(response, "x".repeat(50_000))), "Oversized")
+    assert.strictEqual(yield* outcome((response) => writeForever(response, delta)), "Oversized")
+    assert.strictEqual(yield* outcome((response) => response.end()), "Truncated")
+  }).pipe(Effect.provide(live))
+)
+
+it.scopedLive("RuntimeClient.turn reads a reply near the limit", () =>
+  Effect.gen(function* () {
+    const reply = "x".repeat(4_000_000)
+    const { client, runtime } = yield* clientOf((response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" })
+      response.end(encodeTypedSseEvent({ type: "done", reply, model: "m" }))
+    })
+    const events = Chunk.toReadonlyArray(yield* Stream.runCollect(client.turn(runtime, turn)))
+    assert.strictEqual(events.length, 1)
+    assert.deepInclude(events[0], { type: "done", reply })
+  }).pipe(Effect.provide(live))
+)
