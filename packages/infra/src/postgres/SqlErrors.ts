@@ -26,6 +26,9 @@ export const isDatabaseOutage = (cause: unknown): boolean => {
   return cause instanceof Error && lost.test(cause.message)
 }
 
+/** Whether the database rejects a row for its values (SQLSTATE classes 22 and 23). */
+export const isRowRejected = (cause: unknown): boolean => /^2[23]...$/.test(readSqlErrorCode(cause) ?? "")
+
 /** Whether a statement failed because `constraint` wants its columns unique. */
 export const violatesConstraint = (constraint: string) => (error: SqlError | { readonly _tag: string }) =>
   error._tag === "SqlError" &&

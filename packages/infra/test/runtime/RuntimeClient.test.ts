@@ -1,5 +1,5 @@
 import { encodeTypedSseEvent, sseKeepAlive } from "@berth/api/http/Sse"
-import type { Turn } from "@berth/domain/instances/AgentRuntime"
+import type { Turn, TurnEvent } from "@berth/domain/instances/AgentRuntime"
 import { AgentId } from "@berth/domain/shared/AgentId"
 import * as RuntimeClient from "@berth/infra/runtime/RuntimeClient"
 import { HttpClient } from "@effect/platform"
@@ -68,7 +68,8 @@ it.scopedLive("RuntimeClient.turn fails on garbage, on an event without an end a
         })
         return (yield* Effect.flip(Stream.runDrain(client.turn(runtime, turn))))._tag
       })
-    const delta = encodeTypedSseEvent({ type: "delta", text: "x".repeat(50_000) })
+    const long: TurnEvent = { type: "delta", text: "x".repeat(50_000) }
+    const delta = encodeTypedSseEvent(long)
     assert.strictEqual(yield* outcome((response) => writeForever(response, "data: garbage\n\n")), "Malformed")
     assert.strictEqual(yield* outcome((response) => writeForever(response, "x".repeat(50_000))), "Oversized")
     assert.strictEqual(yield* outcome((response) => writeForever(response, delta)), "Oversized")
@@ -78,13 +79,13 @@ it.scopedLive("RuntimeClient.turn fails on garbage, on an event without an end a
 
 it.scopedLive("RuntimeClient.turn reads a reply near the limit", () =>
   Effect.gen(function* () {
-    const reply = "x".repeat(4_000_000)
+    const whole: TurnEvent = { type: "done", reply: "x".repeat(4_000_000), model: "m" }
     const { client, runtime } = yield* clientOf((response) => {
       response.writeHead(200, { "content-type": "text/event-stream" })
-      response.end(encodeTypedSseEvent({ type: "done", reply, model: "m" }))
+      response.end(encodeTypedSseEvent(whole))
     })
     const events = Chunk.toReadonlyArray(yield* Stream.runCollect(client.turn(runtime, turn)))
     assert.strictEqual(events.length, 1)
-    assert.deepInclude(events[0], { type: "done", reply })
+    assert.deepStrictEqual(events[0], whole)
   }).pipe(Effect.provide(live))
 )

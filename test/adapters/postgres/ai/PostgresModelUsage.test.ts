@@ -115,7 +115,7 @@ layer(Live, { excludeTestServices: true })("ModelUsage", (it) => {
         yield* record({ ...anyCall, model: "sandbox/late", promptTokens: 7, completionTokens: 0 })
         yield* eventually(
           Effect.sync(() => said),
-          (lines) => lines.includes("The usage of models waits for the database")
+          (lines) => lines.includes("Rows not written, retrying")
         )
         yield* door.acceptConnections
         const rows = yield* eventually(

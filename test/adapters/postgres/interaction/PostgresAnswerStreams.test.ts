@@ -209,4 +209,19 @@ layer(Live, { excludeTestServices: true })("AnswerStreams", (it) => {
       assert.deepStrictEqual((yield* read(waiting.id, 0)).deltas, pieces)
     })
   )
+
+  it.effect("AnswerStreams.flush writes an answer although the database rejects deltas of another", () =>
+    Effect.gen(function* () {
+      const { flush, read } = yield* AnswerStreams
+      const [good, bad] = yield* Effect.all([pendingMessage, pendingMessage])
+      // Numbers begin at 1, which the table checks.
+      yield* publish(bad.id, numbered(["rejected"], 0))
+      yield* publish(good.id, numbered(["a", "b"]))
+      yield* flush(good.id)
+      assert.deepStrictEqual((yield* read(good.id, 0)).deltas, numbered(["a", "b"]))
+      yield* publish(bad.id, numbered(["c"]))
+      yield* flush(bad.id)
+      assert.deepStrictEqual((yield* read(bad.id, 0)).deltas, numbered(["c"]))
+    })
+  )
 })

@@ -3,7 +3,8 @@ import { type AnswerSnapshot, AnswerStreams } from "@berth/domain/interaction/an
 import { ChatSessionId, type MessageId, MessageState } from "@berth/domain/interaction/Conversation"
 import { MessageRow, selectMessageColumns } from "./MessageRow.ts"
 import { SqlClient } from "@effect/sql/SqlClient"
-import { Array, DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
+import { DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
+import { makeBatchWriter } from "../BatchWriter.ts"
 import { countAffectedRows, decodeFirstRow } from "../Rows.ts"
 import { readSqlErrorCode } from "../SqlErrors.ts"
 import { toStorableText } from "../StorableText.ts"
@@ -11,9 +12,10 @@ import { toStorableText } from "../StorableText.ts"
 /** Batching delay: bounds the statements per delta and delays other processes' reads. */
 const batchDelay = Duration.millis(40)
 const retryDelay = Duration.seconds(1)
-/** Rows of one statement and deltas of one row, at most. */
-const maximumBatchRows = 500
+/** Deltas of one row, at most. */
 const maximumDeltasPerRow = 200
+/** Further deltas are not resumable. */
+const maximumWaitingRows = 10_000
 
 /** Consecutive deltas of one answer. A row is closed before its first write: a retry must not write more under the same key. */
 interface DeltaRow {
@@ -35,11 +37,31 @@ const gone: AnswerSnapshot = { deltas: [], state: { state: "gone" } }
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient
-  const turn = yield* Effect.makeSemaphore(1)
-  const waiting = yield* Effect.makeLatch(false)
-  let rows: Array<DeltaRow> = []
-  let inWork: Array<DeltaRow> = []
   let open = new Map<MessageId, DeltaRow>()
+  const writer = yield* makeBatchWriter<DeltaRow>({
+    rows: "answer_events",
+    delay: batchDelay,
+    retryDelay,
+    maximumWaiting: maximumWaitingRows,
+    onTaken: () => {
+      open = new Map()
+    },
+    insert: (rows) =>
+      Effect.flatMap(
+        DateTime.now,
+        (now) => sql`
+          insert into answer_events ${sql.insert(
+            rows.map(({ messageId, n, texts }) => ({
+              messageId,
+              firstDelta: n,
+              deltaCount: texts.length,
+              deltas: JSON.stringify(texts),
+              createdAt: DateTime.toDate(now)
+            }))
+          )}
+          on conflict (message_id, first_delta) do nothing`
+      )
+  })
 
   const append = (id: MessageId, deltas: ReadonlyArray<AnswerDelta>) =>
     Effect.sync(() => {
@@ -50,70 +72,17 @@ const make = Effect.gen(function* () {
           continue
         }
         const row = { messageId: id, n, texts: [text] }
-        rows.push(row)
-        open.set(id, row)
-        waiting.unsafeOpen()
+        if (writer.add(row)) open.set(id, row)
       }
     })
-
-  const insert = (some: ReadonlyArray<DeltaRow>) =>
-    Effect.flatMap(
-      DateTime.now,
-      (now) => sql`
-        insert into answer_events ${sql.insert(
-          some.map(({ messageId, n, texts }) => ({
-            messageId,
-            firstDelta: n,
-            deltaCount: texts.length,
-            deltas: JSON.stringify(texts),
-            createdAt: DateTime.toDate(now)
-          }))
-        )}
-        on conflict (message_id, first_delta) do nothing`
-    )
-
-  /** Exclusive: after waiting, a flush finds its deltas written, or writes them. Failed batches are kept for a retry. */
-  const write = turn.withPermits(1)(
-    Effect.suspend(() => {
-      const taken = rows
-      rows = []
-      inWork = taken
-      open = new Map()
-      waiting.unsafeClose()
-      return Effect.forEach(Array.chunksOf(taken, maximumBatchRows), insert, { discard: true }).pipe(
-        Effect.onError(() =>
-          Effect.sync(() => {
-            rows = [...taken, ...rows]
-            waiting.unsafeOpen()
-          })
-        ),
-        Effect.ensuring(
-          Effect.sync(() => {
-            inWork = []
-          })
-        )
-      )
-    })
-  )
-
-  const writeGathered = Effect.zipRight(waiting.await, Effect.delay(write, batchDelay)).pipe(
-    Effect.catchAllCause((cause) =>
-      Effect.logWarning("Answer deltas not written, retrying", cause).pipe(Effect.delay(retryDelay))
-    ),
-    Effect.withTracerEnabled(false),
-    Effect.forever
-  )
-  yield* Effect.forkScoped(Effect.interruptible(writeGathered))
 
   return AnswerStreams.of({
     append,
     // Best-effort: missing deltas only affect resumed streams.
     flush: Effect.fn("AnswerStreams.flush")(function* (id: MessageId) {
       yield* Effect.whenEffect(
-        write,
-        Effect.sync(
-          () => rows.some(({ messageId }) => messageId === id) || inWork.some(({ messageId }) => messageId === id)
-        )
+        writer.write,
+        Effect.sync(() => writer.holds(({ messageId }) => messageId === id))
       ).pipe(
         Effect.catchAll((error) =>
           Effect.logWarning("Answer deltas not written before the answer's end").pipe(
