@@ -24,6 +24,8 @@ export type HostStep = (name: string) => Effect.Effect<void>
 /** The instances of a host in memory. Several drivers may manage them one after the other, as restarted backends do. */
 export class FakeInstanceHost {
   readonly instances = new Map<UserId, FakeInstance>()
+  /** The agents with files, by owner. */
+  readonly agentFiles = new Map<UserId, ReadonlyArray<AgentId>>()
   readonly storedVersions = new Map<UserId, string>()
   latestVersion = "1"
   /** The failure of a start or a configuration by version; undefined is success. */
@@ -96,6 +98,16 @@ export class FakeInstanceHost {
           Effect.zipRight(step("an instance was ended to be removed")),
           Effect.zipRight(Effect.sync(() => this.storedVersions.delete(owner))),
           Effect.zipRight(step("an instance was removed"))
+        ),
+      removeOtherAgents: (owner, kept) =>
+        Effect.zipRight(
+          step("files of deleted agents are to be removed"),
+          Effect.sync(() =>
+            this.agentFiles.set(
+              owner,
+              (this.agentFiles.get(owner) ?? []).filter((id) => kept.includes(id))
+            )
+          )
         ),
       listOwners: Effect.sync(() => [...new Set([...this.instances.keys(), ...this.storedVersions.keys()])]),
       inspect: (owner) =>

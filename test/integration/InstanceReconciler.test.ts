@@ -344,6 +344,22 @@ describe("InstanceReconciler", () => {
       assert.deepInclude(yield* rowsOf(userId), { desired: "up", agents: ["running"] })
     }))
 
+  for (const state of ["running", "stopped"] as const)
+    test(`reconfigure deletes the files of a deleted agent of a ${state} instance, and no others`, ({ host, open }) =>
+      Effect.gen(function* () {
+        const { reconciler } = yield* open("backend")
+        const { agent, userId } = yield* owner
+        const deleted = yield* insertAgent(userId, { status: "running" })
+        yield* reconciler.deploy(agent.id)
+        if (state === "stopped") yield* reconciler.stop(userId)
+        host.agentFiles.set(userId, [agent.id, deleted.id])
+        yield* reconciler.reconfigure(userId)
+        assert.deepStrictEqual(host.agentFiles.get(userId), [agent.id, deleted.id])
+        yield* (yield* AgentRepository).remove(deleted.id)
+        yield* reconciler.reconfigure(userId)
+        assert.deepStrictEqual(host.agentFiles.get(userId), [agent.id])
+      }))
+
   test("records the start time of the running instance", ({ host, open }) =>
     Effect.gen(function* () {
       const { reconciler } = yield* open("backend")

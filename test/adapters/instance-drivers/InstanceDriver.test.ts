@@ -1,10 +1,10 @@
-import { RuntimeEnvironment } from "@berth/api/runtime/RuntimeContract"
+import { runtimeAgentsDirectory, RuntimeEnvironment } from "@berth/api/runtime/RuntimeContract"
 import type { InstanceExit } from "@berth/domain/instances/InstanceDriver"
 import { afterAll, assert, beforeAll, describe } from "@effect/vitest"
 import { Effect, Option, Redacted, Schema, Stream } from "effect"
 import { existsSync } from "node:fs"
-import { mkdir, readFile, writeFile } from "node:fs/promises"
-import { join } from "node:path"
+import { mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises"
+import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { bundleProgram, bundleRuntime } from "../../support/RuntimeBundle.ts"
 import { temporaryDirectory } from "../../support/TemporaryDirectories.ts"
@@ -18,6 +18,7 @@ import {
   makeInstanceSpec,
   testDriver
 } from "./InstanceDriverHosts.ts"
+import { AgentId } from "@berth/domain/shared/AgentId"
 import { UserId } from "@berth/domain/shared/UserId"
 
 let program = ""
@@ -206,6 +207,62 @@ for (const host of instanceDriverHosts)
         yield* driver.remove(ada)
         assert.isFalse(existsSync(all))
         assert.isFalse(host.isRunning(identity))
+      })
+    )
+
+    testDriver("InstanceDriver.removeOtherAgents deletes the files of all other agents, running or stopped", () =>
+      Effect.gen(function* () {
+        const directory = yield* temporaryDirectory
+        const driver = yield* open(directory)
+        const [kept, deleted] = [AgentId.make("agt_kept"), AgentId.make("agt_deleted")]
+        yield* driver.removeOtherAgents(ada, [kept])
+        yield* driver.start(makeInstanceSpec(ada))
+        const { home } = host.directories(directory, ada)
+        const fileOf = (agent: AgentId) => join(home, runtimeAgentsDirectory, agent, "files", "notes", "note.txt")
+        const write = Effect.promise(async () => {
+          for (const agent of [kept, deleted]) {
+            await mkdir(dirname(fileOf(agent)), { recursive: true })
+            await writeFile(fileOf(agent), "a note")
+          }
+          await host.giveFiles(home)
+        })
+        for (const step of [Effect.void, driver.stop(ada)]) {
+          yield* step
+          yield* write
+          yield* driver.removeOtherAgents(ada, [kept])
+          yield* driver.removeOtherAgents(ada, [kept])
+          assert.deepStrictEqual(
+            [kept, deleted].map((agent) => existsSync(join(home, runtimeAgentsDirectory, agent))),
+            [true, false]
+          )
+        }
+        assert.strictEqual(yield* Effect.promise(() => readFile(fileOf(kept), "utf8")), "a note")
+      })
+    )
+
+    testDriver("InstanceDriver.removeOtherAgents deletes nothing outside of the instance's directory", () =>
+      Effect.gen(function* () {
+        const directory = yield* temporaryDirectory
+        const driver = yield* open(directory)
+        yield* driver.start(makeInstanceSpec(ada))
+        const outside = join(directory, "outside")
+        const { home } = host.directories(directory, ada)
+        yield* Effect.promise(async () => {
+          await mkdir(outside)
+          await writeFile(join(outside, "file"), "the host's")
+          await symlink(outside, join(home, runtimeAgentsDirectory))
+          await host.giveFiles(home)
+        })
+        yield* driver.removeOtherAgents(ada, [])
+        yield* Effect.promise(async () => {
+          await rm(join(home, runtimeAgentsDirectory))
+          await mkdir(join(home, runtimeAgentsDirectory))
+          await symlink(outside, join(home, runtimeAgentsDirectory, "agt_link"))
+          await host.giveFiles(home)
+        })
+        yield* driver.removeOtherAgents(ada, [])
+        assert.isFalse(existsSync(join(home, runtimeAgentsDirectory, "agt_link")))
+        assert.isTrue(existsSync(join(outside, "file")))
       })
     )
 

@@ -7,8 +7,10 @@ import { HttpClient } from "@effect/platform"
 import { it } from "@effect/vitest"
 import { Context, Effect, Fiber, Layer, Logger, Option, Redacted, Schedule, Schema, type Scope, Stream } from "effect"
 import { existsSync, readFileSync } from "node:fs"
-import { readFile } from "node:fs/promises"
+import { execFile } from "node:child_process"
+import { readFile, stat } from "node:fs/promises"
 import { join } from "node:path"
+import { promisify } from "node:util"
 import { UserId } from "@berth/domain/shared/UserId"
 
 export interface InstanceDriverOptions {
@@ -35,6 +37,8 @@ export interface InstanceDriverHost {
   readonly ownVariables: ReadonlyArray<string>
   /** The owner's directory on the host, and in it the instance's own directory. */
   readonly directories: (directory: string, owner: UserId) => { readonly all: string; readonly home: string }
+  /** Gives what a test wrote into the instance's own directory to the instance. */
+  readonly giveFiles: (home: string) => Promise<void>
   readonly separatesAccounts: boolean
   /** Whether the host provides figures. */
   readonly reportsStats: boolean
@@ -82,6 +86,10 @@ const processes: InstanceDriverHost = {
     ),
   ownVariables: Object.keys(allocatorEnvironment),
   directories: (directory, owner) => ({ all: join(directory, owner), home: join(directory, owner, "home") }),
+  giveFiles: async (home) => {
+    const { gid, uid } = await stat(home)
+    await promisify(execFile)("chown", ["-Rh", `${uid}:${gid}`, home])
+  },
   separatesAccounts: process.getuid?.() === 0 && mapsManyAccounts(),
   reportsStats: existsSync("/proc/self/status"),
   maxFileBytes: 64 * 1024 * 1024

@@ -99,7 +99,7 @@ export class AgentConfiguration extends Effect.Service<AgentConfiguration>()("@b
       return catalog.map((skill) => ({ skill, enabled: used.includes(skill) }))
     })
 
-    /** Deletes the agent with its conversations. When the instance cannot be reached, the job alone reconfigures it. */
+    /** Deletes the agent with its conversations and files. A job repeats the steps in the instance. */
     const remove = Effect.fn("AgentConfiguration.remove")(
       function* (agent: Agent) {
         yield* store(repository.remove(agent.id), agent)

@@ -34,7 +34,10 @@ export class AgentManager extends Context.Tag("@berth/AgentManager")<
     readonly repair: (
       userId: UserId
     ) => Effect.Effect<void, InstanceNotFound | BackendUnavailable | InstanceUnavailable>
-    /** Configures a running instance with the agents of the rows, or stops it when no agent is left. Idempotent. */
+    /**
+     * Configures a running instance with the agents of the rows, or stops it when no agent is left, and deletes the files of
+     * deleted agents. Idempotent.
+     */
     readonly reconfigure: (userId: UserId) => Effect.Effect<void, BackendUnavailable | InstanceUnavailable>
     /** Removes the instance and the files of a deleted account. Ignored for other accounts. */
     readonly remove: (userId: UserId) => Effect.Effect<void, BackendUnavailable>

@@ -1,6 +1,7 @@
 import { Context, Data, type DateTime, type Effect, type Option, type Redacted, type Stream } from "effect"
 import type { RuntimeLogPage, RuntimeLogQuery } from "./RuntimeLog.ts"
 import type { InstanceStats } from "./InstanceStats.ts"
+import type { AgentId } from "../shared/AgentId.ts"
 import type { UserId } from "../shared/UserId.ts"
 
 /** The specification of an instance. Its token is the only secret, and its own. */
@@ -54,6 +55,8 @@ export class InstanceDriver extends Context.Tag("@berth/InstanceDriver")<
     readonly stop: (owner: UserId) => Effect.Effect<void>
     /** Stops the instance and deletes its files. */
     readonly remove: (owner: UserId) => Effect.Effect<void>
+    /** Deletes the files of all agents but these, whether the instance is up or down. Idempotent. */
+    readonly removeOtherAgents: (owner: UserId, kept: ReadonlyArray<AgentId>) => Effect.Effect<void>
     /** The owners of instances or files on this host. */
     readonly listOwners: Effect.Effect<ReadonlyArray<UserId>>
     /** None while the instance is down. */

@@ -31,9 +31,19 @@ export class InstanceLaunches extends Effect.Service<InstanceLaunches>()("@berth
     const shutdown = yield* InstanceShutdown
     const crashes = yield* CrashHistory
 
+    /** The caller holds the owner's lock, so no agent is added meanwhile that has files. */
+    const removeDeletedAgents = Effect.fnUntraced(function* (userId: UserId) {
+      const owned = yield* agents.listOwned(userId)
+      yield* driver.removeOtherAgents(
+        userId,
+        owned.map(({ id }) => id)
+      )
+    })
+
     const bringUp = Effect.fn("InstanceLaunches.bringUp")(
       function* (owner: User) {
         const spec = yield* contents.makeSpec(owner)
+        yield* removeDeletedAgents(owner.id)
         return { instance: yield* driver.start(spec), token: spec.token } satisfies RuntimeAccess
       },
       Effect.mapError(({ reason }) => new InstanceUnavailable({ reason }))
@@ -102,22 +112,22 @@ export class InstanceLaunches extends Effect.Service<InstanceLaunches>()("@berth
       return { runtimeVersion: instance.runtimeVersion, healings }
     })
 
-    /** Configures a running instance with the agents of the rows; stops it when no agent needs it. */
-    const reconfigure = Effect.fn("InstanceLaunches.reconfigure")(function* (userId: UserId) {
-      yield* instances.serialized(
-        userId,
-        Effect.gen(function* () {
-          const running = yield* driver.inspect(userId)
-          if (Option.isNone(running)) return
-          const owned = yield* agents.listOwned(userId)
-          if (!owned.some(needsInstance)) return yield* shutdown.stopUnused(userId, "stopped")
-          yield* contents.configure(
-            { instance: running.value, token: yield* instances.ensureRuntimeToken(userId) },
-            owned.filter(({ status }) => isUp(status))
-          )
-        })
+    const reconfigureRunning = Effect.fnUntraced(function* (userId: UserId) {
+      const running = yield* driver.inspect(userId)
+      if (Option.isNone(running)) return
+      const owned = yield* agents.listOwned(userId)
+      if (!owned.some(needsInstance)) return yield* shutdown.stopUnused(userId, "stopped")
+      yield* contents.configure(
+        { instance: running.value, token: yield* instances.ensureRuntimeToken(userId) },
+        owned.filter(({ status }) => isUp(status))
       )
     })
+
+    /** Configures a running instance with the agents of the rows, or stops it when no agent needs it. Idempotent. */
+    const reconfigure = Effect.fn("InstanceLaunches.reconfigure")((userId: UserId) =>
+      // Files last: a running instance would otherwise still write those of a deleted agent.
+      instances.serialized(userId, Effect.zipLeft(reconfigureRunning(userId), removeDeletedAgents(userId)))
+    )
 
     const reviveLocked = Effect.fnUntraced(function* (userId: UserId) {
       const { desired, status } = yield* records.require(userId)

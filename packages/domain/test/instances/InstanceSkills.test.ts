@@ -74,6 +74,7 @@ const configuredSkills = (subscription: Option.Option<Subscription>, isAdmin = f
       }),
       Layer.mock(InstanceDriver, {
         exits: Stream.never,
+        removeOtherAgents: () => Effect.void,
         inspect: (of) => Effect.succeedSome({ owner: of, endpoint: "", startedAt: start, runtimeVersion: "1" })
       }),
       Layer.mock(AgentRuntime, { chat: () => Stream.never, configure: (_access, agents) => Ref.set(told, agents) }),

@@ -1,9 +1,11 @@
 import { InstanceDriver } from "@berth/domain/instances/InstanceDriver"
+import type { AgentId } from "@berth/domain/shared/AgentId"
 import { UserId } from "@berth/domain/shared/UserId"
 import * as HttpClient from "@effect/platform/HttpClient"
 import { Effect, Layer, Option } from "effect"
 import { readdir, rmdir } from "node:fs/promises"
 import * as RuntimeClient from "../../runtime/RuntimeClient.ts"
+import { removeOtherAgents } from "./AgentFileRemoval.ts"
 import { type FileOperationFailed, tryFileOperation } from "./HostFiles.ts"
 import * as InstanceAccounts from "./InstanceAccounts.ts"
 import { resolveInstanceDirectory, resolveSocketRoot } from "./InstanceDirectory.ts"
@@ -99,6 +101,16 @@ const make = (options: ProcessInstanceDriverOptions) =>
       )
     })
 
+    const removeAgents = Effect.fn("InstanceDriver.removeOtherAgents")(function* (
+      owner: UserId,
+      kept: ReadonlyArray<AgentId>
+    ) {
+      yield* Effect.annotateCurrentSpan({ "user.id": owner })
+      const directory = resolveInstanceDirectory(root.path, owner)
+      if (Option.isSome(directory))
+        yield* Effect.orDie(processes.withOwnerLock(owner, removeOtherAgents(directory.value, kept)))
+    })
+
     const listOwners = tryFileOperation("listing the owners", () => readdir(root.path)).pipe(
       Effect.map((names) =>
         names
@@ -127,6 +139,7 @@ const make = (options: ProcessInstanceDriverOptions) =>
       update: launches.update,
       stop,
       remove,
+      removeOtherAgents: removeAgents,
       listOwners,
       ...reports,
       exits: processes.exits

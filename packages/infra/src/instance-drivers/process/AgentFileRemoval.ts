@@ -1,0 +1,34 @@
+import type { AgentId } from "@berth/domain/shared/AgentId"
+import { Array, Effect } from "effect"
+import { execFile } from "node:child_process"
+import { lstat, readdir } from "node:fs/promises"
+import { join } from "node:path"
+import { promisify } from "node:util"
+import { type FileOperationFailed, isFileMissing, tryFileOperation } from "./HostFiles.ts"
+import type { InstanceDirectory } from "./InstanceDirectory.ts"
+
+const run = promisify(execFile)
+const pathsPerCommand = 200
+
+/**
+ * Deletes the folders of all agents but these. The instance controls the folders and could put links there, so they are
+ * deleted with its rights.
+ */
+export const removeOtherAgents = (
+  { agents, home }: InstanceDirectory,
+  kept: ReadonlyArray<AgentId>
+): Effect.Effect<void, FileOperationFailed> =>
+  Effect.gen(function* () {
+    const names = yield* tryFileOperation(`reading ${agents}`, async () =>
+      (await lstat(agents)).isDirectory() ? readdir(agents) : []
+    ).pipe(Effect.catchIf(isFileMissing, () => Effect.succeed<ReadonlyArray<string>>([])))
+    const ids = new Set<string>(kept)
+    const others = names.filter((name) => !ids.has(name)).map((name) => join(agents, name))
+    if (others.length === 0) return
+    yield* tryFileOperation(`removing files of deleted agents in ${agents}`, async () => {
+      const { gid, uid } = await lstat(home)
+      const account = process.getuid?.() === 0 ? { uid, gid } : {}
+      for (const paths of Array.chunksOf(others, pathsPerCommand))
+        await run("/bin/rm", ["-rf", "--", ...paths], { cwd: "/", env: {}, ...account })
+    })
+  })
