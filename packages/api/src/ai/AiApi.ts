@@ -36,7 +36,9 @@ const health = HttpApiEndpoint.get("health", "/api/ai/health")
   .addError(AiServiceUnavailableBody)
 
 /** A model as the interface shows it. */
-const ListedModel = Schema.Struct(Struct.omit(Model.fields, "takesTools")).annotations({ identifier: "Model" })
+const ListedModel = Schema.Struct(Struct.omit(Model.fields, "takesTools", "maxOutputTokens")).annotations({
+  identifier: "Model"
+})
 
 export const ModelsAnswer = Schema.Struct({
   models: Schema.Array(ListedModel),

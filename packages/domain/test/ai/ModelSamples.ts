@@ -25,12 +25,15 @@ export const modelArbitrary: FastCheck.Arbitrary<Model> = FastCheck.record({
   vendor: FastCheck.constantFrom("anthropic", "openai", "google", "groq", "sandbox", "qwen", "meta-llama"),
   name: FastCheck.stringMatching(/^[a-z]{1,4}(-\d(\.\d)?)?(:free)?$/),
   provider: providerNames,
-  tags: FastCheck.uniqueArray(taskTypes),
+  tags: FastCheck.uniqueArray(FastCheck.oneof(taskTypes, FastCheck.constant("reasoning"))),
   inputCost: price,
   outputCost: price,
   contextWindow: FastCheck.integer({ min: 1, max: 2_000_000 }),
   available: FastCheck.boolean(),
-  takesTools: FastCheck.constantFrom({}, { takesTools: true }, { takesTools: false })
-}).map(({ name, takesTools, vendor, ...rest }) => makeModel({ ...rest, ...takesTools, id: `${vendor}/${name}` }))
+  takesTools: FastCheck.constantFrom({}, { takesTools: true }, { takesTools: false }),
+  maxOutput: FastCheck.constantFrom({}, { maxOutputTokens: 1 }, { maxOutputTokens: 64_000 })
+}).map(({ maxOutput, name, takesTools, vendor, ...rest }) =>
+  makeModel({ ...rest, ...takesTools, ...maxOutput, id: `${vendor}/${name}` })
+)
 
 export const modelsArbitrary = FastCheck.uniqueArray(modelArbitrary, { maxLength: 12, selector: (model) => model.id })

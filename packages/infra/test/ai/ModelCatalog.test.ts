@@ -73,6 +73,16 @@ describe("an entry of OpenRouter's list", () => {
     assert.deepStrictEqual(takes(undefined), Option.some(undefined))
   })
 
+  it("readOpenRouterModel reads the longest answer of a model, if there is one", () => {
+    const limitOf = (limit: unknown) =>
+      Option.map(
+        readOpenRouterModel(entry({ top_provider: { max_completion_tokens: limit } })),
+        ({ maxOutputTokens }) => maxOutputTokens
+      )
+    assert.deepStrictEqual(limitOf(16_384), Option.some(16_384))
+    for (const none of [null, undefined, 0, "many"]) assert.deepStrictEqual(limitOf(none), Option.some(undefined))
+  })
+
   it("gets Anthropic's own spelling", () => {
     const opus = readOpenRouterModel(entry({ id: "anthropic/claude-opus-4.6" }))
     assert.deepStrictEqual(

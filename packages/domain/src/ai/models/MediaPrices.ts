@@ -1,7 +1,6 @@
 import { Option } from "effect"
-import { UsdMicros } from "../../shared/Money.ts"
 
-/** The price of a model of speech or embeddings in US dollars: per million characters or tokens, or per minute. */
+/** The price of a speech or embedding model in US dollars: per million characters or tokens, or per minute. */
 export interface MediaPrice {
   readonly kind: "tts" | "stt" | "embedding"
   readonly unit: "million-characters" | "minute" | "million-tokens"
@@ -12,26 +11,41 @@ const tts = (usd: number): MediaPrice => ({ kind: "tts", unit: "million-characte
 const stt = (usd: number): MediaPrice => ({ kind: "stt", unit: "minute", usd })
 const embedding = (usd: number): MediaPrice => ({ kind: "embedding", unit: "million-tokens", usd })
 
-/** The vendors' list prices, by model id. A model that is not here has no price and cannot be sold. */
-export const mediaPrices: ReadonlyMap<string, MediaPrice> = new Map([
+const hourOfAudio = (usd: number) => stt(usd / 60)
+
+/** List prices by model id. A model without one is not sold. Models priced by audio tokens alone (gpt-4o-mini-tts) have none. */
+const mediaPrices: ReadonlyMap<string, MediaPrice> = new Map([
+  // openai.com/api/pricing and platform.openai.com/docs/pricing; gpt-4o transcription: the page's estimate per minute.
   ["openai/tts-1", tts(15)],
   ["openai/tts-1-hd", tts(30)],
   ["openai/whisper-1", stt(0.006)],
   ["openai/gpt-4o-transcribe", stt(0.006)],
   ["openai/gpt-4o-mini-transcribe", stt(0.003)],
-  ["groq/whisper-large-v3", stt(0.00185)],
-  ["groq/whisper-large-v3-turbo", stt(0.00067)],
   ["openai/text-embedding-3-small", embedding(0.02)],
   ["openai/text-embedding-3-large", embedding(0.13)],
   ["openai/text-embedding-ada-002", embedding(0.1)],
+  // console.groq.com/docs/model/whisper-large-v3 and whisper-large-v3-turbo: per hour of audio.
+  ["groq/whisper-large-v3", hourOfAudio(0.111)],
+  ["groq/whisper-large-v3-turbo", hourOfAudio(0.04)],
+  // ai.google.dev/gemini-api/docs/pricing
   ["google/gemini-embedding-001", embedding(0.15)]
 ])
 
-export const findMediaPrice = (modelId: string, kind: MediaPrice["kind"]): Option.Option<MediaPrice> =>
-  Option.filter(Option.fromNullable(mediaPrices.get(modelId)), (price) => price.kind === kind)
+export const hasMediaPrice = (modelId: string): boolean => mediaPrices.has(modelId)
 
-/** The cost of characters, minutes or tokens, by the price's unit, rounded up. A started minute is a whole one. */
-export const costOfMedia = ({ unit, usd }: MediaPrice, quantity: number): UsdMicros => {
-  const micros = unit === "minute" ? usd * 1_000_000 * Math.ceil(quantity) : usd * quantity
-  return UsdMicros.make(Math.ceil(Number(Math.max(0, micros).toFixed(6))))
-}
+/** The list cost of characters, minutes or tokens in US dollars; none for a model without a price of that kind. */
+export const computeMediaCost = (modelId: string, kind: MediaPrice["kind"], quantity: number): Option.Option<number> =>
+  Option.fromNullable(mediaPrices.get(modelId)).pipe(
+    Option.filter((price) => price.kind === kind),
+    Option.map(({ unit, usd }) => Math.max(0, (usd * quantity) / (unit === "minute" ? 1 : 1_000_000)))
+  )
+
+/** The cost of a spoken text in US dollars; 0 without a price. */
+export const computeSpeechCost = (modelId: string, text: string): number =>
+  Option.getOrElse(computeMediaCost(modelId, "tts", [...text].length), () => 0)
+
+/** The cost of a transcript in US dollars: as its provider reports, else by duration; 0 without a price or a duration. */
+export const computeTranscriptionCost = (
+  modelId: string,
+  { costUsd, seconds }: { readonly costUsd: number | null; readonly seconds: number | null }
+): number => costUsd ?? Option.getOrElse(computeMediaCost(modelId, "stt", (seconds ?? 0) / 60), () => 0)

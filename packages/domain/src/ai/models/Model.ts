@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 
-/** The model providers, in the order in which they are tried for a model that several offer. */
+/** The model providers, in the order in which a model's providers are tried. */
 export const ProviderName = Schema.Literal(
   "openrouter",
   "anthropic",
@@ -16,7 +16,7 @@ export type ProviderName = typeof ProviderName.Type
 export const TaskType = Schema.Literal("general", "coding", "analysis", "creative", "fast", "vision")
 export type TaskType = typeof TaskType.Type
 
-/** A model of the catalogue. */
+/** A model of the catalog. */
 export const Model = Schema.Struct({
   /** `<vendor>/<name>`, for example anthropic/claude-opus-4-6. */
   id: Schema.String,
@@ -29,9 +29,11 @@ export const Model = Schema.Struct({
   outputCost: Schema.Number,
   /** Tokens. */
   contextWindow: Schema.Int,
-  /** Whether a configured provider can run it now. */
+  /** Whether a configured provider runs it. */
   available: Schema.Boolean,
-  /** Whether it takes tools, where that is known. */
-  takesTools: Schema.optionalWith(Schema.Boolean, { exact: true })
+  /** Absent if unknown, like `maxOutputTokens`. */
+  takesTools: Schema.optionalWith(Schema.Boolean, { exact: true }),
+  /** The model's limit of an answer. */
+  maxOutputTokens: Schema.optionalWith(Schema.Int.pipe(Schema.positive()), { exact: true })
 }).annotations({ identifier: "Model" })
 export type Model = typeof Model.Type

@@ -11,7 +11,7 @@ export interface TokenCounts {
 
 const isCount = (value: number) => Number.isFinite(value) && value >= 0
 
-/** What a call costs in US dollars, to a trillionth: prices are per million tokens. */
+/** The cost of a call in US dollars. */
 export const estimateCost = (
   model: Pick<Model, "inputCost" | "outputCost">,
   counts: TokenCounts
@@ -19,16 +19,23 @@ export const estimateCost = (
   if (!isCount(counts.inputTokens)) return Either.left(new TokenCountInvalid({ field: "inputTokens" }))
   if (!isCount(counts.outputTokens)) return Either.left(new TokenCountInvalid({ field: "outputTokens" }))
   const cost = (counts.inputTokens * model.inputCost + counts.outputTokens * model.outputCost) / 1_000_000
-  // Takes off what binary fractions add (three times 0.1), which no price goes down to.
+  // Removes the noise of binary fractions.
   return Either.right(Number(cost.toFixed(12)))
 }
 
-/** Tokens of an answer whose length the caller did not limit; the provider is told this limit. */
+/** Tokens of an answer without a limit of the caller. Reasoning counts toward the limit. */
 export const defaultMaxTokens = 4_096
+export const reasoningMaxTokens = 16_384
 
-/** The limit that a provider is told: the caller's, else the default, but at most a quarter of the context window. */
-export const findAnswerLimit = (model: Pick<Model, "contextWindow">, maxTokens: number | null | undefined): number =>
-  maxTokens ?? Math.max(1, Math.min(defaultMaxTokens, Math.floor(model.contextWindow / 4)))
+/** The limit sent to a provider: the caller's, else the default, at most a quarter of the context window. The model's bounds both. */
+export const findAnswerLimit = (
+  { contextWindow, maxOutputTokens, tags }: Pick<Model, "contextWindow" | "maxOutputTokens" | "tags">,
+  maxTokens: number | null | undefined
+): number => {
+  const usual = tags.includes("reasoning") ? reasoningMaxTokens : defaultMaxTokens
+  const limit = maxTokens ?? Math.max(1, Math.min(usual, Math.floor(contextWindow / 4)))
+  return Math.min(limit, maxOutputTokens ?? limit)
+}
 
 type TokenPrices = Pick<Model, "inputCost" | "outputCost">
 
@@ -38,7 +45,7 @@ export const costOf = (
   { completionTokens, promptTokens }: Pick<TokenUsage, "promptTokens" | "completionTokens">
 ): UsdMicros => {
   const micros = Math.max(0, promptTokens) * model.inputCost + Math.max(0, completionTokens) * model.outputCost
-  // Takes off the noise of binary fractions before it rounds up.
+  // Removes the noise of binary fractions before it is rounded up.
   return UsdMicros.make(Math.ceil(Number(micros.toFixed(6))))
 }
 

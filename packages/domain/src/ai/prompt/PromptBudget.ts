@@ -1,11 +1,11 @@
-import { defaultMaxTokens } from "../models/ModelCost.ts"
+import { reasoningMaxTokens } from "../models/ModelCost.ts"
 import { estimateTokens } from "./TokenEstimate.ts"
 import type { ChatMessage, ToolSpec } from "../chat/ModelChat.ts"
 
-/** What roles and separators take beside the text of a message. */
+/** Tokens of roles and separators. */
 const tokensAroundMessage = 4
 
-/** Tokens of a message by its JSON text: escapes count, because the message must fit its wire too. */
+/** Tokens of a message as JSON: it must fit a request body too. */
 export const estimateMessageTokens = (message: ChatMessage): number =>
   tokensAroundMessage +
   estimateTokens(JSON.stringify(message.content)) +
@@ -20,22 +20,18 @@ export const estimateSerializedToolTokens = (tools: ReadonlyArray<ToolSpec>): nu
 export const estimateMessagesTokens = (messages: ReadonlyArray<ChatMessage>): number =>
   messages.reduce((sum, message) => sum + estimateMessageTokens(message), 0)
 
-/** Bodies have 1 MiB at most; an estimated token has at most five bytes, and other members need some room. */
+/** A body has at most 1 MiB and an estimated token at most five bytes. */
 const wireTokens = 180_000
 
-/** How many tokens of a model's window are worked with: what it takes, or what can be sent to it. */
 export const computeUsableWindow = (contextWindow: number): number => Math.max(0, Math.min(contextWindow, wireTokens))
 
-/**
- * How many tokens a prompt may have, so that there is room for the answer: what the owner lets it have, but a quarter of
- * the window at most.
- */
+/** The tokens of a prompt that leave room for the answer: the owner's limit or the largest default, at most a quarter of the window. */
 export const computePromptBudget = (contextWindow: number, maxTokens: number | null): number => {
   const usable = computeUsableWindow(contextWindow)
-  return usable - Math.min(maxTokens ?? defaultMaxTokens, Math.floor(usable / 4))
+  return usable - Math.min(maxTokens ?? reasoningMaxTokens, Math.floor(usable / 4))
 }
 
-/** Where the newest messages begin that together have no more tokens than that. */
+/** The index of the first of the newest messages that fit. */
 export const findNewestFitting = (history: ReadonlyArray<{ readonly tokens: number }>, tokens: number): number => {
   let left = tokens
   const last = history.findLastIndex((message) => {

@@ -1,10 +1,10 @@
 import type { ChatMessage, ToolSpec } from "../chat/ModelChat.ts"
 
-// Roles and separators around a message; a tool and a call of one have about as much.
+// Roles and separators around a message, and around a tool or a tool call.
 const tokensAroundMessage = 4
 const tokensAroundTool = 8
 
-// Vendors count between a few hundred and sixteen hundred for an image of usual size.
+// Vendors count a few hundred to 1,600 tokens for an image of usual size.
 const tokensOfImage = 1_600
 
 const isLower = (code: number) => code >= 0x61 && code <= 0x7a
@@ -17,13 +17,14 @@ const tokensOfWord = (letters: number): number => {
   return letters <= 8 ? 1 + (letters - 4) * 0.3 : 2.2 + (letters - 8) * 0.5
 }
 const tokensOfCapitals = (letters: number) => Math.max(1, letters * 0.6)
-// One space is part of the word behind it, but not of a number or a rare script.
+// A single space belongs to the word after it, but not to a number or a rare script.
 const tokensOfSpaces = (spaces: number, isSeparate: boolean) =>
   spaces === 0 || (spaces === 1 && !isSeparate) ? 0 : 0.6 + spaces * 0.4
 
-/** Letters and digits in a row that are no word: base64, hexadecimal, identifiers. */
+/** The length of a run of letters and digits that is no word, such as base64; shorter for one that mixes both. */
 const minimumOpaqueRun = 16
-const tokensOfOpaqueCharacter = 0.75
+const minimumMixedRun = 6
+const tokensOfOpaqueCharacter = 0.8
 
 /** Tokens of a UTF-16 code unit beyond ASCII, by what byte-level tokenizers take for its script. */
 const tokensOfCodeUnit = (code: number): number => {
@@ -44,14 +45,12 @@ const tokensOfCodeUnit = (code: number): number => {
   return 2.2
 }
 
-/**
- * Tokens of a text: in practice an upper bound for the tokenizers of current vendors, about one and a half times what they count for prose.
- * One pass over the code units, since prompts have up to a mebibyte.
- */
+/** Tokens of a text: an upper bound for the vendors' tokenizers, about 1.5 times their count for prose. One pass, for prompts of up to 1 MiB. */
 export const estimateTokens = (text: string): number => {
   let total = 0
-  // Of the present run of letters and digits: its length, its tokens as words, and its last word.
+  // The current run of letters and digits: its length, its digits, its tokens as words, and its last word.
   let run = 0
+  let digits = 0
   let tokensOfRun = 0
   let lower = 0
   let upper = 0
@@ -66,8 +65,10 @@ export const estimateTokens = (text: string): number => {
   }
   const endRun = () => {
     endWord()
-    total += run < minimumOpaqueRun ? tokensOfRun : Math.max(tokensOfRun, run * tokensOfOpaqueCharacter)
+    const isOpaque = run >= (digits > 0 && digits < run ? minimumMixedRun : minimumOpaqueRun)
+    total += isOpaque ? Math.max(tokensOfRun, run * tokensOfOpaqueCharacter) : tokensOfRun
     run = 0
+    digits = 0
     tokensOfRun = 0
   }
   const endSpaces = (isSeparate: boolean) => {
@@ -90,6 +91,7 @@ export const estimateTokens = (text: string): number => {
       if (spaces > 0) endSpaces(true)
       endWord()
       tokensOfRun += 1
+      digits += 1
       run += 1
     } else {
       if (run > 0) endRun()
@@ -106,23 +108,22 @@ export const estimateTokens = (text: string): number => {
 }
 
 const tokensOf = (message: ChatMessage): number => {
-  const said = tokensAroundMessage + estimateTokens(message.content)
+  const text = tokensAroundMessage + estimateTokens(message.content)
   switch (message.role) {
     case "system":
-      return said
+      return text
     case "user":
-      return said + tokensOfImage * (message.parts ?? []).filter(({ type }) => type === "image").length
+      return text + tokensOfImage * (message.parts ?? []).filter(({ type }) => type === "image").length
     case "tool":
-      return said + estimateTokens(message.toolCallId + message.toolName)
+      return text + estimateTokens(message.toolCallId + message.toolName)
     case "assistant":
       return (message.toolCalls ?? []).reduce(
-        (sum, { arguments: text, id, name }) => sum + tokensAroundTool + estimateTokens(id + name + text),
-        said
+        (sum, call) => sum + tokensAroundTool + estimateTokens(call.id + call.name + call.arguments),
+        text
       )
   }
 }
 
-/** Tokens of the tools on offer in a prompt. */
 export const estimateToolTokens = (tools: ReadonlyArray<ToolSpec>): number =>
   tools.reduce(
     (sum, { description, name, parameters }) =>
@@ -130,7 +131,7 @@ export const estimateToolTokens = (tools: ReadonlyArray<ToolSpec>): number =>
     0
   )
 
-/** Tokens of a conversation as a prompt, with the tools on offer. */
+/** Tokens of a prompt, with its tools. */
 export const estimatePromptTokens = (
   messages: ReadonlyArray<ChatMessage>,
   tools: ReadonlyArray<ToolSpec> = []

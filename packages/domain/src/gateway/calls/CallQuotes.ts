@@ -1,6 +1,7 @@
 import { Effect, Either, Option } from "effect"
 import type { ChatRequest } from "../../ai/calls/ChatRequest.ts"
 import { OwnerKeys } from "../../ai/keys/OwnerKeys.ts"
+import { computeMediaCost } from "../../ai/models/MediaPrices.ts"
 import { estimateTokens } from "../../ai/prompt/TokenEstimate.ts"
 import type { User } from "../../shared/User.ts"
 import { GatewaySettings } from "../GatewaySettings.ts"
@@ -8,7 +9,6 @@ import type { PluginInput } from "../PluginInput.ts"
 import { ModelAnswers } from "../plugins/ModelAnswers.ts"
 import { type PluginFailed, PluginInputInvalid } from "../plugins/PluginRun.ts"
 import { readAudioDuration } from "../speech/AudioDuration.ts"
-import { computeListCost } from "../speech/SpeechCost.ts"
 import { maximumAudioMinutes } from "../speech/SpeechLimits.ts"
 import { ownableVendors } from "../speech/SpeechProviders.ts"
 import { formatSpeechModelId, resolveSpeechModel, type SpeechModel } from "../speech/SpeechModel.ts"
@@ -42,7 +42,7 @@ const quoteSpeech = (
   model.provider === "sandbox"
     ? Either.right(0)
     : Either.fromOption(
-        computeListCost(model, kind, quantity),
+        computeMediaCost(formatSpeechModelId(model), kind, quantity),
         () =>
           new PluginInputInvalid({
             field: "model",

@@ -4,6 +4,7 @@ import { AiSettings } from "../../ai/calls/AiSettings.ts"
 import { makeCircuitBreakers } from "../../ai/calls/CircuitBreakers.ts"
 import type { ProviderName } from "../../ai/models/Model.ts"
 import { markOwnKeyFailure } from "../../ai/calls/CallFallback.ts"
+import { computeSpeechCost, computeTranscriptionCost, hasMediaPrice } from "../../ai/models/MediaPrices.ts"
 import { ProviderFailed } from "../../ai/models/ModelErrors.ts"
 import { countCall, measureCall } from "../../ai/calls/ModelTelemetry.ts"
 import { ModelUsage } from "../../ai/calls/ModelUsage.ts"
@@ -14,7 +15,6 @@ import { GatewaySettings } from "../GatewaySettings.ts"
 import { PluginFailed, type PluginInputInvalid } from "../plugins/PluginRun.ts"
 import { type Recording, Speech, type SpeechInput } from "./Speech.ts"
 import { validateRecording, validateSpeechInput, makeAudioFilename } from "./SpeechLimits.ts"
-import { computeTranscriptionCost, computeSpeechCost, hasKnownPrice } from "./SpeechCost.ts"
 import { resolveSpeechModel, type SpeechModel, formatSpeechModelId, selectSpeechRoute } from "./SpeechModel.ts"
 import { ownableVendors, type SpeechProvider, SpeechProviders } from "./SpeechProviders.ts"
 
@@ -47,7 +47,7 @@ export const layer: Layer.Layer<Speech, never, GatewaySettings | SpeechProviders
       /** For breakers and metrics, which keep what they were told of each model: callers may name any. */
       const told = (model: SpeechModel) => ({
         id:
-          usualIds.has(formatSpeechModelId(model)) || hasKnownPrice(model)
+          usualIds.has(formatSpeechModelId(model)) || hasMediaPrice(formatSpeechModelId(model))
             ? formatSpeechModelId(model)
             : `${model.provider}/other`
       })
@@ -170,7 +170,7 @@ export const layer: Layer.Layer<Speech, never, GatewaySettings | SpeechProviders
             called,
             called.provider.synthesize(called.model.name, utterance)
           )
-          yield* record(called, userId, computeSpeechCost(called.model, spoken.text))
+          yield* record(called, userId, computeSpeechCost(formatSpeechModelId(called.model), spoken.text))
           return { audio, contentType, ownKey: isOwn(called) }
         }),
         transcribe: Effect.fn("Speech.transcribe")(function* (recording: Recording) {
@@ -179,7 +179,7 @@ export const layer: Layer.Layer<Speech, never, GatewaySettings | SpeechProviders
           const { model: _, ownKeysOnly: __, userId, ...given } = recording
           const sound = { ...given, contentType: kind.contentType, filename: makeAudioFilename(given.filename, kind) }
           const heard = yield* answered(called, called.provider.transcribe(called.model.name, sound))
-          yield* record(called, userId, computeTranscriptionCost(called.model, heard))
+          yield* record(called, userId, computeTranscriptionCost(formatSpeechModelId(called.model), heard))
           return { text: heard.text, ownKey: isOwn(called) }
         })
       })

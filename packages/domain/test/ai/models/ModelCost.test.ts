@@ -1,13 +1,15 @@
-import { costOfMedia, findMediaPrice } from "@berth/domain/ai/models/MediaPrices"
+import { computeMediaCost } from "@berth/domain/ai/models/MediaPrices"
 import {
   costOf,
   costUpperBound,
   defaultMaxTokens,
   estimateCost,
-  findAnswerLimit
+  findAnswerLimit,
+  reasoningMaxTokens
 } from "@berth/domain/ai/models/ModelCost"
 import { assert, describe, it } from "@effect/vitest"
 import { Either, FastCheck, Option } from "effect"
+import { modelArbitrary } from "../ModelSamples.ts"
 import { assertMatches } from "../../../../../test/support/Matching.ts"
 
 const cost = (inputCost: number, outputCost: number, inputTokens: number, outputTokens: number) =>
@@ -90,22 +92,48 @@ describe("costUpperBound", () => {
 })
 
 describe("findAnswerLimit", () => {
-  it("returns the caller's limit, else the default, but at most a quarter of the context window", () => {
-    assert.strictEqual(findAnswerLimit({ contextWindow: 128_000 }, 9_000), 9_000)
-    assert.strictEqual(findAnswerLimit({ contextWindow: 128_000 }, undefined), defaultMaxTokens)
-    assert.strictEqual(findAnswerLimit({ contextWindow: 8_000 }, null), 2_000)
-    assert.strictEqual(findAnswerLimit({ contextWindow: 1 }, null), 1)
+  const plain = { tags: ["general"], contextWindow: 128_000 }
+  const reasoning = { tags: ["general", "reasoning"], contextWindow: 128_000 }
+
+  it("findAnswerLimit returns the caller's limit, else the default, at most a quarter of the context window", () => {
+    assert.strictEqual(findAnswerLimit(plain, 9_000), 9_000)
+    assert.strictEqual(findAnswerLimit(plain, undefined), defaultMaxTokens)
+    assert.strictEqual(findAnswerLimit({ ...plain, contextWindow: 8_000 }, null), 2_000)
+    assert.strictEqual(findAnswerLimit({ ...plain, contextWindow: 1 }, null), 1)
   })
+
+  it("findAnswerLimit leaves a reasoning model room to think", () => {
+    assert.strictEqual(findAnswerLimit(reasoning, undefined), reasoningMaxTokens)
+    assert.strictEqual(findAnswerLimit(reasoning, 100), 100)
+    assert.strictEqual(findAnswerLimit({ ...reasoning, contextWindow: 32_000 }, undefined), 8_000)
+  })
+
+  it("findAnswerLimit returns at most the longest answer of the model", () => {
+    assert.strictEqual(findAnswerLimit({ ...plain, maxOutputTokens: 2_048 }, undefined), 2_048)
+    assert.strictEqual(findAnswerLimit({ ...reasoning, maxOutputTokens: 8_192 }, undefined), 8_192)
+    assert.strictEqual(findAnswerLimit({ ...plain, maxOutputTokens: 2_048 }, 100_000), 2_048)
+  })
+
+  it.prop(
+    "findAnswerLimit is positive for every model",
+    [modelArbitrary, FastCheck.option(FastCheck.integer({ min: 1 }), { nil: undefined })],
+    ([model, asked]) => {
+      assert.isAtLeast(findAnswerLimit(model, asked), 1)
+    }
+  )
 })
 
-describe("costOfMedia", () => {
-  it("returns the cost of characters, started minutes and tokens", () => {
+describe("computeMediaCost", () => {
+  it("computeMediaCost returns the cost of characters, minutes and tokens in US dollars, none without a price", () => {
     const of = (id: string, kind: "tts" | "stt" | "embedding", quantity: number) =>
-      Option.getOrNull(Option.map(findMediaPrice(id, kind), (found) => costOfMedia(found, quantity)))
-    assert.strictEqual(of("openai/tts-1", "tts", 4_096), 61_440)
-    assert.strictEqual(of("openai/whisper-1", "stt", 1.01), 12_000)
-    assert.strictEqual(of("openai/text-embedding-3-small", "embedding", 1_000), 20)
+      Option.getOrNull(computeMediaCost(id, kind, quantity))
+    assert.strictEqual(of("openai/tts-1", "tts", 4_096), 0.06144)
+    assert.strictEqual(of("openai/whisper-1", "stt", 2), 0.012)
+    assert.approximately(of("groq/whisper-large-v3", "stt", 60) ?? 0, 0.111, 1e-12)
+    assert.approximately(of("groq/whisper-large-v3-turbo", "stt", 60) ?? 0, 0.04, 1e-12)
+    assert.strictEqual(of("openai/text-embedding-3-small", "embedding", 1_000), 0.00002)
     assert.isNull(of("openai/tts-1", "stt", 1))
+    assert.isNull(of("openai/gpt-4o-mini-tts", "tts", 1))
     assert.isNull(of("acme/none", "tts", 1))
   })
 })

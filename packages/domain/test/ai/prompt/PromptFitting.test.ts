@@ -123,7 +123,7 @@ it.prop(
 )
 
 it("leaves room for the answer, and never sends more than the wire takes", () => {
-  assert.strictEqual(computePromptBudget(128_000, null), 128_000 - 4_096)
+  assert.strictEqual(computePromptBudget(128_000, null), 128_000 - 16_384)
   assert.strictEqual(computePromptBudget(128_000, 1_000), 127_000)
   assert.strictEqual(computePromptBudget(8_000, 100_000), 6_000)
   assert.isBelow(computeUsableWindow(2_000_000) * 5, 900 * 1024)

@@ -1,4 +1,4 @@
-import { computeTranscriptionCost, computeSpeechCost } from "@berth/domain/gateway/speech/SpeechCost"
+import { computeSpeechCost, computeTranscriptionCost } from "@berth/domain/ai/models/MediaPrices"
 import {
   validateRecording,
   validateSpeechInput,
@@ -80,9 +80,9 @@ describe("selectSpeechRoute", () => {
 
 describe("The cost of speech", () => {
   it("is computed from characters, from minutes, or as the provider reports it", () => {
-    assert.approximately(computeSpeechCost(usual, "👋".repeat(1_000)), 0.015, 0.5e-10)
-    assert.strictEqual(computeSpeechCost({ provider: "groq", name: "x" }, "Hi"), 0)
-    const whisper: SpeechModel = { provider: "openai", name: "whisper-1" }
+    assert.approximately(computeSpeechCost(formatSpeechModelId(usual), "👋".repeat(1_000)), 0.015, 0.5e-10)
+    assert.strictEqual(computeSpeechCost("groq/x", "Hi"), 0)
+    const whisper = "openai/whisper-1"
     assert.approximately(computeTranscriptionCost(whisper, { seconds: 90, costUsd: null }), 0.009, 0.5e-10)
     assert.strictEqual(computeTranscriptionCost(whisper, { seconds: null, costUsd: null }), 0)
     assert.strictEqual(computeTranscriptionCost(whisper, { seconds: 90, costUsd: 0.5 }), 0.5)

@@ -22,7 +22,10 @@ const OpenRouterModel = Schema.Struct({
       })
     )
   ),
-  supported_parameters: Schema.optional(Schema.NullOr(Schema.Array(Schema.String)))
+  supported_parameters: Schema.optional(Schema.NullOr(Schema.Array(Schema.String))),
+  top_provider: Schema.optional(
+    Schema.NullOr(Schema.Struct({ max_completion_tokens: Schema.optional(Schema.Unknown) }))
+  )
 })
 
 const million = BigDecimal.fromBigInt(1_000_000n)
@@ -49,6 +52,10 @@ const withoutVendor = (name: string) => name.replace(/^[^:]{1,40}: /, "")
 
 const takesToolsOf = (parameters: ReadonlyArray<string> | null | undefined) =>
   parameters === null || parameters === undefined ? {} : { takesTools: parameters.includes("tools") }
+
+const isTokenLimit = Schema.is(Schema.Int.pipe(Schema.positive()))
+
+const maxOutputTokensOf = (limit: unknown) => (isTokenLimit(limit) ? { maxOutputTokens: limit } : {})
 
 const isLatestAlias = (id: string) => id.startsWith("~")
 
@@ -99,7 +106,8 @@ const readModelFacts = (model: typeof OpenRouterModel.Type): Option.Option<Model
       inputCost: yield* toPricePerMillion(model.pricing.prompt),
       outputCost: yield* toPricePerMillion(model.pricing.completion),
       contextWindow: model.context_length,
-      ...takesToolsOf(model.supported_parameters)
+      ...takesToolsOf(model.supported_parameters),
+      ...maxOutputTokensOf(model.top_provider?.max_completion_tokens)
     }
     return {
       ...facts,
