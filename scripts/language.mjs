@@ -33,7 +33,8 @@ const allowed = [
   { word: "tenant", where: /TenantMatrix/, why: "isolation of tenants, a security term" }
 ]
 
-const exportedOften = new Set(["layer", "make", "default"])
+/** Members of modules that are imported as a namespace. */
+const exportedOften = new Set(["layer", "make", "fromSettings", "default"])
 
 /** The word alone, in the plural, and as a part of camelCase, PascalCase, snake_case and kebab-case names. */
 const wordPattern = (word) => {

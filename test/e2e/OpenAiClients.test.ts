@@ -38,7 +38,7 @@ const service = Layer.scoped(
         ANTHROPIC_API_KEY: anthropic.apiKey,
         GOOGLE_BASE_URL: google.baseUrl,
         GOOGLE_API_KEY: google.apiKey,
-        // Nothing listens there: no test asks the world for its models.
+        // The discard port: tests do not read the public model list.
         OPENROUTER_BASE_URL: "http://127.0.0.1:9/api/v1"
       }
     })
@@ -52,10 +52,10 @@ class CallFailed extends Data.TaggedError("CallFailed")<{ readonly cause: unknow
 const call = <A>(run: (signal: AbortSignal) => PromiseLike<A>) =>
   Effect.tryPromise({ try: run, catch: (cause) => new CallFailed({ cause }) })
 
-/** What a call is refused with. */
+/** The error of a rejected call. */
 const refusal = <A>(run: () => PromiseLike<A>) => Effect.map(Effect.flip(call(run)), ({ cause }) => cause)
 
-/** A streamed answer over a bare connection, whose reading can be held. */
+/** A streamed answer over a connection whose reading can be paused. */
 const bareStream = (url: string): Effect.Effect<IncomingMessage, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.async<IncomingMessage>((resume) => {
@@ -70,7 +70,7 @@ const bareStream = (url: string): Effect.Effect<IncomingMessage, never, Scope.Sc
     (response) => Effect.sync(() => response.destroy())
   )
 
-/** The number that a count stays at for a second. */
+/** Waits until a count is stable for a second and returns it. */
 const settled = (count: () => number) =>
   Effect.gen(function* () {
     const before = count()
@@ -239,7 +239,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("OpenAI's 
       const elsewhere = yield* refusal(() => client.embeddings.create({ model, input: "Hello" }))
       assert.instanceOf(elsewhere, OpenAI.NotFoundError)
 
-      // One that breaks off is told of in the stream, where its text was cut.
+      // An interruption is reported in the stream.
       openai.respondWith({ type: "break-off", pieces: ["Half "], by: "cutting" })
       const texts: Array<string> = []
       const broken = yield* refusal(async () => {
@@ -285,7 +285,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("OpenAI's 
           const response = yield* bareStream(backendUrl)
           const held = yield* settled(() => openai.streamedBytes() - before)
           const stopped = held()
-          // What sockets and streams hold between the two, far from what is sent in the same time to one who reads.
+          // Buffers of sockets and streams, far below the volume of a client that reads.
           assert.isBelow(stopped, 64 * 1024 * 1024)
           response.resume()
           yield* Effect.sync(() => held() > stopped).pipe(

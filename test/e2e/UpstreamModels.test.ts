@@ -18,7 +18,7 @@ class Service extends Context.Tag("@berth/test/UpstreamService")<
   {
     readonly berth: Berth
     readonly upstream: FakeOpenAi
-    /** Ends the stand-in, so that another server can take its address. */
+    /** Stops the fake, so that another server can use its address. */
     readonly endUpstream: Effect.Effect<void>
   }
 >() {}
@@ -34,7 +34,7 @@ const service = Layer.unwrapScoped(
         OPENAI_BASE_URL: upstream.baseUrl,
         OPENAI_API_KEY: upstream.apiKey,
         LIMIT_REGISTER: "1000/1h",
-        // Nothing listens there: no test asks the world for its models.
+        // The discard port: tests do not read the public model list.
         OPENROUTER_BASE_URL: "http://127.0.0.1:9/api/v1"
       }
     })
@@ -45,7 +45,7 @@ const service = Layer.unwrapScoped(
   })
 )
 
-/** Someone whose agent answers with the upstream's model. */
+/** A user whose agent uses the upstream's model. */
 const ownerWithRunningAgent = Effect.gen(function* () {
   const { berth } = yield* Service
   const person = yield* signUpClient(berth.webUrl)
@@ -55,12 +55,12 @@ const ownerWithRunningAgent = Effect.gen(function* () {
   return person
 })
 
-const times = (count: number, behaviour: ModelBehavior): ReadonlyArray<ModelBehavior> =>
-  Array.from({ length: count }, () => behaviour)
+const times = (count: number, behavior: ModelBehavior): ReadonlyArray<ModelBehavior> =>
+  Array.from({ length: count }, () => behavior)
 
 const page = "<html><body><h1>Bad gateway</h1></body></html>"
 
-/** What goes wrong upstream, as often as it is asked again, and the words in which that is told. */
+/** Upstream failures, for every attempt, and their messages. */
 const upstreamFailures = (apiKey: string): ReadonlyArray<readonly [string, ReadonlyArray<ModelBehavior>, RegExp]> => [
   [
     "a refused key",
@@ -137,13 +137,13 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("an upstre
   )
 
   it.effect(
-    "that fails costs nothing, and everybody who has to know is told why",
+    "that fails costs nothing, and the owner, the log and the metrics name the reason",
     Effect.fn(function* () {
       const { berth, upstream } = yield* Service
       const person = yield* ownerWithRunningAgent
       let answered = 0
       let failed = 0
-      // A success between two failures, or the circuit breaker leaves the model alone.
+      // A success between two failures keeps the circuit breaker closed.
       const works = Effect.gen(function* () {
         assert.strictEqual((yield* person.chat("Well?")).reply, "You said: Well?")
         answered += 1
@@ -158,21 +158,21 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("an upstre
         { description: "the call that will hang" }
       )
 
-      for (const [name, behaviours, words] of upstreamFailures(upstream.apiKey)) {
+      for (const [name, behaviors, words] of upstreamFailures(upstream.apiKey)) {
         yield* works
-        upstream.respondWith(...behaviours)
+        upstream.respondWith(...behaviors)
         const said = yield* person.raw("POST", "/api/agent", { body: { message: `This meets ${name}` } })
         assertMatches([name, said], [name, { status: 500, body: { code: "message_unanswered" } }])
         assert.match(textOrEmpty(memberAt(said.body, "message")), words, name)
 
         yield* works
-        upstream.respondWith(...behaviours)
+        upstream.respondWith(...behaviors)
         const sent = yield* person.raw("POST", "/api/chat", { body: { message: `This meets ${name} too` } })
         assertMatches([name, sent], [name, { status: 500, body: { error: "failed to send" } }])
         assert.match(textOrEmpty(memberAt(sent.body, "message")), words, name)
 
         yield* works
-        upstream.respondWith(...behaviours)
+        upstream.respondWith(...behaviors)
         const told = Chunk.toReadonlyArray(
           yield* Stream.runCollect(person.events("/api/agent", { message: `This meets ${name} as a stream` }))
         )
@@ -204,23 +204,23 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("an upstre
   )
 
   it.effect(
-    "has a key that no cell and no log gets to see",
+    "has a key that no instance and no log contains",
     Effect.fn(function* () {
       const { berth, upstream } = yield* Service
       yield* (yield* ownerWithRunningAgent).chat("Hello")
-      const cells = yield* readAllRuntimeTraces(berth.place.dataDirectory)
+      const instances = yield* readAllRuntimeTraces(berth.place.dataDirectory)
       const environments = yield* Effect.forEach(
-        cells.flatMap(({ pid }) => Option.toArray(pid)),
+        instances.flatMap(({ pid }) => Option.toArray(pid)),
         readProcessEnvironment
       )
       assert.isAbove(environments.filter((found) => found.includes("BERTH_RUNTIME_TOKEN=")).length, 0)
-      const everywhere = [...environments, ...cells.map(({ log }) => log), yield* berth.logs].join("\n")
+      const everywhere = [...environments, ...instances.map(({ log }) => log), yield* berth.logs].join("\n")
       assert.isFalse(everywhere.includes(upstream.apiKey))
     })
   )
 
   it.effect(
-    "may as well be a mock that others have written",
+    "may be an independent mock server",
     Effect.fn(function* () {
       const { endUpstream, upstream } = yield* Service
       yield* endUpstream

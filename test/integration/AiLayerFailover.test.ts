@@ -20,10 +20,10 @@ const limits: AiSettings["Type"] = {
   retry: { ...defaultAiSettings.retry, base: Duration.millis(5) }
 }
 
-/** Long enough for the vendor that is well on a machine that is busy. */
-const patience = Duration.seconds(5)
+/** Long enough for a healthy vendor on a busy machine. */
+const timeout = Duration.seconds(5)
 
-/** The layer over two real wires: what one vendor cannot answer, the other can. */
+/** The AI layer over two protocols; each vendor can replace the other. */
 const twoVendors = (changes: Partial<AiSettings["Type"]> = {}) =>
   Effect.gen(function* () {
     const [openai, anthropic] = [yield* makeFakeOpenAi(), yield* anthropicWire.makeFake]
@@ -50,7 +50,7 @@ const twoVendors = (changes: Partial<AiSettings["Type"]> = {}) =>
     return { ai, request, openai, ask: ai.complete(request) }
   })
 
-const times = (count: number, behaviour: ModelBehavior) => Array.from({ length: count }, () => behaviour)
+const times = (count: number, behavior: ModelBehavior) => Array.from({ length: count }, () => behavior)
 const refused = (status: number, headers: Readonly<Record<string, string>> = {}): ModelBehavior => ({
   type: "refuse",
   status,
@@ -59,8 +59,8 @@ const refused = (status: number, headers: Readonly<Record<string, string>> = {})
 })
 const streamed = (body: string): ModelBehavior => ({ type: "raw", contentType: sse, body })
 
-/** What can go wrong before the first text, how it is understood, and how often it is tried. */
-const vendorFailures: ReadonlyArray<readonly [what: string, behaviour: ModelBehavior, outcome: string, tries: number]> =
+/** Failures before the first delta: kind and number of attempts. */
+const vendorFailures: ReadonlyArray<readonly [what: string, behavior: ModelBehavior, outcome: string, tries: number]> =
   [
     ["a vendor that hangs", { type: "hang" }, "timeout", 1],
     ["a stream that hangs at its beginning", { type: "break-off", pieces: [], by: "hanging" }, "timeout", 1],
@@ -74,14 +74,14 @@ const vendorFailures: ReadonlyArray<readonly [what: string, behaviour: ModelBeha
     ["a request that is refused", refused(400), "refused", 1]
   ]
 
-describe("trouble before the first text", () => {
-  for (const [what, behaviour, outcome, tries] of vendorFailures)
-    it.scopedLive(`is passed over to another model: ${what}`, () =>
+describe("A failure before the first delta", () => {
+  for (const [what, behavior, outcome, tries] of vendorFailures)
+    it.scopedLive(`falls back to another model: ${what}`, () =>
       Effect.gen(function* () {
         const { ask, openai } = yield* twoVendors(
-          outcome === "timeout" ? { firstByteTimeout: patience, idleTimeout: patience } : {}
+          outcome === "timeout" ? { firstByteTimeout: timeout, idleTimeout: timeout } : {}
         )
-        openai.respondWith(...times(tries, behaviour))
+        openai.respondWith(...times(tries, behavior))
         const answer = yield* ask
         assert.strictEqual(answer.text, "You said: Hello")
         assertMatches(answer.attempts, [
@@ -92,8 +92,8 @@ describe("trouble before the first text", () => {
     )
 })
 
-describe("trouble after the first text", () => {
-  const later: ReadonlyArray<readonly [what: string, behaviour: ModelBehavior, kind: string]> = [
+describe("A failure after the first delta", () => {
+  const later: ReadonlyArray<readonly [what: string, behavior: ModelBehavior, kind: string]> = [
     ["a connection that is cut", { type: "break-off", pieces: ["Half "], by: "cutting" }, "unreachable"],
     ["a stream that falls silent", { type: "break-off", pieces: ["Half "], by: "hanging" }, "timeout"],
     ["a stream that ends too soon", { type: "break-off", pieces: ["Half "], by: "ending" }, "nonsense"],
@@ -103,13 +103,13 @@ describe("trouble after the first text", () => {
       "nonsense"
     ]
   ]
-  for (const [what, behaviour, kind] of later)
-    it.scopedLive(`ends the answer, which no other model goes on with: ${what}`, () =>
+  for (const [what, behavior, kind] of later)
+    it.scopedLive(`ends the answer without a fallback: ${what}`, () =>
       Effect.gen(function* () {
         const { ai, openai, request } = yield* twoVendors(
           kind === "timeout" ? { idleTimeout: Duration.millis(300) } : {}
         )
-        openai.respondWith(behaviour)
+        openai.respondWith(behavior)
         const events = yield* Stream.runCollect(Stream.either(streamAnswer(ai, request)))
         const texts = Chunk.toReadonlyArray(events).flatMap((event) =>
           Either.isRight(event) && event.right.type === "delta" ? [event.right.text] : []
@@ -120,29 +120,29 @@ describe("trouble after the first text", () => {
     )
 })
 
-describe("a vendor in lasting trouble", () => {
-  // What of a failure counts against the model, and what against the vendor as a whole.
-  const lasting: ReadonlyArray<readonly [what: string, behaviour: ModelBehavior]> = [
+describe("A vendor that keeps failing", () => {
+  // Some failures count against the model, others against the vendor.
+  const lasting: ReadonlyArray<readonly [what: string, behavior: ModelBehavior]> = [
     ["hangs", { type: "hang" }],
     ["cuts", { type: "break-off", pieces: [], by: "cutting" }],
     ["talks nonsense", streamed("data: {oops\n\n")],
     ["is overloaded", refused(503)],
     ["refuses the key", refused(401)]
   ]
-  for (const [what, behaviour] of lasting)
-    it.scopedLive(`that ${what} is left alone for a while, and asked again after that`, () =>
+  for (const [what, behavior] of lasting)
+    it.scopedLive(`is skipped for a while and then tried again: ${what}`, () =>
       Effect.gen(function* () {
         const rest = Duration.seconds(5)
         const { ask, openai } = yield* twoVendors({
-          firstByteTimeout: patience,
+          firstByteTimeout: timeout,
           retry: { ...limits.retry, retries: 0 },
           breaker: { failures: 2, cooldown: rest }
         })
         const outcome = Effect.map(ask, ({ attempts }) => attempts[0]?.outcome)
-        openai.respondWith(...times(2, behaviour))
+        openai.respondWith(...times(2, behavior))
         for (const _ of [1, 2]) assert.notStrictEqual(yield* outcome, "answered")
         const asked = openai.received.length
-        // Left alone: what is skipped is not asked. How long that is, the tests of the breaker say to the millisecond.
+        // CircuitBreaker.test.ts checks the exact duration.
         const outcomes = yield* Effect.iterate([yield* outcome], {
           while: (seen) => seen.at(-1) === "skipped",
           body: (seen) => Effect.map(Effect.delay(outcome, "50 millis"), (next) => [...seen, next])
@@ -153,7 +153,7 @@ describe("a vendor in lasting trouble", () => {
       })
     )
 
-  it.scopedLive("is asked on where it only says no, which is about the request", () =>
+  it.scopedLive("is not skipped for rejections of requests", () =>
     Effect.gen(function* () {
       const { ask, openai } = yield* twoVendors({ breaker: { failures: 2, cooldown: Duration.minutes(1) } })
       openai.respondWith(...times(4, refused(400)))

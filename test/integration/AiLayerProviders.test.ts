@@ -29,7 +29,7 @@ const openRouterModels = ["anthropic/claude-opus-4.6", "openai/gpt-4o-mini"].map
 const listing = (options: FakeOpenAiOptions = {}) =>
   makeFakeOpenAi({ models: openRouterModels, modelsArePublic: true, hasKeyPath: true, ...options })
 
-const catalogueOf = (
+const makeCatalog = (
   options: OpenRouterModelCatalog.OpenRouterModelCatalogOptions,
   providers: ConfiguredModelProviders.ModelProvidersOptions = { sandbox: {} }
 ) =>
@@ -37,12 +37,12 @@ const catalogueOf = (
     OpenRouterModelCatalog.layer(options).pipe(Layer.provide(ConfiguredModelProviders.layer(providers)))
   ).pipe(Effect.flatMap((context) => Effect.provide(ModelCatalog, context)))
 
-describe("the catalogue", () => {
+describe("the catalog", () => {
   it.scopedLive("is OpenRouter's list where that can be had, and available with a key", () =>
     Effect.gen(function* () {
-      const standIn = yield* listing()
-      const openrouter = { baseUrl: standIn.baseUrl, apiKey: Redacted.make(standIn.apiKey) }
-      const { all } = yield* catalogueOf({ openRouterUrl: standIn.baseUrl }, { openrouter, sandbox: {} })
+      const fake = yield* listing()
+      const openrouter = { baseUrl: fake.baseUrl, apiKey: Redacted.make(fake.apiKey) }
+      const { all } = yield* makeCatalog({ openRouterUrl: fake.baseUrl }, { openrouter, sandbox: {} })
       const models = yield* all
       const [first, second, ...others] = models.filter(({ provider }) => provider === "openrouter")
       assert.deepStrictEqual(first, {
@@ -60,7 +60,7 @@ describe("the catalogue", () => {
       assert.deepStrictEqual(others, [])
       assert.deepInclude(models, sandboxModel)
       // The list is public: whoever keeps it need not know whose it is.
-      assert.notProperty(standIn.received.find(({ path }) => path === "/v1/models")?.headers, "authorization")
+      assert.notProperty(fake.received.find(({ path }) => path === "/v1/models")?.headers, "authorization")
     })
   )
 
@@ -69,8 +69,12 @@ describe("the catalogue", () => {
       const lines: Array<unknown> = []
       const logger = Logger.make(({ message }) => void lines.push(message))
       yield* Effect.gen(function* () {
-        const options = { openRouterUrl: "http://127.0.0.1:9/v1", retryAfter: "1 millis", patience: "1 hour" } as const
-        const { all } = yield* catalogueOf(options)
+        const options = {
+          openRouterUrl: "http://127.0.0.1:9/v1",
+          retryAfter: "1 millis",
+          loadTimeout: "1 hour"
+        } as const
+        const { all } = yield* makeCatalog(options)
         const models = yield* all
         assertMatches(
           models.find(({ id }) => id === "anthropic/claude-opus-4-6"),
@@ -86,7 +90,7 @@ describe("the catalogue", () => {
     })
   )
 
-  it.scopedLive("waits for a network that swallows everything no longer than its patience, and only at first", () =>
+  it.scopedLive("waits for an unresponsive network at most for its load timeout, and only on the first load", () =>
     Effect.gen(function* () {
       const silent = createServer()
       yield* Effect.acquireRelease(
@@ -97,10 +101,10 @@ describe("the catalogue", () => {
       const port = typeof address === "object" && address !== null ? address.port : 0
       const options = {
         openRouterUrl: `http://127.0.0.1:${port}`,
-        patience: "3 seconds",
+        loadTimeout: "3 seconds",
         retryAfter: "0 millis"
       } as const
-      const { all } = yield* catalogueOf(options)
+      const { all } = yield* makeCatalog(options)
       yield* all
       const [second, models] = yield* Effect.timed(all)
       assert.isBelow(Duration.toSeconds(second), 3)
@@ -111,8 +115,8 @@ describe("the catalogue", () => {
   it.scopedLive("answers a stale list and renews it behind that", () =>
     Effect.gen(function* () {
       const models: Array<unknown> = [...openRouterModels]
-      const standIn = yield* listing({ models })
-      const { all } = yield* catalogueOf({ openRouterUrl: standIn.baseUrl, freshFor: "0 millis" }, { sandbox: null })
+      const fake = yield* listing({ models })
+      const { all } = yield* makeCatalog({ openRouterUrl: fake.baseUrl, freshFor: "0 millis" }, { sandbox: null })
       const has = (id: string) => Effect.map(all, (list) => list.some((model) => model.id === id))
       assert.isTrue(yield* has("openai/gpt-4o-mini"))
       models.push({ ...openRouterModels[1], id: "openai/gpt-9" })
@@ -125,7 +129,7 @@ describe("the catalogue", () => {
 })
 
 describe("the AI layer over real wires", () => {
-  /** The layer with its real providers and catalogue, as it lives in the backend, and what usage it recorded. */
+  /** The layer with its real providers and catalog, as it lives in the backend, and what usage it recorded. */
   const firstByteTimeout = Duration.seconds(5)
   const aiOf = (
     providers: ConfiguredModelProviders.ModelProvidersOptions,
@@ -246,7 +250,7 @@ describe("the AI layer over real wires", () => {
     })
   )
 
-  it.scopedLive("calls with an owner's own key for him alone, and gives it away to nobody else", () =>
+  it.scopedLive("calls with an owner's own key for that owner only and sends it to no other vendor", () =>
     Effect.gen(function* () {
       const router = yield* listing()
       const [ada, bob, eve] = [UserId.make("usr_ada"), UserId.make("usr_bob"), UserId.make("usr_eve")]

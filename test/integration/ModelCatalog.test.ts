@@ -20,7 +20,7 @@ const entry = (id: string, changes: object = {}) => ({
   ...changes
 })
 
-const catalogueOf = (
+const makeCatalog = (
   options: OpenRouterModelCatalog.OpenRouterModelCatalogOptions,
   providers: ConfiguredModelProviders.ModelProvidersOptions = { sandbox: null }
 ) =>
@@ -28,7 +28,7 @@ const catalogueOf = (
     OpenRouterModelCatalog.layer(options).pipe(Layer.provide(ConfiguredModelProviders.layer(providers)))
   ).pipe(Effect.flatMap((context) => Effect.provide(ModelCatalog, context)))
 
-/** What is logged within an effect, with what goes with it. */
+/** Log entries of an effect, with their annotations. */
 const logging = <A, E, R>(effect: (lines: ReadonlyArray<string>) => Effect.Effect<A, E, R>) => {
   const lines: Array<string> = []
   const logger = Logger.make(({ annotations, message }) => {
@@ -44,34 +44,34 @@ const serving = (answer: (response: ServerResponse) => void): Effect.Effect<stri
 const asksOf = (received: ReadonlyArray<{ readonly path: string }>) =>
   received.filter(({ path }) => path === "/v1/models").length
 
-describe("the live catalogue", () => {
+describe("the live catalog", () => {
   it.scoped("asks for a list again after ten minutes and not before, once however many want to know", () =>
     Effect.gen(function* () {
-      const standIn = yield* makeFakeOpenAi({ models: [entry("openai/gpt-4o")], modelsArePublic: true })
-      const { all } = yield* catalogueOf({ openRouterUrl: standIn.baseUrl })
+      const fake = yield* makeFakeOpenAi({ models: [entry("openai/gpt-4o")], modelsArePublic: true })
+      const { all } = yield* makeCatalog({ openRouterUrl: fake.baseUrl })
       const crowd = Effect.all(
         Array.from({ length: 50 }, () => all),
         { concurrency: "unbounded" }
       )
       yield* crowd
-      assert.strictEqual(asksOf(standIn.received), 1)
+      assert.strictEqual(asksOf(fake.received), 1)
       yield* TestClock.adjust("599 seconds")
       yield* crowd
-      assert.strictEqual(asksOf(standIn.received), 1)
+      assert.strictEqual(asksOf(fake.received), 1)
       yield* TestClock.adjust("1 second")
       yield* crowd
       yield* crowd
-      yield* Effect.promise(() => Effect.runPromise(waitForCondition(() => asksOf(standIn.received) === 2)))
+      yield* Effect.promise(() => Effect.runPromise(waitForCondition(() => asksOf(fake.received) === 2)))
       // Nor does anybody ask for a third, whether the second is there yet or not.
       yield* crowd
-      assert.strictEqual(asksOf(standIn.received), 2)
+      assert.strictEqual(asksOf(fake.received), 2)
     })
   )
 
   it.scopedLive("leaves out what cannot be read, and says so in one line", () =>
     logging((lines) =>
       Effect.gen(function* () {
-        const standIn = yield* makeFakeOpenAi({
+        const fake = yield* makeFakeOpenAi({
           models: [
             entry("openai/gpt-4o"),
             entry("acme/broken", { pricing: { prompt: 5, completion: 5 } }),
@@ -83,7 +83,7 @@ describe("the live catalogue", () => {
           ],
           modelsArePublic: true
         })
-        const { all } = yield* catalogueOf({ openRouterUrl: standIn.baseUrl })
+        const { all } = yield* makeCatalog({ openRouterUrl: fake.baseUrl })
         const models = yield* all
         assert.deepStrictEqual(
           models.filter(({ id }) => !id.startsWith("groq/")).map(({ id }) => id),
@@ -108,7 +108,7 @@ describe("the live catalogue", () => {
           }
           more()
         })
-        const { all } = yield* catalogueOf({ openRouterUrl: url, loadTimeout: "30 seconds" })
+        const { all } = yield* makeCatalog({ openRouterUrl: url, loadTimeout: "30 seconds" })
         assert.isAbove((yield* all).length, 60)
         assert.include(lines.join(), "an answer without an end")
       })
@@ -123,7 +123,7 @@ describe("the live catalogue", () => {
       })
       const vendor = yield* makeFakeOpenAi({ models: [{ id: "gpt-99" }, { id: "gpt-4o" }, { id: "whisper-1" }] })
       const openai = { baseUrl: vendor.baseUrl, apiKey: Redacted.make(vendor.apiKey) }
-      const { all } = yield* catalogueOf({ openRouterUrl: router.baseUrl }, { openai, sandbox: null })
+      const { all } = yield* makeCatalog({ openRouterUrl: router.baseUrl }, { openai, sandbox: null })
       const models = (yield* all).filter(({ id }) => id.startsWith("openai/"))
       assert.deepStrictEqual(
         models.map(({ available, id, inputCost, provider }) => [id, provider, available, inputCost]),
@@ -141,7 +141,7 @@ describe("the live catalogue", () => {
     Effect.gen(function* () {
       const url = yield* serving((response) => response.writeHead(500).end())
       const openai = { baseUrl: url, apiKey: Redacted.make("any") }
-      const { all } = yield* catalogueOf({ openRouterUrl: null }, { openai, sandbox: null })
+      const { all } = yield* makeCatalog({ openRouterUrl: null }, { openai, sandbox: null })
       assertMatches(
         (yield* all).find(({ id }) => id === "openai/gpt-4o"),
         { available: true }

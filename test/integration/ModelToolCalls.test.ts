@@ -51,7 +51,7 @@ const run = (
   options: ChatOptions = { tools }
 ) => Effect.map(Stream.runCollect(streamChat(provider, model, messages, options)), Chunk.toReadonlyArray)
 
-/** What came of an answer before it ended or failed. */
+/** Events of an answer before its end or failure. */
 const collectUntilEnd = (provider: ModelProvider, model: string) =>
   Effect.gen(function* () {
     const chunks: Array<ModelEvent<ProviderEnding>> = []
@@ -67,7 +67,7 @@ const Contents = Schema.decodeUnknownSync(
   Schema.Struct({ contents: Schema.Array(Schema.Struct({ parts: Schema.Array(Schema.Unknown) })) })
 )
 
-/** The round of a conversation in which calls were made and answered. */
+/** A round of tool calls and their results. */
 const round = (calls: ReadonlyArray<ToolCall>, content = ""): ReadonlyArray<ChatMessage> => [
   { role: "assistant", content, toolCalls: calls },
   ...calls.map((call): ChatMessage => ({
@@ -78,12 +78,12 @@ const round = (calls: ReadonlyArray<ToolCall>, content = ""): ReadonlyArray<Chat
   }))
 ]
 
-describe.each(modelWires)("tools over the wire to $name", ({ model, name, makeFake: someStandIn }) => {
+describe.each(modelWires)("tools over the wire to $name", ({ model, name, makeFake }) => {
   it.scopedLive("are called whole and in order, and their results go back", () =>
     Effect.gen(function* () {
-      const standIn = yield* someStandIn
-      const provider = yield* connectProvider(name, standIn)
-      standIn.respondWith({ type: "answer", pieces: ["Let me ", "see. "], calls: both })
+      const fake = yield* makeFake
+      const provider = yield* connectProvider(name, fake)
+      fake.respondWith({ type: "answer", pieces: ["Let me ", "see. "], calls: both })
       const chunks = yield* run(provider, model, asked)
       assert.deepStrictEqual(callsIn(chunks), [
         { id: "call_a", name: "current_time", arguments: "{}" },
@@ -104,10 +104,10 @@ describe.each(modelWires)("tools over the wire to $name", ({ model, name, makeFa
 
   it.scopedLive("are not called when the answer is cut before its end", () =>
     Effect.gen(function* () {
-      const standIn = yield* someStandIn
-      const provider = yield* connectProvider(name, standIn)
+      const fake = yield* makeFake
+      const provider = yield* connectProvider(name, fake)
       for (const by of ["cutting", "ending"] as const) {
-        standIn.respondWith({ type: "break-off", pieces: ["Let me see"], calls: both, by })
+        fake.respondWith({ type: "break-off", pieces: ["Let me see"], calls: both, by })
         const { chunks, failed } = yield* collectUntilEnd(provider, model)
         assert.isTrue(failed)
         assert.deepStrictEqual(callsIn(chunks), [])
@@ -118,9 +118,9 @@ describe.each(modelWires)("tools over the wire to $name", ({ model, name, makeFa
 
   it.scopedLive("are called as far as they are whole when the answer is too long", () =>
     Effect.gen(function* () {
-      const standIn = yield* someStandIn
-      standIn.respondWith({ type: "answer", pieces: [], calls: both, ending: "length" })
-      const chunks = yield* run(yield* connectProvider(name, standIn), model, asked)
+      const fake = yield* makeFake
+      fake.respondWith({ type: "answer", pieces: [], calls: both, ending: "length" })
+      const chunks = yield* run(yield* connectProvider(name, fake), model, asked)
       assert.deepStrictEqual(
         callsIn(chunks).map(({ id }) => id),
         ["call_a"]
@@ -131,8 +131,8 @@ describe.each(modelWires)("tools over the wire to $name", ({ model, name, makeFa
 
   it.scopedLive("may have been called in ways that no vendor takes", () =>
     Effect.gen(function* () {
-      const standIn = yield* someStandIn
-      const provider = yield* connectProvider(name, standIn)
+      const fake = yield* makeFake
+      const provider = yield* connectProvider(name, fake)
       const call = (id: string, tool = "calculate", text = "{}"): ToolCall => ({ id, name: tool, arguments: text })
       const result = (id: string, content = "42"): ChatMessage => ({
         role: "tool",
@@ -159,21 +159,21 @@ describe.each(modelWires)("tools over the wire to $name", ({ model, name, makeFa
       ]
       for (const talk of talks) {
         assertMatches((yield* run(provider, model, talk)).at(-1), { type: "done" })
-        // The last word of a turn is asked for without tools.
+        // The last call of a turn has no tools.
         assertMatches((yield* run(provider, model, talk, {})).at(-1), { type: "done" })
       }
     })
   )
 })
 
-describe("what a vendor is told of tools", () => {
+describe("A request with tools", () => {
   const calls: ReadonlyArray<ToolCall> = [{ id: "call_b", name: "calculate", arguments: '{"expression":"17*23"}' }]
   const talk: ReadonlyArray<ChatMessage> = [...asked, ...round(calls), { role: "user", content: "Go on" }]
   const bodyOf = (wire: ModelWire) =>
     Effect.gen(function* () {
-      const standIn = yield* wire.makeFake
-      yield* run(yield* connectProvider(wire.name, standIn), wire.model, talk)
-      return standIn.received.at(-1)?.body
+      const fake = yield* wire.makeFake
+      yield* run(yield* connectProvider(wire.name, fake), wire.model, talk)
+      return fake.received.at(-1)?.body
     })
   const schema = { type: "object", properties: { expression: { type: "string" } }, additionalProperties: false }
 
@@ -248,21 +248,21 @@ describe("what a vendor is told of tools", () => {
   )
 })
 
-describe("calls that a vendor signs", () => {
+describe("Signed tool calls", () => {
   const unnamed = both.map(({ arguments: text, name }) => ({ name, arguments: text }))
 
   it.scopedLive("go back to Gemini with their signatures, and another model's without", () =>
     Effect.gen(function* () {
       const model = "google/gemini-3.5-flash"
-      const standIn = yield* googleWire.makeFake
-      const provider = yield* connectProvider("google", standIn)
-      standIn.respondWith({
+      const fake = yield* googleWire.makeFake
+      const provider = yield* connectProvider("google", fake)
+      fake.respondWith({
         type: "answer",
         pieces: [],
         calls: unnamed.map((call, index) => (index === 0 ? { ...call, signature: "gemini-3.5-flash-c2ln" } : call))
       })
       const calls = callsIn(yield* run(provider, model, asked))
-      // Google need not name calls: their place does, so that no two of a conversation are named alike.
+      // Google can omit call ids; their positions make them unique in a conversation.
       assert.deepStrictEqual(calls, [
         {
           id: "call_1",
@@ -272,7 +272,7 @@ describe("calls that a vendor signs", () => {
         },
         { id: "call_2", name: "calculate", arguments: '{"expression":"17*23"}' }
       ])
-      standIn.respondWith({ type: "answer", pieces: [], calls: unnamed })
+      fake.respondWith({ type: "answer", pieces: [], calls: unnamed })
       const talk = [...asked, ...round(calls)]
       const more = callsIn(yield* run(provider, model, talk))
       assert.deepStrictEqual(
@@ -280,11 +280,11 @@ describe("calls that a vendor signs", () => {
         ["call_3", "call_4"]
       )
       const partOf = (nth: number) => {
-        const body: unknown = standIn.received.at(-1)?.body
+        const body: unknown = fake.received.at(-1)?.body
         return Contents(body).contents[nth]?.parts[0]
       }
       assertMatches(partOf(1), { thoughtSignature: "gemini-3.5-flash-c2ln" })
-      // The stand-in refuses, as Google does, a call without a signature and one of another model's.
+      // Like Google, the fake rejects calls without a signature or with another model's.
       assertMatches((yield* run(provider, "google/gemini-3.1-pro-preview", [...talk, ...round(more)])).at(-1), {
         type: "done"
       })
@@ -297,15 +297,15 @@ describe("calls that a vendor signs", () => {
   it.scopedLive("go back to OpenRouter with what Gemini thought before them", () =>
     Effect.gen(function* () {
       const model = "google/gemini-3.5-flash"
-      const standIn = yield* makeFakeOpenAi({
+      const fake = yield* makeFakeOpenAi({
         models: [{ id: model }],
         wantsReasoning: (id) => id.startsWith("google/gemini-3")
       })
-      const provider = yield* connectProvider("openrouter", standIn)
-      standIn.respondWith({ type: "answer", pieces: [], calls: [{ ...both[0], signature: "b3BhcXVl" }, both[1]] })
+      const provider = yield* connectProvider("openrouter", fake)
+      fake.respondWith({ type: "answer", pieces: [], calls: [{ ...both[0], signature: "b3BhcXVl" }, both[1]] })
       const calls = callsIn(yield* run(provider, model, asked))
       yield* run(provider, model, [...asked, ...round(calls)])
-      assertMatches(standIn.received.at(-1)?.body, {
+      assertMatches(fake.received.at(-1)?.body, {
         messages: [
           {},
           {},
@@ -321,7 +321,7 @@ describe("calls that a vendor signs", () => {
   )
 })
 
-describe("the stand-ins", () => {
+describe("The fakes", () => {
   const post = (url: string, headers: Record<string, string>, body: unknown) =>
     Effect.promise(async () => {
       const response = await fetch(url, {
@@ -332,11 +332,11 @@ describe("the stand-ins", () => {
       return { status: response.status, text: await response.text() }
     })
 
-  it.scopedLive("are taken for OpenAI by OpenAI's own client, tools included", () =>
+  it.scopedLive("are compatible with OpenAI's client, including tools", () =>
     Effect.gen(function* () {
-      const standIn = yield* openAiWire.makeFake
-      standIn.respondWith({ type: "answer", pieces: [], calls: both })
-      const client = new OpenAI({ apiKey: standIn.apiKey, baseURL: standIn.baseUrl, maxRetries: 0 })
+      const fake = yield* openAiWire.makeFake
+      fake.respondWith({ type: "answer", pieces: [], calls: both })
+      const client = new OpenAI({ apiKey: fake.apiKey, baseURL: fake.baseUrl, maxRetries: 0 })
       const message = yield* Effect.promise(() =>
         client.chat.completions
           .stream({
@@ -356,7 +356,7 @@ describe("the stand-ins", () => {
     })
   )
 
-  it.scopedLive("refuse of tools what the vendors refuse", () =>
+  it.scopedLive("reject the tool requests that the vendors reject", () =>
     Effect.gen(function* () {
       const refused = (
         wire: ModelWire,
@@ -442,7 +442,7 @@ describe("the stand-ins", () => {
   )
 })
 
-describe("a mock by others", () => {
+describe("An independent mock server", () => {
   const versions = { openai: "/v1", anthropic: "/v1", google: "/v1beta" } as const
 
   it.scopedLive.each([

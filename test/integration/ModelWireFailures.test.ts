@@ -12,7 +12,7 @@ import {
 } from "../fakes/models/ModelWires.ts"
 import { assertMatches } from "../support/Matching.ts"
 
-type Case = readonly [what: string, behaviour: ModelBehavior, kind: ProviderFailed["kind"]]
+type Case = readonly [what: string, behavior: ModelBehavior, kind: ProviderFailed["kind"]]
 
 const json = "application/json"
 const sse = "text/event-stream"
@@ -20,7 +20,7 @@ const sse = "text/event-stream"
 const streamed = (body: string): ModelBehavior => ({ type: "raw", contentType: sse, body })
 const refused = (status: number, error: unknown): ModelBehavior => ({ type: "refuse", status, error })
 
-/** What goes wrong on every wire alike; `begun` are the events of an answer that has begun. */
+/** Failures of every protocol; `begun` are the events of a started answer. */
 const failuresOfAll = (begun: string): ReadonlyArray<Case> => [
   [
     "a proxy's page",
@@ -164,14 +164,14 @@ const googleFailures: ReadonlyArray<Case> = [
 
 const failsAs = (wire: ModelWire, cases: ReadonlyArray<Case>) =>
   describe(`the wire to ${wire.name}`, () => {
-    it.scopedLive.each([...cases])("understands %s", ([, behaviour, kind]) =>
+    it.scopedLive.each([...cases])("understands %s", ([, behavior, kind]) =>
       Effect.gen(function* () {
-        const standIn = yield* wire.makeFake
-        standIn.respondWith(behaviour)
-        const failure = yield* Effect.flip(runChat(yield* connectProvider(wire.name, standIn), wire.model))
+        const fake = yield* wire.makeFake
+        fake.respondWith(behavior)
+        const failure = yield* Effect.flip(runChat(yield* connectProvider(wire.name, fake), wire.model))
         assertMatches(failure, { _tag: "ProviderFailed", provider: wire.name, kind })
         assert.notInclude(failure.reason, "<")
-        assert.lengthOf(standIn.received, 1)
+        assert.lengthOf(fake.received, 1)
       })
     )
   })
@@ -180,25 +180,25 @@ failsAs(openAiWire, [...failuresOfAll(openAiBegun), ...openAiFailures])
 failsAs(anthropicWire, [...failuresOfAll(anthropicBegun), ...anthropicFailures])
 failsAs(googleWire, [...failuresOfAll(googleBegun), ...googleFailures])
 
-describe("when to come back", () => {
-  it.scopedLive.each([openAiWire, anthropicWire, googleWire])("is handed on from $name's header", (wire) =>
+describe("Retry-After", () => {
+  it.scopedLive.each([openAiWire, anthropicWire, googleWire])("is read from $name's header", (wire) =>
     Effect.gen(function* () {
-      const standIn = yield* wire.makeFake
-      standIn.respondWith({ type: "refuse", status: 429, error: {}, headers: { "retry-after": "7" } })
-      const failure = yield* Effect.flip(runChat(yield* connectProvider(wire.name, standIn), wire.model))
+      const fake = yield* wire.makeFake
+      fake.respondWith({ type: "refuse", status: 429, error: {}, headers: { "retry-after": "7" } })
+      const failure = yield* Effect.flip(runChat(yield* connectProvider(wire.name, fake), wire.model))
       assertMatches(failure, { kind: "rate-limited", retryAfter: Duration.seconds(7) })
     })
   )
 
-  it.scopedLive("is handed on from the details of Google's error", () =>
+  it.scopedLive("is read from the details of Google's error", () =>
     Effect.gen(function* () {
-      const standIn = yield* googleWire.makeFake
+      const fake = yield* googleWire.makeFake
       const details = [
         { "@type": "type.googleapis.com/google.rpc.QuotaFailure", violations: [{ quotaId: "PerMinute" }] },
         { "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "34.5s" }
       ]
-      standIn.respondWith(refused(429, { code: 429, status: "RESOURCE_EXHAUSTED", message: "Slow down", details }))
-      const failure = yield* Effect.flip(runChat(yield* connectProvider("google", standIn), googleWire.model))
+      fake.respondWith(refused(429, { code: 429, status: "RESOURCE_EXHAUSTED", message: "Slow down", details }))
+      const failure = yield* Effect.flip(runChat(yield* connectProvider("google", fake), googleWire.model))
       assertMatches(failure, { kind: "rate-limited", retryAfter: Duration.millis(34_500) })
     })
   )

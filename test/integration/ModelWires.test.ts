@@ -22,7 +22,7 @@ import {
 } from "../fakes/models/ModelWires.ts"
 import { assertMatches } from "../support/Matching.ts"
 
-/** What every provider of models does, whoever is behind it. */
+/** Spec of every model provider. */
 const provides = (name: string, make: Effect.Effect<{ provider: ModelProvider; model: string }, never, Scope.Scope>) =>
   describe(`the provider ${name}`, () => {
     it.scopedLive("answers in text that ends with what it took", () =>
@@ -82,19 +82,19 @@ provides(
   })
 )
 
-describe("the stand-in", () => {
-  it.scopedLive("is taken for OpenAI by OpenAI's own client", () =>
+describe("FakeOpenAi", () => {
+  it.scopedLive("is compatible with OpenAI's client", () =>
     Effect.gen(function* () {
-      const standIn = yield* makeFakeOpenAi()
-      const client = (apiKey: string) => new OpenAI({ apiKey, baseURL: standIn.baseUrl, maxRetries: 0 })
+      const fake = yield* makeFakeOpenAi()
+      const client = (apiKey: string) => new OpenAI({ apiKey, baseURL: fake.baseUrl, maxRetries: 0 })
       const messages = [{ role: "user" as const, content: "Hello" }]
       const whole = yield* Effect.promise(() =>
-        client(standIn.apiKey).chat.completions.create({ model: "gpt-4o", messages })
+        client(fake.apiKey).chat.completions.create({ model: "gpt-4o", messages })
       )
       assert.strictEqual(whole.choices[0]?.message.content, "You said: Hello")
       const streamed = yield* Effect.promise(async () => {
         let text = ""
-        const stream = await client(standIn.apiKey).chat.completions.create({ model: "gpt-4o", messages, stream: true })
+        const stream = await client(fake.apiKey).chat.completions.create({ model: "gpt-4o", messages, stream: true })
         for await (const { choices } of stream) text += choices[0]?.delta.content ?? ""
         return text
       })
@@ -107,12 +107,12 @@ describe("the stand-in", () => {
   )
 })
 
-describe.each(modelProtocols)("the wire to $name", ({ model, name, makeFake: someStandIn }) => {
-  it.scopedLive("takes the pieces as they come, with the vendor's count", () =>
+describe.each(modelProtocols)("the wire to $name", ({ model, name, makeFake }) => {
+  it.scopedLive("passes deltas on as they arrive, with the vendor's usage", () =>
     Effect.gen(function* () {
-      const standIn = yield* someStandIn
-      standIn.respondWith({ type: "answer", pieces: ["Grüß ", "Gott, ", "日本 🚢"] })
-      const chunks = yield* runChat(yield* connectProvider(name, standIn), model)
+      const fake = yield* makeFake
+      fake.respondWith({ type: "answer", pieces: ["Grüß ", "Gott, ", "日本 🚢"] })
+      const chunks = yield* runChat(yield* connectProvider(name, fake), model)
       assert.deepStrictEqual(
         chunks.filter((chunk) => chunk.type === "delta" && chunk.text !== ""),
         [
@@ -129,31 +129,31 @@ describe.each(modelProtocols)("the wire to $name", ({ model, name, makeFake: som
     })
   )
 
-  it.scopedLive("uses a connection again", () =>
+  it.scopedLive("reuses connections", () =>
     Effect.gen(function* () {
-      const standIn = yield* someStandIn
-      const provider = yield* connectProvider(name, standIn)
+      const fake = yield* makeFake
+      const provider = yield* connectProvider(name, fake)
       for (const _ of [1, 2, 3, 4, 5, 6]) yield* runChat(provider, model)
-      assert.lengthOf(standIn.received, 6)
-      // The client may open a second one while the first is just about to be free.
-      assert.isAtMost(standIn.connectionCount(), 2)
+      assert.lengthOf(fake.received, 6)
+      // The client may open a second connection just before the first is free.
+      assert.isAtMost(fake.connectionCount(), 2)
     })
   )
 
-  it.scopedLive("does not wait for a connection to close after the last word", () =>
+  it.scopedLive("does not wait for the connection to close after the last event", () =>
     Effect.gen(function* () {
-      const standIn = yield* someStandIn
-      standIn.respondWith({ type: "answer", pieces: ["Hi"], staysOpen: true })
-      // The other side never closes it.
-      assert.strictEqual(joinText(yield* runChat(yield* connectProvider(name, standIn), model)), "Hi")
+      const fake = yield* makeFake
+      fake.respondWith({ type: "answer", pieces: ["Hi"], staysOpen: true })
+      // The fake keeps it open.
+      assert.strictEqual(joinText(yield* runChat(yield* connectProvider(name, fake), model)), "Hi")
     })
   )
 
-  it.scopedLive("says so when the vendor does not count", () =>
+  it.scopedLive("reports missing usage", () =>
     Effect.gen(function* () {
-      const standIn = yield* someStandIn
-      standIn.respondWith({ type: "answer", pieces: ["Hi"], withoutUsage: true })
-      assert.deepStrictEqual((yield* runChat(yield* connectProvider(name, standIn), model)).at(-1), {
+      const fake = yield* makeFake
+      fake.respondWith({ type: "answer", pieces: ["Hi"], withoutUsage: true })
+      assert.deepStrictEqual((yield* runChat(yield* connectProvider(name, fake), model)).at(-1), {
         type: "done",
         finishReason: "stop",
         usage: null
@@ -161,9 +161,9 @@ describe.each(modelProtocols)("the wire to $name", ({ model, name, makeFake: som
     })
   )
 
-  it.scopedLive("tells strangers nothing of our traces, and our traces nothing of the key", () =>
+  it.scopedLive("sends no trace headers to vendors and no key to traces", () =>
     Effect.gen(function* () {
-      const standIn = yield* someStandIn
+      const fake = yield* makeFake
       const attributes: Array<unknown> = []
       const tracer = Tracer.make({
         context: (run) => run(),
@@ -185,90 +185,90 @@ describe.each(modelProtocols)("the wire to $name", ({ model, name, makeFake: som
           addLinks: () => {}
         })
       })
-      yield* runChat(yield* connectProvider(name, standIn), model).pipe(
+      yield* runChat(yield* connectProvider(name, fake), model).pipe(
         Effect.withSpan("caller"),
         Effect.withTracer(tracer)
       )
-      const [request] = standIn.received
+      const [request] = fake.received
       for (const header of ["traceparent", "b3", "tracestate"]) assert.notProperty(request?.headers, header)
-      assert.include(JSON.stringify(request?.headers), standIn.apiKey)
-      assert.notInclude(request?.path, standIn.apiKey)
+      assert.include(JSON.stringify(request?.headers), fake.apiKey)
+      assert.notInclude(request?.path, fake.apiKey)
       assert.isAbove(attributes.length, 5)
-      assert.notInclude(JSON.stringify(attributes), standIn.apiKey)
+      assert.notInclude(JSON.stringify(attributes), fake.apiKey)
     })
   )
 
-  it.scopedLive("gives away no key, though the vendor quotes it", () =>
+  it.scopedLive("redacts a key that the vendor quotes", () =>
     Effect.gen(function* () {
-      const standIn = yield* someStandIn
+      const fake = yield* makeFake
       const apiKey = "sk-wrong-but-secret"
       const lines: Array<string> = []
       const logger = Logger.make(({ cause, message }) => void lines.push(JSON.stringify([message, cause])))
-      const provider = yield* connectProvider(name, { baseUrl: standIn.baseUrl, apiKey })
+      const provider = yield* connectProvider(name, { baseUrl: fake.baseUrl, apiKey })
       const failure = yield* Effect.flip(runChat(provider, model)).pipe(
         Effect.provide(Logger.replace(Logger.defaultLogger, logger)),
         Effect.tap(provider.healthy)
       )
       assertMatches(failure, { kind: "unauthorized" })
       assert.notInclude(JSON.stringify([failure, failure.message, failure.stack, lines]), apiKey)
-      standIn.respondWith({ type: "refuse", status: 500, error: { message: `debug: ${standIn.apiKey}` } })
-      const quoted = yield* Effect.flip(runChat(yield* connectProvider(name, standIn), model))
+      fake.respondWith({ type: "refuse", status: 500, error: { message: `debug: ${fake.apiKey}` } })
+      const quoted = yield* Effect.flip(runChat(yield* connectProvider(name, fake), model))
       assert.include(quoted.reason, "debug: ")
-      assert.notInclude(quoted.reason, standIn.apiKey)
+      assert.notInclude(quoted.reason, fake.apiKey)
     })
   )
 
-  it.scopedLive("is not healthy with a key that is wrong, nor without a server", () =>
+  it.scopedLive("is unhealthy with a wrong key and without a server", () =>
     Effect.gen(function* () {
-      const standIn = yield* someStandIn
-      assert.isFalse(yield* (yield* connectProvider(name, { baseUrl: standIn.baseUrl, apiKey: "wrong" })).healthy)
+      const fake = yield* makeFake
+      assert.isFalse(yield* (yield* connectProvider(name, { baseUrl: fake.baseUrl, apiKey: "wrong" })).healthy)
       const nowhere = yield* connectProvider(name, { baseUrl: "http://127.0.0.1:9/v1" })
       assertMatches(yield* Effect.flip(runChat(nowhere, model)), { kind: "unreachable" })
       assert.isFalse(yield* nowhere.healthy)
     })
   )
 
-  it.scopedLive("ends the vendor's work when nobody wants the answer any more", () =>
+  it.scopedLive("closes the vendor's response when the answer is interrupted", () =>
     Effect.gen(function* () {
-      const standIn = yield* someStandIn
-      const provider = yield* connectProvider(name, standIn)
-      for (const behaviour of [{ type: "hang" }, { type: "break-off", pieces: ["Hi"], by: "hanging" }] as const) {
-        const before = standIn.abandonedRequests()
-        standIn.respondWith(behaviour)
+      const fake = yield* makeFake
+      const provider = yield* connectProvider(name, fake)
+      for (const behavior of [{ type: "hang" }, { type: "break-off", pieces: ["Hi"], by: "hanging" }] as const) {
+        const before = fake.abandonedRequests()
+        fake.respondWith(behavior)
         const fiber = yield* Effect.fork(runChat(provider, model))
-        yield* waitForCondition(() => standIn.received.length > before)
+        yield* waitForCondition(() => fake.received.length > before)
         yield* Fiber.interrupt(fiber)
-        yield* waitForCondition(() => standIn.abandonedRequests() === before + 1)
+        yield* waitForCondition(() => fake.abandonedRequests() === before + 1)
       }
-      standIn.respondWith({ type: "endless" })
+      fake.respondWith({ type: "endless" })
       yield* Stream.runDrain(Stream.take(streamChat(provider, model, helloMessages, {}), 3))
-      yield* waitForCondition(() => standIn.abandonedRequests() === 3)
+      yield* waitForCondition(() => fake.abandonedRequests() === 3)
     })
   )
 
-  it.scopedLive("ends the vendor's work on what is no answer", () =>
+  it.scopedLive("closes a response that is no answer", () =>
     Effect.gen(function* () {
-      const standIn = yield* someStandIn
-      standIn.respondWith({ type: "raw", contentType: "text/html", body: "<h1>Please wait</h1>", staysOpen: true })
-      assertMatches(yield* Effect.flip(runChat(yield* connectProvider(name, standIn), model)), {
+      const fake = yield* makeFake
+      fake.respondWith({ type: "raw", contentType: "text/html", body: "<h1>Please wait</h1>", staysOpen: true })
+      assertMatches(yield* Effect.flip(runChat(yield* connectProvider(name, fake), model)), {
         kind: "nonsense"
       })
-      yield* waitForCondition(() => standIn.abandonedRequests() === 1)
+      yield* waitForCondition(() => fake.abandonedRequests() === 1)
     })
   )
 
-  it.scopedLive("takes no more than is read", () =>
+  it.scopedLive("reads no more than its consumer (back-pressure)", () =>
     Effect.gen(function* () {
-      const standIn = yield* someStandIn
-      const provider = yield* connectProvider(name, standIn)
-      standIn.respondWith({ type: "endless" })
+      const fake = yield* makeFake
+      const provider = yield* connectProvider(name, fake)
+      fake.respondWith({ type: "endless" })
       const pull = yield* Stream.toPull(streamChat(provider, model, helloMessages, {}))
       yield* pull
-      // As long as the buffers between here and there fill, it goes on; then it stands.
+      // The stream stops when the buffers are full.
       let last = -1
       yield* Effect.suspend(() => {
-        const stands = standIn.streamedBytes() === last
-        last = standIn.streamedBytes()
+        const stands = fake.streamedBytes() === last
+        last = fake.streamedBytes()
         return Effect.succeed(stands)
       }).pipe(
         Effect.repeat({ until: (stands) => stands, schedule: Schedule.spaced("200 millis") }),
@@ -280,20 +280,20 @@ describe.each(modelProtocols)("the wire to $name", ({ model, name, makeFake: som
   )
 })
 
-describe("what a vendor is asked", () => {
+describe("A chat request", () => {
   const messages: ReadonlyArray<ChatMessage> = [
     { role: "system", content: "Be brief" },
     { role: "user", content: "Hello" }
   ]
   const options = { temperature: 0.2, topP: 0.9, maxTokens: 50 }
 
-  it.scopedLive("is in OpenAI's words", () =>
+  it.scopedLive("has OpenAI's format", () =>
     Effect.gen(function* () {
-      const standIn = yield* openAiWire.makeFake
-      const provider = yield* connectProvider("openai", standIn)
+      const fake = yield* openAiWire.makeFake
+      const provider = yield* connectProvider("openai", fake)
       yield* Stream.runDrain(streamChat(provider, "openai/gpt-4o", messages, options))
       yield* Stream.runDrain(streamChat(provider, "openai/gpt-5", messages, options))
-      const [request, reasoning] = standIn.received
+      const [request, reasoning] = fake.received
       assert.deepStrictEqual(request?.body, {
         model: "gpt-4o",
         messages,
@@ -303,25 +303,25 @@ describe("what a vendor is asked", () => {
         top_p: 0.9,
         max_tokens: 50
       })
-      // The stand-in refuses, as OpenAI does, what this model does not take.
+      // Like OpenAI, the fake rejects options that the model does not support.
       assertMatches(reasoning?.body, { model: "gpt-5", max_completion_tokens: 50 })
     })
   )
 
-  it.scopedLive("is in Anthropic's words", () =>
+  it.scopedLive("has Anthropic's format", () =>
     Effect.gen(function* () {
-      const standIn = yield* anthropicWire.makeFake
-      const provider = yield* connectProvider("anthropic", standIn)
+      const fake = yield* anthropicWire.makeFake
+      const provider = yield* connectProvider("anthropic", fake)
       const ask = (model: string) => Stream.runDrain(streamChat(provider, model, messages, options))
-      // The stand-in refuses, as Anthropic does, what these models do not take.
+      // Like Anthropic, the fake rejects options that these models do not support.
       yield* Effect.forEach(["claude-opus-4-6", "claude-opus-4-7", "claude-sonnet-4"], (name) =>
         ask(`anthropic/${name}`)
       )
       yield* Stream.runDrain(streamChat(provider, "anthropic/claude-3-haiku", helloMessages, { temperature: 1.7 }))
-      const [request, later, alias, old] = standIn.received
+      const [request, later, alias, old] = fake.received
       assertMatches(request, {
         path: "/v1/messages",
-        headers: { "x-api-key": standIn.apiKey, "anthropic-version": "2023-06-01" }
+        headers: { "x-api-key": fake.apiKey, "anthropic-version": "2023-06-01" }
       })
       const body = { system: "Be brief", messages: [{ role: "user", content: "Hello" }], max_tokens: 50, stream: true }
       assert.deepStrictEqual(request?.body, { model: "claude-opus-4-6", temperature: 0.2, ...body })
@@ -331,16 +331,16 @@ describe("what a vendor is asked", () => {
     })
   )
 
-  it.scopedLive("is in Google's words, with the key in a header alone", () =>
+  it.scopedLive("has Google's format, with the key in a header only", () =>
     Effect.gen(function* () {
-      const standIn = yield* googleWire.makeFake
-      const provider = yield* connectProvider("google", standIn)
+      const fake = yield* googleWire.makeFake
+      const provider = yield* connectProvider("google", fake)
       yield* Stream.runDrain(streamChat(provider, "google/gemini-2.5-pro", messages, options))
       yield* Effect.flip(runChat(provider, "google/../../elsewhere"))
-      const [request, escaped] = standIn.received
+      const [request, escaped] = fake.received
       assertMatches(request, {
         path: "/v1beta/models/gemini-2.5-pro:streamGenerateContent?alt=sse",
-        headers: { "x-goog-api-key": standIn.apiKey }
+        headers: { "x-goog-api-key": fake.apiKey }
       })
       assert.deepStrictEqual(request?.body, {
         systemInstruction: { parts: [{ text: "Be brief" }] },
@@ -351,50 +351,48 @@ describe("what a vendor is asked", () => {
     })
   )
 
-  it.scopedLive.each([anthropicWire, googleWire])(
-    "is a conversation by turns for $name",
-    ({ model, name, makeFake: some }) =>
-      Effect.gen(function* () {
-        const standIn = yield* some
-        const provider = yield* connectProvider(name, standIn)
-        const talks: ReadonlyArray<ReadonlyArray<ChatMessage>> = [
-          [{ role: "system", content: "You greet people" }],
-          [
-            { role: "assistant", content: "Welcome" },
-            { role: "user", content: "Hi" },
-            { role: "user", content: " " },
-            { role: "assistant", content: "" },
-            { role: "user", content: "Hello" }
-          ],
-          [
-            { role: "user", content: "Hello" },
-            { role: "assistant", content: "Hello to you" }
-          ]
+  it.scopedLive.each([anthropicWire, googleWire])("alternates turns for $name", ({ model, name, makeFake: some }) =>
+    Effect.gen(function* () {
+      const fake = yield* some
+      const provider = yield* connectProvider(name, fake)
+      const talks: ReadonlyArray<ReadonlyArray<ChatMessage>> = [
+        [{ role: "system", content: "You greet people" }],
+        [
+          { role: "assistant", content: "Welcome" },
+          { role: "user", content: "Hi" },
+          { role: "user", content: " " },
+          { role: "assistant", content: "" },
+          { role: "user", content: "Hello" }
+        ],
+        [
+          { role: "user", content: "Hello" },
+          { role: "assistant", content: "Hello to you" }
         ]
-        // Anthropic refuses blanks and an assistant's first or last word, Google the last; so do their stand-ins.
-        for (const talk of talks) assertMatches((yield* runChat(provider, model, talk)).at(-1), { type: "done" })
-      })
+      ]
+      // Anthropic rejects blanks and an assistant's first or last message, Google the last one; so do their fakes.
+      for (const talk of talks) assertMatches((yield* runChat(provider, model, talk)).at(-1), { type: "done" })
+    })
   )
 
-  it.scopedLive("is answered by a server like OpenAI's that does not stream", () =>
+  it.scopedLive("accepts a complete answer of a compatible server that does not stream", () =>
     Effect.gen(function* () {
-      const standIn = yield* openAiWire.makeFake
+      const fake = yield* openAiWire.makeFake
       const body = JSON.stringify({
         choices: [{ message: { role: "assistant", content: "All at once" } }],
         usage: null
       })
-      standIn.respondWith({ type: "raw", contentType: "application/json", body })
-      const chunks = yield* runChat(yield* connectProvider("openai", standIn), openAiWire.model)
+      fake.respondWith({ type: "raw", contentType: "application/json", body })
+      const chunks = yield* runChat(yield* connectProvider("openai", fake), openAiWire.model)
       assert.strictEqual(joinText(chunks), "All at once")
       assert.deepStrictEqual(chunks.at(-1), { type: "done", finishReason: "stop", usage: null })
     })
   )
 })
 
-describe("a mock by others", () => {
+describe("An independent mock server", () => {
   const versions = { anthropic: "/v1", google: "/v1beta" } as const
   it.scopedLive.each([["anthropic", anthropicWire.model] as const, ["google", googleWire.model] as const])(
-    "speaks with the wire to %s",
+    "is compatible with the %s provider",
     ([name, model]) =>
       Effect.gen(function* () {
         const server = yield* aimockServer
@@ -419,8 +417,8 @@ describe("a mock by others", () => {
   )
 })
 
-describe("providers' lists of models", () => {
-  it.scopedLive("tell what a key can run, as far as its price is known", () =>
+describe("Model lists of providers", () => {
+  it.scopedLive("contain the models of a key whose price is known", () =>
     Effect.gen(function* () {
       const listed = Effect.fn(function* (wire: typeof openAiWire) {
         return yield* (yield* connectProvider(wire.name, yield* wire.makeFake)).models
@@ -430,7 +428,7 @@ describe("providers' lists of models", () => {
       assertMatches(yield* listed(groqWire), [
         { id: "groq/llama-3.3-70b-versatile", provider: "groq", inputCost: 0.59 }
       ])
-      // Whatever the vendor writes behind a name.
+      // Suffixes of the vendor are ignored.
       assert.deepStrictEqual(
         yield* idsOf(anthropicWire),
         ["opus-5", "opus-4-7", "opus-4-6", "haiku-4-5", "sonnet-4", "3-haiku"].map((name) => `anthropic/claude-${name}`)
@@ -442,11 +440,11 @@ describe("providers' lists of models", () => {
     })
   )
 
-  it.scopedLive("do not make an OpenRouter key healthy that is not", () =>
+  it.scopedLive("do not make an invalid OpenRouter key healthy", () =>
     Effect.gen(function* () {
-      const standIn = yield* makeFakeOpenAi({ modelsArePublic: true, hasKeyPath: true })
-      assert.isTrue(yield* (yield* connectProvider("openrouter", standIn)).healthy)
-      const stranger = yield* connectProvider("openrouter", { baseUrl: standIn.baseUrl, apiKey: "sk-other" })
+      const fake = yield* makeFakeOpenAi({ modelsArePublic: true, hasKeyPath: true })
+      assert.isTrue(yield* (yield* connectProvider("openrouter", fake)).healthy)
+      const stranger = yield* connectProvider("openrouter", { baseUrl: fake.baseUrl, apiKey: "sk-other" })
       assert.isFalse(yield* stranger.healthy)
     })
   )

@@ -187,7 +187,7 @@ describe("a call of speech", () => {
         lines.push(JSON.stringify(Logger.structuredLogger.log(line)))
       })
       const fake = yield* makeFakeOpenAiAudio
-      const keys = { openai: Redacted.make("sk-of-his-own") }
+      const keys = { openai: Redacted.make("sk-of-the-owner") }
       const failure = yield* Effect.gen(function* () {
         const { synthesize } = yield* Speech
         return yield* Effect.flip(synthesize(makeSpokenText("Hi", { userId: userWithOwnKey })))
@@ -197,7 +197,7 @@ describe("a call of speech", () => {
       )
       assert.match(failure.reason, /^your openai key was refused/)
       assert.include(lines.join("\n"), "did not answer")
-      assert.notInclude(lines.join("\n") + JSON.stringify(failure), "sk-of-his-own")
+      assert.notInclude(lines.join("\n") + JSON.stringify(failure), "sk-of-the-owner")
     })
   )
 

@@ -9,7 +9,7 @@ import {
   type FakeModelVendor
 } from "./FakeModelVendor.ts"
 
-const apiKey = "sk-ant-stand-in-5f2c9e"
+const apiKey = "sk-ant-fake-5f2c9e"
 
 interface KnownModel {
   readonly id: string
@@ -52,7 +52,7 @@ interface Chat {
 
 const refusal = (status: number, type: string, message: string): VendorReply => ({
   status,
-  body: { type: "error", error: { type, message }, request_id: "req_stand_in" }
+  body: { type: "error", error: { type, message }, request_id: "req_fake" }
 })
 
 const invalid = (message: string) => refusal(400, "invalid_request_error", message)
@@ -115,7 +115,7 @@ const readMessage = (value: unknown): Message | null => {
 const idsOf = (message: Message | undefined, type: Block["type"]) =>
   (message?.blocks ?? []).filter((block) => block.type === type).map(({ id }) => id)
 
-/** What is wrong with calls of tools and what they gave, if anything is. */
+/** Validates tool calls and results. */
 const wrongCalls = (messages: ReadonlyArray<Message>): string | null => {
   const calls = messages.flatMap((message) => idsOf(message, "tool_use"))
   if (new Set(calls).size < calls.length) return "messages: `tool_use` ids must be unique"
@@ -124,7 +124,7 @@ const wrongCalls = (messages: ReadonlyArray<Message>): string | null => {
     if (called.length > 0 && message.role !== "assistant")
       return "messages: `tool_use` blocks can only be in assistant messages"
     const after = messages[index + 1]
-    // What is behind a text is not immediately after.
+    // A result behind a text does not directly follow.
     const firstText = after?.blocks.findIndex(({ type }) => type === "text") ?? -1
     const given = idsOf(
       after === undefined || firstText < 0 ? after : { ...after, blocks: after.blocks.slice(0, firstText) },
@@ -143,7 +143,7 @@ const wrongCalls = (messages: ReadonlyArray<Message>): string | null => {
   return null
 }
 
-/** What is wrong with the tools on offer, if anything is. */
+/** Validates the tools. */
 const wrongTools = (tools: unknown, choice: unknown, messages: ReadonlyArray<Message>): string | null => {
   if (tools === undefined) {
     if (choice !== undefined) return "tool_choice: may only be specified while providing tools"
@@ -168,7 +168,7 @@ const wrongTools = (tools: unknown, choice: unknown, messages: ReadonlyArray<Mes
 
 const isFraction = (value: unknown) => value === undefined || (typeof value === "number" && value >= 0 && value <= 1)
 
-/** What is wrong with the messages, if anything is. */
+/** Validates the messages. */
 const wrongMessages = (messages: Chat["messages"], { prefill }: KnownModel): string | null => {
   if (messages.length === 0) return "messages: at least one message is required"
   const stranger = messages.find(({ role }) => role !== "user" && role !== "assistant")
@@ -184,7 +184,7 @@ const wrongMessages = (messages: Chat["messages"], { prefill }: KnownModel): str
   return wrongCalls(messages)
 }
 
-/** What is wrong with how the model is told to sample, if anything is. */
+/** Validates the sampling options. */
 const wrongSampling = (temperature: unknown, topP: unknown, { sampling }: KnownModel): string | null => {
   if (!isFraction(temperature)) return "temperature: range: 0..1"
   if (!isFraction(topP)) return "top_p: range: 0..1"
@@ -288,7 +288,7 @@ const anthropic: ModelVendor<Chat> = {
           event("content_block_stop", { index: at }),
           event("content_block_start", {
             index,
-            content_block: { type: "tool_use", id: call.id ?? `toolu_standin${at}`, name: call.name, input: {} }
+            content_block: { type: "tool_use", id: call.id ?? `toolu_fake${at}`, name: call.name, input: {} }
           }),
           ...pieces.map((json) =>
             event("content_block_delta", { index, delta: { type: "input_json_delta", partial_json: json } })
@@ -313,7 +313,7 @@ const anthropic: ModelVendor<Chat> = {
           stop_reason: "end_turn",
           usage: { input_tokens: promptTokens(chat), output_tokens: pieces.length }
         }),
-  encodeError: (error) => ({ type: "error", error, request_id: "req_stand_in" })
+  encodeError: (error) => ({ type: "error", error, request_id: "req_fake" })
 }
 
 /** A server that speaks Anthropic's Messages API over real HTTP, and misbehaves when told to. */

@@ -8,7 +8,7 @@ import {
   type FakeModelVendor
 } from "./FakeModelVendor.ts"
 
-const apiKey = "AIza-stand-in-5f2c9e"
+const apiKey = "AIza-fake-5f2c9e"
 
 const chatModels = ["gemini-2.5-pro", "gemini-2.5-flash", "gemini-3.1-pro-preview", "gemini-3.5-flash"]
 
@@ -79,7 +79,7 @@ const readContent = (value: unknown): Content | null => {
   return { role, text: texts.join(""), calls, results }
 }
 
-/** What is wrong with calls of functions and what they gave, if anything is. */
+/** Validates function calls and responses. */
 const wrongCalls = (contents: ReadonlyArray<Content>, model: string): string | null => {
   for (const [index, { calls, results, role }] of contents.entries()) {
     const before = contents[index - 1]
@@ -107,7 +107,7 @@ const wrongCalls = (contents: ReadonlyArray<Content>, model: string): string | n
   return null
 }
 
-/** What is wrong with the functions on offer, if anything is. */
+/** Validates the functions. */
 const wrongTools = (tools: unknown): string | null => {
   if (tools === undefined) return null
   const offered: ReadonlyArray<unknown> = Array.isArray(tools) ? tools : [tools]
@@ -215,7 +215,7 @@ const candidateOf = (text: string, more: object = {}, parts: ReadonlyArray<objec
   ...more
 })
 
-const event = (chunk: object) => `data: ${JSON.stringify({ ...chunk, modelVersion: "stand-in" })}\r\n\r\n`
+const event = (chunk: object) => `data: ${JSON.stringify({ ...chunk, modelVersion: "fake" })}\r\n\r\n`
 
 const finishReasons: Record<AnswerEnding, string> = { stop: "STOP", calls: "STOP", length: "MAX_TOKENS" }
 

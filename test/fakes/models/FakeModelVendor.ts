@@ -3,28 +3,28 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { setTimeout as networkDelay } from "node:timers/promises"
 import { listenLocally } from "../../support/LocalServer.ts"
 
-/** A call of a tool that a vendor's model makes; without an id the vendor's own server gives one, if it does that. */
+/** A tool call of the model. Without an id, the fake assigns one where the vendor does. */
 export interface FakeToolCall {
   readonly id?: string
   readonly name: string
   /** JSON. */
   readonly arguments: string
-  /** What the vendor wants back with it. */
+  /** Signature that the vendor requires back. */
   readonly signature?: string
 }
 
-/** Why an answer ends. */
+/** Finish reason. */
 export type AnswerEnding = "stop" | "calls" | "length"
 
-/** What the next chat gets; one that nothing was said about is answered. */
+/** Behavior of the next chat. Default: an answer. */
 export type ModelBehavior =
-  /** Streams these pieces and the vendor's end of an answer, with what it took. */
+  /** Streams these deltas and the end event with usage. */
   | {
       readonly type: "answer"
       readonly pieces: ReadonlyArray<string>
-      /** Behind the pieces. */
+      /** After the deltas. */
       readonly calls?: ReadonlyArray<FakeToolCall>
-      /** By default `calls` where there are some, else `stop`. */
+      /** Default: `calls` if there are any, else `stop`. */
       readonly ending?: AnswerEnding
       readonly withoutUsage?: boolean
       /** Does not end the response after the last event. */
@@ -37,7 +37,7 @@ export type ModelBehavior =
       readonly error: unknown
       readonly headers?: Readonly<Record<string, string>>
     }
-  /** These very bytes. */
+  /** A literal body. */
   | {
       readonly type: "raw"
       readonly status?: number
@@ -45,18 +45,18 @@ export type ModelBehavior =
       readonly body: string
       readonly staysOpen?: boolean
     }
-  /** Begins an answer, then: says no more, breaks the connection, or closes it properly without an end. */
+  /** Starts an answer, then hangs, cuts the connection, or closes it without an end event. */
   | {
       readonly type: "break-off"
       readonly pieces: ReadonlyArray<string>
-      /** A whole call behind the pieces, and half of another. */
+      /** One complete call after the deltas and half of another. */
       readonly calls?: readonly [FakeToolCall, FakeToolCall]
       readonly by: "hanging" | "cutting" | "ending"
     }
-  /** Takes the request and says nothing, not even a status. */
+  /** Sends no response. */
   | { readonly type: "hang" }
   | { readonly type: "redirect"; readonly to: string }
-  /** Streams as fast as it is taken, for ever. */
+  /** Streams endlessly, as fast as the client reads. */
   | { readonly type: "endless" }
 
 export interface ReceivedModelRequest {
@@ -64,7 +64,7 @@ export interface ReceivedModelRequest {
   /** With the query. */
   readonly path: string
   readonly headers: IncomingMessage["headers"]
-  /** Undefined where it is no JSON. */
+  /** Undefined unless JSON. */
   readonly body: unknown
 }
 
@@ -73,55 +73,55 @@ export interface VendorReply {
   readonly body: unknown
 }
 
-/** How a vendor speaks. */
+/** Protocol of a vendor. */
 export interface ModelVendor<Chat> {
   readonly apiKey: string
-  /** The version in its addresses: /v1. */
+  /** Version prefix of its paths: /v1. */
   readonly version: string
-  /** What a request asks for, or gets at once: a refusal, or what is no chat. */
+  /** Decodes a chat, or returns an immediate response: a rejection, or a request that is no chat. */
   readonly read: (request: ReceivedModelRequest) => { readonly chat: Chat } | VendorReply
-  /** The last thing that was said. */
+  /** Text of the last message. */
   readonly lastMessage: (chat: Chat) => string
-  /** The events before the first piece, of a piece, and after the last. */
+  /** Events before the first delta, of a delta, and after the last. */
   readonly encodeStart: (chat: Chat, withUsage: boolean) => string
   readonly encodeDelta: (chat: Chat, text: string) => string
   readonly encodeEnd: (chat: Chat, pieces: ReadonlyArray<string>, withUsage: boolean, ending: AnswerEnding) => string
-  /** The events of calls; of the last one only the first half where it is `cut`, as far as the vendor sends halves. */
+  /** Events of tool calls; with `cut`, only the first half of the last one where the vendor sends parts. */
   readonly encodeToolCalls: (chat: Chat, calls: ReadonlyArray<FakeToolCall>, cut: boolean) => string
-  /** The answer in one piece to a chat that wants it so; null for one that wants a stream. */
+  /** Complete response; null for a streamed chat. */
   readonly encodeWhole: (chat: Chat, pieces: ReadonlyArray<string>, calls: ReadonlyArray<FakeToolCall>) => unknown
-  /** The body that an error comes in. */
+  /** Body of an error. */
   readonly encodeError: (error: unknown) => unknown
 }
 
 export interface FakeModelVendor {
-  /** With the version, as a client wants it. */
+  /** Includes the version. */
   readonly baseUrl: string
   readonly apiKey: string
   readonly received: ReadonlyArray<ReceivedModelRequest>
-  /** For the next chats, in order. */
-  readonly respondWith: (...behaviours: ReadonlyArray<ModelBehavior>) => void
-  /** Chats whose client left before they were answered. */
+  /** Queues behaviors for the next chats. */
+  readonly respondWith: (...behaviors: ReadonlyArray<ModelBehavior>) => void
+  /** Chats whose client disconnected before the end. */
   readonly abandonedRequests: () => number
-  /** Connections that were made to it. */
+  /** Accepted connections. */
   readonly connectionCount: () => number
-  /** Bytes that an endless chat has got rid of. */
+  /** Bytes sent by an endless chat. */
   readonly streamedBytes: () => number
 }
 
-/** The two halves of a text. */
+/** Splits a text in half. */
 export const splitInHalf = (text: string): readonly [string, string] => {
   const middle = Math.ceil(text.length / 2)
   return [text.slice(0, middle), text.slice(middle)]
 }
 
-/** A server that speaks like a vendor over real HTTP, and misbehaves when told to. */
+/** Starts a fake vendor over HTTP with configurable failures. */
 export const makeFakeModelVendor = <Chat>(
   vendor: ModelVendor<Chat>
 ): Effect.Effect<FakeModelVendor, never, Scope.Scope> =>
   Effect.gen(function* () {
     const received: Array<ReceivedModelRequest> = []
-    const behaviours: Array<ModelBehavior> = []
+    const behaviors: Array<ModelBehavior> = []
     let left = 0
     let streamed = 0
     let connections = 0
@@ -150,7 +150,7 @@ export const makeFakeModelVendor = <Chat>(
       }
       startStream(response, chat, pieces, !withoutUsage)
       if (calls.length > 0) response.write(vendor.encodeToolCalls(chat, calls, ending === "length"))
-      // The end comes after the last event and not with it, as it does over a real network.
+      // The response ends after the last event, not together with it, as over a network.
       response.write(vendor.encodeEnd(chat, pieces, !withoutUsage, ending), () => {
         if (given.staysOpen !== true) void networkDelay(20).then(() => response.end())
       })
@@ -166,32 +166,32 @@ export const makeFakeModelVendor = <Chat>(
       go()
     }
 
-    const behave = (response: ServerResponse, chat: Chat, behaviour: ModelBehavior) => {
-      switch (behaviour.type) {
+    const behave = (response: ServerResponse, chat: Chat, behavior: ModelBehavior) => {
+      switch (behavior.type) {
         case "answer":
-          return answer(response, chat, behaviour)
+          return answer(response, chat, behavior)
         case "refuse":
           return json(
             response,
-            { status: behaviour.status, body: vendor.encodeError(behaviour.error) },
-            behaviour.headers ?? {}
+            { status: behavior.status, body: vendor.encodeError(behavior.error) },
+            behavior.headers ?? {}
           )
         case "raw":
-          response.writeHead(behaviour.status ?? 200, { "content-type": behaviour.contentType }).write(behaviour.body)
-          if (behaviour.staysOpen !== true) response.end()
+          response.writeHead(behavior.status ?? 200, { "content-type": behavior.contentType }).write(behavior.body)
+          if (behavior.staysOpen !== true) response.end()
           break
         case "break-off": {
-          startStream(response, chat, behaviour.pieces)
-          if (behaviour.calls !== undefined) response.write(vendor.encodeToolCalls(chat, behaviour.calls, true))
-          if (behaviour.by === "ending") response.end()
-          // The pieces have to be on their way before the connection goes.
-          if (behaviour.by === "cutting") response.write(": last\n\n", () => response.destroy())
+          startStream(response, chat, behavior.pieces)
+          if (behavior.calls !== undefined) response.write(vendor.encodeToolCalls(chat, behavior.calls, true))
+          if (behavior.by === "ending") response.end()
+          // The deltas must be sent before the connection is cut.
+          if (behavior.by === "cutting") response.write(": last\n\n", () => response.destroy())
           break
         }
         case "hang":
           return
         case "redirect":
-          return response.writeHead(307, { location: behaviour.to }).end()
+          return response.writeHead(307, { location: behavior.to }).end()
         case "endless":
           return streamForEver(response, chat)
       }
@@ -214,7 +214,7 @@ export const makeFakeModelVendor = <Chat>(
         if (!response.writableFinished) left += 1
       })
       const pieces = ["You ", "said: ", vendor.lastMessage(read.chat)]
-      behave(response, read.chat, behaviours.shift() ?? { type: "answer", pieces })
+      behave(response, read.chat, behaviors.shift() ?? { type: "answer", pieces })
     }
 
     const server = createServer((request, response) => {
@@ -228,7 +228,7 @@ export const makeFakeModelVendor = <Chat>(
       baseUrl: `${origin}${vendor.version}`,
       apiKey: vendor.apiKey,
       received,
-      respondWith: (...given) => behaviours.push(...given),
+      respondWith: (...given) => behaviors.push(...given),
       abandonedRequests: () => left,
       connectionCount: () => connections,
       streamedBytes: () => streamed

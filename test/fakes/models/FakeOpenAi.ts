@@ -14,15 +14,15 @@ export type FakeOpenAi = FakeModelVendor
 export interface FakeOpenAiOptions {
   /** The entries of GET /models. */
   readonly models?: ReadonlyArray<unknown>
-  /** Whether GET /models is for everybody, as OpenRouter's is. */
+  /** Whether GET /models is public, as OpenRouter's is. */
   readonly modelsArePublic?: boolean
   /** Whether there is a GET /key, as OpenRouter has. */
   readonly hasKeyPath?: boolean
-  /** Whether a model's calls are only taken back with what it thought before them, as OpenRouter wants of Gemini's. */
+  /** Whether tool calls need the reasoning that preceded them, as OpenRouter requires for Gemini. */
   readonly wantsReasoning?: (model: string) => boolean
 }
 
-const apiKey = "sk-stand-in-5f2c9e"
+const apiKey = "sk-fake-5f2c9e"
 
 const openAiModels = ["gpt-4", "gpt-4o", "gpt-4o-mini", "gpt-4.1", "gpt-5", "gpt-5-mini", "o3"].map((id) => ({
   id,
@@ -71,7 +71,7 @@ const isCall = (value: unknown): value is Call =>
 
 const roles = ["user", "assistant", "system", "developer", "tool"]
 
-/** The text of what a user says in pieces; null where one is neither text nor an image. */
+/** Text of content parts; null if one is neither text nor an image. */
 const textOfParts = (parts: ReadonlyArray<unknown>): string | null => {
   const texts: Array<string> = []
   for (const part of parts) {
@@ -104,7 +104,7 @@ const readMessage = (value: unknown): Message | null => {
   }
 }
 
-/** What is wrong with calls of tools and what they gave, if anything is. */
+/** Validates tool calls and results. */
 const wrongCalls = (messages: ReadonlyArray<Message>, longestId: number): string | null => {
   let open: Array<string> = []
   for (const { answers, calls } of messages) {
@@ -127,7 +127,7 @@ const wrongCalls = (messages: ReadonlyArray<Message>, longestId: number): string
     : `An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: ${open.join(", ")}`
 }
 
-/** What is wrong with the tools on offer, if anything is. */
+/** Validates the tools. */
 const wrongTools = (tools: unknown): string | null => {
   if (tools === undefined) return null
   if (!Array.isArray(tools) || tools.length === 0)
@@ -156,7 +156,7 @@ const wrongTools = (tools: unknown): string | null => {
   return null
 }
 
-/** Reads a chat as the vendor does, refusing what it refuses. */
+/** Decodes a chat and rejects what the vendor rejects. */
 const readChat = (
   body: unknown,
   knows: (model: string) => boolean,
@@ -244,7 +244,7 @@ const chunkOf = (chat: Chat, choice: object | null, more: object = {}) =>
     ...more
   })}\n\n`
 
-/** OpenAI as one speaks with it at `/v1`. */
+/** The OpenAI protocol at `/v1`. */
 const openAi = (options: FakeOpenAiOptions): ModelVendor<Chat> => {
   const models = options.models ?? openAiModels
   const knows = (model: string) => models.some((entry) => Predicate.hasProperty(entry, "id") && entry.id === model)
@@ -259,7 +259,7 @@ const openAi = (options: FakeOpenAiOptions): ModelVendor<Chat> => {
     }
     if (method === "GET" && path === "/v1/models") return { status: 200, body: { object: "list", data: models } }
     if (method === "GET" && path === "/v1/key" && options.hasKeyPath === true) {
-      return { status: 200, body: { data: { label: "stand-in" } } }
+      return { status: 200, body: { data: { label: "fake" } } }
     }
     if (method === "POST" && path === "/v1/chat/completions") {
       const chat = readChat(body, knows, options.wantsReasoning ?? (() => false), isOpenAis)
@@ -279,7 +279,7 @@ const openAi = (options: FakeOpenAiOptions): ModelVendor<Chat> => {
       calls
         .flatMap((call, index) => {
           const [first, rest] = splitInHalf(call.arguments)
-          const id = call.id ?? `call_standin${index}`
+          const id = call.id ?? `call_fake${index}`
           const begin = { index, id, type: "function", function: { name: call.name, arguments: "" } }
           const more = cut && index === calls.length - 1 ? [first] : [first, rest]
           const reasoning = {
@@ -317,7 +317,7 @@ const openAi = (options: FakeOpenAiOptions): ModelVendor<Chat> => {
                       role: "assistant",
                       content: null,
                       tool_calls: calls.map(({ arguments: text, id, name }, index) => ({
-                        id: id ?? `call_standin${index}`,
+                        id: id ?? `call_fake${index}`,
                         type: "function",
                         function: { name, arguments: text }
                       }))
@@ -331,6 +331,6 @@ const openAi = (options: FakeOpenAiOptions): ModelVendor<Chat> => {
   }
 }
 
-/** A server that speaks OpenAI's chat completions over real HTTP, and misbehaves when told to. */
+/** Starts a fake of OpenAI's chat completions over HTTP with configurable failures. */
 export const makeFakeOpenAi = (options: FakeOpenAiOptions = {}): Effect.Effect<FakeOpenAi, never, Scope.Scope> =>
   makeFakeModelVendor(openAi(options))

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { buffer } from "node:stream/consumers"
 import { listenLocally } from "../../support/LocalServer.ts"
 
-/** What the next call gets; one that nothing was said about is answered. */
+/** Behavior of the next call. Default: an answer. */
 export type AudioBehavior =
   | {
       readonly type: "refuse"
@@ -11,13 +11,13 @@ export type AudioBehavior =
       readonly error: unknown
       readonly headers?: Readonly<Record<string, string>>
     }
-  /** These very bytes. */
+  /** A literal body. */
   | { readonly type: "raw"; readonly status?: number; readonly contentType: string; readonly body: string }
-  /** Takes the request and says nothing, not even a status. */
+  /** Sends no response. */
   | { readonly type: "hang" }
-  /** Begins an answer and breaks the connection. */
+  /** Starts an answer and cuts the connection. */
   | { readonly type: "cut" }
-  /** Sound, or text, without an end. */
+  /** Endless sound or text. */
   | { readonly type: "endless" }
 
 export interface ReceivedAudioRequest {
@@ -28,16 +28,16 @@ export interface ReceivedAudioRequest {
 }
 
 export interface FakeOpenAiAudio {
-  /** With the version, as a client wants it. */
+  /** Includes the version. */
   readonly baseUrl: string
   readonly apiKey: string
   readonly received: ReadonlyArray<ReceivedAudioRequest>
   readonly next: (...behaviors: ReadonlyArray<AudioBehavior>) => void
-  /** Calls whose client left before they were answered. */
+  /** Calls whose client disconnected before the end. */
   readonly left: () => number
 }
 
-const apiKey = "sk-audio-stand-in-81d0"
+const apiKey = "sk-audio-fake-81d0"
 
 const voices = ["alloy", "ash", "ballad", "coral", "echo", "fable", "nova", "onyx", "sage", "shimmer", "verse"]
 const spokenModels = ["tts-1", "tts-1-hd", "gpt-4o-mini-tts"]
@@ -59,7 +59,7 @@ const heads = [...Object.values(formats).map(({ head }) => head), latin("\x1aE\x
   (head) => head.length > 0
 )
 
-/** What is behind it was said. */
+/** The spoken text follows this marker. */
 const marker = latin("SAID:")
 
 interface Refusal {
@@ -83,7 +83,7 @@ interface Spoken {
   readonly audio: Buffer
 }
 
-/** POST /audio/speech, or why not. */
+/** POST /audio/speech */
 const speak = (fields: Readonly<Record<string, unknown>>): Spoken | Refusal => {
   const { input, model, response_format: format = "mp3", speed = 1, voice } = fields
   for (const [name, value] of Object.entries({ model, input, voice })) {
@@ -100,13 +100,13 @@ const speak = (fields: Readonly<Record<string, unknown>>): Spoken | Refusal => {
   return { type: made.type, audio: Buffer.concat([made.head, marker, Buffer.from(input)]) }
 }
 
-/** POST /audio/transcriptions, or why not. */
+/** POST /audio/transcriptions */
 const listen = (fields: Readonly<Record<string, unknown>>, file: File | null, bytes: Buffer): object => {
   const { model, response_format: format = "json" } = fields
   if (typeof model !== "string") return refusal(400, "you must provide a model parameter", "model")
   if (file === null) return refusal(400, "Missing required parameter: 'file'.", "file")
   if (!heardModels.includes(model)) return unknownModel(model)
-  if (format !== "json") return refusal(400, `The stand-in answers no ${String(format)}`, "response_format")
+  if (format !== "json") return refusal(400, `The fake answers no ${String(format)}`, "response_format")
   if (bytes.length > 25 * 1024 * 1024) {
     return refusal(413, `Maximum content size limit (26214400) exceeded (${bytes.length} bytes read)`, null)
   }
@@ -157,13 +157,13 @@ const behave = (response: ServerResponse, behavior: AudioBehavior, isSpeech: boo
   }
 }
 
-/** The fields of a body, read by Node's own parser of forms. */
+/** Fields of a body, decoded with Node's form parser. */
 const fieldsOf = async (type: string, body: Buffer) => {
   if (!type.startsWith("multipart/form-data")) {
     const fields: unknown = JSON.parse(body.toString())
     return { fields: Predicate.isRecord(fields) ? fields : {}, file: null }
   }
-  // oxlint-disable-next-line typescript/no-deprecated -- what it is asked for fits in memory
+  // oxlint-disable-next-line typescript/no-deprecated -- bodies fit in memory
   const form = await new Response(new Uint8Array(body), { headers: { "content-type": type } }).formData()
   const file = form.get("file")
   const fields = Object.fromEntries([...form].map(([name, value]) => [name, nameOf(value)]))
@@ -172,7 +172,7 @@ const fieldsOf = async (type: string, body: Buffer) => {
 
 const nameOf = (value: File | string) => (typeof value === "string" ? value : `${value.name} (${value.type})`)
 
-/** A server that speaks OpenAI's audio endpoints over real HTTP, and misbehaves when told to. */
+/** Starts a fake of OpenAI's audio endpoints over HTTP with configurable failures. */
 export const makeFakeOpenAiAudio: Effect.Effect<FakeOpenAiAudio, never, Scope.Scope> = Effect.gen(function* () {
   const received: Array<ReceivedAudioRequest> = []
   const behaviors: Array<AudioBehavior> = []

@@ -12,10 +12,10 @@ import { makeFakeGoogle } from "./FakeGoogle.ts"
 import { makeFakeOpenAi } from "./FakeOpenAi.ts"
 import type { FakeModelVendor } from "./FakeModelVendor.ts"
 
-/** A provider over its real wire, and a stand-in for its vendor. */
+/** A provider with a fake of its vendor. */
 export interface ModelWire {
   readonly name: KeyedProviderName
-  /** One that the stand-in has. */
+  /** A model of the fake. */
   readonly model: string
   readonly makeFake: Effect.Effect<FakeModelVendor, never, Scope.Scope>
 }
