@@ -86,6 +86,9 @@ const stores = readdirSync(`${__dirname}/packages/infra/src/postgres`, { recursi
   .map((file) => /\/Postgres(\w+)\.ts$/.exec(file)?.[1])
   .filter((name) => name !== undefined && !services.includes(name))
 
+/** Test Layers beside live ones, with their helper. */
+const testLayers = "^packages/infra/src/(testing/|.*Test\\.ts$)"
+
 module.exports = {
   forbidden: [
     {
@@ -116,6 +119,13 @@ module.exports = {
       severity: "error",
       from: { path: "^packages/[^/]+/src/" },
       to: { path: "(^test/|^bench/|^packages/[^/]+/test/)" }
+    },
+    {
+      name: "programs-do-not-import-test-layers",
+      comment: "Test Layers of ports (*Test.ts) are for tests only.",
+      severity: "error",
+      from: { path: "^packages/[^/]+/src/", pathNot: testLayers },
+      to: { path: testLayers }
     },
     {
       name: "domain-is-pure",

@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core"
 import { fileURLToPath } from "node:url"
 import { hexToString, isHex } from "viem"
-import { makePrivateKey } from "../support/chain/TestChain.ts"
+import { makePrivateKey } from "@berth/infra/chain/BaseChainTest"
 
 const script = fileURLToPath(new URL("InjectedWallet.page.mjs", import.meta.url))
 

@@ -3,9 +3,9 @@ import { UserId } from "@berth/domain/shared/UserId"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { findResetToken, findVerificationToken, readMailsTo } from "../fakes/FakeMailer.ts"
+import { findResetToken, findVerificationToken, readMailsTo } from "../support/Mailbox.ts"
 import { signSignInMessage } from "../support/chain/SignInMessages.ts"
-import { makePrivateKey } from "../support/chain/TestChain.ts"
+import { makePrivateKey } from "@berth/infra/chain/BaseChainTest"
 import {
   issuerAppLayer,
   IssuerUnderTest,

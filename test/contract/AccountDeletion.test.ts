@@ -5,7 +5,7 @@ import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Option, Stream } from "effect"
 import { eventually } from "../support/Eventually.ts"
-import { FakeAgentManager } from "../fakes/FakeAgentManager.ts"
+import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
 import { uniqueName } from "../support/Samples.ts"
 import * as App from "../support/TestApp.ts"
 import { assertError } from "./ErrorAssertions.ts"
@@ -225,7 +225,7 @@ layer(App.layer(), { excludeTestServices: true })("An account is deleted", (it) 
       const { web } = yield* App.TestApp
       const sql = yield* SqlClient
       const owner = yield* createOwnerWithAgent()
-      const { withBehavior } = yield* FakeAgentManager
+      const { withBehavior } = yield* AgentManagerTest
       const [begun, gone] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
       const chat = (_userId: string, turn: Turn): Stream.Stream<TurnEvent> =>
         Stream.make<[TurnEvent]>({ type: "delta", text: "Once " }).pipe(

@@ -6,7 +6,7 @@ import { CardEventEffects } from "@berth/domain/billing/events/CardEventEffects"
 import { findHandler } from "@berth/worker/jobs/JobHandlers"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Ref } from "effect"
-import { FakeAgentManager } from "../fakes/FakeAgentManager.ts"
+import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
 import * as App from "../support/TestApp.ts"
 import { createOwnerWithAgent, type OwnerWithAgent } from "./OwnerFixtures.ts"
 
@@ -64,7 +64,7 @@ layer(App.layer(), { excludeTestServices: true })("The configuration of an agent
   it.effect("is told to the agent later when it cannot be told now", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
-      const { calls, withBehavior } = yield* FakeAgentManager
+      const { calls, withBehavior } = yield* AgentManagerTest
       const hangs = new InstanceUnavailable({ reason: "it hangs" })
       const answer = yield* withBehavior({ reconfigure: () => hangs })(put(owner, { temperature: 0.25 }))
       assert.deepStrictEqual([answer.status, answer.body["code"]], [500, "configuration_not_applied"])
@@ -83,7 +83,7 @@ layer(App.layer(), { excludeTestServices: true })("The configuration of an agent
       Effect.gen(function* () {
         const { web } = yield* App.TestApp
         const owner = yield* createOwnerWithAgent()
-        const { withBehavior } = yield* FakeAgentManager
+        const { withBehavior } = yield* AgentManagerTest
         const gone = yield* withBehavior({ reconfigure: () => new InstanceUnavailable({ reason: "it hangs" }) })(
           web({ method: "DELETE", path: `/api/agents/provision/${owner.agent.id}`, as: owner })
         )

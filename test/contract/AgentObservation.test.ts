@@ -4,7 +4,7 @@ import { TurnFailed } from "@berth/domain/instances/AgentRuntime"
 import type { RuntimeLogQuery } from "@berth/domain/instances/RuntimeLog"
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Option, Stream } from "effect"
-import { fakeLogEntry, FakeAgentManager } from "../fakes/FakeAgentManager.ts"
+import { fakeLogEntry, AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
 import * as App from "../support/TestApp.ts"
 import { createOwnerWithAgent } from "./OwnerFixtures.ts"
 import * as s from "./ResponseShapes.ts"
@@ -15,9 +15,9 @@ const percent = s.matchingPattern(/^\d+\.\d\d%$/)
 const observations = (options: App.TestAppOptions, name: string) =>
   layer(App.layer(options), { excludeTestServices: true })(name, (it) => {
     const withManager = <A, E, R>(
-      script: Parameters<FakeAgentManager["Type"]["withBehavior"]>[0],
+      script: Parameters<AgentManagerTest["Type"]["withBehavior"]>[0],
       effect: Effect.Effect<A, E, R>
-    ) => Effect.flatMap(FakeAgentManager, ({ withBehavior }) => withBehavior(script)(effect))
+    ) => Effect.flatMap(AgentManagerTest, ({ withBehavior }) => withBehavior(script)(effect))
 
     const statsOf = (owner: App.SignedIn & { readonly agent: { readonly id: string } }) =>
       Effect.flatMap(App.TestApp, ({ web }) =>

@@ -21,7 +21,7 @@ import {
 } from "effect"
 import { connect as netConnect } from "node:net"
 import { eventually } from "../support/Eventually.ts"
-import { FakeAgentManager } from "../fakes/FakeAgentManager.ts"
+import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
 import {
   connectSocket,
   type SocketFrame,
@@ -76,7 +76,7 @@ const holdAnswers = Effect.gen(function* () {
         )
       )
     )
-  const { withBehavior } = yield* FakeAgentManager
+  const { withBehavior } = yield* AgentManagerTest
   return { during: withBehavior({ chat }), go: Deferred.succeed(go, undefined) }
 })
 
@@ -548,7 +548,7 @@ layer(strict({ bufferedBytes: 64 * 1024, closeTimeout: Duration.millis(300) }), 
     it.scoped("is closed before its answers fill the memory, and can come back for the rest", () =>
       Effect.gen(function* () {
         const owner = yield* createOwnerWithAgent()
-        const { withBehavior } = yield* FakeAgentManager
+        const { withBehavior } = yield* AgentManagerTest
         const piece = "x".repeat(64 * 1024)
         const count = 200
         const chat = () =>

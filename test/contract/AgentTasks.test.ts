@@ -18,8 +18,8 @@ import * as UseCases from "@berth/server/UseCases"
 import { assert, layer } from "@effect/vitest"
 import { Array, Chunk, Deferred, Effect, Fiber, Layer, Option, Redacted, Stream } from "effect"
 import { skillCatalogue, insertAgent } from "../support/Samples.ts"
-import { FakeAgentManager } from "../fakes/FakeAgentManager.ts"
-import { FakeModelProviders } from "../fakes/FakeModelProviders.ts"
+import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
+import { ModelProvidersTest } from "@berth/infra/ai/ModelProvidersTest"
 import * as App from "../support/TestApp.ts"
 import { type OwnerWithAgent, createOwnerWithAgent } from "./OwnerFixtures.ts"
 import { AgentId } from "@berth/domain/shared/AgentId"
@@ -63,7 +63,7 @@ const during = <A, E, R>(
 ) =>
   Effect.gen(function* () {
     const turns: Array<Turn & { readonly owner: string }> = []
-    const manager = yield* FakeAgentManager
+    const manager = yield* AgentManagerTest
     const result = yield* effect.pipe(
       manager.withBehavior({
         chat: (owner, turn) => {
@@ -182,7 +182,7 @@ layer(Live, { excludeTestServices: true })("A task", (it) => {
       assert.deepStrictEqual(yield* by(owner), answer)
       assert.deepStrictEqual(yield* run({ caller: Option.none() }), answer)
       assert.strictEqual(yield* usedBy(owner), 0)
-      const models = yield* FakeModelProviders
+      const models = yield* ModelProvidersTest
       const own = models.withBehavior({ keys: () => Effect.succeed({ openai: Redacted.make("sk-own") }) })
       assert.deepInclude(Array.last(yield* own(by(owner))).pipe(Option.getOrThrow), { type: "done", ownKey: true })
       const ofNobody = yield* own(run({ caller: Option.none() }))
@@ -240,7 +240,7 @@ layer(Live, { excludeTestServices: true })("A task", (it) => {
   it.effect("is by the caller's own keys when the backend saw no call but by these, whatever the runtime reports", () =>
     Effect.gen(function* () {
       const { backend } = yield* App.TestApp
-      const models = yield* FakeModelProviders
+      const models = yield* ModelProvidersTest
       const calls = (owner: OwnerWithAgent, ...said: ReadonlyArray<readonly [model: string, turnId?: string]>) =>
         Effect.gen(function* () {
           const token = Redacted.value(yield* (yield* InstanceRepository).ensureRuntimeToken(owner.user.id))

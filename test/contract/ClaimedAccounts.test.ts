@@ -20,7 +20,7 @@ import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Fiber, Layer, Option, Redacted, Schema } from "effect"
 import { eventually } from "../support/Eventually.ts"
-import { makePrivateKey } from "../support/chain/TestChain.ts"
+import { makePrivateKey } from "@berth/infra/chain/BaseChainTest"
 import { signSignInMessage, type MessageSigner } from "../support/chain/SignInMessages.ts"
 import type { HttpCallResponse } from "../support/HttpCall.ts"
 import { parseSetCookies, sessionCookieOf, findSessionUser } from "../support/identity/OAuthBrowser.ts"
@@ -31,7 +31,7 @@ import {
   tokenWithClaims,
   signInWithToken
 } from "../support/identity/IssuedTokenSignIn.ts"
-import { findResetToken } from "../fakes/FakeMailer.ts"
+import { findResetToken } from "../support/Mailbox.ts"
 import { insertAgent, uniqueName } from "../support/Samples.ts"
 import * as App from "../support/TestApp.ts"
 import type { UserId } from "@berth/domain/shared/UserId"

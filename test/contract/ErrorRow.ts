@@ -5,9 +5,10 @@ import { Digests, hashSecret } from "@berth/domain/secrets/Digests"
 import { Tokens } from "@berth/domain/secrets/Tokens"
 import type { SqlClient } from "@effect/sql/SqlClient"
 import { Context, DateTime, Effect, Layer, Redacted } from "effect"
-import type { FakeAgentManager } from "../fakes/FakeAgentManager.ts"
-import type { FakePlugins } from "../fakes/FakePlugins.ts"
-import type { FakeModelProviders } from "../fakes/FakeModelProviders.ts"
+import type { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
+import type { SpeechTest } from "@berth/infra/backend/SpeechTest"
+import type { FakeAgentTasks } from "../fakes/FakeAgentTasks.ts"
+import type { ModelProvidersTest } from "@berth/infra/ai/ModelProvidersTest"
 import { uniqueName } from "../support/Samples.ts"
 import { type AppCall, signInNewUser, type SignedIn, openSession, TestApp } from "../support/TestApp.ts"
 import { type OwnerWithAgent, createOwnerWithAgent, exhaustUnits } from "./OwnerFixtures.ts"
@@ -81,7 +82,7 @@ export type ErrorRowFixturesService = Context.Tag.Service<ErrorRowFixtures>
 /** Circumstances in which a call is made. */
 export type CallCondition = <A, E, R>(
   effect: Effect.Effect<A, E, R>
-) => Effect.Effect<A, E, R | FakeAgentManager | FakeModelProviders | FakePlugins | SqlClient>
+) => Effect.Effect<A, E, R | AgentManagerTest | ModelProvidersTest | SpeechTest | FakeAgentTasks | SqlClient>
 
 /** One row of the table of errors: what a call is answered with. */
 export interface ErrorRow {

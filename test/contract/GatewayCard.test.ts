@@ -4,8 +4,8 @@ import { assert, layer } from "@effect/vitest"
 import { Array, Duration, Effect, Fiber, Redacted, Stream } from "effect"
 import { eventually } from "../support/Eventually.ts"
 import { uniqueName } from "../support/Samples.ts"
-import { FakeModelProviders } from "../fakes/FakeModelProviders.ts"
-import { FakePlugins } from "../fakes/FakePlugins.ts"
+import { ModelProvidersTest } from "@berth/infra/ai/ModelProvidersTest"
+import { SpeechTest } from "@berth/infra/backend/SpeechTest"
 import * as App from "../support/TestApp.ts"
 import { parseEvents } from "./ServerSentEvents.ts"
 import {
@@ -27,7 +27,7 @@ const key = (name: string) => ({ "idempotency-key": name })
 layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid by card", (it) => {
   it.effect("costs the larger of the flat price and the cost with margin, also above the reservation", () =>
     Effect.gen(function* () {
-      const { withBehavior } = yield* FakeModelProviders
+      const { withBehavior } = yield* ModelProvidersTest
       const tries = [
         [helloRequest, 10, 1],
         [long, 10, 1],
@@ -53,7 +53,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
 
   it.effect("costs at most the balance", () =>
     Effect.gen(function* () {
-      const { withBehavior } = yield* FakeModelProviders
+      const { withBehavior } = yield* ModelProvidersTest
       const as = yield* App.signInNewUser("starter")
       yield* (yield* UnitLedger).reserve(as.user, 590, yield* uniqueName("before"))
       const answer = yield* withBehavior({ chat: () => textAnswer("Hi", 100_000) })(gatewayCall({ as }))
@@ -64,7 +64,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
 
   it.effect("holds an answer without a limit of its own to what is charged for", () =>
     Effect.gen(function* () {
-      const { withBehavior } = yield* FakeModelProviders
+      const { withBehavior } = yield* ModelProvidersTest
       const as = yield* App.signInNewUser("pro")
       const asked: Array<number | undefined> = []
       yield* withBehavior({
@@ -114,7 +114,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
 
   it.effect("costs nothing when it fails, except for the output that a stream has delivered", () =>
     Effect.gen(function* () {
-      const { withBehavior } = yield* FakeModelProviders
+      const { withBehavior } = yield* ModelProvidersTest
       const as = yield* App.signInNewUser("pro")
       const half = Stream.make({ type: "delta" as const, text: "Half " })
       const failures = [Stream.empty, half, Stream.concat(half, Stream.die(new Error("hunter2")))]
@@ -197,7 +197,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
 
   it.effect("costs nothing by the caller's own keys, and needs nothing that is left", () =>
     Effect.gen(function* () {
-      const { withBehavior } = yield* FakeModelProviders
+      const { withBehavior } = yield* ModelProvidersTest
       const as = yield* App.signInNewUser("starter")
       const keys = () => Effect.succeed({ openai: Redacted.make("sk-mine") })
       const [own, others] = ["openai/gpt-4", "anthropic/claude-opus-4-6"].map((model) => ({ ...helloRequest, model }))
@@ -223,15 +223,15 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
 
   it.effect("by the owner's own key costs nothing and is never refused for lack of units, for speech too", () =>
     Effect.gen(function* () {
-      const models = yield* FakeModelProviders
-      const speech = yield* FakePlugins
+      const models = yield* ModelProvidersTest
+      const speech = yield* SpeechTest
       const as = yield* App.signInNewUser("starter")
       yield* exhaustUnits(as)
       const withKeys = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
         effect.pipe(
           models.withBehavior({ keys: () => Effect.succeed({ openai: Redacted.make("sk-mine") }) }),
           speech.withBehavior({
-            speak: ({ ownKeysOnly = false, text }) =>
+            synthesize: ({ ownKeysOnly = false, text }) =>
               Effect.succeed({ audio: new TextEncoder().encode(text), contentType: "audio/mpeg", ownKey: ownKeysOnly }),
             transcribe: ({ ownKeysOnly = false }) => Effect.succeed({ text: "Hello", ownKey: ownKeysOnly })
           })
@@ -343,7 +343,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
           yield* model.left
         })
       )
-      const { withBehavior } = yield* FakeModelProviders
+      const { withBehavior } = yield* ModelProvidersTest
       const failed = yield* withBehavior({ chat: () => Stream.empty })(gatewayCall({ as, headers }))
       assert.strictEqual(failed.status, 500)
       const answer = yield* gatewayCall({ as, headers: key("again") })

@@ -6,8 +6,9 @@ import { assert, layer } from "@effect/vitest"
 import { Array, Duration, Effect, Encoding, Fiber, Schema, Stream } from "effect"
 import type { HttpCallResponse } from "../support/HttpCall.ts"
 import { interfaceCredential } from "../support/payments/PaymentFixtures.ts"
-import { fakeModels, FakeModelProviders } from "../fakes/FakeModelProviders.ts"
-import { FakePlugins } from "../fakes/FakePlugins.ts"
+import { fakeModels, ModelProvidersTest } from "@berth/infra/ai/ModelProvidersTest"
+import { SpeechTest } from "@berth/infra/backend/SpeechTest"
+import { FakeAgentTasks } from "../fakes/FakeAgentTasks.ts"
 import * as App from "../support/TestApp.ts"
 import { parseEvents } from "./ServerSentEvents.ts"
 import {
@@ -178,16 +179,16 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that a machi
   it.effect("is answered once, however many show its payment at once", () =>
     Effect.gen(function* () {
       const { paymentNetwork } = yield* App.TestApp
-      const { withBehavior } = yield* FakePlugins
+      const { withBehavior } = yield* SpeechTest
       let calls = 0
       const json = { plugin: "tts", text: "Hello" }
       const { authorization, raw } = yield* payForCall({ json })
-      const speak = () =>
+      const synthesize = () =>
         Effect.sync(() => {
           calls += 1
           return { audio: new Uint8Array([1, 2, 3]), contentType: "audio/wav", ownKey: false }
         })
-      const answers = yield* withBehavior({ speak })(
+      const answers = yield* withBehavior({ synthesize })(
         Effect.all(
           Array.makeBy(50, () => gatewayCall({ json, headers: { authorization } })),
           { concurrency: "unbounded" }
@@ -262,7 +263,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that a machi
   it.effect("stays redeemable when it fails, before its first delta or after it, until it is answered", () =>
     Effect.gen(function* () {
       const { paymentNetwork } = yield* App.TestApp
-      const { withBehavior } = yield* FakeModelProviders
+      const { withBehavior } = yield* ModelProvidersTest
       const half = Stream.make({ type: "delta" as const, text: "Half " })
       for (const chat of [Stream.empty, half, Stream.die(new Error("hunter2"))]) {
         const { authorization, hash, raw } = yield* payForCall()
@@ -286,14 +287,19 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that a machi
 
   it.effect("runs three times at most, whatever the plugin", () =>
     Effect.gen(function* () {
-      const { withBehavior } = yield* FakePlugins
+      const tasks = yield* FakeAgentTasks
+      const speech = yield* SpeechTest
       for (const json of [
         { plugin: "tts", text: "Hello" },
         { ...helloRequest, plugin: "agent" }
       ]) {
         const { authorization } = yield* payForCall({ json })
         const failed = new PluginFailed({ reason: "no voice today" })
-        const fail = withBehavior({ agent: () => Stream.fail(failed), speak: () => failed })
+        const fail = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+          effect.pipe(
+            tasks.withBehavior({ run: () => Stream.fail(failed) }),
+            speech.withBehavior({ synthesize: () => failed })
+          )
         for (let run = 1; run <= 3; run += 1)
           assert.strictEqual((yield* fail(gatewayCall({ json, headers: { authorization } }))).status, 500)
         isChallenge(yield* gatewayCall({ json, headers: { authorization } }), "invalid-challenge")
@@ -303,7 +309,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that a machi
 
   it.effect("falls back only to models whose cost is covered by what was paid, unlike a call paid by card", () =>
     Effect.gen(function* () {
-      const { withBehavior } = yield* FakeModelProviders
+      const { withBehavior } = yield* ModelProvidersTest
       const [dear, cheap] = fakeModels
       if (dear === undefined || cheap === undefined) return assert.fail("two models are expected")
       const called: Array<string> = []

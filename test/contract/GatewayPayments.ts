@@ -3,7 +3,7 @@ import { GatewayAnswer, gatewayPath } from "@berth/api/gateway/GatewayApi"
 import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
 import { ChallengeBody } from "@berth/api/gateway/payments/ChallengeMessage"
 import { Deferred, Effect, Schema, Stream } from "effect"
-import { FakeModelProviders } from "../fakes/FakeModelProviders.ts"
+import { ModelProvidersTest } from "@berth/infra/ai/ModelProvidersTest"
 import type { HttpCallResponse } from "../support/HttpCall.ts"
 import { interfaceCredential } from "../support/payments/PaymentFixtures.ts"
 import * as App from "../support/TestApp.ts"
@@ -75,7 +75,7 @@ export const withPendingAnswer = <A, E, R>(
   beginning: ReadonlyArray<string> = ["Half "]
 ) =>
   Effect.gen(function* () {
-    const { withBehavior } = yield* FakeModelProviders
+    const { withBehavior } = yield* ModelProvidersTest
     const begun = yield* Deferred.make<void>()
     const go = yield* Deferred.make<void>()
     const left = yield* Deferred.make<void>()

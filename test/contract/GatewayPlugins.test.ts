@@ -1,9 +1,10 @@
-import { FakeModelProviders } from "../fakes/FakeModelProviders.ts"
+import { ModelProvidersTest } from "@berth/infra/ai/ModelProvidersTest"
 import { assert, layer } from "@effect/vitest"
 import { Array, Effect, Fiber } from "effect"
 import { eventually } from "../support/Eventually.ts"
 import type { HttpCallResponse } from "../support/HttpCall.ts"
-import { FakePlugins } from "../fakes/FakePlugins.ts"
+import { SpeechTest } from "@berth/infra/backend/SpeechTest"
+import { FakeAgentTasks } from "../fakes/FakeAgentTasks.ts"
 import * as App from "../support/TestApp.ts"
 import { assertError } from "./ErrorAssertions.ts"
 import { parseEvents } from "./ServerSentEvents.ts"
@@ -17,7 +18,7 @@ import {
 } from "./GatewayPayments.ts"
 import * as s from "./ResponseShapes.ts"
 
-const lastAsked = Effect.flatMap(FakePlugins, ({ calls }) => Effect.map(calls, (all) => ({ ...all.at(-1) })))
+const lastSpeechCall = Effect.flatMap(SpeechTest, ({ calls }) => Effect.map(calls, (all) => ({ ...all.at(-1) })))
 
 /** A form as `curl -F` sends it. */
 const form = (parts: Readonly<Record<string, string | Blob>>) =>
@@ -55,13 +56,14 @@ layer(App.layer(), { excludeTestServices: true })("The gateway's plugins", (it) 
       const answer = yield* gatewayCall({ as, json, headers: { "x-plugin-id": "agent" } })
       assert.strictEqual(answer.headers["x-plugin-id"], "agent")
       assert.deepInclude(yield* decodeGatewayAnswer(answer), { plugin: "agent", message: "It is done." })
-      assert.deepInclude(yield* lastAsked, { agentId: "agt_1", messages: helloRequest.messages })
+      const { calls } = yield* FakeAgentTasks
+      assert.containSubset((yield* calls).at(-1), { agentId: "agt_1", messages: helloRequest.messages })
     })
   )
 
   it.effect("get text with images as it was written", () =>
     Effect.gen(function* () {
-      const { withBehavior } = yield* FakeModelProviders
+      const { withBehavior } = yield* ModelProvidersTest
       const as = yield* App.signInNewUser("pro")
       const content = [
         { type: "text", text: "What is this?" },
@@ -97,7 +99,7 @@ layer(App.layer(), { excludeTestServices: true })("The gateway's plugins", (it) 
       const { message } = yield* decodeGatewayAnswer(answer)
       assert.strictEqual(Buffer.from(message, "base64").toString("utf8"), "Grüße")
       const { plugin: _, ...spoken } = json
-      assert.deepStrictEqual(yield* lastAsked, { ...spoken, userId: as.user.id })
+      assert.deepStrictEqual(yield* lastSpeechCall, { ...spoken, userId: as.user.id, ownKeysOnly: false })
       const headers = { "idempotency-key": "spoken" }
       const said = [yield* gatewayCall({ as, json, headers }), yield* gatewayCall({ as, json, headers })]
       assert.deepStrictEqual(
@@ -112,7 +114,7 @@ layer(App.layer(), { excludeTestServices: true })("The gateway's plugins", (it) 
       const as = yield* App.signInNewUser("pro")
       const sent = yield* form({ plugin: "stt", file: sound(2_000_000), language: "de" })
       recorded("2000000 bytes")(yield* gatewayCall({ as, ...sent }))
-      const heard = yield* lastAsked
+      const heard = yield* lastSpeechCall
       assert.deepInclude(heard, {
         contentType: "audio/mpeg",
         filename: "memo.mp3",
@@ -122,10 +124,10 @@ layer(App.layer(), { excludeTestServices: true })("The gateway's plugins", (it) 
       const base64 = soundBytes(3_000_000).toString("base64")
       recorded("3000000 bytes")(yield* gatewayCall({ as, json: { plugin: "stt", audio: base64, filename: "a.wav" } }))
       // The bytes decide the container.
-      assert.deepInclude(yield* lastAsked, { filename: "a.mp3", contentType: "audio/mpeg" })
+      assert.deepInclude(yield* lastSpeechCall, { filename: "a.mp3", contentType: "audio/mpeg" })
       const url = `data:audio/webm;codecs=opus;base64,${base64.slice(0, 400)}`
       recorded("300 bytes")(yield* gatewayCall({ as, json: { audio: url }, headers: { "x-plugin-id": "stt" } }))
-      assert.deepInclude(yield* lastAsked, { contentType: "audio/mpeg" })
+      assert.deepInclude(yield* lastSpeechCall, { contentType: "audio/mpeg" })
     })
   )
 
@@ -148,7 +150,7 @@ layer(App.layer(), { excludeTestServices: true })("The gateway's plugins", (it) 
 
   it.effect("run once per idempotency key, and a repeat of an answer over 1 MiB is 409 response_not_kept", () =>
     Effect.gen(function* () {
-      const { withBehavior } = yield* FakePlugins
+      const { withBehavior } = yield* SpeechTest
       const as = yield* App.signInNewUser("pro")
       const speak = (bytes: number) => () =>
         Effect.succeed({ audio: new Uint8Array(bytes), contentType: "audio/mpeg", ownKey: false })
@@ -160,7 +162,7 @@ layer(App.layer(), { excludeTestServices: true })("The gateway's plugins", (it) 
             headers: { "idempotency-key": `answer of ${bytes} bytes` }
           }),
           2
-        ).pipe(withBehavior({ speak: speak(bytes) }))
+        ).pipe(withBehavior({ synthesize: speak(bytes) }))
       const kept = yield* callTwice(600_000)
       assert.deepStrictEqual(
         kept.map(({ headers, status }) => [status, headers["idempotent-replayed"]]),

@@ -5,7 +5,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Redacted, Stream } from "effect"
 import type { HttpCallResponse } from "../support/HttpCall.ts"
 import { insertAgent } from "../support/Samples.ts"
-import { FakeAgentManager } from "../fakes/FakeAgentManager.ts"
+import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
 import * as App from "../support/TestApp.ts"
 import { assertError } from "./ErrorAssertions.ts"
 import { type OwnerWithAgent, createOwnerWithAgent } from "./OwnerFixtures.ts"
@@ -23,7 +23,7 @@ const newSession = (owner: OwnerWithAgent) =>
 const say = (owner: OwnerWithAgent, message: string, sessionId: unknown = owner.conversation) =>
   Effect.gen(function* () {
     const { web } = yield* App.TestApp
-    const { calls } = yield* FakeAgentManager
+    const { calls } = yield* AgentManagerTest
     const before = (yield* calls).length
     const { status, text } = yield* web({ method: "POST", path: "/api/agent", as: owner, json: { message, sessionId } })
     assert.strictEqual(status, 200, text)
@@ -108,7 +108,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent remembers", (it) => 
   it.effect("the older part of a long conversation by its summary", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
-      const { withBehavior } = yield* FakeAgentManager
+      const { withBehavior } = yield* AgentManagerTest
       for (const message of ["one", "two", "three"]) yield* say(owner, message)
       const compacting = (summary: string, upToSeq: number) =>
         withBehavior({
@@ -194,7 +194,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent remembers", (it) => 
   it.effect("without a word of it in the logs", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
-      const { withBehavior } = yield* FakeAgentManager
+      const { withBehavior } = yield* AgentManagerTest
       yield* note(owner, "hunter2 is the note")
       yield* withBehavior({
         chat: () =>

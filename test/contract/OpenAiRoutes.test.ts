@@ -2,7 +2,7 @@ import { ProviderFailed } from "@berth/domain/ai/models/ModelErrors"
 import { type ChatMessage, type ChatOptions } from "@berth/domain/ai/chat/ModelChat"
 import { assert, layer } from "@effect/vitest"
 import { Duration, Effect, Stream } from "effect"
-import { type ModelProviderBehavior, FakeModelProviders } from "../fakes/FakeModelProviders.ts"
+import { type ModelProvidersBehavior, ModelProvidersTest } from "@berth/infra/ai/ModelProvidersTest"
 import * as App from "../support/TestApp.ts"
 import * as s from "./ResponseShapes.ts"
 
@@ -11,9 +11,9 @@ const model = "openai/gpt-4"
 const messages = [{ role: "user", content: "hello" }]
 
 const during =
-  (script: Partial<ModelProviderBehavior>) =>
+  (script: Partial<ModelProvidersBehavior>) =>
   <A, E, R>(effect: Effect.Effect<A, E, R>) =>
-    Effect.flatMap(FakeModelProviders, ({ withBehavior: doing }) => doing(script)(effect))
+    Effect.flatMap(ModelProvidersTest, ({ withBehavior: doing }) => doing(script)(effect))
 
 const failing = (kind: ProviderFailed["kind"], retryAfter?: Duration.Duration) =>
   during({

@@ -3,8 +3,8 @@ import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Redacted, Stream } from "effect"
 import { eventually } from "../support/Eventually.ts"
 import { insertAgent } from "../support/Samples.ts"
-import { FakeAgentManager } from "../fakes/FakeAgentManager.ts"
-import { FakeModelProviders } from "../fakes/FakeModelProviders.ts"
+import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
+import { ModelProvidersTest } from "@berth/infra/ai/ModelProvidersTest"
 import * as App from "../support/TestApp.ts"
 import { createOwnerWithAgent } from "./OwnerFixtures.ts"
 import {
@@ -20,7 +20,7 @@ import {
 
 /** Runs an effect while all owners have a key for OpenAI. */
 const withOwnKeys = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
-  Effect.flatMap(FakeModelProviders, ({ withBehavior }) =>
+  Effect.flatMap(ModelProvidersTest, ({ withBehavior }) =>
     withBehavior({ keys: () => Effect.succeed({ openai: Redacted.make("sk-own") }) })(effect)
   )
 
@@ -70,7 +70,7 @@ layer(App.layer(), { excludeTestServices: true })("The cost of a message whose o
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const { web } = yield* App.TestApp
-      const { withBehavior } = yield* FakeAgentManager
+      const { withBehavior } = yield* AgentManagerTest
       const call = yield* makeRuntimeCalls(owner)
       const go = yield* Deferred.make<void>()
       const turns: Array<Turn> = []
@@ -111,7 +111,7 @@ layer(App.layer(), { excludeTestServices: true })("The cost of a message whose o
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const other = yield* insertAgent(owner.user.id)
-      const { withBehavior } = yield* FakeAgentManager
+      const { withBehavior } = yield* AgentManagerTest
       const call = yield* makeRuntimeCalls(owner)
       const both = yield* Deferred.make<void>()
       let begun = 0

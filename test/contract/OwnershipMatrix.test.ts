@@ -4,7 +4,7 @@ import { type KnownRoute, listRoutes } from "@berth/server/http/RouteTable"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import type { HttpCallResponse } from "../support/HttpCall.ts"
-import { FakeAgentManager } from "../fakes/FakeAgentManager.ts"
+import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
 import * as App from "../support/TestApp.ts"
 import { withoutTraceId } from "./ErrorAssertions.ts"
 import { type OwnerWithAgent, createOwnerWithAgent } from "./OwnerFixtures.ts"
@@ -109,7 +109,7 @@ layer(App.layer(), { excludeTestServices: true })("Of what another owns", (it) =
       it.effect(`${name} tells a stranger as much as of what is not there: nothing`, () =>
         Effect.gen(function* () {
           const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
-          const { calls } = yield* FakeAgentManager
+          const { calls } = yield* AgentManagerTest
           const owned = yield* idOf(kind, owner)
           const before = (yield* calls).length
           const ofAnother = yield* send(route, owned, stranger)
@@ -192,7 +192,7 @@ layer(App.layer(), { excludeTestServices: true })("Of what another owns", (it) =
       Effect.gen(function* () {
         const { web } = yield* App.TestApp
         const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
-        const { calls } = yield* FakeAgentManager
+        const { calls } = yield* AgentManagerTest
         const before = (yield* calls).length
         const ofAnother = yield* web({ ...call({ session: owner.conversation, agent: owner.agent.id }), as: stranger })
         assert.strictEqual(ofAnother.status, 404, ofAnother.text)
@@ -249,7 +249,7 @@ layer(App.layer(), { excludeTestServices: true })("Of what another owns", (it) =
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
-      const { calls } = yield* FakeAgentManager
+      const { calls } = yield* AgentManagerTest
       const before = (yield* calls).length
       yield* web({ ...say({ message: "hello", userId: owner.user.id }), as: stranger })
       yield* web({

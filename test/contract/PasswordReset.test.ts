@@ -6,7 +6,8 @@ import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Duration, Effect } from "effect"
 import type { HttpCallResponse } from "../support/HttpCall.ts"
-import { FakeMailer, readMailsTo, findResetToken, processMailJobs } from "../fakes/FakeMailer.ts"
+import { MailerTest } from "@berth/infra/mail/MailerTest"
+import { readMailsTo, findResetToken, processMailJobs } from "../support/Mailbox.ts"
 import { uniqueName } from "../support/Samples.ts"
 import * as App from "../support/TestApp.ts"
 import { assertError, withoutTraceId } from "./ErrorAssertions.ts"
@@ -140,10 +141,10 @@ layer(App.layer(), { excludeTestServices: true })("A forgotten password", (it) =
 
   it.effect("is answered while no mail can be sent, and mailed about later", () =>
     Effect.gen(function* () {
-      const { withFailure } = yield* FakeMailer
+      const { withBehavior } = yield* MailerTest
       const { email } = yield* account
       yield* processMailJobs
-      const answer = yield* withFailure(new MailServiceUnavailable({ reason: "down" }))(
+      const answer = yield* withBehavior({ send: () => new MailServiceUnavailable({ reason: "down" }) })(
         Effect.zipLeft(forgot(email), Effect.sandbox(processMailJobs).pipe(Effect.ignore))
       )
       assert.strictEqual(answer.status, 200)

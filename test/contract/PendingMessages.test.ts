@@ -4,7 +4,7 @@ import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Array, Deferred, Effect, Fiber, Ref, Schema, Stream } from "effect"
 import { eventually } from "../support/Eventually.ts"
-import { FakeAgentManager } from "../fakes/FakeAgentManager.ts"
+import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
 import * as App from "../support/TestApp.ts"
 import { assertError } from "./ErrorAssertions.ts"
 import { type OwnerWithAgent, createOwnerWithAgent } from "./OwnerFixtures.ts"
@@ -38,7 +38,7 @@ const holdAnswers = Effect.gen(function* () {
       Stream.concat(Stream.make<[TurnEvent]>({ type: "done", reply: `Echo: ${turn.message}`, model: "test" }))
     )
   }
-  const { withBehavior } = yield* FakeAgentManager
+  const { withBehavior } = yield* AgentManagerTest
   return { asked, during: withBehavior({ chat }), go: Deferred.succeed(go, undefined) }
 })
 

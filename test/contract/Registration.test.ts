@@ -1,7 +1,7 @@
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { readMailsTo } from "../fakes/FakeMailer.ts"
+import { readMailsTo } from "../support/Mailbox.ts"
 import { uniqueName } from "../support/Samples.ts"
 import * as App from "../support/TestApp.ts"
 import { assertError } from "./ErrorAssertions.ts"

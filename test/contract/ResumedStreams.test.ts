@@ -7,7 +7,7 @@ import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Deferred, Effect, Fiber, Stream } from "effect"
 import { eventually } from "../support/Eventually.ts"
-import { FakeAgentManager } from "../fakes/FakeAgentManager.ts"
+import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
 import * as App from "../support/TestApp.ts"
 import { parseEvents, type ParsedServerSentEvent } from "./ServerSentEvents.ts"
 import { type OwnerWithAgent, createOwnerWithAgent } from "./OwnerFixtures.ts"
@@ -45,7 +45,7 @@ const messageIdOf = (event: ParsedServerSentEvent | undefined) => MessageId.make
 /** Tells everything, as an answer that was streamed to its end. */
 const streamWholeAnswer = (owner: App.SignedIn, path: string) =>
   Effect.gen(function* () {
-    const { withBehavior } = yield* FakeAgentManager
+    const { withBehavior } = yield* AgentManagerTest
     const events = parseEvents(
       yield* withBehavior({ chat: () => Stream.fromIterable(whole) })(postMessage(owner, path))
     )
@@ -55,7 +55,7 @@ const streamWholeAnswer = (owner: App.SignedIn, path: string) =>
 /** A message whose answer has begun and waits for `go`. */
 const startAnswer = (owner: App.SignedIn, told = 3) =>
   Effect.gen(function* () {
-    const { withBehavior } = yield* FakeAgentManager
+    const { withBehavior } = yield* AgentManagerTest
     const sql = yield* SqlClient
     const go = yield* Deferred.make<void>()
     const chat = () =>
@@ -170,7 +170,7 @@ layer(App.layer(), { excludeTestServices: true })("A stream that is resumed", (i
 
   it.effect("ends with the same `error` as the first when the answer fails", () =>
     Effect.gen(function* () {
-      const { withBehavior } = yield* FakeAgentManager
+      const { withBehavior } = yield* AgentManagerTest
       const owner = yield* createOwnerWithAgent()
       const sql = yield* SqlClient
       yield* sql`update instances set desired = 'up' where owner_id = ${owner.user.id}`

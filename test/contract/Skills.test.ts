@@ -7,7 +7,7 @@ import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Array, DateTime, Effect, Schema } from "effect"
 import { insertAgent } from "../support/Samples.ts"
-import { FakeAgentManager } from "../fakes/FakeAgentManager.ts"
+import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
 import * as App from "../support/TestApp.ts"
 import { assertError } from "./ErrorAssertions.ts"
 import { lapseSubscription, type OwnerWithAgent, createOwnerWithAgent } from "./OwnerFixtures.ts"
@@ -39,7 +39,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's skills", (it) => {
   it.effect("are switched one by one, in the row and then in the cell, and its conversations go on", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent("pro")
-      const { calls } = yield* FakeAgentManager
+      const { calls } = yield* AgentManagerTest
       const told = Effect.map(calls, (all) =>
         all.filter(({ method, target }) => method === "reconfigure" && target === owner.user.id)
       )
@@ -81,7 +81,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's skills", (it) => {
   it.effect("of one that is stopped are switched in its row, and no cell is told", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent("pro", "stopped")
-      const { calls } = yield* FakeAgentManager
+      const { calls } = yield* AgentManagerTest
       const before = (yield* calls).length
       assert.strictEqual((yield* toggle(owner, "time", true)).status, 200)
       assert.deepInclude(yield* skillsOf(owner), { time: true })

@@ -10,7 +10,7 @@ import {
   respondRpcResult,
   makeFakeChainNode
 } from "../fakes/chain/FakeChainNode.ts"
-import { makePrivateKey } from "../support/chain/TestChain.ts"
+import { makePrivateKey } from "@berth/infra/chain/BaseChainTest"
 import { signSignInMessage } from "../support/chain/SignInMessages.ts"
 import type { HttpCallResponse } from "../support/HttpCall.ts"
 import {

@@ -8,7 +8,8 @@ import {
   respondRpcResult,
   makeFakeChainNode
 } from "../fakes/chain/FakeChainNode.ts"
-import { makePrivateKey, type TestChain, startTestChain } from "../support/chain/TestChain.ts"
+import { makePrivateKey } from "@berth/infra/chain/BaseChainTest"
+import { type TestChain, startTestChain } from "../support/chain/TestChain.ts"
 import * as App from "../support/TestApp.ts"
 import { assertError } from "./ErrorAssertions.ts"
 import * as s from "./ResponseShapes.ts"

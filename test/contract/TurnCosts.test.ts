@@ -6,8 +6,8 @@ import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Deferred, Duration, Effect, Fiber, Redacted, Stream } from "effect"
-import { FakeAgentManager } from "../fakes/FakeAgentManager.ts"
-import { FakeModelProviders } from "../fakes/FakeModelProviders.ts"
+import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
+import { ModelProvidersTest } from "@berth/infra/ai/ModelProvidersTest"
 import { eventually } from "../support/Eventually.ts"
 import * as App from "../support/TestApp.ts"
 import { assertError } from "./ErrorAssertions.ts"
@@ -52,7 +52,7 @@ layer(App.layer(), { excludeTestServices: true })("The cost of a message", (it) 
   it.effect("is the cost of its model calls with margin, rounded up, and at least one unit", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
-      const { withBehavior } = yield* FakeModelProviders
+      const { withBehavior } = yield* ModelProvidersTest
       const cost = (promptTokens: number, completionTokens: number, calls: number) =>
         runTurn(owner, () => Array.from({ length: calls }, () => ({ model: platformModel }))).pipe(
           withBehavior({ chat: () => answerOf(promptTokens, completionTokens) }),
@@ -70,7 +70,7 @@ layer(App.layer(), { excludeTestServices: true })("The cost of a message", (it) 
   it.effect("is at most the turn's budget, after which the runtime's calls are refused", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
-      const { withBehavior } = yield* FakeModelProviders
+      const { withBehavior } = yield* ModelProvidersTest
       const { responses, units } = yield* runTurn(owner, () => [
         { model: platformModel },
         { model: platformModel }
@@ -89,7 +89,7 @@ layer(App.layer(), { excludeTestServices: true })("The cost of a message", (it) 
       const owner = yield* createOwnerWithAgent()
       yield* leaveUnits(owner, 3)
       const limits: Array<number | undefined> = []
-      const { withBehavior } = yield* FakeModelProviders
+      const { withBehavior } = yield* ModelProvidersTest
       const { responses, units } = yield* runTurn(owner, () => [
         { model: platformModel },
         { model: platformModel }
@@ -123,8 +123,8 @@ layer(App.layer(), { excludeTestServices: true })("The cost of a message", (it) 
       Effect.gen(function* () {
         const owner = yield* createOwnerWithAgent()
         const call = yield* makeRuntimeCalls(owner)
-        const manager = yield* FakeAgentManager
-        const models = yield* FakeModelProviders
+        const manager = yield* AgentManagerTest
+        const models = yield* ModelProvidersTest
         const cost = (chat: Stream.Stream<ModelEvent<ProviderEnding>, ProviderFailed>) =>
           Effect.gen(function* () {
             const before = yield* findUsedUnits(owner)
@@ -153,8 +153,8 @@ layer(App.layer(), { excludeTestServices: true })("The cost of a message", (it) 
       Effect.gen(function* () {
         const owner = yield* createOwnerWithAgent()
         const call = yield* makeRuntimeCalls(owner)
-        const manager = yield* FakeAgentManager
-        const models = yield* FakeModelProviders
+        const manager = yield* AgentManagerTest
+        const models = yield* ModelProvidersTest
         const sql = yield* SqlClient
         const desired = path === "a restart" ? "up" : "down"
         yield* sql`update instances set desired = ${desired} where owner_id = ${owner.user.id}`
@@ -202,7 +202,7 @@ layer(App.layer(), { excludeTestServices: true })("A turn by its owner's own key
       yield* sql`update agents set model = 'gpt-4' where id = ${owner.agent.id}`
       yield* exhaustUnits(owner)
       const before = yield* findUsedUnits(owner)
-      const { withBehavior } = yield* FakeModelProviders
+      const { withBehavior } = yield* ModelProvidersTest
       const { answer, responses, units } = yield* runTurn(owner, () => [
         { model: ownModel },
         { model: platformModel }
@@ -220,7 +220,7 @@ layer(App.layer(), { excludeTestServices: true })("A turn by its owner's own key
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       yield* exhaustUnits(owner)
-      const { withBehavior } = yield* FakeModelProviders
+      const { withBehavior } = yield* ModelProvidersTest
       assertError(yield* withBehavior(withOwnKey)(sendMessage(owner)), { status: 402, code: "units_exhausted" })
     })
   )
@@ -234,7 +234,7 @@ layer(App.layer({ limits: { "runtime-model": { count: 3, window: Duration.minute
       const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
       const call = yield* makeRuntimeCalls(owner)
       const foreign = yield* makeRuntimeCalls(stranger)
-      const manager = yield* FakeAgentManager
+      const manager = yield* AgentManagerTest
       const idle = { agentId: owner.agent.id, messageId: "msg_none", message: "hello" }
       assertError(yield* call(idle, { model: platformModel }), { status: 404, code: "turn_not_in_progress" })
       const turns: Array<Turn> = []
@@ -272,8 +272,8 @@ layer(App.layer({ limits: { "runtime-model": { count: 3, window: Duration.minute
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const call = yield* makeRuntimeCalls(owner)
-      const manager = yield* FakeAgentManager
-      const models = yield* FakeModelProviders
+      const manager = yield* AgentManagerTest
+      const models = yield* ModelProvidersTest
       const [begun, left] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
       const asked = yield* Deferred.make<Fiber.RuntimeFiber<unknown, unknown>>()
       const endless = Stream.repeatEffect(

@@ -4,7 +4,7 @@ import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
 import { makeSubdomain } from "@berth/domain/instances/Instance"
 import type { Turn, TurnEvent } from "@berth/domain/instances/AgentRuntime"
 import { Effect, Redacted, Stream } from "effect"
-import { FakeAgentManager } from "../fakes/FakeAgentManager.ts"
+import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
 import type { HttpCallResponse } from "../support/HttpCall.ts"
 import { uniqueName } from "../support/Samples.ts"
 import * as App from "../support/TestApp.ts"
@@ -71,7 +71,7 @@ export const leaveUnits = (owner: Pick<OwnerWithAgent, "user">, units: number) =
 export const runTurn = (owner: OwnerWithAgent, calls: (turn: Turn) => ReadonlyArray<RuntimeCall>) =>
   Effect.gen(function* () {
     const call = yield* makeRuntimeCalls(owner)
-    const { withBehavior } = yield* FakeAgentManager
+    const { withBehavior } = yield* AgentManagerTest
     const before = yield* findUsedUnits(owner)
     const responses: Array<HttpCallResponse> = []
     const answer = yield* sendMessage(owner).pipe(

@@ -4,7 +4,8 @@ import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Context, Duration, Effect, Layer } from "effect"
 import { getAddress } from "viem"
-import { makePrivateKey, type TestChain, startTestChain } from "../support/chain/TestChain.ts"
+import { makePrivateKey } from "@berth/infra/chain/BaseChainTest"
+import { type TestChain, startTestChain } from "../support/chain/TestChain.ts"
 import {
   type SignInProof,
   signSignInMessage,

@@ -4,7 +4,7 @@ import * as PostgresPool from "@berth/infra/postgres/PostgresPool"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, Ref } from "effect"
 import { migratedDatabase } from "../support/MigratedDatabase.ts"
-import * as InMemoryNetwork from "../fakes/payments/InMemoryPaymentNetwork.ts"
+import * as PaymentChainTest from "@berth/infra/tempo/PaymentChainTest"
 import {
   paidRequest,
   paidAnswer,
@@ -19,7 +19,7 @@ import * as TestSecrets from "../support/TestSecrets.ts"
 /** Three processes, each with connections of its own, on one database and one chain. */
 const processes = Effect.gen(function* () {
   const url = yield* migratedDatabase
-  const network = yield* InMemoryNetwork.make
+  const network = yield* PaymentChainTest.make
   const process = Effect.gen(function* () {
     const storage = PostgresPaymentRedemptions.layer.pipe(
       Layer.provide(

@@ -21,7 +21,7 @@ import * as PostgresUserRepository from "@berth/infra/postgres/accounts/Postgres
 import * as PostgresWalletRepository from "@berth/infra/postgres/signin/PostgresWalletRepository"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Either, Layer } from "effect"
-import { makePrivateKey } from "../support/chain/TestChain.ts"
+import { makePrivateKey } from "@berth/infra/chain/BaseChainTest"
 import * as MigratedDatabase from "../support/MigratedDatabase.ts"
 import { insertUser } from "../support/Samples.ts"
 import * as TestSecrets from "../support/TestSecrets.ts"

@@ -9,7 +9,7 @@ import {
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Duration, Effect, Fiber, Layer, Redacted, TestClock } from "effect"
 import { randomBytes } from "node:crypto"
-import * as InMemoryNetwork from "../fakes/payments/InMemoryPaymentNetwork.ts"
+import * as PaymentChainTest from "@berth/infra/tempo/PaymentChainTest"
 import * as InMemoryRedemptions from "../fakes/payments/InMemoryPaymentRedemptions.ts"
 import {
   paidRequest,
@@ -25,7 +25,7 @@ import {
 /** One process's payments, on a chain and with a memory of their own; time passes when somebody waits for it. */
 const makeFixtures = Effect.gen(function* () {
   yield* TestClock.setTime(1_772_366_400_000)
-  const network = yield* InMemoryNetwork.make
+  const network = yield* PaymentChainTest.make
   const redemptions = Context.get(yield* Layer.build(InMemoryRedemptions.layer), PaymentRedemptions)
   const payments = yield* makeMachinePayments({ network, redemptions })
 

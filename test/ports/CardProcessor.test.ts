@@ -7,14 +7,15 @@ import {
   makePackPurchase
 } from "@berth/domain/billing/credits/CreditPack"
 import * as StripeCardProcessor from "@berth/infra/stripe/StripeCardProcessor"
+import type { TestPortHandle } from "@berth/infra/testing/TestPort"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Exit, Layer, Option, Redacted, type Scope } from "effect"
 import { randomUUID } from "node:crypto"
-import * as RememberedCards from "../fakes/billing/InMemoryCardProcessor.ts"
+import * as CardProcessorTest from "@berth/infra/stripe/CardProcessorTest"
 import { type FakeStripe, makeFakeStripe } from "../fakes/stripe/FakeStripe.ts"
 import { UserId } from "@berth/domain/shared/UserId"
 
-interface Subject extends Omit<RememberedCards.InMemoryCardProcessor, "layer"> {
+interface Subject extends Omit<CardProcessorTest.InMemoryCardProcessor, keyof TestPortHandle<unknown, object>> {
   readonly cards: Context.Tag.Service<CardProcessor>
 }
 
@@ -22,8 +23,8 @@ const cardsOf = (layer: Layer.Layer<CardProcessor>) =>
   Effect.map(Layer.build(layer), (context) => Context.get(context, CardProcessor))
 
 const inMemory: Effect.Effect<Subject, never, Scope.Scope> = Effect.gen(function* () {
-  const remembered = yield* RememberedCards.make
-  return { ...remembered, cards: yield* cardsOf(remembered.layer) }
+  const context = yield* Layer.build(CardProcessorTest.layer)
+  return { ...Context.get(context, CardProcessorTest.CardProcessorTest), cards: Context.get(context, CardProcessor) }
 })
 
 const overHttp = (fake: FakeStripe, timeout = 2_000) =>

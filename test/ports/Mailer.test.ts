@@ -2,6 +2,7 @@ import { Email } from "@berth/domain/shared/Email"
 import { type Mail, MailId } from "@berth/domain/mail/Mail"
 import { Mailer, MailRejected, MailServiceUnavailable } from "@berth/domain/mail/Mailer"
 import * as FileMailer from "@berth/infra/mail/FileMailer"
+import * as MailerTest from "@berth/infra/mail/MailerTest"
 import * as SmtpMailer from "@berth/infra/mail/SmtpMailer"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Duration, Effect, Layer, Redacted, type Scope } from "effect"
@@ -44,6 +45,18 @@ const byFile = Effect.gen(function* () {
   return {
     mailer: yield* built(FileMailer.layer({ dataDirectory, from })),
     arrived: Effect.promise(() => filesIn(join(dataDirectory, "mail")))
+  }
+})
+
+/** The mails of the test Layer, in the wire format that files have. */
+const inMemory = Effect.gen(function* () {
+  const context = yield* Layer.build(MailerTest.layer)
+  const files = yield* byFile
+  return {
+    mailer: Context.get(context, Mailer),
+    arrived: Effect.flatMap(Context.get(context, MailerTest.MailerTest).sent, (sent) =>
+      Effect.zipRight(Effect.forEach(sent, files.mailer.send), files.arrived)
+    ).pipe(Effect.orDie)
   }
 })
 
@@ -136,6 +149,7 @@ const portSpec = (place: Effect.Effect<MailerUnderTest, never, Scope.Scope>) => 
 
 describe("Mailer by SMTP", portSpec(bySmtp))
 describe("Mailer by files", portSpec(byFile))
+describe("Mailer of tests", portSpec(inMemory))
 
 describe("Mailer by SMTP, of its server,", () => {
   const through = (inbox: { readonly port: number }, login = "") =>

@@ -3,8 +3,8 @@ import { ChainTransaction, TransactionUnreadable } from "@berth/domain/gateway/p
 import { assert, layer } from "@effect/vitest"
 import { Clock, Context, Effect, Layer } from "effect"
 import { randomBytes } from "node:crypto"
-import * as InMemoryNetwork from "../fakes/payments/InMemoryPaymentNetwork.ts"
-import type { PaymentNetwork } from "../fakes/payments/PaymentNetwork.ts"
+import * as PaymentChainTest from "@berth/infra/tempo/PaymentChainTest"
+import type { PaymentNetwork } from "@berth/infra/tempo/PaymentChainTest"
 import { startTempoNetwork } from "../fakes/payments/TempoNetwork.ts"
 import { eventually } from "../support/Eventually.ts"
 
@@ -19,7 +19,7 @@ const mined = (hash: string) =>
   Effect.flatMap(Network, ({ chain }) => eventually(chain.find(hash), ChainTransaction.$is("Mined")))
 
 for (const [name, network] of [
-  ["in memory", InMemoryNetwork.make],
+  ["in memory", PaymentChainTest.make],
   ["of Tempo", startTempoNetwork]
 ] as const)
   layer(Layer.scoped(Network, network), { excludeTestServices: true })(`PaymentChain ${name}`, (it) => {

@@ -6,8 +6,9 @@ import * as ViemSmartWalletSignatures from "@berth/infra/chain/ViemSmartWalletSi
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted, type Scope } from "effect"
 import type { Hex } from "viem"
-import * as InMemoryChain from "../fakes/chain/InMemoryChain.ts"
-import { makePrivateKey, type SmartWallet, startTestChain, wrapSignature } from "../support/chain/TestChain.ts"
+import * as BaseChainTest from "@berth/infra/chain/BaseChainTest"
+import { makePrivateKey, type SmartWallet } from "@berth/infra/chain/BaseChainTest"
+import { startTestChain, wrapSignature } from "../support/chain/TestChain.ts"
 
 type Signatures = Context.Tag.Service<SmartWalletSignatures>
 
@@ -38,13 +39,11 @@ const viem: Effect.Effect<Subject, never, Scope.Scope> = Effect.gen(function* ()
 })
 
 const inMemory: Effect.Effect<Subject, never, Scope.Scope> = Effect.gen(function* () {
-  const [up, down] = [yield* InMemoryChain.make, yield* InMemoryChain.make]
+  const [up, down] = [yield* BaseChainTest.make, yield* BaseChainTest.make]
   yield* down.setUp(false)
-  const of = (chain: typeof up) =>
-    Effect.map(Layer.build(chain.layer), (context) => Context.get(context, SmartWalletSignatures))
   return {
-    signatures: yield* of(up),
-    withoutChain: yield* of(down),
+    signatures: up.signatures,
+    withoutChain: down.signatures,
     smartWallet: Effect.suspend(() => up.smartWallet()),
     deployed: up.deployed
   }

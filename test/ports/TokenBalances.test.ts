@@ -6,8 +6,9 @@ import * as ViemTokenBalances from "@berth/infra/chain/ViemTokenBalances"
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted, type Scope } from "effect"
 import type { Address } from "viem"
-import * as InMemoryChain from "../fakes/chain/InMemoryChain.ts"
-import { makePrivateKey, startTestChain } from "../support/chain/TestChain.ts"
+import * as BaseChainTest from "@berth/infra/chain/BaseChainTest"
+import { makePrivateKey } from "@berth/infra/chain/BaseChainTest"
+import { startTestChain } from "../support/chain/TestChain.ts"
 
 type Balances = Context.Tag.Service<TokenBalances>
 
@@ -41,13 +42,11 @@ const viem: Effect.Effect<Subject, never, Scope.Scope> = Effect.gen(function* ()
 })
 
 const inMemory: Effect.Effect<Subject, never, Scope.Scope> = Effect.gen(function* () {
-  const [up, down] = [yield* InMemoryChain.make, yield* InMemoryChain.make]
+  const [up, down] = [yield* BaseChainTest.make, yield* BaseChainTest.make]
   yield* down.setUp(false)
-  const of = (chain: typeof up) =>
-    Effect.map(Layer.build(chain.layer), (context) => Context.get(context, TokenBalances))
   return {
-    balances: yield* of(up),
-    withoutChain: yield* of(down),
+    balances: up.balances,
+    withoutChain: down.balances,
     token: up.token,
     mint: up.mint,
     noTokens: [nobody]

@@ -51,15 +51,16 @@ import { randomBytes } from "node:crypto"
 import { testCardEventSecret } from "./billing/CardEventRequests.ts"
 import { freePort } from "./FreePort.ts"
 import { type HttpCallResponse, type HttpCall, sendHttpCall } from "./HttpCall.ts"
-import * as Mailbox from "../fakes/FakeMailer.ts"
+import * as Mailbox from "./Mailbox.ts"
 import { migratedDatabase } from "./MigratedDatabase.ts"
 import { pageAssets, skillCatalogue, insertUser } from "./Samples.ts"
-import * as ScriptedAgentManager from "../fakes/FakeAgentManager.ts"
-import * as ScriptedJobQueue from "../fakes/FakeJobQueue.ts"
-import * as InMemoryNetwork from "../fakes/payments/InMemoryPaymentNetwork.ts"
+import * as AgentManagerTest from "@berth/infra/backend/AgentManagerTest"
+import * as FakeJobQueue from "../fakes/FakeJobQueue.ts"
+import * as PaymentChainTest from "@berth/infra/tempo/PaymentChainTest"
 import { makeGatewaySettings } from "./payments/PaymentFixtures.ts"
-import * as ScriptedPlugins from "../fakes/FakePlugins.ts"
-import * as ScriptedModels from "../fakes/FakeModelProviders.ts"
+import * as FakeAgentTasks from "../fakes/FakeAgentTasks.ts"
+import * as SpeechTest from "@berth/infra/backend/SpeechTest"
+import * as ModelProvidersTest from "@berth/infra/ai/ModelProvidersTest"
 
 export interface TestAppOptions {
   /** Where the service believes that people reach it; by default where the web listener is. */
@@ -135,7 +136,7 @@ export class TestApp extends Context.Tag("@berth/test/TestApp")<
     /** What the password hasher was asked for so far, in order. */
     readonly passwordHasherCalls: Effect.Effect<ReadonlyArray<keyof Context.Tag.Service<PasswordHasher>>>
     /** The chain on which machines pay. */
-    readonly paymentNetwork: InMemoryNetwork.InMemoryPaymentNetwork
+    readonly paymentNetwork: PaymentChainTest.InMemoryPaymentNetwork
     /** Everything logged so far, a JSON text each. */
     readonly logLines: Effect.Effect<ReadonlyArray<string>>
   }
@@ -212,7 +213,7 @@ const make = (options: TestAppOptions) =>
     const appUrl = new URL(options.appUrl ?? `http://localhost:${webPort}`)
     const internalKey = Redacted.make(randomBytes(32).toString("base64url"))
     const hashed = yield* Ref.make<ReadonlyArray<keyof Context.Tag.Service<PasswordHasher>>>([])
-    const network = yield* InMemoryNetwork.make
+    const network = yield* PaymentChainTest.make
     const databaseUp = yield* Ref.make(true)
     const lines: Array<string> = []
     const logger = Logger.replace(
@@ -330,7 +331,13 @@ const make = (options: TestAppOptions) =>
       Layer.provideMerge(backend),
       Layer.provideMerge(options.speech ?? Layer.empty),
       Layer.provideMerge(
-        Layer.mergeAll(ScriptedAgentManager.layer, ScriptedModels.layer, ScriptedPlugins.layer, ScriptedJobQueue.layer)
+        Layer.mergeAll(
+          AgentManagerTest.layer,
+          ModelProvidersTest.layer,
+          FakeAgentTasks.layer,
+          SpeechTest.layer,
+          FakeJobQueue.layer
+        )
       ),
       Layer.provideMerge(Layer.provide(Mailbox.layer, accountRules)),
       Layer.provideMerge(options.cardProcessor ?? StripeCardProcessor.layerNotConfigured),

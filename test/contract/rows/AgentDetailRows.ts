@@ -1,6 +1,6 @@
 import { BackendUnavailable, InstanceUnavailable } from "@berth/domain/instances/InstanceErrors"
 import { Effect } from "effect"
-import { FakeAgentManager } from "../../fakes/FakeAgentManager.ts"
+import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
 import type { AppCall } from "../../support/TestApp.ts"
 import type { CallCondition, ErrorRow } from "../ErrorRow.ts"
 import { withTableHidden } from "../OwnerFixtures.ts"
@@ -60,7 +60,7 @@ const wrong = (when: string, json: unknown, ...fields: ReadonlyArray<string>) =>
 const reconfiguring =
   (outcome: Effect.Effect<never, BackendUnavailable | InstanceUnavailable>): CallCondition =>
   (effect) =>
-    Effect.flatMap(FakeAgentManager, ({ withBehavior }) => withBehavior({ reconfigure: () => outcome })(effect))
+    Effect.flatMap(AgentManagerTest, ({ withBehavior }) => withBehavior({ reconfigure: () => outcome })(effect))
 
 const page = (query: string, field: string, of: "messages" | "logs" = "messages"): ErrorRow => ({
   when: `the page is asked for by ${query}`,
@@ -130,7 +130,7 @@ export const agentDetailRows: ReadonlyArray<ErrorRow> = [
     route: "GET /api/agents/:id/logs",
     call: ({ owner }) => ({ as: owner, path: `/api/agents/${owner.agent.id}/logs` }),
     during: (effect) =>
-      Effect.flatMap(FakeAgentManager, ({ withBehavior }) =>
+      Effect.flatMap(AgentManagerTest, ({ withBehavior }) =>
         withBehavior({ logs: () => new BackendUnavailable({ reason: "it does not answer" }) })(effect)
       ),
     status: 500,

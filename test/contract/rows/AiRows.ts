@@ -1,12 +1,12 @@
 import { ProviderFailed } from "@berth/domain/ai/models/ModelErrors"
 import { Effect, Stream } from "effect"
-import { fakeModels, type ModelProviderBehavior, FakeModelProviders } from "../../fakes/FakeModelProviders.ts"
+import { fakeModels, type ModelProvidersBehavior, ModelProvidersTest } from "@berth/infra/ai/ModelProvidersTest"
 import type { CallCondition, ErrorRow } from "../ErrorRow.ts"
 
 const doing =
-  (script: Partial<ModelProviderBehavior>): CallCondition =>
+  (script: Partial<ModelProvidersBehavior>): CallCondition =>
   (effect) =>
-    Effect.flatMap(FakeModelProviders, ({ withBehavior }) => withBehavior(script)(effect))
+    Effect.flatMap(ModelProvidersTest, ({ withBehavior }) => withBehavior(script)(effect))
 
 const nothingAvailable = doing({
   catalog: Effect.succeed(fakeModels.map((model) => ({ ...model, available: false })))

@@ -3,20 +3,28 @@ import { AgentNotFound } from "@berth/domain/agents/AgentErrors"
 import type { Model } from "@berth/domain/ai/models/Model"
 import { PluginFailed, PluginInputInvalid } from "@berth/domain/gateway/plugins/PluginRun"
 import { Duration, Effect, Stream } from "effect"
-import { fakeModels, type ModelProviderBehavior, FakeModelProviders } from "../../fakes/FakeModelProviders.ts"
-import { type PluginBehavior, FakePlugins } from "../../fakes/FakePlugins.ts"
+import { fakeModels, type ModelProvidersBehavior, ModelProvidersTest } from "@berth/infra/ai/ModelProvidersTest"
+import type { AgentTasks } from "@berth/domain/gateway/tasks/AgentTasks"
+import type { Speech } from "@berth/domain/gateway/speech/Speech"
+import { SpeechTest } from "@berth/infra/backend/SpeechTest"
+import { FakeAgentTasks } from "../../fakes/FakeAgentTasks.ts"
 import type { CallCondition, ErrorRow, ErrorRowFixturesService } from "../ErrorRow.ts"
 import { machinePaymentHeaders, helloRequest } from "../GatewayPayments.ts"
 
 const ai =
-  (script: Partial<ModelProviderBehavior>): CallCondition =>
+  (script: Partial<ModelProvidersBehavior>): CallCondition =>
   (effect) =>
-    Effect.flatMap(FakeModelProviders, ({ withBehavior }) => withBehavior(script)(effect))
+    Effect.flatMap(ModelProvidersTest, ({ withBehavior }) => withBehavior(script)(effect))
 
-const plugins =
-  (script: Partial<PluginBehavior>): CallCondition =>
+const agentTasks =
+  (run: AgentTasks["Type"]["run"]): CallCondition =>
   (effect) =>
-    Effect.flatMap(FakePlugins, ({ withBehavior }) => withBehavior(script)(effect))
+    Effect.flatMap(FakeAgentTasks, ({ withBehavior }) => withBehavior({ run })(effect))
+
+const synthesis =
+  (synthesize: Speech["Type"]["synthesize"]): CallCondition =>
+  (effect) =>
+    Effect.flatMap(SpeechTest, ({ withBehavior }) => withBehavior({ synthesize })(effect))
 
 const failing = (kind: ProviderFailed["kind"]) =>
   ai({
@@ -110,12 +118,12 @@ export const gatewayRows: ReadonlyArray<ErrorRow> = [
   row("the model is unknown", { ...helloRequest, model: "nobody/none" }, 400, "invalid_request", { fields: ["model"] }),
   row("an agent has no messages", { plugin: "agent" }, 400, "invalid_request", { fields: ["messages"] }),
   row("an agent is not the caller's", { ...helloRequest, plugin: "agent", agentId: "agt_0" }, 404, "agent_not_found", {
-    during: plugins({ agent: () => Stream.fail(new AgentNotFound()) })
+    during: agentTasks(() => Stream.fail(new AgentNotFound()))
   }),
   row("an agent is not up", { ...helloRequest, plugin: "agent", agentId: "agt_0" }, 400, "invalid_request", {
-    during: plugins({
-      agent: () => Stream.fail(new PluginInputInvalid({ field: "agentId", reason: "is an agent that is not up" }))
-    }),
+    during: agentTasks(() =>
+      Stream.fail(new PluginInputInvalid({ field: "agentId", reason: "is an agent that is not up" }))
+    ),
     fields: ["agentId"]
   }),
   row("a text to speak is missing", { plugin: "tts" }, 400, "invalid_request", { fields: ["text"] }),
@@ -162,15 +170,15 @@ export const gatewayRows: ReadonlyArray<ErrorRow> = [
   row("the answer is cut", helloRequest, 500, "plugin_failed", { during: cut, ...internal }),
   row("the models break", helloRequest, 500, "plugin_failed", { during: broken, ...internal }),
   row("an agent fails", { ...helloRequest, plugin: "agent" }, 500, "plugin_failed", {
-    during: plugins({ agent: () => Stream.fail(new PluginFailed({ reason: "it gave up" })) }),
+    during: agentTasks(() => Stream.fail(new PluginFailed({ reason: "it gave up" }))),
     ...internal
   }),
   row("an agent says nothing", { ...helloRequest, plugin: "agent" }, 500, "plugin_failed", {
-    during: plugins({ agent: () => Stream.empty }),
+    during: agentTasks(() => Stream.empty),
     ...internal
   }),
   row("speech fails", { plugin: "tts", text: "Hello" }, 500, "plugin_failed", {
-    during: plugins({ speak: () => new PluginFailed({ reason: "no provider speaks" }) }),
+    during: synthesis(() => new PluginFailed({ reason: "no provider speaks" })),
     ...internal
   }),
   row("the key of a repetition is too long", helloRequest, 400, "invalid_idempotency_key", {

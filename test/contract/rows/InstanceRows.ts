@@ -2,7 +2,7 @@ import type { AgentManager } from "@berth/domain/instances/AgentManager"
 import { BackendUnavailable, InstanceUnavailable, InstanceNotFound } from "@berth/domain/instances/InstanceErrors"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { type Context, Effect } from "effect"
-import { FakeAgentManager } from "../../fakes/FakeAgentManager.ts"
+import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
 import type { CallCondition, ErrorRow, ErrorRowFixturesService } from "../ErrorRow.ts"
 
 type Manager = Context.Tag.Service<AgentManager>
@@ -48,7 +48,7 @@ const byOwner = ({ owner }: ErrorRowFixturesService) => owner
 const doing =
   (script: Partial<Manager>): CallCondition =>
   (effect) =>
-    Effect.flatMap(FakeAgentManager, ({ withBehavior }) => withBehavior(script)(effect))
+    Effect.flatMap(AgentManagerTest, ({ withBehavior }) => withBehavior(script)(effect))
 
 const backendGone = new BackendUnavailable({ reason: "it does not answer" })
 const instanceDown = new InstanceUnavailable({ reason: "it did not come up" })

@@ -1,13 +1,13 @@
 import { TurnFailed } from "@berth/domain/instances/AgentRuntime"
 import { BackendUnavailable, InstanceUnavailable } from "@berth/domain/instances/InstanceErrors"
 import { Effect, Stream } from "effect"
-import { FakeAgentManager } from "../../fakes/FakeAgentManager.ts"
+import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
 import type { CallCondition, ErrorRow, ErrorRowFixturesService } from "../ErrorRow.ts"
 
 const answering =
   (answer: Stream.Stream<never, BackendUnavailable | InstanceUnavailable | TurnFailed>): CallCondition =>
   (effect) =>
-    Effect.flatMap(FakeAgentManager, ({ withBehavior }) => withBehavior({ chat: () => answer })(effect))
+    Effect.flatMap(AgentManagerTest, ({ withBehavior }) => withBehavior({ chat: () => answer })(effect))
 
 const silent: ReadonlyArray<readonly [string, CallCondition]> = [
   ["the backend is gone", answering(Stream.fail(new BackendUnavailable({ reason: "it does not answer" })))],
@@ -188,7 +188,7 @@ export const interactionRows: ReadonlyArray<ErrorRow> = [
       "configuration_not_applied",
       {
         during: (effect) =>
-          Effect.flatMap(FakeAgentManager, ({ withBehavior }) => withBehavior({ reconfigure: () => failure })(effect))
+          Effect.flatMap(AgentManagerTest, ({ withBehavior }) => withBehavior({ reconfigure: () => failure })(effect))
       }
     )
   ),

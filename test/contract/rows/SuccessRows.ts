@@ -1,5 +1,5 @@
 import { cardEventRequest, makeCardEvent } from "../../support/billing/CardEventRequests.ts"
-import { fakeRuntimeVersion } from "../../fakes/FakeAgentManager.ts"
+import { fakeRuntimeVersion } from "@berth/infra/backend/AgentManagerTest"
 import type * as App from "../../support/TestApp.ts"
 import type { ErrorRowFixturesService } from "../ErrorRow.ts"
 import * as s from "../ResponseShapes.ts"

@@ -18,7 +18,7 @@ import { tempoLocalnet } from "viem/tempo/chains"
 import { startAnvil } from "../../support/chain/Anvil.ts"
 import { sendHttpCall } from "../../support/HttpCall.ts"
 import { paymentRecipient } from "../../support/payments/PaymentFixtures.ts"
-import type { TransactionOverrides, PaymentNetwork, TransferRequest } from "./PaymentNetwork.ts"
+import type { TransactionOverrides, PaymentNetwork, TransferRequest } from "@berth/infra/tempo/PaymentChainTest"
 
 /** The first of the accounts that every development chain gives money to. */
 const rich = privateKeyToAccount("0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80")

@@ -1,3 +1,4 @@
+import type { CardBehavior } from "@berth/infra/stripe/CardProcessorTest"
 import { Effect, type Scope } from "effect"
 import { createHash, randomBytes } from "node:crypto"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
@@ -7,7 +8,6 @@ import { listenLocally } from "../../support/LocalServer.ts"
 import { type StripeState, makeStripeState } from "./StripeState.ts"
 import { findStripeHandler, type StripeRequest } from "./StripeRoutes.ts"
 import {
-  type CardBehavior,
   type StripeCheckoutSession,
   type StripePaymentMethod,
   StripeApiError,

@@ -192,16 +192,6 @@ export interface StripeEvent {
   readonly data: { readonly object: StripeEventObject }
 }
 
-/** How a card behaves. */
-export interface CardBehavior {
-  /** Charges stay in processing until their outcome is decided. */
-  readonly isBankDebit?: boolean
-  /** A decline code, for a card that is declined: insufficient_funds. */
-  readonly declines?: string
-  /** Requires authentication by the cardholder, which is impossible off-session. */
-  readonly wantsAuthentication?: boolean
-}
-
 /** The processor's error response. */
 export class StripeApiError extends Error {
   readonly status: number

@@ -1,6 +1,6 @@
+import type { CardBehavior } from "@berth/infra/stripe/CardProcessorTest"
 import { findForm, type StripeForm, findList, findMetadata, findText } from "./StripeForm.ts"
 import {
-  type CardBehavior,
   makeCardError,
   type StripeCheckoutSession,
   type StripeCustomer,

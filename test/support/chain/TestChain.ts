@@ -1,4 +1,5 @@
 import { WalletAddress } from "@berth/domain/chain/WalletAddress"
+import { makePrivateKey, type SmartWallet } from "@berth/infra/chain/BaseChainTest"
 import { Effect, type Scope } from "effect"
 import {
   type Address,
@@ -7,11 +8,9 @@ import {
   type Hex,
   http,
   parseAbi,
-  type PrivateKeyAccount,
   publicActions,
   serializeErc6492Signature
 } from "viem"
-import { generatePrivateKey, privateKeyToAccount } from "viem/accounts"
 import { base } from "viem/chains"
 import { startBaseAnvil } from "./Anvil.ts"
 import fixtures from "./Fixtures.json" with { type: "json" }
@@ -27,19 +26,6 @@ const factoryAbi = parseAbi([
   "function loop(address owner) pure returns (address)"
 ])
 const tokenAbi = parseAbi(["function mint(address to, uint256 amount)"])
-
-/** A new plain key. */
-export const makePrivateKey = (): PrivateKeyAccount => privateKeyToAccount(generatePrivateKey())
-
-/** A wallet that is a contract of this owner's. */
-export interface SmartWallet {
-  readonly address: WalletAddress
-  readonly owner: PrivateKeyAccount
-  /** What the owner signs for it, as a deployed wallet's signature. */
-  readonly sign: (message: string) => Promise<Hex>
-  /** The same with how to deploy the wallet (ERC-6492). */
-  readonly signWrapped: (message: string) => Promise<Hex>
-}
 
 /** Around any signature: where the wallet comes from, with which call. */
 export interface SignatureWrapping {

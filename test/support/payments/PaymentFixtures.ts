@@ -12,7 +12,7 @@ import { GatewaySettings } from "@berth/domain/gateway/GatewaySettings"
 import { digests } from "@berth/infra/crypto/NodeDigests"
 import { Context, DateTime, Duration, Effect, Encoding, Layer, Option, Redacted } from "effect"
 import * as TestSecrets from "../TestSecrets.ts"
-import type { PaymentNetwork } from "../../fakes/payments/PaymentNetwork.ts"
+import type { PaymentNetwork } from "@berth/infra/tempo/PaymentChainTest"
 
 export const paymentRecipient = WalletAddress.make(`0x${"ab".repeat(20)}`)
 export const testPaymentSecret = Redacted.make("a secret for tests")

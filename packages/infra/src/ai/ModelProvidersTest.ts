@@ -5,28 +5,31 @@ import type { Model, ProviderName } from "@berth/domain/ai/models/Model"
 import type { ProviderFailed } from "@berth/domain/ai/models/ModelErrors"
 import { makeChunkSource } from "@berth/domain/ai/streams/ChunkSource"
 import { OwnerKeys } from "@berth/domain/ai/keys/OwnerKeys"
-import { Context, Duration, Effect, Layer, Redacted, Ref, Stream } from "effect"
+import { Context, Duration, Effect, Layer, Redacted, Stream } from "effect"
+import { makeTestPort, type TestPortHandle } from "../testing/TestPort.ts"
 
-export interface ModelProviderBehavior {
-  /** The catalog; may die. */
+export interface ModelProvidersBehavior {
   readonly catalog: Effect.Effect<ReadonlyArray<Model>>
   readonly healthy: (provider: ProviderName) => Effect.Effect<boolean>
   readonly chat: (
-    ...asked: Parameters<ModelProvider["chat"]>
+    ...request: Parameters<ModelProvider["chat"]>
   ) => Stream.Stream<ModelEvent<ProviderEnding>, ProviderFailed>
-  /** Keys that an owner has brought. */
+  /** The keys of an owner. */
   readonly keys: OwnerKeys["Type"]["find"]
 }
 
-/** What a test says the model providers do. */
-export class FakeModelProviders extends Context.Tag("@berth/test/FakeModelProviders")<
-  FakeModelProviders,
-  {
-    /** Runs an effect while the providers do what is given; without a script they are well and answer "Good day." */
-    readonly withBehavior: (
-      script: Partial<ModelProviderBehavior>
-    ) => <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-  }
+/** A request to a provider. */
+export interface ModelChatCall {
+  readonly provider: ProviderName
+  readonly model: string
+  readonly messages: Parameters<ModelProvider["chat"]>[1]
+  readonly options: Parameters<ModelProvider["chat"]>[2]
+}
+
+/** Model calls and behavior of the providers of `layer`. */
+export class ModelProvidersTest extends Context.Tag("@berth/test/ModelProvidersTest")<
+  ModelProvidersTest,
+  TestPortHandle<ModelChatCall, ModelProvidersBehavior>
 >() {}
 
 const model = (provider: ProviderName, id: string): Model => ({
@@ -53,46 +56,40 @@ const answer: ReadonlyArray<ModelEvent<ProviderEnding>> = [
   { type: "done", usage: { promptTokens: 7, completionTokens: 3, totalTokens: 10 }, finishReason: "stop" }
 ]
 
-const defaultBehavior: ModelProviderBehavior = {
+const defaultBehavior: ModelProvidersBehavior = {
   catalog: Effect.succeed(fakeModels),
   healthy: () => Effect.succeed(true),
   chat: () => Stream.fromIterable(answer),
   keys: () => Effect.succeed({})
 }
 
-/** Two providers that follow the script, without retries, rests or remembered health, so that each call stands for itself. */
-export const layer: Layer.Layer<ModelProviders | ModelCatalog | FakeModelProviders | AiSettings | OwnerKeys> =
+/** Two healthy providers that answer "Good day.", without retries, circuit breaker or cached health, so that calls are independent. */
+export const layer: Layer.Layer<ModelProviders | ModelCatalog | ModelProvidersTest | AiSettings | OwnerKeys> =
   Layer.effectContext(
-    Effect.gen(function* () {
-      const script = yield* Ref.make<Partial<ModelProviderBehavior>>({})
-      const now = Effect.map(script, (given): ModelProviderBehavior => ({ ...defaultBehavior, ...given }))
+    Effect.map(makeTestPort<ModelChatCall, ModelProvidersBehavior>(defaultBehavior), ({ behavior, handle, run }) => {
       const provider = (name: ProviderName): ModelProvider => ({
         name,
         models: Effect.succeed(fakeModels.filter((one) => one.provider === name)),
         modelIds: Effect.succeed(fakeModels.filter((one) => one.provider === name).map(({ id }) => id)),
-        healthy: Effect.flatMap(now, ({ healthy }) => healthy(name)),
-        chat: (...asked) => Effect.flatMap(now, ({ chat }) => makeChunkSource(chat(...asked)))
+        healthy: Effect.flatMap(behavior, ({ healthy }) => healthy(name)),
+        chat: (model, messages, options) =>
+          run({ provider: name, model, messages, options }, ({ chat }) =>
+            makeChunkSource(chat(model, messages, options))
+          )
       })
       return Context.make(ModelProviders, {
         all: [provider("anthropic"), provider("openai")],
         withKey: (name, key) => Effect.succeed({ keyId: `of ${Redacted.value(key).length}`, provider: provider(name) })
       }).pipe(
-        Context.add(OwnerKeys, { find: (userId) => Effect.flatMap(now, ({ keys }) => keys(userId)) }),
-        Context.add(ModelCatalog, { all: Effect.flatMap(now, ({ catalog }) => catalog) }),
+        Context.add(OwnerKeys, { find: (userId) => Effect.flatMap(behavior, ({ keys }) => keys(userId)) }),
+        Context.add(ModelCatalog, { all: Effect.flatMap(behavior, ({ catalog }) => catalog) }),
         Context.add(AiSettings, {
           ...defaultAiSettings,
           retry: { ...defaultAiSettings.retry, retries: 0 },
           breaker: { ...defaultAiSettings.breaker, failures: Number.MAX_SAFE_INTEGER },
           healthTtl: Duration.zero
         }),
-        Context.add(FakeModelProviders, {
-          withBehavior: (given) => (effect) =>
-            Effect.acquireUseRelease(
-              Ref.getAndSet(script, given),
-              () => effect,
-              (before) => Ref.set(script, before)
-            )
-        })
+        Context.add(ModelProvidersTest, handle)
       )
     })
   )

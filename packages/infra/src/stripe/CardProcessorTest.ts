@@ -15,9 +15,9 @@ import {
   type Purchase,
   type SoldPlanId
 } from "@berth/domain/billing/checkout/Purchase"
-import { Effect, Layer, Option } from "effect"
+import { Context, Effect, Layer, Option } from "effect"
 import { randomBytes } from "node:crypto"
-import type { CardBehavior } from "../stripe/StripeObjects.ts"
+import { makeTestPort, type TestPortHandle } from "../testing/TestPort.ts"
 
 interface Running {
   readonly customerId: CustomerId
@@ -27,27 +27,49 @@ interface Running {
   hasEnded: boolean
 }
 
-/** Number of charges of a customer's card, and the running subscriptions. */
+/** Behavior of a saved card. */
+export interface CardBehavior {
+  /** Charges stay in processing until their outcome is decided. */
+  readonly isBankDebit?: boolean
+  /** A decline code, for a card that is declined: insufficient_funds. */
+  readonly declines?: string
+  /** Requires authentication by the cardholder, which is impossible off-session. */
+  readonly wantsAuthentication?: boolean
+}
+
+/** Charges and running subscriptions of a customer. */
 export interface CardPurchases {
   readonly charges: ReadonlyArray<MoneyAmount>
   readonly running: ReadonlyArray<{ readonly kind: string | null; readonly plan: string | null }>
 }
 
-export interface InMemoryCardProcessor {
-  readonly layer: Layer.Layer<CardProcessor>
+/** A call of the card processor. */
+export interface CardProcessorCall {
+  readonly method: keyof CardProcessor["Type"]
+  readonly input: unknown
+}
+
+/** The card processor in memory: its customers' actions, its calls and its behavior. */
+export interface InMemoryCardProcessor extends TestPortHandle<CardProcessorCall, CardProcessor["Type"]> {
   readonly saveCard: (customerId: CustomerId, behavior?: CardBehavior) => Effect.Effect<void>
   /** Pays at the address of a checkout; fails where nothing can be paid. */
   readonly pay: (url: URL) => Effect.Effect<void, Error>
   readonly purchased: (customerId: CustomerId) => Effect.Effect<CardPurchases>
-  /** The outcome of every bank debit under way. */
+  /** Decides the outcome of all pending bank debits. */
   readonly decideDebits: (outcome: "succeeds" | "fails") => Effect.Effect<void>
   readonly setUp: (isUp: boolean) => Effect.Effect<void>
-  /** The paid period of a subscription ends, and the next one is paid. */
+  /** Ends the paid period of a subscription and pays the next one. */
   readonly renew: (id: CardSubscriptionId) => Effect.Effect<void>
 }
 
-/** A card processor in memory: every write once a key. */
-export const make: Effect.Effect<InMemoryCardProcessor> = Effect.sync(() => {
+/** Handle of the card processor of `layer`. */
+export class CardProcessorTest extends Context.Tag("@berth/test/CardProcessorTest")<
+  CardProcessorTest,
+  InMemoryCardProcessor
+>() {}
+
+/** State of a card processor. Writes are idempotent by key. */
+const makeState = () => {
   const state = { isUp: true }
   const customers = new Map<CustomerId, { card: CardBehavior | null; isGone: boolean; charges: Array<MoneyAmount> }>()
   const pages = new Map<
@@ -113,7 +135,7 @@ export const make: Effect.Effect<InMemoryCardProcessor> = Effect.sync(() => {
     return Effect.succeed(ChargeOutcome.Paid({ paymentId }))
   }
 
-  const layer = Layer.succeed(CardProcessor, {
+  const service = CardProcessor.of({
     createCustomer: ({ idempotencyKey }) =>
       Effect.as(
         up,
@@ -205,13 +227,13 @@ export const make: Effect.Effect<InMemoryCardProcessor> = Effect.sync(() => {
   })
 
   return {
-    layer,
-    saveCard: (customerId, behavior = {}) =>
+    service,
+    saveCard: (customerId: CustomerId, behavior: CardBehavior = {}) =>
       Effect.sync(() => {
         const found = customers.get(customerId)
         if (found !== undefined) found.card = behavior
       }),
-    pay: (url) =>
+    pay: (url: URL) =>
       Effect.suspend(() => {
         const page = pages.get(url.href)
         const customer = page === undefined ? undefined : customers.get(page.customerId)
@@ -238,14 +260,14 @@ export const make: Effect.Effect<InMemoryCardProcessor> = Effect.sync(() => {
         }
         return Effect.void
       }),
-    purchased: (customerId) =>
+    purchased: (customerId: CustomerId) =>
       Effect.sync(() => ({
         charges: [...(customers.get(customerId)?.charges ?? [])],
         running: [...subscriptions.values()].flatMap((one) =>
           one.customerId === customerId && !one.hasEnded ? [{ kind: one.kind, plan: one.plan }] : []
         )
       })),
-    decideDebits: (outcome) =>
+    decideDebits: (outcome: "succeeds" | "fails") =>
       Effect.sync(() => {
         for (const [key, { customerId, price }] of debits)
           if (outcome === "succeeds") {
@@ -254,11 +276,11 @@ export const make: Effect.Effect<InMemoryCardProcessor> = Effect.sync(() => {
           }
         debits.clear()
       }),
-    setUp: (isUp) =>
+    setUp: (isUp: boolean) =>
       Effect.sync(() => {
         state.isUp = isUp
       }),
-    renew: (id) =>
+    renew: (id: CardSubscriptionId) =>
       Effect.sync(() => {
         const found = subscriptions.get(id)
         if (found === undefined) return
@@ -266,4 +288,32 @@ export const make: Effect.Effect<InMemoryCardProcessor> = Effect.sync(() => {
         found.nextPlan = null
       })
   }
-})
+}
+
+/** A card processor in memory, up and without customers, unless the behavior is replaced. */
+export const layer: Layer.Layer<CardProcessor | CardProcessorTest> = Layer.effectContext(
+  Effect.gen(function* () {
+    const { service, ...state } = makeState()
+    const { handle, run } = yield* makeTestPort<CardProcessorCall, CardProcessor["Type"]>(service)
+    const processor = CardProcessor.of({
+      createCustomer: (input) => run({ method: "createCustomer", input }, (its) => its.createCustomer(input)),
+      createCheckout: (input) => run({ method: "createCheckout", input }, (its) => its.createCheckout(input)),
+      hasSavedCard: (input) => run({ method: "hasSavedCard", input }, (its) => its.hasSavedCard(input)),
+      chargeSavedCard: (input) => run({ method: "chargeSavedCard", input }, (its) => its.chargeSavedCard(input)),
+      findCharge: (input) => run({ method: "findCharge", input }, (its) => its.findCharge(input)),
+      createPortalUrl: (input, returnUrl) =>
+        run({ method: "createPortalUrl", input }, (its) => its.createPortalUrl(input, returnUrl)),
+      listSubscriptions: (input) => run({ method: "listSubscriptions", input }, (its) => its.listSubscriptions(input)),
+      expirePlanCheckouts: (input) =>
+        run({ method: "expirePlanCheckouts", input }, (its) => its.expirePlanCheckouts(input)),
+      updateSubscription: (input) =>
+        run({ method: "updateSubscription", input }, (its) => its.updateSubscription(input)),
+      scheduleSubscriptionChange: (input) =>
+        run({ method: "scheduleSubscriptionChange", input }, (its) => its.scheduleSubscriptionChange(input)),
+      cancelSubscription: (input) =>
+        run({ method: "cancelSubscription", input }, (its) => its.cancelSubscription(input)),
+      removeCustomer: (input) => run({ method: "removeCustomer", input }, (its) => its.removeCustomer(input))
+    })
+    return Context.make(CardProcessor, processor).pipe(Context.add(CardProcessorTest, { ...handle, ...state }))
+  })
+)

@@ -1,8 +1,42 @@
 import { ChainUnreachable } from "@berth/domain/chain/ChainErrors"
 import { ChainTransaction, PaymentChain, TransactionUnreadable } from "@berth/domain/gateway/payments/PaymentChain"
-import { Effect, Option, Ref, Schema } from "effect"
+import { Context, Effect, Layer, Option, Ref, Schema } from "effect"
 import { createHash } from "node:crypto"
-import type { TransactionOverrides, PaymentNetwork, TransferRequest } from "./PaymentNetwork.ts"
+import { makeTestPort } from "../testing/TestPort.ts"
+
+/** A transfer to sign; of the first token by default. */
+export interface TransferRequest {
+  readonly token?: string
+  readonly to: string
+  readonly amount: bigint
+  readonly memo?: string
+}
+
+/** Deviations of a transaction. */
+export interface TransactionOverrides {
+  readonly chainId?: number
+  /** Seconds since the epoch. */
+  readonly validAfter?: number
+  readonly validBefore?: number
+  /** The payer has no funds. */
+  readonly isUnfunded?: boolean
+  /** The payer can pay the fee but not the transfer. */
+  readonly reverts?: boolean
+  /** The fee needs a second signature. */
+  readonly needsFeePayer?: boolean
+}
+
+/** A chain that tests pay on. */
+export interface PaymentNetwork {
+  readonly chain: PaymentChain["Type"]
+  /** The chain while its node is unreachable. */
+  readonly withoutNode: PaymentChain["Type"]
+  readonly chainId: number
+  readonly token: string
+  readonly otherToken: string
+  /** Signs a transaction of a new payer with funds, without a broadcast. */
+  readonly sign: (transfers: ReadonlyArray<TransferRequest>, overrides?: TransactionOverrides) => Effect.Effect<string>
+}
 
 /** A transaction of this network is its JSON, in hex. */
 const Transaction = Schema.parseJson(
@@ -29,7 +63,14 @@ type Transaction = typeof Transaction.Type
 const hashOf = (raw: string) => `0x${createHash("sha256").update(raw).digest("hex")}`
 const mark = "0x76"
 
-/** A network that is only remembered, and can be told to hold transactions back, to lose its answers and to be away. */
+/** A call of the chain. */
+export interface PaymentChainCall {
+  readonly method: keyof PaymentChain["Type"]
+  /** The signed transaction or the hash. */
+  readonly input: string
+}
+
+/** A chain in memory that can delay transactions, drop its responses or be unreachable. */
 export const make = Effect.gen(function* () {
   const known = yield* Ref.make<ReadonlyMap<string, ChainTransaction>>(new Map())
   const sent = yield* Ref.make<ReadonlyArray<string>>([])
@@ -42,7 +83,7 @@ export const make = Effect.gen(function* () {
   const ifUp = Effect.filterOrFail(
     Ref.get(isUp),
     (up) => up,
-    () => new ChainUnreachable({ reason: "it is switched off" })
+    () => new ChainUnreachable({ reason: "the node is down" })
   )
 
   const decoded = (raw: string) =>
@@ -65,7 +106,7 @@ export const make = Effect.gen(function* () {
       return "taken" as const
     })
 
-  const chain = PaymentChain.of({
+  const { handle, run } = yield* makeTestPort<PaymentChainCall, PaymentChain["Type"]>({
     decode: (raw) =>
       Effect.map(decoded(raw), ({ chainId, needsFeePayer, transfers, validAfter, validBefore }) => ({
         hash: hashOf(raw),
@@ -90,6 +131,11 @@ export const make = Effect.gen(function* () {
         return verdict
       })
   })
+  const chain = PaymentChain.of({
+    decode: (raw) => run({ method: "decode", input: raw }, (its) => its.decode(raw)),
+    find: (hash) => run({ method: "find", input: hash }, (its) => its.find(hash)),
+    broadcast: (raw) => run({ method: "broadcast", input: raw }, (its) => its.broadcast(raw))
+  })
 
   const withoutNode = PaymentChain.of({
     decode: chain.decode,
@@ -103,22 +149,22 @@ export const make = Effect.gen(function* () {
     chainId: 1337,
     token,
     otherToken: `0x20c0${"00".repeat(17)}01`,
-    sign: (transfers: ReadonlyArray<TransferRequest>, oddities: TransactionOverrides = {}) =>
+    sign: (transfers: ReadonlyArray<TransferRequest>, overrides: TransactionOverrides = {}) =>
       Effect.gen(function* () {
         const text = yield* Schema.encode(Transaction)({
           payer: yield* Ref.updateAndGet(payers, (so) => so + 1),
-          chainId: oddities.chainId ?? 1337,
+          chainId: overrides.chainId ?? 1337,
           transfers: transfers.map((transfer) => ({
             token: transfer.token ?? token,
             to: transfer.to.toLowerCase(),
             amount: transfer.amount,
             memo: transfer.memo
           })),
-          validAfter: oddities.validAfter,
-          validBefore: oddities.validBefore,
-          isUnfunded: oddities.isUnfunded ?? false,
-          reverts: oddities.reverts ?? false,
-          needsFeePayer: oddities.needsFeePayer ?? false
+          validAfter: overrides.validAfter,
+          validBefore: overrides.validBefore,
+          isUnfunded: overrides.isUnfunded ?? false,
+          reverts: overrides.reverts ?? false,
+          needsFeePayer: overrides.needsFeePayer ?? false
         })
         return mark + Buffer.from(text).toString("hex")
       }).pipe(Effect.orDie)
@@ -126,11 +172,12 @@ export const make = Effect.gen(function* () {
 
   return {
     ...network,
+    ...handle,
     hashOf,
     /** Every broadcast transaction, repeats included. */
     broadcastTransactions: Ref.get(sent),
     setAvailable: (up: boolean) => Ref.set(isUp, up),
-    /** From now on transactions are only seen; or what was seen is final, and so is what comes. */
+    /** False keeps new transactions pending; true mines pending and new ones. */
     setMining: (mining: boolean) =>
       Effect.gen(function* () {
         yield* Ref.set(isMining, mining)
@@ -141,8 +188,19 @@ export const make = Effect.gen(function* () {
             yield* Ref.update(known, (all) => new Map([...all, [hashOf(raw), executed(transaction.value)]]))
         }
       }),
-    /** Whether transactions are taken and nobody is told. */
+    /** Whether broadcasts take effect but their responses are lost. */
     setDropsResponses: (loses: boolean) => Ref.set(losesAnswers, loses)
   }
 })
 export type InMemoryPaymentNetwork = Effect.Effect.Success<typeof make>
+
+/** Handle of the chain of `layer`. */
+export class PaymentChainTest extends Context.Tag("@berth/test/PaymentChainTest")<
+  PaymentChainTest,
+  InMemoryPaymentNetwork
+>() {}
+
+/** A chain in memory; transactions are mined at once, unless the behavior is replaced. */
+export const layer: Layer.Layer<PaymentChain | PaymentChainTest> = Layer.effectContext(
+  Effect.map(make, (network) => Context.make(PaymentChain, network.chain).pipe(Context.add(PaymentChainTest, network)))
+)

@@ -6,57 +6,20 @@ import { CardEventEffects } from "@berth/domain/billing/events/CardEventEffects"
 import { ClaimedContents } from "@berth/domain/interaction/ClaimedContents"
 import type { CardProcessor } from "@berth/domain/billing/checkout/CardProcessor"
 import { Outbox, type OutboxEntry } from "@berth/domain/jobs/Outbox"
-import type { Mail } from "@berth/domain/mail/Mail"
-import { Mailer, type MailRejected, type MailServiceUnavailable } from "@berth/domain/mail/Mailer"
+import type { Mailer } from "@berth/domain/mail/Mailer"
 import { MailOutbox } from "@berth/domain/mail/MailOutbox"
 import type { AgentManager } from "@berth/domain/instances/AgentManager"
 import type { SecretBox } from "@berth/domain/secrets/SecretBox"
 import { findHandler } from "@berth/worker/jobs/JobHandlers"
-import { Context, Effect, Layer, Option, Ref } from "effect"
-import { findLinkToken } from "../support/MailText.ts"
+import * as MailerTest from "@berth/infra/mail/MailerTest"
+import { Effect, Layer, Ref } from "effect"
+import { findLinkToken } from "./MailText.ts"
 import { SendMailJob } from "@berth/domain/mail/MailJobs"
 import { SendPasswordResetJob } from "@berth/domain/recovery/password-reset/PasswordResetJobs"
 
-/** Every mail of a service, with nobody between it and who looks. */
-export class FakeMailer extends Context.Tag("@berth/test/FakeMailer")<
-  FakeMailer,
-  {
-    /** What was sent so far, the oldest first. */
-    readonly sent: Effect.Effect<ReadonlyArray<Mail>>
-    /** Runs an effect while sending fails. */
-    readonly withFailure: (
-      failure: MailRejected | MailServiceUnavailable
-    ) => <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-  }
->() {}
-
-const recordingMailer = Layer.effectContext(
-  Effect.gen(function* () {
-    const sent = yield* Ref.make<ReadonlyArray<Mail>>([])
-    const failing = yield* Ref.make<Option.Option<MailRejected | MailServiceUnavailable>>(Option.none())
-    return Context.make(FakeMailer, {
-      sent,
-      withFailure: (failure) => (effect) =>
-        Effect.acquireUseRelease(
-          Ref.set(failing, Option.some(failure)),
-          () => effect,
-          () => Ref.set(failing, Option.none())
-        )
-    }).pipe(
-      Context.add(Mailer, {
-        send: (mail) =>
-          Effect.flatMap(
-            failing,
-            Option.match({ onNone: () => Ref.update(sent, (so) => [...so, mail]), onSome: Effect.fail })
-          )
-      })
-    )
-  })
-)
-
 /** Mails that are collected instead of sent, and what the worker needs besides to send them. */
 export const layer = Layer.merge(
-  recordingMailer,
+  MailerTest.layer,
   Layer.provide(PasswordResetMails.Default, Layer.mergeAll(MailOutbox.Default, MailedTokens.Default, Users.Default))
 )
 
@@ -94,7 +57,7 @@ export const processMailJobs: Effect.Effect<ReadonlyArray<OutboxEntry>, never, W
 export const readMailsTo = (address: string) =>
   Effect.gen(function* () {
     yield* processMailJobs
-    const { sent } = yield* FakeMailer
+    const { sent } = yield* MailerTest.MailerTest
     return (yield* sent).filter(({ to }) => to.toLowerCase() === address.toLowerCase())
   })
 

@@ -1,0 +1,24 @@
+import { type ModelCredentialKey, ModelKeyVerifier } from "@berth/domain/secrets/ModelKeyVerifier"
+import { Context, Effect, Layer, type Redacted } from "effect"
+import { makeTestPort, type TestPortHandle } from "../testing/TestPort.ts"
+
+/** A key that was to be verified. */
+export interface ModelKeyCall {
+  readonly provider: ModelCredentialKey
+  readonly key: Redacted.Redacted
+}
+
+/** Calls and behavior of the verifier of `layer`. */
+export class ModelKeyVerifierTest extends Context.Tag("@berth/test/ModelKeyVerifierTest")<
+  ModelKeyVerifierTest,
+  TestPortHandle<ModelKeyCall, ModelKeyVerifier["Type"]>
+>() {}
+
+/** Accepts every key, unless the behavior is replaced. */
+export const layer: Layer.Layer<ModelKeyVerifier | ModelKeyVerifierTest> = Layer.effectContext(
+  Effect.map(makeTestPort<ModelKeyCall, ModelKeyVerifier["Type"]>({ verify: () => Effect.void }), ({ handle, run }) =>
+    Context.make(ModelKeyVerifier, {
+      verify: (provider, key) => run({ provider, key }, ({ verify }) => verify(provider, key))
+    }).pipe(Context.add(ModelKeyVerifierTest, handle))
+  )
+)

@@ -1,0 +1,85 @@
+import { AgentManager } from "@berth/domain/instances/AgentManager"
+import type { Turn, TurnEvent } from "@berth/domain/instances/AgentRuntime"
+import type { RuntimeLogEntry } from "@berth/domain/instances/RuntimeLog"
+import type { InstanceStats } from "@berth/domain/instances/InstanceStats"
+import { Context, DateTime, Effect, Layer, Option, Stream } from "effect"
+import { makeTestPort, type TestPortHandle } from "../testing/TestPort.ts"
+
+type Manager = Context.Tag.Service<AgentManager>
+
+export interface AgentManagerCall {
+  readonly method: keyof Manager
+  /** The agent's id for `deploy` and `failDeployment`, else the owner's. */
+  readonly target: string
+  readonly turn?: Turn
+}
+
+/** Calls and behavior of the agent manager of `layer`. */
+export class AgentManagerTest extends Context.Tag("@berth/test/AgentManagerTest")<
+  AgentManagerTest,
+  TestPortHandle<AgentManagerCall, Manager>
+>() {}
+
+export const fakeRuntimeVersion = "9.9.9-test"
+
+/** The log entry of every instance. */
+export const fakeLogEntry: RuntimeLogEntry = {
+  id: "log_test",
+  timestamp: DateTime.unsafeNow(),
+  level: "info",
+  message: "A turn was answered",
+  source: "instance",
+  agentId: null
+}
+const mib = 1024 * 1024
+export const makeInstanceStats = (startedAt: DateTime.Utc): InstanceStats => ({
+  cpuPercent: 1.234,
+  memoryBytes: 64 * mib,
+  memoryLimitBytes: 256 * mib,
+  networkReceivedBytes: null,
+  networkSentBytes: null,
+  pids: 11,
+  startedAt
+})
+
+const defaultBehavior: Manager = {
+  deploy: () => Effect.void,
+  failDeployment: () => Effect.void,
+  start: () => Effect.void,
+  stop: () => Effect.void,
+  restart: () => Effect.succeed({ runtimeVersion: fakeRuntimeVersion, healings: [] }),
+  update: () => Effect.void,
+  repair: () => Effect.void,
+  reconfigure: () => Effect.void,
+  remove: () => Effect.void,
+  logs: () => Effect.succeed({ entries: [fakeLogEntry], total: 1 }),
+  stats: () => Effect.map(DateTime.now, (now) => Option.some(makeInstanceStats(now))),
+  chat: (_userId, turn) =>
+    Stream.make<[TurnEvent, TurnEvent, TurnEvent]>(
+      { type: "delta", text: "Echo: " },
+      { type: "delta", text: turn.message },
+      { type: "done", reply: `Echo: ${turn.message}`, model: turn.agentId }
+    )
+}
+
+/** An agent manager without instances: operations succeed and an agent echoes, unless the behavior is replaced. */
+export const layer: Layer.Layer<AgentManager | AgentManagerTest> = Layer.effectContext(
+  Effect.map(makeTestPort<AgentManagerCall, Manager>(defaultBehavior), ({ handle, run, stream }) => {
+    const manager = AgentManager.of({
+      deploy: (id) => run({ method: "deploy", target: id }, ({ deploy }) => deploy(id)),
+      failDeployment: (id, reason) =>
+        run({ method: "failDeployment", target: id }, ({ failDeployment }) => failDeployment(id, reason)),
+      start: (id) => run({ method: "start", target: id }, ({ start }) => start(id)),
+      stop: (id) => run({ method: "stop", target: id }, ({ stop }) => stop(id)),
+      restart: (id) => run({ method: "restart", target: id }, ({ restart }) => restart(id)),
+      update: (id) => run({ method: "update", target: id }, ({ update }) => update(id)),
+      repair: (id) => run({ method: "repair", target: id }, ({ repair }) => repair(id)),
+      reconfigure: (id) => run({ method: "reconfigure", target: id }, ({ reconfigure }) => reconfigure(id)),
+      remove: (id) => run({ method: "remove", target: id }, ({ remove }) => remove(id)),
+      logs: (id, query) => run({ method: "logs", target: id }, ({ logs }) => logs(id, query)),
+      stats: (id) => run({ method: "stats", target: id }, ({ stats }) => stats(id)),
+      chat: (id, turn) => stream({ method: "chat", target: id, turn }, ({ chat }) => chat(id, turn))
+    })
+    return Context.make(AgentManager, manager).pipe(Context.add(AgentManagerTest, handle))
+  })
+)

@@ -1,0 +1,27 @@
+import { type AgentTask, AgentTasks } from "@berth/domain/gateway/tasks/AgentTasks"
+import type { PluginEvent } from "@berth/domain/gateway/plugins/PluginRun"
+import { makeTestPort, type TestPortHandle } from "@berth/infra/testing/TestPort"
+import { Context, Effect, Layer, Stream } from "effect"
+
+/** Calls and behavior of the agent tasks of `layer`. */
+export class FakeAgentTasks extends Context.Tag("@berth/test/FakeAgentTasks")<
+  FakeAgentTasks,
+  TestPortHandle<AgentTask, AgentTasks["Type"]>
+>() {}
+
+const done: ReadonlyArray<PluginEvent> = [
+  { type: "delta", text: "It is " },
+  { type: "delta", text: "done." },
+  { type: "done", message: "It is done.", tokens: null, costUsd: null, ownKey: false }
+]
+
+/** Tasks that are done at once, without a model. */
+export const layer: Layer.Layer<AgentTasks | FakeAgentTasks> = Layer.effectContext(
+  Effect.map(
+    makeTestPort<AgentTask, AgentTasks["Type"]>({ run: () => Stream.fromIterable(done) }),
+    ({ handle, stream }) =>
+      Context.make(AgentTasks, { run: (task) => stream(task, ({ run }) => run(task)) }).pipe(
+        Context.add(FakeAgentTasks, handle)
+      )
+  )
+)
