@@ -1,5 +1,6 @@
 import { Email } from "@berth/domain/shared/Email"
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
+import { Transaction } from "@berth/domain/persistence/Transaction"
 import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
 import { makeSubdomain } from "@berth/domain/instances/Instance"
 import { CredentialRepository } from "@berth/domain/secrets/CredentialRepository"
@@ -27,14 +28,15 @@ import { parseSetCookies, sessionCookieOf, findSessionUser } from "../support/id
 import {
   issuerAppLayer,
   describeRedirect,
+  failureRedirect,
   validToken,
   tokenWithClaims,
   signInWithToken
 } from "../support/identity/IssuedTokenSignIn.ts"
-import { findResetToken } from "../support/Mailbox.ts"
+import { findResetToken, findUndoToken } from "../support/Mailbox.ts"
 import { insertAgent, uniqueName } from "../support/Samples.ts"
 import * as App from "../support/TestApp.ts"
-import type { UserId } from "@berth/domain/shared/UserId"
+import { UserId } from "@berth/domain/shared/UserId"
 
 const password = "correct horse battery"
 const nextPassword = "another horse battery"
@@ -349,6 +351,54 @@ const prepared = {
   notes: 1,
   sessions: 1
 }
+
+layer(issuerAppLayer(), { excludeTestServices: true })("An account whose verified address was changed", (it) => {
+  /** An account whose address changed from one to another, both unclaimed elsewhere. */
+  const changedAccount = Effect.gen(function* () {
+    const account = yield* accountByUnverifiedEmail
+    yield* (yield* UserRepository).markEmailVerified(account.user.id)
+    const next = `next-${account.email}`
+    const [cookie = ""] = account.cookies
+    assert.strictEqual((yield* post("/api/settings", { email: next }, cookie)).status, 200)
+    return { ...account, cookie, next }
+  })
+  const undo = (token: string) =>
+    Effect.flatMap(App.TestApp, ({ web }) =>
+      web({
+        method: "POST",
+        path: "/undo-email-change",
+        headers: { "content-type": "application/x-www-form-urlencoded" },
+        body: new URLSearchParams({ token }).toString()
+      })
+    )
+
+  it.effect("is not claimed by a provider through the unverified new address", () =>
+    Effect.gen(function* () {
+      const { cookie, next, user } = yield* changedAccount
+      assert.strictEqual(describeRedirect(yield* owner(next)), failureRedirect("oauth_email_unverified"))
+      assert.strictEqual((yield* findSessionUser(cookie))?.id, user.id)
+      assert.isNull((yield* Effect.flatten((yield* UserRepository).find(user.id))).emailVerifiedAt)
+    })
+  )
+
+  it.effect("keeps its new address when the undone one belongs to another account by then (409)", () =>
+    Effect.gen(function* () {
+      const { cookie, email, next, user } = yield* changedAccount
+      const token = yield* findUndoToken(email)
+      // A provider proves the previous address, which becomes the address of an account of its own.
+      const other = yield* findSessionUser(yield* sessionCookieOf(yield* owner(email)))
+      assert.notStrictEqual(other?.id, user.id)
+      const refused = yield* undo(token)
+      assert.strictEqual(refused.status, 409)
+      assert.include(refused.text, "Another account has this address")
+      assert.deepInclude(yield* findSessionUser(cookie), { id: user.id, email: next })
+      // The failed transaction has not used the link up.
+      yield* (yield* Transaction).run((yield* UserRepository).remove(UserId.make(other?.id ?? ""), "fmr_test"))
+      assert.strictEqual((yield* undo(token)).status, 303)
+      assert.strictEqual((yield* Effect.flatten((yield* UserRepository).find(user.id))).email, email)
+    })
+  )
+})
 
 layer(issuerAppLayer(), { excludeTestServices: true })("The contents of a claimed account", (it) => {
   it.effect("are offered for deletion once, and deleting them removes prompts, notes and conversations", () =>

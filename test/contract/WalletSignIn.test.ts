@@ -13,6 +13,7 @@ import {
   makeSignInMessage
 } from "../support/chain/SignInMessages.ts"
 import type { HttpCallResponse } from "../support/HttpCall.ts"
+import { findVerificationToken } from "../support/Mailbox.ts"
 import { uniqueName } from "../support/Samples.ts"
 import * as App from "../support/TestApp.ts"
 import { assertError, withoutTraceId } from "./ErrorAssertions.ts"
@@ -372,6 +373,25 @@ layer(App.layer({ limits: few }), { excludeTestServices: true })("Limits of wall
     })
   )
 
+  it.effect("count new accounts of wallets as registrations, and no later sign-ins", () =>
+    Effect.gen(function* () {
+      const from = "192.0.2.22"
+      const signers = Array.from({ length: 10 }, newSigner)
+      for (const signer of signers) assert.strictEqual((yield* signIn(yield* proof(signer), { from })).status, 302)
+      const users = yield* count("users")
+      const once = yield* proof(newSigner())
+      const limited = yield* signIn(once, { from })
+      assertError(limited, { status: 429, code: "rate_limit_exceeded" })
+      assert.strictEqual(limited.body["limit"], "register")
+      assert.isString(limited.headers["retry-after"])
+      assert.strictEqual(yield* count("users"), users)
+      for (const signer of signers.slice(0, 2))
+        assert.strictEqual((yield* signIn(yield* proof(signer), { from })).status, 302)
+      // The rejected proof is not used up.
+      assert.strictEqual((yield* signIn(once, { from: "192.0.2.23" })).status, 302)
+    })
+  )
+
   it.effect("apply to linking before any other check of the proof", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
@@ -428,6 +448,35 @@ layer(onChain, { excludeTestServices: true })("A smart wallet", (it) => {
     })
   )
 })
+
+layer(App.layer({ verifiedEmailsOnly: true }), { excludeTestServices: true })(
+  "In production, a wallet's account",
+  (it) => {
+    it.effect("has free daily units once a real email address is confirmed, not by its derived address", () =>
+      Effect.gen(function* () {
+        const { web } = yield* App.TestApp
+        const cookie = yield* sessionOf(yield* signIn(yield* proof(newSigner())))
+        const post = (path: string, json: unknown, headers: Record<string, string> = { cookie }) =>
+          web({ method: "POST", path, json, headers })
+        const dailyUnits = Effect.gen(function* () {
+          const { body } = yield* post("/api/auth/token", {})
+          const authorization = `Bearer ${String(body["token"])}`
+          const usage = yield* post("/api/billing", { action: "get-usage" }, { authorization })
+          return usage.body["dailyUnits"]
+        })
+        assert.strictEqual(yield* dailyUnits, 0)
+        assert.strictEqual((yield* post("/api/auth/verify-email", {})).status, 200)
+        assert.strictEqual(yield* dailyUnits, 0)
+        const email = `${yield* uniqueName("holder")}@example.com`
+        assert.strictEqual((yield* post("/api/settings", { email })).status, 200)
+        assert.strictEqual(yield* dailyUnits, 0)
+        const token = encodeURIComponent(yield* findVerificationToken(email))
+        yield* web({ method: "GET", path: `/api/auth/verify-email?token=${token}`, headers: { cookie } })
+        assert.strictEqual(yield* dailyUnits, 50)
+      })
+    )
+  }
+)
 
 layer(App.layer(), { excludeTestServices: true })("The wallets of an account", (it) => {
   const settings = "/api/settings/wallets"

@@ -77,7 +77,7 @@ layer(Live, { excludeTestServices: true })("Concurrent wallet requests", (it) =>
       const address = yield* newAddress
       const users = yield* Effect.forEach(
         Array.from({ length: 8 }, (_, n) => (n % 2 === 0 ? address : WalletAddress.make(address.toLowerCase()))),
-        wallets.findOrCreateOwner,
+        (address) => wallets.findOrCreateOwner(address, Effect.void),
         { concurrency: "unbounded" }
       )
       const [first] = users
@@ -92,7 +92,7 @@ layer(Live, { excludeTestServices: true })("Concurrent wallet requests", (it) =>
       const users = yield* Effect.replicateEffect(insertUser(), 4)
       const [owner, outcomes] = yield* Effect.all(
         [
-          wallets.findOrCreateOwner(address),
+          wallets.findOrCreateOwner(address, Effect.void),
           Effect.forEach(users, ({ id }) => Effect.either(wallets.link(id, address)), { concurrency: "unbounded" })
         ],
         { concurrency: "unbounded" }
@@ -101,7 +101,7 @@ layer(Live, { excludeTestServices: true })("Concurrent wallet requests", (it) =>
       assert.isAtMost(linked.length, 1)
       for (const { right } of linked) assert.strictEqual(right.userId, owner.id)
       for (const outcome of outcomes) if (Either.isLeft(outcome)) assert.instanceOf(outcome.left, WalletAlreadyLinked)
-      assert.strictEqual((yield* wallets.findOrCreateOwner(address)).id, owner.id)
+      assert.strictEqual((yield* wallets.findOrCreateOwner(address, Effect.void)).id, owner.id)
     })
   )
 })

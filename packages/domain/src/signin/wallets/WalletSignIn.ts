@@ -32,7 +32,8 @@ export class WalletSignIn extends Effect.Service<WalletSignIn>()("@berth/WalletS
         const signedIn = yield* transaction.run(
           Effect.gen(function* () {
             yield* proofs.consume(proof)
-            const user = yield* wallets.findOrCreateOwner(proof.address)
+            // Keys cost nothing, so new accounts count as registrations do.
+            const user = yield* wallets.findOrCreateOwner(proof.address, limiter.take("register", request.from))
             yield* takeSuccess(limiter, user.id, request.from)
             yield* Option.match(request.current, { onNone: () => Effect.void, onSome: sessions.revokeByToken })
             const { token } = yield* sessions.open(user.id)

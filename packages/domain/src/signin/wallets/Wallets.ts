@@ -47,8 +47,11 @@ export class Wallets extends Effect.Service<Wallets>()("@berth/Wallets", {
       return wallet
     })
 
-    /** An unlinked wallet is linked to the account with its derived email, which is created if absent. */
-    const findOrCreateOwner = Effect.fn("Wallets.findOrCreateOwner")(function* (address: WalletAddress) {
+    /** An unlinked wallet is linked to the account with its derived email, which is created if absent, after `admission`. */
+    const findOrCreateOwner = Effect.fn("Wallets.findOrCreateOwner")(function* <E>(
+      address: WalletAddress,
+      admission: Effect.Effect<void, E>
+    ) {
       return yield* transaction.run(
         Effect.gen(function* () {
           yield* repository.lockAddress(address)
@@ -56,7 +59,7 @@ export class Wallets extends Effect.Service<Wallets>()("@berth/Wallets", {
           if (Option.isSome(linked)) return yield* Effect.orDie(users.find(linked.value.userId))
           const user = yield* Effect.flatMap(
             findByEmail(address),
-            Option.match({ onNone: () => create(address), onSome: Effect.succeed })
+            Option.match({ onNone: () => Effect.zipRight(admission, create(address)), onSome: Effect.succeed })
           )
           yield* insert(user.id, address)
           return user
