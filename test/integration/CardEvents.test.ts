@@ -14,7 +14,7 @@ import { findPurchaseCurrency, type Purchase } from "@berth/domain/billing/check
 import { makePackPurchase } from "@berth/domain/billing/credits/CreditPack"
 import { StorageEntitlements } from "@berth/domain/billing/storage/StorageEntitlements"
 import { SubscriptionRepository } from "@berth/domain/billing/subscriptions/SubscriptionRepository"
-import { convertUnitsToCredits } from "@berth/domain/billing/units/UnitSplit"
+import { convertUnitsToCredits } from "@berth/domain/shared/Credits"
 import { Outbox } from "@berth/domain/jobs/Outbox"
 import * as StripeCardProcessor from "@berth/infra/stripe/StripeCardProcessor"
 import { SqlClient } from "@effect/sql/SqlClient"

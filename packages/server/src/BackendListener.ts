@@ -29,7 +29,7 @@ import { healthPaths, listRoutes } from "./http/RouteTable.ts"
 import { withRedactedHeaders } from "./http/SpanRedaction.ts"
 import * as AgentManagerHttp from "./instances/AgentManagerHttp.ts"
 import * as JobsHttp from "./jobs/JobsHttp.ts"
-import { RequestSession } from "./sessions/RequestSession.ts"
+import { RequestSession } from "./http/RequestSession.ts"
 import { sessionCookieLayer } from "./http/SecretCookies.ts"
 
 const groups = Layer.mergeAll(

@@ -11,7 +11,6 @@ import * as BackendSpeech from "@berth/infra/backend/BackendSpeech"
 import * as ProcessInstanceDriver from "@berth/infra/instance-drivers/process/ProcessInstanceDriver"
 import * as UnixSocketClient from "@berth/infra/runtime/UnixSocketClient"
 import * as AccountsWiring from "@berth/infra/wiring/AccountsWiring"
-import * as BotDetectionWiring from "@berth/infra/wiring/BotDetectionWiring"
 import * as BillingWiring from "@berth/infra/wiring/BillingWiring"
 import * as ChainWiring from "@berth/infra/wiring/ChainWiring"
 import * as SignInWiring from "@berth/infra/wiring/SignInWiring"
@@ -88,7 +87,7 @@ const webPorts = (settings: Settings) =>
     SignInWiring.fromSettings(settings),
     GatewayWiring.fromSettings(settings),
     AccountsWiring.fromSettings(settings),
-    BotDetectionWiring.fromSettings(settings),
+    AccountsWiring.botDetectionFromSettings(settings),
     ZxcvbnCommonPasswords.layer,
     // At most half the threads hash, so that a burst of registrations leaves capacity for other requests.
     Argon2PasswordHasher.layer({ maxConcurrent: Math.max(1, Math.floor(availableParallelism() / 2)) })

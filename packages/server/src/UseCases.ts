@@ -73,7 +73,7 @@ import { WalletNonces } from "@berth/domain/signin/wallets/WalletNonces"
 import { WalletProofs } from "@berth/domain/signin/wallets/WalletProofs"
 import { WalletSignIn } from "@berth/domain/signin/wallets/WalletSignIn"
 import { Effect, Layer } from "effect"
-import * as AccessMethodList from "./recovery/AccessMethodList.ts"
+import * as AccessMethodList from "./AccessMethodList.ts"
 
 /*
  * The use cases of each listener, over ports that the program or a test provides.

@@ -6,6 +6,7 @@ import type { Reversal } from "@berth/domain/billing/Reversal"
 import * as PostgresBillingHistory from "@berth/infra/postgres/billing/PostgresBillingHistory"
 import { UnitLedger, UnitPolicy } from "@berth/domain/billing/units/UnitLedger"
 import * as PostgresReservationRepository from "@berth/infra/postgres/billing/PostgresReservationRepository"
+import * as PostgresCreditGrants from "@berth/infra/postgres/billing/PostgresCreditGrants"
 import * as PostgresCreditPurchases from "@berth/infra/postgres/billing/PostgresCreditPurchases"
 import * as PostgresLedgerAudit from "@berth/infra/postgres/billing/PostgresLedgerAudit"
 import * as PostgresTransaction from "@berth/infra/postgres/persistence/PostgresTransaction"
@@ -25,6 +26,7 @@ export const BillingServices = Layer.mergeAll(
     Layer.provide(Layer.succeed(UnitPolicy, { confirmedEmailRequired: false }))
   ),
   PostgresCreditPurchases.layer,
+  PostgresCreditGrants.layer,
   PostgresBillingHistory.layer,
   PostgresStorageEntitlements.layer,
   PostgresLedgerAudit.layer,

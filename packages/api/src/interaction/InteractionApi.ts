@@ -10,13 +10,12 @@ import { UnitsExhaustedBody } from "../billing/BillingErrorBodies.ts"
 import { pageNumber } from "../http/Pagination.ts"
 import { optionalText, payload, SecretText } from "../http/Payload.ts"
 import { EpochMillis, Timestamp } from "../http/Timestamp.ts"
+import { CredentialInvalidBody, CredentialKeyUnknownBody } from "../secrets/CredentialErrorBodies.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
 import { SessionAuth } from "../sessions/SessionAuth.ts"
 import {
   ChatFailedBody,
   ChatSessionNotFoundBody,
-  CredentialInvalidBody,
-  CredentialKeyUnknownBody,
   LastEventIdInvalidBody,
   MessageInvalidBody,
   MessageNotFoundBody,

@@ -8,7 +8,6 @@ import {
   PendingMessageLimitReached,
   ChatSessionLimitReached
 } from "@berth/domain/interaction/ConversationErrors"
-import { CredentialInvalid, CredentialKey, CredentialKeyUnknown } from "@berth/domain/secrets/Credential"
 import { HttpApiSchema } from "@effect/platform"
 import { Data, Schema } from "effect"
 import { errorClassSchema, errorBody, errorFields } from "../http/ErrorBody.ts"
@@ -41,21 +40,6 @@ export const SkillNotFoundBody = errorBody(SkillNotFound, {
   message: "There is no skill with this id. GET /api/agent?action=skills lists the skills.",
   read: () => new SkillNotFound()
 })
-export const CredentialKeyUnknownBody = errorBody(CredentialKeyUnknown, {
-  status: 400,
-  code: "credential_key_unknown",
-  error: "Unknown credential",
-  message: `key: must be one of ${CredentialKey.literals.join(", ")}.`,
-  read: () => new CredentialKeyUnknown()
-})
-export const CredentialInvalidBody = errorBody(CredentialInvalid, {
-  status: 400,
-  code: "credential_invalid",
-  error: "Invalid credential",
-  message: ({ reason }) => `value: ${reason}`,
-  read: (message) => new CredentialInvalid({ reason: message.replace(/^value: /, "") })
-})
-
 export const MessageUnansweredBody = errorBody(MessageUnanswered, {
   status: 500,
   code: "message_unanswered",

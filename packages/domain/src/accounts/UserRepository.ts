@@ -45,7 +45,6 @@ export class UserRepository extends Context.Tag("@berth/UserRepository")<
     readonly update: (id: UserId, changes: UserChanges) => Effect.Effect<Option.Option<User>, EmailAlreadyTaken>
     /** Verifies the user's present address; idempotent. */
     readonly markEmailVerified: (id: UserId) => Effect.Effect<void>
-    readonly addCredits: (id: UserId, credits: number) => Effect.Effect<void>
     /**
      * Deletes the user with all rows and records the id as deleted; false when the user does not exist. Money records stay
      * under the pseudonym `formerUser`. Joins the running transaction, which must roll back on failure.

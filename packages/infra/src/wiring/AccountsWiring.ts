@@ -1,7 +1,13 @@
 import { AccountPolicy } from "@berth/domain/accounts/AccountPolicy"
-import { Layer } from "effect"
+import { FetchHttpClient } from "@effect/platform"
+import { Effect, Layer, Option } from "effect"
+import * as DisabledBotDetection from "../bots/DisabledBotDetection.ts"
+import * as HeuristicBotDetection from "../bots/HeuristicBotDetection.ts"
+import * as TurnstileBotDetection from "../bots/TurnstileBotDetection.ts"
 import type { Settings } from "../configuration/Settings.ts"
+import { ProgramMisconfigured } from "../process/ProgramRunner.ts"
 
+/** The operator's rules of accounts. */
 export const fromSettings = ({ addresses, environment, referralCredits }: Settings) =>
   Layer.succeed(AccountPolicy, {
     referralCredits,
@@ -10,3 +16,27 @@ export const fromSettings = ({ addresses, environment, referralCredits }: Settin
     appUrl: addresses.appUrl,
     verifiedEmailsOnly: environment === "production"
   })
+
+/** `BOT_DETECTION`, by default `heuristic` in production and `off` in development. */
+export const selectBotDetection = ({ bots, environment }: Pick<Settings, "bots" | "environment">) =>
+  Option.getOrElse(bots.detection, () => (environment === "production" ? ("heuristic" as const) : ("off" as const)))
+
+export const botDetectionFromSettings = (settings: Settings) => {
+  switch (selectBotDetection(settings)) {
+    case "off":
+      return DisabledBotDetection.layer
+    case "heuristic":
+      return HeuristicBotDetection.layer
+    case "turnstile":
+      return Layer.unwrapEffect(
+        Effect.map(
+          Effect.mapError(
+            settings.bots.turnstileSecret,
+            () =>
+              new ProgramMisconfigured({ reason: "Set `TURNSTILE_SECRET`, which BOT_DETECTION=turnstile requires." })
+          ),
+          (secret) => TurnstileBotDetection.layer({ url: settings.bots.turnstileUrl, secret })
+        )
+      ).pipe(Layer.provide(FetchHttpClient.layer))
+  }
+}

@@ -18,6 +18,7 @@ import * as PostgresCardEventRepository from "../postgres/billing/PostgresCardEv
 import * as PostgresReservationRepository from "../postgres/billing/PostgresReservationRepository.ts"
 import * as PostgresConversationRepository from "../postgres/interaction/PostgresConversationRepository.ts"
 import * as PostgresCredentialRepository from "../postgres/secrets/PostgresCredentialRepository.ts"
+import * as PostgresCreditGrants from "../postgres/billing/PostgresCreditGrants.ts"
 import * as PostgresCreditPurchases from "../postgres/billing/PostgresCreditPurchases.ts"
 import * as PostgresIdempotencyKeys from "../postgres/limits/PostgresIdempotencyKeys.ts"
 import * as PostgresInstanceRepository from "../postgres/instances/PostgresInstanceRepository.ts"
@@ -88,6 +89,7 @@ export const layer = (options: PersistenceOptions) =>
     PostgresTurnRepository.layer,
     PostgresCardCustomerRepository.layer,
     PostgresPurchaseAttempts.layer,
+    PostgresCreditGrants.layer,
     PostgresCreditPurchases.layer,
     PostgresBillingHistory.layer,
     PostgresStorageEntitlements.layer,

@@ -1,4 +1,4 @@
-import { selectBotDetection } from "@berth/infra/wiring/BotDetectionWiring"
+import { selectBotDetection } from "@berth/infra/wiring/AccountsWiring"
 import { loadSettings } from "@berth/infra/configuration/SettingsLoader"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Either, Option, Redacted } from "effect"

@@ -2,7 +2,7 @@ import { AgentOwner } from "@berth/api/agents/OwnedAgent"
 import { Agents } from "@berth/domain/agents/Agents"
 import { HttpRouter } from "@effect/platform"
 import { Effect, Layer } from "effect"
-import { RequestSession } from "../sessions/RequestSession.ts"
+import { RequestSession } from "../http/RequestSession.ts"
 import { AgentId } from "@berth/domain/shared/AgentId"
 
 /** Checks that the caller owns the agent of the path. */

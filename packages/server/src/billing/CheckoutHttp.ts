@@ -8,7 +8,7 @@ import { Effect, Option } from "effect"
 import { redirectPrivately } from "../http/ResponseHeaders.ts"
 import { WebSettings } from "../http/WebSettings.ts"
 import { makeCallbackQuery } from "../pages/LoginPage.ts"
-import { RequestSession } from "../sessions/RequestSession.ts"
+import { RequestSession } from "../http/RequestSession.ts"
 import { readQuery, resolveCallbackPath } from "../signin/CallbackPath.ts"
 
 export const layer = HttpApiBuilder.group(WebApi, "checkout", (handlers) =>

@@ -5,7 +5,7 @@ import { RateLimiter } from "@berth/domain/limits/RateLimiter"
 import { HttpRouter, HttpServerRequest } from "@effect/platform"
 import { Effect, Layer } from "effect"
 import { addRetryAfter } from "../http/ResponseHeaders.ts"
-import { RequestSession } from "../sessions/RequestSession.ts"
+import { RequestSession } from "../http/RequestSession.ts"
 
 /** Requires the owner of the instance; state changes count to the owner's limit. */
 export const layer = Layer.effect(

@@ -5,7 +5,7 @@ import { HttpLayerRouter, HttpServerRequest, HttpServerResponse, UrlParams } fro
 import { Effect, Option, Redacted } from "effect"
 import { type KnownRoute, makePlainRoute } from "../http/RouteTable.ts"
 import { WebSettings } from "../http/WebSettings.ts"
-import { currentAddressKey } from "../limits/RateLimitsHttp.ts"
+import { currentAddressKey } from "../http/RateLimitsHttp.ts"
 import { html } from "./Html.ts"
 import { makePageResponse, renderAlert } from "./Layout.ts"
 import { PageAssets } from "./PageAssets.ts"

@@ -8,7 +8,7 @@ import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
 import { Effect, Option, Redacted } from "effect"
 import { addRetryAfter, redirectPrivately } from "../http/ResponseHeaders.ts"
 import { SessionCookie } from "../http/SecretCookies.ts"
-import { RequestSession } from "../sessions/RequestSession.ts"
+import { RequestSession } from "../http/RequestSession.ts"
 
 const resetRequested = {
   message: "If there is an account with this e-mail address, a link for a new password is on its way."

@@ -1,6 +1,6 @@
 import { OptionalSessionAuth, SessionAuth } from "@berth/api/sessions/SessionAuth"
 import { Effect, Layer, Option } from "effect"
-import { RequestSession } from "./RequestSession.ts"
+import { RequestSession } from "../http/RequestSession.ts"
 
 const required = Layer.effect(
   SessionAuth,

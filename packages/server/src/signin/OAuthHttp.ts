@@ -8,7 +8,7 @@ import { Effect, Redacted } from "effect"
 import { redirectPrivately } from "../http/ResponseHeaders.ts"
 import { makeOAuthTicketCookie, SessionCookie } from "../http/SecretCookies.ts"
 import { WebSettings } from "../http/WebSettings.ts"
-import { currentAddressKey } from "../limits/RateLimitsHttp.ts"
+import { currentAddressKey } from "../http/RateLimitsHttp.ts"
 import { readQuery, resolveCallbackPath } from "./CallbackPath.ts"
 
 type Failure = Effect.Effect.Error<ReturnType<OAuthSignIn["finish"] | OAuthSignIn["start"]>>

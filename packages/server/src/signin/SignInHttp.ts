@@ -10,8 +10,8 @@ import { readBearerToken } from "../http/InternalAuthHttp.ts"
 import { addRetryAfter } from "../http/ResponseHeaders.ts"
 import { SessionCookie } from "../http/SecretCookies.ts"
 import { WebSettings } from "../http/WebSettings.ts"
-import { currentAddressKey } from "../limits/RateLimitsHttp.ts"
-import { RequestSession } from "../sessions/RequestSession.ts"
+import { currentAddressKey } from "../http/RateLimitsHttp.ts"
+import { RequestSession } from "../http/RequestSession.ts"
 import { resolveCallbackPath } from "./CallbackPath.ts"
 
 const encodeSignedIn = Schema.encodeSync(SignedIn)

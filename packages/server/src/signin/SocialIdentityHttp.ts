@@ -5,7 +5,7 @@ import { SocialSignIn } from "@berth/domain/signin/social/SocialSignIn"
 import { HttpApiBuilder } from "@effect/platform"
 import { Duration, Effect, Option, Redacted } from "effect"
 import { addResponseHeaders, addRetryAfter, privately } from "../http/ResponseHeaders.ts"
-import { currentAddressKey } from "../limits/RateLimitsHttp.ts"
+import { currentAddressKey } from "../http/RateLimitsHttp.ts"
 
 const readText = (value: unknown) => Option.liftPredicate(value, (given): given is string => typeof given === "string")
 

@@ -9,7 +9,7 @@ import { Effect } from "effect"
 import { addRetryAfter, privately, redirectPrivately } from "../http/ResponseHeaders.ts"
 import { makeWalletNonceCookie, SessionCookie } from "../http/SecretCookies.ts"
 import { WebSettings } from "../http/WebSettings.ts"
-import { currentAddressKey } from "../limits/RateLimitsHttp.ts"
+import { currentAddressKey } from "../http/RateLimitsHttp.ts"
 import { resolveCallbackPath } from "./CallbackPath.ts"
 
 const readText = (value: unknown) => (typeof value === "string" ? value : "")

@@ -1,3 +1,5 @@
+import { CreditGrants } from "@berth/domain/accounts/referrals/CreditGrants"
+import * as PostgresCreditGrants from "@berth/infra/postgres/billing/PostgresCreditGrants"
 import { EmailAlreadyTaken } from "@berth/domain/accounts/AccountErrors"
 import { Email } from "@berth/domain/shared/Email"
 import { defaultNotificationPreferences } from "@berth/domain/shared/User"
@@ -13,7 +15,7 @@ import { insertUser, uniqueName } from "../../../support/Samples.ts"
 import * as TestSecrets from "../../../support/TestSecrets.ts"
 import { UserId } from "@berth/domain/shared/UserId"
 
-const Live = Layer.merge(PostgresUserRepository.layer, PostgresTransaction.layer).pipe(
+const Live = Layer.mergeAll(PostgresUserRepository.layer, PostgresCreditGrants.layer, PostgresTransaction.layer).pipe(
   Layer.provideMerge(Layer.merge(MigratedDatabase.layer, TestSecrets.layer))
 )
 
@@ -149,19 +151,22 @@ layer(Live, { excludeTestServices: true })("UserRepository", (it) => {
     })
   )
 
-  it.effect("adds credits exactly, at any concurrency, with a balanced entry in the ledger", () =>
-    Effect.gen(function* () {
-      const users = yield* UserRepository
-      const sql = yield* SqlClient
-      const user = yield* insertUser()
-      yield* Effect.replicateEffect(users.addCredits(user.id, 0.29), 30, { concurrency: "unbounded" })
-      assert.strictEqual(Option.getOrThrow(yield* users.find(user.id)).credits, 8.7)
-      const accounts = yield* sql`
+  it.effect(
+    "reads credits that CreditGrants.grant adds exactly, at any concurrency, with balanced ledger entries",
+    () =>
+      Effect.gen(function* () {
+        const users = yield* UserRepository
+        const { grant } = yield* CreditGrants
+        const sql = yield* SqlClient
+        const user = yield* insertUser()
+        yield* Effect.replicateEffect(grant(user.id, 0.29), 30, { concurrency: "unbounded" })
+        assert.strictEqual(Option.getOrThrow(yield* users.find(user.id)).credits, 8.7)
+        const accounts = yield* sql`
         select account, sum(units)::int as units from ledger_entries where user_id = ${user.id} group by 1 order by 1`
-      assert.deepStrictEqual(accounts, [
-        { account: "credits", units: 870 },
-        { account: "grants", units: -870 }
-      ])
-    })
+        assert.deepStrictEqual(accounts, [
+          { account: "credits", units: 870 },
+          { account: "grants", units: -870 }
+        ])
+      })
   )
 })

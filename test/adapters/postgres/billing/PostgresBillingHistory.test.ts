@@ -1,4 +1,4 @@
-import { UserRepository } from "@berth/domain/accounts/UserRepository"
+import { CreditGrants } from "@berth/domain/accounts/referrals/CreditGrants"
 import { BillingHistory } from "@berth/domain/billing/history/BillingHistory"
 import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
 import { CreditPurchases } from "@berth/domain/billing/credits/CreditPurchases"
@@ -14,12 +14,12 @@ layer(BillingServices, { excludeTestServices: true })("BillingHistory", (it) => 
       const { list } = yield* BillingHistory
       const { release, reserve, settle } = yield* UnitLedger
       const { book, reverse } = yield* CreditPurchases
-      const users = yield* UserRepository
+      const { grant } = yield* CreditGrants
       const [user, other] = [yield* insertUser(), yield* insertUser()]
       const paid = { userId: user.id, currency: "USD" as const }
       const pack = yield* uniqueName("cs")
       const steps = [
-        users.addCredits(user.id, 1),
+        grant(user.id, 1),
         book({ ...paid, credits: 5, cause: pack, amount: 500, kind: "purchase" }),
         Effect.flatMap(reserve(user, 70, "msg_1"), (id) => settle(Option.getOrThrow(id), 60)),
         // None of these cost anything.
@@ -37,7 +37,7 @@ layer(BillingServices, { excludeTestServices: true })("BillingHistory", (it) => 
           description: "50 GB of storage, a month"
         }),
         reverse(refundOf(pack)),
-        users.addCredits(other.id, 1)
+        grant(other.id, 1)
       ]
       for (const step of steps) yield* Effect.zipRight(TestClock.adjust("1 second"), step)
 

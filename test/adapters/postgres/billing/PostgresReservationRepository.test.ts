@@ -1,3 +1,5 @@
+import { CreditGrants } from "@berth/domain/accounts/referrals/CreditGrants"
+import * as PostgresCreditGrants from "@berth/infra/postgres/billing/PostgresCreditGrants"
 import { Administrators } from "@berth/domain/accounts/Administrators"
 import { type User } from "@berth/domain/shared/User"
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
@@ -27,6 +29,7 @@ const unitLedger = makeUnitLedger(false)
 const Live = Layer.mergeAll(
   unitLedger,
   PostgresUserRepository.layer,
+  PostgresCreditGrants.layer,
   PostgresSubscriptionRepository.layer,
   PostgresTransaction.layer
 ).pipe(Layer.provideMerge(Layer.mergeAll(MigratedDatabase.layer, TestSecrets.layer, admins)))
@@ -36,9 +39,9 @@ const freeUnits = 50
 
 const userWithCredits = (credits: number) =>
   Effect.gen(function* () {
-    const users = yield* UserRepository
+    const { grant } = yield* CreditGrants
     const user = yield* insertUser()
-    yield* users.addCredits(user.id, credits)
+    yield* grant(user.id, credits)
     return user
   })
 

@@ -3,6 +3,7 @@ import type { User } from "../../shared/User.ts"
 import { ReferralCodeInvalid } from "../AccountErrors.ts"
 import { AccountPolicy } from "../AccountPolicy.ts"
 import { UserRepository } from "../UserRepository.ts"
+import { CreditGrants } from "./CreditGrants.ts"
 import { maximumDailyReferralRewards, parseReferralCode } from "./ReferralCode.ts"
 import { ReferralRepository } from "./ReferralRepository.ts"
 import type { UserId } from "../../shared/UserId.ts"
@@ -14,6 +15,7 @@ export class Referrals extends Effect.Service<Referrals>()("@berth/Referrals", {
   effect: Effect.gen(function* () {
     const users = yield* UserRepository
     const rewards = yield* ReferralRepository
+    const grants = yield* CreditGrants
     const policy = yield* AccountPolicy
 
     const findReferrer = Effect.fn("Referrals.findReferrer")(function* (text: string) {
@@ -27,8 +29,8 @@ export class Referrals extends Effect.Service<Referrals>()("@berth/Referrals", {
       const taken = yield* rewards.claimPending(newcomerId, yield* DateTime.now)
       if (Option.isNone(taken)) return
       const { newcomerCredits, referrerCredits, referrerId } = taken.value
-      if (referrerId !== null) yield* users.addCredits(referrerId, referrerCredits)
-      yield* users.addCredits(newcomerId, newcomerCredits)
+      if (referrerId !== null) yield* grants.grant(referrerId, referrerCredits)
+      yield* grants.grant(newcomerId, newcomerCredits)
     })
 
     /**

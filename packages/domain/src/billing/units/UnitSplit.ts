@@ -13,11 +13,6 @@ export interface UnitSplit {
   readonly credit: number
 }
 
-export const unitsPerCredit = 100
-
-export const convertCreditsToUnits = (credits: number): number => Math.round(credits * unitsPerCredit)
-export const convertUnitsToCredits = (units: number): number => units / unitsPerCredit
-
 /** Rounds up; NaN is more than any balance. */
 export const roundUpUnits = (units: number): number =>
   Number.isNaN(units) ? Number.POSITIVE_INFINITY : Math.max(0, Math.ceil(units))

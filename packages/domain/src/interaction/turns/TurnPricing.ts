@@ -1,5 +1,6 @@
 import { Context, Option } from "effect"
-import { roundUpUnits, unitsPerCredit } from "../../billing/units/UnitSplit.ts"
+import { roundUpUnits } from "../../billing/units/UnitSplit.ts"
+import { unitsPerCredit } from "../../shared/Credits.ts"
 
 /** Prices of turns, as the operator sets them. */
 export class TurnSettings extends Context.Tag("@berth/TurnSettings")<

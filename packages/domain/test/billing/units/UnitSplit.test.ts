@@ -1,12 +1,11 @@
 import {
-  convertUnitsToCredits,
   extendSplit,
   settleUnits,
   takeUnits,
-  convertCreditsToUnits,
   computeUnitUsage,
   roundUpUnits
 } from "@berth/domain/billing/units/UnitSplit"
+import { convertUnitsToCredits, convertCreditsToUnits } from "@berth/domain/shared/Credits"
 import { assert, describe, it } from "@effect/vitest"
 import { Either, FastCheck } from "effect"
 

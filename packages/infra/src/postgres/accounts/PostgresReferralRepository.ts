@@ -1,5 +1,5 @@
 import { type ReferralReward, ReferralRepository } from "@berth/domain/accounts/referrals/ReferralRepository"
-import { convertUnitsToCredits, convertCreditsToUnits } from "@berth/domain/billing/units/UnitSplit"
+import { convertUnitsToCredits, convertCreditsToUnits } from "@berth/domain/shared/Credits"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Layer, Option, Schema } from "effect"
 import { decodeFirstRow, decodeSingleRow } from "../Rows.ts"

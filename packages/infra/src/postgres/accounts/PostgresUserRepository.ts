@@ -2,29 +2,24 @@ import { EmailAlreadyTaken } from "@berth/domain/accounts/AccountErrors"
 import type { Email } from "@berth/domain/shared/Email"
 import { defaultNotificationPreferences } from "@berth/domain/shared/User"
 import { type NewUser, type UserChanges, UserRepository } from "@berth/domain/accounts/UserRepository"
-import { convertCreditsToUnits } from "@berth/domain/billing/units/UnitSplit"
-import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { SqlError } from "@effect/sql/SqlError"
 import { DateTime, Effect, Layer, Option, Schema } from "effect"
-import { makeLedgerWriter } from "../billing/LedgerWriter.ts"
 import { countAffectedRows, decodeFirstRow } from "../Rows.ts"
 import { violatesConstraint } from "../SqlErrors.ts"
 import { toStorableJson, toStorableText } from "../StorableText.ts"
 import { makeUserRemoval } from "./UserRemoval.ts"
-import { toUser, UserRow } from "./UserRow.ts"
+import { toUser, UserRow } from "../shared/UserRow.ts"
 import type { UserId } from "@berth/domain/shared/UserId"
 
 const UserWithPassword = Schema.Struct({ ...UserRow.fields, passwordHash: Schema.NullOr(Schema.String) })
 
 const PasswordRow = Schema.Struct({ passwordHash: Schema.NullOr(Schema.String) })
 
-export const layer: Layer.Layer<UserRepository, never, SqlClient | IdGenerator> = Layer.effect(
+export const layer: Layer.Layer<UserRepository, never, SqlClient> = Layer.effect(
   UserRepository,
   Effect.gen(function* () {
     const sql = yield* SqlClient
-    const ids = yield* IdGenerator
-    const ledger = makeLedgerWriter(sql, ids)
 
     const find = Effect.fn("UserRepository.find")(function* (id: UserId) {
       const row = yield* sql`select * from users where id = ${toStorableText(id)}`.pipe(
@@ -147,18 +142,6 @@ export const layer: Layer.Layer<UserRepository, never, SqlClient | IdGenerator> 
             Effect.catchAll((error) => (error instanceof SqlError ? Effect.die(error) : Effect.fail(error)))
           )
         return Option.map(row, toUser)
-      }),
-      addCredits: Effect.fn("UserRepository.addCredits")(function* (id: UserId, credits: number) {
-        const units = convertCreditsToUnits(credits)
-        if (units === 0) return
-        yield* sql
-          .withTransaction(
-            Effect.zipRight(
-              sql`update users set credit_units = credit_units + ${units} where id = ${id}`,
-              ledger.move({ userId: id, from: "grants", to: "credits", units, cause: "credits-added" })
-            )
-          )
-          .pipe(Effect.orDie)
       })
     })
   })

@@ -1,6 +1,6 @@
 import { BillingHistory, describeUsage, type BillingHistoryEntry } from "@berth/domain/billing/history/BillingHistory"
 import { Currency, toMajorUnits } from "@berth/domain/shared/Money"
-import { convertUnitsToCredits } from "@berth/domain/billing/units/UnitSplit"
+import { convertUnitsToCredits } from "@berth/domain/shared/Credits"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { Effect, Layer, Schema } from "effect"
 import { decodeRows, decodeSingleRow } from "../Rows.ts"

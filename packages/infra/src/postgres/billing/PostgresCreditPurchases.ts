@@ -7,7 +7,7 @@ import {
 } from "@berth/domain/billing/credits/CreditPurchases"
 import type { LedgerAccount } from "@berth/domain/billing/units/Ledger"
 import { type Reversal, reversedUnits } from "@berth/domain/billing/Reversal"
-import { convertCreditsToUnits } from "@berth/domain/billing/units/UnitSplit"
+import { convertCreditsToUnits } from "@berth/domain/shared/Credits"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { SqlClient } from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"

@@ -8,7 +8,7 @@ import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Layer, Option, Schema } from "effect"
 import { decodeFirstRow } from "../Rows.ts"
 import { toStorableText } from "../StorableText.ts"
-import { StoredPlan } from "./StoredPlan.ts"
+import { StoredPlan } from "../shared/StoredPlan.ts"
 
 const SubscriptionRow = Schema.Struct({ ...Subscription.fields, plan: StoredPlan })
 

@@ -6,7 +6,7 @@ import { DateTime, Effect, Layer, Option, Schema } from "effect"
 import { preparedMark } from "../PreparedStatements.ts"
 import { countAffectedRows, decodeRows, listColumns, decodeFirstRow } from "../Rows.ts"
 import { toStorableText } from "../StorableText.ts"
-import { toUser, UserRow } from "../accounts/UserRow.ts"
+import { toUser, UserRow } from "../shared/UserRow.ts"
 import type { UserId } from "@berth/domain/shared/UserId"
 
 const SessionWithUser = Schema.Struct({

@@ -10,7 +10,7 @@ import type { LimitName } from "@berth/domain/limits/Limit"
 import { RateLimiter } from "@berth/domain/limits/RateLimiter"
 import { Caller } from "@berth/domain/sessions/Caller"
 import { Effect, Layer, Option } from "effect"
-import { addRetryAfter } from "../http/ResponseHeaders.ts"
+import { addRetryAfter } from "./ResponseHeaders.ts"
 
 /** Limit key of the current request's client address. */
 export const currentAddressKey = Effect.map(Caller, ({ address }) =>

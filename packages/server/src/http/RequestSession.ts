@@ -4,8 +4,8 @@ import { Sessions } from "@berth/domain/sessions/Sessions"
 import { SocialSessions } from "@berth/domain/signin/social/SocialSessions"
 import { HttpServerRequest } from "@effect/platform"
 import { Effect, Option } from "effect"
-import { readBearerToken } from "../http/InternalAuthHttp.ts"
-import { SessionCookie } from "../http/SecretCookies.ts"
+import { readBearerToken } from "./InternalAuthHttp.ts"
+import { SessionCookie } from "./SecretCookies.ts"
 import type { UserId } from "@berth/domain/shared/UserId"
 
 const identify = (user: UserId) => Effect.flatMap(Caller, (caller) => caller.identify(user))

@@ -1,8 +1,8 @@
 import { Email } from "@berth/domain/shared/Email"
 import { NotificationPreferences, User } from "@berth/domain/shared/User"
-import { convertUnitsToCredits } from "@berth/domain/billing/units/UnitSplit"
+import { convertUnitsToCredits } from "@berth/domain/shared/Credits"
 import { Schema } from "effect"
-import { StoredPlan } from "../billing/StoredPlan.ts"
+import { StoredPlan } from "./StoredPlan.ts"
 import { UserId } from "@berth/domain/shared/UserId"
 
 /** A row of `users` without the password hash. */

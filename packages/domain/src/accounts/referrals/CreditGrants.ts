@@ -1,0 +1,11 @@
+import { Context, type Effect } from "effect"
+import type { UserId } from "../../shared/UserId.ts"
+
+/** Credits given away, recorded in the ledger. */
+export class CreditGrants extends Context.Tag("@berth/CreditGrants")<
+  CreditGrants,
+  {
+    /** Joins the running transaction. */
+    readonly grant: (userId: UserId, credits: number) => Effect.Effect<void>
+  }
+>() {}
