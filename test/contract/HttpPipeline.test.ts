@@ -217,15 +217,13 @@ layer(App.layer(), { excludeTestServices: true })("What is no request", (it) => 
     })
   )
 
-  it.effect("a form with too many fields is 400", () =>
+  it.effect("a form with too many fields or with U+0000 is 400", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const headers = { "content-type": "application/x-www-form-urlencoded" }
       const path = "/api/auth/callback/credentials"
-      assertError(yield* web({ method: "POST", path, headers, body: "a=&".repeat(300_000) }), {
-        status: 400,
-        code: "malformed_body"
-      })
+      for (const body of ["a=&".repeat(300_000), "email=a%00@example.com&password=b", "email=a\u0000&password=b"])
+        assertError(yield* web({ method: "POST", path, headers, body }), { status: 400, code: "malformed_body" })
     })
   )
 

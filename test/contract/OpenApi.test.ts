@@ -121,6 +121,30 @@ layer(App.layer(), { excludeTestServices: true })("The documentation", (it) => {
       })
     )
 
+    it.effect(`of the ${listener} listener has servers, unique ids and the responses of the pipeline`, () =>
+      Effect.gen(function* () {
+        const { document, text } = yield* documentOf(listener)
+        assert.deepInclude(JSON.parse(text), {
+          servers: [{ url: "/", description: "The origin of this document" }]
+        })
+        const ids = [...text.matchAll(/"\$id":"([^"]+)"/g)].map(([, id]) => id)
+        assert.deepStrictEqual(ids, [...new Set(ids)])
+        for (const route of apis[listener]) {
+          const { requestBody, responses } = operationOf(document, route)
+          const codesOf = (status: string) =>
+            valuesOf(document, responses[status], "code").flatMap((schema) => valuesOf(document, schema, "enum"))
+          const name = `${route.method} ${route.path}`
+          assert.include(codesOf("431").flat(), "headers_too_large", name)
+          if (requestBody !== undefined) {
+            assert.include(codesOf("413").flat(), "body_too_large", name)
+            assert.include(codesOf("415").flat(), "unsupported_media_type", name)
+          }
+          if (listener === "web" && !["GET", "OPTIONS"].includes(route.method))
+            assert.include(codesOf("403").flat(), "foreign_origin", name)
+        }
+      })
+    )
+
     it.effect(`of the ${listener} listener refers to nothing that it does not hold`, () =>
       Effect.gen(function* () {
         const { document, text } = yield* documentOf(listener)

@@ -16,8 +16,17 @@ class DatabaseProxy extends Context.Tag("@berth/test/DatabaseProxy")<
 
 const Live = Layer.unwrapScoped(
   Effect.gen(function* () {
-    const door = yield* makeTcpProxy(yield* migratedDatabase)
-    return Layer.merge(App.layer({ databaseUrl: door.url }), Layer.succeed(DatabaseProxy, door))
+    const proxy = yield* makeTcpProxy(yield* migratedDatabase)
+    return Layer.merge(App.layer({ databaseUrl: proxy.url }), Layer.succeed(DatabaseProxy, proxy))
+  })
+)
+
+/** With the limits of the server program. */
+const LiveWithShortStatements = Layer.unwrapScoped(
+  Effect.gen(function* () {
+    const proxy = yield* makeTcpProxy(yield* migratedDatabase)
+    const app = App.layer({ databaseUrl: proxy.url, statementTimeout: Duration.seconds(4) })
+    return Layer.merge(app, Layer.succeed(DatabaseProxy, proxy))
   })
 )
 
@@ -113,6 +122,32 @@ layer(Live, { excludeTestServices: true })("While the database is out of reach",
       assertUnavailable(answer)
       assert.isBelow(Duration.toMillis(took), 30_000)
       assert.strictEqual((yield* web({ method: "GET", path: "/api/settings", as: owner })).status, 200)
+    })
+  )
+})
+
+layer(LiveWithShortStatements, { excludeTestServices: true })("Requests while the database stops", (it) => {
+  it.effect("end within five seconds with 503, also those that hold a connection", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const { acceptConnections, dropTraffic } = yield* DatabaseProxy
+      const owner = yield* createOwnerWithAgent()
+      const sql = yield* SqlClient
+      const calls = [
+        web({ method: "GET", path: "/api/settings", as: owner }),
+        web({ method: "GET", path: "/api/agents", as: owner }),
+        web({ method: "POST", path: "/api/settings", as: owner, json: { name: "Ada" } })
+      ]
+      const [took, answers] = yield* Effect.acquireUseRelease(
+        dropTraffic,
+        () => Effect.timed(Effect.all([...calls, ...calls, ...calls, ...calls], { concurrency: "unbounded" })),
+        () => acceptConnections
+      )
+      for (const answer of answers) assertUnavailable(answer)
+      assert.isBelow(Duration.toMillis(took), 6000)
+      assert.strictEqual((yield* web({ method: "GET", path: "/api/settings", as: owner })).status, 200)
+      const slow = yield* Effect.flip(sql`select pg_sleep(6)`)
+      assert.strictEqual(slow._tag, "SqlError")
     })
   )
 })

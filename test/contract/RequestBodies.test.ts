@@ -180,8 +180,11 @@ layer(App.layer(), { excludeTestServices: true })("The body rules", (it) => {
         { "content-encoding": "br, gzip" },
         { "content-type": "application/json; charset=utf-16" },
         { "content-type": 'application/json;x=y; CharSet="latin1"' }
-      ])
-        assertError(yield* rename(headers), { status: 415, code: "unsupported_media_type" })
+      ]) {
+        const answer = yield* rename(headers)
+        assertError(answer, { status: 415, code: "unsupported_media_type" })
+        assert.strictEqual(answer.headers["accept-encoding"], "content-encoding" in headers ? "identity" : undefined)
+      }
       for (const headers of [{ "content-encoding": "identity" }, { "content-type": 'application/json;charset="UTF8"' }])
         assert.strictEqual((yield* rename(headers)).status, 200)
     })

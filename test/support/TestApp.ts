@@ -92,6 +92,8 @@ export interface TestAppOptions {
   readonly oauthB?: Partial<OAuthBSettings>
   readonly socialIdentity?: Partial<SocialIdentitySettings>
   readonly providerTimeout?: Duration.Duration
+  /** Limit of a statement; the pool's default when absent. */
+  readonly statementTimeout?: Duration.Duration
   /** Limits of large bodies; the defaults of the settings when absent. */
   readonly uploads?: WebSettings["Type"]["uploads"]
   /** By default what the test says. */
@@ -227,6 +229,7 @@ const make = (options: TestAppOptions) =>
       databaseUrl,
       maxConnections: 10,
       applicationName: "test-server",
+      ...(options.statementTimeout === undefined ? {} : { statementTimeout: options.statementTimeout }),
       keys: [{ id: "test", key: Redacted.make(options.secretsKey ?? randomBytes(32)) }],
       adminEmails: [testAdminEmail],
       verifiedEmailsOnly: options.verifiedEmailsOnly ?? false

@@ -1,10 +1,11 @@
-import { HttpApi, OpenApi } from "@effect/platform"
+import { HttpApi } from "@effect/platform"
 import { AiApi } from "./ai/AiApi.ts"
 import { OpenAiApi } from "./ai/OpenAiApi.ts"
 import { RuntimeMemoryApi } from "./runtime/RuntimeMemoryApi.ts"
 import { RuntimeModelApi } from "./runtime/RuntimeModelApi.ts"
 import { ModelAnswersApi } from "./gateway/plugins/ModelAnswersApi.ts"
 import { SpeechApi } from "./gateway/speech/SpeechApi.ts"
+import { describeApi } from "./http/OpenApiDocument.ts"
 import { requestErrors } from "./http/RequestErrors.ts"
 import { AgentManagerApi } from "./instances/AgentManagerApi.ts"
 import { JobsApi } from "./jobs/JobsApi.ts"
@@ -20,12 +21,7 @@ export class BackendApi extends HttpApi.make("backend")
   .add(ModelAnswersApi)
   .add(SpeechApi)
   .annotateContext(
-    OpenApi.annotations({
-      title: "Berth backend",
-      version: "1.0.0",
-      description: "AI layer and agent manager.",
-      license: { name: "MIT" }
-    })
+    describeApi({ title: "Berth backend", description: "AI layer and agent manager." }, { hasOriginCheck: false })
   ) {
   static override readonly errorSchema = requestErrors
 }

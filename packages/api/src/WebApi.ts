@@ -1,4 +1,4 @@
-import { HttpApi, OpenApi } from "@effect/platform"
+import { HttpApi } from "@effect/platform"
 import { AccountsApi } from "./accounts/AccountsApi.ts"
 import { RecoveryApi } from "./recovery/RecoveryApi.ts"
 import { ReferralsApi } from "./accounts/referrals/ReferralsApi.ts"
@@ -11,6 +11,7 @@ import { CheckoutApi } from "./billing/checkout/CheckoutApi.ts"
 import { DeprecatedApi } from "./deprecated/DeprecatedApi.ts"
 import { GatingApi } from "./gating/GatingApi.ts"
 import { GatewayApi } from "./gateway/GatewayApi.ts"
+import { describeApi } from "./http/OpenApiDocument.ts"
 import { requestErrors } from "./http/RequestErrors.ts"
 import { InstancesApi } from "./instances/InstancesApi.ts"
 import { InteractionApi } from "./interaction/InteractionApi.ts"
@@ -44,12 +45,13 @@ export class WebApi extends HttpApi.make("web")
   .add(DeprecatedApi)
   .add(GatewayApi)
   .annotateContext(
-    OpenApi.annotations({
-      title: "Berth",
-      version: "1.0.0",
-      description: "Accounts, agents in isolated instances, conversations, billing and the gateway.",
-      license: { name: "MIT" }
-    })
+    describeApi(
+      {
+        title: "Berth",
+        description: "Accounts, agents in isolated instances, conversations, billing and the gateway."
+      },
+      { hasOriginCheck: true }
+    )
   ) {
   static override readonly errorSchema = requestErrors
 }

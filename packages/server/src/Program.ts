@@ -51,6 +51,8 @@ import * as UseCases from "./UseCases.ts"
 import * as WebListener from "./WebListener.ts"
 
 const poolSize = 20
+/** Bounds requests that hold a connection while the database stops. */
+const statementTimeout = Duration.seconds(4)
 const postgresSchema = "limits"
 
 const limits = (settings: Settings, databaseUrl: Redacted.Redacted) =>
@@ -274,7 +276,11 @@ export const serverProgram = (settings: Settings) =>
         Layer.provide(webSettings(settings)),
         Layer.provide(limits(settings, databaseUrl)),
         Layer.provide(
-          PersistenceWiring.fromSettings(settings, { maxConnections: poolSize, applicationName: "berth-server" })
+          PersistenceWiring.fromSettings(settings, {
+            maxConnections: poolSize,
+            applicationName: "berth-server",
+            statementTimeout
+          })
         ),
         Layer.mapError((error) => (error._tag === "ServeError" ? toProgramMisconfigured(error.cause) : error))
       )

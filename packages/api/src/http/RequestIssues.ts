@@ -4,16 +4,27 @@ export interface RequestIssue {
   readonly message: string
 }
 
-// What a schema says of each alternative that did not fit.
+// The message of a schema for each alternative that does not match.
 const alternative = /^Expected (.+), actual (.*)$/s
 const absent = new Set(["undefined", "null"])
 
-/** A library's words for what is expected, in a caller's. */
-const inPlainWords = (message: string) =>
-  message.replace(
-    /^Expected (?:Struct|\{ .+ \})(?: \((?:Encoded|Type) side\))?, actual /s,
-    "Expected an object, actual "
-  )
+const plainType =
+  /^(?:string|number|boolean|bigint|object|null|undefined|true|false|unknown|-?[\d.]+|".*"|[a-z][^{}<>]*)$/s
+
+/** Names an expected type without the internal names of schemas. */
+const describeType = (type: string) => {
+  const bare = type.replace(/ \((?:Encoded|Type) side\)$/, "").replace(/^\((.*)\)$/s, "$1")
+  if (/^(?:Struct$|\{)/.test(bare)) return "an object"
+  if (/^(?:ReadonlyArray<|\[)/.test(bare) || bare.endsWith("[]")) return "an array"
+  return plainType.test(bare) ? bare : "a valid value"
+}
+
+const withoutTypeNames = (message: string) => {
+  const [, expected, actual] = alternative.exec(message) ?? []
+  if (expected === undefined || actual === undefined) return message
+  const types = /^[{[]|^ReadonlyArray</.test(expected) ? [expected] : expected.split(" | ")
+  return `Expected ${[...new Set(types.map(describeType))].join(" | ")}, actual ${actual}`
+}
 
 const oneMessage = (messages: ReadonlyArray<string>): string => {
   const alternatives = messages.flatMap((message) => {
@@ -22,20 +33,18 @@ const oneMessage = (messages: ReadonlyArray<string>): string => {
   })
   const [first] = alternatives
   if (first === undefined || alternatives.length < messages.length) {
-    // A refinement says more than that the alternative to it is null.
+    // A refinement is more specific than its alternative null.
     return messages.find((message) => !/^Expected (undefined|null), /.test(message)) ?? messages.join("; ")
   }
   const expected = alternatives.map((one) => one.expected).filter((one) => !absent.has(one))
   return `Expected ${expected.length === 0 ? first.expected : expected.join(" | ")}, actual ${first.actual}`
 }
 
-/** Whether all that a field was told is that it might have been something else, or left out. */
-const mightBeOther = (messages: ReadonlyArray<string>) => messages.every((message) => alternative.test(message))
+/** Whether all messages of a field only name alternatives. */
+const onlyNamesAlternatives = (messages: ReadonlyArray<string>) =>
+  messages.every((message) => alternative.test(message))
 
-/**
- * One issue a field. An optional field or one of several values fails once for each alternative, and is told of once; when
- * something inside it is wrong, that it might have been something else is no news.
- */
+/** Returns one issue for each field, without the alternatives of a field that has an issue inside. */
 export const summarizeIssues = (issues: ReadonlyArray<RequestIssue>): ReadonlyArray<RequestIssue> => {
   const byPath = new Map<string, Array<string>>()
   const around = new Set<string>()
@@ -46,8 +55,8 @@ export const summarizeIssues = (issues: ReadonlyArray<RequestIssue>): ReadonlyAr
     for (let dot = path.indexOf("."); dot !== -1; dot = path.indexOf(".", dot + 1)) around.add(path.slice(0, dot))
   }
   return [...byPath].flatMap(([path, messages]) =>
-    around.has(path) && mightBeOther(messages)
+    around.has(path) && onlyNamesAlternatives(messages)
       ? []
-      : [{ path, message: inPlainWords(oneMessage([...new Set(messages)])) }]
+      : [{ path, message: withoutTypeNames(oneMessage([...new Set(messages)])) }]
   )
 }

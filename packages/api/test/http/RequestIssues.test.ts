@@ -18,6 +18,20 @@ describe("summarise", () => {
         { path: "", message: "Expected an object, actual []" }
       ])
   })
+  it("names no type of the service", () => {
+    const cases = [
+      ["AgentConfigPatch (Encoded side)", "a valid value"],
+      ["GatewayAnswer | string", "a valid value | string"],
+      ["ReadonlyArray<ChatMessage>", "an array"],
+      ["{ readonly a: AgentId | null }", "an object"],
+      ['"web" | "platformA"', '"web" | "platformA"'],
+      ["a string matching the pattern", "a string matching the pattern"]
+    ] as const
+    for (const [internal, expected] of cases)
+      assert.deepStrictEqual(summarizeIssues([{ path: "a", message: `Expected ${internal}, actual 1` }]), [
+        { path: "a", message: `Expected ${expected}, actual 1` }
+      ])
+  })
   it("prefers what a refinement says to the alternative of null", () =>
     assert.deepStrictEqual(
       summarizeIssues([

@@ -1,51 +1,48 @@
 import { Socket } from "node:net"
 
-/** The other side has not said a word since it was asked. */
+/** The peer sent nothing in time. */
 class PeerTimedOut extends Error {
   readonly code = "ETIMEDOUT"
 }
 
 /** In milliseconds. */
 export interface SocketTimeouts {
-  /** From the attempt to connect to the first word. */
+  /** From the attempt to connect to the first byte. */
   readonly connect: number
-  /** From then on, after anything was sent. */
+  /** Later, after each write. */
   readonly answer: number
 }
 
-/**
- * A socket that breaks when nothing comes back for a while after something was sent. A server that is gone without a goodbye, or
- * behind a network that swallows everything, would otherwise keep whoever asked it for hours; being idle is no fault.
- */
+/** A socket that fails when a write is followed by silence, as with a peer that vanished. Being idle is no failure. */
 export class IdleTimeoutSocket extends Socket {
-  readonly #patience: SocketTimeouts
-  #heard = false
+  readonly #timeouts: SocketTimeouts
+  #hasReceived = false
   #timer: NodeJS.Timeout | undefined
 
-  constructor(patience: SocketTimeouts) {
+  constructor(timeouts: SocketTimeouts) {
     super()
-    this.#patience = patience
+    this.#timeouts = timeouts
     this.on("data", () => {
-      this.#heard = true
-      this.#calm()
+      this.#hasReceived = true
+      this.#stopTimer()
     })
-    this.on("close", () => this.#calm())
-    // Made to connect at once: what never connects is silent, too.
-    this.#expectAnswer()
+    this.on("close", () => this.#stopTimer())
+    // It connects at once; a connection that is never made is silence, too.
+    this.#startTimer()
   }
 
-  #calm() {
+  #stopTimer() {
     clearTimeout(this.#timer)
     this.#timer = undefined
   }
 
-  #expectAnswer() {
-    const limit = this.#heard ? this.#patience.answer : this.#patience.connect
-    this.#timer ??= setTimeout(() => this.destroy(new PeerTimedOut(`no answer within ${limit} ms`)), limit).unref()
+  #startTimer() {
+    const limit = this.#hasReceived ? this.#timeouts.answer : this.#timeouts.connect
+    this.#timer ??= setTimeout(() => this.destroy(new PeerTimedOut(`no data within ${limit} ms`)), limit).unref()
   }
 
   override _write(chunk: unknown, encoding: BufferEncoding, callback: (error?: Error | null) => void): void {
-    this.#expectAnswer()
+    this.#startTimer()
     super._write(chunk, encoding, callback)
   }
 
@@ -53,7 +50,7 @@ export class IdleTimeoutSocket extends Socket {
     chunks: Array<{ chunk: unknown; encoding: BufferEncoding }>,
     callback: (error?: Error | null) => void
   ): void {
-    this.#expectAnswer()
+    this.#startTimer()
     super._writev?.(chunks, callback)
   }
 }

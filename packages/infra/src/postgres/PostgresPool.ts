@@ -11,37 +11,38 @@ export interface PostgresPoolOptions {
   readonly url: Redacted.Redacted
   /** Connections of this process's pool. Dedicated ones come on top: one to listen, one for advisory locks. */
   readonly maxConnections: number
-  /** How the process is called in `pg_stat_activity`. */
+  /** `application_name` in `pg_stat_activity`. */
   readonly applicationName: string
-  /** How long a start waits for a database that does not answer yet; 30 s when absent. */
+  /** Time that a start waits for the database; 30 s when absent. */
   readonly startTimeout?: Duration.DurationInput
-  /** How long the database may be silent after it was asked before the connection counts as lost; 35 s when absent. */
+  /** Limit of a statement and of the wait for a connection; 30 s and 15 s when absent. */
+  readonly statementTimeout?: Duration.Duration
+  /** Time of silence after which a connection counts as lost; half a second more than a statement's limit when absent. */
   readonly idleTimeout?: Duration.DurationInput
 }
 
-/** No usable answer from the database within the time a start may take. */
+/** The database did not respond within the start timeout. */
 export class DatabaseUnreachable extends Data.TaggedError("DatabaseUnreachable")<{
   readonly reason: string
   readonly cause: unknown
 }> {}
 
-// A statement that runs this long is a mistake; nothing here is a report over the whole database.
-const statementTimeout = Duration.seconds(30)
-// A little longer than any statement may run: what is silent for longer is not there any more.
-const defaultIdleTimeout = Duration.sum(statementTimeout, Duration.seconds(5))
-// A transaction may wait for the queue while it hands over outbox entries, but a forgotten one must let go of its locks.
+const defaultStatementTimeout = Duration.seconds(30)
+// The server reports a slow statement before its connection counts as lost.
+const silenceMargin = Duration.millis(500)
+// The outbox relay waits for the queue inside a transaction.
 const idleInTransactionTimeout = Duration.seconds(60)
-// Bounds the wait for a free connection of the pool, which nothing can interrupt.
-const poolTimeout = Duration.seconds(15)
-// A database that is there takes a connection at once.
+// The wait for a connection of the pool is uninterruptible.
+const defaultPoolTimeout = Duration.seconds(15)
 const connectTimeout = Duration.seconds(3)
 
-// Waiting does not heal a wrong password, a refused role or a database that does not exist.
+// Retries cannot succeed: wrong password, refused role, unknown database.
 const permanentErrorCodes = new Set(["28P01", "28000", "3D000"])
 
 const acquirePool = (options: PostgresPoolOptions): Effect.Effect<Pool, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.map(Effect.runtime<never>(), (runtime) => {
+      const { statementTimeout = defaultStatementTimeout } = options
       const pool = new Pool({
         connectionString: Redacted.value(options.url),
         application_name: options.applicationName,
@@ -51,16 +52,16 @@ const acquirePool = (options: PostgresPoolOptions): Effect.Effect<Pool, never, S
         stream: () =>
           new IdleTimeoutSocket({
             connect: Duration.toMillis(connectTimeout),
-            answer: Duration.toMillis(options.idleTimeout ?? defaultIdleTimeout)
+            answer: Duration.toMillis(options.idleTimeout ?? Duration.sum(statementTimeout, silenceMargin))
           }),
-        connectionTimeoutMillis: Duration.toMillis(poolTimeout),
+        connectionTimeoutMillis: Duration.toMillis(options.statementTimeout ?? defaultPoolTimeout),
         statement_timeout: Duration.toMillis(statementTimeout),
         idle_in_transaction_session_timeout: Duration.toMillis(idleInTransactionTimeout)
       })
       // Without a listener an idle connection that breaks would end the process.
       pool.on("error", (cause) =>
         Runtime.runFork(runtime)(
-          Effect.logWarning("An idle database connection broke").pipe(
+          Effect.logWarning("Idle database connection lost").pipe(
             Effect.annotateLogs({ code: readSqlErrorCode(cause) ?? "none" })
           )
         )
@@ -74,10 +75,10 @@ const acquirePool = (options: PostgresPoolOptions): Effect.Effect<Pool, never, S
 const waitUntilReachable = (pool: Pool, options: PostgresPoolOptions): Effect.Effect<void, SqlError> =>
   Effect.tryPromise({
     try: () => pool.query("select 1"),
-    catch: (cause) => new SqlError({ cause, message: "The database does not answer" })
+    catch: (cause) => new SqlError({ cause, message: "The database does not respond" })
   }).pipe(
     Effect.tapError((error) =>
-      Effect.logWarning("The database does not answer yet").pipe(
+      Effect.logWarning("Database does not respond yet").pipe(
         Effect.annotateLogs({ code: readSqlErrorCode(error.cause) ?? "none", application: options.applicationName })
       )
     ),
@@ -91,7 +92,7 @@ const waitUntilReachable = (pool: Pool, options: PostgresPoolOptions): Effect.Ef
     Effect.asVoid
   )
 
-/** The shared connection pool: camelCase here is snake_case there, keys inside json stay as they are. */
+/** The shared connection pool. Columns are camelCase here and snake_case there; keys inside JSON are unchanged. */
 export const layer = (options: PostgresPoolOptions): Layer.Layer<PgClient.PgClient | SqlClient, DatabaseUnreachable> =>
   PgClient.layerFromPool({
     acquire: Effect.tap(acquirePool(options), (pool) => waitUntilReachable(pool, options)),

@@ -9,17 +9,17 @@ const textOf = (cause: unknown, field: "code" | "constraint"): string | undefine
 /** SQLSTATE, or the code of a failed system call. */
 export const readSqlErrorCode = (cause: unknown): string | undefined => textOf(cause, "code")
 
-// What the socket or the name lookup says; and a server that goes down, crashed, comes up, or has no connection left for us.
+// Failures of the socket and the name lookup; a server that stops, starts, has no connections left or cancels a slow statement.
 const unreachable = new Set(
-  "ECONNREFUSED ECONNRESET ETIMEDOUT EPIPE ENOENT ENOTFOUND EAI_AGAIN EHOSTUNREACH ENETUNREACH 57P01 57P02 57P03 57P05 53300 55000".split(
+  "ECONNREFUSED ECONNRESET ETIMEDOUT EPIPE ENOENT ENOTFOUND EAI_AGAIN EHOSTUNREACH ENETUNREACH 57P01 57P02 57P03 57P05 57014 53300 55000".split(
     " "
   )
 )
-// What the driver says, which has no codes of its own.
+// Errors of the driver have no codes.
 const lost =
   /^(timeout exceeded when trying to connect|connection terminated|client has encountered a connection error|client was closed|cannot use a pool after)/i
 
-/** Whether a statement failed because the database, or a free connection to it, could not be had: the statement itself may be right. */
+/** Whether a statement failed because the database was unavailable or too slow. */
 export const isDatabaseOutage = (cause: unknown): boolean => {
   const code = readSqlErrorCode(cause)
   if (code !== undefined && (unreachable.has(code) || /^08...$/.test(code))) return true
@@ -29,14 +29,14 @@ export const isDatabaseOutage = (cause: unknown): boolean => {
 /** Whether the database rejects a row for its values (SQLSTATE classes 22 and 23). */
 export const isRowRejected = (cause: unknown): boolean => /^2[23]...$/.test(readSqlErrorCode(cause) ?? "")
 
-/** Whether a statement failed because `constraint` wants its columns unique. */
+/** Whether a statement violated the unique constraint. */
 export const violatesConstraint = (constraint: string) => (error: SqlError | { readonly _tag: string }) =>
   error._tag === "SqlError" &&
   "cause" in error &&
   readSqlErrorCode(error.cause) === "23505" &&
   textOf(error.cause, "constraint") === constraint
 
-/** Whether a statement failed because of what others hold: it waited for a lock for too long, or they would wait for each other for ever. */
+/** Whether a statement failed by a lock timeout or a deadlock. */
 export const isLockConflict = (error: SqlError): boolean => {
   const code = readSqlErrorCode(error.cause)
   return code === "55P03" || code === "40P01"

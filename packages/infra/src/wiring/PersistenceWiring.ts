@@ -1,6 +1,6 @@
 import { makeAdministrators, Administrators } from "@berth/domain/accounts/Administrators"
 import { UnitLedger, UnitPolicy } from "@berth/domain/billing/units/UnitLedger"
-import { Effect, Layer, type Redacted } from "effect"
+import { type Duration, Effect, Layer, type Redacted } from "effect"
 import type { Settings } from "../configuration/Settings.ts"
 import type { KeyEncryptionKeys } from "../crypto/AesGcmSecretBox.ts"
 import * as UuidIdGenerator from "../crypto/UuidIdGenerator.ts"
@@ -50,6 +50,8 @@ export interface DatabasePoolOptions {
   readonly maxConnections: number
   /** `application_name` in pg_stat_activity. */
   readonly applicationName: string
+  /** Limit of a statement and of the wait for a connection; the pool's defaults when absent. */
+  readonly statementTimeout?: Duration.Duration
 }
 
 export interface PersistenceOptions extends DatabasePoolOptions {
@@ -114,7 +116,8 @@ export const layer = (options: PersistenceOptions) =>
         Migrations.layerMigrated({
           url: options.databaseUrl,
           maxConnections: options.maxConnections,
-          applicationName: options.applicationName
+          applicationName: options.applicationName,
+          ...(options.statementTimeout === undefined ? {} : { statementTimeout: options.statementTimeout })
         }).pipe(
           Layer.mapError((error) =>
             isDatabaseRefused(error) ? new ProgramMisconfigured({ reason: error.message }) : error

@@ -26,6 +26,7 @@ import { isOwnOrigin } from "./OriginPolicy.ts"
 import {
   type BodyFailure,
   hasLongUnreadBody,
+  isCoded,
   isLarge,
   isTooLarge,
   mayHaveBody,
@@ -237,6 +238,8 @@ export const makeHttpPipeline = <R, P = never, D = never>(
             // The response's own headers replace the defaults.
             ...response.headers,
             ...makeCredentialHeaders(request, response, cookie),
+            // RFC 9110, section 15.5.16.
+            ...(response.status === 415 && isCoded(request) ? { "accept-encoding": "identity" } : {}),
             ...(hasLongUnreadBody(request) ? { connection: "close" } : {}),
             "x-request-id": requestId
           })

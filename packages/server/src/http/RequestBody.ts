@@ -61,7 +61,8 @@ const multipartType = "multipart/form-data"
 
 const mediaTypeOf = (contentType: string) => (contentType.split(";")[0] ?? "").trim().toLowerCase()
 
-const isCoded = ({ headers }: HttpServerRequest.HttpServerRequest) =>
+/** Whether the body has a content coding; none is supported. */
+export const isCoded = ({ headers }: HttpServerRequest.HttpServerRequest) =>
   (headers["content-encoding"] ?? "identity").toLowerCase() !== "identity"
 
 /** Whether a body is uncompressed UTF-8. */
@@ -76,8 +77,6 @@ const isAccepted = (type: string, accepted: ReadonlyArray<string>) =>
 // Deeper values overflow the stack of their decoder; reports on more values block the event loop.
 const maximumDepth = 64
 const maximumValues = 10_000
-
-const ampersand = 0x26
 
 const isStorable = (text: string) => !text.includes("\u0000") && text.isWellFormed()
 
@@ -125,8 +124,10 @@ export const hasLongUnreadBody = (request: HttpServerRequest.HttpServerRequest):
   (request.headers["transfer-encoding"] !== undefined || readContentLength(request) > unreadBytesForKeepAlive)
 
 const findFormFault = (bytes: Buffer): string | undefined => {
-  const pairs = bytes.reduce((count, byte) => (byte === ampersand ? count + 1 : count), 1)
-  return pairs > maximumValues ? `has more than ${maximumValues} form fields` : undefined
+  let pairs = 1
+  for (let at = bytes.indexOf("&"); at !== -1; at = bytes.indexOf("&", at + 1)) pairs += 1
+  if (pairs > maximumValues) return `has more than ${maximumValues} form fields`
+  return bytes.includes("%00") || bytes.includes(0) ? "holds U+0000" : undefined
 }
 
 /** Dies with a failure of the body, which the pipeline turns into its response. */
