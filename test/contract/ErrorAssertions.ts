@@ -1,7 +1,7 @@
 import { assert } from "vitest"
 import type { HttpCallResponse } from "../support/HttpCall.ts"
 
-/** What never stands in an answer: stacks, SQL, file and internal paths. */
+/** Content that responses never contain: stacks, SQL, file and internal paths. */
 const innards = /\bat .+:\d+:\d+|node_modules|packages\/|select .+ from |relation "|\/internal\/|hunter2/i
 
 /** An error as every error is: JSON with `error`, `message`, `code` and `traceId`, and nothing of what is inside. */

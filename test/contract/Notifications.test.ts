@@ -9,13 +9,13 @@ const path = "/api/settings"
 const patch = (as: App.SignedIn, json: unknown) =>
   Effect.flatMap(App.TestApp, ({ web }) => web({ method: "PATCH", path, as, json }))
 
-/** What is stored; a change of nothing shows it. */
+/** The stored preferences, read by an empty change. */
 const stored = (as: App.SignedIn) => Effect.map(patch(as, {}), ({ body }) => body["notifications"])
 
 const members = ["email", "product", "security", "agentStatus"] as const
 
 layer(App.layer(), { excludeTestServices: true })("The notices that a user wants", (it) => {
-  it.effect("are those of a new user until he says otherwise, one by one", () =>
+  it.effect("have defaults for a new user and change one by one", () =>
     Effect.gen(function* () {
       const user = yield* App.signInNewUser()
       assert.deepStrictEqual(yield* stored(user), defaultNotificationPreferences)

@@ -193,7 +193,7 @@ layer(issuerAppLayer(), { excludeTestServices: true })("An issuer outage", (it) 
           issuer.setFault(path, null)
         }
       assert.strictEqual(describeRedirect(yield* signInWithToken(validToken)), "302 /dashboard")
-      // What it says of itself is asked for once.
+      // The metadata is read once.
       assert.strictEqual(issuer.requestCount(discovery), before + 1)
     })
   )

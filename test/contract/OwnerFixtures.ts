@@ -67,6 +67,6 @@ export const withVanishingUsers = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
     )
   )
 
-/** What a user pays for is no longer paid. */
+/** Ends the user's subscription. */
 export const lapseSubscription = ({ user }: SignedIn, status: SubscriptionStatus = "past_due") =>
   Effect.flatMap(SubscriptionRepository, ({ save }) => save({ userId: user.id, plan: user.plan, status }))

@@ -7,7 +7,7 @@ const Line = Schema.parseJson(
   Schema.Struct({ annotations: Schema.Record({ key: Schema.String, value: Schema.Unknown }) })
 )
 
-/** What the line of a request says. */
+/** Annotations of the request's log line. */
 const lineOf = (requestId: string) =>
   Effect.gen(function* () {
     const { logLines } = yield* App.TestApp

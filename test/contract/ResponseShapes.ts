@@ -1,6 +1,6 @@
 import { assert } from "vitest"
 
-/** What a value must be: exactly the members of an object, each element of a list, or what a check says. */
+/** Expected shape: exactly the fields of an object, each element of a list, or a check. */
 export type ResponseShape =
   ((value: unknown) => boolean) | { readonly [member: string]: ResponseShape } | readonly [ResponseShape]
 

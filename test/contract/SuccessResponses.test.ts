@@ -62,7 +62,7 @@ layer(app, { excludeTestServices: true })("A success carries exactly its documen
     })
   )
 
-  it.effect("GET /api/instance/:userId once its cell has been up", () =>
+  it.effect("GET /api/instance/:userId once its instance has run", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()

@@ -136,7 +136,7 @@ describe.each(Object.entries(layers))("Speech by %s", (name, speeches) => {
       })
     )
 
-    it.effect("takes the caller's own key where he has one, and says so", () =>
+    it.effect("uses the caller's own key if there is one, and reports it", () =>
       Effect.gen(function* () {
         const { synthesize, transcribe } = yield* Speech
         const vendor = yield* FakeSpeechVendor

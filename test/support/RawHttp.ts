@@ -1,11 +1,11 @@
 import { Effect } from "effect"
 import { connect } from "node:net"
 
-/** Sends bytes as they are and reads until the other side closes, or says nothing for `patience`. */
+/** Sends bytes and reads until the peer closes or is idle for `idleTimeoutMs`. */
 export const sendBytes = (
   port: number,
   pieces: ReadonlyArray<string | Uint8Array>,
-  patience = 5000
+  idleTimeoutMs = 5000
 ): Effect.Effect<string> =>
   Effect.async<string>((resume) => {
     const socket = connect(port, "127.0.0.1")
@@ -14,7 +14,7 @@ export const sendBytes = (
       socket.destroy()
       resume(Effect.succeed(Buffer.concat(read).toString("latin1")))
     }
-    socket.setTimeout(patience, done)
+    socket.setTimeout(idleTimeoutMs, done)
     socket.on("data", (chunk: Buffer) => read.push(chunk))
     socket.on("error", done)
     socket.on("close", done)

@@ -118,7 +118,7 @@ const collector = Effect.acquireRelease(
   ({ close }) => Effect.sync(close)
 )
 
-describe("the cell's program", () => {
+describe("The runtime program", () => {
   beforeAll(async () => {
     program = await bundleRuntime()
   })
@@ -131,7 +131,7 @@ describe("the cell's program", () => {
       assert.strictEqual(pid, child.pid)
       assert.deepStrictEqual(yield* Effect.promise(() => readdir(directory)), ["runtime.json"])
       const status = yield* Effect.promise(() => readFile(`/proc/${pid}/status`, "utf8").catch(() => ""))
-      // What is its own; pages of the program file are shared by all cells.
+      // Private memory; pages of the program file are shared by all instances.
       assert.isBelow(Number(/RssAnon:\s+(\d+)/.exec(status)?.[1] ?? 0), 50 * 1024)
 
       yield* ask(socket, "PUT", "/configuration", { agents: [agent] })

@@ -319,9 +319,9 @@ for (const host of instanceDriverHosts)
     testDriver("confines an instance to its own directory, without child processes or workers", () =>
       Effect.gen(function* () {
         const directory = yield* temporaryDirectory
-        const neighbour = join(directory, "usr_neighbour", "home")
-        yield* Effect.promise(() => mkdir(neighbour, { recursive: true, mode: 0o755 }))
-        yield* Effect.promise(() => writeFile(join(neighbour, "note"), "a secret"))
+        const neighbor = join(directory, "usr_neighbor", "home")
+        yield* Effect.promise(() => mkdir(neighbor, { recursive: true, mode: 0o755 }))
+        yield* Effect.promise(() => writeFile(join(neighbor, "note"), "a secret"))
         const driver = yield* host.driver({ directory, program: probe, onClose: "stop" })
         yield* driver.start(makeInstanceSpec(ada))
         yield* driver.start(makeInstanceSpec(bob))
@@ -341,7 +341,7 @@ for (const host of instanceDriverHosts)
           for (const forbidden of [
             "readSystem",
             "readRecord",
-            "readNeighbour",
+            "readNeighbor",
             "writeAbove",
             "spawn",
             "worker"
@@ -362,7 +362,7 @@ const Findings = Schema.Struct({
   readOwn: Schema.String,
   readSystem: Schema.String,
   readRecord: Schema.String,
-  readNeighbour: Schema.String,
+  readNeighbor: Schema.String,
   writeAbove: Schema.String,
   spawn: Schema.String,
   worker: Schema.String

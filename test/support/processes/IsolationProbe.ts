@@ -31,7 +31,7 @@ const findings = {
   }),
   readSystem: attempt(() => readFileSync("/etc/passwd")),
   readRecord: attempt(() => readFileSync(join(home, "../record.json"))),
-  readNeighbour: attempt(() => readFileSync(join(home, "../../usr_neighbour/home/note"))),
+  readNeighbor: attempt(() => readFileSync(join(home, "../../usr_neighbor/home/note"))),
   writeAbove: attempt(() => {
     writeFileSync(join(home, "../evil"), "evil")
   }),

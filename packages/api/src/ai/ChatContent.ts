@@ -55,7 +55,7 @@ const sourceOf = (url: string): ImageSource => {
     : { type: "data", mediaType: mediaType.toLowerCase(), data: url.slice(url.indexOf(",") + 1) }
 }
 
-/** What is said, in the words of the AI layer. */
+/** Content in the AI layer's format. */
 export const parseContentParts = (
   content: ReadonlyArray<typeof TextPart.Type | typeof ImagePart.Type>
 ): ReadonlyArray<ContentPart> =>

@@ -7,7 +7,7 @@ import { parseResponseFormat, parseContentParts, type TextContent, type UserCont
 export const extractText = (content: typeof TextContent.Type): string =>
   typeof content === "string" ? content : joinTextParts(content)
 
-/** What a user says, in the words of the AI layer. */
+/** A user message in the AI layer's format. */
 export const makeUserMessage = (content: typeof UserContent.Type): ChatMessage => {
   if (typeof content === "string") return { role: "user", content }
   const parts = parseContentParts(content)
@@ -19,7 +19,7 @@ export const makeChatMessage = (message: typeof AiChatMessage.Type): ChatMessage
     ? makeUserMessage(message.content)
     : { role: message.role, content: extractText(message.content) }
 
-/** What is asked of a model, and how. */
+/** A chat request of the AI layer. */
 export const makeChatRequest = (payload: typeof ChatPayload.Type) => ({
   messages: payload.messages.map(makeChatMessage),
   model: payload.model,

@@ -2,7 +2,7 @@ import { OpenApi } from "@effect/platform"
 import { Data, JSONSchema, Option, Predicate, Schema } from "effect"
 import { errorBody } from "../http/ErrorBody.ts"
 
-/** What was asked for is part of OpenAI's protocol, and not of what this service can do. */
+/** The request uses a part of OpenAI's protocol that this service does not support. */
 export class ParameterUnsupported extends Data.TaggedError("ParameterUnsupported")<{
   readonly parameter: string
   readonly reason: string
@@ -53,13 +53,13 @@ const Told = Schema.Struct({
 })
 const readTold = Schema.decodeUnknownOption(Told)
 
-/** What a model provider's failure is to somebody who takes this service for the provider: its status, and a word for it. */
+/** Status and type of a provider failure in OpenAI's protocol. */
 const failureOfProvider: Readonly<Record<string, readonly [status: number, code: string]>> = {
   refused: [400, "provider_refused"],
   "rate-limited": [429, "rate_limit_exceeded"],
   timeout: [504, "provider_timeout"],
   overloaded: [503, "provider_overloaded"],
-  // Neither the caller's key nor his fault.
+  // Not the caller's key.
   unauthorized: [502, "provider_unauthorized"],
   unreachable: [502, "provider_unreachable"],
   nonsense: [502, "provider_unintelligible"]

@@ -8,7 +8,7 @@ export interface ToolCallDelta {
   readonly function: { readonly name: string; readonly arguments: string }
 }
 
-/** What a chunk of a streamed answer adds to it. */
+/** Delta of a chunk. */
 export interface CompletionDelta {
   readonly role?: "assistant"
   readonly content?: string
@@ -36,13 +36,13 @@ export interface OpenAiFrames {
   readonly delta: (delta: CompletionDelta) => string
   /** The end of an answer and of its stream. */
   readonly end: (finishReason: string, usage: StreamUsage) => string
-  /** What failed in place of an end: an error as the service's other paths tell it. */
+  /** An error in place of the end, in the service's error format. */
   readonly error: (status: number, body: unknown) => string
 }
 
 const frame = (data: string) => encodeSseEvent({ data })
 
-/** What is the same in every chunk is written once. */
+/** The constant part of every chunk, encoded once. */
 export const makeOpenAiFrames = ({ created, id, model, withUsage }: StreamHead): OpenAiFrames => {
   const head = `{"id":${JSON.stringify(id)},"object":"chat.completion.chunk","created":${created},"model":${JSON.stringify(model)},"choices":[`
   const tail = withUsage ? `],"usage":null}` : "]}"

@@ -1,8 +1,6 @@
-/*
- * What the web API tells the backend of whom it works for. Anybody can write a header: they count beside the internal key only.
- */
+// Headers from the web API to the backend. They count only together with the internal key.
 
 /** The id of the acting user. */
 export const actingUserHeader = "x-berth-acting-user"
-/** The address of his client. */
+/** The client address. */
 export const clientAddressHeader = "x-berth-client-address"

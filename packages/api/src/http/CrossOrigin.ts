@@ -1,6 +1,6 @@
 import { Context } from "effect"
 
-/** What pages of other origins may send to an endpoint and read of its answers (CORS). They bring no session with them. */
+/** CORS of an endpoint: methods, request headers and readable response headers, without credentials. */
 export interface CrossOriginAccess {
   readonly methods: ReadonlyArray<string>
   readonly requestHeaders: ReadonlyArray<string>

@@ -1,7 +1,7 @@
 import { HttpApiSchema } from "@effect/platform"
 import { Context, Schema } from "effect"
 
-/** What every error body has. `error` is the code where the specification names one, else a short sentence; `traceId` is added on the way out. */
+/** Fields of every error body. `error` is the code of the specification, else a short sentence; `traceId` is added on output. */
 export const errorFields = <Code extends string>(code: Code) => ({
   error: Schema.String,
   message: Schema.String.annotations({ description: "What went wrong and what to do about it" }),

@@ -3,7 +3,7 @@ import { Data, Schema } from "effect"
 import { errorClassSchema, errorBody, errorFields } from "./ErrorBody.ts"
 
 /*
- * What can be wrong with a request before its endpoint is known or its body read. Any path can answer these.
+ * Errors before the endpoint is known or the body is read. Every path can return them.
  */
 
 export class RouteNotFound extends Data.TaggedError("RouteNotFound")<object> {}

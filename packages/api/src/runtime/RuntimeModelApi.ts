@@ -34,7 +34,7 @@ const TurnNotInProgressBody = errorBody(TurnNotInProgress, {
 })
 const exhausted = {
   budget: "The turn has used its budget. Send a new message to continue.",
-  balance: "Units and credits are used up. Units come back at midnight UTC; credits can be bought."
+  balance: "Units and credits are used up. Daily units are restored at midnight UTC; credits are sold as packs."
 } as const
 const TurnBudgetExhaustedBody = errorBody(TurnBudgetExhausted, {
   status: turnBudgetExhaustedStatus,

@@ -30,7 +30,7 @@ const parseSender = (text: string): Option.Option<MailSender> => {
   )
 }
 
-/** Who mails come from. */
+/** Sender of mails. */
 export const readMailSender = (name: string): Config.Config<Option.Option<MailSender>> =>
   Config.string(name).pipe(
     Config.mapOrFail((text) =>

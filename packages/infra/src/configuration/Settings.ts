@@ -295,7 +295,7 @@ export const Settings = Config.all({
   }),
   otlpEndpoint: Config.option(Config.string("OTEL_EXPORTER_OTLP_ENDPOINT")),
   serviceName: Config.option(Config.string("OTEL_SERVICE_NAME")),
-  /** Set by the supervisor for what it starts: cells end with the server instead of waiting for the next one. */
+  /** Set by the supervisor: instances end with the server instead of waiting for its successor. */
   supervised: Config.withDefault(flag("BERTH_SUPERVISED"), false)
 })
 export type Settings = Config.Config.Success<typeof Settings>

@@ -12,7 +12,7 @@ const isShort = (secret: Option.Option<Redacted.Redacted>) =>
 
 const loopback = new Set(["127.0.0.1", "::1", "localhost"])
 
-/** What may not be so, in the words of the variable at fault: in production, or when an exposed service was not told which it is. */
+/** Invalid combinations of settings, one message per variable. */
 export const findSettingsFaults = (settings: Settings): ReadonlyArray<string> => {
   const { addresses, environment, environmentIsSet } = settings
   const isExposed = !loopback.has(addresses.host) || addresses.appUrl.protocol === "https:"

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto"
 import { Client, type ClientConfig } from "pg"
 import { readSqlErrorCode } from "./SqlErrors.ts"
 
-/** What a statement begins with that every connection is to parse and plan once. Its text must never vary, and must name its columns. */
+/** Prefix of statements that each connection prepares once. Their text is constant and names its columns. */
 export const preparedMark = "/* prepared */"
 
 /** "cached plan must not change result type": a column of the statement is of another type since it was prepared. */

@@ -175,7 +175,7 @@ const runs: Metric.Metric.Counter<number> = Metric.counter("berth_jobs_total", {
 const count = (queue: QueueName, job: StoredJob, outcome: "done" | "failed" | "dead" | "returned") => {
   const tags = { queue, job: job.name, outcome }
   return Metric.update(
-    Object.entries(tags).reduce((labelled, [key, value]) => Metric.tagged(labelled, key, value), runs),
+    Object.entries(tags).reduce((metric, [key, value]) => Metric.tagged(metric, key, value), runs),
     1
   )
 }

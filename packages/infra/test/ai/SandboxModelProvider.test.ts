@@ -33,7 +33,7 @@ describe("the sandbox model", () => {
       makeSandboxReply([user("Remember that the key is under the mat."), user("What do you remember?")]),
       "You asked me to remember: the key is under the mat"
     )
-    // What others said is not the user's name.
+    // Only the user's own statements count as the user's name.
     assert.include(makeSandboxReply([assistant("My name is Berth"), user("what is my name")]), "not told me")
   })
 
@@ -73,12 +73,12 @@ describe("what the sandbox model knows from its instructions", () => {
       makeSandboxReply([system("What you know from earlier:\n- The user's name is Jo"), user("Who am I?")]),
       "Your name is Jo."
     )
-    // What something of the user's is called is not what he is called.
+    // The name of a thing of the user is not the user's name.
     assert.include(
       makeSandboxReply([system("What you know from earlier:\n- my dog is called Rex"), user("Who am I?")]),
       "not told me"
     )
-    // What an agent is called is not what its user is called.
+    // The agent's name is not the user's name.
     assert.include(makeSandboxReply([system("My name is Berth."), user("Who am I?")]), "not told me")
   })
 

@@ -102,7 +102,7 @@ describe("PostgresJobQueue", () => {
         const queue = yield* JobQueue
         yield* queue.consume("tasks", { concurrency: 1, drain: "5 seconds" }, () => Effect.void)
         const done = admin.query("select pg_terminate_backend(pid) from pg_stat_activity where datname = $1", [name])
-        // What the server says meanwhile is read only after the closing has begun.
+        // The server's messages are read after closing has begun.
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500)
         return done
       }).pipe(Effect.scoped, Effect.provide(PostgresJobQueue.layer({ url, schema: "queues" })))

@@ -38,7 +38,7 @@ const make = Effect.gen(function* () {
 const test = <E>(name: string, body: () => Effect.Effect<void, E, Scope.Scope>) =>
   it.scopedLive(name, () => Effect.provide(body(), Logger.remove(Logger.defaultLogger)))
 
-test("says where the cell listens, and takes it back at the end", () =>
+test("AddressFile contains the runtime's address until its end", () =>
   Effect.gen(function* () {
     const { directory, end, file, socket } = yield* make
     assert.deepStrictEqual(yield* Effect.promise(() => readdir(directory)), [runtimeAddressFile])
@@ -59,7 +59,7 @@ test("tells when it is deleted", () =>
     yield* end
   }))
 
-test("tells when another cell has taken its place, and leaves that one's address alone", () =>
+test("AddressFile keeps the address of a runtime that has replaced it", () =>
   Effect.gen(function* () {
     const { end, file, lost } = yield* make
     yield* Effect.promise(() => writeFile(file, "another's"))

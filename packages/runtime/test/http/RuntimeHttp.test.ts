@@ -11,7 +11,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Redacted, Stream } from "effect"
 import { sampleAgent } from "../AgentSamples.ts"
 
-const cell = RuntimeHttp.layer({ token: Redacted.make("own"), runtimeVersion: "1.2.3", startedAt: 42 }).pipe(
+const runtime = RuntimeHttp.layer({ token: Redacted.make("own"), runtimeVersion: "1.2.3", startedAt: 42 }).pipe(
   Layer.provide(TurnExecution.Default),
   Layer.provide([Drain.layer, RuntimeAgents.Default, Layer.succeed(Toolbox, [])]),
   Layer.provide(
@@ -47,8 +47,8 @@ const send = (request: HttpClientRequest.HttpClientRequest, token = "own") =>
     return { status: response.status, type: response.headers["content-type"], text: yield* response.text }
   })
 
-layer(cell, { excludeTestServices: true })("the cell's listener", (it) => {
-  it.effect("lets nobody in without the cell's own token, not even to look", () =>
+layer(runtime, { excludeTestServices: true })("The runtime's listener", (it) => {
+  it.effect("rejects every request without the runtime's own token", () =>
     Effect.gen(function* () {
       for (const request of [
         HttpClientRequest.get("/health"),

@@ -15,7 +15,7 @@ const history = FastCheck.array(
 const sum = (all: ReadonlyArray<{ readonly tokens: number }>) => all.reduce((total, { tokens }) => total + tokens, 0)
 
 it.prop(
-  "summarises exactly when a conversation fills more than 60 % of the window, and leaves room then",
+  "summarizes exactly when a conversation fills more than 60 % of the window, and leaves room then",
   [history, FastCheck.integer({ min: 1_000, max: 100_000 }), FastCheck.nat(50_000)],
   ([said, window, fixed]) => {
     const summary = Math.floor(window / 20)
@@ -29,7 +29,7 @@ it.prop(
       // Either there is room for some turns, or what cannot be helped takes it.
       if (fixed + summary <= window * 0.3) assert.isAtMost(fixed + summary + sum(kept), window * 0.3)
       else assert.deepStrictEqual(kept, [])
-      // What is kept begins with a question, where one is left.
+      // The kept part begins with a user message if there is one.
       if (kept.some(({ role }) => role === "user")) assert.strictEqual(kept[0]?.role, "user")
     }
   }

@@ -256,7 +256,7 @@ const isSummary = ({ messages }: RuntimeModelRequest) =>
 /** A model of 8,000 tokens. */
 const small: RuntimeAgent = { ...sampleAgent, contextWindow: 8_000 }
 
-it.effect("summarises the oldest part of a conversation that has grown too long, and says so before it answers", () =>
+it.effect("summarizes the oldest part of a conversation that is too long, and reports it before the answer", () =>
   Effect.gen(function* () {
     const long = history(20, 1_000)
     const { events, requests } = yield* ask(

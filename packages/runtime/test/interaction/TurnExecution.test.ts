@@ -20,17 +20,17 @@ const turn = (sessionId: string) => ({
   message: "hello"
 })
 
-/** The turns of a cell whose models do as told, and a way to end the cell. */
+/** Turns of a runtime with a fake model, and its end. */
 const make = (answer: ModelClient["Type"]["answer"]) =>
   Effect.gen(function* () {
-    const cell = yield* Scope.make()
+    const scope = yield* Scope.make()
     const context = yield* Drain.drainOnClose.pipe(
       Layer.provideMerge(TurnExecution.Default),
       Layer.provideMerge(Drain.layer),
       Layer.provideMerge(RuntimeAgents.Default),
       Layer.provide(Layer.succeed(ModelClient, ModelClient.of({ answer }))),
       Layer.provide(Layer.succeed(Toolbox, [])),
-      Layer.buildWithScope(cell)
+      Layer.buildWithScope(scope)
     )
     yield* Effect.provide(
       Effect.flatMap(RuntimeAgents, ({ replace }) => replace([sampleAgent])),
@@ -43,7 +43,7 @@ const make = (answer: ModelClient["Type"]["answer"]) =>
         yield* begun((some) => Effect.sync(() => events.push(...some)))
         return events
       }).pipe(Effect.scoped, Effect.provide(context))
-    return { run, end: Scope.close(cell, Exit.void) }
+    return { run, end: Scope.close(scope, Exit.void) }
   })
 
 const test = <E>(name: string, body: () => Effect.Effect<void, E>) =>
@@ -101,7 +101,7 @@ test("asks for no more than 32 answers at a time, and for the others later", () 
     assert.strictEqual(most, 32)
   }))
 
-test("gives the turns in work five seconds when the cell ends, and takes no new ones", () =>
+test("gives turns in progress five seconds when the runtime ends, and accepts no new ones", () =>
   Effect.gen(function* () {
     const { end, run } = yield* make(() => Stream.never)
     const turn = yield* Effect.fork(run("s"))

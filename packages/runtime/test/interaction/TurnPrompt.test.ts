@@ -64,7 +64,7 @@ it("tells what is known from earlier, a line each, and what was said before", ()
   assert.notInclude(untold, "Earlier")
 })
 
-it("keeps the most telling memories and a part of the summary when the window is small", () => {
+it("keeps the most relevant memories and a part of the summary when the window is small", () => {
   const memories = Array.from({ length: 100 }, (_, at) => `Fact number ${at} about the user.`)
   const told = systemOf({ contextWindow: 2_000 }, { memories, summary: "word ".repeat(10_000) })
   assert.include(told, "- Fact number 0 about")

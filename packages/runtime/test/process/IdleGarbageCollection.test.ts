@@ -26,7 +26,7 @@ it.effect("clears away once after the start, and when turns are over, but not wh
 it.live("clears away what nobody holds", () =>
   Effect.gen(function* () {
     const garbage = new WeakRef({ large: "x".repeat(1_000) })
-    // What was made in this turn of the event loop is held until its end.
+    // Objects of this turn of the event loop are held until its end.
     yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
     yield* collectGarbage
     assert.strictEqual(garbage.deref(), undefined)

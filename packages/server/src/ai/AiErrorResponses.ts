@@ -16,7 +16,7 @@ import { makeErrorResponse } from "../http/ErrorResponse.ts"
 
 export type AiFailure = MessagesMissing | ModelNotFound | ModelsUnavailable | ParameterUnsupported | ProviderFailed
 
-/** What is answered where a model does not answer, as the contract has it. */
+/** Response for a failed model call, by the contract. */
 export const toAiErrorResponse = (failure: AiFailure): HttpServerResponse.HttpServerResponse => {
   switch (failure._tag) {
     case "MessagesMissing":

@@ -36,7 +36,7 @@ const frames = <E>(events: Stream.Stream<ModelEvent, E>) => {
       case "delta":
         texts.push(event.text)
         return chatEventFrames.delta(event.text)
-      // Nobody asks for tools on this route.
+      // This route has no tools.
       case "tool-call":
         return ""
       case "done":
@@ -46,7 +46,7 @@ const frames = <E>(events: Stream.Stream<ModelEvent, E>) => {
         })
     }
   }
-  // What has come together goes out together.
+  // Deltas that arrive together are written together.
   return Stream.mapChunksEffect(events, (chunk) =>
     Effect.map(DateTime.now, (now) =>
       Chunk.of(

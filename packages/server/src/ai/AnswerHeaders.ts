@@ -3,7 +3,7 @@ import type { ChatOpening } from "@berth/domain/ai/calls/ChatRequest"
 import { Effect } from "effect"
 import { addRetryAfter } from "../http/ResponseHeaders.ts"
 
-/** Who answered, what was tried before, and what the choosing took. */
+/** Headers with the answering model, its provider, the attempts and the overhead. */
 export const makeOpeningHeaders = ({ attempts, model, overheadMs, provider }: ChatOpening): Record<string, string> => ({
   "x-berth-model": model,
   "x-berth-provider": provider,
@@ -11,15 +11,15 @@ export const makeOpeningHeaders = ({ attempts, model, overheadMs, provider }: Ch
   "x-berth-overhead-ms": String(Math.round(overheadMs * 1000) / 1000)
 })
 
-/** A decimal without an exponent, so that whoever reads it need know only one way to write a number. */
+/** Formats a decimal without an exponent. */
 const formatUsd = (costUsd: number) => costUsd.toFixed(12).replace(/\.?0+$/, "")
 
-/** The same of a whole answer, with what it cost. */
+/** Headers of a complete answer, with its cost. */
 export const makeAnswerHeaders = (answer: ChatOpening & { readonly costUsd: number }): Record<string, string> => ({
   ...makeOpeningHeaders(answer),
   "x-berth-cost-usd": formatUsd(answer.costUsd)
 })
 
-/** When to come back, where the provider has said so. */
+/** Adds the provider's `Retry-After`. */
 export const addProviderRetryAfter = ({ retryAfter }: ProviderFailed) =>
   retryAfter === undefined ? Effect.void : addRetryAfter({ retryAfter })

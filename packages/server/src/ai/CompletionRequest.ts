@@ -8,7 +8,7 @@ import { Either } from "effect"
 
 type Message = typeof CompletionMessage.Type
 
-/** What the tools were called whose calls have these ids. */
+/** Tool names by call id. */
 const toolNames = (messages: ReadonlyArray<Message>): ReadonlyMap<string, string> =>
   new Map(
     messages.flatMap((message) =>
@@ -60,7 +60,7 @@ const messageOf =
 
 const usesTools = (payload: OpenAiCompletionPayload) => (payload.tools?.length ?? 0) > 0
 
-/** What is asked for beyond what can be done here, if anything is. */
+/** The first unsupported parameter, if any. */
 const findUnsupportedParameter = (payload: OpenAiCompletionPayload): ParameterUnsupported | null => {
   const refuse = (parameter: string, reason: string) => new ParameterUnsupported({ parameter, reason })
   const { modalities, n, tool_choice } = payload

@@ -76,7 +76,7 @@ const framesOf = (events: Stream.Stream<ModelEvent, ProviderFailed>, frames: Ope
     }
   }
   let opening = frames.delta({ role: "assistant", content: "" })
-  // What has come together goes out together.
+  // Deltas that arrive together are written together.
   const text = (chunk: Chunk.Chunk<ModelEvent>) => {
     const said = opening + Chunk.toReadonlyArray(chunk).map(frameOf).join("")
     opening = ""

@@ -1,7 +1,7 @@
 import { HttpServerResponse } from "@effect/platform"
 import type { KnownRoute } from "./RouteTable.ts"
 
-/** What an answer says to the browser that a page of another origin runs in; nothing where no such page may call. */
+/** CORS headers of a response; none for endpoints without CORS. */
 export const makeCrossOriginHeaders = ({ crossOrigin }: KnownRoute): Readonly<Record<string, string>> =>
   crossOrigin === null || crossOrigin === undefined
     ? {}

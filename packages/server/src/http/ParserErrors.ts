@@ -19,7 +19,7 @@ import { newestExchange } from "./Exchanges.ts"
 import { securityHeaders } from "./SecurityHeaders.ts"
 import { endSocket } from "./SocketEnd.ts"
 
-/** What a client is told of bytes that the parser refused, by the parser's code. */
+/** Response to a parser error, by its code. */
 export const toParserErrorResponse = (code: string | undefined): HttpServerResponse.HttpServerResponse => {
   if (code === "HPE_HEADER_OVERFLOW") return makeErrorResponse(HeadersTooLargeBody, new HeadersTooLarge())
   if (code === "ERR_HTTP_REQUEST_TIMEOUT") return makeErrorResponse(RequestTimeoutBody, new RequestTimeout())
@@ -82,7 +82,7 @@ export const handleParserErrors = (server: Server): Effect.Effect<void, never, I
       else if (isAnswered) answer()
       // A request that has arrived is answered first: what is wrong came after it.
       else if (open.request.complete) open.response.once("finish", answer)
-      // What is wrong is in a request that is being answered already: there is nothing more to say.
+      // The request of the error is already being answered.
       else if (open.response.headersSent) socket.destroy()
       else answer()
     })

@@ -11,7 +11,7 @@ import { UserId } from "@berth/domain/shared/UserId"
 
 type Request = HttpServerRequest.HttpServerRequest
 
-/** Who calls a listener, from the head of a request. */
+/** Resolves the caller from the request head. */
 export type ResolveCaller = (request: Request) => Effect.Effect<CallerContext>
 
 /** On the public listener: a client, until a session proves whose. */

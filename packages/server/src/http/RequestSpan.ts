@@ -5,7 +5,7 @@ import { Context, Effect, FiberRef, type Layer, Option, Tracer } from "effect"
 export const withPlainSpans = <A, E, R>(listener: Layer.Layer<A, E, R>): Layer.Layer<A, E, R> =>
   HttpMiddleware.withTracerDisabledWhen(listener, () => true)
 
-/** What holds for all of a request: services, and its span, which a listener with plain spans has not made before. */
+/** Context of a request: services and span. */
 export const makeRequestContext = <Services>(
   request: HttpServerRequest.HttpServerRequest,
   services: Context.Context<Services>

@@ -16,7 +16,7 @@ const listener = (arrival: { readonly headers: Duration.Duration; readonly whole
   )
 
 describe("A listener", () => {
-  it.scopedLive("answers who takes too long to say what he wants, in JSON, and lets go of him", () =>
+  it.scopedLive("answers a client that sends its headers too slowly in JSON and disconnects it", () =>
     Effect.gen(function* () {
       const port = yield* portOf
       const text = yield* sendBytes(port, ["GET / HTTP/1.1\r\nhost: a\r\nx-slow: "])

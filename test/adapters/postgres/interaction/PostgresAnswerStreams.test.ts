@@ -141,7 +141,7 @@ layer(Live, { excludeTestServices: true })("AnswerStreams", (it) => {
         deltaCount: null,
         reason: "the process that worked on it has ended"
       })
-      // Nobody answers a reply.
+      // A reply has no answer.
       for (const id of [stored.id, MessageId.make("msg_none"), MessageId.make("msg_\u0000")])
         assert.deepStrictEqual(yield* read(id, 0), { deltas: [], state: { state: "gone" } })
       yield* removeSessions(answered.userId)

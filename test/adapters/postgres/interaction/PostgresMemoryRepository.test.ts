@@ -135,9 +135,9 @@ layer(Live, { excludeTestServices: true })("MemoryRepository", (it) => {
       const session = yield* openSession(agent)
       yield* on(0)(say(session, "The boat is red."))
       yield* on(90)(say(session, "The boat is wet from yesterday's rain."))
-      yield* on(1)(say(session, "The boat in Lisbon harbour is for sale."))
-      assert.deepStrictEqual(yield* on(91)(found(agent, "Where in Lisbon harbour was that boat?")), [
-        "The boat in Lisbon harbour is for sale.",
+      yield* on(1)(say(session, "The boat in Lisbon harbor is for sale."))
+      assert.deepStrictEqual(yield* on(91)(found(agent, "Where in Lisbon harbor was that boat?")), [
+        "The boat in Lisbon harbor is for sale.",
         "The boat is wet from yesterday's rain.",
         "The boat is red."
       ])

@@ -31,7 +31,7 @@ const drained = Effect.gen(function* () {
   return seen
 })
 
-/** What another process would have. */
+/** As in another process. */
 const elsewhere = (outbox = PostgresOutbox.layer) =>
   Effect.gen(function* () {
     const { config } = yield* PgClient
@@ -137,7 +137,7 @@ layer(Live, { excludeTestServices: true })("Outbox", (it) => {
       yield* awaitAppended
       yield* eventually(listening, (count) => count === 2)
       const waiting = yield* Effect.fork(patient.awaitAppended)
-      // What the tests before have appended may be heard late; then the time is up and there was nothing.
+      // Entries of earlier tests may arrive late; the wait then ends without news.
       yield* Effect.repeat(Effect.timed(awaitAppended), {
         until: ([nothing]) => Duration.toMillis(nothing) > 900
       })
@@ -145,7 +145,7 @@ layer(Live, { excludeTestServices: true })("Outbox", (it) => {
       yield* append(ProvisionAgentJob, { agentId: AgentId.make("agt_waited_for") })
       yield* Fiber.join(waiting)
 
-      // What is appended while nobody waits is not waited for either.
+      // Entries appended before the wait do not end it.
       yield* append(ProvisionAgentJob, { agentId: AgentId.make("agt_meanwhile") })
       yield* Effect.sleep("100 millis")
       yield* patient.awaitAppended
@@ -181,7 +181,7 @@ layer(Live, { excludeTestServices: true })("Outbox", (it) => {
         "agt_many_2",
         "agt_many_3"
       ])
-      // Nobody settled: the crowd has no room, whoever else comes has.
+      // Nothing is settled: the first owner has no room, others have.
       assert.strictEqual(yield* round, 0)
       yield* append("agt_late", one)
       yield* settle(running?.id ?? "")

@@ -16,7 +16,7 @@ const Live = Layer.merge(PostgresUserRepository.layer, PostgresTransaction.layer
   Layer.provideMerge(Layer.merge(MigratedDatabase.layer, TestSecrets.layer))
 )
 
-/** Tables whose rows outlive a user, and why nothing of him is in them. Any other one has to go with him. */
+/** Tables whose rows outlive a user, with the reason. All others are deleted with the user. */
 const retainedTables: Readonly<Record<string, string>> = {
   ledger_entries: "money that moved, under a name drawn by lot",
   purchases: "what was paid for, under a name drawn by lot and the processor's own",
@@ -24,9 +24,9 @@ const retainedTables: Readonly<Record<string, string>> = {
   model_usage: "what models cost, under a name drawn by lot",
   former_subscriptions: "what was paid for, under a name drawn by lot",
   deleted_users: "the bare id, so that what lies about under it can be deleted",
-  idempotency_keys: "has no column for a user; deleted by the digest of his id",
-  answer_events: "has no column for a user; deleted by his messages, the rest within minutes",
-  outbox: "jobs name a user by his id alone, and are deleted a day after they were handed over",
+  idempotency_keys: "has no column for a user; deleted by the digest of the user id",
+  answer_events: "has no column for a user; deleted by the user's messages, the rest within minutes",
+  outbox: "jobs contain the user id only, and are deleted a day after publication",
   reservation_holders: "leases of processes, without a column for a user",
   used_wallet_nonces: "digests of nonces, which are random, for ten minutes",
   used_oauth_states: "digests of what browsers began at providers, for ten minutes",
@@ -41,7 +41,7 @@ const removal = (id: UserId, formerUser: string) =>
     return yield* run(users.remove(id, formerUser))
   })
 
-/** A user with a row in every table that there is a place for him in. */
+/** A user with a row in every table that refers to users. */
 const userWithRowsEverywhere = Effect.gen(function* () {
   const sql = yield* SqlClient
   const user = yield* insertUser("Wanda")
@@ -171,7 +171,7 @@ layer(Live, { excludeTestServices: true })("The removal of a user", (it) => {
       assert.deepStrictEqual(
         all.filter((table) => !cascading.includes(table) && !(table in retainedTables)),
         [],
-        "a new table either refers to its user and is deleted with him, or is named here with a reason"
+        "a new table refers to its user and is deleted with the user, or is named here with a reason"
       )
       assert.deepStrictEqual(
         Object.keys(retainedTables).filter((table) => !all.includes(table) || cascading.includes(table)),
@@ -199,7 +199,7 @@ layer(Live, { excludeTestServices: true })("The removal of a user", (it) => {
     })
   )
 
-  it.effect("leaves nothing that tells of him, and money under a name that leads nowhere", () =>
+  it.effect("leaves no data about the user, and financial records under a random name", () =>
     Effect.gen(function* () {
       const users = yield* UserRepository
       const sql = yield* SqlClient
@@ -221,7 +221,7 @@ layer(Live, { excludeTestServices: true })("The removal of a user", (it) => {
       assert.deepStrictEqual(
         full,
         (yield* tables).filter((table) => !without.has(table)),
-        "this test stores something of him in every table"
+        "this test stores data of the user in every table"
       )
 
       assert.isTrue(yield* removal(user.id, "fmr_1"))

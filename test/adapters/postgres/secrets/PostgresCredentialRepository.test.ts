@@ -123,7 +123,7 @@ layer(Live, { excludeTestServices: true })("CredentialRepository", (it) => {
     })
   )
 
-  it.effect("forgets an owner's credentials with him", () =>
+  it.effect("deletes an owner's credentials with the owner", () =>
     Effect.gen(function* () {
       const credentials = yield* CredentialRepository
       const sql = yield* SqlClient

@@ -36,8 +36,8 @@ const ownCalls = ({ configured, first, maxCalls }: CallPlanInput): ReadonlyArray
     .map((provider) => ({ model: first, provider }))
 
 /**
- * Whom to call, in order, until one answers: the model itself at each provider that runs it, then the best others that
- * fit, one at each provider not called yet before further ones of other vendors. The sandbox stands in for nothing else.
+ * Calls in order of attempt: the model at each of its providers, then the best other suitable models, one at each provider not
+ * called yet before further ones of other vendors. The sandbox is no fallback for other models.
  */
 export const planCalls = (input: CallPlanInput): ReadonlyArray<PlannedCall> => {
   const plan = [...ownCalls(input)]

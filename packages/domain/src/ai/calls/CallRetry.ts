@@ -5,7 +5,7 @@ import { countCall } from "./ModelTelemetry.ts"
 import type { CalledModel } from "./CallPlan.ts"
 import { computeRetryDelay, type RetryPolicy } from "./RetryPolicy.ts"
 
-/** What became of a call, and how often it was tried. */
+/** Result and number of attempts of a call. */
 export interface RetriedCall<A> {
   readonly result: Either.Either<A, ProviderFailed>
   readonly tries: number

@@ -16,7 +16,7 @@ export interface CircuitBreakerPolicy {
   readonly cooldown: Duration.Duration
 }
 
-/** What a call told about its provider: `nothing` when it was interrupted or refused for what it asked. */
+/** Evidence of a call about its provider: `nothing` when it was interrupted or its request was rejected. */
 export type CallVerdict = "up" | "down" | "nothing"
 
 export const closedBreaker: CircuitBreakerState = CircuitBreakerState.Closed({ failures: 0 })
@@ -61,8 +61,8 @@ export const recordCallVerdict = (
 }
 
 /**
- * What a failure tells about the provider as a whole and about this model of it. One model that is down must not shut
- * out the provider's others, and a refusal or a rate limit is about the request or the caller: each shows it is there.
+ * Classifies a failure for the provider and for its model. A failing model must not block the provider's others; a rejection or
+ * a rate limit shows that the provider responds.
  */
 export const classifyFailure = (
   failure: ProviderFailed

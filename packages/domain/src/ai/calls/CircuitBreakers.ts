@@ -15,11 +15,11 @@ type Breakers = HashMap.HashMap<string, CircuitBreakerState>
 
 const stateOf = (breakers: Breakers, key: string) => Option.getOrElse(HashMap.get(breakers, key), () => closedBreaker)
 
-// What is closed without a failure is what an absent key means.
+// An absent key means closed without failures.
 const keep = (breakers: Breakers, key: string, state: CircuitBreakerState) =>
   state._tag === "Closed" && state.failures === 0 ? HashMap.remove(breakers, key) : HashMap.set(breakers, key, state)
 
-// What a call by an owner's own key shows is about that key first of all, and nobody else's calls.
+// Calls on an own key count for that key only.
 const keysOf = ({ keyId, model, provider }: CalledModel) => {
   const whose = keyId === undefined ? provider : `${ownPrefix}${keyId} ${provider}`
   return { provider: whose, model: `${whose} ${model.id}` }

@@ -10,7 +10,7 @@ export interface RetryPolicy {
   readonly maximumRetryAfter: Duration.Duration
 }
 
-/** What passes by itself soon. A timeout is not among them: it has cost its time already. */
+/** Transient failures. Timeouts are excluded: their time is already spent. */
 const isTransient = (failure: ProviderFailed) =>
   failure.kind === "unreachable" || failure.kind === "overloaded" || failure.kind === "rate-limited"
 

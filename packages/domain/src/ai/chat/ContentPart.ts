@@ -25,7 +25,7 @@ export const ContentPart = Schema.Union(
 ).annotations({ identifier: "ContentPart" })
 export type ContentPart = typeof ContentPart.Type
 
-/** What is said in words, for whoever reads no images. */
+/** The text of content, for models without image input. */
 export const joinTextParts = (parts: ReadonlyArray<ContentPart>): string =>
   parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n")
 

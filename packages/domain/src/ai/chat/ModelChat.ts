@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import { ContentPart } from "./ContentPart.ts"
 import { ProviderName } from "../models/Model.ts"
 
-/** What a model wants back word for word with its call; only the one who gave it can read it, and takes no other's. */
+/** Opaque value that the issuing model requires back unchanged with its call. */
 export const CallSignature = Schema.Struct({
   provider: ProviderName,
   /** A model's id. */
@@ -36,7 +36,7 @@ export const ChatMessage = Schema.Union(
   Schema.Struct({
     role: Schema.Literal("user"),
     content: Schema.String,
-    /** What is said with images in their places; `content` is the text of it (`textIn`). */
+    /** Content with images in place; `content` is its text (`textIn`). */
     parts: Schema.optionalWith(Schema.Array(ContentPart), { exact: true })
   }),
   Schema.Struct({
@@ -69,7 +69,7 @@ export type ResponseFormat =
     }
 
 export interface ChatOptions {
-  /** What the model may call; none when absent. */
+  /** Tools that the model may call; none when absent. */
   readonly tools?: ReadonlyArray<ToolSpec> | undefined
   /** Means something beside tools alone. */
   readonly toolChoice?: ToolChoice | undefined

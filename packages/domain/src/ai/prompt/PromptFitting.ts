@@ -11,13 +11,13 @@ import {
 /** One call of a model that wanted tools, and what they gave. */
 export type ToolRound = ReadonlyArray<ChatMessage>
 
-/** What a model is told for a turn, by its parts. */
+/** Parts of a turn's prompt. */
 export interface Prompt {
   readonly system: ChatMessage
-  /** What went before, oldest first. */
+  /** History, oldest first. */
   readonly history: ReadonlyArray<ChatMessage>
   readonly message: ChatMessage
-  /** What was done for this turn so far. */
+  /** Tool rounds of this turn so far. */
   readonly rounds: ReadonlyArray<ToolRound>
 }
 

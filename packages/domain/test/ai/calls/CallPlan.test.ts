@@ -59,7 +59,7 @@ describe("planCalls", () => {
       planCalls({ ...given, first, withTools }).map(({ model }) => model.id)
     assert.deepStrictEqual(order(false), [gpt.id, not.id, opus.id, taker.id])
     assert.deepStrictEqual(order(true), [gpt.id, taker.id, opus.id, not.id])
-    // What was asked for stays what is asked first.
+    // The requested model is called first.
     assert.strictEqual(order(true, not)[0], not.id)
   })
 

@@ -8,7 +8,7 @@ const moment = FastCheck.nat()
 
 describe("An agent's health", () => {
   it.prop(
-    "counts the time since its cell's start while it is up, never less than none",
+    "counts the time since its instance's start while it runs, never less than zero",
     [FastCheck.constantFrom(...AgentStatus.literals), FastCheck.option(moment), moment],
     ([status, start, now]) => {
       const up = status === "running" || status === "active"

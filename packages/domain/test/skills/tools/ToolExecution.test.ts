@@ -23,7 +23,7 @@ const tools = [
   tool("flood", () => Effect.succeed("x".repeat(1_000_000)))
 ]
 
-/** What a call comes to, and the log of it. */
+/** Result and log of a call. */
 const use = (name: string, args: string) =>
   Effect.gen(function* () {
     const lines: Array<unknown> = []

@@ -17,8 +17,8 @@ const readPromptSection = (messages: ReadonlyArray<ChatMessage>, heading: string
       .filter((line) => line !== "")
   })
 
-/** What the instructions say an agent knows from elsewhere, the most telling first. */
+/** Memories in the instructions, most relevant first. */
 export const readPromptMemories = (messages: ReadonlyArray<ChatMessage>) => readPromptSection(messages, knownHeading)
 
-/** What the instructions keep of the conversation so far. */
+/** Summary of the conversation in the instructions. */
 export const readPromptSummary = (messages: ReadonlyArray<ChatMessage>) => readPromptSection(messages, earlierHeading)

@@ -28,14 +28,14 @@ const findLastMatch = (messages: ReadonlyArray<ChatMessage>, pattern: RegExp): s
 export const statesFact = (text: string): boolean =>
   nameStatementPattern.test(text) || (rememberRequestPattern.test(text) && !recallQuestionPattern.test(text))
 
-/** What the user said last. */
+/** The last user message. */
 export const findLastUserMessage = (messages: ReadonlyArray<ChatMessage>): string =>
   messages.findLast(({ role }) => role === "user")?.content.trim() ?? ""
 
 const findUserName = (messages: ReadonlyArray<ChatMessage>): string | null => {
   const inTalk = findLastMatch(messages, nameStatementPattern)
   if (inTalk !== null) return inTalk
-  // What a summary keeps is nearer than what is known from elsewhere, and its last word counts as in the conversation.
+  // The summary precedes memories; its last statement counts as in the conversation.
   const lines = [...readPromptSummary(messages).toReversed(), ...readPromptMemories(messages)]
   for (const line of lines) {
     const told = findFirstMatch(line, nameStatementPattern, nameNotePattern)
@@ -60,9 +60,8 @@ const makeRecallReply = (messages: ReadonlyArray<ChatMessage>): string => {
 }
 
 /**
- * What the sandbox model answers in words: a fact from the conversation, or from what its instructions say it knows, when
- * that is what the user asks for, else an echo. It knows nothing else, and the same conversation always gets the same
- * answer.
+ * Text of the sandbox model: a fact from the conversation or the memories if the user asks for one, else an echo.
+ * Deterministic.
  */
 export const makeSandboxReply = (messages: ReadonlyArray<ChatMessage>): string => {
   const said = findLastUserMessage(messages)

@@ -23,7 +23,7 @@ const shorten = (statement: string) => {
   return line.length > longestStatement ? line.slice(0, longestStatement) : line
 }
 
-/** What an earlier summary said, when it was one of these. */
+/** Content of an earlier summary in this format. */
 const previousSummaryLines = (messages: ReadonlyArray<ChatMessage>) =>
   readPromptSummary(messages)
     .map((line) => (line.startsWith(heading) ? line.slice(heading.length).trim() : line))

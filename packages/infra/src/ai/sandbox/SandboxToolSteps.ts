@@ -90,7 +90,7 @@ const toolTriggers: ReadonlyArray<ToolTrigger> = [
   }
 ]
 
-// Nobody asks for a tool at greater length, but for writing a file.
+// Longer messages are not parsed as tool requests, except for writing a file.
 const maximumRequestLength = 2_000
 
 /** The tool on offer that what the user said last asks for. */
@@ -110,7 +110,7 @@ const findRequestedTool = (
 
 const maximumResultLength = 2_000
 
-/** What is said of a tool's result. */
+/** Reply about a tool's result. */
 const describeToolResult = ({ content, toolName }: Extract<ChatMessage, { role: "tool" }>): string => {
   const habit = toolTriggers.find(({ tool }) => tool === toolName)
   const lead = habit === undefined ? `${toolName} gave` : habit.resultPrefix
@@ -123,7 +123,7 @@ export type SandboxToolStep =
   | { readonly type: "call"; readonly tool: string; readonly arguments: string }
   | { readonly type: "text"; readonly text: string }
 
-/** What the sandbox model does about tools: calls the one it is asked to use, then says what that gave; else nothing. */
+/** Next tool step of the sandbox model: the requested call, then a reply with its result; else none. */
 export const decideSandboxToolStep = (
   messages: ReadonlyArray<ChatMessage>,
   tools: ReadonlyArray<ToolSpec>

@@ -100,7 +100,7 @@ const textsIn = (body: Uint8Array): ReadonlyArray<WavText> =>
       }))
     : []
 
-/** What a WAV file is; null where it cannot be played. */
+/** Decodes a WAV file; null if it is invalid. */
 export const readWav = (bytes: Uint8Array): WavFile | null => {
   if (decodeLatin1(bytes.subarray(0, 4)) !== "RIFF" || decodeLatin1(bytes.subarray(8, 12)) !== "WAVE") return null
   const chunks = chunksIn(bytes.subarray(12))

@@ -112,7 +112,7 @@ class IncomingResponse implements Dispatcher.DispatchHandler {
         this.#wake = () => undefined
         resume(Effect.void)
       }
-      // What came before anybody waited.
+      // Chunks received before the first read.
       if (this.#isOver || this.#pieces.length > 0) this.#wake()
       return Effect.sync(() => {
         this.#wake = () => undefined
@@ -122,7 +122,7 @@ class IncomingResponse implements Dispatcher.DispatchHandler {
   }
 }
 
-/** What is told of a call in traces, by OpenTelemetry's conventions: never a header or a query, where keys are. */
+/** Span attributes by OpenTelemetry's conventions, without headers and query, which contain keys. */
 const attributesOf = ({ hostname, origin, pathname, port, protocol }: URL) => ({
   "http.request.method": "POST",
   "server.address": hostname,

@@ -11,7 +11,7 @@ import {
   type VendorFailure
 } from "./VendorErrors.ts"
 
-/** What is posted, and the media type that its answer should have. */
+/** Body of a POST and the expected media type of the response. */
 export interface VendorPostBody {
   readonly contentType: string
   readonly body: string | Uint8Array
@@ -37,7 +37,7 @@ export interface VendorClientOptions {
   readonly keyHeader: "authorization" | "x-api-key" | "x-goog-api-key"
   /** Null where only what is public is asked for. */
   readonly apiKey: Redacted.Redacted | null
-  /** What every request has beside. */
+  /** Headers of every request. */
   readonly headers?: Readonly<Record<string, string>>
   /** The refusal in the body of an answer whose status, of at least 400, says that it failed; `now` in epoch milliseconds. */
   readonly readError: (body: string, status: number, headers: Headers.Headers, now: number) => VendorRequestRejected

@@ -92,7 +92,7 @@ it.scopedLive("follows no links, wherever they stand in a path", () =>
     yield* files.delete(ada, "folder")
     assert.deepStrictEqual(yield* io(() => readdir(outside)), ["secret"])
     assert.strictEqual(yield* io(() => readFile(join(outside, "secret"), "utf8")), "secret")
-    // What a link leads to is not looked into either.
+    // Links are not followed either.
     yield* io(() => symlink(outside, join(root, "again")))
     assert.deepStrictEqual(
       (yield* files.list(ada)).map(({ path }) => path),
@@ -132,7 +132,7 @@ it.scopedLive("stays within the quota, also when many write at once", () =>
     assert.strictEqual(sizes.length, 20 - refused.length)
     assert.isAbove(sizes.length, 8)
     for (const { left } of refused) assert.include(left.reason, "no space left")
-    // What is there can be replaced, and makes room when it is deleted.
+    // Existing files can be replaced; deletion frees space.
     const [first] = yield* files.list(ada)
     yield* files.write(ada, first?.path ?? "", "y".repeat(100_000))
     yield* files.delete(ada, first?.path ?? "")

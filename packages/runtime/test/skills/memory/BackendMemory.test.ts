@@ -19,7 +19,7 @@ const make = (url: string) =>
     }))
   )
 
-it.scopedLive("keeps notes of an agent and finds them again, by the cell's token", () =>
+it.scopedLive("stores and finds notes of an agent with the runtime token", () =>
   Effect.gen(function* () {
     const backend = yield* makeFakeBackend
     const memory = yield* make(backend.url)

@@ -104,7 +104,7 @@ it.effect("asks for a host's addresses once, so that a name cannot change its mi
     assert.include(yield* fetched(net, "http://rebind.example/"), "text")
     assert.deepStrictEqual(net.resolved, ["rebind.example"])
     assert.deepStrictEqual(net.asked, [["http://rebind.example/", ["1.1.1.1"]]])
-    // The next page is a new judgement.
+    // Each page is checked separately.
     assert.include(yield* fetched(net, "http://rebind.example/"), "not on the public internet")
   })
 )
