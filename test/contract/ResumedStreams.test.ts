@@ -1,3 +1,4 @@
+import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
 import { AnswerStreams } from "@berth/domain/interaction/answers/AnswerStreams"
 import { TurnFailed, type TurnEvent } from "@berth/domain/instances/AgentRuntime"
@@ -9,6 +10,7 @@ import { DateTime, Deferred, Effect, Fiber, Stream } from "effect"
 import { eventually } from "../support/Eventually.ts"
 import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
 import * as App from "../support/TestApp.ts"
+import { assertError } from "./ErrorAssertions.ts"
 import { parseEvents, type ParsedServerSentEvent } from "./ServerSentEvents.ts"
 import { type OwnerWithAgent, createOwnerWithAgent } from "./OwnerFixtures.ts"
 
@@ -226,6 +228,50 @@ layer(App.layer(), { excludeTestServices: true })("A stream that is resumed", (i
       assert.deepStrictEqual(row, { state: "settled", booked: 1 })
       assert.strictEqual(yield* usedBy(owner), 1)
       assert.strictEqual((yield* follow(owner, id)).status, 404)
+    })
+  )
+
+  it.effect("of a ninth answer at a time is 429 with Retry-After, and again possible when one is left", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent()
+      const { web } = yield* App.TestApp
+      const { next } = yield* IdGenerator
+      const pending = Effect.gen(function* () {
+        const sql = yield* SqlClient
+        const id = MessageId.make(yield* next("msg"))
+        yield* sql`
+          insert into messages (id, session_id, user_id, agent_id, seq, sender, content, platform, state, created_at)
+          select ${id}, ${owner.conversation}, ${owner.user.id}, ${owner.agent.id},
+            coalesce(max(seq), 0) + 2, 'user', 'hello', 'web', 'pending', now()
+          from messages where session_id = ${owner.conversation}`
+        return id
+      })
+      const ended = yield* streamWholeAnswer(owner, "/api/agent")
+      const ids = yield* Effect.replicateEffect(pending, 9)
+      const [first = MessageId.make(""), ninth = MessageId.make("")] = [ids[0], ids[8]]
+      const streams = yield* Effect.forEach(ids.slice(0, 8), (id) => Effect.forkDaemon(follow(owner, id)))
+      // At its end an answer takes a place for a moment only.
+      yield* eventually(follow(owner, ended.id, ended.events.at(-1)?.id), ({ status }) => status === 429)
+      const refused = yield* follow(owner, ninth, `${ninth}:0`)
+      assertError(refused, { status: 429, code: "resumed_answer_limit_reached" })
+      assert.deepInclude(refused.body, { limit: 8, retryAfter: 2 })
+      assert.strictEqual(refused.headers["retry-after"], "2")
+      for (const path of ["/api/agent", "/api/chat"])
+        assert.strictEqual((yield* postMessage(owner, path, { "last-event-id": `${ninth}:0` })).status, 429)
+      assert.strictEqual((yield* follow(owner, "msg_none")).status, 404)
+      // A further reader of a resumed answer, and a message of one's own, take no place.
+      const again = yield* Effect.forkDaemon(follow(owner, first))
+      const other = yield* web({ method: "POST", path: "/api/agent", as: owner, json: { action: "create-session" } })
+      const sessionId = String(other.body["sessionId"])
+      const sent = yield* web({ method: "POST", path: "/api/agent", as: owner, json: { message: "hi", sessionId } })
+      assert.strictEqual(sent.status, 200)
+      const sql = yield* SqlClient
+      yield* sql`update messages set state = 'failed' where id = ${first}`
+      for (const fiber of [...streams.slice(0, 1), again]) assert.strictEqual((yield* Fiber.join(fiber)).status, 200)
+      yield* eventually(follow(owner, ended.id, ended.events.at(-1)?.id), ({ status }) => status === 204)
+      yield* sql`update messages set state = 'failed' where session_id = ${owner.conversation} and state = 'pending'`
+      assert.strictEqual((yield* follow(owner, ninth)).status, 200)
+      for (const fiber of streams) yield* Fiber.join(fiber)
     })
   )
 

@@ -23,6 +23,7 @@ import {
   RunningAgentNotFoundBody,
   SkillNotFoundBody,
   PendingMessageLimitReachedBody,
+  ResumedAnswerLimitReachedBody,
   ChatSessionLimitReachedBody
 } from "./InteractionErrorBodies.ts"
 import { AgentId } from "@berth/domain/shared/AgentId"
@@ -154,6 +155,7 @@ const act = HttpApiEndpoint.post("act", "/api/agent")
   .addError(LastEventIdInvalidBody)
   .addError(MessageNotFoundBody)
   .addError(PendingMessageLimitReachedBody)
+  .addError(ResumedAnswerLimitReachedBody)
   .addError(ChatSessionLimitReachedBody)
   .addError(MessageInvalidBody)
   .addError(AgentNotFoundBody)
@@ -198,6 +200,7 @@ const chat = HttpApiEndpoint.post("chat", "/api/chat")
   .addError(LastEventIdInvalidBody)
   .addError(MessageNotFoundBody)
   .addError(PendingMessageLimitReachedBody)
+  .addError(ResumedAnswerLimitReachedBody)
   .addError(MessageInvalidBody)
   .addError(UnitsExhaustedBody)
   .addError(ChatFailedBody)
@@ -218,6 +221,7 @@ const events = HttpApiEndpoint.get("events", "/api/agent/messages/:messageId/eve
   .addSuccess(HttpApiSchema.NoContent)
   .addError(LastEventIdInvalidBody)
   .addError(MessageNotFoundBody)
+  .addError(ResumedAnswerLimitReachedBody)
   .middleware(SessionAuth)
 
 export class InteractionApi extends HttpApiGroup.make("interaction")

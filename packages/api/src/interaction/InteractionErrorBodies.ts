@@ -6,6 +6,7 @@ import {
   MessageUnanswered,
   RunningAgentNotFound,
   PendingMessageLimitReached,
+  ResumedAnswerLimitReached,
   ChatSessionLimitReached
 } from "@berth/domain/interaction/ConversationErrors"
 import { HttpApiSchema } from "@effect/platform"
@@ -87,8 +88,8 @@ export const LastEventIdInvalidBody = errorBody(LastEventIdInvalid, {
   read: () => new LastEventIdInvalid()
 })
 
-/** `Retry-After` of a rejected message, in seconds. */
-export const pendingRetryAfterSeconds = 2
+/** `Retry-After` of a rejected message or resumed answer, in seconds. */
+export const interactionRetryAfterSeconds = 2
 
 /** 429, with `Retry-After` in the header and the seconds again in the body. */
 export const PendingMessageLimitReachedBody = Schema.transform(
@@ -108,10 +109,31 @@ export const PendingMessageLimitReachedBody = Schema.transform(
       code: "pending_message_limit_reached" as const,
       of,
       limit,
-      retryAfter: pendingRetryAfterSeconds
+      retryAfter: interactionRetryAfterSeconds
     })
   }
 ).annotations(HttpApiSchema.annotations({ status: 429, description: "Too many messages wait for their answers" }))
+
+/** 429, with `Retry-After` in the header and the seconds again in the body. */
+export const ResumedAnswerLimitReachedBody = Schema.transform(
+  Schema.Struct({
+    ...errorFields("resumed_answer_limit_reached"),
+    limit: Schema.Int,
+    retryAfter: Schema.Int.annotations({ description: "Seconds" })
+  }).annotations({ identifier: "ResumedAnswerLimitReached" }),
+  errorClassSchema(ResumedAnswerLimitReached),
+  {
+    strict: true,
+    decode: ({ limit }) => new ResumedAnswerLimitReached({ limit }),
+    encode: ({ limit }) => ({
+      error: "Too many resumed answers",
+      message: `You are reading ${limit} resumed answers, which is the limit. Close one of them, or use the agent's WebSocket.`,
+      code: "resumed_answer_limit_reached" as const,
+      limit,
+      retryAfter: interactionRetryAfterSeconds
+    })
+  }
+).annotations(HttpApiSchema.annotations({ status: 429, description: "Too many answers are resumed at a time" }))
 
 export const ChatSessionLimitReachedBody = Schema.transform(
   Schema.Struct({ ...errorFields("chat_session_limit_reached"), limit: Schema.Int }).annotations({
@@ -123,7 +145,7 @@ export const ChatSessionLimitReachedBody = Schema.transform(
     decode: ({ limit }) => new ChatSessionLimitReached({ limit }),
     encode: ({ limit }) => ({
       error: "Too many conversations",
-      message: `You have ${limit} conversations, and which is the limit. POST /api/instance/:userId/reset-memory deletes them.`,
+      message: `You have ${limit} conversations, which is the limit. POST /api/instance/:userId/reset-memory deletes them.`,
       code: "chat_session_limit_reached" as const,
       limit
     })

@@ -11,4 +11,8 @@ export class PendingMessageLimitReached extends Data.TaggedError("PendingMessage
   readonly of: "session" | "user"
   readonly limit: number
 }> {}
+/** The limit of distinct answers that a user's requests resume at a time. */
+export class ResumedAnswerLimitReached extends Data.TaggedError("ResumedAnswerLimitReached")<{
+  readonly limit: number
+}> {}
 export class ChatSessionLimitReached extends Data.TaggedError("ChatSessionLimitReached")<{ readonly limit: number }> {}

@@ -1,16 +1,16 @@
-import { type AnswerFormat, encodeAnswerEvent } from "@berth/api/interaction/AnswerFrames"
-import { LastEventIdInvalid, pendingRetryAfterSeconds } from "@berth/api/interaction/InteractionErrorBodies"
+import { agentAnswerFormat, type AnswerFormat, encodeAnswerEvent } from "@berth/api/interaction/AnswerFrames"
+import { interactionRetryAfterSeconds, LastEventIdInvalid } from "@berth/api/interaction/InteractionErrorBodies"
 import {
   type AnswerEvent,
   type AnswerPosition,
   parseAnswerEventId
 } from "@berth/domain/interaction/answers/AnswerEvent"
 import type { ResumedAnswers } from "@berth/domain/interaction/answers/ResumedAnswers"
-import type { Message } from "@berth/domain/interaction/Conversation"
+import type { Message, MessageId } from "@berth/domain/interaction/Conversation"
 import type { Conversations, OutgoingMessage } from "@berth/domain/interaction/conversations/Conversations"
 import type { User } from "@berth/domain/shared/User"
-import type { HttpServerRequest } from "@effect/platform"
-import { Effect, Option, Stream } from "effect"
+import { type HttpServerRequest, HttpServerResponse } from "@effect/platform"
+import { Effect, Either, Option, Stream } from "effect"
 import { addResponseHeaders } from "../http/ResponseHeaders.ts"
 import { respondFrames } from "../http/SseResponse.ts"
 
@@ -22,7 +22,15 @@ export const readLastEventId = (
     onSome: (text) => Effect.asSome(Effect.mapError(parseAnswerEventId(text), () => new LastEventIdInvalid()))
   })
 
-export const addPendingRetryAfter = addResponseHeaders({ "retry-after": String(pendingRetryAfterSeconds) })
+const addInteractionRetryAfter = addResponseHeaders({ "retry-after": String(interactionRetryAfterSeconds) })
+
+/** Adds `Retry-After` to the limits of pending messages and resumed answers. */
+export const withInteractionRetryAfter = <A, E extends { readonly _tag: string }, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.tapError(effect, ({ _tag }) =>
+    _tag === "PendingMessageLimitReached" || _tag === "ResumedAnswerLimitReached"
+      ? addInteractionRetryAfter
+      : Effect.void
+  )
 
 interface StreamedAnswer {
   readonly opening: { readonly message: Message }
@@ -42,6 +50,29 @@ export const respondStreamedChat = (
 ) =>
   Effect.gen(function* () {
     return Option.isSome(position)
-      ? respondAnswer(yield* resumed.resume(user.id, position.value), format)
+      ? respondAnswer(yield* resumed.resumeForRequest(user.id, position.value), format)
       : respondAnswer(yield* conversations.send(user, toSend, { isResumable: true }), format)
+  })
+
+/** GET of an answer's events: from the beginning or behind `Last-Event-ID`, 204 behind the end. */
+export const respondAnswerEvents = (
+  resumed: ResumedAnswers,
+  user: User,
+  messageId: MessageId,
+  request: HttpServerRequest.HttpServerRequest
+) =>
+  Effect.gen(function* () {
+    // Ownership of the message (404) precedes the header's validity (400).
+    const position = Either.filterOrLeft(
+      yield* Effect.either(readLastEventId(request)),
+      Option.match({ onNone: () => true, onSome: (found) => found.messageId === messageId }),
+      () => new LastEventIdInvalid()
+    )
+    const after = Either.match(position, {
+      onLeft: () => 0,
+      onRight: Option.match({ onNone: () => 0, onSome: (found) => found.after })
+    })
+    const answer = yield* resumed.resumeForRequest(user.id, { messageId, after })
+    yield* position
+    return answer.opening.isOver ? HttpServerResponse.empty({ status: 204 }) : respondAnswer(answer, agentAnswerFormat)
   })

@@ -6,7 +6,7 @@ import {
   makeSessionMessage,
   makeSessionSummary
 } from "@berth/api/interaction/InteractionBodies"
-import { LastEventIdInvalid, toChatFailed } from "@berth/api/interaction/InteractionErrorBodies"
+import { toChatFailed } from "@berth/api/interaction/InteractionErrorBodies"
 import { WebApi } from "@berth/api/WebApi"
 import { ResumedAnswers } from "@berth/domain/interaction/answers/ResumedAnswers"
 import { MessageInvalid } from "@berth/domain/interaction/ConversationErrors"
@@ -15,13 +15,18 @@ import { ConversationRecords } from "@berth/domain/interaction/conversations/Con
 import { Conversations } from "@berth/domain/interaction/conversations/Conversations"
 import { AgentHealth } from "@berth/domain/interaction/health/AgentHealth"
 import { CurrentUser } from "@berth/domain/sessions/CurrentUser"
-import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
-import { Effect, Either, Option } from "effect"
+import { HttpApiBuilder } from "@effect/platform"
+import { Effect, Option } from "effect"
 import { acceptsEventStream } from "../http/SseResponse.ts"
 import { WebSettings } from "../http/WebSettings.ts"
 import { makeAgentCredentialActions } from "./AgentCredentialsHttp.ts"
 import { makeAgentSkillActions } from "./AgentSkillsHttp.ts"
-import { addPendingRetryAfter, readLastEventId, respondAnswer, respondStreamedChat } from "./AnswerResponse.ts"
+import {
+  readLastEventId,
+  respondAnswerEvents,
+  respondStreamedChat,
+  withInteractionRetryAfter
+} from "./AnswerResponse.ts"
 
 export const layer = HttpApiBuilder.group(WebApi, "interaction", (handlers) =>
   Effect.gen(function* () {
@@ -75,7 +80,7 @@ export const layer = HttpApiBuilder.group(WebApi, "interaction", (handlers) =>
           if (isStream) return yield* respondStreamedChat(answers, user, position, toSend, agentAnswerFormat)
           const { reply } = yield* answers.conversations.sendAndAwait(user, toSend)
           return { sessionId: reply.sessionId, reply: reply.content, timestamp: reply.createdAt }
-        }).pipe(Effect.tapErrorTag("PendingMessageLimitReached", () => addPendingRetryAfter))
+        }).pipe(withInteractionRetryAfter)
       )
       .handle("chat", ({ payload: toSend, request }) =>
         Effect.gen(function* () {
@@ -91,10 +96,7 @@ export const layer = HttpApiBuilder.group(WebApi, "interaction", (handlers) =>
             timestamp: message.createdAt,
             reply: reply.content
           }
-        }).pipe(
-          Effect.tapErrorTag("PendingMessageLimitReached", () => addPendingRetryAfter),
-          Effect.catchTags(toChatFailed)
-        )
+        }).pipe(withInteractionRetryAfter, Effect.catchTags(toChatFailed))
       )
       .handle("history", () =>
         Effect.gen(function* () {
@@ -106,22 +108,8 @@ export const layer = HttpApiBuilder.group(WebApi, "interaction", (handlers) =>
       .handle("events", ({ path: { messageId }, request }) =>
         Effect.gen(function* () {
           const { user } = yield* CurrentUser
-          // Ownership of the message (404) precedes the header's validity (400).
-          const position = Either.filterOrLeft(
-            yield* Effect.either(readLastEventId(request)),
-            Option.match({ onNone: () => true, onSome: (position) => position.messageId === messageId }),
-            () => new LastEventIdInvalid()
-          )
-          const after = Either.match(position, {
-            onLeft: () => 0,
-            onRight: Option.match({ onNone: () => 0, onSome: (position) => position.after })
-          })
-          const answer = yield* answers.resumed.resume(user.id, { messageId, after })
-          yield* position
-          return answer.opening.isOver
-            ? HttpServerResponse.empty({ status: 204 })
-            : respondAnswer(answer, agentAnswerFormat)
-        })
+          return yield* respondAnswerEvents(answers.resumed, user, messageId, request)
+        }).pipe(withInteractionRetryAfter)
       )
   })
 )

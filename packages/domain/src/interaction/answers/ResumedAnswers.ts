@@ -1,10 +1,11 @@
-import { Effect, type Stream } from "effect"
+import { Effect, type Scope, type Stream } from "effect"
 import type { UserId } from "../../shared/UserId.ts"
-import type { Message } from "../Conversation.ts"
-import { MessageNotFound } from "../ConversationErrors.ts"
+import type { Message, MessageId } from "../Conversation.ts"
+import { MessageNotFound, ResumedAnswerLimitReached } from "../ConversationErrors.ts"
 import { ConversationRepository } from "../conversations/ConversationRepository.ts"
 import type { AnswerEvent, AnswerPosition } from "./AnswerEvent.ts"
-import { computeAnswerStep, followAnswer } from "./AnswerReplay.ts"
+import { makeAnswerFollowers } from "./AnswerFollowers.ts"
+import { computeAnswerStep } from "./AnswerReplay.ts"
 import { AnswerStreams } from "./AnswerStreams.ts"
 
 export interface ResumedAnswer {
@@ -16,23 +17,66 @@ export interface ResumedAnswer {
   readonly events: Stream.Stream<AnswerEvent>
 }
 
+/** Distinct answers of a user that requests resume at a time in this process. */
+const maximumResumedAnswers = 8
+
 /** Answers that a client goes on reading where it stopped, in any process. */
 export class ResumedAnswers extends Effect.Service<ResumedAnswers>()("@berth/ResumedAnswers", {
-  effect: Effect.gen(function* () {
+  scoped: Effect.gen(function* () {
     const repository = yield* ConversationRepository
     const streams = yield* AnswerStreams
+    const { follow } = yield* makeAnswerFollowers(streams)
+    /** Readers per answer. */
+    const readers = new Map<UserId, Map<MessageId, number>>()
+
+    const find = (userId: UserId, messageId: MessageId) =>
+      Effect.flatMap(
+        repository.findMessage(userId, messageId),
+        Effect.mapError(() => new MessageNotFound())
+      )
+
+    const open = (message: Message, after: number) =>
+      Effect.map(streams.read(message.id, after), (snapshot): ResumedAnswer => {
+        const { events, isDone } = computeAnswerStep(snapshot, after)
+        return {
+          opening: { message, isOver: isDone && events.length === 0 },
+          events: follow(message.id, after)
+        }
+      })
+
+    const enter = (userId: UserId, messageId: MessageId) =>
+      Effect.suspend(() => {
+        const answers = readers.get(userId) ?? new Map<MessageId, number>()
+        const count = answers.get(messageId) ?? 0
+        if (count === 0 && answers.size >= maximumResumedAnswers)
+          return new ResumedAnswerLimitReached({ limit: maximumResumedAnswers })
+        readers.set(userId, answers.set(messageId, count + 1))
+        return Effect.void
+      })
+    const leave = (userId: UserId, messageId: MessageId) =>
+      Effect.sync(() => {
+        const answers = readers.get(userId)
+        const count = (answers?.get(messageId) ?? 1) - 1
+        if (count > 0) answers?.set(messageId, count)
+        else answers?.delete(messageId)
+        if (answers?.size === 0) readers.delete(userId)
+      })
 
     /** Returns the stored deltas behind the position and what follows. With pruned deltas only the end follows. */
     const resume = Effect.fn("ResumedAnswers.resume")(function* (userId: UserId, { after, messageId }: AnswerPosition) {
-      const found = yield* repository.findMessage(userId, messageId)
-      const message = yield* Effect.mapError(found, () => new MessageNotFound())
-      const { events, isDone } = computeAnswerStep(yield* streams.read(messageId, after), after)
-      return {
-        opening: { message, isOver: isDone && events.length === 0 },
-        events: followAnswer((position) => streams.read(messageId, position), after)
-      } satisfies ResumedAnswer
+      return yield* open(yield* find(userId, messageId), after)
     })
 
-    return { resume }
+    /** The same for a request, whose scope holds a place among the user's resumed answers. */
+    const resumeForRequest = Effect.fn("ResumedAnswers.resumeForRequest")(function* (
+      userId: UserId,
+      { after, messageId }: AnswerPosition
+    ): Effect.fn.Return<ResumedAnswer, MessageNotFound | ResumedAnswerLimitReached, Scope.Scope> {
+      const message = yield* find(userId, messageId)
+      yield* Effect.acquireRelease(enter(userId, messageId), () => leave(userId, messageId))
+      return yield* open(message, after)
+    })
+
+    return { resume, resumeForRequest }
   })
 }) {}
