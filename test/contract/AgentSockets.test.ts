@@ -80,7 +80,7 @@ const holdAnswers = Effect.gen(function* () {
   return { during: withBehavior({ chat }), go: Deferred.succeed(go, undefined) }
 })
 
-/** What every span was given, by whatever made it. */
+/** The attributes of every span. */
 const recordedSpans: Array<string> = []
 const recordingTracer = Layer.setTracer(
   Tracer.make({

@@ -82,12 +82,12 @@ layer(Live, { excludeTestServices: true })("A task", (it) => {
       Effect.gen(function* () {
         const owner = yield* createOwnerWithAgent()
         const { addNote } = yield* Memories
-        yield* addNote({ agentId: owner.agent.id, userId: owner.user.id }, "The harbour is in Hamburg.")
+        yield* addNote({ agentId: owner.agent.id, userId: owner.user.id }, "The harbor is in Hamburg.")
         const messages: ReadonlyArray<ChatMessage> = [
           { role: "system", content: "Be brief." },
           user("hi"),
           { role: "assistant", content: "hello" },
-          user("Where is the harbour?")
+          user("Where is the harbor?")
         ]
         const { result, turns } = yield* during(() => says("In ", "", "Hamburg."), by(owner, { messages }))
         assert.deepStrictEqual(result, [
@@ -104,9 +104,9 @@ layer(Live, { excludeTestServices: true })("A task", (it) => {
             { seq: 1, role: "user", content: "hi" },
             { seq: 2, role: "assistant", content: "hello" }
           ],
-          message: "Context of the task:\nBe brief.\n\nThe task:\nWhere is the harbour?"
+          message: "Context of the task:\nBe brief.\n\nThe task:\nWhere is the harbor?"
         })
-        assert.include(turn?.memories.join("\n"), "The harbour is in Hamburg.")
+        assert.include(turn?.memories.join("\n"), "The harbor is in Hamburg.")
         assert.notStrictEqual(turn?.sessionId, owner.conversation)
         const sql = yield* SqlClient
         assert.deepStrictEqual(yield* sql`select id from messages where user_id = ${owner.user.id}`, [])

@@ -19,7 +19,7 @@ const newSession = (owner: OwnerWithAgent) =>
     return body
   })
 
-/** Says something in a conversation of the owner's agent; answers the turn that its cell was given. */
+/** Sends a message in a conversation of the owner's agent; returns the turn that its instance received. */
 const say = (owner: OwnerWithAgent, message: string, sessionId: unknown = owner.conversation) =>
   Effect.gen(function* () {
     const { web } = yield* App.TestApp
@@ -31,8 +31,8 @@ const say = (owner: OwnerWithAgent, message: string, sessionId: unknown = owner.
     return turn ?? assert.fail("no turn")
   })
 
-/** What a cell of this owner asks of the backend. */
-const cell = (owner: OwnerWithAgent, path: string, json: unknown) =>
+/** A request of this owner's runtime to the backend. */
+const callBackend = (owner: OwnerWithAgent, path: string, json: unknown) =>
   Effect.gen(function* () {
     const { backend } = yield* App.TestApp
     const token = yield* (yield* InstanceRepository).ensureRuntimeToken(owner.user.id)
@@ -44,9 +44,9 @@ const cell = (owner: OwnerWithAgent, path: string, json: unknown) =>
     })
   })
 const note = (owner: OwnerWithAgent, text: string, agentId: string = owner.agent.id) =>
-  cell(owner, runtimeNotesPath, { agentId, text })
+  callBackend(owner, runtimeNotesPath, { agentId, text })
 const recall = (owner: OwnerWithAgent, query: string, agentId: string = owner.agent.id) =>
-  cell(owner, runtimeRecallPath, { agentId, query })
+  callBackend(owner, runtimeRecallPath, { agentId, query })
 
 const textsOf = ({ body, status, text }: HttpCallResponse) => {
   assert.strictEqual(status, 200, text)
@@ -133,7 +133,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent remembers", (it) => 
           [8, "good"]
         ]
       )
-      // What stands for more than there is stands for what there is.
+      // A summary of more messages than there are covers those there are.
       yield* compacting("They counted to five.", 1_000_000)(say(owner, "six"))
       const last = yield* say(owner, "seven")
       assert.strictEqual(last.summary, "They counted to five.")
@@ -170,7 +170,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent remembers", (it) => 
     })
   )
 
-  it.effect("for its own owner's cell alone", () =>
+  it.effect("for its own owner's runtime alone", () =>
     Effect.gen(function* () {
       const { backend } = yield* App.TestApp
       const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
@@ -187,7 +187,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent remembers", (it) => 
           assertError(answer, { status: 401, code: "runtime_token_invalid" })
         }
       for (const text of ["", "  ", "x".repeat(2_001), null])
-        assert.strictEqual((yield* cell(owner, runtimeNotesPath, { agentId: owner.agent.id, text })).status, 400)
+        assert.strictEqual((yield* callBackend(owner, runtimeNotesPath, { agentId: owner.agent.id, text })).status, 400)
     })
   )
 

@@ -218,7 +218,7 @@ layer(App.layer(), { excludeTestServices: true })("A stream that is resumed", (i
       yield* removeSessions(owner.user.id)
       yield* finish
       assert.strictEqual(parseEvents(yield* Fiber.join(client)).at(-1)?.event, "error")
-      // Who came before the deletion hears of it in the stream, who came after it as any stranger.
+      // A reader from before the deletion receives an error event; a later one is 404.
       const heard = yield* Fiber.join(listener)
       assert.include(["error", undefined], parseEvents(heard).at(-1)?.event)
       assert.include([200, 404], heard.status)

@@ -36,7 +36,7 @@ const resubscribe = ({ user }: App.SignedIn) =>
   Effect.flatMap(SubscriptionRepository, ({ save }) => save({ userId: user.id, plan: user.plan, status: "active" }))
 
 layer(App.layer(), { excludeTestServices: true })("An agent's skills", (it) => {
-  it.effect("are switched one by one, in the row and then in the cell, and its conversations go on", () =>
+  it.effect("are switched one by one, in the row and then in the instance, and its conversations go on", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent("pro")
       const { calls } = yield* AgentManagerTest
@@ -78,7 +78,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's skills", (it) => {
     })
   )
 
-  it.effect("of one that is stopped are switched in its row, and no cell is told", () =>
+  it.effect("of one that is stopped are switched in its row, and no instance is configured", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent("pro", "stopped")
       const { calls } = yield* AgentManagerTest
@@ -102,7 +102,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's skills", (it) => {
         assert.deepInclude(yield* healthOf(owner), { skills: ["time"], channels: ["web", "platformA"] })
         assert.deepInclude(yield* configOf(owner), config)
 
-        // What is there may be sent back as it is, with a change elsewhere; what is not there may not come.
+        // Known skills can be sent back unchanged with another change; unknown ones are rejected.
         assert.strictEqual((yield* put({ ...config, temperature: 1 }, owner)).status, 200)
         assertError(yield* put({ channels: [...config.channels, "platformC"] }, owner), {
           status: 403,
@@ -176,7 +176,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's health", (it) => {
     })
   )
 
-  it.effect("tells how long the cell is up, what it runs, and when something was last heard", () =>
+  it.effect("reports the uptime of the instance, its model and the last activity", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent("pro")

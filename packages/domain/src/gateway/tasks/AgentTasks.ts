@@ -9,7 +9,7 @@ export interface AgentTask {
   /** The owner of the agent; none for anonymous callers. */
   readonly caller: Option.Option<User>
   readonly messages: ReadonlyArray<ChatMessage>
-  /** One of the caller's, which must be up; absent: his oldest that is up, else the platform's orchestrator. */
+  /** One of the caller's, which must be up; absent: the oldest that is up, else the platform's orchestrator. */
   readonly agentId?: AgentId | undefined
 }
 

@@ -11,7 +11,7 @@ export interface AgentTurn {
   readonly turnId: string
 }
 
-/** What pays for a turn besides own keys. Without a reservation the turn's budget alone is the limit. */
+/** Payment of a turn besides own keys. Without a reservation the turn's budget alone is the limit. */
 export interface TurnPayment {
   readonly reservation: Option.Option<ReservationId>
   /** True when neither units nor credits were left: only the owner's own keys may pay. */
