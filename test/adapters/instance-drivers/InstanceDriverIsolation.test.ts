@@ -15,7 +15,7 @@ import {
   testDriver
 } from "./InstanceDriverHosts.ts"
 
-const intervals = { life: "100 millis", logs: "100 millis", disk: "200 millis", health: "200 millis" } as const
+const intervals = { liveness: "100 millis", logs: "100 millis", disk: "200 millis", health: "200 millis" } as const
 
 /** A behavior of the runtime, and the reason of its end. */
 const hostileBehaviors: ReadonlyArray<readonly [string, RegExp]> = [
@@ -23,6 +23,8 @@ const hostileBehaviors: ReadonlyArray<readonly [string, RegExp]> = [
   ["hangs", /it does not answer/],
   ["crashes", /this one crashes/],
   ["fills its disk", /it holds \d+ MB on the disk, more than the 8 MB it may/],
+  ["fills its disk with deleted files", /it holds \d+ MB on the disk, more than the 8 MB it may/],
+  ["fills its disk with small files", /it holds \d+ MB on the disk, more than the 8 MB it may/],
   ["floods its log", /it floods its log/]
 ]
 

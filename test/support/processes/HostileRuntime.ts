@@ -1,5 +1,5 @@
 import { runtimeAddressFile, RuntimeEnvironment } from "@berth/api/runtime/RuntimeContract"
-import { writeFileSync, writeSync } from "node:fs"
+import { openSync, unlinkSync, writeFileSync, writeSync } from "node:fs"
 import { createServer } from "node:http"
 import { join } from "node:path"
 // This is no test, but a program that does its harm in the course of time.
@@ -34,6 +34,19 @@ const behaviors: Readonly<Record<string, () => void>> = {
       files += 1
       writeFileSync(join(home, `file-${files}`), Buffer.alloc(1024 * 1024, 1))
     }, 20)
+  },
+  "fills its disk with deleted files": () => {
+    setInterval(() => {
+      if (++files > 40) return
+      const file = openSync(join(home, "gone"), "w")
+      unlinkSync(join(home, "gone"))
+      writeSync(file, Buffer.alloc(1024 * 1024, 1))
+    }, 20)
+  },
+  "fills its disk with small files": () => {
+    setInterval(() => {
+      for (let times = 0; times < 100; times++) writeFileSync(join(home, `file-${++files}`), "")
+    }, 10)
   },
   "floods its log": () => {
     const line = `${"x".repeat(64 * 1024)}\n`

@@ -58,7 +58,8 @@ export const make = (root: string, uids: Option.Option<UidRange>): Effect.Effect
         const current = yield* tryFileOperation(`reading the owner of ${directory.home}`, () => ownerOf(directory.home))
         if (current !== undefined && isInUidRange(range, current)) return current
         const uid = yield* Effect.mapError(
-          allocateUid(range, owner, yield* readTakenUids(root)),
+          // The path keeps two installations on one host apart.
+          allocateUid(range, join(root, owner), yield* readTakenUids(root)),
           () => new InstanceAccountsExhausted()
         )
         yield* tryFileOperation(`changing the owner of ${directory.home}`, () => changeOwner(directory.home, uid))

@@ -3,7 +3,15 @@ import { matchProcess } from "../../process/ProcessIdentity.ts"
 import type { RuntimeClient } from "../../runtime/RuntimeClient.ts"
 import * as InstanceLogFile from "./InstanceLogFile.ts"
 import { probeHealth } from "./InstanceProbe.ts"
-import { computeDiskTolerance, measureDiskUsage } from "./DiskUsage.ts"
+import {
+  beginDiskCount,
+  computeDiskTolerance,
+  continueDiskCount,
+  type DiskCount,
+  isOverLimit,
+  maximumEntries,
+  measureDeletedFiles
+} from "./DiskUsage.ts"
 import type { FileOperationFailed } from "./HostFiles.ts"
 import { consumeAllowance, makeFullAllowance, isLogFlood, type LogAllowance } from "./LogAllowance.ts"
 import { type CpuSample, computeCpuPercent, readProcessMetrics } from "./ProcessMetrics.ts"
@@ -29,14 +37,24 @@ export const defaultMonitorIntervals: MonitorIntervals = {
 const maximumMissedHealthChecks = 3
 /** An instance ends itself at its memory limit; the monitor ends one at this multiple. */
 const memoryTolerance = 1.25
-/** Measuring a large directory is expensive: at most this share of the time. */
-const maximumDiskCheckShare = 1 / 50
+/** Entries that one check of a disk counts: six checks, every five seconds, count as many as an instance may have. */
+const entriesPerDiskCheck = Math.ceil(maximumEntries / 6)
+/** Counting a large directory is expensive: at most this share of the time, unless a minute would pass between two counts. */
+const maximumDiskCountShare = 1 / 50
+const maximumDiskCountPauseMs = 20_000
+
+/** The pause after a count that took `spentMs`. */
+export const computeDiskCountPause = (spentMs: number): number =>
+  Math.min(spentMs / maximumDiskCountShare, maximumDiskCountPauseMs)
 
 /** The state between two checks of an instance; a later backend does not need it. */
 interface Observations {
   log: { readonly size: number; readonly allowance: LogAllowance }
   missedHealthChecks: number
-  nextDiskCheckAt: number
+  nextDiskCountAt: number
+  /** An unfinished count of the directory, and the time spent on it. */
+  diskCount: DiskCount | null
+  diskCountMs: number
   /** The last two samples, the newer one first. */
   cpu: ReadonlyArray<CpuSample>
   isEnding: boolean
@@ -73,7 +91,9 @@ export const make = ({ client, intervals, processes }: InstanceMonitorOptions) =
         const fresh: Observations = {
           log: { size, allowance },
           missedHealthChecks: 0,
-          nextDiskCheckAt: 0,
+          nextDiskCountAt: 0,
+          diskCount: null,
+          diskCountMs: 0,
           cpu: [],
           isEnding: false
         }
@@ -115,20 +135,28 @@ export const make = ({ client, intervals, processes }: InstanceMonitorOptions) =
 
     const checkDisk = (process: RunningProcess) =>
       Effect.gen(function* () {
-        const startedAt = yield* Clock.currentTimeMillis
         const observed = yield* observationsOf(process)
-        if (Option.isNone(process.startedWith) || startedAt < observed.nextDiskCheckAt) return
+        if (Option.isNone(process.startedWith)) return
         const { diskAtStart, diskMb } = process.startedWith.value
         const tolerance = computeDiskTolerance(diskMb, diskAtStart)
-        const used = yield* measureDiskUsage(process.directory.home, tolerance)
+        const endOver = (bytes: number, entries: number) => {
+          const held = entries > maximumEntries ? `more than ${maximumEntries} files` : `${toMebibytes(bytes)} MB`
+          return end(process, observed, `it holds ${held} on the disk, more than the ${diskMb} MB it may`)
+        }
+        const deleted = yield* measureDeletedFiles(process.pid)
+        if (deleted > tolerance) return yield* endOver(deleted, 0)
+        const startedAt = yield* Clock.currentTimeMillis
+        if (startedAt < observed.nextDiskCountAt) return
+        const count = observed.diskCount ?? beginDiskCount(process.directory.home)
+        observed.diskCount = count
+        const hasEnded = yield* continueDiskCount(count, entriesPerDiskCheck, tolerance - deleted)
         const endedAt = yield* Clock.currentTimeMillis
-        observed.nextDiskCheckAt = endedAt + (endedAt - startedAt) / maximumDiskCheckShare
-        if (used > tolerance)
-          yield* end(
-            process,
-            observed,
-            `it holds ${toMebibytes(used)} MB on the disk, more than the ${diskMb} MB it may`
-          )
+        observed.diskCountMs += endedAt - startedAt
+        if (!hasEnded) return
+        observed.diskCount = null
+        observed.nextDiskCountAt = endedAt + computeDiskCountPause(observed.diskCountMs)
+        observed.diskCountMs = 0
+        if (isOverLimit(count, tolerance - deleted)) yield* endOver(count.bytes + deleted, count.entries)
       })
 
     const checkHealth = (process: RunningProcess) =>

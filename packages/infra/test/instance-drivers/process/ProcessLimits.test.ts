@@ -1,9 +1,18 @@
-import { computeDiskTolerance, measureDiskUsage } from "@berth/infra/instance-drivers/process/DiskUsage"
+import {
+  beginDiskCount,
+  computeDiskTolerance,
+  continueDiskCount,
+  isOverLimit,
+  maximumEntries,
+  measureDeletedFiles,
+  measureDiskUsage
+} from "@berth/infra/instance-drivers/process/DiskUsage"
+import { computeDiskCountPause } from "@berth/infra/instance-drivers/process/InstanceMonitor"
 import { consumeAllowance, makeFullAllowance, isLogFlood } from "@berth/infra/instance-drivers/process/LogAllowance"
 import { computeCpuPercent, parseProcessMetrics } from "@berth/infra/instance-drivers/process/ProcessMetrics"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, FastCheck, Option } from "effect"
-import { mkdir, symlink, writeFile } from "node:fs/promises"
+import { mkdir, open, rm, symlink, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { temporaryDirectory } from "../../../../../test/support/TemporaryDirectories.ts"
 
@@ -51,6 +60,45 @@ describe("DiskUsage", () => {
       assert.strictEqual(yield* measureDiskUsage(join(directory, "none"), 1), 0)
     })
   )
+  it.scopedLive("continueDiskCount counts a directory in steps, and ends at the limit of entries", () =>
+    Effect.gen(function* () {
+      const directory = yield* temporaryDirectory
+      yield* Effect.promise(async () => {
+        await mkdir(join(directory, "a"))
+        for (let number = 0; number < 50; number++) await writeFile(join(directory, "a", `file-${number}`), "")
+      })
+      const count = beginDiskCount(directory)
+      const steps: Array<number> = []
+      while (!(yield* continueDiskCount(count, 20, mib))) steps.push(count.entries)
+      assert.deepStrictEqual(steps, [20, 40])
+      assert.deepInclude(count, { entries: 51, bytes: 51 * 4096 })
+      const full = { ...beginDiskCount(directory), entries: maximumEntries }
+      assert.isTrue(yield* continueDiskCount(full, 1, mib))
+      assert.isTrue(isOverLimit(full, mib))
+    })
+  )
+
+  it.scopedLive("measureDeletedFiles counts the deleted files that a process holds open, once each", () =>
+    Effect.gen(function* () {
+      const path = join(yield* temporaryDirectory, "file")
+      const before = yield* measureDeletedFiles(process.pid)
+      const files = [yield* Effect.promise(() => open(path, "w")), yield* Effect.promise(() => open(path, "r"))]
+      yield* Effect.promise(() => writeFile(path, Buffer.alloc(8 * mib, 1)))
+      assert.isBelow((yield* measureDeletedFiles(process.pid)) - before, mib)
+      yield* Effect.promise(() => rm(path))
+      const held = (yield* measureDeletedFiles(process.pid)) - before
+      assert.isAtLeast(held, 8 * mib)
+      assert.isBelow(held, 9 * mib)
+      yield* Effect.promise(() => Promise.all(files.map((file) => file.close())))
+      assert.isBelow((yield* measureDeletedFiles(process.pid)) - before, mib)
+    })
+  )
+
+  it("pauses between two counts of a disk in proportion to their work, and at most 20 seconds", () => {
+    assert.strictEqual(computeDiskCountPause(10), 500)
+    assert.strictEqual(computeDiskCountPause(60_000), 20_000)
+  })
+
   it("tolerates a tenth over the limit, or one MiB over the usage at start", () => {
     assert.strictEqual(computeDiskTolerance(10, 0), 11 * mib)
     assert.strictEqual(computeDiskTolerance(10, 50 * mib), 51 * mib)
