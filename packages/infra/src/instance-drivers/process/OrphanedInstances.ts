@@ -36,10 +36,10 @@ const listOrphans = (directory: string) =>
 export const end = Effect.fn("OrphanedInstances.end")(function* (directory: string) {
   yield* Effect.forEach(
     yield* listOrphans(directory),
-    ({ pid, startMark }) =>
+    ({ pid, startMark, uid }) =>
       Effect.zipRight(
         Effect.logWarning("Orphaned instance ended").pipe(Effect.annotateLogs({ pid })),
-        terminateProcess(pid, Option.fromNullable(startMark))
+        terminateProcess(pid, Option.fromNullable(startMark), Option.fromNullable(uid))
       ),
     { concurrency: 16, discard: true }
   )

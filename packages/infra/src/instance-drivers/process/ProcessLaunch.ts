@@ -8,8 +8,9 @@ import { tryFileOperation } from "./HostFiles.ts"
 import { type InstanceDirectory, resolveInstanceDirectory } from "./InstanceDirectory.ts"
 import { probeInstance } from "./InstanceProbe.ts"
 import { type ProcessStartSettings, startProcess } from "./ProcessStart.ts"
+import { accountOf } from "./ProcessRecord.ts"
 import { terminateProcess } from "./ProcessTermination.ts"
-import type { RunningProcesses } from "./RunningProcesses.ts"
+import { type RunningProcesses, terminateRegistered } from "./RunningProcesses.ts"
 import type * as RuntimeBundles from "./RuntimeBundles.ts"
 import { decideStart } from "./StartDecision.ts"
 
@@ -54,7 +55,7 @@ export const make = ({ bundles, processes, root, settings }: ProcessLaunchOption
   const startNew = (spec: InstanceSpec, directory: InstanceDirectory, bundle: RuntimeBundles.RuntimeBundle) =>
     Effect.gen(function* () {
       const { diskMb, memoryMb, owner } = spec
-      const { child, diskAtStart, instance, logOffset, startMark } = yield* startProcess(
+      const { child, diskAtStart, instance, logOffset, startMark, uid } = yield* startProcess(
         settings,
         spec,
         directory,
@@ -69,7 +70,7 @@ export const make = ({ bundles, processes, root, settings }: ProcessLaunchOption
         startMark,
         child: Option.some(child),
         logOffset,
-        startedWith: Option.some({ memoryMb, diskMb, diskAtStart })
+        startedWith: Option.some({ uid: Option.getOrNull(uid), memoryMb, diskMb, diskAtStart })
       })
     })
 
@@ -78,10 +79,11 @@ export const make = ({ bundles, processes, root, settings }: ProcessLaunchOption
     Effect.gen(function* () {
       const registered = processes.get(owner)
       processes.unregister(owner)
-      if (Option.isSome(registered)) yield* terminateProcess(registered.value.pid, registered.value.startMark)
+      if (Option.isSome(registered)) yield* terminateRegistered(registered.value)
       else {
-        const { pid, process } = yield* probeInstance(settings.client, directory, Option.none())
-        if (process === "same" && Option.isSome(pid)) yield* terminateProcess(pid.value, readStartMark(pid.value))
+        const { pid, process, record } = yield* probeInstance(settings.client, directory, Option.none())
+        if (process === "same" && Option.isSome(pid))
+          yield* terminateProcess(pid.value, readStartMark(pid.value), accountOf(record))
       }
       for (const path of [directory.record, directory.address, directory.sockets]) yield* removeTree(path)
     }).pipe(Effect.uninterruptible)
@@ -100,7 +102,7 @@ export const make = ({ bundles, processes, root, settings }: ProcessLaunchOption
         yield* Effect.logWarning("Instance replaced").pipe(
           Effect.annotateLogs({ userId: owner, pid: found.pid.value, reason: decision.reason })
         )
-        yield* terminateProcess(found.pid.value, readStartMark(found.pid.value))
+        yield* terminateProcess(found.pid.value, readStartMark(found.pid.value), accountOf(found.record))
       }
       const bundle = yield* bundles.findPinned(directory)
       const instance = yield* startNew(spec, directory, bundle)

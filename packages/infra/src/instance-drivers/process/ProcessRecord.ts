@@ -9,6 +9,8 @@ export const ProcessRecord = Schema.Struct({
   pid: Schema.Int,
   /** Null on a system without start times. */
   startMark: Schema.NullOr(Schema.String),
+  /** The instance's own account; null when it shares the backend's. */
+  uid: Schema.NullOr(Schema.Int),
   memoryMb: Schema.Number,
   diskMb: Schema.Number,
   /** Bytes in its directory when it was started. */
@@ -18,6 +20,10 @@ export const ProcessRecord = Schema.Struct({
   backendUrl: Schema.String
 })
 export type ProcessRecord = typeof ProcessRecord.Type
+
+/** The account that only this instance uses; none when it shares the backend's, or its record is missing. */
+export const accountOf = (record: Option.Option<Pick<ProcessRecord, "uid">>): Option.Option<number> =>
+  Option.flatMapNullable(record, ({ uid }) => uid)
 
 const ProcessRecordText = Schema.parseJson(ProcessRecord)
 const decodeRecord = Schema.decodeOption(ProcessRecordText)

@@ -4,7 +4,7 @@ import { rm } from "node:fs/promises"
 import type { RuntimeClient } from "../../runtime/RuntimeClient.ts"
 import type { RuntimeBundle } from "./RuntimeBundles.ts"
 import { type SpawnedProcess, spawnProcess, type ProcessSpawnFailed } from "./SpawnedProcess.ts"
-import { terminateProcess } from "./ProcessTermination.ts"
+import { killAccount, terminateProcess } from "./ProcessTermination.ts"
 import * as InstanceLogFile from "./InstanceLogFile.ts"
 import type { InstanceDirectory } from "./InstanceDirectory.ts"
 import * as ProcessRecord from "./ProcessRecord.ts"
@@ -38,6 +38,8 @@ export interface StartedProcess {
   readonly instance: RunningInstance
   readonly child: SpawnedProcess
   readonly startMark: Option.Option<string>
+  /** The instance's own account. */
+  readonly uid: Option.Option<number>
   /** Bytes in its directory before the start. */
   readonly diskAtStart: number
   /** Length of the log before the start. */
@@ -105,6 +107,7 @@ export const startProcess = (
 > =>
   Effect.gen(function* () {
     const uid = yield* settings.accounts.prepare(spec.owner, directory)
+    yield* killAccount(uid)
     yield* tryFileOperation(`removing ${directory.address}`, () => rm(directory.address, { force: true }))
     const log = yield* Effect.acquireRelease(InstanceLogFile.openForProcess(directory), ({ file }) =>
       Effect.orDie(tryFileOperation(`closing ${directory.log}`, () => file.close()))
@@ -137,6 +140,7 @@ export const startProcess = (
           ProcessRecord.writeProcessRecord(directory, {
             pid: child.pid,
             startMark: Option.getOrNull(startMark),
+            uid: Option.getOrNull(uid),
             memoryMb: spec.memoryMb,
             diskMb: spec.diskMb,
             diskAtStart,
@@ -145,8 +149,8 @@ export const startProcess = (
           }),
           restore(waitUntilReady(settings, spec, directory, child, log.from))
         )
-        const instance = yield* Effect.onError(ready, () => terminateProcess(child.pid, startMark))
-        return { instance, child, startMark, diskAtStart, logOffset: log.from }
+        const instance = yield* Effect.onError(ready, () => terminateProcess(child.pid, startMark, uid))
+        return { instance, child, startMark, uid, diskAtStart, logOffset: log.from }
       })
     )
   }).pipe(Effect.scoped)

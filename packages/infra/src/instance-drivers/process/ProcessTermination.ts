@@ -1,5 +1,6 @@
 import { runtimeDrainSeconds } from "@berth/api/runtime/RuntimeContract"
-import { Duration, Effect, type Option, Schedule } from "effect"
+import { Duration, Effect, Option, Schedule } from "effect"
+import { execFile } from "node:child_process"
 import { isProcessAlive, matchProcess, sendSignal } from "../../process/ProcessIdentity.ts"
 
 /** The drain of a runtime's turns, and one second to close. */
@@ -20,8 +21,17 @@ const waitUntilGone = (pid: number, within: Duration.Duration): Effect.Effect<bo
     Effect.zipRight(Effect.sync(() => !isProcessAlive(pid)))
   )
 
-/** Terminates a process of this driver: SIGTERM, then SIGKILL after the grace. */
-export const terminateProcess = (pid: number, startMark: Option.Option<string>): Effect.Effect<void> =>
+/** Kills all processes of an instance's own account. One system call signals all of them, so that none can fork meanwhile. */
+export const killAccount = (account: Option.Option<number>): Effect.Effect<void> =>
+  Option.match(account, {
+    onNone: () => Effect.void,
+    onSome: (uid) =>
+      Effect.async((resume) => {
+        execFile("/bin/sh", ["-c", "kill -KILL -1"], { uid, gid: uid, cwd: "/", env: {} }, () => resume(Effect.void))
+      })
+  })
+
+const terminateMain = (pid: number, startMark: Option.Option<string>): Effect.Effect<void> =>
   Effect.gen(function* () {
     sendSignal(pid, "SIGTERM")
     if (yield* waitUntilGone(pid, terminationGrace)) return
@@ -31,4 +41,14 @@ export const terminateProcess = (pid: number, startMark: Option.Option<string>):
     sendSignal(pid, "SIGKILL")
     if (yield* waitUntilGone(pid, killTimeout)) return
     yield* Effect.logError("Killed instance still runs").pipe(Effect.annotateLogs({ pid }))
-  }).pipe(Effect.uninterruptible)
+  })
+
+/**
+ * Terminates a process of this driver: SIGTERM, then SIGKILL after the grace. Then kills what it left of an account of its
+ * own.
+ */
+export const terminateProcess = (
+  pid: number,
+  startMark: Option.Option<string>,
+  account: Option.Option<number>
+): Effect.Effect<void> => Effect.uninterruptible(Effect.zipRight(terminateMain(pid, startMark), killAccount(account)))

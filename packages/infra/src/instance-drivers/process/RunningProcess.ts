@@ -14,5 +14,5 @@ export interface RunningProcess {
   readonly child: Option.Option<SpawnedProcess>
   readonly logOffset: number
   /** None where the record is missing. */
-  readonly startedWith: Option.Option<Pick<ProcessRecord, "memoryMb" | "diskMb" | "diskAtStart">>
+  readonly startedWith: Option.Option<Pick<ProcessRecord, "uid" | "memoryMb" | "diskMb" | "diskAtStart">>
 }

@@ -6,8 +6,12 @@ import type { InstanceDirectory } from "./InstanceDirectory.ts"
 import * as InstanceLogFile from "./InstanceLogFile.ts"
 import { type InstanceProbe, toRunningInstance } from "./InstanceProbe.ts"
 import { describeExit, findExitMessage, type ProcessExit } from "./ProcessExit.ts"
-import { terminateProcess } from "./ProcessTermination.ts"
+import { accountOf } from "./ProcessRecord.ts"
+import { killAccount, terminateProcess } from "./ProcessTermination.ts"
 import type { RunningProcess } from "./RunningProcess.ts"
+
+export const terminateRegistered = ({ pid, startMark, startedWith }: RunningProcess): Effect.Effect<void> =>
+  terminateProcess(pid, startMark, accountOf(startedWith))
 
 /** The processes of this driver, their exits, and one lock per owner. */
 export const make = Effect.gen(function* () {
@@ -21,6 +25,13 @@ export const make = Effect.gen(function* () {
 
   const isRegistered = (process: RunningProcess) => processes.get(process.instance.owner) === process
 
+  /** Under the owner's lock, so that the next process of the account is not killed. */
+  const killLeft = ({ instance: { owner }, startedWith }: RunningProcess) =>
+    withOwnerLock(
+      owner,
+      Effect.suspend(() => (processes.has(owner) ? Effect.void : killAccount(accountOf(startedWith))))
+    )
+
   /** Publishes an exit that was not requested: a requested one is preceded by `unregister`. */
   const handleExit = (process: RunningProcess, exit: Option.Option<ProcessExit>) =>
     Effect.gen(function* () {
@@ -28,6 +39,7 @@ export const make = Effect.gen(function* () {
       const { owner } = instance
       if (!isRegistered(process)) return
       processes.delete(owner)
+      yield* Effect.forkIn(killLeft(process), scope)
       const reason = describeExit(exit, findExitMessage(yield* InstanceLogFile.readTail(directory, logOffset)))
       yield* Effect.logWarning("Instance exited").pipe(Effect.annotateLogs({ userId: owner, pid, reason }))
       yield* InstanceLogFile.appendHostLine(directory, "error", `The instance exited: ${reason}`)
@@ -37,12 +49,12 @@ export const make = Effect.gen(function* () {
   /** Ends a process that must not go on. Published as an exit. */
   const endWithReason = (process: RunningProcess, reason: string) =>
     Effect.gen(function* () {
-      const { directory, instance, pid, startMark } = process
+      const { directory, instance, pid } = process
       const { owner } = instance
       if (!isRegistered(process)) return
       processes.delete(owner)
       yield* Effect.logWarning("Instance ended by the driver").pipe(Effect.annotateLogs({ userId: owner, pid, reason }))
-      yield* terminateProcess(pid, startMark)
+      yield* terminateRegistered(process)
       yield* InstanceLogFile.appendHostLine(directory, "error", `The instance was ended: ${reason}.`)
       yield* PubSub.publish(exits, { owner, reason })
     }).pipe(Effect.orDie, Effect.uninterruptible, (work) => withOwnerLock(process.instance.owner, work))

@@ -5,7 +5,7 @@ import * as OrphanedInstances from "@berth/infra/instance-drivers/process/Orphan
 import * as ProcessInstanceDriver from "@berth/infra/instance-drivers/process/ProcessInstanceDriver"
 import * as UnixSocketClient from "@berth/infra/runtime/UnixSocketClient"
 import { assert, beforeAll, describe, it } from "@effect/vitest"
-import { Context, Effect, Layer, Logger, Option, Redacted, Schema, type Scope } from "effect"
+import { Context, Effect, Fiber, Layer, Logger, Option, Redacted, Schema, type Scope, Stream } from "effect"
 import { spawn, spawnSync } from "node:child_process"
 import { existsSync, readFileSync } from "node:fs"
 import { lchown, mkdir, open as openFile, readdir, readFile, readlink, rm, stat, symlink } from "node:fs/promises"
@@ -182,6 +182,43 @@ describe("ProcessInstanceDriver hardening", () => {
       assert.notStrictEqual(yield* pidOf(directory), pid)
       assert.deepStrictEqual(requests, [])
     }))
+
+  for (const [end, how] of [
+    ["stop", (driver: InstanceDriver["Type"]) => driver.stop(owner)],
+    [
+      "a crash",
+      (driver: InstanceDriver["Type"], pid: number) =>
+        Effect.gen(function* () {
+          const exit = yield* Effect.fork(Stream.runHead(driver.exits))
+          yield* Effect.yieldNow()
+          yield* Effect.yieldNow()
+          process.kill(pid, "SIGKILL")
+          yield* Fiber.join(exit)
+        })
+    ]
+  ] as const)
+    test(
+      `ProcessInstanceDriver leaves no process of an instance's account after ${end}`,
+      () =>
+        Effect.gen(function* () {
+          const directory = yield* temporaryDirectory
+          const driver = yield* open(directory)
+          yield* driver.start(spec)
+          const { uid } = yield* Effect.promise(() => stat(resolve(directory).home))
+          const left = yield* Effect.acquireRelease(
+            Effect.sync(() => spawn("/bin/sleep", ["60"], { uid, gid: uid, cwd: "/", detached: true })),
+            (child) => Effect.sync(() => child.kill("SIGKILL"))
+          )
+          const ended = yield* Effect.fork(
+            Effect.async<NodeJS.Signals | null>((resume) => {
+              left.once("exit", (_, signal) => resume(Effect.succeed(signal)))
+            })
+          )
+          yield* how(driver, yield* pidOf(directory))
+          assert.strictEqual(yield* Fiber.join(ended).pipe(Effect.timeout("20 seconds")), "SIGKILL")
+        }),
+      hasAccounts
+    )
 
   test("OrphanedInstances.end removes the sockets that killed instances left", () =>
     Effect.gen(function* () {
