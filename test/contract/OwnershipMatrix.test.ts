@@ -9,7 +9,7 @@ import * as App from "../support/TestApp.ts"
 import { withoutTraceId } from "./ErrorAssertions.ts"
 import { type OwnerWithAgent, createOwnerWithAgent } from "./OwnerFixtures.ts"
 
-/** What a parameter of a path names: how to find the owner's, an id that nobody has, and what a stranger is told. */
+/** A path parameter: the owner's value, an unknown id, and the status for another user. */
 interface Kind {
   readonly of: (owner: OwnerWithAgent) => string | ReturnType<typeof messageOf> | ReturnType<typeof sessionOf>
   readonly guessed: string

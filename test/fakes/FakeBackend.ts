@@ -12,7 +12,7 @@ import { Effect, Schema } from "effect"
 import { text } from "node:stream/consumers"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 
-/** A cell's call for a model, open until it is answered. */
+/** A model call of a runtime, open until it is answered. */
 export interface BackendModelCall {
   readonly request: RuntimeModelRequest
   readonly token: string
@@ -30,7 +30,7 @@ export interface BackendModelCall {
   readonly abandoned: Promise<void>
 }
 
-/** What a cell asks of its agents' memory. */
+/** A memory call of a runtime. */
 export interface BackendMemoryCall {
   readonly path: string
   readonly token: string
@@ -41,11 +41,11 @@ export interface FakeBackend {
   readonly url: string
   /** Every call so far, oldest first. */
   readonly calls: ReadonlyArray<BackendModelCall>
-  /** What is done with a call. Default: the last message comes back in two pieces. */
+  /** Sets the response to model calls. Default: the last message in two deltas. */
   readonly respondWith: (answer: (call: BackendModelCall) => void) => void
   /** Every call of the memory so far, oldest first. */
   readonly memoryCalls: ReadonlyArray<BackendMemoryCall>
-  /** What is answered from now on instead. Default: notes are kept, and found by any word that they contain. */
+  /** Makes memory calls fail. Default: notes are stored, and found by any word. */
   readonly failMemoryWith: (status: number, body: unknown) => void
 }
 
@@ -53,7 +53,7 @@ const echo = (call: BackendModelCall): void => {
   call.send(
     { type: "delta", text: "You said: " },
     { type: "delta", text: call.request.messages.at(-1)?.content ?? "" },
-    { type: "done", model: call.request.model, provider: "stand-in" }
+    { type: "done", model: call.request.model, provider: "fake" }
   )
   call.end()
 }
@@ -128,7 +128,7 @@ const toCall = async (request: IncomingMessage, response: ServerResponse): Promi
   }
 }
 
-/** A stand-in for the backend's side of a cell's wires, on a port of its own. */
+/** Starts a fake of the backend's runtime routes on a free port. */
 export const makeFakeBackend = Effect.acquireRelease(
   Effect.async<FakeBackend & { readonly close: () => void }>((resume) => {
     const calls: Array<BackendModelCall> = []

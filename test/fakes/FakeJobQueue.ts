@@ -4,7 +4,7 @@ import { Context, Effect, Layer, Ref } from "effect"
 
 type DeadLettersByQueue = Record<QueueName, ReadonlyArray<DeadLetter>>
 
-/** What a test says lies in the queues. */
+/** Queue content set by a test. */
 export class FakeJobQueue extends Context.Tag("@berth/test/FakeJobQueue")<
   FakeJobQueue,
   {
@@ -14,7 +14,7 @@ export class FakeJobQueue extends Context.Tag("@berth/test/FakeJobQueue")<
   }
 >() {}
 
-/** What is in a queue besides its dead letters. */
+/** Counts of a queue without its dead letters. */
 export const liveJobCounts: Omit<QueueCounts, "failed"> = { waiting: 5, active: 2, delayed: 1, completed: 9 }
 
 /** Queues that nobody works on, and whose dead letters are the test's. */

@@ -3,7 +3,7 @@ import { createServer } from "node:http"
 
 const Attributes = Schema.Array(Schema.Struct({ key: Schema.String, value: Schema.Unknown }))
 
-/** What an exporter posts to `/v1/traces`, as far as it is looked at here. */
+/** The checked part of a POST to `/v1/traces`. */
 const Export = Schema.Struct({
   resourceSpans: Schema.Array(
     Schema.Struct({
@@ -40,7 +40,7 @@ const spansIn = (body: string): ReadonlyArray<CollectedSpan> =>
     return scopeSpans.flatMap(({ spans }) => spans.map(({ name, traceId }) => ({ service, name, traceId })))
   })
 
-/** A stand-in for an OpenTelemetry collector that takes OTLP in JSON over HTTP. */
+/** Starts a fake OpenTelemetry collector for OTLP in JSON over HTTP. */
 export const makeFakeOtelCollector = Effect.acquireRelease(
   Effect.async<FakeOtelCollector & { readonly close: () => void }>((resume) => {
     const spans: Array<CollectedSpan> = []

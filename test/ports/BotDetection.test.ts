@@ -30,8 +30,8 @@ const passes = (given: Visitor) =>
     return Either.isRight(verdict)
   })
 
-const turnstile = (url: URL, patience = Duration.seconds(5)) =>
-  TurnstileBotDetection.layer({ url, secret: Redacted.make(turnstileSecret), timeout: patience }).pipe(
+const turnstile = (url: URL, timeout = Duration.seconds(5)) =>
+  TurnstileBotDetection.layer({ url, secret: Redacted.make(turnstileSecret), timeout }).pipe(
     Layer.provide(FetchHttpClient.layer)
   )
 

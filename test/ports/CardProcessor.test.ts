@@ -265,7 +265,7 @@ for (const [name, subject] of [
         assert.deepStrictEqual((yield* given.purchased(customerId)).running, [{ kind: "plan", plan: "pro" }])
       }))
 
-    test("removes a customer with all that runs for him, once and for all", (given) =>
+    test("removes a customer with its subscriptions, idempotently", (given) =>
       Effect.gen(function* () {
         const customerId = yield* customerOf(given)
         yield* given.pay(yield* checkout(given, customerId, { kind: "plan", plan: "pro" }))
@@ -330,7 +330,7 @@ describe("CardProcessor over HTTP", () => {
       const silent = cards.chargeSavedCard({ purchase, userId, customerId, idempotencyKey: "two" })
       assert.equal((yield* Effect.flip(silent))._tag, "CardProcessorUnavailable")
       fake.trouble(null)
-      // Who comes while the same is in work waits for it.
+      // A concurrent repetition waits for the first.
       fake.setResponseDelay(100)
       yield* Effect.all([silent, silent, silent], { concurrency: "unbounded" })
       assert.equal(fake.books.intents.size, 2)

@@ -1,5 +1,5 @@
 import { JobPermanentlyFailed, JobQueue, type NewJob, type RunningJob } from "@berth/domain/jobs/JobQueue"
-import { defaultRetryPolicy } from "@berth/domain/jobs/RetryPolicy"
+import { defaultRetryPolicy } from "@berth/domain/jobs/JobRetryPolicy"
 import type { BullmqSettings } from "@berth/infra/queue/BullmqStore"
 import * as PostgresJobQueue from "@berth/infra/queue/PostgresJobQueue"
 import * as RedisJobQueue from "@berth/infra/queue/RedisJobQueue"

@@ -209,7 +209,7 @@ describe("Mailer by SMTP, of its server,", () => {
     })
   )
 
-  it.scopedLive("never says a word: not now, within its patience", () =>
+  it.scopedLive("does not respond within the timeout: a transient failure", () =>
     Effect.gen(function* () {
       const silent = yield* Effect.acquireRelease(
         Effect.async<{ readonly port: number; readonly close: () => void }>((resume) => {

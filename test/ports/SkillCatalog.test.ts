@@ -5,16 +5,16 @@ import { Effect, Schema } from "effect"
 import { mkdir, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { sampleCatalogue } from "../support/SkillSamples.ts"
+import { sampleSkillCatalog } from "../support/SkillSamples.ts"
 import { temporaryDirectory } from "../support/TemporaryDirectories.ts"
 
 const shipped = fileURLToPath(new URL("../../packages/runtime/skills", import.meta.url))
 
-for (const [name, catalogue] of [
+for (const [name, catalog] of [
   ["in folders", FolderSkillCatalog.layer(shipped)],
-  ["of samples", sampleCatalogue]
+  ["of samples", sampleSkillCatalog]
 ] as const)
-  layer(catalogue)(`SkillCatalog: ${name}`, (it) => {
+  layer(catalog)(`SkillCatalog: ${name}`, (it) => {
     it.effect("names every skill once, and says what each is for and how it is used", () =>
       Effect.gen(function* () {
         const skills = yield* SkillCatalog

@@ -1,4 +1,4 @@
-/** What browsers send with a request that a page of the service makes. */
+/** Request headers of browsers for requests of the service's pages. */
 const sent = (userAgent: string, more: Readonly<Record<string, string>>) => ({
   "user-agent": userAgent,
   accept: "*/*",
@@ -51,7 +51,7 @@ export const browserHeadersWithoutMetadata = {
 const chrome = browserHeaders["Chrome on Windows"]
 const without = (name: string) => Object.fromEntries(Object.entries(chrome).filter(([header]) => header !== name))
 
-/** What programs send, and how those give themselves away that pretend to be browsers. */
+/** Request headers of programs, some of which imitate browsers. */
 export const programHeaders: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   nobody: {},
   curl: { "user-agent": "curl/8.5.0", accept: "*/*" },

@@ -1,8 +1,7 @@
 import { Duration, Effect } from "effect"
 
 /**
- * What an effect costs this process in processor time, all threads together: unlike the time on the clock it hardly depends
- * on who else is running.
+ * Measures the processor time of an effect over all threads of this process. Other processes hardly affect it.
  */
 export const measureCpuTime = <A, E, R>(work: Effect.Effect<A, E, R>): Effect.Effect<[Duration.Duration, A], E, R> =>
   Effect.gen(function* () {

@@ -2,7 +2,7 @@ import { Duration, Effect, Option } from "effect"
 import { inspect } from "node:util"
 
 export interface EventuallyOptions {
-  /** What is waited for, as the words that go on "waited for". */
+  /** Completes the message "waited for …". */
   readonly description?: string
   /** How long, at least; 30 seconds where nothing is said. A machine with much to do is slow, and that is no failure. */
   readonly timeout?: Duration.DurationInput

@@ -58,7 +58,7 @@ export const sendHttpCall = (baseUrl: string, call: HttpCall): Effect.Effect<Htt
       agent: false
     })
     outgoing.once("response", (response) => {
-      // What breaks while the rest of a refused body is still on its way takes nothing from the answer.
+      // A connection error while the rest of a rejected body is sent does not affect the response.
       outgoing.removeAllListeners("error").on("error", () => undefined)
       const chunks: Array<Buffer> = []
       response.on("data", (chunk: Buffer) => chunks.push(chunk))

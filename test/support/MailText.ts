@@ -1,4 +1,4 @@
-/** What stands in a mail as it went over the wire: its headers, unfolded, and its text, decoded. */
+/** Decodes a raw mail: unfolded headers and text. */
 export interface ParsedMail {
   readonly headers: ReadonlyMap<string, string>
   /** The names of the headers in order, as often as they come. */

@@ -31,10 +31,10 @@ export const pageAssets = PageAssets.make(
 
 const newId = Effect.flatMap(IdGenerator, (ids) => ids.next("usr"))
 
-/** What nobody else in this run is called. */
+/** A unique name. */
 export const uniqueName = (prefix: string) => Effect.map(newId, (id) => `${prefix}-${id.slice(-12)}`)
 
-/** A new user on the free plan without credits; `name` also begins his e-mail. */
+/** A new user on the free plan without credits; the email starts with `name`. */
 export const insertUser = (name = "user") =>
   Effect.gen(function* () {
     const users = yield* UserRepository

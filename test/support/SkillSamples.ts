@@ -21,5 +21,5 @@ export const sampleSkills: ReadonlyArray<Skill> = [
   }
 ]
 
-/** The catalogue of a scene. */
-export const sampleCatalogue = Layer.succeed(SkillCatalog, sampleSkills)
+/** A catalog of the samples. */
+export const sampleSkillCatalog = Layer.succeed(SkillCatalog, sampleSkills)

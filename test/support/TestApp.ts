@@ -38,7 +38,7 @@ import * as BackendListener from "@berth/server/BackendListener"
 import { parseProxies } from "@berth/server/http/ClientAddress"
 import { ReadinessChecks } from "@berth/api/http/Health"
 import { InternalKey } from "@berth/server/http/InternalAuthHttp"
-import { ProcessMetrics } from "@berth/server/http/MetricsHttp"
+import { MetricsExposition } from "@berth/server/http/MetricsHttp"
 import { WebSettings } from "@berth/server/http/WebSettings"
 import { makeSessionCookieName } from "@berth/server/http/SecretCookies"
 import { PageAssets } from "@berth/server/pages/PageAssets"
@@ -293,7 +293,7 @@ const make = (options: TestAppOptions) =>
     const privately = Layer.mergeAll(
       Layer.succeed(InternalKey, internalKey),
       Layer.succeed(AiAccessPolicy, { isPrivate: options.aiLayerIsPrivate ?? false, hosts: ["berth.test"] }),
-      Layer.succeed(ProcessMetrics, { text: Effect.sync(renderPrometheus), isOpenOnLoopback: true })
+      Layer.succeed(MetricsExposition, { text: Effect.sync(renderPrometheus), isOpenOnLoopback: true })
     )
     const payments = Layer.mergeAll(
       Layer.succeed(PaymentChain, network.chain),

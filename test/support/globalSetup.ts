@@ -15,8 +15,8 @@ declare module "vitest" {
 }
 
 /**
- * Nobody reads this data after a crash, so the server need not wait for the disk. And a client that falls silent while it
- * signs in, as one that was stopped does, must not hold up whoever drops a database for the usual minute.
+ * The data is not needed after a crash, so writes are not synced. A client that stops during authentication must not delay
+ * the removal of a database by the default minute.
  */
 const settings = {
   fsync: "off",

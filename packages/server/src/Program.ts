@@ -43,7 +43,7 @@ import * as BackendListener from "./BackendListener.ts"
 import { parseProxies } from "./http/ClientAddress.ts"
 import { ReadinessChecks } from "@berth/api/http/Health"
 import { InternalKey } from "./http/InternalAuthHttp.ts"
-import { ProcessMetrics } from "./http/MetricsHttp.ts"
+import { MetricsExposition } from "./http/MetricsHttp.ts"
 import { WebSettings } from "./http/WebSettings.ts"
 import * as PageAssets from "./pages/PageAssets.ts"
 import { PageSettings } from "./pages/Layout.ts"
@@ -220,7 +220,7 @@ export const serverProgram = (settings: Settings) =>
           isPrivate: settings.environment === "production",
           hosts: [backendUrl.hostname, backendHost]
         }),
-        Layer.succeed(ProcessMetrics, {
+        Layer.succeed(MetricsExposition, {
           text: Effect.sync(renderPrometheus),
           isOpenOnLoopback: settings.environment === "development"
         })

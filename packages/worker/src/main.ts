@@ -1,6 +1,6 @@
-import { runCommand, runProgram } from "@berth/infra/process/ProgramRunner"
+import { runProgramCommand, runProgram } from "@berth/infra/process/ProgramRunner"
 import { resealSecretsCommand, workerProgram } from "./Program.ts"
 
 if (process.argv[2] === "reseal-secrets")
-  runCommand({ serviceName: "berth-reseal-secrets", command: resealSecretsCommand })
+  runProgramCommand({ serviceName: "berth-reseal-secrets", command: resealSecretsCommand })
 else runProgram({ serviceName: "berth-worker", program: workerProgram })

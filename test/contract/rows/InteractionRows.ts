@@ -11,7 +11,7 @@ const answering =
 
 const silent: ReadonlyArray<readonly [string, CallCondition]> = [
   ["the backend is gone", answering(Stream.fail(new BackendUnavailable({ reason: "it does not answer" })))],
-  ["the cell is gone", answering(Stream.fail(new InstanceUnavailable({ reason: "it ended" })))],
+  ["the instance has ended", answering(Stream.fail(new InstanceUnavailable({ reason: "it ended" })))],
   ["the turn fails", answering(Stream.fail(new TurnFailed({ reason: "the model said no" })))],
   ["the answer breaks off", answering(Stream.empty)],
   ["something breaks", answering(Stream.die(new Error("hunter2 at /internal/turns")))]
@@ -182,7 +182,7 @@ export const interactionRows: ReadonlyArray<ErrorRow> = [
     ["the backend is gone", new BackendUnavailable({ reason: "it does not answer" })] as const
   ].map(([when, failure]) =>
     switching(
-      `the cell cannot be told: ${when}`,
+      `the instance cannot be reconfigured: ${when}`,
       { skillId: "time", enabled: false },
       500,
       "configuration_not_applied",

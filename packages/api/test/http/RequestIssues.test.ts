@@ -2,7 +2,7 @@ import { summarizeIssues } from "@berth/api/http/RequestIssues"
 import { assert, describe, it } from "@effect/vitest"
 import { FastCheck } from "effect"
 
-describe("summarise", () => {
+describe("summarize", () => {
   it("tells once of an optional field with several values", () =>
     assert.deepStrictEqual(
       summarizeIssues([

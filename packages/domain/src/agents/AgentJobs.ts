@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import { AgentId } from "../shared/AgentId.ts"
 import { UserId } from "../shared/UserId.ts"
 import type { JobKind } from "../jobs/JobKind.ts"
-import { unlimitedRetries } from "../jobs/RetryPolicy.ts"
+import { unlimitedRetries } from "../jobs/JobRetryPolicy.ts"
 
 /** Provisions an agent in its owner's instance. */
 export const ProvisionAgentJob = {

@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import type { RetryPolicy } from "./RetryPolicy.ts"
+import type { JobRetryPolicy } from "./JobRetryPolicy.ts"
 
 /**
  * `tasks` and `provision` are the queues of the specification. Mail and card events have their own, with slots of their own in
@@ -20,5 +20,5 @@ export interface JobKind<A, I> {
   /** Whether one unpublished job of an owner and payload suffices, however often it is appended. */
   readonly isCoalesced?: boolean
   /** `defaultRetryPolicy` when absent. */
-  readonly retryPolicy?: RetryPolicy
+  readonly retryPolicy?: JobRetryPolicy
 }

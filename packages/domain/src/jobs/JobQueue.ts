@@ -1,6 +1,6 @@
 import { Context, Data, type Duration, type Effect, type Scope } from "effect"
 import type { QueueName, TraceParent } from "./JobKind.ts"
-import type { RetryPolicy } from "./RetryPolicy.ts"
+import type { JobRetryPolicy } from "./JobRetryPolicy.ts"
 
 export class QueueUnavailable extends Data.TaggedError("QueueUnavailable")<{
   readonly operation: string
@@ -58,7 +58,7 @@ export interface ConsumeOptions {
   /** Time that running jobs have to finish when the scope closes. */
   readonly drain: Duration.DurationInput
   /** Policy by the name of a job; `defaultRetryPolicy` when absent. */
-  readonly retryPolicy?: (name: string) => RetryPolicy
+  readonly retryPolicy?: (name: string) => JobRetryPolicy
 }
 
 /** At-least-once jobs with retries, back-off with jitter and dead letters. */

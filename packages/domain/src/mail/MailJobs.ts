@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import { MailId } from "./Mail.ts"
 import type { JobKind } from "../jobs/JobKind.ts"
-import { unlimitedRetries } from "../jobs/RetryPolicy.ts"
+import { unlimitedRetries } from "../jobs/JobRetryPolicy.ts"
 
 const Payload = Schema.Struct({
   mailId: MailId,

@@ -23,10 +23,13 @@ export const runProgram = (options: {
   readonly serviceName: string
   readonly program: (settings: Settings) => Layer.Layer<never, { readonly message: string }>
 }): void =>
-  runCommand({ serviceName: options.serviceName, command: (settings) => Layer.launch(options.program(settings)) })
+  runProgramCommand({
+    serviceName: options.serviceName,
+    command: (settings) => Layer.launch(options.program(settings))
+  })
 
 /** The same for an effect that ends: exit code 0 on success. */
-export const runCommand = (options: {
+export const runProgramCommand = (options: {
   readonly serviceName: string
   readonly command: (settings: Settings) => Effect.Effect<unknown, { readonly message: string }>
 }): void => {

@@ -1,6 +1,6 @@
 import { type ConsumeOptions, JobPermanentlyFailed, type JobQueue, type RunningJob } from "@berth/domain/jobs/JobQueue"
 import type { QueueName } from "@berth/domain/jobs/JobKind"
-import { computeRetryPause, defaultRetryPolicy, type RetryPolicy } from "@berth/domain/jobs/RetryPolicy"
+import { computeRetryPause, defaultRetryPolicy, type JobRetryPolicy } from "@berth/domain/jobs/JobRetryPolicy"
 import { type IQueueBackend, type Job, UnrecoverableError, WaitingError } from "bullmq"
 import {
   Cause,
@@ -25,7 +25,7 @@ import { makeStoreErrorLog } from "./StoreErrorLog.ts"
 type JobHandle<E, R> = (job: RunningJob) => Effect.Effect<void, E | JobPermanentlyFailed, R>
 type StoredJob = Job<unknown, void, string>
 
-/** Name of the pauses by `RetryPolicy` in the options of a job. */
+/** Name of the pauses by `JobRetryPolicy` in the options of a job. */
 export const retryBackoff = "retry-policy"
 
 /** Time for an interrupted handler to clean up; its job then waits for the end of its lock. */
@@ -137,7 +137,7 @@ export const makeBullmqWorker = <B extends IQueueBackend, C>(
     )
   })
 
-const isLastAttempt = (job: StoredJob, retryPolicy: (name: string) => RetryPolicy) =>
+const isLastAttempt = (job: StoredJob, retryPolicy: (name: string) => JobRetryPolicy) =>
   job.attemptsMade + 1 >= retryPolicy(job.name).attempts
 
 const runJob = <E, R>(queue: QueueName, job: StoredJob, isLastAttempt: boolean, handle: JobHandle<E, R>) =>

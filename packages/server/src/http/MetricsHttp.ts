@@ -11,8 +11,8 @@ import { makePlainRoute } from "./RouteTable.ts"
 import { WebSettings } from "./WebSettings.ts"
 
 /** Metrics of this process. */
-export class ProcessMetrics extends Context.Tag("@berth/ProcessMetrics")<
-  ProcessMetrics,
+export class MetricsExposition extends Context.Tag("@berth/MetricsExposition")<
+  MetricsExposition,
   {
     /** In the Prometheus text format. */
     readonly text: Effect.Effect<string>
@@ -28,7 +28,7 @@ const isLoopback = (address: string) => address === "::1" || address.startsWith(
 /** Serves `/metrics` to clients with the internal key. */
 export const layer = HttpLayerRouter.use((router) =>
   Effect.gen(function* () {
-    const { isOpenOnLoopback, text } = yield* ProcessMetrics
+    const { isOpenOnLoopback, text } = yield* MetricsExposition
     const jobs = yield* JobQueue
     const key = yield* InternalKey
     const digests = yield* Digests

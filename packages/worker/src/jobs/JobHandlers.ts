@@ -1,6 +1,6 @@
 import type { QueueName } from "@berth/domain/jobs/JobKind"
 import { JobPermanentlyFailed } from "@berth/domain/jobs/JobQueue"
-import { defaultRetryPolicy, type RetryPolicy } from "@berth/domain/jobs/RetryPolicy"
+import { defaultRetryPolicy, type JobRetryPolicy } from "@berth/domain/jobs/JobRetryPolicy"
 import { agentProvisioningHandler } from "../instances/AgentProvisioningHandler.ts"
 import { cardCustomerRemovalHandler } from "../billing/CardCustomerRemovalHandler.ts"
 import { cardEventHandler } from "../billing/CardEventHandler.ts"
@@ -33,7 +33,7 @@ const findByName = (queue: QueueName, name: string): AnyHandler | undefined =>
 
 export const findRetryPolicy =
   (queue: QueueName) =>
-  (name: string): RetryPolicy =>
+  (name: string): JobRetryPolicy =>
     findByName(queue, name)?.kind.retryPolicy ?? defaultRetryPolicy
 
 /** A job of an unknown kind becomes a dead letter, from which a newer worker can replay it. */

@@ -1,22 +1,22 @@
 import { Duration } from "effect"
 
 /** Runs and pauses of a job that fails. */
-export interface RetryPolicy {
+export interface JobRetryPolicy {
   /** Runs before the job becomes a dead letter. */
   readonly attempts: number
   readonly maximumPause: Duration.Duration
 }
 
-export const defaultRetryPolicy: RetryPolicy = { attempts: 5, maximumPause: Duration.minutes(15) }
+export const defaultRetryPolicy: JobRetryPolicy = { attempts: 5, maximumPause: Duration.minutes(15) }
 
 /** For jobs that end by success or by `JobPermanentlyFailed` alone. */
-export const unlimitedRetries: RetryPolicy = { ...defaultRetryPolicy, attempts: Number.POSITIVE_INFINITY }
+export const unlimitedRetries: JobRetryPolicy = { ...defaultRetryPolicy, attempts: Number.POSITIVE_INFINITY }
 
 export const firstRetryPause = Duration.seconds(2)
 
 /** The pause after a number of failed runs: doubles up to the maximum, less up to half of it by `random` from 0 to 1. */
 export const computeRetryPause = (
-  { maximumPause }: Pick<RetryPolicy, "maximumPause">,
+  { maximumPause }: Pick<JobRetryPolicy, "maximumPause">,
   failedRuns: number,
   random: number,
   first: Duration.Duration = firstRetryPause
