@@ -31,13 +31,12 @@ const Live = Layer.unwrapScoped(
   Effect.gen(function* () {
     const fake = yield* makeFakeStripe
     fake.books.addPrice({ id: creditPrice, currency: "usd", unit_amount: 900 })
-    const options: App.TestAppOptions = {
+    const options = {
       databaseUrl: yield* migratedDatabase,
       secretsKey: randomBytes(32),
       appUrl: "http://localhost:3000",
-      cardProcessor: adapter(fake),
-      creditPrices: new Map([[creditPrice, 10]]),
-      keyCheck
+      overrides: Layer.merge(adapter(fake), keyCheck),
+      creditPrices: new Map([[creditPrice, 10]])
     }
     const second = yield* Layer.build(Layer.fresh(App.layer(options)))
     return Layer.mergeAll(

@@ -32,7 +32,7 @@ const assertBlocked = (answer: HttpCallResponse) => assertError(answer, { status
 const window = Duration.minutes(30)
 const limits = { register: { count: 2, window }, "forgot-password": { count: 2, window } }
 
-layer(App.layer({ botDetection: HeuristicBotDetection.layer, limits }), { excludeTestServices: true })(
+layer(App.layer({ overrides: HeuristicBotDetection.layer, limits }), { excludeTestServices: true })(
   "Where requests are looked at",
   (it) => {
     for (const [path, body] of guarded) {
@@ -89,7 +89,7 @@ class Turnstile extends Context.Tag("@berth/test/Turnstile")<
 const challenged = Layer.unwrapScoped(
   Effect.map(makeFakeTurnstile, (turnstile) =>
     App.layer({
-      botDetection: TurnstileBotDetection.layer({ url: turnstile.url, secret: Redacted.make(turnstileSecret) }).pipe(
+      overrides: TurnstileBotDetection.layer({ url: turnstile.url, secret: Redacted.make(turnstileSecret) }).pipe(
         Layer.provide(FetchHttpClient.layer)
       )
     }).pipe(Layer.merge(Layer.succeed(Turnstile, turnstile)))

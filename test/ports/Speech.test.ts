@@ -33,7 +33,7 @@ const remote = (speech: Layer.Layer<Speech>) =>
     Effect.map(WebApp.TestApp, ({ backendUrl, internalKey }) =>
       BackendSpeech.layer({ backendUrl, internalApiKey: Redacted.make(internalKey) })
     )
-  ).pipe(Layer.provide(FetchHttpClient.layer), Layer.provide(WebApp.layer({ speech })))
+  ).pipe(Layer.provide(FetchHttpClient.layer), Layer.provide(WebApp.layer({ overrides: speech })))
 
 const layers = {
   "the sandbox": sandbox,

@@ -11,16 +11,16 @@ import { MailOutbox } from "@berth/domain/mail/MailOutbox"
 import type { AgentManager } from "@berth/domain/instances/AgentManager"
 import type { SecretBox } from "@berth/domain/secrets/SecretBox"
 import { findHandler } from "@berth/worker/jobs/JobHandlers"
-import * as MailerTest from "@berth/infra/mail/MailerTest"
+import { MailerTest } from "@berth/infra/mail/MailerTest"
 import { Effect, Layer, Ref } from "effect"
 import { findLinkToken } from "./MailText.ts"
 import { SendMailJob } from "@berth/domain/mail/MailJobs"
 import { SendPasswordResetJob } from "@berth/domain/recovery/password-reset/PasswordResetJobs"
 
-/** Mails that are collected instead of sent, and what the worker needs besides to send them. */
-export const layer = Layer.merge(
-  MailerTest.layer,
-  Layer.provide(PasswordResetMails.Default, Layer.mergeAll(MailOutbox.Default, MailedTokens.Default, Users.Default))
+/** The services of the worker's mail jobs. */
+export const layer = Layer.provide(
+  PasswordResetMails.Default,
+  Layer.mergeAll(MailOutbox.Default, MailedTokens.Default, Users.Default)
 )
 
 const isAboutMail = ({ name }: OutboxEntry) => name === SendMailJob.name || name === SendPasswordResetJob.name
@@ -57,7 +57,7 @@ export const processMailJobs: Effect.Effect<ReadonlyArray<OutboxEntry>, never, W
 export const readMailsTo = (address: string) =>
   Effect.gen(function* () {
     yield* processMailJobs
-    const { sent } = yield* MailerTest.MailerTest
+    const { sent } = yield* MailerTest
     return (yield* sent).filter(({ to }) => to.toLowerCase() === address.toLowerCase())
   })
 

@@ -1,15 +1,12 @@
 import { AccountPolicy } from "@berth/domain/accounts/AccountPolicy"
-import type { BotDetection } from "@berth/domain/accounts/bot-detection/BotDetection"
 import { PasswordHasher } from "@berth/domain/accounts/password/PasswordHasher"
 import type { User } from "@berth/domain/shared/User"
 import { AgentSettings } from "@berth/domain/agents/AgentSettings"
 import type { PlanId } from "@berth/domain/shared/PlanId"
 import { SubscriptionRepository } from "@berth/domain/billing/subscriptions/SubscriptionRepository"
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
-import type { CardProcessor } from "@berth/domain/billing/checkout/CardProcessor"
 import { BillingSettings } from "@berth/domain/billing/BillingSettings"
 import { PurchasedItem } from "@berth/domain/billing/events/PurchasedItem"
-import { ModelKeyVerifier } from "@berth/domain/secrets/ModelKeyVerifier"
 import { defaultLimits, type Limit, type LimitName } from "@berth/domain/limits/Limit"
 import { TurnSettings } from "@berth/domain/interaction/turns/TurnPricing"
 import { SkillCatalog } from "@berth/domain/skills/Skill"
@@ -18,11 +15,9 @@ import { PaymentChain } from "@berth/domain/gateway/payments/PaymentChain"
 import { CardEventSecret } from "@berth/domain/billing/events/CardEventInbox"
 import { GatewaySettings } from "@berth/domain/gateway/GatewaySettings"
 import type { GatingToken } from "@berth/domain/gating/GatingToken"
-import type { Speech } from "@berth/domain/gateway/speech/Speech"
 import * as StripeCardProcessor from "@berth/infra/stripe/StripeCardProcessor"
 import * as BackendAgentManager from "@berth/infra/backend/BackendAgentManager"
 import * as BackendModelAnswers from "@berth/infra/backend/BackendModelAnswers"
-import * as DisabledBotDetection from "@berth/infra/bots/DisabledBotDetection"
 import * as ChainWiring from "@berth/infra/wiring/ChainWiring"
 import * as SignInWiring from "@berth/infra/wiring/SignInWiring"
 import * as PersistenceWiring from "@berth/infra/wiring/PersistenceWiring"
@@ -54,6 +49,13 @@ import { type HttpCallResponse, type HttpCall, sendHttpCall } from "./HttpCall.t
 import * as Mailbox from "./Mailbox.ts"
 import { migratedDatabase } from "./MigratedDatabase.ts"
 import { pageAssets, skillCatalogue, insertUser } from "./Samples.ts"
+import * as BotDetectionTest from "@berth/infra/bots/BotDetectionTest"
+import type { BaseChainTest } from "@berth/infra/chain/BaseChainTest"
+import * as MailerTest from "@berth/infra/mail/MailerTest"
+import * as ModelKeyVerifierTest from "@berth/infra/ai/ModelKeyVerifierTest"
+import type { OAuthProvidersTest } from "@berth/infra/oauth/OAuthProvidersTest"
+import type { SocialIdentityTokensTest } from "@berth/infra/oauth/SocialIdentityTokensTest"
+import type { CardProcessorTest } from "@berth/infra/stripe/CardProcessorTest"
 import * as AgentManagerTest from "@berth/infra/backend/AgentManagerTest"
 import * as FakeJobQueue from "../fakes/FakeJobQueue.ts"
 import * as PaymentChainTest from "@berth/infra/tempo/PaymentChainTest"
@@ -62,32 +64,31 @@ import * as FakeAgentTasks from "../fakes/FakeAgentTasks.ts"
 import * as SpeechTest from "@berth/infra/backend/SpeechTest"
 import * as ModelProvidersTest from "@berth/infra/ai/ModelProvidersTest"
 
-export interface TestAppOptions {
-  /** Where the service believes that people reach it; by default where the web listener is. */
+export interface TestAppOptions<Provided extends Port = never> {
+  /** Replaces any of the ports of external systems. */
+  readonly overrides?: Layer.Layer<Provided>
+  /** Public URL; by default the web listener's. */
   readonly appUrl?: string
-  /** What is not given is as in production. Calls come from a new address each, unless they say from which. */
+  /** Replaces some of the production limits. Calls come from a new address each unless they name one. */
   readonly limits?: Partial<Record<LimitName, Limit>>
-  /** Whether the web listener calls the agent manager in its process, or over HTTP at the backend listener. */
+  /** How the web listener reaches the agent manager: in its process, or over HTTP at the backend listener. */
   readonly agentManagerTransport?: "in process" | "remote"
-  /** The same of the AI layer. */
   readonly aiLayerTransport?: "in process" | "remote"
   readonly aiLayerIsPrivate?: boolean
-  /** Password hashes that may wait; by default as many as usual. */
+  /** Maximum number of waiting password hashes. */
   readonly maxWaitingHashes?: number
-  /** A migrated database; by default one of its own. */
+  /** A migrated database; by default a new one. */
   readonly databaseUrl?: Redacted.Redacted
-  /** What is sealed in the database is sealed by it; servers over one database share it. By default one of its own. */
+  /** Key of sealed columns, shared by servers over one database; by default a new one. */
   readonly secretsKey?: Buffer
-  /** How long what is in flight may take once a listener closes; a second when absent. */
+  /** Time for requests in flight after a listener closes; 1 s by default. */
   readonly drainLimit?: Duration.Duration
-  /** A node of the base network; by default there is none. */
+  /** Node of the base network; unreachable by default. */
   readonly baseRpcUrl?: string
   readonly gatingToken?: GatingToken
-  /** Whether rights that hang on an e-mail need one that was confirmed, as in production. */
+  /** Whether rights of an email require its confirmation, as in production. */
   readonly verifiedEmailsOnly?: boolean
-  /** By default everybody passes. */
-  readonly botDetection?: Layer.Layer<BotDetection>
-  /** Whoever else says who somebody is; by default there is nobody. */
+  /** Settings of the identity providers; none is configured by default. */
   readonly oauthA?: Partial<OAuthASettings>
   readonly oauthB?: Partial<OAuthBSettings>
   readonly socialIdentity?: Partial<SocialIdentitySettings>
@@ -96,19 +97,56 @@ export interface TestAppOptions {
   readonly statementTimeout?: Duration.Duration
   /** Limits of large bodies; the defaults of the settings when absent. */
   readonly uploads?: WebSettings["Type"]["uploads"]
-  /** By default what the test says. */
-  readonly speech?: Layer.Layer<Speech>
-  /** What the card processor signs its events by; null for none, the one of the tests when absent. */
+  /** Secret of card events; null for none. */
   readonly cardEventSecret?: string | null
-  /** Who takes cards; by default nobody is set up. */
-  readonly cardProcessor?: Layer.Layer<CardProcessor>
-  /** Prices at the card processor that credits may be bought at. */
+  /** Credits by price id of the card processor. */
   readonly creditPrices?: ReadonlyMap<string, number>
   /** By default as in production. */
   readonly turnBudgetUsd?: number
-  /** Who says whether somebody's own model key is good; by default everyone is. */
-  readonly keyCheck?: Layer.Layer<ModelKeyVerifier>
 }
+
+/** The test Layers of ports; the card processor, the base chain and the identity providers are live and not configured. */
+const defaultPorts = ({
+  appUrl,
+  network,
+  options
+}: {
+  readonly appUrl: URL
+  readonly network: PaymentChainTest.InMemoryPaymentNetwork
+  readonly options: TestAppOptions
+}) =>
+  Layer.mergeAll(
+    AgentManagerTest.layer,
+    ModelProvidersTest.layer,
+    ModelKeyVerifierTest.layer,
+    SpeechTest.layer,
+    FakeAgentTasks.layer,
+    FakeJobQueue.layer,
+    MailerTest.layer,
+    BotDetectionTest.layer,
+    StripeCardProcessor.layerNotConfigured,
+    Layer.succeed(PaymentChain, network.chain),
+    Layer.succeed(PaymentChainTest.PaymentChainTest, network),
+    ChainWiring.layer({
+      baseRpcUrl: Redacted.make(new URL(options.baseRpcUrl ?? unreachableNodeUrl)),
+      gatingToken: Option.fromNullable(options.gatingToken)
+    }),
+    SignInWiring.layer({
+      appUrl,
+      oauthA: { ...nobodyA, ...options.oauthA },
+      oauthB: { ...nobodyB, ...options.oauthB },
+      socialIdentity: { ...nobodySocial, ...options.socialIdentity },
+      timeout: options.providerTimeout ?? Duration.seconds(5)
+    })
+  )
+
+/** A port of an external system, or the handle of its test Layer. */
+type Port =
+  | Layer.Layer.Success<ReturnType<typeof defaultPorts>>
+  | CardProcessorTest
+  | BaseChainTest
+  | OAuthProvidersTest
+  | SocialIdentityTokensTest
 
 /** A call with who makes it. */
 export interface AppCall extends HttpCall {
@@ -206,7 +244,7 @@ const hasher = (
     }
   )
 
-const make = (options: TestAppOptions) =>
+const make = <Provided extends Port>(options: TestAppOptions<Provided>) =>
   Effect.gen(function* () {
     const databaseUrl = options.databaseUrl ?? (yield* migratedDatabase)
     const webPort = yield* freePort
@@ -261,17 +299,6 @@ const make = (options: TestAppOptions) =>
       Layer.succeed(SkillCatalog, skillCatalogue),
       Layer.succeed(PageAssets, pageAssets),
       Layer.succeed(PageSettings, { salesEmail: "sales@example.com" }),
-      ChainWiring.layer({
-        baseRpcUrl: Redacted.make(new URL(options.baseRpcUrl ?? unreachableNodeUrl)),
-        gatingToken: Option.fromNullable(options.gatingToken)
-      }),
-      SignInWiring.layer({
-        appUrl,
-        oauthA: { ...nobodyA, ...options.oauthA },
-        oauthB: { ...nobodyB, ...options.oauthB },
-        socialIdentity: { ...nobodySocial, ...options.socialIdentity },
-        timeout: options.providerTimeout ?? Duration.seconds(5)
-      }),
       Layer.succeed(
         CardEventSecret,
         Option.map(
@@ -284,9 +311,7 @@ const make = (options: TestAppOptions) =>
           [...(options.creditPrices ?? [])].map(([id, credits]) => [id, PurchasedItem.Credits({ credits })] as const)
         )
       }),
-      options.keyCheck ?? Layer.succeed(ModelKeyVerifier, { verify: () => Effect.void }),
       accountRules,
-      options.botDetection ?? DisabledBotDetection.layer,
       ZxcvbnCommonPasswords.layer,
       hasher(hashed, options)
     )
@@ -295,10 +320,7 @@ const make = (options: TestAppOptions) =>
       Layer.succeed(AiAccessPolicy, { isPrivate: options.aiLayerIsPrivate ?? false, hosts: ["berth.test"] }),
       Layer.succeed(MetricsExposition, { text: Effect.sync(renderPrometheus), isOpenOnLoopback: true })
     )
-    const payments = Layer.mergeAll(
-      Layer.succeed(PaymentChain, network.chain),
-      Layer.succeed(GatewaySettings, makeGatewaySettings({ network, realm: appUrl.host }))
-    )
+    const payments = Layer.succeed(GatewaySettings, makeGatewaySettings({ network, realm: appUrl.host }))
     const listening = (port: number) => ({ host: "127.0.0.1", port, drain: options.drainLimit ?? Duration.seconds(1) })
     const remoteManager = BackendAgentManager.layer({ backendUrl, internalApiKey: internalKey }).pipe(
       Layer.provide(FetchHttpClient.layer)
@@ -332,29 +354,20 @@ const make = (options: TestAppOptions) =>
         options.agentManagerTransport === "remote" ? Layer.provide(Layer.fresh(web), remoteManager) : web
       ),
       Layer.provideMerge(backend),
-      Layer.provideMerge(options.speech ?? Layer.empty),
-      Layer.provideMerge(
-        Layer.mergeAll(
-          AgentManagerTest.layer,
-          ModelProvidersTest.layer,
-          FakeAgentTasks.layer,
-          SpeechTest.layer,
-          FakeJobQueue.layer
-        )
-      ),
       Layer.provideMerge(Layer.provide(Mailbox.layer, accountRules)),
-      Layer.provideMerge(options.cardProcessor ?? StripeCardProcessor.layerNotConfigured),
       Layer.provideMerge(UseCases.shared),
       Layer.provide(Layer.succeed(AgentSettings, { models: ["claude-opus-4-6", "gpt-4"], legacyModels: new Map() })),
       Layer.provide(Layer.succeed(TurnSettings, { priceMargin: 1.3, budgetUsd: options.turnBudgetUsd ?? 0.25 })),
       Layer.provideMerge(around),
       Layer.provideMerge(storage),
+      Layer.provideMerge(Layer.merge(defaultPorts({ appUrl, network, options }), options.overrides ?? Layer.empty)),
       Layer.provide(logger),
       Layer.orDie
     )
   })
 
-export const layer = (options: TestAppOptions = {}) => Layer.unwrapScoped(make(options))
+export const layer = <Provided extends Port = never>(options: TestAppOptions<Provided> = {}) =>
+  Layer.unwrapScoped(make(options))
 
 /** A session for a user who is there. */
 export const openSession = (user: User) =>
