@@ -64,9 +64,9 @@ import * as FakeAgentTasks from "../fakes/FakeAgentTasks.ts"
 import * as SpeechTest from "@berth/infra/backend/SpeechTest"
 import * as ModelProvidersTest from "@berth/infra/ai/ModelProvidersTest"
 
-export interface TestAppOptions<Provided extends Port = never> {
+export interface TestAppOptions {
   /** Replaces any of the ports of external systems. */
-  readonly overrides?: Layer.Layer<Provided>
+  readonly overrides?: Layer.Layer<never>
   /** Public URL; by default the web listener's. */
   readonly appUrl?: string
   /** Replaces some of the production limits. Calls come from a new address each unless they name one. */
@@ -161,7 +161,7 @@ export interface SignedIn {
   readonly cookie: string
 }
 
-/** Both listeners, as they are served, over a database of their own and a scripted agent manager and models. */
+/** Both listeners over a database of their own and the test Layers of ports. */
 export class TestApp extends Context.Tag("@berth/test/TestApp")<
   TestApp,
   {
@@ -244,7 +244,7 @@ const hasher = (
     }
   )
 
-const make = <Provided extends Port>(options: TestAppOptions<Provided>) =>
+const make = (options: TestAppOptions) =>
   Effect.gen(function* () {
     const databaseUrl = options.databaseUrl ?? (yield* migratedDatabase)
     const webPort = yield* freePort
@@ -366,8 +366,16 @@ const make = <Provided extends Port>(options: TestAppOptions<Provided>) =>
     )
   })
 
-export const layer = <Provided extends Port = never>(options: TestAppOptions<Provided> = {}) =>
-  Layer.unwrapScoped(make(options))
+type AppServices = Layer.Layer.Success<Effect.Effect.Success<ReturnType<typeof make>>>
+
+/** The test application with the services of all use cases and the handles of its ports. */
+export function layer<Provided extends Port>(
+  options: TestAppOptions & { readonly overrides: Layer.Layer<Provided> }
+): Layer.Layer<AppServices | Provided>
+export function layer(options?: TestAppOptions): Layer.Layer<AppServices>
+export function layer(options: TestAppOptions = {}) {
+  return Layer.unwrapScoped(Effect.orDie(make(options)))
+}
 
 /** A session for a user who is there. */
 export const openSession = (user: User) =>
