@@ -278,10 +278,11 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })(
           failed: 3,
           pending: 0,
           replies: 2,
-          used: 2,
-          booked: 2,
+          // The model request of the second message was sent.
+          used: 3,
+          booked: 3,
           open: 0,
-          ledger: 2
+          ledger: 3
         })
       })
     )

@@ -213,7 +213,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("a stream,
   )
 
   it.scoped(
-    "whose process was killed with -9 ends with an error at the other one, and costs nothing",
+    "whose process was killed with -9 ends with an error at the other one, and its model call is settled",
     Effect.fn(function* () {
       const { upstream, webs } = yield* Service
       const person = yield* ownerWithRunningAgent
@@ -228,7 +228,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("a stream,
       assert.containSubset(last, { event: "error", data: { code: "message_unanswered" } })
       for (const event of before) assert.deepInclude(told, event)
       assert.isTrue(heard.every(({ id }) => id !== told[0]?.id))
-      yield* costs(person.userId, 0, 1)
+      yield* costs(person.userId, 0, 1, 1)
       yield* webs[0].start
       assert.containSubset(yield* person.chat("And now?"), { reply: "You said: And now?" })
     })

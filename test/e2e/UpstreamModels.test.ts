@@ -189,8 +189,12 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("an upstre
           )
         assert.match(line ?? "", words, name)
       }
-      const inOrder = { replies: answered, used: answered, booked: answered, ledger: answered, pending: 0, open: 0 }
-      assert.deepStrictEqual(yield* Records.readMessageAccounts(person.userId), { answered, failed, ...inOrder })
+      const { booked, ledger, used, ...outcomes } = yield* Records.readMessageAccounts(person.userId)
+      assert.deepStrictEqual(outcomes, { answered, failed, replies: answered, pending: 0, open: 0 })
+      // An answer that breaks off costs its prompt and its output so far.
+      assert.deepStrictEqual([booked, ledger], [used, used])
+      assert.isAtLeast(used, answered)
+      assert.isAtMost(used, answered + failed)
 
       assertMatches(yield* Fiber.join(hanging), { status: 500, body: { code: "message_unanswered" } })
       assertMatches(yield* Records.readMessageAccounts(silent.userId), {

@@ -1,11 +1,9 @@
 import {
-  ClientFrame,
+  AnswerLimitReached,
+  type ClientFrame,
   type FrameError,
-  FrameErrorBody,
-  FrameInvalid,
   type ServerFrame,
-  SocketClose,
-  AnswerLimitReached
+  SocketClose
 } from "@berth/api/interaction/AgentSocketFrames"
 import { InternalFailure, ServiceUnavailable } from "@berth/api/http/TransportErrors"
 import { makeAnswerFrame } from "@berth/api/interaction/AnswerFrames"
@@ -27,14 +25,12 @@ import {
   Either,
   FiberSet,
   Mailbox,
-  ParseResult,
   Schedule,
-  Schema,
   type Scope,
   Stream
 } from "effect"
-import { type RawData, WebSocket } from "ws"
-import { parseJsonBody } from "../http/RequestBody.ts"
+import { WebSocket } from "ws"
+import { makeErrorFrame, readClientFrame, readText } from "./SocketFrames.ts"
 import type { SocketLimits } from "./SocketLimits.ts"
 
 /** The authenticated user and agent of a socket. `mark` changes with the gateway token. */
@@ -52,42 +48,6 @@ export interface AgentSocket {
   /** Rejects further messages and waits for the answers in progress. */
   readonly drain: Effect.Effect<void>
   readonly closed: Effect.Effect<void>
-}
-
-const decodeFrame = Schema.decodeUnknownEither(ClientFrame)
-const encodeError = Schema.encodeSync(FrameErrorBody)
-const encoder = new TextEncoder()
-
-export const readClientFrame = (text: string): Either.Either<ClientFrame, FrameInvalid> =>
-  parseJsonBody(encoder.encode(text)).pipe(
-    Either.mapLeft(({ reason }) => new FrameInvalid({ reason })),
-    Either.flatMap((value) =>
-      Either.mapLeft(
-        decodeFrame(value),
-        (error) => new FrameInvalid({ reason: `is invalid: ${describeIssues(error)}` })
-      )
-    )
-  )
-
-const readText = (data: RawData): string => {
-  if (Array.isArray(data)) return Buffer.concat(data).toString("utf8")
-  return data instanceof ArrayBuffer ? Buffer.from(data).toString("utf8") : data.toString("utf8")
-}
-
-const describeIssues = (error: ParseResult.ParseError) =>
-  [
-    ...new Set(
-      ParseResult.ArrayFormatter.formatErrorSync(error).map(({ message, path }) =>
-        `${path.length === 0 ? "" : `${path.join(".")}: `}${message}`.slice(0, 200)
-      )
-    )
-  ]
-    .slice(0, 5)
-    .join("; ")
-
-const makeErrorFrame = (error: FrameError, id: string | undefined): ServerFrame => {
-  const { code, error: sentence, message } = encodeError(error)
-  return { type: "error", ...(id === undefined ? {} : { id }), code, error: sentence, message }
 }
 
 /** Serves one socket until the scope closes; `closed` succeeds when the client disconnects. */

@@ -1,0 +1,46 @@
+import {
+  ClientFrame,
+  type FrameError,
+  FrameErrorBody,
+  FrameInvalid,
+  type ServerFrame
+} from "@berth/api/interaction/AgentSocketFrames"
+import { Either, ParseResult, Schema } from "effect"
+import type { RawData } from "ws"
+import { parseJsonBody } from "../http/RequestBody.ts"
+
+const decodeFrame = Schema.decodeUnknownEither(ClientFrame)
+const encodeError = Schema.encodeSync(FrameErrorBody)
+const encoder = new TextEncoder()
+
+export const readClientFrame = (text: string): Either.Either<ClientFrame, FrameInvalid> =>
+  parseJsonBody(encoder.encode(text)).pipe(
+    Either.mapLeft(({ reason }) => new FrameInvalid({ reason })),
+    Either.flatMap((value) =>
+      Either.mapLeft(
+        decodeFrame(value),
+        (error) => new FrameInvalid({ reason: `is invalid: ${describeIssues(error)}` })
+      )
+    )
+  )
+
+export const readText = (data: RawData): string => {
+  if (Array.isArray(data)) return Buffer.concat(data).toString("utf8")
+  return data instanceof ArrayBuffer ? Buffer.from(data).toString("utf8") : data.toString("utf8")
+}
+
+const describeIssues = (error: ParseResult.ParseError) =>
+  [
+    ...new Set(
+      ParseResult.ArrayFormatter.formatErrorSync(error).map(({ message, path }) =>
+        `${path.length === 0 ? "" : `${path.join(".")}: `}${message}`.slice(0, 200)
+      )
+    )
+  ]
+    .slice(0, 5)
+    .join("; ")
+
+export const makeErrorFrame = (error: FrameError, id: string | undefined): ServerFrame => {
+  const { code, error: sentence, message } = encodeError(error)
+  return { type: "error", ...(id === undefined ? {} : { id }), code, error: sentence, message }
+}

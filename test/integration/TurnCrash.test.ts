@@ -1,0 +1,161 @@
+import { LedgerAudit } from "@berth/domain/billing/units/LedgerAudit"
+import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
+import { IdGenerator } from "@berth/domain/ids/IdGenerator"
+import { MessageId } from "@berth/domain/interaction/Conversation"
+import { ConversationRepository } from "@berth/domain/interaction/conversations/ConversationRepository"
+import { TurnSettings } from "@berth/domain/interaction/turns/TurnPricing"
+import { TurnRepository } from "@berth/domain/interaction/turns/TurnRepository"
+import { TurnSettlement } from "@berth/domain/interaction/turns/TurnSettlement"
+import { Transaction } from "@berth/domain/persistence/Transaction"
+import { recoverAbandonedTurns } from "@berth/worker/interaction/AbandonedTurnRecovery"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { assert, layer } from "@effect/vitest"
+import { DateTime, Effect, Layer } from "effect"
+import { createOwnerWithAgent, type OwnerWithAgent } from "../contract/OwnerFixtures.ts"
+import { findUsedUnits } from "../contract/TurnFixtures.ts"
+import * as App from "../support/TestApp.ts"
+
+const Live = TurnSettlement.Default.pipe(
+  Layer.provide(Layer.succeed(TurnSettings, { priceMargin: 1.3, budgetUsd: 0.25 })),
+  Layer.provideMerge(App.layer())
+)
+
+const paid = { own: false, promptMicros: 8_000, answerMicros: 60_000 }
+const own = { own: true, promptMicros: 0, answerMicros: 0 }
+
+/** The writes of a turn, in order; a process can die after each of them. */
+const makeTurn = (owner: OwnerWithAgent) =>
+  Effect.gen(function* () {
+    const ledger = yield* UnitLedger
+    const turns = yield* TurnRepository
+    const conversations = yield* ConversationRepository
+    const transaction = yield* Transaction
+    const settlement = yield* TurnSettlement
+    const { next } = yield* IdGenerator
+    const id = MessageId.make(yield* next("msg"))
+    const replyId = MessageId.make(yield* next("msg"))
+    const turn = { userId: owner.user.id, agentId: owner.agent.id, turnId: id }
+    const message = { id, sessionId: owner.conversation, content: "hello", topic: null, platform: "web" }
+    const leaseUntil = DateTime.subtract(yield* DateTime.now, { seconds: 1 })
+
+    const accept = transaction.run(
+      Effect.flatMap(ledger.reserve(owner.user, 1, id), (reservation) =>
+        conversations.appendUserMessage(message, { reservation, ownKeysOnly: false, leaseUntil })
+      )
+    )
+    const beginCall = transaction.run(
+      Effect.gen(function* () {
+        const record = yield* Effect.flatten(turns.lock(turn))
+        yield* ledger.extend(yield* record.reservation, 9)
+        yield* turns.beginCall(turn, paid)
+      })
+    )
+    const complete = transaction.run(
+      Effect.zipRight(
+        settlement.complete(id),
+        Effect.flatMap(Effect.flatten(conversations.findMessage(owner.user.id, id)), (found) =>
+          conversations.storeReply(found, { id: replyId, content: "fine", deltaCount: 1 })
+        )
+      )
+    )
+    return { owner, id, accept, beginCall, complete, turn }
+  })
+
+const steps = ["accepted", "called", "failed call", "answered call", "own call", "completed"] as const
+
+/** Runs a turn up to a step, as a process that dies behind it. */
+const runUpTo = (step: (typeof steps)[number]) =>
+  Effect.gen(function* () {
+    const made = yield* makeTurn(yield* createOwnerWithAgent())
+    const { accept, beginCall, complete, turn } = made
+    const turns = yield* TurnRepository
+    yield* accept
+    if (step === "own call") yield* turns.beginCall(turn, own)
+    else if (step !== "accepted") yield* beginCall
+    if (step === "failed call") yield* turns.endCall(turn, paid, "failed")
+    if (step === "answered call" || step === "completed") yield* turns.endCall(turn, paid, { costMicros: 20_000 })
+    if (step === "completed") yield* complete
+    return made
+  })
+
+const expected = {
+  // Nothing was sent.
+  accepted: { units: 0, state: "failed" },
+  // The prompt of a call in progress: 10,400 micros with margin.
+  called: { units: 2, state: "failed" },
+  "failed call": { units: 0, state: "failed" },
+  "answered call": { units: 3, state: "failed" },
+  "own call": { units: 0, state: "failed" },
+  completed: { units: 3, state: "answered" }
+} as const
+
+layer(Live, { excludeTestServices: true })("A turn whose process is killed", (it) => {
+  for (const step of steps)
+    it.effect(`is settled once when it was ${step}, and its ledger balances`, () =>
+      Effect.gen(function* () {
+        const { id, owner } = yield* runUpTo(step)
+        const sql = yield* SqlClient
+        // Two workers at once, and again.
+        yield* Effect.replicateEffect(recoverAbandonedTurns, 3, { concurrency: "unbounded" })
+        yield* recoverAbandonedTurns
+        const { state, units } = expected[step]
+        assert.strictEqual(yield* findUsedUnits(owner), units)
+        assert.deepStrictEqual(yield* sql`select state from messages where id = ${id}`, [{ state }])
+        assert.deepStrictEqual(yield* sql`select id from turns where user_id = ${owner.user.id}`, [])
+        assert.deepStrictEqual(
+          yield* sql`select id from reservations where user_id = ${owner.user.id} and state = 'reserved'`,
+          []
+        )
+        assert.deepStrictEqual(yield* (yield* LedgerAudit).findDiscrepancies, [])
+      })
+    )
+
+  it.effect("is settled once when the process lives after all and stores its reply late", () =>
+    Effect.gen(function* () {
+      const { complete, id, owner } = yield* runUpTo("answered call")
+      const outcomes = yield* Effect.all([Effect.exit(complete), Effect.exit(recoverAbandonedTurns)], {
+        concurrency: "unbounded"
+      })
+      assert.isTrue(outcomes.some(({ _tag }) => _tag === "Success"))
+      yield* Effect.exit(complete)
+      const sql = yield* SqlClient
+      assert.strictEqual(yield* findUsedUnits(owner), 3)
+      const replies = yield* sql`select id from messages where session_id = ${owner.conversation} and sender = 'agent'`
+      const [message] = yield* sql`select state from messages where id = ${id}`
+      assert.strictEqual(replies.length, message?.["state"] === "answered" ? 1 : 0)
+      assert.deepStrictEqual(yield* (yield* LedgerAudit).findDiscrepancies, [])
+    })
+  )
+
+  it.effect("does not deadlock with turns of the same owner that are accepted, charged and recovered", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent()
+      const made = yield* Effect.replicateEffect(makeTurn(owner), 12)
+      yield* Effect.forEach(
+        made,
+        ({ accept, beginCall, complete, turn }, at) =>
+          Effect.gen(function* () {
+            const turns = yield* TurnRepository
+            yield* accept
+            if (at % 3 === 0) return yield* recoverAbandonedTurns
+            yield* turns.renewLease(turn.turnId, DateTime.add(yield* DateTime.now, { minutes: 1 }))
+            // Recovered before the renewal.
+            yield* Effect.option(Effect.sandbox(beginCall))
+            yield* turns.endCall(turn, paid, { costMicros: 20_000 })
+            yield* complete
+          }),
+        { concurrency: "unbounded" }
+      )
+      yield* recoverAbandonedTurns
+      const sql = yield* SqlClient
+      assert.deepStrictEqual(
+        yield* sql`select id from reservations where user_id = ${owner.user.id} and state = 'reserved'`,
+        []
+      )
+      assert.deepStrictEqual(yield* (yield* LedgerAudit).findDiscrepancies, [])
+      const [answered] = yield* sql<{ count: number }>`
+        select count(*)::int as count from messages where user_id = ${owner.user.id} and sender = 'agent'`
+      assert.strictEqual(yield* findUsedUnits(owner), 3 * (answered?.count ?? 0))
+    })
+  )
+})
