@@ -52,7 +52,7 @@ const context = (name) => `^packages/((domain|api|server|worker)/src|infra/src/p
 const compositions = ["^packages/worker/src/jobs/(JobHandlers|RetentionJobs)\\.ts$"]
 
 /** Uses of other contexts' stores that are to be removed. */
-const storesAcrossContexts = ["packages/domain/src/gateway/tasks/AgentTaskRunner.ts"]
+const storesAcrossContexts = []
 
 const oneOf = (files) => files.map((file) => `^${file.replaceAll(".", "\\.")}$`)
 

@@ -3,7 +3,7 @@ import { Agents } from "@berth/domain/agents/Agents"
 import { AgentSettings } from "@berth/domain/agents/AgentSettings"
 import type { ChatMessage } from "@berth/domain/ai/chat/ModelChat"
 import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
-import { type AgentTask, AgentTasks } from "@berth/domain/gateway/tasks/AgentTasks"
+import { type AgentTask, AgentTasks, type TaskFunding } from "@berth/domain/gateway/tasks/AgentTasks"
 import * as AgentTasksLive from "@berth/domain/gateway/tasks/AgentTaskRunner"
 import type { PluginEvent } from "@berth/domain/gateway/plugins/PluginRun"
 import type { Turn, TurnEvent } from "@berth/domain/instances/AgentRuntime"
@@ -11,13 +11,16 @@ import { TurnFailed } from "@berth/domain/instances/AgentRuntime"
 import { BackendUnavailable, InstanceUnavailable } from "@berth/domain/instances/InstanceErrors"
 import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
 import * as ManagedAgentInstances from "@berth/domain/instances/ManagedAgentInstances"
+import { TaskTurns } from "@berth/domain/interaction/turns/TaskTurns"
+import { TurnSettings } from "@berth/domain/interaction/turns/TurnPricing"
+import * as QuotedOwnKeyCoverage from "@berth/domain/gateway/plugins/QuotedOwnKeyCoverage"
 import { Memories } from "@berth/domain/interaction/memory/Memories"
 import { SkillCatalog } from "@berth/domain/skills/Skill"
 import { SqlClient } from "@effect/sql/SqlClient"
 import * as UseCases from "@berth/server/UseCases"
 import { assert, layer } from "@effect/vitest"
-import { Array, Chunk, Deferred, Effect, Fiber, Layer, Option, Redacted, Stream } from "effect"
-import { skillCatalogue, insertAgent } from "../support/Samples.ts"
+import { Array, Chunk, Deferred, Effect, Fiber, Layer, Option, Redacted, Ref, Stream } from "effect"
+import { skillCatalogue, insertAgent, uniqueName } from "../support/Samples.ts"
 import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
 import { ModelProvidersTest } from "@berth/infra/ai/ModelProvidersTest"
 import * as App from "../support/TestApp.ts"
@@ -25,6 +28,8 @@ import { type OwnerWithAgent, createOwnerWithAgent } from "./OwnerFixtures.ts"
 import { AgentId } from "@berth/domain/shared/AgentId"
 
 const Live = AgentTasksLive.layer.pipe(
+  Layer.provide(Layer.merge(TaskTurns.Default, QuotedOwnKeyCoverage.layer)),
+  Layer.provide(Layer.succeed(TurnSettings, { priceMargin: 1.3, budgetUsd: 0.25 })),
   Layer.provide(Layer.provide(Agents.Default, ManagedAgentInstances.layer)),
   Layer.provide(UseCases.localAnswers),
   Layer.provide(Layer.succeed(AgentSettings, { models: ["claude-opus-4-6"], legacyModels: new Map() })),
@@ -177,7 +182,7 @@ layer(Live, { excludeTestServices: true })("A task", (it) => {
       const answer: ReadonlyArray<PluginEvent> = [
         { type: "delta", text: "Good " },
         { type: "delta", text: "day." },
-        { type: "done", message: "Good day.", tokens: null, costUsd: null, ownKey: false }
+        { type: "done", message: "Good day.", tokens: null, costUsd: 0.000066, ownKey: false }
       ]
       assert.deepStrictEqual(yield* by(owner), answer)
       assert.deepStrictEqual(yield* run({ caller: Option.none() }), answer)
@@ -235,6 +240,82 @@ layer(Live, { excludeTestServices: true })("A task", (it) => {
       )
       assert.strictEqual(yield* inWork(owner), 0)
     })
+  )
+
+  it.effect("is answered by own keys where they run the agent's model, or the orchestrator's", () =>
+    Effect.gen(function* () {
+      const { usesOwnKeys } = yield* AgentTasks
+      const models = yield* ModelProvidersTest
+      const withKey = (vendor: "openai" | "anthropic") =>
+        models.withBehavior({ keys: () => Effect.succeed({ [vendor]: Redacted.make("sk-own") }) })
+      const owner = yield* createOwnerWithAgent()
+      const caller = Option.some(owner.user)
+      assert.isTrue(yield* withKey("anthropic")(usesOwnKeys({ caller })))
+      assert.isFalse(yield* withKey("openai")(usesOwnKeys({ caller, agentId: owner.agent.id })))
+      assert.isFalse(yield* usesOwnKeys({ caller }))
+      const agentless = Option.some((yield* createOwnerWithAgent("pro", "stopped")).user)
+      assert.isTrue(yield* withKey("openai")(usesOwnKeys({ caller: agentless })))
+      assert.isFalse(yield* usesOwnKeys({ caller: agentless }))
+      assert.isFalse(yield* withKey("openai")(usesOwnKeys({ caller: Option.none() })))
+    })
+  )
+
+  it.effect(
+    "extends its reservation by its model calls, within its limit, and reports their cost when it is left",
+    () =>
+      Effect.gen(function* () {
+        const { backend } = yield* App.TestApp
+        const ledger = yield* UnitLedger
+        const owner = yield* createOwnerWithAgent()
+        const token = Redacted.value(yield* (yield* InstanceRepository).ensureRuntimeToken(owner.user.id))
+        const callModel = (turn: Turn) =>
+          backend({
+            method: "POST",
+            path: runtimeModelPath,
+            headers: { authorization: `Bearer ${token}` },
+            json: {
+              agentId: turn.agentId,
+              messageId: turn.messageId,
+              model: "anthropic/claude-opus-4-6",
+              messages: [{ role: "user", content: "x".repeat(4_000) }],
+              tools: [],
+              temperature: null,
+              maxTokens: 2_000
+            }
+          })
+        const spend = (payment: Pick<TaskFunding, "reservation" | "unitLimit">) =>
+          Effect.gen(function* () {
+            const spentUsd = yield* Ref.make(0)
+            const status = yield* Deferred.make<number>()
+            const { run: start } = yield* AgentTasks
+            yield* during(
+              (_, turn) =>
+                Stream.concat(
+                  Stream.execute(Effect.flatMap(callModel(turn), (answer) => Deferred.succeed(status, answer.status))),
+                  Stream.never
+                ),
+              Effect.gen(function* () {
+                const funding = { ...payment, ownKeysOnly: false, spentUsd }
+                const reader = yield* start({
+                  caller: Option.some(owner.user),
+                  messages: [user("hello")],
+                  funding
+                }).pipe(Stream.runDrain, Effect.forkDaemon)
+                yield* Deferred.await(status)
+                yield* Fiber.interrupt(reader)
+              })
+            )
+            return { status: yield* Deferred.await(status), spentUsd: yield* Ref.get(spentUsd) }
+          })
+        const reservation = yield* ledger.reserve(owner.user, 1, yield* uniqueName("task"))
+        // The fake model reports 7 tokens of prompt and 3 of output, at 3 and 15 USD per million.
+        assert.deepStrictEqual(yield* spend({ reservation }), { status: 200, spentUsd: 0.000066 })
+        // (1,000 x 3 + 2,000 x 15) micros with margin.
+        assert.isAtLeast(yield* usedBy(owner), 5)
+        const unpaid = { reservation: Option.none() }
+        assert.deepStrictEqual(yield* spend({ ...unpaid, unitLimit: 0 }), { status: 402, spentUsd: 0 })
+        assert.strictEqual((yield* spend({ ...unpaid, unitLimit: 5 })).status, 200)
+      })
   )
 
   it.effect("is by the caller's own keys when the backend saw no call but by these, whatever the runtime reports", () =>

@@ -1,11 +1,14 @@
 import { ProviderFailed } from "@berth/domain/ai/models/ModelErrors"
+import { type PluginEvent, PluginFailed } from "@berth/domain/gateway/plugins/PluginRun"
 import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
 import { assert, layer } from "@effect/vitest"
-import { Array, Duration, Effect, Fiber, Redacted, Stream } from "effect"
+import { Array, Deferred, Duration, Effect, Fiber, Option, Redacted, Ref, Stream } from "effect"
 import { eventually } from "../support/Eventually.ts"
 import { uniqueName } from "../support/Samples.ts"
 import { ModelProvidersTest } from "@berth/infra/ai/ModelProvidersTest"
 import { SpeechTest } from "@berth/infra/backend/SpeechTest"
+import { FakeAgentTasks } from "../fakes/FakeAgentTasks.ts"
+import type { AgentTasks } from "@berth/domain/gateway/tasks/AgentTasks"
 import * as App from "../support/TestApp.ts"
 import { parseEvents } from "./ServerSentEvents.ts"
 import {
@@ -249,6 +252,89 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
           assert.strictEqual(others.status, json.plugin === "stt" ? 402 : 400, others.text)
           assert.strictEqual((yield* gatewayCall({ as, headers, json })).status, 402)
         }
+      assert.strictEqual(yield* readUsedUnits(as), 600)
+    })
+  )
+
+  const agentAnswer = (costUsd: number) => () =>
+    Stream.make<[PluginEvent]>({ type: "done", message: "Done.", tokens: null, costUsd, ownKey: false })
+
+  it.effect("of the agent costs its model calls with margin, at least the flat price and within a turn's budget", () =>
+    Effect.gen(function* () {
+      const { withBehavior } = yield* FakeAgentTasks
+      const json = { ...helloRequest, plugin: "agent" }
+      for (const [costUsd, units] of [
+        [0, 5],
+        [0.01, 5],
+        [0.1, 13],
+        [3, 25]
+      ] as const)
+        for (const headers of [{}, events]) {
+          const as = yield* App.signInNewUser("pro")
+          const answer = yield* withBehavior({ run: agentAnswer(costUsd) })(gatewayCall({ as, json, headers }))
+          assert.strictEqual(answer.status, 200, answer.text)
+          assert.strictEqual(yield* readUsedUnits(as), units, `${costUsd} USD`)
+        }
+      const poor = yield* App.signInNewUser("starter")
+      yield* (yield* UnitLedger).reserve(poor.user, 593, yield* uniqueName("before"))
+      yield* withBehavior({ run: agentAnswer(0.1) })(gatewayCall({ as: poor, json }))
+      assert.strictEqual(yield* readUsedUnits(poor), 600)
+    })
+  )
+
+  it.effect("of the agent that fails or is left costs the model calls so far, and nothing without any", () =>
+    Effect.gen(function* () {
+      const { withBehavior } = yield* FakeAgentTasks
+      const json = { ...helloRequest, plugin: "agent" }
+      const spending =
+        (usd: number, rest: Stream.Stream<PluginEvent, PluginFailed>): AgentTasks["Type"]["run"] =>
+        ({ funding }) =>
+          Stream.concat(Stream.execute(funding === undefined ? Effect.void : Ref.set(funding.spentUsd, usd)), rest)
+      const failed = Stream.fail(new PluginFailed({ reason: "it broke" }))
+      const as = yield* App.signInNewUser("pro")
+      for (const [usd, total] of [
+        [0, 0],
+        [0.02, 3],
+        [0.1, 16]
+      ] as const) {
+        const answer = yield* withBehavior({ run: spending(usd, failed) })(gatewayCall({ as, json }))
+        assert.strictEqual(answer.status, 500)
+        assert.notInclude(answer.text, "cost nothing")
+        assert.strictEqual(yield* readUsedUnits(as), total, `${usd} USD`)
+      }
+      const begun = yield* Deferred.make<void>()
+      const held = Stream.concat(
+        Stream.make<[PluginEvent]>({ type: "delta", text: "Half " }),
+        Stream.drain(Stream.fromEffect(Effect.zipRight(Deferred.succeed(begun, undefined), Effect.never)))
+      )
+      yield* withBehavior({ run: spending(0.1, held) })(
+        Effect.gen(function* () {
+          const call = yield* Effect.fork(gatewayCall({ as, json, headers: events }))
+          yield* Deferred.await(begun)
+          yield* Fiber.interrupt(call)
+        })
+      )
+      yield* eventually(readUsedUnits(as), (used) => used === 29, { description: "the calls so far to be booked" })
+    })
+  )
+
+  it.effect("of the agent by the owner's own keys costs nothing and is never refused for lack of units", () =>
+    Effect.gen(function* () {
+      const { withBehavior } = yield* FakeAgentTasks
+      const as = yield* App.signInNewUser("starter")
+      yield* exhaustUnits(as)
+      const json = { ...helloRequest, plugin: "agent" }
+      const run: AgentTasks["Type"]["run"] = ({ funding }) =>
+        funding?.ownKeysOnly === true && Option.isNone(funding.reservation)
+          ? Stream.make<[PluginEvent]>({ type: "done", message: "Done.", tokens: null, costUsd: 0, ownKey: true })
+          : Stream.fail(new PluginFailed({ reason: "only own keys may pay" }))
+      for (const headers of [{}, events]) {
+        const own = yield* withBehavior({ run, usesOwnKeys: () => Effect.succeed(true) })(
+          gatewayCall({ as, json, headers })
+        )
+        assert.strictEqual(own.status, 200, own.text)
+        assert.strictEqual((yield* withBehavior({ run })(gatewayCall({ as, json, headers }))).status, 402)
+      }
       assert.strictEqual(yield* readUsedUnits(as), 600)
     })
   )

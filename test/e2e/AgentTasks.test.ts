@@ -18,6 +18,11 @@ import * as UseCases from "@berth/server/UseCases"
 import { assert, layer } from "@effect/vitest"
 import { Chunk, Context, Effect, Fiber, Layer, Option, Redacted, Stream } from "effect"
 import { randomBytes } from "node:crypto"
+import { Administrators } from "@berth/domain/accounts/Administrators"
+import { UnitLedger, UnitPolicy } from "@berth/domain/billing/units/UnitLedger"
+import { TaskTurns } from "@berth/domain/interaction/turns/TaskTurns"
+import { TurnSettings } from "@berth/domain/interaction/turns/TurnPricing"
+import * as QuotedOwnKeyCoverage from "@berth/domain/gateway/plugins/QuotedOwnKeyCoverage"
 import { eventually } from "../support/Eventually.ts"
 import { freshDatabase } from "../support/Databases.ts"
 import { testStorage } from "../support/ReconcilerProcess.ts"
@@ -63,6 +68,10 @@ const service = Layer.unwrapScoped(
       Layer.merge(OwnerKeys.none)
     )
     const tasks = AgentTasksLive.layer.pipe(
+      Layer.provide(Layer.mergeAll(TaskTurns.Default, QuotedOwnKeyCoverage.layer, UnitLedger.Default)),
+      Layer.provide(Layer.succeed(UnitPolicy, { confirmedEmailRequired: false })),
+      Layer.provide(Layer.succeed(Administrators, { includes: () => false })),
+      Layer.provide(Layer.succeed(TurnSettings, { priceMargin: 1.3, budgetUsd: 0.25 })),
       Layer.provide(Layer.provide(Agents.Default, ManagedAgentInstances.layer)),
       Layer.provide(Layer.mergeAll(Memories.Default, Allowances.Default, manager)),
       Layer.provide(Layer.provide(UseCases.localAnswers, sandbox)),

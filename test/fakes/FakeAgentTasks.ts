@@ -18,10 +18,14 @@ const done: ReadonlyArray<PluginEvent> = [
 /** Tasks that are done at once, without a model. */
 export const layer: Layer.Layer<AgentTasks | FakeAgentTasks> = Layer.effectContext(
   Effect.map(
-    makeTestPort<AgentTask, AgentTasks["Type"]>({ run: () => Stream.fromIterable(done) }),
-    ({ handle, stream }) =>
-      Context.make(AgentTasks, { run: (task) => stream(task, ({ run }) => run(task)) }).pipe(
-        Context.add(FakeAgentTasks, handle)
-      )
+    makeTestPort<AgentTask, AgentTasks["Type"]>({
+      run: () => Stream.fromIterable(done),
+      usesOwnKeys: () => Effect.succeed(false)
+    }),
+    ({ behavior, handle, stream }) =>
+      Context.make(AgentTasks, {
+        run: (task) => stream(task, ({ run }) => run(task)),
+        usesOwnKeys: (task) => Effect.flatMap(behavior, ({ usesOwnKeys }) => usesOwnKeys(task))
+      }).pipe(Context.add(FakeAgentTasks, handle))
   )
 )

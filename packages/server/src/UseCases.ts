@@ -51,6 +51,7 @@ import { ChatSessions } from "@berth/domain/interaction/conversations/ChatSessio
 import { ConversationTurns } from "@berth/domain/interaction/conversations/ConversationTurns"
 import { Conversations } from "@berth/domain/interaction/conversations/Conversations"
 import { TurnModelCalls } from "@berth/domain/interaction/turns/TurnModelCalls"
+import { TaskTurns } from "@berth/domain/interaction/turns/TaskTurns"
 import { TurnSettlement } from "@berth/domain/interaction/turns/TurnSettlement"
 import { Memories } from "@berth/domain/interaction/memory/Memories"
 import { MailOutbox } from "@berth/domain/mail/MailOutbox"
@@ -166,7 +167,7 @@ export const web = Layer.mergeAll(
 /** Agent tasks, by callers' agents or the orchestrator. */
 export const agentTasks = AgentTasksLive.layer.pipe(
   Layer.provide(Layer.provide(Agents.Default, ManagedAgentInstances.layer)),
-  Layer.provide(Users.Default)
+  Layer.provide(Layer.mergeAll(Users.Default, TaskTurns.Default, QuotedOwnKeyCoverage.layer))
 )
 
 /** Model answers for the gateway, by the AI layer in this process. */

@@ -16,13 +16,13 @@ export const PluginNotFoundBody = errorBody(PluginNotFound, {
   message: "Unknown plugin; use agent, generate-text, tts or stt.",
   read: () => new PluginNotFound()
 })
-/** Nothing was charged, and a machine payment stays redeemable for the same request. */
+/** Output that was not delivered costs nothing, and a machine payment stays redeemable for the same request. */
 export const PluginFailedBody = errorBody(PluginFailed, {
   status: 500,
   code: "plugin_failed",
   error: "internal",
-  message: ({ reason }) => `The call cost nothing, but it failed: ${reason}`,
-  read: (message) => new PluginFailed({ reason: message.replace(/^The call cost nothing, but it failed: /, "") })
+  message: ({ reason }) => `The call failed: ${reason}`,
+  read: (message) => new PluginFailed({ reason: message.replace(/^The call failed: /, "") })
 })
 export const PaymentInProgressBody = errorBody(PaymentInProgress, {
   status: 409,

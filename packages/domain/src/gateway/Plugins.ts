@@ -1,4 +1,4 @@
-import { type Cause, Effect, Encoding, Option, type Scope, Stream } from "effect"
+import { type Cause, Effect, Encoding, Option, Ref, type Scope, Stream } from "effect"
 import type { ModelEvent } from "../ai/streams/ModelEvent.ts"
 import type { User } from "../shared/User.ts"
 import { toChatRequest } from "./calls/CallQuotes.ts"
@@ -13,11 +13,10 @@ import {
   PluginFailed
 } from "./plugins/PluginRun.ts"
 import { Speech } from "./speech/Speech.ts"
-import { AgentTasks } from "./tasks/AgentTasks.ts"
+import { AgentTasks, type TaskFunding } from "./tasks/AgentTasks.ts"
 
-export interface PluginRunOptions {
-  /** Whether only models of the caller's own keys may answer. */
-  readonly ownKeysOnly?: boolean
+/** Payment of a run besides own keys. */
+export interface PluginRunOptions extends Partial<TaskFunding> {
   /** Upper bound of the cost, in US dollars, of models that are fallen back to. */
   readonly fallbackCostLimitUsd?: number
 }
@@ -84,10 +83,13 @@ export class Plugins extends Effect.Service<Plugins>()("@berth/Plugins", {
           }))
         }
         case "agent":
-          return Effect.map(
-            openPluginRun(agents.run({ caller, messages: input.messages, agentId: input.agentId })),
-            (events) => ({ opening: Option.none(), events })
-          )
+          return Effect.gen(function* () {
+            const { messages, agentId } = input
+            const { reservation = Option.none(), spentUsd = yield* Ref.make(0), unitLimit } = options
+            const funding = { reservation, spentUsd, unitLimit, ownKeysOnly }
+            const events = yield* openPluginRun(agents.run({ caller, messages, agentId, funding }))
+            return { opening: Option.none(), events }
+          })
         case "tts":
           return Effect.map(
             speech.synthesize({ ...input.spoken, userId, ownKeysOnly }),

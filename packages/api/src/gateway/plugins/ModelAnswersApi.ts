@@ -95,6 +95,8 @@ export const ModelQuoteResult = Schema.Union(
     costUsd: Schema.Number,
     inputCost: Schema.Number,
     outputCost: Schema.Number,
+    promptTokens: Schema.Number,
+    maxTokens: Schema.Number,
     ownKey: Schema.Boolean
   }),
   AnswerFailed,

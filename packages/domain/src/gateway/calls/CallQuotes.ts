@@ -12,6 +12,7 @@ import { readAudioDuration } from "../speech/AudioDuration.ts"
 import { maximumAudioMinutes } from "../speech/SpeechLimits.ts"
 import { ownableVendors } from "../speech/SpeechProviders.ts"
 import { formatSpeechModelId, resolveSpeechModel, type SpeechModel } from "../speech/SpeechModel.ts"
+import { AgentTasks } from "../tasks/AgentTasks.ts"
 import { type CallUsage, computePrice, estimateExpectedTokens, estimateRequestTokens } from "./PluginPrices.ts"
 
 /** The price of a call before it runs. */
@@ -67,6 +68,7 @@ export class CallQuotes extends Effect.Service<CallQuotes>()("@berth/CallQuotes"
     const answers = yield* ModelAnswers
 
     const ownerKeys = yield* OwnerKeys
+    const tasks = yield* AgentTasks
 
     const fixed = (input: PluginInput, costUsd: number | null, ownKey = false): CallQuote => {
       const usage = { tokens: null, costUsd }
@@ -106,7 +108,7 @@ export class CallQuotes extends Effect.Service<CallQuotes>()("@berth/CallQuotes"
         case "generate-text":
           return yield* quoteText(input, caller)
         case "agent":
-          return fixed(input, null)
+          return fixed(input, null, yield* tasks.usesOwnKeys({ caller, agentId: input.agentId }))
         case "tts": {
           const model = yield* resolveSpeechModel(input.spoken.model, settings.speech.tts)
           const costUsd = yield* quoteSpeech(model, "tts", [...input.spoken.text].length)

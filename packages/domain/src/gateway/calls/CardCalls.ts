@@ -1,4 +1,4 @@
-import { Cause, Chunk, DateTime, Effect, Fiber, Option, type Scope, Stream } from "effect"
+import { Cause, Chunk, DateTime, Effect, Fiber, Option, Ref, type Scope, Stream } from "effect"
 import type { ReservationId, UnitsExhausted } from "../../billing/units/Reservation.ts"
 import { UnitLedger } from "../../billing/units/UnitLedger.ts"
 import { IdempotentExecution } from "../../limits/IdempotentExecution.ts"
@@ -16,7 +16,8 @@ import {
 } from "../plugins/PluginRun.ts"
 import type { CallQuote } from "./CallQuotes.ts"
 import type { OpenedGatewayCall } from "./OpenedGatewayCall.ts"
-import { computePrice } from "./PluginPrices.ts"
+import { TurnSettings } from "../../interaction/turns/TurnPricing.ts"
+import { computePrice, computeTaskPrice, convertPriceToUnits } from "./PluginPrices.ts"
 
 export interface CardCall {
   readonly user: User
@@ -24,11 +25,6 @@ export interface CardCall {
   readonly quote: CallQuote
   /** Whether deltas reach the caller before the end. */
   readonly isStreamed: boolean
-}
-
-interface Reservation {
-  readonly id: ReservationId
-  readonly cause: string
 }
 
 const stampEnd = (event: PluginEvent, answeredAt: DateTime.Utc): CallEvent =>
@@ -47,50 +43,57 @@ export class CardCalls extends Effect.Service<CardCalls>()("@berth/CardCalls", {
     const plugins = yield* Plugins
     const executions = yield* IdempotentExecution
     const settings = yield* GatewaySettings
+    const turnSettings = yield* TurnSettings
     const scope = yield* Effect.scope
 
     const countUsedUnits = ({ input, quote }: CardCall, answer: PluginAnswer) => {
       if (answer.ownKey) return 0
-      return answer.costUsd === null ? quote.units : computePrice(settings, input.plugin, answer)
+      if (answer.costUsd === null) return quote.units
+      return input.plugin === "agent"
+        ? computeTaskPrice(settings, turnSettings, answer.costUsd)
+        : computePrice(settings, input.plugin, answer)
     }
 
-    /** Settles a reservation; what was used beyond it is charged as far as the balance covers it. */
-    const settle = ({ quote, user }: CardCall, { cause, id }: Reservation, units: number) =>
-      Effect.gen(function* () {
-        yield* ledger.settle(id, units)
-        const excess = units - quote.units
-        if (excess <= 0) return
-        const reserveExcess = (more: number) => ledger.reserve(user, more, `${cause}:excess`)
-        const reserved = yield* reserveExcess(excess).pipe(
-          Effect.catchTag("UnitsExhausted", ({ remaining }) =>
-            remaining > 0 ? reserveExcess(Math.min(remaining, excess)) : Effect.succeedNone
-          ),
-          // Another call has taken the rest.
-          Effect.catchTag("UnitsExhausted", () => Effect.succeedNone)
-        )
-        if (Option.isSome(reserved)) yield* ledger.settle(reserved.value, excess)
-      })
+    /** Settles a reservation; usage beyond it is charged as far as the balance covers it. */
+    const settle = ({ quote }: CardCall, id: ReservationId, units: number) =>
+      Effect.zipRight(units > quote.units ? ledger.extend(id, units) : Effect.void, ledger.settle(id, units))
+
+    /** Settles a run without an end. Before any output, only the model calls of a task cost. */
+    const settleOpenEnd = (call: CardCall, id: ReservationId, spentUsd: number, text: string, isFree: boolean) => {
+      const { input, quote } = call
+      if (isFree && spentUsd === 0) return ledger.release(id)
+      if (isFree) return settle(call, id, convertPriceToUnits(spentUsd * settings.priceMargin))
+      return settle(
+        call,
+        id,
+        input.plugin === "agent"
+          ? computeTaskPrice(settings, turnSettings, spentUsd)
+          : computePrice(settings, input.plugin, quote.estimateUsage(text))
+      )
+    }
 
     /** A run that settles before its `done`, at the latest when the scope closes. */
-    const openStream = (call: CardCall, reservation: Reservation) =>
+    const openStream = (call: CardCall, id: ReservationId) =>
       Effect.gen(function* () {
-        const { input, isStreamed, quote, user } = call
+        const { input, isStreamed, user } = call
+        const spentUsd = yield* Ref.make(0)
         // Hot path: plain variables, since an answer has hundreds of deltas and one fiber at a time passes them on.
         const texts: Array<string> = []
         let isFailed = false
         let isSettled = false
 
+        // Registered before the run is opened, so that the run has ended and its cost is complete.
         yield* Effect.addFinalizer(() => {
           if (isSettled) return Effect.void
           const isDelivered = isStreamed && texts.length > 0
-          return isFailed && !isDelivered
-            ? ledger.release(reservation.id)
-            : settle(call, reservation, computePrice(settings, input.plugin, quote.estimateUsage(texts.join(""))))
+          return Effect.flatMap(Ref.get(spentUsd), (spent) =>
+            settleOpenEnd(call, id, spent, texts.join(""), isFailed && !isDelivered)
+          )
         })
 
         const settleAt = (event: PluginEvent | undefined) =>
           event?.type === "done"
-            ? Effect.tap(settle(call, reservation, countUsedUnits(call, event)), () => {
+            ? Effect.tap(settle(call, id, countUsedUnits(call, event)), () => {
                 isSettled = true
               })
             : Effect.void
@@ -98,7 +101,8 @@ export class CardCalls extends Effect.Service<CardCalls>()("@berth/CardCalls", {
           Effect.sync(() => {
             isFailed = isFailed || !Cause.isInterruptedOnly(cause)
           })
-        const run = yield* Effect.tapErrorCause(plugins.open(input, Option.some(user)), noteFailure)
+        const funding = { reservation: Option.some(id), spentUsd }
+        const run = yield* Effect.tapErrorCause(plugins.open(input, Option.some(user), funding), noteFailure)
         return {
           opening: run.opening,
           events: run.events.pipe(
@@ -112,22 +116,20 @@ export class CardCalls extends Effect.Service<CardCalls>()("@berth/CardCalls", {
       })
 
     /** Speech comes in one piece and is charged by its provider in any case: it runs to its end when the caller leaves. */
-    const openWhole = (call: CardCall, reservation: Reservation): Effect.Effect<OpenedRun<never>, PluginError> =>
+    const openWhole = (call: CardCall, id: ReservationId): Effect.Effect<OpenedRun<never>, PluginError> =>
       plugins.open(call.input, Option.some(call.user)).pipe(
         Effect.flatMap(({ events }) => collectEnd(events)),
         Effect.scoped,
-        Effect.tap((end) => settle(call, reservation, countUsedUnits(call, end))),
-        Effect.onError(() => ledger.release(reservation.id)),
+        Effect.tap((end) => settle(call, id, countUsedUnits(call, end))),
+        Effect.onError(() => ledger.release(id)),
         Effect.interruptible,
         Effect.forkIn(scope),
         Effect.flatMap(Fiber.join),
         Effect.map((end) => ({ opening: Option.none(), events: Stream.make<[PluginEvent]>(end) }))
       )
 
-    const openReserved = (call: CardCall, reservation: Reservation) =>
-      call.input.plugin === "tts" || call.input.plugin === "stt"
-        ? openWhole(call, reservation)
-        : openStream(call, reservation)
+    const openReserved = (call: CardCall, id: ReservationId) =>
+      call.input.plugin === "tts" || call.input.plugin === "stt" ? openWhole(call, id) : openStream(call, id)
 
     /** Reserves the quote and opens the run. Administrators reserve nothing. Closing the scope ends the run and the reservation. */
     const open = Effect.fn("CardCalls.open")(function* (
@@ -143,7 +145,7 @@ export class CardCalls extends Effect.Service<CardCalls>()("@berth/CardCalls", {
               restore(
                 Option.match(reserved, {
                   onNone: () => plugins.open(input, Option.some(user)),
-                  onSome: (id) => openReserved(call, { id, cause })
+                  onSome: (id) => openReserved(call, id)
                 })
               )
             )

@@ -10,6 +10,7 @@ import type { PaidAnswer } from "../payments/PaidAnswer.ts"
 import { convertTokenUnitsToUsd, type PaidRequest } from "../payments/PaidRequest.ts"
 import type { PaymentReceipt } from "../payments/PaymentReceipt.ts"
 import { type CallEvent, collectEnd, type PluginError } from "../plugins/PluginRun.ts"
+import { convertPriceToUnits } from "./PluginPrices.ts"
 import type { OpenedGatewayCall } from "./OpenedGatewayCall.ts"
 
 /** How long a repeat waits for the request in progress; longer than a dead process holds a claim. */
@@ -67,7 +68,8 @@ export class MachineCalls extends Effect.Service<MachineCalls>()("@berth/Machine
       Effect.gen(function* () {
         if (!(yield* payments.beginRun(claim))) return yield* new PaymentInProgress()
         const { events, opening } = yield* plugins.open(input, caller, {
-          fallbackCostLimitUsd: convertTokenUnitsToUsd(amount) / priceMargin
+          fallbackCostLimitUsd: convertTokenUnitsToUsd(amount) / priceMargin,
+          unitLimit: convertPriceToUnits(convertTokenUnitsToUsd(amount))
         })
         yield* opened(opening)
         const { type, ...answer } = yield* collectEnd(

@@ -1,4 +1,5 @@
 import { estimatePromptTokens, estimateTokens } from "../../ai/prompt/TokenEstimate.ts"
+import { findMaximumTurnUnits, type TurnSettings } from "../../interaction/turns/TurnPricing.ts"
 import type { GatewaySettings } from "../GatewaySettings.ts"
 import type { PluginInput, TextRequest } from "../PluginInput.ts"
 import type { PluginId } from "../plugins/Plugin.ts"
@@ -35,6 +36,19 @@ export const computePrice = (
 ): number => {
   const flat = (tokens === null ? 1 : countPriceShares(tokens)) * convertPriceToUnits(prices[plugin])
   return costUsd === null ? flat : Math.max(flat, convertPriceToUnits(costUsd * priceMargin))
+}
+
+/** Returns the price of an answered task in units: the larger of the flat price and the cost with margin, within the turn's budget. */
+export const computeTaskPrice = (
+  settings: Pick<GatewaySettings["Type"], "priceMargin" | "prices">,
+  budget: TurnSettings["Type"],
+  costUsd: number
+): number => {
+  const flat = computePrice(settings, "agent", { tokens: null, costUsd: null })
+  return Math.min(
+    computePrice(settings, "agent", { tokens: null, costUsd }),
+    Math.max(flat, findMaximumTurnUnits(budget))
+  )
 }
 
 /** Estimates the tokens of the messages and of the response format. */

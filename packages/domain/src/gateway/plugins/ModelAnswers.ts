@@ -16,6 +16,9 @@ export interface ModelQuote {
   /** US dollars per million tokens of that model. */
   readonly inputCost: number
   readonly outputCost: number
+  /** Estimated tokens of the prompt, and the limit of the answer. */
+  readonly promptTokens: number
+  readonly maxTokens: number
   /** Whether the caller's own keys will answer. */
   readonly ownKey: boolean
 }

@@ -1,4 +1,4 @@
-import { DateTime, Duration, Effect, Layer, Option, Stream } from "effect"
+import { Duration, Effect, Layer, Option, Ref, Stream } from "effect"
 import type { User } from "../../shared/User.ts"
 import type { Agent } from "../../agents/Agent.ts"
 import { AgentNotFound } from "../../agents/AgentErrors.ts"
@@ -11,8 +11,9 @@ import { ChatSessionId } from "../../interaction/Conversation.ts"
 import { fitHistory, maximumHistoryMessages } from "../../interaction/conversations/HistoryWindow.ts"
 import { Memories } from "../../interaction/memory/Memories.ts"
 import { isPaidByOwnKeys } from "../../interaction/turns/TurnPricing.ts"
-import { type AgentTurn, TurnRepository } from "../../interaction/turns/TurnRepository.ts"
-import { type AgentTask, AgentTasks } from "./AgentTasks.ts"
+import { OwnKeyCoverage } from "../../interaction/turns/OwnKeyCoverage.ts"
+import { TaskTurns } from "../../interaction/turns/TaskTurns.ts"
+import { type AgentTask, AgentTasks, type TaskFunding } from "./AgentTasks.ts"
 import { Orchestrator } from "./Orchestrator.ts"
 import { type PluginEvent, PluginFailed, PluginInputInvalid } from "../plugins/PluginRun.ts"
 import { type TaskText, parseTaskText, formatTaskWithContext } from "./TaskText.ts"
@@ -27,12 +28,13 @@ const make = Effect.gen(function* () {
   const agents = yield* Agents
   const manager = yield* AgentManager
   const memories = yield* Memories
-  const turns = yield* TurnRepository
+  const turns = yield* TaskTurns
+  const ownKeys = yield* OwnKeyCoverage
   const ids = yield* IdGenerator
   const orchestrator = yield* Orchestrator
 
-  /** The caller's agent that does it; none where it is for the orchestrator. */
-  const doerOf = Effect.fn("AgentTasks.doerOf")(function* (user: User, agentId: AgentId | undefined) {
+  /** The caller's agent for the task; none for the orchestrator. */
+  const findAgent = Effect.fn("AgentTasks.findAgent")(function* (user: User, agentId: AgentId | undefined) {
     if (agentId === undefined) return yield* agents.findDefaultRunning(user.id)
     const agent = yield* agents.find(user.id, agentId)
     if (!isUp(agent.status))
@@ -40,18 +42,8 @@ const make = Effect.gen(function* () {
     return Option.some(agent)
   })
 
-  /** A turn in progress until its reader leaves it, or has its end. The gateway charges it; the budget bounds it. */
-  const inWork = (turn: AgentTurn) =>
-    Effect.acquireRelease(
-      Effect.flatMap(DateTime.now, (now) =>
-        turns.begin(turn, { reservation: Option.none(), ownKeysOnly: false }, DateTime.addDuration(now, turnLease))
-      ),
-      () =>
-        Effect.catchAllCause(turns.end(turn.turnId), (cause) => Effect.logWarning("Turn of a task not ended", cause))
-    )
-
-  /** The agent's answer to a turn of its own, which nothing remembers. Each has a session to itself, so that tasks wait for nobody. */
-  const byAgent = (user: User, agent: Agent, text: TaskText) =>
+  /** The answer of an agent in a turn that is not stored. Each task has its own session, so that tasks run concurrently. */
+  const runByAgent = (user: User, agent: Agent, text: TaskText, funding: TaskFunding) =>
     Stream.unwrapScoped(
       Effect.gen(function* () {
         const message = formatTaskWithContext(text)
@@ -60,7 +52,11 @@ const make = Effect.gen(function* () {
         yield* Effect.annotateCurrentSpan({ "agent.id": agent.id, "user.id": user.id })
         const asked = { agentId: agent.id, userId: user.id, sessionId, content: text.task }
         const known = yield* memories.recallForTurn(asked)
-        yield* inWork(turn)
+        const endTurn = yield* turns.begin(turn, {
+          payment: funding,
+          lease: turnLease,
+          report: ({ costMicros }) => Ref.set(funding.spentUsd, costMicros / 1_000_000)
+        })
         const eventOf = (event: TurnEvent): Effect.Effect<ReadonlyArray<PluginEvent>> => {
           switch (event.type) {
             case "delta":
@@ -69,16 +65,13 @@ const make = Effect.gen(function* () {
             case "compacted":
               return Effect.succeed([])
             case "done":
-              return Effect.map(turns.end(turn.turnId), (ended) => [
+              return Effect.map(endTurn, (usage) => [
                 {
                   type: "done",
                   message: event.reply,
                   tokens: null,
-                  costUsd: Option.match(ended, {
-                    onNone: () => null,
-                    onSome: ({ costMicros }) => costMicros / 1_000_000
-                  }),
-                  ownKey: Option.exists(ended, isPaidByOwnKeys)
+                  costUsd: usage.costMicros / 1_000_000,
+                  ownKey: isPaidByOwnKeys(usage)
                 }
               ])
           }
@@ -102,9 +95,9 @@ const make = Effect.gen(function* () {
             Stream.flattenIterables
           )
       })
-    ).pipe(Stream.withSpan("AgentTasks.byAgent"))
+    ).pipe(Stream.withSpan("AgentTasks.runByAgent"))
 
-  const run = ({ agentId, caller, messages }: AgentTask) =>
+  const run = ({ agentId, caller, messages, funding: given }: AgentTask) =>
     Stream.unwrap(
       Effect.gen(function* () {
         const doer = yield* Option.match(caller, {
@@ -112,23 +105,38 @@ const make = Effect.gen(function* () {
           onNone: () => (agentId === undefined ? Effect.succeedNone : new AgentNotFound()),
           onSome: (user) =>
             Effect.map(
-              doerOf(user, agentId),
+              findAgent(user, agentId),
               Option.map((agent) => ({ user, agent }))
             )
         })
         const text = yield* parseTaskText(messages)
+        const funding = given ?? { reservation: Option.none(), ownKeysOnly: false, spentUsd: yield* Ref.make(0) }
         return Option.match(doer, {
-          onNone: () => orchestrator.run(text, Option.getOrNull(Option.map(caller, ({ id }) => id))),
-          onSome: ({ agent, user }) => byAgent(user, agent, text)
+          onNone: () => orchestrator.run(text, Option.getOrNull(Option.map(caller, ({ id }) => id)), funding),
+          onSome: ({ agent, user }) => runByAgent(user, agent, text, funding)
         })
       })
-    ).pipe(ended)
+    ).pipe(withEnd)
 
-  return AgentTasks.of({ run })
+  const usesOwnKeys = Effect.fn("AgentTasks.usesOwnKeys")(function* ({
+    agentId,
+    caller
+  }: Pick<AgentTask, "caller" | "agentId">) {
+    if (Option.isNone(caller)) return false
+    const { id } = caller.value
+    const agent = yield* Effect.option(findAgent(caller.value, agentId))
+    if (Option.isNone(agent)) return false
+    return yield* Option.match(agent.value, {
+      onNone: () => orchestrator.usesOwnKeys(id),
+      onSome: ({ customModel, model }) => ownKeys.covers(id, customModel ?? model)
+    })
+  })
+
+  return AgentTasks.of({ run, usesOwnKeys })
 })
 
-/** Sees to it that a run has an end that says something, in time. */
-const ended = <E>(run: Stream.Stream<PluginEvent, E>): Stream.Stream<PluginEvent, E | PluginFailed> =>
+/** Fails a run without a reply in time. */
+const withEnd = <E>(run: Stream.Stream<PluginEvent, E>): Stream.Stream<PluginEvent, E | PluginFailed> =>
   Stream.suspend(() => {
     let isDone = false
     return run.pipe(

@@ -1,34 +1,42 @@
-import { Clock, DateTime, Duration, Effect, Ref, Stream } from "effect"
+import { Clock, Data, DateTime, Duration, Effect, Option, Ref, Stream } from "effect"
+import type { ChatRequest } from "../../ai/calls/ChatRequest.ts"
+import type { ToolSpec } from "../../ai/chat/ModelChat.ts"
+import type { ModelEvent } from "../../ai/streams/ModelEvent.ts"
 import type { Prompt } from "../../ai/prompt/PromptFitting.ts"
 import { makeCalculatorTool } from "../../skills/calculator/CalculatorTool.ts"
 import { currentTimeTool } from "../../skills/time/CurrentTimeTool.ts"
 import { formatTimeText, parseZoneOrUtc } from "../../skills/time/TimeText.ts"
 import * as Tool from "../../skills/tools/Tool.ts"
 import { answerInRounds } from "../../skills/tools/ToolRounds.ts"
-import { ModelAnswers, streamModelAnswer } from "../plugins/ModelAnswers.ts"
+import { UnitLedger } from "../../billing/units/UnitLedger.ts"
+import { boundCall, computeCallUnits, TurnSettings, unusedTurn } from "../../interaction/turns/TurnPricing.ts"
+import { ModelAnswers, type ModelQuote, streamModelAnswer } from "../plugins/ModelAnswers.ts"
 import { type PluginEvent, PluginFailed, type PluginInputInvalid } from "../plugins/PluginRun.ts"
+import type { TaskFunding } from "./AgentTasks.ts"
 import type { TaskText } from "./TaskText.ts"
 import type { UserId } from "../../shared/UserId.ts"
 
-/** Bounds of a task, which has one price however long it takes. */
 export const orchestratorLimits = {
-  /** After so long a tool is offered no more, so that an answer comes before the task's deadline. */
+  /** Time after which no tool is offered, so that an answer comes before the task's deadline. */
   toolsFor: Duration.seconds(60),
-  /** US dollars of the platform's that its calls may have taken, and it still may use another tool. */
+  /** Cost of platform calls in US dollars after which no tool is offered. */
   toolsUpToUsd: 0.02,
-  /** Tokens of a call of the model, its answer included, and those of its answer. */
+  /** Tokens of a model call with its answer, and of the answer. */
   window: 16_000,
   answerTokens: 2_048,
-  /** Calls of the calculator. It works where everybody's requests are served, so none may take long. */
+  /** Calls of the calculator, which runs in the process of all requests. */
   calculations: 24,
   expression: { characters: 200, functions: 4 }
 }
+
+/** Internal: the funding covers no further model call. */
+class TaskFundsExhausted extends Data.TaggedError("TaskFundsExhausted")<object> {}
 
 /** The context of the tools. */
 const self = { timezone: "UTC" }
 type Self = typeof self
 
-/** The tools that need no owner: nothing is kept, and nobody is reached. */
+/** Tools without an owner: they store nothing and call no other service. */
 const toolsOfRun = Effect.map(Ref.make(orchestratorLimits.calculations), (left): ReadonlyArray<Tool.Tool<Self>> => {
   const calculate = makeCalculatorTool(orchestratorLimits.expression)
   return [
@@ -47,6 +55,9 @@ const toolsOfRun = Effect.map(Ref.make(orchestratorLimits.calculations), (left):
   ]
 })
 
+/** A fast model suffices for a few steps. */
+const taskType = "fast"
+
 const instructions = (context: string, now: DateTime.Utc) =>
   [
     "You are an agent that does tasks of several steps for callers of the Berth gateway.",
@@ -63,54 +74,121 @@ const promptOf = ({ context, history, task }: TaskText, now: DateTime.Utc): Prom
   rounds: []
 })
 
-/** The platform's own agent for whoever has none: a model, tools that need no owner, and an end that is sure to come. */
+const outOfFunds = new PluginFailed({ reason: "The units of this call cover no further model call." })
+
+/** The platform's own agent for callers without one: a model with tools that need no owner. */
 export class Orchestrator extends Effect.Service<Orchestrator>()("@berth/Orchestrator", {
-  effect: Effect.map(ModelAnswers, (models) => ({
-    /** Does a task for a caller, by his own keys where he has some. */
-    run: (task: TaskText, userId: UserId | null): Stream.Stream<PluginEvent, PluginFailed | PluginInputInvalid> =>
+  effect: Effect.gen(function* () {
+    const models = yield* ModelAnswers
+    const ledger = yield* UnitLedger
+    const settings = yield* TurnSettings
+
+    /** Extends the funding to the call's upper bound as far as it reaches. Returns the limit of the answer. */
+    const admit = ({ reservation, unitLimit, spentUsd }: TaskFunding, quote: ModelQuote) =>
+      Effect.gen(function* () {
+        if (quote.ownKey) return quote.maxTokens
+        const usage = { ...unusedTurn, costMicros: Math.ceil((yield* Ref.get(spentUsd)) * 1_000_000) }
+        const wanted = computeCallUnits(settings, usage, quote)
+        const units = yield* Option.match(reservation, {
+          onNone: () => Effect.succeed(Math.min(wanted, unitLimit ?? wanted)),
+          onSome: (id) => ledger.extend(id, wanted)
+        })
+        const { maxTokens } = yield* Effect.mapError(
+          boundCall(settings, usage, quote, units),
+          () => new TaskFundsExhausted()
+        )
+        return maxTokens
+      })
+
+    /** Runs a task with the caller's own keys, where there are some, else with the platform's. */
+    const run = (
+      task: TaskText,
+      userId: UserId | null,
+      funding: TaskFunding
+    ): Stream.Stream<PluginEvent, PluginFailed | PluginInputInvalid> =>
       Stream.unwrap(
         Effect.gen(function* () {
           const tools = yield* toolsOfRun
           const began = yield* Clock.currentTimeMillis
-          let spentUsd = 0
+          const texts: Array<string> = []
           let allByOwnKey = true
-          const mayGoOn = Effect.map(
-            Clock.currentTimeMillis,
-            (now) =>
+          const canContinue = Effect.map(
+            Effect.all([Clock.currentTimeMillis, Ref.get(funding.spentUsd)]),
+            ([now, spentUsd]) =>
               now - began < Duration.toMillis(orchestratorLimits.toolsFor) && spentUsd < orchestratorLimits.toolsUpToUsd
           )
+          const countCost = ({ costUsd, ownKey }: Extract<ModelEvent, { readonly type: "done" }>) => {
+            allByOwnKey = allByOwnKey && ownKey
+            return ownKey ? Effect.void : Ref.update(funding.spentUsd, (spent) => spent + costUsd)
+          }
+          const callModel = (messages: ChatRequest["messages"], specs: ReadonlyArray<ToolSpec>) =>
+            Stream.unwrap(
+              Effect.gen(function* () {
+                const request: ChatRequest = {
+                  messages,
+                  taskType,
+                  options: { tools: specs, maxTokens: orchestratorLimits.answerTokens },
+                  caller: { userId, agentId: null },
+                  ownKeysOnly: funding.ownKeysOnly
+                }
+                const quote = yield* models.quote(request)
+                const maxTokens = yield* admit(funding, quote)
+                return streamModelAnswer(models, {
+                  ...request,
+                  options: { ...request.options, maxTokens },
+                  fallbackCostLimitUsd: quote.ownKey ? undefined : quote.costUsd
+                })
+              })
+            ).pipe(Stream.tap((event) => (event.type === "done" ? countCost(event) : Effect.void)))
+          const end = (message: string): PluginEvent => ({
+            type: "done",
+            message,
+            tokens: null,
+            costUsd: null,
+            ownKey: allByOwnKey
+          })
           return answerInRounds({
             prompt: promptOf(task, yield* DateTime.now),
             who: self,
             tools,
             contextWindow: orchestratorLimits.window,
             maxTokens: orchestratorLimits.answerTokens,
-            canContinue: mayGoOn,
-            callModel: (messages, specs) =>
-              streamModelAnswer(models, {
-                messages,
-                // A fast model suffices for a few steps at the price of one call.
-                taskType: "fast",
-                options: { tools: specs, maxTokens: orchestratorLimits.answerTokens },
-                caller: { userId, agentId: null }
-              }).pipe(
-                Stream.tap((event) =>
-                  Effect.sync(() => {
-                    if (event.type !== "done") return
-                    if (!event.ownKey) spentUsd += event.costUsd
-                    allByOwnKey = allByOwnKey && event.ownKey
-                  })
-                )
-              ),
+            canContinue,
+            callModel,
             onUnterminated: () => new PluginFailed({ reason: "The model's answer had no end." })
           }).pipe(
-            Stream.map((event): PluginEvent =>
+            Stream.map((event): PluginEvent => {
+              if (event.type === "done") return end(event.reply)
+              texts.push(event.text)
+              return event
+            }),
+            // The task ends with the text produced so far.
+            Stream.catchTag("TaskFundsExhausted", () =>
+              texts.join("").trim() === "" ? Stream.fail(outOfFunds) : Stream.make(end(texts.join("")))
+            ),
+            Stream.mapEffect((event) =>
               event.type === "delta"
-                ? event
-                : { type: "done", message: event.reply, tokens: null, costUsd: null, ownKey: allByOwnKey }
+                ? Effect.succeed(event)
+                : Effect.map(Ref.get(funding.spentUsd), (costUsd): PluginEvent => ({ ...event, costUsd }))
             )
           )
         })
       ).pipe(Stream.withSpan("Orchestrator.run", { attributes: { "gen_ai.operation.name": "invoke_agent" } }))
-  }))
+
+    /** Whether the user's own keys would answer. */
+    const usesOwnKeys = (userId: UserId) =>
+      models
+        .quote({
+          messages: [{ role: "user", content: "" }],
+          taskType,
+          ownKeysOnly: true,
+          caller: { userId, agentId: null }
+        })
+        .pipe(
+          Effect.map(({ ownKey }) => ownKey),
+          Effect.orElseSucceed(() => false)
+        )
+
+    return { run, usesOwnKeys }
+  })
 }) {}

@@ -3,7 +3,7 @@ import type { UserId } from "../../shared/UserId.ts"
 import type { AgentId } from "../../shared/AgentId.ts"
 import type { ChatSession, ChatSessionId, Message, MessageFigures, MessageId } from "../Conversation.ts"
 import type { ChatSessionNotFound, PendingMessageLimitReached } from "../ConversationErrors.ts"
-import type { TurnPayment } from "../turns/TurnRepository.ts"
+import type { TurnPayment } from "../turns/TurnPayment.ts"
 
 export interface NewMessage {
   readonly id: MessageId

@@ -12,7 +12,7 @@ import { ConversationRepository } from "./ConversationRepository.ts"
 import { ConversationTurns, messageUnits, turnLease } from "./ConversationTurns.ts"
 import { Agents } from "../../agents/Agents.ts"
 import { OwnKeyCoverage } from "../turns/OwnKeyCoverage.ts"
-import type { TurnPayment } from "../turns/TurnRepository.ts"
+import type { TurnPayment } from "../turns/TurnPayment.ts"
 
 export interface OutgoingMessage {
   readonly message: string

@@ -48,7 +48,7 @@ export class TurnModelCalls extends Effect.Service<TurnModelCalls>()("@berth/Tur
           const record = yield* Effect.mapError(yield* turns.lock(turn), () => new TurnNotInProgress())
           const wanted = computeCallUnits(settings, record, quote)
           const units = yield* Option.match(record.reservation, {
-            onNone: () => Effect.succeed(wanted),
+            onNone: () => Effect.succeed(Math.min(wanted, record.unitLimit ?? wanted)),
             onSome: (id) => ledger.extend(id, wanted)
           })
           const { maxTokens, ...bounds } = yield* Effect.mapError(

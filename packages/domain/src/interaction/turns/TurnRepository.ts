@@ -1,7 +1,7 @@
 import { Context, type DateTime, type Effect, type Option } from "effect"
-import type { ReservationId } from "../../billing/units/Reservation.ts"
 import type { AgentId } from "../../shared/AgentId.ts"
 import type { UserId } from "../../shared/UserId.ts"
+import type { TurnPayment } from "./TurnPayment.ts"
 import type { BoundedCall, TurnUsage } from "./TurnPricing.ts"
 
 /** A turn of an agent; `turnId` is a message id or a task id. */
@@ -9,13 +9,6 @@ export interface AgentTurn {
   readonly userId: UserId
   readonly agentId: AgentId
   readonly turnId: string
-}
-
-/** Payment of a turn besides own keys. Without a reservation the turn's budget alone is the limit. */
-export interface TurnPayment {
-  readonly reservation: Option.Option<ReservationId>
-  /** True when neither units nor credits were left: only the owner's own keys may pay. */
-  readonly ownKeysOnly: boolean
 }
 
 export interface TurnRecord extends TurnUsage, TurnPayment {}

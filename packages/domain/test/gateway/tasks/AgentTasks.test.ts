@@ -5,7 +5,10 @@ import { ModelAnswers } from "@berth/domain/gateway/plugins/ModelAnswers"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { AgentManager } from "@berth/domain/instances/AgentManager"
 import { Memories } from "@berth/domain/interaction/memory/Memories"
-import { TurnRepository } from "@berth/domain/interaction/turns/TurnRepository"
+import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
+import { OwnKeyCoverage } from "@berth/domain/interaction/turns/OwnKeyCoverage"
+import { TaskTurns } from "@berth/domain/interaction/turns/TaskTurns"
+import { TurnSettings } from "@berth/domain/interaction/turns/TurnPricing"
 import { assert, it } from "@effect/vitest"
 import { Effect, Fiber, Layer, Option, Ref, Stream, TestClock } from "effect"
 
@@ -25,7 +28,15 @@ it.effect("AgentTasks.run fails a task after five minutes and ends its model cal
     const live = AgentTasksLive.layer.pipe(
       Layer.provide(
         Layer.succeed(ModelAnswers, {
-          quote: () => Effect.dieMessage("unused"),
+          quote: () =>
+            Effect.succeed({
+              costUsd: 0,
+              inputCost: 0,
+              outputCost: 0,
+              promptTokens: 1,
+              maxTokens: 1,
+              ownKey: false
+            }),
           open: () => Effect.succeed({ opening, events: held })
         })
       ),
@@ -33,7 +44,10 @@ it.effect("AgentTasks.run fails a task after five minutes and ends its model cal
         Layer.mock(Agents, { _tag: "@berth/Agents" }),
         Layer.mock(Memories, { _tag: "@berth/Memories" }),
         Layer.mock(AgentManager, { chat: () => Stream.empty, deploy: () => Effect.void }),
-        Layer.mock(TurnRepository, {}),
+        Layer.mock(TaskTurns, { _tag: "@berth/TaskTurns" }),
+        Layer.mock(OwnKeyCoverage, {}),
+        Layer.mock(UnitLedger, { _tag: "@berth/UnitLedger" }),
+        Layer.succeed(TurnSettings, { priceMargin: 1.3, budgetUsd: 0.25 }),
         Layer.mock(IdGenerator, {})
       ])
     )

@@ -1,12 +1,15 @@
 import type { ChatRequest } from "@berth/domain/ai/calls/ChatRequest"
 import type { ModelEvent } from "@berth/domain/ai/streams/ModelEvent"
 import { estimateMessagesTokens, estimateSerializedToolTokens } from "@berth/domain/ai/prompt/PromptBudget"
+import { ReservationId } from "@berth/domain/billing/units/Reservation"
+import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
+import { TurnSettings } from "@berth/domain/interaction/turns/TurnPricing"
 import { ModelAnswers } from "@berth/domain/gateway/plugins/ModelAnswers"
 import { Orchestrator, orchestratorLimits } from "@berth/domain/gateway/tasks/Orchestrator"
 import { type PluginEvent, PluginFailed } from "@berth/domain/gateway/plugins/PluginRun"
 import type { TaskText } from "@berth/domain/gateway/tasks/TaskText"
 import { assert, it } from "@effect/vitest"
-import { Chunk, Effect, FastCheck, Fiber, Layer, Logger, Ref, Stream, TestClock } from "effect"
+import { Chunk, Effect, FastCheck, Fiber, Layer, Logger, Option, Ref, Stream, TestClock } from "effect"
 import type { UserId } from "@berth/domain/shared/UserId"
 
 const task: TaskText = { context: "", history: [], task: "hello" }
@@ -29,26 +32,57 @@ const done = (changes: { readonly ownKey?: boolean; readonly costUsd?: number } 
 
 type Script = (request: ChatRequest, at: number) => Stream.Stream<ModelEvent, PluginFailed>
 
-/** The events of a run and its model requests. */
-const run = (script: Script, about: TaskText = task, userId: UserId | null = null) =>
+const quote = { costUsd: 0.01, inputCost: 1, outputCost: 4, promptTokens: 100, maxTokens: 2_000, ownKey: false }
+
+interface RunOptions {
+  readonly quoted?: Partial<typeof quote>
+  /** Units to which a reservation can be extended. */
+  readonly balance?: number
+  readonly unitLimit?: number
+}
+
+/** The events of a run, its model requests, and the cost that it reported. */
+const run = (
+  script: Script,
+  about: TaskText = task,
+  userId: UserId | null = null,
+  { balance, quoted, unitLimit }: RunOptions = {}
+) =>
   Effect.gen(function* () {
     const requests: Array<ChatRequest> = []
+    const wanted: Array<number> = []
     const models = ModelAnswers.of({
-      quote: () => Effect.dieMessage("unused"),
+      quote: () => Effect.succeed({ ...quote, ...quoted }),
       open: (request) =>
         Effect.sync(() => ({ opening, events: Stream.suspend(() => script(request, requests.push(request) - 1)) }))
     })
     const orchestrator = yield* Effect.provide(
       Orchestrator,
-      Layer.provide(Orchestrator.Default, Layer.succeed(ModelAnswers, models))
+      Orchestrator.Default.pipe(
+        Layer.provide(Layer.succeed(ModelAnswers, models)),
+        Layer.provide(Layer.succeed(TurnSettings, { priceMargin: 1.3, budgetUsd: 0.25 })),
+        Layer.provide(
+          Layer.mock(UnitLedger, {
+            _tag: "@berth/UnitLedger",
+            extend: (_, units) =>
+              Effect.sync(() => {
+                wanted.push(units)
+                return Math.min(units, balance ?? units)
+              })
+          })
+        )
+      )
     )
+    const spentUsd = yield* Ref.make(0)
+    const reservation = balance === undefined ? Option.none() : Option.some(ReservationId.make("rsv_1"))
+    const funding = { reservation, ownKeysOnly: false, spentUsd, unitLimit }
     const events: Array<PluginEvent | string> = Chunk.toArray(
-      yield* orchestrator.run(about, userId).pipe(
+      yield* orchestrator.run(about, userId, funding).pipe(
         Stream.catchAll(({ message }) => Stream.make(message)),
         Stream.runCollect
       )
     )
-    return { events, requests, end: events.at(-1) }
+    return { events, requests, wanted, end: events.at(-1), spentUsd: yield* Ref.get(spentUsd) }
   }).pipe(Effect.provide(Logger.remove(Logger.defaultLogger)))
 
 const says = (...events: ReadonlyArray<ModelEvent>): Stream.Stream<ModelEvent> => Stream.fromIterable(events)
@@ -67,7 +101,7 @@ it.effect("Orchestrator.run streams the text of every round and ends with all of
       { type: "delta", text: "\n\n" },
       { type: "delta", text: "It is " },
       { type: "delta", text: "42." },
-      { type: "done", message: "Let me see.\n\nIt is 42.", tokens: null, costUsd: null, ownKey: false }
+      { type: "done", message: "Let me see.\n\nIt is 42.", tokens: null, costUsd: 0, ownKey: false }
     ])
     const [first, second] = requests
     assert.deepStrictEqual(toolNames(first), ["current_time", "calculate"])
@@ -171,6 +205,39 @@ it.effect("Orchestrator.run reports own keys only when every model call used the
     assert.isTrue(yield* mixed(true, true))
     assert.isFalse(yield* mixed(false, true))
     assert.isFalse(yield* mixed(true, false))
+  })
+)
+
+it.effect("Orchestrator.run extends the reservation before each model call and reports the cost of all of them", () =>
+  Effect.gen(function* () {
+    const { end, spentUsd, wanted } = yield* run(
+      (_, at) => says(delta("."), ...(at === 0 ? [call("current_time", {})] : []), done({ costUsd: 0.015 })),
+      task,
+      null,
+      { balance: 25 }
+    )
+    // (100 x 1 + 2,000 x 4) micros with margin, then 15,000 micros more.
+    assert.deepStrictEqual(wanted, [2, 4])
+    assert.strictEqual(spentUsd, 0.03)
+    assert.containSubset(end, { type: "done", message: ".\n\n.", costUsd: 0.03 })
+  })
+)
+
+it.effect("Orchestrator.run limits an answer to what the reservation covers, and ends with the text so far", () =>
+  Effect.gen(function* () {
+    const script: Script = (_, at) => says(delta(`${at}`), call("current_time", {}), done({ costUsd: 0.0075 }))
+    const limited = yield* run(script, task, null, { balance: 1 })
+    assert.deepStrictEqual(
+      limited.requests.map(({ options }) => options?.maxTokens),
+      [1_898]
+    )
+    assert.containSubset(limited.end, { type: "done", message: "0", costUsd: 0.0075 })
+    const paid = yield* run(script, task, null, { unitLimit: 1 })
+    assert.strictEqual(paid.requests.length, 1)
+    const none = yield* run(script, task, null, { balance: 0 })
+    assert.deepStrictEqual(none.events, ["The units of this call cover no further model call."])
+    const own = yield* run(script, task, null, { balance: 0, quoted: { ownKey: true } })
+    assert.strictEqual(own.requests[0]?.options?.maxTokens, quote.maxTokens)
   })
 )
 

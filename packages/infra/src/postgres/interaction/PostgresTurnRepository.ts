@@ -1,8 +1,8 @@
 import { ReservationId } from "@berth/domain/billing/units/Reservation"
+import type { TurnPayment } from "@berth/domain/interaction/turns/TurnPayment"
 import {
   type AgentTurn,
   type CallCost,
-  type TurnPayment,
   type TurnRecord,
   TurnRepository
 } from "@berth/domain/interaction/turns/TurnRepository"
@@ -15,6 +15,7 @@ import { toStorableText } from "../StorableText.ts"
 const TurnRow = Schema.Struct({
   reservationId: Schema.NullOr(ReservationId),
   ownKeysOnly: Schema.Boolean,
+  unitLimit: Schema.NullOr(Schema.Int),
   ownCalls: Schema.Int,
   platformCalls: Schema.Int,
   openCalls: Schema.Int,
@@ -23,27 +24,29 @@ const TurnRow = Schema.Struct({
 })
 const IdRow = Schema.Struct({ id: Schema.String })
 
-const toRecord = Option.map(({ reservationId, ...row }: typeof TurnRow.Type): TurnRecord => ({
+const toRecord = Option.map(({ reservationId, unitLimit, ...row }: typeof TurnRow.Type): TurnRecord => ({
   ...row,
+  unitLimit: unitLimit ?? undefined,
   reservation: Option.fromNullable(reservationId)
 }))
 
 export const layer: Layer.Layer<TurnRepository, never, SqlClient> = Layer.effect(
   TurnRepository,
   Effect.map(SqlClient, (sql) => {
-    const columns = sql`reservation_id, own_keys_only, own_calls, platform_calls, open_calls, cost_micros, held_micros`
+    const columns = sql`reservation_id, own_keys_only, unit_limit, own_calls, platform_calls, open_calls, cost_micros, held_micros`
     const isTurn = ({ agentId, turnId, userId }: AgentTurn) =>
       sql`id = ${toStorableText(turnId)} and user_id = ${userId} and agent_id = ${toStorableText(agentId)}`
 
     return TurnRepository.of({
       begin: Effect.fn("TurnRepository.begin")(function* (
         { agentId, turnId, userId }: AgentTurn,
-        { ownKeysOnly, reservation }: TurnPayment,
+        { ownKeysOnly, reservation, unitLimit }: TurnPayment,
         leaseUntil: DateTime.Utc
       ) {
         yield* sql`
-          insert into turns (id, user_id, agent_id, reservation_id, own_keys_only, lease_until)
+          insert into turns (id, user_id, agent_id, reservation_id, own_keys_only, unit_limit, lease_until)
           select ${toStorableText(turnId)}, owner_id, id, ${Option.getOrNull(reservation)}, ${ownKeysOnly}::boolean,
+            ${unitLimit ?? null}::integer,
             ${yield* toDatabaseTime(sql, leaseUntil)}
           from agents where id = ${agentId} and owner_id = ${userId}`.pipe(Effect.orDie)
       }),

@@ -486,6 +486,7 @@ create table turns (
   lease_until timestamptz not null,
   reservation_id text,
   own_keys_only boolean not null,
+  unit_limit integer,
   own_calls integer not null default 0,
   platform_calls integer not null default 0,
   open_calls integer not null default 0,

@@ -1,0 +1,38 @@
+import { DateTime, type Duration, Effect, Option, Ref, Schedule } from "effect"
+import { type TurnUsage, unusedTurn } from "./TurnPricing.ts"
+import type { TurnPayment } from "./TurnPayment.ts"
+import { type AgentTurn, TurnRepository } from "./TurnRepository.ts"
+
+/** Model calls of an interrupted turn end shortly after it. */
+const openCallsWait = Schedule.spaced("50 millis").pipe(Schedule.upTo("2 seconds"))
+
+export interface TaskTurnOptions {
+  readonly payment: TurnPayment
+  /** Ends the turn of a process that died. */
+  readonly lease: Duration.Duration
+  readonly report: (usage: TurnUsage) => Effect.Effect<void>
+}
+
+/** Turns of tasks, which no message records. Their caller charges them. */
+export class TaskTurns extends Effect.Service<TaskTurns>()("@berth/TaskTurns", {
+  effect: Effect.map(TurnRepository, (turns) => ({
+    /** Begins a turn that ends with the scope, at the latest. `end` returns its usage, also when repeated; `report` receives it. */
+    begin: Effect.fn("TaskTurns.begin")(function* (turn: AgentTurn, { lease, payment, report }: TaskTurnOptions) {
+      const usage = yield* Ref.make<TurnUsage>(unusedTurn)
+      const awaitOpenCalls = Effect.repeat(turns.find(turn), {
+        until: Option.match({ onNone: () => true, onSome: ({ openCalls }) => openCalls === 0 }),
+        schedule: openCallsWait
+      })
+      const end = Effect.zipRight(awaitOpenCalls, turns.end(turn.turnId)).pipe(
+        Effect.tap((ended) => (Option.isSome(ended) ? Ref.set(usage, ended.value) : Effect.void)),
+        Effect.zipRight(Ref.get(usage)),
+        Effect.tap(report)
+      )
+      yield* Effect.acquireRelease(
+        Effect.flatMap(DateTime.now, (now) => turns.begin(turn, payment, DateTime.addDuration(now, lease))),
+        () => Effect.catchAllCause(end, (cause) => Effect.logWarning("Turn of a task not ended", cause))
+      )
+      return end
+    })
+  }))
+}) {}

@@ -1,0 +1,11 @@
+import type { Option } from "effect"
+import type { ReservationId } from "../../billing/units/Reservation.ts"
+
+/** Payment of a turn besides own keys. Without a reservation the turn's budget alone is the limit. */
+export interface TurnPayment {
+  readonly reservation: Option.Option<ReservationId>
+  /** True when neither units nor credits were left: only the owner's own keys may pay. */
+  readonly ownKeysOnly: boolean
+  /** Most units of a turn without a reservation, for example a task paid by a machine payment. */
+  readonly unitLimit?: number | undefined
+}
