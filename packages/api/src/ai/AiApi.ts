@@ -35,7 +35,6 @@ const health = HttpApiEndpoint.get("health", "/api/ai/health")
   .addSuccess(AiHealthAnswer)
   .addError(AiServiceUnavailableBody)
 
-/** A model as the interface shows it. */
 const ListedModel = Schema.Struct(Struct.omit(Model.fields, "takesTools", "maxOutputTokens")).annotations({
   identifier: "Model"
 })
@@ -71,7 +70,7 @@ export const SelectedModel = Schema.Struct({
   timestamp: Timestamp
 }).annotations({ identifier: "SelectedModel" })
 
-/** POST /api/ai/models/select: an unknown task type is general, and so is no body. */
+/** POST /api/ai/models/select. An unknown or absent task type means general. */
 const selectModel = HttpApiEndpoint.post("selectModel", "/api/ai/models/select")
   .setPayload(payload({ taskType: optionalText }))
   .addSuccess(SelectedModel)
@@ -131,7 +130,7 @@ const estimateCost = HttpApiEndpoint.post("estimateCost", "/api/ai/estimate-cost
   .addError(ModelNotFoundBody)
   .addError(TokenCountInvalidBody)
 
-/** The AI layer, on the private listener. */
+/** On the private listener. */
 export class AiApi extends HttpApiGroup.make("ai")
   .add(health)
   .add(models)

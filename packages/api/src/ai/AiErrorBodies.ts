@@ -13,7 +13,7 @@ import { Data, Schema } from "effect"
 import { errorClassSchema, errorBody, errorFields } from "../http/ErrorBody.ts"
 import { InternalKeyRequiredBody } from "../http/InternalAuth.ts"
 
-/** The `Host` header names none of the AI layer's own hosts. */
+/** The `Host` header names none of the allowed hosts. */
 export class HostNotAllowed extends Data.TaggedError("HostNotAllowed")<object> {}
 
 export const HostNotAllowedBody = errorBody(HostNotAllowed, {
@@ -24,7 +24,7 @@ export const HostNotAllowedBody = errorBody(HostNotAllowed, {
   read: () => new HostNotAllowed()
 })
 
-/** In production the service's own processes only; in development callers on the machine, by one of its own hosts. */
+/** Production: only callers with the internal key. Development: local callers by an allowed host. */
 export class AiAccess extends HttpApiMiddleware.Tag<AiAccess>()("AiAccess", {
   failure: Schema.Union(InternalKeyRequiredBody, HostNotAllowedBody),
   security: { internal: HttpApiSecurity.bearer }
@@ -127,7 +127,7 @@ export const TokenCountInvalidBody = Schema.transform(
   }
 ).annotations(HttpApiSchema.annotations({ status: 400, description: "A token count is negative" }))
 
-/** Every model that fits was asked and none answered. */
+/** No suitable model answered. */
 export const ProviderFailedBody = Schema.transform(
   Schema.Struct({
     ...errorFields("provider_failed"),

@@ -4,13 +4,13 @@ import { Schema } from "effect"
 
 const optional = <A, I>(schema: Schema.Schema<A, I>) => Schema.optionalWith(schema, { nullable: true })
 
-// The head alone is looked at: an image is long.
+// Checks the head only: images are long.
 const asData = /^data:(image\/[a-z0-9.+-]{1,60});base64,/i
 const asAddress = /^https?:\/\/[^\s/]/i
 
 const longestAddress = 8_192
 
-/** Where everybody can fetch it (`https:`), or the image itself (`data:image/png;base64,…`). */
+/** An address (`https:`) or data (`data:image/png;base64,…`). */
 const ImageUrl = Schema.String.pipe(
   Schema.filter((url) => asData.test(url) || (url.length <= longestAddress && asAddress.test(url)), {
     message: () => "must be an http(s) address or data:image/<type>;base64,<data>"
@@ -21,19 +21,16 @@ export const TextPart = Schema.Struct({ type: Schema.Literal("text"), text: Sche
   identifier: "TextPart"
 })
 
-/** An image in what a user says, in the words of OpenAI's protocol. */
+/** OpenAI's image part. */
 export const ImagePart = Schema.Struct({
   type: Schema.Literal("image_url"),
   image_url: Schema.Struct({ url: ImageUrl, detail: optional(Schema.Literal("auto", "low", "high")) })
 }).annotations({ identifier: "ImagePart" })
 
-/** Text, or pieces of it. */
 export const TextContent = Schema.Union(Schema.String, Schema.NonEmptyArray(TextPart))
 
-/** Text, or pieces of text and images. */
 export const UserContent = Schema.Union(Schema.String, Schema.NonEmptyArray(Schema.Union(TextPart, ImagePart)))
 
-/** The form of an answer: plain text, any JSON object, or JSON by a schema. */
 export const ResponseFormatBody = Schema.Union(
   Schema.Struct({ type: Schema.Literal("text") }),
   Schema.Struct({ type: Schema.Literal("json_object") }),
@@ -55,7 +52,6 @@ const sourceOf = (url: string): ImageSource => {
     : { type: "data", mediaType: mediaType.toLowerCase(), data: url.slice(url.indexOf(",") + 1) }
 }
 
-/** Content in the AI layer's format. */
 export const parseContentParts = (
   content: ReadonlyArray<typeof TextPart.Type | typeof ImagePart.Type>
 ): ReadonlyArray<ContentPart> =>

@@ -2,21 +2,20 @@ import { Schema } from "effect"
 import { encodeSseEvent } from "../http/Sse.ts"
 import { ChatAnswer } from "./AiApi.ts"
 
-/** A piece of the answer. */
 export const ChatDeltaEvent = Schema.Struct({ text: Schema.String })
-/** The last event of an answer that came to its end: what the answer in one piece would have been, and its cost. */
+/** The last event: the complete answer and its cost. */
 export const ChatDoneEvent = Schema.Struct({
   ...ChatAnswer.fields,
-  costUsd: Schema.Number.annotations({ description: "US dollars, by the catalogue's prices" })
+  costUsd: Schema.Number.annotations({ description: "US dollars, by the catalog's prices" })
 })
-/** The last event of one that broke off. */
+/** The last event of an answer that broke off. */
 export const ChatErrorEvent = Schema.Struct({ error: Schema.String, message: Schema.String, code: Schema.String })
 
 const encodeDelta = Schema.encodeSync(Schema.parseJson(ChatDeltaEvent))
 const encodeDone = Schema.encodeSync(Schema.parseJson(ChatDoneEvent))
 const encodeBroken = Schema.encodeSync(Schema.parseJson(ChatErrorEvent))
 
-/** The events of a streamed POST /api/ai/chat as server-sent events. */
+/** The server-sent events of POST /api/ai/chat. */
 export const chatEventFrames = {
   delta: (text: string): string => encodeSseEvent({ event: "delta", data: encodeDelta({ text }) }),
   done: (answer: typeof ChatDoneEvent.Type): string => encodeSseEvent({ event: "done", data: encodeDone(answer) }),

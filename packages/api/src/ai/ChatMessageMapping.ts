@@ -3,11 +3,10 @@ import type { ChatMessage } from "@berth/domain/ai/chat/ModelChat"
 import type { AiChatMessage, ChatPayload } from "./AiApi.ts"
 import { parseResponseFormat, parseContentParts, type TextContent, type UserContent } from "./ChatContent.ts"
 
-/** The text of what holds nothing else. */
+/** The text of content without images. */
 export const extractText = (content: typeof TextContent.Type): string =>
   typeof content === "string" ? content : joinTextParts(content)
 
-/** A user message in the AI layer's format. */
 export const makeUserMessage = (content: typeof UserContent.Type): ChatMessage => {
   if (typeof content === "string") return { role: "user", content }
   const parts = parseContentParts(content)
@@ -19,7 +18,6 @@ export const makeChatMessage = (message: typeof AiChatMessage.Type): ChatMessage
     ? makeUserMessage(message.content)
     : { role: message.role, content: extractText(message.content) }
 
-/** A chat request of the AI layer. */
 export const makeChatRequest = (payload: typeof ChatPayload.Type) => ({
   messages: payload.messages.map(makeChatMessage),
   model: payload.model,

@@ -7,8 +7,8 @@ import { ResponseFormatBody, TextContent, TextPart, UserContent } from "./ChatCo
 import { documentErrors, ParameterUnsupportedBody } from "./OpenAiErrors.ts"
 
 /*
- * The part of OpenAI's protocol that its clients use to chat, so that any of them works by its address and key alone.
- * Errors are told in OpenAI's shape (`openAiFailure`). Members that are not here are ignored, as they change no answer.
+ * The part of OpenAI's protocol that chat clients use. Errors have OpenAI's shape (`makeOpenAiFailure`). Undeclared members are
+ * ignored: they do not change an answer.
  */
 
 const optional = <A, I>(schema: Schema.Schema<A, I>) => Schema.optionalWith(schema, { nullable: true })
@@ -22,7 +22,7 @@ const ToolCallBody = Schema.Struct({
 const RefusalPart = Schema.Struct({ type: Schema.Literal("refusal"), refusal: Schema.String })
 
 export const CompletionMessage = Schema.Union(
-  // One role each, so that what is wrong with a message is told of its role alone.
+  // One schema per role, so that a decoding error names the member.
   Schema.Struct({ role: Schema.Literal("system"), content: TextContent }),
   Schema.Struct({ role: Schema.Literal("developer"), content: TextContent }),
   Schema.Struct({ role: Schema.Literal("user"), content: UserContent }),
@@ -70,7 +70,7 @@ export const OpenAiCompletionPayload = payload({
   frequency_penalty: optional(Penalty),
   presence_penalty: optional(Penalty),
   n: optional(Schema.Int.pipe(Schema.positive())),
-  // What would change an answer and is not done here, so that it can be said rather than left out.
+  // Unsupported members that would change an answer; they are rejected by name.
   logprobs: optional(Schema.Boolean),
   top_logprobs: optional(Schema.Int),
   logit_bias: optional(Schema.Record({ key: Schema.String, value: Schema.Unknown })),
@@ -86,7 +86,7 @@ export const CompletionUsage = Schema.Struct({
   prompt_tokens: Schema.Int,
   completion_tokens: Schema.Int,
   total_tokens: Schema.Int,
-  cost: Schema.Number.annotations({ description: "US dollars, by the catalogue's prices" })
+  cost: Schema.Number.annotations({ description: "US dollars, by the catalog's prices" })
 }).annotations({ identifier: "OpenAiUsage" })
 
 export const OpenAiCompletion = Schema.Struct({
@@ -136,26 +136,26 @@ export const OpenAiModel = Schema.Struct({
   owned_by: Schema.String.annotations({ description: "The model's vendor" })
 }).annotations({ identifier: "OpenAiModel" })
 
-/** GET /v1/models: what can be called. */
+/** GET /v1/models */
 const listModels = HttpApiEndpoint.get("listModels", "/v1/models")
   .addSuccess(Schema.Struct({ object: Schema.Literal("list"), data: Schema.Array(OpenAiModel) }))
   .annotateContext(documentErrors())
 
-/** GET /v1/models/:id, with the id's slash percent-encoded as clients do, or left out with the vendor. */
+/** GET /v1/models/:id: a percent-encoded id, or a name without its vendor. */
 const retrieveModel = HttpApiEndpoint.get("retrieveModel", "/v1/models/:id")
   .setPath(Schema.Struct({ id: Schema.String }))
   .addSuccess(OpenAiModel)
   .addError(ModelNotFoundBody)
   .annotateContext(documentErrors())
 
-/** GET /v1/models/:vendor/:name, the same with a slash as it is. */
+/** GET /v1/models/:vendor/:name */
 const retrieveModelOfVendor = HttpApiEndpoint.get("retrieveModelOfVendor", "/v1/models/:vendor/:name")
   .setPath(Schema.Struct({ vendor: Schema.String, name: Schema.String }))
   .addSuccess(OpenAiModel)
   .addError(ModelNotFoundBody)
   .annotateContext(documentErrors())
 
-/** The AI layer in OpenAI's words, on the private listener. */
+/** On the private listener. */
 export class OpenAiApi extends HttpApiGroup.make("openAi")
   .add(createCompletion)
   .add(listModels)

@@ -2,7 +2,7 @@ import { OpenApi } from "@effect/platform"
 import { Data, JSONSchema, Option, Predicate, Schema } from "effect"
 import { errorBody } from "../http/ErrorBody.ts"
 
-/** The request uses a part of OpenAI's protocol that this service does not support. */
+/** A parameter of OpenAI's protocol that this service does not support. */
 export class ParameterUnsupported extends Data.TaggedError("ParameterUnsupported")<{
   readonly parameter: string
   readonly reason: string
@@ -25,12 +25,12 @@ export const ParameterUnsupportedBody = errorBody(ParameterUnsupported, {
   }
 })
 
-/** An error as OpenAI's clients read it. */
+/** OpenAI's error body. */
 export const OpenAiError = Schema.Struct({
   error: Schema.Struct({
     message: Schema.String,
     type: Schema.Literal("invalid_request_error", "rate_limit_error", "server_error"),
-    /** The parameter that is wrong. */
+    /** The invalid parameter. */
     param: Schema.NullOr(Schema.String),
     code: Schema.NullOr(Schema.String)
   }),
@@ -53,13 +53,13 @@ const Told = Schema.Struct({
 })
 const readTold = Schema.decodeUnknownOption(Told)
 
-/** Status and type of a provider failure in OpenAI's protocol. */
+/** OpenAI's status and code for each kind of provider failure. */
 const failureOfProvider: Readonly<Record<string, readonly [status: number, code: string]>> = {
   refused: [400, "provider_refused"],
   "rate-limited": [429, "rate_limit_exceeded"],
   timeout: [504, "provider_timeout"],
   overloaded: [503, "provider_overloaded"],
-  // Not the caller's key.
+  // The platform's key: the caller's is valid.
   unauthorized: [502, "provider_unauthorized"],
   unreachable: [502, "provider_unreachable"],
   nonsense: [502, "provider_unintelligible"]
@@ -70,7 +70,7 @@ const typeOf = (status: number): OpenAiError["error"]["type"] => {
   return status >= 500 ? "server_error" : "invalid_request_error"
 }
 
-/** The codes that OpenAI has words of its own for. */
+/** OpenAI's codes for errors that it has too. */
 const openAiCodes: Readonly<Record<string, string>> = {
   internal_key_required: "invalid_api_key",
   parameter_unsupported: "unsupported_parameter"
@@ -82,7 +82,7 @@ const parameterOf = (code: string | undefined, message: string, issue: string | 
   return issue === undefined || issue === "" ? null : issue
 }
 
-/** An error of this service, as its other paths tell it, in OpenAI's shape. Total: whatever the body holds. */
+/** An error body of this service in OpenAI's shape. Total. */
 export const makeOpenAiFailure = (status: number, body: unknown): OpenAiFailure => {
   const told = Option.getOrElse(readTold(body), (): typeof Told.Type => ({}))
   const message = told.message ?? (Predicate.isString(told.error) ? told.error : "The request failed.")
@@ -106,7 +106,7 @@ export const makeOpenAiFailure = (status: number, body: unknown): OpenAiFailure 
 const isErrorStatus = (status: string) => /^[45]/.test(status)
 const errorContent = { "application/json": { schema: JSONSchema.make(OpenAiError) } }
 
-/** Writes into the documentation of an endpoint that its errors have OpenAI's shape, and which others there are. */
+/** Documents an endpoint's errors in OpenAI's shape; `further`: descriptions by status. */
 export const documentErrors = (further: Readonly<Record<string, string>> = {}) =>
   OpenApi.annotations({
     transform: (operation) => {

@@ -8,7 +8,6 @@ export interface ToolCallDelta {
   readonly function: { readonly name: string; readonly arguments: string }
 }
 
-/** Delta of a chunk. */
 export interface CompletionDelta {
   readonly role?: "assistant"
   readonly content?: string
@@ -25,24 +24,24 @@ export interface StreamUsage {
 export interface StreamHead {
   readonly id: string
   readonly model: string
-  /** Seconds since 1970. */
+  /** Epoch seconds. */
   readonly created: number
-  /** Whether the last chunk tells the usage; then the others say that they do not. */
+  /** Whether the last chunk contains the usage; the others then have `usage: null`. */
   readonly withUsage: boolean
 }
 
-/** The frames of a streamed POST /v1/chat/completions. */
+/** The server-sent events of POST /v1/chat/completions. */
 export interface OpenAiFrames {
   readonly delta: (delta: CompletionDelta) => string
-  /** The end of an answer and of its stream. */
+  /** The last chunk, and the end of the stream. */
   readonly end: (finishReason: string, usage: StreamUsage) => string
-  /** An error in place of the end, in the service's error format. */
+  /** An error body of this service, as the last event. */
   readonly error: (status: number, body: unknown) => string
 }
 
 const frame = (data: string) => encodeSseEvent({ data })
 
-/** The constant part of every chunk, encoded once. */
+/** Hot path: the constant parts of the chunks are serialized once. */
 export const makeOpenAiFrames = ({ created, id, model, withUsage }: StreamHead): OpenAiFrames => {
   const head = `{"id":${JSON.stringify(id)},"object":"chat.completion.chunk","created":${created},"model":${JSON.stringify(model)},"choices":[`
   const tail = withUsage ? `],"usage":null}` : "]}"

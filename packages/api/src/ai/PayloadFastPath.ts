@@ -3,8 +3,8 @@ import type { ChatPayload } from "./AiApi.ts"
 import type { OpenAiCompletionPayload } from "./OpenAiApi.ts"
 
 /*
- * The usual bodies of model calls: texts said by turns, and how to answer them. Where a body is one of these its schema gives
- * it back as it is, so that it need not be gone through; any other body is the schema's to read.
+ * Hot path: checks the common bodies of model calls by hand. Their schema would return them unchanged; other bodies
+ * are decoded by the schema.
  */
 
 type Check = (value: unknown) => boolean

@@ -10,11 +10,10 @@ import { ModelCatalog } from "./models/ModelProviders.ts"
 import { findModel, type ModelResolution, resolveModel } from "./models/ModelResolution.ts"
 import { filterVisionModels, parseTaskType, selectModel } from "./models/ModelSelection.ts"
 
-/** The models that can answer an owner. */
 export interface ReachableModels {
-  /** The platform's catalog. */
+  /** The catalog. */
   readonly listed: ReadonlyArray<Model>
-  /** The same with the models that the owner's keys make available. */
+  /** The catalog with the models that the owner's keys run. */
   readonly models: ReadonlyArray<Model>
   readonly keys: ModelKeys
   readonly own: ReadonlySet<ProviderName>
@@ -22,7 +21,7 @@ export interface ReachableModels {
 
 const noProviders: ReadonlySet<ProviderName> = new Set()
 
-// Ids come from outside.
+// Bounds memory: callers choose the ids.
 const maximumLoggedIds = 1_000
 
 export const offersTools = (options: ChatRequest["options"]) => (options?.tools?.length ?? 0) > 0
@@ -30,7 +29,6 @@ export const offersTools = (options: ChatRequest["options"]) => (options?.tools?
 export const holdsImages = (messages: ChatRequest["messages"]) =>
   messages.some((message) => message.role === "user" && message.parts !== undefined && hasImage(message.parts))
 
-/** The choice of the model that answers a request. */
 export const makeModelChoice = Effect.gen(function* () {
   const catalog = yield* ModelCatalog
   const ownerKeys = yield* OwnerKeys
@@ -88,7 +86,7 @@ export const makeModelChoice = Effect.gen(function* () {
   return {
     findReachable,
     choose,
-    /** The model that answers an owner for an id: that model, or the best general one. Null: no keys of an owner. */
+    /** The model that answers for an id: that model, or the best general one. Null: without own keys. */
     resolve: Effect.fn("AiLayer.resolve")(function* (asked: string, owner: UserId | null) {
       return yield* resolveWithin(yield* findReachable(owner), asked)
     })

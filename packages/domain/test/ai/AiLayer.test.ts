@@ -565,7 +565,7 @@ describe("health", () => {
           const first = yield* Effect.fork(ai.health())
           const others = yield* Effect.forkAll(Array.from({ length: 20 }, () => ai.health()))
           yield* Deferred.await(isAsked)
-          // Who asked first may leave; the answer is for all.
+          // The first caller leaves; the check continues for the others.
           const leaving = yield* Effect.fork(Fiber.interrupt(first))
           yield* Effect.yieldNow()
           yield* Deferred.succeed(mayAnswer, undefined)
@@ -605,7 +605,7 @@ describe("the rest", () => {
     )
   )
 
-  it.effect.prop("counts exactly what it lists, whatever the catalogue", [modelsArbitrary], ([models]) =>
+  it.effect.prop("counts exactly what it lists, whatever the catalog", [modelsArbitrary], ([models]) =>
     withAi([router.port], models, (ai) =>
       Effect.gen(function* () {
         const listed = yield* ai.models()

@@ -10,22 +10,20 @@ import { makeSandboxModelProvider, type SandboxModelProviderOptions } from "./sa
 
 export interface ProviderAccess {
   readonly apiKey: Redacted.Redacted
-  /** Where the provider is, with its version; its own address when absent. */
+  /** Includes the version. Default: the vendor's address. */
   readonly baseUrl?: string | undefined
 }
 
-/** The providers that need a key. */
 export type KeyedProviderName = Exclude<ProviderName, "sandbox">
 
-/** A provider without an entry is not configured. */
+/** Only providers with an entry are configured. */
 export type ModelProvidersOptions = { readonly [name in KeyedProviderName]?: ProviderAccess | undefined } & {
-  /** The built-in model; null where it must not be. */
+  /** The sandbox model; null disables it. */
   readonly sandbox: SandboxModelProviderOptions | null
-  /** Where the providers are that owners have keys of their own for, the platform one or not; their own when absent. */
+  /** Base URLs for owners' keys. Default: the vendors' addresses. */
   readonly baseUrls?: { readonly [name in KeyedProviderName]?: string } | undefined
 }
 
-/** A provider by its name. */
 export const makeModelProvider = (
   name: KeyedProviderName,
   { apiKey, baseUrl }: ProviderAccess
@@ -42,7 +40,7 @@ export const makeModelProvider = (
   }
 }
 
-/** The providers that are configured, in the order in which they are tried. */
+/** The configured providers, in the order in which they are tried. */
 export const layer = (options: ModelProvidersOptions): Layer.Layer<ModelProviders> =>
   Layer.effect(
     ModelProviders,

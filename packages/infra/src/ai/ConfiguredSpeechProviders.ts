@@ -8,13 +8,11 @@ import { defaultOpenAiUrls } from "./openai/OpenAiModelProvider.ts"
 import { makeOwnerKeyProviders } from "./OwnerKeyProviders.ts"
 import { sandboxSpeechProvider } from "./sandbox/SandboxSpeechProvider.ts"
 
-/** The same keys and addresses as for models; of the vendors that speak. */
 export type SpeechProvidersOptions = Pick<ModelProvidersOptions, (typeof speechVendors)[number] | "baseUrls"> & {
-  /** Whether the built-in speech may be used, which never is in production. */
+  /** Whether the sandbox answers; never in production. */
   readonly sandbox: boolean
 }
 
-/** The providers of speech that are configured. */
 export const layer = (options: SpeechProvidersOptions): Layer.Layer<SpeechProviders> =>
   Layer.effect(
     SpeechProviders,

@@ -2,11 +2,10 @@ import type { OwnableProvider } from "@berth/domain/ai/keys/OwnerKeys"
 import { Cache, Effect, Equal, Hash, Redacted } from "effect"
 import { createHmac, randomBytes } from "node:crypto"
 
-// A key that was not used for an hour, or is not among the last few hundred, is forgotten here.
 const capacity = 500
 const timeToLive = "1 hour"
 
-/** A key to a provider, alike for the same provider and key. */
+/** A cache key; equal for the same provider and key. */
 class ProviderKey<Name extends OwnableProvider> implements Equal.Equal {
   readonly id: string
   readonly name: Name
@@ -24,14 +23,14 @@ class ProviderKey<Name extends OwnableProvider> implements Equal.Equal {
   }
 }
 
-/** Makes providers with keys that owners bring, each once as long as it is used. */
+/** Makes and caches providers with owners' keys. */
 export const makeOwnerKeyProviders = <Name extends OwnableProvider, Provider>(
   make: (name: Name, key: Redacted.Redacted) => Effect.Effect<Provider>
 ): Effect.Effect<
   (name: Name, key: Redacted.Redacted) => Effect.Effect<{ readonly keyId: string; readonly provider: Provider }>
 > =>
   Effect.gen(function* () {
-    // Of this process alone, so that a digest that got out could not be tried against keys.
+    // Random per process, so that a leaked digest cannot be checked against keys.
     const secret = yield* Effect.sync(() => randomBytes(32))
     const cache = yield* Cache.make({
       capacity,

@@ -30,7 +30,7 @@ describe("prices per million tokens", () => {
       "0.00000004815": 0.04815,
       "1e-6": 1,
       "0": 0,
-      // What a vendor's own arithmetic left behind.
+      // Rounding noise of a vendor's list.
       "0.00000100000000000000015": 1
     }
     for (const [perToken, expected] of Object.entries(examples)) {
@@ -206,7 +206,7 @@ describe("tags", () => {
   )
 })
 
-describe("the assembled catalogue", () => {
+describe("the assembled catalog", () => {
   const assemble = (...names: ReadonlyArray<ProviderName>) =>
     assembleCatalog(
       {
@@ -251,7 +251,7 @@ describe("the assembled catalogue", () => {
       available(["openai/gpt-4o-mini"], "openai").map(({ id }) => id),
       ["openai/gpt-4o-mini"]
     )
-    // What is new may have a price elsewhere before it has one here.
+    // A new model can have a price in one list only.
     assert.lengthOf(available(["openai/gpt-4o-mini", "openai/not-priced"], "openai"), 1)
     assert.isAbove(available(["openai/not-priced"], "openai").length, 1)
     assert.isAbove(available([], "openai").length, 1)

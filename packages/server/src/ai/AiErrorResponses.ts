@@ -16,7 +16,6 @@ import { makeErrorResponse } from "../http/ErrorResponse.ts"
 
 export type AiFailure = MessagesMissing | ModelNotFound | ModelsUnavailable | ParameterUnsupported | ProviderFailed
 
-/** Response for a failed model call, by the contract. */
 export const toAiErrorResponse = (failure: AiFailure): HttpServerResponse.HttpServerResponse => {
   switch (failure._tag) {
     case "MessagesMissing":

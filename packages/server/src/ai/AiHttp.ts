@@ -28,7 +28,7 @@ const answerOf = (
   timestamp
 })
 
-/** Frames of a streamed answer; `text` gathers what the last frame says again. */
+/** The frames of an answer; the last one repeats the whole text. */
 const frames = <E>(events: Stream.Stream<ModelEvent, E>) => {
   const texts: Array<string> = []
   const frameOf = (event: ModelEvent, now: DateTime.Utc): string => {
@@ -36,7 +36,7 @@ const frames = <E>(events: Stream.Stream<ModelEvent, E>) => {
       case "delta":
         texts.push(event.text)
         return chatEventFrames.delta(event.text)
-      // This route has no tools.
+      // This route offers no tools.
       case "tool-call":
         return ""
       case "done":
@@ -46,7 +46,7 @@ const frames = <E>(events: Stream.Stream<ModelEvent, E>) => {
         })
     }
   }
-  // Deltas that arrive together are written together.
+  // One frame per chunk of events.
   return Stream.mapChunksEffect(events, (chunk) =>
     Effect.map(DateTime.now, (now) =>
       Chunk.of(
@@ -67,7 +67,7 @@ const answerChat = (ai: AiLayer) => (payload: typeof ChatPayload.Type) =>
       caller: { userId: null, agentId: null }
     }
     if (payload.stream === true) {
-      // The scope is the request's: it ends with the answer, or when the client leaves.
+      // The request's scope ends with the response, or when the client disconnects.
       const { events, opening } = yield* ai.open(request)
       return respondFrames(
         Stream.catchAll(frames(events), (failure) => Stream.make(chatEventFrames.error(encodeFailure(failure)))),
@@ -130,7 +130,7 @@ export const layer = HttpApiBuilder.group(BackendApi, "ai", (handlers) =>
 
 const readPayload = Schema.decodeUnknownOption(ChatPayload)
 
-/** POST /api/ai/chat without the router, for whoever may use it. */
+/** POST /api/ai/chat without the router. */
 export const makeDirectChat = Effect.gen(function* () {
   const answer = answerChat(yield* AiLayer)
   return ((_, json) =>

@@ -3,7 +3,7 @@ import type { ChatOpening } from "@berth/domain/ai/calls/ChatRequest"
 import { Effect } from "effect"
 import { addRetryAfter } from "../http/ResponseHeaders.ts"
 
-/** Headers with the answering model, its provider, the attempts and the overhead. */
+/** The answering model, the attempts, and the overhead. */
 export const makeOpeningHeaders = ({ attempts, model, overheadMs, provider }: ChatOpening): Record<string, string> => ({
   "x-berth-model": model,
   "x-berth-provider": provider,
@@ -11,15 +11,15 @@ export const makeOpeningHeaders = ({ attempts, model, overheadMs, provider }: Ch
   "x-berth-overhead-ms": String(Math.round(overheadMs * 1000) / 1000)
 })
 
-/** Formats a decimal without an exponent. */
+/** A decimal without an exponent. */
 const formatUsd = (costUsd: number) => costUsd.toFixed(12).replace(/\.?0+$/, "")
 
-/** Headers of a complete answer, with its cost. */
+/** The headers of a complete answer, with its cost. */
 export const makeAnswerHeaders = (answer: ChatOpening & { readonly costUsd: number }): Record<string, string> => ({
   ...makeOpeningHeaders(answer),
   "x-berth-cost-usd": formatUsd(answer.costUsd)
 })
 
-/** Adds the provider's `Retry-After`. */
+/** Sets `Retry-After` if the provider named a time. */
 export const addProviderRetryAfter = ({ retryAfter }: ProviderFailed) =>
   retryAfter === undefined ? Effect.void : addRetryAfter({ retryAfter })

@@ -60,7 +60,7 @@ const messageOf =
 
 const usesTools = (payload: OpenAiCompletionPayload) => (payload.tools?.length ?? 0) > 0
 
-/** The first unsupported parameter, if any. */
+/** The first unsupported parameter. */
 const findUnsupportedParameter = (payload: OpenAiCompletionPayload): ParameterUnsupported | null => {
   const refuse = (parameter: string, reason: string) => new ParameterUnsupported({ parameter, reason })
   const { modalities, n, tool_choice } = payload
@@ -107,7 +107,7 @@ const optionsOf = (payload: OpenAiCompletionPayload): ChatOptions => {
   }
 }
 
-/** A request of OpenAI's protocol in the words of the AI layer. */
+/** A request of OpenAI's protocol as a request of the AI layer. */
 export const readCompletion = (payload: OpenAiCompletionPayload): Either.Either<ChatRequest, ParameterUnsupported> => {
   const refusal = findUnsupportedParameter(payload)
   return refusal === null

@@ -59,7 +59,7 @@ const completionOf = (answer: ChatCompletion, created: number): OpenAiCompletion
 const encodeFailure = Schema.encodeSync(ProviderFailedBody)
 const failureStatus = HttpApiSchema.getStatusError(ProviderFailedBody)
 
-/** An answer as frames; the first of them says whose it is, before any text. */
+/** The frames of an answer; the first one has the role. */
 const framesOf = (events: Stream.Stream<ModelEvent, ProviderFailed>, frames: OpenAiFrames): Stream.Stream<string> => {
   let calls = 0
   const frameOf = (event: ModelEvent): string => {
@@ -76,7 +76,7 @@ const framesOf = (events: Stream.Stream<ModelEvent, ProviderFailed>, frames: Ope
     }
   }
   let opening = frames.delta({ role: "assistant", content: "" })
-  // Deltas that arrive together are written together.
+  // One frame per chunk of events.
   const text = (chunk: Chunk.Chunk<ModelEvent>) => {
     const said = opening + Chunk.toReadonlyArray(chunk).map(frameOf).join("")
     opening = ""
@@ -95,7 +95,7 @@ const answerCompletion = (ai: AiLayer) => (payload: OpenAiCompletionPayload) =>
     const request = yield* readCompletion(payload)
     const created = yield* seconds
     if (payload.stream === true) {
-      // The scope is the request's: it ends with the answer, or when the client leaves.
+      // The request's scope ends with the response, or when the client disconnects.
       const { events, opening } = yield* ai.open(request)
       const withUsage = payload.stream_options?.include_usage === true
       const frames = makeOpenAiFrames({ id: opening.id, model: opening.model, created, withUsage })
@@ -106,11 +106,10 @@ const answerCompletion = (ai: AiLayer) => (payload: OpenAiCompletionPayload) =>
     return HttpServerResponse.unsafeJson(completion, { headers: makeAnswerHeaders(answer) })
   }).pipe(
     Effect.tapErrorTag("ProviderFailed", addProviderRetryAfter),
-    // The contract asks for at least one.
+    // The payload's schema requires one.
     Effect.catchTag("MessagesMissing", Effect.die)
   )
 
-/** The AI layer in OpenAI's words. */
 export const layer = HttpApiBuilder.group(BackendApi, "openAi", (handlers) =>
   Effect.gen(function* () {
     const ai = yield* AiLayer

@@ -1,6 +1,6 @@
 import { Context, Duration } from "effect"
 import type { CircuitBreakerPolicy } from "./CircuitBreaker.ts"
-import type { RetryPolicy } from "./RetryPolicy.ts"
+import type { CallRetryPolicy } from "./CallRetryPolicy.ts"
 
 /** The limits of the AI layer, which have defaults. */
 export class AiSettings extends Context.Reference<AiSettings>()("@berth/AiSettings", {
@@ -16,7 +16,7 @@ interface AiLimits {
   readonly totalTimeout: Duration.Duration
   /** Models and providers called for one answer; retries do not count. */
   readonly maxCalls: number
-  readonly retry: RetryPolicy
+  readonly retry: CallRetryPolicy
   readonly breaker: CircuitBreakerPolicy
   /** How long the result of a health check is cached. */
   readonly healthTtl: Duration.Duration

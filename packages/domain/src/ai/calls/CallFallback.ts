@@ -22,9 +22,8 @@ export interface CallsContext {
   readonly settings: AiSettings["Type"]
   readonly breakers: CircuitBreakers
   readonly timeouts: IdleTimeouts
-  /** The providers of the plan. */
   readonly providers: ReadonlyMap<ProviderName, ModelProvider>
-  /** Begins to meter an answer; the scope ends it. */
+  /** Meters an answer until the scope closes. */
   readonly meter: (sent: SentCall) => Effect.Effect<AnswerMeter, never, Scope.Scope>
   /** Records a call that was interrupted before its first text. */
   readonly recordAbandoned: (sent: SentCall) => Effect.Effect<void>
@@ -33,7 +32,7 @@ export interface CallsContext {
 type CallContext = Omit<CallsContext, "breakers" | "providers">
 type CallsRequest = Pick<CallInput, "messages" | "options" | "deadline">
 
-/** One try in a scope of its own, which ends with it unless it is answered. Every request sent is metered. */
+/** One attempt in its own scope, which stays open for an answer. Every request sent is metered. */
 const tryOnce = (input: CallInput, calledAt: number, { meter, recordAbandoned, settings, timeouts }: CallContext) =>
   Effect.flatMap(Effect.scope, (parent) =>
     Effect.uninterruptibleMask((restore) =>
@@ -50,7 +49,6 @@ const tryOnce = (input: CallInput, calledAt: number, { meter, recordAbandoned, s
     )
   )
 
-/** Tries one call until it answers or is not worth another try. */
 const tryCall = (input: CallInput, context: CallContext) =>
   retryCall(
     Effect.gen(function* () {
@@ -67,7 +65,7 @@ const withAnswerLimit = (request: CallsRequest, { model }: PlannedCall): CallsRe
   options: { ...request.options, maxTokens: findAnswerLimit(model, request.options.maxTokens) }
 })
 
-// Callers hear only the kind of a failure; the provider's words are for operators.
+// Callers see the kind of a failure; the provider's message is for operators.
 const logFailure = (message: string, call: PlannedCall, { kind, reason }: ProviderFailed) =>
   Effect.logWarning(message).pipe(
     Effect.annotateLogs({
@@ -79,12 +77,13 @@ const logFailure = (message: string, call: PlannedCall, { kind, reason }: Provid
     })
   )
 
-/** The same, of a call by the owner's own key. */
 export const markOwnKeyFailure = ({ kind, provider, reason, retryAfter }: ProviderFailed) =>
   new ProviderFailed({ provider, kind, reason, retryAfter, ownKey: true })
 
-/** Says in the first failure, which is of the model that was asked for, what else was tried. */
-const sumUp = (failures: ReadonlyArray<PlannedCall & { readonly failure: ProviderFailed }>): ProviderFailed | null => {
+/** The failure of the requested model; its reason lists the other attempts. */
+const summarizeFailures = (
+  failures: ReadonlyArray<PlannedCall & { readonly failure: ProviderFailed }>
+): ProviderFailed | null => {
   const [first, ...others] = failures
   if (first === undefined) return null
   const tried = others.map(({ failure, model }) => `${model.id} at ${failure.provider}: ${failure.kind}`)
@@ -97,10 +96,7 @@ const sumUp = (failures: ReadonlyArray<PlannedCall & { readonly failure: Provide
   })
 }
 
-/**
- * Goes through a plan until a model answers with its first text. After that the answer is this model's: what fails
- * from there on ends it.
- */
+/** Calls the planned models until one sends its first text. No fallback after that: a failure ends the answer. */
 export const callUntilAnswered = (
   plan: Iterable<PlannedCall>,
   request: CallsRequest,
@@ -152,16 +148,16 @@ export const callUntilAnswered = (
       note(call, failure.kind, tries)
       failures.push({ ...call, failure })
       yield* logFailure("Model did not answer", call, failure)
-      // An owner must hear of a rejected key; a fallback would hide it.
+      // A fallback would hide the rejected key from its owner.
       if (failure.ownKey === true && failure.kind === "unauthorized") return yield* failure
     }
     const skipped = attempts[0]
     return yield* Effect.fail(
-      sumUp(failures) ??
+      summarizeFailures(failures) ??
         new ProviderFailed({
           provider: skipped?.provider ?? "openrouter",
           kind: "overloaded",
-          reason: "failed too often just before and is left alone for a while",
+          reason: "circuit breaker is open",
           ownKey,
           retryAfter: context.settings.breaker.cooldown
         })

@@ -5,11 +5,11 @@ import { rankModels, supportsImages, preferToolModels } from "../models/ModelSel
 export interface PlannedCall {
   readonly model: Model
   readonly provider: ProviderName
-  /** Of the owner's own key (`OwnProvider`); absent where the platform pays. */
+  /** The owner's own key (`OwnProvider`); absent for the platform's. */
   readonly keyId?: string | undefined
 }
 
-/** As much of a call as its breakers and figures are told apart by. */
+/** Identifies the breakers and metrics of a call. */
 export interface CalledModel extends Pick<PlannedCall, "provider" | "keyId"> {
   readonly model: Pick<Model, "id">
 }
@@ -17,28 +17,24 @@ export interface CalledModel extends Pick<PlannedCall, "provider" | "keyId"> {
 export interface CallPlanInput {
   readonly models: ReadonlyArray<Model>
   readonly configured: ReadonlySet<ProviderName>
-  /** The model that was asked for or selected; it comes first whether it fits or not. */
+  /** The requested or selected model; called first, whether it fits or not. */
   readonly first: Model
   readonly taskType: TaskType
-  /** Tokens that prompt and answer need; a model to fall back to has at least this much context. */
+  /** Tokens of prompt and answer; the minimum context window of a fallback. */
   readonly tokens: number
   readonly maxCalls: number
-  /** Whether tools are on offer; models that take some are preferred then, as far as that is known. */
+  /** Prefers models that accept tools. */
   readonly withTools?: boolean | undefined
-  /** Whether there are images to be seen; models that see none are out then. */
+  /** Excludes models without image input. */
   readonly withImages?: boolean | undefined
 }
 
-/** The model itself at each provider that runs it. */
 const ownCalls = ({ configured, first, maxCalls }: CallPlanInput): ReadonlyArray<PlannedCall> =>
   findModelRoutes(first, configured)
     .slice(0, maxCalls)
     .map((provider) => ({ model: first, provider }))
 
-/**
- * Calls in order of attempt: the model at each of its providers, then the best other suitable models, one at each provider not
- * called yet before further ones of other vendors. The sandbox is no fallback for other models.
- */
+/** The calls in order: the model at each of its providers, then the best fitting others, first at new providers, then of new vendors. */
 export const planCalls = (input: CallPlanInput): ReadonlyArray<PlannedCall> => {
   const plan = [...ownCalls(input)]
   const ranked = rankModels(input.models, input.taskType)

@@ -3,9 +3,8 @@ import type { ProviderFailed } from "../models/ModelErrors.ts"
 import type { CircuitBreakers } from "./CircuitBreakers.ts"
 import { countCall } from "./ModelTelemetry.ts"
 import type { CalledModel } from "./CallPlan.ts"
-import { computeRetryDelay, type RetryPolicy } from "./RetryPolicy.ts"
+import { computeRetryDelay, type CallRetryPolicy } from "./CallRetryPolicy.ts"
 
-/** Result and number of attempts of a call. */
 export interface RetriedCall<A> {
   readonly result: Either.Either<A, ProviderFailed>
   readonly tries: number
@@ -13,12 +12,12 @@ export interface RetriedCall<A> {
 
 export interface CallRetryOptions {
   readonly call: CalledModel
-  /** Epoch milliseconds after which no further try begins. */
+  /** Epoch milliseconds after which no retry starts. */
   readonly deadline: number
-  readonly policy: RetryPolicy
+  readonly policy: CallRetryPolicy
 }
 
-/** Tries a call until it answers or is not worth another try. */
+/** Retries a call while its failure is transient. */
 export const retryCall = <A, R>(
   once: Effect.Effect<A, ProviderFailed, R>,
   { call, deadline, policy }: CallRetryOptions
@@ -47,7 +46,7 @@ export const retryCall = <A, R>(
     return Effect.map(Effect.either(attempt), (result) => ({ result, tries }))
   })
 
-/** Calls if the breakers let it, and tells them what became of it; none where they do not. */
+/** Runs an admitted call and records its outcome; none for one that is not admitted. */
 export const withCircuitBreakers = <A, R>(
   breakers: CircuitBreakers,
   call: CalledModel,

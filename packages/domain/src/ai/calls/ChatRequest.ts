@@ -7,56 +7,55 @@ import type { UserId } from "../../shared/UserId.ts"
 export interface ChatRequest {
   /** At least one. */
   readonly messages: ReadonlyArray<ChatMessage>
-  /** A model's id; without one the best model for the task answers. */
+  /** A model's id; default: the best model for the task. */
   readonly model?: string | undefined
-  /** A `TaskType`; absent and unknown ones are general. */
+  /** A `TaskType`; absent and unknown ones mean general. */
   readonly taskType?: string | undefined
   readonly options?: ChatOptions | undefined
-  /** What to do about an id that names no model: let the best general model answer (the default), or refuse. */
+  /** Unknown ids: the best general model answers (default), or the call fails. */
   readonly unknownModel?: "fall-back" | "refuse" | undefined
-  /** Whether only the caller's own keys may answer; with none of them for the model, no model is available. */
+  /** Whether platform keys are excluded. */
   readonly ownKeysOnly?: boolean | undefined
   /** Models with a higher upper bound of the cost, in US dollars, are not fallen back to; the first model is not limited. */
   readonly fallbackCostLimitUsd?: number | undefined
-  /** On whose behalf: with his own keys where he has some, and for the record of usage. Null where nobody is known. */
+  /** Selects own keys and the owner of usage records. Null: anonymous. */
   readonly caller: { readonly userId: UserId | null; readonly agentId: AgentId | null }
 }
 
-/** One model called at one provider for an answer. */
+/** One model at one provider. */
 export interface CallAttempt {
   readonly model: string
   readonly provider: ProviderName
-  /** `answered`; the kind of its failure; or `skipped`, since it has failed too often just before. */
+  /** `answered`, the kind of failure, or `skipped` by a circuit breaker. */
   readonly outcome: "answered" | "skipped" | ProviderFailed["kind"]
-  /** How often it was tried. */
+  /** The number of attempts. */
   readonly tries: number
 }
 
-/** What is known of an answer when its first text is there. */
+/** Known when the first text arrives. */
 export interface ChatOpening {
   /** `cpl_…` */
   readonly id: string
-  /** The model that answers, which need not be the one that was asked for. */
+  /** The answering model; can differ from the requested one. */
   readonly model: string
   readonly provider: ProviderName
-  /** Whether it answers by the caller's own key. */
+  /** Whether the caller's own key is used. */
   readonly ownKey: boolean
-  /** What was called, in order; the last one answers. */
+  /** In order; the last one answers. */
   readonly attempts: ReadonlyArray<CallAttempt>
-  /** What choosing, failed calls and waits took before the call that answers went out. */
+  /** Milliseconds before the answering call was sent. */
   readonly overheadMs: number
 }
 
 export interface ChatEnding {
   readonly usage: TokenUsage
-  /** The provider did not count, so these are estimates: a token per four bytes of text, rounded up. */
+  /** Whether the provider reported no usage. */
   readonly usageIsEstimated: boolean
-  /** US dollars, by the catalogue's prices. */
+  /** US dollars, by catalog prices. */
   readonly costUsd: number
   readonly finishReason: string | null
 }
 
-/** A whole answer. */
 export interface ChatCompletion extends ChatOpening, ChatEnding {
   readonly text: string
   readonly toolCalls: ReadonlyArray<ToolCall>

@@ -1,7 +1,7 @@
 import { Data, Duration } from "effect"
 import type { ProviderFailed } from "../models/ModelErrors.ts"
 
-/** Times are epoch milliseconds. `Probing` is one call let through after a rest, to see whether the provider is back. */
+/** Times are epoch milliseconds. `Probing`: one call is admitted after the cooldown. */
 export type CircuitBreakerState = Data.TaggedEnum<{
   Closed: { readonly failures: number }
   Open: { readonly until: number }
@@ -10,18 +10,18 @@ export type CircuitBreakerState = Data.TaggedEnum<{
 export const CircuitBreakerState = Data.taggedEnum<CircuitBreakerState>()
 
 export interface CircuitBreakerPolicy {
-  /** Failures in a row that open it. */
+  /** Consecutive failures that open the breaker. */
   readonly failures: number
-  /** How long a provider is left alone. */
+  /** How long it stays open. */
   readonly cooldown: Duration.Duration
 }
 
-/** Evidence of a call about its provider: `nothing` when it was interrupted or its request was rejected. */
+/** The evidence of a call; `nothing` for an interrupted one. */
 export type CallVerdict = "up" | "down" | "nothing"
 
 export const closedBreaker: CircuitBreakerState = CircuitBreakerState.Closed({ failures: 0 })
 
-/** Whether a call may go out now, and the state after that. A probe that was never heard of again makes room for another. */
+/** Whether a call is admitted, and the next state. A probe without a verdict is replaced after the cooldown. */
 export const admitCall = (
   state: CircuitBreakerState,
   now: number,
@@ -37,7 +37,6 @@ export const admitCall = (
         : ([false, state] as const)
   })
 
-/** The state after a call was heard of. */
 export const recordCallVerdict = (
   state: CircuitBreakerState,
   verdict: CallVerdict,
@@ -60,10 +59,7 @@ export const recordCallVerdict = (
   }
 }
 
-/**
- * Classifies a failure for the provider and for its model. A failing model must not block the provider's others; a rejection or
- * a rate limit shows that the provider responds.
- */
+/** The verdicts of a failure on its provider and its model. A refusal or a rate limit concerns the request, not the provider. */
 export const classifyFailure = (
   failure: ProviderFailed
 ): { readonly provider: CallVerdict; readonly model: CallVerdict } => {

@@ -19,36 +19,36 @@ const stateOf = (breakers: Breakers, key: string) => Option.getOrElse(HashMap.ge
 const keep = (breakers: Breakers, key: string, state: CircuitBreakerState) =>
   state._tag === "Closed" && state.failures === 0 ? HashMap.remove(breakers, key) : HashMap.set(breakers, key, state)
 
-// Calls on an own key count for that key only.
+// Own keys have separate breakers: their failures can be the key's.
 const keysOf = ({ keyId, model, provider }: CalledModel) => {
-  const whose = keyId === undefined ? provider : `${ownPrefix}${keyId} ${provider}`
-  return { provider: whose, model: `${whose} ${model.id}` }
+  const scope = keyId === undefined ? provider : `${ownPrefix}${keyId} ${provider}`
+  return { provider: scope, model: `${scope} ${model.id}` }
 }
 
 const ownPrefix = "own "
 
-// Own keys come from outside; those of the platform are as many as its models at most.
-const mostKept = 10_000
+// The number of own keys is unbounded; platform breakers are bounded by the catalog.
+const maximumBreakers = 10_000
 
-const forgetOwn = (breakers: Breakers): Breakers =>
-  HashMap.size(breakers) < mostKept ? breakers : HashMap.filter(breakers, (_, key) => !key.startsWith(ownPrefix))
+const evictOwn = (breakers: Breakers): Breakers =>
+  HashMap.size(breakers) < maximumBreakers ? breakers : HashMap.filter(breakers, (_, key) => !key.startsWith(ownPrefix))
 
-/** The circuit breakers of this process: one of each provider, and one of each model at each provider; own keys have theirs. */
+/** Per process: one breaker per provider and one per model at a provider. */
 export const makeCircuitBreakers = (policy: CircuitBreakerPolicy) =>
   Effect.sync(() => {
     let breakers: Breakers = HashMap.empty()
-    const tell = (call: CalledModel, verdicts: { readonly provider: CallVerdict; readonly model: CallVerdict }) =>
+    const record = (call: CalledModel, verdicts: { readonly provider: CallVerdict; readonly model: CallVerdict }) =>
       Effect.map(Clock.currentTimeMillis, (now) => {
         const { provider, model } = keysOf(call)
-        const told = keep(
-          forgetOwn(breakers),
+        const updated = keep(
+          evictOwn(breakers),
           provider,
           recordCallVerdict(stateOf(breakers, provider), verdicts.provider, now, policy)
         )
-        breakers = keep(told, model, recordCallVerdict(stateOf(told, model), verdicts.model, now, policy))
+        breakers = keep(updated, model, recordCallVerdict(stateOf(updated, model), verdicts.model, now, policy))
       })
     return {
-      /** Whether this call may go out now; each call that may must be told of. */
+      /** Whether a call is admitted; the outcome of each admitted call must be recorded. */
       admit: (call: CalledModel): Effect.Effect<boolean> =>
         Effect.map(Clock.currentTimeMillis, (now) => {
           const { provider, model } = keysOf(call)
@@ -58,10 +58,11 @@ export const makeCircuitBreakers = (policy: CircuitBreakerPolicy) =>
           breakers = keep(keep(breakers, provider, providerState), model, modelState)
           return true
         }),
-      recordSuccess: (call: CalledModel): Effect.Effect<void> => tell(call, { provider: "up", model: "up" }),
+      recordSuccess: (call: CalledModel): Effect.Effect<void> => record(call, { provider: "up", model: "up" }),
       recordFailure: (call: CalledModel, failure: ProviderFailed): Effect.Effect<void> =>
-        tell(call, classifyFailure(failure)),
-      recordAbandoned: (call: CalledModel): Effect.Effect<void> => tell(call, { provider: "nothing", model: "nothing" })
+        record(call, classifyFailure(failure)),
+      recordAbandoned: (call: CalledModel): Effect.Effect<void> =>
+        record(call, { provider: "nothing", model: "nothing" })
     }
   })
 

@@ -23,14 +23,14 @@ import { withExportedSpan } from "./SpanExport.ts"
 
 export type ChatError = MessagesMissing | ModelNotFound | ModelsUnavailable | ProviderFailed
 
-/** An answer whose first text is there. */
+/** An answer whose first text has arrived. */
 export interface OpenChat {
   readonly opening: ChatOpening
-  /** One chunk for all that has arrived; up to `done`. */
+  /** One chunk per batch of arrived events; ends with `done`. */
   readonly events: Stream.Stream<ModelEvent, ProviderFailed>
 }
 
-/** The same as a pull; the last event is `done`. */
+/** The last event is `done`. */
 interface BegunChat {
   readonly opening: ChatOpening
   readonly first: ReadonlyArray<ModelEvent>
@@ -98,7 +98,7 @@ export const makeModelChat = ({
       )
     }
 
-    // Where the owner's keys run the model, only they are used: the platform never pays for what the owner meant to pay.
+    // If the owner's keys run the model, only they are used: the platform never pays for such a call.
     const listCalls = (reachable: ReachableModels, request: ChatRequest, first: Model) => {
       const isOwn = reachable.own.size > 0 && findModelRoutes(first, reachable.own).length > 0
       if (!isOwn && request.ownKeysOnly === true) return { isOwn, calls: [] }

@@ -28,11 +28,8 @@ const duration = MetricKey.histogram(
   "Time from the call of a model to the end of its answer"
 )
 
-/**
- * The metrics with their labels in their keys, each made once: those of `Metric.tagged` are put together, and their metric is
- * looked for, at every update.
- */
-const labelled = <Type extends MetricKeyType.MetricKeyType<number, unknown>>(
+/** Caches each labeled metric; `Metric.tagged` builds and looks it up at every update. */
+const labeled = <Type extends MetricKeyType.MetricKeyType<number, unknown>>(
   metric: MetricKey.MetricKey<Type>,
   label: string
 ) => {
@@ -56,10 +53,10 @@ const labelled = <Type extends MetricKeyType.MetricKeyType<number, unknown>>(
   }
 }
 
-const callsBy = labelled(calls, "outcome")
-const tokensBy = labelled(tokens, "direction")
-const firstTextOf = labelled(firstText, "")
-const durationOf = labelled(duration, "")
+const callsBy = labeled(calls, "outcome")
+const tokensBy = labeled(tokens, "direction")
+const firstTextOf = labeled(firstText, "")
+const durationOf = labeled(duration, "")
 
 /** `outcome`: answered, or the kind of its failure. */
 export const countCall = (call: CalledModel, outcome: string): void => callsBy(call, outcome).unsafeUpdate(1, [])
@@ -75,10 +72,10 @@ export const measureFirstText = (call: CalledModel, millis: number): void =>
 export const measureCall = (call: CalledModel, millis: number): void =>
   durationOf(call, "").unsafeUpdate(millis / 1000, [])
 
-// OpenTelemetry's names of the providers where it has one.
+// OpenTelemetry's provider names that differ.
 const conventionalNames: { readonly [name in ProviderName]?: string } = { google: "gcp.gemini" }
 
-/** The span of one call by OpenTelemetry's conventions for generative AI: its name, and what is known before it. */
+/** The span of a call by OpenTelemetry's GenAI conventions. */
 export const describeCallSpan = (call: PlannedCall, options: ChatOptions) => {
   const provider = conventionalNames[call.provider] ?? call.provider
   return {
@@ -103,7 +100,6 @@ export const describeCallSpan = (call: PlannedCall, options: ChatOptions) => {
   }
 }
 
-/** What is known after a call. */
 export const makeUsageAttributes = (
   usage: TokenUsage,
   finishReason: string | null,

@@ -5,20 +5,20 @@ import type { UserId } from "../../shared/UserId.ts"
 
 /** One answered model call. */
 export interface ModelCallRecord {
-  /** On whose behalf; null for the platform's own calls. */
+  /** Null for anonymous calls. */
   readonly userId: UserId | null
   readonly agentId: AgentId | null
   readonly provider: ProviderName
   readonly model: string
   readonly promptTokens: number
   readonly completionTokens: number
-  /** Whether it went by the user's own key, so that its cost is his already. */
+  /** Whether the user's own key was used. */
   readonly ownKey: boolean
-  /** By the catalogue's prices. */
+  /** By catalog prices. */
   readonly costUsd: number
 }
 
-/** The record of model calls, for figures and audits; charging does not read it. */
+/** Records of model calls, for statistics and audits; charging does not read them. */
 export class ModelUsage extends Context.Tag("@berth/ModelUsage")<
   ModelUsage,
   {

@@ -1,11 +1,11 @@
 import { Context, Effect } from "effect"
 
-/** Whether somebody gets the spans that are made. Where nobody does, one for each step of a call is work for nothing. */
+/** Whether spans are exported; otherwise hot paths make none. */
 export class SpanExportEnabled extends Context.Reference<SpanExportEnabled>()("@berth/SpanExportEnabled", {
   defaultValue: () => true
 }) {}
 
-/** A span around an effect, where it is sent. */
+/** A span around an effect, if spans are exported. */
 export const withExportedSpan =
   (name: string) =>
   <A, E, R>(effect: Effect.Effect<A, E, R>) =>

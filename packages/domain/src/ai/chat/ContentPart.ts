@@ -1,11 +1,11 @@
 import { Schema } from "effect"
 
-/** An image for a model: where everybody can fetch it, which is the vendor's to do and never this service's, or itself. */
+/** An image by its address, which only the vendor fetches, or as data. */
 export const ImageSource = Schema.Union(
   Schema.Struct({ type: Schema.Literal("url"), url: Schema.String }),
   Schema.Struct({
     type: Schema.Literal("data"),
-    /** image/png and the like. */
+    /** For example image/png. */
     mediaType: Schema.String,
     /** Base64. */
     data: Schema.String
@@ -13,19 +13,18 @@ export const ImageSource = Schema.Union(
 ).annotations({ identifier: "ImageSource" })
 export type ImageSource = typeof ImageSource.Type
 
-/** A piece of what somebody says to a model. */
 export const ContentPart = Schema.Union(
   Schema.Struct({ type: Schema.Literal("text"), text: Schema.String }),
   Schema.Struct({
     type: Schema.Literal("image"),
     source: ImageSource,
-    /** How closely to look, where a vendor asks. */
+    /** Resolution, for vendors that support it. */
     detail: Schema.optionalWith(Schema.Literal("auto", "low", "high"), { exact: true })
   })
 ).annotations({ identifier: "ContentPart" })
 export type ContentPart = typeof ContentPart.Type
 
-/** The text of content, for models without image input. */
+/** The texts of the parts. */
 export const joinTextParts = (parts: ReadonlyArray<ContentPart>): string =>
   parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n")
 

@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import { ContentPart } from "./ContentPart.ts"
 import { ProviderName } from "../models/Model.ts"
 
-/** Opaque value that the issuing model requires back unchanged with its call. */
+/** Opaque data that a model requires back with its call; valid only for that provider and model. */
 export const CallSignature = Schema.Struct({
   provider: ProviderName,
   /** A model's id. */
@@ -11,32 +11,31 @@ export const CallSignature = Schema.Struct({
 }).annotations({ identifier: "CallSignature" })
 export type CallSignature = typeof CallSignature.Type
 
-/** A tool that a model wants used; `arguments` is the model's JSON text, which need not be valid. */
+/** A tool call of a model; `arguments` is JSON text that can be invalid. */
 export const ToolCall = Schema.Struct({
   id: Schema.String,
   name: Schema.String,
   arguments: Schema.String,
-  /** Goes back with the call as it came. */
   signature: Schema.optionalWith(CallSignature, { exact: true })
 }).annotations({ identifier: "ToolCall" })
 export type ToolCall = typeof ToolCall.Type
 
-/** A tool as a model is told of it; `parameters` is a JSON Schema of the arguments, an object. */
+/** The declaration of a tool; `parameters` is a JSON Schema of type object. */
 export const ToolSpec = Schema.Struct({
-  /** Letters, digits, underscores and dashes, 64 at most: what every provider takes. */
+  /** Every provider accepts these. */
   name: Schema.String.pipe(Schema.pattern(/^[A-Za-z0-9_-]{1,64}$/)),
   description: Schema.String,
   parameters: Schema.Record({ key: Schema.String, value: Schema.Unknown })
 }).annotations({ identifier: "ToolSpec" })
 export type ToolSpec = typeof ToolSpec.Type
 
-/** A message of a conversation. What a tool gave follows the assistant's message that called it. */
+/** A message of a conversation. Tool results follow the assistant message that called the tool. */
 export const ChatMessage = Schema.Union(
   Schema.Struct({ role: Schema.Literal("system"), content: Schema.String }),
   Schema.Struct({
     role: Schema.Literal("user"),
     content: Schema.String,
-    /** Content with images in place; `content` is its text (`textIn`). */
+    /** Text and images in order; `content` is the text (`joinTextParts`). */
     parts: Schema.optionalWith(Schema.Array(ContentPart), { exact: true })
   }),
   Schema.Struct({
@@ -47,17 +46,16 @@ export const ChatMessage = Schema.Union(
   Schema.Struct({
     role: Schema.Literal("tool"),
     content: Schema.String,
-    /** Id and name of the call that this answers. */
+    /** Id and name of the answered call. */
     toolCallId: Schema.String,
     toolName: Schema.String
   })
 ).annotations({ identifier: "ChatMessage" })
 export type ChatMessage = typeof ChatMessage.Type
 
-/** Which tool is to be called: as the model likes, none, any, or one by its name. */
 export type ToolChoice = "auto" | "none" | "required" | { readonly name: string }
 
-/** The form of an answer. `json-schema`: by a JSON Schema; `strict` where the vendor is to hold the model to it. */
+/** `strict`: the vendor enforces the schema. */
 export type ResponseFormat =
   | { readonly type: "json-object" }
   | {
@@ -69,20 +67,19 @@ export type ResponseFormat =
     }
 
 export interface ChatOptions {
-  /** Tools that the model may call; none when absent. */
   readonly tools?: ReadonlyArray<ToolSpec> | undefined
-  /** Means something beside tools alone. */
+  /** Requires tools. */
   readonly toolChoice?: ToolChoice | undefined
-  /** Whether several tools may be called at once; as the vendor has it when absent. */
+  /** Default: the vendor's. */
   readonly parallelToolCalls?: boolean | undefined
-  /** Plain text when absent. */
+  /** Default: plain text. */
   readonly responseFormat?: ResponseFormat | undefined
   readonly temperature?: number | undefined
   readonly topP?: number | undefined
   readonly maxTokens?: number | undefined
-  /** Texts that end an answer, which does not hold them. */
+  /** Texts that end an answer, which excludes them. */
   readonly stop?: ReadonlyArray<string> | undefined
-  /** For answers that are alike, where the vendor can. */
+  /** For vendors that support it, as are the penalties. */
   readonly seed?: number | undefined
   readonly frequencyPenalty?: number | undefined
   readonly presencePenalty?: number | undefined

@@ -9,10 +9,7 @@ const runWith = (models: ReadonlyArray<Model>, own: ReadonlySet<ProviderName>): 
     return provider === undefined ? model : { ...model, provider, available: true }
   })
 
-/**
- * A catalogue for somebody with keys of his own for some providers: what these run is available, and theirs. The same
- * catalogue and providers give the same array.
- */
+/** The catalog with the models that own keys run, at their providers. The same array for the same catalog and providers. */
 export const applyOwnKeys = (models: ReadonlyArray<Model>, own: ReadonlySet<ProviderName>): ReadonlyArray<Model> => {
   if (own.size === 0) return models
   const known = cache.get(models) ?? new Map<string, ReadonlyArray<Model>>()
@@ -23,7 +20,7 @@ export const applyOwnKeys = (models: ReadonlyArray<Model>, own: ReadonlySet<Prov
   return assembled
 }
 
-/** Those of a catalogue that own keys run; all of it where they run none. */
+/** The models that own keys run; all if they run none. */
 export const preferOwnKeyModels = (
   models: ReadonlyArray<Model>,
   own: ReadonlySet<ProviderName>

@@ -3,11 +3,11 @@ import { OwnerKeys } from "./OwnerKeys.ts"
 import { CredentialVault } from "../../secrets/CredentialVault.ts"
 import type { UserId } from "../../shared/UserId.ts"
 
-/** How long a key that was replaced may still be used, and a new one not yet. */
+/** How long a replaced key can still be used. */
 const age = Duration.seconds(2)
 const ownersAtOnce = 1_000
 
-/** An owner's model keys from the vault, read once in a while: a turn of several model calls costs one statement, if any. */
+/** Owners' model keys from the vault, cached for the model calls of a turn. */
 export const layer = Layer.effect(
   OwnerKeys,
   Effect.gen(function* () {
@@ -18,8 +18,7 @@ export const layer = Layer.effect(
       timeToLive: age
     })
     return OwnerKeys.of({
-      // One caller that leaves in the middle of a look-up would take it from everybody else who waits for it; and a
-      // failure is nobody's key.
+      // Uninterruptible: other callers wait for the same lookup. Failures are not cached.
       find: (userId) => Effect.uninterruptible(Effect.onError(keys.get(userId), () => keys.invalidate(userId)))
     })
   })

@@ -1,7 +1,7 @@
 import { Data, type Duration } from "effect"
 import type { ProviderName, TaskType } from "./Model.ts"
 
-/** No configured provider can run any model that would do. */
+/** No configured provider runs a suitable model. */
 export class ModelsUnavailable extends Data.TaggedError("ModelsUnavailable")<{ readonly taskType: TaskType }> {
   override get message() {
     return `No model is available for ${this.taskType} tasks`
@@ -26,7 +26,7 @@ export class MessagesMissing extends Data.TaggedError("MessagesMissing")<object>
   }
 }
 
-/** A count of tokens is negative or not a finite number. */
+/** The count is negative or not finite. */
 export class TokenCountInvalid extends Data.TaggedError("TokenCountInvalid")<{
   readonly field: "inputTokens" | "outputTokens"
 }> {
@@ -35,7 +35,7 @@ export class TokenCountInvalid extends Data.TaggedError("TokenCountInvalid")<{
   }
 }
 
-/** No configured provider can be reached, or none is configured. */
+/** No configured provider is reachable, or none is configured. */
 export class AiServiceUnavailable extends Data.TaggedError("AiServiceUnavailable")<{
   readonly providers: { readonly [name in ProviderName]?: boolean }
 }> {
@@ -60,16 +60,13 @@ const sentences: Readonly<Record<ProviderFailureKind, string>> = {
   nonsense: "gave an answer that cannot be read; try again or use another model"
 }
 
-/**
- * Why a provider gave no whole answer. `unauthorized` covers an account without credit: like a wrong key, it does not
- * pass by itself. `ownKey`: the call used the owner's own key.
- */
+/** `unauthorized` includes an account without credit. `ownKey`: the call used the owner's own key. */
 export class ProviderFailed extends Data.TaggedError("ProviderFailed")<{
   readonly provider: ProviderName
   readonly kind: ProviderFailureKind
-  /** For logs only: it may hold the provider's words, but never a key. */
+  /** For logs only: it can contain the provider's message, but never a key. */
   readonly reason: string
-  /** The wait that the provider asked for. */
+  /** The wait that the provider requested. */
   readonly retryAfter?: Duration.Duration | undefined
   readonly ownKey?: boolean | undefined
 }> {

@@ -6,14 +6,13 @@ import type { ModelEvent, ProviderEnding } from "../streams/ModelEvent.ts"
 import type { Model, ProviderName } from "./Model.ts"
 import type { ProviderFailed } from "./ModelErrors.ts"
 
-/** One provider of models. */
 export interface ModelProvider {
   readonly name: ProviderName
-  /** The models this provider can run, as far as it says so itself and their price is known. */
+  /** The models in the provider's list with a known price. */
   readonly models: Effect.Effect<ReadonlyArray<Model>, ProviderFailed>
-  /** The ids in the catalogue of all that it says it can run, with a known price or without. */
+  /** The catalog's ids of all models in the provider's list. */
   readonly modelIds: Effect.Effect<ReadonlyArray<string>, ProviderFailed>
-  /** Whether it answers its cheapest authenticated call. */
+  /** Whether its cheapest authenticated call succeeds. */
   readonly healthy: Effect.Effect<boolean>
   /** Sends the call. The source ends with `done`; closing the scope ends the call. */
   readonly chat: (
@@ -30,18 +29,17 @@ export interface OwnProvider {
   readonly provider: ModelProvider
 }
 
-/** The providers of models. */
 export class ModelProviders extends Context.Tag("@berth/ModelProviders")<
   ModelProviders,
   {
-    /** Those that are configured: with a key of the platform's, and the sandbox where it is on. */
+    /** The configured ones: with a platform key, and the sandbox if enabled. */
     readonly all: ReadonlyArray<ModelProvider>
-    /** One with another key than the platform's, configured or not; the same for the same key. */
+    /** A provider with an owner's key; the same one for the same key. */
     readonly withKey: (name: OwnableProvider, key: Redacted.Redacted) => Effect.Effect<OwnProvider>
   }
 >() {}
 
-/** Every model known here, with `available` told from the configured providers. */
+/** All known models. */
 export class ModelCatalog extends Context.Tag("@berth/ModelCatalog")<
   ModelCatalog,
   { readonly all: Effect.Effect<ReadonlyArray<Model>> }

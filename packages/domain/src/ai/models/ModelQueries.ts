@@ -10,13 +10,13 @@ const aliases: ReadonlyMap<string, ProviderName> = new Map([["gemini", "google"]
 
 const isProviderName = (name: string): name is ProviderName => ProviderName.literals.some((known) => known === name)
 
-/** The queries of the AI layer that call no model. */
+/** Catalog queries. */
 export const makeModelQueries = Effect.gen(function* () {
   const catalog = yield* ModelCatalog
   const { all: configured } = yield* ModelProviders
 
   return {
-    /** Every model, and the number of models of each provider that is configured or has some. */
+    /** Every model, and the number of models by provider. */
     models: Effect.fn("AiLayer.models")(function* () {
       const models = yield* catalog.all
       const providers: { [name in ProviderName]?: number } = {}
@@ -39,7 +39,7 @@ export const makeModelQueries = Effect.gen(function* () {
       return { taskType, model: yield* selectModel(yield* catalog.all, taskType) }
     }),
 
-    /** The available model that an id names. */
+    /** The available model with an id. */
     find: Effect.fn("AiLayer.find")(function* (asked: string) {
       const found = Option.filter(findModel(yield* catalog.all, asked), ({ available }) => available)
       return yield* Effect.mapError(found, () => new ModelNotFound({ model: asked }))

@@ -7,10 +7,10 @@ import { selectModel } from "./ModelSelection.ts"
 /** Vendors and resellers write one version with a dot or with a dash (opus-4.6, opus-4-6). */
 const spelling = (id: string) => id.toLowerCase().replaceAll(".", "-")
 
-/** Some write the reseller before the model's id: openrouter/openai/gpt-4o. */
+/** Clients can prefix the reseller: openrouter/openai/gpt-4o. */
 const withoutReseller = (id: string) => id.replace(/^openrouter\/(?=[^/]+\/)/, "")
 
-/** The ways to write a model's id, the nearest to it first. */
+/** The spellings of a model's id, the closest first. */
 const readings: ReadonlyArray<(modelId: string) => string> = [
   (id) => id,
   parseModelName,
@@ -22,7 +22,7 @@ type Index = ReadonlyArray<ReadonlyMap<string, Model>>
 
 const indexes = new WeakMap<ReadonlyArray<Model>, Index>()
 
-/** The models of a catalogue under each way to write them; of several that are written alike the first available. */
+/** The models by each spelling; of several with the same one, the first available. */
 const indexOf = (models: ReadonlyArray<Model>): Index => {
   const known = indexes.get(models)
   if (known !== undefined) return known
@@ -39,10 +39,7 @@ const indexOf = (models: ReadonlyArray<Model>): Index => {
   return index
 }
 
-/**
- * The model of the catalogue that an id names: that very id, or `<vendor>/<id>`, else the same written otherwise.
- * Where several vendors have a model of that name, the first of the catalogue that is available.
- */
+/** The model with an id, with the vendor or without, in any spelling. Of several vendors' the first available one. */
 export const findModel = (models: ReadonlyArray<Model>, asked: string): Option.Option<Model> => {
   const [byId, byName, byAlike, byAlikeName] = indexOf(models)
   const id = withoutReseller(asked.trim())
@@ -55,14 +52,11 @@ export const findModel = (models: ReadonlyArray<Model>, asked: string): Option.O
 export interface ModelResolution {
   readonly asked: string
   readonly model: Model
-  /** The model that was asked for is not known or not available, and this one answers in its place. */
+  /** Whether the requested model is unknown or unavailable, and this one replaces it. */
   readonly isFallback: boolean
 }
 
-/**
- * The model that answers for an id: the one it names if that is available, else the best available general model of
- * `substitutes`.
- */
+/** The model with an id if available, else the best available general model of `substitutes`. */
 export const resolveModel = (
   models: ReadonlyArray<Model>,
   asked: string,

@@ -9,17 +9,14 @@ export const parseModelVendor = (modelId: string): string => {
 /** The name of `<vendor>/<name>`. */
 export const parseModelName = (modelId: string): string => modelId.slice(modelId.indexOf("/") + 1)
 
-// Variants such as `:free` and `-fast`, OpenAI's and Google's open-weight models are served through OpenRouter alone.
+// Variants such as `:free`, and OpenAI's and Google's open-weight models.
 const isOpenRouterOnly = (modelId: string) =>
   modelId.includes(":") ||
   modelId.startsWith("openai/gpt-oss") ||
   (modelId.startsWith("google/") && !modelId.startsWith("google/gemini-")) ||
   (modelId.startsWith("anthropic/") && modelId.endsWith("-fast"))
 
-/**
- * The providers that can run a model as far as its id tells, in the order in which they are tried: OpenRouter runs
- * every vendor's, a vendor its own. Models of groq and the sandbox run nowhere else.
- */
+/** The providers of a model by its id, in the order in which they are tried. Only Groq's and sandbox models are not at OpenRouter. */
 export const listModelProviders = (modelId: string): ReadonlyArray<ProviderName> => {
   const vendor = parseModelVendor(modelId)
   switch (vendor) {
@@ -35,9 +32,9 @@ export const listModelProviders = (modelId: string): ReadonlyArray<ProviderName>
   }
 }
 
-/** Where a model belongs that no configured provider runs: its vendor, or OpenRouter for a vendor without a wire here. */
+/** The provider of a model that no configured provider runs: its vendor, else OpenRouter. */
 export const findHomeProvider = (modelId: string): ProviderName => listModelProviders(modelId).at(-1) ?? "openrouter"
 
-/** The configured providers that can run a model: the one the catalogue names first, then the others. */
+/** The configured providers of a model, the catalog's first. */
 export const findModelRoutes = (model: Model, configured: ReadonlySet<ProviderName>): ReadonlyArray<ProviderName> =>
   [...new Set([model.provider, ...listModelProviders(model.id)])].filter((provider) => configured.has(provider))

@@ -11,16 +11,16 @@ export const parseTaskType = (asked: string | null | undefined): TaskType => (is
 export const computeBlendedCost = (model: Pick<Model, "inputCost" | "outputCost">): number =>
   (3 * model.inputCost + model.outputCost) / 4
 
-interface Taste {
-  /** US dollars per million blended tokens that a task is worth. */
+interface SelectionProfile {
+  /** US dollars per million blended tokens. */
   readonly budget: number
-  /** Tokens of context that today's models for it have. */
+  /** Minimum tokens of context. */
   readonly context: number
-  /** Among those that qualify: the most able, for which price is the best sign there is, or the cheapest. */
+  /** Of the models within these: the most able, by price, or the cheapest. */
   readonly prefer: "able" | "cheap"
 }
 
-const tastes: Record<TaskType, Taste> = {
+const profiles: Record<TaskType, SelectionProfile> = {
   general: { budget: 8, context: 200_000, prefer: "able" },
   coding: { budget: 10, context: 200_000, prefer: "able" },
   analysis: { budget: 10, context: 200_000, prefer: "able" },
@@ -35,30 +35,30 @@ const falseLast = <A>(predicate: (value: A) => boolean): Order.Order<A> =>
 const isReal = ({ provider }: Model) => provider !== "sandbox"
 
 const rankingFor = (taskType: TaskType): Order.Order<Model> => {
-  const { budget, context, prefer } = tastes[taskType]
+  const { budget, context, prefer } = profiles[taskType]
   const isAffordable = (model: Model) => computeBlendedCost(model) <= budget
   const cheapest = Order.mapInput(Order.number, computeBlendedCost)
   const dearest = Order.reverse(cheapest)
   return Order.combineAll<Model>([
     falseLast((model) => model.available),
-    // The sandbox stands in where nothing else is there, and never before a real model.
+    // The sandbox ranks below every real model.
     falseLast(isReal),
     falseLast((model) => model.tags.includes(taskType)),
-    // All-rounders before what is made for one thing and does less well around it.
+    // General models before specialized ones.
     falseLast((model) => model.tags.includes("general")),
     falseLast(isAffordable),
     falseLast((model) => model.contextWindow >= context),
     (self, that) => (prefer === "able" && isAffordable(self) ? dearest(self, that) : cheapest(self, that)),
     Order.mapInput(Order.reverse(Order.number), (model: Model) => model.contextWindow),
-    // Of the same family the later version: ids end in it.
+    // Ids end in the version: the later one first.
     Order.mapInput(Order.reverse(Order.string), (model: Model) => model.id)
   ])
 }
 
-// A catalogue is one array until it changes, and is asked for the same few tasks again and again.
+// Cached by the catalog's array, which is replaced when the catalog changes.
 const rankings = new WeakMap<ReadonlyArray<Model>, Map<TaskType, ReadonlyArray<Model>>>()
 
-/** Models for a task, the best first: available before not, tagged for it, within what it is worth, with room for it. */
+/** The models for a task, the best first. */
 export const rankModels = (models: ReadonlyArray<Model>, taskType: TaskType): ReadonlyArray<Model> => {
   const known = rankings.get(models) ?? new Map<TaskType, ReadonlyArray<Model>>()
   rankings.set(models, known)
@@ -67,22 +67,22 @@ export const rankModels = (models: ReadonlyArray<Model>, taskType: TaskType): Re
   return ranked
 }
 
-/** The same order with those first that are known to take tools, and those last that are known not to. */
+/** Models with tools first, models without last, unknown ones between. */
 export const preferToolModels = (ranked: ReadonlyArray<Model>): ReadonlyArray<Model> =>
   [true, undefined, false].flatMap((takes) => ranked.filter(({ takesTools }) => takesTools === takes))
 
 export const supportsImages = ({ tags }: Model): boolean => tags.includes("vision")
 
-const seers = new WeakMap<ReadonlyArray<Model>, ReadonlyArray<Model>>()
+const visionModels = new WeakMap<ReadonlyArray<Model>, ReadonlyArray<Model>>()
 
-/** The models of a catalogue that see images; the same array for the same catalogue. */
+/** The models with image input; the same array for the same catalog. */
 export const filterVisionModels = (models: ReadonlyArray<Model>): ReadonlyArray<Model> => {
-  const known = seers.get(models) ?? models.filter(supportsImages)
-  seers.set(models, known)
+  const known = visionModels.get(models) ?? models.filter(supportsImages)
+  visionModels.set(models, known)
   return known
 }
 
-/** The best available model for a task, with tools one that takes them as far as that is known. */
+/** The best available model for a task; `withTools` excludes models known not to accept tools. */
 export const selectModel = (
   models: ReadonlyArray<Model>,
   taskType: TaskType,

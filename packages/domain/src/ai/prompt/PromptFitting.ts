@@ -8,16 +8,15 @@ import {
   minimumTruncatedTokens
 } from "./PromptBudget.ts"
 
-/** One call of a model that wanted tools, and what they gave. */
+/** A model call with tool calls, and their results. */
 export type ToolRound = ReadonlyArray<ChatMessage>
 
-/** Parts of a turn's prompt. */
+/** The parts of a turn's prompt. */
 export interface Prompt {
   readonly system: ChatMessage
-  /** History, oldest first. */
+  /** Oldest first. */
   readonly history: ReadonlyArray<ChatMessage>
   readonly message: ChatMessage
-  /** Tool rounds of this turn so far. */
   readonly rounds: ReadonlyArray<ToolRound>
 }
 
@@ -28,10 +27,10 @@ export const flattenPrompt = ({ history, message, rounds, system }: Prompt): Rea
   ...rounds.flat()
 ]
 
-/** The share of a budget that results of tools keep, when all else is to be kept too. */
+/** The minimum share of tool results in a budget. */
 const resultsKeep = 0.25
 
-/** The largest length to which sizes can be cut so that together they stay below a total: the long ones pay first. */
+/** The largest length to which sizes can be cut to fit a total: the longest are cut first. */
 const levelFor = (sizes: ReadonlyArray<number>, total: number): number => {
   const takes = (level: number) => sizes.reduce((sum, size) => sum + Math.min(size, level), 0)
   let [level, tooMuch] = [minimumTruncatedTokens, Math.max(minimumTruncatedTokens, ...sizes) + 1]
@@ -50,7 +49,7 @@ const cutContent = (message: ChatMessage, tokens: number): ChatMessage => ({
   content: truncateToTokens(message.content, tokens)
 })
 
-/** Results of tools cut so that they take no more than that, the longest first. */
+/** Truncates tool results to a total, the longest first. */
 const cutResults = (rounds: ReadonlyArray<ToolRound>, tokens: number): ReadonlyArray<ToolRound> => {
   const results = rounds.flat().filter(({ role }) => role === "tool")
   const overhead = results.reduce((sum, result) => sum + estimateMessageTokens(result) - contentTokens(result), 0)
@@ -58,7 +57,7 @@ const cutResults = (rounds: ReadonlyArray<ToolRound>, tokens: number): ReadonlyA
   return rounds.map((round) => round.map((message) => (message.role === "tool" ? cutContent(message, level) : message)))
 }
 
-/** Whatever is long cut, arguments of calls left out with it. */
+/** Truncates all messages, and drops the arguments of calls. */
 const cutAll = (messages: ReadonlyArray<ChatMessage>, tokens: number): ReadonlyArray<ChatMessage> => {
   const bare = messages.map((message): ChatMessage =>
     message.role === "assistant" && message.toolCalls !== undefined
@@ -70,11 +69,7 @@ const cutAll = (messages: ReadonlyArray<ChatMessage>, tokens: number): ReadonlyA
   return bare.map((message) => cutContent(message, level))
 }
 
-/**
- * A prompt that has no more tokens than that. What goes is what is missed least: first the length of long results, then
- * the oldest messages, then everything between the system message and the message itself but the last round; at last
- * these are cut themselves.
- */
+/** Fits a prompt: truncates long results, drops the oldest messages, drops all but the last round, truncates the rest. */
 export const fitPrompt = (prompt: Prompt, budget: number): ReadonlyArray<ChatMessage> => {
   const whole = flattenPrompt(prompt)
   const fits = (messages: ReadonlyArray<ChatMessage>) => estimateMessagesTokens(messages) <= budget

@@ -5,16 +5,12 @@ import { type TokenUsage, ToolCall } from "../chat/ModelChat.ts"
 export const ModelDelta = Schema.Struct({ type: Schema.Literal("delta"), text: Schema.String })
 export const ModelToolCall = Schema.Struct({ type: Schema.Literal("tool-call"), call: ToolCall })
 
-/** How a provider ends an answer. */
 export interface ProviderEnding {
-  /** Null where the provider did not count. */
+  /** Null if the provider reports none. */
   readonly usage: TokenUsage | null
   readonly finishReason: string | null
 }
 
-/**
- * The events of a model's answer: deltas and whole tool calls in order, then one `done`. A provider may send an empty
- * delta while its model still thinks; the AI layer passes none on.
- */
+/** The events of an answer: deltas and whole tool calls, then one `done`. A provider's empty delta is a keep-alive, which the AI layer drops. */
 export type ModelEvent<Ending = ChatOpening & ChatEnding> =
   typeof ModelDelta.Type | typeof ModelToolCall.Type | ({ readonly type: "done" } & Ending)

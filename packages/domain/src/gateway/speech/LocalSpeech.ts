@@ -29,7 +29,6 @@ type Refused = PluginFailed | PluginInputInvalid
 const asPluginFailed = (failure: ProviderFailed) =>
   new PluginFailed({ reason: failure.message, retryAfter: failure.retryAfter })
 
-/** Speech by the configured providers, or by the caller's own keys. */
 export const layer: Layer.Layer<Speech, never, GatewaySettings | SpeechProviders | OwnerKeys | ModelUsage> =
   Layer.effect(
     Speech,
@@ -44,8 +43,8 @@ export const layer: Layer.Layer<Speech, never, GatewaySettings | SpeechProviders
       const configuredNames = new Set(configured.keys())
 
       const usualIds = new Set([formatSpeechModelId(settings.tts), formatSpeechModelId(settings.stt)])
-      /** For breakers and metrics, which keep what they were told of each model: callers may name any. */
-      const told = (model: SpeechModel) => ({
+      /** Bounds the labels of breakers and metrics: callers can name any model. */
+      const labelOf = (model: SpeechModel) => ({
         id:
           usualIds.has(formatSpeechModelId(model)) || hasMediaPrice(formatSpeechModelId(model))
             ? formatSpeechModelId(model)
@@ -53,7 +52,7 @@ export const layer: Layer.Layer<Speech, never, GatewaySettings | SpeechProviders
       })
 
       const calledWith = (model: SpeechModel, keys: ModelKeys): Effect.Effect<Called | null> => {
-        const id = told(model)
+        const id = labelOf(model)
         const vendor = ownableVendors.find((name) => name === model.provider)
         const key = vendor === undefined ? undefined : keys[vendor]
         if (vendor !== undefined && key !== undefined) {
@@ -87,9 +86,9 @@ export const layer: Layer.Layer<Speech, never, GatewaySettings | SpeechProviders
           return called ?? (yield* new PluginFailed({ reason: `${formatSpeechModelId(model)} cannot be used here` }))
         })
 
-      /** One try, which is over in time, and what is wrong with the input is an answer of a provider that is well. */
+      /** One attempt. Rejected input is a success of the provider, so that no breaker counts it. */
       const once = <A>(call: CalledModel, asking: Effect.Effect<A, ProviderFailed | PluginInputInvalid>) =>
-        // Interruptible wherever this runs: what cannot be ended cannot be given up.
+        // Interruptible in any region, so that the timeout can end it.
         Effect.interruptible(asking).pipe(
           Effect.timeoutFail({
             duration: settings.attemptTimeout,
@@ -117,14 +116,14 @@ export const layer: Layer.Layer<Speech, never, GatewaySettings | SpeechProviders
           )
           if (Option.isNone(tried)) {
             return yield* new PluginFailed({
-              reason: `model provider ${call.provider}: failed too often just before and is left alone for a while`,
+              reason: `model provider ${call.provider} failed repeatedly; try again later`,
               retryAfter: breaker.cooldown
             })
           }
           const { result } = tried.value
           if (Either.isLeft(result)) {
             const failure = call.keyId === undefined ? result.left : markOwnKeyFailure(result.left)
-            yield* Effect.logWarning("A model of speech did not answer").pipe(
+            yield* Effect.logWarning("Speech model did not answer").pipe(
               Effect.annotateLogs({
                 model: formatSpeechModelId(model),
                 provider: call.provider,
@@ -141,7 +140,7 @@ export const layer: Layer.Layer<Speech, never, GatewaySettings | SpeechProviders
           return answer
         })
 
-      /** The answer is there; a record that cannot be written must not take it back. */
+      /** A failed record must not fail the answer. */
       const record = ({ call, model }: Called, userId: UserId | null, costUsd: number) =>
         usage
           .record({
@@ -155,7 +154,7 @@ export const layer: Layer.Layer<Speech, never, GatewaySettings | SpeechProviders
             costUsd
           })
           .pipe(
-            Effect.catchAllCause((cause) => Effect.logError("The usage of a model could not be recorded", cause)),
+            Effect.catchAllCause((cause) => Effect.logError("Model usage not recorded", cause)),
             Effect.uninterruptible
           )
 

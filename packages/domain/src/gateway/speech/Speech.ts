@@ -4,16 +4,16 @@ import type { UserId } from "../../shared/UserId.ts"
 
 export interface SpeechInput {
   readonly text: string
-  /** The speaker's name and the file's format, as OpenAI names them; absent: the provider's usual ones. */
+  /** Default: the provider's. */
   readonly voice?: string | undefined
   readonly format?: string | undefined
-  /** 1 is natural; 0.25 to 4. */
+  /** 0.25 to 4; 1 is normal. */
   readonly speed?: number | undefined
-  /** `provider/model`; absent: the one that is set. */
+  /** `provider/model`; default: the configured one. */
   readonly model?: string | undefined
   /** The caller, whose own keys come first; null for an anonymous one. */
   readonly userId: UserId | null
-  /** Whether only a key of the caller's may be used. */
+  /** Whether only the caller's own keys may be used. */
   readonly ownKeysOnly?: boolean | undefined
 }
 
@@ -29,7 +29,7 @@ export interface Recording {
   readonly ownKeysOnly?: boolean | undefined
 }
 
-/** Text to speech and back, by whatever provider does it. Local in the backend's process, a client of the backend API elsewhere. */
+/** Text to speech and speech to text: local in the backend's process, a client of the backend API elsewhere. */
 export class Speech extends Context.Tag("@berth/Speech")<
   Speech,
   {

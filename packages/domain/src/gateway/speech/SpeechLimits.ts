@@ -3,12 +3,12 @@ import { PluginInputInvalid } from "../plugins/PluginRun.ts"
 import type { Recording, SpeechInput } from "./Speech.ts"
 import { audioContainers, type AudioKind, detectAudioKind } from "./AudioContainer.ts"
 
-/** Characters of a text that is read aloud, and bytes of a recording: OpenAI's limits, which others share. */
+/** OpenAI's limits: characters of a text, bytes of a recording. */
 export const maximumSpeechTextLength = 4_096
 export const maximumAudioBytes = 25 * 1024 * 1024
 export const maximumAudioMinutes = 60
 
-/** Characters of what tells a transcriber how things are spelled; it reads the last 200 words or so. */
+/** Characters; models read about the last 200 words. */
 export const maximumTranscriptionPromptLength = 2_000
 
 export const minimumSpeechSpeed = 0.25
@@ -27,7 +27,7 @@ export const validateSpeechInput = ({ speed, text }: SpeechInput): Either.Either
   return Either.void
 }
 
-/** Returns the kind of a recording; left where it is too long, or no audio. */
+/** The kind of a recording; fails for one that is too long or no audio. */
 export const validateRecording = ({
   audio,
   language,
@@ -49,7 +49,7 @@ export const validateRecording = ({
 
 export const isLanguageCode = (text: string): boolean => /^[a-z]{2,3}(-[a-z]{2,4})?$/i.test(text)
 
-/** The name that a provider gets: the caller's without its path and what could break a header, with the true extension. */
+/** A safe file name with the detected extension. */
 export const makeAudioFilename = (given: string | undefined, { container }: AudioKind): string => {
   const base = (given ?? "").split(/[/\\]/).at(-1) ?? ""
   const name = base

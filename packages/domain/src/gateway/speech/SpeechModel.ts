@@ -2,13 +2,13 @@ import { Either, Option } from "effect"
 import type { ProviderName } from "../../ai/models/Model.ts"
 import { PluginFailed, PluginInputInvalid } from "../plugins/PluginRun.ts"
 
-/** The providers that speak and listen, as OpenAI does. */
+/** The providers with OpenAI's audio API. */
 export const speechVendors = ["openai", "groq", "openrouter"] as const satisfies ReadonlyArray<ProviderName>
 export type SpeechVendor = (typeof speechVendors)[number]
 
 export type SpeechProviderName = SpeechVendor | "sandbox"
 
-/** A model by its provider and the name that it has there. */
+/** A model by its provider's name. */
 export interface SpeechModel {
   readonly provider: SpeechProviderName
   readonly name: string
@@ -23,14 +23,14 @@ const isSpeechProvider = (name: string): name is SpeechProviderName =>
 
 const namePattern = /^[\w.:/@-]{1,200}$/
 
-/** Reads `provider/model`; none where it is not that, or the provider none that speaks. */
+/** Parses `provider/model`; none for an unknown provider. */
 export const parseSpeechModel = (id: string): Option.Option<SpeechModel> => {
   const slash = id.indexOf("/")
   const [provider, name] = [id.slice(0, Math.max(slash, 0)), id.slice(slash + 1)]
   return isSpeechProvider(provider) && namePattern.test(name) ? Option.some({ provider, name }) : Option.none()
 }
 
-/** The model that is asked for; a name alone is one of the usual model's provider, as OpenAI's clients write it. */
+/** The requested model; a name alone means the default model's provider. */
 export const resolveSpeechModel = (
   asked: string | undefined,
   usual: SpeechModel
@@ -63,7 +63,7 @@ export interface SpeechAvailability {
   readonly ownKeysOnly: boolean
 }
 
-/** Selects the model's provider with the caller's own key, else with the platform's, else the sandbox where it is on. */
+/** Selects the caller's own key, else the platform's, else the sandbox if enabled. */
 export const selectSpeechRoute = (
   model: SpeechModel,
   { configured, isAsked, own, ownKeysOnly }: SpeechAvailability

@@ -5,7 +5,6 @@ import type { PluginInputInvalid } from "../plugins/PluginRun.ts"
 import type { Recording, SpeechInput } from "./Speech.ts"
 import type { SpeechProviderName, SpeechVendor } from "./SpeechModel.ts"
 
-/** The request to a provider, without its caller. */
 export type Utterance = Omit<SpeechInput, "model" | "userId" | "ownKeysOnly">
 export type RecordedAudio = Omit<Recording, "model" | "userId" | "ownKeysOnly">
 
@@ -16,12 +15,12 @@ export interface SpokenAudio {
 
 export interface Transcript {
   readonly text: string
-  /** How long the sound was, and what it cost in US dollars, where the provider says so. */
+  /** Seconds and US dollars, if the provider reports them. */
   readonly seconds: number | null
   readonly costUsd: number | null
 }
 
-/** One provider's wire. `model` is a model's name there. `PluginInputInvalid`: it refused what the caller wants spoken or heard. */
+/** `model` is the provider's name of it. `PluginInputInvalid`: the provider rejects the input. */
 export interface SpeechProvider {
   readonly name: SpeechProviderName
   readonly synthesize: (
@@ -34,17 +33,15 @@ export interface SpeechProvider {
   ) => Effect.Effect<Transcript, ProviderFailed | PluginInputInvalid>
 }
 
-/** The vendors whose keys owners can bring. */
 export type OwnableVendor = Extract<SpeechVendor, OwnableProvider>
 export const ownableVendors = ["openai", "openrouter"] as const satisfies ReadonlyArray<OwnableVendor>
 
-/** The providers of speech. */
 export class SpeechProviders extends Context.Tag("@berth/SpeechProviders")<
   SpeechProviders,
   {
-    /** Those that are configured: with a key of the platform's, and the sandbox where it is on. */
+    /** The configured ones: with a platform key, and the sandbox if enabled. */
     readonly all: ReadonlyArray<SpeechProvider>
-    /** One with another key than the platform's, and an id of the key, which gives nothing of it away. */
+    /** A provider with an owner's key, and an id that does not reveal the key. */
     readonly withKey: (
       name: OwnableVendor,
       key: Redacted.Redacted

@@ -7,7 +7,7 @@ import {
   classifyFailure
 } from "@berth/domain/ai/calls/CircuitBreaker"
 import { makeCircuitBreakers } from "@berth/domain/ai/calls/CircuitBreakers"
-import { computeRetryDelay } from "@berth/domain/ai/calls/RetryPolicy"
+import { computeRetryDelay } from "@berth/domain/ai/calls/CallRetryPolicy"
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, FastCheck, Option, TestClock } from "effect"
 import { makeModel } from "../ModelSamples.ts"

@@ -36,7 +36,7 @@ const answer: ReadonlyArray<ModelEvent<ProviderEnding>> = [
 interface Scene {
   readonly keys: ReadonlyMap<UserId, ModelKeys>
   readonly models?: ReadonlyArray<Model>
-  /** What a call with a key, or with the platform's, fails with; null for an answer. */
+  /** The failure of calls with a key, or with the platform's; null for an answer. */
   readonly fails?: (provider: string, key: string) => ProviderFailed["kind"] | null
 }
 
@@ -89,7 +89,7 @@ const scene = ({ fails = () => null, keys, models = [opus, gpt, gemini] }: Scene
 const keyOf = (key: string) => Redacted.make(key)
 
 describe("an owner's own keys", () => {
-  it.scoped("run his models before the platform's, and nobody else's", () =>
+  it.scoped("run the owner's models before the platform's, and no other owner's", () =>
     Effect.gen(function* () {
       const { ask, calls, recorded } = yield* scene({ keys: new Map([[ada, { anthropic: keyOf("adas") }]]) })
       assertMatches(yield* ask(ada), { provider: "anthropic", ownKey: true, model: opus.id })
@@ -130,7 +130,7 @@ describe("an owner's own keys", () => {
     })
   )
 
-  it.scoped("make available for him what the platform cannot run", () =>
+  it.scoped("make models available to their owner that the platform cannot run", () =>
     Effect.gen(function* () {
       const { ai, ask, windows } = yield* scene({ keys: new Map([[ada, { google: keyOf("adas") }]]) })
       const model = "gemini-2.5-pro"
@@ -166,7 +166,7 @@ describe("an owner's own keys", () => {
     })
   )
 
-  it.scoped("give way to his other keys where something else goes wrong, and never to the platform's", () =>
+  it.scoped("fall back to the owner's other keys, never to the platform's", () =>
     Effect.gen(function* () {
       const { ask, calls } = yield* scene({
         keys: new Map([[ada, { anthropic: keyOf("adas"), openrouter: keyOf("adas-too") }]]),
@@ -212,7 +212,7 @@ describe("an owner's own keys", () => {
   )
 })
 
-describe("a catalogue with own keys", () => {
+describe("a catalog with own keys", () => {
   const anyOwn = FastCheck.uniqueArray(providerNames).map((names) => new Set(names))
 
   it.prop(

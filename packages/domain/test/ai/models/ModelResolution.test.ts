@@ -8,9 +8,9 @@ const opus = makeModel({ id: "anthropic/claude-opus-4-6" })
 const gpt4 = makeModel({ id: "openai/gpt-4" })
 const routed = makeModel({ id: "openrouter/auto" })
 const sandbox = makeModel({ id: "sandbox/echo", provider: "sandbox" })
-const catalogue = [opus, gpt4, routed]
+const catalog = [opus, gpt4, routed]
 
-const found = (asked: string) => Option.map(findModel(catalogue, asked), ({ id }) => id)
+const found = (asked: string) => Option.map(findModel(catalog, asked), ({ id }) => id)
 
 describe("findModel", () => {
   it("finds an id as it is, and with its vendor put before it", () => {
@@ -31,14 +31,14 @@ describe("findModel", () => {
       assert.deepStrictEqual(found(asked), Option.none())
   })
 
-  it.prop("finds every model of a catalogue by its own id", [modelsArbitrary], ([models]) => {
+  it.prop("finds every model of a catalog by its own id", [modelsArbitrary], ([models]) => {
     for (const model of models) assert.deepStrictEqual(findModel(models, model.id), Option.some(model))
   })
 })
 
 describe("resolveModel", () => {
   it("says when another model answers", () => {
-    assert.deepStrictEqual(Either.getOrThrow(resolveModel(catalogue, "gpt-4")), {
+    assert.deepStrictEqual(Either.getOrThrow(resolveModel(catalog, "gpt-4")), {
       asked: "gpt-4",
       model: gpt4,
       isFallback: false

@@ -41,7 +41,7 @@ describe("selectModel", () => {
   )
 
   it.prop(
-    "does not depend on the order of the catalogue",
+    "does not depend on the order of the catalog",
     [
       modelsArbitrary.chain((models) =>
         FastCheck.tuple(FastCheck.constant(models), FastCheck.shuffledSubarray(models, { minLength: models.length }))

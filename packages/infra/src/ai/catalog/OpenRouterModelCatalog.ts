@@ -12,29 +12,25 @@ import { readOpenRouterEntry } from "./OpenRouterModel.ts"
 import { shippedModels } from "./ModelSnapshot.ts"
 
 export interface OpenRouterModelCatalogOptions {
-  /** OpenRouter's address, whose list of models is public; null to live on the shipped list. */
+  /** OpenRouter's address; null for the shipped list alone. */
   readonly openRouterUrl: string | null
   /** How long a list counts as fresh. */
   readonly freshFor?: Duration.DurationInput | undefined
-  /** How long to leave a list alone that could not be loaded. */
+  /** How long after a failed load the next one may start. */
   readonly retryAfter?: Duration.DurationInput | undefined
   /** How long loading may take. */
   readonly loadTimeout?: Duration.DurationInput | undefined
 }
 
 interface CatalogState extends KnownModels {
-  /** What is known, as one array until that changes: whoever works something out for it can keep that with it. */
+  /** The same array until the catalog changes, so that results can be cached by it. */
   readonly catalog: ReadonlyArray<Model>
   readonly isLive: boolean | null
-  /** Epoch milliseconds from which on it is worth loading again. */
+  /** Epoch milliseconds. */
   readonly staleAt: number
 }
 
-/**
- * The catalogue from OpenRouter's list, from the shipped one until and unless that is there. Loading starts with the
- * layer; whoever asks while it first runs waits for it, for `patience` at most, and nobody ever waits after that: a
- * stale list is answered and renewed behind it.
- */
+/** OpenRouter's list, else the shipped one. Callers wait for the first load only; later loads run in the background. */
 export const layer = (options: OpenRouterModelCatalogOptions): Layer.Layer<ModelCatalog, never, ModelProviders> =>
   Layer.scoped(
     ModelCatalog,
@@ -44,7 +40,7 @@ export const layer = (options: OpenRouterModelCatalogOptions): Layer.Layer<Model
       const scope = yield* Effect.scope
       const freshFor = Duration.decode(options.freshFor ?? "10 minutes")
       const retryAfter = Duration.decode(options.retryAfter ?? "1 minute")
-      const patience = Duration.decode(options.loadTimeout ?? "3 seconds")
+      const loadTimeout = Duration.decode(options.loadTimeout ?? "3 seconds")
       const shipped: KnownModels = { facts: shippedModels, own: new Map(), vendors: new Map() }
       const state = yield* Ref.make<CatalogState>({
         ...shipped,
@@ -60,19 +56,19 @@ export const layer = (options: OpenRouterModelCatalogOptions): Layer.Layer<Model
           ? null
           : yield* makeOpenAiClient({ baseUrl: options.openRouterUrl, apiKey: null })
 
-      /** The public list, or why it is not there. */
+      /** The public list, or why it is missing. */
       const publicList: Effect.Effect<Either.Either<ReadonlyArray<ModelFacts>, string>> =
         openRouter === null
-          ? Effect.succeed(Either.left("it is not asked"))
+          ? Effect.succeed(Either.left("disabled"))
           : openRouter.models.pipe(
               Effect.mapError(reasonOf),
               Effect.flatMap(readEntries),
-              Effect.filterOrFail(Array.isNonEmptyReadonlyArray, () => "it lists nothing"),
-              Effect.timeoutFail({ duration: patience, onTimeout: () => "it takes too long" }),
+              Effect.filterOrFail(Array.isNonEmptyReadonlyArray, () => "empty list"),
+              Effect.timeoutFail({ duration: loadTimeout, onTimeout: () => "timeout" }),
               Effect.either
             )
 
-      /** What those of the configured providers say of themselves that do in time. */
+      /** The lists of the providers that answer in time. */
       const listsOf = <A>(
         names: ReadonlySet<ProviderName>,
         list: (provider: ModelProvider) => Effect.Effect<ReadonlyArray<A>, ProviderFailed>
@@ -81,10 +77,10 @@ export const layer = (options: OpenRouterModelCatalogOptions): Layer.Layer<Model
           providers.filter(({ name }) => names.has(name)),
           (provider) =>
             list(provider).pipe(
-              Effect.timeoutOption(patience),
+              Effect.timeoutOption(loadTimeout),
               Effect.map((models) => (models._tag === "Some" ? ([[provider.name, models.value]] as const) : [])),
               Effect.catchAll(({ kind, reason }) =>
-                Effect.logDebug("A provider did not list its models").pipe(
+                Effect.logDebug("Model list of provider not loaded").pipe(
                   Effect.annotateLogs({ provider: provider.name, kind, reason }),
                   Effect.as([])
                 )
@@ -93,18 +89,13 @@ export const layer = (options: OpenRouterModelCatalogOptions): Layer.Layer<Model
           { concurrency: "unbounded" }
         ).pipe(Effect.map((lists) => new Map<ProviderName, ReadonlyArray<A>>(lists.flat())))
 
-      const tell = (wasLive: boolean | null, list: Either.Either<ReadonlyArray<unknown>, string>) => {
+      const logSource = (wasLive: boolean | null, list: Either.Either<ReadonlyArray<unknown>, string>) => {
         const isLive = Either.isRight(list)
         if (isLive === wasLive || openRouter === null) return Effect.void
         return Either.match(list, {
-          onLeft: (reason) =>
-            Effect.logInfo("The model catalogue is the shipped one: OpenRouter's list cannot be had").pipe(
-              Effect.annotateLogs({ reason })
-            ),
+          onLeft: (reason) => Effect.logInfo("Shipped model catalog in use").pipe(Effect.annotateLogs({ reason })),
           onRight: (models) =>
-            Effect.logInfo("The model catalogue is OpenRouter's list").pipe(
-              Effect.annotateLogs({ models: models.length })
-            )
+            Effect.logInfo("OpenRouter model catalog in use").pipe(Effect.annotateLogs({ models: models.length }))
         })
       }
 
@@ -120,7 +111,7 @@ export const layer = (options: OpenRouterModelCatalogOptions): Layer.Layer<Model
         const now = yield* Clock.currentTimeMillis
         const before = yield* Ref.getAndUpdate(state, (known) => {
           const models: KnownModels = {
-            // A list that was there once is better than the shipped one, old as it is.
+            // An old list is better than the shipped one.
             facts: Either.match(list, {
               onLeft: () => known.facts,
               onRight: (facts) => [...facts, ...shippedGroqModels]
@@ -135,13 +126,13 @@ export const layer = (options: OpenRouterModelCatalogOptions): Layer.Layer<Model
             staleAt: now + Duration.toMillis(Either.isRight(list) || openRouter === null ? freshFor : retryAfter)
           }
         })
-        yield* tell(before.isLive, list)
+        yield* logSource(before.isLive, list)
       }).pipe(Effect.withSpan("ModelCatalog.load"))
 
       yield* Effect.forkIn(Effect.ensuring(load, Deferred.succeed(firstLoad, undefined)), scope)
 
       const isStale = Effect.zipWith(Clock.currentTimeMillis, Ref.get(state), (now, { staleAt }) => now >= staleAt)
-      // Stale is looked at again inside: one may come here just after the load that others waited for.
+      // Checked again inside the semaphore: another load may have just ended.
       const reload = oneAtATime.withPermitsIfAvailable(1)(Effect.whenEffect(load, isStale))
       const renew = Effect.flatMap(isStale, (stale) => (stale ? Effect.forkIn(reload, scope) : Effect.void))
 
@@ -155,10 +146,9 @@ export const layer = (options: OpenRouterModelCatalogOptions): Layer.Layer<Model
     })
   ).pipe(Layer.provide(FetchHttpClient.layer))
 
-// So many ids of entries that cannot be read stand in the log.
 const maximumLoggedIds = 5
 
-/** The models in a list. What cannot be read is left out, which one line says of all of it. */
+/** The models in a list. Malformed entries are omitted, with one warning for all. */
 const readEntries = (entries: ReadonlyArray<unknown>): Effect.Effect<ReadonlyArray<ModelFacts>> => {
   const readings = entries.map(readOpenRouterEntry)
   const malformed = readings.flatMap((reading) => (reading.type === "malformed" ? [reading.id] : []))
@@ -166,14 +156,14 @@ const readEntries = (entries: ReadonlyArray<unknown>): Effect.Effect<ReadonlyArr
   return malformed.length === 0
     ? Effect.succeed(models)
     : Effect.as(
-        Effect.logWarning("Entries of OpenRouter's list cannot be read and are left out").pipe(
+        Effect.logWarning("Malformed model list entries omitted").pipe(
           Effect.annotateLogs({ entries: malformed.length, some: malformed.slice(0, maximumLoggedIds).join(", ") })
         ),
         models
       )
 }
 
-// OpenRouter does not list what Groq runs itself; this stands until Groq has said so.
+// OpenRouter's list lacks Groq's models; these are used until Groq's own list is loaded.
 const shippedGroqModels = shippedModels.filter(({ id }) => parseModelVendor(id) === "groq")
 
 const reasonOf = (failure: VendorFailure): string =>

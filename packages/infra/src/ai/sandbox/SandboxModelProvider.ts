@@ -26,18 +26,17 @@ export const sandboxModel: Model = {
   available: true
 }
 
-/** The sandbox counts answers by a fixed measure, so that a limit in tokens is exact. */
+/** Constant, so that a token limit is exact. */
 const charactersPerToken = 4
 
-/** A word and the space after it. */
 const splitIntoDeltas = (text: string): ReadonlyArray<string> => text.match(/\s*\S+\s*/g) ?? []
 
 export interface SandboxModelProviderOptions {
-  /** Between two pieces, so that one can watch an answer come. None by default. */
+  /** Between two deltas; default: none. */
   readonly deltaInterval?: Duration.DurationInput | undefined
 }
 
-/** A deterministic model in this process, in place of a provider. */
+/** A deterministic model within the process. */
 export const makeSandboxModelProvider = (options: SandboxModelProviderOptions = {}): ModelProvider => {
   const pause = Duration.decode(options.deltaInterval ?? 0)
   const isPaused = Duration.greaterThan(pause, Duration.zero)

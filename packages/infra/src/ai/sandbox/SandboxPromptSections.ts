@@ -3,7 +3,7 @@ import type { ChatMessage } from "@berth/domain/ai/chat/ModelChat"
 const knownHeading = "What you know from earlier:"
 const earlierHeading = "Earlier in this conversation:"
 
-/** The lines below a heading in the instructions, up to the next empty line; the dashes of a list are no part of them. */
+/** The list items below a heading of the instructions, up to the next empty line. */
 const readPromptSection = (messages: ReadonlyArray<ChatMessage>, heading: string): ReadonlyArray<string> =>
   messages.flatMap(({ content, role }) => {
     if (role !== "system") return []
@@ -17,8 +17,8 @@ const readPromptSection = (messages: ReadonlyArray<ChatMessage>, heading: string
       .filter((line) => line !== "")
   })
 
-/** Memories in the instructions, most relevant first. */
+/** The memories in the instructions, the most relevant first. */
 export const readPromptMemories = (messages: ReadonlyArray<ChatMessage>) => readPromptSection(messages, knownHeading)
 
-/** Summary of the conversation in the instructions. */
+/** The summary of the conversation in the instructions. */
 export const readPromptSummary = (messages: ReadonlyArray<ChatMessage>) => readPromptSection(messages, earlierHeading)

@@ -2,7 +2,7 @@ import type { ChatMessage } from "@berth/domain/ai/chat/ModelChat"
 import { readPromptMemories, readPromptSummary } from "./SandboxPromptSections.ts"
 
 const nameStatementPattern = /\b(?:my name is|call me)\s+([\p{L}\p{M}][\p{L}\p{M}'’-]*)/iu
-/** As notes of others put it: "The user's name is Zoë". */
+/** In stored notes: "The user's name is Zoë". */
 const nameNotePattern =
   /\b(?:(?:user|owner)(?:['’]s)? name is|(?:user|owner|person) (?:is|was) (?:named|called))\s+([\p{L}\p{M}][\p{L}\p{M}'’-]*)/iu
 const nameQuestionPattern = /\b(?:what(?:['’]?s| is) my name|who am i)\b/i
@@ -17,25 +17,24 @@ const findFirstMatch = (text: string, ...patterns: ReadonlyArray<RegExp>): strin
   return null
 }
 
-/** The last thing that a user said, as `pattern` finds it. */
+/** The last match in the user's messages. */
 const findLastMatch = (messages: ReadonlyArray<ChatMessage>, pattern: RegExp): string | null =>
   messages.reduce<string | null>(
     (last, { content, role }) => (role === "user" ? (findFirstMatch(content, pattern) ?? last) : last),
     null
   )
 
-/** Whether somebody tells something here that one may be asked for later. */
+/** Whether a text states a fact that can be asked for later. */
 export const statesFact = (text: string): boolean =>
   nameStatementPattern.test(text) || (rememberRequestPattern.test(text) && !recallQuestionPattern.test(text))
 
-/** The last user message. */
 export const findLastUserMessage = (messages: ReadonlyArray<ChatMessage>): string =>
   messages.findLast(({ role }) => role === "user")?.content.trim() ?? ""
 
 const findUserName = (messages: ReadonlyArray<ChatMessage>): string | null => {
   const inTalk = findLastMatch(messages, nameStatementPattern)
   if (inTalk !== null) return inTalk
-  // The summary precedes memories; its last statement counts as in the conversation.
+  // The summary precedes memories; its last line is the most recent.
   const lines = [...readPromptSummary(messages).toReversed(), ...readPromptMemories(messages)]
   for (const line of lines) {
     const told = findFirstMatch(line, nameStatementPattern, nameNotePattern)
@@ -60,8 +59,8 @@ const makeRecallReply = (messages: ReadonlyArray<ChatMessage>): string => {
 }
 
 /**
- * Text of the sandbox model: a fact from the conversation or the memories if the user asks for one, else an echo.
- * Deterministic.
+ * A fact from the conversation or the instructions if the user asks for one, else an echo. The same conversation always has
+ * the same reply.
  */
 export const makeSandboxReply = (messages: ReadonlyArray<ChatMessage>): string => {
   const said = findLastUserMessage(messages)

@@ -8,7 +8,7 @@ import { readWav, writeWav } from "./WavFile.ts"
 const program = "Berth sandbox speech"
 const notAnAi = "This is Berth's sandbox, which listens to nothing"
 
-/** A text as tones, with the text beside them. A WAV whatever format was asked for, and it says so. */
+/** A text as tones and metadata. Always WAV, whatever format is requested. */
 export const speakInSandbox = ({ speed = 1, text }: Utterance): SpokenAudio => ({
   audio: writeWav(synthesizeTones(text, speed), toneSampleRate, [
     { name: "ISFT", text: program },
@@ -17,7 +17,7 @@ export const speakInSandbox = ({ speed = 1, text }: Utterance): SpokenAudio => (
   contentType: "audio/wav"
 })
 
-/** The text of what the sandbox spoke; of any other sound what it is. Null where a WAV cannot be played. */
+/** The text in the metadata; a description of other audio. Null for a malformed WAV. */
 export const transcribeInSandbox = (audio: Uint8Array): Transcript | null => {
   const kind = Option.getOrNull(detectAudioKind(audio))
   if (kind === null) return null
@@ -39,7 +39,7 @@ export const transcribeInSandbox = (audio: Uint8Array): Transcript | null => {
   }
 }
 
-/** Speech without a provider, for trying things without a key: deterministic, and no AI. */
+/** Deterministic speech without a provider. */
 export const sandboxSpeechProvider: SpeechProvider = {
   name: "sandbox",
   synthesize: (_, utterance) => Effect.sync(() => speakInSandbox(utterance)),

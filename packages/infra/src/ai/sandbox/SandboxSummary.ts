@@ -2,7 +2,7 @@ import type { ChatMessage } from "@berth/domain/ai/chat/ModelChat"
 import { statesFact } from "./SandboxReply.ts"
 import { readPromptSummary } from "./SandboxPromptSections.ts"
 
-/** How instructions begin that ask for a summary of a conversation. */
+/** The beginning of instructions that ask for a summary. */
 const summaryRequestPrefix = "Summarize the conversation"
 
 const longestStatement = 200
@@ -10,7 +10,7 @@ const longestSummary = 2_000
 
 const heading = "The user said:"
 
-/** A conversation may be given as a text too, with who speaks before each line. */
+/** A conversation as text has the speaker before each line. */
 const speakerLinePattern = /^(?:user|human)\s*:\s*(.*)$/i
 
 const statementsIn = (content: string): ReadonlyArray<string> => {
@@ -23,15 +23,15 @@ const shorten = (statement: string) => {
   return line.length > longestStatement ? line.slice(0, longestStatement) : line
 }
 
-/** Content of an earlier summary in this format. */
+/** The lines of an earlier sandbox summary. */
 const previousSummaryLines = (messages: ReadonlyArray<ChatMessage>) =>
   readPromptSummary(messages)
     .map((line) => (line.startsWith(heading) ? line.slice(heading.length).trim() : line))
     .filter((line) => line !== "")
 
 /**
- * A summary of what users said, in their order: what tells something before what is only said, and the new before the old
- * where there is not room for everything.
+ * The user's messages in order. Facts take precedence over other messages, and new ones over old ones, when space is
+ * limited.
  */
 const summarize = (messages: ReadonlyArray<ChatMessage>): string => {
   const said = messages.flatMap(({ content, role }) => (role === "user" ? statementsIn(content) : []))
@@ -54,7 +54,7 @@ const summarize = (messages: ReadonlyArray<ChatMessage>): string => {
   return [heading, ...statements.filter((statement) => kept.has(statement)).map((line) => `- ${line}`)].join("\n")
 }
 
-/** The summary that the instructions ask for; null where they ask for none. */
+/** The requested summary; null if none is requested. */
 export const makeSandboxSummary = (messages: ReadonlyArray<ChatMessage>): string | null =>
   messages.some(({ content, role }) => role === "system" && content.trimStart().startsWith(summaryRequestPrefix))
     ? summarize(messages)

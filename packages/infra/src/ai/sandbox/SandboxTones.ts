@@ -1,4 +1,4 @@
-/** Samples a second: a telephone's. */
+/** Hertz. */
 export const toneSampleRate = 8_000
 
 const syllableSeconds = 0.12
@@ -6,11 +6,11 @@ const gapSeconds = 0.02
 const pauseSeconds = 0.1
 const loudness = 8_000
 
-/** Hertz: a scale without a false note, of which each syllable has its own. */
+/** Hertz: a pentatonic scale. */
 const scale = [220, 247, 277, 330, 370, 440, 494, 554]
 
 const syllablesOf = (word: string): ReadonlyArray<string> =>
-  // A word without a vowel, or of another script, is one syllable for every three letters.
+  // Words without vowels, or of other scripts: a syllable per three letters.
   word.match(/[^aeiouy]*[aeiouy]+(?:[^aeiouy]+$)?/gi) ?? word.match(/.{1,3}/gsu) ?? []
 
 const pitchOf = (syllable: string): number => {
@@ -19,7 +19,7 @@ const pitchOf = (syllable: string): number => {
   return scale[sum % scale.length] ?? 220
 }
 
-/** A tone that swells and fades, so that it does not click. */
+/** Fades in and out to avoid clicks. */
 const toneOf = (pitch: number, length: number): Int16Array =>
   Int16Array.from({ length }, (_, at) =>
     Math.round(
@@ -29,7 +29,7 @@ const toneOf = (pitch: number, length: number): Int16Array =>
     )
   )
 
-/** A text as tones, one for every syllable, with a pause after each word: the same text is the same tones. */
+/** Deterministic: one tone per syllable, with a pause after each word. */
 export const synthesizeTones = (text: string, speed: number): Int16Array => {
   const samplesIn = (seconds: number) => Math.max(1, Math.round((seconds * toneSampleRate) / speed))
   const [syllable, gap, pause] = [samplesIn(syllableSeconds), samplesIn(gapSeconds), samplesIn(pauseSeconds)]

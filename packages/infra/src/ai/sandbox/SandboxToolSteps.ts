@@ -9,15 +9,15 @@ interface RequestedTool {
 interface ToolTrigger {
   readonly tool: string
   readonly pattern: RegExp
-  /** The arguments in what the pattern found; null where that is not meant after all. */
+  /** The arguments of a match; null rejects it. */
   readonly arguments: (found: RegExpExecArray) => Readonly<Record<string, string>> | null
-  /** How an answer begins that ends with what the tool gave; null where that says itself whether it was done. */
+  /** Precedes the result in the reply; null for results that are sentences. */
   readonly resultPrefix: string | null
 }
 
 const part = (found: RegExpExecArray, name: string) => found.groups?.[name]?.trim() ?? ""
 
-/** When the sandbox model uses a tool, if that is on offer. The first that fits counts. */
+/** The first matching trigger of an offered tool is used. */
 const toolTriggers: ReadonlyArray<ToolTrigger> = [
   {
     tool: "current_time",
@@ -53,14 +53,14 @@ const toolTriggers: ReadonlyArray<ToolTrigger> = [
   {
     tool: "recall",
     pattern: new RegExp(`(?:${recallQuestionPattern.source})(?:\\s+(?:about|of)\\s+(?<query>.+?))?[?.!]*$`, "i"),
-    // Without a subject the question itself is all there is to look for.
+    // Without a subject the question is the query.
     arguments: (found) => ({ query: part(found, "query") || found[0].replace(/[?.!]+$/, "") }),
     resultPrefix: "What I remember"
   },
   {
     tool: "remember",
     pattern: rememberRequestPattern,
-    // Asked what it remembers, it has nothing new to remember.
+    // A question about memories is no request to remember.
     arguments: (found) => (recallQuestionPattern.test(found.input) ? null : { text: found[1]?.trim() ?? "" }),
     resultPrefix: null
   },
@@ -90,10 +90,9 @@ const toolTriggers: ReadonlyArray<ToolTrigger> = [
   }
 ]
 
-// Longer messages are not parsed as tool requests, except for writing a file.
+// Longer messages are searched only for files to write.
 const maximumRequestLength = 2_000
 
-/** The tool on offer that what the user said last asks for. */
 const findRequestedTool = (
   messages: ReadonlyArray<ChatMessage>,
   tools: ReadonlyArray<ToolSpec>
@@ -110,7 +109,6 @@ const findRequestedTool = (
 
 const maximumResultLength = 2_000
 
-/** Reply about a tool's result. */
 const describeToolResult = ({ content, toolName }: Extract<ChatMessage, { role: "tool" }>): string => {
   const habit = toolTriggers.find(({ tool }) => tool === toolName)
   const lead = habit === undefined ? `${toolName} gave` : habit.resultPrefix
@@ -123,7 +121,7 @@ export type SandboxToolStep =
   | { readonly type: "call"; readonly tool: string; readonly arguments: string }
   | { readonly type: "text"; readonly text: string }
 
-/** Next tool step of the sandbox model: the requested call, then a reply with its result; else none. */
+/** Calls the requested tool, then replies with its result; null without either. */
 export const decideSandboxToolStep = (
   messages: ReadonlyArray<ChatMessage>,
   tools: ReadonlyArray<ToolSpec>

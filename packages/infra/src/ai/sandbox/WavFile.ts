@@ -1,16 +1,16 @@
 /*
- * WAV: a RIFF file of chunks, each with a name of four letters and a length, padded to an even one. Texts about the sound
- * are in a LIST chunk of type INFO.
+ * WAV: a RIFF file of chunks with a four-letter id and a length, padded to an even one. A LIST chunk of type INFO contains
+ * metadata.
  */
 
 export interface WavText {
-  /** Four letters: ICMT is a comment, ISFT the program that made it. */
+  /** A four-letter id: ICMT is the comment, ISFT the software. */
   readonly name: string
   readonly text: string
 }
 
 export interface WavFile {
-  /** Samples a second. */
+  /** Samples per second. */
   readonly rate: number
   readonly seconds: number
   readonly texts: ReadonlyArray<WavText>
@@ -58,7 +58,7 @@ const samplesOf = (samples: Int16Array): Uint8Array => {
   return bytes
 }
 
-/** A sound of one channel with texts about it, none of which holds U+0000. */
+/** Mono audio with metadata; texts must not contain U+0000. */
 export const writeWav = (samples: Int16Array, rate: number, texts: ReadonlyArray<WavText>): Uint8Array => {
   const info = texts.map(({ name, text }) => encodeChunk(name, concatBytes(encoder.encode(text), new Uint8Array(1))))
   return encodeChunk(
@@ -79,7 +79,7 @@ interface Chunk {
 
 const decodeLatin1 = (bytes: Uint8Array) => String.fromCharCode(...bytes)
 
-/** The chunks that there are; the last one may be cut, as those of a recorder that was turned off are. */
+/** The chunks; the last one can be truncated, as in an interrupted recording. */
 const chunksIn = (bytes: Uint8Array): ReadonlyArray<Chunk> => {
   const chunks: Array<Chunk> = []
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
@@ -100,7 +100,7 @@ const textsIn = (body: Uint8Array): ReadonlyArray<WavText> =>
       }))
     : []
 
-/** Decodes a WAV file; null if it is invalid. */
+/** The properties of a WAV file; null for a malformed one. */
 export const readWav = (bytes: Uint8Array): WavFile | null => {
   if (decodeLatin1(bytes.subarray(0, 4)) !== "RIFF" || decodeLatin1(bytes.subarray(8, 12)) !== "WAVE") return null
   const chunks = chunksIn(bytes.subarray(12))

@@ -5,15 +5,12 @@ import { Agent, type Dispatcher } from "undici"
 import type { ChunkSource, ChunkBatch } from "./ChunkStage.ts"
 import { VendorConnectionFailed } from "./VendorErrors.ts"
 
-/*
- * One POST and its answer, directly on the client that Node's own `fetch` is made of: what fetch and a stream of the web
- * around it add to a call costs several times the call.
- */
+/* Hot path: one POST and its response on undici's dispatcher. `fetch` and web streams take several times as long. */
 
 export interface HttpExchange {
   readonly status: number
   readonly headers: Headers.Headers
-  /** The bytes of the body as they come, no faster than they are asked for. */
+  /** The body, with back-pressure. */
   readonly bytes: ChunkSource<Uint8Array, VendorConnectionFailed>
 }
 
@@ -23,11 +20,10 @@ export interface HttpPostRequest {
   readonly body: string | Uint8Array
 }
 
-// One for the process, as fetch has one: connections are kept for whoever calls the same host next. How long an answer
-// may take is for the AI layer to say.
+// One pool per process. The AI layer sets the timeouts.
 const agent = new Agent({ headersTimeout: 0, bodyTimeout: 0 })
 
-/** The system's code in an error's causes (ECONNREFUSED), which unlike its message never holds an address or a key. */
+/** The system error code among an error's causes. Unlike a message it contains no address or key. */
 export const findSystemErrorCode = (error: unknown, depth = 0): string | null => {
   if (typeof error !== "object" || error === null || depth > 4) return null
   if ("code" in error && typeof error.code === "string" && /^[A-Z_]+$/.test(error.code)) return error.code
@@ -37,12 +33,11 @@ export const findSystemErrorCode = (error: unknown, depth = 0): string | null =>
 const toConnectFailure = (error: unknown) =>
   new VendorConnectionFailed({ reason: findSystemErrorCode(error) ?? "no connection" })
 const toBodyFailure = (error: unknown) =>
-  new VendorConnectionFailed({ reason: findSystemErrorCode(error) ?? "the connection broke off" })
+  new VendorConnectionFailed({ reason: findSystemErrorCode(error) ?? "connection lost" })
 
-/** Bytes that came and were not asked for; from there on no more are taken from the connection. */
+/** The connection is paused while more bytes than this are unread. */
 const maximumBufferedBytes = 64 * 1024
 
-/** An answer as it comes in, with plain callbacks: a stream of Node's between them would cost more than they do. */
 class IncomingResponse implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | null = null
   #pieces: Array<Uint8Array> = []
@@ -51,13 +46,13 @@ class IncomingResponse implements Dispatcher.DispatchHandler {
   #isOver = false
   #wake: () => void = () => undefined
   #hasHead = false
-  /** Told of the head, or why there is none. */
+  /** Receives the response head, or the failure. */
   onHead: (head: Effect.Effect<HttpExchange, VendorConnectionFailed>) => void = () => undefined
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
-    // Called off before it had a connection.
-    if (this.#isOver) controller.abort(new Error("called off"))
+    // Aborted before it had a connection.
+    if (this.#isOver) controller.abort(new Error("aborted"))
   }
 
   onResponseStart(
@@ -89,11 +84,11 @@ class IncomingResponse implements Dispatcher.DispatchHandler {
     else this.onHead(Effect.fail(toConnectFailure(error)))
   }
 
-  /** Ends the connection, unless the answer has come to its end. */
+  /** Ends the connection, unless the response has ended. */
   abort(): void {
     if (this.#isOver) return
     this.#isOver = true
-    this.#controller?.abort(new Error("called off"))
+    this.#controller?.abort(new Error("aborted"))
   }
 
   #take(): ChunkBatch<Uint8Array, VendorConnectionFailed> | null {
@@ -112,7 +107,7 @@ class IncomingResponse implements Dispatcher.DispatchHandler {
         this.#wake = () => undefined
         resume(Effect.void)
       }
-      // Chunks received before the first read.
+      // Arrived before the wait.
       if (this.#isOver || this.#pieces.length > 0) this.#wake()
       return Effect.sync(() => {
         this.#wake = () => undefined
@@ -122,7 +117,7 @@ class IncomingResponse implements Dispatcher.DispatchHandler {
   }
 }
 
-/** Span attributes by OpenTelemetry's conventions, without headers and query, which contain keys. */
+/** Span attributes, without headers and query, which can contain keys. */
 const attributesOf = ({ hostname, origin, pathname, port, protocol }: URL) => ({
   "http.request.method": "POST",
   "server.address": hostname,
@@ -139,24 +134,24 @@ const withClientSpan = (url: URL, head: Effect.Effect<HttpExchange, VendorConnec
     (span) => Effect.tap(head, ({ status }) => Effect.sync(() => span.attribute("http.response.status_code", status)))
   )
 
-/** Sends, and waits for the head of the answer. The scope ends the connection, unless the body was read to its end. */
+/** Sends, and waits for the response head. The scope aborts the exchange unless the body was read to its end. */
 export const post = ({
   body,
   headers,
   url
 }: HttpPostRequest): Effect.Effect<HttpExchange, VendorConnectionFailed, Scope.Scope> =>
   Effect.suspend(() => {
-    const coming = new IncomingResponse()
+    const response = new IncomingResponse()
     const head = Effect.async<HttpExchange, VendorConnectionFailed>((resume) => {
-      coming.onHead = resume
+      response.onHead = resume
       agent.dispatch(
         { origin: url.origin, path: url.pathname + url.search, method: "POST", headers: { ...headers }, body },
-        coming
+        response
       )
     })
-    const callOff = Effect.sync(() => coming.abort())
-    // `Effect.addFinalizer` would keep the state of this fiber for it, which costs more than the call's other steps.
-    return Effect.flatMap(Effect.scope, (scope) => Scope.addFinalizer(scope, callOff)).pipe(
+    const abort = Effect.sync(() => response.abort())
+    // `Effect.addFinalizer` captures the fiber's state, which costs more than the rest of the call.
+    return Effect.flatMap(Effect.scope, (scope) => Scope.addFinalizer(scope, abort)).pipe(
       Effect.zipRight(SpanExportEnabled),
       Effect.flatMap((areSent) => (areSent ? withClientSpan(url, head) : head))
     )

@@ -11,35 +11,33 @@ import {
   type VendorFailure
 } from "./VendorErrors.ts"
 
-/** Body of a POST and the expected media type of the response. */
 export interface VendorPostBody {
   readonly contentType: string
   readonly body: string | Uint8Array
   readonly accept: string
 }
 
-/** A vendor's server. */
 export interface VendorClient {
-  /** POST of a JSON body for an answer as it comes, if it succeeded; what is left of it goes with the scope. */
+  /** POST of a JSON body for a streamed answer. Fails for an error status; the scope aborts the rest. */
   readonly post: (path: string, body: object) => Effect.Effect<HttpExchange, VendorFailure, Scope.Scope>
-  /** The same of any body. */
+  /** POST of any body. */
   readonly send: (path: string, posted: VendorPostBody) => Effect.Effect<HttpExchange, VendorFailure, Scope.Scope>
   /** The whole body of a response. */
   readonly read: (request: HttpClientRequest.HttpClientRequest) => Effect.Effect<string, VendorFailure>
-  /** A request for its status alone. */
+  /** A request for its status. */
   readonly probe: (request: HttpClientRequest.HttpClientRequest) => Effect.Effect<void, VendorFailure>
 }
 
 export interface VendorClientOptions {
-  /** With the version. */
+  /** Includes the version. */
   readonly baseUrl: string
-  /** The header that the key goes in, as a bearer's where it is `authorization`. */
+  /** The key's header; `authorization` takes it as a bearer token. */
   readonly keyHeader: "authorization" | "x-api-key" | "x-goog-api-key"
-  /** Null where only what is public is asked for. */
+  /** Null for public paths only. */
   readonly apiKey: Redacted.Redacted | null
-  /** Headers of every request. */
+  /** Further headers of every request. */
   readonly headers?: Readonly<Record<string, string>>
-  /** The refusal in the body of an answer whose status, of at least 400, says that it failed; `now` in epoch milliseconds. */
+  /** The error of a response with a status of at least 400; `now` in epoch milliseconds. */
   readonly readError: (body: string, status: number, headers: Headers.Headers, now: number) => VendorRequestRejected
 }
 
@@ -48,11 +46,10 @@ const maximumErrorBytes = 64 * 1024
 
 const toConnectionFailure = (error: HttpClientError.HttpClientError) =>
   new VendorConnectionFailed({
-    reason:
-      findSystemErrorCode(error.cause) ?? (error._tag === "RequestError" ? "no connection" : "the connection broke off")
+    reason: findSystemErrorCode(error.cause) ?? (error._tag === "RequestError" ? "no connection" : "connection lost")
   })
 
-/** All of a body; one without an end is none. */
+/** The whole body; fails beyond the limit. */
 export const readAllBytes = (
   bytes: ChunkSource<Uint8Array, VendorConnectionFailed>,
   limit = maximumAnswerBytes
@@ -67,7 +64,7 @@ export const readAllBytes = (
           pieces.push(piece)
           size += piece.length
         }
-        if (size > limit) return Effect.fail(new VendorAnswerMalformed({ reason: "an answer without an end" }))
+        if (size > limit) return Effect.fail(new VendorAnswerMalformed({ reason: `answer over ${limit} bytes` }))
         if (failure !== undefined) return Effect.fail(failure)
         return isDone ? Effect.sync(() => Buffer.concat(pieces)) : more
       }
@@ -75,7 +72,6 @@ export const readAllBytes = (
     return more
   })
 
-/** The text of a body. */
 export const readAllText = (
   bytes: ChunkSource<Uint8Array, VendorConnectionFailed>,
   limit = maximumAnswerBytes
@@ -85,33 +81,29 @@ export const readAllText = (
 const bytesOf = (response: HttpClientResponse.HttpClientResponse) =>
   makeChunkSource(Stream.mapError(response.stream, toConnectionFailure))
 
-/** The media type of an answer, empty where it has none. */
+/** The media type of a response; empty without one. */
 export const readMediaType = ({ headers }: Pick<HttpExchange, "headers">): string =>
   (headers["content-type"] ?? "").replace(/;.*$/s, "").trim().toLowerCase()
 
-/** An answer of a type that this wire does not speak. */
 export const toUnexpectedMediaType = (answer: HttpExchange): VendorAnswerMalformed =>
   new VendorAnswerMalformed({
-    reason: `answered ${readMediaType(answer) === "" ? "without a type" : readMediaType(answer)}`
+    reason: `answered ${readMediaType(answer) === "" ? "without a media type" : readMediaType(answer)}`
   })
 
-/** Passes an answer that succeeded on; a refusal's body is read for its reason, as far as it goes. */
+/** Passes successful responses; reads the error of failed ones. */
 const requireSuccess =
-  (readRefusal: VendorClientOptions["readError"]) =>
+  (readError: VendorClientOptions["readError"]) =>
   (answer: HttpExchange): Effect.Effect<HttpExchange, VendorRequestRejected | VendorAnswerMalformed> => {
     if (answer.status >= 200 && answer.status < 300) return Effect.succeed(answer)
     if (answer.status < 400) return Effect.fail(new VendorAnswerMalformed({ reason: `answered ${answer.status}` }))
     return Effect.gen(function* () {
       const body = yield* Effect.orElseSucceed(readAllText(answer.bytes, maximumErrorBytes), () => "")
       const now = yield* Clock.currentTimeMillis
-      return yield* readRefusal(body, answer.status, answer.headers, now)
+      return yield* readError(body, answer.status, answer.headers, now)
     })
   }
 
-/**
- * A vendor's server at an address with a key. Redirects are not followed, since they could lead the key and what people
- * write to somebody else.
- */
+/** Redirects are not followed: they could send the key and the conversation to another host. */
 export const makeVendorClient = ({
   apiKey,
   baseUrl,
@@ -134,11 +126,11 @@ export const makeVendorClient = ({
       HttpClient.transformResponse((response) =>
         response.pipe(
           Effect.provideService(FetchHttpClient.RequestInit, { redirect: "manual" }),
-          // Spans show every header that is not named here.
+          // Spans show every header not named here.
           Effect.locallyWith(Headers.currentRedactedNames, (names) => [...names, keyHeader])
         )
       ),
-      // Whatever is left of an answer when nobody reads on is called off.
+      // Aborts an unread response.
       HttpClient.withScope
     )
     const execute = (request: HttpClientRequest.HttpClientRequest) =>

@@ -1,25 +1,25 @@
 import { Duration, Option } from "effect"
 import type { ProviderFailed } from "../models/ModelErrors.ts"
 
-export interface RetryPolicy {
-  /** Further tries of one call after the first. */
+export interface CallRetryPolicy {
+  /** Attempts after the first. */
   readonly retries: number
-  /** Wait before the first further try; doubles with each. */
+  /** Delay before the first retry; doubles with each. */
   readonly base: Duration.Duration
-  /** The longest wait a provider may ask for; past it the next provider is quicker. */
+  /** The longest accepted `Retry-After`; beyond it the next provider is called. */
   readonly maximumRetryAfter: Duration.Duration
 }
 
-/** Transient failures. Timeouts are excluded: their time is already spent. */
+/** A timeout is not retried: it already took its time. */
 const isTransient = (failure: ProviderFailed) =>
   failure.kind === "unreachable" || failure.kind === "overloaded" || failure.kind === "rate-limited"
 
-/** How long to wait before trying again, if at all. `jitter` lies between 0 and 1. */
+/** The delay before a retry; none for no retry. `jitter` is between 0 and 1. */
 export const computeRetryDelay = (
   failure: ProviderFailed,
   triesSoFar: number,
   jitter: number,
-  policy: RetryPolicy
+  policy: CallRetryPolicy
 ): Option.Option<Duration.Duration> => {
   if (!isTransient(failure) || triesSoFar > policy.retries) return Option.none()
   const asked = failure.retryAfter ?? Duration.zero
