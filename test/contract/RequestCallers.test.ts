@@ -20,65 +20,69 @@ const lineOf = (requestId: string) =>
     return lines[0] ?? {}
   })
 
-layer(App.layer({ agentManagerTransport: "remote" }), { excludeTestServices: true })("Who calls", (it) => {
-  it.effect("stands in the one line of each request, once it is proved", () =>
-    Effect.gen(function* () {
-      const { web } = yield* App.TestApp
-      const owner = yield* createOwnerWithAgent()
-      const ask = (id: string, call: Partial<App.AppCall>) =>
-        web({ method: "GET", path: "/api/settings?token=hunter2", ...call, headers: { "x-request-id": id } })
-      yield* ask("known", { as: owner })
-      const { ms, ...known } = yield* lineOf("known")
-      assert.isNumber(ms)
-      assert.deepStrictEqual(known, {
-        method: "GET",
-        path: "/api/settings",
-        status: 200,
-        requestId: "known",
-        userId: owner.user.id
-      })
-      yield* ask("unknown", {})
-      assert.notProperty(yield* lineOf("unknown"), "userId")
-    })
-  )
-
-  it.effect("is told to the backend, which believes nobody without the internal key", () =>
-    Effect.gen(function* () {
-      const { backend, internalKey, logLines, web } = yield* App.TestApp
-      const owner = yield* createOwnerWithAgent()
-      const path = `/internal/instances/${owner.user.id}/start`
-      assert.strictEqual(
-        (yield* web({ method: "POST", path: path.replace("/internal/instances", "/api/instance"), as: owner })).status,
-        200
-      )
-      const told = (yield* logLines).filter(
-        (line) => line.includes(path) && line.includes(`"userId":"${owner.user.id}"`)
-      )
-      assert.strictEqual(told.length, 1)
-
-      const claims = (key: string, id: string) =>
-        backend({
-          method: "POST",
-          path,
-          headers: {
-            authorization: `Bearer ${key}`,
-            "x-berth-acting-user": "usr_other",
-            "x-request-id": id
-          }
+layer(App.layer({ agentManagerTransport: "remote" }), { excludeTestServices: true })(
+  "The caller of a request",
+  (it) => {
+    it.effect("is in the one log line of the request once it is authenticated", () =>
+      Effect.gen(function* () {
+        const { web } = yield* App.TestApp
+        const owner = yield* createOwnerWithAgent()
+        const ask = (id: string, call: Partial<App.AppCall>) =>
+          web({ method: "GET", path: "/api/settings?token=hunter2", ...call, headers: { "x-request-id": id } })
+        yield* ask("known", { as: owner })
+        const { ms, ...known } = yield* lineOf("known")
+        assert.isNumber(ms)
+        assert.deepStrictEqual(known, {
+          method: "GET",
+          path: "/api/settings",
+          status: 200,
+          requestId: "known",
+          userId: owner.user.id
         })
-      assert.strictEqual((yield* claims("wrong", "forged")).status, 401)
-      assert.notProperty(yield* lineOf("forged"), "userId")
-      yield* claims(internalKey, "genuine")
-      assert.strictEqual((yield* lineOf("genuine"))["userId"], "usr_other")
-      yield* web({
-        method: "GET",
-        path: "/api/agents",
-        headers: { "x-berth-acting-user": "usr_other", "x-request-id": "to the web".replaceAll(" ", "-") }
+        yield* ask("unknown", {})
+        assert.notProperty(yield* lineOf("unknown"), "userId")
       })
-      assert.notProperty(yield* lineOf("to-the-web"), "userId")
-    })
-  )
-})
+    )
+
+    it.effect("is sent to the backend, which accepts it only with the internal key", () =>
+      Effect.gen(function* () {
+        const { backend, internalKey, logLines, web } = yield* App.TestApp
+        const owner = yield* createOwnerWithAgent()
+        const path = `/internal/instances/${owner.user.id}/start`
+        assert.strictEqual(
+          (yield* web({ method: "POST", path: path.replace("/internal/instances", "/api/instance"), as: owner }))
+            .status,
+          200
+        )
+        const told = (yield* logLines).filter(
+          (line) => line.includes(path) && line.includes(`"userId":"${owner.user.id}"`)
+        )
+        assert.strictEqual(told.length, 1)
+
+        const claims = (key: string, id: string) =>
+          backend({
+            method: "POST",
+            path,
+            headers: {
+              authorization: `Bearer ${key}`,
+              "x-berth-acting-user": "usr_other",
+              "x-request-id": id
+            }
+          })
+        assert.strictEqual((yield* claims("wrong", "forged")).status, 401)
+        assert.notProperty(yield* lineOf("forged"), "userId")
+        yield* claims(internalKey, "genuine")
+        assert.strictEqual((yield* lineOf("genuine"))["userId"], "usr_other")
+        yield* web({
+          method: "GET",
+          path: "/api/agents",
+          headers: { "x-berth-acting-user": "usr_other", "x-request-id": "to the web".replaceAll(" ", "-") }
+        })
+        assert.notProperty(yield* lineOf("to-the-web"), "userId")
+      })
+    )
+  }
+)
 
 const spans: Array<Map<string, unknown>> = []
 
@@ -111,7 +115,7 @@ const recording = Layer.setTracer(
 )
 
 layer(App.layer().pipe(Layer.provide(recording)), { excludeTestServices: true })("The span of a request", (it) => {
-  it.effect("says the path and which members the query has, and nothing that only the caller should know", () =>
+  it.effect("has the path and the names of the query, and no secret of the caller", () =>
     Effect.gen(function* () {
       const { backend, cookieName, web } = yield* App.TestApp
       const headers = {

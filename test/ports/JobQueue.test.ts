@@ -52,7 +52,7 @@ const portSpec = (place: Effect.Effect<JobQueueStore, never, Scope.Scope>) => ()
     })
 
   it.scopedLive(
-    "adds a job once as long as its id is known, also after its completion and whatever the id looks like",
+    "JobQueue adds a job once as long as its id is known, also after its completion, for any text as id",
     () =>
       against(
         {},
@@ -72,7 +72,7 @@ const portSpec = (place: Effect.Effect<JobQueueStore, never, Scope.Scope>) => ()
       )
   )
 
-  it.scopedLive("keeps the queues apart", () =>
+  it.scopedLive("JobQueue keeps the queues separate", () =>
     against(
       {},
       Effect.gen(function* () {
@@ -90,7 +90,7 @@ const portSpec = (place: Effect.Effect<JobQueueStore, never, Scope.Scope>) => ()
     )
   )
 
-  it.scopedLive("never has more jobs in flight than its cap, and does reach it", () =>
+  it.scopedLive("JobQueue runs as many jobs at once as its cap, and never more", () =>
     against(
       {},
       Effect.gen(function* () {
@@ -192,7 +192,7 @@ const portSpec = (place: Effect.Effect<JobQueueStore, never, Scope.Scope>) => ()
     )
   )
 
-  it.scopedLive("shows its dead letters and replays them", () =>
+  it.scopedLive("JobQueue lists its dead letters and replays them", () =>
     against(
       {},
       Effect.gen(function* () {
@@ -229,7 +229,7 @@ const portSpec = (place: Effect.Effect<JobQueueStore, never, Scope.Scope>) => ()
     )
   )
 
-  it.scopedLive("takes any text in payloads, ids and failures", () =>
+  it.scopedLive("JobQueue accepts any text in payloads, ids and failures", () =>
     against(
       {},
       Effect.gen(function* () {
@@ -249,7 +249,7 @@ const portSpec = (place: Effect.Effect<JobQueueStore, never, Scope.Scope>) => ()
   )
 
   it.scopedLive(
-    "on closing takes no further job and lets running ones finish, although its own fiber was interrupted",
+    "JobQueue takes no further job on closing and lets running ones finish, although its own fiber was interrupted",
     () =>
       against(
         {},
@@ -285,7 +285,7 @@ const portSpec = (place: Effect.Effect<JobQueueStore, never, Scope.Scope>) => ()
       )
   )
 
-  it.scopedLive("hands back what does not finish in time, without using up an attempt", () =>
+  it.scopedLive("JobQueue returns unfinished jobs to the queue without using up an attempt", () =>
     against(
       {},
       Effect.gen(function* () {
@@ -316,7 +316,7 @@ const portSpec = (place: Effect.Effect<JobQueueStore, never, Scope.Scope>) => ()
     )
   )
 
-  it.scopedLive("continues the trace of what caused the job, and starts one where there was none", () =>
+  it.scopedLive("JobQueue continues the trace of the cause of a job, and starts one where there was none", () =>
     against(
       {},
       Effect.gen(function* () {
@@ -351,7 +351,7 @@ const portSpec = (place: Effect.Effect<JobQueueStore, never, Scope.Scope>) => ()
   )
 
   it.scopedLive(
-    "runs a job again whose worker was killed, in the same attempt; one that outlives no worker becomes a dead letter",
+    "JobQueue runs a job again whose worker was killed, in the same attempt, and makes it a dead letter when that repeats",
     () =>
       Effect.gen(function* () {
         const program = yield* compileProgram("JobHolder.ts")
@@ -395,11 +395,11 @@ const portSpec = (place: Effect.Effect<JobQueueStore, never, Scope.Scope>) => ()
       })
   )
 
-  it.scopedLive("says that its store is gone, and goes on when it is back", () =>
+  it.scopedLive("JobQueue fails with QueueUnavailable during an outage of its store, and continues afterwards", () =>
     Effect.gen(function* () {
       const here = yield* place
-      const door = yield* makeTcpProxy(here.url)
-      const provide = yield* open({ ...here, url: door.url })
+      const proxy = yield* makeTcpProxy(here.url)
+      const provide = yield* open({ ...here, url: proxy.url })
       yield* Effect.gen(function* () {
         const queue = yield* JobQueue
         const ran = yield* Ref.make<ReadonlyArray<string>>([])
@@ -408,22 +408,22 @@ const portSpec = (place: Effect.Effect<JobQueueStore, never, Scope.Scope>) => ()
         )
         yield* queue.add(job("before"))
         yield* eventually(ran, (so) => so.includes("before"))
-        yield* door.rejectConnections
+        yield* proxy.rejectConnections
         const failure = yield* Effect.flip(queue.add(job("during")))
         assert.deepInclude(failure, { _tag: "QueueUnavailable", operation: "add" })
-        yield* door.acceptConnections
+        yield* proxy.acceptConnections
         yield* eventually(Effect.either(queue.add(job("after"))), Either.isRight)
         yield* eventually(ran, (so) => so.includes("after"))
       }).pipe(provide)
     })
   )
 
-  it.scopedLive("does not start where nothing answers", () =>
+  it.scopedLive("JobQueue fails to start while its store is unreachable", () =>
     Effect.gen(function* () {
       const here = yield* place
-      const door = yield* makeTcpProxy(here.url)
-      yield* door.rejectConnections
-      const failure = yield* Effect.flip(open({ ...here, url: door.url }))
+      const proxy = yield* makeTcpProxy(here.url)
+      yield* proxy.rejectConnections
+      const failure = yield* Effect.flip(open({ ...here, url: proxy.url }))
       assert.deepInclude(failure, { _tag: "QueueUnavailable", operation: "connect" })
     })
   )

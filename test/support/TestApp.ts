@@ -171,9 +171,9 @@ export class TestApp extends Context.Tag("@berth/test/TestApp")<
     readonly backendUrl: string
     readonly web: (call: AppCall) => Effect.Effect<HttpCallResponse>
     readonly backend: (call: AppCall) => Effect.Effect<HttpCallResponse>
-    /** What the check of the database says from now on; it is up to begin with. */
+    /** Sets the result of the database check; initially up. */
     readonly setDatabaseUp: (up: boolean) => Effect.Effect<void>
-    /** What the password hasher was asked for so far, in order. */
+    /** Calls of the password hasher so far, in order. */
     readonly passwordHasherCalls: Effect.Effect<ReadonlyArray<keyof Context.Tag.Service<PasswordHasher>>>
     /** The chain on which machines pay. */
     readonly paymentNetwork: PaymentChainTest.InMemoryPaymentNetwork
@@ -182,12 +182,12 @@ export class TestApp extends Context.Tag("@berth/test/TestApp")<
   }
 >() {}
 
-/** The administrator's address in every such service. */
+/** The administrator of every test application. */
 export const testAdminEmail = "admin@example.com"
 
 export const referralCredits = 3
 
-/** Nobody listens there. Its path and query are what must be in no answer and no log. */
+/** An address without a listener. Its path and query must appear in no response and no log. */
 export const unreachableNodeUrl = "http://127.0.0.1:1/v2/hunter2?key=hunter2"
 
 const nobody = new URL("http://127.0.0.1:1/")
@@ -208,7 +208,7 @@ const nobodySocial: SocialIdentitySettings = {
 }
 
 let callers = 0
-/** An address that nobody in this process has called from. */
+/** An address that has made no call yet. */
 const newAddress = () => {
   callers += 1
   return `10.${(callers >> 16) & 255}.${(callers >> 8) & 255}.${callers & 255}`
@@ -223,7 +223,7 @@ const fill = ({ as, from, ...call }: AppCall): HttpCall => ({
   }
 })
 
-/** The real hasher, which says what it was asked for. */
+/** The real hasher with a record of its calls. */
 const hasher = (
   asked: Ref.Ref<ReadonlyArray<keyof Context.Tag.Service<PasswordHasher>>>,
   { maxWaitingHashes }: TestAppOptions
@@ -377,7 +377,7 @@ export function layer(options: TestAppOptions = {}) {
   return Layer.unwrapScoped(Effect.orDie(make(options)))
 }
 
-/** A session for a user who is there. */
+/** Opens a session for an existing user. */
 export const openSession = (user: User) =>
   Effect.gen(function* () {
     const { cookieName } = yield* TestApp

@@ -58,13 +58,13 @@ const internalBodyLimit = 8 * 1024 * 1024
 const bodyLimit = (path: string) =>
   path === transcriptionsPath
     ? maximumFormBytes
-    : path.startsWith("/internal/") || isOpenAis(path)
+    : path.startsWith("/internal/") || isOpenAiPath(path)
       ? internalBodyLimit
       : defaultBodyLimit
 
 /** OpenAI-compatible paths: errors in OpenAI's shape, bodies with images. */
-const isOpenAis = (path: string) => path.startsWith("/v1/")
-const reshapeErrors = (path: string) => (isOpenAis(path) ? makeOpenAiFailure : undefined)
+const isOpenAiPath = (path: string) => path.startsWith("/v1/")
+const reshapeErrors = (path: string) => (isOpenAiPath(path) ? makeOpenAiFailure : undefined)
 
 const routes = Layer.mergeAll(
   HttpLayerRouter.addHttpApi(BackendApi, { openapiPath: "/openapi.json" }).pipe(

@@ -5,11 +5,11 @@ export interface CrossOriginAccess {
   readonly methods: ReadonlyArray<string>
   readonly requestHeaders: ReadonlyArray<string>
   readonly responseHeaders: ReadonlyArray<string>
-  /** How long a browser may remember it. */
+  /** Time that a browser may cache the access. */
   readonly maxAgeSeconds: number
 }
 
-/** Annotates a group whose endpoints pages of any origin may call; null for all others. */
+/** Annotates a group that pages of any origin may call; null for other groups. */
 export class CrossOrigin extends Context.Reference<CrossOrigin>()("@berth/api/CrossOrigin", {
   defaultValue: (): CrossOriginAccess | null => null
 }) {}

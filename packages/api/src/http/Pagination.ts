@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 
-/** A number of a page as a client asks for it: what is no number is refused, what is out of range is brought into it. */
+/** A number of a page: a non-number is rejected, a number out of range is clamped. */
 export const pageNumber = (options: { readonly least: number; readonly most: number; readonly usual: number }) =>
   Schema.optionalWith(
     Schema.transform(Schema.NumberFromString.pipe(Schema.finite()), Schema.Int, {

@@ -10,7 +10,7 @@ export const SecretText = Schema.Redacted(Schema.String.annotations({ message: (
 /** A member that may be absent or null; both mean not given. */
 export const optionalText = Schema.optionalWith(Schema.String, { nullable: true })
 
-/** A model as a caller names it. No model's id is longer, and an unknown one is quoted in the answer. */
+/** A model id. Errors quote it, so its length is bounded. */
 export const ModelName = Schema.String.pipe(
   Schema.filter((text) => text.length > 0 && text.length <= 200, { message: () => "must have 1 to 200 characters" })
 ).annotations({ jsonSchema: { minLength: 1, maxLength: 200 } })

@@ -3,7 +3,7 @@ import { ParseResult, Schema } from "effect"
 import { errorClassSchema, errorFields } from "./ErrorBody.ts"
 import { summarizeIssues } from "./RequestIssues.ts"
 
-/** A field of the request and what is wrong with it. */
+/** A field of the request and its problem. */
 const Issue = Schema.Struct({ path: Schema.String, message: Schema.String }).annotations({ identifier: "Issue" })
 
 /** A request that does not match the contract: 400, naming each field. */
@@ -38,7 +38,7 @@ export const makeMissingFieldsError = (fields: ReadonlyArray<string>) =>
     issues: fields.map((field) => ({ _tag: "Missing" as const, path: [field], message: "is missing" }))
   })
 
-/** An answer names so many fields and quotes so much of each, however much was wrong with the request. */
+// Bounds of an error body.
 const maximumIssues = 20
 const maximumQuote = 200
 
@@ -49,7 +49,7 @@ const namedIssues = (issues: HttpApiError.HttpApiDecodeError["issues"]) =>
     .slice(0, maximumIssues)
     .map(({ message, path }) => ({ path: cut(path), message: cut(message) }))
 
-/** A body that cannot be read: 400. Only ever encoded. */
+/** A body that cannot be parsed: 400. Encoded only. */
 export const MalformedBodyBody = Schema.transformOrFail(
   Schema.Struct(errorFields("malformed_body")).annotations({ identifier: "MalformedBody" }),
   errorClassSchema(HttpServerError.RequestError),
@@ -61,11 +61,11 @@ export const MalformedBodyBody = Schema.transformOrFail(
         message: "The request body could not be read as JSON.",
         code: "malformed_body" as const
       }),
-    decode: (body, _options, ast) => ParseResult.fail(new ParseResult.Forbidden(ast, body, "This body is only sent"))
+    decode: (body, _options, ast) => ParseResult.fail(new ParseResult.Forbidden(ast, body, "This body is encoded only"))
   }
 ).annotations(HttpApiSchema.annotations({ status: 400, description: "The body could not be read" }))
 
-/** The errors that any endpoint can answer before its handler runs: for the static `errorSchema` of an API. */
+/** Errors of any endpoint before its handler runs, for the static `errorSchema` of an API. */
 export const requestErrors = Schema.make<HttpApiError.HttpApiDecodeError, unknown, never>(
   HttpApiSchema.UnionUnify(InvalidRequestBody, MalformedBodyBody).ast
 )

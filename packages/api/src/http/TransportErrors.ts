@@ -18,7 +18,7 @@ export class BodyMalformed extends Data.TaggedError("BodyMalformed")<{ readonly 
 export class OriginNotAllowed extends Data.TaggedError("OriginNotAllowed")<object> {}
 export class InternalFailure extends Data.TaggedError("InternalFailure")<object> {}
 export class ServiceUnavailable extends Data.TaggedError("ServiceUnavailable")<object> {}
-/** The bytes are no HTTP request. */
+/** The bytes are not an HTTP request. */
 export class RequestMalformed extends Data.TaggedError("RequestMalformed")<object> {}
 export class HeadersTooLarge extends Data.TaggedError("HeadersTooLarge")<object> {}
 export class RequestTimeout extends Data.TaggedError("RequestTimeout")<object> {}
@@ -28,7 +28,7 @@ export const RouteNotFoundBody = errorBody(RouteNotFound, {
   status: 404,
   code: "route_not_found",
   error: "Not found",
-  message: "There is nothing at this path. /openapi.json lists what there is.",
+  message: "No route has this path. /openapi.json lists the routes.",
   read: () => new RouteNotFound()
 })
 export const MethodNotAllowedBody = Schema.transform(
@@ -57,7 +57,7 @@ export const MediaTypeUnsupportedBody = errorBody(MediaTypeUnsupported, {
   code: "unsupported_media_type",
   error: "Unsupported media type",
   message: ({ supported }) =>
-    `The request body must be ${supported.join(" or ")}, uncompressed and in UTF-8; say so in Content-Type.`,
+    `The request body must be ${supported.join(" or ")}, uncompressed and in UTF-8, with a matching Content-Type.`,
   read: () => new MediaTypeUnsupported({ supported: [] })
 })
 export const BodyMalformedBody = errorBody(BodyMalformed, {
@@ -71,28 +71,28 @@ export const OriginNotAllowedBody = errorBody(OriginNotAllowed, {
   status: 403,
   code: "foreign_origin",
   error: "Forbidden origin",
-  message: "This request comes from a page of another origin.",
+  message: "Pages of other origins cannot send this request.",
   read: () => new OriginNotAllowed()
 })
 export const InternalFailureBody = errorBody(InternalFailure, {
   status: 500,
   code: "internal",
   error: "internal",
-  message: "Something went wrong on our side. Quote the traceId when you report it.",
+  message: "The service failed. Quote the traceId when you report it.",
   read: () => new InternalFailure()
 })
 export const ServiceUnavailableBody = errorBody(ServiceUnavailable, {
   status: 503,
   code: "unavailable",
   error: "DependencyUnavailable",
-  message: "The service cannot answer for the moment. Try again in a few seconds; nothing is wrong with the request.",
+  message: "The service is temporarily unavailable. Try again in a few seconds.",
   read: () => new ServiceUnavailable()
 })
 export const RequestMalformedBody = errorBody(RequestMalformed, {
   status: 400,
   code: "malformed_request",
   error: "Malformed request",
-  message: "This is no HTTP request that can be read.",
+  message: "The bytes are not a valid HTTP request.",
   read: () => new RequestMalformed()
 })
 export const HeadersTooLargeBody = errorBody(HeadersTooLarge, {
@@ -113,6 +113,6 @@ export const ExpectationFailedBody = errorBody(ExpectationFailed, {
   status: 417,
   code: "expectation_failed",
   error: "Expectation failed",
-  message: "Of Expect only 100-continue is understood.",
+  message: "Unsupported Expect header; only 100-continue is allowed.",
   read: () => new ExpectationFailed()
 })

@@ -12,9 +12,9 @@ describe("summarize", () => {
       ]),
       [{ path: "action", message: 'Expected "sessions" | "memory", actual "zzz"' }]
     ))
-  it("calls an object an object", () => {
-    for (const said of ["Struct (Encoded side)", "Struct", "{ readonly name: string } (Encoded side)"])
-      assert.deepStrictEqual(summarizeIssues([{ path: "", message: `Expected ${said}, actual []` }]), [
+  it("names an object without its type", () => {
+    for (const type of ["Struct (Encoded side)", "Struct", "{ readonly name: string } (Encoded side)"])
+      assert.deepStrictEqual(summarizeIssues([{ path: "", message: `Expected ${type}, actual []` }]), [
         { path: "", message: "Expected an object, actual []" }
       ])
   })
@@ -32,7 +32,7 @@ describe("summarize", () => {
         { path: "a", message: `Expected ${expected}, actual 1` }
       ])
   })
-  it("prefers what a refinement says to the alternative of null", () =>
+  it("prefers the message of a refinement to the alternative null", () =>
     assert.deepStrictEqual(
       summarizeIssues([
         { path: "t", message: "Expected null, actual 9" },
@@ -40,7 +40,7 @@ describe("summarize", () => {
       ]),
       [{ path: "t", message: "must be an IANA time zone" }]
     ))
-  it("does not say of a field that it might be absent when something in it is wrong", () =>
+  it("omits the alternatives of a field that has an issue inside", () =>
     assert.deepStrictEqual(
       summarizeIssues([
         { path: "config.channels.1", message: 'Expected "web", actual "pigeon"' },
@@ -60,10 +60,10 @@ describe("summarize", () => {
     "names every field exactly once",
     [FastCheck.array(FastCheck.record({ path: FastCheck.string(), message: FastCheck.string({ minLength: 1 }) }))],
     ([issues]) => {
-      const told = summarizeIssues(issues).map(({ path }) => path)
+      const named = summarizeIssues(issues).map(({ path }) => path)
       return (
-        new Set(told).size === told.length &&
-        issues.every(({ path }) => told.some((one) => one === path || one.startsWith(`${path}.`)))
+        new Set(named).size === named.length &&
+        issues.every(({ path }) => named.some((one) => one === path || one.startsWith(`${path}.`)))
       )
     }
   )

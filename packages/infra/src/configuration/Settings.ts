@@ -33,7 +33,7 @@ const seconds = (name: string, fallback: number) =>
     Config.validate({ message: "must not be negative", validation: (value) => value >= 0 }),
     Config.withDefault(fallback)
   )
-/** US dollars a call; machines pay in millionths, and nothing is for nothing. */
+/** USD of a call, at least one millionth. */
 const price = (name: string, fallback: number) =>
   Config.number(name).pipe(
     Config.validate({
@@ -158,7 +158,7 @@ export const Settings = Config.all({
   role: Config.withDefault(Config.literal("web", "backend", "all")("SERVER_ROLE"), "all"),
   internalApiKey: optionalSecret("INTERNAL_API_KEY"),
   trustedProxies: Config.array(Config.string(), "TRUSTED_PROXIES").pipe(
-    // A list knows its name only inside, so a rule around it has to say it.
+    // Errors around a list do not include its name.
     Config.mapOrFail((entries) =>
       entries.every(isAddressOrRange)
         ? Either.right(entries)

@@ -5,10 +5,10 @@ import { readSqlErrorCode } from "./SqlErrors.ts"
 /** Prefix of statements that each connection prepares once. Their text is constant and names its columns. */
 export const preparedMark = "/* prepared */"
 
-/** "cached plan must not change result type": a column of the statement is of another type since it was prepared. */
+/** "cached plan must not change result type": the type of a column has changed since. */
 const stalePlanCode = "0A000"
 
-/** Names of marked statements, by their texts: the same in every process, and another one when the plan behind the first is stale. */
+/** Names of marked statements by text, equal in every process; a stale plan gets a new name. */
 class StatementNames {
   readonly #names = new Map<string, { readonly name: string; readonly version: number }>()
 

@@ -50,7 +50,7 @@ test("AddressFile contains the runtime's address until its end", () =>
     assert.isFalse(existsSync(file))
   }))
 
-test("tells when it is deleted", () =>
+test("The address file reports its deletion", () =>
   Effect.gen(function* () {
     const { directory, end, lost } = yield* make
     yield* Effect.promise(() => rm(directory, { recursive: true }))

@@ -29,7 +29,7 @@ export const resolveClientAddress = (peer: string, forwardedFor: string | undefi
   const hops = [...forwardedFor.split(",").map(plain), direct].toReversed()
   const index = hops.findIndex((hop) => !isListed(proxies, hop))
   const client = hops[index] ?? direct
-  // A proxy that reports `unknown` stands for its clients.
+  // A proxy that reports `unknown` counts as the client.
   return isIP(client) !== 0 ? client : (hops[index - 1] ?? direct)
 }
 

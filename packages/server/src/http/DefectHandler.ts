@@ -21,35 +21,31 @@ const respondUnavailable = ({ retryAfter }: DependencyUnavailable) =>
     "retry-after": String(toRetryAfterSeconds(retryAfter))
   })
 
-/** How a listener answers what no endpoint has foreseen: an outage of what it stands on, a session that ended meanwhile, a bug. */
+/** Responds to defects: an outage of a dependency, a session that ended during the request, a bug. */
 export const makeDefectHandler = Effect.gen(function* () {
   const outages = yield* OutageDetector
   const sessions = yield* Sessions
   const cookie = yield* SessionCookie
 
-  /** Whether a request was signed in when it came, and is not any more: what it needed was deleted under its hands. */
+  /** Whether the session of a request ended while the request ran. */
   const hasLostItsSession = (request: HttpServerRequest.HttpServerRequest, { user }: CallerContext) =>
     Effect.gen(function* () {
       const token = cookie.read(request)
       return (
         Option.isSome(yield* user) && Option.isSome(token) && Option.isNone(yield* sessions.authenticate(token.value))
       )
-    }).pipe(
-      Effect.catchAllCause((cause) =>
-        Effect.as(Effect.logWarning("Whether a session still stands could not be asked", cause), false)
-      )
-    )
+    }).pipe(Effect.catchAllCause((cause) => Effect.as(Effect.logWarning("Session check failed", cause), false)))
 
   const answerFault = (request: HttpServerRequest.HttpServerRequest, caller: CallerContext, defect: unknown) =>
     Effect.if(hasLostItsSession(request, caller), {
       onTrue: () =>
         Effect.as(
-          Effect.logInfo("A request was broken off, for its session ended meanwhile", Cause.die(defect)),
+          Effect.logInfo("Request failed because its session ended", Cause.die(defect)),
           makeErrorResponse(AuthenticationRequiredBody, new AuthenticationRequired())
         ),
       onFalse: () =>
         Effect.as(
-          Effect.logError("A request failed unexpectedly", Cause.die(defect)),
+          Effect.logError("Request failed unexpectedly", Cause.die(defect)),
           makeErrorResponse(InternalFailureBody, new InternalFailure())
         )
     })
@@ -61,7 +57,7 @@ export const makeDefectHandler = Effect.gen(function* () {
       return Option.match(outages.detect(defect), {
         onSome: (outage) =>
           Effect.as(
-            Effect.logWarning("A request was not carried out").pipe(Effect.annotateLogs("reason", outage.message)),
+            Effect.logWarning("Request rejected during an outage").pipe(Effect.annotateLogs("reason", outage.message)),
             respondUnavailable(outage)
           ),
         onNone: () => answerFault(request, caller, defect)

@@ -7,7 +7,7 @@ const decode = Schema.decodeUnknownOption(JsonObject)
 /** An error's status and body in another shape. */
 export type ReshapeError = (status: number, body: unknown) => { readonly status: number; readonly body: unknown }
 
-/** An error body with the members of its group, and with the trace's id in it, so that a report leads to the logs. */
+/** Adds the members of the group and the trace id to an error body. */
 export const wrapErrorBody = (
   response: HttpServerResponse.HttpServerResponse,
   groupMembers: Readonly<Record<string, unknown>>,

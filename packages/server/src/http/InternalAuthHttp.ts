@@ -3,7 +3,7 @@ import { Digests } from "@berth/domain/secrets/Digests"
 import { HttpServerRequest } from "@effect/platform"
 import { Context, Effect, Layer, Option, Redacted } from "effect"
 
-/** The key that the service's own processes show each other. */
+/** Shared secret of the service's processes. */
 export class InternalKey extends Context.Tag("@berth/InternalKey")<InternalKey, Redacted.Redacted>() {}
 
 /** The token of a request's `Authorization: Bearer <token>`; none for any other scheme. */
@@ -12,7 +12,7 @@ export const readBearerToken = (request: HttpServerRequest.HttpServerRequest) =>
     Option.map(Redacted.make)
   )
 
-/** The same of the current request. */
+/** The bearer token of the current request. */
 export const currentBearerToken = Effect.map(HttpServerRequest.HttpServerRequest, readBearerToken)
 
 export const layer = Layer.effect(

@@ -43,10 +43,7 @@ const bytesOf = ({ body, headers, status }: HttpServerResponse.HttpServerRespons
   return Buffer.concat([Buffer.from(`${head}\r\n\r\n`, "latin1"), content])
 }
 
-/**
- * Answers what never becomes a request: bytes that are no HTTP, headers that are too large or too slow, CONNECT, and an `Expect`
- * that nobody can meet. Node answers these without a body.
- */
+/** Responds to malformed bytes, large or slow headers, CONNECT and unsupported `Expect`, which Node answers without a body. */
 export const handleParserErrors = (server: Server): Effect.Effect<void, never, IdGenerator> =>
   Effect.gen(function* () {
     const runtime = yield* Effect.runtime<IdGenerator>()
@@ -80,7 +77,7 @@ export const handleParserErrors = (server: Server): Effect.Effect<void, never, I
       const isAnswered = open === undefined || open.response.writableFinished
       if (code === "ECONNRESET" || !socket.writable) socket.destroy()
       else if (isAnswered) answer()
-      // A request that has arrived is answered first: what is wrong came after it.
+      // A complete request is answered first: the error is behind it.
       else if (open.request.complete) open.response.once("finish", answer)
       // The request of the error is already being answered.
       else if (open.response.headersSent) socket.destroy()

@@ -14,7 +14,7 @@ type Request = HttpServerRequest.HttpServerRequest
 /** Resolves the caller from the request head. */
 export type ResolveCaller = (request: Request) => Effect.Effect<CallerContext>
 
-/** On the public listener: a client, until a session proves whose. */
+/** Public listener: the client's address and user agent. */
 export const makeClientCallerResolver: Effect.Effect<ResolveCaller, never, WebSettings> = Effect.map(
   WebSettings,
   ({ trustedProxies }): ResolveCaller =>
@@ -28,7 +28,7 @@ export const makeClientCallerResolver: Effect.Effect<ResolveCaller, never, WebSe
 
 const idPattern = /^[\w-]{1,128}$/
 
-/** On the private listener: whoever a process with the internal key works for; without that key its word counts for nothing. */
+/** Private listener: the acting user and client of a process with the internal key; other callers by their address. */
 export const makeInternalCallerResolver: Effect.Effect<ResolveCaller, never, WebSettings | InternalKey | Digests> =
   Effect.gen(function* () {
     const { trustedProxies } = yield* WebSettings
@@ -37,15 +37,15 @@ export const makeInternalCallerResolver: Effect.Effect<ResolveCaller, never, Web
     return (request) => {
       const direct = Option.some(readClientAddress(request, trustedProxies))
       if (!Option.exists(readBearerToken(request), (shown) => digests.equal(shown, key))) return makeCaller(direct)
-      const told = (name: string, isValid: (text: string) => boolean) =>
+      const given = (name: string, isValid: (text: string) => boolean) =>
         Option.filter(Option.fromNullable(request.headers[name]), isValid)
       return makeCaller(
         Option.orElse(
-          told(clientAddressHeader, (text) => isIP(text) !== 0),
+          given(clientAddressHeader, (text) => isIP(text) !== 0),
           () => direct
         ),
         Option.map(
-          told(actingUserHeader, (text) => idPattern.test(text)),
+          given(actingUserHeader, (text) => idPattern.test(text)),
           (id) => UserId.make(id)
         )
       )

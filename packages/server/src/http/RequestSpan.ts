@@ -1,7 +1,7 @@
 import { HttpMiddleware, HttpTraceContext, type HttpServerRequest } from "@effect/platform"
 import { Context, Effect, FiberRef, type Layer, Option, Tracer } from "effect"
 
-/** A listener whose requests have spans that say nothing of them, for where nobody would read it. */
+/** A listener whose spans have no attributes, for processes without an exporter. */
 export const withPlainSpans = <A, E, R>(listener: Layer.Layer<A, E, R>): Layer.Layer<A, E, R> =>
   HttpMiddleware.withTracerDisabledWhen(listener, () => true)
 

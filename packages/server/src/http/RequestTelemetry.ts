@@ -55,7 +55,7 @@ const logOnce = (message: string, annotations: Readonly<Record<string, unknown>>
     )
   )
 
-/** Counts an answered request and logs it; health checks are counted only. Paths without their query, since a query may hold a secret. */
+/** Counts and logs a request; health checks are only counted. Paths are logged without their query, which can hold a secret. */
 export const recordRequest = Effect.fnUntraced(function* (answered: {
   readonly request: HttpServerRequest.HttpServerRequest
   readonly path: string

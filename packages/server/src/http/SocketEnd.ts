@@ -1,13 +1,10 @@
 import { Duration } from "effect"
 import type { Duplex } from "node:stream"
 
-/** Time for the answer to arrive before the connection is cut, however much the client still sends. */
+/** Time for the response to arrive before the connection is destroyed. */
 const grace = Duration.seconds(1)
 
-/**
- * Ends a connection that no parser reads. Its input is discarded: closing over unread bytes would reset the connection and lose
- * the answer, and a paused socket never sees its client leave.
- */
+/** Ends a connection that no parser reads and discards its input: closing over unread bytes would lose the response. */
 export const endSocket = (socket: Duplex, lastBytes?: Uint8Array): void => {
   if (lastBytes === undefined) socket.end()
   else socket.end(lastBytes)

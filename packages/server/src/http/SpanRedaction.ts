@@ -1,7 +1,7 @@
 import { Headers, HttpServerRequest } from "@effect/platform"
 import { Effect, Layer, Option } from "effect"
 
-/** Headers that carry, or may quote, what only its sender should know, besides those that the platform hides by itself. */
+/** Headers with secrets, besides those that the platform redacts. */
 const secretHeaders: ReadonlyArray<string | RegExp> = [
   "referer",
   "location",
@@ -11,7 +11,7 @@ const secretHeaders: ReadonlyArray<string | RegExp> = [
   /token|secret|signature|payment|password|api-key|turnstile/i
 ]
 
-/** Keeps those headers of requests and answers out of the spans of a listener. */
+/** Redacts these headers in the spans of a listener. */
 export const withRedactedHeaders = <A, E, R>(listener: Layer.Layer<A, E, R>): Layer.Layer<A, E, R> =>
   Layer.locallyWith(listener, Headers.currentRedactedNames, (names) => [...names, ...secretHeaders])
 
@@ -27,11 +27,11 @@ const withoutValues = (url: URL): URL => {
   return bare
 }
 
-/** The span of a request says which members its query had, and of none what it was: tokens from mails come in queries. */
+/** Redacts the values of the query in the span: mailed links carry tokens. */
 export const redactQuery = (request: HttpServerRequest.HttpServerRequest): Effect.Effect<void> =>
   isBare(request) ? Effect.void : redactQueryValues(request)
 
-/** Most requests: a path alone, and a host without anybody's name before it. */
+/** Most requests: no query, and no user name before the host. */
 const isBare = ({ headers, url }: HttpServerRequest.HttpServerRequest) =>
   url.startsWith("/") && !/[?#@]/.test(url) && !headers["host"]?.includes("@")
 

@@ -14,7 +14,7 @@ interface Upgrade {
   readonly response: ServerResponse
 }
 
-/** Requests whose connection waits to become something else. */
+/** Handshakes that wait for acceptance. */
 const upgrades = new WeakMap<IncomingMessage, Upgrade>()
 
 /** Whether the request is a WebSocket handshake (RFC 6455 section 4.1); the parser has seen `Connection: Upgrade`. */
@@ -25,7 +25,7 @@ const isWebSocketHandshake = ({ headers, httpVersion, method }: IncomingMessage)
   headers["sec-websocket-version"] === "13" &&
   /^[+/0-9A-Za-z]{22}==$/.test(headers["sec-websocket-key"] ?? "")
 
-/** A handshake is a request like any other, so that the same rules hold for it; its route may `accept` it. */
+/** Emits a handshake as a request, so that the pipeline applies to it; its route can accept it. */
 const emitAsRequest = (server: Server, request: IncomingMessage, socket: Socket, head: Buffer) => {
   const response = new ServerResponse(request)
   response.shouldKeepAlive = false
@@ -46,16 +46,13 @@ const headWithoutOffer = ({ httpVersion, method = "", rawHeaders, url = "" }: In
   return Buffer.from(`${method} ${url} HTTP/${httpVersion}\r\n${fields.join("")}\r\n`, "latin1")
 }
 
-/**
- * An offer that is not accepted is ignored (RFC 9110 section 7.8): the connection goes back to the parser and is read again
- * without it. Node 20 cannot decline one; where nobody listens for upgrades, it loses the bytes that follow in the same packet.
- */
+/** Ignores an offer (RFC 9110, section 7.8): the parser reads the request again without it. Node 20 cannot decline one. */
 const declineOffer = (server: Server, request: IncomingMessage, socket: Socket, head: Buffer) => {
   socket.unshift(Buffer.concat([headWithoutOffer(request), head]))
   server.emit("connection", socket)
 }
 
-/** A connection has one response at a time: an offer behind a request in work waits for its turn. */
+/** Handles an offer after the response to the request before it. */
 const takeOffer = (server: Server) => (request: IncomingMessage, socket: Duplex, head: Buffer) => {
   // The parser has removed its listeners, and an error without a listener would end the process.
   const onError = () => socket.destroy()
@@ -114,7 +111,7 @@ export const layer = (server: Server): Layer.Layer<HttpServer.HttpServer, never,
 export const canAccept = (request: HttpServerRequest.HttpServerRequest): boolean =>
   upgrades.has(NodeHttpServerRequest.toIncomingMessage(request))
 
-/** Makes a WebSocket of the request's connection; none when it is not to be had, say because the client has left. Nothing else answers the request then. */
+/** Accepts the handshake; none when the client has left. Nothing else may respond to the request then. */
 export const acceptWebSocket = (
   request: HttpServerRequest.HttpServerRequest,
   sockets: WebSocketServer

@@ -27,7 +27,7 @@ describe("A listener", () => {
     }).pipe(Effect.provide(listener({ headers: Duration.millis(300), whole: Duration.millis(600) })))
   )
 
-  it.scopedLive("answers before its routes are there", () =>
+  it.scopedLive("responds 503 before its routes are added", () =>
     Effect.gen(function* () {
       const port = yield* portOf
       const { headers, status, text } = parseRawResponse(yield* sendBytes(port, ["GET / HTTP/1.1\r\nhost: a\r\n\r\n"]))
