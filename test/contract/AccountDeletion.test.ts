@@ -151,7 +151,7 @@ layer(App.layer(), { excludeTestServices: true })("An account is deleted", (it) 
       const headers = { cookie, origin: "https://evil.example" }
       assertError(yield* web({ method: "DELETE", path, headers, json: { password } }), {
         status: 403,
-        code: "foreign_origin"
+        code: "origin_not_allowed"
       })
       assert.strictEqual(yield* statusOf(cookie), 200)
     })

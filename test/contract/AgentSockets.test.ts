@@ -326,13 +326,13 @@ layer(App.layer(), { excludeTestServices: true })("An agent's WebSocket", (it) =
     [
       "it comes from a page of another origin",
       403,
-      "foreign_origin",
+      "origin_not_allowed",
       (owner) => ({ headers: { cookie: owner.cookie, origin: "https://evil.example" } })
     ],
     [
       "it comes from a sandboxed page",
       403,
-      "foreign_origin",
+      "origin_not_allowed",
       (owner) => ({ headers: { cookie: owner.cookie, origin: "null" } })
     ],
     ["it is another path", 404, "route_not_found", (owner) => ({ ...byCookie(owner), path: "/agents/x/ws/y" })]
@@ -603,7 +603,7 @@ describe("A service that stops", () => {
             const stopping = yield* Effect.forkDaemon(Scope.close(scope, Exit.void))
             assert.deepInclude(yield* idle.closed, { code: 1001 })
             busy.send({ type: "chat", id: "late", message: "one more" })
-            assert.deepInclude(yield* busy.until(ofType("error")), { id: "late", code: "unavailable" })
+            assert.deepInclude(yield* busy.until(ofType("error")), { id: "late", code: "service_unavailable" })
             yield* go
             assert.deepInclude(yield* busy.until(ofType("done")), { reply: "Once upon a time" })
             assert.deepInclude(yield* busy.closed, { code: 1001 })

@@ -46,7 +46,7 @@ layer(App.layer({ overrides: HeuristicBotDetection.layer, limits }), { excludeTe
             assertBlocked(yield* send(path, body(yield* freshEmail), headers))
           assertError(yield* send(path, body(yield* freshEmail), crossSite ?? {}), {
             status: 403,
-            code: "foreign_origin"
+            code: "origin_not_allowed"
           })
         })
       )

@@ -64,7 +64,7 @@ layer(App.layer(), { excludeTestServices: true })("A page of another origin", (i
         { ...foreign, ...machinePaymentHeaders }
       ]) {
         const answer = yield* gatewayCall({ as, headers })
-        assertError(answer, { status: 403, code: "foreign_origin" })
+        assertError(answer, { status: 403, code: "origin_not_allowed" })
         assert.notProperty(answer.headers, "access-control-allow-origin")
       }
       assert.strictEqual(yield* readUsedUnits(as), 0)
@@ -78,7 +78,7 @@ layer(App.layer(), { excludeTestServices: true })("A page of another origin", (i
       const preflight = yield* web({ method: "OPTIONS", path: "/api/settings", headers: foreign })
       assert.strictEqual(preflight.status, 405)
       const sent = yield* web({ method: "POST", path: "/api/register", headers: foreign, json: helloRequest })
-      assertError(sent, { status: 403, code: "foreign_origin" })
+      assertError(sent, { status: 403, code: "origin_not_allowed" })
       const other = yield* web({ method: "PUT", path: gatewayPath, headers: foreign, json: helloRequest })
       assert.deepStrictEqual([other.status, other.headers["allow"]], [405, "POST, OPTIONS"])
       for (const answer of [preflight, sent, other]) assert.notProperty(answer.headers, "access-control-allow-origin")

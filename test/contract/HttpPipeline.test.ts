@@ -42,7 +42,7 @@ layer(App.layer(), { excludeTestServices: true })("The rules for every endpoint"
           const plain = yield* app[listener]({ ...call, headers, body })
           const offered = yield* app[listener]({ ...call, headers: { ...headers, ...offer }, body })
           assert.deepStrictEqual([offered.status, withoutTraceId(offered)], [plain.status, withoutTraceId(plain)])
-          assertError(offered, { status: 400, code: "malformed_body" })
+          assertError(offered, { status: 400, code: "body_malformed" })
           const empty = yield* app[listener]({ ...call, headers })
           assert.notDeepEqual(withoutTraceId(empty), withoutTraceId(plain))
         })
@@ -145,28 +145,28 @@ layer(App.layer(), { excludeTestServices: true })("What is no request", (it) => 
   const hostile: ReadonlyArray<readonly [string, string, number, string]> = [
     ["headers without end", `GET / HTTP/1.1\r\nhost: a\r\nx: ${"a".repeat(20_000)}\r\n\r\n`, 431, "headers_too_large"],
     ["a path without end", `GET /${"a".repeat(20_000)} HTTP/1.1\r\nhost: a\r\n\r\n`, 431, "headers_too_large"],
-    ["no request line", "hello there\r\n\r\n", 400, "malformed_request"],
-    ["a TLS greeting", "\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00fc\u0003\u0003", 400, "malformed_request"],
-    ["an unknown version", "GET / HTTP/9.9\r\nhost: a\r\n\r\n", 400, "malformed_request"],
-    ["an unknown method", "BREW / HTTP/1.1\r\nhost: a\r\n\r\n", 400, "malformed_request"],
-    ["no host", "GET / HTTP/1.1\r\nconnection: close\r\n\r\n", 400, "malformed_request"],
+    ["no request line", "hello there\r\n\r\n", 400, "request_malformed"],
+    ["a TLS greeting", "\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00fc\u0003\u0003", 400, "request_malformed"],
+    ["an unknown version", "GET / HTTP/9.9\r\nhost: a\r\n\r\n", 400, "request_malformed"],
+    ["an unknown method", "BREW / HTTP/1.1\r\nhost: a\r\n\r\n", 400, "request_malformed"],
+    ["no host", "GET / HTTP/1.1\r\nconnection: close\r\n\r\n", 400, "request_malformed"],
     [
       "two lengths",
       "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab",
       400,
-      "malformed_request"
+      "request_malformed"
     ],
     [
       "a length and chunks",
       "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 4\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n",
       400,
-      "malformed_request"
+      "request_malformed"
     ],
-    ["a length below zero", "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: -1\r\n\r\n", 400, "malformed_request"],
-    ["a folded header", "GET / HTTP/1.1\r\nhost: a\r\n x: y\r\n\r\n", 400, "malformed_request"],
-    ["a space before the colon", "GET / HTTP/1.1\r\nhost : a\r\n\r\n", 400, "malformed_request"],
-    ["U+0000 in a header", "GET / HTTP/1.1\r\nhost: a\r\nx: \u0000\r\n\r\n", 400, "malformed_request"],
-    ["CONNECT", "CONNECT example.com:443 HTTP/1.1\r\nhost: example.com\r\n\r\n", 400, "malformed_request"],
+    ["a length below zero", "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: -1\r\n\r\n", 400, "request_malformed"],
+    ["a folded header", "GET / HTTP/1.1\r\nhost: a\r\n x: y\r\n\r\n", 400, "request_malformed"],
+    ["a space before the colon", "GET / HTTP/1.1\r\nhost : a\r\n\r\n", 400, "request_malformed"],
+    ["U+0000 in a header", "GET / HTTP/1.1\r\nhost: a\r\nx: \u0000\r\n\r\n", 400, "request_malformed"],
+    ["CONNECT", "CONNECT example.com:443 HTTP/1.1\r\nhost: example.com\r\n\r\n", 400, "request_malformed"],
     ["an Expect that nobody meets", "GET / HTTP/1.1\r\nhost: a\r\nexpect: wonders\r\n\r\n", 417, "expectation_failed"]
   ]
   for (const [what, bytes, status, code] of hostile)
@@ -223,7 +223,7 @@ layer(App.layer(), { excludeTestServices: true })("What is no request", (it) => 
       const headers = { "content-type": "application/x-www-form-urlencoded" }
       const path = "/api/auth/callback/credentials"
       for (const body of ["a=&".repeat(300_000), "email=a%00@example.com&password=b", "email=a\u0000&password=b"])
-        assertError(yield* web({ method: "POST", path, headers, body }), { status: 400, code: "malformed_body" })
+        assertError(yield* web({ method: "POST", path, headers, body }), { status: 400, code: "body_malformed" })
     })
   )
 
@@ -244,7 +244,7 @@ layer(App.layer(), { excludeTestServices: true })("What is no request", (it) => 
         "GET /health/live HTTP/1.1\r\nhost: a\r\nHOST: b\r\nconnection: close\r\n\r\n"
       ])
       assert.strictEqual(parseRawResponse(text).status, 400)
-      assert.include(text, '"code":"malformed_request"')
+      assert.include(text, '"code":"request_malformed"')
     })
   )
 
@@ -311,7 +311,7 @@ layer(App.layer(), { excludeTestServices: true })("The origin rule", (it) => {
       ]
       for (const origin of foreign(appUrl))
         for (const call of calls)
-          assertError(yield* web({ ...call, headers: { origin } }), { status: 403, code: "foreign_origin" })
+          assertError(yield* web({ ...call, headers: { origin } }), { status: 403, code: "origin_not_allowed" })
       const settings = yield* web({ method: "GET", path: "/api/settings", as: owner })
       assert.strictEqual(settings.body["name"], owner.user.name)
     })

@@ -53,7 +53,7 @@ layer(App.layer(), { excludeTestServices: true })("The jobs API", (it) => {
         ["POST", "/internal/jobs/dead/1/replay"]
       ] as const) {
         const answer = yield* withOutage(asOperator(method, path))
-        assertError(answer, { status: 503, code: "unavailable" })
+        assertError(answer, { status: 503, code: "service_unavailable" })
         assert.strictEqual(answer.headers["retry-after"], "5")
       }
     })

@@ -137,10 +137,10 @@ layer(App.layer(), { excludeTestServices: true })("The documentation", (it) => {
           assert.include(codesOf("431").flat(), "headers_too_large", name)
           if (requestBody !== undefined) {
             assert.include(codesOf("413").flat(), "body_too_large", name)
-            assert.include(codesOf("415").flat(), "unsupported_media_type", name)
+            assert.include(codesOf("415").flat(), "media_type_unsupported", name)
           }
           if (listener === "web" && !["GET", "OPTIONS"].includes(route.method))
-            assert.include(codesOf("403").flat(), "foreign_origin", name)
+            assert.include(codesOf("403").flat(), "origin_not_allowed", name)
         }
       })
     )
@@ -177,7 +177,7 @@ layer(App.layer(), { excludeTestServices: true })("The documentation", (it) => {
         backend: (yield* documentOf("backend")).document
       }
       // Any path can answer these, so they stand at none.
-      const anywhere = new Set(["malformed_body"])
+      const anywhere = new Set(["body_malformed"])
       const missing = errorRows.flatMap(({ code, listener, route, status }) => {
         const [method = "", path = ""] = route.split(" ")
         const response = operationOf(documents[listener], { method, path }).responses[String(status)]

@@ -98,7 +98,7 @@ for (const site of sites)
             const somebody = yield* App.signInNewUser()
             const refuse = (origin: string) =>
               Effect.map(call(route, origin, somebody), (answer) => {
-                assertError(answer, { status: 403, code: "foreign_origin" })
+                assertError(answer, { status: 403, code: "origin_not_allowed" })
                 assert.notProperty(answer.headers, "set-cookie", origin)
                 assert.notProperty(answer.headers, "access-control-allow-origin", origin)
               })
@@ -110,7 +110,7 @@ for (const site of sites)
           Effect.gen(function* () {
             for (const origin of site.own(port)) {
               const answer = yield* call(route, origin)
-              assert.notStrictEqual(answer.body["code"], "foreign_origin", String(origin))
+              assert.notStrictEqual(answer.body["code"], "origin_not_allowed", String(origin))
               assert.notStrictEqual(answer.status, 404, String(origin))
             }
           })
@@ -121,7 +121,7 @@ for (const site of sites)
         Effect.gen(function* () {
           for (const route of readable) {
             const answer = yield* call(route, "https://evil.example")
-            assert.notStrictEqual(answer.body["code"], "foreign_origin", nameOf(route))
+            assert.notStrictEqual(answer.body["code"], "origin_not_allowed", nameOf(route))
             assert.notProperty(answer.headers, "access-control-allow-origin", nameOf(route))
             assert.notProperty(answer.headers, "access-control-allow-credentials", nameOf(route))
           }

@@ -333,7 +333,7 @@ layer(App.layer(), { excludeTestServices: true })("Forms of the pages", (it) => 
       const program = yield* post(path, { "content-type": form["content-type"] }, body)
       assertError(program, { status: 401, code: "credentials_invalid" })
       const foreign = yield* post(path, { ...form, origin: "https://evil.example" }, body)
-      assert.strictEqual(foreign.headers.location, "/login?error=foreign_origin&callbackUrl=%2Fdashboard")
+      assert.strictEqual(foreign.headers.location, "/login?error=origin_not_allowed&callbackUrl=%2Fdashboard")
     })
   )
 

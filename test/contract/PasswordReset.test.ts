@@ -435,7 +435,7 @@ layer(App.layer(), { excludeTestServices: true })("The page of a mailed link", (
     Effect.gen(function* () {
       const { token } = yield* linked
       const answer = yield* submit({ token, password: next }, { origin: "https://evil.example" })
-      assertError(answer, { status: 403, code: "foreign_origin" })
+      assertError(answer, { status: 403, code: "origin_not_allowed" })
     })
   )
 

@@ -253,7 +253,7 @@ layer(App.layer(), { excludeTestServices: true })("An Idempotency-Key", (it) => 
         body: "{bad",
         headers
       })
-      assertError(malformed, { status: 400, code: "malformed_body" })
+      assertError(malformed, { status: 400, code: "body_malformed" })
       assertError(yield* withKey(owner, "key", {}), { status: 400, code: "invalid_request" })
       assertError(yield* withKey(owner, "key"), { status: 402, code: "subscription_required" })
       const subscriber = yield* App.signInNewUser("starter")
@@ -269,7 +269,7 @@ layer(App.layer(), { excludeTestServices: true })("An Idempotency-Key", (it) => 
     Effect.gen(function* () {
       const owner = yield* App.signInNewUser("pro")
       for (const key of ["", "k".repeat(256)])
-        assertError(yield* withKey(owner, key), { status: 400, code: "invalid_idempotency_key" })
+        assertError(yield* withKey(owner, key), { status: 400, code: "idempotency_key_invalid" })
       assert.strictEqual((yield* withKey(owner, "k".repeat(255))).status, 201)
     })
   )

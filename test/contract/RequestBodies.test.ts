@@ -21,7 +21,7 @@ layer(App.layer(), { excludeTestServices: true })("The body rules", (it) => {
       const owner = yield* createOwnerWithAgent()
       const bodies = ["{bad", '{"name":"a"', "nul", '{"name":"a"}}', "'a'", Uint8Array.from([0x22, 0xff, 0x22])]
       for (const body of bodies) {
-        const malformed = { status: 400, code: "malformed_body" }
+        const malformed = { status: 400, code: "body_malformed" }
         assertError(yield* web({ ...provision, as: owner, body, headers: jsonType }), malformed)
         assertError(yield* web({ method: "POST", path: "/api/register", body, headers: jsonType }), malformed)
         assertError(yield* backend({ method: "POST", path: "/api/ai/chat", body, headers: jsonType }), malformed)
@@ -36,7 +36,7 @@ layer(App.layer(), { excludeTestServices: true })("The body rules", (it) => {
       const settings = (body: string) =>
         web({ method: "POST", path: "/api/settings", as: owner, body, headers: jsonType })
       for (const body of ['{"name":"a\\u0000b"}', '{"name":"\\ud800"}', '{"x\\udfff":1}', '{"a":[{"b":"\\u0000"}]}'])
-        assertError(yield* settings(body), { status: 400, code: "malformed_body" })
+        assertError(yield* settings(body), { status: 400, code: "body_malformed" })
       const written = yield* settings('{"name":"\\\\u0000 \\ud83d\\ude00"}')
       assert.strictEqual(written.body["name"], "\\u0000 😀")
     })
@@ -61,7 +61,7 @@ layer(App.layer(), { excludeTestServices: true })("The body rules", (it) => {
       for (const body of [deep, many])
         assertError(yield* web({ ...provision, as: owner, body, headers: jsonType }), {
           status: 400,
-          code: "malformed_body"
+          code: "body_malformed"
         })
       const wide = `{"name":"Wide","x":[${"0,".repeat(9_000)}0]}`
       const read = yield* web({ method: "POST", path: "/api/settings", as: owner, body: wide, headers: jsonType })
@@ -135,7 +135,7 @@ layer(App.layer(), { excludeTestServices: true })("The body rules", (it) => {
     Effect.gen(function* () {
       const { backend, web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
-      const unsupported = { status: 415, code: "unsupported_media_type" }
+      const unsupported = { status: 415, code: "media_type_unsupported" }
       const types = [
         "text/plain",
         "application/x-www-form-urlencoded",
@@ -182,7 +182,7 @@ layer(App.layer(), { excludeTestServices: true })("The body rules", (it) => {
         { "content-type": 'application/json;x=y; CharSet="latin1"' }
       ]) {
         const answer = yield* rename(headers)
-        assertError(answer, { status: 415, code: "unsupported_media_type" })
+        assertError(answer, { status: 415, code: "media_type_unsupported" })
         assert.strictEqual(answer.headers["accept-encoding"], "content-encoding" in headers ? "identity" : undefined)
       }
       for (const headers of [{ "content-encoding": "identity" }, { "content-type": 'application/json;charset="UTF8"' }])

@@ -311,7 +311,7 @@ layer(App.layer({ appUrl: "https://berth.example" }), { excludeTestServices: tru
       const { email } = yield* account
       assert.strictEqual((yield* signIn(email, password, { origin: "https://berth.example" })).status, 200)
       for (const origin of ["http://berth.example", "https://a.berth.example", "https://berth.example:8443"])
-        assertError(yield* signIn(email, password, { origin }), { status: 403, code: "foreign_origin" })
+        assertError(yield* signIn(email, password, { origin }), { status: 403, code: "origin_not_allowed" })
     })
   )
 })

@@ -319,7 +319,7 @@ layer(App.layer(), { excludeTestServices: true })("A page that signs in by walle
       const answer = yield* signIn(yield* proof(newSigner(), { nonce }), {
         headers: { origin: "https://evil.example", cookie }
       })
-      assertError(answer, { status: 403, code: "foreign_origin" })
+      assertError(answer, { status: 403, code: "origin_not_allowed" })
     })
   )
 

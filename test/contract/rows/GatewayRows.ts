@@ -97,8 +97,8 @@ export const gatewayRows: ReadonlyArray<ErrorRow> = [
     headers: { "x-payment-method": "cash" },
     fields: ["x-payment-method"]
   }),
-  row("the body is no JSON", null, 400, "malformed_body", { headers: typed, body: "{bad" }),
-  row("the type of the body is another", null, 415, "unsupported_media_type", {
+  row("the body is no JSON", null, 400, "body_malformed", { headers: typed, body: "{bad" }),
+  row("the type of the body is another", null, 415, "media_type_unsupported", {
     headers: { "content-type": "text/plain" },
     body: "hello"
   }),
@@ -181,7 +181,7 @@ export const gatewayRows: ReadonlyArray<ErrorRow> = [
     during: synthesis(() => new PluginFailed({ reason: "no provider speaks" })),
     ...internal
   }),
-  row("the key of a repetition is too long", helloRequest, 400, "invalid_idempotency_key", {
+  row("the key of a repetition is too long", helloRequest, 400, "idempotency_key_invalid", {
     headers: { "idempotency-key": "x".repeat(256) }
   })
 ]

@@ -11,49 +11,42 @@ import { errorBody } from "../http/ErrorBody.ts"
 
 export const EmailInvalidBody = errorBody(EmailInvalid, {
   status: 400,
-  code: "email_invalid",
   error: "Invalid email",
   message: "email: must be a valid e-mail address.",
   read: () => new EmailInvalid()
 })
 export const EmailAlreadyTakenBody = errorBody(EmailAlreadyTaken, {
   status: 409,
-  code: "email_already_taken",
   error: "Email already in use",
   message: "An account with this e-mail address exists already.",
   read: () => new EmailAlreadyTaken()
 })
 export const DisplayNameInvalidBody = errorBody(DisplayNameInvalid, {
   status: 400,
-  code: "display_name_invalid",
   error: "Invalid name",
   message: "name: must have 1 to 200 characters and no control characters.",
   read: () => new DisplayNameInvalid()
 })
 export const PasswordRejectedBody = errorBody(PasswordRejected, {
   status: 400,
-  code: "password_rejected",
   error: "Password refused",
   message: ({ reason }) => `password: ${reason}`,
   read: (message) => new PasswordRejected({ reason: message.replace(/^password: /, "") })
 })
 export const ReferralCodeInvalidBody = errorBody(ReferralCodeInvalid, {
   status: 400,
-  code: "referral_code_invalid",
   error: "Invalid referral code",
   message: "referralCode: there is no such referral code.",
   read: () => new ReferralCodeInvalid()
 })
 export const UserNotFoundBody = errorBody(UserNotFound, {
   status: 404,
-  code: "user_not_found",
   error: "User not found",
   message: "There is no such user any more.",
   read: () => new UserNotFound()
 })
 export const CurrentPasswordIncorrectBody = errorBody(CurrentPasswordIncorrect, {
   status: 401,
-  code: "current_password_incorrect",
   error: "Wrong password",
   message: "currentPassword: is not your password.",
   read: () => new CurrentPasswordIncorrect()

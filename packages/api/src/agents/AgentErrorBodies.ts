@@ -14,14 +14,12 @@ import { PlanId } from "@berth/domain/shared/PlanId"
 
 export const AgentNotFoundBody = errorBody(AgentNotFound, {
   status: 404,
-  code: "agent_not_found",
   error: "Agent not found",
   message: "You have no agent with this id.",
   read: () => new AgentNotFound()
 })
 export const AgentNameInvalidBody = errorBody(AgentNameInvalid, {
   status: 400,
-  code: "agent_name_invalid",
   error: "Invalid agent name",
   message: ({ reason }) => `name: ${reason}`,
   read: (message) => new AgentNameInvalid({ reason: message.replace(/^name: /, "") })
@@ -47,7 +45,6 @@ export const ModelNotAllowedBody = Schema.transform(
 ).annotations(HttpApiSchema.annotations({ status: 400, description: "Model not allowed" }))
 export const CustomModelMissingBody = errorBody(CustomModelMissing, {
   status: 400,
-  code: "custom_model_missing",
   error: "Custom model missing",
   message: "config.customModel: the model custom needs a model id of the form provider/model here.",
   read: () => new CustomModelMissing()
@@ -94,7 +91,6 @@ export const PlanFeatureRequiredBody = Schema.transform(
 ).annotations(HttpApiSchema.annotations({ status: 403, description: "Not part of the plan" }))
 export const SubscriptionRequiredBody = errorBody(SubscriptionRequired, {
   status: 402,
-  code: "subscription_required",
   error: "Subscription required",
   message: "Provisioning an agent needs an active subscription; choose a plan at /pricing.",
   read: () => new SubscriptionRequired()
@@ -122,7 +118,6 @@ export const PlanLimitReachedBody = Schema.transform(
 export class LogsUnavailable extends Data.TaggedError("LogsUnavailable")<{ readonly reason: string }> {}
 export const LogsUnavailableBody = errorBody(LogsUnavailable, {
   status: 500,
-  code: "logs_unavailable",
   error: "Logs unavailable",
   message: ({ reason }) => `The logs are temporarily unavailable: ${reason}`,
   read: (message) => new LogsUnavailable({ reason: message })
@@ -130,7 +125,6 @@ export const LogsUnavailableBody = errorBody(LogsUnavailable, {
 
 export const ConfigurationNotAppliedBody = errorBody(ConfigurationNotApplied, {
   status: 500,
-  code: "configuration_not_applied",
   error: "Configuration not applied",
   message: ({ reason }) => `The configuration is stored and is applied to the running agent later: ${reason}`,
   read: (message) => new ConfigurationNotApplied({ reason: message })

@@ -18,7 +18,6 @@ export class HostNotAllowed extends Data.TaggedError("HostNotAllowed")<object> {
 
 export const HostNotAllowedBody = errorBody(HostNotAllowed, {
   status: 403,
-  code: "host_not_allowed",
   error: "Host not allowed",
   message: "The Host header must name a loopback address or the host of BACKEND_URL or BACKEND_HOST.",
   read: () => new HostNotAllowed()
@@ -103,7 +102,6 @@ export const ProviderNotFoundBody = Schema.transform(
 
 export const MessagesMissingBody = errorBody(MessagesMissing, {
   status: 400,
-  code: "messages_missing",
   error: "Messages missing",
   message: (failure) => failure.message,
   read: () => new MessagesMissing()

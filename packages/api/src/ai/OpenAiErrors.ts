@@ -16,7 +16,6 @@ const namedIn = /^([^:]*): (.*)$/s
 
 export const ParameterUnsupportedBody = errorBody(ParameterUnsupported, {
   status: 400,
-  code: "parameter_unsupported",
   error: "Unsupported parameter",
   message: (failure) => failure.message,
   read: (message) => {

@@ -66,7 +66,6 @@ export const UnitsExhaustedBody = Schema.transform(
 
 export const PlanChangeDeclinedBody = errorBody(PlanChangeDeclined, {
   status: 402,
-  code: "plan_change_declined",
   error: "Card declined",
   message: ({ reason }) => `${reason} The plan stays as it was. The action portal leads to where the card is changed.`,
   read: (message) => new PlanChangeDeclined({ reason: message })
@@ -74,28 +73,24 @@ export const PlanChangeDeclinedBody = errorBody(PlanChangeDeclined, {
 
 export const PlanCurrencyConflictBody = errorBody(PlanCurrencyConflict, {
   status: 400,
-  code: "plan_currency_conflict",
   error: "Another subscription runs",
   message: ({ message }) => message,
   read: () => new PlanCurrencyConflict({ plan: "solo" })
 })
 export const PurchaseNotFoundBody = errorBody(PurchaseNotFound, {
   status: 400,
-  code: "purchase_not_found",
   error: "No purchase",
   message: "There is no purchase by card to manage. Start with a checkout.",
   read: () => new PurchaseNotFound()
 })
 export const CardProcessorNotConfiguredBody = errorBody(CardProcessorNotConfigured, {
   status: 503,
-  code: "card_processor_not_configured",
   error: "Payment is not set up",
   message: "Payment is not set up on this service. Its operator sets STRIPE_SECRET_KEY.",
   read: () => new CardProcessorNotConfigured()
 })
 export const CardProcessorUnavailableBody = errorBody(CardProcessorUnavailable, {
   status: 503,
-  code: "card_processor_unavailable",
   error: "The card processor does not answer",
   message:
     "The card processor does not answer. Try again in a moment: the same purchase is made once, and credits that were paid for come by themselves.",
@@ -104,14 +99,12 @@ export const CardProcessorUnavailableBody = errorBody(CardProcessorUnavailable, 
 
 export const CreditPackNotFoundBody = errorBody(CreditPackNotFound, {
   status: 400,
-  code: "credit_pack_not_found",
   error: "Unknown pack",
   message: "pack: must be one of 50, 200, 500.",
   read: () => new CreditPackNotFound()
 })
 export const BillingPlanNotFoundBody = errorBody(BillingPlanNotFound, {
   status: 400,
-  code: "billing_plan_not_found",
   error: "Unknown plan",
   message: "plan: must be one of starter, pro, scale.",
   read: () => new BillingPlanNotFound()
@@ -119,28 +112,24 @@ export const BillingPlanNotFoundBody = errorBody(BillingPlanNotFound, {
 
 export const OwnKeyProviderUnknownBody = errorBody(OwnKeyProviderUnknown, {
   status: 400,
-  code: "own_key_provider_unknown",
   error: "Unknown provider",
   message: `provider: must be one of ${modelCredentialKeys.join(", ")}.`,
   read: () => new OwnKeyProviderUnknown()
 })
 export const ApiKeyInvalidBody = errorBody(ApiKeyInvalid, {
   status: 400,
-  code: "api_key_invalid",
   error: "Invalid key",
   message: ({ reason }) => `apiKey: ${reason}`,
   read: (message) => new ApiKeyInvalid({ reason: message.replace(/^apiKey: /, "") })
 })
 export const ModelKeyRejectedBody = errorBody(ModelKeyRejected, {
   status: 400,
-  code: "model_key_rejected",
   error: "The key was refused",
   message: ({ provider }) => `apiKey: ${provider} does not take this key. It was not kept.`,
   read: () => new ModelKeyRejected({ provider: "openai" })
 })
 export const ModelKeyUnverifiableBody = errorBody(ModelKeyUnverifiable, {
   status: 503,
-  code: "model_key_unverifiable",
   error: "The key could not be checked",
   message: ({ provider }) =>
     `${provider} does not answer, so the key could not be checked and was not kept. Try again.`,

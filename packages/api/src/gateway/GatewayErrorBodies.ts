@@ -11,7 +11,6 @@ export class PaymentsUnavailable extends Data.TaggedError("PaymentsUnavailable")
 
 export const PluginNotFoundBody = errorBody(PluginNotFound, {
   status: 502,
-  code: "no_plugin",
   error: "no_plugin",
   message: "Unknown plugin; use agent, generate-text, tts or stt.",
   read: () => new PluginNotFound()
@@ -19,21 +18,18 @@ export const PluginNotFoundBody = errorBody(PluginNotFound, {
 /** Output that was not delivered costs nothing, and a machine payment stays redeemable for the same request. */
 export const PluginFailedBody = errorBody(PluginFailed, {
   status: 500,
-  code: "plugin_failed",
   error: "internal",
   message: ({ reason }) => `The call failed: ${reason}`,
   read: (message) => new PluginFailed({ reason: message.replace(/^The call failed: /, "") })
 })
 export const PaymentInProgressBody = errorBody(PaymentInProgress, {
   status: 409,
-  code: "payment_in_progress",
   error: "Payment in progress",
   message: "Another request with this payment is in progress. Do not pay again; repeat the request in a moment.",
   read: () => new PaymentInProgress()
 })
 export const PaymentsUnavailableBody = errorBody(PaymentsUnavailable, {
   status: 503,
-  code: "payments_unavailable",
   error: "internal",
   message: "Payments cannot be verified at the moment. Do not pay again; repeat the request with the same credential.",
   read: () => new PaymentsUnavailable()

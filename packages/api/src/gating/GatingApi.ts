@@ -11,14 +11,12 @@ import { TokenGatingLimit } from "../limits/RateLimits.ts"
 
 export const GatingNotConfiguredBody = errorBody(GatingNotConfigured, {
   status: 500,
-  code: "gating_not_configured",
   error: "Token gating is not configured",
   message: "Set `GATING_TOKEN_ADDRESS` to enable token gating.",
   read: () => new GatingNotConfigured()
 })
 export const GatingCheckFailedBody = errorBody(GatingCheckFailed, {
   status: 500,
-  code: "gating_check_failed",
   error: "Verification failed",
   message: "The balance could not be read from the chain. Try again in a moment.",
   read: () => new GatingCheckFailed({ reason: "withheld" })

@@ -1,5 +1,5 @@
 import { HttpApiSchema } from "@effect/platform"
-import { Context, Schema } from "effect"
+import { Context, Predicate, Schema } from "effect"
 
 /** Fields of every error body. `error` is the code of the specification, else a short sentence; `traceId` is added on output. */
 export const errorFields = <Code extends string>(code: Code) => ({
@@ -22,9 +22,8 @@ export class GroupErrorMembers extends Context.Reference<GroupErrorMembers>()("@
 export const errorClassSchema = <E>(constructor: abstract new (...args: never) => E) =>
   Schema.declare((value: unknown): value is E => value instanceof constructor)
 
-interface ErrorBodyOptions<E, Code extends string> {
+interface ErrorBodyOptions<E> {
   readonly status: number
-  readonly code: Code
   /** The short sentence of the member `error`. */
   readonly error: string
   readonly message: string | ((error: E) => string)
@@ -32,15 +31,35 @@ interface ErrorBodyOptions<E, Code extends string> {
   readonly read: (message: string) => E
 }
 
+type ErrorConstructor<E> = abstract new (...args: never) => E
+
+/** Codes that the specification or the decisions name; all others are the error class in snake_case. */
+const pinnedCodes: Readonly<Record<string, string>> = {
+  AuthenticationRequired: "unauthorized",
+  LifecycleAuthenticationRequired: "unauthorized",
+  InternalFailure: "internal",
+  LifecycleFailed: "internal",
+  PluginNotFound: "no_plugin"
+}
+
+/** Returns the wire code of an error class. Bundles rename classes, so the tag of the class counts. */
+const codeOf = <E>(constructor: ErrorConstructor<E>): string => {
+  const prototype: unknown = constructor.prototype
+  const tag =
+    Predicate.hasProperty(prototype, "name") && Predicate.isString(prototype.name) ? prototype.name : constructor.name
+  return pinnedCodes[tag] ?? tag.replace(/(?!^)[A-Z]/g, (letter) => `_${letter}`).toLowerCase()
+}
+
 const messageOf = <E>(message: string | ((error: E) => string), error: E) =>
   typeof message === "string" ? message : message(error)
 
 /** A domain error on the wire: one class has one body and one status per API. */
-export const errorBody = <E, Code extends string>(
-  constructor: abstract new (...args: never) => E,
-  { code, error, message, read, status }: ErrorBodyOptions<E, Code>
-) =>
-  Schema.transform(
+export const errorBody = <E>(
+  constructor: ErrorConstructor<E>,
+  { error, message, read, status }: ErrorBodyOptions<E>
+) => {
+  const code = codeOf(constructor)
+  return Schema.transform(
     Schema.Struct(errorFields(code)).annotations({ identifier: identifierOf(code) }),
     errorClassSchema(constructor),
     {
@@ -49,13 +68,15 @@ export const errorBody = <E, Code extends string>(
       encode: (failure) => ({ error, message: messageOf(message, failure), code })
     }
   ).annotations(HttpApiSchema.annotations({ status, description: error }))
+}
 
 /** The same in the lifecycle group's shape. */
-export const lifecycleErrorBody = <E, Code extends string>(
-  constructor: abstract new (...args: never) => E,
-  { code, error, message, read, status }: ErrorBodyOptions<E, Code>
-) =>
-  Schema.transform(
+export const lifecycleErrorBody = <E>(
+  constructor: ErrorConstructor<E>,
+  { error, message, read, status }: ErrorBodyOptions<E>
+) => {
+  const code = codeOf(constructor)
+  return Schema.transform(
     Schema.Struct({ ...lifecycleFields, ...errorFields(code) }).annotations({
       identifier: `Lifecycle${identifierOf(code)}`
     }),
@@ -66,6 +87,7 @@ export const lifecycleErrorBody = <E, Code extends string>(
       encode: (failure) => ({ ...lifecycleMembers, error, message: messageOf(message, failure), code })
     }
   ).annotations(HttpApiSchema.annotations({ status, description: error }))
+}
 
 const identifierOf = (code: string) =>
   code

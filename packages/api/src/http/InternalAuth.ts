@@ -7,7 +7,6 @@ export class InternalKeyRequired extends Data.TaggedError("InternalKeyRequired")
 
 export const InternalKeyRequiredBody = errorBody(InternalKeyRequired, {
   status: 401,
-  code: "internal_key_required",
   error: "Unauthorized",
   message: "This endpoint is private to the service.",
   read: () => new InternalKeyRequired()

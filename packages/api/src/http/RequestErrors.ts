@@ -51,7 +51,7 @@ const namedIssues = (issues: HttpApiError.HttpApiDecodeError["issues"]) =>
 
 /** A body that cannot be parsed: 400. Encoded only. */
 export const MalformedBodyBody = Schema.transformOrFail(
-  Schema.Struct(errorFields("malformed_body")).annotations({ identifier: "MalformedBody" }),
+  Schema.Struct(errorFields("body_malformed")).annotations({ identifier: "MalformedBody" }),
   errorClassSchema(HttpServerError.RequestError),
   {
     strict: true,
@@ -59,7 +59,7 @@ export const MalformedBodyBody = Schema.transformOrFail(
       ParseResult.succeed({
         error: "Malformed body",
         message: "The request body could not be read as JSON.",
-        code: "malformed_body" as const
+        code: "body_malformed" as const
       }),
     decode: (body, _options, ast) => ParseResult.fail(new ParseResult.Forbidden(ast, body, "This body is encoded only"))
   }

@@ -26,7 +26,6 @@ export class ExpectationFailed extends Data.TaggedError("ExpectationFailed")<obj
 
 export const RouteNotFoundBody = errorBody(RouteNotFound, {
   status: 404,
-  code: "route_not_found",
   error: "Not found",
   message: "No route has this path. /openapi.json lists the routes.",
   read: () => new RouteNotFound()
@@ -47,14 +46,12 @@ export const MethodNotAllowedBody = Schema.transform(
 ).annotations(HttpApiSchema.annotations({ status: 405 }))
 export const BodyTooLargeBody = errorBody(BodyTooLarge, {
   status: 413,
-  code: "body_too_large",
   error: "Body too large",
   message: ({ limit }) => `The request body may have at most ${limit} bytes.`,
   read: (message) => new BodyTooLarge({ limit: Number(/\d+/.exec(message)?.[0] ?? 0) })
 })
 export const MediaTypeUnsupportedBody = errorBody(MediaTypeUnsupported, {
   status: 415,
-  code: "unsupported_media_type",
   error: "Unsupported media type",
   message: ({ supported }) =>
     `The request body must be ${supported.join(" or ")}, uncompressed and in UTF-8, with a matching Content-Type.`,
@@ -62,56 +59,48 @@ export const MediaTypeUnsupportedBody = errorBody(MediaTypeUnsupported, {
 })
 export const BodyMalformedBody = errorBody(BodyMalformed, {
   status: 400,
-  code: "malformed_body",
   error: "Malformed body",
   message: ({ reason }) => `The request body ${reason}.`,
   read: (message) => new BodyMalformed({ reason: message })
 })
 export const OriginNotAllowedBody = errorBody(OriginNotAllowed, {
   status: 403,
-  code: "foreign_origin",
   error: "Forbidden origin",
   message: "Pages of other origins cannot send this request.",
   read: () => new OriginNotAllowed()
 })
 export const InternalFailureBody = errorBody(InternalFailure, {
   status: 500,
-  code: "internal",
   error: "internal",
   message: "The service failed. Quote the traceId when you report it.",
   read: () => new InternalFailure()
 })
 export const ServiceUnavailableBody = errorBody(ServiceUnavailable, {
   status: 503,
-  code: "unavailable",
   error: "DependencyUnavailable",
   message: "The service is temporarily unavailable. Try again in a few seconds.",
   read: () => new ServiceUnavailable()
 })
 export const RequestMalformedBody = errorBody(RequestMalformed, {
   status: 400,
-  code: "malformed_request",
   error: "Malformed request",
   message: "The bytes are not a valid HTTP request.",
   read: () => new RequestMalformed()
 })
 export const HeadersTooLargeBody = errorBody(HeadersTooLarge, {
   status: 431,
-  code: "headers_too_large",
   error: "Headers too large",
   message: "The request line and headers may have at most 16 KiB together.",
   read: () => new HeadersTooLarge()
 })
 export const RequestTimeoutBody = errorBody(RequestTimeout, {
   status: 408,
-  code: "request_timeout",
   error: "Request timeout",
   message: "The request took too long to arrive. Send it again on a new connection.",
   read: () => new RequestTimeout()
 })
 export const ExpectationFailedBody = errorBody(ExpectationFailed, {
   status: 417,
-  code: "expectation_failed",
   error: "Expectation failed",
   message: "Unsupported Expect header; only 100-continue is allowed.",
   read: () => new ExpectationFailed()

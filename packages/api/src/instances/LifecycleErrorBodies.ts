@@ -15,35 +15,30 @@ export class LifecycleFailed extends Data.TaggedError("LifecycleFailed")<object>
 
 export const LifecycleAuthenticationRequiredBody = lifecycleErrorBody(LifecycleAuthenticationRequired, {
   status: 401,
-  code: "unauthorized",
   error: "Unauthorized",
   message: "Sign in first: this needs a valid session.",
   read: () => new LifecycleAuthenticationRequired()
 })
 export const InstanceNotOwnedBody = lifecycleErrorBody(InstanceNotOwned, {
   status: 403,
-  code: "instance_not_owned",
   error: "Forbidden",
   message: "This instance is not yours.",
   read: () => new InstanceNotOwned()
 })
 export const InstanceNotFoundBody = lifecycleErrorBody(InstanceNotFound, {
   status: 404,
-  code: "instance_not_found",
   error: "Instance not found",
   message: "You have no instance yet; provision an agent first.",
   read: () => new InstanceNotFound()
 })
 export const BackendUnavailableBody = lifecycleErrorBody(BackendUnavailable, {
   status: 502,
-  code: "backend_unavailable",
   error: "Backend unavailable",
   message: ({ reason }) => `The agent backend is unavailable: ${reason}`,
   read: (message) => new BackendUnavailable({ reason: message.replace(/^The agent backend is unavailable: /, "") })
 })
 export const InstanceUnavailableBody = lifecycleErrorBody(InstanceUnavailable, {
   status: 502,
-  code: "instance_unavailable",
   error: "Instance unavailable",
   message: ({ reason }) => `The instance is unavailable: ${reason}`,
   read: (message) => new InstanceUnavailable({ reason: message.replace(/^The instance is unavailable: /, "") })
@@ -51,7 +46,6 @@ export const InstanceUnavailableBody = lifecycleErrorBody(InstanceUnavailable, {
 /** Any other failure. Decoded by clients only: the pipeline encodes it. */
 export const LifecycleFailedBody = lifecycleErrorBody(LifecycleFailed, {
   status: 500,
-  code: "internal",
   error: "internal",
   message: "Something went wrong on our side. Quote the traceId when you report it.",
   read: () => new LifecycleFailed()

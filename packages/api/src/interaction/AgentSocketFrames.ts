@@ -92,7 +92,6 @@ export type ServerFrame = typeof ServerFrame.Type
 export class FrameInvalid extends Data.TaggedError("FrameInvalid")<{ readonly reason: string }> {}
 export const FrameInvalidBody = errorBody(FrameInvalid, {
   status: 400,
-  code: "frame_invalid",
   error: "Invalid frame",
   message: ({ reason }) => `The frame ${reason}.`,
   read: (message) => new FrameInvalid({ reason: message })
@@ -102,7 +101,6 @@ export const FrameInvalidBody = errorBody(FrameInvalid, {
 export class AnswerLimitReached extends Data.TaggedError("AnswerLimitReached")<{ readonly limit: number }> {}
 export const AnswerLimitReachedBody = errorBody(AnswerLimitReached, {
   status: 429,
-  code: "answer_limit_reached",
   error: "Too many answers at a time",
   message: ({ limit }) => `This socket streams ${limit} answers already. Wait for some of them.`,
   read: () => new AnswerLimitReached({ limit: 0 })
@@ -131,7 +129,6 @@ export type FrameError = typeof FrameErrorBody.Type
 export class UpgradeRequired extends Data.TaggedError("UpgradeRequired")<object> {}
 export const UpgradeRequiredBody = errorBody(UpgradeRequired, {
   status: 426,
-  code: "upgrade_required",
   error: "Upgrade required",
   message: "Open this path by a WebSocket handshake (RFC 6455, version 13).",
   read: () => new UpgradeRequired()
@@ -141,7 +138,6 @@ export const UpgradeRequiredBody = errorBody(UpgradeRequired, {
 export class SocketLimitReached extends Data.TaggedError("SocketLimitReached")<{ readonly limit: number }> {}
 export const SocketLimitReachedBody = errorBody(SocketLimitReached, {
   status: 429,
-  code: "socket_limit_reached",
   error: "Too many sockets",
   message: ({ limit }) => `You have ${limit} sockets open. Close some of them.`,
   read: () => new SocketLimitReached({ limit: 0 })

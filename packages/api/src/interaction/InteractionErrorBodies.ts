@@ -15,35 +15,30 @@ import { errorClassSchema, errorBody, errorFields } from "../http/ErrorBody.ts"
 
 export const ChatSessionNotFoundBody = errorBody(ChatSessionNotFound, {
   status: 404,
-  code: "chat_session_not_found",
   error: "Session not found",
   message: "You have no conversation with this id.",
   read: () => new ChatSessionNotFound()
 })
 export const MessageInvalidBody = errorBody(MessageInvalid, {
   status: 400,
-  code: "message_invalid",
   error: "Invalid message",
   message: ({ reason }) => `message: ${reason}`,
   read: (message) => new MessageInvalid({ reason: message.replace(/^message: /, "") })
 })
 export const RunningAgentNotFoundBody = errorBody(RunningAgentNotFound, {
   status: 404,
-  code: "running_agent_not_found",
   error: "No running agent",
   message: "You have no running agent. Provision one, or start your instance.",
   read: () => new RunningAgentNotFound()
 })
 export const SkillNotFoundBody = errorBody(SkillNotFound, {
   status: 404,
-  code: "skill_not_found",
   error: "Skill not found",
   message: "There is no skill with this id. GET /api/agent?action=skills lists the skills.",
   read: () => new SkillNotFound()
 })
 export const MessageUnansweredBody = errorBody(MessageUnanswered, {
   status: 500,
-  code: "message_unanswered",
   error: "The agent did not answer",
   message: ({ reason }) => `The message was not answered: ${reason}`,
   read: (message) =>
@@ -55,7 +50,6 @@ export const MessageUnansweredBody = errorBody(MessageUnanswered, {
 export class ChatFailed extends Data.TaggedError("ChatFailed")<{ readonly reason: string }> {}
 export const ChatFailedBody = errorBody(ChatFailed, {
   status: 500,
-  code: "chat_failed",
   error: "failed to send",
   message: ({ reason }) => `The message could not be answered: ${reason}`,
   read: (message) => new ChatFailed({ reason: message.replace(/^The message could not be answered: /, "") })
@@ -72,7 +66,6 @@ export const toChatFailed = {
 
 export const MessageNotFoundBody = errorBody(MessageNotFound, {
   status: 404,
-  code: "message_not_found",
   error: "Message not found",
   message: "You have sent no message with this id.",
   read: () => new MessageNotFound()
@@ -82,7 +75,6 @@ export const MessageNotFoundBody = errorBody(MessageNotFound, {
 export class LastEventIdInvalid extends Data.TaggedError("LastEventIdInvalid")<object> {}
 export const LastEventIdInvalidBody = errorBody(LastEventIdInvalid, {
   status: 400,
-  code: "last_event_id_invalid",
   error: "Invalid last event id",
   message: "Last-Event-ID: must be the id of an event of this answer, <messageId>:<number>.",
   read: () => new LastEventIdInvalid()

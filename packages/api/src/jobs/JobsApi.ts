@@ -8,7 +8,6 @@ import { pageLimit } from "../http/Pagination.ts"
 
 export const DeadLetterNotFoundBody = errorBody(DeadLetterNotFound, {
   status: 404,
-  code: "dead_letter_not_found",
   error: "Not found",
   message: "No job with this id has failed permanently.",
   read: () => new DeadLetterNotFound()

@@ -14,21 +14,18 @@ export const maximumIdempotencyKeyLength = 255
 
 export const IdempotencyKeyReusedBody = errorBody(IdempotencyKeyReused, {
   status: 422,
-  code: "idempotency_key_reused",
   error: "Idempotency key reused",
   message: "This Idempotency-Key was used before with another body. Use a new key for a new request.",
   read: () => new IdempotencyKeyReused()
 })
 export const IdempotencyKeyInvalidBody = errorBody(IdempotencyKeyInvalid, {
   status: 400,
-  code: "invalid_idempotency_key",
   error: "Invalid idempotency key",
   message: `Idempotency-Key: must have 1 to ${maximumIdempotencyKeyLength} characters.`,
   read: () => new IdempotencyKeyInvalid()
 })
 export const FirstRequestUnansweredBody = errorBody(FirstRequestUnanswered, {
   status: 409,
-  code: "first_request_unanswered",
   error: "First request unanswered",
   message: "The first request with this Idempotency-Key is still in work. Try again in a moment.",
   read: () => new FirstRequestUnanswered()
@@ -36,7 +33,6 @@ export const FirstRequestUnansweredBody = errorBody(FirstRequestUnanswered, {
 
 export const ResponseNotKeptBody = errorBody(ResponseNotKept, {
   status: 409,
-  code: "response_not_kept",
   error: "Response not kept",
   message:
     "The first request with this Idempotency-Key succeeded, but its response was too large to keep. Use a new key to run it again.",

@@ -5,7 +5,6 @@ import { errorBody } from "../http/ErrorBody.ts"
 
 export const AccountDeletionUnconfirmedBody = errorBody(AccountDeletionUnconfirmed, {
   status: 400,
-  code: "account_deletion_unconfirmed",
   error: "Deletion unconfirmed",
   message: "Send your password in `password`, or `confirm: true` within 10 minutes of a sign-in.",
   read: () => new AccountDeletionUnconfirmed()
@@ -13,21 +12,18 @@ export const AccountDeletionUnconfirmedBody = errorBody(AccountDeletionUnconfirm
 /** 403: a 401 would ask a signed-in user to sign in. */
 export const DeletionPasswordIncorrectBody = errorBody(DeletionPasswordIncorrect, {
   status: 403,
-  code: "deletion_password_incorrect",
   error: "Wrong password",
   message: "password: is not your password.",
   read: () => new DeletionPasswordIncorrect()
 })
 export const ClaimNoticeNotFoundBody = errorBody(ClaimNoticeNotFound, {
   status: 404,
-  code: "claim_notice_not_found",
   error: "No claim notice",
   message: "Your account was not claimed, or you have decided already.",
   read: () => new ClaimNoticeNotFound()
 })
 export const ResetTokenInvalidBody = errorBody(ResetTokenInvalid, {
   status: 400,
-  code: "reset_token_invalid",
   error: "Invalid or expired token",
   message: "token: is no longer valid. Request a new link.",
   read: () => new ResetTokenInvalid()

@@ -6,7 +6,7 @@ export interface RuntimeRejection {
 }
 
 export const RuntimeErrors = {
-  malformedBody: { status: 400, error: "malformed_body", message: "The body is not JSON." },
+  malformedBody: { status: 400, error: "body_malformed", message: "The body is not JSON." },
   tokenInvalid: { status: 401, error: "unauthorized", message: "Send this instance's runtime token as bearer token." },
   agentNotFound: { status: 404, error: "agent_not_found", message: "This instance has no such agent." },
   routeNotFound: { status: 404, error: "not_found", message: "This path does not exist." },

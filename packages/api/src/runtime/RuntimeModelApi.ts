@@ -12,14 +12,12 @@ export class AgentNotInInstance extends Data.TaggedError("AgentNotInInstance")<o
 
 const RuntimeTokenInvalidBody = errorBody(RuntimeTokenInvalid, {
   status: 401,
-  code: "runtime_token_invalid",
   error: "Unauthorized",
   message: "Send the runtime token of an instance as bearer token.",
   read: () => new RuntimeTokenInvalid()
 })
 export const AgentNotInInstanceBody = errorBody(AgentNotInInstance, {
   status: 404,
-  code: "agent_not_in_instance",
   error: "Agent not found",
   message: "This instance has no such agent.",
   read: () => new AgentNotInInstance()
@@ -27,7 +25,6 @@ export const AgentNotInInstanceBody = errorBody(AgentNotInInstance, {
 
 const TurnNotInProgressBody = errorBody(TurnNotInProgress, {
   status: 404,
-  code: "turn_not_in_progress",
   error: "Turn not found",
   message: "This instance has no such turn in progress. Models are called for turns only.",
   read: () => new TurnNotInProgress()
@@ -38,7 +35,6 @@ const exhausted = {
 } as const
 const TurnBudgetExhaustedBody = errorBody(TurnBudgetExhausted, {
   status: turnBudgetExhaustedStatus,
-  code: "turn_budget_exhausted",
   error: "payment_required",
   message: ({ limit }) => exhausted[limit],
   read: (message) => new TurnBudgetExhausted({ limit: message === exhausted.budget ? "budget" : "balance" })

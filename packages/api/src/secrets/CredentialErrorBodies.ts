@@ -3,14 +3,12 @@ import { errorBody } from "../http/ErrorBody.ts"
 
 export const CredentialKeyUnknownBody = errorBody(CredentialKeyUnknown, {
   status: 400,
-  code: "credential_key_unknown",
   error: "Unknown credential",
   message: `key: must be one of ${CredentialKey.literals.join(", ")}.`,
   read: () => new CredentialKeyUnknown()
 })
 export const CredentialInvalidBody = errorBody(CredentialInvalid, {
   status: 400,
-  code: "credential_invalid",
   error: "Invalid credential",
   message: ({ reason }) => `value: ${reason}`,
   read: (message) => new CredentialInvalid({ reason: message.replace(/^value: /, "") })

@@ -8,7 +8,6 @@ export class AccessTokenRequired extends Data.TaggedError("AccessTokenRequired")
 
 export const AccessTokenRequiredBody = errorBody(AccessTokenRequired, {
   status: 401,
-  code: "access_token_required",
   error: "Unauthorized",
   message: "Send `Authorization: Bearer` with a valid token of POST /api/auth/token.",
   read: () => new AccessTokenRequired()

@@ -8,7 +8,6 @@ import { errorBody } from "../http/ErrorBody.ts"
 
 export const AuthenticationRequiredBody = errorBody(AuthenticationRequired, {
   status: 401,
-  code: "unauthorized",
   error: "Unauthorized",
   message: "Sign in: this route requires a valid session.",
   read: () => new AuthenticationRequired()
@@ -16,7 +15,6 @@ export const AuthenticationRequiredBody = errorBody(AuthenticationRequired, {
 
 export const RecentSignInRequiredBody = errorBody(RecentSignInRequired, {
   status: 403,
-  code: "recent_sign_in_required",
   error: "Recent sign-in required",
   message: "Your sign-in is more than 10 minutes old. Sign in again, then repeat the request.",
   read: () => new RecentSignInRequired()

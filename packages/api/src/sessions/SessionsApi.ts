@@ -9,7 +9,6 @@ import { SessionAuth } from "./SessionAuth.ts"
 
 export const SignInSessionNotFoundBody = errorBody(SignInSessionNotFound, {
   status: 404,
-  code: "sign_in_session_not_found",
   error: "Session not found",
   message: "No session has this id. GET /api/auth/sessions lists yours.",
   read: () => new SignInSessionNotFound()

@@ -10,7 +10,6 @@ import { UserId } from "@berth/domain/shared/UserId"
 
 export const CredentialsInvalidBody = errorBody(CredentialsInvalid, {
   status: 401,
-  code: "credentials_invalid",
   error: "Invalid credentials",
   message: "Email or password is incorrect.",
   read: () => new CredentialsInvalid()

@@ -33,7 +33,7 @@ describe("an error in OpenAI's shape", () => {
       [400, "invalid_request_error", "unsupported_parameter", "n"]
     ],
     ["a failure of ours", 500, { code: "internal" }, [500, "server_error", "internal", null]],
-    ["an outage", 503, { code: "unavailable" }, [503, "server_error", "unavailable", null]],
+    ["an outage", 503, { code: "service_unavailable" }, [503, "server_error", "service_unavailable", null]],
     [
       "a refusal",
       500,

@@ -20,7 +20,7 @@ const signIn: Readonly<Record<string, string>> = {
   credentials_invalid: "E-mail or password is wrong.",
   wallet_sign_in_rejected: "The wallet's signature was not accepted. Try again.",
   chain_unreachable: "The signature cannot be checked at the moment, because the chain does not answer.",
-  foreign_origin: "The form came from another site. Use the one on this page.",
+  origin_not_allowed: "The form came from another site. Use the one on this page.",
   another_account: "This link is for another account. Sign out, sign in to that one, and open it again.",
   invalid_link: "This link is not valid any more. Ask for a new one.",
   invalid_request: "Something is missing. Fill in every field.",

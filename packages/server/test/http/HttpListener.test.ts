@@ -32,7 +32,7 @@ describe("A listener", () => {
       const port = yield* portOf
       const { headers, status, text } = parseRawResponse(yield* sendBytes(port, ["GET / HTTP/1.1\r\nhost: a\r\n\r\n"]))
       assert.strictEqual(status, 503)
-      assert.deepInclude(JSON.parse(text), { code: "unavailable" })
+      assert.deepInclude(JSON.parse(text), { code: "service_unavailable" })
       assert.strictEqual(headers["retry-after"], "1")
     }).pipe(Effect.provide(listener({ headers: Duration.minutes(1), whole: Duration.minutes(1) })))
   )

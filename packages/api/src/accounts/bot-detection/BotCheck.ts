@@ -4,7 +4,6 @@ import { errorBody } from "../../http/ErrorBody.ts"
 
 export const BotBlockedBody = errorBody(BotBlocked, {
   status: 403,
-  code: "bot_blocked",
   error: "Automated request blocked",
   message: "This request looks automated. Use a browser, and pass its challenge when there is one.",
   read: () => new BotBlocked()

@@ -26,7 +26,6 @@ export class StorageCheckoutFailed extends Data.TaggedError("StorageCheckoutFail
 }> {}
 export const StorageCheckoutFailedBody = errorBody(StorageCheckoutFailed, {
   status: 500,
-  code: "storage_checkout_failed",
   error: "The checkout could not be made",
   message: ({ isConfigured }) =>
     isConfigured

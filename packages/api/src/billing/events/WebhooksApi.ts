@@ -8,7 +8,6 @@ import { InternalFailureBody } from "../../http/TransportErrors.ts"
 // One body for every fault, so that it reveals nothing about the failed check.
 export const SignatureInvalidBody = errorBody(SignatureInvalid, {
   status: 400,
-  code: "signature_invalid",
   error: "Invalid signature",
   message:
     "The card processor has not signed this just now. The signature belongs in the header cardProcessor-signature.",
@@ -16,14 +15,12 @@ export const SignatureInvalidBody = errorBody(SignatureInvalid, {
 })
 export const CardEventMalformedBody = errorBody(CardEventMalformed, {
   status: 400,
-  code: "card_event_malformed",
   error: "Malformed event",
   message: "The body is no event of the card processor.",
   read: () => new CardEventMalformed()
 })
 export const CardEventsNotConfiguredBody = errorBody(CardEventsNotConfigured, {
   status: 500,
-  code: "card_events_not_configured",
   error: "Card events are not configured",
   message: "This service knows no secret of the card processor. Its operator sets one by STRIPE_WEBHOOK_SECRET.",
   read: () => new CardEventsNotConfigured()

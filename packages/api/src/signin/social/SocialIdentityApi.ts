@@ -11,21 +11,18 @@ import { SignInLimit, RateLimitExceededBody } from "../../limits/RateLimits.ts"
 
 export const SocialTokenRejectedBody = errorBody(SocialTokenRejected, {
   status: 401,
-  code: "social_token_rejected",
   error: "Invalid ID token",
   message: "`fidToken` is missing, expired, for another audience, or not signed by the social identity network.",
   read: () => new SocialTokenRejected({ reason: "withheld" })
 })
 export const SocialIdentityUnavailableBody = errorBody(SocialIdentityUnavailable, {
   status: 500,
-  code: "social_identity_unavailable",
   error: "Verification failed",
   message: "The keys of the social identity network are unavailable. Try again in a moment.",
   read: () => new SocialIdentityUnavailable({ reason: "withheld" })
 })
 export const RefreshTokenInvalidBody = errorBody(RefreshTokenInvalid, {
   status: 401,
-  code: "refresh_token_invalid",
   error: "Invalid refresh token",
   message: "`refreshToken` is not a session token, has expired, or was exchanged before. Sign in again.",
   read: () => new RefreshTokenInvalid()

@@ -13,7 +13,6 @@ import { errorBody } from "../../http/ErrorBody.ts"
 
 export const WalletSignInRejectedBody = errorBody(WalletSignInRejected, {
   status: 401,
-  code: "wallet_sign_in_rejected",
   error: "Wallet sign-in refused",
   message:
     "The message or its signature is missing, for another service, expired, used before, or from another wallet.",
@@ -21,7 +20,6 @@ export const WalletSignInRejectedBody = errorBody(WalletSignInRejected, {
 })
 export const ChainUnreachableBody = errorBody(ChainUnreachable, {
   status: 503,
-  code: "chain_unreachable",
   error: "Chain unreachable",
   message: "The signature could not be verified because the chain is unreachable. Try again in a moment.",
   read: () => new ChainUnreachable({ reason: "withheld" })
@@ -29,42 +27,36 @@ export const ChainUnreachableBody = errorBody(ChainUnreachable, {
 /** 400: a 401 would ask a signed-in user to sign in. */
 export const WalletProofRejectedBody = errorBody(WalletProofRejected, {
   status: 400,
-  code: "wallet_proof_rejected",
   error: "Wallet proof refused",
   message: "The message or its signature is for another service, expired, used before, or from another wallet.",
   read: () => new WalletProofRejected({ reason: "malformed message" })
 })
 export const WalletAlreadyLinkedBody = errorBody(WalletAlreadyLinked, {
   status: 409,
-  code: "wallet_already_linked",
   error: "Wallet already in use",
   message: "This wallet is linked to another account.",
   read: () => new WalletAlreadyLinked()
 })
 export const WalletNotFoundBody = errorBody(WalletNotFound, {
   status: 404,
-  code: "wallet_not_found",
   error: "Wallet not found",
   message: "No wallet of yours has this address.",
   read: () => new WalletNotFound()
 })
 export const LastAccessMethodRequiredBody = errorBody(LastAccessMethodRequired, {
   status: 409,
-  code: "last_access_method_required",
   error: "Last way in",
   message: "This wallet is the only way to sign in. Add another one first.",
   read: () => new LastAccessMethodRequired()
 })
 export const WalletEmailInUseBody = errorBody(WalletEmailInUse, {
   status: 409,
-  code: "wallet_email_in_use",
   error: "Wallet is the account's e-mail",
   message: "Your email address is derived from this wallet. Change your email address first.",
   read: () => new WalletEmailInUse()
 })
 export const WalletLimitReachedBody = errorBody(WalletLimitReached, {
   status: 409,
-  code: "wallet_limit_reached",
   error: "Too many wallets",
   message: `An account has at most ${maximumWalletsPerUser} wallets.`,
   read: () => new WalletLimitReached()
