@@ -109,7 +109,7 @@ const recordingTracer = Layer.setTracer(
 )
 
 layer(App.layer(), { excludeTestServices: true })("An agent's WebSocket", (it) => {
-  it.scoped("says the status, takes a message, and tells the answer in pieces and whole", () =>
+  it.scoped("sends the status, accepts a message, and sends deltas and the whole reply", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const client = yield* socketOf(owner)
@@ -179,7 +179,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's WebSocket", (it) =
     })
   )
 
-  it.scoped("tells an answer in work to every socket that follows it, also when its own is gone", () =>
+  it.scoped("sends an answer in progress to every socket that resumes it, also when the first is closed", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const { during, go } = yield* holdAnswers
@@ -215,7 +215,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's WebSocket", (it) =
     ["a resume of no message", { type: "resume", lastEventId: "msg_0:1" }, "message_not_found"]
   ]
   for (const [what, frame, code] of wrong)
-    it.scoped(`says what is wrong with a frame, and stays open: ${what}`, () =>
+    it.scoped(`answers an invalid frame with an error and stays open: ${what}`, () =>
       Effect.gen(function* () {
         const owner = yield* createOwnerWithAgent()
         const client = yield* socketOf(owner)
@@ -228,7 +228,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's WebSocket", (it) =
       })
     )
 
-  it.scoped("says what the routes say when a message cannot be answered", () =>
+  it.scoped("sends the error codes of the routes when a message cannot be answered", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const stranger = yield* createOwnerWithAgent()
@@ -250,7 +250,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's WebSocket", (it) =
     })
   )
 
-  it.scoped("is its agent's alone: another agent's answers are not there, though the owner is the same", () =>
+  it.scoped("serves the answers of its agent only, not those of the owner's other agents", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const sibling = { ...owner, agent: yield* insertAgent(owner.user.id) }
@@ -263,7 +263,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's WebSocket", (it) =
     })
   )
 
-  it.scoped("says every change of the agent's status, whoever made it", () =>
+  it.scoped("sends every change of the agent's status, made by any process", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const clients = yield* Effect.replicateEffect(socketOf(owner), 3)
@@ -280,7 +280,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's WebSocket", (it) =
     })
   )
 
-  it.scoped("closes when the session has ended, and when the agent is gone", () =>
+  it.scoped("closes when the session ends or the agent is deleted", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const [leaving, staying, deleting] = [
@@ -345,7 +345,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's WebSocket", (it) =
       })
     )
 
-  it.effect("is 426 to a request that is no handshake, for whom it would be open", () =>
+  it.effect("is 426 for an authorized request that is no handshake", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
@@ -376,7 +376,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's WebSocket", (it) =
     })
   )
 
-  it.effect("leaves requests that ask to become something else to their routes", () =>
+  it.effect("leaves requests for other upgrades to their routes", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const headers = { connection: "upgrade, http2-settings", upgrade: "h2c", "http2-settings": "" }
@@ -384,7 +384,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's WebSocket", (it) =
     })
   )
 
-  it.scoped("survives a client that is gone in the middle of its handshake", () =>
+  it.scoped("survives a client that disconnects during its handshake", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const { host, path } = yield* callTo(owner)
@@ -420,7 +420,7 @@ layer(Layer.provide(App.layer(), recordingTracer), { excludeTestServices: true }
     ["in the query", (token, path) => ({ path: `${path}?x=1&token=${token}` }), ""]
   ]
   for (const [how, more, protocol] of ways)
-    it.scoped(`opens a socket ${how}, and stands in no log and no span`, () =>
+    it.scoped(`opens a socket ${how}, and appears in no log and no span`, () =>
       Effect.gen(function* () {
         const { logLines } = yield* App.TestApp
         const owner = yield* createOwnerWithAgent()
@@ -435,7 +435,7 @@ layer(Layer.provide(App.layer(), recordingTracer), { excludeTestServices: true }
       })
     )
 
-  it.scoped("opens a socket alone as the subprotocol, which the client hears again", () =>
+  it.scoped("opens a socket as the only subprotocol, which is selected", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const protocols = [`berth.bearer.${yield* tokenOf(owner)}`]
@@ -444,7 +444,7 @@ layer(Layer.provide(App.layer(), recordingTracer), { excludeTestServices: true }
     })
   )
 
-  it.effect("opens nothing of another's instance, and stands in no log of a request that is no handshake", () =>
+  it.effect("opens no socket of another owner's agent, and appears in no log of a plain request", () =>
     Effect.gen(function* () {
       const { logLines, web } = yield* App.TestApp
       const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
@@ -458,7 +458,7 @@ layer(Layer.provide(App.layer(), recordingTracer), { excludeTestServices: true }
     })
   )
 
-  it.scoped("closes its sockets when it is another one", () =>
+  it.scoped("closes its sockets when it is replaced", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const owner = yield* createOwnerWithAgent()
@@ -485,7 +485,7 @@ const strict = (changes: Partial<typeof SocketLimits.Service>) =>
 layer(strict({ perUser: 2, answers: 1, framesAhead: 3, heartbeat: Duration.seconds(3) }), {
   excludeTestServices: true
 })("A socket with little to spend", (it) => {
-  it.scoped("is one of so many of a user; another one is 429 until one is closed", () =>
+  it.scoped("is limited per user; one more is 429 until another is closed", () =>
     Effect.gen(function* () {
       const [owner, other] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
       const first = yield* socketOf(owner)
@@ -500,7 +500,7 @@ layer(strict({ perUser: 2, answers: 1, framesAhead: 3, heartbeat: Duration.secon
     })
   )
 
-  it.scoped("follows so many answers at a time", () =>
+  it.scoped("is limited in answers at a time", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const { during, go } = yield* holdAnswers
@@ -519,7 +519,7 @@ layer(strict({ perUser: 2, answers: 1, framesAhead: 3, heartbeat: Duration.secon
     })
   )
 
-  it.scoped("is closed when frames come faster than they are worked on", () =>
+  it.scoped("is closed when frames arrive faster than they are processed", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const client = yield* socketOf(owner)
@@ -528,7 +528,7 @@ layer(strict({ perUser: 2, answers: 1, framesAhead: 3, heartbeat: Duration.secon
     })
   )
 
-  it.scoped("stays open for a client that answers pings, and not for one that is gone without a word", () =>
+  it.scoped("stays open for a client that answers pings, and is closed for a silent one", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const [alive, dead] = [yield* socketOf(owner), yield* socketOf(owner)]
@@ -545,7 +545,7 @@ layer(strict({ perUser: 2, answers: 1, framesAhead: 3, heartbeat: Duration.secon
 layer(strict({ bufferedBytes: 64 * 1024, closeTimeout: Duration.millis(300) }), { excludeTestServices: true })(
   "A client that does not read",
   (it) => {
-    it.scoped("is closed before its answers fill the memory, and can come back for the rest", () =>
+    it.scoped("is closed before unread answers fill the memory, and the rest can be resumed", () =>
       Effect.gen(function* () {
         const owner = yield* createOwnerWithAgent()
         const { withBehavior } = yield* AgentManagerTest

@@ -81,47 +81,45 @@ const during = <A, E, R>(
   })
 
 layer(Live, { excludeTestServices: true })("A task", (it) => {
-  it.effect(
-    "is done by the caller's agent, which is told what was said and what it remembers, and nothing is kept",
-    () =>
-      Effect.gen(function* () {
-        const owner = yield* createOwnerWithAgent()
-        const { addNote } = yield* Memories
-        yield* addNote({ agentId: owner.agent.id, userId: owner.user.id }, "The harbor is in Hamburg.")
-        const messages: ReadonlyArray<ChatMessage> = [
-          { role: "system", content: "Be brief." },
-          user("hi"),
-          { role: "assistant", content: "hello" },
-          user("Where is the harbor?")
-        ]
-        const { result, turns } = yield* during(() => says("In ", "", "Hamburg."), by(owner, { messages }))
-        assert.deepStrictEqual(result, [
-          { type: "delta", text: "In " },
-          { type: "delta", text: "Hamburg." },
-          { type: "done", message: "In Hamburg.", tokens: null, costUsd: 0, ownKey: false }
-        ])
-        const [turn] = turns
-        assert.deepInclude(turn, {
-          owner: owner.user.id,
-          agentId: owner.agent.id,
-          summary: null,
-          history: [
-            { seq: 1, role: "user", content: "hi" },
-            { seq: 2, role: "assistant", content: "hello" }
-          ],
-          message: "Context of the task:\nBe brief.\n\nThe task:\nWhere is the harbor?"
-        })
-        assert.include(turn?.memories.join("\n"), "The harbor is in Hamburg.")
-        assert.notStrictEqual(turn?.sessionId, owner.conversation)
-        const sql = yield* SqlClient
-        assert.deepStrictEqual(yield* sql`select id from messages where user_id = ${owner.user.id}`, [])
-        assert.lengthOf(yield* sql`select id from chat_sessions where user_id = ${owner.user.id}`, 1)
-        assert.strictEqual(yield* usedBy(owner), 0)
-        assert.strictEqual(yield* inWork(owner), 0)
+  it.effect("runs on the caller's agent with its history and memories, and nothing is stored", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent()
+      const { addNote } = yield* Memories
+      yield* addNote({ agentId: owner.agent.id, userId: owner.user.id }, "The harbor is in Hamburg.")
+      const messages: ReadonlyArray<ChatMessage> = [
+        { role: "system", content: "Be brief." },
+        user("hi"),
+        { role: "assistant", content: "hello" },
+        user("Where is the harbor?")
+      ]
+      const { result, turns } = yield* during(() => says("In ", "", "Hamburg."), by(owner, { messages }))
+      assert.deepStrictEqual(result, [
+        { type: "delta", text: "In " },
+        { type: "delta", text: "Hamburg." },
+        { type: "done", message: "In Hamburg.", tokens: null, costUsd: 0, ownKey: false }
+      ])
+      const [turn] = turns
+      assert.deepInclude(turn, {
+        owner: owner.user.id,
+        agentId: owner.agent.id,
+        summary: null,
+        history: [
+          { seq: 1, role: "user", content: "hi" },
+          { seq: 2, role: "assistant", content: "hello" }
+        ],
+        message: "Context of the task:\nBe brief.\n\nThe task:\nWhere is the harbor?"
       })
+      assert.include(turn?.memories.join("\n"), "The harbor is in Hamburg.")
+      assert.notStrictEqual(turn?.sessionId, owner.conversation)
+      const sql = yield* SqlClient
+      assert.deepStrictEqual(yield* sql`select id from messages where user_id = ${owner.user.id}`, [])
+      assert.lengthOf(yield* sql`select id from chat_sessions where user_id = ${owner.user.id}`, 1)
+      assert.strictEqual(yield* usedBy(owner), 0)
+      assert.strictEqual(yield* inWork(owner), 0)
+    })
   )
 
-  it.effect("is done by the agent that is named, else by the oldest that is up, and tasks run side by side", () =>
+  it.effect("runs on the named agent, else on the oldest running one, and concurrently with other tasks", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent("pro", "stopped")
       const [older, younger] = [yield* insertAgent(owner.user.id), yield* insertAgent(owner.user.id)]
@@ -148,7 +146,7 @@ layer(Live, { excludeTestServices: true })("A task", (it) => {
     })
   )
 
-  it.effect("for an agent that is not the caller's finds none, whatever else is wrong", () =>
+  it.effect("for another owner's agent fails with AgentNotFound, whatever else is invalid", () =>
     Effect.gen(function* () {
       const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
       const { turns } = yield* during(
@@ -166,7 +164,7 @@ layer(Live, { excludeTestServices: true })("A task", (it) => {
     })
   )
 
-  it.effect("for an agent of the caller's that is not up says so, and so does one that is no task", () =>
+  it.effect("for a stopped agent, or without messages, is invalid", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent("pro", "stopped")
       const down = yield* Effect.flip(by(owner, { agentId: owner.agent.id }))
@@ -176,7 +174,7 @@ layer(Live, { excludeTestServices: true })("A task", (it) => {
     })
   )
 
-  it.effect("of somebody without an agent that is up, or of nobody, is done by the orchestrator", () =>
+  it.effect("of a caller without a running agent, or of an anonymous one, runs on the orchestrator", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent("pro", "stopped")
       const answer: ReadonlyArray<PluginEvent> = [
@@ -196,7 +194,7 @@ layer(Live, { excludeTestServices: true })("A task", (it) => {
   )
 
   it.effect(
-    "fails with a sentence when the runtime dies, the backend is away, the model fails, or nothing is said",
+    "fails with a sentence when the runtime dies, the backend is unreachable, the model fails, or the reply is empty",
     () =>
       Effect.gen(function* () {
         const owner = yield* createOwnerWithAgent()
@@ -217,7 +215,7 @@ layer(Live, { excludeTestServices: true })("A task", (it) => {
       })
   )
 
-  it.effect("ends in the instance when its reader leaves", () =>
+  it.effect("ends in the instance when its reader disconnects", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const [first, left] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]

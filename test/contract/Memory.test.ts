@@ -55,8 +55,8 @@ const textsOf = ({ body, status, text }: HttpCallResponse) => {
   return found.map(({ text }: { readonly text: unknown }) => text)
 }
 
-layer(App.layer(), { excludeTestServices: true })("An agent remembers", (it) => {
-  it.effect("in a second conversation what was said in the first, and tells nobody else's agent", () =>
+layer(App.layer(), { excludeTestServices: true })("An agent's memory", (it) => {
+  it.effect("holds messages of other conversations with its owner, and none of other agents", () =>
     Effect.gen(function* () {
       const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
       yield* say(owner, "My sister Ingrid plays the bassoon.")
@@ -75,7 +75,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent remembers", (it) => 
     })
   )
 
-  it.effect("what it noted, from the next turn on, whatever that is about", () =>
+  it.effect("holds its notes from the next turn on, whatever the message", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       for (const text of ["The owner is vegetarian.", "The owner lives in Bergen.", "The owner is vegetarian."]) {
@@ -87,7 +87,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent remembers", (it) => 
     })
   )
 
-  it.effect("when it asks: notes and messages, best match first, each cut", () =>
+  it.effect("returns notes and messages to a search, best match first, shortened", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       yield* say(owner, `${"Many words before. ".repeat(100)}The password of the lighthouse is fog.`)
@@ -105,7 +105,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent remembers", (it) => 
     })
   )
 
-  it.effect("the older part of a long conversation by its summary", () =>
+  it.effect("holds the older part of a long conversation as its summary", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const { withBehavior } = yield* AgentManagerTest
@@ -152,7 +152,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent remembers", (it) => 
     })
   )
 
-  it.effect("nothing after its memory was reset; another owner's agent remembers as before", () =>
+  it.effect("is empty after a reset, which leaves that of another owner's agent", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
@@ -170,7 +170,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent remembers", (it) => 
     })
   )
 
-  it.effect("for its own owner's runtime alone", () =>
+  it.effect("is accessible to its owner's runtime only", () =>
     Effect.gen(function* () {
       const { backend } = yield* App.TestApp
       const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
@@ -191,7 +191,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent remembers", (it) => 
     })
   )
 
-  it.effect("without a word of it in the logs", () =>
+  it.effect("never appears in the logs", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const { withBehavior } = yield* AgentManagerTest

@@ -54,8 +54,8 @@ const Page = Schema.Struct({
   session: Schema.Struct({ messages: Schema.Array(Schema.Struct({ id: Schema.String, content: Schema.String })) })
 })
 
-layer(App.layer(), { excludeTestServices: true })("Messages that wait", (it) => {
-  it.effect("of one conversation are sixteen at most, answered in order; one more is 429 and costs nothing", () =>
+layer(App.layer(), { excludeTestServices: true })("Pending messages", (it) => {
+  it.effect("are limited to sixteen per conversation and answered in order; one more is 429 and costs nothing", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const { asked, during, go } = yield* holdAnswers
@@ -103,7 +103,7 @@ layer(App.layer(), { excludeTestServices: true })("Messages that wait", (it) => 
     })
   )
 
-  it.effect("of one user are sixty-four at most", () =>
+  it.effect("are limited to sixty-four per user", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const { during, go } = yield* holdAnswers
@@ -143,7 +143,7 @@ layer(App.layer(), { excludeTestServices: true })("Messages that wait", (it) => 
 })
 
 layer(App.layer(), { excludeTestServices: true })("Conversations", (it) => {
-  it.effect("are ten thousand a user at most", () =>
+  it.effect("are limited to ten thousand per user", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const sql = yield* SqlClient

@@ -84,9 +84,9 @@ const usedBy = ({ user }: OwnerWithAgent) =>
     return (yield* findUsage(user)).used
   })
 
-layer(App.layer(), { excludeTestServices: true })("A stream that is resumed", (it) => {
+layer(App.layer(), { excludeTestServices: true })("A resumed stream", (it) => {
   for (const { done, path } of routes)
-    it.effect(`POST ${path} gives the rest behind every event, and sends nothing again`, () =>
+    it.effect(`of POST ${path} has the events behind any event, and sends no message again`, () =>
       Effect.gen(function* () {
         const owner = yield* createOwnerWithAgent()
         const { events, id } = yield* streamWholeAnswer(owner, path)
@@ -108,7 +108,7 @@ layer(App.layer(), { excludeTestServices: true })("A stream that is resumed", (i
       })
     )
 
-  it.effect("GET gives the same, from the beginning or behind an event, and 204 to who has all of it", () =>
+  it.effect("of GET has the same events, from the beginning or behind one, and is 204 behind the end", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const { events, id } = yield* streamWholeAnswer(owner, "/api/agent")
@@ -123,7 +123,7 @@ layer(App.layer(), { excludeTestServices: true })("A stream that is resumed", (i
     })
   )
 
-  it.effect("goes on live with an answer in work, for any number of listeners, also when the first has left", () =>
+  it.effect("continues an answer in progress for any number of readers, also when the first has disconnected", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const { client, finish, id } = yield* startAnswer(owner)
@@ -144,7 +144,7 @@ layer(App.layer(), { excludeTestServices: true })("A stream that is resumed", (i
     })
   )
 
-  it.effect("ends with `done` and the whole reply alone when the pieces' time is over", () =>
+  it.effect("has only `done` with the whole reply when the retention period is over", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const { events, id } = yield* streamWholeAnswer(owner, "/api/agent")
@@ -157,7 +157,7 @@ layer(App.layer(), { excludeTestServices: true })("A stream that is resumed", (i
     })
   )
 
-  it.effect("gives the reply of a message that was answered whole", () =>
+  it.effect("has the reply of a message that was not streamed", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
@@ -194,7 +194,7 @@ layer(App.layer(), { excludeTestServices: true })("A stream that is resumed", (i
     })
   )
 
-  it.effect("ends with `error` when the message is given up for its process", () =>
+  it.effect("ends with `error` when the message of a dead process is marked failed", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const { markFailed } = yield* ConversationRepository
@@ -231,7 +231,7 @@ layer(App.layer(), { excludeTestServices: true })("A stream that is resumed", (i
     })
   )
 
-  it.effect("of a ninth answer at a time is 429 with Retry-After, and again possible when one is left", () =>
+  it.effect("of a ninth answer at a time is 429 with Retry-After until another one ends", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const { web } = yield* App.TestApp
@@ -275,7 +275,7 @@ layer(App.layer(), { excludeTestServices: true })("A stream that is resumed", (i
     })
   )
 
-  it.effect("never takes the reservation of a message that waits for stale", () =>
+  it.effect("has a reservation that is never released as stale while its message is pending", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const { releaseAbandoned } = yield* UnitLedger
@@ -292,7 +292,7 @@ layer(App.layer(), { excludeTestServices: true })("A stream that is resumed", (i
     })
   )
 
-  it.effect("shows a stranger nothing, and takes no reply for a message", () =>
+  it.effect("is 404 for another user's message and for a reply", () =>
     Effect.gen(function* () {
       const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
       const { id } = yield* streamWholeAnswer(owner, "/api/agent")
@@ -312,7 +312,7 @@ layer(App.layer(), { excludeTestServices: true })("A stream that is resumed", (i
     })
   )
 
-  it.effect("needs `Accept: text/event-stream`: without it the message is sent", () =>
+  it.effect("requires `Accept: text/event-stream`; without it the message is sent", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const { id } = yield* streamWholeAnswer(owner, "/api/agent")

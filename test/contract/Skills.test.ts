@@ -36,7 +36,7 @@ const resubscribe = ({ user }: App.SignedIn) =>
   Effect.flatMap(SubscriptionRepository, ({ save }) => save({ userId: user.id, plan: user.plan, status: "active" }))
 
 layer(App.layer(), { excludeTestServices: true })("An agent's skills", (it) => {
-  it.effect("are switched one by one, in the row and then in the instance, and its conversations go on", () =>
+  it.effect("are switched one by one, in the row and then in the instance, and conversations continue", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent("pro")
       const { calls } = yield* AgentManagerTest
@@ -64,7 +64,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's skills", (it) => {
     })
   )
 
-  it.effect("all stay when they are switched at once, beside each other and beside nothing else", () =>
+  it.effect("are all stored when they are switched concurrently", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent("pro")
       const skills = ["time", "calculator", "files"]
@@ -78,7 +78,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's skills", (it) => {
     })
   )
 
-  it.effect("of one that is stopped are switched in its row, and no instance is configured", () =>
+  it.effect("of a stopped agent are switched in its row, and no instance is configured", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent("pro", "stopped")
       const { calls } = yield* AgentManagerTest
@@ -90,7 +90,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's skills", (it) => {
   )
 
   it.effect(
-    "beyond the plan work no more when the plan shrinks, and again when it grows; the configuration stays",
+    "beyond the plan are disabled after a downgrade and enabled after an upgrade, with the same configuration",
     () =>
       Effect.gen(function* () {
         const owner = yield* createOwnerWithAgent("pro")
@@ -119,7 +119,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's skills", (it) => {
       })
   )
 
-  it.effect("are kept once, however often they are named", () =>
+  it.effect("are stored once, however often they are named", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent("pro")
       yield* put({ skills: ["time", "files", "time"], channels: ["web", "web"] }, owner)
@@ -129,7 +129,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's skills", (it) => {
     })
   )
 
-  it.effect("are the basic ones to begin with, or those that are asked for", () =>
+  it.effect("are the basic ones of a new agent, or the requested ones", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const owner = yield* App.signInNewUser("solo")
@@ -157,7 +157,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's skills", (it) => {
 })
 
 layer(App.layer(), { excludeTestServices: true })("An agent's health", (it) => {
-  it.effect("tells of the named agent, else of the oldest that is up, else of the oldest", () =>
+  it.effect("is that of the named agent, else of the oldest running one, else of the oldest", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent("pro", "stopped")
       assert.deepInclude(yield* healthOf(owner), { status: "stopped", uptime: 0 })

@@ -8,7 +8,7 @@ import { createOwnerWithAgent } from "./OwnerFixtures.ts"
 const messages = [{ role: "user", content: "hello" }]
 
 layer(App.layer(), { excludeTestServices: true })("A streamed answer", (it) => {
-  it.effect("of an agent comes in pieces, then whole, each with an id", () =>
+  it.effect("of an agent has delta events and one done event with the whole reply, each with an id", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
@@ -45,7 +45,7 @@ layer(App.layer(), { excludeTestServices: true })("A streamed answer", (it) => {
     })
   )
 
-  it.effect("of the AI layer comes in pieces, then whole", () =>
+  it.effect("of the AI layer has delta events and one done event", () =>
     Effect.gen(function* () {
       const { backend } = yield* App.TestApp
       const json = { messages, model: "gpt-4", stream: true }

@@ -137,7 +137,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("an upstre
   )
 
   it.effect(
-    "that fails costs nothing, and the owner, the log and the metrics name the reason",
+    "that fails costs at most its output so far, and the owner, the log and the metrics name the reason",
     Effect.fn(function* () {
       const { berth, upstream } = yield* Service
       const person = yield* ownerWithRunningAgent

@@ -70,7 +70,7 @@ const publish = (id: MessageId, pieces: ReadonlyArray<AnswerDelta>) =>
 const later = (minutes: number) => Effect.map(DateTime.now, DateTime.add({ minutes }))
 
 layer(Live, { excludeTestServices: true })("AnswerStreams", (it) => {
-  it.effect("shows others what was told, behind any number, soon and without being asked to", () =>
+  it.effect("read returns the deltas of another process behind any number, without a flush", () =>
     Effect.gen(function* () {
       const elsewhere = yield* OtherProcess
       const { id } = yield* pendingMessage
@@ -89,7 +89,7 @@ layer(Live, { excludeTestServices: true })("AnswerStreams", (it) => {
     })
   )
 
-  it.effect("has everything at hand after a flush, of many answers at once, many pieces each", () =>
+  it.effect("flush writes all deltas of its answer, also of many answers at once", () =>
     Effect.gen(function* () {
       const { flush } = yield* AnswerStreams
       const elsewhere = yield* OtherProcess
@@ -109,7 +109,7 @@ layer(Live, { excludeTestServices: true })("AnswerStreams", (it) => {
     })
   )
 
-  it.effect("keeps every text as it is: U+0000, quotes, half a surrogate pair", () =>
+  it.effect("append stores every text unchanged: U+0000, quotes, half a surrogate pair", () =>
     Effect.gen(function* () {
       const { flush, read } = yield* AnswerStreams
       const { id } = yield* pendingMessage
@@ -120,7 +120,7 @@ layer(Live, { excludeTestServices: true })("AnswerStreams", (it) => {
     })
   )
 
-  it.effect("says how the answer ended, and of what is not there that it is gone", () =>
+  it.effect("read returns the end of an answer, and gone for an unknown one", () =>
     Effect.gen(function* () {
       const { read } = yield* AnswerStreams
       const { storeReply, markFailed, removeSessions } = yield* ConversationRepository
@@ -149,7 +149,7 @@ layer(Live, { excludeTestServices: true })("AnswerStreams", (it) => {
     })
   )
 
-  it.effect("shows no piece behind one that is missing", () =>
+  it.effect("read returns no delta behind a missing one", () =>
     Effect.gen(function* () {
       const { flush, read } = yield* AnswerStreams
       const { id } = yield* pendingMessage
@@ -161,7 +161,7 @@ layer(Live, { excludeTestServices: true })("AnswerStreams", (it) => {
     })
   )
 
-  it.effect("loses and doubles nothing while the database refuses for a moment", () =>
+  it.effect("append loses and repeats no delta while the database fails for a moment", () =>
     Effect.gen(function* () {
       const { flush, read } = yield* AnswerStreams
       const sql = yield* SqlClient
@@ -178,7 +178,7 @@ layer(Live, { excludeTestServices: true })("AnswerStreams", (it) => {
     })
   )
 
-  it.effect("forgets an answer whole, when it has ended and its time is over", () =>
+  it.effect("prune deletes all deltas of an ended answer after its retention period", () =>
     Effect.gen(function* () {
       const { flush, prune, read } = yield* AnswerStreams
       const { storeReply } = yield* ConversationRepository
@@ -210,7 +210,7 @@ layer(Live, { excludeTestServices: true })("AnswerStreams", (it) => {
     })
   )
 
-  it.effect("AnswerStreams.flush writes an answer although the database rejects deltas of another", () =>
+  it.effect("flush writes an answer although the database rejects deltas of another", () =>
     Effect.gen(function* () {
       const { flush, read } = yield* AnswerStreams
       const [good, bad] = yield* Effect.all([pendingMessage, pendingMessage])

@@ -61,7 +61,7 @@ const reply = (message: Message, content: string) =>
 const contents = (messages: ReadonlyArray<Message>) => messages.map(({ content }) => content)
 
 layer(Live, { excludeTestServices: true })("ConversationRepository", (it) => {
-  it.effect("shows a session to its user alone, and lists sessions last used first", () =>
+  it.effect("findSession returns a session to its user only, and listSessions the last used first", () =>
     Effect.gen(function* () {
       const { findActiveSession, findSession, listSessions } = yield* ConversationRepository
       const { agent, open, session, user } = yield* conversation
@@ -80,7 +80,7 @@ layer(Live, { excludeTestServices: true })("ConversationRepository", (it) => {
     })
   )
 
-  it.effect("keeps message and reply, counts both and touches the session", () =>
+  it.effect("storeReply stores message and reply, counts both and touches the session", () =>
     Effect.gen(function* () {
       const { findSession, readTranscript } = yield* ConversationRepository
       const { agent, session, user } = yield* conversation
@@ -119,7 +119,7 @@ layer(Live, { excludeTestServices: true })("ConversationRepository", (it) => {
     })
   )
 
-  it.effect("numbers messages that come at once without a double, each with a place for its reply", () =>
+  it.effect("appendUserMessage numbers concurrent messages uniquely, each with a number for its reply", () =>
     Effect.gen(function* () {
       const { findSession, isNext } = yield* ConversationRepository
       const { session, user } = yield* conversation
@@ -142,7 +142,7 @@ layer(Live, { excludeTestServices: true })("ConversationRepository", (it) => {
     })
   )
 
-  it.effect("lets a message wait for those before it, and gives it their replies as its history", () =>
+  it.effect("isNext is false behind pending messages, whose replies become the history", () =>
     Effect.gen(function* () {
       const { markFailed, isNext, readTranscript } = yield* ConversationRepository
       const { session } = yield* conversation
@@ -164,7 +164,7 @@ layer(Live, { excludeTestServices: true })("ConversationRepository", (it) => {
     })
   )
 
-  it.effect("ends a message once: answered or failed, whoever comes first of many", () =>
+  it.effect("storeReply and markFailed end a message once under concurrency", () =>
     Effect.gen(function* () {
       const { markFailed, findSession, readTranscript } = yield* ConversationRepository
       const { session, user } = yield* conversation
@@ -182,7 +182,7 @@ layer(Live, { excludeTestServices: true })("ConversationRepository", (it) => {
     })
   )
 
-  it.effect("finds a message for its sender only", () =>
+  it.effect("findMessage returns a message to its sender only", () =>
     Effect.gen(function* () {
       const { findMessage } = yield* ConversationRepository
       const { session, user } = yield* conversation
@@ -196,7 +196,7 @@ layer(Live, { excludeTestServices: true })("ConversationRepository", (it) => {
     })
   )
 
-  it.effect("takes no more messages than may wait, and none for a session that is gone", () =>
+  it.effect("appendUserMessage enforces the limits of pending messages and rejects a deleted session", () =>
     Effect.gen(function* () {
       const { appendUserMessage, markFailed, removeSessions } = yield* ConversationRepository
       const { open, session, user } = yield* conversation
@@ -222,7 +222,7 @@ layer(Live, { excludeTestServices: true })("ConversationRepository", (it) => {
     })
   )
 
-  it.effect("opens no more sessions than a user may have", () =>
+  it.effect("insertSession enforces the limit of sessions per user", () =>
     Effect.gen(function* () {
       const { findSession, insertSession } = yield* ConversationRepository
       const { session, user } = yield* conversation
@@ -234,7 +234,7 @@ layer(Live, { excludeTestServices: true })("ConversationRepository", (it) => {
     })
   )
 
-  it.effect("lists and counts a user's messages over all sessions, newest first", () =>
+  it.effect("listByUser and countByUser cover all sessions of a user, newest first", () =>
     Effect.gen(function* () {
       const { countByUser, listByUser } = yield* ConversationRepository
       const { open, session, user } = yield* conversation
@@ -252,7 +252,7 @@ layer(Live, { excludeTestServices: true })("ConversationRepository", (it) => {
     }).pipe(Effect.provide(TestContext.TestContext))
   )
 
-  it.effect("counts what became of the messages to an agent, and how long its replies took", () =>
+  it.effect("findAgentFigures counts outcomes of messages and averages the reply time", () =>
     Effect.gen(function* () {
       const { markFailed, findAgentFigures } = yield* ConversationRepository
       const { agent, open, session } = yield* conversation
