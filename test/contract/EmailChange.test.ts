@@ -1,9 +1,13 @@
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
+import { CredentialRepository } from "@berth/domain/secrets/CredentialRepository"
 import { UserId } from "@berth/domain/shared/UserId"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
-import { Effect, Option } from "effect"
+import { Effect, Option, Redacted } from "effect"
 import { findResetToken, findUndoToken, findVerificationToken, readMailsTo } from "../support/Mailbox.ts"
+import { type MessageSigner, signSignInMessage } from "../support/chain/SignInMessages.ts"
+import { makePrivateKey } from "@berth/infra/chain/BaseChainTest"
+import type { HttpCallResponse } from "../support/HttpCall.ts"
 import { uniqueName } from "../support/Samples.ts"
 import * as App from "../support/TestApp.ts"
 import { assertError } from "./ErrorAssertions.ts"
@@ -71,6 +75,66 @@ layer(App.layer(), { excludeTestServices: true })("For seven days after an email
       assert.isNotNull(restored.emailVerifiedAt)
       assert.strictEqual((yield* web({ method: "GET", path: "/api/settings", as: me })).status, 401)
       assert.strictEqual((yield* undo(token)).status, 400)
+    })
+  )
+
+  it.effect("undoing removes access methods that were added after the change, and keeps the earlier ones", () =>
+    Effect.gen(function* () {
+      const { appUrl, web } = yield* App.TestApp
+      const [me, fresh] = [yield* verifiedUser, yield* freshEmail]
+      const key = () => {
+        const { address, signMessage } = makePrivateKey()
+        return { address, sign: (message: string) => signMessage({ message }) }
+      }
+      const [earlier, later] = [key(), key()]
+      const link = (as: App.SignedIn, signer: MessageSigner) =>
+        Effect.flatMap(signSignInMessage(appUrl, signer), (json) =>
+          web({ method: "POST", path: "/api/settings/wallets", as, json })
+        )
+      const signInByWallet = (signer: MessageSigner) =>
+        Effect.flatMap(signSignInMessage(appUrl, signer), (json) =>
+          web({ method: "POST", path: "/api/auth/callback/wallet", json })
+        )
+      const ownerOf = ({ headers }: HttpCallResponse) =>
+        Effect.map(
+          web({
+            method: "GET",
+            path: "/api/settings",
+            headers: { cookie: (headers["set-cookie"] ?? [])[0]?.split(";")[0] ?? "" }
+          }),
+          ({ body }) => body["id"]
+        )
+      const { set, listKeys } = yield* CredentialRepository
+      assert.strictEqual((yield* link(me, earlier)).status, 200)
+      yield* set(me.user.id, "openai", Redacted.make("sk-owner"))
+      // A stolen session changes the address, confirms it, resets the password by it, and adds a wallet and a key.
+      yield* setEmail(me, fresh)
+      const confirmation = yield* findVerificationToken(fresh)
+      yield* web({ method: "GET", path: `/api/auth/verify-email?token=${encodeURIComponent(confirmation)}` })
+      yield* forgot(fresh)
+      assert.strictEqual((yield* reset(yield* findResetToken(fresh))).status, 200)
+      const thief = yield* App.openSession(me.user)
+      assert.strictEqual((yield* link(thief, later)).status, 200)
+      yield* set(me.user.id, "telegram", Redacted.make("a stranger's bot"))
+
+      assert.strictEqual((yield* undo(yield* findUndoToken(me.email))).status, 303)
+      const signIn = (given: string) =>
+        web({ method: "POST", path: "/api/auth/callback/credentials", json: { email: me.email, password: given } })
+      assert.strictEqual((yield* signIn(nextPassword)).status, 401)
+      assert.notStrictEqual(yield* ownerOf(yield* signInByWallet(later)), me.user.id)
+      assert.strictEqual(yield* ownerOf(yield* signInByWallet(earlier)), me.user.id)
+      assert.deepStrictEqual(yield* listKeys(me.user.id), ["openai"])
+    })
+  )
+
+  it.effect("undoing keeps a password that is older than the change", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const me = yield* verifiedUser
+      yield* setEmail(me, yield* freshEmail)
+      assert.strictEqual((yield* undo(yield* findUndoToken(me.email))).status, 303)
+      const json = { email: me.email, password }
+      assert.strictEqual((yield* web({ method: "POST", path: "/api/auth/callback/credentials", json })).status, 200)
     })
   )
 

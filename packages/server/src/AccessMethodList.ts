@@ -1,7 +1,6 @@
 import { PasswordCredentials } from "@berth/domain/accounts/password/PasswordCredentials"
 import { Instances } from "@berth/domain/instances/Instances"
 import { AccessMethods, makeAccessMethods } from "@berth/domain/recovery/claims/AccessMethods"
-import { credentialKeys } from "@berth/domain/secrets/Credential"
 import { CredentialVault } from "@berth/domain/secrets/CredentialVault"
 import { Sessions } from "@berth/domain/sessions/Sessions"
 import { LinkedIdentities } from "@berth/domain/signin/identities/LinkedIdentities"
@@ -27,7 +26,7 @@ export const layer = Layer.effect(
       { name: "identities", revoke: identities.unlinkAll },
       { name: "gateway token", revoke: instances.revokeGatewayToken },
       // A channel token reaches the agents, and the owner of a model key reads its calls at the provider.
-      { name: "stored keys", revoke: (userId) => vault.remove(userId, credentialKeys) },
+      { name: "stored keys", revoke: vault.removeSince },
       // Again: sessions that were opened by a method while it was being revoked.
       { name: "new sessions", revoke: (userId) => Effect.asVoid(sessions.revokeAll(userId)) }
     ])

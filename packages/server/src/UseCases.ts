@@ -61,6 +61,7 @@ import * as OwnerKeysFromVault from "@berth/domain/ai/keys/VaultOwnerKeys"
 import { BearerSessions } from "@berth/domain/sessions/BearerSessions"
 import { Sessions } from "@berth/domain/sessions/Sessions"
 import { ClaimNotices } from "@berth/domain/recovery/claims/ClaimNotices"
+import { EmailChangeUndo } from "@berth/domain/recovery/email-change/EmailChangeUndo"
 import { AccountClaims } from "@berth/domain/recovery/claims/AccountClaims"
 import { PasswordSignIn } from "@berth/domain/signin/password/PasswordSignIn"
 import { LinkedAccounts } from "@berth/domain/signin/identities/LinkedAccounts"
@@ -86,7 +87,12 @@ export const shared = Layer.mergeAll(SocialSessions.Default, Allowances.Default,
 )
 
 /** Identities at providers, password reset and access methods. */
-const proofs = Layer.mergeAll(OAuthSignIn.Default, SocialSignIn.Default, PasswordResets.Default).pipe(
+const proofs = Layer.mergeAll(
+  OAuthSignIn.Default,
+  SocialSignIn.Default,
+  PasswordResets.Default,
+  EmailChangeUndo.Default
+).pipe(
   Layer.provide(LinkedAccounts.Default),
   Layer.provide(AccountClaims.Default),
   Layer.provide(Layer.provide(AccessMethodList.layer, CredentialVault.Default)),

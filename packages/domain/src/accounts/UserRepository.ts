@@ -1,4 +1,4 @@
-import { Context, type Effect, type Option } from "effect"
+import { Context, type DateTime, type Effect, type Option } from "effect"
 import type { Email } from "../shared/Email.ts"
 import type { NotificationPreferences, User } from "../shared/User.ts"
 import type { AccountInUse, EmailAlreadyTaken } from "./AccountErrors.ts"
@@ -38,7 +38,8 @@ export class UserRepository extends Context.Tag("@berth/UserRepository")<
     readonly findPasswordHashForUpdate: (id: UserId) => Effect.Effect<Option.Option<string>>
     /** Locks the user until the running transaction ends. */
     readonly findByEmailForUpdate: (email: Email) => Effect.Effect<Option.Option<User>>
-    readonly removePasswordHash: (id: UserId) => Effect.Effect<void>
+    /** Removes a password that was set at `since` or later. */
+    readonly removePasswordHash: (id: UserId, since: DateTime.Utc) => Effect.Effect<void>
     /** False when the user does not exist. */
     readonly setPasswordHash: (id: UserId, passwordHash: string) => Effect.Effect<boolean>
     readonly findByReferralCode: (code: string) => Effect.Effect<Option.Option<User>>

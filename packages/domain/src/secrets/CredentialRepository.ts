@@ -1,4 +1,4 @@
-import { Context, type Effect, type Redacted } from "effect"
+import { Context, type DateTime, type Effect, type Redacted } from "effect"
 import type { CredentialKey, CredentialValues } from "./Credential.ts"
 import type { UserId } from "../shared/UserId.ts"
 
@@ -12,6 +12,8 @@ export class CredentialRepository extends Context.Tag("@berth/CredentialReposito
     readonly listKeys: (userId: UserId) => Effect.Effect<ReadonlyArray<CredentialKey>>
     /** Returns the number of removed credentials. */
     readonly remove: (userId: UserId, keys: ReadonlyArray<CredentialKey>) => Effect.Effect<number>
+    /** Removes credentials that were set at `since` or later. */
+    readonly removeSince: (userId: UserId, since: DateTime.Utc) => Effect.Effect<void>
     /** The configured ones of `keys`. */
     readonly decrypt: (userId: UserId, keys: ReadonlyArray<CredentialKey>) => Effect.Effect<CredentialValues>
   }

@@ -42,6 +42,6 @@ export class CredentialVault extends Effect.Service<CredentialVault>()("@berth/C
         yield* Effect.logInfo("Credentials removed").pipe(Effect.annotateLogs({ userId, credentials: removed }))
     })
 
-    return { set, remove, findConfigured, readModelKeys, readChannelTokens }
+    return { set, remove, removeSince: repository.removeSince, findConfigured, readModelKeys, readChannelTokens }
   })
 }) {}

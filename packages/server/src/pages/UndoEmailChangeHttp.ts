@@ -1,5 +1,5 @@
 import { toRetryAfterSeconds } from "@berth/api/limits/RateLimits"
-import { EmailChanges } from "@berth/domain/accounts/email-change/EmailChanges"
+import { EmailChangeUndo } from "@berth/domain/recovery/email-change/EmailChangeUndo"
 import { RateLimiter } from "@berth/domain/limits/RateLimiter"
 import { HttpLayerRouter, HttpServerRequest, HttpServerResponse, UrlParams } from "@effect/platform"
 import { Effect, Option, Redacted } from "effect"
@@ -25,7 +25,10 @@ const title = "Undo the change of your e-mail address"
 const renderForm = (token: string) => html`
   <div class="narrow">
     <h1>${title}</h1>
-    <p>This address becomes the address of your account again, and every session ends.</p>
+    <p>
+      This address becomes the address of your account again. Every session ends, and a password, wallets, linked
+      providers and stored keys from after the change are removed.
+    </p>
     <form class="stack" method="post" action="${path}">
       <input type="hidden" name="token" value="${token}" />
       <button class="primary">Undo the change</button>
@@ -44,7 +47,7 @@ const renderProblem = (problem: string) => html`
 /** `/undo-email-change?token=`, the target of mailed links. A form, because mail programs fetch links. */
 export const layer = HttpLayerRouter.use((router) =>
   Effect.gen(function* () {
-    const changes = yield* EmailChanges
+    const changes = yield* EmailChangeUndo
     const limiter = yield* RateLimiter
     const settings = yield* WebSettings
     const assets = yield* PageAssets

@@ -42,7 +42,10 @@ layer(Live, { excludeTestServices: true })("MailedTokenRepository", (it) => {
       const [user, hash] = [yield* insertUser(), yield* uniqueName("hash")]
       const email = Email.make("Ada@Example.com")
       yield* tokens.replace(token(user, hash, { email }), later)
-      assert.deepStrictEqual(yield* tokens.find(purpose, hash, now), Option.some({ userId: user.id, email }))
+      assert.deepStrictEqual(
+        yield* tokens.find(purpose, hash, now),
+        Option.some({ userId: user.id, email, expiresAt: later })
+      )
       assert.deepStrictEqual(yield* tokens.find("email-verification", hash, now), Option.none())
       assert.deepStrictEqual(yield* tokens.find(purpose, `${hash}x`, now), Option.none())
       assert.deepStrictEqual(yield* tokens.find(purpose, hash, later), Option.none())

@@ -58,7 +58,7 @@ layer(Live, { excludeTestServices: true })("LinkedIdentityRepository", (it) => {
     })
   )
 
-  it.effect("lists a user's identities oldest first and removes only those", () =>
+  it.effect("lists a user's identities oldest first, and removes only those linked since a time", () =>
     Effect.gen(function* () {
       const links = yield* LinkedIdentityRepository
       const [user, other] = [yield* insertUser(), yield* insertUser()]
@@ -70,7 +70,12 @@ layer(Live, { excludeTestServices: true })("LinkedIdentityRepository", (it) => {
         (yield* links.listByUser(user.id)).map(({ subject }) => subject),
         [first.subject, second.subject]
       )
-      yield* links.removeByUser(user.id)
+      yield* links.removeByUser(user.id, DateTime.add(start, { minutes: 30 }))
+      assert.deepStrictEqual(
+        (yield* links.listByUser(user.id)).map(({ subject }) => subject),
+        [first.subject]
+      )
+      yield* links.removeByUser(user.id, DateTime.unsafeMake(0))
       assert.deepStrictEqual(yield* links.listByUser(user.id), [])
       assert.strictEqual((yield* links.listByUser(other.id)).length, 1)
     })

@@ -1,7 +1,5 @@
 import { Data, Effect, Option, type Redacted } from "effect"
 import { MailOutbox } from "../../mail/MailOutbox.ts"
-import { Transaction } from "../../persistence/Transaction.ts"
-import { Sessions } from "../../sessions/Sessions.ts"
 import type { User } from "../../shared/User.ts"
 import { composeEmailChangedMail } from "../AccountMails.ts"
 import { AccountPolicy, isSyntheticEmail } from "../AccountPolicy.ts"
@@ -19,8 +17,6 @@ export class EmailChanges extends Effect.Service<EmailChanges>()("@berth/EmailCh
     const users = yield* UserRepository
     const mailed = yield* MailedTokens
     const mails = yield* MailOutbox
-    const sessions = yield* Sessions
-    const transaction = yield* Transaction
     const policy = yield* AccountPolicy
 
     /** Notifies the previous address. Joins the running transaction, which holds the user. */
@@ -32,25 +28,19 @@ export class EmailChanges extends Effect.Service<EmailChanges>()("@berth/EmailCh
       yield* mails.append(composeEmailChangedMail(before.email, policy.appUrl, token), before.id)
     })
 
-    /** Restores the previous address as verified, revokes mailed links and every session. */
-    const undo = Effect.fn("EmailChanges.undo")(function* (token: Redacted.Redacted) {
+    /** Restores the previous address as verified and revokes mailed links. Returns the user and the time of the change. Joins the running transaction. */
+    const restore = Effect.fn("EmailChanges.restore")(function* (token: Redacted.Redacted) {
       const invalid = () => new EmailChangeLinkInvalid()
-      const { email, userId } = yield* Effect.mapError(yield* mailed.find(purpose, token), invalid)
-      yield* transaction.run(
-        Effect.gen(function* () {
-          // Lock order: users before tokens.
-          yield* Effect.mapError(yield* users.findForUpdate(userId), invalid)
-          yield* Effect.mapError(yield* mailed.consume(purpose, token), invalid)
-          yield* users.update(userId, { email })
-          yield* users.markEmailVerified(userId)
-          yield* mailed.revoke(userId, "email-verification")
-          yield* mailed.revoke(userId, "password-reset")
-          yield* sessions.revokeAll(userId)
-        })
-      )
-      yield* Effect.logWarning("Email change undone").pipe(Effect.annotateLogs("userId", userId))
+      const { email, issuedAt, userId } = yield* Effect.mapError(yield* mailed.find(purpose, token), invalid)
+      // Lock order: users before tokens.
+      yield* Effect.mapError(yield* users.findForUpdate(userId), invalid)
+      yield* Effect.mapError(yield* mailed.consume(purpose, token), invalid)
+      yield* users.update(userId, { email })
+      yield* users.markEmailVerified(userId)
+      yield* mailed.revoke(userId, "email-verification")
+      return { userId, changedAt: issuedAt }
     })
 
-    return { announce, undo }
+    return { announce, restore }
   })
 }) {}

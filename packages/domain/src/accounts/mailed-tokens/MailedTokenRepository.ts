@@ -17,7 +17,7 @@ export class MailedTokenRepository extends Context.Tag("@berth/MailedTokenReposi
       purpose: MailedTokenPurpose,
       tokenHash: string,
       now: DateTime.Utc
-    ) => Effect.Effect<Option.Option<MailedTokenOwner>>
+    ) => Effect.Effect<Option.Option<MailedTokenOwner & { readonly expiresAt: DateTime.Utc }>>
     /** The live token of a user. */
     readonly findByUser: (
       purpose: MailedTokenPurpose,

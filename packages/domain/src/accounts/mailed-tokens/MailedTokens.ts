@@ -46,9 +46,14 @@ export class MailedTokens extends Effect.Service<MailedTokens>()("@berth/MailedT
       return (yield* repository.replaceIfNewer(stored, expiresAt)) ? Option.some(token) : Option.none()
     })
 
-    /** The user and address of a live token. */
+    /** The user, address and time of a live token. */
     const find = Effect.fn("MailedTokens.find")(function* (purpose: MailedTokenPurpose, token: Redacted.Redacted) {
-      return yield* repository.find(purpose, hashSecret(digests, token), yield* DateTime.now)
+      const found = yield* repository.find(purpose, hashSecret(digests, token), yield* DateTime.now)
+      return Option.map(found, ({ email, expiresAt, userId }) => ({
+        email,
+        userId,
+        issuedAt: DateTime.subtractDuration(expiresAt, mailedTokenLifetimes[purpose])
+      }))
     })
 
     /** The same, and uses the token up. Joins the running transaction; concurrent calls wait for its end. */

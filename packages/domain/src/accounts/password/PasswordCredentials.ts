@@ -1,4 +1,4 @@
-import { Data, Effect, Equal, Option, type Redacted } from "effect"
+import { Data, type DateTime, Effect, Equal, Option, type Redacted } from "effect"
 import { RateLimiter } from "../../limits/RateLimiter.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
 import type { CurrentUser } from "../../sessions/CurrentUser.ts"
@@ -105,9 +105,12 @@ export class PasswordCredentials extends Effect.Service<PasswordCredentials>()("
       yield* notices.announce(userId, "A new password was set by a mailed link.")
     })
 
-    /** Joins the running transaction. */
-    const removePassword = Effect.fn("PasswordCredentials.removePassword")(function* (userId: UserId) {
-      yield* users.removePasswordHash(userId)
+    /** Removes a password that was set at `since` or later. Joins the running transaction. */
+    const removePassword = Effect.fn("PasswordCredentials.removePassword")(function* (
+      userId: UserId,
+      since: DateTime.Utc
+    ) {
+      yield* users.removePasswordHash(userId, since)
     })
 
     return { verify, verifyCurrent, change, exists, set, removePassword, revokeResetLinks }

@@ -19,7 +19,7 @@ export class AccountClaims extends Effect.Service<AccountClaims>()("@berth/Accou
     /** Revokes every access method and verifies the address, which the caller has proved. Joins the running transaction, which holds the user. */
     const claim = Effect.fn("AccountClaims.claim")(function* (userId: UserId) {
       if (Option.isSome(yield* mailed.findByUser("email-change-undo", userId))) return yield* new EmailChangePending()
-      yield* accessMethods.revokeAll(userId)
+      yield* accessMethods.revokeAll(userId, DateTime.unsafeMake(0))
       yield* accounts.confirmEmail(userId)
       yield* notices.record(userId, yield* DateTime.now)
       yield* Effect.logWarning("Account claimed by its email owner").pipe(

@@ -35,10 +35,10 @@ export class LinkedIdentities extends Effect.Service<LinkedIdentities>()("@berth
       return linked.some((other) => other.provider === provider && other.issuer === issuer && other.subject !== subject)
     })
 
-    /** Waits for sign-ins in progress with these identities. */
-    const unlinkAll = Effect.fn("LinkedIdentities.unlinkAll")(function* (userId: UserId) {
+    /** Unlinks those linked at `since` or later. Waits for sign-ins in progress with the user's identities. */
+    const unlinkAll = Effect.fn("LinkedIdentities.unlinkAll")(function* (userId: UserId, since: DateTime.Utc) {
       yield* Effect.forEach(yield* repository.listByUser(userId), repository.lock, { discard: true })
-      yield* repository.removeByUser(userId)
+      yield* repository.removeByUser(userId, since)
     })
 
     return { findForUpdate, link, find: repository.find, hasAny, hasOtherSubject, unlinkAll }

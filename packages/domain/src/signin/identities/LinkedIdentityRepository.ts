@@ -1,4 +1,4 @@
-import { Context, type Effect, type Option } from "effect"
+import { Context, type DateTime, type Effect, type Option } from "effect"
 import type { ExternalIdentity, LinkedIdentity } from "./LinkedIdentity.ts"
 import type { UserId } from "../../shared/UserId.ts"
 
@@ -11,6 +11,7 @@ export class LinkedIdentityRepository extends Context.Tag("@berth/LinkedIdentity
     /** Oldest first. */
     readonly listByUser: (userId: UserId) => Effect.Effect<ReadonlyArray<LinkedIdentity>>
     readonly insert: (linked: LinkedIdentity) => Effect.Effect<void>
-    readonly removeByUser: (userId: UserId) => Effect.Effect<void>
+    /** Removes identities that were linked at `since` or later. */
+    readonly removeByUser: (userId: UserId, since: DateTime.Utc) => Effect.Effect<void>
   }
 >() {}

@@ -1,4 +1,4 @@
-import { Context, type Effect, type Option } from "effect"
+import { Context, type DateTime, type Effect, type Option } from "effect"
 import type { WalletAddress } from "../../chain/WalletAddress.ts"
 import type { Wallet } from "./Wallet.ts"
 import type { UserId } from "../../shared/UserId.ts"
@@ -15,7 +15,8 @@ export class WalletRepository extends Context.Tag("@berth/WalletRepository")<
     /** Oldest first. */
     readonly listByUser: (userId: UserId) => Effect.Effect<ReadonlyArray<Wallet>>
     readonly insert: (wallet: Wallet) => Effect.Effect<void>
-    readonly removeByUser: (userId: UserId) => Effect.Effect<void>
+    /** Removes wallets that were linked at `since` or later. */
+    readonly removeByUser: (userId: UserId, since: DateTime.Utc) => Effect.Effect<void>
     readonly remove: (address: WalletAddress) => Effect.Effect<void>
   }
 >() {}

@@ -107,11 +107,11 @@ export class Wallets extends Effect.Service<Wallets>()("@berth/Wallets", {
       yield* Effect.logInfo("Wallet unlinked").pipe(Effect.annotateLogs("userId", userId))
     })
 
-    /** Ignores the last access method; waits for sign-ins in progress with these wallets. */
-    const unlinkAll = Effect.fn("Wallets.unlinkAll")(function* (userId: UserId) {
+    /** Unlinks those linked at `since` or later, also the last access method. Waits for sign-ins in progress with the user's wallets. */
+    const unlinkAll = Effect.fn("Wallets.unlinkAll")(function* (userId: UserId, since: DateTime.Utc) {
       const wallets = yield* repository.listByUser(userId)
       yield* Effect.forEach(wallets, ({ address }) => repository.lockAddress(address), { discard: true })
-      yield* repository.removeByUser(userId)
+      yield* repository.removeByUser(userId, since)
     })
 
     return { findOrCreateOwner, listByUser: repository.listByUser, link, unlink, unlinkAll }

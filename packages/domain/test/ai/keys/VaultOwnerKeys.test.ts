@@ -18,6 +18,7 @@ const scene = (around: <A>(read: Effect.Effect<A>) => Effect.Effect<A> = (read) 
       set: (userId, key, value) => Ref.update(kept, (all) => new Map(all).set(`${userId} ${key}`, value)),
       listKeys: () => Effect.succeed([]),
       remove: () => Effect.succeed(0),
+      removeSince: () => Effect.void,
       decrypt: (userId, keys) =>
         Effect.gen(function* () {
           yield* Ref.update(reads, (before) => [...before, [userId, keys] as const])

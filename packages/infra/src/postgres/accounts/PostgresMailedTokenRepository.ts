@@ -7,6 +7,7 @@ import { countAffectedRows, decodeFirstRow } from "../Rows.ts"
 import { UserId } from "@berth/domain/shared/UserId"
 
 const FoundRow = Schema.Struct({ userId: UserId, email: Email })
+const LiveRow = Schema.Struct({ ...FoundRow.fields, expiresAt: Schema.DateTimeUtcFromDate })
 
 export const layer: Layer.Layer<MailedTokenRepository, never, SqlClient> = Layer.effect(
   MailedTokenRepository,
@@ -36,8 +37,9 @@ export const layer: Layer.Layer<MailedTokenRepository, never, SqlClient> = Layer
         tokenHash: string,
         now: DateTime.Utc
       ) {
-        return yield* sql`select user_id, email from mailed_tokens where ${isLive(purpose, tokenHash, now)}`.pipe(
-          decodeFirstRow(FoundRow),
+        return yield* sql`
+          select user_id, email, expires_at from mailed_tokens where ${isLive(purpose, tokenHash, now)}`.pipe(
+          decodeFirstRow(LiveRow),
           Effect.orDie
         )
       }),

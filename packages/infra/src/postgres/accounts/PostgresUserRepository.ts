@@ -96,12 +96,15 @@ export const layer: Layer.Layer<UserRepository, never, SqlClient> = Layer.effect
         yield* sql`
           update users set email_verified_at = coalesce(email_verified_at, ${now}) where id = ${id}`.pipe(Effect.orDie)
       }),
-      removePasswordHash: Effect.fn("UserRepository.removePasswordHash")(function* (id: UserId) {
-        yield* sql`update users set password_hash = null where id = ${id}`.pipe(Effect.orDie)
+      removePasswordHash: Effect.fn("UserRepository.removePasswordHash")(function* (id: UserId, since: DateTime.Utc) {
+        yield* sql`
+          update users set password_hash = null
+          where id = ${id} and coalesce(password_set_at, created_at) >= ${DateTime.toDate(since)}`.pipe(Effect.orDie)
       }),
       setPasswordHash: Effect.fn("UserRepository.setPasswordHash")(function* (id: UserId, passwordHash: string) {
+        const now = DateTime.toDate(yield* DateTime.now)
         const changed = yield* countAffectedRows(
-          sql`update users set password_hash = ${passwordHash} where id = ${id}`
+          sql`update users set password_hash = ${passwordHash}, password_set_at = ${now} where id = ${id}`
         ).pipe(Effect.orDie)
         return changed === 1
       }),

@@ -7,6 +7,8 @@ create table users (
   email_verified_at timestamptz,
   name text not null,
   password_hash text,
+  -- Null for the password of the registration.
+  password_set_at timestamptz,
   plan text not null default 'free',
   -- Units are hundredths of a credit. A refund of spent credits leaves a debt of at most the refunded units.
   credit_units bigint not null default 0,

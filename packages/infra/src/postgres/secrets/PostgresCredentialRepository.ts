@@ -48,6 +48,12 @@ export const layer: Layer.Layer<CredentialRepository, never, SqlClient | SecretB
           countAffectedRows(sql`delete from credentials where user_id = ${userId} and ${sql.in("key", keys)}`)
         )
       }),
+      removeSince: Effect.fn("CredentialRepository.removeSince")(function* (userId: UserId, since: DateTime.Utc) {
+        yield* sql`
+          delete from credentials where user_id = ${userId} and updated_at >= ${DateTime.toDate(since)}`.pipe(
+          Effect.orDie
+        )
+      }),
       decrypt: Effect.fn("CredentialRepository.decrypt")(function* (
         userId: UserId,
         keys: ReadonlyArray<CredentialKey>

@@ -49,8 +49,10 @@ export const layer: Layer.Layer<LinkedIdentityRepository, never, SqlClient> = La
             linkedAt: DateTime.toDate(linked.linkedAt)
           })}`.pipe(Effect.orDie)
       }),
-      removeByUser: Effect.fn("LinkedIdentityRepository.removeByUser")(function* (userId: UserId) {
-        yield* sql`delete from linked_identities where user_id = ${toStorableText(userId)}`.pipe(Effect.orDie)
+      removeByUser: Effect.fn("LinkedIdentityRepository.removeByUser")(function* (userId: UserId, since: DateTime.Utc) {
+        yield* sql`
+          delete from linked_identities
+          where user_id = ${toStorableText(userId)} and linked_at >= ${DateTime.toDate(since)}`.pipe(Effect.orDie)
       })
     })
   )

@@ -48,8 +48,10 @@ export const layer: Layer.Layer<WalletRepository, never, SqlClient> = Layer.effe
           Effect.orDie
         )
       }),
-      removeByUser: Effect.fn("WalletRepository.removeByUser")(function* (userId: UserId) {
-        yield* sql`delete from wallets where user_id = ${toStorableText(userId)}`.pipe(Effect.orDie)
+      removeByUser: Effect.fn("WalletRepository.removeByUser")(function* (userId: UserId, since: DateTime.Utc) {
+        yield* sql`
+          delete from wallets
+          where user_id = ${toStorableText(userId)} and linked_at >= ${DateTime.toDate(since)}`.pipe(Effect.orDie)
       }),
       remove: Effect.fn("WalletRepository.remove")(function* (address: WalletAddress) {
         yield* sql`delete from wallets where lower(address) = ${normalizeWalletAddress(address)}`.pipe(Effect.orDie)
