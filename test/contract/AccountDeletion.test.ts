@@ -74,8 +74,8 @@ const unconfirmed = { status: 400, code: "account_deletion_unconfirmed" }
 const incorrect = { status: 403, code: "deletion_password_incorrect" }
 const tooOld = { status: 403, code: "recent_sign_in_required" }
 
-layer(App.layer(), { excludeTestServices: true })("An account is deleted", (it) => {
-  it.effect("by its password, however long ago the sign-in was", () =>
+layer(App.layer(), { excludeTestServices: true })("DELETE /api/settings", (it) => {
+  it.effect("deletes the account with the password, however old the sign-in is", () =>
     Effect.gen(function* () {
       const { cookieName } = yield* App.TestApp
       const { cookie, email, id } = yield* member
@@ -91,7 +91,7 @@ layer(App.layer(), { excludeTestServices: true })("An account is deleted", (it) 
     })
   )
 
-  it.effect("by a confirmation within ten minutes of a sign-in", () =>
+  it.effect("deletes the account with a confirmation within ten minutes of a sign-in", () =>
     Effect.gen(function* () {
       const { cookie, id } = yield* member
       yield* signedInBefore(id, "9 minutes 50 seconds")
@@ -100,7 +100,7 @@ layer(App.layer(), { excludeTestServices: true })("An account is deleted", (it) 
     })
   )
 
-  it.effect("by a confirmation within ten minutes of a password check", () =>
+  it.effect("deletes the account with a confirmation within ten minutes of a password check", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const { cookie, id } = yield* member
@@ -113,26 +113,28 @@ layer(App.layer(), { excludeTestServices: true })("An account is deleted", (it) 
     })
   )
 
-  it.effect("by nothing less: an empty body, an older sign-in, a wrong password, or one for an account without", () =>
-    Effect.gen(function* () {
-      const { cookie, id } = yield* member
-      for (const json of [undefined, {}, { password: null }, { confirm: null }, { confirm: false }])
-        assertError(yield* remove(cookie, json), unconfirmed)
-      assertError(yield* remove(cookie, { confirm: "true" }), { status: 400, code: "invalid_request" })
-      assertError(yield* remove(cookie, { password: "wrong" }), incorrect)
-      assertError(yield* remove(cookie, { password: "wrong", confirm: true }), incorrect)
-      yield* signedInBefore(id, "10 minutes 1 second")
-      assertError(yield* remove(cookie, confirmed), tooOld)
-      assertError(yield* remove(cookie, { password: "" }), incorrect)
-      const sql = yield* SqlClient
-      yield* sql`update users set password_hash = null where id = ${id}`
-      assertError(yield* remove(cookie, { password }), incorrect)
-      assert.strictEqual(yield* statusOf(cookie), 200)
-      assert.deepStrictEqual(yield* jobsFor(id), [])
-    })
+  it.effect(
+    "rejects an empty body, an older sign-in, a wrong password, and a password for an account without one",
+    () =>
+      Effect.gen(function* () {
+        const { cookie, id } = yield* member
+        for (const json of [undefined, {}, { password: null }, { confirm: null }, { confirm: false }])
+          assertError(yield* remove(cookie, json), unconfirmed)
+        assertError(yield* remove(cookie, { confirm: "true" }), { status: 400, code: "invalid_request" })
+        assertError(yield* remove(cookie, { password: "wrong" }), incorrect)
+        assertError(yield* remove(cookie, { password: "wrong", confirm: true }), incorrect)
+        yield* signedInBefore(id, "10 minutes 1 second")
+        assertError(yield* remove(cookie, confirmed), tooOld)
+        assertError(yield* remove(cookie, { password: "" }), incorrect)
+        const sql = yield* SqlClient
+        yield* sql`update users set password_hash = null where id = ${id}`
+        assertError(yield* remove(cookie, { password }), incorrect)
+        assert.strictEqual(yield* statusOf(cookie), 200)
+        assert.deepStrictEqual(yield* jobsFor(id), [])
+      })
   )
 
-  it.effect("by no more tries than a sign-in has", () =>
+  it.effect("limits wrong passwords like failed sign-ins", () =>
     Effect.gen(function* () {
       const { cookie } = yield* member
       yield* Effect.replicateEffect(remove(cookie, { password: "wrong" }), 10)
@@ -143,7 +145,7 @@ layer(App.layer(), { excludeTestServices: true })("An account is deleted", (it) 
     })
   )
 
-  it.effect("for nobody else: neither a stranger nor a page of another origin", () =>
+  it.effect("rejects requests without a session and pages of another origin", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const { cookie } = yield* member
@@ -157,7 +159,7 @@ layer(App.layer(), { excludeTestServices: true })("An account is deleted", (it) 
     })
   )
 
-  it.effect("and its e-mail is free at once, for an account that has nothing of the old one", () =>
+  it.effect("frees the email at once for a new account without data of the old one", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const { cookie, email, id } = yield* member
@@ -174,7 +176,7 @@ layer(App.layer(), { excludeTestServices: true })("An account is deleted", (it) 
     })
   )
 
-  it.effect("once, however many ask at the same time", () =>
+  it.effect("succeeds for one of concurrent requests", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const { run } = yield* Transaction
@@ -198,7 +200,7 @@ layer(App.layer(), { excludeTestServices: true })("An account is deleted", (it) 
     })
   )
 
-  it.effect("and a request that finds nothing left under its hands is nobody's", () =>
+  it.effect("makes a request 401 that finds its rows deleted", () =>
     Effect.gen(function* () {
       const { logLines, web } = yield* App.TestApp
       const sql = yield* SqlClient
@@ -220,7 +222,7 @@ layer(App.layer(), { excludeTestServices: true })("An account is deleted", (it) 
     })
   )
 
-  it.effect("with the answer in work, which is stored nowhere, and ends for who listens", () =>
+  it.effect("ends a reply in progress, which is not stored", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const sql = yield* SqlClient
@@ -260,7 +262,7 @@ layer(App.layer(), { excludeTestServices: true })("An account is deleted", (it) 
     })
   )
 
-  it.effect("under the hands of requests, which end with it and leave nothing", () =>
+  it.effect("ends concurrent requests, which leave no rows", () =>
     Effect.gen(function* () {
       const { logLines, web } = yield* App.TestApp
       const sql = yield* SqlClient

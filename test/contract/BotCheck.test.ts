@@ -33,10 +33,10 @@ const window = Duration.minutes(30)
 const limits = { register: { count: 2, window }, "forgot-password": { count: 2, window } }
 
 layer(App.layer({ overrides: HeuristicBotDetection.layer, limits }), { excludeTestServices: true })(
-  "Where requests are looked at",
+  "Heuristic bot detection",
   (it) => {
     for (const [path, body] of guarded) {
-      it.effect(`${path} lets browsers in and keeps programs out`, () =>
+      it.effect(`admits browsers and rejects programs at ${path}`, () =>
         Effect.gen(function* () {
           for (const headers of Object.values(browserHeaders))
             assert.strictEqual((yield* send(path, body(yield* freshEmail), headers)).status, 200)
@@ -51,7 +51,7 @@ layer(App.layer({ overrides: HeuristicBotDetection.layer, limits }), { excludeTe
         })
       )
 
-      it.effect(`${path} keeps programs out before it looks at what they say, and counts them before that`, () =>
+      it.effect(`rejects programs at ${path} before validation and after the rate limit`, () =>
         Effect.gen(function* () {
           const from = `192.0.2.${path.length}`
           const ask = send(path, { email: 5 }, {}, { from })
@@ -62,7 +62,7 @@ layer(App.layer({ overrides: HeuristicBotDetection.layer, limits }), { excludeTe
       )
     }
 
-    it.effect("and everything else is for programs too", () =>
+    it.effect("does not apply to other routes", () =>
       Effect.gen(function* () {
         const { web } = yield* App.TestApp
         const email = yield* freshEmail
@@ -96,9 +96,9 @@ const challenged = Layer.unwrapScoped(
   )
 )
 
-layer(challenged, { excludeTestServices: true })("Where a challenge is asked for", (it) => {
+layer(challenged, { excludeTestServices: true })("Turnstile bot detection", (it) => {
   for (const [path, body] of guarded)
-    it.effect(`${path} takes its token in the body or in a header, once`, () =>
+    it.effect(`accepts a token at ${path} once, in the body or in a header`, () =>
       Effect.gen(function* () {
         const [inBody, inHeader] = [yield* uniqueName("passed"), yield* uniqueName("passed")]
         const asked = (token: string) =>
@@ -114,7 +114,7 @@ layer(challenged, { excludeTestServices: true })("Where a challenge is asked for
       })
     )
 
-  it.effect("a body that is none holds no token", () =>
+  it.effect("finds no token in a malformed body", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       for (const body of ["{", "[]", "null", '"passed-x"', '{"turnstileToken":["passed-x"]}'])
@@ -129,7 +129,7 @@ layer(challenged, { excludeTestServices: true })("Where a challenge is asked for
     })
   )
 
-  it.effect("nobody comes in while nobody answers for it, and no token is told on", () =>
+  it.effect("rejects requests while Turnstile is unavailable, and logs no token", () =>
     Effect.gen(function* () {
       const { logLines } = yield* App.TestApp
       const turnstile = yield* Turnstile

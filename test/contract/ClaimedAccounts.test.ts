@@ -100,13 +100,13 @@ const accountByUnverifiedEmail = Effect.gen(function* () {
   const identity = { provider: "oauthB" as const, issuer: "https://github.example", subject: email }
   yield* linkIdentity(user.id, identity)
   const credentials = yield* CredentialRepository
-  yield* credentials.set(user.id, "telegram", Redacted.make("a bot of his"))
-  yield* credentials.set(user.id, "openai", Redacted.make("a key of his"))
+  yield* credentials.set(user.id, "telegram", Redacted.make("a stranger's bot"))
+  yield* credentials.set(user.id, "openai", Redacted.make("a stranger's key"))
   return { email, user, cookies: [cookie, byWalletToo], signer, socialToken, gatewayToken, identity }
 })
 
-layer(issuerAppLayer(), { excludeTestServices: true })("An account whose e-mail nobody has proved", (it) => {
-  it.effect("goes to who has the e-mail, and every other way into it is shut", () =>
+layer(issuerAppLayer(), { excludeTestServices: true })("An account with an unverified email", (it) => {
+  it.effect("is claimed by a provider that verifies the email, which revokes every other access method", () =>
     Effect.gen(function* () {
       const { cookies, email, gatewayToken, identity, signer, socialToken, user } = yield* accountByUnverifiedEmail
       const bystander = yield* accountByUnverifiedEmail
@@ -124,7 +124,7 @@ layer(issuerAppLayer(), { excludeTestServices: true })("An account whose e-mail 
       const instances = yield* InstanceRepository
       assert.notStrictEqual(Redacted.value(yield* instances.ensureGatewayToken(user.id)), gatewayToken)
       assert.isTrue(Option.isNone(yield* (yield* LinkedIdentityRepository).find(identity)))
-      // By them he would hear what the owner says.
+      // A stranger would read the owner's conversations by them.
       const { listKeys } = yield* CredentialRepository
       assert.deepStrictEqual(yield* listKeys(user.id), [])
       assert.deepStrictEqual(yield* listKeys(bystander.user.id), ["openai", "telegram"])
@@ -139,7 +139,7 @@ layer(issuerAppLayer(), { excludeTestServices: true })("An account whose e-mail 
     })
   )
 
-  it.effect("goes to who has the e-mail by a link for a new password too", () =>
+  it.effect("is claimed by a reset link too, which revokes every other access method", () =>
     Effect.gen(function* () {
       const { cookies, email, gatewayToken, identity, signer, socialToken, user } = yield* accountByUnverifiedEmail
       yield* post("/api/auth/forgot-password", { email })
@@ -195,7 +195,7 @@ layer(issuerAppLayer(), { excludeTestServices: true })("An account whose e-mail 
     })
   )
 
-  it.effect("is found by the link from then on, and is not shut again", () =>
+  it.effect("is found by the linked identity from then on, and is not claimed again", () =>
     Effect.gen(function* () {
       const { email, user } = yield* accountByUnverifiedEmail
       const subject = yield* uniqueName("subject")
@@ -210,7 +210,7 @@ layer(issuerAppLayer(), { excludeTestServices: true })("An account whose e-mail 
     })
   )
 
-  it.effect("is not touched by an e-mail that the provider has not verified", () =>
+  it.effect("is not claimed by an email that the provider has not verified", () =>
     Effect.gen(function* () {
       const { cookies, email, user } = yield* accountByUnverifiedEmail
       yield* signInWithToken(tokenWithClaims(() => ({ email, email_verified: false })))
@@ -218,7 +218,7 @@ layer(issuerAppLayer(), { excludeTestServices: true })("An account whose e-mail 
     })
   )
 
-  it.effect("is handed over whole or not at all", () =>
+  it.effect("is claimed completely or not at all", () =>
     Effect.gen(function* () {
       const { cookies, email, user } = yield* accountByUnverifiedEmail
       const sql = yield* SqlClient
@@ -236,7 +236,7 @@ layer(issuerAppLayer(), { excludeTestServices: true })("An account whose e-mail 
     })
   )
 
-  it.effect("leaves no way in to who is coming in, or adding one, at that very moment", () =>
+  it.effect("leaves no access method to concurrent sign-ins and additions", () =>
     Effect.gen(function* () {
       for (let round = 0; round < 5; round++) {
         const { cookies, email, signer, socialToken, user } = yield* accountByUnverifiedEmail
@@ -263,7 +263,7 @@ layer(issuerAppLayer(), { excludeTestServices: true })("An account whose e-mail 
           ],
           { concurrency: "unbounded" }
         )
-        // The address may have been another one before its owner came; then he has an account of his own, and this is not his.
+        // The address may have changed before the claim; the provider then creates another account.
         const claimed = yield* findSessionUser(yield* sessionCookieOf(answers[6]))
         if (claimed?.id !== user.id) continue
         for (const held of [...cookies, ...answers.flatMap((answer, n) => (n === 6 ? [] : cookiesIn(answer)))])
@@ -450,7 +450,7 @@ layer(issuerAppLayer(), { excludeTestServices: true })("The contents of a claime
   )
 })
 
-/** How many connections to this database wait for a lock. */
+/** The number of connections to this database that wait for a lock. */
 const waiting = Effect.gen(function* () {
   const sql = yield* SqlClient
   yield* sql`select pg_stat_clear_snapshot()`
@@ -461,7 +461,7 @@ const waiting = Effect.gen(function* () {
   return Number(row?.["n"])
 })
 
-/** Lets two requests run into a lock, one behind the other, and then takes the lock away. */
+/** Runs two requests into a lock, in order, then releases it. */
 const runInLockOrder = <E, R1, R2>(
   lock: Effect.Effect<unknown, E, SqlClient>,
   first: Effect.Effect<HttpCallResponse, never, R1>,
@@ -486,55 +486,52 @@ const lockUser = ({ id }: { readonly id: UserId }) =>
   Effect.flatMap(SqlClient, (sql) => sql`select from users where id = ${id} for update`)
 
 const adding = {
-  "a password": (cookie: string) =>
+  "a new password": (cookie: string) =>
     post("/api/settings/password", { currentPassword: password, newPassword: nextPassword }, cookie),
-  "an e-mail": (cookie: string) => post("/api/settings", { email: `eve-${cookie.slice(-8)}@example.com` }, cookie),
-  "a wallet": (cookie: string) => linkWallet(newSigner(), cookie)
+  "a new email": (cookie: string) => post("/api/settings", { email: `eve-${cookie.slice(-8)}@example.com` }, cookie),
+  "a new wallet": (cookie: string) => linkWallet(newSigner(), cookie)
 }
 
-layer(issuerAppLayer(), { excludeTestServices: true })(
-  "Who is adding a way into an account while its owner comes",
-  (it) => {
-    for (const [what, add] of Object.entries(adding))
-      it.effect(`adds no ${what.slice(what.indexOf(" ") + 1)}: his session has ended`, () =>
-        Effect.gen(function* () {
-          const { cookies, email, user } = yield* accountByUnverifiedEmail
-          const [came, added] = yield* runInLockOrder(lockUser(user), owner(email), add(cookies[0] ?? ""))
-          assert.strictEqual(describeRedirect(came), "302 /dashboard")
-          assert.deepStrictEqual([added.status, added.body["code"]], [401, "unauthorized"])
-          const sql = yield* SqlClient
-          const [left] = yield* sql`
+layer(issuerAppLayer(), { excludeTestServices: true })("Adding an access method during a claim", (it) => {
+  for (const [what, add] of Object.entries(adding))
+    it.effect(`fails for ${what}, since the session has ended`, () =>
+      Effect.gen(function* () {
+        const { cookies, email, user } = yield* accountByUnverifiedEmail
+        const [came, added] = yield* runInLockOrder(lockUser(user), owner(email), add(cookies[0] ?? ""))
+        assert.strictEqual(describeRedirect(came), "302 /dashboard")
+        assert.deepStrictEqual([added.status, added.body["code"]], [401, "unauthorized"])
+        const sql = yield* SqlClient
+        const [left] = yield* sql`
           select email, password_hash, (select count(*)::int from wallets where user_id = users.id) as wallets
           from users where id = ${user.id}`
-          assert.deepStrictEqual(left, { email, passwordHash: null, wallets: 0 })
-        })
-      )
+        assert.deepStrictEqual(left, { email, passwordHash: null, wallets: 0 })
+      })
+    )
 
-    it.effect("and who is coming in by a wallet is out again", () =>
-      Effect.gen(function* () {
-        const { email, signer, user } = yield* accountByUnverifiedEmail
-        const sql = yield* SqlClient
-        const door = 4_242
-        yield* sql`
+  it.effect("ends a session that a wallet opens at that moment", () =>
+    Effect.gen(function* () {
+      const { email, signer, user } = yield* accountByUnverifiedEmail
+      const sql = yield* SqlClient
+      const door = 4_242
+      yield* sql`
         create function wait_at_the_door() returns trigger language plpgsql as
           'begin perform pg_advisory_xact_lock_shared(4242); return new; end';
         create trigger wait_at_the_door before insert on sessions for each row execute function wait_at_the_door();`
-        // The wallet's holder is as far as his new session when the owner begins to shut the ways in.
-        const [byHim, came] = yield* runInLockOrder(
-          sql`select pg_advisory_xact_lock(${door})`,
-          byWallet(signer),
-          owner(email)
-        ).pipe(Effect.ensuring(Effect.orDie(sql`drop function wait_at_the_door cascade`)))
-        assert.strictEqual(describeRedirect(byHim), "302 /dashboard")
-        assert.isNull(yield* findSessionUser(yield* sessionCookieOf(byHim)))
-        assert.strictEqual((yield* findSessionUser(yield* sessionCookieOf(came)))?.id, user.id)
-      })
-    )
-  }
-)
+      // The wallet sign-in has opened its session when the claim begins to revoke.
+      const [byHim, came] = yield* runInLockOrder(
+        sql`select pg_advisory_xact_lock(${door})`,
+        byWallet(signer),
+        owner(email)
+      ).pipe(Effect.ensuring(Effect.orDie(sql`drop function wait_at_the_door cascade`)))
+      assert.strictEqual(describeRedirect(byHim), "302 /dashboard")
+      assert.isNull(yield* findSessionUser(yield* sessionCookieOf(byHim)))
+      assert.strictEqual((yield* findSessionUser(yield* sessionCookieOf(came)))?.id, user.id)
+    })
+  )
+})
 
-layer(issuerAppLayer(), { excludeTestServices: true })("An account whose e-mail is proved", (it) => {
-  it.effect("is linked and loses nothing", () =>
+layer(issuerAppLayer(), { excludeTestServices: true })("An account with a verified email", (it) => {
+  it.effect("is linked to a provider and keeps its access methods", () =>
     Effect.gen(function* () {
       const { cookies, email, gatewayToken, socialToken, user } = yield* accountByUnverifiedEmail
       yield* (yield* UserRepository).markEmailVerified(user.id)
@@ -546,7 +543,7 @@ layer(issuerAppLayer(), { excludeTestServices: true })("An account whose e-mail 
     })
   )
 
-  it.effect("that a provider leads into lets its last wallet go", () =>
+  it.effect("with a linked provider may unlink its last wallet", () =>
     Effect.gen(function* () {
       const cookie = yield* sessionCookieOf(yield* signInWithToken(validToken))
       const signer = newSigner()

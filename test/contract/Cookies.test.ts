@@ -95,7 +95,7 @@ for (const site of sites)
       ["HttpOnly", `Max-Age=${maxAge}`, "Path=/", "SameSite=Lax", ...site.secure].toSorted()
 
     for (const [how, signIn] of signIns)
-      it.effect(`of a sign-in ${how} is kept for this host alone and from scripts, and is good`, () =>
+      it.effect(`of a sign-in ${how} is bound to this host, hidden from scripts, and valid`, () =>
         Effect.gen(function* () {
           const cookie = onlyCookieOf(yield* signIn(yield* account))
           assert.deepStrictEqual([cookie.name, cookie.attributes], [site.session, attributes(thirtyDays)])
@@ -104,7 +104,7 @@ for (const site of sites)
         })
       )
 
-    it.effect("is taken back with the same attributes, whatever ends the session", () =>
+    it.effect("is cleared with the same attributes by every request that ends the session", () =>
       Effect.gen(function* () {
         const { web } = yield* App.TestApp
         const email = yield* account
@@ -130,7 +130,7 @@ for (const site of sites)
       })
     )
 
-    it.effect("of a wallet's nonce is kept for this host alone and from scripts", () =>
+    it.effect("of a wallet's nonce is bound to this host and hidden from scripts", () =>
       Effect.gen(function* () {
         const { web } = yield* App.TestApp
         const { attributes: given, name } = onlyCookieOf(yield* web({ method: "GET", path: "/api/auth/nonce" }))
@@ -139,7 +139,7 @@ for (const site of sites)
     )
 
     for (const [how, signIn] of signIns)
-      it.effect(`that the client brought before a sign-in ${how} is never made one of a session`, () =>
+      it.effect(`that the client sent before a sign-in ${how} never becomes a session`, () =>
         Effect.gen(function* () {
           const email = yield* account
           const attacker = onlyCookieOf(yield* byJson(yield* account))
@@ -159,7 +159,7 @@ for (const site of sites)
         })
       )
 
-    it.effect("makes every response to it no-store, and so does its sign-in", () =>
+    it.effect("makes responses no-store, the response of the sign-in included", () =>
       Effect.gen(function* () {
         const { web } = yield* App.TestApp
         for (const [, signIn] of signIns) {
@@ -180,7 +180,7 @@ for (const site of sites)
       })
     )
 
-    it.effect("is set by no request that fails, and by none that only asks", () =>
+    it.effect("is not set by failing or reading requests", () =>
       Effect.gen(function* () {
         const { web } = yield* App.TestApp
         const wrong = yield* web({ method: "POST", path, json: { email: yield* account, password: "wrong" } })
@@ -196,7 +196,7 @@ for (const site of sites)
       })
     )
 
-    it.effect("of another name, or of another service on this host, is none", () =>
+    it.effect("of another name, or of another service on this host, is ignored", () =>
       Effect.gen(function* () {
         const { value } = onlyCookieOf(yield* byJson(yield* account))
         for (const name of ["berth_session_1", "berth_session", "__Host-berth_session", "__Secure-berth_session"])

@@ -43,8 +43,8 @@ const creditsOf = (as: App.SignedIn) =>
     Effect.map(web({ method: "GET", path: "/api/settings", as }), ({ body }) => body["credits"])
   )
 
-layer(App.layer(), { excludeTestServices: true })("An e-mail address", (it) => {
-  it.effect("is unconfirmed until the link that is mailed there is opened, and leads on by who opens it", () =>
+layer(App.layer(), { excludeTestServices: true })("An email address", (it) => {
+  it.effect("is confirmed by its mailed link, which redirects by the session of the browser", () =>
     Effect.gen(function* () {
       const { appUrl } = yield* App.TestApp
       const email = yield* freshEmail
@@ -73,7 +73,7 @@ layer(App.layer(), { excludeTestServices: true })("An e-mail address", (it) => {
     })
   )
 
-  it.effect("is not confirmed by anything else", () =>
+  it.effect("is confirmed by no other token", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const sql = yield* SqlClient
@@ -91,7 +91,7 @@ layer(App.layer(), { excludeTestServices: true })("An e-mail address", (it) => {
     })
   )
 
-  it.effect("is not confirmed by a token for a new password, nor a password set by one of these", () =>
+  it.effect("is not confirmed by a reset token, and a confirmation token resets no password", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const email = yield* freshEmail
@@ -106,7 +106,7 @@ layer(App.layer(), { excludeTestServices: true })("An e-mail address", (it) => {
     })
   )
 
-  it.effect("that is new is unconfirmed again, the old one is told, and the old link confirms nothing", () =>
+  it.effect("is unconfirmed after a change, which is mailed to the old one and ends its link", () =>
     Effect.gen(function* () {
       const [old, fresh] = [yield* freshEmail, yield* freshEmail]
       const me = yield* register(old)
@@ -125,7 +125,7 @@ layer(App.layer(), { excludeTestServices: true })("An e-mail address", (it) => {
     })
   )
 
-  it.effect("in another spelling is the same one, and mails nothing", () =>
+  it.effect("stays confirmed in another spelling, without a mail", () =>
     Effect.gen(function* () {
       const email = yield* freshEmail
       const me = yield* register(email)
@@ -137,7 +137,7 @@ layer(App.layer(), { excludeTestServices: true })("An e-mail address", (it) => {
     })
   )
 
-  it.effect("that is another's mails nobody, and takes nothing back", () =>
+  it.effect("of another account is rejected without a mail, and revokes no link", () =>
     Effect.gen(function* () {
       const [mine, theirs] = [yield* freshEmail, yield* freshEmail]
       const me = yield* register(mine)
@@ -150,7 +150,7 @@ layer(App.layer(), { excludeTestServices: true })("An e-mail address", (it) => {
     })
   )
 
-  it.effect("is told the last of several changes at once, and its link is live", () =>
+  it.effect("has a live link after concurrent changes when it is the last one", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const me = yield* register(yield* freshEmail)
@@ -163,7 +163,7 @@ layer(App.layer(), { excludeTestServices: true })("An e-mail address", (it) => {
     })
   )
 
-  it.effect("gets a new link when the user asks, the last of which counts; none once it is confirmed", () =>
+  it.effect("gets new links on request until it is confirmed, the last one valid", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const email = yield* freshEmail
@@ -181,7 +181,7 @@ layer(App.layer(), { excludeTestServices: true })("An e-mail address", (it) => {
     })
   )
 
-  it.effect("that a wallet made up is mailed nothing", () =>
+  it.effect("derived from a wallet receives no mail", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const { web } = yield* App.TestApp
@@ -199,8 +199,8 @@ layer(App.layer(), { excludeTestServices: true })("An e-mail address", (it) => {
 
 const limits = { "email-verification": { count: 2, window: Duration.minutes(30) } }
 
-layer(App.layer({ limits }), { excludeTestServices: true })("Mails that a user causes", (it) => {
-  it.effect("are limited for him, changes and new links together; what mails nothing is not", () =>
+layer(App.layer({ limits }), { excludeTestServices: true })("Verification mails", (it) => {
+  it.effect("are limited per user, changes and new links together; requests without a mail are not counted", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const [email, one, two] = yield* Effect.all([freshEmail, freshEmail, freshEmail])
@@ -226,8 +226,8 @@ layer(App.layer({ limits }), { excludeTestServices: true })("Mails that a user c
 
 const inProduction = { verifiedEmailsOnly: true }
 
-layer(App.layer(inProduction), { excludeTestServices: true })("Where confirmed addresses count", (it) => {
-  it.effect("credits of a referral come once the newcomer's is confirmed, once, to both", () =>
+layer(App.layer(inProduction), { excludeTestServices: true })("In production", (it) => {
+  it.effect("referral credits are paid to both users once, when the new user's address is confirmed", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const referrer = yield* App.signInNewUser()
@@ -248,7 +248,7 @@ layer(App.layer(inProduction), { excludeTestServices: true })("Where confirmed a
     })
   )
 
-  it.effect("and by whatever address is confirmed first", () =>
+  it.effect("referral credits are paid by whichever address is confirmed first", () =>
     Effect.gen(function* () {
       const referrer = yield* App.signInNewUser()
       const [email, fresh] = [yield* freshEmail, yield* freshEmail]
@@ -262,7 +262,7 @@ layer(App.layer(inProduction), { excludeTestServices: true })("Where confirmed a
     })
   )
 
-  it.effect("a link confirms for who is signed in to its account, and leads others over the sign-in", () =>
+  it.effect("a link confirms only in a session of its account, and redirects others to the sign-in", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const email = yield* freshEmail
@@ -285,7 +285,7 @@ layer(App.layer(inProduction), { excludeTestServices: true })("Where confirmed a
     })
   )
 
-  it.effect("nobody becomes an administrator by an address that he has not confirmed", () =>
+  it.effect("an unconfirmed address makes no administrator", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const me = yield* register(yield* freshEmail)

@@ -9,13 +9,13 @@ const path = "/api/settings"
 const patch = (as: App.SignedIn, json: unknown) =>
   Effect.flatMap(App.TestApp, ({ web }) => web({ method: "PATCH", path, as, json }))
 
-/** The stored preferences, read by an empty change. */
+/** The stored preferences, by an empty change. */
 const stored = (as: App.SignedIn) => Effect.map(patch(as, {}), ({ body }) => body["notifications"])
 
 const members = ["email", "product", "security", "agentStatus"] as const
 
-layer(App.layer(), { excludeTestServices: true })("The notices that a user wants", (it) => {
-  it.effect("have defaults for a new user and change one by one", () =>
+layer(App.layer(), { excludeTestServices: true })("Notification preferences", (it) => {
+  it.effect("start with the defaults and change one by one", () =>
     Effect.gen(function* () {
       const user = yield* App.signInNewUser()
       assert.deepStrictEqual(yield* stored(user), defaultNotificationPreferences)
@@ -30,7 +30,7 @@ layer(App.layer(), { excludeTestServices: true })("The notices that a user wants
     })
   )
 
-  it.effect("are kept when requests at once each change another one", () =>
+  it.effect("are all kept when concurrent requests change different ones", () =>
     Effect.gen(function* () {
       const user = yield* App.signInNewUser()
       const turned = Object.fromEntries(members.map((member) => [member, !defaultNotificationPreferences[member]]))
@@ -41,7 +41,7 @@ layer(App.layer(), { excludeTestServices: true })("The notices that a user wants
     })
   )
 
-  it.effect("stay when none is named, and take nothing else for one", () =>
+  it.effect("stay when none is named, and reject values of other types", () =>
     Effect.gen(function* () {
       const user = yield* App.signInNewUser()
       for (const json of [{}, { notifications: null }, { notifications: {} }, { notifications: { sms: true } }]) {
@@ -55,7 +55,7 @@ layer(App.layer(), { excludeTestServices: true })("The notices that a user wants
     })
   )
 
-  it.effect("are shown by PATCH alone, beside what GET and POST answer", () =>
+  it.effect("are returned by PATCH only, beside the fields of GET and POST", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const user = yield* App.signInNewUser()

@@ -27,7 +27,7 @@ const parse = (page: string) => {
 const unit = FastCheck.constantFrom("<", ">", '"', "'", "&", "/", "=", "`", "--", "script", " ", "\n", "on", "]]>")
 const anyText = FastCheck.oneof(FastCheck.string({ unit: "binary" }), FastCheck.string({ unit }))
 
-describe("The template of pages", () => {
+describe("The page template", () => {
   it("makes no markup of any text, in an element or in an attribute", () => {
     FastCheck.assert(
       FastCheck.property(anyText, anyText, (text, value) => {
@@ -78,7 +78,7 @@ const assertPage = (answer: HttpCallResponse, status = 200, referrerPolicy = "sa
 }
 
 layer(App.layer(), { excludeTestServices: true })("The pages", (it) => {
-  it.effect("come with a strict policy and nothing inline, signed in or out", () =>
+  it.effect("have a strict content security policy and nothing inline, signed in or out", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
@@ -99,7 +99,7 @@ layer(App.layer(), { excludeTestServices: true })("The pages", (it) => {
     })
   )
 
-  it.effect("hide what is typed as a password, and let it be pasted and filled in", () =>
+  it.effect("hide passwords, and allow pasting and password managers", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
@@ -128,7 +128,7 @@ layer(App.layer(), { excludeTestServices: true })("The pages", (it) => {
     })
   )
 
-  it.effect("let whoever is signed in sign out on every one of them", () =>
+  it.effect("offer the sign-out on every page of a session", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
@@ -140,7 +140,7 @@ layer(App.layer(), { excludeTestServices: true })("The pages", (it) => {
     })
   )
 
-  it.effect("show nobody anything of another", () =>
+  it.effect("show no data of other users", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const [one, other] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
@@ -154,7 +154,7 @@ layer(App.layer(), { excludeTestServices: true })("The pages", (it) => {
     })
   )
 
-  it.effect("show names as text, whatever they are", () =>
+  it.effect("show names as text", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
@@ -168,7 +168,7 @@ layer(App.layer(), { excludeTestServices: true })("The pages", (it) => {
     })
   )
 
-  it.effect("lead from the front to where one belongs", () =>
+  it.effect("redirect from the front page by session", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const owner = yield* App.signInNewUser()
@@ -178,7 +178,7 @@ layer(App.layer(), { excludeTestServices: true })("The pages", (it) => {
     })
   )
 
-  it.effect("carry the way back only within the service", () =>
+  it.effect("carry callback URLs of the service only", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const owner = yield* App.signInNewUser()
@@ -200,7 +200,7 @@ layer(App.layer(), { excludeTestServices: true })("The pages", (it) => {
     })
   )
 
-  it.effect("offer an agent only to who may have one", () =>
+  it.effect("offer a new agent only to users who may provision", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       for (const [plan, offered] of [
@@ -213,7 +213,7 @@ layer(App.layer(), { excludeTestServices: true })("The pages", (it) => {
     })
   )
 
-  it.effect("tell the storage of the plan", () =>
+  it.effect("show the storage of the plan", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const ask = (as: App.SignedIn) => web({ method: "GET", path: "/dashboard/files", as })
@@ -230,18 +230,18 @@ const providersOn = Effect.gen(function* () {
 })
 
 layer(App.layer(), { excludeTestServices: true })("A sign-in page without providers", (it) => {
-  it.effect("offers none", () => Effect.map(providersOn, (links) => assert.deepStrictEqual(links, [])))
+  it.effect("offers no provider", () => Effect.map(providersOn, (links) => assert.deepStrictEqual(links, [])))
 })
 
 const client = Option.some({ clientId: "berth", clientSecret: Redacted.make("s3cret") })
 
 layer(App.layer({ oauthB: { client } }), { excludeTestServices: true })("A sign-in page with one provider", (it) => {
-  it.effect("offers that one", () =>
+  it.effect("offers that provider", () =>
     Effect.map(providersOn, (links) => assert.deepStrictEqual(links, ["/api/auth/oauthB?callbackUrl=%2Fdashboard"]))
   )
 })
 
-layer(App.layer(), { excludeTestServices: true })("What pages load", (it) => {
+layer(App.layer(), { excludeTestServices: true })("Page assets", (it) => {
   const style = Effect.gen(function* () {
     const { web } = yield* App.TestApp
     const elements = assertPage(yield* web({ method: "GET", path: "/login" }))
@@ -249,7 +249,7 @@ layer(App.layer(), { excludeTestServices: true })("What pages load", (it) => {
     return attributes["href"] ?? ""
   })
 
-  it.effect("is kept for good under its own address, and asked for again under any other", () =>
+  it.effect("are immutable under their hashed address, and revalidated under any other", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const path = yield* style
@@ -269,7 +269,7 @@ layer(App.layer(), { excludeTestServices: true })("What pages load", (it) => {
     })
   )
 
-  it.effect("is nothing but what there is", () =>
+  it.effect("exist under their names only", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       for (const path of ["/assets/other.js", "/assets/..%2Fserver.mjs", "/assets/__proto__", "/assets"])
@@ -278,8 +278,8 @@ layer(App.layer(), { excludeTestServices: true })("What pages load", (it) => {
   )
 })
 
-layer(App.layer(), { excludeTestServices: true })("Errors, to people", (it) => {
-  it.effect("are pages where a browser asks for one, and JSON to everybody else", () =>
+layer(App.layer(), { excludeTestServices: true })("Error pages", (it) => {
+  it.effect("are HTML for browsers and JSON for other clients", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const page = yield* web({ method: "GET", path: "/nowhere", headers: browser })
@@ -295,7 +295,7 @@ layer(App.layer(), { excludeTestServices: true })("Errors, to people", (it) => {
     })
   )
 
-  it.effect("say no more than the JSON does when something is out of order", () =>
+  it.effect("disclose no more than the JSON body", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
@@ -310,12 +310,12 @@ layer(App.layer(), { excludeTestServices: true })("Errors, to people", (it) => {
   )
 })
 
-layer(App.layer(), { excludeTestServices: true })("Forms of the pages", (it) => {
+layer(App.layer(), { excludeTestServices: true })("Page forms", (it) => {
   const form = { ...browser, "content-type": "application/x-www-form-urlencoded" }
   const path = "/api/auth/callback/credentials"
   const body = "email=nobody%40example.com&password=wrong-password"
 
-  it.effect("lead back to the sign-in page with what was wrong", () =>
+  it.effect("redirect to the sign-in page with the error", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const post = (path: string, headers: Readonly<Record<string, string>>, body: string) =>
@@ -337,7 +337,7 @@ layer(App.layer(), { excludeTestServices: true })("Forms of the pages", (it) => 
     })
   )
 
-  it.effect("sign out, and lead to the sign-in page", () =>
+  it.effect("sign out and redirect to the sign-in page", () =>
     Effect.gen(function* () {
       const { cookieName, web } = yield* App.TestApp
       const owner = yield* App.signInNewUser()

@@ -49,8 +49,8 @@ const whoIs = (cookie: string) =>
 const sessionOf = (email: string, given: string) =>
   Effect.map(signIn(email, given), ({ headers }) => headers["set-cookie"]?.[0]?.split(";")[0] ?? "")
 
-layer(App.layer(), { excludeTestServices: true })("A forgotten password", (it) => {
-  it.effect("is answered the same whether or not there is an account", () =>
+layer(App.layer(), { excludeTestServices: true })("A password reset request", (it) => {
+  it.effect("has the same response whether or not the account exists", () =>
     Effect.gen(function* () {
       const { email } = yield* account
       const answers = [
@@ -68,7 +68,7 @@ layer(App.layer(), { excludeTestServices: true })("A forgotten password", (it) =
     })
   )
 
-  it.effect("costs the same whether or not there is an account: nobody looks", () =>
+  it.effect("does the same work whether or not the account exists", () =>
     Effect.gen(function* () {
       const { email } = yield* account
       const sql = yield* SqlClient
@@ -92,7 +92,7 @@ layer(App.layer(), { excludeTestServices: true })("A forgotten password", (it) =
     })
   )
 
-  it.effect("is mailed about to the account's address, in the spelling of its owner, and to nobody else", () =>
+  it.effect("is mailed to the account's address in its stored spelling only", () =>
     Effect.gen(function* () {
       const { appUrl } = yield* App.TestApp
       const { email } = yield* account
@@ -123,7 +123,7 @@ layer(App.layer(), { excludeTestServices: true })("A forgotten password", (it) =
     })
   )
 
-  it.effect("is dropped without a word when one address has had three in an hour, from anywhere", () =>
+  it.effect("is dropped silently after three of one address in an hour", () =>
     Effect.gen(function* () {
       const { email } = yield* account
       const nobody = `${yield* uniqueName("nobody")}@example.com`
@@ -139,7 +139,7 @@ layer(App.layer(), { excludeTestServices: true })("A forgotten password", (it) =
     })
   )
 
-  it.effect("is answered while no mail can be sent, and mailed about later", () =>
+  it.effect("succeeds while the mail server is unavailable, and is mailed later", () =>
     Effect.gen(function* () {
       const { withBehavior } = yield* MailerTest
       const { email } = yield* account
@@ -152,7 +152,7 @@ layer(App.layer(), { excludeTestServices: true })("A forgotten password", (it) =
     })
   )
 
-  it.effect("is 500 when it cannot be written down, and then nothing is mailed", () =>
+  it.effect("is 500 when it cannot be stored, and mails nothing", () =>
     Effect.gen(function* () {
       const { email } = yield* account
       yield* processMailJobs
@@ -161,7 +161,7 @@ layer(App.layer(), { excludeTestServices: true })("A forgotten password", (it) =
     })
   )
 
-  it.effect("is mailed about once, however often its job runs", () =>
+  it.effect("is mailed once, however often its job runs", () =>
     Effect.gen(function* () {
       const { send } = yield* PasswordResetMails
       const { email } = yield* account
@@ -180,7 +180,7 @@ layer(App.layer(), { excludeTestServices: true })("A forgotten password", (it) =
     })
   )
 
-  it.effect("of an account whose address is another by now is not mailed about", () =>
+  it.effect("of an account whose address has changed is not mailed", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const { email, id } = yield* account
@@ -192,8 +192,8 @@ layer(App.layer(), { excludeTestServices: true })("A forgotten password", (it) =
   )
 })
 
-layer(App.layer(), { excludeTestServices: true })("A password that is reset", (it) => {
-  it.effect("lets in, the old one does not, and every session ends", () =>
+layer(App.layer(), { excludeTestServices: true })("A password reset", (it) => {
+  it.effect("replaces the old password and ends every session", () =>
     Effect.gen(function* () {
       const { email } = yield* account
       const cookies = [yield* sessionOf(email, password), yield* sessionOf(email, password)]
@@ -206,7 +206,7 @@ layer(App.layer(), { excludeTestServices: true })("A password that is reset", (i
     })
   )
 
-  it.effect("may have six characters, and not be a common one, too short or too long", () =>
+  it.effect("accepts six characters, and rejects common, short and long passwords", () =>
     Effect.gen(function* () {
       const { email } = yield* account
       yield* forgot(email)
@@ -218,7 +218,7 @@ layer(App.layer(), { excludeTestServices: true })("A password that is reset", (i
     })
   )
 
-  it.effect("takes its token once, of 20 at the same moment and afterwards", () =>
+  it.effect("accepts its token once, also of 20 concurrent requests", () =>
     Effect.gen(function* () {
       const { email } = yield* account
       yield* forgot(email)
@@ -234,7 +234,7 @@ layer(App.layer(), { excludeTestServices: true })("A password that is reset", (i
     })
   )
 
-  it.effect("takes the last link only", () =>
+  it.effect("accepts the last link only", () =>
     Effect.gen(function* () {
       const { email } = yield* account
       yield* forgot(email)
@@ -247,7 +247,7 @@ layer(App.layer(), { excludeTestServices: true })("A password that is reset", (i
     })
   )
 
-  it.effect("takes no token after an hour, and none that is not its own", () =>
+  it.effect("rejects tokens after an hour and foreign tokens", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const { email, id } = yield* account
@@ -303,7 +303,7 @@ layer(App.layer(), { excludeTestServices: true })("A password that is reset", (i
     ]
   ]
   for (const [what, happens] of otherwise)
-    it.effect(`takes no link from before ${what}`, () =>
+    it.effect(`rejects links from before ${what}`, () =>
       Effect.gen(function* () {
         const user = yield* account
         yield* forgot(user.email)
@@ -313,7 +313,7 @@ layer(App.layer(), { excludeTestServices: true })("A password that is reset", (i
       })
     )
 
-  it.effect("makes no session by the old password that outlives it", () =>
+  it.effect("leaves no session that the old password opens concurrently", () =>
     Effect.gen(function* () {
       const { email } = yield* account
       yield* forgot(email)
@@ -334,14 +334,14 @@ const limits = {
   "forgot-password-account": { count: 100, window }
 }
 
-layer(App.layer({ limits }), { excludeTestServices: true })("Forgotten passwords", (it) => {
+layer(App.layer({ limits }), { excludeTestServices: true })("Reset limits", (it) => {
   const assertRefused = (answer: HttpCallResponse, limit: string) => {
     assertError(answer, { status: 429, code: "rate_limit_exceeded" })
     assert.strictEqual(answer.body["limit"], limit)
     assert.isAtLeast(Number(answer.headers["retry-after"]), 1)
   }
 
-  it.effect("are counted per address, whatever becomes of them", () =>
+  it.effect("count requests per client address, whatever their outcome", () =>
     Effect.gen(function* () {
       assertError(yield* forgot("nobody", { from: "192.0.2.21" }), { status: 400, code: "email_invalid" })
       assert.strictEqual((yield* forgot("nobody@example.com", { from: "192.0.2.21" })).status, 200)
@@ -351,7 +351,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("Forgotten passwords
     })
   )
 
-  it.effect("and tokens that are tried, by the API and the page together", () =>
+  it.effect("count tokens tried by the API and the page together", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const from = "192.0.2.23"
@@ -369,7 +369,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("Forgotten passwords
   )
 })
 
-layer(App.layer(), { excludeTestServices: true })("The page of a mailed link", (it) => {
+layer(App.layer(), { excludeTestServices: true })("The reset page", (it) => {
   const open = (token: string) =>
     Effect.flatMap(App.TestApp, ({ web }) => web({ method: "GET", path: `/reset-password?token=${token}` }))
   const submit = (fields: Readonly<Record<string, string>>, headers: Readonly<Record<string, string>> = {}) =>
@@ -387,7 +387,7 @@ layer(App.layer(), { excludeTestServices: true })("The page of a mailed link", (
     return { email, token: yield* findResetToken(email) }
   })
 
-  it.effect("is a form that needs no script, keeps the token to itself and is kept by nobody", () =>
+  it.effect("is a form without a script, referrer or caching", () =>
     Effect.gen(function* () {
       const { headers, status, text } = yield* open("abc-_1")
       assert.strictEqual(status, 200)
@@ -402,7 +402,7 @@ layer(App.layer(), { excludeTestServices: true })("The page of a mailed link", (
     })
   )
 
-  it.effect("shows what stands in the link as text, whatever it is", () =>
+  it.effect("shows the token of the link as text", () =>
     Effect.gen(function* () {
       const { text } = yield* open(encodeURIComponent(`"><script>alert('1')</script>&`))
       assert.notInclude(text, "<script")
@@ -410,7 +410,7 @@ layer(App.layer(), { excludeTestServices: true })("The page of a mailed link", (
     })
   )
 
-  it.effect("says what to do without a token", () =>
+  it.effect("explains a missing token", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       for (const path of ["/reset-password", "/reset-password?token="]) {
@@ -421,7 +421,7 @@ layer(App.layer(), { excludeTestServices: true })("The page of a mailed link", (
     })
   )
 
-  it.effect("sets the password as a browser sends the form, which does not say where its page is", () =>
+  it.effect("sets the password by a form with an opaque origin", () =>
     Effect.gen(function* () {
       const { email, token } = yield* linked
       const answer = yield* submit({ token, password: next }, { origin: "null" })
@@ -431,7 +431,7 @@ layer(App.layer(), { excludeTestServices: true })("The page of a mailed link", (
     })
   )
 
-  it.effect("takes nothing from another site's page", () =>
+  it.effect("rejects forms of other sites", () =>
     Effect.gen(function* () {
       const { token } = yield* linked
       const answer = yield* submit({ token, password: next }, { origin: "https://evil.example" })
@@ -439,7 +439,7 @@ layer(App.layer(), { excludeTestServices: true })("The page of a mailed link", (
     })
   )
 
-  it.effect("lets try again with another password, and not with a link that is over", () =>
+  it.effect("offers another try after a rejected password, not after an invalid link", () =>
     Effect.gen(function* () {
       const { token } = yield* linked
       const refused = yield* submit({ token, password: "short" })

@@ -39,8 +39,8 @@ const account = Effect.gen(function* () {
   return email
 })
 
-layer(App.layer({ limits }), { excludeTestServices: true })("Limits", (it) => {
-  it.effect("registrations are counted per address, whatever becomes of them", () =>
+layer(App.layer({ limits }), { excludeTestServices: true })("Rate limits", (it) => {
+  it.effect("count registrations per address, whatever their outcome", () =>
     Effect.gen(function* () {
       const email = `${yield* uniqueName("first")}@example.com`
       assert.strictEqual((yield* register("192.0.2.1", { email, password })).status, 200)
@@ -51,7 +51,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("Limits", (it) => {
     })
   )
 
-  it.effect("a session is no way to try passwords, and a right one is not counted", () =>
+  it.effect("count wrong passwords within a session, and no correct ones", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const email = `${yield* uniqueName("changer")}@example.com`
@@ -71,7 +71,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("Limits", (it) => {
     })
   )
 
-  it.effect("wrong passwords in a stolen session lock neither the owner's sign-in nor the owner's other sessions", () =>
+  it.effect("of a stolen session lock neither the owner's sign-in nor the owner's other sessions", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const email = yield* account
@@ -98,7 +98,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("Limits", (it) => {
     })
   )
 
-  it.effect("one subscriber's IPv6 addresses are one, and an IPv4 address is one in either notation", () =>
+  it.effect("count an IPv6 /64 as one address, and an IPv4 address as one in either notation", () =>
     Effect.gen(function* () {
       for (const from of ["2001:db8:0:1::1", "2001:db8:0:1:ffff::2"])
         assert.strictEqual((yield* register(from)).status, 400)
@@ -109,7 +109,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("Limits", (it) => {
     })
   )
 
-  it.effect("what a client writes left of its own hop makes it nobody else", () =>
+  it.effect("ignore forged hops of X-Forwarded-For", () =>
     Effect.gen(function* () {
       for (const forged of ["203.0.113.1", "203.0.113.2"])
         assert.strictEqual((yield* register(`${forged}, 192.0.2.4`)).status, 400)
@@ -117,7 +117,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("Limits", (it) => {
     })
   )
 
-  it.effect("a limit is exact when all come at once", () =>
+  it.effect("are exact under concurrent requests", () =>
     Effect.gen(function* () {
       const answers = yield* Effect.replicateEffect(register("192.0.2.5"), 12, { concurrency: "unbounded" })
       assert.deepStrictEqual(
@@ -127,7 +127,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("Limits", (it) => {
     })
   )
 
-  it.effect("failed sign-ins are counted per address, over all accounts", () =>
+  it.effect("count failed sign-ins per address, over all accounts", () =>
     Effect.gen(function* () {
       for (let index = 0; index < limits["sign-in"].count; index++)
         assert.strictEqual((yield* signIn("192.0.2.6", `nobody-${index}@example.com`, "wrong")).status, 401)
@@ -137,7 +137,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("Limits", (it) => {
     })
   )
 
-  it.effect("right sign-ins are not counted", () =>
+  it.effect("count no successful sign-ins", () =>
     Effect.gen(function* () {
       const email = yield* account
       for (let index = 0; index <= limits["sign-in"].count; index++)
@@ -147,7 +147,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("Limits", (it) => {
     })
   )
 
-  it.effect("an account is limited together with the address, so that nobody locks another out", () =>
+  it.effect("count failed sign-ins per account and address, so that a third party locks no account", () =>
     Effect.gen(function* () {
       const email = yield* account
       const other = yield* account

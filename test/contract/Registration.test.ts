@@ -31,7 +31,7 @@ const settingsOf = (email: string, given = password) =>
   })
 
 layer(App.layer(), { excludeTestServices: true })("Registration", (it) => {
-  it.effect("makes an account without a plan or credits, and signs nobody in", () =>
+  it.effect("creates an account without a plan or credits, and opens no session", () =>
     Effect.gen(function* () {
       const email = yield* freshEmail
       const answer = yield* register({ email, password, name: "Ada" })
@@ -48,7 +48,7 @@ layer(App.layer(), { excludeTestServices: true })("Registration", (it) => {
     })
   )
 
-  it.effect("names a user by his e-mail when no name is given, and trims both", () =>
+  it.effect("uses the email as the name when no name is given, and trims both", () =>
     Effect.gen(function* () {
       for (const name of [undefined, null, "", "  "]) {
         const email = yield* freshEmail
@@ -60,7 +60,7 @@ layer(App.layer(), { excludeTestServices: true })("Registration", (it) => {
     })
   )
 
-  it.effect("takes the shortest and the longest password, whole", () =>
+  it.effect("accepts the shortest and the longest password untruncated", () =>
     Effect.gen(function* () {
       for (const given of ["1234567é", "é".repeat(512), " 2345678", "pass\u200bword😀"]) {
         const email = yield* freshEmail
@@ -71,7 +71,7 @@ layer(App.layer(), { excludeTestServices: true })("Registration", (it) => {
     })
   )
 
-  it.effect("of many at once with one e-mail one wins", () =>
+  it.effect("succeeds for one of concurrent requests with one email", () =>
     Effect.gen(function* () {
       const email = yield* freshEmail
       const spellings = Array.from({ length: 12 }, (_, index) => (index % 2 === 0 ? email : email.toUpperCase()))
@@ -90,8 +90,8 @@ layer(App.layer(), { excludeTestServices: true })("Registration", (it) => {
   )
 })
 
-layer(App.layer({ maxWaitingHashes: 4 }), { excludeTestServices: true })("A storm of registrations", (it) => {
-  it.effect("with one e-mail makes one account, mails one link and hashes for no more than its winner", () =>
+layer(App.layer({ maxWaitingHashes: 4 }), { excludeTestServices: true })("Concurrent registrations", (it) => {
+  it.effect("with one email create one account, mail one link and compute one hash", () =>
     Effect.gen(function* () {
       const { passwordHasherCalls } = yield* App.TestApp
       const email = yield* freshEmail
@@ -108,7 +108,7 @@ layer(App.layer({ maxWaitingHashes: 4 }), { excludeTestServices: true })("A stor
     })
   )
 
-  it.effect("with many e-mails is refused where the line of hashes ends, and stalls nobody else", () =>
+  it.effect("with many emails are 503 above the hash queue, and delay no other requests", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const reader = yield* App.signInNewUser()
@@ -133,7 +133,7 @@ layer(App.layer({ maxWaitingHashes: 4 }), { excludeTestServices: true })("A stor
 })
 
 layer(App.layer(), { excludeTestServices: true })("A referral", (it) => {
-  it.effect("credits both, whatever the case of the code", () =>
+  it.effect("credits both users, whatever the case of the code", () =>
     Effect.gen(function* () {
       const referrer = yield* App.signInNewUser()
       const codes = [referrer.user.referralCode, referrer.user.referralCode.toUpperCase()]
@@ -146,7 +146,7 @@ layer(App.layer(), { excludeTestServices: true })("A referral", (it) => {
     })
   )
 
-  it.effect("that comes to nothing credits nobody", () =>
+  it.effect("credits no user when the registration fails", () =>
     Effect.gen(function* () {
       const referrer = yield* App.signInNewUser()
       const taken = yield* App.signInNewUser()
@@ -164,7 +164,7 @@ layer(App.layer(), { excludeTestServices: true })("A referral", (it) => {
     })
   )
 
-  it.effect("is refused when the code is none or nobody's, and then there is no account", () =>
+  it.effect("is rejected with a malformed or unknown code, without an account", () =>
     Effect.gen(function* () {
       const email = yield* freshEmail
       for (const referralCode of ["no code", "code_1", "a".repeat(21), "nobodys"])
@@ -206,7 +206,7 @@ layer(App.layer(), { excludeTestServices: true })("A referral", (it) => {
     })
   )
 
-  it.effect("counts every one of many at once", () =>
+  it.effect("counts concurrent registrations exactly", () =>
     Effect.gen(function* () {
       const referrer = yield* App.signInNewUser()
       const answers = yield* Effect.replicateEffect(

@@ -30,7 +30,7 @@ const audience = "localhost:7320"
 
 class Network extends Context.Tag("@berth/test/Network")<Network, FakeIssuer>() {}
 
-/** What the chain's node says, from now on. */
+/** Sets the responses of the chain's node. */
 class Chain extends Context.Tag("@berth/test/Chain")<Chain, Ref.Ref<ChainNodeBehavior>>() {}
 
 const word = (value: bigint) => respondRpcResult(`0x${value.toString(16).padStart(64, "0")}`)

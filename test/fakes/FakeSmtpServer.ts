@@ -19,7 +19,7 @@ export interface FakeSmtpServer {
 }
 
 export interface FakeSmtpServerOptions {
-  /** Whoever sends must know them; over TLS only, and it offers none. */
+  /** Credentials that the server requires; it offers no TLS, which they need. */
   readonly login?: { readonly user: string; readonly password: string; readonly withoutTls: boolean }
 }
 

@@ -2,7 +2,7 @@ import { Effect, type Scope } from "effect"
 import { createServer } from "node:http"
 import { listenLocally } from "../support/LocalServer.ts"
 
-/** What Turnstile's siteverify is asked. */
+/** A request to Turnstile's siteverify. */
 export interface SiteverifyRequest {
   readonly secret: string
   readonly response: string
@@ -13,7 +13,7 @@ export interface SiteverifyRequest {
 export interface FakeTurnstile {
   readonly url: URL
   readonly requests: Effect.Effect<ReadonlyArray<SiteverifyRequest>>
-  /** What every question is answered with from now on, whatever is asked; null: as Turnstile does. */
+  /** Sets the response to every request; null restores the behavior of Turnstile. */
   readonly respondWith: (
     answer: { readonly status: number; readonly body: string } | "nothing" | null
   ) => Effect.Effect<void>
@@ -21,7 +21,7 @@ export interface FakeTurnstile {
 
 export const turnstileSecret = "turnstile-secret-hunter2"
 
-/** Turnstile's side of the wire: tokens that begin with `passed-` are good, once each. */
+/** Turnstile's siteverify over HTTP: a token that begins with `passed-` is valid once. */
 export const makeFakeTurnstile: Effect.Effect<FakeTurnstile, never, Scope.Scope> = Effect.gen(function* () {
   const asked: Array<SiteverifyRequest> = []
   const used = new Set<string>()

@@ -53,7 +53,7 @@ export const processMailJobs: Effect.Effect<ReadonlyArray<OutboxEntry>, never, W
   return yield* done
 })
 
-/** What has been mailed to an address by the time all mail is out, the oldest first. */
+/** The mails to an address after all pending mails are sent, oldest first. */
 export const readMailsTo = (address: string) =>
   Effect.gen(function* () {
     yield* processMailJobs

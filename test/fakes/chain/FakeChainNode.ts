@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { text } from "node:stream/consumers"
 import { listenLocally } from "../../support/LocalServer.ts"
 
-/** What a node does with a request; it has been read. */
+/** Responds to a request that has been read. */
 export type ChainNodeBehavior = (
   request: { readonly id: unknown; readonly method: unknown },
   response: ServerResponse

@@ -13,9 +13,9 @@ export interface GitHubAccount {
 export interface FakeGitHub {
   readonly origin: URL
   readonly client: { readonly id: string; readonly secret: string }
-  /** How often a code was exchanged, or tried to be. */
+  /** Exchanges and attempts of them. */
   readonly exchangeCount: () => number
-  /** What one of its endpoints does from now on; null for what it should. */
+  /** Sets the fault of an endpoint; null removes it. */
   readonly setFault: (path: "/login/oauth/access_token" | "/user" | "/user/emails", how: ServerFault | null) => void
 }
 
@@ -37,7 +37,7 @@ export const makeFakeGitHub = (
     const client = { id: "Iv1.0123456789abcdef", secret: randomBytes(20).toString("hex") }
     const codes = new Map<string, Grant>()
     const tokens = new Map<string, GitHubAccount>()
-    const behaviours = new Map<string, ServerFault>()
+    const faults = new Map<string, ServerFault>()
     let exchanges = 0
 
     const authorize = (url: URL, request: IncomingMessage, response: ServerResponse) => {
@@ -97,7 +97,7 @@ export const makeFakeGitHub = (
 
     const origin = yield* startFakeServer(() => (request, response) => {
       const url = new URL(request.url ?? "/", "http://localhost")
-      const how = behaviours.get(url.pathname)
+      const how = faults.get(url.pathname)
       if (how !== undefined) return respondWithFault(response, how)
       if (url.pathname === "/login/oauth/authorize") return authorize(url, request, response)
       if (url.pathname === "/login/oauth/access_token") {
@@ -111,8 +111,8 @@ export const makeFakeGitHub = (
       client,
       exchangeCount: () => exchanges,
       setFault: (path, how) => {
-        if (how === null) behaviours.delete(path)
-        else behaviours.set(path, how)
+        if (how === null) faults.delete(path)
+        else faults.set(path, how)
       }
     }
   })

@@ -36,32 +36,32 @@ export const signToken = (
     .setProtectedHeader({ alg, kid, ...header })
     .sign(privateKey)
 
-/** A token that nobody signed. */
+/** A token without a signature. */
 export const makeUnsignedToken = (claims: JWTPayload): string =>
   [{ alg: "none" }, claims].map((part) => Buffer.from(JSON.stringify(part)).toString("base64url")).join(".") + "."
 
-/** What the token endpoint answers. */
+/** Makes the response of the token endpoint. */
 export type TokenResponder = (form: URLSearchParams, request: IncomingMessage) => unknown
 
 export interface FakeIssuer {
   readonly origin: URL
   readonly key: SigningKey
-  /** The keys that it publishes from now on. */
+  /** Replaces the published keys. */
   readonly publishKeys: (keys: ReadonlyArray<JWK>) => void
   readonly respondToTokenWith: (answer: TokenResponder) => void
-  /** Members of its metadata that are not as usual. */
+  /** Overrides members of its metadata. */
   readonly changeMetadata: (changes: Readonly<Record<string, unknown>>) => void
   readonly setFault: (path: IssuerPath, how: ServerFault | null) => void
-  /** How often a path was asked for. */
+  /** Requests of a path. */
   readonly requestCount: (path: IssuerPath) => number
 }
 
 type IssuerPath = "/.well-known/openid-configuration" | "/jwks" | "/token"
 
-/** An issuer whose tokens and metadata are what a test says: for what no real provider would say. */
+/** An issuer whose tokens and metadata a test sets, also to values that no real provider sends. */
 export const makeFakeIssuer: Effect.Effect<FakeIssuer, never, Scope.Scope> = Effect.gen(function* () {
   const key = yield* Effect.promise(() => makeSigningKey())
-  const behaviours = new Map<string, ServerFault>()
+  const faults = new Map<string, ServerFault>()
   const counts = new Map<string, number>()
   let keys: ReadonlyArray<JWK> = [key.publicJwk]
   let changes: Readonly<Record<string, unknown>> = {}
@@ -70,7 +70,7 @@ export const makeFakeIssuer: Effect.Effect<FakeIssuer, never, Scope.Scope> = Eff
   const origin = yield* startFakeServer((at) => (request, response) => {
     const { pathname } = new URL(request.url ?? "/", at)
     counts.set(pathname, (counts.get(pathname) ?? 0) + 1)
-    const how = behaviours.get(pathname)
+    const how = faults.get(pathname)
     if (how !== undefined) return respondWithFault(response, how)
     if (pathname === "/jwks") return sendJson(response, 200, { keys })
     if (pathname === "/token") {
@@ -105,8 +105,8 @@ export const makeFakeIssuer: Effect.Effect<FakeIssuer, never, Scope.Scope> = Eff
       changes = next
     },
     setFault: (path, how) => {
-      if (how === null) behaviours.delete(path)
-      else behaviours.set(path, how)
+      if (how === null) faults.delete(path)
+      else faults.set(path, how)
     },
     requestCount: (path) => counts.get(path) ?? 0
   }

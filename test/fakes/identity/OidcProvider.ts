@@ -9,17 +9,17 @@ export interface OidcAccount {
 }
 
 export interface OidcProviderOptions {
-  /** Who can sign in there, by subject. */
+  /** Accounts by subject. */
   readonly accounts: Readonly<Record<string, OidcAccount>>
   readonly redirectUri: string
-  /** Whether the address stands in the ID token, as Google has it, or is told at the userinfo endpoint, as the standard has it. */
+  /** Claims of the address: in the ID token, as at Google, or at the userinfo endpoint, as in the standard. */
   readonly emailIsIn: "ID token" | "userinfo"
   readonly secretGoes: "client_secret_basic" | "client_secret_post"
 }
 
 export const oidcClient = { id: "berth-test", secret: "a secret: with/odd+characters&more" } as const
 
-/** Says no at the provider. */
+/** The account that declines at the provider. */
 export const denyingAccount = "denies"
 
 const configuration = (options: OidcProviderOptions): Configuration => ({
@@ -43,7 +43,7 @@ const configuration = (options: OidcProviderOptions): Configuration => ({
     claims: () => Promise.resolve({ sub: subject, ...options.accounts[subject] })
   }),
   interactions: { url: (_context, interaction) => `/interaction/${interaction.uid}` },
-  // Whoever signs in consents.
+  // Every account consents.
   loadExistingGrant: async (context) => {
     const { client, provider, session } = context.oidc
     const grant = new provider.Grant({

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto"
 import type { Hex } from "viem"
 import { createSiweMessage, type CreateSiweMessageParameters } from "viem/siwe"
 
-/** What a page lets a wallet sign, as wallet libraries write it. What is not given is right, and of now. */
+/** A valid sign-in message as wallet libraries compose it, with `changes`. */
 export const makeSignInMessage = (
   appUrl: URL,
   address: string,
@@ -20,7 +20,7 @@ export const makeSignInMessage = (
     ...changes
   })
 
-/** Who signs texts at an address. */
+/** The signer of an address. */
 export interface MessageSigner {
   readonly address: string
   readonly sign: (message: string) => Promise<Hex>
@@ -31,7 +31,7 @@ export interface SignInProof {
   readonly signature: string
 }
 
-/** A message of a signer's and its signature, as they go over the wire. */
+/** A message and its signature, as in a request. */
 export const signSignInMessage = (
   appUrl: URL,
   { address, sign }: MessageSigner,

@@ -6,7 +6,7 @@ import { startSignIn, followCallback } from "./OAuthBrowser.ts"
 import { type FakeIssuer, makeFakeIssuer, signToken } from "../../fakes/identity/FakeIssuer.ts"
 
 /*
- * Sign-in at an OpenID Connect issuer whose tokens are what a test says.
+ * Sign-in at an OpenID Connect issuer whose tokens a test makes.
  */
 
 export const oidcClientId = "berth-test"
@@ -39,16 +39,16 @@ export const describeRedirect = (answer: {
 }) => `${answer.status} ${answer.headers.location ?? ""}`
 export const failureRedirect = (code: string) => `302 /login?error=${code}`
 
-/** Now, as tokens say it. */
+/** The present time in seconds, as in tokens. */
 export const epochSeconds = () => Math.floor(new Date().getTime() / 1000)
 
 export interface TokenRequest {
-  /** What a right token says. */
+  /** Claims of a valid token. */
   readonly claims: JWTPayload
   readonly issuer: FakeIssuer
 }
 
-/** A sign-in whose ID token is what `make` says, with another query where one is wanted. */
+/** A sign-in with the ID token that `make` returns, and optionally another query. */
 export const signInWithToken = (
   make: (given: TokenRequest) => string | Promise<string>,
   options: { readonly query?: Readonly<Record<string, string>>; readonly from?: string; readonly subject?: string } = {}

@@ -19,7 +19,7 @@ const headerOf = (cookies: ReadonlyMap<string, string>) =>
 const merged = (before: ReadonlyMap<string, string>, answer: HttpCallResponse) =>
   new Map([...before, ...parseSetCookies(answer)])
 
-/** What a browser is left with at the provider: where it is sent back to. */
+/** Signs in at the provider; returns the redirect back to the service. */
 export const authorizeAtProvider = (location: string, account: string): Effect.Effect<URL> =>
   Effect.gen(function* () {
     const { origin } = new URL(location)
@@ -90,7 +90,7 @@ export const sessionCookieOf = (answer: HttpCallResponse): Effect.Effect<string,
     })
   )
 
-/** Who a session is of; null when it is nobody's. */
+/** The user of a session; null when it is not valid. */
 export const findSessionUser = (cookie: string) =>
   Effect.flatMap(TestApp, ({ web }) =>
     Effect.map(web({ method: "GET", path: "/api/settings", headers: { cookie } }), ({ body, status }) =>

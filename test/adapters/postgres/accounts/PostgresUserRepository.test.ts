@@ -29,7 +29,7 @@ const newUser = (email: string) =>
   }))
 
 layer(Live, { excludeTestServices: true })("UserRepository", (it) => {
-  it.effect("stores a new user on the free plan without credits, and finds him by id, e-mail and code", () =>
+  it.effect("stores a new user on the free plan without credits, and finds the user by id, email and code", () =>
     Effect.gen(function* () {
       const users = yield* UserRepository
       const before = yield* DateTime.now

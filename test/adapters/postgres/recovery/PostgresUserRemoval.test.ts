@@ -153,7 +153,7 @@ const allRows = Effect.gen(function* () {
 })
 
 layer(Live, { excludeTestServices: true })("The removal of a user", (it) => {
-  it.effect("takes along every table that is not named here as one that stays", () =>
+  it.effect("deletes rows of every table that is not named here as retained", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const rows = yield* sql<{ name: string }>`
@@ -176,15 +176,15 @@ layer(Live, { excludeTestServices: true })("The removal of a user", (it) => {
       assert.deepStrictEqual(
         Object.keys(retainedTables).filter((table) => !all.includes(table) || cascading.includes(table)),
         [],
-        "named, and not there or not kept"
+        "named, but absent or cascading"
       )
     })
   )
 
-  it.effect("takes along every column that says whose a row is", () =>
+  it.effect("deletes rows by every column that names a user", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
-      // A row can hang on its agent and still have a user's column that the cascade does not go by.
+      // A row can reference its agent and also have a user column that no cascade covers.
       const loose = yield* sql<{ name: string }>`
         select table_name || '.' || column_name as name from information_schema.columns as columns
         where table_schema = 'public' and column_name in ('user_id', 'owner_id') and not exists (
@@ -285,7 +285,7 @@ layer(Live, { excludeTestServices: true })("The removal of a user", (it) => {
     })
   )
 
-  it.effect("is undone with the transaction around it", () =>
+  it.effect("is rolled back with its transaction", () =>
     Effect.gen(function* () {
       const users = yield* UserRepository
       const { run } = yield* Transaction
@@ -297,7 +297,7 @@ layer(Live, { excludeTestServices: true })("The removal of a user", (it) => {
     })
   )
 
-  it.effect("gives way to who writes to the account, and is the one that does", () =>
+  it.effect("gives way to concurrent writes of the account", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const { run } = yield* Transaction
