@@ -74,7 +74,7 @@ const ledgerOf = (user: User) =>
     return sums
   })
 
-layer(Live, { excludeTestServices: true })("Charging", (it) => {
+layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
   it.effect("takes daily units first, then credits, then refuses and changes nothing", () =>
     Effect.gen(function* () {
       const { reserve } = yield* UnitLedger
