@@ -1,4 +1,4 @@
-import { expect, layer, vi } from "@effect/vitest"
+import { assert, layer, vi } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import { readFileSync } from "node:fs"
 import type { Page } from "playwright-core"
@@ -74,7 +74,7 @@ const visiting = (
     const browser = yield* Browser
     yield* browser.visit({ baseURL: url, ...options }, async (visit) => {
       await work({ ...visit, url })
-      expect(visit.complaints()).toEqual([])
+      assert.deepStrictEqual(visit.complaints(), [])
     })
   })
 
@@ -86,7 +86,7 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
     it.effect("lead from an account over the first agent to a conversation, and out", () =>
       visiting({}, async ({ page }) => {
         await page.goto("/onboarding")
-        expect(pathOf(page)).toBe("/login?callbackUrl=%2Fonboarding")
+        assert.strictEqual(pathOf(page), "/login?callbackUrl=%2Fonboarding")
         await register(page, owner)
         await atPath(page, "/onboarding")
 
@@ -96,12 +96,12 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
         await page.keyboard.press("Enter")
         const answer = page.locator(".bubble.agent:not([aria-busy])")
         await answer.waitFor()
-        expect(await answer.locator("p").textContent()).toContain("Good morning, piece by piece")
-        expect(Number(await page.evaluate("pieces"))).toBeGreaterThan(3)
+        assert.include(await answer.locator("p").textContent(), "Good morning, piece by piece")
+        assert.isAbove(Number(await page.evaluate("pieces")), 3)
 
         await page.getByRole("link", { name: "On to the dashboard" }).click()
         const row = page.locator("[data-agent]")
-        expect(await row.locator("strong").textContent()).toBe("Ada <b>&")
+        assert.strictEqual(await row.locator("strong").textContent(), "Ada <b>&")
         await row.getByText("running", { exact: true }).waitFor()
         await page.getByRole("button", { name: "Stop" }).click()
         await row.getByText("stopped", { exact: true }).waitFor()
@@ -113,12 +113,12 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
         await page.getByLabel("Message").fill("And again")
         await page.getByRole("button", { name: "Send" }).click()
         await page.locator(".bubble.agent:not([aria-busy])", { hasText: "And again" }).waitFor()
-        expect(await findAccessibilityViolations(page)).toEqual([])
+        assert.deepStrictEqual(await findAccessibilityViolations(page), [])
 
         await page.getByRole("button", { name: "Sign out" }).click()
         await atPath(page, "/login")
         await page.goto("/dashboard/files?error=x")
-        expect(pathOf(page)).toBe("/login?callbackUrl=%2Fdashboard%2Ffiles%3Ferror%3Dx")
+        assert.strictEqual(pathOf(page), "/login?callbackUrl=%2Fdashboard%2Ffiles%3Ferror%3Dx")
         await signIn(page, owner)
         await atPath(page, "/dashboard/files?error=x")
       })
@@ -136,13 +136,13 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
           await page.goto("/login?callbackUrl=/pricing")
           await signIn(page, { ...account, password: "something else" })
           await page.getByRole("alert").waitFor()
-          expect(await page.getByRole("alert").textContent()).toBe("E-mail or password is wrong.")
+          assert.strictEqual(await page.getByRole("alert").textContent(), "E-mail or password is wrong.")
           await signIn(page, account)
           await atPath(page, "/pricing")
           await page.getByRole("button", { name: "Sign out" }).click()
           await atPath(page, "/login")
           await page.goto("/dashboard")
-          expect(pathOf(page)).toBe("/login?callbackUrl=%2Fdashboard")
+          assert.strictEqual(pathOf(page), "/login?callbackUrl=%2Fdashboard")
         })
       })
     )
@@ -188,10 +188,10 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
         await page.getByLabel("News of the service").check()
         await page.locator("#notifications-status", { hasText: "Saved." }).waitFor()
         await page.reload()
-        expect(await page.locator("#account-name").textContent()).toBe(hostile)
-        expect(await page.locator("#profile-form").getByLabel("Name").inputValue()).toBe(hostile)
-        expect(await page.getByLabel("News of the service").isChecked()).toBe(true)
-        expect(await page.locator("main img, main script").count()).toBe(0)
+        assert.strictEqual(await page.locator("#account-name").textContent(), hostile)
+        assert.strictEqual(await page.locator("#profile-form").getByLabel("Name").inputValue(), hostile)
+        assert.isTrue(await page.getByLabel("News of the service").isChecked())
+        assert.strictEqual(await page.locator("main img, main script").count(), 0)
 
         await page.getByText("Change the password").first().click()
         await page.getByLabel("Present password").fill(account.password)
@@ -202,17 +202,17 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
         await signIn(page, { ...account, password: "another-password-7" })
         await atPath(page, "/dashboard")
         // Without a plan the form is replaced by a notice.
-        expect(await page.getByText("An agent needs a plan.").count()).toBe(1)
+        assert.strictEqual(await page.getByText("An agent needs a plan.").count(), 1)
       })
     )
 
     it.effect("say what is wrong in words, and nothing that an address says", () =>
       visiting({}, async ({ page }) => {
         await page.goto("/login?error=oauth_not_configured")
-        expect(await page.getByRole("alert").textContent()).toContain("not set up here")
+        assert.include(await page.getByRole("alert").textContent(), "not set up here")
         await page.goto(`/login?error=${encodeURIComponent("<script>alert(1)</script>")}&callbackUrl=//evil.example/`)
-        expect(await page.getByRole("alert").textContent()).toBe("That did not work. Try again.")
-        expect(await page.locator("[name=callbackUrl]").inputValue()).toBe("/dashboard")
+        assert.strictEqual(await page.getByRole("alert").textContent(), "That did not work. Try again.")
+        assert.strictEqual(await page.locator("[name=callbackUrl]").inputValue(), "/dashboard")
         const account = makeAccount("twice")
         await register(page, account)
         await atPath(page, "/dashboard")
@@ -220,7 +220,7 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
         await register(page, account)
         const told = page.locator("#register-status[data-kind=bad]")
         await told.waitFor()
-        expect(await told.textContent()).toMatch(/e-mail/i)
+        assert.match((await told.textContent()) ?? "", /e-mail/i)
       })
     )
 
@@ -244,8 +244,8 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
         await page.getByLabel("Message").fill("A long way to the end of this answer")
         await page.getByRole("button", { name: "Send" }).click()
         await page.locator(".bubble.agent:not([aria-busy])", { hasText: "to the end of this answer" }).waitFor()
-        expect(resumed.length).toBe(1)
-        expect(resumed[0]).toMatch(/^msg_/)
+        assert.strictEqual(resumed.length, 1)
+        assert.match(resumed[0] ?? "", /^msg_/)
       })
     )
 
@@ -271,8 +271,8 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
         const rows = page.locator("#sessions > li")
         await rows.filter({ hasText: "<img src=x onerror=alert(1)>" }).getByRole("button").click()
         await page.getByText("The session ended.").waitFor()
-        expect(await rows.count()).toBe(1)
-        expect(await rows.getByRole("button").count()).toBe(0)
+        assert.strictEqual(await rows.count(), 1)
+        assert.strictEqual(await rows.getByRole("button").count(), 0)
       })
     )
 
@@ -282,8 +282,8 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
         const browser = yield* Browser
         yield* browser.visit({ baseURL: url }, async ({ page }) => {
           const answer = await page.goto("/no/such/page")
-          expect(answer?.status()).toBe(404)
-          expect(await page.getByRole("heading", { name: "Not found" }).count()).toBe(1)
+          assert.strictEqual(answer?.status(), 404)
+          assert.strictEqual(await page.getByRole("heading", { name: "Not found" }).count(), 1)
         })
       })
     )
@@ -297,12 +297,10 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
         visiting(look, async ({ page }) => {
           const check = async (path: string) => {
             await page.goto(path)
-            expect(pathOf(page)).toBe(path)
+            assert.strictEqual(pathOf(page), path)
             await page.evaluate("document.querySelectorAll('details').forEach((folded) => (folded.open = true))")
-            expect(await findAccessibilityViolations(page), path).toEqual([])
-            expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth"), path).toBeLessThanOrEqual(
-              0
-            )
+            assert.deepStrictEqual(await findAccessibilityViolations(page), [], path)
+            assert.isAtMost(await page.evaluate("document.documentElement.scrollWidth - innerWidth"), 0, path)
           }
           for (const path of ["/login", "/login?error=access_denied", "/pricing"]) await check(path)
           await page.goto("/login")

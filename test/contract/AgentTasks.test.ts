@@ -20,7 +20,7 @@ import { SqlClient } from "@effect/sql/SqlClient"
 import * as UseCases from "@berth/server/UseCases"
 import { assert, layer } from "@effect/vitest"
 import { Array, Chunk, Deferred, Effect, Fiber, Layer, Option, Redacted, Ref, Stream } from "effect"
-import { skillCatalogue, insertAgent, uniqueName } from "../support/Samples.ts"
+import { skillCatalog, insertAgent, uniqueName } from "../support/Samples.ts"
 import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
 import { ModelProvidersTest } from "@berth/infra/ai/ModelProvidersTest"
 import * as App from "../support/TestApp.ts"
@@ -33,7 +33,7 @@ const Live = AgentTasksLive.layer.pipe(
   Layer.provide(Layer.provide(Agents.Default, ManagedAgentInstances.layer)),
   Layer.provide(UseCases.localAnswers),
   Layer.provide(Layer.succeed(AgentSettings, { models: ["claude-opus-4-6"], legacyModels: new Map() })),
-  Layer.provide(Layer.succeed(SkillCatalog, skillCatalogue)),
+  Layer.provide(Layer.succeed(SkillCatalog, skillCatalog)),
   Layer.provideMerge(App.layer())
 )
 

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Redacted, Scope } from "effect"
 import { Client } from "pg"
 import { databaseFromTemplate, freshDatabase } from "./Databases.ts"
@@ -15,18 +15,18 @@ const query = (url: Redacted.Redacted, statement: string) =>
   })
 
 describe("Databases", () => {
-  it.scopedLive("gives each caller an empty database and takes it away again", () =>
+  it.scopedLive("freshDatabase creates an empty database per caller and drops it with the scope", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const [one, two] = yield* Effect.all([Scope.extend(freshDatabase, scope), freshDatabase])
       yield* query(one, "create table mine (id int)")
-      expect(yield* query(two, "select to_regclass('mine') as mine")).toEqual([{ mine: null }])
+      assert.deepStrictEqual(yield* query(two, "select to_regclass('mine') as mine"), [{ mine: null }])
       yield* Scope.close(scope, Exit.void)
-      expect(Exit.isFailure(yield* Effect.exit(query(one, "select 1")))).toBe(true)
+      assert.isTrue(Exit.isFailure(yield* Effect.exit(query(one, "select 1"))))
     })
   )
 
-  it.scopedLive("prepares a template once and copies it", () =>
+  it.scopedLive("databaseFromTemplate prepares a template once and copies it", () =>
     Effect.gen(function* () {
       let prepared = 0
       const template = {
@@ -40,9 +40,9 @@ describe("Databases", () => {
       const [one, two] = yield* Effect.all([databaseFromTemplate(template), databaseFromTemplate(template)], {
         concurrency: "unbounded"
       })
-      expect(prepared).toBe(1)
+      assert.strictEqual(prepared, 1)
       yield* query(one, "delete from seeded")
-      expect(yield* query(two, "select number from seeded")).toEqual([{ number: 7 }])
+      assert.deepStrictEqual(yield* query(two, "select number from seeded"), [{ number: 7 }])
     })
   )
 })

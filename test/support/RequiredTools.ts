@@ -1,4 +1,4 @@
-import { describe, expect, inject, it } from "vitest"
+import { assert, describe, inject, it } from "vitest"
 
 /** Something outside the repository that a test needs. */
 export interface RequiredTool {
@@ -20,7 +20,7 @@ export const describeWithTool = (tool: RequiredTool, title: string, tests: () =>
     describe(title, tests)
   } else if (process.env["CI"] === "true") {
     describe(title, () => {
-      it(`needs ${tool.name}`, () => expect.fail(`${missing}, and in CI nothing is skipped`))
+      it(`needs ${tool.name}`, () => assert.fail(`${missing}, and in CI nothing is skipped`))
     })
   } else {
     describe.skip(`${title} (skipped: ${missing})`, tests)

@@ -11,7 +11,7 @@ import { AgentId } from "@berth/domain/shared/AgentId"
 import { UserId } from "@berth/domain/shared/UserId"
 
 /** Two basic skills and one that is not. */
-export const skillCatalogue: ReadonlyArray<Skill> = [
+export const skillCatalog: ReadonlyArray<Skill> = [
   { id: "time", name: "Time", description: "Tells the time", instructions: "…", tools: ["current_time"], basic: true },
   {
     id: "calculator",

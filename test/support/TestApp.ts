@@ -48,7 +48,7 @@ import { freePort } from "./FreePort.ts"
 import { type HttpCallResponse, type HttpCall, sendHttpCall } from "./HttpCall.ts"
 import * as Mailbox from "./Mailbox.ts"
 import { migratedDatabase } from "./MigratedDatabase.ts"
-import { pageAssets, skillCatalogue, insertUser } from "./Samples.ts"
+import { pageAssets, skillCatalog, insertUser } from "./Samples.ts"
 import * as BotDetectionTest from "@berth/infra/bots/BotDetectionTest"
 import type { BaseChainTest } from "@berth/infra/chain/BaseChainTest"
 import * as MailerTest from "@berth/infra/mail/MailerTest"
@@ -296,7 +296,7 @@ const make = (options: TestAppOptions) =>
       verifiedEmailsOnly: options.verifiedEmailsOnly ?? false
     })
     const rules = Layer.mergeAll(
-      Layer.succeed(SkillCatalog, skillCatalogue),
+      Layer.succeed(SkillCatalog, skillCatalog),
       Layer.succeed(PageAssets, pageAssets),
       Layer.succeed(PageSettings, { salesEmail: "sales@example.com" }),
       Layer.succeed(
