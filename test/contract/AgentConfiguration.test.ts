@@ -10,7 +10,7 @@ import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
 import * as App from "../support/TestApp.ts"
 import { createOwnerWithAgent, type OwnerWithAgent } from "./OwnerFixtures.ts"
 
-layer(App.layer(), { excludeTestServices: true })("The configuration of an agent", (it) => {
+layer(App.layer(), { excludeTestServices: true })("AgentConfiguration", (it) => {
   const put = (owner: OwnerWithAgent, json: unknown) =>
     Effect.flatMap(App.TestApp, ({ web }) =>
       web({ method: "PUT", path: `/api/agents/${owner.agent.id}/config`, as: owner, json })
@@ -39,7 +39,7 @@ layer(App.layer(), { excludeTestServices: true })("The configuration of an agent
       return yield* done
     })
 
-  it.effect("keeps what is changed at once, each member by another request", () =>
+  it.effect("AgentConfiguration keeps concurrent changes of different members", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const changes = {
@@ -61,7 +61,7 @@ layer(App.layer(), { excludeTestServices: true })("The configuration of an agent
     })
   )
 
-  it.effect("is told to the agent later when it cannot be told now", () =>
+  it.effect("AgentConfiguration reconfigures the instance by a job when the backend is unreachable", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const { calls, withBehavior } = yield* AgentManagerTest

@@ -28,7 +28,7 @@ const observations = (options: App.TestAppOptions, name: string) =>
         web({ method: "POST", path: "/api/agent", as: owner, json: { message: "hello", agentId: owner.agent.id } })
       )
 
-    it.effect("without the backend, figures are those of the stored messages, and say that they are", () =>
+    it.effect("GET stats returns mock figures of the stored messages when the backend is unreachable", () =>
       Effect.gen(function* () {
         const owner = yield* createOwnerWithAgent()
         const startedAt = DateTime.subtract(yield* DateTime.now, { minutes: 5 })
@@ -55,7 +55,7 @@ const observations = (options: App.TestAppOptions, name: string) =>
       })
     )
 
-    it.effect("reports no figures of an agent without messages whose instance is down", () =>
+    it.effect("GET stats returns no figures of an agent without messages whose instance is down", () =>
       Effect.gen(function* () {
         const owner = yield* createOwnerWithAgent("pro", "stopped")
         const { body } = yield* withManager({ stats: () => Effect.succeedNone }, statsOf(owner))
@@ -85,7 +85,7 @@ const observations = (options: App.TestAppOptions, name: string) =>
       })
     )
 
-    it.effect("one agent's messages do not count for another's", () =>
+    it.effect("GET stats does not count the messages of another agent", () =>
       Effect.gen(function* () {
         const [talked, silent] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
         yield* say(talked)
@@ -96,7 +96,7 @@ const observations = (options: App.TestAppOptions, name: string) =>
       })
     )
 
-    it.effect("reports N/A for an instance that is down", () =>
+    it.effect("GET instance stats returns N/A for an instance that is down", () =>
       Effect.gen(function* () {
         const { web } = yield* App.TestApp
         const owner = yield* createOwnerWithAgent()
@@ -107,7 +107,7 @@ const observations = (options: App.TestAppOptions, name: string) =>
       })
     )
 
-    it.effect("logs are asked for as the query says, of the agent's owner and the agent", () =>
+    it.effect("GET logs passes level, limit, owner and agent to the backend", () =>
       Effect.gen(function* () {
         const { web } = yield* App.TestApp
         const owner = yield* createOwnerWithAgent()
@@ -145,7 +145,7 @@ observations({ agentManagerTransport: "remote" }, "Observation of an agent of an
 layer(App.layer({ agentManagerTransport: "remote" }), { excludeTestServices: true })(
   "Over the private listener",
   (it) => {
-    it.effect("a limit that is none is refused, and so is a call without the key", () =>
+    it.effect("The backend rejects an invalid limit of logs, and a request without the internal key", () =>
       Effect.gen(function* () {
         const { backend, internalKey } = yield* App.TestApp
         const path = "/internal/instances/usr_1/logs?limit=many"

@@ -39,7 +39,7 @@ const administrator = Effect.gen(function* () {
   return yield* App.openSession(yield* Effect.flatten((yield* UserRepository).find(id)))
 })
 
-layer(App.layer(), { excludeTestServices: true })("A plan's agents", (it) => {
+layer(App.layer(), { excludeTestServices: true })("Agent limits", (it) => {
   const plans: ReadonlyArray<readonly [PlanId, number]> = [
     ["free", 1],
     ["starter", 1],
@@ -51,7 +51,7 @@ layer(App.layer(), { excludeTestServices: true })("A plan's agents", (it) => {
     ["enterprise", 100]
   ]
   for (const [plan, limit] of plans)
-    it.effect(`are ${limit} on ${plan}, exactly, however many ask at once`, () =>
+    it.effect(`Provisioning allows exactly ${limit} agents on ${plan} under concurrent requests`, () =>
       Effect.gen(function* () {
         const owner = yield* App.signInNewUser(plan)
         assert.strictEqual(yield* accepted(owner, limit + 5, limit), limit)
@@ -59,7 +59,7 @@ layer(App.layer(), { excludeTestServices: true })("A plan's agents", (it) => {
       })
     )
 
-  it.effect("are one on a plan that nobody knows, which is free in everything else", () =>
+  it.effect("Provisioning allows one agent on an unrecognized plan", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const sql = yield* SqlClient
@@ -72,14 +72,14 @@ layer(App.layer(), { excludeTestServices: true })("A plan's agents", (it) => {
     })
   )
 
-  it.effect("are unlimited on network", () =>
+  it.effect("Provisioning allows any number of agents on network", () =>
     Effect.gen(function* () {
       const owner = yield* App.signInNewUser("network")
       assert.strictEqual(yield* accepted(owner, 110, Number.NaN), 110)
     })
   )
 
-  it.effect("do not count when they failed", () =>
+  it.effect("Provisioning does not count failed agents towards the limit", () =>
     Effect.gen(function* () {
       const owner = yield* App.signInNewUser("starter")
       const id = yield* idOf(yield* provision(owner))
@@ -89,7 +89,7 @@ layer(App.layer(), { excludeTestServices: true })("A plan's agents", (it) => {
     })
   )
 
-  it.effect("need a subscription that is active", () =>
+  it.effect("Provisioning requires an active subscription", () =>
     Effect.gen(function* () {
       const owner = yield* App.signInNewUser("enterprise")
       for (const status of ["past_due", "canceled"] as const) {
@@ -102,7 +102,7 @@ layer(App.layer(), { excludeTestServices: true })("A plan's agents", (it) => {
     })
   )
 
-  it.effect("are 999 for an administrator, who needs no subscription", () =>
+  it.effect("Provisioning allows an administrator 999 agents without a subscription", () =>
     Effect.gen(function* () {
       const owner = yield* administrator
       assert.strictEqual((yield* provision(owner)).status, 201)
@@ -114,7 +114,7 @@ layer(App.layer(), { excludeTestServices: true })("A plan's agents", (it) => {
     })
   )
 
-  it.effect("of different owners do not wait for each other's", () =>
+  it.effect("Provisioning of one owner does not wait for another's", () =>
     Effect.gen(function* () {
       const owners = yield* Effect.replicateEffect(App.signInNewUser("starter"), 6)
       const answers = yield* Effect.forEach(owners, (owner) => provision(owner), { concurrency: "unbounded" })
@@ -127,7 +127,7 @@ layer(App.layer(), { excludeTestServices: true })("An Idempotency-Key", (it) => 
   const withKey = (as: App.SignedIn, key: string, json: unknown = { name: "Once" }) =>
     provision(as, json, { "idempotency-key": key })
 
-  it.effect("gives the first answer again, word for word, to every session of its owner", () =>
+  it.effect("An Idempotency-Key returns the first response unchanged to every session of its owner", () =>
     Effect.gen(function* () {
       const owner = yield* App.signInNewUser("pro")
       const first = yield* withKey(owner, "key")
@@ -147,7 +147,7 @@ layer(App.layer(), { excludeTestServices: true })("An Idempotency-Key", (it) => 
     })
   )
 
-  it.effect("counts for who shows the token of a session without a cookie too", () =>
+  it.effect("An Idempotency-Key applies to a bearer session token as to the cookie", () =>
     Effect.gen(function* () {
       const owner = yield* App.signInNewUser("pro")
       const token = yield* Effect.provide(
@@ -165,7 +165,7 @@ layer(App.layer(), { excludeTestServices: true })("An Idempotency-Key", (it) => 
     })
   )
 
-  it.effect("carries a request out once when many come at once", () =>
+  it.effect("An Idempotency-Key executes concurrent requests once", () =>
     Effect.gen(function* () {
       const owner = yield* App.signInNewUser("label")
       const answers = yield* Effect.replicateEffect(withKey(owner, "key"), 8, { concurrency: "unbounded" })
@@ -175,7 +175,7 @@ layer(App.layer(), { excludeTestServices: true })("An Idempotency-Key", (it) => 
     })
   )
 
-  it.effect("is refused with another body", () =>
+  it.effect("An Idempotency-Key with another body is rejected", () =>
     Effect.gen(function* () {
       const owner = yield* App.signInNewUser("pro")
       yield* withKey(owner, "key")
@@ -191,21 +191,23 @@ layer(App.layer(), { excludeTestServices: true })("An Idempotency-Key", (it) => 
     (sql) => sql`update idempotency_keys set response_sealed = null, lease_until = now() - interval '1 second'`
   )
 
-  it.effect("makes one agent also when the server dies before it answers, or cannot keep its answer", () =>
-    Effect.gen(function* () {
-      const owner = yield* App.signInNewUser("starter")
-      const first = yield* withKey(owner, "key")
-      yield* dieUnanswered
-      const again = yield* Effect.replicateEffect(withKey(owner, "key"), 4, { concurrency: "unbounded" })
-      for (const answer of again) assert.deepStrictEqual([answer.status, answer.text], [201, first.text])
-      yield* dieUnanswered
-      yield* lapseSubscription(owner)
-      assert.deepStrictEqual((yield* withKey(owner, "key")).text, first.text)
-      assert.strictEqual((yield* agentsOf(owner)).length, 1)
-    })
+  it.effect(
+    "An Idempotency-Key creates one agent also when the server crashes before it responds or stores the response",
+    () =>
+      Effect.gen(function* () {
+        const owner = yield* App.signInNewUser("starter")
+        const first = yield* withKey(owner, "key")
+        yield* dieUnanswered
+        const again = yield* Effect.replicateEffect(withKey(owner, "key"), 4, { concurrency: "unbounded" })
+        for (const answer of again) assert.deepStrictEqual([answer.status, answer.text], [201, first.text])
+        yield* dieUnanswered
+        yield* lapseSubscription(owner)
+        assert.deepStrictEqual((yield* withKey(owner, "key")).text, first.text)
+        assert.strictEqual((yield* agentsOf(owner)).length, 1)
+      })
   )
 
-  it.effect("is answered although the answer cannot be kept, and names the same agent when asked again", () =>
+  it.effect("A request whose response cannot be stored is answered, and a repeat names the same agent", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const owner = yield* App.signInNewUser("pro")
@@ -229,7 +231,7 @@ layer(App.layer(), { excludeTestServices: true })("An Idempotency-Key", (it) => 
     })
   )
 
-  it.effect("is its owner's own", () =>
+  it.effect("An Idempotency-Key of one owner does not affect another owner", () =>
     Effect.gen(function* () {
       const [one, other] = [yield* App.signInNewUser("pro"), yield* App.signInNewUser("pro")]
       const ids = [yield* idOf(yield* withKey(one, "key")), yield* idOf(yield* withKey(other, "key", { name: "Mine" }))]
@@ -241,7 +243,7 @@ layer(App.layer(), { excludeTestServices: true })("An Idempotency-Key", (it) => 
     })
   )
 
-  it.effect("is free again after a refusal", () =>
+  it.effect("An Idempotency-Key can be used again after a rejected request", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const owner = yield* App.signInNewUser()
@@ -265,7 +267,7 @@ layer(App.layer(), { excludeTestServices: true })("An Idempotency-Key", (it) => 
     })
   )
 
-  it.effect("has 1 to 255 characters", () =>
+  it.effect("An Idempotency-Key must have 1 to 255 characters", () =>
     Effect.gen(function* () {
       const owner = yield* App.signInNewUser("pro")
       for (const key of ["", "k".repeat(256)])
@@ -274,7 +276,7 @@ layer(App.layer(), { excludeTestServices: true })("An Idempotency-Key", (it) => 
     })
   )
 
-  it.effect("changes nothing of who must sign in, and nothing where nothing is made", () =>
+  it.effect("An Idempotency-Key changes neither authentication nor routes that create nothing", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const headers = { "idempotency-key": "key" }

@@ -48,7 +48,7 @@ export interface CommandResult {
 }
 
 /** Runs a program to its end. A program that does not start counts as failed. */
-export const runCommand = (
+export const runAs = (
   account: PostgresAccount,
   program: string,
   args: ReadonlyArray<string>
@@ -64,7 +64,7 @@ export const runCommand = (
 
 /** Finds an account of the system by name. */
 export const findAccount = (name: string): Effect.Effect<Option.Option<PostgresAccount>> =>
-  Effect.all([runCommand(Self, "id", ["-u", name]), runCommand(Self, "id", ["-g", name])]).pipe(
+  Effect.all([runAs(Self, "id", ["-u", name]), runAs(Self, "id", ["-g", name])]).pipe(
     Effect.map(([uid, gid]) =>
       uid.ok && gid.ok
         ? Option.some<PostgresAccount>(User({ name, uid: Number(uid.output), gid: Number(gid.output) }))

@@ -65,7 +65,7 @@ export const locateBinaries: Effect.Effect<PostgresBinaries, EmbeddedPostgresSta
   const root = yield* packageRoot
   yield* linkLibraries(root)
   const native = join(root, "native")
-  const answer = yield* PostgresAccount.runCommand(PostgresAccount.Self, join(native, "bin", "postgres"), ["--version"])
+  const answer = yield* PostgresAccount.runAs(PostgresAccount.Self, join(native, "bin", "postgres"), ["--version"])
   const version = yield* parseVersion(answer.output).pipe(
     Effect.mapError(
       () =>

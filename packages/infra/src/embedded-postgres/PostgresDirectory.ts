@@ -121,7 +121,7 @@ const initialize = Effect.fn("PostgresDirectory.initialize")(function* (
     },
     catch: toStartFailed(`preparing ${fresh}`)
   })
-  const answer = yield* PostgresAccount.runCommand(account, join(native, "bin", "initdb"), [
+  const answer = yield* PostgresAccount.runAs(account, join(native, "bin", "initdb"), [
     `--pgdata=${fresh}`,
     "--username=postgres",
     "--auth=scram-sha-256",

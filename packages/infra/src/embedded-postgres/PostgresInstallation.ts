@@ -29,9 +29,9 @@ const isUsable = Effect.fn("PostgresInstallation.isUsable")(function* ({
   base,
   native
 }: PostgresInstallation) {
-  const program = yield* PostgresAccount.runCommand(account, join(native, "bin", "postgres"), ["--version"])
+  const program = yield* PostgresAccount.runAs(account, join(native, "bin", "postgres"), ["--version"])
   if (!program.ok) return false
-  return (yield* PostgresAccount.runCommand(account, "test", ["-x", base])).ok
+  return (yield* PostgresAccount.runAs(account, "test", ["-x", base])).ok
 })
 
 const findFirstUsable = (candidates: ReadonlyArray<PostgresInstallation>) => Effect.findFirst(candidates, isUsable)

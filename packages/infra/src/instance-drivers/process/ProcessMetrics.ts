@@ -1,7 +1,7 @@
 import { Effect, Option } from "effect"
 import { readFile } from "node:fs/promises"
 
-export interface ProcessMetrics {
+export interface ProcessFigures {
   /** CPU time since the start, in milliseconds. */
   readonly cpuMs: number
   readonly residentBytes: number
@@ -14,7 +14,7 @@ const tickMs = 10
 const field = (status: string, name: string): number => Number(new RegExp(`^${name}:\\s+(\\d+)`, "m").exec(status)?.[1])
 
 /** Parses `/proc/<pid>/stat` and `/proc/<pid>/status`. None when they are malformed. */
-export const parseProcessMetrics = (stat: string, status: string): Option.Option<ProcessMetrics> => {
+export const parseProcessMetrics = (stat: string, status: string): Option.Option<ProcessFigures> => {
   const [user, system] = (stat.split(") ").at(-1)?.split(" ").slice(11, 13) ?? []).map(Number)
   const figures = {
     cpuMs: ((user ?? NaN) + (system ?? NaN)) * tickMs,
@@ -25,7 +25,7 @@ export const parseProcessMetrics = (stat: string, status: string): Option.Option
 }
 
 /** None when the process is gone, and on systems without `/proc`. */
-export const readProcessMetrics = (pid: number): Effect.Effect<Option.Option<ProcessMetrics>> =>
+export const readProcessMetrics = (pid: number): Effect.Effect<Option.Option<ProcessFigures>> =>
   Effect.tryPromise(() =>
     Promise.all([readFile(`/proc/${pid}/stat`, "utf8"), readFile(`/proc/${pid}/status`, "utf8")])
   ).pipe(
