@@ -11,6 +11,7 @@ const checks = {
   pages: [bin("tsc"), "--noEmit", "-p", "packages/server/src/pages/browser/tsconfig.json"],
   lint: [bin("oxlint"), "--type-aware", "--deny-warnings"],
   boundaries: [process.execPath, "scripts/boundaries.mjs"],
+  language: [process.execPath, "scripts/language.mjs"],
   format: [bin("prettier"), "--check", "--log-level", "warn", "--cache", "."]
 }
 
