@@ -205,6 +205,19 @@ layer(App.layer(), { excludeTestServices: true })("What is no request", (it) => 
     })
   )
 
+  it.effect("a request with a malformed body gets one response, also when its path is unknown", () =>
+    Effect.gen(function* () {
+      const { appUrl, backendUrl } = yield* App.TestApp
+      for (const port of [Number(appUrl.port), Number(new URL(backendUrl).port)])
+        for (const body of ["-2\r\n{}\r\n0\r\n\r\n", "zz\r\n", `2;${"a".repeat(100_000)}\r\n{}\r\n0\r\n\r\n`]) {
+          const text = yield* sendBytes(port, [
+            `POST /nowhere HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n${body}`
+          ])
+          assert.strictEqual(text.split("HTTP/1.1 ").length, 2, text)
+        }
+    })
+  )
+
   it.effect("an absolute request target is handled as its path", () =>
     Effect.gen(function* () {
       const { appUrl } = yield* App.TestApp

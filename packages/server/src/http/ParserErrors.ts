@@ -72,15 +72,19 @@ export const handleParserErrors = (server: Server): Effect.Effect<void, never, I
     server.on("clientError", (error: Error, socket: Duplex) => {
       socket.on("error", () => socket.destroy())
       const code = codeOf(error)
-      const answer = () => refuse(toParserErrorResponse(code), code ?? "unknown", sendTo(socket))
       const open = newestExchange(socket)
       const isAnswered = open === undefined || open.response.writableFinished
+      // An incomplete request contains the error; a second response would answer the next request of the client.
+      const hasResponse = () => open !== undefined && !open.request.complete && open.response.headersSent
+      const answer = () =>
+        refuse(toParserErrorResponse(code), code ?? "unknown", (response) =>
+          hasResponse() ? endSocket(socket) : sendTo(socket)(response)
+        )
       if (code === "ECONNRESET" || !socket.writable) socket.destroy()
+      else if (hasResponse()) endSocket(socket)
       else if (isAnswered) answer()
       // A complete request is answered first: the error is behind it.
       else if (open.request.complete) open.response.once("finish", answer)
-      // The request of the error is already being answered.
-      else if (open.response.headersSent) socket.destroy()
       else answer()
     })
     server.on("connect", (_request: IncomingMessage, socket: Duplex) => {
