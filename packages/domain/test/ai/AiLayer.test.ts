@@ -356,6 +356,18 @@ describe("chat", () => {
     )
   })
 
+  it.effect("AiLayer.complete fails for an answer of more than 16 million characters", () => {
+    const piece = text("x".repeat(1024 * 1024))
+    const router = provider("openrouter", () =>
+      Stream.concat(Stream.repeatValue(piece).pipe(Stream.take(17)), Stream.make(end))
+    )
+    return withAi([router.port], [opus], (ai) =>
+      Effect.map(Effect.exit(Effect.flip(Effect.asVoid(ai.complete(request())))), (exit) => {
+        assertMatches(Exit.isSuccess(exit) ? exit.value : null, { kind: "nonsense", reason: "the answer is too long" })
+      })
+    )
+  })
+
   it.effect("leaves a model alone that failed five times in a row, and asks again after a rest", () => {
     let isUp = false
     const router = provider("openrouter", (model) =>

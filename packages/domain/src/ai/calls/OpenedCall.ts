@@ -33,6 +33,14 @@ const makeCallSpan = ({ call, options }: CallInput) => {
   return Effect.makeSpanScoped(described.name, { ...described.options, captureStackTrace: false })
 }
 
+/** Characters of one answer, which bounds its memory. */
+const maximumAnswerLength = 16 * 1024 * 1024
+
+const lengthOf = (event: ModelEvent<ProviderEnding>) => {
+  if (event.type === "delta") return event.text.length
+  return event.type === "tool-call" ? event.call.arguments.length : 0
+}
+
 const isVisible = (event: ModelEvent<ProviderEnding>) => event.type !== "delta" || event.text !== ""
 
 /** Calls a model once and waits for its first text; until then a fallback is possible. Closing the scope ends the call. */
@@ -56,12 +64,15 @@ export const openCall = (
     )
     const { batch, source } = yield* timeout.open(span === null ? opening : Effect.withParentSpan(opening, span))
     let opened: ChunkBatch<ModelEvent<ProviderEnding>, ProviderFailed> | null = batch
+    let length = 0
     const awaitMore = timeout.awaitMore(source)
     const next: Effect.Effect<ReadonlyArray<ModelEvent<ProviderEnding>>, ProviderFailed> = Effect.suspend(() => {
       let given = opened ?? source.poll()
       opened = null
       for (; given !== null; given = source.poll()) {
         const visible = given.values.filter(isVisible)
+        length = visible.reduce((sum, event) => sum + lengthOf(event), length)
+        if (length > maximumAnswerLength) return Effect.fail(fail("nonsense", "the answer is too long"))
         if (visible.length > 0) return Effect.succeed(visible)
         if (given.isDone) return Effect.fail(given.failure ?? fail("nonsense", "the answer has no end"))
       }
