@@ -10,8 +10,9 @@ export default defineConfig({
     globalSetup: ["test/support/globalSetup.ts"],
     // The files of a worker share its modules: importing the server again takes two seconds of processor time.
     isolate: false,
-    minWorkers: 1,
-    // One more than the two cores of the target machine: many tests wait for processes to start.
+    // One more than the two cores of the target machine: many tests wait for processes to start. Idle workers stay:
+    // ending one can end a file that was just given to it. For one worker: --no-file-parallelism.
+    minWorkers: 3,
     maxWorkers: 3,
     teardownTimeout: 60_000,
     projects: [
