@@ -31,8 +31,6 @@ export type IdempotencyClaim = Data.TaggedEnum<{
 }>
 export const IdempotencyClaim = Data.taggedEnum<IdempotencyClaim>()
 
-/** Duration of a claim without renewal, by the store's clock. */
-export const idempotencyLease = Duration.seconds(15)
 /** A larger body is not stored. */
 export const maximumStoredBodyBytes = 1024 * 1024
 /** How long a response is kept. */

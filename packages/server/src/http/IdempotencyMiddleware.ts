@@ -16,11 +16,12 @@ import {
   maximumStoredBodyBytes,
   type StoredResponse
 } from "@berth/domain/limits/IdempotencyKeys"
+import { keepRenewed, leaseWaitLimit, whileRenewed } from "@berth/domain/limits/Lease"
 import { IdempotencyClaimLost, RequestClaim } from "@berth/domain/limits/IdempotentExecution"
 import { Digests, hashSecret } from "@berth/domain/secrets/Digests"
 import { BearerSessions } from "@berth/domain/sessions/BearerSessions"
 import { HttpApiSchema, type HttpServerRequest, HttpServerResponse } from "@effect/platform"
-import { Duration, Effect, Option, Redacted, Schedule, Schema, type Scope } from "effect"
+import { Effect, Option, Redacted, Schema, type Scope } from "effect"
 import { RequestSession } from "./RequestSession.ts"
 import { readBearerToken } from "./InternalAuthHttp.ts"
 import { makeErrorResponse } from "./ErrorResponse.ts"
@@ -34,10 +35,6 @@ const idempotentRoutes = new Set([
 ])
 /** Those that authenticate with an access token. */
 const bearerRoutes = new Set(["POST /api/billing"])
-
-/** Longer than the lease of an ended process. */
-const claimWaitLimit = Duration.seconds(20)
-const renewalInterval = Duration.seconds(5)
 
 /**
  * Repetitions of a request (same key, same body) receive the response of the first, also while it is in progress. Only
@@ -87,7 +84,7 @@ export class IdempotencyMiddleware extends Effect.Service<IdempotencyMiddleware>
         ),
         Effect.onError(() => releaseClaim(key, claim)),
         Effect.tap(afterwards),
-        Effect.raceFirst(Effect.interruptible(renewClaim(key, claim)))
+        whileRenewed(keys.renew(key, claim))
       )
 
     /** A complete response is stored at once; a stream holds the claim until its end and stores itself. */
@@ -96,18 +93,9 @@ export class IdempotencyMiddleware extends Effect.Service<IdempotencyMiddleware>
         response.body._tag === "Stream"
           ? Effect.zipRight(
               Effect.addFinalizer(() => releaseClaim(key, claim)),
-              Effect.asVoid(Effect.forkScoped(Effect.interruptible(renewClaim(key, claim))))
+              Effect.asVoid(Effect.forkScoped(keepRenewed(keys.renew(key, claim))))
             )
           : keep(key, claim, response)
-
-    // Requests run uninterruptibly around their handler; the renewal must end with it.
-    const renewClaim = (key: IdempotencyKey, claim: IdempotencyClaimId) =>
-      keys.renew(key, claim).pipe(
-        Effect.catchAllCause((cause) => Effect.logWarning("Idempotency lease not renewed", cause)),
-        Effect.delay(renewalInterval),
-        Effect.repeat(Schedule.forever),
-        Effect.zipRight(Effect.never)
-      )
 
     const replayed = ({ body, headers, status }: StoredResponse) => HttpServerResponse.text(body, { status, headers })
 
@@ -116,7 +104,7 @@ export class IdempotencyMiddleware extends Effect.Service<IdempotencyMiddleware>
       requestHash: string,
       answer: (claim: IdempotencyClaimId) => Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
     ) =>
-      keys.claimWithin(key, requestHash, claimWaitLimit).pipe(
+      keys.claimWithin(key, requestHash, leaseWaitLimit).pipe(
         Effect.flatMap((claim): Effect.Effect<HttpServerResponse.HttpServerResponse, E, R> => {
           switch (claim._tag) {
             case "Claimed":

@@ -1,10 +1,10 @@
 import {
   IdempotencyClaim,
-  idempotencyLease,
   type IdempotencyKey,
   IdempotencyKeys,
   idempotencyKeyLifetime
 } from "@berth/domain/limits/IdempotencyKeys"
+import { leaseDuration } from "@berth/domain/limits/Lease"
 import { IdempotencyClaimLost, IdempotentExecution, RequestClaim } from "@berth/domain/limits/IdempotentExecution"
 import { Transaction } from "@berth/domain/persistence/Transaction"
 import * as PostgresIdempotencyKeys from "@berth/infra/postgres/limits/PostgresIdempotencyKeys"
@@ -112,7 +112,7 @@ layer(Live, { excludeTestServices: true })("IdempotencyKeys", (it) => {
       const keys = yield* IdempotencyKeys
       const key = yield* newKey
       const dead = claimed(yield* keys.claim(key, "hash"))
-      yield* pass(idempotencyLease)
+      yield* pass(leaseDuration)
       const next = yield* Effect.replicateEffect(keys.claim(key, "hash"), 10, { concurrency: "unbounded" })
       const [heir] = next.filter(IdempotencyClaim.$is("Claimed"))
       assert.strictEqual(next.filter(IdempotencyClaim.$is("InProgress")).length, 9)
@@ -198,7 +198,7 @@ layer(Live, { excludeTestServices: true })("IdempotentExecution", (it) => {
       const key = yield* newKey
       const first = yield* carryOut(key, yield* keys.claim(key, "hash"))
       for (let death = 0; death < 3; death++) {
-        yield* pass(idempotencyLease)
+        yield* pass(leaseDuration)
         assert.deepStrictEqual(yield* carryOut(key, yield* keys.claim(key, "hash")), first)
       }
       assert.strictEqual(yield* made(key), 1)
@@ -225,7 +225,7 @@ layer(Live, { excludeTestServices: true })("IdempotentExecution", (it) => {
       const keys = yield* IdempotencyKeys
       const key = yield* newKey
       const sleeper = yield* keys.claim(key, "hash")
-      yield* pass(idempotencyLease)
+      yield* pass(leaseDuration)
       const heir = yield* keys.claim(key, "hash")
       const defect = yield* Effect.flip(Effect.sandbox(carryOut(key, sleeper)))
       assert.isTrue(defect._tag === "Die" && defect.defect instanceof IdempotencyClaimLost)
@@ -242,7 +242,7 @@ layer(Live, { excludeTestServices: true })("IdempotentExecution", (it) => {
       const key = yield* newKey
       const [written, goOn] = yield* Effect.all([Deferred.make<void>(), Deferred.make<void>()])
       const claim = yield* keys.claim(key, "hash")
-      yield* pass(idempotencyLease)
+      yield* pass(leaseDuration)
       const meanwhile = Effect.zipRight(Deferred.succeed(written, undefined), Deferred.await(goOn))
       const first = yield* Effect.forkDaemon(carryOut(key, claim, meanwhile))
       yield* Deferred.await(written)
@@ -277,7 +277,7 @@ layer(Live, { excludeTestServices: true })("IdempotentExecution", (it) => {
       const referenceOf = (claim: IdempotencyClaim) =>
         Effect.provideService(reference, RequestClaim, Option.some({ key, id: claimed(claim) }))
       const first = yield* referenceOf(yield* keys.claim(key, "hash"))
-      yield* pass(idempotencyLease)
+      yield* pass(leaseDuration)
       assert.strictEqual(yield* referenceOf(yield* keys.claim(key, "hash")), first)
       yield* pass(idempotencyKeyLifetime)
       assert.notStrictEqual(yield* referenceOf(yield* keys.claim(key, "hash")), first)

@@ -1,21 +1,21 @@
 import {
   IdempotencyClaim,
   IdempotencyClaimId,
-  idempotencyLease,
   type IdempotencyKey,
   IdempotencyKeys,
   idempotencyKeyLifetime,
   StoredResponse
 } from "@berth/domain/limits/IdempotencyKeys"
+import { awaitClaim } from "@berth/domain/limits/Lease"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { SecretBox, type SecretUndecryptable } from "@berth/domain/secrets/SecretBox"
 import type { PgClient } from "@effect/sql-pg/PgClient"
 import { SqlClient } from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
-import { Duration, Effect, Layer, Option, Redacted, Schedule, Schema } from "effect"
+import { Duration, Effect, Layer, Option, Redacted, Schema } from "effect"
 import { createHash } from "node:crypto"
+import { makeLeaseTable, wakeupsLayer } from "../LeaseTable.ts"
 import { countAffectedRows, decodeFirstRow, RowUnreadable } from "../Rows.ts"
-import { makeWakeups } from "../Wakeups.ts"
 
 const Claimed = Schema.Struct({ claimId: IdempotencyClaimId })
 const Known = Schema.Struct({
@@ -41,27 +41,21 @@ export const digestPrincipal = (principal: string): string =>
 
 const sealContext = (id: string) => `idempotency_keys.response_sealed:${id}`
 
-const channel = "berth_idempotency_keys"
-// Bounds the wait for the lease of an ended process, which sends no notification.
-const pollInterval = Duration.seconds(1)
-
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient
-  const wakeups = yield* makeWakeups(channel)
+  const leases = yield* makeLeaseTable("idempotency_keys", { key: "id", completed: "response_sealed" })
   const box = yield* SecretBox
   const ids = yield* IdGenerator
-  const fromNow = (duration: Duration.Duration) => sql`now() + make_interval(secs => ${Duration.toSeconds(duration)})`
+  const expiry = sql`now() + make_interval(secs => ${Duration.toSeconds(idempotencyKeyLifetime)})`
+  const leaseOf = (key: IdempotencyKey, claimId: IdempotencyClaimId) => ({ key: digestIdempotencyKey(key), claimId })
 
-  /**
-   * Takes a free key, an expired one, or one whose lease has ended; the outcome of an effect outlives its claim. Uses the
-   * database's clock: a host's clock could end a lease early.
-   */
+  /** Takes a free key, an expired one, or one whose lease has ended; the outcome of an effect outlives its claim. */
   const take = (id: string, principal: string, requestHash: string) =>
     Effect.gen(function* () {
       const claimId = yield* ids.next("req")
       return yield* sql`
         insert into idempotency_keys as held (id, principal_hash, claim_id, first_claim_id, request_hash, lease_until, expires_at)
-        values (${id}, ${digestPrincipal(principal)}, ${claimId}, ${claimId}, ${requestHash}, ${fromNow(idempotencyLease)}, ${fromNow(idempotencyKeyLifetime)})
+        values (${id}, ${digestPrincipal(principal)}, ${claimId}, ${claimId}, ${requestHash}, ${leases.leased}, ${expiry})
         on conflict (id) do update
         set claim_id = excluded.claim_id, request_hash = excluded.request_hash, lease_until = excluded.lease_until,
           expires_at = excluded.expires_at, response_sealed = null,
@@ -86,8 +80,6 @@ const make = Effect.gen(function* () {
       )
       return IdempotencyClaim.Replay({ response })
     })
-
-  const notify = (id: string) => sql`select pg_notify(${channel}, ${id})`
 
   type Unusable = SqlError | SecretUndecryptable | RowUnreadable
 
@@ -118,56 +110,36 @@ const make = Effect.gen(function* () {
       Effect.orDie(claim(key, requestHash))
     ),
     claimWithin: Effect.fn("IdempotencyKeys.claimWithin")((key, requestHash, atMost) =>
-      Effect.gen(function* () {
-        const first = yield* claim(key, requestHash)
-        if (first._tag !== "InProgress") return first
-        const changed = yield* wakeups.subscribe(digestIdempotencyKey(key), pollInterval)
-        return yield* claim(key, requestHash).pipe(
-          Effect.filterOrFail(
-            (found) => found._tag !== "InProgress",
-            () => first
-          ),
-          Effect.tapErrorTag("InProgress", () => changed),
-          Effect.retry({
-            while: ({ _tag }) => _tag === "InProgress",
-            schedule: Schedule.upTo(Schedule.forever, atMost)
-          }),
-          Effect.catchTag("InProgress", Effect.succeed)
-        )
-      }).pipe(Effect.scoped, Effect.orDie)
+      Effect.orDie(
+        awaitClaim(claim(key, requestHash), {
+          subscribe: () => leases.subscribe(digestIdempotencyKey(key)),
+          atMost
+        })
+      )
     ),
-    renew: Effect.fn("IdempotencyKeys.renew")(function* (key: IdempotencyKey, claim: IdempotencyClaimId) {
-      const renewed = yield* countAffectedRows(sql`
-        update idempotency_keys set lease_until = ${fromNow(idempotencyLease)}
-        where id = ${digestIdempotencyKey(key)} and claim_id = ${claim} and response_sealed is null`).pipe(Effect.orDie)
-      return renewed === 1
-    }),
+    renew: Effect.fn("IdempotencyKeys.renew")((key: IdempotencyKey, claim: IdempotencyClaimId) =>
+      leases.renew(leaseOf(key, claim))
+    ),
     complete: Effect.fn("IdempotencyKeys.complete")(function* (
       key: IdempotencyKey,
       claim: IdempotencyClaimId,
       response: StoredResponse
     ) {
-      const id = digestIdempotencyKey(key)
+      const lease = leaseOf(key, claim)
       const text = yield* Effect.orDie(Schema.encode(Response)(response))
-      const sealed = yield* box.seal(Redacted.make(text), sealContext(id))
-      const kept = yield* countAffectedRows(sql`
-        update idempotency_keys set response_sealed = ${sealed}
-        where id = ${id} and claim_id = ${claim} and response_sealed is null`).pipe(
-        Effect.tap((rows) => (rows === 1 ? notify(id) : Effect.void)),
-        Effect.orDie
-      )
-      return kept === 1
+      const sealed = yield* box.seal(Redacted.make(text), sealContext(lease.key))
+      const isHeld = leases.isHeld(lease)
+      return yield* leases.end(lease, sql`update idempotency_keys set response_sealed = ${sealed} where ${isHeld}`)
     }),
-    release: Effect.fn("IdempotencyKeys.release")(function* (key: IdempotencyKey, claim: IdempotencyClaimId) {
-      const held = sql`id = ${digestIdempotencyKey(key)} and claim_id = ${claim} and response_sealed is null`
-      yield* sql`
+    release: Effect.fn("IdempotencyKeys.release")((key: IdempotencyKey, claim: IdempotencyClaimId) => {
+      const lease = leaseOf(key, claim)
+      const isHeld = leases.isHeld(lease)
+      const release = sql`
         with released as (
-          update idempotency_keys set lease_until = now() where ${held} and outcome_sealed is not null
+          update idempotency_keys set lease_until = now() where ${isHeld} and outcome_sealed is not null
         )
-        delete from idempotency_keys where ${held} and outcome_sealed is null`.pipe(
-        Effect.zipRight(notify(digestIdempotencyKey(key))),
-        Effect.orDie
-      )
+        delete from idempotency_keys where ${isHeld} and outcome_sealed is null`
+      return Effect.asVoid(leases.end(lease, release))
     }),
     prune: countAffectedRows(sql`delete from idempotency_keys where expires_at <= now()`).pipe(
       Effect.orDie,
@@ -176,7 +148,7 @@ const make = Effect.gen(function* () {
   })
 })
 
-export const layer: Layer.Layer<IdempotencyKeys, never, PgClient | SqlClient | SecretBox | IdGenerator> = Layer.scoped(
+export const layer: Layer.Layer<IdempotencyKeys, never, PgClient | SqlClient | SecretBox | IdGenerator> = Layer.effect(
   IdempotencyKeys,
   make
-)
+).pipe(Layer.provide(wakeupsLayer))

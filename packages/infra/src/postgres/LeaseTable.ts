@@ -1,0 +1,46 @@
+import { leaseDuration, type LeaseSubscription } from "@berth/domain/limits/Lease"
+import type { PgClient } from "@effect/sql-pg/PgClient"
+import { SqlClient } from "@effect/sql/SqlClient"
+import type { Statement } from "@effect/sql/Statement"
+import { Context, Duration, Effect, Layer } from "effect"
+import { countAffectedRows } from "./Rows.ts"
+import { makeWakeups, type Wakeups } from "./Wakeups.ts"
+
+const channel = "berth_leases"
+// Bounds the wait for the lease of an ended process, which sends no notification.
+const pollInterval = Duration.seconds(1)
+
+/** One connection per process for the leases of all tables. */
+export class LeaseWakeups extends Context.Tag("@berth/LeaseWakeups")<LeaseWakeups, Wakeups>() {}
+export const wakeupsLayer: Layer.Layer<LeaseWakeups, never, PgClient> = Layer.scoped(LeaseWakeups, makeWakeups(channel))
+
+interface HeldLease {
+  readonly key: string
+  readonly claimId: string
+}
+
+/** Leases on rows with `claim_id` and `lease_until`. `key`: the primary key; `completed`: null until the work is complete. */
+export const makeLeaseTable = (table: string, columns: { readonly key: string; readonly completed: string }) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    const wakeups = yield* LeaseWakeups
+    /** End of a lease that begins now. By the database's clock, since clocks of hosts differ. */
+    const leased = sql`now() + make_interval(secs => ${Duration.toSeconds(leaseDuration)})`
+    /** Condition of every write under a lease: the claim is the last one and the work is not complete. */
+    const isHeld = ({ claimId, key }: HeldLease) =>
+      sql`${sql(columns.key)} = ${key} and claim_id = ${claimId} and ${sql(columns.completed)} is null`
+    const hasChanged = (statement: Statement<unknown>) => Effect.map(countAffectedRows(statement), (rows) => rows === 1)
+    const name = (key: string) => `${table} ${key}`
+
+    return {
+      leased,
+      isHeld,
+      /** Extends the lease; false when the claim is lost. */
+      renew: (lease: HeldLease) =>
+        Effect.orDie(hasChanged(sql`update ${sql(table)} set lease_until = ${leased} where ${isHeld(lease)}`)),
+      /** Runs the statement that completes or releases a lease, then wakes its waiters. False when it changed no row. */
+      end: (lease: HeldLease, statement: Statement<unknown>) =>
+        Effect.orDie(Effect.zipLeft(hasChanged(statement), sql`select pg_notify(${channel}, ${name(lease.key)})`)),
+      subscribe: (key: string): LeaseSubscription => wakeups.subscribe(name(key), pollInterval)
+    }
+  })
