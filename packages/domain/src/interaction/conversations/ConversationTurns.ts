@@ -1,7 +1,8 @@
-import { Cause, DateTime, Duration, Effect, Option, Schedule, Stream } from "effect"
+import { Cause, DateTime, Effect, Option, Schedule, Stream } from "effect"
 import { IdGenerator } from "../../ids/IdGenerator.ts"
 import { AgentManager } from "../../instances/AgentManager.ts"
 import type { TurnEvent } from "../../instances/AgentRuntime.ts"
+import { leaseDuration, whileRenewed } from "../../limits/Lease.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
 import type { AnswerPublication } from "../answers/AnswerPublication.ts"
 import { AnswerStreams } from "../answers/AnswerStreams.ts"
@@ -14,9 +15,6 @@ import { ConversationRepository } from "./ConversationRepository.ts"
 import { fitHistory, maximumHistoryMessages } from "./HistoryWindow.ts"
 import * as TurnQueue from "./TurnQueue.ts"
 
-/** How long a turn stays with a process that stops renewing it. */
-export const turnLease = Duration.seconds(15)
-const leaseRenewal = Duration.seconds(5)
 const failureRetry = Schedule.spaced("250 millis").pipe(Schedule.upTo("5 seconds"))
 /** Model calls of a stopped instance end shortly after the turn has lost it. */
 const openCallsWait = Schedule.spaced("50 millis").pipe(Schedule.upTo("2 seconds"))
@@ -36,13 +34,8 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
     const streams = yield* AnswerStreams
     const queue = yield* TurnQueue.make
 
-    /** A failed renewal is retried before the lease ends. */
     const renewLease = (message: Message) =>
-      DateTime.now.pipe(
-        Effect.flatMap((now) => turns.renewLease(message.id, DateTime.addDuration(now, turnLease))),
-        Effect.catchAllCause((cause) => Effect.logWarning("Turn lease not renewed", cause)),
-        Effect.schedule(Schedule.spaced(leaseRenewal))
-      )
+      Effect.flatMap(DateTime.now, (now) => turns.renewLease(message.id, DateTime.addDuration(now, leaseDuration)))
 
     /** Waits for the session's earlier turns, then returns the context of this one. The pending limit is below the transcript's. */
     const awaitContext = (message: Message, ticket: TurnQueue.TurnTicket) => {
@@ -138,7 +131,7 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
       Effect.uninterruptibleMask((restore) =>
         Effect.flatMap(queue.enter(message.sessionId, message.seq), (ticket) =>
           answer(message, ticket, publication, isResumable).pipe(
-            Effect.raceFirst(Effect.zipRight(renewLease(message), Effect.never)),
+            whileRenewed(renewLease(message)),
             restore,
             Effect.matchCauseEffect({
               onSuccess: publication.complete,

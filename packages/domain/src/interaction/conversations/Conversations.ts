@@ -2,6 +2,7 @@ import { DateTime, Effect, FiberSet, Option, Stream } from "effect"
 import type { AgentId } from "../../shared/AgentId.ts"
 import { UnitLedger } from "../../billing/units/UnitLedger.ts"
 import { IdGenerator } from "../../ids/IdGenerator.ts"
+import { leaseDuration } from "../../limits/Lease.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
 import type { User } from "../../shared/User.ts"
 import { makeAnswerPublication } from "../answers/AnswerPublication.ts"
@@ -9,7 +10,7 @@ import { type ChatSession, type ChatSessionId, maximumMessageLength, MessageId }
 import { MessageInvalid, MessageUnanswered } from "../ConversationErrors.ts"
 import { ChatSessions } from "./ChatSessions.ts"
 import { ConversationRepository } from "./ConversationRepository.ts"
-import { ConversationTurns, messageUnits, turnLease } from "./ConversationTurns.ts"
+import { ConversationTurns, messageUnits } from "./ConversationTurns.ts"
 import { Agents } from "../../agents/Agents.ts"
 import { OwnKeyCoverage } from "../turns/OwnKeyCoverage.ts"
 import type { TurnPayment } from "../turns/TurnPayment.ts"
@@ -47,7 +48,7 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
       pay: (id: MessageId) => Effect.Effect<TurnPayment, E>
     ) {
       const id = MessageId.make(yield* ids.next("msg"))
-      const leaseUntil = DateTime.addDuration(yield* DateTime.now, turnLease)
+      const leaseUntil = DateTime.addDuration(yield* DateTime.now, leaseDuration)
       return yield* transaction.run(
         Effect.flatMap(pay(id), (payment) =>
           repository.appendUserMessage(
