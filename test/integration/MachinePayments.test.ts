@@ -1,11 +1,8 @@
 import { ChainUnreachable } from "@berth/domain/chain/ChainErrors"
 import { challengeLifetime } from "@berth/domain/gateway/payments/Challenge"
 import type { PaidRequest } from "@berth/domain/gateway/payments/PaidRequest"
-import {
-  paidAnswerLifetime,
-  PaymentRedemptions,
-  redemptionLease
-} from "@berth/domain/gateway/payments/PaymentRedemptions"
+import { paidAnswerLifetime, PaymentRedemptions } from "@berth/domain/gateway/payments/PaymentRedemptions"
+import { leaseDuration } from "@berth/domain/limits/Lease"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Duration, Effect, Fiber, Layer, Redacted, TestClock } from "effect"
 import { randomBytes } from "node:crypto"
@@ -397,7 +394,7 @@ describe("A payment that was begun", () => {
       yield* TestClock.adjust("9 minutes")
       assert.strictEqual(yield* outcome(credential), "InProgress")
       yield* Fiber.interrupt(working)
-      yield* advanceClock(redemptionLease)
+      yield* advanceClock(leaseDuration)
       const heir = yield* paid(credential)
       assert.isFalse(yield* payments.complete(claim, paidAnswer))
       assert.isTrue(yield* payments.complete(heir.claim, paidAnswer))

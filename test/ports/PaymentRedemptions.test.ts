@@ -4,10 +4,10 @@ import {
   paidAnswerLifetime,
   type Payment,
   PaymentRedemptions,
-  redemptionLease,
   redemptionLifetime,
   RedemptionOutcome
 } from "@berth/domain/gateway/payments/PaymentRedemptions"
+import { leaseDuration } from "@berth/domain/limits/Lease"
 import type { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import * as PostgresPaymentRedemptions from "@berth/infra/postgres/gateway/PostgresPaymentRedemptions"
 import { SqlClient } from "@effect/sql/SqlClient"
@@ -142,7 +142,7 @@ for (const [name, subject] of [
         const payment = yield* newPayment
         const { claim: dead } = claimed(yield* redemptions.claim(payment))
         const settledAt = yield* redemptions.settle(dead)
-        yield* passTime(redemptionLease)
+        yield* passTime(leaseDuration)
         const next = yield* Effect.replicateEffect(redemptions.claim(payment), 10, { concurrency: "unbounded" })
         const [heir] = next.filter(RedemptionOutcome.$is("Claimed"))
         assert.strictEqual(next.filter(RedemptionOutcome.$is("InProgress")).length, 9)

@@ -6,10 +6,10 @@ import {
   PaymentRedemptions,
   type RedemptionClaim,
   RedemptionClaimId,
-  redemptionLease,
   redemptionLifetime,
   RedemptionOutcome
 } from "@berth/domain/gateway/payments/PaymentRedemptions"
+import { leaseDuration } from "@berth/domain/limits/Lease"
 import { Clock, DateTime, Duration, Effect, Layer, Option, Ref } from "effect"
 
 interface Row extends Payment {
@@ -37,7 +37,7 @@ export const make = Effect.gen(function* () {
       })
     )
 
-  const lease = (now: number) => now + Duration.toMillis(redemptionLease)
+  const lease = (now: number) => now + Duration.toMillis(leaseDuration)
 
   return PaymentRedemptions.of({
     findTransaction: (challengeId) =>
@@ -84,6 +84,7 @@ export const make = Effect.gen(function* () {
           ]
         })
       }),
+    subscribe: () => Effect.succeed(Effect.sleep("250 millis")),
     renew: (claim) =>
       Effect.map(
         change(claim, (row, now) => ({ ...row, leaseUntil: lease(now) })),

@@ -1,5 +1,6 @@
-import { Data, DateTime, Deferred, Duration, Effect, Exit, Mailbox, Option, Schedule, Stream } from "effect"
+import { DateTime, Deferred, Effect, Exit, Mailbox, Option, Stream } from "effect"
 import type { ChatOpening } from "../../ai/calls/ChatRequest.ts"
+import { leaseWaitLimit } from "../../limits/Lease.ts"
 import type { User } from "../../shared/User.ts"
 import { GatewaySettings } from "../GatewaySettings.ts"
 import { CallUnpaid, PaymentInProgress } from "../GatewayErrors.ts"
@@ -13,10 +14,6 @@ import { type CallEvent, collectEnd, type PluginError } from "../plugins/PluginR
 import { convertPriceToUnits } from "./PluginPrices.ts"
 import type { OpenedGatewayCall } from "./OpenedGatewayCall.ts"
 
-/** How long a repeat waits for the request in progress; longer than a dead process holds a claim. */
-const claimWaitLimit = Duration.seconds(20)
-const claimPollInterval = Duration.millis(250)
-
 export interface MachineCall {
   readonly caller: Option.Option<User>
   readonly input: PluginInput
@@ -24,13 +21,6 @@ export interface MachineCall {
   readonly request: PaidRequest
   readonly priceUsd: number
 }
-
-/** Internal: another request holds the claim. */
-class PaymentAnswerPending extends Data.TaggedError("PaymentAnswerPending")<object> {}
-
-const isDecided = (
-  redeemed: RedemptionResult
-): redeemed is Exclude<RedemptionResult, { readonly _tag: "InProgress" }> => redeemed._tag !== "InProgress"
 
 type PaidCall = Extract<RedemptionResult, { readonly _tag: "Paid" }>
 type PaidCallError = PluginError | PaymentInProgress
@@ -42,21 +32,6 @@ export class MachineCalls extends Effect.Service<MachineCalls>()("@berth/Machine
     const plugins = yield* Plugins
     const { priceMargin } = yield* GatewaySettings
     const scope = yield* Effect.scope
-
-    const awaitRedemption = Effect.fn("MachineCalls.awaitRedemption")(
-      (authorization: ReadonlyArray<string>, request: PaidRequest) =>
-        payments.redeem(authorization, request).pipe(
-          Effect.filterOrFail(isDecided, () => new PaymentAnswerPending()),
-          Effect.retry({
-            while: ({ _tag }) => _tag === "PaymentAnswerPending",
-            schedule: Schedule.intersect(
-              Schedule.spaced(claimPollInterval),
-              Schedule.upTo(Schedule.forever, claimWaitLimit)
-            )
-          }),
-          Effect.catchTag("PaymentAnswerPending", () => new PaymentInProgress())
-        )
-    )
 
     /** Runs the plugin under the claim: completed with the answer, else released. */
     const runClaimed = (
@@ -121,8 +96,10 @@ export class MachineCalls extends Effect.Service<MachineCalls>()("@berth/Machine
     const call = Effect.fn("MachineCalls.call")(function* (call: MachineCall) {
       return yield* Effect.uninterruptibleMask((restore) =>
         Effect.gen(function* () {
-          const redeemed = yield* restore(awaitRedemption(call.credentials, call.request))
+          const redeemed = yield* restore(payments.redeemWithin(call.credentials, call.request, leaseWaitLimit))
           switch (redeemed._tag) {
+            case "InProgress":
+              return yield* new PaymentInProgress()
             case "Unpaid":
               return yield* new CallUnpaid({
                 priceUsd: call.priceUsd,

@@ -1,16 +1,17 @@
-import { Clock, Data, DateTime, Duration, Effect, Option, Redacted, Schedule } from "effect"
+import { Clock, Data, DateTime, Duration, Effect, Option, Redacted } from "effect"
 import type { ChainUnreachable } from "../../chain/ChainErrors.ts"
+import { awaitClaim, whileRenewed } from "../../limits/Lease.ts"
 import { Digests } from "../../secrets/Digests.ts"
 import { Tokens } from "../../secrets/Tokens.ts"
 import { GatewaySettings } from "../GatewaySettings.ts"
-import { type Challenge, challengeLifetime, makeChallenge, parseChallengeId } from "./Challenge.ts"
+import { type Challenge, type ChallengeId, challengeLifetime, makeChallenge, parseChallengeId } from "./Challenge.ts"
 import type { PaidAnswer } from "./PaidAnswer.ts"
 import type { PaidRequest } from "./PaidRequest.ts"
 import { matchesChallengeEcho, parsePaymentCredential } from "./PaymentCredential.ts"
 import { makePaymentDigests } from "./PaymentDigests.ts"
 import type { PaymentFailure } from "./PaymentFailure.ts"
 import type { PaymentReceipt } from "./PaymentReceipt.ts"
-import { PaymentRedemptions, type RedemptionClaim, redemptionLease, RedemptionOutcome } from "./PaymentRedemptions.ts"
+import { PaymentRedemptions, type RedemptionClaim, RedemptionOutcome } from "./PaymentRedemptions.ts"
 import {
   orReject,
   type PaymentRejected,
@@ -23,7 +24,7 @@ export type RedemptionResult = Data.TaggedEnum<{
   /** The caller alone may answer while it holds `claim`. `amount`: the paid price in the token's smallest units. */
   readonly Paid: { readonly claim: RedemptionClaim; readonly receipt: PaymentReceipt; readonly amount: bigint }
   /** Another request with the same credential is in progress; the payer must not pay again. */
-  readonly InProgress: object
+  readonly InProgress: { readonly challengeId: ChallengeId }
   /** The call was answered before. */
   readonly Answered: { readonly answer: PaidAnswer; readonly receipt: PaymentReceipt }
   readonly Unpaid: { readonly failure: PaymentFailure; readonly challenge: Challenge }
@@ -31,10 +32,9 @@ export type RedemptionResult = Data.TaggedEnum<{
 export const RedemptionResult = Data.taggedEnum<RedemptionResult>()
 
 /** Internal: another request holds the claim. */
-class PaymentClaimTaken extends Data.TaggedError("PaymentClaimTaken")<object> {}
+class PaymentClaimTaken extends Data.TaggedError("PaymentClaimTaken")<{ readonly challengeId: ChallengeId }> {}
 
 const seedLength = 16
-const renewalInterval = Duration.seconds(Duration.toSeconds(redemptionLease) / 3)
 
 /**
  * Challenges, and their redemption. A challenge and a transaction pay for one call, the one the challenge was issued for,
@@ -67,24 +67,13 @@ export class MachinePayments extends Effect.Service<MachinePayments>()("@berth/M
 
     /** Renews the claim while `work` runs. */
     const whileClaimed = <A, E, R>(claim: RedemptionClaim, work: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-      Effect.raceFirst(
-        work,
-        // Requests run uninterruptibly around their handler; the renewal must end with the work.
-        Effect.interruptible(
-          redemptions.renew(claim).pipe(
-            Effect.catchAllCause((cause) => Effect.logWarning("Payment claim renewal failed", cause)),
-            Effect.delay(renewalInterval),
-            Effect.repeat(Schedule.forever),
-            Effect.zipRight(Effect.never)
-          )
-        )
-      )
+      whileRenewed(redemptions.renew(claim))(work)
 
     const settle = (claim: RedemptionClaim, amount: bigint, { settle, transactionHash }: PreparedPayment) =>
       Effect.flatMap(
         Effect.zipRight(settle, redemptions.settle(claim)),
         Option.match({
-          onNone: () => new PaymentClaimTaken(),
+          onNone: () => new PaymentClaimTaken({ challengeId: claim.challengeId }),
           onSome: (settledAt) =>
             Effect.succeed(RedemptionResult.Paid({ claim, receipt: { transactionHash, settledAt }, amount }))
         })
@@ -107,7 +96,7 @@ export class MachinePayments extends Effect.Service<MachinePayments>()("@berth/M
         }),
         RedemptionOutcome.$match({
           InProgress: (): Effect.Effect<RedemptionResult, ChainUnreachable | PaymentRejected | PaymentClaimTaken> =>
-            new PaymentClaimTaken(),
+            new PaymentClaimTaken({ challengeId: challenge.id }),
           Answered: ({ answer, settledAt }) =>
             Effect.succeed(RedemptionResult.Answered({ answer, receipt: { transactionHash, settledAt } })),
           ChallengeUsed: () => rejectPayment("challenge is used"),
@@ -147,7 +136,7 @@ export class MachinePayments extends Effect.Service<MachinePayments>()("@berth/M
       (effect, _authorization, request) =>
         effect.pipe(
           Effect.catchTags({
-            PaymentClaimTaken: () => Effect.succeed(RedemptionResult.InProgress()),
+            PaymentClaimTaken: ({ challengeId }) => Effect.succeed(RedemptionResult.InProgress({ challengeId })),
             PaymentRejected: ({ failure }) =>
               Effect.zipRight(
                 Effect.annotateCurrentSpan("payment.failure", failure),
@@ -155,6 +144,15 @@ export class MachinePayments extends Effect.Service<MachinePayments>()("@berth/M
               )
           })
         )
+    )
+
+    /** The same, as soon as no other request is in progress; `InProgress` when one still is after `atMost`. */
+    const redeemWithin = Effect.fn("MachinePayments.redeemWithin")(
+      (authorization: ReadonlyArray<string>, request: PaidRequest, atMost: Duration.DurationInput) =>
+        awaitClaim(redeem(authorization, request), {
+          subscribe: ({ challengeId }) => redemptions.subscribe(challengeId),
+          atMost
+        })
     )
 
     /** Counts a run of the plugin; false when the claim is lost. */
@@ -168,6 +166,6 @@ export class MachinePayments extends Effect.Service<MachinePayments>()("@berth/M
     /** Ends a claim without an answer; the credential stays redeemable for the same request. */
     const release = Effect.fn("MachinePayments.release")((claim: RedemptionClaim) => redemptions.release(claim))
 
-    return { challenge, redeem, whileClaimed, beginRun, complete, release }
+    return { challenge, redeem, redeemWithin, whileClaimed, beginRun, complete, release }
   })
 }) {}

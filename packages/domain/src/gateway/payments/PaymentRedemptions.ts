@@ -1,4 +1,5 @@
 import { Context, Data, type DateTime, Duration, type Effect, type Option, Schema } from "effect"
+import type { LeaseSubscription } from "../../limits/Lease.ts"
 import type { ChallengeId } from "./Challenge.ts"
 import type { PaidAnswer } from "./PaidAnswer.ts"
 
@@ -44,8 +45,6 @@ export type RedemptionOutcome = Data.TaggedEnum<{
 }>
 export const RedemptionOutcome = Data.taggedEnum<RedemptionOutcome>()
 
-/** Lifetime of a claim without renewal, by the store's clock. */
-export const redemptionLease = Duration.seconds(15)
 /** How long a payment is kept, and how long an unanswered one can be redeemed. */
 export const redemptionLifetime = Duration.days(30)
 /** How long the answer of a paid call is kept for repeats of the request. */
@@ -64,6 +63,8 @@ export class PaymentRedemptions extends Context.Tag("@berth/PaymentRedemptions")
     readonly findTransaction: (challengeId: ChallengeId) => Effect.Effect<Option.Option<string>>
     /** Of concurrent calls, one gets the claim. */
     readonly claim: (payment: Payment) => Effect.Effect<RedemptionOutcome>
+    /** Subscribes to the end of the claim of a challenge. */
+    readonly subscribe: (challengeId: ChallengeId) => LeaseSubscription
     /** Extends the lease; false when the claim is lost, as below. */
     readonly renew: (claim: RedemptionClaim) => Effect.Effect<boolean>
     /** Records that the payment is final. Returns since when; none when the claim is lost. */

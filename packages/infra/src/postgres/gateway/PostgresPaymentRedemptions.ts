@@ -7,16 +7,17 @@ import {
   PaymentRedemptions,
   type RedemptionClaim,
   RedemptionClaimId,
-  redemptionLease,
   redemptionLifetime,
   RedemptionOutcome
 } from "@berth/domain/gateway/payments/PaymentRedemptions"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
+import type { PgClient } from "@effect/sql-pg/PgClient"
 import { SqlClient } from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import { Duration, Effect, Layer, Option, Schema } from "effect"
 import { promisify } from "node:util"
 import { gunzip, gzip } from "node:zlib"
+import { makeLeaseTable, wakeupsLayer } from "../LeaseTable.ts"
 import { countAffectedRows, decodeRows, decodeFirstRow } from "../Rows.ts"
 
 const Settled = Schema.OptionFromNullOr(Schema.DateTimeUtcFromDate)
@@ -49,10 +50,10 @@ const make = Effect.gen(function* () {
   const sql = yield* SqlClient
   const ids = yield* IdGenerator
   const seconds = (duration: Duration.Duration) => sql`make_interval(secs => ${Duration.toSeconds(duration)})`
-  // By the database's clock, since clocks of hosts differ.
-  const leased = sql`now() + ${seconds(redemptionLease)}`
-  const held = ({ challengeId, id }: RedemptionClaim) =>
-    sql`challenge_id = ${challengeId} and claim_id = ${id} and answered_at is null`
+  const leases = yield* makeLeaseTable("payment_redemptions", { key: "challenge_id", completed: "answered_at" })
+  const { leased } = leases
+  const leaseOf = ({ challengeId, id }: RedemptionClaim) => ({ key: challengeId, claimId: id })
+  const isHeld = (claim: RedemptionClaim) => leases.isHeld(leaseOf(claim))
 
   const insert = (claimId: string, payment: Payment) =>
     sql`
@@ -125,34 +126,31 @@ const make = Effect.gen(function* () {
       return Option.map(row, ({ transactionHash }) => transactionHash)
     }),
     claim: Effect.fn("PaymentRedemptions.claim")((payment: Payment) => Effect.orDie(claim(payment))),
-    renew: Effect.fn("PaymentRedemptions.renew")(function* (claim: RedemptionClaim) {
-      const renewed = yield* countAffectedRows(
-        sql`update payment_redemptions set lease_until = ${leased} where ${held(claim)}`
-      ).pipe(Effect.orDie)
-      return renewed === 1
-    }),
+    subscribe: leases.subscribe,
+    renew: Effect.fn("PaymentRedemptions.renew")((claim: RedemptionClaim) => leases.renew(leaseOf(claim))),
     settle: Effect.fn("PaymentRedemptions.settle")(function* (claim: RedemptionClaim) {
       const row = yield* sql`
         update payment_redemptions set settled_at = coalesce(settled_at, now()), lease_until = ${leased}
-        where ${held(claim)}
+        where ${isHeld(claim)}
         returning settled_at`.pipe(decodeFirstRow(SettledRow), Effect.orDie)
       return Option.map(row, ({ settledAt }) => settledAt)
     }),
     beginRun: Effect.fn("PaymentRedemptions.beginRun")(function* (claim: RedemptionClaim) {
       const begun = yield* countAffectedRows(
-        sql`update payment_redemptions set runs = runs + 1, lease_until = ${leased} where ${held(claim)}`
+        sql`update payment_redemptions set runs = runs + 1, lease_until = ${leased} where ${isHeld(claim)}`
       ).pipe(Effect.orDie)
       return begun === 1
     }),
     complete: Effect.fn("PaymentRedemptions.complete")(function* (claim: RedemptionClaim, answer: PaidAnswer) {
       const packed = yield* packAnswer(answer)
-      const answered = yield* countAffectedRows(sql`
+      const complete = sql`
         update payment_redemptions set answered_at = now(), answer = ${packed}
-        where ${held(claim)} and settled_at is not null`).pipe(Effect.orDie)
-      return answered === 1
+        where ${isHeld(claim)} and settled_at is not null`
+      return yield* leases.end(leaseOf(claim), complete)
     }),
-    release: Effect.fn("PaymentRedemptions.release")(function* (claim: RedemptionClaim) {
-      yield* Effect.orDie(sql`update payment_redemptions set lease_until = now() where ${held(claim)}`)
+    release: Effect.fn("PaymentRedemptions.release")((claim: RedemptionClaim) => {
+      const release = sql`update payment_redemptions set lease_until = now() where ${isHeld(claim)}`
+      return Effect.asVoid(leases.end(leaseOf(claim), release))
     }),
     prune: sql`
       update payment_redemptions set answer = null
@@ -168,7 +166,7 @@ const make = Effect.gen(function* () {
   })
 })
 
-export const layer: Layer.Layer<PaymentRedemptions, never, SqlClient | IdGenerator> = Layer.effect(
+export const layer: Layer.Layer<PaymentRedemptions, never, PgClient | SqlClient | IdGenerator> = Layer.effect(
   PaymentRedemptions,
   make
-)
+).pipe(Layer.provide(wakeupsLayer))
