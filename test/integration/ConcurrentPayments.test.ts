@@ -2,7 +2,7 @@ import { PaymentRedemptions } from "@berth/domain/gateway/payments/PaymentRedemp
 import * as PostgresPaymentRedemptions from "@berth/infra/postgres/gateway/PostgresPaymentRedemptions"
 import * as PostgresPool from "@berth/infra/postgres/PostgresPool"
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Layer, Ref } from "effect"
+import { Context, Effect, Fiber, Layer, Ref } from "effect"
 import { migratedDatabase } from "../support/MigratedDatabase.ts"
 import * as PaymentChainTest from "@berth/infra/tempo/PaymentChainTest"
 import {
@@ -84,6 +84,25 @@ describe("Of many requests at once, in several processes,", () => {
           )
       })
     )
+
+  it.scopedLive("repeats in other processes wait for the answer of the first, and receive it", () =>
+    Effect.gen(function* () {
+      const { all, first, network } = yield* processes
+      const target = yield* first.challenge(paidRequest)
+      const credential = interfaceCredential(target, yield* network.sign([makePayingTransfer(target)]))
+      const paid = yield* first.redeem(credential, paidRequest)
+      if (paid._tag !== "Paid") return assert.fail(redemptionLabel(paid))
+      assert.strictEqual(redemptionLabel(yield* first.redeemWithin(credential, paidRequest, "10 millis")), "InProgress")
+      const repeats = yield* Effect.forEach(all, (payments) =>
+        Effect.fork(payments.redeemWithin(credential, paidRequest, "20 seconds"))
+      )
+      assert.isTrue(yield* first.complete(paid.claim, paidAnswer))
+      for (const repeat of repeats) {
+        const redeemed = yield* Fiber.join(repeat)
+        assert.strictEqual(redemptionLabel(redeemed), "Answered")
+      }
+    })
+  )
 
   it.scopedLive("with one transaction for a challenge each, one is paid for", () =>
     Effect.gen(function* () {
