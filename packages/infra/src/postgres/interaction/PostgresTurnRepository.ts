@@ -26,7 +26,7 @@ const IdRow = Schema.Struct({ id: Schema.String })
 
 const toRecord = Option.map(({ reservationId, unitLimit, ...row }: typeof TurnRow.Type): TurnRecord => ({
   ...row,
-  unitLimit: unitLimit ?? undefined,
+  ...(unitLimit === null ? {} : { unitLimit }),
   reservation: Option.fromNullable(reservationId)
 }))
 
