@@ -13,7 +13,7 @@ import { Chunk, Context, Duration, Effect, Layer, Logger, Redacted, Schedule, St
 import { createServer } from "node:net"
 import { aimockServer } from "../fakes/models/AimockServer.ts"
 import { makeFakeOpenAi, type FakeOpenAiOptions } from "../fakes/models/FakeOpenAi.ts"
-import { anthropicWire, waitForCondition, googleWire, helloMessages, streamAnswer } from "../fakes/models/ModelWires.ts"
+import { anthropicWire, waitForCondition, googleWire, helloMessages } from "../fakes/models/ModelWires.ts"
 import { UserId } from "@berth/domain/shared/UserId"
 import { assertMatches } from "../support/Matching.ts"
 
@@ -310,9 +310,11 @@ describe("the AI layer over real wires", () => {
       const openai = { baseUrl: `${server.url}/v1`, apiKey: Redacted.make("any") }
       const { ai } = yield* aiOf({ openai, sandbox: null }, null)
       const named = { ...request, model: "gpt-4o" }
-      const events = Chunk.toReadonlyArray(yield* Stream.runCollect(streamAnswer(ai, named)))
+      const answer = yield* ai.open(named)
+      const events = Chunk.toReadonlyArray(yield* Stream.runCollect(answer.events))
+      assert.strictEqual(answer.opening.model, "openai/gpt-4o")
       assert.isAbove(events.filter(({ type }) => type === "delta").length, 3)
-      assertMatches(events.at(-1), { type: "done", model: "openai/gpt-4o", usageIsEstimated: false })
+      assertMatches(events.at(-1), { type: "done", usageIsEstimated: false })
       assertMatches(yield* ai.health(), { status: "healthy" })
 
       server.nextRequestError(429, { message: "Rate limited", type: "rate_limit_error" })

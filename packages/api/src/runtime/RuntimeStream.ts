@@ -17,7 +17,7 @@ export type RuntimeStreamProblem = Data.TaggedEnum<{
 export const RuntimeStreamProblem = Data.taggedEnum<RuntimeStreamProblem>()
 
 type Event =
-  | typeof ModelDelta.Type
+  | ModelDelta
   | { readonly type: "done" | "tool-call" | "compacted" | "opened" | "failed" | "invalid" }
   | { readonly type: "error"; readonly message: string }
 
@@ -35,7 +35,7 @@ export const runtimeStreamLimits: RuntimeStreamLimits = { event: mebibyte, text:
 const parseJson = Option.liftThrowable((text: string): unknown => JSON.parse(text))
 
 /** Hot path: a delta, read without its schema. */
-const readDelta = (json: unknown): typeof ModelDelta.Type | null =>
+const readDelta = (json: unknown): ModelDelta | null =>
   Predicate.isRecord(json) && json["type"] === "delta" && Predicate.isString(json["text"])
     ? { type: "delta", text: json["text"] }
     : null
@@ -46,7 +46,7 @@ export const parseRuntimeEvents = <A extends Event, I>(
   limits: RuntimeStreamLimits = runtimeStreamLimits
 ) => {
   const decode = Schema.decodeUnknownEither(schema)
-  type Good = Exclude<A, { readonly type: "error" }> | typeof ModelDelta.Type
+  type Good = Exclude<A, { readonly type: "error" }> | ModelDelta
   const isGood = (event: A): event is Exclude<A, { readonly type: "error" }> => event.type !== "error"
 
   return <E>(text: Stream.Stream<string, E>): Stream.Stream<Good, E | RuntimeStreamProblem> =>

@@ -1,4 +1,5 @@
 import { type Cause, Effect, Encoding, Option, Ref, type Scope, Stream } from "effect"
+import type { ChatOpening } from "../ai/calls/ChatRequest.ts"
 import type { ModelEvent } from "../ai/streams/ModelEvent.ts"
 import type { User } from "../shared/User.ts"
 import { toChatRequest } from "./calls/CallQuotes.ts"
@@ -22,7 +23,10 @@ export interface PluginRunOptions extends Partial<TaskFunding> {
 }
 
 /** The events of a plugin from those of a model that was offered no tools. */
-const toPluginEvents = <E>(events: Stream.Stream<ModelEvent, E>): Stream.Stream<PluginEvent, E> =>
+const toPluginEvents = <E>(
+  { ownKey }: ChatOpening,
+  events: Stream.Stream<ModelEvent, E>
+): Stream.Stream<PluginEvent, E> =>
   Stream.suspend(() => {
     const texts: Array<string> = []
     return Stream.filterMap(events, (event) => {
@@ -38,7 +42,7 @@ const toPluginEvents = <E>(events: Stream.Stream<ModelEvent, E>): Stream.Stream<
             message: texts.join(""),
             tokens: event.usage.totalTokens,
             costUsd: event.costUsd,
-            ownKey: event.ownKey
+            ownKey
           })
       }
     })
@@ -79,7 +83,7 @@ export class Plugins extends Effect.Service<Plugins>()("@berth/Plugins", {
           const request = { ...toChatRequest(input.request, caller), ownKeysOnly, fallbackCostLimitUsd }
           return Effect.map(answers.open(request), ({ events, opening }) => ({
             opening: Option.some(opening),
-            events: toPluginEvents(events)
+            events: toPluginEvents(opening, events)
           }))
         }
         case "agent":

@@ -105,27 +105,32 @@ const letting = <A, E, R>(duration: Duration.DurationInput, effect: Effect.Effec
   })
 
 describe("chat", () => {
-  it.effect("answers in pieces, and tells at the end who answered and what it took", () => {
+  it.effect("AiLayer.open returns the answering model at once, and the deltas and their cost as events", () => {
     const router = provider("openrouter", () => Stream.make(text(""), text("Hel"), text("lo"), end))
     return withAi([router.port], [opus, gpt], (ai) =>
       Effect.gen(function* () {
         const userId = UserId.make("usr_1")
-        const events = yield* Stream.runCollect(streamAnswer(ai, request({ caller: { userId, agentId: null } })))
+        const { events, opening } = yield* Effect.flatMap(
+          ai.open(request({ caller: { userId, agentId: null } })),
+          (opened) => Effect.map(Stream.runCollect(opened.events), (events) => ({ ...opened, events }))
+        ).pipe(Effect.scoped)
+        assert.deepStrictEqual(opening, {
+          id: "cpl_1",
+          model: opus.id,
+          provider: "openrouter",
+          ownKey: false,
+          attempts: [{ model: opus.id, provider: "openrouter", outcome: "answered", tries: 1 }],
+          overheadMs: 0
+        })
         assert.deepStrictEqual(Chunk.toReadonlyArray(events), [
           { type: "delta", text: "Hel" },
           { type: "delta", text: "lo" },
           {
             type: "done",
-            id: "cpl_1",
-            model: opus.id,
-            provider: "openrouter",
-            ownKey: false,
             usage: { promptTokens: 10, completionTokens: 20, totalTokens: 30 },
             usageIsEstimated: false,
             costUsd: 0.00055,
-            finishReason: "stop",
-            attempts: [{ model: opus.id, provider: "openrouter", outcome: "answered", tries: 1 }],
-            overheadMs: 0
+            finishReason: "stop"
           }
         ])
         assert.deepStrictEqual(recorded, [

@@ -60,6 +60,7 @@ const answerPrompt = (
 ): Stream.Stream<TurnEvent, ModelCallFailed> =>
   Stream.suspend(() => {
     let hasText = false
+    let { model } = agent
     const callModel = (messages: ReadonlyArray<ChatMessage>, specs: ReadonlyArray<ToolSpec>) =>
       models
         .answer({
@@ -73,14 +74,16 @@ const answerPrompt = (
         })
         .pipe(
           Stream.mapChunks((events) => {
-            for (const event of events) hasText ||= event.type === "delta" && event.text.trim() !== ""
+            for (const event of events)
+              if (event.type === "delta") hasText ||= event.text.trim() !== ""
+              else if (event.type === "done") model = event.model
             return events
           }),
-          Stream.catchAll((failure) =>
-            failure.isBudgetExhausted === true && hasText
-              ? Stream.make({ type: "done", model: agent.model } as const)
-              : Stream.fail(failure)
-          )
+          Stream.catchAll((failure) => {
+            if (failure.isBudgetExhausted !== true || !hasText) return Stream.fail(failure)
+            model = agent.model
+            return Stream.empty
+          })
         )
     return answerInRounds({
       prompt,
@@ -89,7 +92,8 @@ const answerPrompt = (
       contextWindow: agent.contextWindow,
       maxTokens: agent.maxTokens,
       callModel,
-      onUnterminated: () => new ModelCallFailed({ reason: "The model's answer had no end." })
+      onUnterminated: () => new ModelCallFailed({ reason: "The model's answer had no end." }),
+      makeEnd: (reply) => Effect.sync((): TurnEvent => ({ type: "done", reply, model }))
     })
   })
 

@@ -6,7 +6,7 @@ import { makeChatRequest } from "@berth/api/ai/ChatMessageMapping"
 import { isPlainChat } from "@berth/api/ai/PayloadFastPath"
 import { BackendApi } from "@berth/api/BackendApi"
 import { AiLayer } from "@berth/domain/ai/AiLayer"
-import type { ChatCompletion } from "@berth/domain/ai/calls/ChatRequest"
+import type { ChatCompletion, ChatOpening } from "@berth/domain/ai/calls/ChatRequest"
 import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
 import { Chunk, DateTime, Effect, Option, Schema, Stream } from "effect"
 import type { DirectHandler } from "../http/DirectRoutes.ts"
@@ -29,7 +29,7 @@ const answerOf = (
 })
 
 /** The frames of an answer; the last one repeats the whole text. */
-const frames = <E>(events: Stream.Stream<ModelEvent, E>) => {
+const frames = <E>(opening: ChatOpening, events: Stream.Stream<ModelEvent, E>) => {
   const texts: Array<string> = []
   const frameOf = (event: ModelEvent, now: DateTime.Utc): string => {
     switch (event.type) {
@@ -41,7 +41,7 @@ const frames = <E>(events: Stream.Stream<ModelEvent, E>) => {
         return ""
       case "done":
         return chatEventFrames.done({
-          ...answerOf({ ...event, text: texts.join("") }, now),
+          ...answerOf({ ...opening, ...event, text: texts.join("") }, now),
           costUsd: event.costUsd
         })
     }
@@ -70,7 +70,9 @@ const answerChat = (ai: AiLayer) => (payload: typeof ChatPayload.Type) =>
       // The request's scope ends with the response, or when the client disconnects.
       const { events, opening } = yield* ai.open(request)
       return respondFrames(
-        Stream.catchAll(frames(events), (failure) => Stream.make(chatEventFrames.error(encodeFailure(failure)))),
+        Stream.catchAll(frames(opening, events), (failure) =>
+          Stream.make(chatEventFrames.error(encodeFailure(failure)))
+        ),
         makeOpeningHeaders(opening)
       )
     }

@@ -2,6 +2,8 @@ import { BackendApi } from "@berth/api/BackendApi"
 import type { ModelAnswerEvent } from "@berth/api/gateway/plugins/ModelAnswersApi"
 import { ModelAnswers } from "@berth/domain/gateway/plugins/ModelAnswers"
 import type { PluginFailed, PluginInputInvalid } from "@berth/domain/gateway/plugins/PluginRun"
+import type { ChatOpening } from "@berth/domain/ai/calls/ChatRequest"
+import type { ModelEvent } from "@berth/domain/ai/streams/ModelEvent"
 import { HttpApiBuilder } from "@effect/platform"
 import { Duration, Effect, Stream } from "effect"
 import { respondEvents } from "../http/SseResponse.ts"
@@ -16,6 +18,13 @@ const toFailureEvent = (error: PluginFailed | PluginInputInvalid) =>
         isUnavailable: error.isUnavailable === true
       } as const)
 
+/** Readers of an earlier release require the fields of the opening in `done`. */
+const toWireEvent = (opening: ChatOpening) => (event: ModelEvent) => {
+  if (event.type !== "done") return event
+  const { type, ...ending } = event
+  return { type, ...opening, ...ending }
+}
+
 /** The AI layer for the gateway of another process. */
 export const layer = HttpApiBuilder.group(BackendApi, "modelAnswers", (handlers) =>
   Effect.map(ModelAnswers, (answers) =>
@@ -23,7 +32,10 @@ export const layer = HttpApiBuilder.group(BackendApi, "modelAnswers", (handlers)
       .handle("answer", ({ payload }) => {
         const events = Stream.unwrapScoped(
           Effect.map(answers.open(payload), ({ events: rest, opening }) =>
-            Stream.concat(Stream.make<[ModelAnswerEvent]>({ type: "opened", ...opening }), rest)
+            Stream.concat(
+              Stream.make<[ModelAnswerEvent]>({ type: "opened", ...opening }),
+              Stream.map(rest, toWireEvent(opening))
+            )
           )
         ).pipe(Stream.catchAll((error) => Stream.make(toFailureEvent(error))))
         return Effect.succeed(respondEvents(events))

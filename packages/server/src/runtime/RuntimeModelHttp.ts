@@ -2,16 +2,12 @@ import { BackendApi } from "@berth/api/BackendApi"
 import type { RuntimeModelEvent } from "@berth/api/runtime/RuntimeContract"
 import { RuntimeOwner } from "@berth/api/runtime/RuntimeModelApi"
 import type { ChatError } from "@berth/domain/ai/calls/ModelChatCalls"
-import type { ModelEvent } from "@berth/domain/ai/streams/ModelEvent"
 import type { TurnNotInProgress } from "@berth/domain/interaction/turns/TurnErrors"
-import { TurnModelCalls } from "@berth/domain/interaction/turns/TurnModelCalls"
+import { type TurnModelEvent, TurnModelCalls } from "@berth/domain/interaction/turns/TurnModelCalls"
 import { HttpApiBuilder } from "@effect/platform"
 import { Effect, Stream } from "effect"
 import { addRetryAfter } from "../http/ResponseHeaders.ts"
 import { respondEvents } from "../http/SseResponse.ts"
-
-const toRuntimeEvent = (event: ModelEvent): RuntimeModelEvent =>
-  event.type === "done" ? { type: "done", model: event.model, provider: event.provider } : event
 
 const describeFailure = (failure: ChatError | TurnNotInProgress): string =>
   failure._tag === "TurnNotInProgress" ? "the turn has ended" : failure.message
@@ -31,7 +27,7 @@ export const layer = HttpApiBuilder.group(BackendApi, "runtimeModel", (handlers)
             tools: payload.tools
           }
         })
-        const events = yield* Effect.catchTags(opened, {
+        const events: Stream.Stream<TurnModelEvent, ChatError | TurnNotInProgress> = yield* Effect.catchTags(opened, {
           MessagesMissing: (error) => Effect.succeed(Stream.fail(error)),
           ModelNotFound: (error) => Effect.succeed(Stream.fail(error)),
           ModelsUnavailable: (error) => Effect.succeed(Stream.fail(error)),
@@ -39,7 +35,6 @@ export const layer = HttpApiBuilder.group(BackendApi, "runtimeModel", (handlers)
         })
         return respondEvents(
           events.pipe(
-            Stream.map(toRuntimeEvent),
             Stream.catchAll((failure) =>
               Stream.make<[RuntimeModelEvent]>({ type: "error", message: describeFailure(failure) })
             )

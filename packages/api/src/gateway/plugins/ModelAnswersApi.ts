@@ -69,7 +69,6 @@ export const ModelAnswerEvent = Schema.Union(
   ModelToolCall,
   Schema.Struct({
     type: Schema.Literal("done"),
-    ...ChatOpeningFields.fields,
     usage: Schema.Struct({
       promptTokens: Schema.Number,
       completionTokens: Schema.Number,

@@ -170,9 +170,7 @@ export const makeModelChat = ({
       const { meter } = answer
       const complete = (event: ModelEvent<ProviderEnding>): ModelEvent => {
         meter.add(event)
-        return event.type === "done"
-          ? { type: "done", ...opening, ...meter.usage(), finishReason: event.finishReason }
-          : event
+        return event.type === "done" ? { type: "done", ...meter.usage(), finishReason: event.finishReason } : event
       }
       return {
         opening,
@@ -192,7 +190,7 @@ export const makeModelChat = ({
 
       /** The whole answer at once. */
       complete: (request: ChatRequest): Effect.Effect<ChatCompletion, ChatError> =>
-        Effect.flatMap(begin(request), ({ first, more }) => {
+        Effect.flatMap(begin(request), ({ first, more, opening }) => {
           const texts: Array<string> = []
           const toolCalls: Array<ToolCall> = []
           const gather = (events: ReadonlyArray<ModelEvent>): Effect.Effect<ChatCompletion, ProviderFailed> => {
@@ -205,8 +203,8 @@ export const makeModelChat = ({
                   toolCalls.push(event.call)
                   break
                 case "done": {
-                  const { type: _, ...answer } = event
-                  return Effect.succeed({ ...answer, text: texts.join(""), toolCalls })
+                  const { type: _, ...ending } = event
+                  return Effect.succeed({ ...opening, ...ending, text: texts.join(""), toolCalls })
                 }
               }
             }

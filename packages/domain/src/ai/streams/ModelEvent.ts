@@ -1,8 +1,9 @@
 import { Schema } from "effect"
-import type { ChatEnding, ChatOpening } from "../calls/ChatRequest.ts"
+import type { ChatEnding } from "../calls/ChatRequest.ts"
 import { type TokenUsage, ToolCall } from "../chat/ModelChat.ts"
 
 export const ModelDelta = Schema.Struct({ type: Schema.Literal("delta"), text: Schema.String })
+export type ModelDelta = typeof ModelDelta.Type
 export const ModelToolCall = Schema.Struct({ type: Schema.Literal("tool-call"), call: ToolCall })
 
 export interface ProviderEnding {
@@ -12,5 +13,5 @@ export interface ProviderEnding {
 }
 
 /** The events of an answer: deltas and whole tool calls, then one `done`. A provider's empty delta is a keep-alive, which the AI layer drops. */
-export type ModelEvent<Ending = ChatOpening & ChatEnding> =
-  typeof ModelDelta.Type | typeof ModelToolCall.Type | ({ readonly type: "done" } & Ending)
+export type ModelEvent<Ending = ChatEnding> =
+  ModelDelta | typeof ModelToolCall.Type | ({ readonly type: "done" } & Ending)

@@ -1,4 +1,4 @@
-import { Context, Effect, type Scope, Stream } from "effect"
+import { Context, type Effect, type Scope, type Stream } from "effect"
 import type { ChatOpening, ChatRequest } from "../../ai/calls/ChatRequest.ts"
 import type { ModelEvent } from "../../ai/streams/ModelEvent.ts"
 import type { PluginFailed, PluginInputInvalid } from "./PluginRun.ts"
@@ -34,7 +34,3 @@ export class ModelAnswers extends Context.Tag("@berth/ModelAnswers")<
     ) => Effect.Effect<OpenedModelAnswer, PluginFailed | PluginInputInvalid, Scope.Scope>
   }
 >() {}
-
-/** The events of an answer that is opened when the stream is read. */
-export const streamModelAnswer = (answers: ModelAnswers["Type"], request: ChatRequest) =>
-  Stream.unwrapScoped(Effect.map(answers.open(request), ({ events }) => events))

@@ -1,5 +1,5 @@
-import { Clock, Data, DateTime, Duration, Effect, Option, Ref, Stream } from "effect"
-import type { ChatRequest } from "../../ai/calls/ChatRequest.ts"
+import { type Chunk, Clock, Data, DateTime, Duration, Effect, Option, Ref, Stream } from "effect"
+import type { ChatOpening, ChatRequest } from "../../ai/calls/ChatRequest.ts"
 import type { ToolSpec } from "../../ai/chat/ModelChat.ts"
 import type { ModelEvent } from "../../ai/streams/ModelEvent.ts"
 import type { Prompt } from "../../ai/prompt/PromptFitting.ts"
@@ -10,7 +10,7 @@ import * as Tool from "../../skills/tools/Tool.ts"
 import { answerInRounds } from "../../skills/tools/ToolRounds.ts"
 import { UnitLedger } from "../../billing/units/UnitLedger.ts"
 import { boundCall, computeCallUnits, TurnSettings, unusedTurn } from "../../interaction/turns/TurnPricing.ts"
-import { ModelAnswers, type ModelQuote, streamModelAnswer } from "../plugins/ModelAnswers.ts"
+import { ModelAnswers, type ModelQuote } from "../plugins/ModelAnswers.ts"
 import { type PluginEvent, PluginFailed, type PluginInputInvalid } from "../plugins/PluginRun.ts"
 import type { TaskFunding } from "./AgentTasks.ts"
 import type { TaskText } from "./TaskText.ts"
@@ -117,12 +117,22 @@ export class Orchestrator extends Effect.Service<Orchestrator>()("@berth/Orchest
             ([now, spentUsd]) =>
               now - began < Duration.toMillis(orchestratorLimits.toolsFor) && spentUsd < orchestratorLimits.toolsUpToUsd
           )
-          const countCost = ({ costUsd, ownKey }: Extract<ModelEvent, { readonly type: "done" }>) => {
-            allByOwnKey = allByOwnKey && ownKey
-            return ownKey ? Effect.void : Ref.update(funding.spentUsd, (spent) => spent + costUsd)
-          }
+          const countCost =
+            ({ ownKey }: ChatOpening) =>
+            (events: Chunk.Chunk<ModelEvent>) => {
+              let costUsd = 0
+              for (const event of events) {
+                if (event.type !== "done") continue
+                allByOwnKey = allByOwnKey && ownKey
+                if (!ownKey) costUsd += event.costUsd
+              }
+              return Effect.as(
+                costUsd === 0 ? Effect.void : Ref.update(funding.spentUsd, (spent) => spent + costUsd),
+                events
+              )
+            }
           const callModel = (messages: ChatRequest["messages"], specs: ReadonlyArray<ToolSpec>) =>
-            Stream.unwrap(
+            Stream.unwrapScoped(
               Effect.gen(function* () {
                 const request: ChatRequest = {
                   messages,
@@ -133,20 +143,22 @@ export class Orchestrator extends Effect.Service<Orchestrator>()("@berth/Orchest
                 }
                 const quote = yield* models.quote(request)
                 const maxTokens = yield* admit(funding, quote)
-                return streamModelAnswer(models, {
+                const { events, opening } = yield* models.open({
                   ...request,
                   options: { ...request.options, maxTokens },
                   fallbackCostLimitUsd: quote.ownKey ? undefined : quote.costUsd
                 })
+                return Stream.mapChunksEffect(events, countCost(opening))
               })
-            ).pipe(Stream.tap((event) => (event.type === "done" ? countCost(event) : Effect.void)))
-          const end = (message: string): PluginEvent => ({
-            type: "done",
-            message,
-            tokens: null,
-            costUsd: null,
-            ownKey: allByOwnKey
-          })
+            )
+          const makeEnd = (message: string) =>
+            Effect.map(Ref.get(funding.spentUsd), (costUsd): PluginEvent => ({
+              type: "done",
+              message,
+              tokens: null,
+              costUsd,
+              ownKey: allByOwnKey
+            }))
           return answerInRounds({
             prompt: promptOf(task, yield* DateTime.now),
             who: self,
@@ -155,21 +167,16 @@ export class Orchestrator extends Effect.Service<Orchestrator>()("@berth/Orchest
             maxTokens: orchestratorLimits.answerTokens,
             canContinue,
             callModel,
-            onUnterminated: () => new PluginFailed({ reason: "The model's answer had no end." })
+            onUnterminated: () => new PluginFailed({ reason: "The model's answer had no end." }),
+            makeEnd
           }).pipe(
-            Stream.map((event): PluginEvent => {
-              if (event.type === "done") return end(event.reply)
-              texts.push(event.text)
-              return event
+            Stream.mapChunks((events) => {
+              for (const event of events) if (event.type === "delta") texts.push(event.text)
+              return events
             }),
             // The task ends with the text produced so far.
             Stream.catchTag("TaskFundsExhausted", () =>
-              texts.join("").trim() === "" ? Stream.fail(outOfFunds) : Stream.make(end(texts.join("")))
-            ),
-            Stream.mapEffect((event) =>
-              event.type === "delta"
-                ? Effect.succeed(event)
-                : Effect.map(Ref.get(funding.spentUsd), (costUsd): PluginEvent => ({ ...event, costUsd }))
+              texts.join("").trim() === "" ? Stream.fail(outOfFunds) : Stream.fromEffect(makeEnd(texts.join("")))
             )
           )
         })

@@ -1,6 +1,6 @@
-import { type Chunk, Clock, Duration, Effect, Option, type Scope, Stream } from "effect"
+import { Chunk, Clock, Duration, Effect, Option, type Scope, Stream } from "effect"
 import { AiLayer } from "../../ai/AiLayer.ts"
-import type { ChatRequest } from "../../ai/calls/ChatRequest.ts"
+import type { ChatOpening, ChatRequest } from "../../ai/calls/ChatRequest.ts"
 import type { ChatError } from "../../ai/calls/ModelChatCalls.ts"
 import { estimateTokens } from "../../ai/prompt/TokenEstimate.ts"
 import type { ModelEvent } from "../../ai/streams/ModelEvent.ts"
@@ -23,6 +23,9 @@ interface AdmittedCall {
   /** Absent for a call without a price. */
   readonly maxTokens?: number
 }
+
+/** The events of a call that is opened when they are read: only their end can name the model. */
+export type TurnModelEvent = ModelEvent<Pick<ChatOpening, "model" | "provider">>
 
 const freeCall = { promptMicros: 0, answerMicros: 0 }
 
@@ -87,7 +90,7 @@ export class TurnModelCalls extends Effect.Service<TurnModelCalls>()("@berth/Tur
       turn: AgentTurn,
       request: TurnChatRequest
     ): Effect.fn.Return<
-      Stream.Stream<ModelEvent, ChatError | TurnNotInProgress>,
+      Stream.Stream<TurnModelEvent, ChatError | TurnNotInProgress>,
       ChatError | RateLimitExceeded | TurnNotInProgress | TurnBudgetExhausted,
       Scope.Scope
     > {
@@ -117,23 +120,29 @@ export class TurnModelCalls extends Effect.Service<TurnModelCalls>()("@berth/Tur
           Option.isSome(found) ? Effect.void : new TurnNotInProgress()
         )
       })
-      const meter = (events: Chunk.Chunk<ModelEvent>) => {
-        let ending: Effect.Effect<void, TurnNotInProgress> = checkTurn
-        for (const event of events)
-          if (event.type === "delta") texts.push(event.text)
-          else if (event.type === "tool-call") texts.push(event.call.name, event.call.arguments)
-          else ending = end(cost, { costMicros: event.ownKey ? 0 : Math.ceil(event.costUsd * 1_000_000) })
-        return Effect.as(ending, events)
-      }
+      const meter =
+        ({ model, ownKey, provider }: ChatOpening) =>
+        (events: Chunk.Chunk<ModelEvent>) => {
+          let ending: Effect.Effect<void, TurnNotInProgress> = checkTurn
+          for (const event of events)
+            if (event.type === "delta") texts.push(event.text)
+            else if (event.type === "tool-call") texts.push(event.call.name, event.call.arguments)
+            else ending = end(cost, { costMicros: ownKey ? 0 : Math.ceil(event.costUsd * 1_000_000) })
+          return Effect.as(
+            ending,
+            Chunk.map(events, (event): TurnModelEvent =>
+              event.type === "done" ? { type: "done", model, provider } : event
+            )
+          )
+        }
 
       const options = maxTokens === undefined ? request.options : { ...request.options, maxTokens }
       const fallbackCostLimitUsd = cost.own ? undefined : (cost.promptMicros + cost.answerMicros) / 1_000_000
       const caller = { userId: turn.userId, agentId: turn.agentId }
       return ai.open({ ...request, options, caller, ownKeysOnly: cost.own, fallbackCostLimitUsd }).pipe(
         Effect.tapError(() => end(cost, "failed")),
-        Effect.map(({ events }) => events),
+        Effect.map(({ events, opening }) => Stream.mapChunksEffect(events, meter(opening))),
         Stream.unwrapScoped,
-        Stream.mapChunksEffect(meter),
         // The cost is stored before the turn can end.
         Stream.tapError(() => Effect.suspend(() => end(cost, costSoFar(cost))))
       )

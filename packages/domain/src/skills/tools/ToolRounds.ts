@@ -2,16 +2,11 @@ import { Effect, Stream } from "effect"
 import { fitPrompt, type Prompt, type ToolRound } from "../../ai/prompt/PromptFitting.ts"
 import type { ChatMessage, ToolCall, ToolSpec } from "../../ai/chat/ModelChat.ts"
 import { computePromptBudget, estimateSerializedToolTokens } from "../../ai/prompt/PromptBudget.ts"
-import type { ModelEvent } from "../../ai/streams/ModelEvent.ts"
+import type { ModelDelta, ModelEvent } from "../../ai/streams/ModelEvent.ts"
 import { runTool, makeToolMessage } from "./ToolExecution.ts"
 import type { Tool } from "./Tool.ts"
 
-/** Deltas of a reply, then the whole reply with the model of its end. */
-export type ToolRoundsEvent =
-  | { readonly type: "delta"; readonly text: string }
-  | { readonly type: "done"; readonly reply: string; readonly model: string }
-
-export interface ToolRounds<Who, E, R> {
+export interface ToolRounds<Who, End, E, R> {
   readonly prompt: Prompt
   /** The context of the tools. */
   readonly who: Who
@@ -23,10 +18,12 @@ export interface ToolRounds<Who, E, R> {
   readonly callModel: (
     messages: ReadonlyArray<ChatMessage>,
     tools: ReadonlyArray<ToolSpec>
-  ) => Stream.Stream<ModelEvent<{ readonly model: string }>, E, R>
+  ) => Stream.Stream<ModelEvent<object>, E, R>
   /** Checked before every call; false makes that call the last. By default only the rounds are limited. */
   readonly canContinue?: Effect.Effect<boolean>
   readonly onUnterminated: () => E
+  /** The last event, from the text of all deltas. */
+  readonly makeEnd: (reply: string) => Effect.Effect<End>
 }
 
 /** Model calls with tools; the next one must be the answer. */
@@ -49,7 +46,6 @@ interface Said {
   text: string
   readonly wanted: Array<ToolCall>
   argumentsLength: number
-  model: string
 }
 
 /** Results refer to unique call ids. */
@@ -84,17 +80,18 @@ const toPlainMessages = (messages: ReadonlyArray<ChatMessage>): ReadonlyArray<Ch
 /** Tokens for the wording of plain rounds. */
 const plainRoundsTokens = 128
 
-/** Answers a prompt in rounds of tools. Deltas are streamed; `done` has the same text as a whole. */
-export const answerInRounds = <Who, E, R>({
+/** Answers a prompt in rounds of tools. Deltas are streamed; the end has the same text as a whole. */
+export const answerInRounds = <Who, End, E, R>({
   callModel,
   contextWindow,
+  makeEnd,
   onUnterminated,
   maxTokens,
   canContinue = Effect.succeed(true),
   prompt,
   tools,
   who
-}: ToolRounds<Who, E, R>): Stream.Stream<ToolRoundsEvent, E, R> => {
+}: ToolRounds<Who, End, E, R>): Stream.Stream<ModelDelta | End, E, R> => {
   const whole = computePromptBudget(contextWindow, maxTokens)
   // A small context window excludes tools.
   const specs =
@@ -106,34 +103,29 @@ export const answerInRounds = <Who, E, R>({
       ? callModel(toPlainMessages(fitPrompt({ ...prompt, rounds }, budget - plainRoundsTokens)), [])
       : callModel(fitPrompt({ ...prompt, rounds }, budget), specs)
 
-  const round = (rounds: ReadonlyArray<ToolRound>, before: string): Stream.Stream<ToolRoundsEvent, E, R> =>
+  const round = (rounds: ReadonlyArray<ToolRound>, before: string): Stream.Stream<ModelDelta | End, E, R> =>
     Stream.unwrap(
       Effect.map(canContinue, (may) => {
         const last = rounds.length === maximumToolRounds || (!may && rounds.length > 0)
-        const said: Said = { text: "", wanted: [], argumentsLength: 0, model: "" }
+        const said: Said = { text: "", wanted: [], argumentsLength: 0 }
         const isTooLong = () => before.length + said.text.length > maximumReplyLength
-        const pass = (event: ModelEvent<{ readonly model: string }>): ReadonlyArray<ToolRoundsEvent> => {
+        const pass = (event: ModelEvent<object>): ReadonlyArray<ModelDelta> => {
           if (event.type === "tool-call") {
             said.argumentsLength += event.call.arguments.length
             if (said.wanted.length < maximumReadCalls && said.argumentsLength <= maximumArguments)
               said.wanted.push(event.call)
             return []
           }
-          if (event.type === "done") {
-            said.model = event.model
-            return []
-          }
+          if (event.type === "done") return []
           // The texts of two rounds are separate paragraphs of the reply.
           const gap = said.text === "" && event.text !== "" && before !== "" && !before.endsWith("\n") ? "\n\n" : ""
           said.text += gap + event.text
-          const piece = { type: "delta", text: event.text } as const
-          return gap === "" ? [piece] : [{ type: "delta", text: gap }, piece]
+          return gap === "" ? [event] : [{ ...event, text: gap }, event]
         }
         const after = Stream.suspend(() => {
           if (isTooLong()) return Stream.fail(onUnterminated())
           const reply = before + said.text
-          if (said.wanted.length === 0 || last)
-            return Stream.make<[ToolRoundsEvent]>({ type: "done", reply, model: said.model })
+          if (said.wanted.length === 0 || last) return Stream.fromEffect(makeEnd(reply))
           const calls = distinct(said.wanted, rounds.length)
           return Stream.unwrap(
             Effect.map(runAll(tools, who, calls), (results) =>

@@ -20,9 +20,8 @@ const call = (name: string, args: unknown, id = name): ModelEvent => ({
   call: { id, name, arguments: JSON.stringify(args) }
 })
 const opening = { id: "cpl_1", model: "m", provider: "openai", ownKey: false, attempts: [], overheadMs: 0 } as const
-const done = (changes: { readonly ownKey?: boolean; readonly costUsd?: number } = {}): ModelEvent => ({
+const done = (changes: { readonly costUsd?: number } = {}): ModelEvent => ({
   type: "done",
-  ...opening,
   usage: { promptTokens: 1, completionTokens: 1, totalTokens: 2 },
   usageIsEstimated: false,
   costUsd: 0,
@@ -39,6 +38,8 @@ interface RunOptions {
   /** Units to which a reservation can be extended. */
   readonly balance?: number
   readonly unitLimit?: number
+  /** Whether own keys answer, by model call; platform keys by default. */
+  readonly ownKeys?: (at: number) => boolean
 }
 
 /** The events of a run, its model requests, and the cost that it reported. */
@@ -46,7 +47,7 @@ const run = (
   script: Script,
   about: TaskText = task,
   userId: UserId | null = null,
-  { balance, quoted, unitLimit }: RunOptions = {}
+  { balance, ownKeys = () => false, quoted, unitLimit }: RunOptions = {}
 ) =>
   Effect.gen(function* () {
     const requests: Array<ChatRequest> = []
@@ -54,7 +55,10 @@ const run = (
     const models = ModelAnswers.of({
       quote: () => Effect.succeed({ ...quote, ...quoted }),
       open: (request) =>
-        Effect.sync(() => ({ opening, events: Stream.suspend(() => script(request, requests.push(request) - 1)) }))
+        Effect.sync(() => {
+          const at = requests.push(request) - 1
+          return { opening: { ...opening, ownKey: ownKeys(at) }, events: script(request, at) }
+        })
     })
     const orchestrator = yield* Effect.provide(
       Orchestrator,
@@ -180,7 +184,9 @@ it.effect(
       )
 
       const dear = (ownKey: boolean) =>
-        run((_, at) => says(delta(`${at}`), call("current_time", {}), done({ ownKey, costUsd: 0.011 })))
+        run((_, at) => says(delta(`${at}`), call("current_time", {}), done({ costUsd: 0.011 })), task, null, {
+          ownKeys: () => ownKey
+        })
       assert.strictEqual((yield* dear(false)).requests.length, 3)
       const own = yield* dear(true)
       assert.strictEqual(own.requests.length, 9)
@@ -192,12 +198,11 @@ it.effect("Orchestrator.run reports own keys only when every model call used the
   Effect.gen(function* () {
     const mixed = (...keys: ReadonlyArray<boolean>) =>
       Effect.map(
-        run((_, at) =>
-          says(
-            delta("."),
-            ...(at < keys.length - 1 ? [call("current_time", {})] : []),
-            done({ ownKey: keys[at] ?? false })
-          )
+        run(
+          (_, at) => says(delta("."), ...(at < keys.length - 1 ? [call("current_time", {})] : []), done()),
+          task,
+          null,
+          { ownKeys: (at) => keys[at] ?? false }
         ),
         ({ end }) => (typeof end === "object" && end.type === "done" ? end.ownKey : end)
       )
