@@ -5,7 +5,8 @@ import type { ChatMessage } from "@berth/domain/ai/chat/ModelChat"
 import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
 import { type AgentTask, AgentTasks, type TaskFunding } from "@berth/domain/gateway/tasks/AgentTasks"
 import * as AgentTasksLive from "@berth/domain/gateway/tasks/AgentTaskRunner"
-import type { PluginEvent } from "@berth/domain/gateway/plugins/PluginRun"
+import type { ModelDelta } from "@berth/domain/ai/streams/ModelEvent"
+import type { PluginResult } from "@berth/domain/gateway/plugins/PluginRun"
 import type { Turn, TurnEvent } from "@berth/domain/instances/AgentRuntime"
 import { TurnFailed } from "@berth/domain/instances/AgentRuntime"
 import { BackendUnavailable, InstanceUnavailable } from "@berth/domain/instances/InstanceErrors"
@@ -177,7 +178,7 @@ layer(Live, { excludeTestServices: true })("A task", (it) => {
   it.effect("of a caller without a running agent, or of an anonymous one, runs on the orchestrator", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent("pro", "stopped")
-      const answer: ReadonlyArray<PluginEvent> = [
+      const answer: ReadonlyArray<ModelDelta | PluginResult> = [
         { type: "delta", text: "Good " },
         { type: "delta", text: "day." },
         { type: "done", message: "Good day.", tokens: null, costUsd: 0.000066, ownKey: false }

@@ -1,5 +1,6 @@
 import { ProviderFailed } from "@berth/domain/ai/models/ModelErrors"
-import { type PluginEvent, PluginFailed } from "@berth/domain/gateway/plugins/PluginRun"
+import type { ModelDelta } from "@berth/domain/ai/streams/ModelEvent"
+import { PluginFailed, type PluginResult } from "@berth/domain/gateway/plugins/PluginRun"
 import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
 import { assert, layer } from "@effect/vitest"
 import { Array, Deferred, Duration, Effect, Fiber, Option, Redacted, Ref, Stream } from "effect"
@@ -257,7 +258,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
   )
 
   const agentAnswer = (costUsd: number) => () =>
-    Stream.make<[PluginEvent]>({ type: "done", message: "Done.", tokens: null, costUsd, ownKey: false })
+    Stream.make<[PluginResult]>({ type: "done", message: "Done.", tokens: null, costUsd, ownKey: false })
 
   it.effect("of the agent costs its model calls with margin, at least the flat price and within a turn's budget", () =>
     Effect.gen(function* () {
@@ -309,7 +310,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
       const { withBehavior } = yield* FakeAgentTasks
       const json = { ...helloRequest, plugin: "agent" }
       const spending =
-        (usd: number, rest: Stream.Stream<PluginEvent, PluginFailed>): AgentTasks["Type"]["run"] =>
+        (usd: number, rest: Stream.Stream<ModelDelta | PluginResult, PluginFailed>): AgentTasks["Type"]["run"] =>
         ({ funding }) =>
           Stream.concat(Stream.execute(funding === undefined ? Effect.void : Ref.set(funding.spentUsd, usd)), rest)
       const failed = Stream.fail(new PluginFailed({ reason: "it broke" }))
@@ -326,7 +327,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
       }
       const begun = yield* Deferred.make<void>()
       const held = Stream.concat(
-        Stream.make<[PluginEvent]>({ type: "delta", text: "Half " }),
+        Stream.make<[ModelDelta]>({ type: "delta", text: "Half " }),
         Stream.drain(Stream.fromEffect(Effect.zipRight(Deferred.succeed(begun, undefined), Effect.never)))
       )
       yield* withBehavior({ run: spending(0.1, held) })(
@@ -348,7 +349,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
       const json = { ...helloRequest, plugin: "agent" }
       const run: AgentTasks["Type"]["run"] = ({ funding }) =>
         funding?.ownKeysOnly === true && Option.isNone(funding.reservation)
-          ? Stream.make<[PluginEvent]>({ type: "done", message: "Done.", tokens: null, costUsd: 0, ownKey: true })
+          ? Stream.make<[PluginResult]>({ type: "done", message: "Done.", tokens: null, costUsd: 0, ownKey: true })
           : Stream.fail(new PluginFailed({ reason: "only own keys may pay" }))
       for (const headers of [{}, events]) {
         const own = yield* withBehavior({ run, usesOwnKeys: () => Effect.succeed(true) })(

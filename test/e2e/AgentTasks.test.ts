@@ -5,7 +5,8 @@ import { OwnerKeys } from "@berth/domain/ai/keys/OwnerKeys"
 import { Allowances } from "@berth/domain/billing/subscriptions/Allowances"
 import { AgentTasks } from "@berth/domain/gateway/tasks/AgentTasks"
 import * as AgentTasksLive from "@berth/domain/gateway/tasks/AgentTaskRunner"
-import type { PluginEvent } from "@berth/domain/gateway/plugins/PluginRun"
+import type { ModelDelta } from "@berth/domain/ai/streams/ModelEvent"
+import type { PluginResult } from "@berth/domain/gateway/plugins/PluginRun"
 import * as ManagedAgentInstances from "@berth/domain/instances/ManagedAgentInstances"
 import { Memories } from "@berth/domain/interaction/memory/Memories"
 import { SkillCatalog } from "@berth/domain/skills/Skill"
@@ -113,7 +114,7 @@ const beginTask = (person: Settled) =>
   Effect.gen(function* () {
     const { upstream } = yield* Service
     upstream.respondWith({ type: "break-off", pieces: ["Half ", "an "], by: "hanging" })
-    const told: Array<PluginEvent> = []
+    const told: Array<ModelDelta | PluginResult> = []
     const reading = yield* Stream.runForEach(task(Option.some(person.user), "Something long"), (event) =>
       Effect.sync(() => told.push(event))
     ).pipe(Effect.either, Effect.forkDaemon)

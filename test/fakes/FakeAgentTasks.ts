@@ -1,5 +1,6 @@
 import { type AgentTask, AgentTasks } from "@berth/domain/gateway/tasks/AgentTasks"
-import type { PluginEvent } from "@berth/domain/gateway/plugins/PluginRun"
+import type { ModelDelta } from "@berth/domain/ai/streams/ModelEvent"
+import type { PluginResult } from "@berth/domain/gateway/plugins/PluginRun"
 import { makeTestPort, type TestPortHandle } from "@berth/infra/testing/TestPort"
 import { Context, Effect, Layer, Stream } from "effect"
 
@@ -9,7 +10,7 @@ export class FakeAgentTasks extends Context.Tag("@berth/test/FakeAgentTasks")<
   TestPortHandle<AgentTask, AgentTasks["Type"]>
 >() {}
 
-const done: ReadonlyArray<PluginEvent> = [
+const done: ReadonlyArray<ModelDelta | PluginResult> = [
   { type: "delta", text: "It is " },
   { type: "delta", text: "done." },
   { type: "done", message: "It is done.", tokens: null, costUsd: null, ownKey: false }

@@ -8,7 +8,7 @@ import { convertUnitsToUsd, limitInput } from "./calls/PluginPrices.ts"
 import { CallUnpaid } from "./GatewayErrors.ts"
 import { convertUsdToTokenUnits, type PaidRequest } from "./payments/PaidRequest.ts"
 import type { PluginInput } from "./PluginInput.ts"
-import { collectEnd } from "./plugins/PluginRun.ts"
+import { collectResult } from "./plugins/PluginRun.ts"
 
 export interface GatewayCall {
   readonly payer: CallPayer
@@ -36,7 +36,10 @@ const releaseOnFailure = <A, E, R>(effect: Effect.Effect<A, E, R | Scope.Scope>)
 const collected = <E, R>(effect: Effect.Effect<OpenedGatewayCall, E, R | Scope.Scope>) =>
   Effect.scoped(
     Effect.flatMap(effect, (call) =>
-      Effect.map(collectEnd(call.events), (end): OpenedGatewayCall => ({ ...call, events: Stream.make(end) }))
+      Effect.map(collectResult(call.events), (result): OpenedGatewayCall => ({
+        ...call,
+        events: Stream.succeed(result)
+      }))
     )
   )
 

@@ -1,6 +1,6 @@
 import { type Cause, Effect, Encoding, Option, Ref, type Scope, Stream } from "effect"
 import type { ChatOpening } from "../ai/calls/ChatRequest.ts"
-import type { ModelEvent } from "../ai/streams/ModelEvent.ts"
+import type { ModelDelta, ModelEvent } from "../ai/streams/ModelEvent.ts"
 import type { User } from "../shared/User.ts"
 import { toChatRequest } from "./calls/CallQuotes.ts"
 import type { PluginInput } from "./PluginInput.ts"
@@ -8,10 +8,9 @@ import { ModelAnswers } from "./plugins/ModelAnswers.ts"
 import {
   type OpenedRun,
   openPluginRun,
-  type PluginAnswer,
   type PluginError,
-  type PluginEvent,
-  PluginFailed
+  PluginFailed,
+  type PluginResult
 } from "./plugins/PluginRun.ts"
 import { Speech } from "./speech/Speech.ts"
 import { AgentTasks, type TaskFunding } from "./tasks/AgentTasks.ts"
@@ -22,22 +21,22 @@ export interface PluginRunOptions extends Partial<TaskFunding> {
   readonly fallbackCostLimitUsd?: number
 }
 
-/** The events of a plugin from those of a model that was offered no tools. */
-const toPluginEvents = <E>(
+/** The deltas of a model that was offered no tools, then the result. */
+const toPluginResult = <E>(
   { ownKey }: ChatOpening,
   events: Stream.Stream<ModelEvent, E>
-): Stream.Stream<PluginEvent, E> =>
+): Stream.Stream<ModelDelta | PluginResult, E> =>
   Stream.suspend(() => {
     const texts: Array<string> = []
     return Stream.filterMap(events, (event) => {
       switch (event.type) {
         case "delta":
           texts.push(event.text)
-          return Option.some<PluginEvent>(event)
+          return Option.some<ModelDelta | PluginResult>(event)
         case "tool-call":
           return Option.none()
         case "done":
-          return Option.some<PluginEvent>({
+          return Option.some<ModelDelta | PluginResult>({
             type: "done",
             message: texts.join(""),
             tokens: event.usage.totalTokens,
@@ -48,9 +47,9 @@ const toPluginEvents = <E>(
     })
   })
 
-const wholeRun = (answer: PluginAnswer): OpenedRun<never> => ({
+const wholeRun = (result: Omit<PluginResult, "type">): OpenedRun<never> => ({
   opening: Option.none(),
-  events: Stream.make<[PluginEvent]>({ type: "done", ...answer })
+  events: Stream.succeed({ type: "done", ...result })
 })
 
 const catchDefect = (cause: Cause.Cause<unknown>): Option.Option<Effect.Effect<never, PluginFailed>> =>
@@ -83,7 +82,7 @@ export class Plugins extends Effect.Service<Plugins>()("@berth/Plugins", {
           const request = { ...toChatRequest(input.request, caller), ownKeysOnly, fallbackCostLimitUsd }
           return Effect.map(answers.open(request), ({ events, opening }) => ({
             opening: Option.some(opening),
-            events: toPluginEvents(opening, events)
+            events: toPluginResult(opening, events)
           }))
         }
         case "agent":

@@ -3,16 +3,15 @@ import { audioTypeHeader, GatewayAnswer, pluginHeader, receiptHeader } from "@be
 import { gatewayFrames } from "@berth/api/gateway/GatewayEvents"
 import { formatReceiptHeader } from "@berth/api/gateway/payments/PaymentReceiptHeader"
 import { PaymentInProgress } from "@berth/domain/gateway/GatewayErrors"
-import type { OpenedGatewayCall } from "@berth/domain/gateway/calls/OpenedGatewayCall"
+import type { CallResult, OpenedGatewayCall } from "@berth/domain/gateway/calls/OpenedGatewayCall"
 import type { PluginId } from "@berth/domain/gateway/plugins/Plugin"
-import { type CallEvent, collectEnd, PluginFailed } from "@berth/domain/gateway/plugins/PluginRun"
+import { collectResult, mapEnd, PluginFailed } from "@berth/domain/gateway/plugins/PluginRun"
 import { HttpServerResponse } from "@effect/platform"
 import { Cause, Effect, Option, Schema, Stream } from "effect"
 import { makeOpeningHeaders } from "../ai/AnswerHeaders.ts"
 import { respondFrames } from "../http/SseResponse.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
-type CallEnd = Extract<CallEvent, { readonly type: "done" }>
 
 const encodeAnswer = Schema.encodeSync(GatewayAnswer)
 const decodeAnswer = Schema.decodeOption(Schema.parseJson(GatewayAnswer))
@@ -32,26 +31,30 @@ const makeHeaders = (
   [pluginHeader]: plugin
 })
 
-const makeAnswer = (plugin: PluginId, { receipt }: OpenedGatewayCall, end: CallEnd): typeof GatewayAnswer.Type => ({
+const makeAnswer = (
+  plugin: PluginId,
+  { receipt }: OpenedGatewayCall,
+  result: CallResult
+): typeof GatewayAnswer.Type => ({
   plugin,
-  message: end.message,
-  timestamp: end.answeredAt,
+  message: result.message,
+  timestamp: result.answeredAt,
   payment: Option.match(receipt, {
     onNone: () => ({ method: "card", receipt: null }),
     onSome: ({ transactionHash }) => ({ method: "mpp", receipt: transactionHash })
   })
 })
 
-const makeWholeResponse = (plugin: PluginId, call: OpenedGatewayCall, end: CallEnd) =>
-  HttpServerResponse.unsafeJson(encodeAnswer(makeAnswer(plugin, call, end)), {
+const makeWholeResponse = (plugin: PluginId, call: OpenedGatewayCall, result: CallResult) =>
+  HttpServerResponse.unsafeJson(encodeAnswer(makeAnswer(plugin, call, result)), {
     headers: {
       ...makeHeaders(plugin, call),
-      ...(end.audioType === undefined ? {} : { [audioTypeHeader]: end.audioType })
+      ...(result.audioType === undefined ? {} : { [audioTypeHeader]: result.audioType })
     }
   })
 
 export const respondWhole = (plugin: PluginId, call: OpenedGatewayCall) =>
-  Effect.map(collectEnd(call.events), (end) => makeWholeResponse(plugin, call, end))
+  Effect.map(collectResult(call.events), (result) => makeWholeResponse(plugin, call, result))
 
 const toErrorFrame = <E>(cause: Cause.Cause<E>) => {
   const failure = Option.getOrUndefined(Cause.failureOption(cause))
@@ -70,12 +73,11 @@ export const respondStreamed = (
   call: OpenedGatewayCall,
   store: (response: Response) => Effect.Effect<void>
 ): Response => {
-  const toFrame = (event: CallEvent) =>
-    event.type === "delta"
-      ? Effect.succeed(gatewayFrames.delta(event.text))
-      : Effect.as(store(makeWholeResponse(plugin, call, event)), gatewayFrames.done(makeAnswer(plugin, call, event)))
   const frames = call.events.pipe(
-    Stream.mapEffect(toFrame),
+    mapEnd((result: CallResult) => Effect.as(store(makeWholeResponse(plugin, call, result)), result)),
+    Stream.map((event) =>
+      event.type === "delta" ? gatewayFrames.delta(event.text) : gatewayFrames.done(makeAnswer(plugin, call, event))
+    ),
     Stream.catchAllCause((cause) => Stream.fromEffect(toErrorFrame(cause)))
   )
   return respondFrames(frames, makeHeaders(plugin, call))

@@ -1,4 +1,5 @@
 import { Cause, Chunk, DateTime, Effect, Fiber, Option, Ref, type Scope, Stream } from "effect"
+import type { ModelDelta } from "../../ai/streams/ModelEvent.ts"
 import type { ReservationId, UnitsExhausted } from "../../billing/units/Reservation.ts"
 import { UnitLedger } from "../../billing/units/UnitLedger.ts"
 import { IdempotentExecution } from "../../limits/IdempotentExecution.ts"
@@ -6,16 +7,9 @@ import type { User } from "../../shared/User.ts"
 import { GatewaySettings } from "../GatewaySettings.ts"
 import type { PluginInput } from "../PluginInput.ts"
 import { Plugins } from "../Plugins.ts"
-import {
-  type CallEvent,
-  collectEnd,
-  type OpenedRun,
-  type PluginAnswer,
-  type PluginError,
-  type PluginEvent
-} from "../plugins/PluginRun.ts"
+import { collectResult, mapEnd, type OpenedRun, type PluginError, type PluginResult } from "../plugins/PluginRun.ts"
 import type { CallQuote } from "./CallQuotes.ts"
-import type { OpenedGatewayCall } from "./OpenedGatewayCall.ts"
+import type { CallResult, OpenedGatewayCall } from "./OpenedGatewayCall.ts"
 import { TurnSettings } from "../../interaction/turns/TurnPricing.ts"
 import { computePrice, computeTaskPrice, convertPriceToUnits } from "./PluginPrices.ts"
 
@@ -27,11 +21,8 @@ export interface CardCall {
   readonly isStreamed: boolean
 }
 
-const stampEnd = (event: PluginEvent, answeredAt: DateTime.Utc): CallEvent =>
-  event.type === "done" ? { ...event, answeredAt } : event
-
-const stampEnds = (events: Chunk.Chunk<PluginEvent>) =>
-  Effect.map(DateTime.now, (now) => Chunk.map(events, (event) => stampEnd(event, now)))
+const addTime = (result: PluginResult): Effect.Effect<CallResult> =>
+  Effect.map(DateTime.now, (answeredAt) => ({ ...result, answeredAt }))
 
 /**
  * Calls paid with units and credits: reserved up to the quote, settled on usage. A call that fails before it delivered anything
@@ -46,12 +37,12 @@ export class CardCalls extends Effect.Service<CardCalls>()("@berth/CardCalls", {
     const turnSettings = yield* TurnSettings
     const scope = yield* Effect.scope
 
-    const countUsedUnits = ({ input, quote }: CardCall, answer: PluginAnswer) => {
-      if (answer.ownKey) return 0
-      if (answer.costUsd === null) return quote.units
+    const countUsedUnits = ({ input, quote }: CardCall, result: PluginResult) => {
+      if (result.ownKey) return 0
+      if (result.costUsd === null) return quote.units
       return input.plugin === "agent"
-        ? computeTaskPrice(settings, turnSettings, answer.costUsd)
-        : computePrice(settings, input.plugin, answer)
+        ? computeTaskPrice(settings, turnSettings, result.costUsd)
+        : computePrice(settings, input.plugin, result)
     }
 
     /** Settles a reservation; usage beyond it is charged as far as the balance covers it. */
@@ -91,7 +82,7 @@ export class CardCalls extends Effect.Service<CardCalls>()("@berth/CardCalls", {
           )
         })
 
-        const settleAt = (event: PluginEvent | undefined) =>
+        const settleAt = (event: ModelDelta | PluginResult | undefined) =>
           event?.type === "done"
             ? Effect.tap(settle(call, id, countUsedUnits(call, event)), () => {
                 isSettled = true
@@ -118,14 +109,14 @@ export class CardCalls extends Effect.Service<CardCalls>()("@berth/CardCalls", {
     /** Speech comes in one piece and is charged by its provider in any case: it runs to its end when the caller leaves. */
     const openWhole = (call: CardCall, id: ReservationId): Effect.Effect<OpenedRun<never>, PluginError> =>
       plugins.open(call.input, Option.some(call.user)).pipe(
-        Effect.flatMap(({ events }) => collectEnd(events)),
+        Effect.flatMap(({ events }) => collectResult(events)),
         Effect.scoped,
-        Effect.tap((end) => settle(call, id, countUsedUnits(call, end))),
+        Effect.tap((result) => settle(call, id, countUsedUnits(call, result))),
         Effect.onError(() => ledger.release(id)),
         Effect.interruptible,
         Effect.forkIn(scope),
         Effect.flatMap(Fiber.join),
-        Effect.map((end) => ({ opening: Option.none(), events: Stream.make<[PluginEvent]>(end) }))
+        Effect.map((result) => ({ opening: Option.none(), events: Stream.succeed(result) }))
       )
 
     const openReserved = (call: CardCall, id: ReservationId) =>
@@ -152,7 +143,7 @@ export class CardCalls extends Effect.Service<CardCalls>()("@berth/CardCalls", {
           )
       return {
         opening: run.opening,
-        events: Stream.mapChunksEffect(run.events, stampEnds),
+        events: mapEnd(addTime)(run.events),
         receipt: Option.none(),
         isReplayed: false
       }

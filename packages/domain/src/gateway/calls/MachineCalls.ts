@@ -1,5 +1,6 @@
-import { DateTime, Deferred, Effect, Exit, Mailbox, Option, Stream } from "effect"
+import { type Chunk, DateTime, Deferred, Effect, Exit, Mailbox, Option, Stream } from "effect"
 import type { ChatOpening } from "../../ai/calls/ChatRequest.ts"
+import type { ModelDelta } from "../../ai/streams/ModelEvent.ts"
 import { leaseWaitLimit } from "../../limits/Lease.ts"
 import type { User } from "../../shared/User.ts"
 import { GatewaySettings } from "../GatewaySettings.ts"
@@ -10,9 +11,9 @@ import { MachinePayments, type RedemptionResult } from "../payments/MachinePayme
 import type { PaidAnswer } from "../payments/PaidAnswer.ts"
 import { convertTokenUnitsToUsd, type PaidRequest } from "../payments/PaidRequest.ts"
 import type { PaymentReceipt } from "../payments/PaymentReceipt.ts"
-import { type CallEvent, collectEnd, type PluginError } from "../plugins/PluginRun.ts"
+import { collectResult, mapEnd, type PluginError, type PluginResult } from "../plugins/PluginRun.ts"
 import { convertPriceToUnits } from "./PluginPrices.ts"
-import type { OpenedGatewayCall } from "./OpenedGatewayCall.ts"
+import type { CallResult, OpenedGatewayCall } from "./OpenedGatewayCall.ts"
 
 export interface MachineCall {
   readonly caller: Option.Option<User>
@@ -38,7 +39,7 @@ export class MachineCalls extends Effect.Service<MachineCalls>()("@berth/Machine
       { amount, claim }: PaidCall,
       { caller, input }: MachineCall,
       opened: (opening: Option.Option<ChatOpening>) => Effect.Effect<unknown>,
-      emit: (event: CallEvent) => Effect.Effect<unknown>
+      emit: (events: Chunk.Chunk<ModelDelta | CallResult>) => Effect.Effect<unknown>
     ) =>
       Effect.gen(function* () {
         if (!(yield* payments.beginRun(claim))) return yield* new PaymentInProgress()
@@ -47,12 +48,14 @@ export class MachineCalls extends Effect.Service<MachineCalls>()("@berth/Machine
           unitLimit: convertPriceToUnits(convertTokenUnitsToUsd(amount))
         })
         yield* opened(opening)
-        const { type, ...answer } = yield* collectEnd(
-          Stream.tap(events, (event) => (event.type === "delta" ? emit(event) : Effect.void))
-        )
-        const stored: PaidAnswer = { ...answer, opening, answeredAt: yield* DateTime.now }
-        if (!(yield* payments.complete(claim, stored))) return yield* new PaymentInProgress()
-        yield* emit({ type, ...answer, answeredAt: stored.answeredAt })
+        const complete = ({ type, ...result }: PluginResult) =>
+          Effect.gen(function* () {
+            const answered = { ...result, answeredAt: yield* DateTime.now }
+            if (!(yield* payments.complete(claim, { ...answered, opening }))) return yield* new PaymentInProgress()
+            return { type, ...answered } satisfies CallResult
+          })
+        const answer = mapEnd(complete)(events)
+        yield* collectResult(Stream.mapChunksEffect(answer, (chunk) => Effect.as(emit(chunk), chunk)))
       }).pipe(
         Effect.scoped,
         (run) => payments.whileClaimed(claim, run),
@@ -62,13 +65,13 @@ export class MachineCalls extends Effect.Service<MachineCalls>()("@berth/Machine
     /** The run belongs to this service: it goes on when the caller leaves, and the answer is there for a repeat. */
     const start = (paid: PaidCall, call: MachineCall) =>
       Effect.gen(function* () {
-        const events = yield* Mailbox.make<CallEvent, PaidCallError>()
+        const events = yield* Mailbox.make<ModelDelta | CallResult, PaidCallError>()
         const opening = yield* Deferred.make<Option.Option<ChatOpening>, PaidCallError>()
         yield* runClaimed(
           paid,
           call,
           (known) => Deferred.succeed(opening, known),
-          (event) => events.offer(event)
+          (chunk) => events.offerAll(chunk)
         ).pipe(
           Effect.onExit((exit) =>
             Effect.zipRight(
@@ -83,10 +86,13 @@ export class MachineCalls extends Effect.Service<MachineCalls>()("@berth/Machine
       })
 
     const replay = (answer: PaidAnswer, receipt: PaymentReceipt): OpenedGatewayCall => {
-      const { opening, ...end } = answer
+      const { opening, ...result } = answer
       return {
         opening,
-        events: Stream.make<[CallEvent, CallEvent]>({ type: "delta", text: end.message }, { type: "done", ...end }),
+        events: Stream.make<[ModelDelta, CallResult]>(
+          { type: "delta", text: result.message },
+          { type: "done", ...result }
+        ),
         receipt: Option.some(receipt),
         isReplayed: true
       }

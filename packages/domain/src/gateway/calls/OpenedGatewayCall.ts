@@ -1,14 +1,20 @@
-import type { Option, Stream } from "effect"
+import type { DateTime, Option, Stream } from "effect"
 import type { ChatOpening } from "../../ai/calls/ChatRequest.ts"
+import type { ModelDelta } from "../../ai/streams/ModelEvent.ts"
 import type { PaymentInProgress } from "../GatewayErrors.ts"
 import type { PaymentReceipt } from "../payments/PaymentReceipt.ts"
-import type { CallEvent, PluginError } from "../plugins/PluginRun.ts"
+import type { PluginError, PluginResult } from "../plugins/PluginRun.ts"
+
+/** The end of a call. A repeat of a paid call has the time of its first answer. */
+export interface CallResult extends PluginResult {
+  readonly answeredAt: DateTime.Utc
+}
 
 /** A call whose first event is available. */
 export interface OpenedGatewayCall {
   /** The model that answers, where one model does. */
   readonly opening: Option.Option<ChatOpening>
-  readonly events: Stream.Stream<CallEvent, PluginError | PaymentInProgress>
+  readonly events: Stream.Stream<ModelDelta | CallResult, PluginError | PaymentInProgress>
   /** The machine payment, where one was made. */
   readonly receipt: Option.Option<PaymentReceipt>
   /** Whether the answer is that of an earlier request. */

@@ -1,6 +1,7 @@
-import { Data, type DateTime, type Duration, Effect, Option, type Scope, Stream } from "effect"
+import { Channel, Chunk, Data, type Duration, Effect, Option, type Scope, Stream } from "effect"
 import type { AgentNotFound } from "../../agents/AgentErrors.ts"
 import type { ChatOpening } from "../../ai/calls/ChatRequest.ts"
+import type { ModelDelta } from "../../ai/streams/ModelEvent.ts"
 
 /** A plugin did not complete. `reason` is a sentence for the caller, without secrets; `retryAfter` is the provider's. */
 export class PluginFailed extends Data.TaggedError("PluginFailed")<{
@@ -25,7 +26,8 @@ export class PluginInputInvalid extends Data.TaggedError("PluginInputInvalid")<{
 }
 
 /** The end of a plugin's answer. */
-export interface PluginAnswer {
+export interface PluginResult {
+  readonly type: "done"
   /** The whole text; for speech, base64 audio. */
   readonly message: string
   /** Tokens used, where the plugin is priced by them. */
@@ -38,46 +40,68 @@ export interface PluginAnswer {
   readonly audioType?: string | undefined
 }
 
-/** Non-empty deltas, then one `done` as the last event. */
-export type PluginEvent = { readonly type: "delta"; readonly text: string } | ({ readonly type: "done" } & PluginAnswer)
-
 /** Another owner's agent counts as not found. */
 export type PluginError = PluginFailed | PluginInputInvalid | AgentNotFound
 
-/** Ends with `done`, or fails. Lazy: the plugin starts when the stream is read and stops when its reader leaves. */
-export type PluginRun = Stream.Stream<PluginEvent, PluginError>
+/** Non-empty deltas, then one result; or fails. Lazy: the plugin starts when the stream is read and stops when its reader leaves. */
+export type PluginRun = Stream.Stream<ModelDelta | PluginResult, PluginError>
 
 /** A run whose first event is available. */
 export interface OpenedRun<E> {
   /** The model that answers, where one model does. */
   readonly opening: Option.Option<ChatOpening>
-  readonly events: Stream.Stream<PluginEvent, E>
+  readonly events: Stream.Stream<ModelDelta | PluginResult, E>
 }
-
-/** The events of a call as they reach its caller. */
-export type CallEvent =
-  | Extract<PluginEvent, { readonly type: "delta" }>
-  | (Extract<PluginEvent, { readonly type: "done" }> & { readonly answeredAt: DateTime.Utc })
 
 const incomplete = new PluginFailed({ reason: "the answer broke off" })
 
-/** The end of an answer. */
-export const collectEnd = <A extends { readonly type: string }, E>(
-  events: Stream.Stream<A, E>
-): Effect.Effect<Extract<A, { readonly type: "done" }>, E | PluginFailed> => {
-  const isEnd = (event: A): event is Extract<A, { readonly type: "done" }> => event.type === "done"
-  return Effect.flatMap(
-    Stream.runFold(events, Option.none<Extract<A, { readonly type: "done" }>>(), (found, event) =>
-      isEnd(event) ? Option.some(event) : found
-    ),
-    Effect.mapError(() => incomplete)
-  )
+interface Ended {
+  readonly type: "done"
 }
 
+const isEnd = <End extends Ended>(event: ModelDelta | End): event is End => event.type === "done"
+
+/** Reads an answer to its result. */
+export const collectResult = <Result extends Ended, E>(
+  events: Stream.Stream<ModelDelta | Result, E>
+): Effect.Effect<Result, E | PluginFailed> =>
+  Effect.flatMap(
+    Stream.runFold(events, Option.none<Result>(), (found, event) => (isEnd(event) ? Option.some(event) : found)),
+    Effect.mapError(() => incomplete)
+  )
+
+/** Replaces the last event. Deltas pass in whole chunks, those of the last chunk before `onEnd` runs. */
+export const mapEnd =
+  <End extends Ended, Result, E2>(onEnd: (end: End) => Effect.Effect<Result, E2>) =>
+  <E>(events: Stream.Stream<ModelDelta | End, E>): Stream.Stream<ModelDelta | Result, E | E2> => {
+    type Output = Chunk.Chunk<ModelDelta | Result>
+    const read: Channel.Channel<Output, Chunk.Chunk<ModelDelta | End>, E | E2, E, unknown, unknown> = Channel.readWith({
+      onInput: (chunk: Chunk.Chunk<ModelDelta | End>) => {
+        const deltas: Array<ModelDelta> = []
+        let end: End | undefined
+        for (const event of chunk)
+          if (isEnd(event)) end = event
+          else deltas.push(event)
+        const ended =
+          end === undefined
+            ? read
+            : Channel.flatMap(Channel.fromEffect(onEnd(end)), (result) =>
+                Channel.zipRight(Channel.write<Output>(Chunk.of(result)), read)
+              )
+        return deltas.length === 0
+          ? ended
+          : Channel.zipRight(Channel.write<Output>(Chunk.unsafeFromArray(deltas)), ended)
+      },
+      onFailure: (error: E) => Channel.fail(error),
+      onDone: () => Channel.void
+    })
+    return Stream.pipeThroughChannel(events, read)
+  }
+
 /** Waits for the first event, so that failures before it fail here. Closing the scope ends the run. */
-export const openPluginRun = <E>(
-  run: Stream.Stream<PluginEvent, E>
-): Effect.Effect<Stream.Stream<PluginEvent, E>, E | PluginFailed, Scope.Scope> =>
+export const openPluginRun = <A, E>(
+  run: Stream.Stream<A, E>
+): Effect.Effect<Stream.Stream<A, E>, E | PluginFailed, Scope.Scope> =>
   Effect.flatMap(Stream.toPull(run), (pull) =>
     Effect.mapBoth(pull, {
       onFailure: Option.getOrElse((): E | PluginFailed => incomplete),

@@ -1,4 +1,5 @@
 import { Duration, Effect, Layer, Option, Ref, Stream } from "effect"
+import type { ModelDelta } from "../../ai/streams/ModelEvent.ts"
 import type { User } from "../../shared/User.ts"
 import type { Agent } from "../../agents/Agent.ts"
 import { AgentNotFound } from "../../agents/AgentErrors.ts"
@@ -15,7 +16,7 @@ import { OwnKeyCoverage } from "../../interaction/turns/OwnKeyCoverage.ts"
 import { TaskTurns } from "../../interaction/turns/TaskTurns.ts"
 import { type AgentTask, AgentTasks, type TaskFunding } from "./AgentTasks.ts"
 import { Orchestrator } from "./Orchestrator.ts"
-import { type PluginEvent, PluginFailed, PluginInputInvalid } from "../plugins/PluginRun.ts"
+import { mapEnd, PluginFailed, PluginInputInvalid, type PluginResult } from "../plugins/PluginRun.ts"
 import { type TaskText, parseTaskText, formatTaskWithContext } from "./TaskText.ts"
 import type { AgentId } from "../../shared/AgentId.ts"
 
@@ -23,6 +24,12 @@ import type { AgentId } from "../../shared/AgentId.ts"
 const deadline = Duration.minutes(5)
 /** Ends the turn of a task whose process died. */
 const turnLease = Duration.times(deadline, 2)
+
+type TurnEnd = Extract<TurnEvent, { readonly type: "done" }>
+
+/** Stateless task: ignore compaction. */
+const isAnswer = (event: TurnEvent): event is ModelDelta | TurnEnd =>
+  event.type === "done" || (event.type === "delta" && event.text !== "")
 
 const make = Effect.gen(function* () {
   const agents = yield* Agents
@@ -57,25 +64,14 @@ const make = Effect.gen(function* () {
           lease: turnLease,
           report: ({ costMicros }) => Ref.set(funding.spentUsd, costMicros / 1_000_000)
         })
-        const eventOf = (event: TurnEvent): Effect.Effect<ReadonlyArray<PluginEvent>> => {
-          switch (event.type) {
-            case "delta":
-              return Effect.succeed(event.text === "" ? [] : [event])
-            // Stateless task: ignore compaction.
-            case "compacted":
-              return Effect.succeed([])
-            case "done":
-              return Effect.map(endTurn, (usage) => [
-                {
-                  type: "done",
-                  message: event.reply,
-                  tokens: null,
-                  costUsd: usage.costMicros / 1_000_000,
-                  ownKey: isPaidByOwnKeys(usage)
-                }
-              ])
-          }
-        }
+        const end = ({ reply }: TurnEnd) =>
+          Effect.map(endTurn, (usage): PluginResult => ({
+            type: "done",
+            message: reply,
+            tokens: null,
+            costUsd: usage.costMicros / 1_000_000,
+            ownKey: isPaidByOwnKeys(usage)
+          }))
         return manager
           .chat(user.id, {
             agentId: agent.id,
@@ -91,8 +87,8 @@ const make = Effect.gen(function* () {
           })
           .pipe(
             Stream.mapError(({ reason }) => new PluginFailed({ reason: `The agent did not answer: ${reason}` })),
-            Stream.mapEffect(eventOf),
-            Stream.flattenIterables
+            Stream.filter(isAnswer),
+            mapEnd(end)
           )
       })
     ).pipe(Stream.withSpan("AgentTasks.runByAgent"))
@@ -136,16 +132,15 @@ const make = Effect.gen(function* () {
 })
 
 /** Fails a run without a reply in time. */
-const withEnd = <E>(run: Stream.Stream<PluginEvent, E>): Stream.Stream<PluginEvent, E | PluginFailed> =>
+const withEnd = <E>(run: Stream.Stream<ModelDelta | PluginResult, E>) =>
   Stream.suspend(() => {
     let isDone = false
     return run.pipe(
-      Stream.mapEffect((event): Effect.Effect<PluginEvent, PluginFailed> => {
-        if (event.type !== "done") return Effect.succeed(event)
+      mapEnd((result: PluginResult) => {
         isDone = true
-        return event.message.trim() === ""
+        return result.message.trim() === ""
           ? new PluginFailed({ reason: "The agent had nothing to say." })
-          : Effect.succeed(event)
+          : Effect.succeed(result)
       }),
       Stream.concat(
         Stream.suspend(() =>

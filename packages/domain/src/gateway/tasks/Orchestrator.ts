@@ -1,7 +1,7 @@
 import { type Chunk, Clock, Data, DateTime, Duration, Effect, Option, Ref, Stream } from "effect"
 import type { ChatOpening, ChatRequest } from "../../ai/calls/ChatRequest.ts"
 import type { ToolSpec } from "../../ai/chat/ModelChat.ts"
-import type { ModelEvent } from "../../ai/streams/ModelEvent.ts"
+import type { ModelDelta, ModelEvent } from "../../ai/streams/ModelEvent.ts"
 import type { Prompt } from "../../ai/prompt/PromptFitting.ts"
 import { makeCalculatorTool } from "../../skills/calculator/CalculatorTool.ts"
 import { currentTimeTool } from "../../skills/time/CurrentTimeTool.ts"
@@ -11,7 +11,7 @@ import { answerInRounds } from "../../skills/tools/ToolRounds.ts"
 import { UnitLedger } from "../../billing/units/UnitLedger.ts"
 import { boundCall, computeCallUnits, TurnSettings, unusedTurn } from "../../interaction/turns/TurnPricing.ts"
 import { ModelAnswers, type ModelQuote } from "../plugins/ModelAnswers.ts"
-import { type PluginEvent, PluginFailed, type PluginInputInvalid } from "../plugins/PluginRun.ts"
+import { PluginFailed, type PluginInputInvalid, type PluginResult } from "../plugins/PluginRun.ts"
 import type { TaskFunding } from "./AgentTasks.ts"
 import type { TaskText } from "./TaskText.ts"
 import type { UserId } from "../../shared/UserId.ts"
@@ -105,7 +105,7 @@ export class Orchestrator extends Effect.Service<Orchestrator>()("@berth/Orchest
       task: TaskText,
       userId: UserId | null,
       funding: TaskFunding
-    ): Stream.Stream<PluginEvent, PluginFailed | PluginInputInvalid> =>
+    ): Stream.Stream<ModelDelta | PluginResult, PluginFailed | PluginInputInvalid> =>
       Stream.unwrap(
         Effect.gen(function* () {
           const tools = yield* toolsOfRun
@@ -152,7 +152,7 @@ export class Orchestrator extends Effect.Service<Orchestrator>()("@berth/Orchest
               })
             )
           const makeEnd = (message: string) =>
-            Effect.map(Ref.get(funding.spentUsd), (costUsd): PluginEvent => ({
+            Effect.map(Ref.get(funding.spentUsd), (costUsd): PluginResult => ({
               type: "done",
               message,
               tokens: null,

@@ -1,12 +1,12 @@
 import type { ChatRequest } from "@berth/domain/ai/calls/ChatRequest"
-import type { ModelEvent } from "@berth/domain/ai/streams/ModelEvent"
+import type { ModelDelta, ModelEvent } from "@berth/domain/ai/streams/ModelEvent"
 import { estimateMessagesTokens, estimateSerializedToolTokens } from "@berth/domain/ai/prompt/PromptBudget"
 import { ReservationId } from "@berth/domain/billing/units/Reservation"
 import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
 import { TurnSettings } from "@berth/domain/interaction/turns/TurnPricing"
 import { ModelAnswers } from "@berth/domain/gateway/plugins/ModelAnswers"
 import { Orchestrator, orchestratorLimits } from "@berth/domain/gateway/tasks/Orchestrator"
-import { type PluginEvent, PluginFailed } from "@berth/domain/gateway/plugins/PluginRun"
+import { PluginFailed, type PluginResult } from "@berth/domain/gateway/plugins/PluginRun"
 import type { TaskText } from "@berth/domain/gateway/tasks/TaskText"
 import { assert, it } from "@effect/vitest"
 import { Chunk, Effect, FastCheck, Fiber, Layer, Logger, Option, Ref, Stream, TestClock } from "effect"
@@ -80,7 +80,7 @@ const run = (
     const spentUsd = yield* Ref.make(0)
     const reservation = balance === undefined ? Option.none() : Option.some(ReservationId.make("rsv_1"))
     const funding = { reservation, ownKeysOnly: false, spentUsd, unitLimit }
-    const events: Array<PluginEvent | string> = Chunk.toArray(
+    const events: Array<ModelDelta | PluginResult | string> = Chunk.toArray(
       yield* orchestrator.run(about, userId, funding).pipe(
         Stream.catchAll(({ message }) => Stream.make(message)),
         Stream.runCollect
