@@ -1,6 +1,7 @@
+import { modelAnswersPath } from "@berth/api/gateway/plugins/ModelAnswersApi"
 import { ModelProvidersTest } from "@berth/infra/ai/ModelProvidersTest"
 import { assert, layer } from "@effect/vitest"
-import { Array, Effect, Fiber } from "effect"
+import { Array, Effect, Fiber, Predicate } from "effect"
 import { eventually } from "../support/Eventually.ts"
 import type { HttpCallResponse } from "../support/HttpCall.ts"
 import { SpeechTest } from "@berth/infra/backend/SpeechTest"
@@ -19,6 +20,8 @@ import {
 import * as s from "./ResponseShapes.ts"
 
 const lastSpeechCall = Effect.flatMap(SpeechTest, ({ calls }) => Effect.map(calls, (all) => ({ ...all.at(-1) })))
+
+const openingFields = ["id", "model", "provider", "ownKey", "attempts", "overheadMs"]
 
 /** A form as `curl -F` sends it. */
 const form = (parts: Readonly<Record<string, string | Blob>>) =>
@@ -235,6 +238,33 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
           ["delta", "delta", "done"]
         )
         assert.strictEqual(yield* readUsedUnits(as), 2)
+      })
+    )
+
+    it.effect("sends the opening first and again in the end, which readers of an earlier release require", () =>
+      Effect.gen(function* () {
+        const { backend, internalKey } = yield* App.TestApp
+        const { text } = yield* backend({
+          method: "POST",
+          path: modelAnswersPath,
+          headers: { authorization: `Bearer ${internalKey}` },
+          json: { messages: helloRequest.messages, caller: { userId: null, agentId: null } }
+        })
+        const sent = [...text.matchAll(/^data: ?(.*)$/gm)].map(([, data = ""]): unknown => JSON.parse(data))
+        const [opened, end] = [sent.at(0), sent.at(-1)].map((event) => (Predicate.isRecord(event) ? event : {}))
+        assert.deepStrictEqual(Object.keys(opened ?? {}), ["type", ...openingFields])
+        assert.deepStrictEqual(Object.keys(end ?? {}), [
+          "type",
+          ...openingFields,
+          "usage",
+          "usageIsEstimated",
+          "costUsd",
+          "finishReason"
+        ])
+        assert.deepStrictEqual(
+          openingFields.map((name) => end?.[name]),
+          openingFields.map((name) => opened?.[name])
+        )
       })
     )
 
