@@ -18,7 +18,7 @@ import * as QuotedOwnKeyCoverage from "@berth/domain/gateway/plugins/QuotedOwnKe
 import { Memories } from "@berth/domain/interaction/memory/Memories"
 import { SkillCatalog } from "@berth/domain/skills/Skill"
 import { SqlClient } from "@effect/sql/SqlClient"
-import * as UseCases from "@berth/server/UseCases"
+import * as GatewayServices from "@berth/domain/gateway/GatewayServices"
 import { assert, layer } from "@effect/vitest"
 import { Array, Chunk, Deferred, Effect, Fiber, Layer, Option, Redacted, Ref, Stream } from "effect"
 import { skillCatalog, insertAgent, uniqueName } from "../support/Samples.ts"
@@ -32,7 +32,7 @@ const Live = AgentTasksLive.layer.pipe(
   Layer.provide(Layer.merge(TaskTurns.Default, QuotedOwnKeyCoverage.layer)),
   Layer.provide(Layer.succeed(TurnSettings, { priceMargin: 1.3, budgetUsd: 0.25 })),
   Layer.provide(Layer.provide(Agents.Default, ManagedAgentInstances.layer)),
-  Layer.provide(UseCases.localAnswers),
+  Layer.provide(GatewayServices.localAnswers),
   Layer.provide(Layer.succeed(AgentSettings, { models: ["claude-opus-4-6"], legacyModels: new Map() })),
   Layer.provide(Layer.succeed(SkillCatalog, skillCatalog)),
   Layer.provideMerge(App.layer())

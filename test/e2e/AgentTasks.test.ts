@@ -15,7 +15,7 @@ import * as ConfiguredModelProviders from "@berth/infra/ai/ConfiguredModelProvid
 import * as BackendAgentManager from "@berth/infra/backend/BackendAgentManager"
 import { isProcessAlive } from "@berth/infra/process/ProcessIdentity"
 import { FetchHttpClient } from "@effect/platform"
-import * as UseCases from "@berth/server/UseCases"
+import * as GatewayServices from "@berth/domain/gateway/GatewayServices"
 import { assert, layer } from "@effect/vitest"
 import { Chunk, Context, Effect, Fiber, Layer, Option, Redacted, Stream } from "effect"
 import { randomBytes } from "node:crypto"
@@ -75,7 +75,7 @@ const service = Layer.unwrapScoped(
       Layer.provide(Layer.succeed(TurnSettings, { priceMargin: 1.3, budgetUsd: 0.25 })),
       Layer.provide(Layer.provide(Agents.Default, ManagedAgentInstances.layer)),
       Layer.provide(Layer.mergeAll(Memories.Default, Allowances.Default, manager)),
-      Layer.provide(Layer.provide(UseCases.localAnswers, sandbox)),
+      Layer.provide(Layer.provide(GatewayServices.localAnswers, sandbox)),
       Layer.provide(Layer.succeed(AgentSettings, { models: ["claude-opus-4-6"], legacyModels: new Map() })),
       Layer.provide(Layer.succeed(SkillCatalog, [])),
       Layer.provideMerge(testStorage(databaseUrl, "test-tasks")),

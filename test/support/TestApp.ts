@@ -14,6 +14,7 @@ import { Sessions } from "@berth/domain/sessions/Sessions"
 import { PaymentChain } from "@berth/domain/gateway/payments/PaymentChain"
 import { CardEventSecret } from "@berth/domain/billing/events/CardEventInbox"
 import { GatewaySettings } from "@berth/domain/gateway/GatewaySettings"
+import * as GatewayServices from "@berth/domain/gateway/GatewayServices"
 import type { GatingToken } from "@berth/domain/gating/GatingToken"
 import * as StripeCardProcessor from "@berth/infra/stripe/StripeCardProcessor"
 import * as BackendAgentManager from "@berth/infra/backend/BackendAgentManager"
@@ -331,7 +332,7 @@ const make = (options: TestAppOptions) =>
     const web = WebListener.layer(listening(webPort)).pipe(
       Layer.provide(UseCases.web),
       Layer.provide(Layer.mergeAll(rules, payments)),
-      Layer.provide(options.aiLayerTransport === "remote" ? remoteAnswers : UseCases.localAnswers)
+      Layer.provide(options.aiLayerTransport === "remote" ? remoteAnswers : GatewayServices.localAnswers)
     )
     const backend = BackendListener.layer(listening(backendPort)).pipe(
       Layer.provide(privately),

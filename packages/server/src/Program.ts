@@ -1,4 +1,5 @@
 import { AgentSettings } from "@berth/domain/agents/AgentSettings"
+import * as GatewayServices from "@berth/domain/gateway/GatewayServices"
 import * as LocalSpeech from "@berth/domain/gateway/speech/LocalSpeech"
 import { InstanceSettings } from "@berth/domain/instances/InstanceSettings"
 import * as OpenRouterModelCatalog from "@berth/infra/ai/catalog/OpenRouterModelCatalog"
@@ -255,7 +256,7 @@ export const serverProgram = (settings: Settings) =>
       const listeners = {
         // The web listener closes first: its requests in flight need the backend.
         all: webUp.pipe(
-          Layer.provide(UseCases.localAnswers),
+          Layer.provide(GatewayServices.localAnswers),
           Layer.provide(backendUp),
           Layer.provide(localSpeech),
           Layer.provide(instances(settings)),

@@ -1,17 +1,9 @@
-import { AgentConfigReset } from "@berth/domain/agents/AgentConfigReset"
-import { ClaimedContents } from "@berth/domain/interaction/ClaimedContents"
-import { Memories } from "@berth/domain/interaction/memory/Memories"
-import { AccountRemoval } from "@berth/domain/recovery/deletion/AccountRemoval"
-import { CardCustomers } from "@berth/domain/billing/checkout/CardCustomers"
-import * as AgentLimits from "@berth/domain/agents/AgentLimits"
-import { SavedCardCharges } from "@berth/domain/billing/checkout/SavedCardCharges"
-import { CardEventEffects } from "@berth/domain/billing/events/CardEventEffects"
-import { PlanChanges } from "@berth/domain/billing/events/PlanChanges"
-import { Allowances } from "@berth/domain/billing/subscriptions/Allowances"
-import { MailedTokens } from "@berth/domain/accounts/mailed-tokens/MailedTokens"
-import { Users } from "@berth/domain/accounts/Users"
-import { PasswordResetMails } from "@berth/domain/recovery/password-reset/PasswordResetMails"
+import * as AccountsServices from "@berth/domain/accounts/AccountsServices"
+import * as AgentsServices from "@berth/domain/agents/AgentsServices"
+import * as BillingServices from "@berth/domain/billing/BillingServices"
+import * as InteractionServices from "@berth/domain/interaction/InteractionServices"
 import { MailOutbox } from "@berth/domain/mail/MailOutbox"
+import * as RecoveryServices from "@berth/domain/recovery/RecoveryServices"
 import { Layer } from "effect"
 import * as BillingRecovery from "./billing/BillingRecovery.ts"
 import * as LedgerAuditSchedule from "./billing/LedgerAuditSchedule.ts"
@@ -22,19 +14,18 @@ import * as OutboxRelay from "./jobs/OutboxRelay.ts"
 import * as RetentionJobs from "./jobs/RetentionJobs.ts"
 import * as StuckAgentRecovery from "./instances/StuckAgentRecovery.ts"
 
-/** Applies events of the card processor. */
-export const cardEvents = CardEventEffects.Default.pipe(
-  Layer.provide(PlanChanges.Default),
-  Layer.provide(Layer.mergeAll(Users.Default, Allowances.Default, AgentLimits.layer, MailOutbox.Default))
+/** Services that several jobs use. */
+export const jobServices = Layer.mergeAll(
+  AgentsServices.agentJobs,
+  BillingServices.balances,
+  AccountsServices.users,
+  MailOutbox.Default
 )
-
-/** Prompts and memory of claimed accounts. */
-const claimedContents = Layer.provide(ClaimedContents.Default, Layer.merge(AgentConfigReset.Default, Memories.Default))
 
 /** The job handlers, the outbox relay and the recurring tasks, over the domain's ports. */
 export const layer = (options: JobConsumers.JobConsumerOptions & RetentionJobs.RetentionOptions) =>
   Layer.mergeAll(
-    Layer.provide(JobConsumers.layer(options), Layer.merge(AccountRemoval.Default, claimedContents)),
+    JobConsumers.layer(options),
     OutboxRelay.layer,
     OutageRecovery.layer,
     RetentionJobs.layer(options),
@@ -43,10 +34,8 @@ export const layer = (options: JobConsumers.JobConsumerOptions & RetentionJobs.R
     StuckAgentRecovery.layer,
     AbandonedTurnRecovery.layer
   ).pipe(
-    Layer.provide(SavedCardCharges.Default),
-    Layer.provide(CardCustomers.Default),
-    Layer.provide(cardEvents),
-    Layer.provide(PasswordResetMails.Default),
-    Layer.provide(Layer.mergeAll(MailedTokens.Default, MailOutbox.Default)),
-    Layer.provide(Users.Default)
+    Layer.provide(
+      Layer.mergeAll(InteractionServices.interactionJobs, BillingServices.billingJobs, RecoveryServices.recoveryJobs)
+    ),
+    Layer.provide(jobServices)
   )

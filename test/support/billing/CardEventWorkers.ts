@@ -1,4 +1,5 @@
 import { AccountPolicy } from "@berth/domain/accounts/AccountPolicy"
+import * as BillingServices from "@berth/domain/billing/BillingServices"
 import { BillingSettings } from "@berth/domain/billing/BillingSettings"
 import { PurchasedItem } from "@berth/domain/billing/events/PurchasedItem"
 import { CardEventEffects } from "@berth/domain/billing/events/CardEventEffects"
@@ -55,7 +56,8 @@ export const makeCardEventWorker = (
 ) =>
   Layer.build(
     Layer.fresh(
-      Worker.cardEvents.pipe(
+      BillingServices.cardEvents.pipe(
+        Layer.provide(Worker.jobServices),
         Layer.provide(events),
         Layer.provideMerge(storageOf(databaseUrl)),
         Layer.provide(Layer.merge(rules(verifiedEmailsOnly), settings)),

@@ -1,5 +1,5 @@
 import { makeAdministrators, Administrators } from "@berth/domain/accounts/Administrators"
-import { UnitLedger, UnitPolicy } from "@berth/domain/billing/units/UnitLedger"
+import { UnitPolicy } from "@berth/domain/billing/units/UnitLedger"
 import { type Duration, Effect, Layer, type Redacted } from "effect"
 import type { Settings } from "../configuration/Settings.ts"
 import type { KeyEncryptionKeys } from "../crypto/AesGcmSecretBox.ts"
@@ -9,42 +9,23 @@ import * as NodeDigests from "../crypto/NodeDigests.ts"
 import * as NodeTokens from "../crypto/NodeTokens.ts"
 import { ProgramMisconfigured } from "../process/ProgramRunner.ts"
 import { resolveAdminEmails, requireDatabaseUrl, resolveKeyEncryptionKeys } from "./SecretsWiring.ts"
-import * as PostgresAnswerStreams from "../postgres/interaction/PostgresAnswerStreams.ts"
+import * as InteractionStores from "../postgres/interaction/InteractionStores.ts"
 import * as PostgresAgentRepository from "../postgres/agents/PostgresAgentRepository.ts"
 import * as PostgresClaimNoticeRepository from "../postgres/recovery/PostgresClaimNoticeRepository.ts"
-import * as PostgresCardCustomerRepository from "../postgres/billing/PostgresCardCustomerRepository.ts"
-import * as PostgresBillingHistory from "../postgres/billing/PostgresBillingHistory.ts"
-import * as PostgresCardEventRepository from "../postgres/billing/PostgresCardEventRepository.ts"
-import * as PostgresReservationRepository from "../postgres/billing/PostgresReservationRepository.ts"
-import * as PostgresConversationRepository from "../postgres/interaction/PostgresConversationRepository.ts"
+import * as BillingStores from "../postgres/billing/BillingStores.ts"
 import * as PostgresCredentialRepository from "../postgres/secrets/PostgresCredentialRepository.ts"
-import * as PostgresCreditGrants from "../postgres/billing/PostgresCreditGrants.ts"
-import * as PostgresCreditPurchases from "../postgres/billing/PostgresCreditPurchases.ts"
-import * as PostgresIdempotencyKeys from "../postgres/limits/PostgresIdempotencyKeys.ts"
+import * as LimitsStores from "../postgres/limits/LimitsStores.ts"
 import * as PostgresInstanceRepository from "../postgres/instances/PostgresInstanceRepository.ts"
-import * as PostgresLedgerAudit from "../postgres/billing/PostgresLedgerAudit.ts"
-import * as PostgresMailedTokenRepository from "../postgres/accounts/PostgresMailedTokenRepository.ts"
-import * as PostgresMemoryRepository from "../postgres/interaction/PostgresMemoryRepository.ts"
-import * as PostgresLinkedIdentityRepository from "../postgres/signin/PostgresLinkedIdentityRepository.ts"
+import * as AccountsStores from "../postgres/accounts/AccountsStores.ts"
+import * as SignInStores from "../postgres/signin/SignInStores.ts"
 import * as Migrations from "../postgres/Migrations.ts"
 import * as PostgresModelUsage from "../postgres/ai/PostgresModelUsage.ts"
-import * as PostgresOAuthStateRepository from "../postgres/signin/PostgresOAuthStateRepository.ts"
 import * as PostgresOutageDetector from "../postgres/PostgresOutageDetector.ts"
-import * as PostgresIdempotentExecution from "../postgres/limits/PostgresIdempotentExecution.ts"
 import * as PostgresOutbox from "../postgres/jobs/PostgresOutbox.ts"
 import * as PostgresPaymentRedemptions from "../postgres/gateway/PostgresPaymentRedemptions.ts"
 import * as PostgresTransaction from "../postgres/persistence/PostgresTransaction.ts"
-import * as PostgresPurchaseAttempts from "../postgres/billing/PostgresPurchaseAttempts.ts"
 import { isDatabaseRefused } from "../postgres/SchemaErrors.ts"
-import * as PostgresReferralRepository from "../postgres/accounts/PostgresReferralRepository.ts"
 import * as PostgresSessionRepository from "../postgres/sessions/PostgresSessionRepository.ts"
-import * as PostgresSocialSessionRepository from "../postgres/signin/PostgresSocialSessionRepository.ts"
-import * as PostgresStorageEntitlements from "../postgres/billing/PostgresStorageEntitlements.ts"
-import * as PostgresSubscriptionRepository from "../postgres/billing/PostgresSubscriptionRepository.ts"
-import * as PostgresTurnRepository from "../postgres/interaction/PostgresTurnRepository.ts"
-import * as PostgresUserRepository from "../postgres/accounts/PostgresUserRepository.ts"
-import * as PostgresWalletNonceRepository from "../postgres/signin/PostgresWalletNonceRepository.ts"
-import * as PostgresWalletRepository from "../postgres/signin/PostgresWalletRepository.ts"
 
 export interface DatabasePoolOptions {
   readonly maxConnections: number
@@ -62,63 +43,34 @@ export interface PersistenceOptions extends DatabasePoolOptions {
   readonly verifiedEmailsOnly: boolean
 }
 
-/** All PostgreSQL adapters on one migrated pool, with ids, tokens, digests and sealing. */
-export const layer = (options: PersistenceOptions) =>
+/** The stores of all contexts on one migrated pool, with ids, tokens, digests and sealing. */
+export const layer = ({ adminEmails, databaseUrl, keys, verifiedEmailsOnly, ...pool }: PersistenceOptions) =>
   Layer.mergeAll(
     PostgresTransaction.layer,
-    PostgresUserRepository.layer,
-    PostgresMailedTokenRepository.layer,
-    PostgresClaimNoticeRepository.layer,
-    PostgresReferralRepository.layer,
-    PostgresWalletRepository.layer,
-    PostgresWalletNonceRepository.layer,
-    PostgresLinkedIdentityRepository.layer,
-    PostgresOAuthStateRepository.layer,
-    PostgresSocialSessionRepository.layer,
+    PostgresCredentialRepository.layer,
+    LimitsStores.layer,
+    PostgresOutbox.layer,
+    PostgresOutageDetector.layer,
     PostgresSessionRepository.layer,
-    PostgresSubscriptionRepository.layer,
+    AccountsStores.layer,
+    PostgresClaimNoticeRepository.layer,
+    SignInStores.layer,
+    PostgresModelUsage.layer,
+    BillingStores.layer,
     PostgresAgentRepository.layer,
     PostgresInstanceRepository.layer,
-    PostgresCredentialRepository.layer,
-    PostgresConversationRepository.layer,
-    PostgresMemoryRepository.layer,
-    PostgresAnswerStreams.layer,
-    PostgresCardEventRepository.layer,
-    UnitLedger.Default.pipe(
-      Layer.provideMerge(PostgresReservationRepository.layer),
-      Layer.provide(Layer.succeed(UnitPolicy, { confirmedEmailRequired: options.verifiedEmailsOnly }))
-    ),
-    PostgresTurnRepository.layer,
-    PostgresCardCustomerRepository.layer,
-    PostgresPurchaseAttempts.layer,
-    PostgresCreditGrants.layer,
-    PostgresCreditPurchases.layer,
-    PostgresBillingHistory.layer,
-    PostgresStorageEntitlements.layer,
-    PostgresLedgerAudit.layer,
-    PostgresOutbox.layer,
-    PostgresIdempotencyKeys.layer,
-    PostgresIdempotentExecution.layer,
-    PostgresPaymentRedemptions.layer,
-    PostgresOutageDetector.layer,
-    PostgresModelUsage.layer
+    InteractionStores.layer,
+    PostgresPaymentRedemptions.layer
   ).pipe(
     Layer.provideMerge(
       Layer.mergeAll(
         UuidIdGenerator.layer,
         NodeTokens.layer,
         NodeDigests.layer,
-        AesGcmSecretBox.layer({ keys: options.keys }),
-        Layer.succeed(
-          Administrators,
-          makeAdministrators({ emails: options.adminEmails, verifiedOnly: options.verifiedEmailsOnly })
-        ),
-        Migrations.layerMigrated({
-          url: options.databaseUrl,
-          maxConnections: options.maxConnections,
-          applicationName: options.applicationName,
-          ...(options.statementTimeout === undefined ? {} : { statementTimeout: options.statementTimeout })
-        }).pipe(
+        AesGcmSecretBox.layer({ keys }),
+        Layer.succeed(Administrators, makeAdministrators({ emails: adminEmails, verifiedOnly: verifiedEmailsOnly })),
+        Layer.succeed(UnitPolicy, { confirmedEmailRequired: verifiedEmailsOnly }),
+        Migrations.layerMigrated({ url: databaseUrl, ...pool }).pipe(
           Layer.mapError((error) =>
             isDatabaseRefused(error) ? new ProgramMisconfigured({ reason: error.message }) : error
           )

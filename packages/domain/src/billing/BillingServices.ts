@@ -1,0 +1,34 @@
+import { Effect, Layer } from "effect"
+import { AccountDeletionHooks } from "../recovery/deletion/AccountDeletion.ts"
+import { BillingActions } from "./BillingActions.ts"
+import { CardCustomers } from "./checkout/CardCustomers.ts"
+import { CheckoutLinks } from "./checkout/CheckoutLinks.ts"
+import { Checkouts } from "./checkout/Checkouts.ts"
+import { SavedCardCharges } from "./checkout/SavedCardCharges.ts"
+import { CardEventEffects } from "./events/CardEventEffects.ts"
+import { CardEventInbox } from "./events/CardEventInbox.ts"
+import { PlanChanges } from "./events/PlanChanges.ts"
+import { Allowances } from "./subscriptions/Allowances.ts"
+import { UnitLedger } from "./units/UnitLedger.ts"
+
+/** Units and allowances, for every program. */
+export const balances = Layer.merge(UnitLedger.Default, Allowances.Default)
+
+const cards = Layer.provideMerge(SavedCardCharges.Default, CardCustomers.Default)
+
+export const layer = Layer.merge(BillingActions.Default, CheckoutLinks.Default).pipe(
+  Layer.provide(Checkouts.Default),
+  Layer.merge(CardEventInbox.Default),
+  Layer.provide(cards)
+)
+
+/** Effects of deleting an account. */
+export const deletionHooks = Layer.effect(
+  AccountDeletionHooks,
+  Effect.map(CardCustomers, ({ scheduleRemoval }) => [scheduleRemoval])
+).pipe(Layer.provide(CardCustomers.Default))
+
+/** Applies events of the card processor. */
+export const cardEvents = Layer.provide(CardEventEffects.Default, PlanChanges.Default)
+
+export const billingJobs = Layer.merge(cardEvents, cards)

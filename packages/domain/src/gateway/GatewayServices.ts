@@ -1,0 +1,28 @@
+import { Layer } from "effect"
+import { AiLayer } from "../ai/AiLayer.ts"
+import { TaskTurns } from "../interaction/turns/TaskTurns.ts"
+import { CallQuotes } from "./calls/CallQuotes.ts"
+import { CardCalls } from "./calls/CardCalls.ts"
+import { MachineCalls } from "./calls/MachineCalls.ts"
+import { Gateway } from "./Gateway.ts"
+import { MachinePayments } from "./payments/MachinePayments.ts"
+import { PaymentSettlement } from "./payments/PaymentSettlement.ts"
+import * as LocalModelAnswers from "./plugins/LocalModelAnswers.ts"
+import * as QuotedOwnKeyCoverage from "./plugins/QuotedOwnKeyCoverage.ts"
+import { Plugins } from "./Plugins.ts"
+import * as AgentTaskRunner from "./tasks/AgentTaskRunner.ts"
+
+export const layer = Gateway.Default.pipe(
+  Layer.provide(Layer.mergeAll(CardCalls.Default, MachineCalls.Default, CallQuotes.Default)),
+  Layer.provide(Layer.merge(Plugins.Default, MachinePayments.Default)),
+  Layer.provide(PaymentSettlement.Default)
+)
+
+/** Agent tasks, by callers' agents or the orchestrator. */
+export const agentTaskRunner = Layer.provide(
+  AgentTaskRunner.layer,
+  Layer.merge(TaskTurns.Default, QuotedOwnKeyCoverage.layer)
+)
+
+/** Model answers by the AI layer in this process. */
+export const localAnswers = Layer.provide(LocalModelAnswers.layer, AiLayer.Default)

@@ -1,0 +1,17 @@
+import { Layer } from "effect"
+import { AgentLifecycle } from "../agents/AgentLifecycle.ts"
+import { GatewayTokenAccess } from "./GatewayTokenAccess.ts"
+import { InstanceContents } from "./InstanceContents.ts"
+import { InstanceReconciler } from "./InstanceReconciler.ts"
+import { Instances } from "./Instances.ts"
+import * as LocalAgentManager from "./LocalAgentManager.ts"
+import { OrphanCleanup } from "./OrphanCleanup.ts"
+
+export const layer = Layer.provideMerge(GatewayTokenAccess.Default, Instances.Default)
+
+/** The agent manager of this process, for the instances of this host. */
+export const manager = LocalAgentManager.layer.pipe(
+  Layer.provide(Layer.merge(InstanceReconciler.Default, OrphanCleanup.Default)),
+  Layer.provide(InstanceContents.Default),
+  Layer.provide(AgentLifecycle.Default)
+)

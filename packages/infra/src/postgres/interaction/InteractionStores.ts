@@ -1,0 +1,12 @@
+import { Layer } from "effect"
+import * as PostgresAnswerStreams from "./PostgresAnswerStreams.ts"
+import * as PostgresConversationRepository from "./PostgresConversationRepository.ts"
+import * as PostgresMemoryRepository from "./PostgresMemoryRepository.ts"
+import * as PostgresTurnRepository from "./PostgresTurnRepository.ts"
+
+export const layer = Layer.mergeAll(
+  PostgresAnswerStreams.layer,
+  PostgresConversationRepository.layer,
+  PostgresMemoryRepository.layer,
+  PostgresTurnRepository.layer
+)
