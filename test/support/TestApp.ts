@@ -1,4 +1,3 @@
-import { AccountPolicy } from "@berth/domain/accounts/AccountPolicy"
 import { PasswordHasher } from "@berth/domain/accounts/password/PasswordHasher"
 import type { User } from "@berth/domain/shared/User"
 import { AgentSettings } from "@berth/domain/agents/AgentSettings"
@@ -17,13 +16,13 @@ import { GatewaySettings } from "@berth/domain/gateway/GatewaySettings"
 import * as GatewayServices from "@berth/domain/gateway/GatewayServices"
 import type { GatingToken } from "@berth/domain/gating/GatingToken"
 import * as StripeCardProcessor from "@berth/infra/stripe/StripeCardProcessor"
-import * as BackendAgentManager from "@berth/infra/backend/BackendAgentManager"
-import * as BackendModelAnswers from "@berth/infra/backend/BackendModelAnswers"
+import * as AccountsWiring from "@berth/infra/wiring/AccountsWiring"
+import * as BackendWiring from "@berth/infra/wiring/BackendWiring"
 import * as ChainWiring from "@berth/infra/wiring/ChainWiring"
+import * as SessionsWiring from "@berth/infra/wiring/SessionsWiring"
 import * as SignInWiring from "@berth/infra/wiring/SignInWiring"
 import * as PersistenceWiring from "@berth/infra/wiring/PersistenceWiring"
 import type { OAuthASettings, OAuthBSettings, SocialIdentitySettings } from "@berth/infra/configuration/SignInSettings"
-import * as JoseAccessTokens from "@berth/infra/crypto/JoseAccessTokens"
 import * as ZxcvbnCommonPasswords from "@berth/infra/crypto/ZxcvbnCommonPasswords"
 import { generateJwtKey, parseJwtKey } from "@berth/infra/crypto/JwtKey"
 import * as Argon2PasswordHasher from "@berth/infra/crypto/Argon2PasswordHasher"
@@ -41,7 +40,6 @@ import { PageAssets } from "@berth/server/pages/PageAssets"
 import { PageSettings } from "@berth/server/pages/Layout"
 import * as UseCases from "@berth/server/UseCases"
 import * as WebListener from "@berth/server/WebListener"
-import { FetchHttpClient } from "@effect/platform"
 import { Context, Duration, Effect, Layer, Logger, Option, Redacted, Ref } from "effect"
 import { randomBytes } from "node:crypto"
 import { testCardEventSecret } from "./billing/CardEventRequests.ts"
@@ -264,6 +262,7 @@ const make = (options: TestAppOptions) =>
       })
     )
 
+    const verifiedEmailsOnly = options.verifiedEmailsOnly ?? false
     const storage = PersistenceWiring.layer({
       databaseUrl,
       maxConnections: 10,
@@ -271,14 +270,10 @@ const make = (options: TestAppOptions) =>
       ...(options.statementTimeout === undefined ? {} : { statementTimeout: options.statementTimeout }),
       keys: [{ id: "test", key: Redacted.make(options.secretsKey ?? randomBytes(32)) }],
       adminEmails: [testAdminEmail],
-      verifiedEmailsOnly: options.verifiedEmailsOnly ?? false
+      verifiedEmailsOnly
     })
     const around = Layer.mergeAll(
-      JoseAccessTokens.layer({
-        key: yield* parseJwtKey(generateJwtKey()),
-        issuer: appUrl.origin,
-        audience: `${appUrl.origin}/api`
-      }),
+      SessionsWiring.layer({ key: yield* parseJwtKey(generateJwtKey()), appUrl }),
       Layer.succeed(WebSettings, {
         appUrl,
         agentsDomain: "agents.localhost",
@@ -289,13 +284,7 @@ const make = (options: TestAppOptions) =>
       Layer.succeed(ReadinessChecks, { checks: { database: Effect.filterOrFail(databaseUp, (isUp) => isUp) } }),
       PostgresRateLimiter.layer({ url: databaseUrl, limits: { ...defaultLimits, ...options.limits } })
     )
-    const accountRules = Layer.succeed(AccountPolicy, {
-      referralCredits,
-      walletEmailDomain: `wallet.${appUrl.hostname}`,
-      socialEmailDomain: `social.${appUrl.hostname}`,
-      appUrl,
-      verifiedEmailsOnly: options.verifiedEmailsOnly ?? false
-    })
+    const accountRules = AccountsWiring.layer({ referralCredits, appUrl, verifiedEmailsOnly })
     const rules = Layer.mergeAll(
       Layer.succeed(SkillCatalog, skillCatalog),
       Layer.succeed(PageAssets, pageAssets),
@@ -323,16 +312,13 @@ const make = (options: TestAppOptions) =>
     )
     const payments = Layer.succeed(GatewaySettings, makeGatewaySettings({ network, realm: appUrl.host }))
     const listening = (port: number) => ({ host: "127.0.0.1", port, drain: options.drainLimit ?? Duration.seconds(1) })
-    const remoteManager = BackendAgentManager.layer({ backendUrl, internalApiKey: internalKey }).pipe(
-      Layer.provide(FetchHttpClient.layer)
-    )
-    const remoteAnswers = BackendModelAnswers.layer({ backendUrl, internalApiKey: internalKey }).pipe(
-      Layer.provide(FetchHttpClient.layer)
-    )
+    const remote = { backendUrl, internalApiKey: internalKey }
     const web = WebListener.layer(listening(webPort)).pipe(
       Layer.provide(UseCases.web),
       Layer.provide(Layer.mergeAll(rules, payments)),
-      Layer.provide(options.aiLayerTransport === "remote" ? remoteAnswers : GatewayServices.localAnswers)
+      Layer.provide(
+        options.aiLayerTransport === "remote" ? BackendWiring.remoteModelAnswers(remote) : GatewayServices.localAnswers
+      )
     )
     const backend = BackendListener.layer(listening(backendPort)).pipe(
       Layer.provide(privately),
@@ -352,7 +338,9 @@ const make = (options: TestAppOptions) =>
     })
     return app.pipe(
       Layer.provideMerge(
-        options.agentManagerTransport === "remote" ? Layer.provide(Layer.fresh(web), remoteManager) : web
+        options.agentManagerTransport === "remote"
+          ? Layer.provide(Layer.fresh(web), BackendWiring.remoteAgentManager(remote))
+          : web
       ),
       Layer.provideMerge(backend),
       Layer.provideMerge(Layer.provide(Mailbox.layer, accountRules)),

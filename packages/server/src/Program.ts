@@ -1,43 +1,31 @@
 import { AgentSettings } from "@berth/domain/agents/AgentSettings"
 import * as GatewayServices from "@berth/domain/gateway/GatewayServices"
 import * as LocalSpeech from "@berth/domain/gateway/speech/LocalSpeech"
-import { InstanceSettings } from "@berth/domain/instances/InstanceSettings"
-import * as OpenRouterModelCatalog from "@berth/infra/ai/catalog/OpenRouterModelCatalog"
-import * as HttpModelKeyVerifier from "@berth/infra/ai/HttpModelKeyVerifier"
-import * as ConfiguredModelProviders from "@berth/infra/ai/ConfiguredModelProviders"
-import * as ConfiguredSpeechProviders from "@berth/infra/ai/ConfiguredSpeechProviders"
-import * as BackendAgentManager from "@berth/infra/backend/BackendAgentManager"
-import * as BackendModelAnswers from "@berth/infra/backend/BackendModelAnswers"
-import * as BackendSpeech from "@berth/infra/backend/BackendSpeech"
-import * as ProcessInstanceDriver from "@berth/infra/instance-drivers/process/ProcessInstanceDriver"
-import * as UnixSocketClient from "@berth/infra/runtime/UnixSocketClient"
+import { hostInUrl } from "@berth/infra/net/HostInUrl"
 import * as AccountsWiring from "@berth/infra/wiring/AccountsWiring"
+import * as AiWiring from "@berth/infra/wiring/AiWiring"
+import * as BackendWiring from "@berth/infra/wiring/BackendWiring"
 import * as BillingWiring from "@berth/infra/wiring/BillingWiring"
 import * as ChainWiring from "@berth/infra/wiring/ChainWiring"
+import * as InstancesWiring from "@berth/infra/wiring/InstancesWiring"
+import * as LimitsWiring from "@berth/infra/wiring/LimitsWiring"
+import * as SessionsWiring from "@berth/infra/wiring/SessionsWiring"
 import * as SignInWiring from "@berth/infra/wiring/SignInWiring"
-import { requireDatabaseUrl, resolveInternalApiKey, resolveJwtKey } from "@berth/infra/wiring/SecretsWiring"
+import { requireDatabaseUrl, resolveInternalApiKey } from "@berth/infra/wiring/SecretsWiring"
 import * as GatewayWiring from "@berth/infra/wiring/GatewayWiring"
 import * as InteractionWiring from "@berth/infra/wiring/InteractionWiring"
 import * as JobsWiring from "@berth/infra/wiring/JobsWiring"
 import * as PersistenceWiring from "@berth/infra/wiring/PersistenceWiring"
-import type { ProviderSettings, Settings } from "@berth/infra/configuration/Settings"
-import * as JoseAccessTokens from "@berth/infra/crypto/JoseAccessTokens"
+import type { Settings } from "@berth/infra/configuration/Settings"
 import * as ZxcvbnCommonPasswords from "@berth/infra/crypto/ZxcvbnCommonPasswords"
 import * as Argon2PasswordHasher from "@berth/infra/crypto/Argon2PasswordHasher"
-import * as PostgresRateLimiter from "@berth/infra/rate-limiter/PostgresRateLimiter"
-import * as RedisRateLimiter from "@berth/infra/rate-limiter/RedisRateLimiter"
-import * as DatabaseHealth from "@berth/infra/postgres/DatabaseHealth"
+import { makeDatabaseCheck } from "@berth/infra/postgres/DatabaseHealth"
 import { ProgramMisconfigured, serviceVersion } from "@berth/infra/process/ProgramRunner"
 import * as AssetFiles from "@berth/infra/files/AssetFiles"
-import { prepareDataDirectory } from "@berth/infra/files/DataDirectory"
-import * as BerthAgentRuntime from "@berth/infra/runtime/BerthAgentRuntime"
 import * as FolderSkillCatalog from "@berth/infra/skills/FolderSkillCatalog"
 import { renderPrometheus } from "@berth/infra/telemetry/PrometheusFormat"
-import { FetchHttpClient } from "@effect/platform"
-import { SqlClient } from "@effect/sql"
-import { Duration, Effect, Layer, Option, Record, type Redacted } from "effect"
+import { Duration, Effect, Layer, Option } from "effect"
 import { availableParallelism } from "node:os"
-import { join, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 import { AiAccessPolicy } from "./ai/AiAccessHttp.ts"
 import * as BackendListener from "./BackendListener.ts"
@@ -54,13 +42,6 @@ import * as WebListener from "./WebListener.ts"
 const poolSize = 20
 /** Bounds requests that hold a connection while the database stops. */
 const statementTimeout = Duration.seconds(4)
-const postgresSchema = "limits"
-
-const limits = (settings: Settings, databaseUrl: Redacted.Redacted) =>
-  Option.match(settings.redisUrl, {
-    onNone: () => PostgresRateLimiter.layer({ url: databaseUrl, limits: settings.limits, schema: postgresSchema }),
-    onSome: (url) => RedisRateLimiter.layer({ url, limits: settings.limits })
-  })
 
 const webSettings = (settings: Settings) =>
   Layer.succeed(WebSettings, {
@@ -71,21 +52,13 @@ const webSettings = (settings: Settings) =>
     uploads: { ...settings.uploads, grace: Duration.seconds(10) }
   })
 
-const accessTokens = (settings: Settings) =>
-  Layer.unwrapEffect(
-    Effect.map(resolveJwtKey(settings), (key) => {
-      const { origin } = settings.addresses.appUrl
-      return JoseAccessTokens.layer({ key, issuer: origin, audience: `${origin}/api` })
-    })
-  )
-
-/** Settings of accounts and agents, and the password hasher. */
+/** Ports of the public listener. */
 const webPorts = (settings: Settings) =>
   Layer.mergeAll(
-    accessTokens(settings),
+    SessionsWiring.fromSettings(settings),
     BillingWiring.secretFromSettings(settings),
     BillingWiring.fromSettings(settings),
-    HttpModelKeyVerifier.layer(Record.map(settings.providers, ({ baseUrl }) => baseUrl)),
+    AiWiring.keyVerifierFromSettings(settings),
     ChainWiring.fromSettings(settings),
     SignInWiring.fromSettings(settings),
     GatewayWiring.fromSettings(settings),
@@ -96,90 +69,20 @@ const webPorts = (settings: Settings) =>
     Argon2PasswordHasher.layer({ maxConcurrent: Math.max(1, Math.floor(availableParallelism() / 2)) })
   )
 
-const access = ({ apiKey, baseUrl }: ProviderSettings) =>
-  Option.match(apiKey, { onNone: () => undefined, onSome: (key) => ({ apiKey: key, baseUrl }) })
-
-const isSandboxEnabled = (settings: Settings) =>
-  Option.getOrElse(settings.sandboxModel, () => settings.environment === "development")
-
-const models = (settings: Settings) => {
-  const { anthropic, google, groq, openai, openrouter } = settings.providers
-  const sandbox = isSandboxEnabled(settings)
-  return OpenRouterModelCatalog.layer({ openRouterUrl: openrouter.baseUrl }).pipe(
-    Layer.provideMerge(
-      ConfiguredModelProviders.layer({
-        openrouter: access(openrouter),
-        openai: access(openai),
-        anthropic: access(anthropic),
-        google: access(google),
-        groq: access(groq),
-        sandbox: sandbox ? {} : null,
-        baseUrls: Record.map(settings.providers, ({ baseUrl }) => baseUrl)
-      })
-    ),
-    Layer.merge(UseCases.ownerKeys)
-  )
-}
+const models = (settings: Settings) => Layer.merge(AiWiring.modelsFromSettings(settings), UseCases.ownerKeys)
 
 /** Speech with this process's providers. */
-const speech = (settings: Settings) => {
-  const { groq, openai, openrouter } = settings.providers
-  return LocalSpeech.layer.pipe(
-    Layer.provide(
-      ConfiguredSpeechProviders.layer({
-        openai: access(openai),
-        groq: access(groq),
-        openrouter: access(openrouter),
-        sandbox: isSandboxEnabled(settings),
-        baseUrls: Record.map(settings.providers, ({ baseUrl }) => baseUrl)
-      })
-    ),
-    Layer.provide(UseCases.ownerKeys)
-  )
-}
+const speech = (settings: Settings) =>
+  LocalSpeech.layer.pipe(Layer.provide(AiWiring.speechFromSettings(settings)), Layer.provide(UseCases.ownerKeys))
 
-const wildcards = new Set(["0.0.0.0", "::"])
-const hostInUrl = (host: string) => (host.includes(":") ? `[${host}]` : host)
+const pathOf = (name: string) => fileURLToPath(new URL(name, import.meta.url))
 
-/** The instances of this host and the agent manager of this process. */
-const instances = (settings: Settings) => {
-  const { backendHost, backendPort } = settings.addresses
-  // Instances run on this host, so they use the listening address instead of BACKEND_URL.
-  const backendUrl = `http://${hostInUrl(wildcards.has(backendHost) ? "127.0.0.1" : backendHost)}:${backendPort}`
-  const dataDirectory = resolve(settings.dataDir)
-  const driver = ProcessInstanceDriver.layer({
-    directory: join(dataDirectory, "instances"),
-    bundle: fileURLToPath(new URL("./runtime.mjs", import.meta.url)),
-    onClose: settings.supervised ? "stop" : "leave",
-    uids: Option.getOrUndefined(settings.instanceUids),
-    requiresAccounts: settings.environment === "production",
-    ...Option.match(settings.otlpEndpoint, {
-      onNone: () => ({}),
-      onSome: (otlpEndpoint) => ({ otlpEndpoint })
-    })
-  })
-  return UseCases.agentManager.pipe(
-    Layer.provide(
-      prepareDataDirectory(dataDirectory).pipe(
-        Effect.mapError(({ message }) => new ProgramMisconfigured({ reason: message })),
-        Effect.as(
-          Layer.catchAll(driver, (error) =>
-            Layer.fail(
-              error._tag === "InstanceAccountsUnavailable" ? new ProgramMisconfigured({ reason: error.message }) : error
-            )
-          )
-        ),
-        Layer.unwrapEffect
-      )
-    ),
-    Layer.provide(BerthAgentRuntime.layer),
-    Layer.provide(UnixSocketClient.layer),
-    Layer.provide(Layer.succeed(InstanceSettings, { backendUrl }))
-  )
-}
+/** The agent manager of this process. */
+const instances = (settings: Settings) =>
+  Layer.provide(UseCases.agentManager, InstancesWiring.fromSettings(settings, pathOf("./runtime.mjs")))
 
 /** Skill folders beside this program. */
-const skills = FolderSkillCatalog.layer(fileURLToPath(new URL("./skills", import.meta.url))).pipe(
+const skills = FolderSkillCatalog.layer(pathOf("./skills")).pipe(
   Layer.mapError(({ message }) => new ProgramMisconfigured({ reason: message }))
 )
 
@@ -189,7 +92,7 @@ const pages = (settings: Settings) =>
     Layer.succeed(PageSettings, { salesEmail: settings.salesEmail }),
     Layer.effect(
       PageAssets.PageAssets,
-      AssetFiles.readAssets(fileURLToPath(new URL("./pages", import.meta.url)), PageAssets.assetNames).pipe(
+      AssetFiles.readAssets(pathOf("./pages"), PageAssets.assetNames).pipe(
         Effect.map(PageAssets.make),
         Effect.mapError(({ message }) => new ProgramMisconfigured({ reason: message }))
       )
@@ -198,11 +101,7 @@ const pages = (settings: Settings) =>
 
 const readiness = Layer.effect(
   ReadinessChecks,
-  Effect.map(SqlClient.SqlClient, (sql) => ({
-    checks: {
-      database: Effect.provideService(DatabaseHealth.pingDatabase, SqlClient.SqlClient, sql)
-    }
-  }))
+  Effect.map(makeDatabaseCheck, (database) => ({ checks: { database } }))
 )
 
 /** The listeners of the role, over shared services. */
@@ -239,12 +138,6 @@ export const serverProgram = (settings: Settings) =>
         Layer.provide(ai),
         Layer.provide(JobsWiring.fromSettings(settings, databaseUrl))
       )
-      const backendAt = { backendUrl: backendUrl.origin, internalApiKey }
-      const remote = Layer.mergeAll(
-        BackendAgentManager.layer(backendAt),
-        BackendModelAnswers.layer(backendAt),
-        BackendSpeech.layer(backendAt)
-      ).pipe(Layer.provide(FetchHttpClient.layer))
       const localSpeech = speech(settings)
       const announced = (name: string, address: string) =>
         Layer.effectDiscard(Effect.logInfo(`The ${name} listens on ${address}`))
@@ -262,7 +155,7 @@ export const serverProgram = (settings: Settings) =>
           Layer.provide(instances(settings)),
           Layer.provide(ai)
         ),
-        web: Layer.provide(webUp, remote),
+        web: Layer.provide(webUp, BackendWiring.fromSettings(settings)),
         backend: backendUp.pipe(Layer.provide(localSpeech), Layer.provide(instances(settings)), Layer.provide(ai))
       }
       return listeners[settings.role].pipe(
@@ -275,7 +168,7 @@ export const serverProgram = (settings: Settings) =>
         Layer.provide(GatewayWiring.settingsFromSettings(settings)),
         Layer.provide(InteractionWiring.fromSettings(settings)),
         Layer.provide(webSettings(settings)),
-        Layer.provide(limits(settings, databaseUrl)),
+        Layer.provide(LimitsWiring.fromSettings(settings, databaseUrl)),
         Layer.provide(
           PersistenceWiring.fromSettings(settings, {
             maxConnections: poolSize,

@@ -1,3 +1,4 @@
+import { hostInUrl } from "@berth/infra/net/HostInUrl"
 import { Effect, Schedule } from "effect"
 import { get } from "node:http"
 
@@ -5,7 +6,7 @@ import { get } from "node:http"
 export const toLocalAddress = (host: string): string => {
   if (host === "0.0.0.0") return "127.0.0.1"
   if (host === "::") return "[::1]"
-  return host.includes(":") ? `[${host}]` : host
+  return hostInUrl(host)
 }
 
 const isReady = (url: string): Effect.Effect<boolean> =>

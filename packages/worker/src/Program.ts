@@ -1,19 +1,17 @@
 import { ReadinessChecks } from "@berth/api/http/Health"
 import { JobQueue } from "@berth/domain/jobs/JobQueue"
-import * as BackendAgentManager from "@berth/infra/backend/BackendAgentManager"
 import * as AccountsWiring from "@berth/infra/wiring/AccountsWiring"
+import * as BackendWiring from "@berth/infra/wiring/BackendWiring"
 import * as BillingWiring from "@berth/infra/wiring/BillingWiring"
-import { requireDatabaseUrl, resolveInternalApiKey, resolveKeyEncryptionKeys } from "@berth/infra/wiring/SecretsWiring"
+import { requireDatabaseUrl, resolveKeyEncryptionKeys } from "@berth/infra/wiring/SecretsWiring"
 import * as InteractionWiring from "@berth/infra/wiring/InteractionWiring"
 import * as MailWiring from "@berth/infra/wiring/MailWiring"
 import * as JobsWiring from "@berth/infra/wiring/JobsWiring"
 import * as PersistenceWiring from "@berth/infra/wiring/PersistenceWiring"
 import type { Settings } from "@berth/infra/configuration/Settings"
 import { countSealedValues, resealSecrets, type SealedCount } from "@berth/infra/postgres/SecretResealing"
-import { pingDatabase } from "@berth/infra/postgres/DatabaseHealth"
+import { makeDatabaseCheck } from "@berth/infra/postgres/DatabaseHealth"
 import { ProgramMisconfigured } from "@berth/infra/process/ProgramRunner"
-import { FetchHttpClient } from "@effect/platform"
-import { SqlClient } from "@effect/sql"
 import { Console, Duration, Effect, Layer, Option } from "effect"
 import * as HealthListener from "./health/HealthListener.ts"
 import * as Worker from "./Worker.ts"
@@ -23,13 +21,9 @@ const poolSize = 5
 
 const checks = Layer.effect(
   ReadinessChecks,
-  Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    const { counts } = yield* JobQueue
-    return {
-      checks: { database: Effect.provideService(pingDatabase, SqlClient.SqlClient, sql), queue: counts("provision") }
-    }
-  })
+  Effect.zipWith(makeDatabaseCheck, JobQueue, (database, { counts }) => ({
+    checks: { database, queue: counts("provision") }
+  }))
 )
 
 const health = (settings: Settings) =>
@@ -52,7 +46,6 @@ export const workerProgram = (settings: Settings) =>
   Layer.unwrapEffect(
     Effect.gen(function* () {
       const databaseUrl = yield* requireDatabaseUrl(settings)
-      const internalApiKey = yield* resolveInternalApiKey(settings)
       const { drainSeconds, provisionConcurrency, tasksConcurrency } = settings.worker
       return Worker.layer({
         concurrency: { tasks: tasksConcurrency, provision: provisionConcurrency },
@@ -66,8 +59,7 @@ export const workerProgram = (settings: Settings) =>
         Layer.provide(MailWiring.fromSettings(settings)),
         Layer.provide(InteractionWiring.fromSettings(settings)),
         Layer.provide(AccountsWiring.fromSettings(settings)),
-        Layer.provide(BackendAgentManager.layer({ backendUrl: settings.addresses.backendUrl.origin, internalApiKey })),
-        Layer.provide(FetchHttpClient.layer),
+        Layer.provide(BackendWiring.fromSettings(settings)),
         Layer.provide(JobsWiring.fromSettings(settings, databaseUrl)),
         Layer.provide(
           PersistenceWiring.fromSettings(settings, { maxConnections: poolSize, applicationName: "berth-worker" })

@@ -16,3 +16,6 @@ export const pingDatabase: Effect.Effect<void, DatabaseUnresponsive, SqlClient> 
   Effect.asVoid,
   Effect.withSpan("Postgres.ping")
 )
+
+/** The same check, on the pool of this program. */
+export const makeDatabaseCheck = Effect.map(SqlClient, (sql) => Effect.provideService(pingDatabase, SqlClient, sql))

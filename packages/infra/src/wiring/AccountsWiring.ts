@@ -8,14 +8,15 @@ import type { Settings } from "../configuration/Settings.ts"
 import { ProgramMisconfigured } from "../process/ProgramRunner.ts"
 
 /** The operator's rules of accounts. */
-export const fromSettings = ({ addresses, environment, referralCredits }: Settings) =>
+export const layer = (rules: Omit<AccountPolicy["Type"], "walletEmailDomain" | "socialEmailDomain">) =>
   Layer.succeed(AccountPolicy, {
-    referralCredits,
-    walletEmailDomain: `wallet.${addresses.appUrl.hostname}`,
-    socialEmailDomain: `social.${addresses.appUrl.hostname}`,
-    appUrl: addresses.appUrl,
-    verifiedEmailsOnly: environment === "production"
+    ...rules,
+    walletEmailDomain: `wallet.${rules.appUrl.hostname}`,
+    socialEmailDomain: `social.${rules.appUrl.hostname}`
   })
+
+export const fromSettings = ({ addresses, environment, referralCredits }: Settings) =>
+  layer({ referralCredits, appUrl: addresses.appUrl, verifiedEmailsOnly: environment === "production" })
 
 /** `BOT_DETECTION`, by default `heuristic` in production and `off` in development. */
 export const selectBotDetection = ({ bots, environment }: Pick<Settings, "bots" | "environment">) =>
