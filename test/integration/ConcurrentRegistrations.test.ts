@@ -1,5 +1,4 @@
 import { EmailAlreadyTaken } from "@berth/domain/accounts/AccountErrors"
-import { AccountPolicy } from "@berth/domain/accounts/AccountPolicy"
 import { Registration } from "@berth/domain/accounts/registration/Registration"
 import { MailedTokens } from "@berth/domain/accounts/mailed-tokens/MailedTokens"
 import { CommonPasswords } from "@berth/domain/accounts/password/CommonPasswords"
@@ -8,6 +7,7 @@ import { PasswordHasher } from "@berth/domain/accounts/password/PasswordHasher"
 import { Referrals } from "@berth/domain/accounts/referrals/Referrals"
 import { RateLimiter } from "@berth/domain/limits/RateLimiter"
 import { MailOutbox } from "@berth/domain/mail/MailOutbox"
+import * as AccountsWiring from "@berth/infra/wiring/AccountsWiring"
 import * as PersistenceWiring from "@berth/infra/wiring/PersistenceWiring"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, describe, it } from "@effect/vitest"
@@ -45,10 +45,8 @@ describe("Registrations with one e-mail, 200 at once in two processes,", () => {
         hasher,
         Layer.succeed(CommonPasswords, { includes: () => false }),
         Layer.mock(RateLimiter, {}),
-        Layer.succeed(AccountPolicy, {
+        AccountsWiring.layer({
           referralCredits: 1,
-          walletEmailDomain: "wallet.example.com",
-          socialEmailDomain: "social.example.com",
           appUrl: new URL("https://example.com"),
           verifiedEmailsOnly: false
         })

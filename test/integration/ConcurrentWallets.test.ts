@@ -1,4 +1,3 @@
-import { AccountPolicy } from "@berth/domain/accounts/AccountPolicy"
 import { AccessNotices } from "@berth/domain/accounts/access-notices/AccessNotices"
 import { MailedTokens } from "@berth/domain/accounts/mailed-tokens/MailedTokens"
 import { CommonPasswords } from "@berth/domain/accounts/password/CommonPasswords"
@@ -21,6 +20,7 @@ import * as PostgresUserRepository from "@berth/infra/postgres/accounts/Postgres
 import * as PostgresWalletRepository from "@berth/infra/postgres/signin/PostgresWalletRepository"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Either, Layer } from "effect"
+import * as AccountsWiring from "@berth/infra/wiring/AccountsWiring"
 import { makePrivateKey } from "@berth/infra/chain/BaseChainTest"
 import * as MigratedDatabase from "../support/MigratedDatabase.ts"
 import { insertUser } from "../support/Samples.ts"
@@ -29,10 +29,8 @@ import * as TestSecrets from "../support/TestSecrets.ts"
 const ports = Layer.mergeAll(
   PostgresUserRepository.layer,
   PostgresTransaction.layer,
-  Layer.succeed(AccountPolicy, {
+  AccountsWiring.layer({
     referralCredits: 1,
-    walletEmailDomain: "wallet.example.com",
-    socialEmailDomain: "social.example.com",
     appUrl: new URL("https://example.com"),
     verifiedEmailsOnly: false
   })

@@ -1,4 +1,3 @@
-import { AccountPolicy } from "@berth/domain/accounts/AccountPolicy"
 import * as BillingServices from "@berth/domain/billing/BillingServices"
 import { BillingSettings } from "@berth/domain/billing/BillingSettings"
 import { PurchasedItem } from "@berth/domain/billing/events/PurchasedItem"
@@ -7,6 +6,7 @@ import type { CardEvent } from "@berth/domain/billing/events/CardEvent"
 import { CardEventRepository } from "@berth/domain/billing/events/CardEventRepository"
 import { Outbox, type OutboxEntry } from "@berth/domain/jobs/Outbox"
 import { Transaction } from "@berth/domain/persistence/Transaction"
+import * as AccountsWiring from "@berth/infra/wiring/AccountsWiring"
 import * as PersistenceWiring from "@berth/infra/wiring/PersistenceWiring"
 import * as Worker from "@berth/worker/Worker"
 import { Context, Effect, Layer, Redacted, Schema } from "effect"
@@ -27,10 +27,8 @@ const storageOf = (databaseUrl: Redacted.Redacted) =>
   })
 
 const rules = (verifiedEmailsOnly: boolean) =>
-  Layer.succeed(AccountPolicy, {
+  AccountsWiring.layer({
     referralCredits: 1,
-    walletEmailDomain: "wallet.example.com",
-    socialEmailDomain: "social.example.com",
     appUrl: new URL("https://berth.example"),
     verifiedEmailsOnly
   })
