@@ -27,6 +27,7 @@ import { ModelProvidersTest } from "@berth/infra/ai/ModelProvidersTest"
 import * as App from "../support/TestApp.ts"
 import { type OwnerWithAgent, createOwnerWithAgent } from "./OwnerFixtures.ts"
 import { AgentId } from "@berth/domain/shared/AgentId"
+import { Units } from "@berth/domain/shared/Money"
 
 const Live = AgentTasksLive.layer.pipe(
   Layer.provide(Layer.merge(TaskTurns.Default, QuotedOwnKeyCoverage.layer)),
@@ -306,14 +307,14 @@ layer(Live, { excludeTestServices: true })("A task", (it) => {
             )
             return { status: yield* Deferred.await(status), spentUsd: yield* Ref.get(spentUsd) }
           })
-        const reservation = yield* ledger.reserve(owner.user, 1, yield* uniqueName("task"))
+        const reservation = yield* ledger.reserve(owner.user, Units(1), yield* uniqueName("task"))
         // The fake model reports 7 tokens of prompt and 3 of output, at 3 and 15 USD per million.
         assert.deepStrictEqual(yield* spend({ reservation }), { status: 200, spentUsd: 0.000066 })
         // (1,000 x 3 + 2,000 x 15) micros with margin.
         assert.isAtLeast(yield* usedBy(owner), 5)
         const unpaid = { reservation: Option.none() }
-        assert.deepStrictEqual(yield* spend({ ...unpaid, unitLimit: 0 }), { status: 402, spentUsd: 0 })
-        assert.strictEqual((yield* spend({ ...unpaid, unitLimit: 5 })).status, 200)
+        assert.deepStrictEqual(yield* spend({ ...unpaid, unitLimit: Units(0) }), { status: 402, spentUsd: 0 })
+        assert.strictEqual((yield* spend({ ...unpaid, unitLimit: Units(5) })).status, 200)
       })
   )
 

@@ -22,6 +22,7 @@ import {
 } from "./GatewayPayments.ts"
 import { exhaustUnits } from "./OwnerFixtures.ts"
 import * as s from "./ResponseShapes.ts"
+import { Units } from "@berth/domain/shared/Money"
 
 const limits = { gateway: { count: 100_000, window: Duration.minutes(1) } }
 const long = { ...helloRequest, max_tokens: 20_000 }
@@ -43,7 +44,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
         const as = yield* App.signInNewUser("pro")
         const answer = yield* withBehavior({ chat: () => textAnswer("Hi", tokens) })(gatewayCall({ as, json }))
         assert.strictEqual(answer.status, 200, answer.text)
-        assert.strictEqual(yield* readUsedUnits(as), units, `${tokens} tokens`)
+        assert.strictEqual(yield* readUsedUnits(as), Units(units), `${tokens} tokens`)
       }
       const as = yield* App.signInNewUser("pro")
       yield* gatewayCall({ as, json: { plugin: "tts", text: "Hello" } })
@@ -59,7 +60,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
     Effect.gen(function* () {
       const { withBehavior } = yield* ModelProvidersTest
       const as = yield* App.signInNewUser("starter")
-      yield* (yield* UnitLedger).reserve(as.user, 590, yield* uniqueName("before"))
+      yield* (yield* UnitLedger).reserve(as.user, Units(590), yield* uniqueName("before"))
       const answer = yield* withBehavior({ chat: () => textAnswer("Hi", 100_000) })(gatewayCall({ as }))
       assert.strictEqual(answer.status, 200, answer.text)
       assert.strictEqual(yield* readUsedUnits(as), 600)
@@ -187,7 +188,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
   it.effect("is carried out for exactly as many as can be paid, however many there are at once", () =>
     Effect.gen(function* () {
       const as = yield* App.signInNewUser("starter")
-      yield* (yield* UnitLedger).reserve(as.user, 500, yield* uniqueName("before"))
+      yield* (yield* UnitLedger).reserve(as.user, Units(500), yield* uniqueName("before"))
       const answers = yield* Effect.all(
         Array.makeBy(500, () => gatewayCall({ as })),
         { concurrency: 100 }
@@ -211,7 +212,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
       assert.strictEqual((yield* withKeys(gatewayCall({ as, json: others }))).status, 200)
       assert.strictEqual(yield* readUsedUnits(as), 1)
 
-      yield* (yield* UnitLedger).reserve(as.user, 599, yield* uniqueName("the rest"))
+      yield* (yield* UnitLedger).reserve(as.user, Units(599), yield* uniqueName("the rest"))
       for (const headers of [{}, events]) {
         assert.strictEqual((yield* withKeys(gatewayCall({ as, headers, json: own }))).status, 200)
         assert.strictEqual((yield* withKeys(gatewayCall({ as, headers, json: others }))).status, 402)
@@ -274,10 +275,10 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
           const as = yield* App.signInNewUser("pro")
           const answer = yield* withBehavior({ run: agentAnswer(costUsd) })(gatewayCall({ as, json, headers }))
           assert.strictEqual(answer.status, 200, answer.text)
-          assert.strictEqual(yield* readUsedUnits(as), units, `${costUsd} USD`)
+          assert.strictEqual(yield* readUsedUnits(as), Units(units), `${costUsd} USD`)
         }
       const poor = yield* App.signInNewUser("starter")
-      yield* (yield* UnitLedger).reserve(poor.user, 593, yield* uniqueName("before"))
+      yield* (yield* UnitLedger).reserve(poor.user, Units(593), yield* uniqueName("before"))
       yield* withBehavior({ run: agentAnswer(0.1) })(gatewayCall({ as: poor, json }))
       assert.strictEqual(yield* readUsedUnits(poor), 600)
     })
@@ -287,7 +288,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
     Effect.gen(function* () {
       const { withBehavior } = yield* FakeAgentTasks
       const as = yield* App.signInNewUser("starter")
-      yield* (yield* UnitLedger).reserve(as.user, 500, yield* uniqueName("before"))
+      yield* (yield* UnitLedger).reserve(as.user, Units(500), yield* uniqueName("before"))
       const json = { ...helloRequest, plugin: "agent" }
       const answers = yield* withBehavior({ run: agentAnswer(0.1) })(
         Effect.all(
@@ -323,7 +324,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
         const answer = yield* withBehavior({ run: spending(usd, failed) })(gatewayCall({ as, json }))
         assert.strictEqual(answer.status, 500)
         assert.notInclude(answer.text, "cost nothing")
-        assert.strictEqual(yield* readUsedUnits(as), total, `${usd} USD`)
+        assert.strictEqual(yield* readUsedUnits(as), Units(total), `${usd} USD`)
       }
       const begun = yield* Deferred.make<void>()
       const held = Stream.concat(

@@ -9,6 +9,7 @@ import type { HttpCallResponse } from "../support/HttpCall.ts"
 import { uniqueName } from "../support/Samples.ts"
 import * as App from "../support/TestApp.ts"
 import type { OwnerWithAgent } from "./OwnerFixtures.ts"
+import { Units } from "@berth/domain/shared/Money"
 
 /** Run by the owner's key for OpenAI where there is one; the other is always paid by the platform. */
 export const ownModel = "openai/gpt-4"
@@ -64,7 +65,7 @@ export const leaveUnits = (owner: Pick<OwnerWithAgent, "user">, units: number) =
   Effect.gen(function* () {
     const { findUsage, reserve } = yield* UnitLedger
     const { remaining } = yield* findUsage(owner.user)
-    yield* reserve(owner.user, remaining - units, yield* uniqueName("spent"))
+    yield* reserve(owner.user, Units(remaining - units), yield* uniqueName("spent"))
   })
 
 /** Sends a message whose runtime makes the calls in order and then answers. Returns its units and all responses. */

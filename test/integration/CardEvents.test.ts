@@ -14,7 +14,7 @@ import { findPurchaseCurrency, type Purchase } from "@berth/domain/billing/check
 import { makePackPurchase } from "@berth/domain/billing/credits/CreditPack"
 import { StorageEntitlements } from "@berth/domain/billing/storage/StorageEntitlements"
 import { SubscriptionRepository } from "@berth/domain/billing/subscriptions/SubscriptionRepository"
-import { convertUnitsToCredits } from "@berth/domain/shared/Credits"
+import { convertUnitsToCredits, Units } from "@berth/domain/shared/Money"
 import { Outbox } from "@berth/domain/jobs/Outbox"
 import * as StripeCardProcessor from "@berth/infra/stripe/StripeCardProcessor"
 import { SqlClient } from "@effect/sql/SqlClient"
@@ -140,7 +140,7 @@ describe("Events of the card processor, by several workers at once,", () => {
         for (const [index, id] of cardRecordUsers.entries()) {
           const { counting, storage, units } = expected.users[index] ?? assert.fail("a user without a state")
           const found = yield* user(id)
-          assert.strictEqual(found.credits, convertUnitsToCredits(units.reduce((sum, one) => sum + one, 0)))
+          assert.strictEqual(found.credits, convertUnitsToCredits(Units(units.reduce((sum, one) => sum + one, 0))))
           assert.strictEqual(found.plan, counting?.status === "active" ? counting.plan : "free")
           assert.strictEqual(yield* tier(id), storage ? "upgraded" : "included")
           const rows = yield* sql`

@@ -14,6 +14,7 @@ import { DateTime, Effect, Layer } from "effect"
 import { createOwnerWithAgent, type OwnerWithAgent } from "../contract/OwnerFixtures.ts"
 import { findUsedUnits } from "../contract/TurnFixtures.ts"
 import * as App from "../support/TestApp.ts"
+import { Units } from "@berth/domain/shared/Money"
 
 const Live = TurnSettlement.Default.pipe(
   Layer.provide(Layer.succeed(TurnSettings, { priceMargin: 1.3, budgetUsd: 0.25 })),
@@ -39,14 +40,14 @@ const makeTurn = (owner: OwnerWithAgent) =>
     const leaseUntil = DateTime.subtract(yield* DateTime.now, { seconds: 1 })
 
     const accept = transaction.run(
-      Effect.flatMap(ledger.reserve(owner.user, 1, id), (reservation) =>
+      Effect.flatMap(ledger.reserve(owner.user, Units(1), id), (reservation) =>
         conversations.appendUserMessage(message, { reservation, ownKeysOnly: false, leaseUntil })
       )
     )
     const beginCall = transaction.run(
       Effect.gen(function* () {
         const record = yield* Effect.flatten(turns.lock(turn))
-        yield* ledger.extend(yield* record.reservation, 9)
+        yield* ledger.extend(yield* record.reservation, Units(9))
         yield* turns.beginCall(turn, paid)
       })
     )
@@ -99,7 +100,7 @@ layer(Live, { excludeTestServices: true })("A turn whose process is killed", (it
         yield* Effect.replicateEffect(recoverAbandonedTurns, 3, { concurrency: "unbounded" })
         yield* recoverAbandonedTurns
         const { state, units } = expected[step]
-        assert.strictEqual(yield* findUsedUnits(owner), units)
+        assert.strictEqual(yield* findUsedUnits(owner), Units(units))
         assert.deepStrictEqual(yield* sql`select state from messages where id = ${id}`, [{ state }])
         assert.deepStrictEqual(yield* sql`select id from turns where user_id = ${owner.user.id}`, [])
         assert.deepStrictEqual(

@@ -12,7 +12,7 @@ import { findEffectiveSubscription, hasStorageUpgrade } from "@berth/domain/bill
 import { readCardEvent } from "@berth/domain/billing/events/CardEventReader"
 import { readReversal } from "@berth/domain/billing/events/ReversalReader"
 import { type PurchasedUnits, type Reversal, reversedUnits } from "@berth/domain/billing/Reversal"
-import { convertCreditsToUnits } from "@berth/domain/shared/Credits"
+import { convertCreditsToUnits } from "@berth/domain/shared/Money"
 import { Either, Option } from "effect"
 import { returnedOf } from "./LedgerModel.ts"
 import { UserId } from "@berth/domain/shared/UserId"

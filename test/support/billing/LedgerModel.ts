@@ -8,6 +8,7 @@ import {
   computeUnitUsage
 } from "@berth/domain/billing/units/UnitSplit"
 import { Either, FastCheck } from "effect"
+import { Units } from "@berth/domain/shared/Money"
 
 /** Operations on an account. There are few causes, so that most operations are repeated. */
 export type LedgerOperation =
@@ -97,8 +98,8 @@ export class LedgerModel {
   #close(cause: string, used: number, keeps: boolean) {
     const reservation = this.#reservations.get(cause)
     if (reservation?.state !== "reserved") return
-    const { booked, returned } = settleUnits(reservation.taken, used)
-    this.#count(reservation.day, -returned.daily)
+    const { booked, returned } = settleUnits(reservation.taken, Units(used))
+    this.#count(reservation.day, 0 - returned.daily)
     this.credits += returned.credit
     this.#move(cause, "allowance", "usage", booked.daily)
     this.#move(cause, "credits", "usage", booked.credit)
@@ -114,8 +115,8 @@ export class LedgerModel {
         return true
       case "reserve": {
         if (this.#reservations.has(what.cause)) return true
-        const { remaining } = computeUnitUsage(this.dailyUnits, this.days.get(this.today) ?? 0)
-        const taken = takeUnits({ daily: remaining, credit: Math.max(0, this.credits) }, what.units)
+        const { remaining } = computeUnitUsage(Units(this.dailyUnits), Units(this.days.get(this.today) ?? 0))
+        const taken = takeUnits({ daily: remaining, credit: Units(Math.max(0, this.credits)) }, Units(what.units))
         if (Either.isLeft(taken)) return false
         this.#count(this.today, taken.right.daily)
         this.credits -= taken.right.credit
@@ -126,8 +127,12 @@ export class LedgerModel {
         const reservation = this.#reservations.get(what.cause)
         if (reservation?.state !== "reserved") return 0
         const { day, taken } = reservation
-        const { remaining } = computeUnitUsage(this.dailyUnits, this.days.get(day) ?? 0)
-        const extended = extendSplit(taken, { daily: remaining, credit: Math.max(0, this.credits) }, what.units)
+        const { remaining } = computeUnitUsage(Units(this.dailyUnits), Units(this.days.get(day) ?? 0))
+        const extended = extendSplit(
+          taken,
+          { daily: remaining, credit: Units(Math.max(0, this.credits)) },
+          Units(what.units)
+        )
         this.#count(day, extended.daily - taken.daily)
         this.credits -= extended.credit - taken.credit
         this.#reservations.set(what.cause, { ...reservation, taken: extended })
@@ -149,7 +154,7 @@ export class LedgerModel {
             : { ...before, reversals: [...before.reversals, what.reversal] }
         this.#sales.set(what.cause, after)
         const worth = ({ booked, reversals: known }: Sale) =>
-          booked ? sold - reversedUnits({ units: sold, amount }, returnedOf(known)) : 0
+          booked ? sold - reversedUnits({ units: Units(sold), amount }, returnedOf(known)) : 0
         const change = worth(after) - worth(before)
         this.credits += change
         this.#move(what.cause, kind === "grant" ? "grants" : "purchases", "credits", change)

@@ -9,6 +9,7 @@ import {
 } from "@berth/domain/billing/BillingActions"
 import { PurchaseNotFound } from "@berth/domain/billing/checkout/Checkouts"
 import { UnitsExhausted } from "@berth/domain/billing/units/Reservation"
+import { Units } from "@berth/domain/shared/Money"
 import { modelCredentialKeys } from "@berth/domain/secrets/Credential"
 import { ModelKeyUnverifiable, ModelKeyRejected } from "@berth/domain/secrets/ModelKeyVerifier"
 import { OwnKeyProviderUnknown } from "@berth/domain/secrets/OwnModelKeys"
@@ -52,7 +53,7 @@ export const UnitsExhaustedBody = Schema.transform(
   errorClassSchema(UnitsExhausted),
   {
     strict: true,
-    decode: ({ remaining, units }) => new UnitsExhausted({ units, remaining }),
+    decode: ({ remaining, units }) => new UnitsExhausted({ units: Units(units), remaining: Units(remaining) }),
     encode: ({ remaining, units }) => ({
       error: "payment_required",
       message:

@@ -1,3 +1,5 @@
+import { noUnits, Units } from "../shared/Money.ts"
+
 /** Money of a payment that was returned: all refunds of a charge, or one dispute. */
 export interface Reversal {
   /** Processor id of the payment, invoice or checkout. */
@@ -12,7 +14,7 @@ export interface Reversal {
 
 /** Units and price of a purchase; the price in minor units. */
 export interface PurchasedUnits {
-  readonly units: number
+  readonly units: Units
   readonly amount: number
 }
 
@@ -20,8 +22,8 @@ export interface PurchasedUnits {
  * Units to take back for `returned` money: proportional, rounded down, and all once all money is returned. A purchase without an
  * amount is reversed as a whole.
  */
-export const reversedUnits = ({ amount, units }: PurchasedUnits, returned: number): number => {
-  if (returned <= 0) return 0
+export const reversedUnits = ({ amount, units }: PurchasedUnits, returned: number): Units => {
+  if (returned <= 0) return noUnits
   if (returned >= amount) return units
-  return Number((BigInt(units) * BigInt(returned)) / BigInt(amount))
+  return Units(Number((BigInt(units) * BigInt(returned)) / BigInt(amount)))
 }

@@ -1,4 +1,4 @@
-import { Schema } from "effect"
+import { Brand, Schema } from "effect"
 
 /** Currencies of prices. */
 export const Currency = Schema.Literal("GBP", "USD").annotations({ identifier: "Currency" })
@@ -9,6 +9,18 @@ export const MinorUnits = Schema.NonNegativeInt
 
 export const toMinorUnits = (price: number): number => Math.round(price * 100)
 export const toMajorUnits = (minorUnits: number): number => minorUnits / 100
+
+/** Whole units; one unit is 0.01 USD of a call. */
+export type Units = number & Brand.Brand<"Units">
+export const Units = Brand.nominal<Units>()
+export const noUnits = Units(0)
+
+export const unitsPerCredit = 100
+
+export const convertCreditsToUnits = (credits: number): Units => Units(Math.round(credits * unitsPerCredit))
+export const convertUnitsToCredits = (units: Units): number => units / unitsPerCredit
+/** One credit is one US dollar. */
+export const convertUnitsToUsd = (units: Units): number => units / unitsPerCredit
 
 /** Millionths of a US dollar. */
 export const UsdMicros = Schema.NonNegativeInt.pipe(Schema.brand("UsdMicros"))

@@ -2,6 +2,7 @@ import { type LedgerDiscrepancy, LedgerAudit } from "@berth/domain/billing/units
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, HashMap, Layer, Logger, Metric, Option, Ref, TestClock } from "effect"
 import * as LedgerAuditSchedule from "../../src/billing/LedgerAuditSchedule.ts"
+import { Units } from "@berth/domain/shared/Money"
 
 const gauge = Metric.value(
   Metric.gauge("berth_ledger_discrepancies", {
@@ -17,8 +18,8 @@ describe("LedgerAuditSchedule", () => {
         if (logLevel._tag === "Error") errors.push(Option.getOrNull(HashMap.get(annotations, "id")))
       })
       const found = yield* Ref.make<ReadonlyArray<LedgerDiscrepancy>>([
-        { what: "credits", id: "usr_1", stored: 5, derived: 6 },
-        { what: "day", id: "usr_2 2026-03-01", stored: 1, derived: 0 }
+        { what: "credits", id: "usr_1", stored: Units(5), derived: Units(6) },
+        { what: "day", id: "usr_2 2026-03-01", stored: Units(1), derived: Units(0) }
       ])
       yield* LedgerAuditSchedule.layer.pipe(
         Layer.provide(Layer.succeed(LedgerAudit, { findDiscrepancies: found })),

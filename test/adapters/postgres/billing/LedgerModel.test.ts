@@ -4,7 +4,7 @@ import { ReservationId } from "@berth/domain/billing/units/Reservation"
 import { CreditPurchases } from "@berth/domain/billing/credits/CreditPurchases"
 import { computeBalances, findUnbalanced } from "@berth/domain/billing/units/Ledger"
 import { LedgerAudit } from "@berth/domain/billing/units/LedgerAudit"
-import { convertUnitsToCredits } from "@berth/domain/shared/Credits"
+import { convertUnitsToCredits, Units } from "@berth/domain/shared/Money"
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Effect, Either, FastCheck, Option, TestClock, TestContext } from "effect"
 import { readBalance, BillingServices, readLedger } from "../../../support/billing/BillingServices.ts"
@@ -89,15 +89,15 @@ const actor = (user: User) => {
       const idOf = (cause: string) => ids.get(cause) ?? ReservationId.make("rsv_none")
       switch (what.is) {
         case "reserve": {
-          const reserved = yield* Effect.either(reserve(user, what.units, nameOf(what.cause)))
+          const reserved = yield* Effect.either(reserve(user, Units(what.units), nameOf(what.cause)))
           if (Either.isLeft(reserved)) return false
           ids.set(what.cause, Option.getOrThrow(reserved.right))
           return true
         }
         case "extend":
-          return yield* extend(idOf(what.cause), what.units)
+          return yield* extend(idOf(what.cause), Units(what.units))
         case "settle":
-          yield* settle(idOf(what.cause), what.units)
+          yield* settle(idOf(what.cause), Units(what.units))
           return true
         case "release":
           yield* release(idOf(what.cause))
@@ -105,7 +105,7 @@ const actor = (user: User) => {
         case "book": {
           const { amount, cause, kind, units } = what
           const paid = { cause: nameOf(cause), amount, currency: "USD" as const }
-          yield* book({ userId: user.id, credits: convertUnitsToCredits(units), kind, ...paid })
+          yield* book({ userId: user.id, credits: convertUnitsToCredits(Units(units)), kind, ...paid })
           return true
         }
         case "reverse":
@@ -136,7 +136,7 @@ layer(BillingServices, { excludeTestServices: true })("An account in the databas
           assert.strictEqual(yield* act(what), model.apply(what), JSON.stringify(what))
           assert.deepStrictEqual(yield* readBalance(user), {
             used: [...model.days.values()].reduce((sum, used) => sum + used, 0),
-            credits: convertUnitsToCredits(model.credits)
+            credits: convertUnitsToCredits(Units(model.credits))
           })
         }
         assert.deepEqual(yield* readLedger(user), computeBalances(model.entries))

@@ -7,6 +7,7 @@ import { DateTime, Effect, Option, TestClock, TestContext } from "effect"
 import { BillingServices, refundOf } from "../../../support/billing/BillingServices.ts"
 import { insertUser, uniqueName } from "../../../support/Samples.ts"
 import { UserId } from "@berth/domain/shared/UserId"
+import { Units } from "@berth/domain/shared/Money"
 
 layer(BillingServices, { excludeTestServices: true })("BillingHistory", (it) => {
   it.effect("tells everything that units, credits and money went through, newest first", () =>
@@ -21,11 +22,11 @@ layer(BillingServices, { excludeTestServices: true })("BillingHistory", (it) => 
       const steps = [
         grant(user.id, 1),
         book({ ...paid, credits: 5, cause: pack, amount: 500, kind: "purchase" }),
-        Effect.flatMap(reserve(user, 70, "msg_1"), (id) => settle(Option.getOrThrow(id), 60)),
+        Effect.flatMap(reserve(user, Units(70), "msg_1"), (id) => settle(Option.getOrThrow(id), Units(60))),
         // None of these cost anything.
-        Effect.flatMap(reserve(user, 1, "msg_2"), (id) => release(Option.getOrThrow(id))),
-        Effect.flatMap(reserve(user, 1, "msg_3"), (id) => settle(Option.getOrThrow(id), 0)),
-        reserve(user, 1, "msg_4"),
+        Effect.flatMap(reserve(user, Units(1), "msg_2"), (id) => release(Option.getOrThrow(id))),
+        Effect.flatMap(reserve(user, Units(1), "msg_3"), (id) => settle(Option.getOrThrow(id), Units(0))),
+        reserve(user, Units(1), "msg_4"),
         reverse(refundOf(yield* uniqueName("cs"))),
         book({
           ...paid,
@@ -54,7 +55,7 @@ layer(BillingServices, { excludeTestServices: true })("BillingHistory", (it) => 
             id: "rfd",
             kind: "refund",
             description: "5 credits purchased",
-            units: 0,
+            units: Units(0),
             credits: -5,
             amount: -5,
             currency: "USD",
@@ -64,7 +65,7 @@ layer(BillingServices, { excludeTestServices: true })("BillingHistory", (it) => 
             id: "pur",
             kind: "subscription",
             description: "50 GB of storage, a month",
-            units: 0,
+            units: Units(0),
             credits: 0,
             amount: 39,
             currency: "GBP",
@@ -74,7 +75,7 @@ layer(BillingServices, { excludeTestServices: true })("BillingHistory", (it) => 
             id: "rsv",
             kind: "usage",
             description: "A message to an agent",
-            units: 60,
+            units: Units(60),
             credits: -0.1,
             amount: null,
             currency: null,
@@ -84,7 +85,7 @@ layer(BillingServices, { excludeTestServices: true })("BillingHistory", (it) => 
             id: "pur",
             kind: "purchase",
             description: "5 credits purchased",
-            units: 0,
+            units: Units(0),
             credits: 5,
             amount: 5,
             currency: "USD",
@@ -94,7 +95,7 @@ layer(BillingServices, { excludeTestServices: true })("BillingHistory", (it) => 
             id: "led",
             kind: "grant",
             description: "Credits granted",
-            units: 0,
+            units: Units(0),
             credits: 1,
             amount: null,
             currency: null,
@@ -113,8 +114,8 @@ layer(BillingServices, { excludeTestServices: true })("BillingHistory", (it) => 
       const { book } = yield* CreditPurchases
       const user = yield* insertUser()
       for (let n = 0; n < 9; n++) {
-        const id = Option.getOrThrow(yield* reserve(user, 2, `msg_${n}`))
-        yield* settle(id, 1)
+        const id = Option.getOrThrow(yield* reserve(user, Units(2), `msg_${n}`))
+        yield* settle(id, Units(1))
         yield* book({
           userId: user.id,
           credits: 1,

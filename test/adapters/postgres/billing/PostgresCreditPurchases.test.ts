@@ -8,6 +8,7 @@ import { Effect, Option } from "effect"
 import { readBalance, BillingServices, readLedger, refundOf } from "../../../support/billing/BillingServices.ts"
 import { insertUser, uniqueName } from "../../../support/Samples.ts"
 import { UserId } from "@berth/domain/shared/UserId"
+import { Units } from "@berth/domain/shared/Money"
 
 const packOf = (userId: UserId, cause: string, changes: Partial<CreditBooking> = {}): CreditBooking => ({
   userId,
@@ -54,21 +55,21 @@ layer(BillingServices, { excludeTestServices: true })("CreditPurchases", (it) =>
       const cause = yield* uniqueName("cs")
       yield* book(packOf(user.id, cause))
       // The day's fifty units, and two credits.
-      const spent = Option.getOrThrow(yield* reserve(user, 250, "spent"))
-      yield* settle(spent, 250)
-      const held = Option.getOrThrow(yield* reserve(user, 100, "held"))
+      const spent = Option.getOrThrow(yield* reserve(user, Units(250), "spent"))
+      yield* settle(spent, Units(250))
+      const held = Option.getOrThrow(yield* reserve(user, Units(100), "held"))
       const outcomes = yield* Effect.replicateEffect(reverse(refundOf(cause)), 10, { concurrency: "unbounded" })
       assert.strictEqual(outcomes.filter((outcome) => outcome === "reversed").length, 1)
       assert.deepInclude(yield* readBalance(user), { credits: -3 })
 
       // Units returned by a call reduce the debt too.
-      yield* settle(held, 0)
+      yield* settle(held, Units(0))
       assert.deepInclude(yield* readBalance(user), { credits: -2 })
-      assert.deepInclude(yield* Effect.flip(reserve(user, 1, "more")), { remaining: 0 })
+      assert.deepInclude(yield* Effect.flip(reserve(user, Units(1), "more")), { remaining: Units(0) })
       yield* book(packOf(user.id, yield* uniqueName("cs")))
       assert.deepInclude(yield* readBalance(user), { credits: 3 })
-      yield* reserve(user, 300, "more")
-      assert.deepInclude(yield* Effect.flip(reserve(user, 1, "yet more")), { remaining: 0 })
+      yield* reserve(user, Units(300), "more")
+      assert.deepInclude(yield* Effect.flip(reserve(user, Units(1), "yet more")), { remaining: Units(0) })
       assert.deepInclude(yield* readLedger(user), { purchases: -500, credits: 300 })
     })
   )
@@ -112,17 +113,17 @@ layer(BillingServices, { excludeTestServices: true })("CreditPurchases", (it) =>
       const user = yield* insertUser()
       const cause = yield* uniqueName("cs")
       yield* book(packOf(user.id, cause))
-      const plenty = Option.getOrThrow(yield* reserve(user, 60, "plenty"))
-      yield* settle(plenty, 60)
+      const plenty = Option.getOrThrow(yield* reserve(user, Units(60), "plenty"))
+      yield* settle(plenty, Units(60))
       yield* reverse(refundOf(cause))
       assert.deepInclude(yield* readBalance(user), { credits: -0.1 })
       const { findUsage } = yield* UnitLedger
       // Of a larger plan something is left of the day.
-      assert.deepInclude(yield* findUsage({ ...user, plan: "solo" }), { remaining: 550 })
+      assert.deepInclude(yield* findUsage({ ...user, plan: "solo" }), { remaining: Units(550) })
       const sql = yield* SqlClient
       yield* sql`update users set plan = 'solo' where id = ${user.id}`
-      assert.isTrue(Option.isSome(yield* reserve({ ...user, plan: "solo" }, 550, "the rest of the day")))
-      assert.isTrue(Option.isSome(yield* reserve({ ...user, plan: "solo" }, 0, "nothing")))
+      assert.isTrue(Option.isSome(yield* reserve({ ...user, plan: "solo" }, Units(550), "the rest of the day")))
+      assert.isTrue(Option.isSome(yield* reserve({ ...user, plan: "solo" }, Units(0), "nothing")))
     })
   )
 

@@ -18,6 +18,7 @@ import { Context, DateTime, Effect, Either, FastCheck, Layer, Option, Schema, Te
 import * as MigratedDatabase from "../../../support/MigratedDatabase.ts"
 import { insertUser } from "../../../support/Samples.ts"
 import * as TestSecrets from "../../../support/TestSecrets.ts"
+import { Units } from "@berth/domain/shared/Money"
 
 const admins = Layer.succeed(Administrators, { includes: (user) => user.name === "admin" })
 const makeUnitLedger = (confirmedEmailRequired: boolean) =>
@@ -55,7 +56,7 @@ const balanceOf = (user: User) =>
   })
 
 const reserved = (user: User, units: number, cause: string) =>
-  Effect.flatMap(UnitLedger, ({ reserve }) => Effect.map(reserve(user, units, cause), Option.getOrThrow))
+  Effect.flatMap(UnitLedger, ({ reserve }) => Effect.map(reserve(user, Units(units), cause), Option.getOrThrow))
 
 const LedgerRow = Schema.Struct({ account: Schema.String, units: Schema.Int })
 /** The user's ledger by account; every transaction in it adds up to zero. */
@@ -83,9 +84,9 @@ layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
       assert.deepStrictEqual(yield* balanceOf(user), { used: 45, credits: 0.3 })
       yield* reserved(user, 15, "b")
       assert.deepStrictEqual(yield* balanceOf(user), { used: 50, credits: 0.2 })
-      const refused = yield* Effect.flip(reserve(user, 21, "c"))
+      const refused = yield* Effect.flip(reserve(user, Units(21), "c"))
       assert.instanceOf(refused, UnitsExhausted)
-      assert.deepInclude(refused, { units: 21, remaining: 20 })
+      assert.deepInclude(refused, { units: Units(21), remaining: Units(20) })
       assert.deepStrictEqual(yield* balanceOf(user), { used: 50, credits: 0.2 })
       yield* reserved(user, 20, "c")
       assert.deepStrictEqual(yield* balanceOf(user), { used: 50, credits: 0 })
@@ -99,14 +100,14 @@ layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
       const split = yield* reserved(user, 80, "split")
       assert.deepStrictEqual(yield* balanceOf(user), { used: 50, credits: 0.7 })
       assert.deepInclude(yield* ledgerOf(user), { allowance: 0, credits: 100, usage: 0 })
-      yield* settle(split, 60)
+      yield* settle(split, Units(60))
       assert.deepStrictEqual(yield* balanceOf(user), { used: 50, credits: 0.9 })
       assert.deepInclude(yield* ledgerOf(user), { allowance: -50, credits: 90, usage: 60 })
 
       const other = yield* userWithCredits(1)
-      yield* settle(yield* reserved(other, 80, "few"), 20)
+      yield* settle(yield* reserved(other, 80, "few"), Units(20))
       assert.deepStrictEqual(yield* balanceOf(other), { used: 20, credits: 1 })
-      yield* settle(yield* reserved(other, 10, "over"), 1000)
+      yield* settle(yield* reserved(other, 10, "over"), Units(1000))
       assert.deepStrictEqual(yield* balanceOf(other), { used: 30, credits: 1 })
       assert.deepInclude(yield* ledgerOf(other), { allowance: -30, credits: 100, usage: 30 })
     })
@@ -119,7 +120,7 @@ layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
       const id = yield* reserved(user, 70, "raced")
       yield* Effect.forEach(
         Array.from({ length: 30 }, (_, n) => n),
-        (n) => (n % 2 === 0 ? settle(id, 60) : release(id)),
+        (n) => (n % 2 === 0 ? settle(id, Units(60)) : release(id)),
         { concurrency: "unbounded" }
       )
       const after = yield* balanceOf(user)
@@ -129,7 +130,7 @@ layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
         assert.deepStrictEqual(after, { used: 50, credits: 0.9 })
         assert.strictEqual(ledger["usage"], 60)
       }
-      yield* Effect.all([settle(id, 1), release(id), settle(ReservationId.make("rsv_none\u0000"), 1)])
+      yield* Effect.all([settle(id, Units(1)), release(id), settle(ReservationId.make("rsv_none\u0000"), Units(1))])
       assert.deepStrictEqual(yield* balanceOf(user), after)
     })
   )
@@ -141,7 +142,7 @@ layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
       const ids = yield* Effect.replicateEffect(reserved(user, 5, "message"), 20, { concurrency: "unbounded" })
       const [id] = ids
       assert.strictEqual(new Set(ids).size, 1)
-      assert.deepInclude(yield* balanceOf(user), { used: 5 })
+      assert.deepInclude(yield* balanceOf(user), { used: Units(5) })
       assert.notStrictEqual(yield* reserved(other, 5, "message"), id)
       if (id === undefined) return assert.fail("twenty were made")
 
@@ -149,10 +150,10 @@ layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
       const again = yield* reserved(user, 3, "message")
       assert.notStrictEqual(again, id)
       yield* release(id)
-      assert.deepInclude(yield* balanceOf(user), { used: 3 })
-      yield* settle(again, 3)
+      assert.deepInclude(yield* balanceOf(user), { used: Units(3) })
+      yield* settle(again, Units(3))
       assert.strictEqual(yield* reserved(user, 3, "message"), again)
-      assert.deepInclude(yield* balanceOf(user), { used: 3 })
+      assert.deepInclude(yield* balanceOf(user), { used: Units(3) })
     })
   )
 
@@ -162,7 +163,7 @@ layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
       const user = yield* userWithCredits(0.5)
       const outcomes = yield* Effect.forEach(
         Array.from({ length: 500 }, (_, n) => `race ${n}`),
-        (cause) => Effect.either(reserve(user, 1, cause)),
+        (cause) => Effect.either(reserve(user, Units(1), cause)),
         { concurrency: "unbounded" }
       )
       assert.strictEqual(outcomes.filter(Either.isRight).length, 100)
@@ -184,23 +185,23 @@ layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
       const { extend, release, settle } = yield* UnitLedger
       const user = yield* userWithCredits(0.3)
       const id = yield* reserved(user, 1, "turn")
-      assert.strictEqual(yield* extend(id, 40), 40)
-      assert.strictEqual(yield* extend(id, 40), 40)
-      assert.strictEqual(yield* extend(id, 7), 40)
+      assert.strictEqual(yield* extend(id, Units(40)), 40)
+      assert.strictEqual(yield* extend(id, Units(40)), 40)
+      assert.strictEqual(yield* extend(id, Units(7)), 40)
       assert.deepStrictEqual(yield* balanceOf(user), { used: 40, credits: 0.3 })
-      assert.strictEqual(yield* extend(id, 60), 60)
+      assert.strictEqual(yield* extend(id, Units(60)), 60)
       assert.deepStrictEqual(yield* balanceOf(user), { used: 50, credits: 0.2 })
-      assert.strictEqual(yield* extend(id, 1_000), 80)
+      assert.strictEqual(yield* extend(id, Units(1_000)), 80)
       assert.deepStrictEqual(yield* balanceOf(user), { used: 50, credits: 0 })
-      yield* settle(id, 55)
+      yield* settle(id, Units(55))
       assert.deepStrictEqual(yield* balanceOf(user), { used: 50, credits: 0.25 })
-      assert.strictEqual(yield* extend(id, 80), 0)
-      assert.strictEqual(yield* extend(ReservationId.make("rsv_none\u0000"), 1), 0)
+      assert.strictEqual(yield* extend(id, Units(80)), 0)
+      assert.strictEqual(yield* extend(ReservationId.make("rsv_none\u0000"), Units(1)), 0)
       assert.deepStrictEqual(yield* balanceOf(user), { used: 50, credits: 0.25 })
 
       const other = yield* userWithCredits(1)
       const released = yield* reserved(other, 50, "released")
-      assert.strictEqual(yield* extend(released, 90), 90)
+      assert.strictEqual(yield* extend(released, Units(90)), 90)
       yield* release(released)
       assert.deepStrictEqual(yield* balanceOf(other), { used: 0, credits: 1 })
     })
@@ -216,13 +217,13 @@ layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
       )
       const extended = yield* Effect.forEach(
         ids,
-        (id) => Effect.all([extend(id, 4), extend(id, 4)], { concurrency: 2 }),
+        (id) => Effect.all([extend(id, Units(4)), extend(id, Units(4))], { concurrency: 2 }),
         { concurrency: "unbounded" }
       )
       const held = extended.reduce((sum, [one, other]) => sum + Math.max(one, other), 0)
       assert.strictEqual(held, 150)
       assert.deepStrictEqual(yield* balanceOf(user), { used: 50, credits: 0 })
-      yield* Effect.forEach(ids, (id) => settle(id, 1), { concurrency: "unbounded" })
+      yield* Effect.forEach(ids, (id) => settle(id, Units(1)), { concurrency: "unbounded" })
       assert.deepStrictEqual((yield* balanceOf(user)).credits, 1)
     })
   )
@@ -245,13 +246,13 @@ layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
           (calls, fiber) =>
             Effect.forEach(calls, ({ end, units, used }, index) =>
               Effect.gen(function* () {
-                const reservation = yield* Effect.either(reserve(user, units, `${fiber}/${index}`))
+                const reservation = yield* Effect.either(reserve(user, Units(units), `${fiber}/${index}`))
                 if (Either.isLeft(reservation)) return 0
                 const id = Option.getOrThrow(reservation.right)
                 const { used: held } = yield* balanceOf(user)
                 assert.isAtMost(held, freeUnits)
-                if (end === "settle" || end === "both") yield* settle(id, used)
-                if (end === "release" || end === "both") yield* Effect.zipRight(release(id), settle(id, 50))
+                if (end === "settle" || end === "both") yield* settle(id, Units(used))
+                if (end === "release" || end === "both") yield* Effect.zipRight(release(id), settle(id, Units(50)))
                 return end === "release" ? 0 : end === "leave" ? units : Math.min(units, used)
               })
             ),
@@ -266,7 +267,7 @@ layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
         yield* (yield* UnitLedger).releaseAbandoned(later)
         const after = yield* balanceOf(user)
         const ledger = yield* ledgerOf(user)
-        assert.strictEqual(ledger["allowance"], after.used === 0 ? 0 : -after.used)
+        assert.strictEqual(ledger["allowance"], 0 - after.used)
         assert.strictEqual(ledger["credits"], Math.round(after.credits * 100))
       }),
     { fastCheck: { numRuns: 25 } }
@@ -276,8 +277,8 @@ layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
     Effect.gen(function* () {
       const { reserve } = yield* UnitLedger
       const admin = yield* insertUser("admin")
-      assert.deepStrictEqual(yield* reserve(admin, 1_000_000, "a"), Option.none())
-      assert.deepInclude(yield* balanceOf(admin), { used: 0 })
+      assert.deepStrictEqual(yield* reserve(admin, Units(1_000_000), "a"), Option.none())
+      assert.deepInclude(yield* balanceOf(admin), { used: Units(0) })
     })
   )
 
@@ -294,7 +295,7 @@ layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
         remaining: 100
       })
       yield* subscriptions.save({ userId: user.id, plan: "pro", status: "past_due" })
-      assert.deepInclude(yield* Effect.flip(reserve(user, 1, "b")), { remaining: 0 })
+      assert.deepInclude(yield* Effect.flip(reserve(user, Units(1), "b")), { remaining: Units(0) })
       assert.deepStrictEqual(yield* findUsage(user), { dailyUnits: 50, used: 50, remaining: 0 })
     })
   )
@@ -306,10 +307,10 @@ layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
         const { reserve } = yield* UnitLedger
         const { run } = yield* Transaction
         const user = yield* insertUser()
-        yield* run(Effect.zipRight(reserve(user, 10, "a"), Effect.fail("later"))).pipe(Effect.flip)
-        assert.deepInclude(yield* balanceOf(user), { used: 0 })
-        yield* run(Effect.zipRight(Effect.flip(reserve(user, 51, "b")), reserve(user, 50, "b")))
-        assert.deepInclude(yield* balanceOf(user), { used: 50 })
+        yield* run(Effect.zipRight(reserve(user, Units(10), "a"), Effect.fail("later"))).pipe(Effect.flip)
+        assert.deepInclude(yield* balanceOf(user), { used: Units(0) })
+        yield* run(Effect.zipRight(Effect.flip(reserve(user, Units(51), "b")), reserve(user, Units(50), "b")))
+        assert.deepInclude(yield* balanceOf(user), { used: Units(50) })
       })
   )
 
@@ -320,12 +321,12 @@ layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
       const user = yield* insertUser()
       const first = yield* reserved(user, 50, "evening")
       yield* TestClock.adjust("1 millis")
-      assert.deepInclude(yield* findUsage(user), { used: 0 })
+      assert.deepInclude(yield* findUsage(user), { used: Units(0) })
       yield* reserved(user, 50, "morning")
       yield* release(first)
-      assert.deepInclude(yield* findUsage(user), { used: 50 })
+      assert.deepInclude(yield* findUsage(user), { used: Units(50) })
       yield* TestClock.setTime(Date.UTC(2026, 2, 1, 12))
-      assert.deepInclude(yield* findUsage(user), { used: 0 })
+      assert.deepInclude(yield* findUsage(user), { used: Units(0) })
     }).pipe(Effect.provide(TestContext.TestContext))
   )
 
@@ -340,7 +341,7 @@ layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
       yield* Effect.forEach(days, (day) => on(day, reserved(user, 50, `all of ${day}`)))
       const outcomes = yield* Effect.forEach(
         Array.from({ length: 60 }, (_, n) => ({ day: days[n % 2] ?? 0, cause: `credit ${n}` })),
-        ({ cause, day }) => on(day, Effect.either(reserve(user, 1, cause))),
+        ({ cause, day }) => on(day, Effect.either(reserve(user, Units(1), cause))),
         { concurrency: "unbounded" }
       )
       assert.strictEqual(outcomes.filter(Either.isRight).length, 50)
@@ -357,12 +358,12 @@ layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
       yield* repository.renewLease(DateTime.add(yield* DateTime.now, { minutes: 2 }))
       const killed = yield* Layer.build(Layer.fresh(unitLedger))
       const reserveIn = (context: Context.Context<UnitLedger>, cause: string) =>
-        Effect.map(Context.get(context, UnitLedger).reserve(user, 1, cause), Option.getOrThrow)
+        Effect.map(Context.get(context, UnitLedger).reserve(user, Units(1), cause), Option.getOrThrow)
       yield* Effect.forEach(
         Array.from({ length: 20 }, (_, n) => n),
         (n) => reserveIn(killed, `open ${n}`)
       )
-      yield* Context.get(killed, UnitLedger).settle(yield* reserveIn(killed, "settled"), 1)
+      yield* Context.get(killed, UnitLedger).settle(yield* reserveIn(killed, "settled"), Units(1))
       yield* reserved(user, 1, "of a living process")
       const now = yield* DateTime.now
       assert.strictEqual(yield* releaseAbandoned(now), 0)
@@ -372,7 +373,7 @@ layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
         released.reduce((sum, count) => sum + count, 0),
         20
       )
-      assert.deepInclude(yield* balanceOf(user), { used: 2 })
+      assert.deepInclude(yield* balanceOf(user), { used: Units(2) })
     }).pipe(Effect.scoped)
   )
 
@@ -382,15 +383,15 @@ layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
       const ledger = Context.get(yield* Layer.build(Layer.fresh(makeUnitLedger(true))), UnitLedger)
       const user = yield* userWithCredits(0.1)
       assert.deepStrictEqual(yield* ledger.findUsage(user), { dailyUnits: 0, used: 0, remaining: 0 })
-      assert.deepInclude(yield* Effect.flip(ledger.reserve(user, 11, "too much")), { remaining: 10 })
-      yield* ledger.reserve(user, 4, "credits")
+      assert.deepInclude(yield* Effect.flip(ledger.reserve(user, Units(11), "too much")), { remaining: Units(10) })
+      yield* ledger.reserve(user, Units(4), "credits")
       assert.deepStrictEqual(yield* balanceOf(user), { used: 0, credits: 0.06 })
       yield* sql`update users set email_verified_at = now() where id = ${user.id}`
       // The caller read the user before the confirmation: the stored one decides.
-      yield* ledger.reserve(user, 50, "confirmed")
+      yield* ledger.reserve(user, Units(50), "confirmed")
       assert.deepStrictEqual(yield* balanceOf(user), { used: 50, credits: 0.06 })
       yield* sql`update users set email_verified_at = null, plan = 'solo' where id = ${user.id}`
-      yield* ledger.reserve({ ...user, plan: "solo" }, 10, "paid plan")
+      yield* ledger.reserve({ ...user, plan: "solo" }, Units(10), "paid plan")
       assert.deepInclude(yield* balanceOf(user), { credits: 0.06 })
     }).pipe(Effect.scoped)
   )
@@ -401,7 +402,7 @@ layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
       const sql = yield* SqlClient
       const user = yield* insertUser()
       const id = yield* reserved(user, 3, "a")
-      yield* settle(id, 3)
+      yield* settle(id, Units(3))
       yield* sql`delete from users where id = ${user.id}`
       const entries = yield* sql`
         select user_id, account, units::int as units from ledger_entries where transaction_id = ${id} order by account`

@@ -1,5 +1,5 @@
 import { Context, type DateTime, type Effect } from "effect"
-import type { Currency } from "../../shared/Money.ts"
+import type { Currency, Units } from "../../shared/Money.ts"
 import type { UserId } from "../../shared/UserId.ts"
 
 export type BillingHistoryKind = "usage" | "purchase" | "grant" | "refund" | "subscription"
@@ -9,7 +9,7 @@ export interface BillingHistoryEntry {
   readonly kind: BillingHistoryKind
   readonly description: string
   /** Used units, daily and credit together; 0 for other kinds. */
-  readonly units: number
+  readonly units: Units
   /** Change of the credits, to hundredths; negative when spent or reversed. */
   readonly credits: number
   /** Paid pounds or dollars; negative when returned; null without a payment. */

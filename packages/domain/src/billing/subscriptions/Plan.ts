@@ -1,10 +1,11 @@
+import { Units } from "../../shared/Money.ts"
 import type { PlanId } from "../../shared/PlanId.ts"
 
 export interface PlanEntitlements {
   /** Agents that may exist at once, failed ones not counted. */
   readonly agents: number
-  /** Units a UTC day; one unit is 0.01 USD. */
-  readonly dailyUnits: number
+  /** A UTC day. */
+  readonly dailyUnits: Units
   /** Memory of the instance, in MiB. */
   readonly memoryMb: number
   /** Size limit of the instance directory, in MiB. */
@@ -12,15 +13,15 @@ export interface PlanEntitlements {
 }
 
 const entitlements: Record<PlanId, PlanEntitlements> = {
-  free: { agents: 1, dailyUnits: 50, memoryMb: 256, storageMb: 256 },
-  starter: { agents: 1, dailyUnits: 600, memoryMb: 2048, storageMb: 1024 },
-  solo: { agents: 1, dailyUnits: 600, memoryMb: 2048, storageMb: 1024 },
-  pro: { agents: 3, dailyUnits: 1000, memoryMb: 4096, storageMb: 2048 },
-  collective: { agents: 3, dailyUnits: 1000, memoryMb: 4096, storageMb: 2048 },
-  scale: { agents: 3, dailyUnits: 2500, memoryMb: 8192, storageMb: 5120 },
-  label: { agents: 10, dailyUnits: 2500, memoryMb: 8192, storageMb: 5120 },
-  enterprise: { agents: 100, dailyUnits: 10_000, memoryMb: 16_384, storageMb: 10_240 },
-  network: { agents: Number.POSITIVE_INFINITY, dailyUnits: 10_000, memoryMb: 16_384, storageMb: 10_240 }
+  free: { agents: 1, dailyUnits: Units(50), memoryMb: 256, storageMb: 256 },
+  starter: { agents: 1, dailyUnits: Units(600), memoryMb: 2048, storageMb: 1024 },
+  solo: { agents: 1, dailyUnits: Units(600), memoryMb: 2048, storageMb: 1024 },
+  pro: { agents: 3, dailyUnits: Units(1000), memoryMb: 4096, storageMb: 2048 },
+  collective: { agents: 3, dailyUnits: Units(1000), memoryMb: 4096, storageMb: 2048 },
+  scale: { agents: 3, dailyUnits: Units(2500), memoryMb: 8192, storageMb: 5120 },
+  label: { agents: 10, dailyUnits: Units(2500), memoryMb: 8192, storageMb: 5120 },
+  enterprise: { agents: 100, dailyUnits: Units(10_000), memoryMb: 16_384, storageMb: 10_240 },
+  network: { agents: Number.POSITIVE_INFINITY, dailyUnits: Units(10_000), memoryMb: 16_384, storageMb: 10_240 }
 }
 
 /** Entitlements of users exempt from billing, whose units are not counted. */

@@ -1,4 +1,5 @@
 import { findEntitlements } from "./Plan.ts"
+import type { Units } from "../../shared/Money.ts"
 import type { PlanId } from "../../shared/PlanId.ts"
 
 /** A plan as customers see it; the price is per month. */
@@ -7,8 +8,8 @@ export interface SoldPlan {
   readonly name: string
   readonly price: number
   readonly currency: "GBP" | "USD"
-  /** Units a UTC day. */
-  readonly dailyUnits: number
+  /** A UTC day. */
+  readonly dailyUnits: Units
   readonly features: ReadonlyArray<string>
 }
 

@@ -1,4 +1,5 @@
 import { Context, type Effect } from "effect"
+import type { Units } from "../../shared/Money.ts"
 
 /**
  * `transaction`: entries that do not sum to zero. `credits`: a balance other than entries minus open reservations. `day`: used
@@ -8,9 +9,8 @@ export interface LedgerDiscrepancy {
   readonly what: "transaction" | "credits" | "day"
   /** Transaction id, user id, or user id and date. */
   readonly id: string
-  /** In units. */
-  readonly stored: number
-  readonly derived: number
+  readonly stored: Units
+  readonly derived: Units
 }
 
 /** Compares balances with the ledger. Entries of closed days are summed once, into checkpoints. It repairs nothing: the cause of a difference has to be found first. */

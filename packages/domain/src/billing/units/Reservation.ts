@@ -1,11 +1,12 @@
 import { Data } from "effect"
 import { idSchema } from "../../ids/IdGenerator.ts"
+import type { Units } from "../../shared/Money.ts"
 
 export const ReservationId = idSchema("ReservationId", "A reservation of units, rsv_…")
 export type ReservationId = typeof ReservationId.Type
 
 /** Daily units and credits together do not cover `units`. */
 export class UnitsExhausted extends Data.TaggedError("UnitsExhausted")<{
-  readonly units: number
-  readonly remaining: number
+  readonly units: Units
+  readonly remaining: Units
 }> {}

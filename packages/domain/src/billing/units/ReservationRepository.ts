@@ -1,4 +1,5 @@
 import { Context, type DateTime, type Effect } from "effect"
+import type { Units } from "../../shared/Money.ts"
 import type { User } from "../../shared/User.ts"
 import type { UserId } from "../../shared/UserId.ts"
 import type { ReservationId, UnitsExhausted } from "./Reservation.ts"
@@ -9,17 +10,17 @@ export type UnitPayer = Pick<User, "plan" | "emailVerifiedAt">
 export interface ReservationRequest {
   /** As the caller read it; the stored one decides. */
   readonly user: User
-  readonly units: number
+  readonly units: Units
   /** Names the work paid for: one cause reserves once. */
   readonly cause: string
-  readonly dailyUnitsOf: (payer: UnitPayer) => number
+  readonly dailyUnitsOf: (payer: UnitPayer) => Units
 }
 
 export interface ReservationExtension {
   readonly id: ReservationId
   /** The units that the reservation should have at least. */
-  readonly units: number
-  readonly dailyUnitsOf: (payer: UnitPayer) => number
+  readonly units: Units
+  readonly dailyUnitsOf: (payer: UnitPayer) => Units
 }
 
 /** Reservations of units. All methods are exact under any concurrency; lock order: reservation, day, user. */
@@ -28,13 +29,13 @@ export class ReservationRepository extends Context.Tag("@berth/ReservationReposi
   {
     readonly reserve: (request: ReservationRequest) => Effect.Effect<ReservationId, UnitsExhausted>
     /** Raises an open reservation to `units` as far as its day's units and credits reach. Returns its units; 0 when closed. Idempotent. */
-    readonly extend: (extension: ReservationExtension) => Effect.Effect<number>
+    readonly extend: (extension: ReservationExtension) => Effect.Effect<Units>
     /** Books the used units, at most the reserved ones. Idempotent. */
-    readonly settle: (id: ReservationId, units: number) => Effect.Effect<void>
+    readonly settle: (id: ReservationId, units: Units) => Effect.Effect<void>
     /** Returns all units to where they came from. Idempotent. */
     readonly release: (id: ReservationId) => Effect.Effect<void>
     /** Units used or reserved in the current UTC day. */
-    readonly findUsedToday: (userId: UserId) => Effect.Effect<number>
+    readonly findUsedToday: (userId: UserId) => Effect.Effect<Units>
     /** Keeps the open reservations of this process until then. */
     readonly renewLease: (expiresAt: DateTime.Utc) => Effect.Effect<void>
     /** Releases reservations of processes with an expired lease, except those of turns in progress. Returns the number released. */

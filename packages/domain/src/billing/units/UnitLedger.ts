@@ -1,5 +1,6 @@
 import { Context, DateTime, Duration, Effect, Option, Schedule } from "effect"
 import { Administrators } from "../../accounts/Administrators.ts"
+import { noUnits, type Units } from "../../shared/Money.ts"
 import type { User } from "../../shared/User.ts"
 import { isBillingExempt } from "../BillingExemption.ts"
 import { findEntitlements } from "../subscriptions/Plan.ts"
@@ -20,8 +21,8 @@ export class UnitPolicy extends Context.Tag("@berth/UnitPolicy")<
 export const findDailyUnits = (
   { emailVerifiedAt, plan }: UnitPayer,
   { confirmedEmailRequired }: Context.Tag.Service<UnitPolicy>
-): number =>
-  plan === "free" && confirmedEmailRequired && emailVerifiedAt === null ? 0 : findEntitlements(plan).dailyUnits
+): Units =>
+  plan === "free" && confirmedEmailRequired && emailVerifiedAt === null ? noUnits : findEntitlements(plan).dailyUnits
 
 /** Reservations of a process outlive its last renewal by this time: those of a killed process end within a minute. */
 export const reservationLease = Duration.seconds(45)
@@ -50,13 +51,13 @@ export class UnitLedger extends Effect.Service<UnitLedger>()("@berth/UnitLedger"
     )
 
     /** None for a user exempt from billing. `cause` names the work: the same cause reserves once. */
-    const reserve = Effect.fn("UnitLedger.reserve")(function* (user: User, units: number, cause: string) {
+    const reserve = Effect.fn("UnitLedger.reserve")(function* (user: User, units: Units, cause: string) {
       if (isBillingExempt(administrators, user)) return Option.none<ReservationId>()
       return Option.some(yield* reservations.reserve({ user, units, cause, dailyUnitsOf }))
     })
 
     /** Raises an open reservation to at least `units` as far as the balance reaches. Returns its units; 0 when closed. Idempotent. */
-    const extend = Effect.fn("UnitLedger.extend")((id: ReservationId, units: number) =>
+    const extend = Effect.fn("UnitLedger.extend")((id: ReservationId, units: Units) =>
       reservations.extend({ id, units, dailyUnitsOf })
     )
 

@@ -1,52 +1,59 @@
 import { Either } from "effect"
+import { Units } from "../../shared/Money.ts"
 import { UnitsExhausted } from "./Reservation.ts"
 
 export interface UnitUsage {
-  readonly dailyUnits: number
-  readonly used: number
-  readonly remaining: number
+  readonly dailyUnits: Units
+  readonly used: Units
+  readonly remaining: Units
 }
 
 /** Units by source: daily units, or credits at a hundred units each. */
 export interface UnitSplit {
-  readonly daily: number
-  readonly credit: number
+  readonly daily: Units
+  readonly credit: Units
 }
 
 /** Rounds up; NaN is more than any balance. */
-export const roundUpUnits = (units: number): number =>
-  Number.isNaN(units) ? Number.POSITIVE_INFINITY : Math.max(0, Math.ceil(units))
+export const roundUpUnits = (units: number): Units =>
+  Units(Number.isNaN(units) ? Number.POSITIVE_INFINITY : Math.max(0, Math.ceil(units)))
 
 /** Units used today count against the current plan; never negative after a downgrade. */
-export const computeUnitUsage = (dailyUnits: number, units: number): UnitUsage => {
-  const used = Math.min(units, dailyUnits)
-  return { dailyUnits, used, remaining: dailyUnits - used }
+export const computeUnitUsage = (dailyUnits: Units, units: Units): UnitUsage => {
+  const used = Units(Math.min(units, dailyUnits))
+  return { dailyUnits, used, remaining: Units(dailyUnits - used) }
 }
 
 /** Takes daily units first, then credits; all or nothing. */
-export const takeUnits = (left: UnitSplit, units: number): Either.Either<UnitSplit, UnitsExhausted> => {
+export const takeUnits = (left: UnitSplit, units: Units): Either.Either<UnitSplit, UnitsExhausted> => {
   const wanted = roundUpUnits(units)
-  const daily = Math.min(wanted, left.daily)
-  const credit = wanted - daily
+  const daily = Units(Math.min(wanted, left.daily))
+  const credit = Units(wanted - daily)
   return credit <= left.credit
     ? Either.right({ daily, credit })
-    : Either.left(new UnitsExhausted({ units: wanted, remaining: left.daily + left.credit }))
+    : Either.left(new UnitsExhausted({ units: wanted, remaining: Units(left.daily + left.credit) }))
 }
 
 /** Adds to a reservation until it has `units`, daily units first, as far as `left` reaches. Never takes away. */
-export const extendSplit = (reserved: UnitSplit, left: UnitSplit, units: number): UnitSplit => {
+export const extendSplit = (reserved: UnitSplit, left: UnitSplit, units: Units): UnitSplit => {
   const lacking = Math.max(0, roundUpUnits(units) - reserved.daily - reserved.credit)
   const daily = Math.min(lacking, left.daily)
-  return { daily: reserved.daily + daily, credit: reserved.credit + Math.min(lacking - daily, left.credit) }
+  return {
+    daily: Units(reserved.daily + daily),
+    credit: Units(reserved.credit + Math.min(lacking - daily, left.credit))
+  }
 }
 
 /** Books at most the reserved units and returns the rest. Credits were taken last, so they are returned first. */
 export const settleUnits = (
   reserved: UnitSplit,
-  units: number
+  units: Units
 ): { readonly booked: UnitSplit; readonly returned: UnitSplit } => {
   const used = Math.min(roundUpUnits(units), reserved.daily + reserved.credit)
-  const daily = Math.min(used, reserved.daily)
-  const booked = { daily, credit: used - daily }
-  return { booked, returned: { daily: reserved.daily - booked.daily, credit: reserved.credit - booked.credit } }
+  const daily = Units(Math.min(used, reserved.daily))
+  const credit = Units(used - daily)
+  return {
+    booked: { daily, credit },
+    returned: { daily: Units(reserved.daily - daily), credit: Units(reserved.credit - credit) }
+  }
 }

@@ -3,6 +3,7 @@ import type { ChatRequest } from "../../ai/calls/ChatRequest.ts"
 import { OwnerKeys } from "../../ai/keys/OwnerKeys.ts"
 import { computeMediaCost } from "../../ai/models/MediaPrices.ts"
 import { estimateTokens } from "../../ai/prompt/TokenEstimate.ts"
+import type { Units } from "../../shared/Money.ts"
 import type { User } from "../../shared/User.ts"
 import { GatewaySettings } from "../GatewaySettings.ts"
 import type { PluginInput } from "../PluginInput.ts"
@@ -17,8 +18,8 @@ import { type CallUsage, computePrice, estimateExpectedTokens, estimateRequestTo
 
 /** The price of a call before it runs. */
 export interface CallQuote {
-  /** Upper bound of the price in units. */
-  readonly units: number
+  /** Upper bound of the price. */
+  readonly units: Units
   /** Whether the caller's own keys will answer, which costs no units. */
   readonly ownKey: boolean
   /** Usage of a call whose caller leaves after `text`. */

@@ -3,6 +3,7 @@ import type { ModelDelta } from "../../ai/streams/ModelEvent.ts"
 import type { ReservationId, UnitsExhausted } from "../../billing/units/Reservation.ts"
 import { UnitLedger } from "../../billing/units/UnitLedger.ts"
 import { IdempotentExecution } from "../../limits/IdempotentExecution.ts"
+import { noUnits, type Units } from "../../shared/Money.ts"
 import type { User } from "../../shared/User.ts"
 import { GatewaySettings } from "../GatewaySettings.ts"
 import type { PluginInput } from "../PluginInput.ts"
@@ -38,7 +39,7 @@ export class CardCalls extends Effect.Service<CardCalls>()("@berth/CardCalls", {
     const scope = yield* Effect.scope
 
     const countUsedUnits = ({ input, quote }: CardCall, result: PluginResult) => {
-      if (result.ownKey) return 0
+      if (result.ownKey) return noUnits
       if (result.costUsd === null) return quote.units
       return input.plugin === "agent"
         ? computeTaskPrice(settings, turnSettings, result.costUsd)
@@ -46,7 +47,7 @@ export class CardCalls extends Effect.Service<CardCalls>()("@berth/CardCalls", {
     }
 
     /** Settles a reservation; usage beyond it is charged as far as the balance covers it. */
-    const settle = ({ quote }: CardCall, id: ReservationId, units: number) =>
+    const settle = ({ quote }: CardCall, id: ReservationId, units: Units) =>
       Effect.zipRight(units > quote.units ? ledger.extend(id, units) : Effect.void, ledger.settle(id, units))
 
     /** Settles a run without an end. Before any output, only the model calls of a task cost. */

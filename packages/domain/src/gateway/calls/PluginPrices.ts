@@ -1,21 +1,18 @@
 import { estimatePromptTokens, estimateTokens } from "../../ai/prompt/TokenEstimate.ts"
 import { findMaximumTurnUnits, type TurnSettings } from "../../interaction/turns/TurnPricing.ts"
+import { Units, unitsPerCredit } from "../../shared/Money.ts"
 import type { GatewaySettings } from "../GatewaySettings.ts"
 import type { PluginInput, TextRequest } from "../PluginInput.ts"
 import type { PluginId } from "../plugins/Plugin.ts"
 
-/** One unit is 0.01 USD. */
-const unitsPerUsd = 100
 export const tokensPerPrice = 4_000
 /** Expected tokens of an answer without `max_tokens`. */
 const defaultAnswerTokens = 1_000
 
 /** Converts USD to units, rounded up, at least one. */
-export const convertPriceToUnits = (usd: number): number =>
+export const convertPriceToUnits = (usd: number): Units =>
   // Rounds off binary fractions first: 0.07 USD would be 8 units.
-  Math.max(1, Math.ceil(Number((usd * unitsPerUsd).toFixed(9))))
-
-export const convertUnitsToUsd = (units: number): number => units / unitsPerUsd
+  Units(Math.max(1, Math.ceil(Number((usd * unitsPerCredit).toFixed(9)))))
 
 /** Flat prices due for so many tokens, at least one. */
 export const countPriceShares = (tokens: number): number => Math.max(1, Math.ceil(tokens / tokensPerPrice))
@@ -28,26 +25,25 @@ export interface CallUsage {
   readonly costUsd: number | null
 }
 
-/** Returns the price of a call in units: the larger of the flat price and the cost with margin. */
+/** Returns the price of a call: the larger of the flat price and the cost with margin. */
 export const computePrice = (
   { priceMargin, prices }: Pick<GatewaySettings["Type"], "priceMargin" | "prices">,
   plugin: PluginId,
   { costUsd, tokens }: CallUsage
-): number => {
+): Units => {
   const flat = (tokens === null ? 1 : countPriceShares(tokens)) * convertPriceToUnits(prices[plugin])
-  return costUsd === null ? flat : Math.max(flat, convertPriceToUnits(costUsd * priceMargin))
+  return Units(costUsd === null ? flat : Math.max(flat, convertPriceToUnits(costUsd * priceMargin)))
 }
 
-/** Returns the price of an answered task in units: the larger of the flat price and the cost with margin, within the turn's budget. */
+/** Returns the price of an answered task: the larger of the flat price and the cost with margin, within the turn's budget. */
 export const computeTaskPrice = (
   settings: Pick<GatewaySettings["Type"], "priceMargin" | "prices">,
   budget: TurnSettings["Type"],
   costUsd: number
-): number => {
+): Units => {
   const flat = computePrice(settings, "agent", { tokens: null, costUsd: null })
-  return Math.min(
-    computePrice(settings, "agent", { tokens: null, costUsd }),
-    Math.max(flat, findMaximumTurnUnits(budget))
+  return Units(
+    Math.min(computePrice(settings, "agent", { tokens: null, costUsd }), Math.max(flat, findMaximumTurnUnits(budget)))
   )
 }
 

@@ -7,6 +7,7 @@ import type { ModelEvent } from "../../ai/streams/ModelEvent.ts"
 import { UnitLedger } from "../../billing/units/UnitLedger.ts"
 import { RateLimiter, type RateLimitExceeded } from "../../limits/RateLimiter.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
+import { Units } from "../../shared/Money.ts"
 import { TurnBudgetExhausted, TurnNotInProgress } from "./TurnErrors.ts"
 import { boundCall, computeCallUnits, TurnSettings } from "./TurnPricing.ts"
 import { type AgentTurn, type CallCost, TurnRepository } from "./TurnRepository.ts"
@@ -51,7 +52,7 @@ export class TurnModelCalls extends Effect.Service<TurnModelCalls>()("@berth/Tur
           const record = yield* Effect.mapError(yield* turns.lock(turn), () => new TurnNotInProgress())
           const wanted = computeCallUnits(settings, record, quote)
           const units = yield* Option.match(record.reservation, {
-            onNone: () => Effect.succeed(Math.min(wanted, record.unitLimit ?? wanted)),
+            onNone: () => Effect.succeed(Units(Math.min(wanted, record.unitLimit ?? wanted))),
             onSome: (id) => ledger.extend(id, wanted)
           })
           const { maxTokens, ...bounds } = yield* Effect.mapError(

@@ -1,5 +1,6 @@
 import type { Option } from "effect"
 import type { ReservationId } from "../../billing/units/Reservation.ts"
+import type { Units } from "../../shared/Money.ts"
 
 /** Payment of a turn besides own keys. Without a reservation the turn's budget alone is the limit. */
 export interface TurnPayment {
@@ -7,5 +8,5 @@ export interface TurnPayment {
   /** True when neither units nor credits were left: only the owner's own keys may pay. */
   readonly ownKeysOnly: boolean
   /** Most units of a turn without a reservation, for example a task paid by a machine payment. */
-  readonly unitLimit?: number | undefined
+  readonly unitLimit?: Units | undefined
 }

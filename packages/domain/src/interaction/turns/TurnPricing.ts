@@ -1,6 +1,6 @@
 import { Context, Option } from "effect"
 import { roundUpUnits } from "../../billing/units/UnitSplit.ts"
-import { unitsPerCredit } from "../../shared/Credits.ts"
+import { noUnits, Units, unitsPerCredit } from "../../shared/Money.ts"
 
 /** Prices of turns, as the operator sets them. */
 export class TurnSettings extends Context.Tag("@berth/TurnSettings")<
@@ -58,25 +58,25 @@ const estimateMicros = ({ inputCost, maxTokens, outputCost, promptTokens }: Call
 })
 
 /** The most units that one turn costs. */
-export const findMaximumTurnUnits = ({ budgetUsd }: TurnPrices): number =>
-  Math.max(1, roundUpUnits(Number((budgetUsd * unitsPerCredit).toFixed(6))))
+export const findMaximumTurnUnits = ({ budgetUsd }: TurnPrices): Units =>
+  Units(Math.max(1, roundUpUnits(Number((budgetUsd * unitsPerCredit).toFixed(6)))))
 
-const convertToUnits = (prices: TurnPrices, micros: number): number =>
-  Math.min(findMaximumTurnUnits(prices), Math.max(1, roundUp((micros * prices.priceMargin) / microsPerUnit)))
+const convertToUnits = (prices: TurnPrices, micros: number): Units =>
+  Units(Math.min(findMaximumTurnUnits(prices), Math.max(1, roundUp((micros * prices.priceMargin) / microsPerUnit))))
 
 /** Whether the owner's own keys paid for all model calls, of which there was one. */
 export const isPaidByOwnKeys = ({ ownCalls, platformCalls }: TurnUsage): boolean => ownCalls > 0 && platformCalls === 0
 
 /** Price of an answered turn in units. A turn without any model call costs one. */
-export const computeTurnUnits = (prices: TurnPrices, usage: TurnUsage): number =>
-  isPaidByOwnKeys(usage) ? 0 : convertToUnits(prices, usage.costMicros)
+export const computeTurnUnits = (prices: TurnPrices, usage: TurnUsage): Units =>
+  isPaidByOwnKeys(usage) ? noUnits : convertToUnits(prices, usage.costMicros)
 
 /** Price of a failed turn in units: zero when no model request was sent. */
-export const computeFailedTurnUnits = (prices: TurnPrices, usage: TurnUsage): number =>
-  usage.platformCalls === 0 ? 0 : convertToUnits(prices, usage.costMicros)
+export const computeFailedTurnUnits = (prices: TurnPrices, usage: TurnUsage): Units =>
+  usage.platformCalls === 0 ? noUnits : convertToUnits(prices, usage.costMicros)
 
 /** Units that the turn should have reserved before the call is sent. */
-export const computeCallUnits = (prices: TurnPrices, usage: TurnUsage, call: CallEstimate): number => {
+export const computeCallUnits = (prices: TurnPrices, usage: TurnUsage, call: CallEstimate): Units => {
   const { answerMicros, promptMicros } = estimateMicros(call)
   return convertToUnits(prices, usage.costMicros + usage.heldMicros + promptMicros + answerMicros)
 }
@@ -86,7 +86,7 @@ export const boundCall = (
   prices: TurnPrices,
   usage: TurnUsage,
   call: CallEstimate,
-  units: number
+  units: Units
 ): Option.Option<BoundedCall> => {
   const { answerMicros, promptMicros } = estimateMicros(call)
   if (promptMicros + answerMicros === 0) return Option.some({ maxTokens: call.maxTokens, promptMicros, answerMicros })

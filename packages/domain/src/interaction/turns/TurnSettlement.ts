@@ -1,6 +1,7 @@
 import type { DateTime } from "effect"
 import { Effect, Option } from "effect"
 import { UnitLedger } from "../../billing/units/UnitLedger.ts"
+import type { Units } from "../../shared/Money.ts"
 import { computeFailedTurnUnits, computeTurnUnits, TurnSettings } from "./TurnPricing.ts"
 import { TurnRepository } from "./TurnRepository.ts"
 
@@ -14,7 +15,7 @@ export class TurnSettlement extends Effect.Service<TurnSettlement>()("@berth/Tur
     /** Calls can cost more than their estimate: the reservation is extended as far as the balance reaches. */
     const settle = Effect.fn("TurnSettlement.settle")(function* (
       id: Parameters<UnitLedger["settle"]>[0],
-      units: number
+      units: Units
     ) {
       if (units > 1) yield* ledger.extend(id, units)
       yield* ledger.settle(id, units)

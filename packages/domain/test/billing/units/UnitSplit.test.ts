@@ -5,11 +5,11 @@ import {
   computeUnitUsage,
   roundUpUnits
 } from "@berth/domain/billing/units/UnitSplit"
-import { convertUnitsToCredits, convertCreditsToUnits } from "@berth/domain/shared/Credits"
+import { convertUnitsToCredits, convertCreditsToUnits, Units } from "@berth/domain/shared/Money"
 import { assert, describe, it } from "@effect/vitest"
 import { Either, FastCheck } from "effect"
 
-const amount = FastCheck.nat(10_000)
+const amount = FastCheck.nat(10_000).map((units) => Units(units))
 const split = FastCheck.record({ daily: amount, credit: amount })
 const total = (of: { readonly daily: number; readonly credit: number }) => of.daily + of.credit
 
@@ -17,7 +17,7 @@ describe("UnitSplit", () => {
   it.prop("takes all or nothing, daily units first, never more than is left", [split, amount], ([left, units]) => {
     const taken = takeUnits(left, units)
     if (units > total(left)) {
-      assert.deepInclude(Either.getOrThrow(Either.flip(taken)), { units, remaining: total(left) })
+      assert.deepInclude(Either.getOrThrow(Either.flip(taken)), { units, remaining: Units(total(left)) })
     } else {
       const { credit, daily } = Either.getOrThrow(taken)
       assert.strictEqual(daily + credit, units)
@@ -32,14 +32,21 @@ describe("UnitSplit", () => {
     [split, split, amount],
     ([reserved, left, units]) => {
       const extended = extendSplit(reserved, left, units)
-      const added = { daily: extended.daily - reserved.daily, credit: extended.credit - reserved.credit }
+      const added = {
+        daily: Units(extended.daily - reserved.daily),
+        credit: Units(extended.credit - reserved.credit)
+      }
       assert.strictEqual(total(extended), Math.max(total(reserved), Math.min(units, total(reserved) + total(left))))
       assert.isAtLeast(Math.min(added.daily, added.credit), 0)
       assert.isAtMost(added.daily, left.daily)
       assert.isAtMost(added.credit, left.credit)
       if (added.credit > 0) assert.strictEqual(added.daily, left.daily)
       assert.deepStrictEqual(
-        extendSplit(extended, { daily: left.daily - added.daily, credit: left.credit - added.credit }, total(extended)),
+        extendSplit(
+          extended,
+          { daily: Units(left.daily - added.daily), credit: Units(left.credit - added.credit) },
+          Units(total(extended))
+        ),
         extended
       )
     }
@@ -64,7 +71,7 @@ describe("UnitSplit", () => {
     "keeps used and remaining together the day's units, also on a smaller plan",
     [amount, amount],
     ([day, units]) => {
-      const { dailyUnits, remaining, used } = computeUnitUsage(day, units)
+      const { dailyUnits, remaining, used } = computeUnitUsage(Units(day), Units(units))
       assert.strictEqual(used + remaining, day)
       assert.strictEqual(dailyUnits, day)
       assert.isAtLeast(remaining, 0)
@@ -73,12 +80,15 @@ describe("UnitSplit", () => {
 
   it.prop("turns units into credits and back without loss", [FastCheck.maxSafeNat()], ([units]) => {
     const few = units % 1_000_000_000_000
-    assert.strictEqual(convertCreditsToUnits(convertUnitsToCredits(few)), few)
+    assert.strictEqual(convertCreditsToUnits(convertUnitsToCredits(Units(few))), few)
   })
 
   it("counts a started unit whole, and what is no number as more than there is", () => {
     assert.deepStrictEqual([0.01, 1, 1.2, 0, -3].map(roundUpUnits), [1, 1, 2, 0, 0])
-    assert.isTrue(Either.isLeft(takeUnits({ daily: 10, credit: 10 }, Number.NaN)))
-    assert.deepStrictEqual(settleUnits({ daily: 2, credit: 1 }, Number.NaN).booked, { daily: 2, credit: 1 })
+    assert.isTrue(Either.isLeft(takeUnits({ daily: Units(10), credit: Units(10) }, Units(Number.NaN))))
+    assert.deepStrictEqual(settleUnits({ daily: Units(2), credit: Units(1) }, Units(Number.NaN)).booked, {
+      daily: 2,
+      credit: 1
+    })
   })
 })

@@ -10,6 +10,7 @@ import {
 } from "@berth/domain/gateway/calls/PluginPrices"
 import { assert, describe, it } from "@effect/vitest"
 import { FastCheck } from "effect"
+import { Units } from "@berth/domain/shared/Money"
 
 const userMessage = (content: string): ChatMessage => ({ role: "user", content })
 const texts = FastCheck.array(FastCheck.string({ maxLength: 40_000 }), { minLength: 1, maxLength: 3 })
@@ -41,7 +42,7 @@ describe("PluginPrices", () => {
     ["agent", null, null, 5]
   ] as const)
     it(`computePrice is ${units} units for ${plugin} with ${tokens} tokens and a cost of ${costUsd} USD`, () =>
-      assert.strictEqual(computePrice(terms, plugin, { tokens, costUsd }), units))
+      assert.strictEqual(computePrice(terms, plugin, { tokens, costUsd }), Units(units)))
 
   it("estimateExpectedTokens counts the response format", () => {
     const described = { type: "object", description: "word ".repeat(40_000) }

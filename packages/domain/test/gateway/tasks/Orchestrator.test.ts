@@ -10,6 +10,7 @@ import { PluginFailed, type PluginResult } from "@berth/domain/gateway/plugins/P
 import type { TaskText } from "@berth/domain/gateway/tasks/TaskText"
 import { assert, it } from "@effect/vitest"
 import { Chunk, Effect, FastCheck, Fiber, Layer, Logger, Option, Ref, Stream, TestClock } from "effect"
+import { Units } from "@berth/domain/shared/Money"
 import type { UserId } from "@berth/domain/shared/UserId"
 
 const task: TaskText = { context: "", history: [], task: "hello" }
@@ -37,7 +38,7 @@ interface RunOptions {
   readonly quoted?: Partial<typeof quote>
   /** Units to which a reservation can be extended. */
   readonly balance?: number
-  readonly unitLimit?: number
+  readonly unitLimit?: Units
   /** Whether own keys answer, by model call; platform keys by default. */
   readonly ownKeys?: (at: number) => boolean
 }
@@ -71,7 +72,7 @@ const run = (
             extend: (_, units) =>
               Effect.sync(() => {
                 wanted.push(units)
-                return Math.min(units, balance ?? units)
+                return Units(Math.min(units, balance ?? units))
               })
           })
         )
@@ -237,7 +238,7 @@ it.effect("Orchestrator.run limits an answer to what the reservation covers, and
       [1_898]
     )
     assert.containSubset(limited.end, { type: "done", message: "0", costUsd: 0.0075 })
-    const paid = yield* run(script, task, null, { unitLimit: 1 })
+    const paid = yield* run(script, task, null, { unitLimit: Units(1) })
     assert.strictEqual(paid.requests.length, 1)
     const none = yield* run(script, task, null, { balance: 0 })
     assert.deepStrictEqual(none.events, ["The units of this call cover no further model call."])

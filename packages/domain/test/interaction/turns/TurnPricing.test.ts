@@ -9,6 +9,7 @@ import {
 } from "@berth/domain/interaction/turns/TurnPricing"
 import { assert, describe, it } from "@effect/vitest"
 import { FastCheck, Option } from "effect"
+import { Units } from "@berth/domain/shared/Money"
 
 const standard = { priceMargin: 1.3, budgetUsd: 0.25 }
 
@@ -62,7 +63,7 @@ describe("TurnPricing", () => {
     "boundCall admits no call whose upper bound exceeds the reserved units or the budget",
     [prices, used, call, units],
     ([given, usage, asked, reserved]) => {
-      const bounded = boundCall(given, usage, asked, reserved)
+      const bounded = boundCall(given, usage, asked, Units(reserved))
       if (Option.isNone(bounded)) return
       const { answerMicros, maxTokens, promptMicros } = bounded.value
       assert.isAtMost(maxTokens, asked.maxTokens)
@@ -86,6 +87,6 @@ describe("TurnPricing", () => {
 
   it.prop("boundCall admits a free call whatever the balance", [prices, used, call], ([given, usage, asked]) => {
     const free = { ...asked, inputCost: 0, outputCost: 0 }
-    assert.isTrue(Option.isSome(boundCall(given, usage, free, 0)))
+    assert.isTrue(Option.isSome(boundCall(given, usage, free, Units(0))))
   })
 })

@@ -1,21 +1,22 @@
 import { type ReferralReward, ReferralRepository } from "@berth/domain/accounts/referrals/ReferralRepository"
-import { convertUnitsToCredits, convertCreditsToUnits } from "@berth/domain/shared/Credits"
+import { convertUnitsToCredits, convertCreditsToUnits } from "@berth/domain/shared/Money"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Layer, Option, Schema } from "effect"
 import { decodeFirstRow, decodeSingleRow } from "../Rows.ts"
+import { UnitsColumn } from "../shared/MoneyColumns.ts"
 import { UserId } from "@berth/domain/shared/UserId"
 
 const RewardRow = Schema.Struct({
   newcomerId: UserId,
   referrerId: Schema.NullOr(UserId),
-  newcomerUnits: Schema.NumberFromString,
-  referrerUnits: Schema.NumberFromString
+  newcomerUnits: UnitsColumn,
+  referrerUnits: UnitsColumn
 })
 const CountRow = Schema.Struct({ rewards: Schema.Number })
 const TotalsRow = Schema.Struct({
   referrals: Schema.Number,
   pending: Schema.Number,
-  earnedUnits: Schema.NumberFromString
+  earnedUnits: UnitsColumn
 })
 
 export const layer: Layer.Layer<ReferralRepository, never, SqlClient> = Layer.effect(

@@ -1,24 +1,26 @@
 import type { UnitPayer } from "@berth/domain/billing/units/ReservationRepository"
 import { computeUnitUsage } from "@berth/domain/billing/units/UnitSplit"
+import { Units } from "@berth/domain/shared/Money"
 import { PlanId } from "@berth/domain/shared/PlanId"
 import type { UserId } from "@berth/domain/shared/UserId"
 import type { SqlClient } from "@effect/sql/SqlClient"
 import { Effect, Schema } from "effect"
 import { decodeSingleRow } from "../Rows.ts"
+import { UnitsColumn } from "../shared/MoneyColumns.ts"
 
 const Payer = Schema.Struct({
-  used: Schema.NumberFromString,
+  used: UnitsColumn,
   plan: PlanId,
   emailVerifiedAt: Schema.NullOr(Schema.DateTimeUtcFromDate)
 })
-const Credits = Schema.Struct({ creditUnits: Schema.NumberFromString })
+const Credits = Schema.Struct({ creditUnits: UnitsColumn })
 
 /** Locks the day's row until commit. Returns the daily units that are left. */
 export const lockDailyUnits = (
   sql: SqlClient,
   userId: UserId,
   day: string,
-  dailyUnitsOf: (payer: UnitPayer) => number
+  dailyUnitsOf: (payer: UnitPayer) => Units
 ) =>
   sql`
     with today as (
@@ -35,5 +37,5 @@ export const lockDailyUnits = (
 export const lockCreditUnits = (sql: SqlClient, userId: UserId) =>
   sql`select credit_units from users where id = ${userId} for no key update`.pipe(
     decodeSingleRow(Credits),
-    Effect.map(({ creditUnits }) => Math.max(0, creditUnits))
+    Effect.map(({ creditUnits }) => Units(Math.max(0, creditUnits)))
   )

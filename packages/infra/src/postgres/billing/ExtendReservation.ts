@@ -1,17 +1,19 @@
 import type { ReservationExtension } from "@berth/domain/billing/units/ReservationRepository"
 import { extendSplit } from "@berth/domain/billing/units/UnitSplit"
+import { noUnits, Units } from "@berth/domain/shared/Money"
 import { UserId } from "@berth/domain/shared/UserId"
 import type { SqlClient } from "@effect/sql/SqlClient"
 import { Effect, Option, Schema } from "effect"
 import { decodeFirstRow } from "../Rows.ts"
+import { UnitsColumn } from "../shared/MoneyColumns.ts"
 import { toStorableText } from "../StorableText.ts"
 import { lockCreditUnits, lockDailyUnits } from "./BalanceLocks.ts"
 
 const OpenReservation = Schema.Struct({
   userId: UserId,
   day: Schema.String,
-  daily: Schema.NumberFromString,
-  credit: Schema.NumberFromString
+  daily: UnitsColumn,
+  credit: UnitsColumn
 })
 
 /** Raises open reservations. Lock order: reservation, day, user. */
@@ -24,9 +26,9 @@ export const makeExtendReservation =
           const open = yield* sql`
             select user_id, day::text as day, daily_units as daily, credit_units as credit from reservations
             where id = ${toStorableText(id)} and state = 'reserved' for update`.pipe(decodeFirstRow(OpenReservation))
-          if (Option.isNone(open)) return 0
+          if (Option.isNone(open)) return noUnits
           const { day, userId, ...reserved } = open.value
-          if (reserved.daily + reserved.credit >= units) return reserved.daily + reserved.credit
+          if (reserved.daily + reserved.credit >= units) return Units(reserved.daily + reserved.credit)
           const daily = yield* lockDailyUnits(sql, userId, day, dailyUnitsOf)
           const credit = yield* lockCreditUnits(sql, userId)
           const extended = extendSplit(reserved, { daily, credit }, units)
@@ -38,7 +40,7 @@ export const makeExtendReservation =
               update users set credit_units = credit_units - ${extended.credit - reserved.credit} where id = ${userId}`
           yield* sql`
             update reservations set daily_units = ${extended.daily}, credit_units = ${extended.credit} where id = ${id}`
-          return extended.daily + extended.credit
+          return Units(extended.daily + extended.credit)
         })
       )
       .pipe(Effect.orDie)

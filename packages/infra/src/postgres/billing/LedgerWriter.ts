@@ -1,5 +1,6 @@
 import type { LedgerAccount } from "@berth/domain/billing/units/Ledger"
 import type { IdGenerator } from "@berth/domain/ids/IdGenerator"
+import type { Units } from "@berth/domain/shared/Money"
 import type { SqlClient } from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import { type Context, DateTime, Effect } from "effect"
@@ -11,7 +12,7 @@ export interface LedgerMovement {
   readonly formerUser?: string | null
   readonly from: LedgerAccount
   readonly to: LedgerAccount
-  readonly units: number
+  readonly units: Units
   readonly cause: string
   /** Shared by the movements of one event; a new one by default. */
   readonly transaction?: string
@@ -33,7 +34,7 @@ export const makeLedgerWriter = (sql: SqlClient, ids: Context.Tag.Service<IdGene
             createdAt
           }
           yield* sql`insert into ledger_entries ${sql.insert([
-            { ...entry, id: debit, account: movement.from, units: -movement.units },
+            { ...entry, id: debit, account: movement.from, units: 0 - movement.units },
             { ...entry, id: credit, account: movement.to, units: movement.units }
           ])}`
         })

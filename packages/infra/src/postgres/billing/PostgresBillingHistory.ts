@@ -1,25 +1,23 @@
 import { BillingHistory, describeUsage, type BillingHistoryEntry } from "@berth/domain/billing/history/BillingHistory"
-import { Currency, toMajorUnits } from "@berth/domain/shared/Money"
-import { convertUnitsToCredits } from "@berth/domain/shared/Credits"
+import { convertUnitsToCredits, Currency, toMajorUnits } from "@berth/domain/shared/Money"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { Effect, Layer, Schema } from "effect"
 import { decodeRows, decodeSingleRow } from "../Rows.ts"
+import { UnitsColumn } from "../shared/MoneyColumns.ts"
 import { toStorableText } from "../StorableText.ts"
 import type { UserId } from "@berth/domain/shared/UserId"
-
-const Units = Schema.NumberFromString
 
 const Row = Schema.Struct({
   id: Schema.String,
   kind: Schema.Literal("usage", "purchase", "grant", "refund", "subscription"),
   description: Schema.String,
-  units: Units,
-  creditUnits: Units,
-  amount: Schema.NullOr(Units),
+  units: UnitsColumn,
+  creditUnits: UnitsColumn,
+  amount: Schema.NullOr(Schema.NumberFromString),
   currency: Schema.NullOr(Currency),
   createdAt: Schema.DateTimeUtcFromDate
 })
-const Total = Schema.Struct({ total: Units })
+const Total = Schema.Struct({ total: Schema.NumberFromString })
 
 const toEntry = ({ amount, creditUnits, description, ...row }: typeof Row.Type): BillingHistoryEntry => ({
   ...row,

@@ -1,6 +1,6 @@
 import { CreditGrants } from "@berth/domain/accounts/referrals/CreditGrants"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
-import { convertCreditsToUnits } from "@berth/domain/shared/Credits"
+import { convertCreditsToUnits } from "@berth/domain/shared/Money"
 import type { UserId } from "@berth/domain/shared/UserId"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { Effect, Layer } from "effect"

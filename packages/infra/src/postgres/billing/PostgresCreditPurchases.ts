@@ -7,13 +7,14 @@ import {
 } from "@berth/domain/billing/credits/CreditPurchases"
 import type { LedgerAccount } from "@berth/domain/billing/units/Ledger"
 import { type Reversal, reversedUnits } from "@berth/domain/billing/Reversal"
-import { convertCreditsToUnits } from "@berth/domain/shared/Credits"
+import { convertCreditsToUnits, noUnits, Units } from "@berth/domain/shared/Money"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { SqlClient } from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import { Data, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { makeLedgerWriter } from "./LedgerWriter.ts"
 import { countAffectedRows, decodeFirstRow, decodeSingleRow } from "../Rows.ts"
+import { UnitsColumn } from "../shared/MoneyColumns.ts"
 import { toStorableText } from "../StorableText.ts"
 import { UserId } from "@berth/domain/shared/UserId"
 
@@ -25,9 +26,9 @@ const BookedPurchase = Schema.Struct({
   userId: Schema.NullOr(UserId),
   formerUser: Schema.NullOr(Schema.String),
   kind: Schema.Literal("purchase", "grant", "subscription"),
-  units: Schema.NumberFromString,
+  units: UnitsColumn,
   amount: Schema.NumberFromString,
-  reversedUnits: Schema.NumberFromString,
+  reversedUnits: UnitsColumn,
   reversedAmount: Schema.NumberFromString
 })
 const Returned = Schema.Struct({ returned: Schema.NumberFromString })
@@ -52,7 +53,7 @@ const make = Effect.gen(function* () {
       Effect.map((held) => held === 1)
     )
 
-  const insert = (booking: CreditBooking, units: number) =>
+  const insert = (booking: CreditBooking, units: Units) =>
     Effect.gen(function* () {
       const bookedAt = DateTime.toDate(yield* DateTime.now)
       return yield* sql`
@@ -75,7 +76,7 @@ const make = Effect.gen(function* () {
         returning id`.pipe(decodeFirstRow(Booked))
     })
 
-  const moveCredits = (userId: UserId | null, units: number, reversed: number) =>
+  const moveCredits = (userId: UserId | null, units: Units, reversed: Units) =>
     userId === null
       ? Effect.void
       : sql`
@@ -107,8 +108,9 @@ const make = Effect.gen(function* () {
         set reversed_units = ${reversed}, reversed_amount = ${reversedAmount}, reversed_at = ${reversedAt}
         where id = ${purchase.id}`
       const { formerUser, id, kind, userId } = purchase
-      const more = reversed - purchase.reversedUnits
-      yield* moveCredits(userId, -more, more)
+      const more = Units(reversed - purchase.reversedUnits)
+      const change = Units(purchase.reversedUnits - reversed)
+      yield* moveCredits(userId, change, more)
       const transaction = id.replace(/^pur_/, "rfd_")
       yield* ledger.move({
         userId,
@@ -117,19 +119,19 @@ const make = Effect.gen(function* () {
         transaction,
         from: sourceOf(kind),
         to: "credits",
-        units: -more
+        units: change
       })
       return "reversed"
     })
 
-  const book = (booking: CreditBooking, units: number): Effect.Effect<CreditBookingOutcome, SqlError> =>
+  const book = (booking: CreditBooking, units: Units): Effect.Effect<CreditBookingOutcome, SqlError> =>
     Effect.gen(function* () {
       const { kind, userId } = booking
       if (!(yield* hold(userId))) return "unknown-user"
       const booked = yield* insert(booking, units)
       const cause = toStorableText(booking.cause)
       if (Option.isSome(booked)) {
-        yield* moveCredits(userId, units, 0)
+        yield* moveCredits(userId, units, noUnits)
         const transaction = booked.value.id
         yield* ledger.move({ userId, from: sourceOf(kind), to: "credits", units, cause, transaction })
       }

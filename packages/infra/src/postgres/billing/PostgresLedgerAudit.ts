@@ -3,13 +3,14 @@ import { SqlClient } from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import { DateTime, Effect, Layer, Schema } from "effect"
 import { decodeRows, decodeSingleRow } from "../Rows.ts"
+import { UnitsColumn } from "../shared/MoneyColumns.ts"
 
 const Bounds = Schema.Struct({ last: Schema.NullOr(Schema.String), users: Schema.Int })
 const Found = Schema.Struct({
   what: Schema.Literal("transaction", "credits", "day"),
   id: Schema.String,
-  stored: Schema.NumberFromString,
-  derived: Schema.NumberFromString
+  stored: UnitsColumn,
+  derived: UnitsColumn
 })
 
 /** Users per statement. */

@@ -1,16 +1,18 @@
 import { ReservationId } from "@berth/domain/billing/units/Reservation"
 import { ReservationRepository } from "@berth/domain/billing/units/ReservationRepository"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
+import { noUnits } from "@berth/domain/shared/Money"
 import type { UserId } from "@berth/domain/shared/UserId"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { Array, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { countAffectedRows, decodeFirstRow, decodeRows } from "../Rows.ts"
+import { UnitsColumn } from "../shared/MoneyColumns.ts"
 import { makeExtendReservation } from "./ExtendReservation.ts"
 import { makeReserveUnits } from "./ReserveUnits.ts"
 import { makeSettleUnits } from "./SettleUnits.ts"
 
 const StaleRow = Schema.Struct({ id: ReservationId })
-const UsedRow = Schema.Struct({ used: Schema.NumberFromString })
+const UsedRow = Schema.Struct({ used: UnitsColumn })
 
 const releaseBatch = 100
 
@@ -49,7 +51,7 @@ const make = Effect.gen(function* () {
         decodeFirstRow(UsedRow),
         Effect.orDie
       )
-      return Option.match(row, { onNone: () => 0, onSome: ({ used }) => used })
+      return Option.match(row, { onNone: () => noUnits, onSome: ({ used }) => used })
     }),
     renewLease: Effect.fn("ReservationRepository.renewLease")(function* (expiresAt: DateTime.Utc) {
       yield* sql`

@@ -2,6 +2,7 @@ import { ReservationId } from "@berth/domain/billing/units/Reservation"
 import type { ReservationRequest } from "@berth/domain/billing/units/ReservationRepository"
 import { takeUnits, type UnitSplit } from "@berth/domain/billing/units/UnitSplit"
 import type { IdGenerator } from "@berth/domain/ids/IdGenerator"
+import { noUnits } from "@berth/domain/shared/Money"
 import type { UserId } from "@berth/domain/shared/UserId"
 import type { SqlClient } from "@effect/sql/SqlClient"
 import { SqlError } from "@effect/sql/SqlError"
@@ -49,7 +50,7 @@ export const makeReserveUnits = (sql: SqlClient, ids: Context.Tag.Service<IdGene
   const split = ({ dailyUnitsOf, units, user }: ReservationRequest, day: string) =>
     Effect.gen(function* () {
       const daily = yield* lockDailyUnits(sql, user.id, day, dailyUnitsOf)
-      const fromDay = takeUnits({ daily, credit: 0 }, units)
+      const fromDay = takeUnits({ daily, credit: noUnits }, units)
       if (Either.isRight(fromDay)) return fromDay.right
       return yield* takeUnits({ daily, credit: yield* lockCreditUnits(sql, user.id) }, units)
     })

@@ -1,21 +1,22 @@
 import { ReservationId } from "@berth/domain/billing/units/Reservation"
 import { settleUnits } from "@berth/domain/billing/units/UnitSplit"
 import type { IdGenerator } from "@berth/domain/ids/IdGenerator"
+import { noUnits, type Units } from "@berth/domain/shared/Money"
 import { UserId } from "@berth/domain/shared/UserId"
 import type { SqlClient } from "@effect/sql/SqlClient"
 import { type Context, DateTime, Effect, Option, Schema } from "effect"
 import { decodeFirstRow } from "../Rows.ts"
+import { UnitsColumn } from "../shared/MoneyColumns.ts"
 import { toStorableText } from "../StorableText.ts"
 import { makeLedgerWriter } from "./LedgerWriter.ts"
 
-const Units = Schema.NumberFromString
 const ReservationKey = Schema.Struct({ id: ReservationId })
 const OpenReservation = Schema.Struct({
   userId: UserId,
   day: Schema.String,
   cause: Schema.String,
-  dailyUnits: Units,
-  creditUnits: Units
+  dailyUnits: UnitsColumn,
+  creditUnits: UnitsColumn
 })
 
 /** Closes reservations: books the used units and returns the rest. */
@@ -23,7 +24,7 @@ export const makeSettleUnits = (sql: SqlClient, ids: Context.Tag.Service<IdGener
   const ledger = makeLedgerWriter(sql, ids)
 
   /** One statement when all reserved units are used. False when fewer are, or the reservation is closed. */
-  const settleWhole = (id: ReservationId, units: number) =>
+  const settleWhole = (id: ReservationId, units: Units) =>
     Effect.gen(function* () {
       const createdAt = DateTime.toDate(yield* DateTime.now)
       const [fromDay, usedFromDay, fromCredits, usedFromCredits] = yield* Effect.all([
@@ -52,7 +53,7 @@ export const makeSettleUnits = (sql: SqlClient, ids: Context.Tag.Service<IdGener
     }).pipe(Effect.orDie)
 
   /** False when the reservation is closed already. */
-  const close = (id: ReservationId, state: "settled" | "released", units: number) =>
+  const close = (id: ReservationId, state: "settled" | "released", units: Units) =>
     sql
       .withTransaction(
         Effect.gen(function* () {
@@ -80,11 +81,11 @@ export const makeSettleUnits = (sql: SqlClient, ids: Context.Tag.Service<IdGener
       .pipe(Effect.orDie)
 
   return {
-    settle: (id: ReservationId, units: number) =>
+    settle: (id: ReservationId, units: Units) =>
       Effect.gen(function* () {
         const whole = Number.isSafeInteger(units) && units >= 0 ? yield* settleWhole(id, units) : false
         if (!whole) yield* close(id, "settled", units)
       }),
-    release: (id: ReservationId) => close(id, "released", 0)
+    release: (id: ReservationId) => close(id, "released", noUnits)
   }
 }

@@ -15,7 +15,7 @@ import { toStorableText } from "../StorableText.ts"
 const TurnRow = Schema.Struct({
   reservationId: Schema.NullOr(ReservationId),
   ownKeysOnly: Schema.Boolean,
-  unitLimit: Schema.NullOr(Schema.Int),
+  unitLimit: Schema.NullOr(Schema.Int.pipe(Schema.brand("Units"))),
   ownCalls: Schema.Int,
   platformCalls: Schema.Int,
   openCalls: Schema.Int,

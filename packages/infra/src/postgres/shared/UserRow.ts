@@ -1,7 +1,8 @@
 import { Email } from "@berth/domain/shared/Email"
 import { NotificationPreferences, User } from "@berth/domain/shared/User"
-import { convertUnitsToCredits } from "@berth/domain/shared/Credits"
+import { convertUnitsToCredits } from "@berth/domain/shared/Money"
 import { Schema } from "effect"
+import { UnitsColumn } from "./MoneyColumns.ts"
 import { StoredPlan } from "./StoredPlan.ts"
 import { UserId } from "@berth/domain/shared/UserId"
 
@@ -12,7 +13,7 @@ export const UserRow = Schema.Struct({
   emailVerifiedAt: Schema.NullOr(Schema.DateTimeUtcFromDate),
   name: Schema.String,
   plan: StoredPlan,
-  creditUnits: Schema.NumberFromString,
+  creditUnits: UnitsColumn,
   twoFactorEnabled: Schema.Boolean,
   notifications: NotificationPreferences,
   referralCode: Schema.String,
