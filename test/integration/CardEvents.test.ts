@@ -14,7 +14,7 @@ import { findPurchaseCurrency, type Purchase } from "@berth/domain/billing/check
 import { makePackPurchase } from "@berth/domain/billing/credits/CreditPack"
 import { StorageEntitlements } from "@berth/domain/billing/storage/StorageEntitlements"
 import { SubscriptionRepository } from "@berth/domain/billing/subscriptions/SubscriptionRepository"
-import { convertUnitsToCredits, Units } from "@berth/domain/shared/Money"
+import { convertUnitsToCredits, Units, Credits } from "@berth/domain/shared/Money"
 import { Outbox } from "@berth/domain/jobs/Outbox"
 import * as StripeCardProcessor from "@berth/infra/stripe/StripeCardProcessor"
 import { SqlClient } from "@effect/sql/SqlClient"
@@ -388,7 +388,7 @@ describe("Events of the card processor, by several workers at once,", () => {
             handled(fake.books.decideCheckout(fake.sessionAt(url).id, outcome))
           return { told, decide }
         })
-      const purchased = makePackPurchase({ pack: "200", credits: 15, price: 15 })
+      const purchased = makePackPurchase({ pack: "200", credits: Credits(15), price: 15 })
       const [paid, failed] = [yield* checkoutOf(purchased), yield* checkoutOf(purchased)]
       yield* tell(...paid.told, ...failed.told, ...failed.decide("fails"))
       assert.strictEqual((yield* user(id)).credits, 0)

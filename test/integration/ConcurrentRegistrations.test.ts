@@ -15,6 +15,7 @@ import { Context, Effect, Either, Layer, Redacted, Ref } from "effect"
 import { randomBytes } from "node:crypto"
 import { migratedDatabase } from "../support/MigratedDatabase.ts"
 import { uniqueName } from "../support/Samples.ts"
+import { Credits } from "@berth/domain/shared/Money"
 
 const password = Redacted.make("correct horse battery")
 
@@ -46,7 +47,7 @@ describe("Registrations with one e-mail, 200 at once in two processes,", () => {
         Layer.succeed(CommonPasswords, { includes: () => false }),
         Layer.mock(RateLimiter, {}),
         AccountsWiring.layer({
-          referralCredits: 1,
+          referralCredits: Credits(1),
           appUrl: new URL("https://example.com"),
           verifiedEmailsOnly: false
         })

@@ -25,12 +25,13 @@ import { makePrivateKey } from "@berth/infra/chain/BaseChainTest"
 import * as MigratedDatabase from "../support/MigratedDatabase.ts"
 import { insertUser } from "../support/Samples.ts"
 import * as TestSecrets from "../support/TestSecrets.ts"
+import { Credits } from "@berth/domain/shared/Money"
 
 const ports = Layer.mergeAll(
   PostgresUserRepository.layer,
   PostgresTransaction.layer,
   AccountsWiring.layer({
-    referralCredits: 1,
+    referralCredits: Credits(1),
     appUrl: new URL("https://example.com"),
     verifiedEmailsOnly: false
   })

@@ -62,6 +62,7 @@ import { makeGatewaySettings } from "./payments/PaymentFixtures.ts"
 import * as FakeAgentTasks from "../fakes/FakeAgentTasks.ts"
 import * as SpeechTest from "@berth/infra/backend/SpeechTest"
 import * as ModelProvidersTest from "@berth/infra/ai/ModelProvidersTest"
+import { Credits } from "@berth/domain/shared/Money"
 
 export interface TestAppOptions {
   /** Replaces any of the ports of external systems. */
@@ -284,7 +285,7 @@ const make = (options: TestAppOptions) =>
       Layer.succeed(ReadinessChecks, { checks: { database: Effect.filterOrFail(databaseUp, (isUp) => isUp) } }),
       PostgresRateLimiter.layer({ url: databaseUrl, limits: { ...defaultLimits, ...options.limits } })
     )
-    const accountRules = AccountsWiring.layer({ referralCredits, appUrl, verifiedEmailsOnly })
+    const accountRules = AccountsWiring.layer({ referralCredits: Credits(referralCredits), appUrl, verifiedEmailsOnly })
     const rules = Layer.mergeAll(
       Layer.succeed(SkillCatalog, skillCatalog),
       Layer.succeed(PageAssets, pageAssets),
@@ -298,7 +299,9 @@ const make = (options: TestAppOptions) =>
       ),
       Layer.succeed(BillingSettings, {
         prices: new Map(
-          [...(options.creditPrices ?? [])].map(([id, credits]) => [id, PurchasedItem.Credits({ credits })] as const)
+          [...(options.creditPrices ?? [])].map(
+            ([id, credits]) => [id, PurchasedItem.Credits({ credits: Credits(credits) })] as const
+          )
         )
       }),
       accountRules,

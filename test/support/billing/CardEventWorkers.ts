@@ -13,6 +13,7 @@ import { Context, Effect, Layer, Redacted, Schema } from "effect"
 import { randomBytes } from "node:crypto"
 import { ApplyCardEventJob } from "@berth/domain/billing/events/CardEventJobs"
 import { EmailAddressConfirmedJob } from "@berth/domain/accounts/AccountJobs"
+import { Credits } from "@berth/domain/shared/Money"
 
 const key = Redacted.make(randomBytes(32))
 
@@ -28,7 +29,7 @@ const storageOf = (databaseUrl: Redacted.Redacted) =>
 
 const rules = (verifiedEmailsOnly: boolean) =>
   AccountsWiring.layer({
-    referralCredits: 1,
+    referralCredits: Credits(1),
     appUrl: new URL("https://berth.example"),
     verifiedEmailsOnly
   })

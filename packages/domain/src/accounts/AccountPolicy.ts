@@ -1,5 +1,6 @@
 import { Context, Either, Option } from "effect"
 import { type Email, isInDomain, parseEmail } from "../shared/Email.ts"
+import type { Credits } from "../shared/Money.ts"
 import { EmailInvalid } from "./AccountErrors.ts"
 
 /** Operator settings of accounts. */
@@ -7,7 +8,7 @@ export class AccountPolicy extends Context.Tag("@berth/AccountPolicy")<
   AccountPolicy,
   {
     /** Credits that a valid referral gives to both sides. */
-    readonly referralCredits: number
+    readonly referralCredits: Credits
     /** Domain of wallet-derived addresses; password registration rejects it. */
     readonly walletEmailDomain: string
     /** Domain of addresses derived from social identities; password registration rejects it. */

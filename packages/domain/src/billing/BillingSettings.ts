@@ -1,4 +1,5 @@
 import { Context } from "effect"
+import type { Credits } from "../shared/Money.ts"
 import type { PurchasedItem } from "./events/PurchasedItem.ts"
 
 /** The operator's prices at the card processor. */
@@ -11,5 +12,5 @@ export class BillingSettings extends Context.Tag("@berth/BillingSettings")<
 >() {}
 
 /** Credits sold at a price, by price id. */
-export const findCreditPrices = (prices: ReadonlyMap<string, PurchasedItem>): ReadonlyMap<string, number> =>
+export const findCreditPrices = (prices: ReadonlyMap<string, PurchasedItem>): ReadonlyMap<string, Credits> =>
   new Map([...prices].flatMap(([id, item]) => (item._tag === "Credits" ? [[id, item.credits] as const] : [])))

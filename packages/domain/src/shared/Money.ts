@@ -15,11 +15,14 @@ export type Units = number & Brand.Brand<"Units">
 export const Units = Brand.nominal<Units>()
 export const noUnits = Units(0)
 
+/** One credit is one US dollar; hundredths are kept. */
+export type Credits = number & Brand.Brand<"Credits">
+export const Credits = Brand.nominal<Credits>()
+
 export const unitsPerCredit = 100
 
-export const convertCreditsToUnits = (credits: number): Units => Units(Math.round(credits * unitsPerCredit))
-export const convertUnitsToCredits = (units: Units): number => units / unitsPerCredit
-/** One credit is one US dollar. */
+export const convertCreditsToUnits = (credits: Credits): Units => Units(Math.round(credits * unitsPerCredit))
+export const convertUnitsToCredits = (units: Units): Credits => Credits(units / unitsPerCredit)
 export const convertUnitsToUsd = (units: Units): number => units / unitsPerCredit
 
 /** Millionths of a US dollar. */

@@ -24,8 +24,7 @@ export class User extends Schema.Class<User>("User")({
   emailVerifiedAt: Schema.NullOr(Schema.DateTimeUtcFromSelf),
   name: Schema.String,
   plan: PlanId,
-  /** US dollars; one credit buys a hundred units. */
-  credits: Schema.Number,
+  credits: Schema.Number.pipe(Schema.brand("Credits")),
   twoFactorEnabled: Schema.Boolean,
   notifications: NotificationPreferences,
   referralCode: Schema.String,

@@ -24,6 +24,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { DateTime, Effect, Layer, Option, Redacted, Ref, Stream } from "effect"
 import { AgentId } from "@berth/domain/shared/AgentId"
 import { UserId } from "@berth/domain/shared/UserId"
+import { Credits } from "@berth/domain/shared/Money"
 
 const start = DateTime.unsafeMake("2026-03-01T12:00:00Z")
 const owner = new User({
@@ -32,7 +33,7 @@ const owner = new User({
   emailVerifiedAt: null,
   name: "Owner",
   plan: "pro",
-  credits: 0,
+  credits: Credits(0),
   twoFactorEnabled: false,
   notifications: defaultNotificationPreferences,
   referralCode: "owner",

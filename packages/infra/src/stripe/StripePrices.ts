@@ -5,6 +5,7 @@ import {
   type SoldPlanId,
   storageUpgrade
 } from "@berth/domain/billing/checkout/Purchase"
+import type { Credits } from "@berth/domain/shared/Money"
 import type Stripe from "stripe"
 
 /** Price ids at the processor. An item without one is priced inline. */
@@ -16,7 +17,7 @@ export interface StripePriceIds {
 export const productNames = {
   plan: (plan: SoldPlanId) => `Berth ${findSoldPlan(plan).name}`,
   storage: `Berth ${storageUpgrade.name}`,
-  credits: (credits: number) => `Berth credits: ${credits}`
+  credits: (credits: Credits) => `Berth credits: ${credits}`
 }
 
 type PriceData = Stripe.Checkout.SessionCreateParams.LineItem.PriceData

@@ -1,4 +1,5 @@
 import { AccountPolicy } from "@berth/domain/accounts/AccountPolicy"
+import { Credits } from "@berth/domain/shared/Money"
 import { FetchHttpClient } from "@effect/platform"
 import { Effect, Layer, Option } from "effect"
 import * as DisabledBotDetection from "../bots/DisabledBotDetection.ts"
@@ -16,7 +17,7 @@ export const layer = (rules: Omit<AccountPolicy["Type"], "walletEmailDomain" | "
   })
 
 export const fromSettings = ({ addresses, environment, referralCredits }: Settings) =>
-  layer({ referralCredits, appUrl: addresses.appUrl, verifiedEmailsOnly: environment === "production" })
+  layer({ referralCredits: Credits(referralCredits), appUrl: addresses.appUrl, verifiedEmailsOnly: environment === "production" })
 
 /** `BOT_DETECTION`, by default `heuristic` in production and `off` in development. */
 export const selectBotDetection = ({ bots, environment }: Pick<Settings, "bots" | "environment">) =>

@@ -1,6 +1,7 @@
 import { BillingSettings } from "@berth/domain/billing/BillingSettings"
 import { CardEventSecret } from "@berth/domain/billing/events/CardEventInbox"
 import { PurchasedItem } from "@berth/domain/billing/events/PurchasedItem"
+import { Credits } from "@berth/domain/shared/Money"
 import { PlanId } from "@berth/domain/shared/PlanId"
 import { Layer, Option, Record } from "effect"
 import type { Settings } from "../configuration/Settings.ts"
@@ -23,7 +24,9 @@ export const readPrices = ({ cards }: Pick<Settings, "cards">): ReadonlyMap<stri
       onNone: () => [],
       onSome: (price) => [[price, PurchasedItem.Storage()] as const]
     }),
-    ...[...cards.creditPrices].map(([price, credits]) => [price, PurchasedItem.Credits({ credits })] as const)
+    ...[...cards.creditPrices].map(
+      ([price, credits]) => [price, PurchasedItem.Credits({ credits: Credits(credits) })] as const
+    )
   ])
 
 /** The card processor, if its key is configured, and the operator's prices. */

@@ -4,6 +4,7 @@ import * as BillingWiring from "@berth/infra/wiring/BillingWiring"
 import { loadSettings } from "@berth/infra/configuration/SettingsLoader"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, Option, Redacted } from "effect"
+import { Credits } from "@berth/domain/shared/Money"
 
 const purchasedAt = (environment: Record<string, string>) =>
   Effect.map(loadSettings(environment), BillingWiring.readPrices)
@@ -24,8 +25,8 @@ describe("The settings about card events", () => {
           ["price_1", PurchasedItem.Plan({ plan: "solo" })],
           ["price_2", PurchasedItem.Plan({ plan: "scale" })],
           ["price_3", PurchasedItem.Storage()],
-          ["price_4", PurchasedItem.Credits({ credits: 5 })],
-          ["price_5", PurchasedItem.Credits({ credits: 12.5 })]
+          ["price_4", PurchasedItem.Credits({ credits: Credits(5) })],
+          ["price_5", PurchasedItem.Credits({ credits: Credits(12.5) })]
         ])
       )
     })

@@ -7,6 +7,7 @@ import { DateTime, Effect, Layer, Option } from "effect"
 import * as MigratedDatabase from "../../../support/MigratedDatabase.ts"
 import { insertUser } from "../../../support/Samples.ts"
 import * as TestSecrets from "../../../support/TestSecrets.ts"
+import { Credits } from "@berth/domain/shared/Money"
 
 const Live = Layer.merge(PostgresReferralRepository.layer, PostgresUserRepository.layer).pipe(
   Layer.provideMerge(Layer.merge(MigratedDatabase.layer, TestSecrets.layer))
@@ -23,7 +24,15 @@ layer(Live, { excludeTestServices: true })("ReferralRepository", (it) => {
       const referrer = yield* insertUser()
       const refer = (referrerCredits: number, at: DateTime.Utc) =>
         Effect.flatMap(insertUser(), ({ id }) =>
-          rewards.insert({ newcomerId: id, referrerId: referrer.id, newcomerCredits: 1.5, referrerCredits }, at)
+          rewards.insert(
+            {
+              newcomerId: id,
+              referrerId: referrer.id,
+              newcomerCredits: Credits(1.5),
+              referrerCredits: Credits(referrerCredits)
+            },
+            at
+          )
         )
       yield* refer(1.5, before)
       yield* refer(1.5, midnight)
@@ -38,7 +47,12 @@ layer(Live, { excludeTestServices: true })("ReferralRepository", (it) => {
     Effect.gen(function* () {
       const rewards = yield* ReferralRepository
       const [referrer, one, two] = yield* Effect.all([insertUser(), insertUser(), insertUser()])
-      const reward = { newcomerId: one.id, referrerId: referrer.id, newcomerCredits: 0.29, referrerCredits: 1.5 }
+      const reward = {
+        newcomerId: one.id,
+        referrerId: referrer.id,
+        newcomerCredits: Credits(0.29),
+        referrerCredits: Credits(1.5)
+      }
       yield* rewards.insert(reward, noon)
       yield* rewards.insert({ ...reward, newcomerId: two.id }, noon)
       const taken = yield* Effect.replicateEffect(rewards.claimPending(one.id, noon), 12, { concurrency: "unbounded" })
@@ -57,7 +71,12 @@ layer(Live, { excludeTestServices: true })("ReferralRepository", (it) => {
       const rewards = yield* ReferralRepository
       const sql = yield* SqlClient
       const [referrer, newcomer] = yield* Effect.all([insertUser(), insertUser()])
-      const reward = { newcomerId: newcomer.id, referrerId: referrer.id, newcomerCredits: 1, referrerCredits: 1 }
+      const reward = {
+        newcomerId: newcomer.id,
+        referrerId: referrer.id,
+        newcomerCredits: Credits(1),
+        referrerCredits: Credits(1)
+      }
       yield* rewards.insert(reward, noon)
       yield* sql`delete from users where id = ${referrer.id}`
       assert.deepStrictEqual(

@@ -14,6 +14,7 @@ import * as MigratedDatabase from "../../../support/MigratedDatabase.ts"
 import { insertUser, uniqueName } from "../../../support/Samples.ts"
 import * as TestSecrets from "../../../support/TestSecrets.ts"
 import { UserId } from "@berth/domain/shared/UserId"
+import { Credits } from "@berth/domain/shared/Money"
 
 const Live = Layer.mergeAll(PostgresUserRepository.layer, PostgresCreditGrants.layer, PostgresTransaction.layer).pipe(
   Layer.provideMerge(Layer.merge(MigratedDatabase.layer, TestSecrets.layer))
@@ -41,7 +42,7 @@ layer(Live, { excludeTestServices: true })("UserRepository", (it) => {
         emailVerifiedAt: null,
         name: "Ada",
         plan: "free",
-        credits: 0,
+        credits: Credits(0),
         twoFactorEnabled: false,
         notifications: defaultNotificationPreferences,
         referralCode: request.referralCode
@@ -159,7 +160,7 @@ layer(Live, { excludeTestServices: true })("UserRepository", (it) => {
         const { grant } = yield* CreditGrants
         const sql = yield* SqlClient
         const user = yield* insertUser()
-        yield* Effect.replicateEffect(grant(user.id, 0.29), 30, { concurrency: "unbounded" })
+        yield* Effect.replicateEffect(grant(user.id, Credits(0.29)), 30, { concurrency: "unbounded" })
         assert.strictEqual(Option.getOrThrow(yield* users.find(user.id)).credits, 8.7)
         const accounts = yield* sql`
         select account, sum(units)::int as units from ledger_entries where user_id = ${user.id} group by 1 order by 1`

@@ -7,7 +7,7 @@ import { DateTime, Effect, Option, TestClock, TestContext } from "effect"
 import { BillingServices, refundOf } from "../../../support/billing/BillingServices.ts"
 import { insertUser, uniqueName } from "../../../support/Samples.ts"
 import { UserId } from "@berth/domain/shared/UserId"
-import { Units } from "@berth/domain/shared/Money"
+import { Units, Credits } from "@berth/domain/shared/Money"
 
 layer(BillingServices, { excludeTestServices: true })("BillingHistory", (it) => {
   it.effect("tells everything that units, credits and money went through, newest first", () =>
@@ -20,8 +20,8 @@ layer(BillingServices, { excludeTestServices: true })("BillingHistory", (it) => 
       const paid = { userId: user.id, currency: "USD" as const }
       const pack = yield* uniqueName("cs")
       const steps = [
-        grant(user.id, 1),
-        book({ ...paid, credits: 5, cause: pack, amount: 500, kind: "purchase" }),
+        grant(user.id, Credits(1)),
+        book({ ...paid, credits: Credits(5), cause: pack, amount: 500, kind: "purchase" }),
         Effect.flatMap(reserve(user, Units(70), "msg_1"), (id) => settle(Option.getOrThrow(id), Units(60))),
         // None of these cost anything.
         Effect.flatMap(reserve(user, Units(1), "msg_2"), (id) => release(Option.getOrThrow(id))),
@@ -30,7 +30,7 @@ layer(BillingServices, { excludeTestServices: true })("BillingHistory", (it) => 
         reverse(refundOf(yield* uniqueName("cs"))),
         book({
           ...paid,
-          credits: 0,
+          credits: Credits(0),
           cause: yield* uniqueName("in"),
           amount: 3900,
           currency: "GBP",
@@ -38,7 +38,7 @@ layer(BillingServices, { excludeTestServices: true })("BillingHistory", (it) => 
           description: "50 GB of storage, a month"
         }),
         reverse(refundOf(pack)),
-        grant(other.id, 1)
+        grant(other.id, Credits(1))
       ]
       for (const step of steps) yield* Effect.zipRight(TestClock.adjust("1 second"), step)
 
@@ -56,7 +56,7 @@ layer(BillingServices, { excludeTestServices: true })("BillingHistory", (it) => 
             kind: "refund",
             description: "5 credits purchased",
             units: Units(0),
-            credits: -5,
+            credits: Credits(-5),
             amount: -5,
             currency: "USD",
             second: 9
@@ -66,7 +66,7 @@ layer(BillingServices, { excludeTestServices: true })("BillingHistory", (it) => 
             kind: "subscription",
             description: "50 GB of storage, a month",
             units: Units(0),
-            credits: 0,
+            credits: Credits(0),
             amount: 39,
             currency: "GBP",
             second: 8
@@ -76,7 +76,7 @@ layer(BillingServices, { excludeTestServices: true })("BillingHistory", (it) => 
             kind: "usage",
             description: "A message to an agent",
             units: Units(60),
-            credits: -0.1,
+            credits: Credits(-0.1),
             amount: null,
             currency: null,
             second: 3
@@ -86,7 +86,7 @@ layer(BillingServices, { excludeTestServices: true })("BillingHistory", (it) => 
             kind: "purchase",
             description: "5 credits purchased",
             units: Units(0),
-            credits: 5,
+            credits: Credits(5),
             amount: 5,
             currency: "USD",
             second: 2
@@ -96,7 +96,7 @@ layer(BillingServices, { excludeTestServices: true })("BillingHistory", (it) => 
             kind: "grant",
             description: "Credits granted",
             units: Units(0),
-            credits: 1,
+            credits: Credits(1),
             amount: null,
             currency: null,
             second: 1
@@ -118,7 +118,7 @@ layer(BillingServices, { excludeTestServices: true })("BillingHistory", (it) => 
         yield* settle(id, Units(1))
         yield* book({
           userId: user.id,
-          credits: 1,
+          credits: Credits(1),
           cause: `${id} ${n}`,
           amount: 100,
           currency: "USD",

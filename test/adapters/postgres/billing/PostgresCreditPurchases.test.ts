@@ -8,11 +8,11 @@ import { Effect, Option } from "effect"
 import { readBalance, BillingServices, readLedger, refundOf } from "../../../support/billing/BillingServices.ts"
 import { insertUser, uniqueName } from "../../../support/Samples.ts"
 import { UserId } from "@berth/domain/shared/UserId"
-import { Units } from "@berth/domain/shared/Money"
+import { Units, Credits } from "@berth/domain/shared/Money"
 
 const packOf = (userId: UserId, cause: string, changes: Partial<CreditBooking> = {}): CreditBooking => ({
   userId,
-  credits: 5,
+  credits: Credits(5),
   cause,
   amount: 500,
   currency: "USD",
@@ -30,8 +30,8 @@ layer(BillingServices, { excludeTestServices: true })("CreditPurchases", (it) =>
       assert.strictEqual(outcomes.filter((outcome) => outcome === "booked").length, 1)
       assert.strictEqual(outcomes.filter((outcome) => outcome === "booked-before").length, 19)
       assert.strictEqual(yield* book(packOf(other.id, cause)), "booked-before")
-      assert.deepInclude(yield* readBalance(user), { credits: 5 })
-      assert.deepInclude(yield* readBalance(other), { credits: 0 })
+      assert.deepInclude(yield* readBalance(user), { credits: Credits(5) })
+      assert.deepInclude(yield* readBalance(other), { credits: Credits(0) })
       assert.deepInclude(yield* readLedger(user), { purchases: -500, credits: 500, grants: 0 })
     })
   )
@@ -40,9 +40,9 @@ layer(BillingServices, { excludeTestServices: true })("CreditPurchases", (it) =>
     Effect.gen(function* () {
       const { book } = yield* CreditPurchases
       const user = yield* insertUser()
-      yield* book(packOf(user.id, yield* uniqueName("grant"), { kind: "grant", credits: 0.29, amount: 0 }))
-      yield* book(packOf(user.id, yield* uniqueName("in"), { kind: "subscription", credits: 0, amount: 3900 }))
-      assert.deepInclude(yield* readBalance(user), { credits: 0.29 })
+      yield* book(packOf(user.id, yield* uniqueName("grant"), { kind: "grant", credits: Credits(0.29), amount: 0 }))
+      yield* book(packOf(user.id, yield* uniqueName("in"), { kind: "subscription", credits: Credits(0), amount: 3900 }))
+      assert.deepInclude(yield* readBalance(user), { credits: Credits(0.29) })
       assert.deepInclude(yield* readLedger(user), { purchases: 0, credits: 29, grants: -29 })
     })
   )
@@ -60,14 +60,14 @@ layer(BillingServices, { excludeTestServices: true })("CreditPurchases", (it) =>
       const held = Option.getOrThrow(yield* reserve(user, Units(100), "held"))
       const outcomes = yield* Effect.replicateEffect(reverse(refundOf(cause)), 10, { concurrency: "unbounded" })
       assert.strictEqual(outcomes.filter((outcome) => outcome === "reversed").length, 1)
-      assert.deepInclude(yield* readBalance(user), { credits: -3 })
+      assert.deepInclude(yield* readBalance(user), { credits: Credits(-3) })
 
       // Units returned by a call reduce the debt too.
       yield* settle(held, Units(0))
-      assert.deepInclude(yield* readBalance(user), { credits: -2 })
+      assert.deepInclude(yield* readBalance(user), { credits: Credits(-2) })
       assert.deepInclude(yield* Effect.flip(reserve(user, Units(1), "more")), { remaining: Units(0) })
       yield* book(packOf(user.id, yield* uniqueName("cs")))
-      assert.deepInclude(yield* readBalance(user), { credits: 3 })
+      assert.deepInclude(yield* readBalance(user), { credits: Credits(3) })
       yield* reserve(user, Units(300), "more")
       assert.deepInclude(yield* Effect.flip(reserve(user, Units(1), "yet more")), { remaining: Units(0) })
       assert.deepInclude(yield* readLedger(user), { purchases: -500, credits: 300 })
@@ -83,7 +83,7 @@ layer(BillingServices, { excludeTestServices: true })("CreditPurchases", (it) =>
       const dispute = (amount: number, version: number) =>
         reverse({ payment: cause, source: `dp of ${cause}`, amount, version })
       // 1000 units for 900 cents.
-      yield* book(packOf(user.id, cause, { credits: 10, amount: 900 }))
+      yield* book(packOf(user.id, cause, { credits: Credits(10), amount: 900 }))
       assert.strictEqual(yield* reverse(refundOf(cause, 100)), "reversed")
       assert.strictEqual(yield* credits, 8.89)
       assert.strictEqual(yield* reverse(refundOf(cause, 100)), "reversed-before")
@@ -116,7 +116,7 @@ layer(BillingServices, { excludeTestServices: true })("CreditPurchases", (it) =>
       const plenty = Option.getOrThrow(yield* reserve(user, Units(60), "plenty"))
       yield* settle(plenty, Units(60))
       yield* reverse(refundOf(cause))
-      assert.deepInclude(yield* readBalance(user), { credits: -0.1 })
+      assert.deepInclude(yield* readBalance(user), { credits: Credits(-0.1) })
       const { findUsage } = yield* UnitLedger
       // Of a larger plan something is left of the day.
       assert.deepInclude(yield* findUsage({ ...user, plan: "solo" }), { remaining: Units(550) })
@@ -137,14 +137,14 @@ layer(BillingServices, { excludeTestServices: true })("CreditPurchases", (it) =>
       assert.strictEqual(yield* book(packOf(user.id, cause)), "booked")
       assert.strictEqual(yield* book(packOf(user.id, cause)), "booked-before")
       assert.strictEqual(yield* reverse(refundOf(cause)), "reversed-before")
-      assert.deepInclude(yield* readBalance(user), { credits: 0 })
+      assert.deepInclude(yield* readBalance(user), { credits: Credits(0) })
       const causes = yield* Effect.replicateEffect(uniqueName("cs"), 20)
       yield* Effect.forEach(
         causes.flatMap((each) => [reverse(refundOf(each)), book(packOf(user.id, each)), reverse(refundOf(each))]),
         (act) => act,
         { concurrency: "unbounded" }
       )
-      assert.deepInclude(yield* readBalance(user), { credits: 0 })
+      assert.deepInclude(yield* readBalance(user), { credits: Credits(0) })
       assert.deepInclude(yield* readLedger(user), { purchases: 0, credits: 0 })
     })
   )
@@ -156,7 +156,7 @@ layer(BillingServices, { excludeTestServices: true })("CreditPurchases", (it) =>
       const user = yield* insertUser()
       const cause = yield* uniqueName("cs")
       yield* run(Effect.zipRight(book(packOf(user.id, cause)), Effect.fail("later"))).pipe(Effect.flip)
-      assert.deepInclude(yield* readBalance(user), { credits: 0 })
+      assert.deepInclude(yield* readBalance(user), { credits: Credits(0) })
       assert.strictEqual(yield* run(book(packOf(user.id, cause))), "booked")
     })
   )
@@ -167,7 +167,12 @@ layer(BillingServices, { excludeTestServices: true })("CreditPurchases", (it) =>
       const user = yield* insertUser()
       const cause = yield* uniqueName("cs")
       assert.strictEqual(yield* book(packOf(UserId.make("usr_nobody\u0000"), cause)), "unknown-user")
-      for (const changes of [{ credits: -1 }, { credits: Number.NaN }, { amount: 0.5 }, { amount: -1 }])
+      for (const changes of [
+        { credits: Credits(-1) },
+        { credits: Credits(Number.NaN) },
+        { amount: 0.5 },
+        { amount: -1 }
+      ])
         assert.isTrue((yield* Effect.exit(book(packOf(user.id, cause, changes))))._tag === "Failure")
       assert.strictEqual(yield* book(packOf(user.id, cause)), "booked")
     })

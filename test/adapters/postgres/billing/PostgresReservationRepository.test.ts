@@ -18,7 +18,7 @@ import { Context, DateTime, Effect, Either, FastCheck, Layer, Option, Schema, Te
 import * as MigratedDatabase from "../../../support/MigratedDatabase.ts"
 import { insertUser } from "../../../support/Samples.ts"
 import * as TestSecrets from "../../../support/TestSecrets.ts"
-import { Units } from "@berth/domain/shared/Money"
+import { Units, Credits } from "@berth/domain/shared/Money"
 
 const admins = Layer.succeed(Administrators, { includes: (user) => user.name === "admin" })
 const makeUnitLedger = (confirmedEmailRequired: boolean) =>
@@ -42,7 +42,7 @@ const userWithCredits = (credits: number) =>
   Effect.gen(function* () {
     const { grant } = yield* CreditGrants
     const user = yield* insertUser()
-    yield* grant(user.id, credits)
+    yield* grant(user.id, Credits(credits))
     return user
   })
 
@@ -392,7 +392,7 @@ layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
       assert.deepStrictEqual(yield* balanceOf(user), { used: 50, credits: 0.06 })
       yield* sql`update users set email_verified_at = null, plan = 'solo' where id = ${user.id}`
       yield* ledger.reserve({ ...user, plan: "solo" }, Units(10), "paid plan")
-      assert.deepInclude(yield* balanceOf(user), { credits: 0.06 })
+      assert.deepInclude(yield* balanceOf(user), { credits: Credits(0.06) })
     }).pipe(Effect.scoped)
   )
 

@@ -1,4 +1,5 @@
 import { Context, type Effect } from "effect"
+import type { Credits } from "../../shared/Money.ts"
 import type { UserId } from "../../shared/UserId.ts"
 
 /** Credits given away, recorded in the ledger. */
@@ -6,6 +7,6 @@ export class CreditGrants extends Context.Tag("@berth/CreditGrants")<
   CreditGrants,
   {
     /** Joins the running transaction. */
-    readonly grant: (userId: UserId, credits: number) => Effect.Effect<void>
+    readonly grant: (userId: UserId, credits: Credits) => Effect.Effect<void>
   }
 >() {}

@@ -1,19 +1,20 @@
 import { Context, type DateTime, type Effect, type Option } from "effect"
+import type { Credits } from "../../shared/Money.ts"
 import type { UserId } from "../../shared/UserId.ts"
 
 /** The credits of one referral. `referrerId` is null once the referrer's account is deleted. */
 export interface ReferralReward {
   readonly newcomerId: UserId
   readonly referrerId: UserId | null
-  readonly newcomerCredits: number
-  readonly referrerCredits: number
+  readonly newcomerCredits: Credits
+  readonly referrerCredits: Credits
 }
 
 export interface ReferralTotals {
   readonly referrals: number
   /** Referrals whose reward waits for a verified address. */
   readonly pending: number
-  readonly earnedCredits: number
+  readonly earnedCredits: Credits
 }
 
 export class ReferralRepository extends Context.Tag("@berth/ReferralRepository")<

@@ -1,4 +1,5 @@
 import { DateTime, Effect, Option } from "effect"
+import { Credits } from "../../shared/Money.ts"
 import type { User } from "../../shared/User.ts"
 import { ReferralCodeInvalid } from "../AccountErrors.ts"
 import { AccountPolicy } from "../AccountPolicy.ts"
@@ -41,7 +42,7 @@ export class Referrals extends Effect.Service<Referrals>()("@berth/Referrals", {
       // The lock makes count and insert atomic among registrations with the same code.
       if (Option.isNone(yield* users.findForUpdate(referrer.id))) return
       const today = yield* rewards.countSince(referrer.id, yield* startOfDay)
-      const credits = today < maximumDailyReferralRewards ? policy.referralCredits : 0
+      const credits = today < maximumDailyReferralRewards ? policy.referralCredits : Credits(0)
       yield* rewards.insert(
         { newcomerId: newcomer.id, referrerId: referrer.id, newcomerCredits: credits, referrerCredits: credits },
         yield* DateTime.now

@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { type Currency, toMinorUnits } from "../../shared/Money.ts"
+import { type Credits, type Currency, toMinorUnits } from "../../shared/Money.ts"
 import { billingPlans, checkoutPlans, type SoldPlan } from "../subscriptions/PlanCatalog.ts"
 
 /** Plans sold through checkout links, in pounds. */
@@ -22,13 +22,13 @@ export const storageUpgrade = { name: "Storage, 50 GB", price: { amount: 3_900, 
 export type Purchase =
   | { readonly kind: "plan"; readonly plan: SoldPlanId }
   /** `price` is an amount, or a price id of the card processor. */
-  | { readonly kind: "credits"; readonly credits: number; readonly price: MoneyAmount | string }
+  | { readonly kind: "credits"; readonly credits: Credits; readonly price: MoneyAmount | string }
   | { readonly kind: "storage" }
 
 /** Credits for an amount, as a saved card is charged. */
 export interface PricedCredits {
   readonly kind: "credits"
-  readonly credits: number
+  readonly credits: Credits
   readonly price: MoneyAmount
 }
 

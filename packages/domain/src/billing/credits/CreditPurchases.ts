@@ -1,5 +1,5 @@
 import { Context, type Effect, Option } from "effect"
-import type { Currency } from "../../shared/Money.ts"
+import type { Credits, Currency } from "../../shared/Money.ts"
 import type { Reversal } from "../Reversal.ts"
 import type { UserId } from "../../shared/UserId.ts"
 
@@ -8,8 +8,7 @@ export type CreditBookingKind = "purchase" | "grant" | "subscription"
 
 export interface CreditBooking {
   readonly userId: UserId
-  /** Hundredths are kept: one credit is a hundred units. */
-  readonly credits: number
+  readonly credits: Credits
   /** Processor id of the payment, invoice or checkout. */
   readonly cause: string
   /** Paid amount; 0 for a grant. */

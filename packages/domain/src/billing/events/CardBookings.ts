@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 import type { CreditBooking as LedgerBooking } from "../credits/CreditPurchases.ts"
-import { Currency } from "../../shared/Money.ts"
+import { Credits, Currency } from "../../shared/Money.ts"
 import { billingPlans, checkoutPlans } from "../subscriptions/PlanCatalog.ts"
 import type { CardCreditBooking } from "./CardFactApplication.ts"
 import type { PaidAmount, PaidInvoice } from "./CardFact.ts"
@@ -32,7 +32,7 @@ const nameOf = (sold: RecurringItem | null): string =>
 /** A month of what is paid for by the month, which brings no credits. */
 export const makeMonthBooking = (invoice: PaidInvoice, userId: UserId): LedgerBooking => ({
   userId,
-  credits: 0,
+  credits: Credits(0),
   cause: invoice.id,
   kind: "subscription",
   ...moneyOf(invoice, nameOf(invoice.sold))

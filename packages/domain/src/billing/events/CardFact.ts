@@ -1,5 +1,6 @@
 import type { Option } from "effect"
 import type { Email } from "../../shared/Email.ts"
+import type { Credits } from "../../shared/Money.ts"
 import type { PurchaseAttemptId } from "../checkout/PurchaseAttempts.ts"
 import type { EventMoment, RecurringItem, SubscriptionFacts } from "./SubscriptionFacts.ts"
 import type { UserId } from "../../shared/UserId.ts"
@@ -8,7 +9,7 @@ import type { UserId } from "../../shared/UserId.ts"
 export interface CreditPurchase {
   /** Processor ids of payment, invoice and checkout; every event of the purchase has at least one. */
   readonly names: readonly [string, ...ReadonlyArray<string>]
-  readonly credits: number
+  readonly credits: Credits
   readonly paid: PaidAmount
 }
 

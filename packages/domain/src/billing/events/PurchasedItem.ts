@@ -1,4 +1,5 @@
 import { Array, Data, Option, Schema } from "effect"
+import { Credits } from "../../shared/Money.ts"
 import { PlanId } from "../../shared/PlanId.ts"
 import { storageUpgrade } from "../checkout/Purchase.ts"
 import { creditPacks } from "../credits/CreditPack.ts"
@@ -7,7 +8,7 @@ import { billingPlans, checkoutPlans } from "../subscriptions/PlanCatalog.ts"
 /** An item purchased by card. */
 export type PurchasedItem = Data.TaggedEnum<{
   readonly Plan: { readonly plan: PlanId }
-  readonly Credits: { readonly credits: number }
+  readonly Credits: { readonly credits: Credits }
   readonly Storage: object
 }>
 export const PurchasedItem = Data.taggedEnum<PurchasedItem>()
@@ -35,7 +36,7 @@ const planNamed = (name: string | undefined): Option.Option<PurchasedItem> =>
     : Option.none()
 
 const creditsNamed = (text: string | undefined): Option.Option<PurchasedItem> => {
-  const credits = Number(text)
+  const credits = Credits(Number(text))
   return text !== undefined && /^\d{1,7}(\.\d{1,2})?$/.test(text) && credits > 0
     ? Option.some(PurchasedItem.Credits({ credits }))
     : Option.none()

@@ -1,5 +1,5 @@
 import { Context, type DateTime, type Effect } from "effect"
-import type { Currency, Units } from "../../shared/Money.ts"
+import type { Credits, Currency, Units } from "../../shared/Money.ts"
 import type { UserId } from "../../shared/UserId.ts"
 
 export type BillingHistoryKind = "usage" | "purchase" | "grant" | "refund" | "subscription"
@@ -10,8 +10,8 @@ export interface BillingHistoryEntry {
   readonly description: string
   /** Used units, daily and credit together; 0 for other kinds. */
   readonly units: Units
-  /** Change of the credits, to hundredths; negative when spent or reversed. */
-  readonly credits: number
+  /** Change of the balance; negative when spent or reversed. */
+  readonly credits: Credits
   /** Paid pounds or dollars; negative when returned; null without a payment. */
   readonly amount: number | null
   readonly currency: Currency | null

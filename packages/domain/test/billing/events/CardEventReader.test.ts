@@ -6,11 +6,12 @@ import type { PaymentState } from "@berth/domain/billing/events/SubscriptionFact
 import { assert, describe, it } from "@effect/vitest"
 import { Either, FastCheck, Option } from "effect"
 import { UserId } from "@berth/domain/shared/UserId"
+import { Credits } from "@berth/domain/shared/Money"
 
 const prices = new Map<string, PurchasedItem>([
   ["price_label", PurchasedItem.Plan({ plan: "label" })],
   ["price_storage", PurchasedItem.Storage()],
-  ["price_20", PurchasedItem.Credits({ credits: 20 })]
+  ["price_20", PurchasedItem.Credits({ credits: Credits(20) })]
 ])
 
 const event = (type: PurchaseEventType, object: object, created = 1_000): PurchaseEvent => ({
@@ -106,7 +107,7 @@ describe("What is read of a completed checkout", () => {
     })
     assert.deepStrictEqual(Option.getOrNull(named.credits), {
       names: ["pi_1", "in_1", "cs_1"],
-      credits: 15,
+      credits: Credits(15),
       paid: { amount: 1500, currency: "USD" }
     })
     assert.strictEqual(named.payer, "cs_1")

@@ -1,6 +1,6 @@
 import { CreditGrants } from "@berth/domain/accounts/referrals/CreditGrants"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
-import { convertCreditsToUnits } from "@berth/domain/shared/Money"
+import { convertCreditsToUnits, type Credits } from "@berth/domain/shared/Money"
 import type { UserId } from "@berth/domain/shared/UserId"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { Effect, Layer } from "effect"
@@ -12,7 +12,7 @@ export const layer: Layer.Layer<CreditGrants, never, SqlClient | IdGenerator> = 
     const sql = yield* SqlClient
     const ledger = makeLedgerWriter(sql, yield* IdGenerator)
     return CreditGrants.of({
-      grant: Effect.fn("CreditGrants.grant")(function* (userId: UserId, credits: number) {
+      grant: Effect.fn("CreditGrants.grant")(function* (userId: UserId, credits: Credits) {
         const units = convertCreditsToUnits(credits)
         if (units === 0) return
         yield* sql

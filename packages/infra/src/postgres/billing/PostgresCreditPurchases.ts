@@ -7,7 +7,7 @@ import {
 } from "@berth/domain/billing/credits/CreditPurchases"
 import type { LedgerAccount } from "@berth/domain/billing/units/Ledger"
 import { type Reversal, reversedUnits } from "@berth/domain/billing/Reversal"
-import { convertCreditsToUnits, noUnits, Units } from "@berth/domain/shared/Money"
+import { convertCreditsToUnits, type Credits, noUnits, Units } from "@berth/domain/shared/Money"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { SqlClient } from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
@@ -35,7 +35,7 @@ const Returned = Schema.Struct({ returned: Schema.NumberFromString })
 
 /** Credits and amounts are non-negative and whole in their units. */
 export class BookingInvalid extends Data.TaggedError("BookingInvalid")<{
-  readonly credits: number
+  readonly credits: Credits
   readonly amount: number
 }> {}
 

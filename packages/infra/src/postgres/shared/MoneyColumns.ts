@@ -2,3 +2,6 @@ import { Schema } from "effect"
 
 /** A bigint column of units. */
 export const UnitsColumn = Schema.NumberFromString.pipe(Schema.brand("Units"))
+
+/** A bigint column of credits. */
+export const CreditsColumn = Schema.NumberFromString.pipe(Schema.brand("Credits"))
