@@ -14,6 +14,7 @@ import { randomUUID } from "node:crypto"
 import * as CardProcessorTest from "@berth/infra/stripe/CardProcessorTest"
 import { type FakeStripe, makeFakeStripe } from "../fakes/stripe/FakeStripe.ts"
 import { UserId } from "@berth/domain/shared/UserId"
+import { MinorUnits } from "@berth/domain/shared/Money"
 
 interface Subject extends Omit<CardProcessorTest.InMemoryCardProcessor, keyof TestPortHandle<unknown, object>> {
   readonly cards: Context.Tag.Service<CardProcessor>
@@ -59,7 +60,7 @@ const stripe: Effect.Effect<Subject, never, Scope.Scope> = Effect.gen(function* 
             customer
           }))
         ].flatMap(({ amount, currency, customer }) =>
-          customer === customerId ? [{ amount, currency: currencies[currency] ?? "USD" }] : []
+          customer === customerId ? [{ amount: MinorUnits(amount), currency: currencies[currency] ?? "USD" }] : []
         ),
         running: [...subscriptions.values()].flatMap(({ customer, metadata, status }) =>
           customer === customerId && status !== "canceled"
@@ -130,7 +131,7 @@ for (const [name, subject] of [
             { amount: 500, currency: "USD" }
           ]
         )
-        assert.deepEqual((yield* given.purchased(pounds)).charges, [{ amount: 3_900, currency: "GBP" }])
+        assert.deepEqual((yield* given.purchased(pounds)).charges, [{ amount: MinorUnits(3_900), currency: "GBP" }])
         const running = yield* given.cards.listSubscriptions(dollars)
         assert.deepEqual(
           running.map(({ isPaid, kind, plan }) => ({ isPaid, kind, plan })),

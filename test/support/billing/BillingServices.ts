@@ -18,6 +18,7 @@ import { assert } from "@effect/vitest"
 import { Effect, Layer, Option, Schema } from "effect"
 import * as MigratedDatabase from "../MigratedDatabase.ts"
 import * as TestSecrets from "../TestSecrets.ts"
+import { MinorUnits } from "@berth/domain/shared/Money"
 
 /** The billing services on a database of their own. A user named admin is an administrator. */
 export const BillingServices = Layer.mergeAll(
@@ -47,7 +48,7 @@ export const BillingServices = Layer.mergeAll(
 export const refundOf = (payment: string, amount = 1_000_000): Reversal => ({
   payment,
   source: `ch of ${payment}`,
-  amount,
+  amount: MinorUnits(amount),
   version: amount
 })
 

@@ -8,7 +8,7 @@ import {
   computeUnitUsage
 } from "@berth/domain/billing/units/UnitSplit"
 import { Either, FastCheck } from "effect"
-import { Units } from "@berth/domain/shared/Money"
+import { Units, MinorUnits } from "@berth/domain/shared/Money"
 
 /** Operations on an account. There are few causes, so that most operations are repeated. */
 export type LedgerOperation =
@@ -38,11 +38,11 @@ const soldOf = (cause: string) => ({
 
 /** Refunds of one charge add up; a dispute withholds money and is closed with one outcome. */
 const reversals: ReadonlyArray<Omit<Reversal, "payment">> = [
-  ...[0, 10, 20, 100].map((amount) => ({ source: "charge", amount, version: amount })),
-  { source: "dispute 1", amount: 30, version: 1 },
-  { source: "dispute 1", amount: 0, version: 2 },
-  { source: "dispute 2", amount: 5, version: 1 },
-  { source: "dispute 2", amount: 5, version: 2 }
+  ...[0, 10, 20, 100].map((amount) => ({ source: "charge", amount: MinorUnits(amount), version: amount })),
+  { source: "dispute 1", amount: MinorUnits(30), version: 1 },
+  { source: "dispute 1", amount: MinorUnits(0), version: 2 },
+  { source: "dispute 2", amount: MinorUnits(5), version: 1 },
+  { source: "dispute 2", amount: MinorUnits(5), version: 2 }
 ]
 export const reversalOf = (cause: string) =>
   FastCheck.constantFrom(...reversals).map((reversal) => ({ is: "reverse" as const, cause, reversal }))
@@ -65,10 +65,10 @@ interface Sale {
 }
 
 /** Money returned, by the latest report of each source. */
-export const returnedOf = (reversals: Sale["reversals"]): number => {
+export const returnedOf = (reversals: Sale["reversals"]): MinorUnits => {
   const latest = new Map<string, Omit<Reversal, "payment">>()
   for (const one of reversals) if ((latest.get(one.source)?.version ?? -1) < one.version) latest.set(one.source, one)
-  return [...latest.values()].reduce((sum, { amount }) => sum + amount, 0)
+  return MinorUnits([...latest.values()].reduce((sum, { amount }) => sum + amount, 0))
 }
 
 interface Reservation {
@@ -154,7 +154,7 @@ export class LedgerModel {
             : { ...before, reversals: [...before.reversals, what.reversal] }
         this.#sales.set(what.cause, after)
         const worth = ({ booked, reversals: known }: Sale) =>
-          booked ? sold - reversedUnits({ units: Units(sold), amount }, returnedOf(known)) : 0
+          booked ? sold - reversedUnits({ units: Units(sold), amount: MinorUnits(amount) }, returnedOf(known)) : 0
         const change = worth(after) - worth(before)
         this.credits += change
         this.#move(what.cause, kind === "grant" ? "grants" : "purchases", "credits", change)

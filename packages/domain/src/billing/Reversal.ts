@@ -1,4 +1,4 @@
-import { noUnits, Units } from "../shared/Money.ts"
+import { type MinorUnits, noUnits, Units } from "../shared/Money.ts"
 
 /** Money of a payment that was returned: all refunds of a charge, or one dispute. */
 export interface Reversal {
@@ -6,23 +6,23 @@ export interface Reversal {
   readonly payment: string
   /** Id of the charge or dispute. */
   readonly source: string
-  /** Total returned by this source, in minor units; 0 once a dispute is won. */
-  readonly amount: number
+  /** Total returned by this source; 0 once a dispute is won. */
+  readonly amount: MinorUnits
   /** The higher version of a source wins. */
   readonly version: number
 }
 
-/** Units and price of a purchase; the price in minor units. */
+/** Units and price of a purchase. */
 export interface PurchasedUnits {
   readonly units: Units
-  readonly amount: number
+  readonly amount: MinorUnits
 }
 
 /**
  * Units to take back for `returned` money: proportional, rounded down, and all once all money is returned. A purchase without an
  * amount is reversed as a whole.
  */
-export const reversedUnits = ({ amount, units }: PurchasedUnits, returned: number): Units => {
+export const reversedUnits = ({ amount, units }: PurchasedUnits, returned: MinorUnits): Units => {
   if (returned <= 0) return noUnits
   if (returned >= amount) return units
   return Units(Number((BigInt(units) * BigInt(returned)) / BigInt(amount)))

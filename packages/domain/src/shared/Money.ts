@@ -5,10 +5,11 @@ export const Currency = Schema.Literal("GBP", "USD").annotations({ identifier: "
 export type Currency = typeof Currency.Type
 
 /** Cents or pence: integers, so that sums are exact. */
-export const MinorUnits = Schema.NonNegativeInt
+export type MinorUnits = number & Brand.Brand<"MinorUnits">
+export const MinorUnits = Brand.nominal<MinorUnits>()
 
-export const toMinorUnits = (price: number): number => Math.round(price * 100)
-export const toMajorUnits = (minorUnits: number): number => minorUnits / 100
+export const toMinorUnits = (price: number): MinorUnits => MinorUnits(Math.round(price * 100))
+export const toMajorUnits = (minorUnits: MinorUnits): number => minorUnits / 100
 
 /** Whole units; one unit is 0.01 USD of a call. */
 export type Units = number & Brand.Brand<"Units">

@@ -3,30 +3,31 @@ import type { ReversalEventType } from "@berth/domain/billing/events/CardEvent"
 import { reversedUnits } from "@berth/domain/billing/Reversal"
 import { assert, describe, it } from "@effect/vitest"
 import { Either, FastCheck } from "effect"
-import { Units } from "@berth/domain/shared/Money"
+import { Units, MinorUnits } from "@berth/domain/shared/Money"
 
 const read = (type: ReversalEventType, object: object) =>
   Either.getOrThrow(readReversal({ id: "evt_1", type, created: 1, data: { object } }))
 
 describe("reversedUnits", () => {
   it("takes units back in proportion, rounded down, and all once all money went back", () => {
-    const purchase = { units: Units(1000), amount: 900 }
-    const taken = [0, 1, 450, 899, 900, 2000].map((returned) => reversedUnits(purchase, returned))
+    const purchase = { units: Units(1000), amount: MinorUnits(900) }
+    const taken = [0, 1, 450, 899, 900, 2000].map((returned) => reversedUnits(purchase, MinorUnits(returned)))
     assert.deepStrictEqual(taken, [0, 1, 500, 998, 1000, 1000])
     assert.deepStrictEqual(
-      [0, 1].map((returned) => reversedUnits({ units: Units(500), amount: 0 }, returned)),
+      [0, 1].map((returned) => reversedUnits({ units: Units(500), amount: MinorUnits(0) }, MinorUnits(returned))),
       [0, 500]
     )
   })
 
   it("never takes less for more money, nor more than was purchased", () => {
     const count = FastCheck.nat(1_000_000_000)
+    const money = count.map((amount) => MinorUnits(amount))
     FastCheck.assert(
       FastCheck.property(
         count.map((units) => Units(units)),
-        count,
-        count,
-        count,
+        money,
+        money,
+        money,
         (units, amount, one, other) => {
           const [less, more] = one < other ? [one, other] : [other, one]
           assert.isAtMost(reversedUnits({ units, amount }, less), reversedUnits({ units, amount }, more))

@@ -9,7 +9,7 @@ import {
   PurchaseDeclined
 } from "@berth/domain/billing/checkout/CardProcessor"
 import {
-  findPurchaseCurrency,
+  storageUpgrade,
   type MoneyAmount,
   findPlanPrice,
   type Purchase,
@@ -252,11 +252,7 @@ const makeState = () => {
             nextPlan: null,
             hasEnded: false
           })
-          customer.charges.push(
-            purchase.kind === "plan"
-              ? findPlanPrice(purchase.plan)
-              : { amount: 3_900, currency: findPurchaseCurrency(purchase) }
-          )
+          customer.charges.push(purchase.kind === "plan" ? findPlanPrice(purchase.plan) : storageUpgrade.price)
         }
         return Effect.void
       }),

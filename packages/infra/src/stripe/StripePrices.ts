@@ -5,7 +5,7 @@ import {
   type SoldPlanId,
   storageUpgrade
 } from "@berth/domain/billing/checkout/Purchase"
-import type { Credits } from "@berth/domain/shared/Money"
+import type { Credits, MinorUnits } from "@berth/domain/shared/Money"
 import type Stripe from "stripe"
 
 /** Price ids at the processor. An item without one is priced inline. */
@@ -23,7 +23,7 @@ export const productNames = {
 type PriceData = Stripe.Checkout.SessionCreateParams.LineItem.PriceData
 const makePriceData = (
   name: string,
-  { amount, currency }: { readonly amount: number; readonly currency: string },
+  { amount, currency }: { readonly amount: MinorUnits; readonly currency: string },
   recurs: boolean
 ): PriceData => ({
   currency: currency.toLowerCase(),

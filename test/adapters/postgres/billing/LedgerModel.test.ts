@@ -4,7 +4,7 @@ import { ReservationId } from "@berth/domain/billing/units/Reservation"
 import { CreditPurchases } from "@berth/domain/billing/credits/CreditPurchases"
 import { computeBalances, findUnbalanced } from "@berth/domain/billing/units/Ledger"
 import { LedgerAudit } from "@berth/domain/billing/units/LedgerAudit"
-import { convertUnitsToCredits, Units } from "@berth/domain/shared/Money"
+import { convertUnitsToCredits, MinorUnits, Units } from "@berth/domain/shared/Money"
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Effect, Either, FastCheck, Option, TestClock, TestContext } from "effect"
 import { readBalance, BillingServices, readLedger } from "../../../support/billing/BillingServices.ts"
@@ -104,7 +104,7 @@ const actor = (user: User) => {
           return true
         case "book": {
           const { amount, cause, kind, units } = what
-          const paid = { cause: nameOf(cause), amount, currency: "USD" as const }
+          const paid = { cause: nameOf(cause), amount: MinorUnits(amount), currency: "USD" as const }
           yield* book({ userId: user.id, credits: convertUnitsToCredits(Units(units)), kind, ...paid })
           return true
         }

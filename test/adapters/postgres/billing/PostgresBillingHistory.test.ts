@@ -7,7 +7,7 @@ import { DateTime, Effect, Option, TestClock, TestContext } from "effect"
 import { BillingServices, refundOf } from "../../../support/billing/BillingServices.ts"
 import { insertUser, uniqueName } from "../../../support/Samples.ts"
 import { UserId } from "@berth/domain/shared/UserId"
-import { Units, Credits } from "@berth/domain/shared/Money"
+import { Units, Credits, MinorUnits } from "@berth/domain/shared/Money"
 
 layer(BillingServices, { excludeTestServices: true })("BillingHistory", (it) => {
   it.effect("tells everything that units, credits and money went through, newest first", () =>
@@ -21,7 +21,7 @@ layer(BillingServices, { excludeTestServices: true })("BillingHistory", (it) => 
       const pack = yield* uniqueName("cs")
       const steps = [
         grant(user.id, Credits(1)),
-        book({ ...paid, credits: Credits(5), cause: pack, amount: 500, kind: "purchase" }),
+        book({ ...paid, credits: Credits(5), cause: pack, amount: MinorUnits(500), kind: "purchase" }),
         Effect.flatMap(reserve(user, Units(70), "msg_1"), (id) => settle(Option.getOrThrow(id), Units(60))),
         // None of these cost anything.
         Effect.flatMap(reserve(user, Units(1), "msg_2"), (id) => release(Option.getOrThrow(id))),
@@ -32,7 +32,7 @@ layer(BillingServices, { excludeTestServices: true })("BillingHistory", (it) => 
           ...paid,
           credits: Credits(0),
           cause: yield* uniqueName("in"),
-          amount: 3900,
+          amount: MinorUnits(3900),
           currency: "GBP",
           kind: "subscription",
           description: "50 GB of storage, a month"
@@ -120,7 +120,7 @@ layer(BillingServices, { excludeTestServices: true })("BillingHistory", (it) => 
           userId: user.id,
           credits: Credits(1),
           cause: `${id} ${n}`,
-          amount: 100,
+          amount: MinorUnits(100),
           currency: "USD",
           kind: "purchase"
         })

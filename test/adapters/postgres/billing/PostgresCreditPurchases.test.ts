@@ -8,13 +8,13 @@ import { Effect, Option } from "effect"
 import { readBalance, BillingServices, readLedger, refundOf } from "../../../support/billing/BillingServices.ts"
 import { insertUser, uniqueName } from "../../../support/Samples.ts"
 import { UserId } from "@berth/domain/shared/UserId"
-import { Units, Credits } from "@berth/domain/shared/Money"
+import { Units, Credits, MinorUnits } from "@berth/domain/shared/Money"
 
 const packOf = (userId: UserId, cause: string, changes: Partial<CreditBooking> = {}): CreditBooking => ({
   userId,
   credits: Credits(5),
   cause,
-  amount: 500,
+  amount: MinorUnits(500),
   currency: "USD",
   kind: "purchase",
   ...changes
@@ -40,8 +40,16 @@ layer(BillingServices, { excludeTestServices: true })("CreditPurchases", (it) =>
     Effect.gen(function* () {
       const { book } = yield* CreditPurchases
       const user = yield* insertUser()
-      yield* book(packOf(user.id, yield* uniqueName("grant"), { kind: "grant", credits: Credits(0.29), amount: 0 }))
-      yield* book(packOf(user.id, yield* uniqueName("in"), { kind: "subscription", credits: Credits(0), amount: 3900 }))
+      yield* book(
+        packOf(user.id, yield* uniqueName("grant"), { kind: "grant", credits: Credits(0.29), amount: MinorUnits(0) })
+      )
+      yield* book(
+        packOf(user.id, yield* uniqueName("in"), {
+          kind: "subscription",
+          credits: Credits(0),
+          amount: MinorUnits(3900)
+        })
+      )
       assert.deepInclude(yield* readBalance(user), { credits: Credits(0.29) })
       assert.deepInclude(yield* readLedger(user), { purchases: 0, credits: 29, grants: -29 })
     })
@@ -81,9 +89,9 @@ layer(BillingServices, { excludeTestServices: true })("CreditPurchases", (it) =>
       const cause = yield* uniqueName("pi")
       const credits = Effect.map(readBalance(user), (balance) => balance.credits)
       const dispute = (amount: number, version: number) =>
-        reverse({ payment: cause, source: `dp of ${cause}`, amount, version })
+        reverse({ payment: cause, source: `dp of ${cause}`, amount: MinorUnits(amount), version })
       // 1000 units for 900 cents.
-      yield* book(packOf(user.id, cause, { credits: Credits(10), amount: 900 }))
+      yield* book(packOf(user.id, cause, { credits: Credits(10), amount: MinorUnits(900) }))
       assert.strictEqual(yield* reverse(refundOf(cause, 100)), "reversed")
       assert.strictEqual(yield* credits, 8.89)
       assert.strictEqual(yield* reverse(refundOf(cause, 100)), "reversed-before")
@@ -170,8 +178,8 @@ layer(BillingServices, { excludeTestServices: true })("CreditPurchases", (it) =>
       for (const changes of [
         { credits: Credits(-1) },
         { credits: Credits(Number.NaN) },
-        { amount: 0.5 },
-        { amount: -1 }
+        { amount: MinorUnits(0.5) },
+        { amount: MinorUnits(-1) }
       ])
         assert.isTrue((yield* Effect.exit(book(packOf(user.id, cause, changes))))._tag === "Failure")
       assert.strictEqual(yield* book(packOf(user.id, cause)), "booked")

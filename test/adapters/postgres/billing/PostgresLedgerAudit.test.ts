@@ -7,7 +7,7 @@ import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Option } from "effect"
 import { BillingServices, refundOf } from "../../../support/billing/BillingServices.ts"
 import { insertUser, uniqueName } from "../../../support/Samples.ts"
-import { Units, Credits } from "@berth/domain/shared/Money"
+import { Units, Credits, MinorUnits } from "@berth/domain/shared/Money"
 
 /** A user with credits, a settled call and one that still runs. */
 const customer = Effect.gen(function* () {
@@ -15,7 +15,14 @@ const customer = Effect.gen(function* () {
   const { book } = yield* CreditPurchases
   const user = yield* insertUser()
   const cause = yield* uniqueName("cs")
-  yield* book({ userId: user.id, credits: Credits(5), cause, amount: 500, currency: "USD", kind: "purchase" })
+  yield* book({
+    userId: user.id,
+    credits: Credits(5),
+    cause,
+    amount: MinorUnits(500),
+    currency: "USD",
+    kind: "purchase"
+  })
   yield* settle(Option.getOrThrow(yield* reserve(user, Units(70), "settled")), Units(65))
   yield* reserve(user, Units(30), "held")
   return { user, cause }

@@ -7,7 +7,7 @@ import { Effect } from "effect"
 import { BillingServices, refundOf } from "../../../support/billing/BillingServices.ts"
 import { insertUser, uniqueName } from "../../../support/Samples.ts"
 import { UserId } from "@berth/domain/shared/UserId"
-import { Credits } from "@berth/domain/shared/Money"
+import { Credits, MinorUnits } from "@berth/domain/shared/Money"
 
 layer(BillingServices, { excludeTestServices: true })("StorageEntitlements", (it) => {
   it.effect("are ten gigabytes, and fifty while the upgrade is paid for", () =>
@@ -34,7 +34,14 @@ layer(BillingServices, { excludeTestServices: true })("StorageEntitlements", (it
       const cause = yield* uniqueName("cs")
       yield* storage.set(user.id, "upgraded")
       yield* subscriptions.save({ userId: user.id, plan: "pro", status: "active" })
-      yield* book({ userId: user.id, credits: Credits(5), cause, amount: 500, currency: "USD", kind: "purchase" })
+      yield* book({
+        userId: user.id,
+        credits: Credits(5),
+        cause,
+        amount: MinorUnits(500),
+        currency: "USD",
+        kind: "purchase"
+      })
       yield* reverse(refundOf(cause))
       yield* subscriptions.save({ userId: user.id, plan: "pro", status: "canceled" })
       assert.strictEqual(yield* storage.find(user.id), "upgraded")

@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { type Credits, type Currency, toMinorUnits } from "../../shared/Money.ts"
+import { type Credits, type Currency, MinorUnits, toMinorUnits } from "../../shared/Money.ts"
 import { billingPlans, checkoutPlans, type SoldPlan } from "../subscriptions/PlanCatalog.ts"
 
 /** Plans sold through checkout links, in pounds. */
@@ -11,12 +11,12 @@ export type BillingPlanId = typeof BillingPlanId.Type
 export type SoldPlanId = CheckoutPlanId | BillingPlanId
 
 export interface MoneyAmount {
-  readonly amount: number
+  readonly amount: MinorUnits
   readonly currency: Currency
 }
 
 /** The storage upgrade: 50 GB for 39 pounds a month. */
-export const storageUpgrade = { name: "Storage, 50 GB", price: { amount: 3_900, currency: "GBP" } } as const
+export const storageUpgrade = { name: "Storage, 50 GB", price: { amount: MinorUnits(3_900), currency: "GBP" } } as const
 
 /** A monthly plan, monthly storage, or credits paid once. */
 export type Purchase =

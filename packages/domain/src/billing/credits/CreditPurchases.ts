@@ -1,5 +1,5 @@
 import { Context, type Effect, Option } from "effect"
-import type { Credits, Currency } from "../../shared/Money.ts"
+import type { Credits, Currency, MinorUnits } from "../../shared/Money.ts"
 import type { Reversal } from "../Reversal.ts"
 import type { UserId } from "../../shared/UserId.ts"
 
@@ -12,7 +12,7 @@ export interface CreditBooking {
   /** Processor id of the payment, invoice or checkout. */
   readonly cause: string
   /** Paid amount; 0 for a grant. */
-  readonly amount: number
+  readonly amount: MinorUnits
   readonly currency: Currency
   readonly kind: CreditBookingKind
   /** Text of the history, for example "Pro, a month"; by kind if absent. */

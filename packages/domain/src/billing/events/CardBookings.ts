@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 import type { CreditBooking as LedgerBooking } from "../credits/CreditPurchases.ts"
-import { Credits, Currency } from "../../shared/Money.ts"
+import { Credits, Currency, MinorUnits } from "../../shared/Money.ts"
 import { billingPlans, checkoutPlans } from "../subscriptions/PlanCatalog.ts"
 import type { CardCreditBooking } from "./CardFactApplication.ts"
 import type { PaidAmount, PaidInvoice } from "./CardFact.ts"
@@ -13,7 +13,7 @@ const isCurrency = Schema.is(Currency)
 const moneyOf = ({ amount, currency }: PaidAmount, what: string) =>
   isCurrency(currency)
     ? { amount, currency, description: what }
-    : { amount: 0, currency: "USD" as const, description: `${what}, paid in ${currency}` }
+    : { amount: MinorUnits(0), currency: "USD" as const, description: `${what}, paid in ${currency}` }
 
 /** Credits, by the one name of the purchase that counts. */
 export const makeCreditBooking = ({ cause, credits, paid, userId }: CardCreditBooking): LedgerBooking => ({

@@ -1,6 +1,6 @@
 import type { Option } from "effect"
 import type { Email } from "../../shared/Email.ts"
-import type { Credits } from "../../shared/Money.ts"
+import type { Credits, MinorUnits } from "../../shared/Money.ts"
 import type { PurchaseAttemptId } from "../checkout/PurchaseAttempts.ts"
 import type { EventMoment, RecurringItem, SubscriptionFacts } from "./SubscriptionFacts.ts"
 import type { UserId } from "../../shared/UserId.ts"
@@ -15,7 +15,7 @@ export interface CreditPurchase {
 
 export interface PaidAmount {
   /** In minor units. */
-  readonly amount: number
+  readonly amount: MinorUnits
   /** Three letters, upper case. */
   readonly currency: string
 }

@@ -65,7 +65,7 @@ export const Charge = Schema.Struct({
   payment_intent: maybe(reference),
   invoice: maybe(reference),
   /** The sum of all its refunds. */
-  amount_refunded: Schema.NonNegativeInt
+  amount_refunded: Schema.NonNegativeInt.pipe(Schema.brand("MinorUnits"))
 })
 export type Charge = typeof Charge.Type
 
@@ -73,7 +73,7 @@ export const Dispute = Schema.Struct({
   id: Schema.String,
   charge: reference,
   payment_intent: maybe(reference),
-  amount: Schema.NonNegativeInt,
+  amount: Schema.NonNegativeInt.pipe(Schema.brand("MinorUnits")),
   status: Schema.String
 })
 export type Dispute = typeof Dispute.Type

@@ -1,5 +1,6 @@
 import { Array, Option } from "effect"
 import { parseEmail } from "../../shared/Email.ts"
+import { MinorUnits } from "../../shared/Money.ts"
 import { UserId } from "../../shared/UserId.ts"
 import type { PurchaseEvent } from "./CardEvent.ts"
 import type { CreditPurchase, PaidAmount } from "./CardFact.ts"
@@ -69,7 +70,7 @@ export const readEventPrices = (
   })
 
 export const readPaidAmount = (amount: Option.Option<number>, currency: Option.Option<string>): PaidAmount => ({
-  amount: Math.max(0, Math.round(Option.getOrElse(amount, () => 0))),
+  amount: MinorUnits(Math.max(0, Math.round(Option.getOrElse(amount, () => 0)))),
   currency: Option.getOrElse(currency, () => "usd").toUpperCase()
 })
 

@@ -1,4 +1,5 @@
 import { Either, Option } from "effect"
+import { MinorUnits } from "../../shared/Money.ts"
 import type { Reversal } from "../Reversal.ts"
 import type { ReversalEvent } from "./CardEvent.ts"
 import { type CardEventUnreadable, makeObjectDecoder } from "./CardEventReader.ts"
@@ -22,7 +23,7 @@ const fromDispute = (
 ): Reversal => ({
   payment: Option.getOrElse(payment_intent, () => charge),
   source: id,
-  amount: holdsNoMoney(status) ? 0 : amount,
+  amount: holdsNoMoney(status) ? MinorUnits(0) : amount,
   version: type === "charge.dispute.closed" ? 2 : 1
 })
 

@@ -6,7 +6,7 @@ import type { PaymentState } from "@berth/domain/billing/events/SubscriptionFact
 import { assert, describe, it } from "@effect/vitest"
 import { Either, FastCheck, Option } from "effect"
 import { UserId } from "@berth/domain/shared/UserId"
-import { Credits } from "@berth/domain/shared/Money"
+import { Credits, MinorUnits } from "@berth/domain/shared/Money"
 
 const prices = new Map<string, PurchasedItem>([
   ["price_label", PurchasedItem.Plan({ plan: "label" })],
@@ -108,7 +108,7 @@ describe("What is read of a completed checkout", () => {
     assert.deepStrictEqual(Option.getOrNull(named.credits), {
       names: ["pi_1", "in_1", "cs_1"],
       credits: Credits(15),
-      paid: { amount: 1500, currency: "USD" }
+      paid: { amount: MinorUnits(1500), currency: "USD" }
     })
     assert.strictEqual(named.payer, "cs_1")
     const by = (object: object) =>
@@ -188,7 +188,7 @@ describe("What is read of an invoice", () => {
         id: "in_1",
         payments: [],
         sold: null,
-        amount: 1900,
+        amount: MinorUnits(1900),
         currency: "USD"
       })
     }

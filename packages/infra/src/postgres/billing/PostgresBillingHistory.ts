@@ -3,7 +3,7 @@ import { convertUnitsToCredits, Currency, toMajorUnits } from "@berth/domain/sha
 import { SqlClient } from "@effect/sql/SqlClient"
 import { Effect, Layer, Schema } from "effect"
 import { decodeRows, decodeSingleRow } from "../Rows.ts"
-import { UnitsColumn } from "../shared/MoneyColumns.ts"
+import { MinorUnitsColumn, UnitsColumn } from "../shared/MoneyColumns.ts"
 import { toStorableText } from "../StorableText.ts"
 import type { UserId } from "@berth/domain/shared/UserId"
 
@@ -13,7 +13,7 @@ const Row = Schema.Struct({
   description: Schema.String,
   units: UnitsColumn,
   creditUnits: UnitsColumn,
-  amount: Schema.NullOr(Schema.NumberFromString),
+  amount: Schema.NullOr(MinorUnitsColumn),
   currency: Schema.NullOr(Currency),
   createdAt: Schema.DateTimeUtcFromDate
 })

@@ -7,14 +7,14 @@ import {
 } from "@berth/domain/billing/credits/CreditPurchases"
 import type { LedgerAccount } from "@berth/domain/billing/units/Ledger"
 import { type Reversal, reversedUnits } from "@berth/domain/billing/Reversal"
-import { convertCreditsToUnits, type Credits, noUnits, Units } from "@berth/domain/shared/Money"
+import { convertCreditsToUnits, type Credits, type MinorUnits, noUnits, Units } from "@berth/domain/shared/Money"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { SqlClient } from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import { Data, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { makeLedgerWriter } from "./LedgerWriter.ts"
 import { countAffectedRows, decodeFirstRow, decodeSingleRow } from "../Rows.ts"
-import { UnitsColumn } from "../shared/MoneyColumns.ts"
+import { MinorUnitsColumn, UnitsColumn } from "../shared/MoneyColumns.ts"
 import { toStorableText } from "../StorableText.ts"
 import { UserId } from "@berth/domain/shared/UserId"
 
@@ -27,16 +27,16 @@ const BookedPurchase = Schema.Struct({
   formerUser: Schema.NullOr(Schema.String),
   kind: Schema.Literal("purchase", "grant", "subscription"),
   units: UnitsColumn,
-  amount: Schema.NumberFromString,
+  amount: MinorUnitsColumn,
   reversedUnits: UnitsColumn,
-  reversedAmount: Schema.NumberFromString
+  reversedAmount: MinorUnitsColumn
 })
-const Returned = Schema.Struct({ returned: Schema.NumberFromString })
+const Returned = Schema.Struct({ returned: MinorUnitsColumn })
 
 /** Credits and amounts are non-negative and whole in their units. */
 export class BookingInvalid extends Data.TaggedError("BookingInvalid")<{
   readonly credits: Credits
-  readonly amount: number
+  readonly amount: MinorUnits
 }> {}
 
 const sourceOf = (kind: CreditBooking["kind"]): LedgerAccount => (kind === "grant" ? "grants" : "purchases")

@@ -10,14 +10,13 @@ import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, type Duration, Effect, Layer, Option, Schema } from "effect"
 import { countAffectedRows, decodeRows, decodeFirstRow } from "../Rows.ts"
-import { CreditsColumn } from "../shared/MoneyColumns.ts"
+import { CreditsColumn, MinorUnitsColumn } from "../shared/MoneyColumns.ts"
 import { UserId } from "@berth/domain/shared/UserId"
 
-const Count = Schema.NumberFromString
 const chargeFields = {
   customerId: Schema.NullOr(CustomerId),
   credits: Schema.NullOr(CreditsColumn),
-  amount: Schema.NullOr(Count),
+  amount: Schema.NullOr(MinorUnitsColumn),
   currency: Schema.NullOr(Schema.Literal("GBP", "USD"))
 }
 const AttemptRow = Schema.Struct({

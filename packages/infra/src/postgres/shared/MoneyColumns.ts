@@ -5,3 +5,6 @@ export const UnitsColumn = Schema.NumberFromString.pipe(Schema.brand("Units"))
 
 /** A bigint column of credits. */
 export const CreditsColumn = Schema.NumberFromString.pipe(Schema.brand("Credits"))
+
+/** A bigint column of minor units. */
+export const MinorUnitsColumn = Schema.NumberFromString.pipe(Schema.brand("MinorUnits"))
