@@ -17,7 +17,11 @@ export const layer = (rules: Omit<AccountPolicy["Type"], "walletEmailDomain" | "
   })
 
 export const fromSettings = ({ addresses, environment, referralCredits }: Settings) =>
-  layer({ referralCredits: Credits(referralCredits), appUrl: addresses.appUrl, verifiedEmailsOnly: environment === "production" })
+  layer({
+    referralCredits: Credits(referralCredits),
+    appUrl: addresses.appUrl,
+    verifiedEmailsOnly: environment === "production"
+  })
 
 /** `BOT_DETECTION`, by default `heuristic` in production and `off` in development. */
 export const selectBotDetection = ({ bots, environment }: Pick<Settings, "bots" | "environment">) =>
