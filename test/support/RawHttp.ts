@@ -1,11 +1,13 @@
 import { Effect } from "effect"
-import { connect } from "node:net"
+import { connect, type Socket } from "node:net"
 
-/** Sends bytes and reads until the peer closes or is idle for `idleTimeoutMs`. */
-export const sendBytes = (
+type Piece = string | Uint8Array
+
+/** Lets `send` write, and collects what `read` is given until the peer closes or is idle for `idleTimeoutMs`. */
+const exchange = (
   port: number,
-  pieces: ReadonlyArray<string | Uint8Array>,
-  idleTimeoutMs = 5000
+  idleTimeoutMs: number,
+  send: (socket: Socket, read: (chunk: Buffer) => void) => void
 ): Effect.Effect<string> =>
   Effect.async<string>((resume) => {
     const socket = connect(port, "127.0.0.1")
@@ -15,38 +17,28 @@ export const sendBytes = (
       resume(Effect.succeed(Buffer.concat(read).toString("latin1")))
     }
     socket.setTimeout(idleTimeoutMs, done)
-    socket.on("data", (chunk: Buffer) => read.push(chunk))
     socket.on("error", done)
     socket.on("close", done)
-    socket.on("connect", () => {
-      for (const piece of pieces) socket.write(piece)
-    })
+    socket.once("connect", () => send(socket, (chunk) => read.push(chunk)))
     return Effect.sync(() => socket.destroy())
   })
 
-/** Sends all bytes before it reads, as clients without an event loop do; reads until the other side closes. */
-export const sendBytesThenRead = (
-  port: number,
-  pieces: ReadonlyArray<string | Uint8Array>,
-  timeoutMs = 10_000
-): Effect.Effect<string> =>
-  Effect.async<string>((resume) => {
-    const socket = connect(port, "127.0.0.1")
-    const read: Array<Buffer> = []
-    const done = () => {
-      socket.destroy()
-      resume(Effect.succeed(Buffer.concat(read).toString("latin1")))
-    }
-    socket.setTimeout(timeoutMs, done)
-    socket.on("error", done)
-    socket.on("close", done)
+/** Sends bytes and reads until the peer closes or is idle for `idleTimeoutMs`. */
+export const sendBytes = (port: number, pieces: ReadonlyArray<Piece>, idleTimeoutMs = 5000) =>
+  exchange(port, idleTimeoutMs, (socket, read) => {
+    socket.on("data", read)
+    for (const piece of pieces) socket.write(piece)
+  })
+
+/** Sends all bytes before it reads, as clients without an event loop do. */
+export const sendBytesThenRead = (port: number, pieces: ReadonlyArray<Piece>, idleTimeoutMs = 10_000) =>
+  exchange(port, idleTimeoutMs, (socket, read) => {
     const sendFrom = (index: number): void => {
       const piece = pieces[index]
-      if (piece === undefined) socket.on("data", (chunk: Buffer) => read.push(chunk))
+      if (piece === undefined) socket.on("data", read)
       else socket.write(piece, () => sendFrom(index + 1))
     }
-    socket.once("connect", () => sendFrom(0))
-    return Effect.sync(() => socket.destroy())
+    sendFrom(0)
   })
 
 /** The first answer in what was read. */

@@ -1,58 +1,23 @@
-import { InstanceDriver } from "@berth/domain/instances/InstanceDriver"
-import { UserId } from "@berth/domain/shared/UserId"
+import type { InstanceDriver } from "@berth/domain/instances/InstanceDriver"
 import { resolveInstanceDirectory } from "@berth/infra/instance-drivers/process/InstanceDirectory"
 import * as OrphanedInstances from "@berth/infra/instance-drivers/process/OrphanedInstances"
-import * as ProcessInstanceDriver from "@berth/infra/instance-drivers/process/ProcessInstanceDriver"
-import * as UnixSocketClient from "@berth/infra/runtime/UnixSocketClient"
-import { assert, beforeAll, describe, it } from "@effect/vitest"
-import { Context, Effect, Fiber, Layer, Logger, Option, Redacted, Schema, type Scope, Stream } from "effect"
+import { assert, describe } from "@effect/vitest"
+import { Effect, Fiber, Option, Stream } from "effect"
 import { spawn, spawnSync } from "node:child_process"
-import { existsSync, readFileSync } from "node:fs"
+import { existsSync } from "node:fs"
 import { lchown, mkdir, open as openFile, readdir, readFile, readlink, rm, stat, symlink } from "node:fs/promises"
 import { createServer, type Server } from "node:http"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { bundleProgram, bundleRuntime } from "../../../../../test/support/RuntimeBundle.ts"
 import { temporaryDirectory } from "../../../../../test/support/TemporaryDirectories.ts"
-
-const owner = UserId.make("usr_ada")
-const spec = {
-  owner,
-  memoryMb: 256,
-  diskMb: 256,
-  token: Redacted.make("the runtime token"),
-  backendUrl: "http://127.0.0.1:1"
-}
-
-let runtime = ""
-
-const open = (directory: string, changes: Partial<ProcessInstanceDriver.ProcessInstanceDriverOptions> = {}) =>
-  ProcessInstanceDriver.layer({ directory, bundle: runtime, onClose: "stop", ...changes }).pipe(
-    Layer.provide(UnixSocketClient.layer),
-    Layer.build,
-    Effect.map(Context.get(InstanceDriver))
-  )
-
-const decodeRecord = Schema.decodeUnknownSync(Schema.parseJson(Schema.Struct({ pid: Schema.Int })))
-
-const pidOf = (directory: string) =>
-  Effect.promise(async () => decodeRecord(await readFile(join(directory, owner, "record.json"), "utf8")).pid)
+import { hasAccounts, open, owner, pidOf, spec, test } from "./ProcessDriverFixture.ts"
 
 const resolve = (directory: string) => Option.getOrThrow(resolveInstanceDirectory(directory, owner))
 
-const hasAccounts =
-  process.getuid?.() === 0 &&
-  (!existsSync("/proc/self/uid_map") || /\s\d{6,}\s*$/m.test(readFileSync("/proc/self/uid_map", "utf8")))
 const hasProc = existsSync("/proc/self/status")
 
-const test = <E>(name: string, body: () => Effect.Effect<void, E, Scope.Scope>, run = true) =>
-  (run ? it.scopedLive : it.scopedLive.skip)(name, () => Effect.provide(body(), Logger.remove(Logger.defaultLogger)))
-
 describe("ProcessInstanceDriver hardening", () => {
-  beforeAll(async () => {
-    runtime = await bundleRuntime()
-  })
-
   test(
     "ProcessInstanceDriver limits the processes and empties the capability bounding set of an instance's account",
     () =>
@@ -82,6 +47,7 @@ describe("ProcessInstanceDriver hardening", () => {
             fileURLToPath(new URL("../../../../../test/support/processes/DriverProgram.ts", import.meta.url))
           )
         )
+        const runtime = yield* Effect.promise(() => bundleRuntime())
         const secret = join(directory, "secret")
         const file = yield* Effect.acquireRelease(
           Effect.promise(() => openFile(secret, "w")),

@@ -1,43 +1,16 @@
 import { runtimeAddressFile } from "@berth/api/runtime/RuntimeContract"
-import { InstanceDriver } from "@berth/domain/instances/InstanceDriver"
-import * as ProcessInstanceDriver from "@berth/infra/instance-drivers/process/ProcessInstanceDriver"
+import type * as ProcessInstanceDriver from "@berth/infra/instance-drivers/process/ProcessInstanceDriver"
 import { isProcessAlive as alive } from "@berth/infra/process/ProcessIdentity"
-import * as UnixSocketClient from "@berth/infra/runtime/UnixSocketClient"
-import { assert, beforeAll, describe, it } from "@effect/vitest"
-import { Cause, Context, Effect, Exit, Layer, Logger, Option, Redacted, Schema, type Scope } from "effect"
+import { assert, describe } from "@effect/vitest"
+import { Cause, Effect, Exit, Option } from "effect"
 import { spawn, spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"
-import { existsSync, readFileSync } from "node:fs"
+import { existsSync } from "node:fs"
 import { appendFile, chmod, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { bundleRuntime } from "../../../../../test/support/RuntimeBundle.ts"
 import { temporaryDirectory } from "../../../../../test/support/TemporaryDirectories.ts"
-import { UserId } from "@berth/domain/shared/UserId"
-
-const owner = UserId.make("usr_ada")
-const spec = {
-  owner,
-  memoryMb: 256,
-  diskMb: 256,
-  token: Redacted.make("the runtime token"),
-  backendUrl: "http://127.0.0.1:1"
-}
-
-let program = ""
-
-const open = (directory: string, changes: Partial<ProcessInstanceDriver.ProcessInstanceDriverOptions> = {}) =>
-  ProcessInstanceDriver.layer({ directory, bundle: program, onClose: "stop", ...changes }).pipe(
-    Layer.provide(UnixSocketClient.layer),
-    Layer.build,
-    Effect.map(Context.get(InstanceDriver))
-  )
-
-const decodeRecord = Schema.decodeUnknownSync(Schema.parseJson(Schema.Struct({ pid: Schema.Int })))
-
-const recordOf = (directory: string) => Effect.promise(() => readFile(join(directory, owner, "record.json"), "utf8"))
-
-const pidOf = (directory: string) => Effect.map(recordOf(directory), (text) => decodeRecord(text).pid)
+import { hasAccounts, open, owner, pidOf, recordOf, spec, test } from "./ProcessDriverFixture.ts"
 
 /** A process that is no instance. */
 const stranger = Effect.acquireRelease(
@@ -45,19 +18,7 @@ const stranger = Effect.acquireRelease(
   (child) => Effect.sync(() => child.kill("SIGKILL"))
 ).pipe(Effect.map(({ pid }) => pid ?? 0))
 
-const test = <E>(name: string, body: () => Effect.Effect<void, E, Scope.Scope>, run = true) =>
-  (run ? it.scopedLive : it.scopedLive.skip)(name, () => Effect.provide(body(), Logger.remove(Logger.defaultLogger)))
-
-/** Root can assign accounts, unless its user namespace maps only itself. */
-const hasAccounts =
-  process.getuid?.() === 0 &&
-  (!existsSync("/proc/self/uid_map") || /\s\d{6,}\s*$/m.test(readFileSync("/proc/self/uid_map", "utf8")))
-
 describe("ProcessInstanceDriver", () => {
-  beforeAll(async () => {
-    program = await bundleRuntime()
-  })
-
   test("neither adopts nor ends another process with an exited instance's number", () =>
     Effect.gen(function* () {
       const directory = yield* temporaryDirectory
