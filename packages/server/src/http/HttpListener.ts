@@ -8,6 +8,7 @@ import { recordExchanges } from "./Exchanges.ts"
 import { lingerOnClose } from "./LingeringClose.ts"
 import { handleParserErrors } from "./ParserErrors.ts"
 import { normalizeTarget } from "./RequestTarget.ts"
+import { cutStalledClients, defaultStallLimits, type StallLimits } from "./StalledClients.ts"
 import * as WebSocketUpgrade from "./WebSocketUpgrade.ts"
 
 export interface HttpListenerOptions {
@@ -17,6 +18,8 @@ export interface HttpListenerOptions {
   readonly drain: Duration.Duration
   /** Time for a request's headers, and for the whole request, to arrive; 20 s and 10 minutes when absent. */
   readonly arrival?: { readonly headers: Duration.Duration; readonly whole: Duration.Duration }
+  /** Limits for clients that stop sending or reading; 30 s and 2 minutes when absent. */
+  readonly stall?: StallLimits
   /** Whether spans are exported; true when absent. Without an exporter, requests have plain spans. */
   readonly sendsSpans?: boolean
   /** Runs before every request. */
@@ -31,8 +34,8 @@ export const routerConfig = { ignoreTrailingSlash: true, caseSensitive: true, ma
 
 const startingBody = JSON.stringify(Schema.encodeSync(ServiceUnavailableBody)(new ServiceUnavailable()))
 
-/** This listener and the one that records exchanges. */
-const listenersWithoutRoutes = 2
+/** Listeners for requests that the server has without its routes. */
+const listenersWithoutRoutes = 3
 
 /** Responds 503 before the routes are added and after they are removed; such requests would hang. */
 const answerBeforeRoutes = (server: Server, prepare: (request: IncomingMessage) => void) => {
@@ -67,7 +70,14 @@ const destroyConnections = (server: Server) => {
 /** An HTTP listener. On closing it accepts no connections, lets requests in flight finish, and destroys them at the drain limit. */
 export const layer = (options: HttpListenerOptions) => Layer.suspend(() => make(options))
 
-const make = ({ arrival = defaultArrival, drain, host, port, prepare = () => undefined }: HttpListenerOptions) => {
+const make = ({
+  arrival = defaultArrival,
+  drain,
+  host,
+  port,
+  prepare = () => undefined,
+  stall = defaultStallLimits
+}: HttpListenerOptions) => {
   const headersTimeout = Duration.toMillis(arrival.headers)
   const server = createServer({
     requestTimeout: Duration.toMillis(arrival.whole),
@@ -82,6 +92,7 @@ const make = ({ arrival = defaultArrival, drain, host, port, prepare = () => und
   server.maxHeadersCount = 0
   answerBeforeRoutes(server, prepare)
   recordExchanges(server)
+  cutStalledClients(server, stall)
   lingerOnClose(server)
   const cutConnections = destroyConnections(server)
   const drainLimit = Layer.scopedDiscard(

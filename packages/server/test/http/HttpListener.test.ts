@@ -2,7 +2,7 @@ import * as UuidIdGenerator from "@berth/infra/crypto/UuidIdGenerator"
 import * as HttpListener from "@berth/server/http/HttpListener"
 import { HttpServer, HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Duration, Effect, Exit, Fiber, Layer, Scope } from "effect"
+import { Deferred, Duration, Effect, Exit, Fiber, Layer, Schedule, Scope } from "effect"
 import { readdirSync } from "node:fs"
 import { connect } from "node:net"
 import { eventually } from "../../../../test/support/Eventually.ts"
@@ -35,6 +35,50 @@ describe("A listener", () => {
       assert.deepInclude(JSON.parse(text), { code: "service_unavailable" })
       assert.strictEqual(headers["retry-after"], "1")
     }).pipe(Effect.provide(listener({ headers: Duration.minutes(1), whole: Duration.minutes(1) })))
+  )
+})
+
+describe("A listener with a client that stalls", () => {
+  const minute = Duration.minutes(1)
+  const answering = (stall: { readonly request: Duration.Duration; readonly response: Duration.Duration }) =>
+    HttpServer.serve(HttpServerResponse.uint8Array(new Uint8Array(64 * 1024 * 1024))).pipe(
+      Layer.provideMerge(
+        HttpListener.layer({ host: "127.0.0.1", port: 0, drain: Duration.seconds(1), stall }).pipe(
+          Layer.provide(UuidIdGenerator.layer)
+        )
+      )
+    )
+  const descriptors = Effect.sync(() => readdirSync("/proc/self/fd").length)
+
+  it.scopedLive("disconnects a client that reads nothing of its response", () =>
+    Effect.gen(function* () {
+      const port = yield* portOf
+      const before = yield* descriptors
+      const { socket, text } = yield* openConnection(port, "GET / HTTP/1.1\r\nhost: a\r\n\r\n")
+      yield* eventually(text, (read) => read.includes("200 OK"))
+      socket.pause()
+      yield* eventually(descriptors, (count) => count <= before + 1, { timeout: "5 seconds" })
+    }).pipe(Effect.provide(answering({ request: minute, response: Duration.millis(300) })))
+  )
+
+  it.scopedLive("disconnects a client that goes on sending an answered request slowly", () =>
+    Effect.gen(function* () {
+      const port = yield* portOf
+      const { socket } = yield* openConnection(port, "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 9000\r\n\r\n{")
+      const ended = yield* Effect.forkScoped(
+        Effect.async<void>((resume) => void socket.once("close", () => resume(Effect.void)))
+      )
+      yield* Effect.forkScoped(
+        Effect.repeat(
+          Effect.sync(() => socket.write(" ")),
+          Schedule.spaced("50 millis")
+        )
+      )
+      yield* Effect.timeoutFail(Fiber.join(ended), {
+        duration: "5 seconds",
+        onTimeout: () => new Error("the connection was not cut")
+      })
+    }).pipe(Effect.provide(answering({ request: Duration.millis(300), response: minute })))
   )
 })
 
