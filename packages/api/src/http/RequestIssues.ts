@@ -15,14 +15,30 @@ const plainType =
 const describeType = (type: string) => {
   const bare = type.replace(/ \((?:Encoded|Type) side\)$/, "").replace(/^\((.*)\)$/s, "$1")
   if (/^(?:Struct$|\{)/.test(bare)) return "an object"
-  if (/^(?:ReadonlyArray<|\[)/.test(bare) || bare.endsWith("[]")) return "an array"
+  if (/^(?:ReadonlyArray<|(?:readonly )?\[)/.test(bare) || bare.endsWith("[]")) return "an array"
   return plainType.test(bare) ? bare : "a valid value"
+}
+
+/** The members of a union; separators inside brackets belong to a member. */
+const splitUnion = (type: string): ReadonlyArray<string> => {
+  const members: Array<string> = []
+  let depth = 0
+  let start = 0
+  for (let at = 0; at < type.length; at += 1) {
+    if ("{[(<".includes(type.charAt(at))) depth += 1
+    else if ("}])>".includes(type.charAt(at))) depth -= 1
+    else if (depth === 0 && type.startsWith(" | ", at)) {
+      members.push(type.slice(start, at))
+      start = at + 3
+    }
+  }
+  return [...members, type.slice(start)]
 }
 
 const withoutTypeNames = (message: string) => {
   const [, expected, actual] = alternative.exec(message) ?? []
   if (expected === undefined || actual === undefined) return message
-  const types = /^[{[]|^ReadonlyArray</.test(expected) ? [expected] : expected.split(" | ")
+  const types = splitUnion(expected)
   return `Expected ${[...new Set(types.map(describeType))].join(" | ")}, actual ${actual}`
 }
 

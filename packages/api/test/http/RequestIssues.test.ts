@@ -24,6 +24,10 @@ describe("summarize", () => {
       ["GatewayAnswer | string", "a valid value | string"],
       ["ReadonlyArray<ChatMessage>", "an array"],
       ["{ readonly a: AgentId | null }", "an object"],
+      ["readonly [AiChatMessage, ...AiChatMessage[]]", "an array"],
+      ["string | readonly [TextPart, ...TextPart[]]", "string | an array"],
+      ["{ readonly a?: string | undefined } | { readonly b?: string | undefined }", "an object"],
+      ["(Struct (Encoded side) <-> { readonly a: string | null }) | string", "a valid value | string"],
       ['"web" | "platformA"', '"web" | "platformA"'],
       ["a string matching the pattern", "a string matching the pattern"]
     ] as const
