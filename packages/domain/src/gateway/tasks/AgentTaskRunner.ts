@@ -22,8 +22,6 @@ import type { AgentId } from "../../shared/AgentId.ts"
 
 /** A task that takes longer fails. */
 const deadline = Duration.minutes(5)
-/** Ends the turn of a task whose process died. */
-const turnLease = Duration.times(deadline, 2)
 
 type TurnEnd = Extract<TurnEvent, { readonly type: "done" }>
 
@@ -61,7 +59,6 @@ const make = Effect.gen(function* () {
         const known = yield* memories.recallForTurn(asked)
         const endTurn = yield* turns.begin(turn, {
           payment: funding,
-          lease: turnLease,
           report: ({ costMicros }) => Ref.set(funding.spentUsd, costMicros / 1_000_000)
         })
         const end = ({ reply }: TurnEnd) =>

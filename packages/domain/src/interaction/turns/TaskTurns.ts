@@ -1,4 +1,5 @@
-import { DateTime, type Duration, Effect, Option, Ref, Schedule } from "effect"
+import { DateTime, Effect, Option, Ref, Schedule } from "effect"
+import { keepRenewed, leaseDuration } from "../../limits/Lease.ts"
 import { type TurnUsage, unusedTurn } from "./TurnPricing.ts"
 import type { TurnPayment } from "./TurnPayment.ts"
 import { type AgentTurn, TurnRepository } from "./TurnRepository.ts"
@@ -8,8 +9,6 @@ const openCallsWait = Schedule.spaced("50 millis").pipe(Schedule.upTo("2 seconds
 
 export interface TaskTurnOptions {
   readonly payment: TurnPayment
-  /** Ends the turn of a process that died. */
-  readonly lease: Duration.Duration
   readonly report: (usage: TurnUsage) => Effect.Effect<void>
 }
 
@@ -17,7 +16,7 @@ export interface TaskTurnOptions {
 export class TaskTurns extends Effect.Service<TaskTurns>()("@berth/TaskTurns", {
   effect: Effect.map(TurnRepository, (turns) => ({
     /** Begins a turn that ends with the scope, at the latest. `end` returns its usage, also when repeated; `report` receives it. */
-    begin: Effect.fn("TaskTurns.begin")(function* (turn: AgentTurn, { lease, payment, report }: TaskTurnOptions) {
+    begin: Effect.fn("TaskTurns.begin")(function* (turn: AgentTurn, { payment, report }: TaskTurnOptions) {
       const usage = yield* Ref.make<TurnUsage>(unusedTurn)
       const awaitOpenCalls = Effect.repeat(turns.find(turn), {
         until: Option.match({ onNone: () => true, onSome: ({ openCalls }) => openCalls === 0 }),
@@ -28,10 +27,12 @@ export class TaskTurns extends Effect.Service<TaskTurns>()("@berth/TaskTurns", {
         Effect.zipRight(Ref.get(usage)),
         Effect.tap(report)
       )
+      const leaseUntil = Effect.map(DateTime.now, DateTime.addDuration(leaseDuration))
       yield* Effect.acquireRelease(
-        Effect.flatMap(DateTime.now, (now) => turns.begin(turn, payment, DateTime.addDuration(now, lease))),
+        Effect.flatMap(leaseUntil, (until) => turns.begin(turn, payment, until)),
         () => Effect.catchAllCause(end, (cause) => Effect.logWarning("Turn of a task not ended", cause))
       )
+      yield* Effect.forkScoped(keepRenewed(Effect.flatMap(leaseUntil, (until) => turns.renewLease(turn.turnId, until))))
       return end
     })
   }))
