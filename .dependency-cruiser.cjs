@@ -51,11 +51,6 @@ const context = (name) => `^packages/((domain|api|server|worker)/src|infra/src/p
 /** Composition of all contexts. */
 const compositions = ["^packages/worker/src/jobs/(JobHandlers|RetentionJobs)\\.ts$"]
 
-/** Uses of other contexts' stores that are to be removed. */
-const storesAcrossContexts = []
-
-const oneOf = (files) => files.map((file) => `^${file.replaceAll(".", "\\.")}$`)
-
 const lowerContextsOnly = (name, at) => ({
   name: `${name}-order`,
   comment: `The context ${name} imports only from the contexts before it: ${contexts.slice(0, at).join(", ") || "none"}.`,
@@ -125,7 +120,7 @@ module.exports = {
       name: "stores-of-their-context",
       comment: "A context does not use the stores of another context; it calls the other context's service.",
       severity: "error",
-      from: { path: "^packages/domain/src/([^/]+)/", pathNot: oneOf(storesAcrossContexts) },
+      from: { path: "^packages/domain/src/([^/]+)/" },
       to: {
         path: `^packages/domain/src/.+/(${stores.join("|")})\\.ts$`,
         pathNot: ["^packages/domain/src/$1/", "^packages/domain/src/(persistence|jobs|limits)/"]

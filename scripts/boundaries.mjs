@@ -39,17 +39,29 @@ const httpInDomain = sources.filter(
     file.startsWith("packages/domain/") && /\bstatus: ?[2-5]\d\d\b|\bHttp[A-Z]\w+/.test(readFileSync(file, "utf8"))
 )
 
+const longestHandlers = 120
+const longHandlers = sources.filter(
+  (file) => file.endsWith("Http.ts") && readFileSync(file, "utf8").split("\n").length - 1 > longestHandlers
+)
+
 for (const { from, rule, to } of summary.violations) {
   const why = forbidden.find((it) => it.name === rule.name)?.comment ?? ""
   console.error(`${from} -> ${to}\n  ${rule.name}: ${why}`)
 }
 for (const file of httpInDomain)
   console.error(`${file}\n  domain-without-http: HTTP statuses and types belong to packages/api.`)
+for (const file of longHandlers)
+  console.error(`${file}\n  short-handlers: *Http.ts files have at most ${longestHandlers} lines.`)
 if (unseen.length > 0) console.error(`Not checked: ${unseen.join(", ")}`)
 if (crossings.length < 50)
   console.error(`Only ${crossings.length} imports between packages found: package names do not resolve`)
 
-const failed = summary.violations.length > 0 || httpInDomain.length > 0 || unseen.length > 0 || crossings.length < 50
+const failed =
+  summary.violations.length > 0 ||
+  httpInDomain.length > 0 ||
+  longHandlers.length > 0 ||
+  unseen.length > 0 ||
+  crossings.length < 50
 console.error(
   `${modules.length} modules, ${crossings.length} imports between packages, ${summary.violations.length} violations`
 )

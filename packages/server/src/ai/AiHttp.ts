@@ -1,4 +1,3 @@
-import type { ModelEvent } from "@berth/domain/ai/streams/ModelEvent"
 import { ProviderFailedBody } from "@berth/api/ai/AiErrorBodies"
 import { type ChatAnswer, ChatPayload } from "@berth/api/ai/AiApi"
 import { chatEventFrames } from "@berth/api/ai/ChatEvents"
@@ -6,57 +5,15 @@ import { makeChatRequest } from "@berth/api/ai/ChatMessageMapping"
 import { isPlainChat } from "@berth/api/ai/PayloadFastPath"
 import { BackendApi } from "@berth/api/BackendApi"
 import { AiLayer } from "@berth/domain/ai/AiLayer"
-import type { ChatCompletion, ChatOpening } from "@berth/domain/ai/calls/ChatRequest"
 import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
-import { Chunk, DateTime, Effect, Option, Schema, Stream } from "effect"
+import { DateTime, Effect, Option, Schema, Stream } from "effect"
 import type { DirectHandler } from "../http/DirectRoutes.ts"
 import { respondFrames } from "../http/SseResponse.ts"
 import { toAiErrorResponse } from "./AiErrorResponses.ts"
 import { makeAnswerHeaders, makeOpeningHeaders, addProviderRetryAfter } from "./AnswerHeaders.ts"
+import { makeChatAnswer, makeChatFrames } from "./ChatAnswers.ts"
 
 const encodeFailure = Schema.encodeSync(ProviderFailedBody)
-
-const answerOf = (
-  completion: Pick<ChatCompletion, "id" | "model" | "provider" | "text" | "usage">,
-  timestamp: DateTime.Utc
-) => ({
-  id: completion.id,
-  model: completion.model,
-  provider: completion.provider,
-  message: { role: "assistant" as const, content: completion.text },
-  usage: completion.usage,
-  timestamp
-})
-
-/** The frames of an answer; the last one repeats the whole text. */
-const frames = <E>(opening: ChatOpening, events: Stream.Stream<ModelEvent, E>) => {
-  const texts: Array<string> = []
-  const frameOf = (event: ModelEvent, now: DateTime.Utc): string => {
-    switch (event.type) {
-      case "delta":
-        texts.push(event.text)
-        return chatEventFrames.delta(event.text)
-      // This route offers no tools.
-      case "tool-call":
-        return ""
-      case "done":
-        return chatEventFrames.done({
-          ...answerOf({ ...opening, ...event, text: texts.join("") }, now),
-          costUsd: event.costUsd
-        })
-    }
-  }
-  // One frame per chunk of events.
-  return Stream.mapChunksEffect(events, (chunk) =>
-    Effect.map(DateTime.now, (now) =>
-      Chunk.of(
-        Chunk.toReadonlyArray(chunk)
-          .map((event) => frameOf(event, now))
-          .join("")
-      )
-    )
-  )
-}
 
 /** Answers POST /api/ai/chat. */
 const answerChat = (ai: AiLayer) => (payload: typeof ChatPayload.Type) =>
@@ -70,7 +27,7 @@ const answerChat = (ai: AiLayer) => (payload: typeof ChatPayload.Type) =>
       // The request's scope ends with the response, or when the client disconnects.
       const { events, opening } = yield* ai.open(request)
       return respondFrames(
-        Stream.catchAll(frames(opening, events), (failure) =>
+        Stream.catchAll(makeChatFrames(opening, events), (failure) =>
           Stream.make(chatEventFrames.error(encodeFailure(failure)))
         ),
         makeOpeningHeaders(opening)
@@ -78,7 +35,7 @@ const answerChat = (ai: AiLayer) => (payload: typeof ChatPayload.Type) =>
     }
     const completion = yield* ai.complete(request)
     const now = yield* DateTime.now
-    const shown: typeof ChatAnswer.Encoded = { ...answerOf(completion, now), timestamp: DateTime.formatIso(now) }
+    const shown: typeof ChatAnswer.Encoded = { ...makeChatAnswer(completion, now), timestamp: DateTime.formatIso(now) }
     return HttpServerResponse.unsafeJson(shown, { headers: makeAnswerHeaders(completion) })
   }).pipe(Effect.tapErrorTag("ProviderFailed", addProviderRetryAfter))
 

@@ -1,0 +1,80 @@
+import { ProviderFailedBody } from "@berth/api/ai/AiErrorBodies"
+import type { OpenAiCompletion } from "@berth/api/ai/OpenAiApi"
+import type { OpenAiFrames } from "@berth/api/ai/OpenAiFrames"
+import type { ChatCompletion, ChatEnding } from "@berth/domain/ai/calls/ChatRequest"
+import type { ToolCall } from "@berth/domain/ai/chat/ModelChat"
+import type { ProviderFailed } from "@berth/domain/ai/models/ModelErrors"
+import type { ModelEvent } from "@berth/domain/ai/streams/ModelEvent"
+import { HttpApiSchema } from "@effect/platform"
+import { Chunk, Schema, Stream } from "effect"
+
+const callOf = ({ arguments: text, id, name }: ToolCall) => ({
+  id,
+  type: "function" as const,
+  function: { name, arguments: text }
+})
+
+const usageOf = ({ costUsd, usage }: ChatEnding) => ({
+  prompt_tokens: usage.promptTokens,
+  completion_tokens: usage.completionTokens,
+  total_tokens: usage.totalTokens,
+  cost: costUsd
+})
+
+const finishReasonOf = ({ finishReason }: ChatEnding) => finishReason ?? "stop"
+
+/** The body of an answer of POST /v1/chat/completions. */
+export const makeCompletion = (answer: ChatCompletion, created: number): OpenAiCompletion => ({
+  id: answer.id,
+  object: "chat.completion",
+  created,
+  model: answer.model,
+  choices: [
+    {
+      index: 0,
+      message: {
+        role: "assistant",
+        content: answer.text === "" && answer.toolCalls.length > 0 ? null : answer.text,
+        refusal: null,
+        ...(answer.toolCalls.length === 0 ? {} : { tool_calls: answer.toolCalls.map(callOf) })
+      },
+      logprobs: null,
+      finish_reason: finishReasonOf(answer)
+    }
+  ],
+  usage: usageOf(answer)
+})
+
+const encodeFailure = Schema.encodeSync(ProviderFailedBody)
+const failureStatus = HttpApiSchema.getStatusError(ProviderFailedBody)
+
+/** The frames of an answer; the first one has the role. */
+export const makeCompletionFrames = (
+  events: Stream.Stream<ModelEvent, ProviderFailed>,
+  frames: OpenAiFrames
+): Stream.Stream<string> => {
+  let calls = 0
+  const frameOf = (event: ModelEvent): string => {
+    switch (event.type) {
+      case "delta":
+        return frames.delta({ content: event.text })
+      case "tool-call": {
+        const index = calls
+        calls += 1
+        return frames.delta({ tool_calls: [{ index, ...callOf(event.call) }] })
+      }
+      case "done":
+        return frames.end(finishReasonOf(event), usageOf(event))
+    }
+  }
+  let opening = frames.delta({ role: "assistant", content: "" })
+  // One frame per chunk of events.
+  const text = (chunk: Chunk.Chunk<ModelEvent>) => {
+    const said = opening + Chunk.toReadonlyArray(chunk).map(frameOf).join("")
+    opening = ""
+    return Chunk.of(said)
+  }
+  return Stream.mapChunks(events, text).pipe(
+    Stream.catchAll((failure) => Stream.make(frames.error(failureStatus, encodeFailure(failure))))
+  )
+}
