@@ -61,11 +61,19 @@ export class UnitLedger extends Effect.Service<UnitLedger>()("@berth/UnitLedger"
       reservations.extend({ id, units, dailyUnitsOf })
     )
 
+    /**
+     * Books the used units. `reserved`: the units known to be reserved; usage beyond them is booked as far as the balance
+     * reaches. Idempotent.
+     */
+    const settle = Effect.fn("UnitLedger.settle")((id: ReservationId, units: Units, reserved: Units = units) =>
+      Effect.zipRight(units > reserved ? extend(id, units) : Effect.void, reservations.settle(id, units))
+    )
+
     const findUsage = Effect.fn("UnitLedger.findUsage")(function* (user: UnitPayer & Pick<User, "id">) {
       return computeUnitUsage(dailyUnitsOf(user), yield* reservations.findUsedToday(user.id))
     })
 
-    const { release, releaseAbandoned, settle } = reservations
+    const { release, releaseAbandoned } = reservations
     return { reserve, extend, settle, release, findUsage, releaseAbandoned }
   })
 }) {}

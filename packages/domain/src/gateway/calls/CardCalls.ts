@@ -46,9 +46,7 @@ export class CardCalls extends Effect.Service<CardCalls>()("@berth/CardCalls", {
         : computePrice(settings, input.plugin, result)
     }
 
-    /** Settles a reservation; usage beyond it is charged as far as the balance covers it. */
-    const settle = ({ quote }: CardCall, id: ReservationId, units: Units) =>
-      Effect.zipRight(units > quote.units ? ledger.extend(id, units) : Effect.void, ledger.settle(id, units))
+    const settle = ({ quote }: CardCall, id: ReservationId, units: Units) => ledger.settle(id, units, quote.units)
 
     /** Settles a run without an end. Before any output, only the model calls of a task cost. */
     const settleOpenEnd = (call: CardCall, id: ReservationId, spentUsd: number, text: string, isFree: boolean) => {

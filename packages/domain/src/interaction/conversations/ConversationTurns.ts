@@ -4,7 +4,6 @@ import { AgentManager } from "../../instances/AgentManager.ts"
 import type { TurnEvent } from "../../instances/AgentRuntime.ts"
 import { leaseDuration, whileRenewed } from "../../limits/Lease.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
-import { Units } from "../../shared/Money.ts"
 import type { AnswerPublication } from "../answers/AnswerPublication.ts"
 import { AnswerStreams } from "../answers/AnswerStreams.ts"
 import { type Message, MessageId, toChatRole } from "../Conversation.ts"
@@ -19,8 +18,6 @@ import * as TurnQueue from "./TurnQueue.ts"
 const failureRetry = Schedule.spaced("250 millis").pipe(Schedule.upTo("5 seconds"))
 /** Model calls of a stopped instance end shortly after the turn has lost it. */
 const openCallsWait = Schedule.spaced("50 millis").pipe(Schedule.upTo("2 seconds"))
-/** Reserved with a message; model calls extend the reservation. */
-export const messageUnits = Units(1)
 
 /** Works on accepted messages: one turn of a session at a time, in order, until the reply or the failure is stored. */
 export class ConversationTurns extends Effect.Service<ConversationTurns>()("@berth/ConversationTurns", {

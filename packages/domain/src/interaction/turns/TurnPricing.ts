@@ -44,7 +44,9 @@ export interface BoundedCall {
 
 type TurnPrices = TurnSettings["Type"]
 
-/** One credit is one US dollar. */
+/** Reserved with a message; model calls extend the reservation. */
+export const messageUnits = Units(1)
+
 const microsPerUnit = 1_000_000 / unitsPerCredit
 /** A call that could answer with fewer tokens is not made, unless the caller wants fewer. */
 export const minimumAnswerTokens = 64

@@ -1,30 +1,20 @@
 import type { DateTime } from "effect"
 import { Effect, Option } from "effect"
 import { UnitLedger } from "../../billing/units/UnitLedger.ts"
-import type { Units } from "../../shared/Money.ts"
-import { computeFailedTurnUnits, computeTurnUnits, TurnSettings } from "./TurnPricing.ts"
+import { computeFailedTurnUnits, computeTurnUnits, messageUnits, TurnSettings } from "./TurnPricing.ts"
 import { TurnRepository } from "./TurnRepository.ts"
 
-/** Ends turns and books their price. Runs in the transaction that stores the turn's outcome. */
+/** Ends turns and books their price, which calls can raise above the reservation. Runs in the transaction that stores the turn's outcome. */
 export class TurnSettlement extends Effect.Service<TurnSettlement>()("@berth/TurnSettlement", {
   effect: Effect.gen(function* () {
     const turns = yield* TurnRepository
     const ledger = yield* UnitLedger
     const settings = yield* TurnSettings
 
-    /** Calls can cost more than their estimate: the reservation is extended as far as the balance reaches. */
-    const settle = Effect.fn("TurnSettlement.settle")(function* (
-      id: Parameters<UnitLedger["settle"]>[0],
-      units: Units
-    ) {
-      if (units > 1) yield* ledger.extend(id, units)
-      yield* ledger.settle(id, units)
-    })
-
     const complete = Effect.fn("TurnSettlement.complete")(function* (turnId: string) {
       const ended = yield* turns.end(turnId)
       if (Option.isNone(ended) || Option.isNone(ended.value.reservation)) return
-      yield* settle(ended.value.reservation.value, computeTurnUnits(settings, ended.value))
+      yield* ledger.settle(ended.value.reservation.value, computeTurnUnits(settings, ended.value), messageUnits)
     })
 
     /** Returns false when the turn has ended before. From the first model request on, a failed turn is settled. */
@@ -35,7 +25,7 @@ export class TurnSettlement extends Effect.Service<TurnSettlement>()("@berth/Tur
       if (Option.isSome(ended.value.reservation))
         yield* units === 0
           ? ledger.release(ended.value.reservation.value)
-          : settle(ended.value.reservation.value, units)
+          : ledger.settle(ended.value.reservation.value, units, messageUnits)
       return true
     })
 
