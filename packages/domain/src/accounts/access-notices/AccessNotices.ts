@@ -16,13 +16,11 @@ export class AccessNotices extends Effect.Service<AccessNotices>()("@berth/Acces
 
     /** The verified address: the present one, else the previous one while its change can be undone. */
     const findVerifiedEmail = Effect.fnUntraced(function* (userId: UserId) {
-      const user = yield* users.find(userId)
-      const previous = yield* mailed.findByUser("email-change-undo", userId)
-      const current = Option.filter(user, ({ emailVerifiedAt }) => emailVerifiedAt !== null)
-      return Option.map(current, ({ email }) => email).pipe(
-        Option.orElse(() => Option.map(previous, ({ email }) => email)),
-        Option.filter((email) => !isSyntheticEmail(email, policy))
-      )
+      const user = Option.filter(yield* users.find(userId), ({ emailVerifiedAt }) => emailVerifiedAt !== null)
+      const email = Option.isSome(user)
+        ? Option.some(user.value.email)
+        : Option.map(yield* mailed.findByUser("email-change-undo", userId), (previous) => previous.email)
+      return Option.filter(email, (found) => !isSyntheticEmail(found, policy))
     })
 
     /** `event` is a sentence, for example "The password was changed." Joins the running transaction. */

@@ -17,8 +17,8 @@ export const layer: Layer.Layer<MailedTokenRepository, never, SqlClient> = Layer
       on conflict (user_id, purpose) do update set
         request_id = excluded.request_id, token_hash = excluded.token_hash, email = excluded.email,
         expires_at = excluded.expires_at, spent_at = null ${ending}`
-    const isLive = (purpose: MailedTokenPurpose, tokenHash: string, now: DateTime.Utc) => sql`
-      purpose = ${purpose} and token_hash = ${tokenHash} and spent_at is null and expires_at > ${DateTime.toDate(now)}`
+    const isLive = (purpose: MailedTokenPurpose, now: DateTime.Utc) =>
+      sql`purpose = ${purpose} and spent_at is null and expires_at > ${DateTime.toDate(now)}`
 
     return MailedTokenRepository.of({
       replace: Effect.fn("MailedTokenRepository.replace")(function* (token: MailedToken, expiresAt: DateTime.Utc) {
@@ -38,7 +38,7 @@ export const layer: Layer.Layer<MailedTokenRepository, never, SqlClient> = Layer
         now: DateTime.Utc
       ) {
         return yield* sql`
-          select user_id, email, expires_at from mailed_tokens where ${isLive(purpose, tokenHash, now)}`.pipe(
+          select user_id, email, expires_at from mailed_tokens where token_hash = ${tokenHash} and ${isLive(purpose, now)}`.pipe(
           decodeFirstRow(LiveRow),
           Effect.orDie
         )
@@ -50,10 +50,7 @@ export const layer: Layer.Layer<MailedTokenRepository, never, SqlClient> = Layer
       ) {
         return yield* sql`
           select user_id, email from mailed_tokens
-          where user_id = ${userId} and purpose = ${purpose} and spent_at is null and expires_at > ${DateTime.toDate(now)}`.pipe(
-          decodeFirstRow(FoundRow),
-          Effect.orDie
-        )
+          where user_id = ${userId} and ${isLive(purpose, now)}`.pipe(decodeFirstRow(FoundRow), Effect.orDie)
       }),
       findByEmail: Effect.fn("MailedTokenRepository.findByEmail")(function* (
         purpose: MailedTokenPurpose,
@@ -62,7 +59,7 @@ export const layer: Layer.Layer<MailedTokenRepository, never, SqlClient> = Layer
       ) {
         return yield* sql`
           select user_id, email from mailed_tokens
-          where lower(email) = lower(${email}) and purpose = ${purpose} and spent_at is null and expires_at > ${DateTime.toDate(now)}
+          where lower(email) = lower(${email}) and ${isLive(purpose, now)}
           order by request_id limit 1`.pipe(decodeFirstRow(FoundRow), Effect.orDie)
       }),
       consume: Effect.fn("MailedTokenRepository.consume")(function* (
@@ -72,7 +69,7 @@ export const layer: Layer.Layer<MailedTokenRepository, never, SqlClient> = Layer
       ) {
         // A concurrent update re-evaluates the condition after the lock wait, so only the first one matches.
         return yield* sql`
-          update mailed_tokens set spent_at = ${DateTime.toDate(now)} where ${isLive(purpose, tokenHash, now)}
+          update mailed_tokens set spent_at = ${DateTime.toDate(now)} where token_hash = ${tokenHash} and ${isLive(purpose, now)}
           returning user_id, email`.pipe(decodeFirstRow(FoundRow), Effect.orDie)
       }),
       revoke: Effect.fn("MailedTokenRepository.revoke")(function* (userId: UserId, purpose: MailedTokenPurpose) {
