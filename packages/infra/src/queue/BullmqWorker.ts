@@ -1,6 +1,6 @@
 import { type ConsumeOptions, JobPermanentlyFailed, type JobQueue, type RunningJob } from "@berth/domain/jobs/JobQueue"
 import type { QueueName } from "@berth/domain/jobs/JobKind"
-import { computeRetryPause, defaultRetryPolicy, type JobRetryPolicy } from "@berth/domain/jobs/JobRetryPolicy"
+import { computeRetryPause, defaultRetryPolicy } from "@berth/domain/jobs/JobRetryPolicy"
 import { type IQueueBackend, type Job, UnrecoverableError, WaitingError } from "bullmq"
 import {
   Cause,
@@ -49,14 +49,15 @@ export const makeBullmqWorker = <B extends IQueueBackend, C>(
 
     const process = (job: StoredJob, token?: string): Promise<void> =>
       new Promise((resolve, reject) => {
+        const isLastAttempt = job.attemptsMade + 1 >= retryPolicy(job.name).attempts
         const fiber = Runtime.runFork(runtime)(
           Effect.uninterruptibleMask((restore) =>
-            restore(runJob(name, job, isLastAttempt(job, retryPolicy), handle)).pipe(
+            restore(runJob(name, job, isLastAttempt, handle)).pipe(
               Effect.exit,
               Effect.flatMap((exit) =>
                 isReturning
-                  ? returnToQueue(name, job, token, isLastAttempt(job, retryPolicy), exit)
-                  : settleJob(name, job, isLastAttempt(job, retryPolicy), exit)
+                  ? returnToQueue(name, job, token, isLastAttempt, exit)
+                  : settleJob(name, job, isLastAttempt, exit)
               ),
               Effect.match({ onSuccess: () => resolve(), onFailure: reject }),
               Effect.annotateLogs({ queue: name, job: job.name, jobId: decodeJobKey(job.id ?? "") })
@@ -136,9 +137,6 @@ export const makeBullmqWorker = <B extends IQueueBackend, C>(
       Effect.forkScoped
     )
   })
-
-const isLastAttempt = (job: StoredJob, retryPolicy: (name: string) => JobRetryPolicy) =>
-  job.attemptsMade + 1 >= retryPolicy(job.name).attempts
 
 const runJob = <E, R>(queue: QueueName, job: StoredJob, isLastAttempt: boolean, handle: JobHandle<E, R>) =>
   Effect.suspend(() => {

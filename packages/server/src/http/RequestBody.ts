@@ -152,11 +152,10 @@ export const withLazyBody = Effect.fnUntraced(function* (
   const type = mediaTypeOf(request.headers["content-type"] ?? "")
   const unsupported = new MediaTypeUnsupported({ supported: accepted })
   if (type === formType && accepted.includes(formType)) {
-    const form = Effect.filterOrElse(
-      bytes,
-      (body) => findFormFault(body) === undefined,
-      (body) => new BodyMalformed({ reason: findFormFault(body) ?? "" })
-    )
+    const form = Effect.flatMap(bytes, (body) => {
+      const reason = findFormFault(body)
+      return reason === undefined ? Effect.succeed(body) : new BodyMalformed({ reason })
+    })
     return withMembers(request, textMembers(request, orRefuse(form)))
   }
   if (type === multipartType && accepted.includes(multipartType))
