@@ -36,6 +36,7 @@ import {
 import { findResetToken, findUndoToken } from "../support/Mailbox.ts"
 import { insertAgent, uniqueName } from "../support/Samples.ts"
 import * as App from "../support/TestApp.ts"
+import { undoEmailChange } from "./OwnerFixtures.ts"
 import { UserId } from "@berth/domain/shared/UserId"
 
 const password = "correct horse battery"
@@ -362,15 +363,6 @@ layer(issuerAppLayer(), { excludeTestServices: true })("An account whose verifie
     assert.strictEqual((yield* post("/api/settings", { email: next }, cookie)).status, 200)
     return { ...account, cookie, next }
   })
-  const undo = (token: string) =>
-    Effect.flatMap(App.TestApp, ({ web }) =>
-      web({
-        method: "POST",
-        path: "/undo-email-change",
-        headers: { "content-type": "application/x-www-form-urlencoded" },
-        body: new URLSearchParams({ token }).toString()
-      })
-    )
 
   it.effect("is not claimed by a provider through the unverified new address", () =>
     Effect.gen(function* () {
@@ -388,13 +380,13 @@ layer(issuerAppLayer(), { excludeTestServices: true })("An account whose verifie
       // A provider proves the previous address, which becomes the address of an account of its own.
       const other = yield* findSessionUser(yield* sessionCookieOf(yield* owner(email)))
       assert.notStrictEqual(other?.id, user.id)
-      const refused = yield* undo(token)
+      const refused = yield* undoEmailChange(token)
       assert.strictEqual(refused.status, 409)
       assert.include(refused.text, "Another account has this address")
       assert.deepInclude(yield* findSessionUser(cookie), { id: user.id, email: next })
       // The failed transaction has not used the link up.
       yield* (yield* Transaction).run((yield* UserRepository).remove(UserId.make(other?.id ?? ""), "fmr_test"))
-      assert.strictEqual((yield* undo(token)).status, 303)
+      assert.strictEqual((yield* undoEmailChange(token)).status, 303)
       assert.strictEqual((yield* Effect.flatten((yield* UserRepository).find(user.id))).email, email)
     })
   )

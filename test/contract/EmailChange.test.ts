@@ -10,6 +10,7 @@ import { makePrivateKey } from "@berth/infra/chain/BaseChainTest"
 import type { HttpCallResponse } from "../support/HttpCall.ts"
 import { uniqueName } from "../support/Samples.ts"
 import * as App from "../support/TestApp.ts"
+import { undoEmailChange } from "./OwnerFixtures.ts"
 import { assertError } from "./ErrorAssertions.ts"
 
 const password = "correct horse battery"
@@ -41,16 +42,6 @@ const reset = (token: string) =>
     web({ method: "POST", path: "/api/auth/reset-password", json: { token, password: nextPassword } })
   )
 
-const undo = (token: string) =>
-  Effect.flatMap(App.TestApp, ({ web }) =>
-    web({
-      method: "POST",
-      path: "/undo-email-change",
-      headers: { "content-type": "application/x-www-form-urlencoded" },
-      body: new URLSearchParams({ token }).toString()
-    })
-  )
-
 const findUser = (as: App.SignedIn) =>
   Effect.flatMap(
     Effect.flatMap(UserRepository, ({ find }) => find(as.user.id)),
@@ -68,13 +59,13 @@ layer(App.layer(), { excludeTestServices: true })("For seven days after an email
       assert.deepStrictEqual([page.status, page.headers["referrer-policy"]], [200, "no-referrer"])
       assert.strictEqual((yield* findUser(me)).email, fresh)
 
-      const answer = yield* undo(token)
+      const answer = yield* undoEmailChange(token)
       assert.deepStrictEqual([answer.status, answer.headers.location], [303, "/login?notice=email_change_undone"])
       const restored = yield* findUser(me)
       assert.strictEqual(restored.email, me.email)
       assert.isNotNull(restored.emailVerifiedAt)
       assert.strictEqual((yield* web({ method: "GET", path: "/api/settings", as: me })).status, 401)
-      assert.strictEqual((yield* undo(token)).status, 400)
+      assert.strictEqual((yield* undoEmailChange(token)).status, 400)
     })
   )
 
@@ -117,7 +108,7 @@ layer(App.layer(), { excludeTestServices: true })("For seven days after an email
       assert.strictEqual((yield* link(thief, later)).status, 200)
       yield* set(me.user.id, "telegram", Redacted.make("a stranger's bot"))
 
-      assert.strictEqual((yield* undo(yield* findUndoToken(me.email))).status, 303)
+      assert.strictEqual((yield* undoEmailChange(yield* findUndoToken(me.email))).status, 303)
       const signIn = (given: string) =>
         web({ method: "POST", path: "/api/auth/callback/credentials", json: { email: me.email, password: given } })
       assert.strictEqual((yield* signIn(nextPassword)).status, 401)
@@ -132,7 +123,7 @@ layer(App.layer(), { excludeTestServices: true })("For seven days after an email
       const { web } = yield* App.TestApp
       const me = yield* verifiedUser
       yield* setEmail(me, yield* freshEmail)
-      assert.strictEqual((yield* undo(yield* findUndoToken(me.email))).status, 303)
+      assert.strictEqual((yield* undoEmailChange(yield* findUndoToken(me.email))).status, 303)
       const json = { email: me.email, password }
       assert.strictEqual((yield* web({ method: "POST", path: "/api/auth/callback/credentials", json })).status, 200)
     })
@@ -147,7 +138,7 @@ layer(App.layer(), { excludeTestServices: true })("For seven days after an email
       yield* web({ method: "GET", path: `/api/auth/verify-email?token=${encodeURIComponent(confirmation)}` })
       yield* setEmail(me, third)
       assert.strictEqual(yield* findUndoToken(second), "")
-      assert.strictEqual((yield* undo(yield* findUndoToken(me.email))).status, 303)
+      assert.strictEqual((yield* undoEmailChange(yield* findUndoToken(me.email))).status, 303)
       assert.strictEqual((yield* findUser(me)).email, me.email)
     })
   )
@@ -190,7 +181,7 @@ layer(App.layer(), { excludeTestServices: true })("For seven days after an email
       yield* setEmail(me, fresh)
       const token = yield* findUndoToken(me.email)
       yield* sql`update mailed_tokens set expires_at = now() where user_id = ${me.user.id} and purpose = 'email-change-undo'`
-      assert.strictEqual((yield* undo(token)).status, 400)
+      assert.strictEqual((yield* undoEmailChange(token)).status, 400)
       yield* forgot(me.email)
       assert.strictEqual(yield* findResetToken(me.email), "")
       yield* forgot(fresh)

@@ -12,7 +12,7 @@ import { ConversationRepository } from "@berth/domain/interaction/conversations/
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect } from "effect"
 import { insertAgent, uniqueName } from "../support/Samples.ts"
-import { signInNewUser, type SignedIn } from "../support/TestApp.ts"
+import { signInNewUser, type SignedIn, TestApp } from "../support/TestApp.ts"
 
 /** A user with an instance, an agent, and a conversation with it that has no messages. */
 export const createOwnerWithAgent = (plan: PlanId = "pro", status: AgentStatus = "running") =>
@@ -70,3 +70,14 @@ export const withVanishingUsers = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
 /** Ends the user's subscription. */
 export const lapseSubscription = ({ user }: SignedIn, status: SubscriptionStatus = "past_due") =>
   Effect.flatMap(SubscriptionRepository, ({ save }) => save({ userId: user.id, plan: user.plan, status }))
+
+/** Submits the page that a mail about a changed email address links to. */
+export const undoEmailChange = (token: string) =>
+  Effect.flatMap(TestApp, ({ web }) =>
+    web({
+      method: "POST",
+      path: "/undo-email-change",
+      headers: { "content-type": "application/x-www-form-urlencoded" },
+      body: new URLSearchParams({ token }).toString()
+    })
+  )

@@ -164,21 +164,20 @@ const settingsRows: ReadonlyArray<ErrorRow> = [
   settings("PATCH", "the user is gone", { name: "New" }, 404, "user_not_found", { during: withVanishingUsers })
 ]
 
-const change = (
-  when: string,
-  json: unknown,
-  status: number,
-  code: string,
-  fields?: ReadonlyArray<string>
-): ErrorRow => ({
-  when,
-  listener: "web",
-  route: "POST /api/settings/password",
-  call: ({ registered }) => ({ as: registered, json }),
-  status,
-  code,
-  ...(fields === undefined ? {} : { fields })
-})
+/** Rows of a route that takes JSON from a signed-in user. */
+const signedIn =
+  (route: ErrorRow["route"]) =>
+  (when: string, json: unknown, status: number, code: string, fields?: ReadonlyArray<string>): ErrorRow => ({
+    when,
+    listener: "web",
+    route,
+    call: ({ registered }) => ({ as: registered, json }),
+    status,
+    code,
+    ...(fields === undefined ? {} : { fields })
+  })
+
+const change = signedIn("POST /api/settings/password")
 
 const currentPassword = registeredPassword
 
@@ -236,16 +235,7 @@ const sessionRows: ReadonlyArray<ErrorRow> = [
   }
 ]
 
-const deletion = (
-  when: string,
-  json: unknown,
-  status: number,
-  code: string,
-  fields?: ReadonlyArray<string>
-): ErrorRow => ({
-  ...change(when, json, status, code, fields),
-  route: "DELETE /api/settings"
-})
+const deletion = signedIn("DELETE /api/settings")
 
 const deletionRows: ReadonlyArray<ErrorRow> = [
   nobody("DELETE /api/settings"),
@@ -263,16 +253,7 @@ const deletionRows: ReadonlyArray<ErrorRow> = [
   }
 ]
 
-const settle = (
-  when: string,
-  json: unknown,
-  status: number,
-  code: string,
-  fields?: ReadonlyArray<string>
-): ErrorRow => ({
-  ...change(when, json, status, code, fields),
-  route: "POST /api/settings/claim"
-})
+const settle = signedIn("POST /api/settings/claim")
 
 const forgot = refusedBy("POST /api/auth/forgot-password")
 

@@ -50,7 +50,7 @@ layer(OneConnection, { excludeTestServices: true })("A marked statement", (it) =
     })
   )
 
-  it.effect("tells its own errors as any other", () =>
+  it.effect("reports the error of a prepared statement with its code and keeps the connection usable", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const error = yield* Effect.flip(sql`${sql.literal(preparedMark)} select 1 / ${0}::int`)
