@@ -5,7 +5,7 @@ import * as FileMailer from "@berth/infra/mail/FileMailer"
 import * as MailerTest from "@berth/infra/mail/MailerTest"
 import * as SmtpMailer from "@berth/infra/mail/SmtpMailer"
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Duration, Effect, Layer, Redacted, type Scope } from "effect"
+import { Context, Duration, Effect, Layer, Logger, Redacted, type Scope } from "effect"
 import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises"
 import { createServer } from "node:net"
 import { join } from "node:path"
@@ -43,7 +43,7 @@ const filesIn = async (directory: string) => {
 const byFile = Effect.gen(function* () {
   const dataDirectory = join(yield* temporaryDirectory, "data")
   return {
-    mailer: yield* built(FileMailer.layer({ dataDirectory, from })),
+    mailer: yield* built(FileMailer.layer({ dataDirectory, from, logsLinks: false })),
     arrived: Effect.promise(() => filesIn(join(dataDirectory, "mail")))
   }
 })
@@ -249,7 +249,7 @@ describe("Mailer by files, on its disk,", () => {
   it.scopedLive("writes one file a mail that only its owner reads, whole", () =>
     Effect.gen(function* () {
       const dataDirectory = join(yield* temporaryDirectory, "data")
-      const mailer = yield* built(FileMailer.layer({ dataDirectory, from }))
+      const mailer = yield* built(FileMailer.layer({ dataDirectory, from, logsLinks: false }))
       yield* Effect.replicateEffect(mailer.send(mail()), 3)
       const directory = join(dataDirectory, "mail")
       assert.deepStrictEqual(yield* Effect.promise(() => readdir(directory)), [`${mail().id}.eml`])
@@ -263,12 +263,31 @@ describe("Mailer by files, on its disk,", () => {
     })
   )
 
+  it.scopedLive("FileMailer logs recipient, subject and link of a mail only with logsLinks", () =>
+    Effect.gen(function* () {
+      const dataDirectory = join(yield* temporaryDirectory, "data")
+      const lines: Array<unknown> = []
+      const logger = Logger.map(Logger.structuredLogger, ({ annotations, message }) =>
+        lines.push([message, annotations])
+      )
+      const sendWith = (logsLinks: boolean) =>
+        Effect.flatMap(built(FileMailer.layer({ dataDirectory, from, logsLinks })), ({ send }) => send(mail())).pipe(
+          Effect.provide(Logger.replace(Logger.defaultLogger, logger))
+        )
+      yield* sendWith(false)
+      assert.deepStrictEqual(lines, [])
+      yield* sendWith(true)
+      const link = "https://berth.example/api/auth/verify-email?token=abc"
+      assert.deepStrictEqual(lines, [["Mail written", { to: mail().to, subject: mail().subject, link }]])
+    })
+  )
+
   it.scopedLive("cannot write: not now, without a path", () =>
     Effect.gen(function* () {
       const dataDirectory = join(yield* temporaryDirectory, "data")
       yield* Effect.promise(() => mkdir(dataDirectory).then(() => writeFile(join(dataDirectory, "mail"), "a file")))
       const failure = yield* Effect.flip(
-        Effect.flatMap(built(FileMailer.layer({ dataDirectory, from })), ({ send }) => send(mail()))
+        Effect.flatMap(built(FileMailer.layer({ dataDirectory, from, logsLinks: false })), ({ send }) => send(mail()))
       )
       assert.instanceOf(failure, MailServiceUnavailable)
       assert.notInclude(failure.message, dataDirectory)

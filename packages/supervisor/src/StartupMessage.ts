@@ -1,23 +1,17 @@
-/** The message after a start: the addresses and three commands to try. */
+/** The message after a start: the page to open, and where the rest is. */
 export const formatStartupMessage = (addresses: {
   readonly web: string
   readonly backend: string
   readonly dataDirectory: string
 }) => `
-Berth is ready.
+Berth is ready. Open this page in a browser:
 
-  web          ${addresses.web}   (pages for people; reference of the API at /docs)
-  backend API  ${addresses.backend}
-  data         ${addresses.dataDirectory}
+  ${addresses.web}
 
-Try it:
+  API reference  ${addresses.web}/docs
+  Backend API    ${addresses.backend}
+  Data           ${addresses.dataDirectory}
 
-  curl -s ${addresses.web}/api/register -H 'content-type: application/json' \\
-    -d '{"email":"owner@berth.local","password":"correct horse battery"}'
-  curl -s -c berth.cookies ${addresses.web}/api/auth/callback/credentials -H 'content-type: application/json' \\
-    -d '{"email":"owner@berth.local","password":"correct horse battery"}'
-  curl -s -b berth.cookies ${addresses.web}/api/agents/provision -H 'content-type: application/json' \\
-    -d '{"name":"First mate"}'
+Press Ctrl-C to stop after running requests and jobs have finished; press it again to stop at once.
 
-Ctrl-C ends it in order; a second Ctrl-C ends it at once.
 `

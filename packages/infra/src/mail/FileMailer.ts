@@ -12,13 +12,17 @@ export interface FileMailerOptions {
   /** Parent of `mail/`, which is created when absent. */
   readonly dataDirectory: string
   readonly from: MailSender
+  /** For development only: the link of a mail can grant access. */
+  readonly logsLinks: boolean
 }
+
+const findLink = (text: string) => /https?:\/\/\S+/.exec(text)?.[0]
 
 const bytesOf = (message: unknown): Promise<Uint8Array> =>
   message instanceof Uint8Array ? Promise.resolve(message) : Promise.reject(new Error("the library wrote no bytes"))
 
 /** Writes mails to `mail/<id>.eml` for development. Atomic and idempotent. */
-export const layer = ({ dataDirectory, from }: FileMailerOptions): Layer.Layer<Mailer> =>
+export const layer = ({ dataDirectory, from, logsLinks }: FileMailerOptions): Layer.Layer<Mailer> =>
   Layer.sync(Mailer, () => {
     const directory = join(dataDirectory, "mail")
     const transport = createTransport({ streamTransport: true, buffer: true, newline: "windows" })
@@ -44,6 +48,10 @@ export const layer = ({ dataDirectory, from }: FileMailerOptions): Layer.Layer<M
               reason: `cannot write the file (${cause instanceof Error && "code" in cause ? String(cause.code) : "?"})`
             })
         })
+        if (logsLinks)
+          yield* Effect.logInfo("Mail written").pipe(
+            Effect.annotateLogs({ to: mail.to, subject: mail.subject, link: findLink(mail.text) })
+          )
       })
     })
   })

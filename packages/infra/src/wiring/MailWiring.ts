@@ -8,9 +8,14 @@ import * as SmtpMailer from "../mail/SmtpMailer.ts"
 export const resolveSender = ({ addresses, mail }: Pick<Settings, "addresses" | "mail">) =>
   Option.getOrElse(mail.from, () => ({ name: "Berth", address: `no-reply@${addresses.appUrl.hostname}` }))
 
-/** SMTP when `SMTP_URL` is set, else files. */
+/** SMTP when `SMTP_URL` is set, else files, whose links appear in the log in development. */
 export const fromSettings = (settings: Settings) =>
   Option.match(settings.mail.smtpUrl, {
-    onNone: () => FileMailer.layer({ dataDirectory: resolve(settings.dataDir), from: resolveSender(settings) }),
+    onNone: () =>
+      FileMailer.layer({
+        dataDirectory: resolve(settings.dataDir),
+        from: resolveSender(settings),
+        logsLinks: settings.environment === "development"
+      }),
     onSome: (url) => SmtpMailer.layer({ url, from: resolveSender(settings) })
   })
