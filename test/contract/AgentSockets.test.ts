@@ -7,6 +7,7 @@ import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, describe, it as test, layer } from "@effect/vitest"
 import {
   Array,
+  DateTime,
   Deferred,
   Duration,
   Effect,
@@ -586,6 +587,21 @@ layer(strict({ bufferedBytes: 64 * 1024, closeTimeout: Duration.millis(300) }), 
     )
   }
 )
+
+describe("An open socket", () => {
+  test.scopedLive("counts as use of its instance", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent()
+      const sql = yield* SqlClient
+      const instances = yield* InstanceRepository
+      yield* instances.update(owner.user.id, { desired: "up" })
+      yield* socketOf(owner)
+      yield* sql`update instances set last_used_at = '2000-01-01' where owner_id = ${owner.user.id}`
+      const unused = instances.listUnused(DateTime.unsafeMake("2001-01-01"))
+      yield* eventually(unused, (all) => !all.includes(owner.user.id))
+    }).pipe(Effect.provide(App.layer({ instanceIdle: Duration.millis(400) })))
+  )
+})
 
 describe("A service that stops", () => {
   test.scopedLive("tells the answers in work to their end, then closes its sockets", () =>

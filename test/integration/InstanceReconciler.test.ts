@@ -5,10 +5,11 @@ import type { Turn } from "@berth/domain/instances/AgentRuntime"
 import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
 import { makeSubdomain } from "@berth/domain/instances/Instance"
 import { assert, describe, it } from "@effect/vitest"
-import type { SqlClient } from "@effect/sql/SqlClient"
+import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Deferred, Effect, Either, Fiber, Option, type Redacted, type Scope, Stream } from "effect"
 import { eventually } from "../support/Eventually.ts"
 import {
+  idleAfter,
   makeConnectionTerminator,
   makeReconcilerProcess,
   type ReconcilerProcess,
@@ -50,6 +51,7 @@ const isSettled = (host: FakeInstanceHost, userId: UserId) =>
     const up = agents.filter((agent) => isUp(agent.status)).map(({ id }) => id)
     const instance = host.instances.get(userId)
     if (desired === "down" || status === "error") return instance === undefined && up.length === 0
+    if (desired === "asleep") return instance === undefined && up.length > 0 && isUp(status)
     return instance !== undefined && JSON.stringify(instance.agents) === JSON.stringify(up) && isUp(status)
   })
 
@@ -76,17 +78,26 @@ const test = <E>(
     })
   )
 
+/** Makes the instance look unused for longer than the idle time. */
+const backdateUse = (userId: UserId) =>
+  Effect.flatMap(SqlClient, (sql) => sql`update instances set last_used_at = '2000-01-01' where owner_id = ${userId}`)
+
 const verbs = ["start", "stop", "restart", "update", "repair", "reconfigure"] as const
 type Verb = (typeof verbs)[number]
 
 describe("An InstanceReconciler that crashes", () => {
   const doVerb = (
-    { reconciler }: ReconcilerProcess,
-    verb: Verb | "deploy",
+    { idleInstances, reconciler }: ReconcilerProcess,
+    verb: Verb | "deploy" | "sleep",
     { agent, userId }: { userId: UserId; agent: Agent }
-  ) => (verb === "deploy" ? reconciler.deploy(agent.id) : Effect.asVoid(reconciler[verb](userId)))
+  ): Effect.Effect<void, unknown, SqlClient> =>
+    verb === "deploy"
+      ? reconciler.deploy(agent.id)
+      : verb === "sleep"
+        ? Effect.zipRight(Effect.orDie(backdateUse(userId)), idleInstances.scan(idleAfter))
+        : Effect.asVoid(reconciler[verb](userId))
 
-  for (const verb of ["deploy", ...verbs] as const)
+  for (const verb of ["deploy", "sleep", ...verbs] as const)
     test(`at any step of ${verb} is followed by one that reaches the desired state`, ({ host, open }) =>
       Effect.gen(function* () {
         /** An owner in the state before the verb. */
@@ -275,6 +286,60 @@ describe("InstanceReconciler", () => {
       const dead = yield* ask("fourth")
       assert.strictEqual(Either.isLeft(dead) ? dead.left._tag : "it succeeded", "InstanceUnavailable")
       assert.strictEqual(receivedTurns("fourth").length, 0)
+    }))
+
+  test("stops an idle instance, whose agents stay up, and starts it with the next turn", ({ host, open }) =>
+    Effect.gen(function* () {
+      const { idleInstances, reconciler } = yield* open("backend")
+      const { agent, userId } = yield* owner
+      yield* reconciler.deploy(agent.id)
+      yield* idleInstances.scan(idleAfter)
+      assert.deepInclude(yield* rowsOf(userId), { desired: "up" })
+      for (let cycle = 0; cycle < 5; cycle++) {
+        yield* backdateUse(userId)
+        yield* idleInstances.scan(idleAfter)
+        assert.deepInclude(yield* rowsOf(userId), { desired: "asleep", status: "running", startedAt: null })
+        assert.isTrue(yield* isSettled(host, userId))
+        assert.strictEqual((yield* Stream.runCollect(reconciler.chat(userId, turn(agent, "wake")))).length, 1)
+        assert.deepInclude(yield* rowsOf(userId), { desired: "up", status: "running", agents: ["running"] })
+        assert.isTrue(yield* isSettled(host, userId))
+      }
+    }))
+
+  test("keeps an instance up during a turn, however long", ({ host, open }) =>
+    Effect.gen(function* () {
+      const { idleInstances, reconciler } = yield* open("backend")
+      const { agent, userId } = yield* owner
+      yield* reconciler.deploy(agent.id)
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          assert.isTrue(yield* idleInstances.use(userId))
+          yield* backdateUse(userId)
+          yield* idleInstances.scan(idleAfter)
+          assert.deepInclude(yield* rowsOf(userId), { desired: "up" })
+          assert.isTrue(yield* isSettled(host, userId))
+        })
+      )
+    }))
+
+  test("answers a turn that arrives while its instance is being stopped for idleness", ({ host, open }) =>
+    Effect.gen(function* () {
+      const { agent, userId } = yield* owner
+      yield* (yield* open("backend")).reconciler.deploy(agent.id)
+      for (let step = 1; step <= 5; step++) {
+        // Each process remembers recent uses of its own.
+        const process = yield* open(`backend-${step}`)
+        yield* backdateUse(userId)
+        const { reached, resume } = yield* process.pauseAtStep(step)
+        const scan = yield* Effect.fork(process.idleInstances.scan(idleAfter))
+        yield* reached
+        const answer = yield* Effect.fork(Stream.runCollect(process.reconciler.chat(userId, turn(agent, `${step}`))))
+        yield* resume
+        yield* Fiber.join(scan)
+        assert.strictEqual((yield* Fiber.join(answer)).length, 1)
+        assert.isTrue(yield* isSettled(host, userId), `after step ${step}`)
+        assert.strictEqual(host.receivedMessages.filter(({ message }) => message === `${step}`).length, 1)
+      }
     }))
 
   test("abandons an instance that crashes repeatedly, until its owner starts it", ({ host, open }) =>

@@ -4,6 +4,7 @@ import { AgentSettings } from "@berth/domain/agents/AgentSettings"
 import { Allowances } from "@berth/domain/billing/subscriptions/Allowances"
 import { AgentRuntime } from "@berth/domain/instances/AgentRuntime"
 import { ContextWindows } from "@berth/domain/ai/ContextWindows"
+import { IdleInstances } from "@berth/domain/instances/IdleInstances"
 import { InstanceSettings } from "@berth/domain/instances/InstanceSettings"
 import { InstanceContents } from "@berth/domain/instances/InstanceContents"
 import { InstanceReconciler } from "@berth/domain/instances/InstanceReconciler"
@@ -14,8 +15,23 @@ import { Transaction } from "@berth/domain/persistence/Transaction"
 import { SkillCatalog } from "@berth/domain/skills/Skill"
 import * as PersistenceWiring from "@berth/infra/wiring/PersistenceWiring"
 import { SqlClient } from "@effect/sql/SqlClient"
-import { Context, Deferred, Effect, Layer, Logger, LogLevel, Redacted, Schedule, type Scope } from "effect"
+import {
+  Context,
+  Deferred,
+  Duration,
+  Effect,
+  Layer,
+  Logger,
+  LogLevel,
+  Option,
+  Redacted,
+  Schedule,
+  type Scope
+} from "effect"
 import type { FakeInstanceHost } from "../fakes/FakeInstanceHost.ts"
+
+/** Longer than a test, so that no scan but its own finds an idle instance. */
+export const idleAfter = Duration.hours(1)
 
 const key = Redacted.make(Buffer.alloc(32, 7))
 
@@ -42,6 +58,7 @@ export interface ReconcilerProcess {
     number: number
   ) => Effect.Effect<{ readonly reached: Effect.Effect<void>; readonly resume: Effect.Effect<void> }>
   readonly orphanCleanup: OrphanCleanup
+  readonly idleInstances: IdleInstances
 }
 
 export const makeReconcilerProcess = (
@@ -83,6 +100,7 @@ export const makeReconcilerProcess = (
             ),
           serialized: (userId, work) =>
             Effect.zipRight(step("the owner's lock is requested"), instances.serialized(userId, work)),
+          markAsleep: (userId, since) => around("the instance is marked asleep", instances.markAsleep(userId, since)),
           update: (userId, changes) =>
             around(`the instance's row says ${Object.keys(changes).join(" and ")}`, instances.update(userId, changes))
         }),
@@ -92,18 +110,24 @@ export const makeReconcilerProcess = (
         })
       )
     })
-    const { orphanCleanup, reconciler } = yield* Effect.all({
+    const { idleInstances, orphanCleanup, reconciler } = yield* Effect.all({
       reconciler: InstanceReconciler,
-      orphanCleanup: OrphanCleanup
+      orphanCleanup: OrphanCleanup,
+      idleInstances: IdleInstances
     }).pipe(
       Effect.provide(
         yield* Layer.build(
-          Layer.merge(InstanceReconciler.Default, OrphanCleanup.Default).pipe(
+          Layer.mergeAll(InstanceReconciler.Default, OrphanCleanup.Default, IdleInstances.Default).pipe(
             Layer.provide(InstanceContents.Default),
             Layer.provide(Layer.mergeAll(Users.Default, AgentLifecycle.Default, Allowances.Default)),
             Layer.provide(Layer.succeed(InstanceDriver, host.driver(step))),
             Layer.provide(Layer.succeed(AgentRuntime, host.runtime(step))),
-            Layer.provide(Layer.succeed(InstanceSettings, { backendUrl: "http://127.0.0.1:1" })),
+            Layer.provide(
+              Layer.succeed(InstanceSettings, {
+                backendUrl: "http://127.0.0.1:1",
+                idleAfter: Option.some(idleAfter)
+              })
+            ),
             Layer.provide(Layer.succeed(AgentSettings, { models: [], legacyModels: new Map() })),
             Layer.provide(Layer.succeed(SkillCatalog, [])),
             Layer.provide(Layer.succeed(ContextWindows, { find: () => Effect.succeed(128_000) })),
@@ -131,7 +155,8 @@ export const makeReconcilerProcess = (
           untilPause = number
           return { reached: Deferred.await(reached), resume: Effect.asVoid(Deferred.succeed(mayGoOn, undefined)) }
         }),
-      orphanCleanup
+      orphanCleanup,
+      idleInstances
     }
   })
 

@@ -83,6 +83,8 @@ export interface TestAppOptions {
   readonly secretsKey?: Buffer
   /** Time for requests in flight after a listener closes; 1 s by default. */
   readonly drainLimit?: Duration.Duration
+  /** Default: instances never sleep. */
+  readonly instanceIdle?: Duration.Duration
   /** Node of the base network; unreachable by default. */
   readonly baseRpcUrl?: string
   readonly gatingToken?: GatingToken
@@ -316,7 +318,8 @@ const make = (options: TestAppOptions) =>
     const payments = Layer.succeed(GatewaySettings, makeGatewaySettings({ network, realm: appUrl.host }))
     const listening = (port: number) => ({ host: "127.0.0.1", port, drain: options.drainLimit ?? Duration.seconds(1) })
     const remote = { backendUrl, internalApiKey: internalKey }
-    const web = WebListener.layer(listening(webPort)).pipe(
+    const idleAfter = Option.fromNullable(options.instanceIdle)
+    const web = WebListener.layer({ ...listening(webPort), idleAfter }).pipe(
       Layer.provide(UseCases.web),
       Layer.provide(Layer.mergeAll(rules, payments)),
       Layer.provide(

@@ -125,7 +125,7 @@ export const serverProgram = (settings: Settings) =>
           isOpenOnLoopback: settings.environment === "development"
         })
       )
-      const webListener = WebListener.layer({ host, port, drain, sendsSpans }).pipe(
+      const webListener = WebListener.layer({ host, port, drain, sendsSpans, idleAfter: settings.instanceIdle }).pipe(
         Layer.provide(UseCases.web),
         Layer.provide(UseCases.agentTasks),
         Layer.provide(UseCases.ownerKeys),

@@ -112,7 +112,7 @@ const routes = Layer.mergeAll(
 )
 
 /** The public listener. */
-export const layer = (options: HttpListener.HttpListenerOptions) =>
+export const layer = (options: HttpListener.HttpListenerOptions & AgentSockets.AgentSocketsOptions) =>
   Layer.fresh(
     HttpLayerRouter.serve(routes, {
       disableLogger: true,

@@ -2,8 +2,8 @@ import { Schema } from "effect"
 import { AgentStatus } from "../agents/AgentStatus.ts"
 import { UserId } from "../shared/UserId.ts"
 
-/** The state that the owner asked for; the backend restores it after every restart. */
-export const DesiredState = Schema.Literal("up", "down")
+/** The state that the backend restores after every restart. An instance that is `asleep` is stopped until its next turn. */
+export const DesiredState = Schema.Literal("up", "asleep", "down")
 export type DesiredState = typeof DesiredState.Type
 
 /** A user's one instance, which runs all agents of the user. The row is the specification: the process is rebuilt from it. */

@@ -3,6 +3,7 @@ import type { AgentId } from "../shared/AgentId.ts"
 import type { UserId } from "../shared/UserId.ts"
 import { AgentRuntime, type Turn } from "./AgentRuntime.ts"
 import { CrashHistory } from "./CrashHistory.ts"
+import { IdleInstances } from "./IdleInstances.ts"
 import { InstanceContents } from "./InstanceContents.ts"
 import { InstanceDriver, type InstanceExit } from "./InstanceDriver.ts"
 import { InstanceUnavailable } from "./InstanceErrors.ts"
@@ -20,7 +21,13 @@ const retryInterval = Duration.seconds(5)
  * and the processes are its whole state, so another backend can take over.
  */
 export class InstanceReconciler extends Effect.Service<InstanceReconciler>()("@berth/InstanceReconciler", {
-  dependencies: [InstanceRecords.Default, InstanceLaunches.Default, InstanceShutdown.Default, CrashHistory.Default],
+  dependencies: [
+    InstanceRecords.Default,
+    InstanceLaunches.Default,
+    InstanceShutdown.Default,
+    IdleInstances.Default,
+    CrashHistory.Default
+  ],
   scoped: Effect.gen(function* () {
     const instances = yield* InstanceRepository
     const driver = yield* InstanceDriver
@@ -29,6 +36,7 @@ export class InstanceReconciler extends Effect.Service<InstanceReconciler>()("@b
     const records = yield* InstanceRecords
     const launches = yield* InstanceLaunches
     const shutdown = yield* InstanceShutdown
+    const idle = yield* IdleInstances
     const crashes = yield* CrashHistory
     const scope = yield* Effect.scope
     const restarts = yield* FiberMap.make<UserId>()
@@ -110,8 +118,8 @@ export class InstanceReconciler extends Effect.Service<InstanceReconciler>()("@b
     )
     yield* Effect.gen(function* () {
       // Instances that should be up come first, because callers wait for them.
-      const all = [...(yield* instances.listDesired("up")), ...(yield* instances.listDesired("down"))]
-      yield* Effect.forEach(all, ({ userId }) => reconcile(userId), { concurrency: 4, discard: true })
+      const all = yield* Effect.forEach(["up", "asleep", "down"] as const, instances.listDesired)
+      yield* Effect.forEach(all.flat(), ({ userId }) => reconcile(userId), { concurrency: 4, discard: true })
     }).pipe(
       Effect.sandbox,
       Effect.tapError((cause) => Effect.logError("Reconciliation at start failed", cause)),
@@ -121,8 +129,9 @@ export class InstanceReconciler extends Effect.Service<InstanceReconciler>()("@b
     )
 
     const access = Effect.fn("InstanceReconciler.access")(function* (userId: UserId) {
+      const mayRun = yield* idle.use(userId)
       const running = yield* driver.inspect(userId)
-      return Option.isSome(running) && (yield* contents.isConfigured(running.value))
+      return mayRun && Option.isSome(running) && (yield* contents.isConfigured(running.value))
         ? { instance: running.value, token: yield* instances.ensureRuntimeToken(userId) }
         : yield* launches.revive(userId)
     })
@@ -132,7 +141,7 @@ export class InstanceReconciler extends Effect.Service<InstanceReconciler>()("@b
      * reached an instance is sent once more, after a revival.
      */
     const chat = (userId: UserId, turn: Turn) =>
-      Stream.unwrap(Effect.map(access(userId), (instance) => runtime.chat(instance, turn))).pipe(
+      Stream.unwrapScoped(Effect.map(access(userId), (instance) => runtime.chat(instance, turn))).pipe(
         Stream.catchTag("RuntimeUnreachable", (error) =>
           error.unsent === true
             ? Stream.unwrap(Effect.map(launches.revive(userId), (instance) => runtime.chat(instance, turn)))

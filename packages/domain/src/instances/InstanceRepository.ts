@@ -1,4 +1,4 @@
-import { Context, type Effect, type Option, type Redacted } from "effect"
+import { Context, type DateTime, type Effect, type Option, type Redacted } from "effect"
 import type { DesiredState, Instance } from "./Instance.ts"
 import type { UserId } from "../shared/UserId.ts"
 
@@ -16,9 +16,16 @@ export class InstanceRepository extends Context.Tag("@berth/InstanceRepository")
     /** Creates the instance on the first call; concurrent first calls create one. */
     readonly ensure: (userId: UserId, subdomain: string) => Effect.Effect<Instance>
     readonly find: (userId: UserId) => Effect.Effect<Option.Option<Instance>>
+    /** `desired: "up"` counts as use. */
     readonly update: (userId: UserId, changes: InstanceChanges) => Effect.Effect<void>
     /** Oldest first. */
     readonly listDesired: (desired: DesiredState) => Effect.Effect<ReadonlyArray<Instance>>
+    /** Returns the owners among these whose instance is desired up. */
+    readonly recordUse: (userIds: ReadonlyArray<UserId>) => Effect.Effect<ReadonlySet<UserId>>
+    /** The owners of instances that are desired up and were last used before `since`. */
+    readonly listUnused: (since: DateTime.Utc) => Effect.Effect<ReadonlyArray<UserId>>
+    /** False when the instance was used since, or is not desired up. */
+    readonly markAsleep: (userId: UserId, since: DateTime.Utc) => Effect.Effect<boolean>
     /** The token between runtime and backend, created on the first call. */
     readonly ensureRuntimeToken: (userId: UserId) => Effect.Effect<Redacted.Redacted>
     readonly findByRuntimeToken: (token: Redacted.Redacted) => Effect.Effect<Option.Option<UserId>>

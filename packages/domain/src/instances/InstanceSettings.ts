@@ -1,4 +1,4 @@
-import { Context } from "effect"
+import { Context, type Duration, type Option } from "effect"
 
 /** The operator's settings of instances. */
 export class InstanceSettings extends Context.Tag("@berth/InstanceSettings")<
@@ -6,5 +6,7 @@ export class InstanceSettings extends Context.Tag("@berth/InstanceSettings")<
   {
     /** Base address of the backend API as an instance reaches it. */
     readonly backendUrl: string
+    /** Idle time after which an instance sleeps; none never. */
+    readonly idleAfter: Option.Option<Duration.Duration>
   }
 >() {}

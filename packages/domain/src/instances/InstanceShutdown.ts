@@ -1,4 +1,4 @@
-import { Effect, Option } from "effect"
+import { type DateTime, Effect, Option } from "effect"
 import type { AgentId } from "../shared/AgentId.ts"
 import { AgentLifecycle } from "../agents/AgentLifecycle.ts"
 import { isUp } from "../agents/AgentStatus.ts"
@@ -43,6 +43,18 @@ export class InstanceShutdown extends Effect.Service<InstanceShutdown>()("@berth
       )
     })
 
+    /** Stops an instance that was not used since; the agents keep their status. */
+    const sleep = Effect.fn("InstanceShutdown.sleep")(function* (userId: UserId, since: DateTime.Utc) {
+      yield* instances.serialized(
+        userId,
+        Effect.gen(function* () {
+          if (!(yield* instances.markAsleep(userId, since))) return
+          yield* driver.stop(userId)
+          yield* Effect.logInfo("Idle instance stopped").pipe(Effect.annotateLogs({ userId }))
+        })
+      )
+    })
+
     /** Finishes the stop or start that a crashed backend left half done: nothing runs where nothing should. */
     const finishStop = Effect.fn("InstanceShutdown.finishStop")(function* (userId: UserId) {
       yield* instances.serialized(
@@ -54,7 +66,9 @@ export class InstanceShutdown extends Effect.Service<InstanceShutdown>()("@berth
             onSome: ({ desired, status }) => {
               // The job of a first agent's deployment is delivered again.
               if (status === "provisioning" || (desired === "up" && status !== "error")) return Effect.void
-              return status === "stopped" || status === "error" ? driver.stop(userId) : stopAll(userId)
+              return desired === "asleep" || status === "stopped" || status === "error"
+                ? driver.stop(userId)
+                : stopAll(userId)
             }
           })
         )
@@ -98,6 +112,6 @@ export class InstanceShutdown extends Effect.Service<InstanceShutdown>()("@berth
       )
     })
 
-    return { stop, stopUnused, finishStop, failDeployment, abandon }
+    return { stop, sleep, stopUnused, finishStop, failDeployment, abandon }
   })
 }) {}

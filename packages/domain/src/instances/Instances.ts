@@ -43,6 +43,7 @@ export class Instances extends Effect.Service<Instances>()("@berth/Instances", {
       findOwnerByRuntimeToken,
       ensureGatewayToken,
       listGatewayTokenVersions,
+      recordUse: repository.recordUse,
       revokeGatewayToken,
       start: manager.start,
       stop: manager.stop,

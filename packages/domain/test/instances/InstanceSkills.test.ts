@@ -81,7 +81,7 @@ const configuredSkills = (subscription: Option.Option<Subscription>, isAdmin = f
       Layer.mock(AgentRuntime, { chat: () => Stream.never, configure: (_access, agents) => Ref.set(told, agents) }),
       Layer.succeed(Transaction, { run: (effect) => effect }),
       Layer.succeed(Administrators, { includes: () => isAdmin }),
-      Layer.succeed(InstanceSettings, { backendUrl: "http://127.0.0.1" }),
+      Layer.succeed(InstanceSettings, { backendUrl: "http://127.0.0.1", idleAfter: Option.none() }),
       Layer.succeed(AgentSettings, { models: [], legacyModels: new Map() }),
       Layer.succeed(ContextWindows, { find: () => Effect.succeed(1_000) }),
       Layer.succeed(SkillCatalog, [skill("time", true), skill("files", false)])

@@ -2,7 +2,7 @@ import { WalletAddress } from "@berth/domain/chain/WalletAddress"
 import type { Limit as LimitValue, LimitName } from "@berth/domain/limits/Limit"
 import { defaultLimits, parseLimit } from "@berth/domain/limits/Limit"
 import { parseSpeechModel, type SpeechModel, speechVendors } from "@berth/domain/gateway/speech/SpeechModel"
-import { Config, ConfigError, Duration, Either, type Option, type Redacted, Record } from "effect"
+import { Config, ConfigError, Duration, Either, Option, type Redacted, Record } from "effect"
 import { isIP } from "node:net"
 import { readCardSettings } from "./CardSettings.ts"
 import { readGatingToken, readNodeUrl, readRpcUrl, readWalletAddress } from "./ChainSettings.ts"
@@ -53,16 +53,14 @@ const atLeastOne = (name: string) =>
 const positive = (name: string, fallback: number) => Config.withDefault(atLeastOne(name), fallback)
 const durationUnits = { s: Duration.seconds, m: Duration.minutes, h: Duration.hours }
 /** A whole number of at least 1 and `s`, `m` or `h`. */
+const parseDuration = (value: string) => {
+  const [, count, unit] = /^([1-9]\d{0,5})([smh])$/.exec(value.trim()) ?? []
+  return count !== undefined && (unit === "s" || unit === "m" || unit === "h")
+    ? Either.right(durationUnits[unit](Number(count)))
+    : Either.left(ConfigError.InvalidData([], "must be a whole number of s, m or h, for example 5m"))
+}
 const duration = (name: string, fallback: Duration.Duration) =>
-  Config.string(name).pipe(
-    Config.mapOrFail((value) => {
-      const [, count, unit] = /^([1-9]\d{0,5})([smh])$/.exec(value.trim()) ?? []
-      return count !== undefined && (unit === "s" || unit === "m" || unit === "h")
-        ? Either.right(durationUnits[unit](Number(count)))
-        : Either.left(ConfigError.InvalidData([], "must be a whole number of s, m or h, for example 5m"))
-    }),
-    Config.withDefault(fallback)
-  )
+  Config.withDefault(Config.mapOrFail(Config.string(name), parseDuration), fallback)
 const webAddress = (name: string) =>
   Config.url(name).pipe(
     Config.validate({
@@ -147,6 +145,24 @@ const addresses = Config.all({
     appUrl: orElseUrl(given.appUrl, `http://localhost:${given.port}`),
     backendUrl: orElseUrl(given.backendUrl, `http://localhost:${given.backendPort}`)
   }))
+)
+
+/** Instances sleep in production only, unless set. */
+const instanceIdle = Config.all({
+  environment,
+  given: Config.option(
+    Config.mapOrFail(Config.string("INSTANCE_IDLE"), (value) =>
+      value.trim().toLowerCase() === "off"
+        ? Either.right(Option.none<Duration.Duration>())
+        : Either.map(parseDuration(value), Option.some)
+    )
+  )
+}).pipe(
+  Config.map(({ environment, given }) =>
+    Option.getOrElse(given, () =>
+      environment === "production" ? Option.some(Duration.minutes(15)) : Option.none<Duration.Duration>()
+    )
+  )
 )
 
 const orElseUrl = (url: Option.Option<URL>, fallback: string) => (url._tag === "Some" ? url.value : new URL(fallback))
@@ -273,6 +289,7 @@ export const Settings = Config.all({
   }),
   agentRuntime: Config.withDefault(Config.literal("process", "docker", "kubernetes")("AGENT_RUNTIME"), "process"),
   allowProcessRuntime: Config.withDefault(flag("ALLOW_PROCESS_RUNTIME"), false),
+  instanceIdle,
   instanceUids: Config.string("INSTANCE_UIDS").pipe(
     Config.mapOrFail((value) =>
       Either.fromOption(parseUidRange(value), () =>

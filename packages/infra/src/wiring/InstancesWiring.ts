@@ -38,6 +38,6 @@ export const fromSettings = (settings: Settings, bundle: string) => {
       Layer.unwrapEffect
     ),
     BerthAgentRuntime.layer,
-    Layer.succeed(InstanceSettings, { backendUrl })
+    Layer.succeed(InstanceSettings, { backendUrl, idleAfter: settings.instanceIdle })
   ).pipe(Layer.provide(UnixSocketClient.layer))
 }

@@ -1,7 +1,7 @@
 import { selectBotDetection } from "@berth/infra/wiring/AccountsWiring"
 import { loadSettings } from "@berth/infra/configuration/SettingsLoader"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Either, Option, Redacted } from "effect"
+import { Duration, Effect, Either, Option, Redacted } from "effect"
 import { readFileSync } from "node:fs"
 
 const faultsOf = (environment: Record<string, string>) =>
@@ -227,6 +227,18 @@ describe("settings", () => {
     Effect.gen(function* () {
       assert.isTrue((yield* faultsOf({ HOST: "0.0.0.0" })).some((fault) => fault.includes("BERTH_ENV")))
       assert.deepStrictEqual(yield* faultsOf({ HOST: "0.0.0.0", BERTH_ENV: "development" }), [])
+    })
+  )
+
+  it.effect("let instances sleep in production only, unless set", () =>
+    Effect.gen(function* () {
+      const idleOf = (environment: Record<string, string>) =>
+        Effect.map(loadSettings(environment), ({ instanceIdle }) => Option.map(instanceIdle, Duration.format))
+      assert.deepStrictEqual(yield* idleOf({}), Option.none())
+      assert.deepStrictEqual(yield* idleOf(production), Option.some("15m"))
+      assert.deepStrictEqual(yield* idleOf({ ...production, INSTANCE_IDLE: "off" }), Option.none())
+      assert.deepStrictEqual(yield* idleOf({ INSTANCE_IDLE: "2s" }), Option.some("2s"))
+      assert.include((yield* faultsOf({ INSTANCE_IDLE: "soon" })).join(), "INSTANCE_IDLE")
     })
   )
 

@@ -1,5 +1,6 @@
 import { maximumFrameBytes, SocketClose, SocketLimitReached } from "@berth/api/interaction/AgentSocketFrames"
 import { Agents } from "@berth/domain/agents/Agents"
+import { makeUseInterval } from "@berth/domain/instances/IdleInstances"
 import { Instances } from "@berth/domain/instances/Instances"
 import { ResumedAnswers } from "@berth/domain/interaction/answers/ResumedAnswers"
 import { Conversations } from "@berth/domain/interaction/conversations/Conversations"
@@ -27,7 +28,14 @@ export class AgentSockets extends Context.Tag("@berth/AgentSockets")<
 
 const openSockets = Metric.gauge("agent_sockets_open", { description: "Open WebSockets to agents" })
 
-const make = (drain: Duration.Duration) =>
+export interface AgentSocketsOptions {
+  /** Limit of answers in progress once the listener closes. */
+  readonly drain: Duration.Duration
+  /** Idle time of instances; an open socket counts as use. */
+  readonly idleAfter: Option.Option<Duration.Duration>
+}
+
+const make = ({ drain, idleAfter }: AgentSocketsOptions) =>
   Effect.gen(function* () {
     const agents = yield* Agents
     const instances = yield* Instances
@@ -133,6 +141,15 @@ const make = (drain: Duration.Duration) =>
     )
     yield* Effect.forkScoped(Effect.interruptible(Effect.schedule(revalidate, Schedule.spaced(limits.pollInterval))))
 
+    if (Option.isSome(idleAfter))
+      yield* Effect.suspend(() => instances.recordUse([...counts.keys()])).pipe(
+        Effect.catchAllCause((cause) => Effect.logWarning("Use by open sockets not recorded", cause)),
+        Effect.withTracerEnabled(false),
+        Effect.schedule(Schedule.spaced(makeUseInterval(idleAfter.value))),
+        Effect.interruptible,
+        Effect.forkScoped
+      )
+
     /** Finishes answers within the drain limit, then closes the sockets; silent clients are disconnected. */
     const end = Effect.suspend(() => {
       const all = [...sockets]
@@ -158,5 +175,4 @@ const make = (drain: Duration.Duration) =>
     return AgentSockets.of({ open })
   })
 
-/** `drain` limits answers in progress once the listener closes. */
-export const layer = ({ drain }: { readonly drain: Duration.Duration }) => Layer.scoped(AgentSockets, make(drain))
+export const layer = (options: AgentSocketsOptions) => Layer.scoped(AgentSockets, make(options))

@@ -5,7 +5,21 @@ import * as PostgresUserRepository from "@berth/infra/postgres/accounts/Postgres
 import { PgClient } from "@effect/sql-pg/PgClient"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
-import { Cause, Context, DateTime, Deferred, Effect, Exit, Fiber, Layer, Option, Redacted } from "effect"
+import {
+  Cause,
+  Context,
+  DateTime,
+  Deferred,
+  Effect,
+  Exit,
+  Fiber,
+  Layer,
+  Option,
+  Redacted,
+  TestClock,
+  TestContext
+} from "effect"
+import type { UserId } from "@berth/domain/shared/UserId"
 import * as MigratedDatabase from "../../../support/MigratedDatabase.ts"
 import { insertUser } from "../../../support/Samples.ts"
 import * as TestSecrets from "../../../support/TestSecrets.ts"
@@ -46,6 +60,37 @@ layer(Live, { excludeTestServices: true })("InstanceRepository", (it) => {
       assert.deepInclude(first, { desired: "down", status: "provisioning", startedAt: null, runtimeVersion: null })
       assert.deepStrictEqual(yield* instances.find(user.id), Option.fromNullable(first))
     })
+  )
+
+  it.effect("recordUse and desired up keep an instance from being listed as unused and from being marked asleep", () =>
+    Effect.gen(function* () {
+      const instances = yield* InstanceRepository
+      const [used, unused, stopped] = yield* Effect.all([insertUser(), insertUser(), insertUser()])
+      for (const { id, referralCode } of [used, unused, stopped]) yield* instances.ensure(id, referralCode)
+      for (const { id } of [used, unused]) yield* instances.update(id, { desired: "up", status: "running" })
+      yield* instances.update(stopped.id, { desired: "down", status: "stopped" })
+      const started = yield* DateTime.now
+      const isListed = (userId: UserId, since: DateTime.Utc) =>
+        Effect.map(instances.listUnused(since), (all) => all.includes(userId))
+      assert.isFalse(yield* isListed(unused.id, started))
+      assert.isFalse(yield* instances.markAsleep(unused.id, started))
+
+      yield* TestClock.adjust("1 hour")
+      const ids = [used.id, stopped.id]
+      assert.deepStrictEqual([...(yield* instances.recordUse(ids))], [used.id])
+      assert.deepStrictEqual([...(yield* instances.recordUse([]))], [])
+      const since = DateTime.add(started, { minutes: 30 })
+      assert.isTrue(yield* isListed(unused.id, since))
+      for (const id of ids) {
+        assert.isFalse(yield* isListed(id, since))
+        assert.isFalse(yield* instances.markAsleep(id, since))
+      }
+      assert.isTrue(yield* instances.markAsleep(unused.id, since))
+      assert.isFalse(yield* instances.markAsleep(unused.id, since))
+      assert.isFalse(yield* isListed(unused.id, since))
+      assert.deepInclude(Option.getOrThrow(yield* instances.find(unused.id)), { desired: "asleep", status: "running" })
+      assert.deepStrictEqual([...(yield* instances.recordUse([unused.id]))], [])
+    }).pipe(Effect.provide(TestContext.TestContext))
   )
 
   it.effect("listGatewayTokenVersions returns a value that changes with the token and does not contain it", () =>

@@ -62,6 +62,7 @@ const make = Effect.gen(function* () {
           subdomain,
           desired: "down",
           status: "provisioning",
+          lastUsedAt: DateTime.toDate(now),
           createdAt: DateTime.toDate(now)
         })}
         on conflict (owner_id) do nothing`.pipe(Effect.orDie)
@@ -74,7 +75,8 @@ const make = Effect.gen(function* () {
       const { startedAt, ...rest } = changes
       const values = {
         ...rest,
-        ...(startedAt === undefined ? {} : { startedAt: startedAt === null ? null : DateTime.toDate(startedAt) })
+        ...(startedAt === undefined ? {} : { startedAt: startedAt === null ? null : DateTime.toDate(startedAt) }),
+        ...(rest.desired === "up" ? { lastUsedAt: DateTime.toDate(yield* DateTime.now) } : {})
       }
       if (Object.keys(values).length === 0) return
       yield* sql`update instances set ${sql.update(values)} where owner_id = ${userId}`.pipe(Effect.orDie)
@@ -85,6 +87,31 @@ const make = Effect.gen(function* () {
         Effect.orDie
       )
       return Array.map(rows, toInstance)
+    }),
+    recordUse: Effect.fn("InstanceRepository.recordUse")(function* (userIds: ReadonlyArray<UserId>) {
+      if (userIds.length === 0) return new Set()
+      const rows = yield* sql`
+        update instances set last_used_at = ${DateTime.toDate(yield* DateTime.now)}
+        where ${sql.in("owner_id", userIds)} and desired = 'up' returning owner_id`.pipe(
+        decodeRows(Owner),
+        Effect.orDie
+      )
+      return new Set(Array.map(rows, ({ ownerId }) => ownerId))
+    }),
+    listUnused: Effect.fn("InstanceRepository.listUnused")(function* (since: DateTime.Utc) {
+      const rows = yield* sql`
+        select owner_id from instances
+        where desired = 'up' and last_used_at < ${DateTime.toDate(since)} and ${sql.in("status", ["running", "active"])}
+        order by last_used_at`.pipe(decodeRows(Owner), Effect.orDie)
+      return Array.map(rows, ({ ownerId }) => ownerId)
+    }),
+    markAsleep: Effect.fn("InstanceRepository.markAsleep")(function* (userId: UserId, since: DateTime.Utc) {
+      const rows = yield* sql`
+        update instances set desired = 'asleep', started_at = null
+        where owner_id = ${userId} and desired = 'up' and last_used_at < ${DateTime.toDate(since)}
+          and ${sql.in("status", ["running", "active"])}
+        returning owner_id`.pipe(Effect.orDie)
+      return rows.length > 0
     }),
     ensureRuntimeToken: Effect.fn("InstanceRepository.ensureRuntimeToken")((userId: UserId) =>
       token("runtime_token_sealed", userId)

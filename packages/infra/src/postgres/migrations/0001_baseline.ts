@@ -341,16 +341,18 @@ create table credentials (
 create table instances (
   owner_id text primary key references users on delete cascade,
   subdomain text not null unique,
-  desired text not null check (desired in ('up', 'down')),
+  desired text not null check (desired in ('up', 'asleep', 'down')),
   status text not null check (status in ('provisioning', 'running', 'active', 'stopped', 'error')),
   started_at timestamptz,
   runtime_version text,
   runtime_token_sealed text,
   runtime_token_hash text unique,
   gateway_token_sealed text,
+  -- Latest recorded use, by a turn, a socket or a start. Instances that are long unused sleep.
+  last_used_at timestamptz not null,
   created_at timestamptz not null
 );
-create index instances_desired_up on instances (created_at) where desired = 'up';
+create index instances_desired_up on instances (last_used_at) where desired = 'up';
 
 -- Full-text search over every language, independent of the database locale: words are split at non-letters,
 -- scripts without spaces become overlapping pairs of characters, plain Latin words lose English endings.
