@@ -103,6 +103,8 @@ export interface TestAppOptions {
   readonly cardEventSecret?: string | null
   /** Credits by price id of the card processor. */
   readonly creditPrices?: ReadonlyMap<string, number>
+  /** True by default, as in development without a card processor. */
+  readonly offersPlansWithoutPayment?: boolean
   /** By default as in production. */
   readonly turnBudgetUsd?: number
 }
@@ -300,6 +302,7 @@ const make = (options: TestAppOptions) =>
         )
       ),
       Layer.succeed(BillingSettings, {
+        offersPlansWithoutPayment: options.offersPlansWithoutPayment ?? true,
         prices: new Map(
           [...(options.creditPrices ?? [])].map(
             ([id, credits]) => [id, PurchasedItem.Credits({ credits: Credits(credits) })] as const

@@ -8,6 +8,7 @@ import { AgentsApi } from "./agents/AgentsApi.ts"
 import { WebhooksApi } from "./billing/events/WebhooksApi.ts"
 import { BillingApi } from "./billing/BillingApi.ts"
 import { CheckoutApi } from "./billing/checkout/CheckoutApi.ts"
+import { DevelopmentPlansApi } from "./billing/subscriptions/DevelopmentPlansApi.ts"
 import { DeprecatedApi } from "./deprecated/DeprecatedApi.ts"
 import { GatingApi } from "./gating/GatingApi.ts"
 import { GatewayApi } from "./gateway/GatewayApi.ts"
@@ -42,6 +43,7 @@ export class WebApi extends HttpApi.make("web")
   .add(WebhooksApi)
   .add(BillingApi)
   .add(CheckoutApi)
+  .add(DevelopmentPlansApi)
   .add(DeprecatedApi)
   .add(GatewayApi)
   .annotateContext(

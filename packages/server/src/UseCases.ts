@@ -39,7 +39,7 @@ export const shared = Layer.mergeAll(SocialSessions.Default, BillingServices.bal
 export const web = Layer.mergeAll(
   GatewayServices.layer,
   Layer.provide(InteractionServices.layer, QuotedOwnKeyCoverage.layer),
-  BillingServices.layer,
+  Layer.provide(BillingServices.layer, AgentsServices.limits),
   SignInServices.layer,
   BearerSessions.Default
 ).pipe(

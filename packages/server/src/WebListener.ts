@@ -1,7 +1,9 @@
 import { gatewayPath } from "@berth/api/gateway/GatewayApi"
+import { developmentPlanPath } from "@berth/api/billing/subscriptions/DevelopmentPlansApi"
 import { WebApi } from "@berth/api/WebApi"
+import { BillingSettings } from "@berth/domain/billing/BillingSettings"
 import { HttpLayerRouter, type HttpServerRequest } from "@effect/platform"
-import { identity, Layer } from "effect"
+import { Effect, identity, Layer } from "effect"
 import * as AccountsHttp from "./accounts/AccountsHttp.ts"
 import * as BotCheckHttp from "./accounts/BotCheckHttp.ts"
 import * as RecoveryHttp from "./recovery/RecoveryHttp.ts"
@@ -13,6 +15,7 @@ import * as AgentsHttp from "./agents/AgentsHttp.ts"
 import * as WebhooksHttp from "./billing/WebhooksHttp.ts"
 import * as BillingHttp from "./billing/BillingHttp.ts"
 import * as CheckoutHttp from "./billing/CheckoutHttp.ts"
+import * as DevelopmentPlansHttp from "./billing/DevelopmentPlansHttp.ts"
 import * as DeprecatedHttp from "./deprecated/DeprecatedHttp.ts"
 import * as GatewayHttp from "./gateway/GatewayHttp.ts"
 import * as PricedOpenApi from "./gateway/PricedOpenApi.ts"
@@ -68,6 +71,7 @@ const groups = Layer.mergeAll(
   WebhooksHttp.layer,
   BillingHttp.layer,
   CheckoutHttp.layer,
+  DevelopmentPlansHttp.layer,
   DeprecatedHttp.layer
 )
 
@@ -101,13 +105,17 @@ const routes = Layer.mergeAll(
   healthRoutes
 ).pipe(
   Layer.provide(
-    makeHttpPipeline(table, {
-      sameOrigin: true,
-      bodyLimit,
-      limitsUploads: true,
-      caller: RequestCaller.makeClientCallerResolver,
-      presentation: makePagePresentation
-    })
+    Layer.unwrapEffect(
+      Effect.map(BillingSettings, ({ offersPlansWithoutPayment }) =>
+        makeHttpPipeline(offersPlansWithoutPayment ? table : table.filter(({ path }) => path !== developmentPlanPath), {
+          sameOrigin: true,
+          bodyLimit,
+          limitsUploads: true,
+          caller: RequestCaller.makeClientCallerResolver,
+          presentation: makePagePresentation
+        })
+      )
+    )
   )
 )
 

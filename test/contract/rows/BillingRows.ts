@@ -28,5 +28,15 @@ export const billingRows: ReadonlyArray<ErrorRow> = [
     call: ({ owner }) => ({ as: owner }),
     status: 500,
     code: "storage_checkout_failed"
+  },
+  nobody("POST /api/development/plan", "unauthorized"),
+  {
+    when: "the plan is not sold",
+    listener: "web",
+    route: "POST /api/development/plan",
+    call: ({ newcomer }) => ({ as: newcomer, json: { plan: "enterprise" } }),
+    status: 400,
+    code: "invalid_request",
+    fields: ["plan"]
   }
 ]

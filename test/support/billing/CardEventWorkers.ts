@@ -36,7 +36,8 @@ const rules = (verifiedEmailsOnly: boolean) =>
 
 /** Prices that the operator has set. */
 const settings = Layer.succeed(BillingSettings, {
-  prices: new Map([["price_label", PurchasedItem.Plan({ plan: "label" })]])
+  prices: new Map([["price_label", PurchasedItem.Plan({ plan: "label" })]]),
+  offersPlansWithoutPayment: false
 })
 
 interface CardEventWorkerOptions {

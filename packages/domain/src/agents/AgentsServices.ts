@@ -6,4 +6,6 @@ import { Agents } from "./Agents.ts"
 
 export const layer = Layer.merge(Agents.Default, AgentConfiguration.Default)
 
-export const agentJobs = Layer.merge(AgentConfigReset.Default, AgentLimits.layer)
+export const limits = AgentLimits.layer
+
+export const agentJobs = Layer.merge(AgentConfigReset.Default, limits)

@@ -16,7 +16,7 @@ export const balances = Layer.merge(UnitLedger.Default, Allowances.Default)
 
 const cards = Layer.provideMerge(SavedCardCharges.Default, CardCustomers.Default)
 
-export const layer = Layer.merge(BillingActions.Default, CheckoutLinks.Default).pipe(
+export const layer = Layer.mergeAll(BillingActions.Default, CheckoutLinks.Default, PlanChanges.Default).pipe(
   Layer.provide(Checkouts.Default),
   Layer.merge(CardEventInbox.Default),
   Layer.provide(cards)

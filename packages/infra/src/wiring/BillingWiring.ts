@@ -29,10 +29,17 @@ export const readPrices = ({ cards }: Pick<Settings, "cards">): ReadonlyMap<stri
     )
   ])
 
+export const readBillingSettings = (
+  settings: Pick<Settings, "cards" | "cardProcessor" | "environment">
+): BillingSettings["Type"] => ({
+  prices: readPrices(settings),
+  offersPlansWithoutPayment: settings.environment === "development" && Option.isNone(settings.cardProcessor.secretKey)
+})
+
 /** The card processor, if its key is configured, and the operator's prices. */
 export const fromSettings = (settings: Settings) =>
   Layer.merge(
-    Layer.succeed(BillingSettings, { prices: readPrices(settings) }),
+    Layer.succeed(BillingSettings, readBillingSettings(settings)),
     Option.match(settings.cardProcessor.secretKey, {
       onNone: () => StripeCardProcessor.layerNotConfigured,
       onSome: (secretKey) =>

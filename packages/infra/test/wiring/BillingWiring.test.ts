@@ -48,6 +48,19 @@ describe("The settings about card events", () => {
     })
   )
 
+  it.effect("BillingSettings offer plans without payment only in development without a card processor", () =>
+    Effect.gen(function* () {
+      const settings = yield* loadSettings({})
+      const cardProcessor = { ...settings.cardProcessor, secretKey: Option.some(Redacted.make("sk_test_1")) }
+      const offers = (changes: Partial<typeof settings>) =>
+        BillingWiring.readBillingSettings({ ...settings, ...changes }).offersPlansWithoutPayment
+      assert.deepStrictEqual(
+        [offers({}), offers({ cardProcessor }), offers({ environment: "production" })],
+        [true, false, false]
+      )
+    })
+  )
+
   it.scoped("CardEventSecret is STRIPE_WEBHOOK_SECRET with its prefix, and none without the setting", () =>
     Effect.gen(function* () {
       const secretOf = (environment: Record<string, string>) =>

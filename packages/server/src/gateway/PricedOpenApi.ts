@@ -1,6 +1,8 @@
 import { gatewayPath } from "@berth/api/gateway/GatewayApi"
 import { exampleGatewayBody } from "@berth/api/gateway/plugins/PluginBodies"
+import { developmentPlanPath } from "@berth/api/billing/subscriptions/DevelopmentPlansApi"
 import { WebApi } from "@berth/api/WebApi"
+import { BillingSettings } from "@berth/domain/billing/BillingSettings"
 import { paymentIntent, paymentMethod } from "@berth/domain/gateway/payments/Challenge"
 import { convertUsdToTokenUnits } from "@berth/domain/gateway/payments/PaidRequest"
 import { GatewaySettings } from "@berth/domain/gateway/GatewaySettings"
@@ -25,17 +27,20 @@ const paymentInfo = ({ payments: { currency }, prices }: GatewaySettings["Type"]
   }))
 })
 
-/** The public contract with the prices of this service. */
+/** The public contract with the prices of this service, without routes that it does not have. */
 const makePricedOpenApi = Effect.gen(function* () {
   const info = paymentInfo(yield* GatewaySettings)
   const document = OpenApi.fromApi(WebApi)
+  const { offersPlansWithoutPayment } = yield* BillingSettings
+  const { [developmentPlanPath]: developmentPlan, ...paths } = document.paths
   const path = document.paths[gatewayPath]
   const json = path?.post?.requestBody?.content["application/json"]
   return {
     ...document,
     "x-service-info": { docs: { apiReference: "/docs" } },
     paths: {
-      ...document.paths,
+      ...paths,
+      ...(offersPlansWithoutPayment && { [developmentPlanPath]: developmentPlan }),
       [gatewayPath]: {
         ...path,
         post: {

@@ -1,3 +1,4 @@
+import { developmentPlanPath } from "@berth/api/billing/subscriptions/DevelopmentPlansApi"
 import { HttpServerResponse } from "@effect/platform"
 import type { HttpServerRequest } from "@effect/platform"
 import { Effect, Option, Schema } from "effect"
@@ -24,8 +25,8 @@ const errorIn = ({ body }: HttpServerResponse.HttpServerResponse) =>
 
 const pagePaths = new Set(pageRoutes.map(({ path }) => path))
 
-/** Forms that work without a script. */
-const signInForms = new Set(["/api/auth/callback/credentials", "/api/auth/callback/wallet"])
+/** Forms that work without a script; their failures lead to the sign-in. */
+const signInForms = new Set(["/api/auth/callback/credentials", "/api/auth/callback/wallet", developmentPlanPath])
 const signOutForm = "/api/auth/signout"
 
 const isForm = ({ headers }: HttpServerRequest.HttpServerRequest) =>

@@ -24,6 +24,7 @@ const signIn: Readonly<Record<string, string>> = {
   another_account: "This link is for another account. Sign out, sign in to that one, and open it again.",
   invalid_link: "This link is not valid any more. Ask for a new one.",
   invalid_request: "Something is missing. Fill in every field.",
+  unauthorized: "Your session has ended. Sign in again.",
   unavailable: "The service is not available at the moment. Try again in a minute."
 }
 

@@ -2,7 +2,10 @@ import { DateTime, Effect, Option } from "effect"
 import { AccountPolicy, isSyntheticEmail } from "../../accounts/AccountPolicy.ts"
 import { Users } from "../../accounts/Users.ts"
 import { MailOutbox } from "../../mail/MailOutbox.ts"
+import { Transaction } from "../../persistence/Transaction.ts"
+import type { PlanId } from "../../shared/PlanId.ts"
 import type { User } from "../../shared/User.ts"
+import type { UserId } from "../../shared/UserId.ts"
 import { StorageEntitlements } from "../storage/StorageEntitlements.ts"
 import { Allowances } from "../subscriptions/Allowances.ts"
 import { PlanEnforcement } from "../subscriptions/PlanEnforcement.ts"
@@ -33,6 +36,7 @@ export class PlanChanges extends Effect.Service<PlanChanges>()("@berth/PlanChang
     const enforcement = yield* PlanEnforcement
     const mails = yield* MailOutbox
     const policy = yield* AccountPolicy
+    const transaction = yield* Transaction
 
     const enforceLimit = (user: User) =>
       Effect.gen(function* () {
@@ -69,6 +73,30 @@ export class PlanChanges extends Effect.Service<PlanChanges>()("@berth/PlanChang
         yield* enforcement.entitlementsChanged(user.id)
       })
 
+    /** Joins the running transaction. */
+    const replace = (
+      user: User,
+      before: Option.Option<Subscription>,
+      subscription: Subscription,
+      save: Effect.Effect<void>
+    ) =>
+      Effect.gen(function* () {
+        // Concurrent provisioning counts by the old plan before this commits, or by the new plan after it.
+        yield* enforcement.lockOwner(user.id)
+        yield* save
+        const isUnchanged = Option.exists(
+          before,
+          ({ plan, status }) => plan === subscription.plan && status === subscription.status
+        )
+        if (isUnchanged) return
+        yield* Effect.logInfo("Subscription changed").pipe(
+          Effect.annotateLogs({ userId: user.id, plan: subscription.plan, status: subscription.status })
+        )
+        // Past due stops no agent: the processor retries the card for days before the subscription ends.
+        if (subscription.status !== "past_due") yield* Effect.orDie(Effect.flatMap(users.find(user.id), enforceLimit))
+        yield* enforcement.entitlementsChanged(user.id)
+      })
+
     /** Joins the running transaction, in which the user's card subscriptions were written. */
     const apply = Effect.fn("PlanChanges.apply")(function* (user: User) {
       const recorded = yield* events.listSubscriptions(user.id)
@@ -77,22 +105,19 @@ export class PlanChanges extends Effect.Service<PlanChanges>()("@berth/PlanChang
       const current = yield* findCurrent(user, recorded, before)
       if (Option.isNone(current)) return
       const { subscription, terms } = current.value
-      // Concurrent provisioning counts by the old plan before this commits, or by the new plan after it.
-      yield* enforcement.lockOwner(user.id)
-      yield* subscriptions.saveWithTerms(subscription, terms)
-      const isUnchanged = Option.exists(
-        before,
-        ({ plan, status }) => plan === subscription.plan && status === subscription.status
-      )
-      if (isUnchanged) return
-      yield* Effect.logInfo("Subscription changed").pipe(
-        Effect.annotateLogs({ userId: user.id, plan: subscription.plan, status: subscription.status })
-      )
-      // Past due stops no agent: the processor retries the card for days before the subscription ends.
-      if (subscription.status !== "past_due") yield* Effect.orDie(Effect.flatMap(users.find(user.id), enforceLimit))
-      yield* enforcement.entitlementsChanged(user.id)
+      yield* replace(user, before, subscription, subscriptions.saveWithTerms(subscription, terms))
     })
 
-    return { apply }
+    /** Gives a plan without payment. The user's card subscriptions, if there are any, replace it at their next event. */
+    const grant = Effect.fn("PlanChanges.grant")(
+      function* (userId: UserId, plan: PlanId) {
+        const user = yield* users.findForUpdate(userId)
+        const subscription = { userId, plan, status: "active" as const }
+        yield* replace(user, yield* subscriptions.find(userId), subscription, subscriptions.save(subscription))
+      },
+      (granting) => transaction.run(granting)
+    )
+
+    return { apply, grant }
   })
 }) {}
