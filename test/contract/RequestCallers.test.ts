@@ -1,6 +1,7 @@
 import { assert, layer } from "@effect/vitest"
-import { Effect, Layer, Option, Schema, Tracer } from "effect"
+import { Effect, Layer, Option, Schema } from "effect"
 import * as App from "../support/TestApp.ts"
+import { recordSpans } from "../support/RecordedTelemetry.ts"
 import { createOwnerWithAgent } from "./OwnerFixtures.ts"
 
 const Line = Schema.parseJson(
@@ -84,35 +85,7 @@ layer(App.layer({ agentManagerTransport: "remote" }), { excludeTestServices: tru
   }
 )
 
-const spans: Array<Map<string, unknown>> = []
-
-/** Keeps what every span says of itself. */
-const recording = Layer.setTracer(
-  Tracer.make({
-    span: (name, parent, context, links, startTime, kind) => {
-      const attributes = new Map<string, unknown>([["name", name]])
-      spans.push(attributes)
-      return {
-        _tag: "Span",
-        name,
-        spanId: "00f067aa0ba902b7",
-        traceId: "4bf92f3577b34da6a3ce929d0e0e4736",
-        parent,
-        context,
-        status: { _tag: "Started", startTime },
-        attributes,
-        links: [...links],
-        sampled: true,
-        kind,
-        end: () => undefined,
-        attribute: (key, value) => attributes.set(key, value),
-        event: () => undefined,
-        addLinks: () => undefined
-      }
-    },
-    context: (run) => run()
-  })
-)
+const { layer: recording, spans } = recordSpans()
 
 layer(App.layer().pipe(Layer.provide(recording)), { excludeTestServices: true })("The span of a request", (it) => {
   it.effect("has the path and the names of the query, and no secret of the caller", () =>

@@ -1,24 +1,13 @@
-import { AiLayer } from "@berth/domain/ai/AiLayer"
-import { AiSettings, defaultAiSettings } from "@berth/domain/ai/calls/AiSettings"
-import { ModelUsage } from "@berth/domain/ai/calls/ModelUsage"
-import { OwnerKeys } from "@berth/domain/ai/keys/OwnerKeys"
-import { IdGenerator } from "@berth/domain/ids/IdGenerator"
-import * as OpenRouterModelCatalog from "@berth/infra/ai/catalog/OpenRouterModelCatalog"
-import * as ConfiguredModelProviders from "@berth/infra/ai/ConfiguredModelProviders"
+import { type AiSettings, defaultAiSettings } from "@berth/domain/ai/calls/AiSettings"
 import { assert, describe, it } from "@effect/vitest"
-import { Chunk, Context, Duration, Effect, Either, Layer, Redacted, Stream } from "effect"
+import { Chunk, Duration, Effect, Either, Stream } from "effect"
 import { type ModelBehavior, makeFakeOpenAi } from "../fakes/models/FakeOpenAi.ts"
-import type { FakeModelVendor } from "../fakes/models/FakeModelVendor.ts"
 import { anthropicWire, helloMessages, streamAnswer } from "../fakes/models/ModelWires.ts"
+import { accessTo, buildAiLayer } from "../support/AiLayers.ts"
 import { assertMatches } from "../support/Matching.ts"
 
 const model = "openai/gpt-4o"
 const sse = "text/event-stream"
-
-const limits: AiSettings["Type"] = {
-  ...defaultAiSettings,
-  retry: { ...defaultAiSettings.retry, base: Duration.millis(5) }
-}
 
 /** Long enough for a healthy vendor on a busy machine. */
 const timeout = Duration.seconds(5)
@@ -27,25 +16,10 @@ const timeout = Duration.seconds(5)
 const twoVendors = (changes: Partial<AiSettings["Type"]> = {}) =>
   Effect.gen(function* () {
     const [openai, anthropic] = [yield* makeFakeOpenAi(), yield* anthropicWire.makeFake]
-    const accessTo = ({ apiKey, baseUrl }: FakeModelVendor) => ({ baseUrl, apiKey: Redacted.make(apiKey) })
-    const live = ConfiguredModelProviders.layer({
-      openai: accessTo(openai),
-      anthropic: accessTo(anthropic),
-      sandbox: null
-    })
-    const context = yield* Layer.build(
-      AiLayer.Default.pipe(
-        Layer.provide([
-          live,
-          Layer.provide(OpenRouterModelCatalog.layer({ openRouterUrl: null }), live),
-          Layer.succeed(AiSettings, { ...limits, ...changes }),
-          OwnerKeys.none,
-          Layer.mock(ModelUsage, { record: () => Effect.void }),
-          Layer.succeed(IdGenerator, { next: (prefix) => Effect.succeed(`${prefix}_1` as const) })
-        ])
-      )
+    const { ai } = yield* buildAiLayer(
+      { openai: accessTo(openai), anthropic: accessTo(anthropic), sandbox: null },
+      { settings: changes }
     )
-    const ai = Context.get(context, AiLayer)
     const request = { messages: helloMessages, model, caller: { userId: null, agentId: null } }
     return { ai, request, openai, ask: ai.complete(request) }
   })
@@ -76,7 +50,7 @@ const vendorFailures: ReadonlyArray<readonly [what: string, behavior: ModelBehav
 
 describe("A failure before the first delta", () => {
   for (const [what, behavior, outcome, tries] of vendorFailures)
-    it.scopedLive(`falls back to another model: ${what}`, () =>
+    it.scopedLive(`The AI layer falls back to another model before the first delta of ${what}`, () =>
       Effect.gen(function* () {
         const { ask, openai } = yield* twoVendors(
           outcome === "timeout" ? { firstByteTimeout: timeout, idleTimeout: timeout } : {}
@@ -104,7 +78,7 @@ describe("A failure after the first delta", () => {
     ]
   ]
   for (const [what, behavior, kind] of later)
-    it.scopedLive(`ends the answer without a fallback: ${what}`, () =>
+    it.scopedLive(`The AI layer ends the answer without a fallback after the first delta of ${what}`, () =>
       Effect.gen(function* () {
         const { ai, openai, request } = yield* twoVendors(
           kind === "timeout" ? { idleTimeout: Duration.millis(300) } : {}
@@ -123,19 +97,19 @@ describe("A failure after the first delta", () => {
 describe("A vendor that keeps failing", () => {
   // Some failures count against the model, others against the vendor.
   const lasting: ReadonlyArray<readonly [what: string, behavior: ModelBehavior]> = [
-    ["hangs", { type: "hang" }],
-    ["cuts", { type: "break-off", pieces: [], by: "cutting" }],
-    ["talks nonsense", streamed("data: {oops\n\n")],
-    ["is overloaded", refused(503)],
-    ["refuses the key", refused(401)]
+    ["that hangs", { type: "hang" }],
+    ["that cuts connections", { type: "break-off", pieces: [], by: "cutting" }],
+    ["that sends malformed events", streamed("data: {oops\n\n")],
+    ["that is overloaded", refused(503)],
+    ["that refuses the key", refused(401)]
   ]
   for (const [what, behavior] of lasting)
-    it.scopedLive(`is skipped for a while and then tried again: ${what}`, () =>
+    it.scopedLive(`The AI layer skips a vendor ${what} for a while and then tries it again`, () =>
       Effect.gen(function* () {
         const rest = Duration.seconds(5)
         const { ask, openai } = yield* twoVendors({
           firstByteTimeout: timeout,
-          retry: { ...limits.retry, retries: 0 },
+          retry: { ...defaultAiSettings.retry, retries: 0 },
           breaker: { failures: 2, cooldown: rest }
         })
         const outcome = Effect.map(ask, ({ attempts }) => attempts[0]?.outcome)
@@ -153,7 +127,7 @@ describe("A vendor that keeps failing", () => {
       })
     )
 
-  it.scopedLive("is not skipped for rejections of requests", () =>
+  it.scopedLive("The AI layer does not skip a vendor that rejects requests", () =>
     Effect.gen(function* () {
       const { ask, openai } = yield* twoVendors({ breaker: { failures: 2, cooldown: Duration.minutes(1) } })
       openai.respondWith(...times(4, refused(400)))

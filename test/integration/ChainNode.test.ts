@@ -6,7 +6,8 @@ import { makeChainNode } from "@berth/infra/chain/ChainNode"
 import * as ViemSmartWalletSignatures from "@berth/infra/chain/ViemSmartWalletSignatures"
 import * as ViemTokenBalances from "@berth/infra/chain/ViemTokenBalances"
 import { assert, describe, it } from "@effect/vitest"
-import { type Duration, Effect, Layer, Logger, Redacted } from "effect"
+import { type Duration, Effect, Layer, Redacted } from "effect"
+import { recordLogs } from "../support/RecordedTelemetry.ts"
 import {
   respondRpcError,
   type ChainNodeBehavior,
@@ -19,13 +20,9 @@ const address = WalletAddress.make(`0x${"ab".repeat(20)}`)
 /** Asks both questions of a node and gives what they fail with, and all that was logged of it. */
 const askAll = (url: string, timeout: Duration.DurationInput = "300 millis") =>
   Effect.gen(function* () {
-    const lines: Array<string> = []
+    const { layer: logger, lines } = recordLogs()
     const node = yield* makeChainNode({ chain: "base", url: Redacted.make(new URL(url)), timeout })
     const ports = Layer.merge(ViemSmartWalletSignatures.layer(node), ViemTokenBalances.layer(node))
-    const logger = Logger.replace(
-      Logger.defaultLogger,
-      Logger.make((line) => lines.push(JSON.stringify(Logger.structuredLogger.log(line))))
-    )
     const failures = yield* Effect.gen(function* () {
       const signatures = yield* SmartWalletSignatures
       const balances = yield* TokenBalances

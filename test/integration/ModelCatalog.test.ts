@@ -1,40 +1,18 @@
-import { ModelCatalog } from "@berth/domain/ai/models/ModelProviders"
-import * as OpenRouterModelCatalog from "@berth/infra/ai/catalog/OpenRouterModelCatalog"
-import * as ConfiguredModelProviders from "@berth/infra/ai/ConfiguredModelProviders"
+import { sandboxModel } from "@berth/infra/ai/sandbox/SandboxModelProvider"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Logger, Redacted, type Scope, TestClock } from "effect"
+import { Duration, Effect, Schedule, type Scope, TestClock } from "effect"
 import { createServer, type ServerResponse } from "node:http"
 import { makeFakeOpenAi } from "../fakes/models/FakeOpenAi.ts"
 import { waitForCondition } from "../fakes/models/ModelWires.ts"
+import { accessTo, fakeOpenRouter, makeCatalog, openRouterEntry } from "../support/AiLayers.ts"
 import { listenLocally } from "../support/LocalServer.ts"
 import { assertMatches } from "../support/Matching.ts"
-
-const entry = (id: string, changes: object = {}) => ({
-  id,
-  name: `Vendor: ${id}`,
-  description: "From the list",
-  context_length: 200_000,
-  pricing: { prompt: "0.000005", completion: "0.000025" },
-  architecture: { input_modalities: ["text", "image"], output_modalities: ["text"] },
-  supported_parameters: ["tools"],
-  ...changes
-})
-
-const makeCatalog = (
-  options: OpenRouterModelCatalog.OpenRouterModelCatalogOptions,
-  providers: ConfiguredModelProviders.ModelProvidersOptions = { sandbox: null }
-) =>
-  Layer.build(
-    OpenRouterModelCatalog.layer(options).pipe(Layer.provide(ConfiguredModelProviders.layer(providers)))
-  ).pipe(Effect.flatMap((context) => Effect.provide(ModelCatalog, context)))
+import { recordLogs } from "../support/RecordedTelemetry.ts"
 
 /** Log entries of an effect, with their annotations. */
 const logging = <A, E, R>(effect: (lines: ReadonlyArray<string>) => Effect.Effect<A, E, R>) => {
-  const lines: Array<string> = []
-  const logger = Logger.make(({ annotations, message }) => {
-    lines.push(JSON.stringify([message, Object.fromEntries(annotations)]))
-  })
-  return effect(lines).pipe(Effect.provide(Logger.replace(Logger.defaultLogger, logger)))
+  const { layer, lines } = recordLogs()
+  return Effect.provide(effect(lines), layer)
 }
 
 /** A server that answers every request with a list in its own way. */
@@ -44,10 +22,10 @@ const serving = (answer: (response: ServerResponse) => void): Effect.Effect<stri
 const asksOf = (received: ReadonlyArray<{ readonly path: string }>) =>
   received.filter(({ path }) => path === "/v1/models").length
 
-describe("the live catalog", () => {
-  it.scoped("asks for a list again after ten minutes and not before, once however many want to know", () =>
+describe("ModelCatalog", () => {
+  it.scoped("ModelCatalog requests the list again after ten minutes, once for all readers", () =>
     Effect.gen(function* () {
-      const fake = yield* makeFakeOpenAi({ models: [entry("openai/gpt-4o")], modelsArePublic: true })
+      const fake = yield* makeFakeOpenAi({ models: [openRouterEntry("openai/gpt-4o")], modelsArePublic: true })
       const { all } = yield* makeCatalog({ openRouterUrl: fake.baseUrl })
       const crowd = Effect.all(
         Array.from({ length: 50 }, () => all),
@@ -62,24 +40,25 @@ describe("the live catalog", () => {
       yield* crowd
       yield* crowd
       yield* Effect.promise(() => Effect.runPromise(waitForCondition(() => asksOf(fake.received) === 2)))
-      // Nor does anybody ask for a third, whether the second is there yet or not.
       yield* crowd
       assert.strictEqual(asksOf(fake.received), 2)
     })
   )
 
-  it.scopedLive("leaves out what cannot be read, and says so in one line", () =>
+  it.scopedLive("ModelCatalog omits malformed entries and logs them in one line", () =>
     logging((lines) =>
       Effect.gen(function* () {
         const fake = yield* makeFakeOpenAi({
           models: [
-            entry("openai/gpt-4o"),
-            entry("acme/broken", { pricing: { prompt: 5, completion: 5 } }),
-            entry("acme/timeless", { context_length: null }),
+            openRouterEntry("openai/gpt-4o"),
+            openRouterEntry("acme/broken", { pricing: { prompt: 5, completion: 5 } }),
+            openRouterEntry("acme/timeless", { context_length: null }),
             "nonsense",
             null,
-            // No fault of the list's: it paints.
-            entry("acme/painter", { architecture: { input_modalities: ["text"], output_modalities: ["image"] } })
+            // A well-formed entry of a model that is not for chats.
+            openRouterEntry("acme/painter", {
+              architecture: { input_modalities: ["text"], output_modalities: ["image"] }
+            })
           ],
           modelsArePublic: true
         })
@@ -97,7 +76,7 @@ describe("the live catalog", () => {
     )
   )
 
-  it.scopedLive("takes no list without an end, and lives on the shipped one meanwhile", () =>
+  it.scopedLive("ModelCatalog rejects an endless list and uses the shipped one meanwhile", () =>
     logging((lines) =>
       Effect.gen(function* () {
         const url = yield* serving((response) => {
@@ -115,36 +94,120 @@ describe("the live catalog", () => {
     )
   )
 
-  it.scopedLive("runs with a vendor's key what that vendor lists, at the price that the public list knows", () =>
-    Effect.gen(function* () {
-      const router = yield* makeFakeOpenAi({
-        models: [entry("openai/gpt-99"), entry("openai/gpt-4o"), entry("openai/gpt-98")],
-        modelsArePublic: true
+  it.scopedLive(
+    "ModelCatalog marks a vendor's listed models as available with its key, at the prices of the public list",
+    () =>
+      Effect.gen(function* () {
+        const router = yield* makeFakeOpenAi({
+          models: [
+            openRouterEntry("openai/gpt-99"),
+            openRouterEntry("openai/gpt-4o"),
+            openRouterEntry("openai/gpt-98")
+          ],
+          modelsArePublic: true
+        })
+        const vendor = yield* makeFakeOpenAi({ models: [{ id: "gpt-99" }, { id: "gpt-4o" }, { id: "whisper-1" }] })
+        const { all } = yield* makeCatalog(
+          { openRouterUrl: router.baseUrl },
+          { openai: accessTo(vendor), sandbox: null }
+        )
+        const models = (yield* all).filter(({ id }) => id.startsWith("openai/"))
+        assert.deepStrictEqual(
+          models.map(({ available, id, inputCost, provider }) => [id, provider, available, inputCost]),
+          [
+            ["openai/gpt-99", "openai", true, 5],
+            ["openai/gpt-4o", "openai", true, 5],
+            ["openai/gpt-98", "openai", false, 5]
+          ]
+        )
+        assert.includeMembers([...(models[0]?.tags ?? [])], ["general", "vision", "tools"])
       })
-      const vendor = yield* makeFakeOpenAi({ models: [{ id: "gpt-99" }, { id: "gpt-4o" }, { id: "whisper-1" }] })
-      const openai = { baseUrl: vendor.baseUrl, apiKey: Redacted.make(vendor.apiKey) }
-      const { all } = yield* makeCatalog({ openRouterUrl: router.baseUrl }, { openai, sandbox: null })
-      const models = (yield* all).filter(({ id }) => id.startsWith("openai/"))
-      assert.deepStrictEqual(
-        models.map(({ available, id, inputCost, provider }) => [id, provider, available, inputCost]),
-        [
-          ["openai/gpt-99", "openai", true, 5],
-          ["openai/gpt-4o", "openai", true, 5],
-          ["openai/gpt-98", "openai", false, 5]
-        ]
-      )
-      assert.includeMembers([...(models[0]?.tags ?? [])], ["general", "vision", "tools"])
-    })
   )
 
-  it.scopedLive("is there though a vendor's own list cannot be had", () =>
+  it.scopedLive("ModelCatalog keeps a vendor's known models when the vendor's own list fails", () =>
     Effect.gen(function* () {
       const url = yield* serving((response) => response.writeHead(500).end())
-      const openai = { baseUrl: url, apiKey: Redacted.make("any") }
+      const openai = accessTo({ baseUrl: url, apiKey: "any" })
       const { all } = yield* makeCatalog({ openRouterUrl: null }, { openai, sandbox: null })
       assertMatches(
         (yield* all).find(({ id }) => id === "openai/gpt-4o"),
         { available: true }
+      )
+    })
+  )
+
+  it.scopedLive("ModelCatalog is OpenRouter's list, available with a key, and read without it", () =>
+    Effect.gen(function* () {
+      const fake = yield* fakeOpenRouter
+      const { all } = yield* makeCatalog({ openRouterUrl: fake.baseUrl }, { openrouter: accessTo(fake), sandbox: {} })
+      const models = yield* all
+      const [first, second, ...others] = models.filter(({ provider }) => provider === "openrouter")
+      assert.deepStrictEqual(first, {
+        id: "anthropic/claude-opus-4-6",
+        name: "anthropic/claude-opus-4.6",
+        description: "From the list",
+        provider: "openrouter",
+        available: true,
+        inputCost: 5,
+        outputCost: 25,
+        contextWindow: 200_000,
+        takesTools: true,
+        tags: ["general", "coding", "analysis", "creative", "vision", "tools"]
+      })
+      assertMatches(second, { id: "openai/gpt-4o-mini", available: true })
+      assert.deepStrictEqual(others, [])
+      assert.deepInclude(models, sandboxModel)
+      // The list is public.
+      assert.notProperty(fake.received.find(({ path }) => path === "/v1/models")?.headers, "authorization")
+    })
+  )
+
+  it.scopedLive("ModelCatalog is the shipped list at once on a machine without a network, and logs that once", () =>
+    Effect.gen(function* () {
+      const { layer: logger, lines } = recordLogs()
+      yield* Effect.gen(function* () {
+        const openRouterUrl = "http://127.0.0.1:9/v1"
+        const options = { openRouterUrl, retryAfter: "1 millis", loadTimeout: "1 hour" } as const
+        const { all } = yield* makeCatalog(options, { sandbox: {} })
+        const models = yield* all
+        assertMatches(
+          models.find(({ id }) => id === "anthropic/claude-opus-4-6"),
+          { available: false }
+        )
+        assert.deepStrictEqual(
+          models.filter(({ available }) => available),
+          [sandboxModel]
+        )
+        for (const _ of [1, 2, 3]) yield* Effect.zipRight(Effect.sleep("20 millis"), all)
+      }).pipe(Effect.provide(logger))
+      assert.lengthOf(lines, 1)
+    })
+  )
+
+  it.scopedLive(
+    "ModelCatalog waits for an unresponsive network at most for its load timeout, and only on the first load",
+    () =>
+      Effect.gen(function* () {
+        const openRouterUrl = yield* serving(() => undefined)
+        const { all } = yield* makeCatalog({ openRouterUrl, loadTimeout: "3 seconds", retryAfter: "0 millis" })
+        yield* all
+        const [second, models] = yield* Effect.timed(all)
+        assert.isBelow(Duration.toSeconds(second), 3)
+        assert.isAbove(models.length, 60)
+      })
+  )
+
+  it.scopedLive("ModelCatalog returns a stale list while it loads a new one", () =>
+    Effect.gen(function* () {
+      const models: Array<unknown> = [openRouterEntry("openai/gpt-4o-mini")]
+      const fake = yield* makeFakeOpenAi({ models, modelsArePublic: true })
+      const { all } = yield* makeCatalog({ openRouterUrl: fake.baseUrl, freshFor: "0 millis" })
+      const has = (id: string) => Effect.map(all, (list) => list.some((model) => model.id === id))
+      assert.isTrue(yield* has("openai/gpt-4o-mini"))
+      models.push(openRouterEntry("openai/gpt-9"))
+      yield* has("openai/gpt-9").pipe(
+        Effect.repeat({ until: (there) => there, schedule: Schedule.spaced("10 millis") }),
+        Effect.timeout("30 seconds")
       )
     })
   )

@@ -1,7 +1,7 @@
 import type { ModelCallRecord } from "@berth/domain/ai/calls/ModelUsage"
 import { Speech } from "@berth/domain/gateway/speech/Speech"
 import { assert, describe, it } from "@effect/vitest"
-import { Duration, Effect, HashMap, Logger, Metric, Redacted } from "effect"
+import { Duration, Effect, Metric, Redacted } from "effect"
 import OpenAI, { toFile } from "openai"
 import {
   userWithOwnKey,
@@ -10,6 +10,7 @@ import {
   type LocalSpeechOptions,
   makeSpokenText
 } from "../support/SpeechFixtures.ts"
+import { recordLogs } from "../support/RecordedTelemetry.ts"
 import { type AudioBehavior, makeFakeOpenAiAudio } from "../fakes/models/FakeOpenAiAudio.ts"
 
 const sound = new TextEncoder().encode("OggS\0\x02SAID:Good day")
@@ -84,11 +85,10 @@ const fails = (name: "speak" | "transcribe", troubles: ReadonlyArray<Trouble>) =
     Effect.gen(function* () {
       const oneTry = Duration.millis(behavior.type === "hang" ? 100 : 30_000)
       const speech = yield* behaving([behavior], { times: { attemptTimeout: oneTry } })
-      const logged: Array<unknown> = []
-      const logger = Logger.make(({ annotations }) => void logged.push(...HashMap.values(annotations)))
+      const { layer: logger, lines: logged } = recordLogs()
       const failure = yield* Effect.flip(
         name === "speak" ? Effect.asVoid(speech.speak) : Effect.asVoid(speech.transcribe)
-      ).pipe(Effect.provide(Logger.replace(Logger.defaultLogger, logger)))
+      ).pipe(Effect.provide(logger))
       assert.strictEqual(failure._tag, "PluginFailed")
       assert.match(failure.reason, /^model provider openai [a-z' ]+; try [a-z ]+$|; shorten the conversation/)
       assert.match(logged.join("\n"), reason)
@@ -182,10 +182,7 @@ describe("a call of speech", () => {
 
   it.scopedLive("says whose key was refused where it is the caller's own, and nothing of the key anywhere", () =>
     Effect.gen(function* () {
-      const lines: Array<string> = []
-      const logger = Logger.make((line) => {
-        lines.push(JSON.stringify(Logger.structuredLogger.log(line)))
-      })
+      const { layer: logger, lines } = recordLogs()
       const fake = yield* makeFakeOpenAiAudio
       const keys = { openai: Redacted.make("sk-of-the-owner") }
       const failure = yield* Effect.gen(function* () {
@@ -193,7 +190,7 @@ describe("a call of speech", () => {
         return yield* Effect.flip(synthesize(makeSpokenText("Hi", { userId: userWithOwnKey })))
       }).pipe(
         Effect.provide(localSpeechLayer({ platformVendor: fake, ownKeyVendor: fake, keys })),
-        Effect.provide(Logger.replace(Logger.defaultLogger, logger))
+        Effect.provide(logger)
       )
       assert.match(failure.reason, /^your openai key was refused/)
       assert.include(lines.join("\n"), "did not answer")

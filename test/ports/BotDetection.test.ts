@@ -5,9 +5,10 @@ import * as DisabledBotDetection from "@berth/infra/bots/DisabledBotDetection"
 import * as TurnstileBotDetection from "@berth/infra/bots/TurnstileBotDetection"
 import { FetchHttpClient } from "@effect/platform"
 import { assert, describe, it } from "@effect/vitest"
-import { Duration, Effect, Either, Layer, Logger, Option, Redacted, type Scope } from "effect"
+import { Duration, Effect, Either, Layer, Option, Redacted, type Scope } from "effect"
 import { browserHeaders, browserHeadersWithoutMetadata, programHeaders } from "../support/BrowserHeaders.ts"
 import { freePort } from "../support/FreePort.ts"
+import { recordLogs } from "../support/RecordedTelemetry.ts"
 import { turnstileSecret, makeFakeTurnstile } from "../fakes/FakeTurnstile.ts"
 
 let challenges = 0
@@ -131,13 +132,7 @@ describe("BotDetection turnstile", () => {
       Effect.gen(function* () {
         const { respondWith, url } = yield* makeFakeTurnstile
         yield* respondWith(answer)
-        const lines: Array<string> = []
-        const logger = Logger.replace(
-          Logger.defaultLogger,
-          Logger.make((line) => {
-            lines.push(JSON.stringify(Logger.structuredLogger.log(line)))
-          })
-        )
+        const { layer: logger, lines } = recordLogs()
         const judged = passes(visitor({}, newToken())).pipe(Effect.provide(turnstile(url)), Effect.provide(logger))
         assert.isFalse(yield* judged)
         assert.isAtLeast(lines.length, 1)

@@ -40,7 +40,7 @@ import { PageAssets } from "@berth/server/pages/PageAssets"
 import { PageSettings } from "@berth/server/pages/Layout"
 import * as UseCases from "@berth/server/UseCases"
 import * as WebListener from "@berth/server/WebListener"
-import { Context, Duration, Effect, Layer, Logger, Option, Redacted, Ref } from "effect"
+import { Context, Duration, Effect, Layer, Option, Redacted, Ref } from "effect"
 import { randomBytes } from "node:crypto"
 import { testCardEventSecret } from "./billing/CardEventRequests.ts"
 import { freePort } from "./FreePort.ts"
@@ -59,6 +59,7 @@ import * as AgentManagerTest from "@berth/infra/backend/AgentManagerTest"
 import * as FakeJobQueue from "../fakes/FakeJobQueue.ts"
 import * as PaymentChainTest from "@berth/infra/tempo/PaymentChainTest"
 import { makeGatewaySettings } from "./payments/PaymentFixtures.ts"
+import { recordLogs } from "./RecordedTelemetry.ts"
 import * as FakeAgentTasks from "../fakes/FakeAgentTasks.ts"
 import * as SpeechTest from "@berth/infra/backend/SpeechTest"
 import * as ModelProvidersTest from "@berth/infra/ai/ModelProvidersTest"
@@ -259,13 +260,7 @@ const make = (options: TestAppOptions) =>
     const hashed = yield* Ref.make<ReadonlyArray<keyof Context.Tag.Service<PasswordHasher>>>([])
     const network = yield* PaymentChainTest.make
     const databaseUp = yield* Ref.make(true)
-    const lines: Array<string> = []
-    const logger = Logger.replace(
-      Logger.defaultLogger,
-      Logger.make((line) => {
-        lines.push(JSON.stringify(Logger.structuredLogger.log(line)))
-      })
-    )
+    const { layer: logger, lines } = recordLogs()
 
     const verifiedEmailsOnly = options.verifiedEmailsOnly ?? false
     const storage = PersistenceWiring.layer({

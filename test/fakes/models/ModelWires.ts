@@ -11,6 +11,7 @@ import { makeFakeAnthropic } from "./FakeAnthropic.ts"
 import { makeFakeGoogle } from "./FakeGoogle.ts"
 import { makeFakeOpenAi } from "./FakeOpenAi.ts"
 import type { FakeModelVendor } from "./FakeModelVendor.ts"
+import { anthropicShape, googleShape, openAiShape, type VendorShape } from "./VendorShapes.ts"
 
 /** A provider with a fake of its vendor. */
 export interface ModelWire {
@@ -18,6 +19,7 @@ export interface ModelWire {
   /** A model of the fake. */
   readonly model: string
   readonly makeFake: Effect.Effect<FakeModelVendor, never, Scope.Scope>
+  readonly shape: VendorShape
 }
 
 const groqModels = [
@@ -31,19 +33,32 @@ const openRouterModels = [{ id: "anthropic/claude-opus-4.6" }]
 export const openRouterWire: ModelWire = {
   name: "openrouter",
   model: "anthropic/claude-opus-4-6",
-  makeFake: makeFakeOpenAi({ models: openRouterModels, modelsArePublic: true, hasKeyPath: true })
+  makeFake: makeFakeOpenAi({ models: openRouterModels, modelsArePublic: true, hasKeyPath: true }),
+  shape: openAiShape
 }
 export const anthropicWire: ModelWire = {
   name: "anthropic",
   model: "anthropic/claude-opus-4-6",
-  makeFake: makeFakeAnthropic
+  makeFake: makeFakeAnthropic,
+  shape: anthropicShape
 }
-export const openAiWire: ModelWire = { name: "openai", model: "openai/gpt-4o", makeFake: makeFakeOpenAi() }
-export const googleWire: ModelWire = { name: "google", model: "google/gemini-2.5-flash", makeFake: makeFakeGoogle }
+export const openAiWire: ModelWire = {
+  name: "openai",
+  model: "openai/gpt-4o",
+  makeFake: makeFakeOpenAi(),
+  shape: openAiShape
+}
+export const googleWire: ModelWire = {
+  name: "google",
+  model: "google/gemini-2.5-flash",
+  makeFake: makeFakeGoogle,
+  shape: googleShape
+}
 export const groqWire: ModelWire = {
   name: "groq",
   model: "groq/llama-3.3-70b-versatile",
-  makeFake: makeFakeOpenAi({ models: groqModels })
+  makeFake: makeFakeOpenAi({ models: groqModels }),
+  shape: openAiShape
 }
 
 /** Every provider that needs a key. */

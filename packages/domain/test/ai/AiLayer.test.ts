@@ -16,7 +16,6 @@ import {
   Exit,
   Fiber,
   Layer,
-  Logger,
   Metric,
   MetricState,
   Ref,
@@ -29,6 +28,7 @@ import { makeChunkSource } from "@berth/domain/ai/streams/ChunkSource"
 import { makeModel, modelsArbitrary } from "./ModelSamples.ts"
 import { UserId } from "@berth/domain/shared/UserId"
 import { assertMatches } from "../../../../test/support/Matching.ts"
+import { recordLogs } from "../../../../test/support/RecordedTelemetry.ts"
 
 const opus = makeModel({ id: "anthropic/claude-opus-4-6", inputCost: 5, outputCost: 25 })
 const gpt = makeModel({ id: "openai/gpt-4o", inputCost: 2, outputCost: 8 })
@@ -533,8 +533,7 @@ describe("chat", () => {
   )
 
   it.effect("lets the sandbox answer for a model nobody here runs, and says so once in the log", () => {
-    const lines: Array<unknown> = []
-    const logger = Logger.make(({ message }) => void lines.push(message))
+    const { layer: logger, lines } = recordLogs()
     const local = provider("sandbox", () => Stream.make(text("echo"), end))
     return withAi([local.port], [{ ...opus, available: false }, sandbox], (ai) =>
       Effect.gen(function* () {
@@ -542,7 +541,7 @@ describe("chat", () => {
         yield* ai.complete(request())
         assert.lengthOf(lines, 1)
       })
-    ).pipe(Effect.provide(Logger.replace(Logger.defaultLogger, logger)))
+    ).pipe(Effect.provide(logger))
   })
 })
 

@@ -5,13 +5,14 @@ import * as PostgresPool from "@berth/infra/postgres/PostgresPool"
 import * as PostgresUserRepository from "@berth/infra/postgres/accounts/PostgresUserRepository"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
-import { Array, DateTime, Effect, Layer, Logger } from "effect"
+import { Array, DateTime, Effect, Layer } from "effect"
 import * as MigratedDatabase from "../../../support/MigratedDatabase.ts"
 import { migratedDatabase } from "../../../support/MigratedDatabase.ts"
 import { insertAgent, insertUser } from "../../../support/Samples.ts"
 import * as TestSecrets from "../../../support/TestSecrets.ts"
 import { makeTcpProxy } from "../../../support/TcpProxy.ts"
 import { eventually } from "../../../support/Eventually.ts"
+import { recordLogs } from "../../../support/RecordedTelemetry.ts"
 import { AgentId } from "@berth/domain/shared/AgentId"
 import { UserId } from "@berth/domain/shared/UserId"
 
@@ -99,11 +100,7 @@ layer(Live, { excludeTestServices: true })("ModelUsage", (it) => {
   it.scoped("keeps what it was told of until a database that is away is there again", () =>
     Effect.gen(function* () {
       const door = yield* makeTcpProxy(yield* migratedDatabase)
-      const said: Array<string> = []
-      const heard = Logger.replace(
-        Logger.defaultLogger,
-        Logger.make(({ message }) => void said.push(...Array.ensure(message).map(String)))
-      )
+      const { layer: logger, lines } = recordLogs()
       const Away = PostgresModelUsage.layer.pipe(
         Layer.provideMerge(
           Layer.orDie(PostgresPool.layer({ url: door.url, maxConnections: 1, applicationName: "test" }))
@@ -114,8 +111,8 @@ layer(Live, { excludeTestServices: true })("ModelUsage", (it) => {
         yield* door.rejectConnections
         yield* record({ ...anyCall, model: "sandbox/late", promptTokens: 7, completionTokens: 0 })
         yield* eventually(
-          Effect.sync(() => said),
-          (lines) => lines.includes("Rows not written, retrying")
+          Effect.sync(() => lines),
+          (written) => written.some((line) => line.includes("Rows not written, retrying"))
         )
         yield* door.acceptConnections
         const rows = yield* eventually(
@@ -123,7 +120,7 @@ layer(Live, { excludeTestServices: true })("ModelUsage", (it) => {
           ({ length }) => length > 0
         )
         assert.deepStrictEqual(rows, [{ promptTokens: 7 }])
-      }).pipe(Effect.provide(Layer.provide(Layer.fresh(Away), heard)))
+      }).pipe(Effect.provide(Layer.provide(Layer.fresh(Away), logger)))
     })
   )
 })

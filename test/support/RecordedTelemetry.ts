@@ -1,0 +1,38 @@
+import { Layer, Logger, Tracer } from "effect"
+
+/** A tracer Layer with the name, attributes and events of its spans. */
+export const recordSpans = () => {
+  const spans: Array<Map<string, unknown>> = []
+  const tracer = Tracer.make({
+    context: (run) => run(),
+    span: (name, parent, context, links, startTime, kind) => {
+      const attributes = new Map<string, unknown>([["name", name]])
+      spans.push(attributes)
+      return {
+        _tag: "Span",
+        name,
+        spanId: "00f067aa0ba902b7",
+        traceId: "4bf92f3577b34da6a3ce929d0e0e4736",
+        parent,
+        context,
+        status: { _tag: "Started", startTime },
+        attributes,
+        links: [...links],
+        sampled: true,
+        kind,
+        end: () => undefined,
+        attribute: (key, value) => attributes.set(key, value),
+        event: (event) => attributes.set(event, true),
+        addLinks: () => undefined
+      }
+    }
+  })
+  return { spans, layer: Layer.setTracer(tracer) }
+}
+
+/** A logger Layer with its lines, as JSON. */
+export const recordLogs = () => {
+  const lines: Array<string> = []
+  const logger = Logger.make((line) => void lines.push(JSON.stringify(Logger.structuredLogger.log(line))))
+  return { lines, layer: Logger.replace(Logger.defaultLogger, logger) }
+}
