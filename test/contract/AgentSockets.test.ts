@@ -109,7 +109,9 @@ layer(App.layer(), { excludeTestServices: true })("An agent's WebSocket", (it) =
         id: s.equalTo(`${id}:3`),
         sessionId: s.equalTo(owner.conversation),
         reply: s.equalTo("Echo: hello"),
-        timestamp: s.recentEpochMillis
+        timestamp: s.recentEpochMillis,
+        model: s.equalTo("sandbox/echo"),
+        provider: s.equalTo("sandbox")
       })
       client.send({ type: "ping" })
       assert.deepStrictEqual(yield* client.until(ofType("pong")), { type: "pong" })
@@ -199,7 +201,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's WebSocket", (it) =
         const error = yield* client.until(ofType("error"))
         assert.strictEqual(error["code"], code, JSON.stringify(error))
         for (const member of ["error", "message"]) assert.isTrue(s.nonEmptyText(error[member]))
-        assert.includeMembers(["code", "error", "id", "message", "type"], Object.keys(error))
+        assert.includeMembers(["code", "error", "id", "message", "traceId", "type"], Object.keys(error))
         yield* chat(client, "still there?")
       })
     )

@@ -60,7 +60,7 @@ const inWork = (owner: App.SignedIn) =>
 const says = (...texts: ReadonlyArray<string>): Stream.Stream<TurnEvent> =>
   Stream.fromIterable([
     ...texts.map((text): TurnEvent => ({ type: "delta", text })),
-    { type: "done", reply: texts.join(""), model: "m" }
+    { type: "done", reply: texts.join(""), model: "m", provider: "p" }
   ])
 
 /** Runs an effect while instances behave as given. */
@@ -98,7 +98,14 @@ layer(Live, { excludeTestServices: true })("A task", (it) => {
       assert.deepStrictEqual(result, [
         { type: "delta", text: "In " },
         { type: "delta", text: "Hamburg." },
-        { type: "done", message: "In Hamburg.", tokens: null, costUsd: 0, ownKey: false }
+        {
+          type: "done",
+          message: "In Hamburg.",
+          tokens: null,
+          costUsd: 0,
+          ownKey: false,
+          answeredBy: { model: "m", provider: "p" }
+        }
       ])
       const [turn] = turns
       assert.deepInclude(turn, {
@@ -179,10 +186,11 @@ layer(Live, { excludeTestServices: true })("A task", (it) => {
   it.effect("of a caller without a running agent, or of an anonymous one, runs on the orchestrator", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent("pro", "stopped")
+      const answeredBy = { model: "openai/gpt-4", provider: "openai" }
       const answer: ReadonlyArray<ModelDelta | PluginResult> = [
         { type: "delta", text: "Good " },
         { type: "delta", text: "day." },
-        { type: "done", message: "Good day.", tokens: null, costUsd: 0.000066, ownKey: false }
+        { type: "done", message: "Good day.", tokens: null, costUsd: 0.000066, ownKey: false, answeredBy }
       ]
       assert.deepStrictEqual(yield* by(owner), answer)
       assert.deepStrictEqual(yield* run({ caller: Option.none() }), answer)

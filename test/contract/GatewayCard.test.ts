@@ -27,6 +27,7 @@ import { Units } from "@berth/domain/shared/Money"
 const limits = { gateway: { count: 100_000, window: Duration.minutes(1) } }
 const long = { ...helloRequest, max_tokens: 20_000 }
 const events = { accept: "text/event-stream" }
+const speechModel = { model: "openai/tts-1", provider: "openai" }
 const key = (name: string) => ({ "idempotency-key": name })
 
 layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid by card", (it) => {
@@ -102,7 +103,9 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
         s.assertShape(told[2]?.data, {
           plugin: s.equalTo("plugin" in call.json ? "agent" : "generate-text"),
           timestamp: s.recentTimestamp,
-          payment: { method: s.equalTo("card"), receipt: s.equalTo(null) }
+          payment: { method: s.equalTo("card"), receipt: s.equalTo(null) },
+          model: s.nonEmptyText,
+          provider: s.nonEmptyText
         })
         assert.strictEqual(answer.headers["x-plugin-id"], "plugin" in call.json ? "agent" : "generate-text")
       }
@@ -136,7 +139,8 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
             s.assertShape(told[1]?.data, {
               error: s.equalTo("internal"),
               message: s.nonEmptyText,
-              code: s.equalTo("plugin_failed")
+              code: s.equalTo("plugin_failed"),
+              traceId: s.nonEmptyText
             })
           }
         }
@@ -237,8 +241,14 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
           models.withBehavior({ keys: () => Effect.succeed({ openai: Redacted.make("sk-mine") }) }),
           speech.withBehavior({
             synthesize: ({ ownKeysOnly = false, text }) =>
-              Effect.succeed({ audio: new TextEncoder().encode(text), contentType: "audio/mpeg", ownKey: ownKeysOnly }),
-            transcribe: ({ ownKeysOnly = false }) => Effect.succeed({ text: "Hello", ownKey: ownKeysOnly })
+              Effect.succeed({
+                audio: new TextEncoder().encode(text),
+                contentType: "audio/mpeg",
+                ownKey: ownKeysOnly,
+                answeredBy: speechModel
+              }),
+            transcribe: ({ ownKeysOnly = false }) =>
+              Effect.succeed({ text: "Hello", ownKey: ownKeysOnly, answeredBy: speechModel })
           })
         )
       for (const headers of [{}, events])

@@ -186,7 +186,12 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that a machi
       const synthesize = () =>
         Effect.sync(() => {
           calls += 1
-          return { audio: new Uint8Array([1, 2, 3]), contentType: "audio/wav", ownKey: false }
+          return {
+            audio: new Uint8Array([1, 2, 3]),
+            contentType: "audio/wav",
+            ownKey: false,
+            answeredBy: { model: "openai/tts-1", provider: "openai" }
+          }
         })
       const answers = yield* withBehavior({ synthesize })(
         Effect.all(
@@ -211,7 +216,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that a machi
         const again = yield* gatewayCall({ headers: { authorization, ...headers } })
         assert.strictEqual(again.text, first.text)
         assert.strictEqual(again.headers["idempotent-replayed"], "true")
-        for (const name of ["payment-receipt", "x-plugin-id", "x-berth-model", "cache-control"])
+        for (const name of ["payment-receipt", "x-plugin-id", "x-model", "x-provider", "cache-control"])
           assert.strictEqual(again.headers[name], first.headers[name], name)
       }
       const streamed = yield* gatewayCall({ headers: { authorization, ...events } })
@@ -375,7 +380,9 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that a machi
           s.assertShape(told[2]?.data, {
             plugin: s.equalTo("generate-text"),
             timestamp: s.recentTimestamp,
-            payment: { method: s.equalTo("mpp"), receipt: s.equalTo(hash) }
+            payment: { method: s.equalTo("mpp"), receipt: s.equalTo(hash) },
+            model: s.nonEmptyText,
+            provider: s.nonEmptyText
           })
           const repeated = yield* Fiber.join(second)
           assert.strictEqual((yield* decodeGatewayAnswer(repeated)).message, "Half done.")

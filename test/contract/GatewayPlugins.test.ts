@@ -156,7 +156,12 @@ layer(App.layer(), { excludeTestServices: true })("The gateway's plugins", (it) 
       const { withBehavior } = yield* SpeechTest
       const as = yield* App.signInNewUser("pro")
       const speak = (bytes: number) => () =>
-        Effect.succeed({ audio: new Uint8Array(bytes), contentType: "audio/mpeg", ownKey: false })
+        Effect.succeed({
+          audio: new Uint8Array(bytes),
+          contentType: "audio/mpeg",
+          ownKey: false,
+          answeredBy: { model: "openai/tts-1", provider: "openai" }
+        })
       const callTwice = (bytes: number) =>
         Effect.replicateEffect(
           gatewayCall({
@@ -231,7 +236,7 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
         const as = yield* App.signInNewUser("pro")
         const whole = yield* gatewayCall({ as })
         assert.strictEqual((yield* decodeGatewayAnswer(whole)).message, "Good day.")
-        assert.strictEqual(whole.headers["x-berth-provider"], "openai")
+        assert.strictEqual(whole.headers["x-provider"], "openai")
         const pieces = yield* gatewayCall({ as, headers: { accept: "text/event-stream" } })
         assert.deepStrictEqual(
           parseEvents(pieces).map(({ event }) => event),

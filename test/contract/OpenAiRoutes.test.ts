@@ -69,8 +69,8 @@ layer(App.layer(), { excludeTestServices: true })("OpenAI's routes", (it) => {
         }
       })
       assert.deepInclude(answer.headers, {
-        "x-berth-model": model,
-        "x-berth-provider": "openai",
+        "x-model": model,
+        "x-provider": "openai",
         "x-berth-attempts": `openai:${model}`,
         "x-berth-cost-usd": "0.000066"
       })

@@ -33,7 +33,9 @@ layer(App.layer(), { excludeTestServices: true })("A streamed answer", (it) => {
       s.assertShape(events[2]?.data, {
         sessionId: s.equalTo(owner.conversation),
         reply: s.equalTo("Echo: hello"),
-        timestamp: s.recentEpochMillis
+        timestamp: s.recentEpochMillis,
+        model: s.equalTo("sandbox/echo"),
+        provider: s.equalTo("sandbox")
       })
       const [first] = events
       const message = first?.id?.split(":")[0]
@@ -51,7 +53,7 @@ layer(App.layer(), { excludeTestServices: true })("A streamed answer", (it) => {
       const json = { messages, model: "gpt-4", stream: true }
       const answer = yield* backend({ method: "POST", path: "/api/ai/chat", json })
       assert.match(answer.headers["content-type"] ?? "", /^text\/event-stream/)
-      assert.strictEqual(answer.headers["x-berth-provider"], "openai")
+      assert.strictEqual(answer.headers["x-provider"], "openai")
       const events = parseEvents(answer)
       assert.deepStrictEqual(
         events.map(({ event }) => event),

@@ -92,7 +92,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("OpenAI's 
         usage: { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 }
       })
       assert.match(request_id ?? "", /^req_/)
-      assert.strictEqual(response.headers.get("x-berth-provider"), "openai")
+      assert.strictEqual(response.headers.get("x-provider"), "openai")
       assert.isAbove(Number(response.headers.get("x-berth-cost-usd")), 0)
     })
   )

@@ -13,7 +13,14 @@ export class FakeAgentTasks extends Context.Tag("@berth/test/FakeAgentTasks")<
 const done: ReadonlyArray<ModelDelta | PluginResult> = [
   { type: "delta", text: "It is " },
   { type: "delta", text: "done." },
-  { type: "done", message: "It is done.", tokens: null, costUsd: null, ownKey: false }
+  {
+    type: "done",
+    message: "It is done.",
+    tokens: null,
+    costUsd: null,
+    ownKey: false,
+    answeredBy: { model: "sandbox/echo", provider: "sandbox" }
+  }
 ]
 
 /** Tasks that are done at once, without a model. */

@@ -119,7 +119,11 @@ describe("a vendor of speech in trouble", () => {
       const usage: Array<ModelCallRecord> = []
       const busy = refused(503, { message: "Busy" })
       const { fake, transcribe } = yield* behaving([busy, { type: "cut" }], { retries: 2, usage })
-      assert.deepStrictEqual(yield* transcribe, { text: "Good day", ownKey: false })
+      assert.deepStrictEqual(yield* transcribe, {
+        text: "Good day",
+        ownKey: false,
+        answeredBy: { model: "openai/whisper-1", provider: "openai" }
+      })
       assert.strictEqual(fake.received.length, 3)
       assert.strictEqual(usage.length, 1)
     })
@@ -150,7 +154,11 @@ describe("a vendor of speech in trouble", () => {
       assert.include(failure, { _tag: "PluginFailed" })
       assert.match(failure.reason, /failed repeatedly; try again later/)
       assert.isTrue("retryAfter" in failure && failure.retryAfter !== undefined)
-      assert.deepStrictEqual(yield* transcribe, { text: "Good day", ownKey: false })
+      assert.deepStrictEqual(yield* transcribe, {
+        text: "Good day",
+        ownKey: false,
+        answeredBy: { model: "openai/whisper-1", provider: "openai" }
+      })
       assert.deepStrictEqual(
         usage.map(({ model }) => model),
         ["openai/whisper-1"]
@@ -206,7 +214,11 @@ describe("a call of speech", () => {
         makeSpokenText("Hi", { format: "mp3", model: "groq/playful" })
       )
       assert.strictEqual(contentType, "audio/wav")
-      assert.deepStrictEqual(yield* tried.transcribe(makeRecording(audio)), { text: "Hi", ownKey: false })
+      assert.deepStrictEqual(yield* tried.transcribe(makeRecording(audio)), {
+        text: "Hi",
+        ownKey: false,
+        answeredBy: { model: "sandbox/speech", provider: "sandbox" }
+      })
       assert.deepStrictEqual(
         usage.map(({ costUsd, model, provider }) => ({ model, provider, costUsd })),
         Array.from({ length: 2 }, () => ({ model: "sandbox/speech", provider: "sandbox", costUsd: 0 }))

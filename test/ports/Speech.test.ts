@@ -49,16 +49,22 @@ const sound = (size: number) => {
 }
 
 describe.each(Object.entries(layers))("Speech by %s", (name, speeches) => {
+  const isSandbox = name === "the sandbox"
+  const sandboxed = { model: "sandbox/speech", provider: "sandbox" }
+  const spokenBy = isSandbox ? sandboxed : { model: "openai/tts-1", provider: "openai" }
+  const heardBy = isSandbox ? sandboxed : { model: "openai/whisper-1", provider: "openai" }
   layer(speeches, { excludeTestServices: true })((it) => {
     it.effect("is heard again as it was said", () =>
       Effect.gen(function* () {
         const { synthesize, transcribe } = yield* Speech
         for (const text of ["Good day.", "Grüße, 你好 👋\nand more", "x".repeat(maximumSpeechTextLength)]) {
-          const { audio, contentType, ownKey } = yield* synthesize(makeSpokenText(text, { format: "wav" }))
+          const { answeredBy, audio, contentType, ownKey } = yield* synthesize(makeSpokenText(text, { format: "wav" }))
           assert.deepStrictEqual([contentType, ownKey], ["audio/wav", false])
+          assert.deepStrictEqual(answeredBy, spokenBy)
           assert.deepStrictEqual(yield* transcribe(makeRecording(audio, { language: "en", prompt: "Grüße" })), {
             text,
-            ownKey: false
+            ownKey: false,
+            answeredBy: heardBy
           })
         }
       })
@@ -96,14 +102,15 @@ describe.each(Object.entries(layers))("Speech by %s", (name, speeches) => {
       })
     )
 
-    if (name === "the sandbox") return
+    if (isSandbox) return
 
     it.effect("takes a recording of the greatest size", () =>
       Effect.gen(function* () {
         const { transcribe } = yield* Speech
         assert.deepStrictEqual(yield* transcribe(makeRecording(sound(maximumAudioBytes))), {
           text: "(silence)",
-          ownKey: false
+          ownKey: false,
+          answeredBy: heardBy
         })
       })
     )
@@ -144,7 +151,8 @@ describe.each(Object.entries(layers))("Speech by %s", (name, speeches) => {
         assert.isTrue(ownKey)
         assert.deepStrictEqual(yield* transcribe(makeRecording(audio, { userId: userWithOwnKey })), {
           text: "Mine",
-          ownKey: true
+          ownKey: true,
+          answeredBy: heardBy
         })
         const shown = `Bearer ${vendor?.apiKey}-own`
         assert.deepStrictEqual(
@@ -161,7 +169,11 @@ describe.each(Object.entries(layers))("Speech by %s", (name, speeches) => {
         const own = { userId: userWithOwnKey, ownKeysOnly: true }
         const { audio, ownKey } = yield* synthesize(makeSpokenText("Mine", own))
         assert.isTrue(ownKey)
-        assert.deepStrictEqual(yield* transcribe(makeRecording(audio, own)), { text: "Mine", ownKey: true })
+        assert.deepStrictEqual(yield* transcribe(makeRecording(audio, own)), {
+          text: "Mine",
+          ownKey: true,
+          answeredBy: heardBy
+        })
         const received = vendor?.received.length
         const noKey = { userId: UserId.make("usr_keyless"), ownKeysOnly: true }
         assert.strictEqual((yield* Effect.flip(synthesize(makeSpokenText("Yours", noKey))))._tag, "PluginFailed")

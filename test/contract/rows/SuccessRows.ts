@@ -310,7 +310,10 @@ const interactionRows: ReadonlyArray<SuccessRow> = [
             role: s.matchingPattern(/^(user|assistant)$/),
             content: s.nonEmptyText,
             timestamp: s.recentEpochMillis,
-            status: s.equalTo("answered")
+            status: s.equalTo("answered"),
+            failure: s.equalTo(null),
+            model: s.orNull(s.nonEmptyText),
+            provider: s.orNull(s.nonEmptyText)
           }
         ]
       }

@@ -8,8 +8,13 @@ export const ChatDoneEvent = Schema.Struct({
   ...ChatAnswer.fields,
   costUsd: Schema.Number.annotations({ description: "US dollars, by the catalog's prices" })
 })
-/** The last event of an answer that broke off. */
-export const ChatErrorEvent = Schema.Struct({ error: Schema.String, message: Schema.String, code: Schema.String })
+/** The last event of an answer that broke off: the error body. */
+export const ChatErrorEvent = Schema.Struct({
+  error: Schema.String,
+  message: Schema.String,
+  code: Schema.String,
+  traceId: Schema.optional(Schema.String)
+})
 
 const encodeDelta = Schema.encodeSync(Schema.parseJson(ChatDeltaEvent))
 const encodeDone = Schema.encodeSync(Schema.parseJson(ChatDoneEvent))

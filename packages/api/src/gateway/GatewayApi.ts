@@ -87,6 +87,8 @@ export class GatewayApi extends HttpApiGroup.make("gateway")
       "Payment-Receipt",
       "X-Plugin-Id",
       "X-Audio-Content-Type",
+      "X-Model",
+      "X-Provider",
       "X-Request-Id",
       "Retry-After",
       "Idempotent-Replayed"

@@ -1,12 +1,22 @@
-import { Schema } from "effect"
+import { AnsweringModel } from "@berth/domain/ai/models/AnsweringModel"
+import { Schema, Struct } from "effect"
 import { encodeSseEvent } from "../http/Sse.ts"
 import { GatewayAnswer } from "./GatewayApi.ts"
 
 export const GatewayDeltaEvent = Schema.Struct({ text: Schema.String })
-/** The last event of a complete answer, whose text is in the deltas. */
-export const GatewayDoneEvent = GatewayAnswer.pipe(Schema.omit("message"))
+/** The last event of a complete answer, whose text is in the deltas, and the model that answered. */
+export const GatewayDoneEvent = Schema.Struct({
+  ...Struct.omit(GatewayAnswer.fields, "message"),
+  model: Schema.optional(AnsweringModel.fields.model),
+  provider: Schema.optional(AnsweringModel.fields.provider)
+})
 /** The last event of an answer that broke off: the error body. */
-export const GatewayErrorEvent = Schema.Struct({ error: Schema.String, message: Schema.String, code: Schema.String })
+export const GatewayErrorEvent = Schema.Struct({
+  error: Schema.String,
+  message: Schema.String,
+  code: Schema.String,
+  traceId: Schema.optional(Schema.String)
+})
 
 const encodeDelta = Schema.encodeSync(Schema.parseJson(GatewayDeltaEvent))
 const encodeDone = Schema.encodeSync(Schema.parseJson(GatewayDoneEvent))

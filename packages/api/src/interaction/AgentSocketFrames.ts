@@ -1,4 +1,5 @@
 import { AgentStatus } from "@berth/domain/agents/AgentStatus"
+import { AnsweringModel } from "@berth/domain/ai/models/AnsweringModel"
 import { ChatSessionId, MessageId } from "@berth/domain/interaction/Conversation"
 import { Data, Schema } from "effect"
 import { AgentNotFoundBody } from "../agents/AgentErrorBodies.ts"
@@ -75,14 +76,17 @@ export const ServerFrame = Schema.Union(
     id: Schema.String,
     sessionId: ChatSessionId,
     reply: Schema.String,
-    timestamp: Schema.Int.annotations({ description: "Epoch milliseconds" })
+    timestamp: Schema.Int.annotations({ description: "Epoch milliseconds" }),
+    model: Schema.optional(AnsweringModel.fields.model),
+    provider: Schema.optional(AnsweringModel.fields.provider)
   }),
   Schema.Struct({
     type: Schema.Literal("error"),
     id: Schema.optional(Schema.String),
     code: Schema.String,
     error: Schema.String,
-    message: Schema.String
+    message: Schema.String,
+    traceId: Schema.optional(Schema.String)
   }),
   Schema.Struct({ type: Schema.Literal("pong") })
 )

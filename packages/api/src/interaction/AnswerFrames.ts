@@ -1,5 +1,5 @@
 import { type AnswerEvent, formatAnswerEventId } from "@berth/domain/interaction/answers/AnswerEvent"
-import type { Message } from "@berth/domain/interaction/Conversation"
+import { findAnsweringModel, type Message } from "@berth/domain/interaction/Conversation"
 import { MessageUnanswered } from "@berth/domain/interaction/ConversationErrors"
 import { DateTime, Schema } from "effect"
 import { encodeSseEvent } from "../http/Sse.ts"
@@ -16,7 +16,7 @@ const encodeChatFailed = Schema.encodeSync(ChatFailedBody)
 /** The data of a route's `done` and `error` events. */
 export interface AnswerFormat {
   readonly done: (message: Message, reply: Message) => unknown
-  readonly failed: (reason: string) => unknown
+  readonly failed: (reason: string) => object
 }
 
 /** The bodies of POST /api/agent. */
@@ -24,7 +24,8 @@ export const agentAnswerFormat: AnswerFormat = {
   done: (_message, reply) => ({
     sessionId: reply.sessionId,
     reply: reply.content,
-    timestamp: reply.createdAt.epochMillis
+    timestamp: reply.createdAt.epochMillis,
+    ...findAnsweringModel(reply)
   }),
   failed: (reason) => encodeMessageUnanswered(new MessageUnanswered({ reason }))
 }
@@ -37,14 +38,15 @@ export const chatAnswerFormat: AnswerFormat = {
     topic: message.topic,
     status: "sent",
     timestamp: DateTime.formatIso(message.createdAt),
-    reply: reply.content
+    reply: reply.content,
+    ...findAnsweringModel(reply)
   }),
   failed: (reason) => encodeChatFailed(new ChatFailed({ reason }))
 }
 
-/** Encodes an event as a server-sent one: `delta`, `done` or `error`. */
+/** Encodes an event as a server-sent one: `delta`, `done` or `error`, which carries the trace id. */
 export const encodeAnswerEvent =
-  (message: Message, format: AnswerFormat) =>
+  (message: Message, format: AnswerFormat, traceId: string | undefined) =>
   (event: AnswerEvent): string => {
     const encode = (name: string, data: unknown) =>
       encodeSseEvent({ event: name, id: formatAnswerEventId(message.id, event.n), data: JSON.stringify(data) })
@@ -54,13 +56,13 @@ export const encodeAnswerEvent =
       case "done":
         return encode("done", format.done(message, event.reply))
       case "failed":
-        return encode("error", format.failed(event.reason))
+        return encode("error", { ...format.failed(event.reason), traceId })
     }
   }
 
 /** Maps an event to a WebSocket frame. */
 export const makeAnswerFrame =
-  (message: Message) =>
+  (message: Message, traceId: string | undefined) =>
   (event: AnswerEvent): ServerFrame => {
     const id = formatAnswerEventId(message.id, event.n)
     switch (event.type) {
@@ -68,7 +70,8 @@ export const makeAnswerFrame =
         return { type: "delta", id, text: event.text }
       case "done": {
         const { content, createdAt, sessionId } = event.reply
-        return { type: "done", id, sessionId, reply: content, timestamp: createdAt.epochMillis }
+        const named = findAnsweringModel(event.reply)
+        return { type: "done", id, sessionId, reply: content, timestamp: createdAt.epochMillis, ...named }
       }
       case "failed": {
         const {
@@ -76,7 +79,7 @@ export const makeAnswerFrame =
           error,
           message: sentence
         } = encodeMessageUnanswered(new MessageUnanswered({ reason: event.reason }))
-        return { type: "error", id, code, error, message: sentence }
+        return { type: "error", id, code, error, message: sentence, ...(traceId === undefined ? {} : { traceId }) }
       }
     }
   }

@@ -43,7 +43,10 @@ export const SessionMessage = Schema.Struct({
   role,
   content: Schema.String,
   timestamp: EpochMillis,
-  status: MessageState.annotations({ description: "Whether the message was answered" })
+  status: MessageState.annotations({ description: "Whether the message was answered" }),
+  failure: Schema.NullOr(Schema.String).annotations({ description: "Why a failed message was not answered" }),
+  model: Schema.NullOr(Schema.String).annotations({ description: "The model that answered, of replies" }),
+  provider: Schema.NullOr(Schema.String).annotations({ description: "The provider that ran the model, of replies" })
 }).annotations({ identifier: "SessionMessage" })
 export const FullSession = Schema.Struct({
   ...summaryFields,

@@ -1,8 +1,10 @@
 import type { ChatSession, Message } from "@berth/domain/interaction/Conversation"
-import { toChatRole } from "@berth/domain/interaction/Conversation"
+import { abandonedMessageFailure, toChatRole } from "@berth/domain/interaction/Conversation"
 import type { AgentHealthReport } from "@berth/domain/interaction/health/AgentHealth"
 import { memoryLength } from "@berth/domain/interaction/conversations/ConversationRecords"
 import { Duration, Option } from "effect"
+
+import type { SessionMessage } from "./InteractionApi.ts"
 
 export const interactionApiVersion = "1.0.0"
 
@@ -34,12 +36,24 @@ export const makeSessionSummary = ({ createdAt, id, lastActivity, messageCount, 
   lastActivity
 })
 
-export const makeSessionMessage = ({ content, createdAt, id, sender, state }: Message) => ({
+export const makeSessionMessage = ({
+  content,
+  createdAt,
+  failure,
+  id,
+  model,
+  provider,
+  sender,
+  state
+}: Message): typeof SessionMessage.Type => ({
   id,
   role: toChatRole(sender),
   content,
   timestamp: createdAt,
-  status: state
+  status: state,
+  failure: state === "failed" ? (failure ?? abandonedMessageFailure) : null,
+  model,
+  provider
 })
 
 export const makeChatRecord = ({ content, createdAt, id, sender, topic }: Message) => ({

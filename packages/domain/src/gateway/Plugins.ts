@@ -23,7 +23,7 @@ export interface PluginRunOptions extends Partial<TaskFunding> {
 
 /** The deltas of a model that was offered no tools, then the result. */
 const toPluginResult = <E>(
-  { ownKey }: ChatOpening,
+  { model, ownKey, provider }: ChatOpening,
   events: Stream.Stream<ModelEvent, E>
 ): Stream.Stream<ModelDelta | PluginResult, E> =>
   Stream.suspend(() => {
@@ -41,7 +41,8 @@ const toPluginResult = <E>(
             message: texts.join(""),
             tokens: event.usage.totalTokens,
             costUsd: event.costUsd,
-            ownKey
+            ownKey,
+            answeredBy: { model, provider }
           })
       }
     })
@@ -96,18 +97,21 @@ export class Plugins extends Effect.Service<Plugins>()("@berth/Plugins", {
         case "tts":
           return Effect.map(
             speech.synthesize({ ...input.spoken, userId, ownKeysOnly }),
-            ({ audio, contentType, ownKey }) =>
+            ({ answeredBy, audio, contentType, ownKey }) =>
               wholeRun({
                 message: Encoding.encodeBase64(audio),
                 tokens: null,
                 costUsd: null,
                 ownKey,
+                answeredBy,
                 audioType: contentType
               })
           )
         case "stt":
-          return Effect.map(speech.transcribe({ ...input.recording, userId, ownKeysOnly }), ({ ownKey, text }) =>
-            wholeRun({ message: text, tokens: null, costUsd: null, ownKey })
+          return Effect.map(
+            speech.transcribe({ ...input.recording, userId, ownKeysOnly }),
+            ({ answeredBy, ownKey, text }) =>
+              wholeRun({ message: text, tokens: null, costUsd: null, ownKey, answeredBy })
           )
       }
     }

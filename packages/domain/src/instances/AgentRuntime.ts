@@ -53,11 +53,19 @@ export const Turn = Schema.Struct({
 }).annotations({ identifier: "Turn" })
 export type Turn = typeof Turn.Type
 
-/** A delta of the reply, or its end. After `compacted`, `summary` replaces the session's messages up to `upToSeq`. */
+/**
+ * A delta of the reply, or its end, which names the model of the reply's last text; runtimes of an earlier release name no
+ * provider. After `compacted`, `summary` replaces the session's messages up to `upToSeq`.
+ */
 export const TurnEvent = Schema.Union(
   Schema.Struct({ type: Schema.Literal("delta"), text: Schema.String }),
   Schema.Struct({ type: Schema.Literal("compacted"), summary: Schema.String, upToSeq: Schema.Int }),
-  Schema.Struct({ type: Schema.Literal("done"), reply: Schema.String, model: Schema.String })
+  Schema.Struct({
+    type: Schema.Literal("done"),
+    reply: Schema.String,
+    model: Schema.String,
+    provider: Schema.optional(Schema.String)
+  })
 ).annotations({ identifier: "TurnEvent" })
 export type TurnEvent = typeof TurnEvent.Type
 

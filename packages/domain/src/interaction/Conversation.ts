@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import type { AnsweringModel } from "../ai/models/AnsweringModel.ts"
 import { idSchema } from "../ids/IdGenerator.ts"
 import { AgentId } from "../shared/AgentId.ts"
 import { UserId } from "../shared/UserId.ts"
@@ -39,9 +40,21 @@ export const Message = Schema.Struct({
   topic: Schema.NullOr(Schema.String),
   platform: Schema.String,
   state: MessageState,
+  /** Why a failed message was not answered; null when the answering process died. */
+  failure: Schema.NullOr(Schema.String),
+  /** The model that answered, of replies. */
+  model: Schema.NullOr(Schema.String),
+  provider: Schema.NullOr(Schema.String),
   createdAt: Schema.DateTimeUtcFromSelf
 })
 export type Message = typeof Message.Type
+
+/** The failure of a message whose answering process died. */
+export const abandonedMessageFailure = "the process that worked on it has ended"
+
+/** The model of a reply, where it is known. */
+export const findAnsweringModel = ({ model, provider }: Message): AnsweringModel | undefined =>
+  model === null || provider === null ? undefined : { model, provider }
 
 /** Outcomes of the messages to an agent, without pending ones. */
 export const MessageFigures = Schema.Struct({

@@ -58,7 +58,7 @@ const defaultBehavior: Manager = {
     Stream.make<[TurnEvent, TurnEvent, TurnEvent]>(
       { type: "delta", text: "Echo: " },
       { type: "delta", text: turn.message },
-      { type: "done", reply: `Echo: ${turn.message}`, model: turn.agentId }
+      { type: "done", reply: `Echo: ${turn.message}`, model: "sandbox/echo", provider: "sandbox" }
     )
 }
 

@@ -1,3 +1,4 @@
+import { readAnsweringModelHeaders } from "@berth/api/ai/AnsweringModelHeaders"
 import { ownKeyHeader, type SpeechFailed, type SpeechInputInvalid } from "@berth/api/gateway/speech/SpeechApi"
 import { PluginFailed, PluginInputInvalid } from "@berth/domain/gateway/plugins/PluginRun"
 import { type Recording, Speech, type SpeechInput } from "@berth/domain/gateway/speech/Speech"
@@ -59,8 +60,11 @@ export const layer = (options: BackendClientOptions): Layer.Layer<Speech, never,
         synthesize: Effect.fn("Speech.synthesize")(function* (spoken: SpeechInput) {
           yield* validateSpeechInput(spoken)
           const [audio, { headers }] = yield* callBackend(speech.speak({ payload: spoken, withResponse: true }))
+          const answeredBy = readAnsweringModelHeaders(headers)
+          if (answeredBy === undefined) return yield* unreachable("named no model")
           return {
             audio,
+            answeredBy,
             contentType: headers["content-type"] ?? "application/octet-stream",
             ownKey: headers[ownKeyHeader] === "true"
           }

@@ -1,4 +1,4 @@
-import { type Recording, Speech, type SpeechInput } from "@berth/domain/gateway/speech/Speech"
+import { type Recording, Speech, type SpeechAnswer, type SpeechInput } from "@berth/domain/gateway/speech/Speech"
 import { Context, Effect, Layer } from "effect"
 import { makeTestPort, type TestPortHandle } from "../testing/TestPort.ts"
 
@@ -8,10 +8,12 @@ export class SpeechTest extends Context.Tag("@berth/test/SpeechTest")<
   TestPortHandle<SpeechInput | Recording, Speech["Type"]>
 >() {}
 
+const answer: SpeechAnswer = { ownKey: false, answeredBy: { model: "sandbox/speech", provider: "sandbox" } }
+
 const defaultBehavior: Speech["Type"] = {
   synthesize: ({ text }) =>
-    Effect.succeed({ audio: new TextEncoder().encode(text), contentType: "audio/mpeg", ownKey: false }),
-  transcribe: ({ audio }) => Effect.succeed({ text: `${audio.length} bytes`, ownKey: false })
+    Effect.succeed({ audio: new TextEncoder().encode(text), contentType: "audio/mpeg", ...answer }),
+  transcribe: ({ audio }) => Effect.succeed({ text: `${audio.length} bytes`, ...answer })
 }
 
 /** Speech whose audio is the UTF-8 of the text, and whose transcript is the size of the recording. */

@@ -11,6 +11,8 @@ const LogLine = Schema.parseJson(
     message: Schema.String,
     agentId: Schema.optional(AgentId),
     reason: Schema.optional(Schema.String),
+    model: Schema.optional(Schema.String),
+    provider: Schema.optional(Schema.String),
     cause: Schema.optional(Schema.String),
     source: Schema.optional(Schema.Literal("host"))
   })
@@ -32,8 +34,8 @@ const levels: Readonly<Record<string, LogLevel>> = {
 
 const digest = (text: string): string => createHash("sha256").update(text).digest("base64url").slice(0, 22)
 
-const messageOf = ({ cause, message, reason }: LogLine): string =>
-  [message, reason, cause?.split("\n")[0]]
+const messageOf = ({ cause, message, model, provider, reason }: LogLine): string =>
+  [message, reason, provider === undefined ? model : `${model} (${provider})`, cause?.split("\n")[0]]
     .filter((part) => part !== undefined && part !== "")
     .join(": ")
     .slice(0, maximumMessageLength)

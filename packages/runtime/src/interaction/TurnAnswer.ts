@@ -60,9 +60,10 @@ const answerPrompt = (
 ): Stream.Stream<TurnEvent, ModelCallFailed> =>
   Stream.suspend(() => {
     let hasText = false
-    let { model } = agent
-    const callModel = (messages: ReadonlyArray<ChatMessage>, specs: ReadonlyArray<ToolSpec>) =>
-      models
+    let answeredBy: { readonly model: string; readonly provider?: string } = { model: agent.model }
+    const callModel = (messages: ReadonlyArray<ChatMessage>, specs: ReadonlyArray<ToolSpec>) => {
+      let callHasText = false
+      return models
         .answer({
           agentId: agent.id,
           messageId: turn.messageId,
@@ -75,16 +76,18 @@ const answerPrompt = (
         .pipe(
           Stream.mapChunks((events) => {
             for (const event of events)
-              if (event.type === "delta") hasText ||= event.text.trim() !== ""
-              else if (event.type === "done") model = event.model
+              if (event.type === "delta") {
+                callHasText ||= event.text.trim() !== ""
+                hasText ||= callHasText
+              } else if (event.type === "done" && (callHasText || !hasText))
+                answeredBy = { model: event.model, provider: event.provider }
             return events
           }),
-          Stream.catchAll((failure) => {
-            if (failure.isBudgetExhausted !== true || !hasText) return Stream.fail(failure)
-            model = agent.model
-            return Stream.empty
-          })
+          Stream.catchAll((failure) =>
+            failure.isBudgetExhausted === true && hasText ? Stream.empty : Stream.fail(failure)
+          )
         )
+    }
     return answerInRounds({
       prompt,
       tools,
@@ -93,7 +96,7 @@ const answerPrompt = (
       maxTokens: agent.maxTokens,
       callModel,
       onUnterminated: () => new ModelCallFailed({ reason: "The model's answer had no end." }),
-      makeEnd: (reply) => Effect.sync((): TurnEvent => ({ type: "done", reply, model }))
+      makeEnd: (reply) => Effect.sync((): TurnEvent => ({ type: "done", reply, ...answeredBy }))
     })
   })
 

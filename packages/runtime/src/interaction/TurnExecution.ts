@@ -1,6 +1,6 @@
 import type { RuntimeTurnEvent } from "@berth/api/runtime/RuntimeContract"
-import type { Turn } from "@berth/domain/instances/AgentRuntime"
-import { Cause, Data, Effect, Either, Stream } from "effect"
+import type { Turn, TurnEvent } from "@berth/domain/instances/AgentRuntime"
+import { Cause, Chunk, Data, Effect, Either, Option, Stream } from "effect"
 import { RuntimeAgents } from "../agents/RuntimeAgents.ts"
 import type { ModelCallFailed, ModelClient } from "../ai/ModelClient.ts"
 import type { Toolbox } from "../skills/Toolbox.ts"
@@ -38,12 +38,13 @@ export class TurnExecution extends Effect.Service<TurnExecution>()("@berth/runti
       )
       const awaitTurn = yield* sessions.join(turn.sessionId)
       const run: TurnRunner = (emit) =>
-        Stream.runForEachChunk(answerTurn(agent, turn), emit).pipe(
+        Stream.runForEachChunk(answerTurn(agent, turn), (events) =>
+          Effect.zipRight(emit(events), logAnswer(events))
+        ).pipe(
           Effect.provide(services),
           permits.withPermits(1),
           (work) => Effect.zipRight(awaitTurn, work),
           Effect.raceFirst(drain.awaitDeadline),
-          Effect.zipRight(Effect.logInfo("Turn answered")),
           Effect.catchAllCause((cause) => Effect.flatMap(toErrorEvent(cause), (event) => emit([event]))),
           Effect.annotateLogs({ agentId: turn.agentId, sessionId: turn.sessionId }),
           Effect.withSpan("TurnExecution.answer", { attributes: { "gen_ai.operation.name": "invoke_agent", ...ids } })
@@ -54,6 +55,14 @@ export class TurnExecution extends Effect.Service<TurnExecution>()("@berth/runti
     return { begin }
   })
 }) {}
+
+/** Names the model, since another one than the agent's may have answered. */
+const logAnswer = (events: Chunk.Chunk<TurnEvent>) => {
+  const last = Option.getOrUndefined(Chunk.last(events))
+  return last?.type === "done"
+    ? Effect.annotateLogs(Effect.logInfo("Turn answered"), { model: last.model, provider: last.provider })
+    : Effect.void
+}
 
 /** The last event of a failed turn. */
 const toErrorEvent = (cause: Cause.Cause<ModelCallFailed | RuntimeStopping>): Effect.Effect<RuntimeTurnEvent> =>

@@ -122,7 +122,7 @@ it.effect("runs what the model calls, tells it the results in order, and makes o
       delta("\n\n"),
       delta("It is "),
       delta("A."),
-      { type: "done", reply: "Let me see.\n\nIt is A.", model: "real" }
+      { type: "done", reply: "Let me see.\n\nIt is A.", model: "real", provider: "p" }
     ])
     assert.deepStrictEqual(requests[1]?.messages.slice(-4), [
       { role: "user", content: "hello" },
@@ -284,7 +284,7 @@ it.effect("summarizes the oldest part of a conversation that is too long, and re
     assert.deepStrictEqual(events, [
       { type: "compacted", summary: "They talked a lot.", upToSeq: (kept[0]?.seq ?? 0) - 1 },
       delta("hi"),
-      { type: "done", reply: "hi", model: "real" }
+      { type: "done", reply: "hi", model: "real", provider: "p" }
     ])
   })
 )
@@ -306,7 +306,7 @@ it.effect("goes on with the newest messages that fit when the summary fails", ()
     ]
     for (const script of failures) {
       const { events, requests } = yield* ask(script, small, { history: history(60, 1_000), summary: "They met." })
-      assert.deepStrictEqual(events, [delta("hi"), { type: "done", reply: "hi", model: "real" }])
+      assert.deepStrictEqual(events, [delta("hi"), { type: "done", reply: "hi", model: "real", provider: "p" }])
       const answer = requests.at(-1)?.messages ?? []
       assert.include(answer[0]?.content, "Earlier in this conversation:\nThey met.")
       assert.include(answer.at(-2)?.content, "59:")
@@ -397,7 +397,7 @@ it.effect("answerTurn ends early with the text so far when the turn's budget is 
     const ended = yield* ask((_, at) => (at === 0 ? [delta("Let me see."), shout, done] : exhausted))
     assert.deepStrictEqual(ended.events, [
       delta("Let me see."),
-      { type: "done", reply: "Let me see.", model: skilled.model }
+      { type: "done", reply: "Let me see.", model: "real", provider: "p" }
     ])
     const silent = yield* ask((_, at) => (at === 0 ? [shout, done] : exhausted))
     assert.deepStrictEqual(silent.events, ["The turn has used its budget."])

@@ -63,7 +63,7 @@ test("puts the pieces together", () =>
     assert.deepStrictEqual(yield* run("s"), [
       { type: "delta", text: "a" },
       { type: "delta", text: "b" },
-      { type: "done", reply: "ab", model: "real" }
+      { type: "done", reply: "ab", model: "real", provider: "p" }
     ])
   }))
 

@@ -9,6 +9,7 @@ import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
 import { DateTime, Effect, Option, Schema, Stream } from "effect"
 import type { DirectHandler } from "../http/DirectRoutes.ts"
 import { respondFrames } from "../http/SseResponse.ts"
+import { withTraceId } from "../http/TraceId.ts"
 import { toAiErrorResponse } from "./AiErrorResponses.ts"
 import { makeAnswerHeaders, makeOpeningHeaders, addProviderRetryAfter } from "./AnswerHeaders.ts"
 import { makeChatAnswer, makeChatFrames } from "./ChatAnswers.ts"
@@ -28,7 +29,7 @@ const answerChat = (ai: AiLayer) => (payload: typeof ChatPayload.Type) =>
       const { events, opening } = yield* ai.open(request)
       return respondFrames(
         Stream.catchAll(makeChatFrames(opening, events), (failure) =>
-          Stream.make(chatEventFrames.error(encodeFailure(failure)))
+          Stream.fromEffect(Effect.map(withTraceId(encodeFailure(failure)), chatEventFrames.error))
         ),
         makeOpeningHeaders(opening)
       )

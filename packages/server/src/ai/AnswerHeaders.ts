@@ -1,12 +1,12 @@
+import { makeAnsweringModelHeaders } from "@berth/api/ai/AnsweringModelHeaders"
 import type { ProviderFailed } from "@berth/domain/ai/models/ModelErrors"
 import type { ChatOpening } from "@berth/domain/ai/calls/ChatRequest"
 import { Effect } from "effect"
 import { addRetryAfter } from "../http/ResponseHeaders.ts"
 
 /** The answering model, the attempts, and the overhead. */
-export const makeOpeningHeaders = ({ attempts, model, overheadMs, provider }: ChatOpening): Record<string, string> => ({
-  "x-berth-model": model,
-  "x-berth-provider": provider,
+export const makeOpeningHeaders = ({ attempts, overheadMs, ...opening }: ChatOpening): Record<string, string> => ({
+  ...makeAnsweringModelHeaders(opening),
   "x-berth-attempts": attempts.map((attempt) => `${attempt.provider}:${attempt.model}`).join(", "),
   "x-berth-overhead-ms": String(Math.round(overheadMs * 1000) / 1000)
 })

@@ -6,7 +6,8 @@ import type { ToolCall } from "@berth/domain/ai/chat/ModelChat"
 import type { ProviderFailed } from "@berth/domain/ai/models/ModelErrors"
 import type { ModelEvent } from "@berth/domain/ai/streams/ModelEvent"
 import { HttpApiSchema } from "@effect/platform"
-import { Chunk, Schema, Stream } from "effect"
+import { Chunk, Effect, Schema, Stream } from "effect"
+import { withTraceId } from "../http/TraceId.ts"
 
 const callOf = ({ arguments: text, id, name }: ToolCall) => ({
   id,
@@ -75,6 +76,8 @@ export const makeCompletionFrames = (
     return Chunk.of(said)
   }
   return Stream.mapChunks(events, text).pipe(
-    Stream.catchAll((failure) => Stream.make(frames.error(failureStatus, encodeFailure(failure))))
+    Stream.catchAll((failure) =>
+      Stream.fromEffect(Effect.map(withTraceId(encodeFailure(failure)), (body) => frames.error(failureStatus, body)))
+    )
   )
 }

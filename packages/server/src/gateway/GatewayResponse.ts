@@ -1,3 +1,4 @@
+import { makeAnsweringModelHeaders, readAnsweringModelHeaders } from "@berth/api/ai/AnsweringModelHeaders"
 import { PaymentInProgressBody, PluginFailedBody } from "@berth/api/gateway/GatewayErrorBodies"
 import { audioTypeHeader, GatewayAnswer, pluginHeader, receiptHeader } from "@berth/api/gateway/GatewayApi"
 import { gatewayFrames } from "@berth/api/gateway/GatewayEvents"
@@ -10,6 +11,7 @@ import { HttpServerResponse } from "@effect/platform"
 import { Cause, Effect, Option, Schema, Stream } from "effect"
 import { makeOpeningHeaders } from "../ai/AnswerHeaders.ts"
 import { respondFrames } from "../http/SseResponse.ts"
+import { withTraceId } from "../http/TraceId.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
 
@@ -20,8 +22,9 @@ const encodeInProgress = Schema.encodeSync(PaymentInProgressBody)
 
 const makeHeaders = (
   plugin: PluginId,
-  { isReplayed, opening, receipt }: OpenedGatewayCall
+  { answeredBy, isReplayed, opening, receipt }: OpenedGatewayCall
 ): Record<string, string> => ({
+  ...makeAnsweringModelHeaders(answeredBy),
   ...Option.match(opening, { onNone: () => ({}), onSome: makeOpeningHeaders }),
   ...Option.match(receipt, {
     onNone: () => ({}),
@@ -49,6 +52,7 @@ const makeWholeResponse = (plugin: PluginId, call: OpenedGatewayCall, result: Ca
   HttpServerResponse.unsafeJson(encodeAnswer(makeAnswer(plugin, call, result)), {
     headers: {
       ...makeHeaders(plugin, call),
+      ...makeAnsweringModelHeaders(result.answeredBy),
       ...(result.audioType === undefined ? {} : { [audioTypeHeader]: result.audioType })
     }
   })
@@ -64,7 +68,10 @@ const toErrorFrame = <E>(cause: Cause.Cause<E>) => {
       : encodeFailure(
           failure instanceof PluginFailed ? failure : new PluginFailed({ reason: "something went wrong on our side" })
         )
-  return Effect.as(Effect.logWarning("Streamed answer broke off", cause), gatewayFrames.error(body))
+  return Effect.zipRight(
+    Effect.logWarning("Streamed answer broke off", cause),
+    Effect.map(withTraceId(body), gatewayFrames.error)
+  )
 }
 
 /** Responds with events as they arrive. `store` gets the whole answer before its end is sent. */
@@ -76,7 +83,9 @@ export const respondStreamed = (
   const frames = call.events.pipe(
     mapEnd((result: CallResult) => Effect.as(store(makeWholeResponse(plugin, call, result)), result)),
     Stream.map((event) =>
-      event.type === "delta" ? gatewayFrames.delta(event.text) : gatewayFrames.done(makeAnswer(plugin, call, event))
+      event.type === "delta"
+        ? gatewayFrames.delta(event.text)
+        : gatewayFrames.done({ ...makeAnswer(plugin, call, event), ...event.answeredBy })
     ),
     Stream.catchAllCause((cause) => Stream.fromEffect(toErrorFrame(cause)))
   )
@@ -91,6 +100,12 @@ export const toStreamedResponse = (response: Response): Response => {
   return Option.match(decodeAnswer(new TextDecoder().decode(response.body.body)), {
     onNone: () => response,
     onSome: (answer) =>
-      respondFrames(Stream.make(gatewayFrames.delta(answer.message), gatewayFrames.done(answer)), kept)
+      respondFrames(
+        Stream.make(
+          gatewayFrames.delta(answer.message),
+          gatewayFrames.done({ ...answer, ...readAnsweringModelHeaders(kept) })
+        ),
+        kept
+      )
   })
 }

@@ -1,4 +1,5 @@
 import { BackendApi } from "@berth/api/BackendApi"
+import { makeAnsweringModelHeaders } from "@berth/api/ai/AnsweringModelHeaders"
 import { ownKeyHeader, SpeechFailed, SpeechInputInvalid } from "@berth/api/gateway/speech/SpeechApi"
 import type { PluginFailed, PluginInputInvalid } from "@berth/domain/gateway/plugins/PluginRun"
 import { Speech } from "@berth/domain/gateway/speech/Speech"
@@ -19,8 +20,11 @@ export const layer = HttpApiBuilder.group(BackendApi, "speech", (handlers) =>
   Effect.map(Speech, (speech) =>
     handlers
       .handle("speak", ({ payload }) =>
-        Effect.map(toSpeechFailure(speech.synthesize(payload)), ({ audio, contentType, ownKey }) =>
-          HttpServerResponse.uint8Array(audio, { contentType, headers: { [ownKeyHeader]: String(ownKey) } })
+        Effect.map(toSpeechFailure(speech.synthesize(payload)), ({ answeredBy, audio, contentType, ownKey }) =>
+          HttpServerResponse.uint8Array(audio, {
+            contentType,
+            headers: { [ownKeyHeader]: String(ownKey), ...makeAnsweringModelHeaders(answeredBy) }
+          })
         )
       )
       .handleRaw("transcribe", ({ request }) =>

@@ -43,6 +43,7 @@ import { securityHeaders } from "./SecurityHeaders.ts"
 import { redactQuery } from "./SpanRedaction.ts"
 import { makeCredentialHeaders } from "./ResponseHeaders.ts"
 import { SessionCookie } from "./SecretCookies.ts"
+import { currentTraceId } from "./TraceId.ts"
 import { makeUploadSlots } from "./UploadSlots.ts"
 import { WebSettings } from "./WebSettings.ts"
 
@@ -201,15 +202,14 @@ export const makeHttpPipeline = <R, P = never, D = never>(
       const presentResponse = (answered: AnsweredRequest, path: string) =>
         answered.response.status < 400
           ? Effect.succeed(present(answered, Option.none()))
-          : Effect.map(Effect.option(Effect.currentSpan), (span) => {
-              const traceId = Option.map(span, (known) => known.traceId)
-              return wrapErrorBody(
+          : Effect.map(currentTraceId, (traceId) =>
+              wrapErrorBody(
                 present(answered, traceId),
                 findErrorMembers(table, path),
                 traceId,
                 options.reshapeErrors?.(path)
               )
-            })
+            )
 
       return <E, R>(app: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>) =>
         Effect.gen(function* () {

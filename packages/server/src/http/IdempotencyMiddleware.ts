@@ -1,3 +1,4 @@
+import { modelHeader, providerHeader } from "@berth/api/ai/AnsweringModelHeaders"
 import {
   FirstRequestUnanswered,
   FirstRequestUnansweredBody,
@@ -189,9 +190,17 @@ const responseNotKept: StoredResponse = {
 }
 
 /** Headers of the response itself, as opposed to the connection. */
-const isStoredHeader = (name: string) =>
-  ["x-plugin-id", "x-audio-content-type", "payment-receipt", "cache-control"].includes(name) ||
-  name.startsWith("x-berth-")
+const storedHeaders = new Set([
+  "x-plugin-id",
+  "x-audio-content-type",
+  "payment-receipt",
+  "cache-control",
+  "warning",
+  modelHeader,
+  providerHeader
+])
+
+const isStoredHeader = (name: string) => storedHeaders.has(name) || name.startsWith("x-berth-")
 
 /** Returns the response of repetitions; none for a failure or a stream. */
 const toStoredResponse = ({

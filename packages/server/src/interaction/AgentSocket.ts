@@ -25,11 +25,13 @@ import {
   Either,
   FiberSet,
   Mailbox,
+  Option,
   Schedule,
   type Scope,
   Stream
 } from "effect"
 import { WebSocket } from "ws"
+import { currentTraceId } from "../http/TraceId.ts"
 import { makeErrorFrame, readClientFrame, readText } from "./SocketFrames.ts"
 import type { SocketLimits } from "./SocketLimits.ts"
 
@@ -80,11 +82,16 @@ export const make = (
         else ws.send(JSON.stringify(frame))
       })
 
+    const sendError = (error: FrameError, id: string | undefined) => Effect.flatMap(makeErrorFrame(error, id), send)
+
     const follow = (message: Message, events: Stream.Stream<AnswerEvent>) =>
-      FiberSet.run(
-        answers,
-        Stream.runForEach(events, (event) => send(makeAnswerFrame(message)(event)))
-      )
+      Effect.flatMap(currentTraceId, (traceId) => {
+        const toFrame = makeAnswerFrame(message, Option.getOrUndefined(traceId))
+        return FiberSet.run(
+          answers,
+          Stream.runForEach(events, (event) => send(toFrame(event)))
+        )
+      })
 
     const handle = (frame: ClientFrame): Effect.Effect<unknown, FrameError> => {
       switch (frame.type) {
@@ -130,16 +137,17 @@ export const make = (
 
     const handleText = (text: string) => {
       const frame = readClientFrame(text)
-      if (Either.isLeft(frame)) return send(makeErrorFrame(frame.left, undefined))
+      if (Either.isLeft(frame))
+        return Effect.withSpan(sendError(frame.left, undefined), "AgentSocket.invalid", { root: true })
       const id = idOf(frame.right)
       return turn
         .withPermits(1)(handle(frame.right))
         .pipe(
-          Effect.catchAll((error) => send(makeErrorFrame(error, id))),
+          Effect.catchAll((error) => sendError(error, id)),
           Effect.catchAllDefect((defect) =>
             Effect.zipRight(
               Effect.logError("Socket frame failed unexpectedly", defect),
-              send(makeErrorFrame(new InternalFailure(), id))
+              sendError(new InternalFailure(), id)
             )
           ),
           Effect.annotateLogs({ userId: user.id, agentId: agent.id }),

@@ -1,3 +1,4 @@
+import { makeAnsweringModelHeaders } from "@berth/api/ai/AnsweringModelHeaders"
 import { agentAnswerFormat, type AnswerFormat, encodeAnswerEvent } from "@berth/api/interaction/AnswerFrames"
 import { interactionRetryAfterSeconds, LastEventIdInvalid } from "@berth/api/interaction/InteractionErrorBodies"
 import {
@@ -6,13 +7,14 @@ import {
   parseAnswerEventId
 } from "@berth/domain/interaction/answers/AnswerEvent"
 import type { ResumedAnswers } from "@berth/domain/interaction/answers/ResumedAnswers"
-import type { Message, MessageId } from "@berth/domain/interaction/Conversation"
+import { findAnsweringModel, type Message, type MessageId } from "@berth/domain/interaction/Conversation"
 import type { Conversations, OutgoingMessage } from "@berth/domain/interaction/conversations/Conversations"
 import type { User } from "@berth/domain/shared/User"
 import { type HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { Effect, Either, Option, Stream } from "effect"
 import { addResponseHeaders } from "../http/ResponseHeaders.ts"
 import { respondFrames } from "../http/SseResponse.ts"
+import { currentTraceId } from "../http/TraceId.ts"
 
 export const readLastEventId = (
   request: HttpServerRequest.HttpServerRequest
@@ -33,12 +35,22 @@ export const withInteractionRetryAfter = <A, E extends { readonly _tag: string }
   )
 
 interface StreamedAnswer {
-  readonly opening: { readonly message: Message }
+  readonly opening: { readonly message: Message; readonly reply?: Message | undefined }
   readonly events: Stream.Stream<AnswerEvent>
 }
 
-export const respondAnswer = ({ events, opening }: StreamedAnswer, format: AnswerFormat) =>
-  respondFrames(Stream.map(events, encodeAnswerEvent(opening.message, format)))
+/** Names the model of a reply in the response headers. */
+export const makeReplyHeaders = (reply: Message | undefined) =>
+  makeAnsweringModelHeaders(reply === undefined ? undefined : findAnsweringModel(reply))
+
+/** Only a resumed answer that has ended names its model in the headers; `done` always names it. */
+export const respondAnswer = ({ events, opening: { message, reply } }: StreamedAnswer, format: AnswerFormat) =>
+  Effect.map(currentTraceId, (traceId) =>
+    respondFrames(
+      Stream.map(events, encodeAnswerEvent(message, format, Option.getOrUndefined(traceId))),
+      makeReplyHeaders(reply)
+    )
+  )
 
 /** Resumes the answer that `position` names; without one, sends the message and streams its answer. */
 export const respondStreamedChat = (
@@ -50,8 +62,8 @@ export const respondStreamedChat = (
 ) =>
   Effect.gen(function* () {
     return Option.isSome(position)
-      ? respondAnswer(yield* resumed.resumeForRequest(user.id, position.value), format)
-      : respondAnswer(yield* conversations.send(user, toSend, { isResumable: true }), format)
+      ? yield* respondAnswer(yield* resumed.resumeForRequest(user.id, position.value), format)
+      : yield* respondAnswer(yield* conversations.send(user, toSend, { isResumable: true }), format)
   })
 
 /** GET of an answer's events: from the beginning or behind `Last-Event-ID`, 204 behind the end. */
@@ -74,5 +86,7 @@ export const respondAnswerEvents = (
     })
     const answer = yield* resumed.resumeForRequest(user.id, { messageId, after })
     yield* position
-    return answer.opening.isOver ? HttpServerResponse.empty({ status: 204 }) : respondAnswer(answer, agentAnswerFormat)
+    return answer.opening.isOver
+      ? HttpServerResponse.empty({ status: 204 })
+      : yield* respondAnswer(answer, agentAnswerFormat)
   })

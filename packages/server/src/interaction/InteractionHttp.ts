@@ -17,11 +17,13 @@ import { AgentHealth } from "@berth/domain/interaction/health/AgentHealth"
 import { CurrentUser } from "@berth/domain/sessions/CurrentUser"
 import { HttpApiBuilder } from "@effect/platform"
 import { Effect, Option } from "effect"
+import { addResponseHeaders } from "../http/ResponseHeaders.ts"
 import { acceptsEventStream } from "../http/SseResponse.ts"
 import { WebSettings } from "../http/WebSettings.ts"
 import { makeAgentCredentialActions } from "./AgentCredentialsHttp.ts"
 import { makeAgentSkillActions } from "./AgentSkillsHttp.ts"
 import {
+  makeReplyHeaders,
   readLastEventId,
   respondAnswerEvents,
   respondStreamedChat,
@@ -79,6 +81,7 @@ export const layer = HttpApiBuilder.group(WebApi, "interaction", (handlers) =>
           const toSend = { message: message ?? "", sessionId, agentId }
           if (isStream) return yield* respondStreamedChat(answers, user, position, toSend, agentAnswerFormat)
           const { reply } = yield* answers.conversations.sendAndAwait(user, toSend)
+          yield* addResponseHeaders(makeReplyHeaders(reply))
           return { sessionId: reply.sessionId, reply: reply.content, timestamp: reply.createdAt }
         }).pipe(withInteractionRetryAfter)
       )
@@ -88,6 +91,7 @@ export const layer = HttpApiBuilder.group(WebApi, "interaction", (handlers) =>
           if (acceptsEventStream(request.headers["accept"]))
             return yield* respondStreamedChat(answers, user, yield* readLastEventId(request), toSend, chatAnswerFormat)
           const { message, reply } = yield* answers.conversations.sendAndAwait(user, toSend)
+          yield* addResponseHeaders(makeReplyHeaders(reply))
           return {
             id: message.id,
             message: message.content,

@@ -5,9 +5,10 @@ import {
   FrameInvalid,
   type ServerFrame
 } from "@berth/api/interaction/AgentSocketFrames"
-import { Either, ParseResult, Schema } from "effect"
+import { type Effect, Either, ParseResult, Schema } from "effect"
 import type { RawData } from "ws"
 import { parseJsonBody } from "../http/RequestBody.ts"
+import { withTraceId } from "../http/TraceId.ts"
 
 const decodeFrame = Schema.decodeUnknownEither(ClientFrame)
 const encodeError = Schema.encodeSync(FrameErrorBody)
@@ -40,7 +41,7 @@ const describeIssues = (error: ParseResult.ParseError) =>
     .slice(0, 5)
     .join("; ")
 
-export const makeErrorFrame = (error: FrameError, id: string | undefined): ServerFrame => {
+export const makeErrorFrame = (error: FrameError, id: string | undefined): Effect.Effect<ServerFrame> => {
   const { code, error: sentence, message } = encodeError(error)
-  return { type: "error", ...(id === undefined ? {} : { id }), code, error: sentence, message }
+  return withTraceId({ type: "error", ...(id === undefined ? {} : { id }), code, error: sentence, message })
 }

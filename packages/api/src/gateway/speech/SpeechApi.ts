@@ -1,3 +1,4 @@
+import { AnsweringModel } from "@berth/domain/ai/models/AnsweringModel"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, Multipart } from "@effect/platform"
 import { Data, Duration, Schema } from "effect"
 import { errorClassSchema, errorFields } from "../../http/ErrorBody.ts"
@@ -59,7 +60,7 @@ const SpeechInputInvalidBody = Schema.transform(
 /** Whether an answer went by the caller's own key, in the head of one whose body is sound. */
 export const ownKeyHeader = "x-berth-own-key"
 
-/** Answers with the sound, its type and whose key it took. */
+/** Answers with the sound, its type, whose key it took and the model in the headers. */
 const speak = HttpApiEndpoint.post("speak", "/internal/gateway/speech")
   .setPayload(
     Schema.Struct({
@@ -97,7 +98,7 @@ const transcribe = HttpApiEndpoint.post("transcribe", transcriptionsPath)
       })
     )
   )
-  .addSuccess(Schema.Struct({ text: Schema.String, ownKey: Schema.Boolean }))
+  .addSuccess(Schema.Struct({ text: Schema.String, ownKey: Schema.Boolean, answeredBy: AnsweringModel }))
   .addError(SpeechInputInvalidBody)
   .addError(SpeechFailedBody)
 

@@ -89,6 +89,7 @@ export class MachineCalls extends Effect.Service<MachineCalls>()("@berth/Machine
       const { opening, ...result } = answer
       return {
         opening,
+        answeredBy: result.answeredBy,
         events: Stream.make<[ModelDelta, CallResult]>(
           { type: "delta", text: result.message },
           { type: "done", ...result }

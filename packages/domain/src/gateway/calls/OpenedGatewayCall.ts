@@ -1,5 +1,6 @@
 import type { DateTime, Option, Stream } from "effect"
 import type { ChatOpening } from "../../ai/calls/ChatRequest.ts"
+import type { AnsweringModel } from "../../ai/models/AnsweringModel.ts"
 import type { ModelDelta } from "../../ai/streams/ModelEvent.ts"
 import type { PaymentInProgress } from "../GatewayErrors.ts"
 import type { PaymentReceipt } from "../payments/PaymentReceipt.ts"
@@ -14,6 +15,8 @@ export interface CallResult extends PluginResult {
 export interface OpenedGatewayCall {
   /** The model that answers, where one model does. */
   readonly opening: Option.Option<ChatOpening>
+  /** The model of a replayed answer. */
+  readonly answeredBy?: AnsweringModel | undefined
   readonly events: Stream.Stream<ModelDelta | CallResult, PluginError | PaymentInProgress>
   /** The machine payment, where one was made. */
   readonly receipt: Option.Option<PaymentReceipt>

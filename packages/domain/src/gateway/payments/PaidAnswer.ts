@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import { AnsweringModel } from "../../ai/models/AnsweringModel.ts"
 import { ProviderName } from "../../ai/models/Model.ts"
 
 /** Schema of `ChatOpening`. */
@@ -35,6 +36,7 @@ export const PaidAnswer = Schema.Struct({
   ownKey: Schema.Boolean,
   tokens: Schema.NullOr(Schema.Number),
   costUsd: Schema.NullOr(Schema.Number),
+  answeredBy: Schema.optional(AnsweringModel),
   audioType: Schema.optional(Schema.String),
   answeredAt: Schema.DateTimeUtc
 })

@@ -1,6 +1,7 @@
 import { Channel, Chunk, Data, type Duration, Effect, Option, type Scope, Stream } from "effect"
 import type { AgentNotFound } from "../../agents/AgentErrors.ts"
 import type { ChatOpening } from "../../ai/calls/ChatRequest.ts"
+import type { AnsweringModel } from "../../ai/models/AnsweringModel.ts"
 import type { ModelDelta } from "../../ai/streams/ModelEvent.ts"
 
 /** A plugin did not complete. `reason` is a sentence for the caller, without secrets; `retryAfter` is the provider's. */
@@ -36,6 +37,8 @@ export interface PluginResult {
   readonly costUsd: number | null
   /** Whether every model call used the caller's own keys, which costs no units. */
   readonly ownKey: boolean
+  /** The model of the last text; runtimes of an earlier release name none. */
+  readonly answeredBy?: AnsweringModel | undefined
   /** Media type of the audio in `message`. */
   readonly audioType?: string | undefined
 }

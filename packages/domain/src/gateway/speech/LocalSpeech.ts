@@ -13,7 +13,7 @@ import type { CalledModel } from "../../ai/calls/CallPlan.ts"
 import { withCircuitBreakers, retryCall } from "../../ai/calls/CallRetry.ts"
 import { GatewaySettings } from "../GatewaySettings.ts"
 import { PluginFailed, type PluginInputInvalid } from "../plugins/PluginRun.ts"
-import { type Recording, Speech, type SpeechInput } from "./Speech.ts"
+import { type Recording, Speech, type SpeechAnswer, type SpeechInput } from "./Speech.ts"
 import { validateRecording, validateSpeechInput, makeAudioFilename } from "./SpeechLimits.ts"
 import { resolveSpeechModel, type SpeechModel, formatSpeechModelId, selectSpeechRoute } from "./SpeechModel.ts"
 import { ownableVendors, type SpeechProvider, SpeechProviders } from "./SpeechProviders.ts"
@@ -158,7 +158,10 @@ export const layer: Layer.Layer<Speech, never, GatewaySettings | SpeechProviders
             Effect.uninterruptible
           )
 
-      const isOwn = ({ call }: Called) => call.keyId !== undefined
+      const describeAnswer = ({ call, model }: Called): SpeechAnswer => ({
+        ownKey: call.keyId !== undefined,
+        answeredBy: { model: formatSpeechModelId(model), provider: model.provider }
+      })
 
       return Speech.of({
         synthesize: Effect.fn("Speech.synthesize")(function* (spoken: SpeechInput) {
@@ -170,7 +173,7 @@ export const layer: Layer.Layer<Speech, never, GatewaySettings | SpeechProviders
             called.provider.synthesize(called.model.name, utterance)
           )
           yield* record(called, userId, computeSpeechCost(formatSpeechModelId(called.model), spoken.text))
-          return { audio, contentType, ownKey: isOwn(called) }
+          return { audio, contentType, ...describeAnswer(called) }
         }),
         transcribe: Effect.fn("Speech.transcribe")(function* (recording: Recording) {
           const kind = yield* validateRecording(recording)
@@ -179,7 +182,7 @@ export const layer: Layer.Layer<Speech, never, GatewaySettings | SpeechProviders
           const sound = { ...given, contentType: kind.contentType, filename: makeAudioFilename(given.filename, kind) }
           const heard = yield* answered(called, called.provider.transcribe(called.model.name, sound))
           yield* record(called, userId, computeTranscriptionCost(formatSpeechModelId(called.model), heard))
-          return { text: heard.text, ownKey: isOwn(called) }
+          return { text: heard.text, ...describeAnswer(called) }
         })
       })
     })

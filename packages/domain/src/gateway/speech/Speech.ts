@@ -1,4 +1,5 @@
 import { Context, type Effect } from "effect"
+import type { AnsweringModel } from "../../ai/models/AnsweringModel.ts"
 import type { PluginFailed, PluginInputInvalid } from "../plugins/PluginRun.ts"
 import type { UserId } from "../../shared/UserId.ts"
 
@@ -29,6 +30,11 @@ export interface Recording {
   readonly ownKeysOnly?: boolean | undefined
 }
 
+export interface SpeechAnswer {
+  readonly ownKey: boolean
+  readonly answeredBy: AnsweringModel
+}
+
 /** Text to speech and speech to text: local in the backend's process, a client of the backend API elsewhere. */
 export class Speech extends Context.Tag("@berth/Speech")<
   Speech,
@@ -36,11 +42,11 @@ export class Speech extends Context.Tag("@berth/Speech")<
     readonly synthesize: (
       spoken: SpeechInput
     ) => Effect.Effect<
-      { readonly audio: Uint8Array; readonly contentType: string; readonly ownKey: boolean },
+      SpeechAnswer & { readonly audio: Uint8Array; readonly contentType: string },
       PluginFailed | PluginInputInvalid
     >
     readonly transcribe: (
       recording: Recording
-    ) => Effect.Effect<{ readonly text: string; readonly ownKey: boolean }, PluginFailed | PluginInputInvalid>
+    ) => Effect.Effect<SpeechAnswer & { readonly text: string }, PluginFailed | PluginInputInvalid>
   }
 >() {}

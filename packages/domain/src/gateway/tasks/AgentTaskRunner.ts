@@ -61,13 +61,14 @@ const make = Effect.gen(function* () {
           payment: funding,
           report: ({ costMicros }) => Ref.set(funding.spentUsd, costMicros / 1_000_000)
         })
-        const end = ({ reply }: TurnEnd) =>
+        const end = ({ model, provider, reply }: TurnEnd) =>
           Effect.map(endTurn, (usage): PluginResult => ({
             type: "done",
             message: reply,
             tokens: null,
             costUsd: usage.costMicros / 1_000_000,
-            ownKey: isPaidByOwnKeys(usage)
+            ownKey: isPaidByOwnKeys(usage),
+            answeredBy: provider === undefined ? undefined : { model, provider }
           }))
         return manager
           .chat(user.id, {

@@ -1,5 +1,6 @@
 import { type Chunk, Clock, Data, DateTime, Duration, Effect, Option, Ref, Stream } from "effect"
 import type { ChatOpening, ChatRequest } from "../../ai/calls/ChatRequest.ts"
+import type { AnsweringModel } from "../../ai/models/AnsweringModel.ts"
 import type { ToolSpec } from "../../ai/chat/ModelChat.ts"
 import type { ModelDelta, ModelEvent } from "../../ai/streams/ModelEvent.ts"
 import type { Prompt } from "../../ai/prompt/PromptFitting.ts"
@@ -113,16 +114,18 @@ export class Orchestrator extends Effect.Service<Orchestrator>()("@berth/Orchest
           const began = yield* Clock.currentTimeMillis
           const texts: Array<string> = []
           let allByOwnKey = true
+          let answeredBy: AnsweringModel | undefined
           const canContinue = Effect.map(
             Effect.all([Clock.currentTimeMillis, Ref.get(funding.spentUsd)]),
             ([now, spentUsd]) =>
               now - began < Duration.toMillis(orchestratorLimits.toolsFor) && spentUsd < orchestratorLimits.toolsUpToUsd
           )
           const countCost =
-            ({ ownKey }: ChatOpening) =>
+            ({ model, ownKey, provider }: ChatOpening) =>
             (events: Chunk.Chunk<ModelEvent>) => {
               let costUsd = 0
               for (const event of events) {
+                if (event.type === "delta") answeredBy = { model, provider }
                 if (event.type !== "done") continue
                 allByOwnKey = allByOwnKey && ownKey
                 if (!ownKey) costUsd += event.costUsd
@@ -158,7 +161,8 @@ export class Orchestrator extends Effect.Service<Orchestrator>()("@berth/Orchest
               message,
               tokens: null,
               costUsd,
-              ownKey: allByOwnKey
+              ownKey: allByOwnKey,
+              answeredBy
             }))
           return answerInRounds({
             prompt: promptOf(task, yield* DateTime.now),

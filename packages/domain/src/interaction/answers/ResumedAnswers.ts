@@ -13,6 +13,8 @@ export interface ResumedAnswer {
     readonly message: Message
     /** The position is that of the end: no event follows. */
     readonly isOver: boolean
+    /** Known when the answer has ended. */
+    readonly reply: Message | undefined
   }
   readonly events: Stream.Stream<AnswerEvent>
 }
@@ -39,7 +41,11 @@ export class ResumedAnswers extends Effect.Service<ResumedAnswers>()("@berth/Res
       Effect.map(streams.read(message.id, after), (snapshot): ResumedAnswer => {
         const { events, isDone } = computeAnswerStep(snapshot, after)
         return {
-          opening: { message, isOver: isDone && events.length === 0 },
+          opening: {
+            message,
+            isOver: isDone && events.length === 0,
+            reply: snapshot.state.state === "answered" ? snapshot.state.reply : undefined
+          },
           events: follow(message.id, after)
         }
       })

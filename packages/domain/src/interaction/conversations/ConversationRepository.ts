@@ -1,4 +1,5 @@
 import { Context, type DateTime, type Effect, type Option } from "effect"
+import type { AnsweringModel } from "../../ai/models/AnsweringModel.ts"
 import type { UserId } from "../../shared/UserId.ts"
 import type { AgentId } from "../../shared/AgentId.ts"
 import type { ChatSession, ChatSessionId, Message, MessageFigures, MessageId } from "../Conversation.ts"
@@ -11,6 +12,13 @@ export interface NewMessage {
   readonly content: string
   readonly topic: string | null
   readonly platform: string
+}
+
+export interface NewReply {
+  readonly id: MessageId
+  readonly content: string
+  readonly deltaCount?: number | undefined
+  readonly answeredBy?: AnsweringModel | undefined
 }
 
 export interface NewTurn extends TurnPayment {
@@ -47,10 +55,7 @@ export class ConversationRepository extends Context.Tag("@berth/ConversationRepo
     /** Whether no earlier message of the session is pending. */
     readonly isNext: (message: Message) => Effect.Effect<boolean>
     /** Stores the reply and marks the message answered; none when the message is no longer pending. */
-    readonly storeReply: (
-      message: Message,
-      reply: { readonly id: MessageId; readonly content: string; readonly deltaCount?: number }
-    ) => Effect.Effect<Option.Option<Message>>
+    readonly storeReply: (message: Message, reply: NewReply) => Effect.Effect<Option.Option<Message>>
     /** False when the message is no longer pending. */
     readonly markFailed: (
       id: MessageId,

@@ -73,27 +73,42 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
       publication: AnswerPublication,
       isResumable: boolean
     ) {
-      let reply: string | undefined
+      let end: Extract<TurnEvent, { readonly type: "done" }> | undefined
       const handle = (events: Iterable<TurnEvent>): Effect.Effect<void> => {
         const texts: Array<string> = []
         let rest = Effect.void
         for (const event of events)
           if (event.type === "delta") texts.push(event.text)
           else if (event.type === "compacted") rest = Effect.zipRight(rest, memories.storeSummary(message, event))
-          else reply = event.reply
+          else end = event
         const deltas = texts.length === 0 ? [] : publication.publish(texts)
         return isResumable && deltas.length > 0 ? Effect.zipRight(streams.append(message.id, deltas), rest) : rest
       }
       yield* Stream.runForEachChunk(chat(message, yield* awaitContext(message, ticket)), handle)
-      if (reply === undefined) return yield* new MessageUnanswered({ reason: "the agent stopped answering" })
+      if (end === undefined) return yield* new MessageUnanswered({ reason: "the agent stopped answering" })
       const replyId = MessageId.make(yield* ids.next("msg"))
-      const stored = { id: replyId, content: reply, deltaCount: publication.deltaCount() }
+      const { model, provider, reply: content } = end
+      const answeredBy = provider === undefined ? undefined : { model, provider }
+      const stored = { id: replyId, content, deltaCount: publication.deltaCount(), answeredBy }
       yield* streams.flush(message.id)
       // A conversation deleted in mid-answer is settled too. An abandoned turn has ended already.
       const answered = yield* transaction.run(
         Effect.zipRight(settlement.complete(message.id), repository.storeReply(message, stored))
       )
-      return yield* Effect.mapError(answered, () => new MessageUnanswered({ reason: "the message was given up" }))
+      const reply = yield* Effect.mapError(
+        answered,
+        () => new MessageUnanswered({ reason: "the message was given up" })
+      )
+      yield* Effect.logInfo("Message answered").pipe(
+        Effect.annotateLogs({
+          messageId: message.id,
+          agentId: message.agentId,
+          userId: message.userId,
+          model,
+          provider
+        })
+      )
+      return reply
     })
 
     const awaitOpenCalls = ({ agentId, id: turnId, userId }: Message) =>

@@ -106,7 +106,14 @@ it.effect("Orchestrator.run streams the text of every round and ends with all of
       { type: "delta", text: "\n\n" },
       { type: "delta", text: "It is " },
       { type: "delta", text: "42." },
-      { type: "done", message: "Let me see.\n\nIt is 42.", tokens: null, costUsd: 0, ownKey: false }
+      {
+        type: "done",
+        message: "Let me see.\n\nIt is 42.",
+        tokens: null,
+        costUsd: 0,
+        ownKey: false,
+        answeredBy: { model: "m", provider: "openai" }
+      }
     ])
     const [first, second] = requests
     assert.deepStrictEqual(toolNames(first), ["current_time", "calculate"])

@@ -18,6 +18,9 @@ const reply: Message = {
   topic: null,
   platform: "web",
   state: "answered",
+  failure: null,
+  model: "openai/gpt-4",
+  provider: "openai",
   createdAt: DateTime.unsafeMake(0)
 }
 

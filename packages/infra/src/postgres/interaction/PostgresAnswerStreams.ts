@@ -1,6 +1,11 @@
 import type { AnswerDelta } from "@berth/domain/interaction/answers/AnswerEvent"
 import { type AnswerSnapshot, AnswerStreams } from "@berth/domain/interaction/answers/AnswerStreams"
-import { ChatSessionId, type MessageId, MessageState } from "@berth/domain/interaction/Conversation"
+import {
+  abandonedMessageFailure,
+  ChatSessionId,
+  type MessageId,
+  MessageState
+} from "@berth/domain/interaction/Conversation"
 import { MessageRow, selectMessageColumns } from "./MessageRow.ts"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
@@ -110,7 +115,7 @@ const make = Effect.gen(function* () {
         case "failed":
           return {
             deltas,
-            state: { state, deltaCount, reason: failure ?? "the process that worked on it has ended" }
+            state: { state, deltaCount, reason: failure ?? abandonedMessageFailure }
           }
         case "answered": {
           const reply = yield* sql`

@@ -11,6 +11,7 @@ import { ChatSessionNotFound, PendingMessageLimitReached } from "@berth/domain/i
 import {
   ConversationRepository,
   type NewMessage,
+  type NewReply,
   type NewTurn,
   type PendingLimits
 } from "@berth/domain/interaction/conversations/ConversationRepository"
@@ -129,7 +130,7 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
       }),
       storeReply: Effect.fn("ConversationRepository.storeReply")(function* (
         message: Message,
-        reply: { readonly id: MessageId; readonly content: string; readonly deltaCount?: number }
+        { answeredBy, ...reply }: NewReply
       ) {
         const now = DateTime.toDate(yield* DateTime.now)
         return yield* sql`
@@ -143,9 +144,10 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
             from answered where chat_sessions.id = answered.session_id
           )
           insert into messages
-            (id, session_id, user_id, agent_id, seq, sender, content, topic, platform, state, created_at)
+            (id, session_id, user_id, agent_id, seq, sender, content, topic, platform, state, model, provider, created_at)
           select ${reply.id}, session_id, user_id, agent_id, seq + 1, 'agent', ${toStorableText(reply.content)},
-            topic, platform, 'answered', ${now}
+            topic, platform, 'answered', ${answeredBy === undefined ? null : toStorableText(answeredBy.model)},
+            ${answeredBy === undefined ? null : toStorableText(answeredBy.provider)}, ${now}
           from answered
           returning ${selectMessageColumns(sql)}`.pipe(decodeFirstRow(MessageRow), Effect.orDie)
       }),

@@ -456,6 +456,9 @@ create table messages (
   -- End of the stream for a client that resumes it: the number of deltas, and the reason if the turn failed.
   delta_count integer check (delta_count >= 0),
   failure text,
+  -- The model that answered, of replies.
+  model text,
+  provider text,
   -- The agent is a term that no text can contain, so that one index finds the matches of one agent.
   search tsvector not null
     generated always as (array_to_tsvector(array['agent:' || agent_id]) || recall_terms(content)) stored,
