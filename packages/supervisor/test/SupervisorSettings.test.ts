@@ -1,14 +1,14 @@
-import { describeConfigError, makeEnvironmentProvider } from "@berth/infra/configuration/EnvironmentProvider"
+import { checkSettings } from "@berth/infra/configuration/SettingsLoader"
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, FastCheck as fc, Option } from "effect"
 import { isAbsolute } from "node:path"
-import { supervisorSettings } from "../src/SupervisorSettings.ts"
+import { toSupervisorSettings } from "../src/SupervisorSettings.ts"
 import { toLocalAddress } from "../src/Readiness.ts"
 
 const from = (variables: Record<string, string>) =>
-  Effect.withConfigProvider(supervisorSettings, makeEnvironmentProvider(variables))
+  Effect.map(checkSettings(variables, "supervisor"), ({ settings }) => toSupervisorSettings(settings))
 
-describe("supervisorSettings", () => {
+describe("toSupervisorSettings", () => {
   it.effect("has a default for every variable", () =>
     Effect.gen(function* () {
       const chosen = yield* from({})
@@ -28,14 +28,14 @@ describe("supervisorSettings", () => {
 
   it.effect("names every invalid variable, and no secret", () =>
     Effect.gen(function* () {
-      const error = yield* Effect.flip(
+      const { faults } = yield* Effect.flip(
         from({ PORT: "x", WORKER_DRAIN_SECONDS: "y", DATABASE_URL: "postgres://a:hush@b" })
       )
       assert.deepStrictEqual(
-        describeConfigError(error).map((line) => line.split(":")[0]),
+        faults.map((line) => line.split(":")[0]),
         ["PORT", "WORKER_DRAIN_SECONDS"]
       )
-      assert.notInclude(describeConfigError(error).join(), "hush")
+      assert.notInclude(faults.join(), "hush")
     })
   )
 

@@ -10,14 +10,14 @@ export const makeEnvironmentProvider = (environment: Readonly<Record<string, str
     )
   )
 
-/** Every bad variable with what is wrong with it, a line each. */
+/** `NAME: problem` of every bad variable. */
 export const describeConfigError = (error: ConfigError.ConfigError): ReadonlyArray<string> => {
   switch (error._op) {
     case "And":
     case "Or":
       return [...new Set([...describeConfigError(error.left), ...describeConfigError(error.right)])]
     case "MissingData":
-      return [`${error.path.join("_")} is missing`]
+      return [`${error.path.join("_")}: is missing`]
     case "InvalidData":
     case "SourceUnavailable":
     case "Unsupported":

@@ -2,8 +2,11 @@ import { WalletAddress } from "@berth/domain/chain/WalletAddress"
 import type { Limit as LimitValue, LimitName } from "@berth/domain/limits/Limit"
 import { defaultLimits, parseLimit } from "@berth/domain/limits/Limit"
 import { parseSpeechModel, type SpeechModel, speechVendors } from "@berth/domain/gateway/speech/SpeechModel"
-import { Config, ConfigError, Duration, Either, Option, type Redacted, Record } from "effect"
+import { parseEmail } from "@berth/domain/shared/Email"
+import { Config, ConfigError, Duration, Either, Option, Redacted, Record } from "effect"
 import { isIP } from "node:net"
+import { parseKeyEncryptionKeys } from "../crypto/AesGcmSecretBox.ts"
+import { parseJwtKey } from "../crypto/JwtKey.ts"
 import { readCardSettings } from "./CardSettings.ts"
 import { readGatingToken, readNodeUrl, readRpcUrl, readWalletAddress } from "./ChainSettings.ts"
 import { readOAuthASettings, readOAuthBSettings, readSocialIdentitySettings } from "./SignInSettings.ts"
@@ -61,12 +64,56 @@ const parseDuration = (value: string) => {
 }
 const duration = (name: string, fallback: Duration.Duration) =>
   Config.withDefault(Config.mapOrFail(Config.string(name), parseDuration), fallback)
-const webAddress = (name: string) =>
-  Config.url(name).pipe(
+const isWebUrl = (value: string) => URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)
+const webUrl = (name: string) =>
+  Config.string(name).pipe(
+    Config.validate({ message: "must be an http or https URL, for example https://example.com", validation: isWebUrl })
+  )
+const webAddress = (name: string) => Config.map(webUrl(name), (value) => new URL(value))
+/** Scheme, host and port; links and cookies ignore the rest. */
+const origin = (name: string) =>
+  Config.string(name).pipe(
     Config.validate({
-      message: "must be an http or https URL",
-      validation: ({ protocol }) => protocol === "http:" || protocol === "https:"
-    })
+      message: "must be an http or https URL without a path, for example https://example.com",
+      validation: (value) => isWebUrl(value) && new URL(value).href === `${new URL(value).origin}/`
+    }),
+    Config.map((value) => new URL(value))
+  )
+/** The address of a store, which may hold a password: its value is never repeated. */
+const storeUrl = (name: string, ...schemes: readonly [string, ...ReadonlyArray<string>]) =>
+  Config.redacted(name).pipe(
+    Config.mapOrFail((secret) => {
+      const value = Redacted.value(secret)
+      return URL.canParse(value) && schemes.includes(new URL(value).protocol.slice(0, -1))
+        ? Either.right(secret)
+        : Either.left(
+            ConfigError.InvalidData(
+              [name],
+              `must be a URL ${schemes[0]}://user:password@host:port/name, special characters percent-encoded`
+            )
+          )
+    }),
+    Config.option
+  )
+const host = (name: string, fallback: string) =>
+  Config.string(name).pipe(
+    Config.validate({
+      message: "must be an IP address or a host name, without scheme and port",
+      validation: (value) => isIP(value) !== 0 || isHostName(value)
+    }),
+    Config.withDefault(fallback)
+  )
+const isHostName = (value: string) => /^[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9])?$/.test(value)
+/** A value that a parser reads; its problem never repeats it. */
+const parsedSecret = <A>(
+  name: string,
+  parse: (secret: Redacted.Redacted) => Either.Either<A, { readonly reason: string }>
+) =>
+  Config.redacted(name).pipe(
+    Config.mapOrFail((secret) =>
+      Either.mapLeft(parse(secret), ({ reason }) => ConfigError.InvalidData([name], reason))
+    ),
+    Config.option
   )
 
 const isAddressOrRange = (entry: string) => {
@@ -103,7 +150,10 @@ const limit = (name: LimitName): Config.Config<LimitValue> =>
   )
 
 const provider = (prefix: string, baseUrl: string) =>
-  Config.all({ apiKey: optionalSecret(`${prefix}_API_KEY`), baseUrl: text(`${prefix}_BASE_URL`, baseUrl) })
+  Config.all({
+    apiKey: optionalSecret(`${prefix}_API_KEY`),
+    baseUrl: Config.withDefault(webUrl(`${prefix}_BASE_URL`), baseUrl)
+  })
 
 export interface ProviderSettings {
   readonly apiKey: Option.Option<Redacted.Redacted>
@@ -132,12 +182,12 @@ const pathUsd = WalletAddress.make("0x20c0000000000000000000000000000000000000")
 const environment = Config.withDefault(Config.literal("development", "production")("BERTH_ENV"), "development")
 
 const addresses = Config.all({
-  host: text("HOST", "127.0.0.1"),
+  host: host("HOST", "127.0.0.1"),
   port: port("PORT", 3000),
-  appUrl: Config.option(webAddress("APP_URL")),
-  backendHost: text("BACKEND_HOST", "127.0.0.1"),
+  appUrl: Config.option(origin("APP_URL")),
+  backendHost: host("BACKEND_HOST", "127.0.0.1"),
   backendPort: port("BACKEND_PORT", 4000),
-  backendUrl: Config.option(webAddress("BACKEND_URL"))
+  backendUrl: Config.option(origin("BACKEND_URL"))
 }).pipe(
   Config.map((given) => ({
     ...given,
@@ -191,12 +241,19 @@ export const Settings = Config.all({
   reservationRetention: duration("RESERVATION_RETENTION", Duration.days(400)),
   modelUsageRetention: duration("MODEL_USAGE_RETENTION", Duration.days(400)),
   dataDir: text("DATA_DIR", ".data"),
-  databaseUrl: optionalSecret("DATABASE_URL"),
-  redisUrl: optionalSecret("REDIS_URL"),
-  secretsKeys: optionalSecret("SECRETS_KEYS"),
-  jwtPrivateKey: optionalSecret("JWT_PRIVATE_KEY"),
-  adminEmails: Config.option(Config.array(Config.string(), "ADMIN_EMAILS")),
-  referralCredits: Config.withDefault(Config.number("REFERRAL_CREDITS"), 1),
+  databaseUrl: storeUrl("DATABASE_URL", "postgres", "postgresql"),
+  redisUrl: storeUrl("REDIS_URL", "redis", "rediss"),
+  secretsKeys: parsedSecret("SECRETS_KEYS", parseKeyEncryptionKeys),
+  jwtPrivateKey: parsedSecret("JWT_PRIVATE_KEY", parseJwtKey),
+  adminEmails: Config.array(Config.string(), "ADMIN_EMAILS").pipe(
+    Config.mapOrFail((entries) =>
+      entries.every((entry) => Option.isSome(parseEmail(entry)))
+        ? Either.right(entries)
+        : Either.left(ConfigError.InvalidData(["ADMIN_EMAILS"], "must be email addresses, comma-separated"))
+    ),
+    Config.option
+  ),
+  referralCredits: atLeast("REFERRAL_CREDITS", 0, 1),
   mail: Config.all({ smtpUrl: readSmtpUrl("SMTP_URL"), from: readMailSender("MAIL_FROM") }),
   bots: Config.all({
     detection: Config.option(Config.literal("off", "heuristic", "turnstile")("BOT_DETECTION")),
@@ -298,8 +355,11 @@ export const Settings = Config.all({
     ),
     Config.option
   ),
-  agentsDomain: text("AGENTS_DOMAIN", "agents.localhost"),
-  salesEmail: text("SALES_EMAIL", "sales@example.com"),
+  agentsDomain: host("AGENTS_DOMAIN", "agents.localhost"),
+  salesEmail: Config.string("SALES_EMAIL").pipe(
+    Config.validate({ message: "must be an email address", validation: (value) => Option.isSome(parseEmail(value)) }),
+    Config.withDefault("sales@example.com")
+  ),
   worker: Config.all({
     healthPort: Config.option(Config.port("WORKER_HEALTH_PORT")),
     tasksConcurrency: positive("WORKER_TASKS_CONCURRENCY", 5),
@@ -310,7 +370,7 @@ export const Settings = Config.all({
     level: logLevelSetting,
     format: Config.option(Config.literal("json", "pretty")("LOG_FORMAT"))
   }),
-  otlpEndpoint: Config.option(Config.string("OTEL_EXPORTER_OTLP_ENDPOINT")),
+  otlpEndpoint: Config.option(webUrl("OTEL_EXPORTER_OTLP_ENDPOINT")),
   serviceName: Config.option(Config.string("OTEL_SERVICE_NAME")),
   /** Set by the supervisor: instances end with the server instead of waiting for its successor. */
   supervised: Config.withDefault(flag("BERTH_SUPERVISED"), false)

@@ -2,7 +2,10 @@ import { Option, Redacted } from "effect"
 import type { Settings } from "./Settings.ts"
 import { resolveTempoNetwork } from "./TempoNetwork.ts"
 
-/** Challenges show what a secret makes of known text, so a short one could be guessed. */
+/** The programs that read settings; the supervisor provides a database and runs a server and a worker. */
+export type ProgramKind = "supervisor" | "server" | "worker"
+
+/** Challenges contain an HMAC of known text, so a short secret could be guessed. */
 const minimumSecretLength = 16
 /** UTF-8 bytes of secrets that authenticate, in production. */
 const minimumProductionSecretBytes = 32
@@ -11,68 +14,94 @@ const isShort = (secret: Option.Option<Redacted.Redacted>) =>
   Option.isSome(secret) && new TextEncoder().encode(Redacted.value(secret.value)).length < minimumProductionSecretBytes
 
 const loopback = new Set(["127.0.0.1", "::1", "localhost"])
+const wildcards = new Set(["0.0.0.0", "::"])
 
-/** Invalid combinations of settings, one message per variable. */
-export const findSettingsFaults = (settings: Settings): ReadonlyArray<string> => {
-  const { addresses, environment, environmentIsSet } = settings
+const fault = (isSo: boolean, sentence: string): ReadonlyArray<string> => (isSo ? [sentence] : [])
+
+/** Listeners of one process or one supervisor that would take each other's port. */
+const findPortFaults = (
+  { addresses: { backendHost, backendPort, host, port }, role, worker }: Settings,
+  program: ProgramKind
+) => {
+  const overlap = (one: string, other: string) => one === other || wildcards.has(one) || wildcards.has(other)
+  const runsAll = program === "supervisor"
+  const healthPort = Option.getOrUndefined(worker.healthPort)
+  return [
+    fault(
+      (runsAll || (program === "server" && role === "all")) && port === backendPort && overlap(host, backendHost),
+      `BACKEND_PORT: is ${port} like PORT; choose two different ports`
+    ),
+    fault(
+      runsAll && (healthPort === port || (healthPort === backendPort && overlap(host, backendHost))),
+      `WORKER_HEALTH_PORT: is ${healthPort} like PORT or BACKEND_PORT; choose another port`
+    )
+  ]
+}
+
+const findProductionFaults = (settings: Settings, program: ProgramKind) => {
+  const { addresses, mpp } = settings
+  const required = (name: string, value: Option.Option<unknown>, expected: string) =>
+    fault(Option.isNone(value), `${name}: is required in production; ${expected}`)
+  const long = (name: string, value: Option.Option<Redacted.Redacted>) =>
+    fault(isShort(value), `${name}: must have at least ${minimumProductionSecretBytes} bytes in production`)
+  return [
+    fault(
+      !addresses.appUrlIsSet,
+      "APP_URL: is required in production; set the public https URL, for example https://berth.example.com"
+    ),
+    fault(
+      addresses.appUrl.protocol !== "https:" && !loopback.has(addresses.appUrl.hostname),
+      "APP_URL: must be https in production, because sessions travel in a cookie"
+    ),
+    ...(program === "supervisor"
+      ? []
+      : [required("DATABASE_URL", settings.databaseUrl, "set the URL of a PostgreSQL database")]),
+    required("INTERNAL_API_KEY", settings.internalApiKey, "set 32 random bytes, equal in web, backend and worker"),
+    long("INTERNAL_API_KEY", settings.internalApiKey),
+    required("SECRETS_KEYS", settings.secretsKeys, "set id:base64 of 32 random bytes"),
+    required("JWT_PRIVATE_KEY", settings.jwtPrivateKey, "set an Ed25519 key in PKCS8 PEM"),
+    required("SMTP_URL", settings.mail.smtpUrl, "set smtp:// or smtps:// with user and password"),
+    required("MPP_RECIPIENT", mpp.recipient, "set the address that machine payments go to"),
+    required("MPP_SECRET", mpp.secret, "set 32 random bytes"),
+    long("MPP_SECRET", mpp.secret),
+    fault(
+      Option.isSome(settings.cardProcessor.secretKey) && Option.isNone(settings.cards.webhookSecret),
+      "STRIPE_WEBHOOK_SECRET: is missing; without it no card payment is credited"
+    ),
+    fault(
+      Option.contains(settings.sandboxModel, true),
+      "SANDBOX_MODEL: is refused in production; set the key of a model provider"
+    ),
+    fault(
+      settings.agentRuntime === "process" && !settings.allowProcessRuntime,
+      "ALLOW_PROCESS_RUNTIME: must be yes in production with AGENT_RUNTIME=process, because only containers isolate fully"
+    )
+  ]
+}
+
+/** Invalid combinations of settings: `NAME: problem; expectation`, one for each variable. */
+export const findSettingsFaults = (settings: Settings, program: ProgramKind): ReadonlyArray<string> => {
+  const { addresses, environment, environmentIsSet, mpp } = settings
   const isExposed = !loopback.has(addresses.host) || addresses.appUrl.protocol === "https:"
-  const general = [
-    fault(isExposed && !environmentIsSet, "BERTH_ENV must be set when HOST is not loopback or APP_URL is https"),
+  return [
+    fault(
+      isExposed && !environmentIsSet,
+      "BERTH_ENV: must be set to production or development when HOST is not loopback or APP_URL is https"
+    ),
     fault(
       Option.contains(settings.bots.detection, "turnstile") && Option.isNone(settings.bots.turnstileSecret),
-      "TURNSTILE_SECRET is missing, which BOT_DETECTION=turnstile needs"
+      "TURNSTILE_SECRET: is missing; BOT_DETECTION=turnstile needs it"
     ),
     fault(settings.agentRuntime !== "process", "AGENT_RUNTIME: only process is built so far"),
     fault(
-      resolveTempoNetwork(settings)._tag === "None",
-      "MPP_RPC_URL is missing; there is a default for the chains 4217 and 42431 only"
+      Option.isNone(resolveTempoNetwork(settings)),
+      "MPP_RPC_URL: is missing; there is a default for the chains 4217 and 42431 only"
     ),
     fault(
-      settings.mpp.secret._tag === "Some" && Redacted.value(settings.mpp.secret.value).length < minimumSecretLength,
-      `MPP_SECRET must have at least ${minimumSecretLength} characters`
-    )
-  ]
-  const production =
-    environment === "production"
-      ? [
-          fault(settings.internalApiKey._tag === "None", "INTERNAL_API_KEY is required in production"),
-          fault(settings.secretsKeys._tag === "None", "SECRETS_KEYS is required in production"),
-          fault(settings.jwtPrivateKey._tag === "None", "JWT_PRIVATE_KEY is required in production"),
-          fault(settings.databaseUrl._tag === "None", "DATABASE_URL is required in production"),
-          fault(
-            settings.mail.smtpUrl._tag === "None",
-            "SMTP_URL is required in production: mail to disk reaches nobody"
-          ),
-          fault(settings.mpp.recipient._tag === "None", "MPP_RECIPIENT is required in production"),
-          fault(settings.mpp.secret._tag === "None", "MPP_SECRET is required in production"),
-          fault(
-            isShort(settings.mpp.secret),
-            `MPP_SECRET must have at least ${minimumProductionSecretBytes} bytes in production`
-          ),
-          fault(
-            isShort(settings.internalApiKey),
-            `INTERNAL_API_KEY must have at least ${minimumProductionSecretBytes} bytes in production`
-          ),
-          fault(
-            settings.cardProcessor.secretKey._tag === "Some" && settings.cards.webhookSecret._tag === "None",
-            "STRIPE_WEBHOOK_SECRET is missing, without which nothing that is paid arrives"
-          ),
-          fault(!addresses.appUrlIsSet, "APP_URL is required in production"),
-          fault(
-            addresses.appUrl.protocol !== "https:" && !loopback.has(addresses.appUrl.hostname),
-            "APP_URL must be https in production, or sessions travel in an insecure cookie"
-          ),
-          fault(
-            settings.sandboxModel._tag === "Some" && settings.sandboxModel.value,
-            "SANDBOX_MODEL is refused in production"
-          ),
-          fault(
-            settings.agentRuntime === "process" && !settings.allowProcessRuntime,
-            "AGENT_RUNTIME=process needs ALLOW_PROCESS_RUNTIME=yes in production: only containers isolate fully"
-          )
-        ]
-      : []
-  return [...general, ...production].flat()
+      Option.exists(mpp.secret, (secret) => Redacted.value(secret).length < minimumSecretLength),
+      `MPP_SECRET: must have at least ${minimumSecretLength} characters`
+    ),
+    ...findPortFaults(settings, program),
+    ...(environment === "production" ? findProductionFaults(settings, program) : [])
+  ].flat()
 }
-
-const fault = (isSo: boolean, sentence: string): ReadonlyArray<string> => (isSo ? [sentence] : [])

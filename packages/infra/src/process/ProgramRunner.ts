@@ -1,6 +1,7 @@
 import { NodeRuntime } from "@effect/platform-node"
 import { Cause, Data, Effect, Layer, Option } from "effect"
-import { loadSettings, SettingsInvalid } from "../configuration/SettingsLoader.ts"
+import type { ProgramKind } from "../configuration/SettingsFaults.ts"
+import { loadProcessSettings, SettingsInvalid } from "../configuration/SettingsLoader.ts"
 import type { Settings } from "../configuration/Settings.ts"
 import * as Telemetry from "../telemetry/Telemetry.ts"
 import { ignoreDebuggerSignal } from "./DebuggerSignal.ts"
@@ -21,21 +22,25 @@ const exitWith = (code: number) => Effect.sync(() => process.exit(code))
 /** Runs a program's layers until SIGTERM or SIGINT. Exit codes: 0 after a signal, 78 for unusable settings, else 1. */
 export const runProgram = (options: {
   readonly serviceName: string
+  readonly kind: ProgramKind
   readonly program: (settings: Settings) => Layer.Layer<never, { readonly message: string }>
 }): void =>
   runProgramCommand({
-    serviceName: options.serviceName,
+    ...options,
     command: (settings) => Layer.launch(options.program(settings))
   })
 
 /** The same for an effect that ends: exit code 0 on success. */
 export const runProgramCommand = (options: {
   readonly serviceName: string
+  readonly kind: ProgramKind
   readonly command: (settings: Settings) => Effect.Effect<unknown, { readonly message: string }>
 }): void => {
   ignoreDebuggerSignal()
   const main = Effect.gen(function* () {
-    const settings = yield* loadSettings(process.env)
+    const { settings, warnings } = yield* loadProcessSettings(options.kind)
+    // A supervisor has logged them.
+    const warn = settings.supervised ? Effect.void : Effect.forEach(warnings, (text) => Effect.logWarning(text))
     const telemetry = Telemetry.layer({
       serviceName: Option.getOrElse(settings.serviceName, () => options.serviceName),
       serviceVersion,
@@ -43,7 +48,7 @@ export const runProgramCommand = (options: {
       logFormat: Option.getOrElse(settings.log.format, () => (process.stdout.isTTY ? "pretty" : "json")),
       otlpEndpoint: settings.otlpEndpoint
     })
-    yield* Effect.zipRight(endWithParent, options.command(settings)).pipe(
+    yield* Effect.all([endWithParent, warn, options.command(settings)], { discard: true }).pipe(
       Effect.scoped,
       Effect.tapErrorCause((cause) =>
         Option.match(

@@ -1,4 +1,4 @@
-import { Effect, Option, Redacted } from "effect"
+import { Effect, type Either, Option, Redacted } from "effect"
 import { randomBytes } from "node:crypto"
 import { join, resolve } from "node:path"
 import type { Settings } from "../configuration/Settings.ts"
@@ -14,15 +14,37 @@ import { ProgramMisconfigured } from "../process/ProgramRunner.ts"
 
 const keysDirectory = (settings: Settings) => join(resolve(settings.dataDir), "keys")
 
+const generate = (settings: Settings, name: string, make: () => Redacted.Redacted) =>
+  Effect.mapError(
+    ensureSecret(keysDirectory(settings), name, make),
+    ({ message }) => new ProgramMisconfigured({ reason: message })
+  )
+
 const resolveSecret = (
   settings: Settings,
   given: Option.Option<Redacted.Redacted>,
   name: string,
   make: () => Redacted.Redacted
+) => (Option.isSome(given) ? Effect.succeed(given.value) : generate(settings, name, make))
+
+/** The given value, or the parsed content of a generated file. */
+const resolveParsed = <A>(
+  settings: Settings,
+  given: Option.Option<A>,
+  name: string,
+  make: () => Redacted.Redacted,
+  parse: (text: Redacted.Redacted) => Either.Either<A, { readonly reason: string }>
 ) =>
-  (Option.isSome(given) ? Effect.succeed(given.value) : ensureSecret(keysDirectory(settings), name, make)).pipe(
-    Effect.mapError(({ message }) => new ProgramMisconfigured({ reason: message }))
-  )
+  Option.match(given, {
+    onSome: Effect.succeed,
+    onNone: () =>
+      Effect.flatMap(generate(settings, name, make), (text) =>
+        Effect.mapError(
+          parse(text),
+          ({ reason }) => new ProgramMisconfigured({ reason: `The generated key ${name} is unusable: ${reason}` })
+        )
+      )
+  })
 
 /** `DATABASE_URL`; `npm start` sets it to the embedded database. */
 export const requireDatabaseUrl = (settings: Settings) =>
@@ -38,25 +60,11 @@ export const resolveInternalApiKey = (settings: Settings) =>
   )
 
 export const resolveKeyEncryptionKeys = (settings: Settings) =>
-  resolveSecret(settings, settings.secretsKeys, "secrets-keys", generateKeyEncryptionKeys).pipe(
-    Effect.flatMap((text) =>
-      Effect.mapError(
-        parseKeyEncryptionKeys(text),
-        ({ reason }) => new ProgramMisconfigured({ reason: `SECRETS_KEYS: ${reason}` })
-      )
-    )
-  )
+  resolveParsed(settings, settings.secretsKeys, "secrets-keys", generateKeyEncryptionKeys, parseKeyEncryptionKeys)
 
 /** Signs access tokens. */
 export const resolveJwtKey = (settings: Settings) =>
-  resolveSecret(settings, settings.jwtPrivateKey, "jwt-private-key", generateJwtKey).pipe(
-    Effect.flatMap((text) =>
-      Effect.mapError(
-        parseJwtKey(text),
-        ({ reason }) => new ProgramMisconfigured({ reason: `JWT_PRIVATE_KEY ${reason}` })
-      )
-    )
-  )
+  resolveParsed(settings, settings.jwtPrivateKey, "jwt-private-key", generateJwtKey, parseJwtKey)
 
 /** Signs payment challenges. */
 export const resolvePaymentSecret = (settings: Settings) =>
@@ -64,18 +72,7 @@ export const resolvePaymentSecret = (settings: Settings) =>
 
 /** Recipient of machine payments; in development a generated wallet of this installation. */
 export const resolvePaymentRecipient = (settings: Settings) =>
-  Option.match(settings.mpp.recipient, {
-    onSome: Effect.succeed,
-    onNone: () =>
-      resolveSecret(settings, Option.none(), "mpp-treasury-key", generateTreasuryKey).pipe(
-        Effect.flatMap((key) =>
-          Effect.mapError(
-            deriveTreasuryAddress(key),
-            ({ reason }) => new ProgramMisconfigured({ reason: `The treasury key mpp-treasury-key ${reason}` })
-          )
-        )
-      )
-  })
+  resolveParsed(settings, settings.mpp.recipient, "mpp-treasury-key", generateTreasuryKey, deriveTreasuryAddress)
 
 const loopback = new Set(["127.0.0.1", "::1", "localhost"])
 

@@ -21,9 +21,9 @@ describe("describeConfigError", () => {
   const bad = ConfigError.InvalidData(["LIMIT", "B"], "must be a number")
 
   it("names each variable and what is wrong with it, once", () => {
-    assert.deepStrictEqual(describeConfigError(missing), ["A is missing"])
+    assert.deepStrictEqual(describeConfigError(missing), ["A: is missing"])
     assert.deepStrictEqual(describeConfigError(ConfigError.And(missing, ConfigError.Or(bad, missing))), [
-      "A is missing",
+      "A: is missing",
       "LIMIT_B: must be a number"
     ])
   })

@@ -1,8 +1,12 @@
 import { selectBotDetection } from "@berth/infra/wiring/AccountsWiring"
-import { loadSettings } from "@berth/infra/configuration/SettingsLoader"
+import { generateKeyEncryptionKeys } from "@berth/infra/crypto/AesGcmSecretBox"
+import { generateJwtKey } from "@berth/infra/crypto/JwtKey"
+import { checkSettings, loadSettings, settingNames } from "@berth/infra/configuration/SettingsLoader"
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Either, Option, Redacted } from "effect"
-import { readFileSync } from "node:fs"
+import { readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { temporaryDirectory } from "../../../../test/support/TemporaryDirectories.ts"
 
 const faultsOf = (environment: Record<string, string>) =>
   Effect.map(Effect.either(loadSettings(environment)), (loaded) =>
@@ -10,7 +14,6 @@ const faultsOf = (environment: Record<string, string>) =>
   )
 
 const example = readFileSync(new URL("../../../../.env.example", import.meta.url), "utf8")
-const source = readFileSync(new URL("../../src/configuration/Settings.ts", import.meta.url), "utf8")
 
 const exampleNames = [...example.matchAll(/^#?([A-Z][A-Z0-9_]+)=/gm)].flatMap(([, name]) =>
   name === undefined ? [] : [name]
@@ -21,8 +24,8 @@ const production = {
   APP_URL: "https://berth.example",
   DATABASE_URL: "postgres://berth@db/berth",
   INTERNAL_API_KEY: "k".repeat(32),
-  SECRETS_KEYS: "a:AAAA",
-  JWT_PRIVATE_KEY: "a key",
+  SECRETS_KEYS: Redacted.value(generateKeyEncryptionKeys()),
+  JWT_PRIVATE_KEY: Redacted.value(generateJwtKey()),
   SMTP_URL: "smtps://berth:secret@mail.example",
   MPP_RECIPIENT: `0x${"ab".repeat(20)}`,
   MPP_SECRET: "m".repeat(32),
@@ -242,15 +245,79 @@ describe("settings", () => {
     })
   )
 
-  it(".env.example names exactly the variables that are read", () => {
-    const read = [...source.matchAll(/"([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|HOST|PORT)"/g)].flatMap(([, name]) =>
-      name === undefined || name === "BERTH_SUPERVISED" ? [] : [name]
-    )
-    read.push("LOG_LEVEL")
-    const providers = ["OPENROUTER", "OPENAI", "ANTHROPIC", "GOOGLE", "GROQ"].flatMap((prefix) => [
-      `${prefix}_API_KEY`,
-      `${prefix}_BASE_URL`
-    ])
-    assert.deepStrictEqual([...new Set(exampleNames)].toSorted(), [...new Set([...read, ...providers])].toSorted())
-  })
+  it.effect(".env.example names exactly the variables that are read", () =>
+    Effect.gen(function* () {
+      const read = [...(yield* settingNames)].filter((name) => name !== "BERTH_SUPERVISED")
+      assert.deepStrictEqual([...new Set(exampleNames)].toSorted(), read.toSorted())
+    })
+  )
+
+  const badValues = {
+    PORT: "99999",
+    BERTH_ENV: "prod",
+    HOST: "http://0.0.0.0:3000",
+    APP_URL: "https://berth.example/app",
+    DATABASE_URL: "berth:hunter2@db:5432",
+    REDIS_URL: "http://:hunter2@redis:6379",
+    SMTP_URL: "mail.example:hunter2",
+    OPENAI_BASE_URL: "api.openai.com",
+    SECRETS_KEYS: `a:${Buffer.alloc(31).toString("base64")}`,
+    JWT_PRIVATE_KEY: "hunter2",
+    ADMIN_EMAILS: "owner",
+    SALES_EMAIL: "sales",
+    REFERRAL_CREDITS: "-1",
+    OTEL_EXPORTER_OTLP_ENDPOINT: "collector:4318",
+    LIMIT_REGISTER: "abc"
+  }
+
+  it.effect("checkSettings names every bad variable once in one message, with the combinations of the good ones", () =>
+    Effect.gen(function* () {
+      const { faults, message } = yield* Effect.flip(
+        checkSettings({ ...badValues, BOT_DETECTION: "turnstile", LIMIT_GATWAY: "hunter2" }, "worker")
+      )
+      assert.sameMembers(
+        faults.map((fault) => fault.split(":")[0]),
+        [...Object.keys(badValues), "TURNSTILE_SECRET"]
+      )
+      for (const fault of faults) assert.include(message, `\n  ${fault}`)
+      assert.include(message, "LIMIT_GATWAY is not a setting. Did you mean LIMIT_GATEWAY?")
+      assert.notInclude(message, "hunter2")
+    })
+  )
+
+  it.effect("checkSettings rejects two listeners of one process on one port, and takes them in two processes", () =>
+    Effect.gen(function* () {
+      const same = { PORT: "3000", BACKEND_PORT: "3000" }
+      assert.match((yield* Effect.flip(checkSettings(same, "supervisor"))).message, /BACKEND_PORT: is 3000 like PORT/)
+      yield* Effect.flip(checkSettings(same, "server"))
+      yield* Effect.flip(checkSettings({ WORKER_HEALTH_PORT: "4000" }, "supervisor"))
+      yield* checkSettings({ ...same, SERVER_ROLE: "web" }, "server")
+      yield* checkSettings({ ...same, BACKEND_HOST: "127.0.0.2" }, "supervisor")
+    })
+  )
+
+  it.scoped("checkSettings rejects a data directory that cannot be made, and makes none", () =>
+    Effect.gen(function* () {
+      const directory = yield* temporaryDirectory
+      const file = join(directory, "file")
+      writeFileSync(file, "")
+      for (const DATA_DIR of [file, join(file, "below"), "/proc/berth"]) {
+        const { faults } = yield* Effect.flip(checkSettings({ DATA_DIR }, "supervisor"))
+        assert.lengthOf(faults, 1, DATA_DIR)
+        assert.match(faults[0] ?? "", /^DATA_DIR: /)
+      }
+      yield* checkSettings({ DATA_DIR: join(directory, "a name", "with spaces") }, "supervisor")
+      yield* checkSettings({ ...production, DATA_DIR: file, SERVER_ROLE: "web" }, "server")
+      assert.deepStrictEqual(readdirSync(directory), ["file"])
+    })
+  )
+
+  it.effect("checkSettings requires a database in production, except of the supervisor that runs one", () =>
+    Effect.gen(function* () {
+      const { DATABASE_URL: _, ...embedded } = production
+      yield* checkSettings(embedded, "supervisor")
+      for (const program of ["server", "worker"] as const)
+        assert.match((yield* Effect.flip(checkSettings(embedded, program))).message, /DATABASE_URL: is required/)
+    })
+  )
 })

@@ -1,0 +1,61 @@
+/** Names that other programs read too: only a clear misspelling of a long word is reported. */
+const sharedNames =
+  /^(HOST|PORT|APP_URL|DATABASE_URL|REDIS_URL|SMTP_URL|MAIL_FROM|LOG_LEVEL|LOG_FORMAT|DATA_DIR|BACKEND_.*|KUBE.*|DOCKER_.*|(OPENROUTER|OPENAI|ANTHROPIC|GOOGLE|GROQ|STRIPE|TURNSTILE|MUX)_.*)$/
+
+/** Variables of shells, package managers, platforms and standards. */
+const wellKnownNames =
+  /^(_|NODE_|NPM_|PNPM_|YARN_|CI_|GITHUB_|GITLAB_|RUNNER_|KUBERNETES_|DOCKER_|CONTAINER_|AWS_|AZURE_|GCP_|OTEL_|XDG_|LC_|SSH_|GIT_|PG|OPENAPI_|VITE)/i
+
+/** Optimal string alignment distance: insertions, deletions, substitutions and transpositions of neighbors. */
+export const editDistance = (one: string, other: string): number => {
+  const rows: Array<ReadonlyArray<number>> = [Array.from({ length: other.length + 1 }, (_, column) => column)]
+  for (let row = 1; row <= one.length; row += 1) {
+    const made = [row]
+    for (let column = 1; column <= other.length; column += 1) {
+      const at = (up: number, left: number) => (up === 0 ? made : rows[row - up])?.[column - left] ?? Infinity
+      const isSame = one[row - 1] === other[column - 1]
+      const isSwap = one[row - 1] === other[column - 2] && one[row - 2] === other[column - 1]
+      made.push(
+        Math.min(at(1, 0) + 1, at(0, 1) + 1, at(1, 1) + (isSame ? 0 : 1), row > 1 && isSwap ? at(2, 2) + 1 : Infinity)
+      )
+    }
+    rows.push(made)
+  }
+  return rows[one.length]?.[other.length] ?? Infinity
+}
+
+const longWord = 5
+
+/** Exactly one word is misspelled: by at most two edits in a long word of a name of ours, by one in others. */
+const isMisspelling = (name: string, known: string): boolean => {
+  const [words, knownWords] = [name.split("_"), known.split("_")]
+  if (words.length !== knownWords.length || words.length < 2) return false
+  const different = knownWords.flatMap((word, index) => (word === words[index] ? [] : [index]))
+  const [index = 0, ...others] = different
+  if (different.length === 0 || others.length > 0) return false
+  const [word = "", knownWord = ""] = [words[index], knownWords[index]]
+  const isShared = sharedNames.test(known)
+  if (knownWord.length < longWord && (isShared || index === 0)) return false
+  return editDistance(word, knownWord) <= (isShared || knownWord.length < longWord ? 1 : 2)
+}
+
+export interface NearMiss {
+  readonly name: string
+  readonly meant: string
+}
+
+/** Variables whose names are misspellings of settings that are not set. */
+export const findNearMisses = (
+  environment: Readonly<Record<string, string | undefined>>,
+  settingNames: ReadonlySet<string>
+): ReadonlyArray<NearMiss> => {
+  const unset = [...settingNames].filter((name) => (environment[name] ?? "").trim() === "")
+  return Object.keys(environment)
+    .filter((name) => !settingNames.has(name) && !wellKnownNames.test(name))
+    .flatMap((name) => {
+      const meant = unset.find((known) => isMisspelling(name, known))
+      return meant === undefined ? [] : [{ name, meant }]
+    })
+}
+
+export const describeNearMiss = ({ meant, name }: NearMiss) => `${name} is not a setting. Did you mean ${meant}?`
