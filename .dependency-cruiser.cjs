@@ -42,7 +42,7 @@ const wiredOnlyIn = (name) => ({
 /** The order of the contexts: each imports from itself and from those before it. */
 const contexts = (
   "ids persistence shared chain channels secrets limits jobs mail gating sessions accounts " +
-  "recovery signin ai billing skills agents instances interaction gateway"
+  "recovery signin ai billing skills agents instances interaction gateway administration"
 ).split(" ")
 
 /** The folder of a context in every package. */
@@ -60,7 +60,7 @@ const lowerContextsOnly = (name, at) => ({
 })
 
 /** Stores that are the service of their context. */
-const services = ["UnitLedger", "ModelUsage"]
+const services = ["UnitLedger", "ModelUsage", "CreditAdjustments"]
 
 /** Ports over tables: each has an adapter `Postgres<port>.ts`. */
 const stores = readdirSync(`${__dirname}/packages/infra/src/postgres`, { recursive: true })

@@ -1,5 +1,6 @@
 import type { ErrorRow } from "./ErrorRow.ts"
 import { accountRows } from "./rows/AccountRows.ts"
+import { administrationRows } from "./rows/AdministrationRows.ts"
 import { agentDetailRows } from "./rows/AgentDetailRows.ts"
 import { agentRows } from "./rows/AgentRows.ts"
 import { aiRows } from "./rows/AiRows.ts"
@@ -24,6 +25,7 @@ export const errorRows: ReadonlyArray<ErrorRow> = [
   ...gatewayRows,
   ...webhookRows,
   ...billingRows,
+  ...administrationRows,
   ...deprecatedRows,
   ...aiRows
 ]

@@ -72,7 +72,9 @@ const nameOf = ({ method, path }: KnownRoute) => `${method} ${path}`
 const deprecated = new Set(["PUT /api/agents/:id", "DELETE /api/agents/:id"])
 
 const routesWithIds = listRoutes(WebApi).filter(({ path }) => path.includes("/:"))
-const idRoutes = routesWithIds.filter((route) => !deprecated.has(nameOf(route)))
+const isForAdministrators = ({ path }: KnownRoute) => path.startsWith("/api/ops/")
+const idRoutes = routesWithIds.filter((route) => !deprecated.has(nameOf(route)) && !isForAdministrators(route))
+const administrationRoutes = listRoutes(WebApi).filter(isForAdministrators)
 const goneRoutes = routesWithIds.filter((route) => deprecated.has(nameOf(route)))
 
 const detailRoute = { method: "GET", path: "/api/agents/:id" }
@@ -140,6 +142,22 @@ layer(App.layer(), { excludeTestServices: true })("Of what another owns", (it) =
         })
       )
     }
+
+  for (const route of administrationRoutes)
+    it.effect(`${nameOf(route)} refuses everyone but administrators before it reads ids and bodies`, () =>
+      Effect.gen(function* () {
+        const owner = yield* createOwnerWithAgent()
+        const anonymous = yield* send(route, owner.user.id)
+        const refused = yield* send(route, owner.user.id, owner)
+        assert.deepStrictEqual([anonymous.status, refused.status], [401, 403], refused.text)
+        assert.notInclude(refused.text, owner.user.id)
+        if (!route.path.includes("/:")) return
+        for (const id of [instance.guessed, ...malformed]) {
+          assert.strictEqual(seen(yield* send(route, id)), seen(anonymous), id)
+          assert.strictEqual(seen(yield* send(route, id, owner)), seen(refused), id)
+        }
+      })
+    )
 
   for (const route of goneRoutes)
     it.effect(`${nameOf(route)} is gone for everybody, and looks nowhere`, () =>

@@ -474,6 +474,26 @@ describe("Events of the card processor, by several workers at once,", () => {
   )
 
   test(
+    "A plan set by hand outlasts canceled card subscriptions and ends with the next paid one",
+    Effect.gen(function* () {
+      const { inside, subscription, tell } = yield* makeFixtures()
+      const { id } = yield* inside(insertUser())
+      const [first, second] = [subscribed("sub_first", id), subscribed("sub_second", id)]
+      yield* tell(first.is(1, "active", "pro", "created"), first.is(2, "canceled", "pro", "deleted"))
+      assert.strictEqual(yield* subscription(id), "pro canceled")
+      yield* inside(
+        Effect.flatMap(SubscriptionRepository, ({ save }) => save({ userId: id, plan: "enterprise", status: "active" }))
+      )
+      yield* tell(first.is(3, "canceled", "pro"))
+      assert.strictEqual(yield* subscription(id), "enterprise active")
+      yield* tell(second.is(4, "active", "scale", "created"))
+      assert.strictEqual(yield* subscription(id), "scale active")
+      yield* tell(second.is(5, "canceled", "scale", "deleted"))
+      assert.strictEqual(yield* subscription(id), "scale canceled")
+    })
+  )
+
+  test(
     "Card events of an unknown customer are applied once the customer registers",
     Effect.gen(function* () {
       const { inside, subscription, tell, user, work } = yield* makeFixtures()

@@ -1,5 +1,6 @@
 import { HttpApi } from "@effect/platform"
 import { AccountsApi } from "./accounts/AccountsApi.ts"
+import { AdministrationApi } from "./administration/AdministrationApi.ts"
 import { RecoveryApi } from "./recovery/RecoveryApi.ts"
 import { ReferralsApi } from "./accounts/referrals/ReferralsApi.ts"
 import { AgentConfigApi } from "./agents/AgentConfigApi.ts"
@@ -46,6 +47,7 @@ export class WebApi extends HttpApi.make("web")
   .add(DevelopmentPlansApi)
   .add(DeprecatedApi)
   .add(GatewayApi)
+  .add(AdministrationApi)
   .annotateContext(
     describeApi(
       {

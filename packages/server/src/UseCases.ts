@@ -1,4 +1,5 @@
 import * as AccountsServices from "@berth/domain/accounts/AccountsServices"
+import * as AdministrationServices from "@berth/domain/administration/AdministrationServices"
 import { AgentLifecycle } from "@berth/domain/agents/AgentLifecycle"
 import * as AgentsServices from "@berth/domain/agents/AgentsServices"
 import { AiLayer } from "@berth/domain/ai/AiLayer"
@@ -39,7 +40,7 @@ export const shared = Layer.mergeAll(SocialSessions.Default, BillingServices.bal
 export const web = Layer.mergeAll(
   GatewayServices.layer,
   Layer.provide(InteractionServices.layer, QuotedOwnKeyCoverage.layer),
-  Layer.provide(BillingServices.layer, AgentsServices.limits),
+  Layer.provide(Layer.provideMerge(AdministrationServices.layer, BillingServices.layer), AgentsServices.limits),
   SignInServices.layer,
   BearerSessions.Default
 ).pipe(

@@ -5,6 +5,8 @@ import { BillingSettings } from "@berth/domain/billing/BillingSettings"
 import { HttpLayerRouter, type HttpServerRequest } from "@effect/platform"
 import { Effect, identity, Layer } from "effect"
 import * as AccountsHttp from "./accounts/AccountsHttp.ts"
+import * as AdministrationHttp from "./administration/AdministrationHttp.ts"
+import * as AdministratorAuthHttp from "./administration/AdministratorAuthHttp.ts"
 import * as BotCheckHttp from "./accounts/BotCheckHttp.ts"
 import * as RecoveryHttp from "./recovery/RecoveryHttp.ts"
 import * as ReferralsHttp from "./accounts/ReferralsHttp.ts"
@@ -72,12 +74,14 @@ const groups = Layer.mergeAll(
   BillingHttp.layer,
   CheckoutHttp.layer,
   DevelopmentPlansHttp.layer,
-  DeprecatedHttp.layer
+  DeprecatedHttp.layer,
+  AdministrationHttp.layer
 )
 
 const middlewares = Layer.mergeAll(
   SessionAuthHttp.layer,
   BearerAuthHttp.layer,
+  AdministratorAuthHttp.layer,
   AgentOwnerHttp.layer,
   InstanceOwnerHttp.layer,
   RateLimitsHttp.layer,

@@ -3,6 +3,7 @@ import type { Email } from "../shared/Email.ts"
 import type { NotificationPreferences, User } from "../shared/User.ts"
 import type { AccountInUse, EmailAlreadyTaken } from "./AccountErrors.ts"
 import type { UserId } from "../shared/UserId.ts"
+import type { UserPage, UserQuery } from "./UserSearch.ts"
 
 export interface NewUser {
   readonly id: UserId
@@ -51,6 +52,8 @@ export class UserRepository extends Context.Tag("@berth/UserRepository")<
      * under the pseudonym `formerUser`. Joins the running transaction, which must roll back on failure.
      */
     readonly remove: (id: UserId, formerUser: string) => Effect.Effect<boolean, AccountInUse>
+    /** Newest first. */
+    readonly search: (query: UserQuery) => Effect.Effect<UserPage>
     /** The ids that belong to no user. */
     readonly findAbsent: (ids: ReadonlyArray<UserId>) => Effect.Effect<ReadonlyMap<UserId, UserAbsence>>
   }

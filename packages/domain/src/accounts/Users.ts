@@ -20,6 +20,7 @@ export class Users extends Effect.Service<Users>()("@berth/Users", {
       return Option.map(yield* repository.findByEmail(email), ({ user }) => user)
     })
 
-    return { find, findForUpdate, findByEmail, findAbsent: repository.findAbsent, remove: repository.remove }
+    const { findAbsent, remove, search } = repository
+    return { find, findForUpdate, findByEmail, search, findAbsent, remove }
   })
 }) {}

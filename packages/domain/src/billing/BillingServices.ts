@@ -8,6 +8,8 @@ import { SavedCardCharges } from "./checkout/SavedCardCharges.ts"
 import { CardEventEffects } from "./events/CardEventEffects.ts"
 import { CardEventInbox } from "./events/CardEventInbox.ts"
 import { PlanChanges } from "./events/PlanChanges.ts"
+import { ManualPlans } from "./subscriptions/ManualPlans.ts"
+import { SubscriptionChanges } from "./subscriptions/SubscriptionChanges.ts"
 import { Allowances } from "./subscriptions/Allowances.ts"
 import { UnitLedger } from "./units/UnitLedger.ts"
 
@@ -16,7 +18,9 @@ export const balances = Layer.merge(UnitLedger.Default, Allowances.Default)
 
 const cards = Layer.provideMerge(SavedCardCharges.Default, CardCustomers.Default)
 
-export const layer = Layer.mergeAll(BillingActions.Default, CheckoutLinks.Default, PlanChanges.Default).pipe(
+const plans = Layer.provideMerge(ManualPlans.Default, SubscriptionChanges.Default)
+
+export const layer = Layer.mergeAll(BillingActions.Default, CheckoutLinks.Default, plans).pipe(
   Layer.provide(Checkouts.Default),
   Layer.merge(CardEventInbox.Default),
   Layer.provide(cards)
@@ -29,6 +33,6 @@ export const deletionHooks = Layer.effect(
 ).pipe(Layer.provide(CardCustomers.Default))
 
 /** Applies events of the card processor. */
-export const cardEvents = Layer.provide(CardEventEffects.Default, PlanChanges.Default)
+export const cardEvents = CardEventEffects.Default.pipe(Layer.provide(PlanChanges.Default), Layer.provide(plans))
 
 export const billingJobs = Layer.merge(cardEvents, cards)

@@ -18,6 +18,7 @@ export type IdPrefix =
   | "mal"
   | "tsk"
   | "pur"
+  | "aud"
 
 /** Source of new ids: `<prefix>_<32 hex digits>`. */
 export class IdGenerator extends Context.Tag("@berth/IdGenerator")<

@@ -5,6 +5,7 @@ import type { UserId } from "../shared/UserId.ts"
 export interface CallerContext {
   readonly address: Option.Option<string>
   readonly userAgent: Option.Option<string>
+  readonly requestId: Option.Option<string>
   /** None until the request is authenticated. */
   readonly user: Effect.Effect<Option.Option<UserId>>
   readonly identify: (user: UserId) => Effect.Effect<void>
@@ -15,6 +16,7 @@ export class Caller extends Context.Reference<Caller>()("@berth/Caller", {
   defaultValue: (): CallerContext => ({
     address: Option.none(),
     userAgent: Option.none(),
+    requestId: Option.none(),
     user: Effect.succeedNone,
     identify: () => Effect.void
   })
@@ -28,6 +30,7 @@ export const makeCaller = (
   Effect.map(Ref.make(user), (known) => ({
     address,
     userAgent,
+    requestId: Option.none(),
     user: Ref.get(known),
     identify: (authenticated) => Ref.set(known, Option.some(authenticated))
   }))

@@ -10,6 +10,7 @@ import * as NodeTokens from "../crypto/NodeTokens.ts"
 import { ProgramMisconfigured } from "../process/ProgramRunner.ts"
 import { resolveAdminEmails, requireDatabaseUrl, resolveKeyEncryptionKeys } from "./SecretsWiring.ts"
 import * as InteractionStores from "../postgres/interaction/InteractionStores.ts"
+import * as PostgresAuditLog from "../postgres/administration/PostgresAuditLog.ts"
 import * as PostgresAgentRepository from "../postgres/agents/PostgresAgentRepository.ts"
 import * as PostgresClaimNoticeRepository from "../postgres/recovery/PostgresClaimNoticeRepository.ts"
 import * as BillingStores from "../postgres/billing/BillingStores.ts"
@@ -60,7 +61,8 @@ export const layer = ({ adminEmails, databaseUrl, keys, verifiedEmailsOnly, ...p
     PostgresAgentRepository.layer,
     PostgresInstanceRepository.layer,
     InteractionStores.layer,
-    PostgresPaymentRedemptions.layer
+    PostgresPaymentRedemptions.layer,
+    PostgresAuditLog.layer
   ).pipe(
     Layer.provideMerge(
       Layer.mergeAll(

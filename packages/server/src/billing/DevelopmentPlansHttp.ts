@@ -1,5 +1,5 @@
 import { WebApi } from "@berth/api/WebApi"
-import { PlanChanges } from "@berth/domain/billing/events/PlanChanges"
+import { ManualPlans } from "@berth/domain/billing/subscriptions/ManualPlans"
 import { CurrentUser } from "@berth/domain/sessions/CurrentUser"
 import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
 import { Effect } from "effect"
@@ -7,11 +7,11 @@ import { pagePaths } from "../pages/PagePaths.ts"
 
 /** `/api/development/plan`, absent from the route table unless plans are offered without payment. */
 export const layer = HttpApiBuilder.group(WebApi, "developmentPlans", (handlers) =>
-  Effect.map(PlanChanges, (changes) =>
+  Effect.map(ManualPlans, (plans) =>
     handlers.handle("takePlan", ({ payload: { plan }, request }) =>
       Effect.gen(function* () {
         const { user } = yield* CurrentUser
-        yield* changes.grant(user.id, plan)
+        yield* plans.grant(user.id, plan)
         const isForm = (request.headers["content-type"] ?? "").includes("x-www-form-urlencoded")
         return isForm ? HttpServerResponse.redirect(pagePaths.onboarding, { status: 303 }) : { plan }
       })

@@ -217,9 +217,9 @@ export const makeHttpPipeline = <R, P = never, D = never>(
           const request = yield* HttpServerRequest.HttpServerRequest
           const path = pathOf(request.url)
           const route = findRoute(table, request.method, path)
-          const caller = yield* findCaller(request)
-          yield* redactQuery(request)
           const requestId = acceptRequestId(request.headers["x-request-id"]) ?? (yield* ids.next("req"))
+          const caller = { ...(yield* findCaller(request)), requestId: Option.some(requestId) }
+          yield* redactQuery(request)
           // Each request has its own fiber, so these are set without being restored.
           yield* FiberRef.set(FiberRef.currentContext, yield* makeRequestContext(request, Context.make(Caller, caller)))
           yield* FiberRef.update(FiberRef.currentLogAnnotations, HashMap.set<string, unknown>("requestId", requestId))

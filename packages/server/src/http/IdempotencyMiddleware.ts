@@ -32,7 +32,8 @@ import type { KnownRoute } from "./RouteTable.ts"
 const idempotentRoutes = new Set([
   "POST /api/agents/provision",
   "POST /api/billing",
-  "POST /api/cardProcessor/storage-upgrade"
+  "POST /api/cardProcessor/storage-upgrade",
+  "POST /api/ops/users/:id/credits"
 ])
 /** Those that authenticate with an access token. */
 const bearerRoutes = new Set(["POST /api/billing"])
@@ -156,7 +157,7 @@ export class IdempotencyMiddleware extends Effect.Service<IdempotencyMiddleware>
         if (Option.isNone(principal)) return yield* app
         if (!isUsable(key)) return invalidKeyResponse
         const body = yield* Effect.orDie(request.text)
-        const requestHash = hashSecret(digests, Redacted.make(body))
+        const requestHash = hashSecret(digests, Redacted.make(`${request.url}\n${body}`))
         const named = { principal: principal.value.user.id, route: name, key }
         return yield* claimOrReplay(named, requestHash, (claim) =>
           answerOnce(

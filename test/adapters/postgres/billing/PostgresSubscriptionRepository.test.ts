@@ -33,7 +33,7 @@ layer(Live, { excludeTestServices: true })("SubscriptionRepository", (it) => {
     })
   )
 
-  it.effect("keeps where the newest subscription stands at the card processor, whatever is saved without that", () =>
+  it.effect("SubscriptionRepository.findTerms returns the terms of the last save, none after one without a card", () =>
     Effect.gen(function* () {
       const subscriptions = yield* SubscriptionRepository
       const user = yield* insertUser()
@@ -50,7 +50,7 @@ layer(Live, { excludeTestServices: true })("SubscriptionRepository", (it) => {
         yield* subscriptions.saveWithTerms({ ...subscription, plan: "scale" }, next)
         assert.deepStrictEqual(yield* subscriptions.findTerms(user.id), Option.some(next))
         yield* subscriptions.save(subscription)
-        assert.deepStrictEqual(yield* subscriptions.findTerms(user.id), Option.some(next))
+        assert.deepStrictEqual(yield* subscriptions.findTerms(user.id), Option.none())
         assert.deepStrictEqual(yield* subscriptions.find(user.id), Option.some(subscription))
       }
     })

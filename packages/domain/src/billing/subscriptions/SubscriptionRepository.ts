@@ -16,10 +16,11 @@ export class SubscriptionRepository extends Context.Tag("@berth/SubscriptionRepo
   SubscriptionRepository,
   {
     readonly find: (userId: UserId) => Effect.Effect<Option.Option<Subscription>>
-    /** The user's plan follows in the same statement. */
+    /** A subscription that no card pays for. The user's plan follows in the same statement. */
     readonly save: (subscription: Subscription) => Effect.Effect<void>
     /** None without a card subscription. */
     readonly findTerms: (userId: UserId) => Effect.Effect<Option.Option<CardSubscriptionTerms>>
+    /** A card subscription. The user's plan follows in the same statement. */
     readonly saveWithTerms: (subscription: Subscription, terms: CardSubscriptionTerms) => Effect.Effect<void>
   }
 >() {}

@@ -2,10 +2,11 @@ import { EmailAlreadyTaken } from "@berth/domain/accounts/AccountErrors"
 import type { Email } from "@berth/domain/shared/Email"
 import { defaultNotificationPreferences } from "@berth/domain/shared/User"
 import { type NewUser, type UserChanges, UserRepository } from "@berth/domain/accounts/UserRepository"
+import type { UserQuery } from "@berth/domain/accounts/UserSearch"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { SqlError } from "@effect/sql/SqlError"
 import { DateTime, Effect, Layer, Option, Schema } from "effect"
-import { countAffectedRows, decodeFirstRow } from "../Rows.ts"
+import { countAffectedRows, decodeFirstRow, decodeRows, decodeSingleRow } from "../Rows.ts"
 import { violatesConstraint } from "../SqlErrors.ts"
 import { toStorableJson, toStorableText } from "../StorableText.ts"
 import { makeUserRemoval } from "./UserRemoval.ts"
@@ -13,6 +14,8 @@ import { toUser, UserRow } from "../shared/UserRow.ts"
 import type { UserId } from "@berth/domain/shared/UserId"
 
 const UserWithPassword = Schema.Struct({ ...UserRow.fields, passwordHash: Schema.NullOr(Schema.String) })
+
+const Total = Schema.Struct({ total: Schema.Int })
 
 const PasswordRow = Schema.Struct({ passwordHash: Schema.NullOr(Schema.String) })
 
@@ -90,6 +93,24 @@ export const layer: Layer.Layer<UserRepository, never, SqlClient> = Layer.effect
           Effect.orDie
         )
         return Option.map(row, toUser)
+      }),
+      search: Effect.fn("UserRepository.search")(function* ({ limit, offset, text }: UserQuery) {
+        const condition = Option.match(text, {
+          onNone: () => sql`true`,
+          onSome: (given) =>
+            sql`(starts_with(lower(email), lower(${toStorableText(given)})) or id = ${toStorableText(given)})`
+        })
+        // Ids sort by time of creation.
+        const rows = yield* sql`
+          select * from users where ${condition} order by id desc limit ${limit} offset ${offset}`.pipe(
+          decodeRows(UserRow),
+          Effect.orDie
+        )
+        const { total } = yield* sql`select count(*)::int as total from users where ${condition}`.pipe(
+          decodeSingleRow(Total),
+          Effect.orDie
+        )
+        return { users: rows.map(toUser), total }
       }),
       markEmailVerified: Effect.fn("UserRepository.markEmailVerified")(function* (id: UserId) {
         const now = DateTime.toDate(yield* DateTime.now)

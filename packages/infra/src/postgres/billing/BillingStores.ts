@@ -2,6 +2,7 @@ import { Layer } from "effect"
 import * as PostgresBillingHistory from "./PostgresBillingHistory.ts"
 import * as PostgresCardCustomerRepository from "./PostgresCardCustomerRepository.ts"
 import * as PostgresCardEventRepository from "./PostgresCardEventRepository.ts"
+import * as PostgresCreditAdjustments from "./PostgresCreditAdjustments.ts"
 import * as PostgresCreditGrants from "./PostgresCreditGrants.ts"
 import * as PostgresCreditPurchases from "./PostgresCreditPurchases.ts"
 import * as PostgresLedgerAudit from "./PostgresLedgerAudit.ts"
@@ -14,6 +15,7 @@ export const layer = Layer.mergeAll(
   PostgresBillingHistory.layer,
   PostgresCardCustomerRepository.layer,
   PostgresCardEventRepository.layer,
+  PostgresCreditAdjustments.layer,
   PostgresCreditGrants.layer,
   PostgresCreditPurchases.layer,
   PostgresLedgerAudit.layer,

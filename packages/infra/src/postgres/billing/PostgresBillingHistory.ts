@@ -35,7 +35,8 @@ const make = Effect.map(SqlClient, (sql) => {
   const reversals = (userId: string) => sql`
     from purchases where user_id = ${userId} and booked_at is not null and reversed_at is not null`
   const grants = (userId: string) => sql`
-    from ledger_entries where user_id = ${userId} and account = 'credits' and cause = 'credits-added'`
+    from ledger_entries
+    where user_id = ${userId} and account = 'credits' and cause in ('credits-added', 'credits-adjusted')`
 
   const rows = (userId: string, limit: number, offset: number) => {
     const depth = limit + offset
@@ -56,7 +57,9 @@ const make = Effect.map(SqlClient, (sql) => {
           ${reversals(userId)}
           order by reversed_at desc, id desc limit ${depth}
         ) union all (
-          select id, 'grant', 'Credits granted', 0, units, null, null, created_at
+          select id, 'grant',
+            case cause when 'credits-added' then 'Credits granted' else 'Credits adjusted by an administrator' end,
+            0, units, null, null, created_at
           ${grants(userId)}
           order by created_at desc, id desc limit ${depth}
         )

@@ -19,11 +19,14 @@ const TermsRow = Schema.Struct({
   lastEventAt: Schema.DateTimeUtcFromDate
 })
 
-const columnsOfTerms = (terms: CardSubscriptionTerms) => ({
-  customerId: toStorableText(terms.customerId),
-  subscriptionId: toStorableText(terms.subscriptionId),
-  currentPeriodEnd: Option.getOrNull(Option.map(terms.currentPeriodEnd, DateTime.toDate)),
-  lastEventAt: DateTime.toDate(terms.lastEventAt)
+const columnsOfTerms = Option.match({
+  onNone: () => ({ customerId: null, subscriptionId: null, currentPeriodEnd: null, lastEventAt: null }),
+  onSome: (terms: CardSubscriptionTerms) => ({
+    customerId: toStorableText(terms.customerId),
+    subscriptionId: toStorableText(terms.subscriptionId),
+    currentPeriodEnd: Option.getOrNull(Option.map(terms.currentPeriodEnd, DateTime.toDate)),
+    lastEventAt: DateTime.toDate(terms.lastEventAt)
+  })
 })
 
 export const layer: Layer.Layer<SubscriptionRepository, never, SqlClient> = Layer.effect(
@@ -37,20 +40,16 @@ export const layer: Layer.Layer<SubscriptionRepository, never, SqlClient> = Laye
           userId: subscription.userId,
           plan: subscription.plan,
           status: subscription.status,
-          updatedAt: DateTime.toDate(now)
+          updatedAt: DateTime.toDate(now),
+          ...columnsOfTerms(terms)
         }
-        const newTerms = Option.match(terms, {
-          onNone: () => sql``,
-          onSome: () => sql`, customer_id = excluded.customer_id, subscription_id = excluded.subscription_id,
-            current_period_end = excluded.current_period_end, last_event_at = excluded.last_event_at`
-        })
         yield* sql`
           with saved as (
-            insert into subscriptions ${sql.insert(
-              Option.match(terms, { onNone: () => row, onSome: (known) => ({ ...row, ...columnsOfTerms(known) }) })
-            )}
+            insert into subscriptions ${sql.insert(row)}
             on conflict (user_id) do update
-              set plan = excluded.plan, status = excluded.status, updated_at = excluded.updated_at${newTerms}
+              set plan = excluded.plan, status = excluded.status, updated_at = excluded.updated_at,
+                customer_id = excluded.customer_id, subscription_id = excluded.subscription_id,
+                current_period_end = excluded.current_period_end, last_event_at = excluded.last_event_at
             returning user_id
           )
           update users set plan = ${findEffectivePlan(subscription)}

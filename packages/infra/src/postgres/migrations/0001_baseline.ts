@@ -199,7 +199,7 @@ create table ledger_checkpoints (
 );
 create index ledger_entries_of_transaction on ledger_entries (transaction_id);
 create index ledger_entries_grants_of_user on ledger_entries (user_id, created_at desc, id desc)
-  where account = 'credits' and cause = 'credits-added';
+  where account = 'credits' and cause in ('credits-added', 'credits-adjusted');
 
 -- One row per cause. A reversal that arrives first leaves a row with cause and reversed_at only.
 create table purchases (
@@ -607,4 +607,29 @@ create table outbox (
 create index outbox_unpublished on outbox (lane, failures, position) where published_at is null;
 create index outbox_in_flight on outbox (lane, published_at) where published_at is not null and settled_at is null;
 create index outbox_published on outbox (published_at) where published_at is not null;
+
+-- administration: actions of administrators. No foreign keys: entries outlive users.
+create table audit_entries (
+  id text primary key,
+  actor text not null,
+  action text not null,
+  -- A user id.
+  target text not null,
+  reason text,
+  before jsonb,
+  after jsonb,
+  request_id text,
+  created_at timestamptz not null
+);
+create index audit_entries_of_target on audit_entries (target, id desc);
+create index audit_entries_of_actor on audit_entries (actor, id desc);
+
+create function reject_audit_change() returns trigger
+language plpgsql
+as $$
+begin
+  raise exception 'Audit entries are append-only';
+end $$;
+create trigger audit_entries_append_only before update or delete or truncate on audit_entries
+  for each statement execute function reject_audit_change();
 `

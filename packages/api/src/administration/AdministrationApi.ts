@@ -1,0 +1,179 @@
+import { Actor, AuditAction, AuditEntryId, AuditFields } from "@berth/domain/administration/audit/AuditEntry"
+import { AgentStatus } from "@berth/domain/agents/AgentStatus"
+import { SubscriptionStatus } from "@berth/domain/billing/subscriptions/Subscription"
+import { DesiredState } from "@berth/domain/instances/Instance"
+import { AgentId } from "@berth/domain/shared/AgentId"
+import { PlanId } from "@berth/domain/shared/PlanId"
+import { UserId } from "@berth/domain/shared/UserId"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
+import { Schema } from "effect"
+import { UserNotFoundBody } from "../accounts/AccountErrorBodies.ts"
+import { pageLimit, pageOffset } from "../http/Pagination.ts"
+import { payload } from "../http/Payload.ts"
+import { Timestamp } from "../http/Timestamp.ts"
+import { InternalFailureBody } from "../http/TransportErrors.ts"
+import { IdempotencyErrors } from "../limits/IdempotencyErrors.ts"
+import { CardSubscriptionActiveBody, CreditsInsufficientBody } from "./AdministrationErrorBodies.ts"
+import { AdministratorAuth } from "./AdministratorAuth.ts"
+
+const describe = (summary: string, description: string) => OpenApi.annotations({ summary, description })
+
+/** Stated with every change. */
+export const Reason = Schema.Trim.pipe(
+  Schema.filter((text) => text.length > 0 && text.length <= 500, { message: () => "must have 1 to 500 characters" })
+).annotations({ description: "Stored in the audit log", jsonSchema: { type: "string", minLength: 1, maxLength: 500 } })
+
+/** A nonzero number of credits with at most two decimals. */
+export const CreditAmount = Schema.Number.pipe(
+  Schema.filter((amount) => amount !== 0 && Math.abs(amount) <= 1_000_000 && Number(amount.toFixed(2)) === amount, {
+    message: () => "must be a number other than 0 with at most two decimals, from -1000000 to 1000000"
+  }),
+  Schema.brand("Credits")
+).annotations({ description: "Negative to take credits; at most two decimals" })
+
+const userPath = Schema.Struct({ id: UserId })
+const reasonPayload = payload({ reason: Reason })
+
+export const AdministeredUser = Schema.Struct({
+  id: UserId,
+  email: Schema.String,
+  emailVerified: Schema.Boolean,
+  name: Schema.String,
+  plan: PlanId,
+  credits: Schema.Number,
+  isAdministrator: Schema.Boolean,
+  createdAt: Timestamp
+}).annotations({ identifier: "AdministeredUser" })
+
+export const AdministeredAccount = Schema.Struct({
+  ...AdministeredUser.fields,
+  subscription: Schema.NullOr(
+    Schema.Struct({
+      plan: PlanId,
+      status: SubscriptionStatus,
+      byCard: Schema.Boolean.annotations({ description: "False for a plan that an administrator set" })
+    })
+  ),
+  units: Schema.Struct({ dailyUnits: Schema.Int, used: Schema.Int, remaining: Schema.Int }).annotations({
+    description: "Of the current UTC day"
+  }),
+  agents: Schema.Array(
+    Schema.Struct({ id: AgentId, name: Schema.String, model: Schema.String, status: AgentStatus, createdAt: Timestamp })
+  ),
+  instance: Schema.NullOr(
+    Schema.Struct({
+      status: AgentStatus,
+      desired: DesiredState,
+      startedAt: Schema.NullOr(Timestamp),
+      runtimeVersion: Schema.NullOr(Schema.String)
+    })
+  )
+}).annotations({ identifier: "AdministeredAccount" })
+
+const users = HttpApiEndpoint.get("users", "/api/ops/users")
+  .setUrlParams(
+    Schema.Struct({
+      query: Schema.optional(Schema.String).annotations({
+        description: "The beginning of an email address, or a user id"
+      }),
+      limit: pageLimit,
+      offset: pageOffset
+    })
+  )
+  .addSuccess(
+    Schema.Struct({
+      users: Schema.Array(AdministeredUser),
+      total: Schema.Int,
+      limit: Schema.Int,
+      offset: Schema.Int
+    })
+  )
+  .annotateContext(describe("List users", "Newest first."))
+
+const user = HttpApiEndpoint.get("user", "/api/ops/users/:id")
+  .setPath(userPath)
+  .addSuccess(AdministeredAccount)
+  .addError(UserNotFoundBody)
+  .annotateContext(
+    describe("Read a user", "The account without secrets and without contents of conversations. The read is audited.")
+  )
+
+const plan = HttpApiEndpoint.put("plan", "/api/ops/users/:id/plan")
+  .setPath(userPath)
+  .setPayload(payload({ plan: PlanId, reason: Reason }))
+  .addSuccess(AdministeredUser)
+  .addError(UserNotFoundBody)
+  .addError(CardSubscriptionActiveBody)
+  .annotateContext(
+    describe(
+      "Set a plan by hand",
+      "Gives the plan without the card processor; `free` ends a plan set by hand. A later card subscription replaces it. 409 while a card pays for the plan."
+    )
+  )
+
+const credits = HttpApiEndpoint.post("credits", "/api/ops/users/:id/credits")
+  .setPath(userPath)
+  .setPayload(payload({ amount: CreditAmount, reason: Reason }))
+  .addSuccess(Schema.Struct({ credits: Schema.Number.annotations({ description: "The balance" }) }))
+  .addError(UserNotFoundBody)
+  .addError(CreditsInsufficientBody)
+  .addError(IdempotencyErrors)
+  .annotateContext(
+    describe(
+      "Give or take credits",
+      "Books the amount in the ledger. Requests with the same Idempotency-Key are one adjustment. 409 when the balance does not cover a deduction."
+    )
+  )
+
+const confirmEmail = HttpApiEndpoint.post("confirmEmail", "/api/ops/users/:id/confirm-email")
+  .setPath(userPath)
+  .setPayload(reasonPayload)
+  .addSuccess(AdministeredUser)
+  .addError(UserNotFoundBody)
+  .annotateContext(
+    describe("Confirm an email address", "Confirms the present address as the link of its mail does. Idempotent.")
+  )
+
+export const AuditEntryView = Schema.Struct({
+  id: AuditEntryId,
+  actor: Actor,
+  action: AuditAction,
+  userId: UserId,
+  reason: Schema.NullOr(Schema.String),
+  before: Schema.NullOr(AuditFields),
+  after: Schema.NullOr(AuditFields),
+  requestId: Schema.NullOr(Schema.String),
+  createdAt: Timestamp
+}).annotations({ identifier: "AuditEntry" })
+
+const audit = HttpApiEndpoint.get("audit", "/api/ops/audit")
+  .setUrlParams(
+    Schema.Struct({
+      user: Schema.optional(UserId),
+      actor: Schema.optional(Actor),
+      limit: pageLimit,
+      offset: pageOffset
+    })
+  )
+  .addSuccess(
+    Schema.Struct({
+      entries: Schema.Array(AuditEntryView),
+      total: Schema.Int,
+      limit: Schema.Int,
+      offset: Schema.Int
+    })
+  )
+  .annotateContext(
+    describe("List audit entries", "Newest first, of one user or one actor if given. No route changes or deletes them.")
+  )
+
+/** Accounts in the hands of administrators. */
+export class AdministrationApi extends HttpApiGroup.make("administration")
+  .add(users)
+  .add(user)
+  .add(plan)
+  .add(credits)
+  .add(confirmEmail)
+  .add(audit)
+  .middleware(AdministratorAuth)
+  .addError(InternalFailureBody) {}

@@ -1,0 +1,17 @@
+import { CreditsInsufficient } from "@berth/domain/billing/credits/CreditAdjustments"
+import { CardSubscriptionActive } from "@berth/domain/billing/subscriptions/ManualPlan"
+import { Credits } from "@berth/domain/shared/Money"
+import { errorBody } from "../http/ErrorBody.ts"
+
+export const CardSubscriptionActiveBody = errorBody(CardSubscriptionActive, {
+  status: 409,
+  error: "Card subscription active",
+  message: "A card pays for this user's plan. Cancel that subscription at the card processor, then set the plan here.",
+  read: () => new CardSubscriptionActive()
+})
+export const CreditsInsufficientBody = errorBody(CreditsInsufficient, {
+  status: 409,
+  error: "Credits insufficient",
+  message: ({ balance }) => `The balance is ${balance} credits; take at most these.`,
+  read: (message) => new CreditsInsufficient({ balance: Credits(Number(/-?[\d.]+/.exec(message)?.[0])) })
+})

@@ -1,0 +1,122 @@
+import { Effect, Schema } from "effect"
+import { Administrators } from "../accounts/Administrators.ts"
+import { ExternalAccounts } from "../accounts/registration/ExternalAccounts.ts"
+import type { UserQuery } from "../accounts/UserSearch.ts"
+import { Users } from "../accounts/Users.ts"
+import { AgentLifecycle } from "../agents/AgentLifecycle.ts"
+import { CreditAdjustments } from "../billing/credits/CreditAdjustments.ts"
+import { ManualPlans } from "../billing/subscriptions/ManualPlans.ts"
+import { UnitLedger } from "../billing/units/UnitLedger.ts"
+import { Instances } from "../instances/Instances.ts"
+import { IdempotentExecution } from "../limits/IdempotentExecution.ts"
+import { Transaction } from "../persistence/Transaction.ts"
+import type { Credits } from "../shared/Money.ts"
+import type { PlanId } from "../shared/PlanId.ts"
+import type { User } from "../shared/User.ts"
+import type { UserId } from "../shared/UserId.ts"
+import { Audit } from "./audit/Audit.ts"
+import type { Actor } from "./audit/AuditEntry.ts"
+
+/** Accounts, plans and credits in the hands of administrators. Every action is audited in its transaction. */
+export class UserAdministration extends Effect.Service<UserAdministration>()("@berth/UserAdministration", {
+  effect: Effect.gen(function* () {
+    const users = yield* Users
+    const administrators = yield* Administrators
+    const accounts = yield* ExternalAccounts
+    const agents = yield* AgentLifecycle
+    const instances = yield* Instances
+    const units = yield* UnitLedger
+    const plans = yield* ManualPlans
+    const credits = yield* CreditAdjustments
+    const audit = yield* Audit
+    const transaction = yield* Transaction
+    const { run } = yield* IdempotentExecution
+
+    const summarize = (user: User) => ({ user, isAdministrator: administrators.includes(user) })
+
+    const search = Effect.fn("UserAdministration.search")(function* (query: UserQuery) {
+      const page = yield* users.search(query)
+      return { ...page, users: page.users.map(summarize) }
+    })
+
+    /** The account without secrets and without contents of conversations. The read is audited. */
+    const read = Effect.fn("UserAdministration.read")(function* (actor: Actor, id: UserId) {
+      const user = yield* users.find(id)
+      yield* audit.record(actor, "user.read", id)
+      return {
+        ...summarize(user),
+        subscription: yield* plans.find(id),
+        usage: yield* units.findUsage(user),
+        agents: yield* agents.listOwned(id),
+        instance: yield* Effect.option(instances.find(id))
+      }
+    })
+
+    /** Gives a plan without the card processor; the free one ends it. */
+    const changePlan = Effect.fn("UserAdministration.changePlan")(function* (
+      actor: Actor,
+      id: UserId,
+      plan: PlanId,
+      reason: string
+    ) {
+      return yield* transaction.run(
+        Effect.gen(function* () {
+          const before = yield* users.findForUpdate(id)
+          yield* plans.set(before, plan)
+          const after = yield* users.find(id)
+          yield* audit.record(actor, "user.change_plan", id, {
+            reason,
+            before: { plan: before.plan },
+            after: { plan: after.plan }
+          })
+          return summarize(after)
+        })
+      )
+    })
+
+    /** Gives credits, or takes them by a negative amount. Once per `Idempotency-Key`. Returns the balance. */
+    const adjustCredits = Effect.fn("UserAdministration.adjustCredits")(function* (
+      actor: Actor,
+      id: UserId,
+      amount: Credits,
+      reason: string
+    ) {
+      const adjust = Effect.gen(function* () {
+        const before = yield* users.findForUpdate(id)
+        yield* credits.adjust(id, amount)
+        const after = yield* users.find(id)
+        yield* audit.record(actor, "user.adjust_credits", id, {
+          reason,
+          before: { credits: before.credits },
+          after: { credits: after.credits }
+        })
+        return { credits: after.credits }
+      })
+      return yield* transaction.run(
+        run(Schema.Struct({ credits: Schema.Number.pipe(Schema.brand("Credits")) }), adjust)
+      )
+    })
+
+    /** Confirms the present address as its mailed link does. Idempotent. */
+    const confirmEmail = Effect.fn("UserAdministration.confirmEmail")(function* (
+      actor: Actor,
+      id: UserId,
+      reason: string
+    ) {
+      return yield* transaction.run(
+        Effect.gen(function* () {
+          const before = yield* users.findForUpdate(id)
+          if (before.emailVerifiedAt === null) yield* accounts.confirmEmail(id)
+          yield* audit.record(actor, "user.confirm_email", id, {
+            reason,
+            before: { emailVerified: before.emailVerifiedAt !== null },
+            after: { emailVerified: true }
+          })
+          return summarize(yield* users.find(id))
+        })
+      )
+    })
+
+    return { search, read, changePlan, adjustCredits, confirmEmail }
+  })
+}) {}

@@ -1,0 +1,48 @@
+import { Schema } from "effect"
+import { idSchema } from "../../ids/IdGenerator.ts"
+import { UserId } from "../../shared/UserId.ts"
+
+export const AuditEntryId = idSchema("AuditEntryId", "An entry of the audit log, aud_…")
+export type AuditEntryId = typeof AuditEntryId.Type
+
+/** A user id, or `command:` and the account of the operating system that ran the command. */
+export const Actor = Schema.String.pipe(Schema.brand("Actor")).annotations({
+  identifier: "Actor",
+  description: "A user id, or `command:` and an account of the operating system"
+})
+export type Actor = typeof Actor.Type
+
+export const makeUserActor = (id: UserId): Actor => Actor.make(id)
+export const makeCommandActor = (account: string): Actor => Actor.make(`command:${account}`)
+
+export const AuditAction = Schema.Literal(
+  "user.read",
+  "user.change_plan",
+  "user.adjust_credits",
+  "user.confirm_email"
+).annotations({
+  identifier: "AuditAction"
+})
+export type AuditAction = typeof AuditAction.Type
+
+/** Fields that an action changed. They hold no secrets. */
+export const AuditFields = Schema.Record({
+  key: Schema.String,
+  value: Schema.Union(Schema.String, Schema.Number, Schema.Boolean, Schema.Null)
+})
+export type AuditFields = typeof AuditFields.Type
+
+export const AuditEntry = Schema.Struct({
+  id: AuditEntryId,
+  actor: Actor,
+  action: AuditAction,
+  /** The user whose account or instance is concerned. */
+  userId: UserId,
+  reason: Schema.NullOr(Schema.String),
+  before: Schema.NullOr(AuditFields),
+  after: Schema.NullOr(AuditFields),
+  /** Null for an action of a command. */
+  requestId: Schema.NullOr(Schema.String),
+  createdAt: Schema.DateTimeUtcFromSelf
+})
+export type AuditEntry = typeof AuditEntry.Type

@@ -1,0 +1,23 @@
+import { Context, type Effect, type Option } from "effect"
+import type { UserId } from "../../shared/UserId.ts"
+import type { Actor, AuditEntry } from "./AuditEntry.ts"
+
+export interface AuditQuery {
+  readonly userId: Option.Option<UserId>
+  readonly actor: Option.Option<Actor>
+  readonly limit: number
+  readonly offset: number
+}
+
+/** Append-only: the database rejects changes of entries. They outlive the account. */
+export class AuditLog extends Context.Tag("@berth/AuditLog")<
+  AuditLog,
+  {
+    /** Joins the running transaction. */
+    readonly append: (entry: Omit<AuditEntry, "id" | "createdAt">) => Effect.Effect<void>
+    /** Newest first, with the full count. */
+    readonly list: (
+      query: AuditQuery
+    ) => Effect.Effect<{ readonly entries: ReadonlyArray<AuditEntry>; readonly total: number }>
+  }
+>() {}

@@ -1,0 +1,46 @@
+import { AuditEntry } from "@berth/domain/administration/audit/AuditEntry"
+import { AuditLog } from "@berth/domain/administration/audit/AuditLog"
+import { IdGenerator } from "@berth/domain/ids/IdGenerator"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { DateTime, Effect, Layer, Option, Schema } from "effect"
+import { decodeRows, decodeSingleRow } from "../Rows.ts"
+import { toStorableJson, toStorableText } from "../StorableText.ts"
+
+const AuditRow = Schema.Struct({ ...AuditEntry.fields, createdAt: Schema.DateTimeUtcFromDate })
+const Total = Schema.Struct({ total: Schema.Int })
+
+export const layer: Layer.Layer<AuditLog, never, SqlClient | IdGenerator> = Layer.effect(
+  AuditLog,
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    const ids = yield* IdGenerator
+    return AuditLog.of({
+      append: Effect.fn("AuditLog.append")(function* ({ action, actor, after, before, reason, requestId, userId }) {
+        const [id, createdAt] = [yield* ids.next("aud"), DateTime.toDate(yield* DateTime.now)]
+        yield* sql`
+          insert into audit_entries (id, actor, action, target, reason, before, after, request_id, created_at)
+          values (${id}, ${toStorableText(actor)}, ${action}, ${userId}, ${reason === null ? null : toStorableText(reason)},
+            ${before === null ? null : toStorableJson(before)}::jsonb, ${after === null ? null : toStorableJson(after)}::jsonb,
+            ${requestId}, ${createdAt})`.pipe(Effect.orDie)
+      }),
+      list: Effect.fn("AuditLog.list")(function* ({ actor, limit, offset, userId }) {
+        const condition = sql.and([
+          sql`true`,
+          ...Option.toArray(Option.map(userId, (id) => sql`target = ${toStorableText(id)}`)),
+          ...Option.toArray(Option.map(actor, (name) => sql`actor = ${toStorableText(name)}`))
+        ])
+        // Ids sort by time of creation.
+        const entries = yield* sql`
+          select *, target as user_id from audit_entries where ${condition} order by id desc limit ${limit} offset ${offset}`.pipe(
+          decodeRows(AuditRow),
+          Effect.orDie
+        )
+        const { total } = yield* sql`select count(*)::int as total from audit_entries where ${condition}`.pipe(
+          decodeSingleRow(Total),
+          Effect.orDie
+        )
+        return { entries, total }
+      })
+    })
+  })
+)

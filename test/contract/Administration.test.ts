@@ -1,0 +1,268 @@
+import { UserRepository } from "@berth/domain/accounts/UserRepository"
+import { AuditLog } from "@berth/domain/administration/audit/AuditLog"
+import { SubscriptionRepository } from "@berth/domain/billing/subscriptions/SubscriptionRepository"
+import { LedgerAudit } from "@berth/domain/billing/units/LedgerAudit"
+import { IdGenerator } from "@berth/domain/ids/IdGenerator"
+import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
+import { Email } from "@berth/domain/shared/Email"
+import type { User } from "@berth/domain/shared/User"
+import { UserId } from "@berth/domain/shared/UserId"
+import { assert, layer } from "@effect/vitest"
+import { DateTime, Effect, Option, Redacted } from "effect"
+import * as App from "../support/TestApp.ts"
+import { assertError } from "./ErrorAssertions.ts"
+import { createOwnerWithAgent } from "./OwnerFixtures.ts"
+
+/** A session of the administrator of the application. */
+export const signInAdministrator = Effect.gen(function* () {
+  const users = yield* UserRepository
+  const email = Email.make(App.testAdminEmail)
+  const found = yield* users.findByEmail(email)
+  if (Option.isSome(found)) return yield* App.openSession(found.value.user)
+  const id = UserId.make(yield* (yield* IdGenerator).next("usr"))
+  return yield* App.openSession(
+    yield* users.insert({ id, email, name: "Admin", passwordHash: null, referralCode: "admin" })
+  )
+})
+
+const asAdministrator = (call: App.AppCall) =>
+  Effect.gen(function* () {
+    const { web } = yield* App.TestApp
+    return yield* web({ ...call, as: yield* signInAdministrator })
+  })
+
+const get = (path: string) => asAdministrator({ method: "GET", path })
+const post = (path: string, json: unknown, headers: Readonly<Record<string, string>> = {}) =>
+  asAdministrator({ method: "POST", path, json, headers })
+const setPlan = ({ id }: User, plan: string) =>
+  asAdministrator({ method: "PUT", path: `/api/ops/users/${id}/plan`, json: { plan, reason: "a courtesy" } })
+
+const auditOf = (userId: UserId) =>
+  Effect.flatMap(AuditLog, ({ list }) =>
+    Effect.map(list({ userId: Option.some(userId), actor: Option.none(), limit: 50, offset: 0 }), ({ entries }) =>
+      entries.map(({ action, after, before, reason }): object => ({ action, after, before, reason }))
+    )
+  )
+
+layer(App.layer(), { excludeTestServices: true })("Administration", (it) => {
+  it.effect("GET /api/ops/users finds users by the beginning of the address in any case, and by id, page by page", () =>
+    Effect.gen(function* () {
+      const [first, second] = [yield* App.signInNewUser(), yield* App.signInNewUser("pro")]
+      const prefix = first.user.email.slice(0, -1).toUpperCase()
+      const byEmail = yield* get(`/api/ops/users?query=${encodeURIComponent(prefix)}`)
+      assert.strictEqual(byEmail.status, 200, byEmail.text)
+      assert.deepStrictEqual(byEmail.body, {
+        users: [
+          {
+            id: first.user.id,
+            email: first.user.email,
+            emailVerified: false,
+            name: "guest",
+            plan: "free",
+            credits: 0,
+            isAdministrator: false,
+            createdAt: DateTime.formatIso(first.user.createdAt)
+          }
+        ],
+        total: 1,
+        limit: 50,
+        offset: 0
+      })
+      const idsOf = (query: string) =>
+        Effect.map(get(`/api/ops/users?${query}`), ({ body }) => [
+          body["total"],
+          Array.isArray(body["users"]) ? body["users"].map((user: { readonly id: string }) => user.id) : []
+        ])
+      assert.deepStrictEqual(yield* idsOf(`query=${second.user.id}`), [1, [second.user.id]])
+      assert.deepStrictEqual(yield* idsOf("query=guest-&limit=1"), [2, [second.user.id]])
+      assert.deepStrictEqual(yield* idsOf("query=guest-&limit=1&offset=1"), [2, [first.user.id]])
+      for (const query of ["%25", "_", "usr_", "guest-%00"])
+        assert.deepStrictEqual(yield* idsOf(`query=${query}`), [0, []])
+      assertError(yield* get("/api/ops/users?limit=many"), { status: 400, code: "invalid_request" })
+    })
+  )
+
+  it.effect("GET /api/ops/users/:id returns the account without secrets and conversations, and audits the read", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const owner = yield* createOwnerWithAgent("pro")
+      const { id } = owner.user
+      const planted = { action: "set-credential", key: "openai", value: "sk-planted-key-of-the-owner" }
+      yield* web({ method: "POST", path: "/api/agent", as: owner, json: planted })
+      const token = Redacted.value(yield* (yield* InstanceRepository).ensureGatewayToken(id))
+      yield* web({ method: "POST", path: "/api/chat", as: owner, json: { message: "a planted message" } })
+      yield* web({
+        method: "PATCH",
+        path: `/api/agents/${owner.agent.id}/config`,
+        as: owner,
+        json: { systemPrompt: "a planted prompt" }
+      })
+      const found = yield* get(`/api/ops/users/${id}`)
+      assert.strictEqual(found.status, 200, found.text)
+      assert.deepInclude(found.body, {
+        id,
+        plan: "pro",
+        subscription: { plan: "pro", status: "active", byCard: false },
+        agents: [
+          {
+            id: owner.agent.id,
+            name: "agent",
+            model: "claude-opus-4-6",
+            status: "running",
+            createdAt: DateTime.formatIso(owner.agent.createdAt)
+          }
+        ]
+      })
+      assert.deepInclude(found.body["units"], { dailyUnits: 1000 })
+      assert.deepInclude(found.body["instance"], { status: "provisioning", desired: "down" })
+      const everything = [found, yield* get("/api/ops/users?limit=100"), yield* get("/api/ops/audit?limit=100")]
+      for (const { text } of everything)
+        for (const secret of ["planted", token, owner.cookie.split("=")[1] ?? "none", "argon2", "sealed", "token"])
+          assert.notInclude(text, secret)
+      assert.deepStrictEqual(yield* auditOf(id), [{ action: "user.read", before: null, after: null, reason: null }])
+      assertError(yield* get("/api/ops/users/usr_0"), { status: 404, code: "user_not_found" })
+      assert.deepStrictEqual(yield* auditOf(UserId.make("usr_0")), [])
+    })
+  )
+
+  it.effect("PUT /api/ops/users/:id/plan sets and ends a plan by hand, with its rights and an audit entry", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const owner = yield* App.signInNewUser()
+      const given = yield* setPlan(owner.user, "pro")
+      assert.strictEqual(given.status, 200, given.text)
+      assert.deepInclude(given.body, { id: owner.user.id, plan: "pro" })
+      const provisioned = yield* web({
+        method: "POST",
+        path: "/api/agents/provision",
+        as: owner,
+        json: { name: "One" }
+      })
+      assert.strictEqual(provisioned.status, 201, provisioned.text)
+      assert.deepInclude((yield* setPlan(owner.user, "free")).body, { plan: "free" })
+      assert.deepInclude((yield* setPlan(owner.user, "free")).body, { plan: "free" })
+      const refused = yield* web({ method: "POST", path: "/api/agents/provision", as: owner, json: { name: "Two" } })
+      assert.strictEqual(refused.status, 402)
+      const change = (before: string, after: string) => ({
+        action: "user.change_plan",
+        before: { plan: before },
+        after: { plan: after },
+        reason: "a courtesy"
+      })
+      assert.deepStrictEqual(yield* auditOf(owner.user.id), [
+        change("free", "free"),
+        change("pro", "free"),
+        change("free", "pro")
+      ])
+    })
+  )
+
+  it.effect("PUT /api/ops/users/:id/plan is refused while a card pays for the plan, and writes nothing", () =>
+    Effect.gen(function* () {
+      const { user } = yield* App.signInNewUser()
+      const { saveWithTerms } = yield* SubscriptionRepository
+      const terms = {
+        customerId: "cus_1",
+        subscriptionId: "sub_1",
+        currentPeriodEnd: Option.none(),
+        lastEventAt: yield* DateTime.now
+      }
+      for (const status of ["active", "past_due"] as const) {
+        yield* saveWithTerms({ userId: user.id, plan: "pro", status }, terms)
+        assertError(yield* setPlan(user, "scale"), { status: 409, code: "card_subscription_active" })
+      }
+      assert.deepStrictEqual(yield* auditOf(user.id), [])
+      yield* saveWithTerms({ userId: user.id, plan: "pro", status: "canceled" }, terms)
+      assert.deepInclude((yield* setPlan(user, "scale")).body, { plan: "scale" })
+    })
+  )
+
+  it.effect("POST /api/ops/users/:id/credits gives and takes credits once per Idempotency-Key under concurrency", () =>
+    Effect.gen(function* () {
+      const [owner, other] = [yield* App.signInNewUser(), yield* App.signInNewUser()]
+      const credit = ({ user }: App.SignedIn, amount: number, key?: string) =>
+        post(
+          `/api/ops/users/${user.id}/credits`,
+          { amount, reason: "goodwill" },
+          key === undefined ? {} : { "idempotency-key": key }
+        )
+      const given = yield* Effect.replicateEffect(credit(owner, 10.5, "key-1"), 8, { concurrency: "unbounded" })
+      for (const { body, status, text } of given) assert.deepStrictEqual([status, body], [200, { credits: 10.5 }], text)
+      assertError(yield* credit(other, 10.5, "key-1"), { status: 422, code: "idempotency_key_reused" })
+      assert.deepStrictEqual((yield* credit(owner, -0.5)).body, { credits: 10 })
+      assertError(yield* credit(owner, -10.01), { status: 409, code: "credits_insufficient" })
+      assert.deepStrictEqual(yield* auditOf(owner.user.id), [
+        { action: "user.adjust_credits", before: { credits: 10.5 }, after: { credits: 10 }, reason: "goodwill" },
+        { action: "user.adjust_credits", before: { credits: 0 }, after: { credits: 10.5 }, reason: "goodwill" }
+      ])
+      assert.deepStrictEqual(yield* auditOf(other.user.id), [])
+      assert.deepStrictEqual(yield* (yield* LedgerAudit).findDiscrepancies, [])
+    })
+  )
+
+  it.effect("POST /api/ops/users/:id/confirm-email confirms the address and is idempotent", () =>
+    Effect.gen(function* () {
+      const { user } = yield* App.signInNewUser()
+      for (const isFirst of [true, false]) {
+        const confirmed = yield* post(`/api/ops/users/${user.id}/confirm-email`, { reason: "mail is down" })
+        assert.deepInclude(confirmed.body, { id: user.id, emailVerified: true }, String(isFirst))
+      }
+      const entry = (emailVerified: boolean) => ({
+        action: "user.confirm_email",
+        before: { emailVerified },
+        after: { emailVerified: true },
+        reason: "mail is down"
+      })
+      assert.deepStrictEqual(yield* auditOf(user.id), [entry(true), entry(false)])
+    })
+  )
+
+  it.effect("GET /api/ops/audit lists entries by user and by actor, with the id of the request", () =>
+    Effect.gen(function* () {
+      const { user } = yield* App.signInNewUser()
+      const administrator = yield* signInAdministrator
+      yield* asAdministrator({
+        method: "GET",
+        path: `/api/ops/users/${user.id}`,
+        headers: { "x-request-id": "audited-request" }
+      })
+      const { body, text } = yield* get(`/api/ops/audit?user=${user.id}&actor=${administrator.user.id}`)
+      assert.deepInclude(body, { total: 1, limit: 50, offset: 0 })
+      assert.include(text, `"actor":"${administrator.user.id}","action":"user.read","userId":"${user.id}"`)
+      assert.include(text, '"requestId":"audited-request"')
+      assert.deepInclude((yield* get(`/api/ops/audit?user=${user.id}&actor=command:root`)).body, {
+        entries: [],
+        total: 0
+      })
+    })
+  )
+
+  it.effect("Changes without a reason or with a malformed value are refused and write nothing", () =>
+    Effect.gen(function* () {
+      const { user } = yield* App.signInNewUser()
+      const credits = `/api/ops/users/${user.id}/credits`
+      const long = "a".repeat(501)
+      for (const json of [
+        {},
+        { amount: 1 },
+        { amount: 1, reason: " " },
+        { amount: 1, reason: long },
+        ...[0, 0.001, 1_000_000.01, "1", null].map((amount) => ({ amount, reason: "x" }))
+      ])
+        assertError(yield* post(credits, json), { status: 400, code: "invalid_request" })
+      assertError(yield* setPlan(user, "gold"), { status: 400, code: "invalid_request" })
+      assert.deepStrictEqual(yield* auditOf(user.id), [])
+    })
+  )
+})
+
+layer(App.layer({ verifiedEmailsOnly: true }), { excludeTestServices: true })("Administration in production", (it) => {
+  it.effect("An administrator with an unverified address is refused until the address is verified", () =>
+    Effect.gen(function* () {
+      assertError(yield* get("/api/ops/users"), { status: 403, code: "administrator_required" })
+      const { user } = yield* signInAdministrator
+      yield* (yield* UserRepository).markEmailVerified(user.id)
+      assert.strictEqual((yield* get("/api/ops/users")).status, 200)
+    })
+  )
+})

@@ -1,0 +1,22 @@
+import type { ErrorRow } from "../ErrorRow.ts"
+
+const routes = [
+  "GET /api/ops/users",
+  "GET /api/ops/users/:id",
+  "PUT /api/ops/users/:id/plan",
+  "POST /api/ops/users/:id/credits",
+  "POST /api/ops/users/:id/confirm-email",
+  "GET /api/ops/audit"
+] as const
+
+export const administrationRows: ReadonlyArray<ErrorRow> = routes.flatMap((route): ReadonlyArray<ErrorRow> => [
+  { when: "nobody is signed in", listener: "web", route, status: 401, code: "unauthorized" },
+  {
+    when: "the caller is not an administrator",
+    listener: "web",
+    route,
+    call: ({ owner }) => ({ as: owner, path: (route.split(" ")[1] ?? "").replace(":id", owner.user.id) }),
+    status: 403,
+    code: "administrator_required"
+  }
+])
