@@ -83,7 +83,7 @@ const countPieces = readFileSync(new URL("CountDeltas.page.mjs", import.meta.url
 
 describeWithTool(browserTool, "the pages, in a browser", () => {
   layer(Layer.merge(site, BrowserLayer.layer), { timeout: "180 seconds", excludeTestServices: true })((it) => {
-    it.effect("lead from an account over the first agent to a conversation, and out", () =>
+    it.effect("The pages lead from an account over the first agent to a conversation, and out", () =>
       visiting({}, async ({ page }) => {
         await page.goto("/onboarding")
         assert.strictEqual(pathOf(page), "/login?callbackUrl=%2Fonboarding")
@@ -124,7 +124,7 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
       })
     )
 
-    it.effect("sign in and out, and say what is wrong, without a script", () =>
+    it.effect("The pages sign in and out, and say what is wrong, without a script", () =>
       Effect.gen(function* () {
         const account = makeAccount("plain")
         yield* visiting({}, async ({ page }) => {
@@ -148,7 +148,7 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
     )
 
     for (const how of ["announced", "window.ethereum"] as const) {
-      it.effect(`sign in with a wallet that is ${how}`, () =>
+      it.effect(`The pages sign in with a wallet that is ${how}`, () =>
         visiting({}, async ({ page }) => {
           const { address } = await injectWallet(page, how)
           await page.goto("/login?callbackUrl=/dashboard/files")
@@ -160,7 +160,7 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
       )
     }
 
-    it.effect("link a wallet to an account, and let it go again", () =>
+    it.effect("The pages link a wallet to an account, and let it go again", () =>
       visiting({}, async ({ page }) => {
         const { address } = await injectWallet(page, "announced")
         await page.goto("/login")
@@ -172,7 +172,7 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
       })
     )
 
-    it.effect("change an account, and show any text as text", () =>
+    it.effect("The pages change an account, and show any text as text", () =>
       visiting({}, async ({ page }) => {
         const account = makeAccount("change")
         const hostile = `"><img src=x onerror=alert(1)><script>alert(2)</script>&amp;'`
@@ -206,7 +206,7 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
       })
     )
 
-    it.effect("say what is wrong in words, and nothing that an address says", () =>
+    it.effect("The pages say what is wrong in words, and nothing that an address says", () =>
       visiting({}, async ({ page }) => {
         await page.goto("/login?error=oauth_not_configured")
         assert.include(await page.getByRole("alert").textContent(), "not set up here")
@@ -224,7 +224,7 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
       })
     )
 
-    it.effect("ask on where an answer broke off", () =>
+    it.effect("The pages ask on where an answer broke off", () =>
       visiting({}, async ({ page }) => {
         await page.goto("/login?callbackUrl=/onboarding")
         await register(page, other)
@@ -249,7 +249,7 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
       })
     )
 
-    it.effect("show the sessions of an account as text, and end them", () =>
+    it.effect("The pages show the sessions of an account as text, and end them", () =>
       visiting({}, async ({ page }) => {
         const session = {
           createdAt: "2026-01-01T00:00:00.000Z",
@@ -276,7 +276,7 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
       })
     )
 
-    it.effect("answer an address that names nothing with a page", () =>
+    it.effect("The pages answer an address that names nothing with a page", () =>
       Effect.gen(function* () {
         const { url } = yield* Site
         const browser = yield* Browser
@@ -293,7 +293,7 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
       { colorScheme: "dark", viewport: { width: 360, height: 740 } }
     ] as const
     for (const look of looks) {
-      it.effect(`can be used by everybody, ${look.colorScheme} and ${look.viewport.width} wide`, () =>
+      it.effect(`The pages can be used by everybody, ${look.colorScheme} and ${look.viewport.width} wide`, () =>
         visiting(look, async ({ page }) => {
           const check = async (path: string) => {
             await page.goto(path)

@@ -57,7 +57,7 @@ const noticesTo = (email: string) =>
   )
 
 layer(issuerAppLayer(), { excludeTestServices: true })("A new access method of an account", (it) => {
-  it.effect("is reported to the verified address when a wallet is linked, once", () =>
+  it.effect("A new access method is reported to the verified address when a wallet is linked, once", () =>
     Effect.gen(function* () {
       const { appUrl } = yield* App.TestApp
       const { cookie, email } = yield* verifiedUser
@@ -69,7 +69,7 @@ layer(issuerAppLayer(), { excludeTestServices: true })("A new access method of a
     })
   )
 
-  it.effect("is reported when a provider is linked, and not at its later sign-ins", () =>
+  it.effect("A new access method is reported when a provider is linked, and not at its later sign-ins", () =>
     Effect.gen(function* () {
       const { origin } = yield* IssuerUnderTest
       const { email } = yield* verifiedUser
@@ -80,7 +80,7 @@ layer(issuerAppLayer(), { excludeTestServices: true })("A new access method of a
     })
   )
 
-  it.effect("is not reported when a provider creates the account", () =>
+  it.effect("A new access method is not reported when a provider creates the account", () =>
     Effect.gen(function* () {
       const email = `${yield* uniqueName("new")}@example.com`
       assert.strictEqual((yield* signInByProvider(email)).status, 302)
@@ -88,7 +88,7 @@ layer(issuerAppLayer(), { excludeTestServices: true })("A new access method of a
     })
   )
 
-  it.effect("is reported when the password is changed or reset", () =>
+  it.effect("A new access method is reported when the password is changed or reset", () =>
     Effect.gen(function* () {
       const { cookie, email } = yield* verifiedUser
       const change = { currentPassword: password, newPassword: nextPassword }
@@ -103,7 +103,7 @@ layer(issuerAppLayer(), { excludeTestServices: true })("A new access method of a
     })
   )
 
-  it.effect("is reported to the previous address while the present one is unverified", () =>
+  it.effect("A new access method is reported to the previous address while the present one is unverified", () =>
     Effect.gen(function* () {
       const { cookie, email } = yield* verifiedUser
       const fresh = `${yield* uniqueName("fresh")}@example.com`
@@ -120,7 +120,7 @@ layer(issuerAppLayer(), { excludeTestServices: true })("A new access method of a
     })
   )
 
-  it.effect("is reported whatever the notification preferences are, and never to an unverified address", () =>
+  it.effect("A new access method is reported with any preferences, and never to an unverified address", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const sql = yield* SqlClient

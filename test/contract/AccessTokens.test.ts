@@ -72,7 +72,7 @@ const ask = (authorization?: string) =>
 const statusOf = (token: string) => Effect.map(ask(`Bearer ${token}`), ({ status }) => status)
 
 layer(probe, { excludeTestServices: true })("An access token", (it) => {
-  it.effect("is issued for a session with no-store and verifies with the published keys", () =>
+  it.effect("An access token is issued for a session with no-store and verifies with the published keys", () =>
     Effect.gen(function* () {
       const { appUrl, logLines, web } = yield* App.TestApp
       const me = yield* App.signInNewUser()
@@ -104,7 +104,7 @@ layer(probe, { excludeTestServices: true })("An access token", (it) => {
     })
   )
 
-  it.effect("authenticates with the Bearer scheme in any case, and with no other scheme", () =>
+  it.effect("An access token authenticates with the Bearer scheme in any case, and with no other scheme", () =>
     Effect.gen(function* () {
       const me = yield* App.signInNewUser()
       const { token } = yield* tokenOf(me)
@@ -135,7 +135,7 @@ layer(probe, { excludeTestServices: true })("An access token", (it) => {
     })
   )
 
-  it.effect("ends with its session while tokens of other sessions stay valid", () =>
+  it.effect("An access token ends with its session while tokens of other sessions stay valid", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const sql = yield* SqlClient
@@ -150,7 +150,7 @@ layer(probe, { excludeTestServices: true })("An access token", (it) => {
     })
   )
 
-  it.effect("ends with its user and authenticates no other", () =>
+  it.effect("An access token ends with its user and authenticates no other", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const { issue } = yield* AccessTokens

@@ -75,7 +75,7 @@ const incorrect = { status: 403, code: "deletion_password_incorrect" }
 const tooOld = { status: 403, code: "recent_sign_in_required" }
 
 layer(App.layer(), { excludeTestServices: true })("DELETE /api/settings", (it) => {
-  it.effect("deletes the account with the password, however old the sign-in is", () =>
+  it.effect("DELETE /api/settings deletes the account with the password, however old the sign-in is", () =>
     Effect.gen(function* () {
       const { cookieName } = yield* App.TestApp
       const { cookie, email, id } = yield* member
@@ -91,7 +91,7 @@ layer(App.layer(), { excludeTestServices: true })("DELETE /api/settings", (it) =
     })
   )
 
-  it.effect("deletes the account with a confirmation within ten minutes of a sign-in", () =>
+  it.effect("DELETE /api/settings deletes the account with a confirmation within ten minutes of a sign-in", () =>
     Effect.gen(function* () {
       const { cookie, id } = yield* member
       yield* signedInBefore(id, "9 minutes 50 seconds")
@@ -100,7 +100,7 @@ layer(App.layer(), { excludeTestServices: true })("DELETE /api/settings", (it) =
     })
   )
 
-  it.effect("deletes the account with a confirmation within ten minutes of a password check", () =>
+  it.effect("DELETE /api/settings deletes the account with a confirmation within ten minutes of a password check", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const { cookie, id } = yield* member
@@ -114,7 +114,7 @@ layer(App.layer(), { excludeTestServices: true })("DELETE /api/settings", (it) =
   )
 
   it.effect(
-    "rejects an empty body, an older sign-in, a wrong password, and a password for an account without one",
+    "DELETE /api/settings rejects an empty body, an older sign-in, a wrong password, and a password for an account without one",
     () =>
       Effect.gen(function* () {
         const { cookie, id } = yield* member
@@ -134,7 +134,7 @@ layer(App.layer(), { excludeTestServices: true })("DELETE /api/settings", (it) =
       })
   )
 
-  it.effect("limits wrong passwords like failed sign-ins", () =>
+  it.effect("DELETE /api/settings limits wrong passwords like failed sign-ins", () =>
     Effect.gen(function* () {
       const { cookie } = yield* member
       yield* Effect.replicateEffect(remove(cookie, { password: "wrong" }), 10)
@@ -145,7 +145,7 @@ layer(App.layer(), { excludeTestServices: true })("DELETE /api/settings", (it) =
     })
   )
 
-  it.effect("rejects requests without a session and pages of another origin", () =>
+  it.effect("DELETE /api/settings rejects requests without a session and pages of another origin", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const { cookie } = yield* member
@@ -159,7 +159,7 @@ layer(App.layer(), { excludeTestServices: true })("DELETE /api/settings", (it) =
     })
   )
 
-  it.effect("frees the email at once for a new account without data of the old one", () =>
+  it.effect("DELETE /api/settings frees the email at once for a new account without data of the old one", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const { cookie, email, id } = yield* member
@@ -176,7 +176,7 @@ layer(App.layer(), { excludeTestServices: true })("DELETE /api/settings", (it) =
     })
   )
 
-  it.effect("succeeds for one of concurrent requests", () =>
+  it.effect("DELETE /api/settings succeeds for one of concurrent requests", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const { run } = yield* Transaction
@@ -200,7 +200,7 @@ layer(App.layer(), { excludeTestServices: true })("DELETE /api/settings", (it) =
     })
   )
 
-  it.effect("makes a request 401 that finds its rows deleted", () =>
+  it.effect("DELETE /api/settings makes a request 401 that finds its rows deleted", () =>
     Effect.gen(function* () {
       const { logLines, web } = yield* App.TestApp
       const sql = yield* SqlClient
@@ -222,7 +222,7 @@ layer(App.layer(), { excludeTestServices: true })("DELETE /api/settings", (it) =
     })
   )
 
-  it.effect("ends a reply in progress, which is not stored", () =>
+  it.effect("DELETE /api/settings ends a reply in progress, which is not stored", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const sql = yield* SqlClient
@@ -262,7 +262,7 @@ layer(App.layer(), { excludeTestServices: true })("DELETE /api/settings", (it) =
     })
   )
 
-  it.effect("ends concurrent requests, which leave no rows", () =>
+  it.effect("DELETE /api/settings ends concurrent requests, which leave no rows", () =>
     Effect.gen(function* () {
       const { logLines, web } = yield* App.TestApp
       const sql = yield* SqlClient

@@ -77,19 +77,17 @@ layer(App.layer(), { excludeTestServices: true })("AgentConfiguration", (it) => 
     })
   )
 
-  it.effect(
-    "of an agent is deleted with 200 when its instance is unavailable, and a job reconfigures the instance",
-    () =>
-      Effect.gen(function* () {
-        const { web } = yield* App.TestApp
-        const owner = yield* createOwnerWithAgent()
-        const { withBehavior } = yield* AgentManagerTest
-        const gone = yield* withBehavior({ reconfigure: () => new InstanceUnavailable({ reason: "it hangs" }) })(
-          web({ method: "DELETE", path: `/api/agents/provision/${owner.agent.id}`, as: owner })
-        )
-        assert.deepStrictEqual([gone.status, gone.body], [200, { success: true }])
-        assert.strictEqual((yield* read(owner)).status, 404)
-        assert.strictEqual(yield* workOff(owner), 1)
-      })
+  it.effect("DELETE of an agent is 200 when its instance is unavailable, and a job reconfigures the instance", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const owner = yield* createOwnerWithAgent()
+      const { withBehavior } = yield* AgentManagerTest
+      const gone = yield* withBehavior({ reconfigure: () => new InstanceUnavailable({ reason: "it hangs" }) })(
+        web({ method: "DELETE", path: `/api/agents/provision/${owner.agent.id}`, as: owner })
+      )
+      assert.deepStrictEqual([gone.status, gone.body], [200, { success: true }])
+      assert.strictEqual((yield* read(owner)).status, 404)
+      assert.strictEqual(yield* workOff(owner), 1)
+    })
   )
 })

@@ -85,7 +85,7 @@ const recorded = recordSpans()
 const recordedAttributes = () => JSON.stringify(recorded.spans.map((attributes) => [...attributes]))
 
 layer(App.layer(), { excludeTestServices: true })("An agent's WebSocket", (it) => {
-  it.scoped("sends the status, accepts a message, and sends deltas and the whole reply", () =>
+  it.scoped("An agent's WebSocket sends the status, accepts a message, and sends deltas and the whole reply", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const client = yield* socketOf(owner)
@@ -118,7 +118,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's WebSocket", (it) =
     })
   )
 
-  it.scoped("answers the messages of a conversation in order, and counts each as any other", () =>
+  it.scoped("An agent's WebSocket answers the messages of a conversation in order, and counts each as any other", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const client = yield* socketOf(owner)
@@ -139,7 +139,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's WebSocket", (it) =
     })
   )
 
-  it.scoped("resumes behind any event, on another socket and across routes", () =>
+  it.scoped("An agent's WebSocket resumes behind any event, on another socket and across routes", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
@@ -157,7 +157,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's WebSocket", (it) =
     })
   )
 
-  it.scoped("sends an answer in progress to every socket that resumes it, also when the first is closed", () =>
+  it.scoped("An agent's WebSocket continues an answer on every socket that resumes it, also after the first", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const { during, go } = yield* holdAnswers
@@ -193,7 +193,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's WebSocket", (it) =
     ["a resume of no message", { type: "resume", lastEventId: "msg_0:1" }, "message_not_found"]
   ]
   for (const [what, frame, code] of wrong)
-    it.scoped(`answers an invalid frame with an error and stays open: ${what}`, () =>
+    it.scoped(`An agent's WebSocket answers an invalid frame with an error and stays open: ${what}`, () =>
       Effect.gen(function* () {
         const owner = yield* createOwnerWithAgent()
         const client = yield* socketOf(owner)
@@ -206,7 +206,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's WebSocket", (it) =
       })
     )
 
-  it.scoped("sends the error codes of the routes when a message cannot be answered", () =>
+  it.scoped("An agent's WebSocket sends the error codes of the routes when a message cannot be answered", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const stranger = yield* createOwnerWithAgent()
@@ -228,7 +228,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's WebSocket", (it) =
     })
   )
 
-  it.scoped("serves the answers of its agent only, not those of the owner's other agents", () =>
+  it.scoped("An agent's WebSocket serves the answers of its agent only, not those of the owner's other agents", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const sibling = { ...owner, agent: yield* insertAgent(owner.user.id) }
@@ -241,7 +241,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's WebSocket", (it) =
     })
   )
 
-  it.scoped("sends every change of the agent's status, made by any process", () =>
+  it.scoped("An agent's WebSocket sends every change of the agent's status, made by any process", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const clients = yield* Effect.replicateEffect(socketOf(owner), 3)
@@ -258,7 +258,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's WebSocket", (it) =
     })
   )
 
-  it.scoped("closes when the session ends or the agent is deleted", () =>
+  it.scoped("An agent's WebSocket closes when the session ends or the agent is deleted", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const [leaving, staying, deleting] = [
@@ -280,7 +280,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's WebSocket", (it) =
     })
   )
 
-  it.scoped("closes for binary frames, and for frames that are too large", () =>
+  it.scoped("An agent's WebSocket closes for binary frames, and for frames that are too large", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const binary = yield* socketOf(owner)
@@ -316,14 +316,14 @@ layer(App.layer(), { excludeTestServices: true })("An agent's WebSocket", (it) =
     ["it is another path", 404, "route_not_found", (owner) => ({ ...byCookie(owner), path: "/agents/x/ws/y" })]
   ]
   for (const [when, status, code, more] of refusals)
-    it.effect(`is refused before the handshake, as JSON, when ${when}: ${status}`, () =>
+    it.effect(`An agent's WebSocket is refused before the handshake, as JSON, when ${when}: ${status}`, () =>
       Effect.gen(function* () {
         const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
         assertError(yield* readSocketRefusal(yield* callTo(owner, more(owner, stranger))), { status, code })
       })
     )
 
-  it.effect("is 426 for an authorized request that is no handshake", () =>
+  it.effect("An agent's WebSocket is 426 for an authorized request that is no handshake", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
@@ -354,7 +354,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's WebSocket", (it) =
     })
   )
 
-  it.effect("leaves requests for other upgrades to their routes", () =>
+  it.effect("An agent's WebSocket leaves requests for other upgrades to their routes", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const headers = { connection: "upgrade, http2-settings", upgrade: "h2c", "http2-settings": "" }
@@ -362,7 +362,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's WebSocket", (it) =
     })
   )
 
-  it.scoped("survives a client that disconnects during its handshake", () =>
+  it.scoped("An agent's WebSocket survives a client that disconnects during its handshake", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const { host, path } = yield* callTo(owner)
@@ -398,7 +398,7 @@ layer(Layer.provide(App.layer(), recorded.layer), { excludeTestServices: true })
     ["in the query", (token, path) => ({ path: `${path}?x=1&token=${token}` }), ""]
   ]
   for (const [how, more, protocol] of ways)
-    it.scoped(`opens a socket ${how}, and appears in no log and no span`, () =>
+    it.scoped(`The gateway token opens a socket ${how}, and appears in no log and no span`, () =>
       Effect.gen(function* () {
         const { logLines } = yield* App.TestApp
         const owner = yield* createOwnerWithAgent()
@@ -413,7 +413,7 @@ layer(Layer.provide(App.layer(), recorded.layer), { excludeTestServices: true })
       })
     )
 
-  it.scoped("opens a socket as the only subprotocol, which is selected", () =>
+  it.scoped("The gateway token opens a socket as the only subprotocol, which is selected", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const protocols = [`berth.bearer.${yield* tokenOf(owner)}`]
@@ -422,7 +422,7 @@ layer(Layer.provide(App.layer(), recorded.layer), { excludeTestServices: true })
     })
   )
 
-  it.effect("opens no socket of another owner's agent, and appears in no log of a plain request", () =>
+  it.effect("The gateway token opens no socket of another owner's agent, and appears in no request log", () =>
     Effect.gen(function* () {
       const { logLines, web } = yield* App.TestApp
       const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
@@ -436,7 +436,7 @@ layer(Layer.provide(App.layer(), recorded.layer), { excludeTestServices: true })
     })
   )
 
-  it.scoped("closes its sockets when it is replaced", () =>
+  it.scoped("The gateway token closes its sockets when it is replaced", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const owner = yield* createOwnerWithAgent()
@@ -463,7 +463,7 @@ const strict = (changes: Partial<typeof SocketLimits.Service>) =>
 layer(strict({ perUser: 2, answers: 1, framesAhead: 3, heartbeat: Duration.seconds(3) }), {
   excludeTestServices: true
 })("A socket with little to spend", (it) => {
-  it.scoped("is limited per user; one more is 429 until another is closed", () =>
+  it.scoped("An agent's WebSocket is limited per user; one more is 429 until another is closed", () =>
     Effect.gen(function* () {
       const [owner, other] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
       const first = yield* socketOf(owner)
@@ -478,7 +478,7 @@ layer(strict({ perUser: 2, answers: 1, framesAhead: 3, heartbeat: Duration.secon
     })
   )
 
-  it.scoped("is limited in answers at a time", () =>
+  it.scoped("An agent's WebSocket is limited in answers at a time", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const { during, go } = yield* holdAnswers
@@ -497,7 +497,7 @@ layer(strict({ perUser: 2, answers: 1, framesAhead: 3, heartbeat: Duration.secon
     })
   )
 
-  it.scoped("is closed when frames arrive faster than they are processed", () =>
+  it.scoped("An agent's WebSocket is closed when frames arrive faster than they are processed", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const client = yield* socketOf(owner)
@@ -506,7 +506,7 @@ layer(strict({ perUser: 2, answers: 1, framesAhead: 3, heartbeat: Duration.secon
     })
   )
 
-  it.scoped("stays open for a client that answers pings, and is closed for a silent one", () =>
+  it.scoped("An agent's WebSocket stays open for a client that answers pings, and is closed for a silent one", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const [alive, dead] = [yield* socketOf(owner), yield* socketOf(owner)]
@@ -523,7 +523,7 @@ layer(strict({ perUser: 2, answers: 1, framesAhead: 3, heartbeat: Duration.secon
 layer(strict({ bufferedBytes: 64 * 1024, closeTimeout: Duration.millis(300) }), { excludeTestServices: true })(
   "A client that does not read",
   (it) => {
-    it.scoped("is closed before unread answers fill the memory, and the rest can be resumed", () =>
+    it.scoped("An agent's WebSocket is closed before unread answers fill the memory, and the rest can be resumed", () =>
       Effect.gen(function* () {
         const owner = yield* createOwnerWithAgent()
         const { withBehavior } = yield* AgentManagerTest

@@ -83,7 +83,7 @@ const during = <A, E, R>(
   })
 
 layer(Live, { excludeTestServices: true })("A task", (it) => {
-  it.effect("runs on the caller's agent with its history and memories, and nothing is stored", () =>
+  it.effect("A task runs on the caller's agent with its history and memories, and nothing is stored", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const { addNote } = yield* Memories
@@ -128,7 +128,7 @@ layer(Live, { excludeTestServices: true })("A task", (it) => {
     })
   )
 
-  it.effect("runs on the named agent, else on the oldest running one, and concurrently with other tasks", () =>
+  it.effect("A task runs on the named agent, else on the oldest running one, and concurrently with other tasks", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent("pro", "stopped")
       const [older, younger] = [yield* insertAgent(owner.user.id), yield* insertAgent(owner.user.id)]
@@ -155,7 +155,7 @@ layer(Live, { excludeTestServices: true })("A task", (it) => {
     })
   )
 
-  it.effect("for another owner's agent fails with AgentNotFound, whatever else is invalid", () =>
+  it.effect("A task for another owner's agent fails with AgentNotFound, whatever else is invalid", () =>
     Effect.gen(function* () {
       const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
       const { turns } = yield* during(
@@ -173,7 +173,7 @@ layer(Live, { excludeTestServices: true })("A task", (it) => {
     })
   )
 
-  it.effect("for a stopped agent, or without messages, is invalid", () =>
+  it.effect("A task for a stopped agent, or without messages, is invalid", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent("pro", "stopped")
       const down = yield* Effect.flip(by(owner, { agentId: owner.agent.id }))
@@ -183,7 +183,7 @@ layer(Live, { excludeTestServices: true })("A task", (it) => {
     })
   )
 
-  it.effect("of a caller without a running agent, or of an anonymous one, runs on the orchestrator", () =>
+  it.effect("A task of a caller without a running agent, or of an anonymous one, runs on the orchestrator", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent("pro", "stopped")
       const answeredBy = { model: "openai/gpt-4", provider: "openai" }
@@ -204,7 +204,7 @@ layer(Live, { excludeTestServices: true })("A task", (it) => {
   )
 
   it.effect(
-    "fails with a sentence when the runtime dies, the backend is unreachable, the model fails, or the reply is empty",
+    "A task fails with a sentence when the runtime dies, the backend is unreachable, the model fails, or the reply is empty",
     () =>
       Effect.gen(function* () {
         const owner = yield* createOwnerWithAgent()
@@ -225,7 +225,7 @@ layer(Live, { excludeTestServices: true })("A task", (it) => {
       })
   )
 
-  it.effect("ends in the instance when its reader disconnects", () =>
+  it.effect("A task ends in the instance when its reader disconnects", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const [first, left] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
@@ -250,7 +250,7 @@ layer(Live, { excludeTestServices: true })("A task", (it) => {
     })
   )
 
-  it.effect("is answered by own keys where they run the agent's model, or the orchestrator's", () =>
+  it.effect("A task is answered by own keys where they run the agent's model, or the orchestrator's", () =>
     Effect.gen(function* () {
       const { usesOwnKeys } = yield* AgentTasks
       const models = yield* ModelProvidersTest
@@ -269,7 +269,7 @@ layer(Live, { excludeTestServices: true })("A task", (it) => {
   )
 
   it.effect(
-    "extends its reservation by its model calls, within its limit, and reports their cost when it is left",
+    "A task extends its reservation by its model calls, within its limit, and reports their cost when it is left",
     () =>
       Effect.gen(function* () {
         const { backend } = yield* App.TestApp
@@ -326,7 +326,7 @@ layer(Live, { excludeTestServices: true })("A task", (it) => {
       })
   )
 
-  it.effect("is by the caller's own keys when the backend saw no call but by these, whatever the runtime reports", () =>
+  it.effect("A task is by the caller's own keys when the backend saw only their calls", () =>
     Effect.gen(function* () {
       const { backend } = yield* App.TestApp
       const models = yield* ModelProvidersTest

@@ -53,7 +53,7 @@ const plugins = [
 
 layer(App.layer(), { excludeTestServices: true })("The model that answered", (it) => {
   for (const path of ["/api/agent", "/api/chat"])
-    it.effect(`is named by POST ${path}: in the headers of JSON and of an ended stream, and in every done event`, () =>
+    it.effect(`The model that answered is in the headers and done events of POST ${path}`, () =>
       Effect.gen(function* () {
         const owner = yield* createOwnerWithAgent()
         const whole = yield* send(owner, path)
@@ -68,7 +68,7 @@ layer(App.layer(), { excludeTestServices: true })("The model that answered", (it
       })
     )
 
-  it.effect("is stored with the reply, as is the failure of a message", () =>
+  it.effect("The model that answered is stored with the reply, as is the failure of a message", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
@@ -91,7 +91,7 @@ layer(App.layer(), { excludeTestServices: true })("The model that answered", (it
     })
   )
 
-  it.scoped("is named by the done frame of a WebSocket", () =>
+  it.scoped("The model that answered is named by the done frame of a WebSocket", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const { appUrl } = yield* App.TestApp
@@ -119,7 +119,7 @@ layer(App.layer(), { excludeTestServices: true })("The model that answered", (it
   )
 
   for (const { json, names, plugin } of plugins)
-    it.effect(`is named by the gateway's ${plugin}, whole, streamed and repeated`, () =>
+    it.effect(`The model that answered is named by the gateway's ${plugin}, whole, streamed and repeated`, () =>
       Effect.gen(function* () {
         const as = yield* App.signInNewUser("pro")
         const whole = yield* gatewayCall({ as, json, headers: { "idempotency-key": "one" } })
@@ -141,7 +141,7 @@ layer(App.layer(), { excludeTestServices: true })("The model that answered", (it
       })
     )
 
-  it.effect("is the one of a fallback, not the one that was requested", () =>
+  it.effect("The model that answered is the one of a fallback, not the one that was requested", () =>
     Effect.gen(function* () {
       const { backend } = yield* App.TestApp
       const as = yield* App.signInNewUser("pro")
@@ -169,7 +169,7 @@ layer(App.layer(), { excludeTestServices: true })("The last event of a broken st
     assert.match(JSON.stringify(data), /"traceId":"[0-9a-f]{32}"/)
   }
 
-  it.effect("has a code and a trace id, of agents", () =>
+  it.effect("The last event of a broken stream has a code and a trace id, of agents", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const break_ = yield* breaking([{ type: "delta", text: "Half " }])
@@ -178,7 +178,7 @@ layer(App.layer(), { excludeTestServices: true })("The last event of a broken st
     })
   )
 
-  it.effect("has a code and a trace id, of the gateway and the AI layer", () =>
+  it.effect("The last event of a broken stream has a code and a trace id, of the gateway and the AI layer", () =>
     Effect.gen(function* () {
       const { backend } = yield* App.TestApp
       const { withBehavior } = yield* ModelProvidersTest

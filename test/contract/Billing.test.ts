@@ -108,7 +108,7 @@ const settleOpen = (fake: FakeStripe) => {
 }
 
 layer(Live, { excludeTestServices: true })("billing", (it) => {
-  it.effect("is told to who shows an access token, and to nobody else", () =>
+  it.effect("Billing is readable with an access token only", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const one = yield* buyer
@@ -143,7 +143,7 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
     })
   )
 
-  it.effect("refuses what it does not know", () =>
+  it.effect("Billing rejects unknown requests", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const { token } = yield* buyer
@@ -165,7 +165,7 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
     })
   )
 
-  it.effect("keeps an own key that its provider takes, and forgets it", () =>
+  it.effect("Billing stores an own key that its provider accepts, and deletes it", () =>
     Effect.gen(function* () {
       const { logLines, web } = yield* App.TestApp
       const { token } = yield* buyer
@@ -183,7 +183,7 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
     })
   )
 
-  it.effect("sells a plan at one checkout, however often it is asked for", () =>
+  it.effect("Billing sells a plan at one checkout, also for repeated requests", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const second = yield* Second
@@ -210,7 +210,7 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
     })
   )
 
-  it.effect("changes the plan that runs, and sells no second one", () =>
+  it.effect("Billing changes the current plan, and sells no second one", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const fake = yield* Processor
@@ -271,7 +271,7 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
     })
   )
 
-  it.effect("asks for a card where none is saved, and takes the saved one the next time", () =>
+  it.effect("Billing requests a card when none is saved, and charges the saved one the next time", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const fake = yield* Processor
@@ -290,7 +290,7 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
     })
   )
 
-  it.effect("charges a double click once by its key, over two servers, and every purchase without a key", () =>
+  it.effect("Billing charges requests with one key once, over two servers, and each request without a key", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const second = yield* Second
@@ -322,7 +322,7 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
     })
   )
 
-  it.effect("says why a card was declined, and charges the next one", () =>
+  it.effect("Billing returns the reason of a declined card, and charges the next one", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const fake = yield* Processor
@@ -339,7 +339,7 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
     })
   )
 
-  it.effect("books what was paid although nobody heard of it, once", () =>
+  it.effect("Billing books a payment once although its response was lost", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const fake = yield* Processor
@@ -398,7 +398,7 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
     })
   )
 
-  it.effect("gives a saved bank debit up only once the processor has decided it", () =>
+  it.effect("Billing keeps a pending bank debit until the processor has decided it", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const fake = yield* Processor
@@ -438,7 +438,7 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
     }).pipe(Effect.orDie)
   )
 
-  it.effect("makes a new customer for a buyer whose customer is gone at the processor", () =>
+  it.effect("Billing creates a new customer when the processor has deleted the former one", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const fake = yield* Processor
@@ -466,7 +466,7 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
     })
   )
 
-  it.effect("leads to checkouts from links, and back with what is wrong", () =>
+  it.effect("Billing redirects links to checkouts, and back with errors", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const fake = yield* Processor
@@ -496,7 +496,7 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
     })
   )
 
-  it.effect("ends what a deleted account pays, by a job that names its customers", () =>
+  it.effect("Billing ends the subscriptions of a deleted account by a job that names its customers", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const fake = yield* Processor
@@ -521,7 +521,7 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
     })
   )
 
-  it.effect("sells storage once", () =>
+  it.effect("Billing sells storage once", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const fake = yield* Processor
@@ -549,7 +549,7 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
 })
 
 layer(App.layer())("billing without a card processor", (it) => {
-  it.effect("says that nothing can be purchased", () =>
+  it.effect("Billing without a card processor reports that nothing can be purchased", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const one = yield* buyer
@@ -567,7 +567,7 @@ layer(App.layer())("billing without a card processor", (it) => {
     })
   )
 
-  it.effect("asks administrators for nothing", () =>
+  it.effect("Billing without a card processor requires nothing of administrators", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const { user } = yield* App.signInNewUser()

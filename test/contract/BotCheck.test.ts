@@ -36,7 +36,7 @@ layer(App.layer({ overrides: HeuristicBotDetection.layer, limits }), { excludeTe
   "Heuristic bot detection",
   (it) => {
     for (const [path, body] of guarded) {
-      it.effect(`admits browsers and rejects programs at ${path}`, () =>
+      it.effect(`The bot check admits browsers and rejects programs at ${path}`, () =>
         Effect.gen(function* () {
           for (const headers of Object.values(browserHeaders))
             assert.strictEqual((yield* send(path, body(yield* freshEmail), headers)).status, 200)
@@ -51,7 +51,7 @@ layer(App.layer({ overrides: HeuristicBotDetection.layer, limits }), { excludeTe
         })
       )
 
-      it.effect(`rejects programs at ${path} before validation and after the rate limit`, () =>
+      it.effect(`The bot check rejects programs at ${path} before validation and after the rate limit`, () =>
         Effect.gen(function* () {
           const from = `192.0.2.${path.length}`
           const ask = send(path, { email: 5 }, {}, { from })
@@ -62,7 +62,7 @@ layer(App.layer({ overrides: HeuristicBotDetection.layer, limits }), { excludeTe
       )
     }
 
-    it.effect("does not apply to other routes", () =>
+    it.effect("The bot check does not apply to other routes", () =>
       Effect.gen(function* () {
         const { web } = yield* App.TestApp
         const email = yield* freshEmail
@@ -98,7 +98,7 @@ const challenged = Layer.unwrapScoped(
 
 layer(challenged, { excludeTestServices: true })("Turnstile bot detection", (it) => {
   for (const [path, body] of guarded)
-    it.effect(`accepts a token at ${path} once, in the body or in a header`, () =>
+    it.effect(`Turnstile bot detection accepts a token at ${path} once, in the body or in a header`, () =>
       Effect.gen(function* () {
         const [inBody, inHeader] = [yield* uniqueName("passed"), yield* uniqueName("passed")]
         const asked = (token: string) =>
@@ -114,7 +114,7 @@ layer(challenged, { excludeTestServices: true })("Turnstile bot detection", (it)
       })
     )
 
-  it.effect("finds no token in a malformed body", () =>
+  it.effect("Turnstile bot detection finds no token in a malformed body", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       for (const body of ["{", "[]", "null", '"passed-x"', '{"turnstileToken":["passed-x"]}'])
@@ -129,7 +129,7 @@ layer(challenged, { excludeTestServices: true })("Turnstile bot detection", (it)
     })
   )
 
-  it.effect("rejects requests while Turnstile is unavailable, and logs no token", () =>
+  it.effect("Turnstile bot detection rejects requests while Turnstile is unavailable, and logs no token", () =>
     Effect.gen(function* () {
       const { logLines } = yield* App.TestApp
       const turnstile = yield* Turnstile

@@ -45,7 +45,7 @@ describe("The import rules", () => {
     })
   )
 
-  it.live("allow a context to import an earlier one", () =>
+  it.live("The import rules allow a context to import an earlier one", () =>
     Effect.gen(function* () {
       const violations = yield* violatedRules(
         "packages/domain/src/billing/A.ts",

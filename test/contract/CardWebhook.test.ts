@@ -26,7 +26,7 @@ const recordOf = (id: string) =>
 
 layer(App.layer(), { excludeTestServices: true })("POST /api/webhooks/cardProcessor", (it) => {
   for (const header of ["cardProcessor-signature", "stripe-signature"])
-    it.effect(`stores what is signed in ${header}, with the job that applies it`, () =>
+    it.effect(`The card webhook stores an event signed in ${header}, with the job that applies it`, () =>
       Effect.gen(function* () {
         const { web } = yield* App.TestApp
         const event = failed()
@@ -43,7 +43,7 @@ layer(App.layer(), { excludeTestServices: true })("POST /api/webhooks/cardProces
       })
     )
 
-  it.effect("takes what the official library signs", () =>
+  it.effect("The card webhook accepts signatures of the official library", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const stripe = new Stripe("sk_test_none")
@@ -59,7 +59,7 @@ layer(App.layer(), { excludeTestServices: true })("POST /api/webhooks/cardProces
     })
   )
 
-  it.effect("answers a repeated event in the same way, and does nothing more: twenty at once are one", () =>
+  it.effect("The card webhook is idempotent, also for twenty concurrent events", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const event = failed()
@@ -73,7 +73,7 @@ layer(App.layer(), { excludeTestServices: true })("POST /api/webhooks/cardProces
     })
   )
 
-  it.effect("acknowledges what it was not told to act on, and keeps nothing of it", () =>
+  it.effect("The card webhook acknowledges other events without storing them", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       for (const type of ["charge.captured", "customer.created", "checkout.session.expired", "a"]) {
@@ -84,7 +84,7 @@ layer(App.layer(), { excludeTestServices: true })("POST /api/webhooks/cardProces
     })
   )
 
-  it.effect("reads the bytes as they come, whatever they are called and whoever brings them", () =>
+  it.effect("The card webhook reads the raw bytes with any content type, origin and session", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const someone = yield* App.signInNewUser()
@@ -100,7 +100,7 @@ layer(App.layer(), { excludeTestServices: true })("POST /api/webhooks/cardProces
     })
   )
 
-  it.effect("keeps what no column could hold, and takes a large event", () =>
+  it.effect("The card webhook stores text that no column can hold, and large events", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const strange = makeCardEvent("invoice.payment_failed", { id: "in_1", metadata: { note: "a\u0000b\ud800" } })
@@ -116,7 +116,7 @@ layer(App.layer(), { excludeTestServices: true })("POST /api/webhooks/cardProces
     })
   )
 
-  it.effect("logs nothing of the event and nothing of the signature", () =>
+  it.effect("The card webhook logs neither the event nor the signature", () =>
     Effect.gen(function* () {
       const { logLines, web } = yield* App.TestApp
       const body = JSON.stringify(

@@ -107,7 +107,7 @@ const accountByUnverifiedEmail = Effect.gen(function* () {
 })
 
 layer(issuerAppLayer(), { excludeTestServices: true })("An account with an unverified email", (it) => {
-  it.effect("is claimed by a provider that verifies the email, which revokes every other access method", () =>
+  it.effect("An unverified account is claimed by a provider that verifies its email, and loses other access", () =>
     Effect.gen(function* () {
       const { cookies, email, gatewayToken, identity, signer, socialToken, user } = yield* accountByUnverifiedEmail
       const bystander = yield* accountByUnverifiedEmail
@@ -140,7 +140,7 @@ layer(issuerAppLayer(), { excludeTestServices: true })("An account with an unver
     })
   )
 
-  it.effect("is claimed by a reset link too, which revokes every other access method", () =>
+  it.effect("An unverified account is claimed by a reset link, and loses every other access method", () =>
     Effect.gen(function* () {
       const { cookies, email, gatewayToken, identity, signer, socialToken, user } = yield* accountByUnverifiedEmail
       yield* post("/api/auth/forgot-password", { email })
@@ -164,7 +164,7 @@ layer(issuerAppLayer(), { excludeTestServices: true })("An account with an unver
     })
   )
 
-  it.effect("loses the model keys that a stranger stored through the billing API", () =>
+  it.effect("A claimed account loses the model keys that a stranger stored through the billing API", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const { cookies, email, user } = yield* accountByUnverifiedEmail
@@ -183,7 +183,7 @@ layer(issuerAppLayer(), { excludeTestServices: true })("An account with an unver
     })
   )
 
-  it.effect("keeps access methods that its owner has added, when the password is reset again", () =>
+  it.effect("A claimed account keeps the access methods of its owner when the password is reset again", () =>
     Effect.gen(function* () {
       const { email, user } = yield* accountByUnverifiedEmail
       yield* owner(email)
@@ -196,7 +196,7 @@ layer(issuerAppLayer(), { excludeTestServices: true })("An account with an unver
     })
   )
 
-  it.effect("is found by the linked identity from then on, and is not claimed again", () =>
+  it.effect("A claimed account is found by the linked identity from then on, and is not claimed again", () =>
     Effect.gen(function* () {
       const { email, user } = yield* accountByUnverifiedEmail
       const subject = yield* uniqueName("subject")
@@ -211,7 +211,7 @@ layer(issuerAppLayer(), { excludeTestServices: true })("An account with an unver
     })
   )
 
-  it.effect("is not claimed by an email that the provider has not verified", () =>
+  it.effect("An account with an unverified email is not claimed by an email that the provider has not verified", () =>
     Effect.gen(function* () {
       const { cookies, email, user } = yield* accountByUnverifiedEmail
       yield* signInWithToken(tokenWithClaims(() => ({ email, email_verified: false })))
@@ -219,7 +219,7 @@ layer(issuerAppLayer(), { excludeTestServices: true })("An account with an unver
     })
   )
 
-  it.effect("is claimed completely or not at all", () =>
+  it.effect("An account with an unverified email is claimed completely or not at all", () =>
     Effect.gen(function* () {
       const { cookies, email, user } = yield* accountByUnverifiedEmail
       const sql = yield* SqlClient
@@ -237,7 +237,7 @@ layer(issuerAppLayer(), { excludeTestServices: true })("An account with an unver
     })
   )
 
-  it.effect("leaves no access method to concurrent sign-ins and additions", () =>
+  it.effect("An account with an unverified email leaves no access method to concurrent sign-ins and additions", () =>
     Effect.gen(function* () {
       for (let round = 0; round < 5; round++) {
         const { cookies, email, signer, socialToken, user } = yield* accountByUnverifiedEmail
@@ -364,7 +364,7 @@ layer(issuerAppLayer(), { excludeTestServices: true })("An account whose verifie
     return { ...account, cookie, next }
   })
 
-  it.effect("is not claimed by a provider through the unverified new address", () =>
+  it.effect("An account with a changed address is not claimed through the unverified new address", () =>
     Effect.gen(function* () {
       const { cookie, next, user } = yield* changedAccount
       assert.strictEqual(describeRedirect(yield* owner(next)), failureRedirect("oauth_email_unverified"))
@@ -373,7 +373,7 @@ layer(issuerAppLayer(), { excludeTestServices: true })("An account whose verifie
     })
   )
 
-  it.effect("keeps its new address when the undone one belongs to another account by then (409)", () =>
+  it.effect("An account keeps its new address when the undone one belongs to another account by then (409)", () =>
     Effect.gen(function* () {
       const { cookie, email, next, user } = yield* changedAccount
       const token = yield* findUndoToken(email)
@@ -393,7 +393,7 @@ layer(issuerAppLayer(), { excludeTestServices: true })("An account whose verifie
 })
 
 layer(issuerAppLayer(), { excludeTestServices: true })("The contents of a claimed account", (it) => {
-  it.effect("are offered for deletion once, and deleting them removes prompts, notes and conversations", () =>
+  it.effect("A claimed account's contents are offered for deletion once: prompts, notes and conversations", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const account = yield* preparedAccount
@@ -414,7 +414,7 @@ layer(issuerAppLayer(), { excludeTestServices: true })("The contents of a claime
     })
   )
 
-  it.effect("stay when the owner keeps them, and the notice ends", () =>
+  it.effect("The contents of a claimed account stay when the owner keeps them, and the notice ends", () =>
     Effect.gen(function* () {
       const account = yield* preparedAccount
       const cookie = yield* sessionCookieOf(yield* owner(account.email))
@@ -425,7 +425,7 @@ layer(issuerAppLayer(), { excludeTestServices: true })("The contents of a claime
     })
   )
 
-  it.effect("are offered after a claim by a reset link too, and to no other account", () =>
+  it.effect("A claimed account's contents are offered after a reset link too, and to no other account", () =>
     Effect.gen(function* () {
       const [account, other] = [yield* preparedAccount, yield* preparedAccount]
       yield* post("/api/auth/forgot-password", { email: account.email })
@@ -486,7 +486,7 @@ const adding = {
 
 layer(issuerAppLayer(), { excludeTestServices: true })("Adding an access method during a claim", (it) => {
   for (const [what, add] of Object.entries(adding))
-    it.effect(`fails for ${what}, since the session has ended`, () =>
+    it.effect(`Adding an access method during a claim fails for ${what}, since the session has ended`, () =>
       Effect.gen(function* () {
         const { cookies, email, user } = yield* accountByUnverifiedEmail
         const [came, added] = yield* runInLockOrder(lockUser(user), owner(email), add(cookies[0] ?? ""))
@@ -500,7 +500,7 @@ layer(issuerAppLayer(), { excludeTestServices: true })("Adding an access method 
       })
     )
 
-  it.effect("ends a session that a wallet opens at that moment", () =>
+  it.effect("Adding an access method during a claim ends a session that a wallet opens at that moment", () =>
     Effect.gen(function* () {
       const { email, signer, user } = yield* accountByUnverifiedEmail
       const sql = yield* SqlClient
@@ -523,7 +523,7 @@ layer(issuerAppLayer(), { excludeTestServices: true })("Adding an access method 
 })
 
 layer(issuerAppLayer(), { excludeTestServices: true })("An account with a verified email", (it) => {
-  it.effect("is linked to a provider and keeps its access methods", () =>
+  it.effect("An account with a verified email is linked to a provider and keeps its access methods", () =>
     Effect.gen(function* () {
       const { cookies, email, gatewayToken, socialToken, user } = yield* accountByUnverifiedEmail
       yield* (yield* UserRepository).markEmailVerified(user.id)
@@ -535,7 +535,7 @@ layer(issuerAppLayer(), { excludeTestServices: true })("An account with a verifi
     })
   )
 
-  it.effect("with a linked provider may unlink its last wallet", () =>
+  it.effect("An account with a verified email with a linked provider may unlink its last wallet", () =>
     Effect.gen(function* () {
       const cookie = yield* sessionCookieOf(yield* signInWithToken(validToken))
       const signer = newSigner()

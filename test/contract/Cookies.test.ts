@@ -95,7 +95,7 @@ for (const site of sites)
       ["HttpOnly", `Max-Age=${maxAge}`, "Path=/", "SameSite=Lax", ...site.secure].toSorted()
 
     for (const [how, signIn] of signIns)
-      it.effect(`of a sign-in ${how} is bound to this host, hidden from scripts, and valid`, () =>
+      it.effect(`A cookie of ${site.appUrl} by ${how} is bound to this host, hidden from scripts, and valid`, () =>
         Effect.gen(function* () {
           const cookie = onlyCookieOf(yield* signIn(yield* account))
           assert.deepStrictEqual([cookie.name, cookie.attributes], [site.session, attributes(thirtyDays)])
@@ -104,7 +104,7 @@ for (const site of sites)
         })
       )
 
-    it.effect("is cleared with the same attributes by every request that ends the session", () =>
+    it.effect(`A cookie of ${site.appUrl} is cleared with the same attributes at the end of its session`, () =>
       Effect.gen(function* () {
         const { web } = yield* App.TestApp
         const email = yield* account
@@ -130,7 +130,7 @@ for (const site of sites)
       })
     )
 
-    it.effect("of a wallet's nonce is bound to this host and hidden from scripts", () =>
+    it.effect(`A cookie of ${site.appUrl} of a wallet's nonce is bound to this host and hidden from scripts`, () =>
       Effect.gen(function* () {
         const { web } = yield* App.TestApp
         const { attributes: given, name } = onlyCookieOf(yield* web({ method: "GET", path: "/api/auth/nonce" }))
@@ -139,7 +139,7 @@ for (const site of sites)
     )
 
     for (const [how, signIn] of signIns)
-      it.effect(`that the client sent before a sign-in ${how} never becomes a session`, () =>
+      it.effect(`A cookie of ${site.appUrl} that the client sent before a sign-in ${how} never becomes a session`, () =>
         Effect.gen(function* () {
           const email = yield* account
           const attacker = onlyCookieOf(yield* byJson(yield* account))
@@ -159,7 +159,7 @@ for (const site of sites)
         })
       )
 
-    it.effect("makes responses no-store, the response of the sign-in included", () =>
+    it.effect(`A cookie of ${site.appUrl} makes responses no-store, the response of the sign-in included`, () =>
       Effect.gen(function* () {
         const { web } = yield* App.TestApp
         for (const [, signIn] of signIns) {
@@ -180,7 +180,7 @@ for (const site of sites)
       })
     )
 
-    it.effect("is not set by failing or reading requests", () =>
+    it.effect(`A cookie of ${site.appUrl} is not set by failing or reading requests`, () =>
       Effect.gen(function* () {
         const { web } = yield* App.TestApp
         const wrong = yield* web({ method: "POST", path, json: { email: yield* account, password: "wrong" } })
@@ -196,7 +196,7 @@ for (const site of sites)
       })
     )
 
-    it.effect("of another name, or of another service on this host, is ignored", () =>
+    it.effect(`A cookie of ${site.appUrl} of another name, or of another service on this host, is ignored`, () =>
       Effect.gen(function* () {
         const { value } = onlyCookieOf(yield* byJson(yield* account))
         for (const name of ["berth_session_1", "berth_session", "__Host-berth_session", "__Secure-berth_session"])

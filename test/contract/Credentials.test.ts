@@ -19,7 +19,7 @@ const mapOf = (as: App.SignedIn) =>
   )
 
 layer(App.layer(), { excludeTestServices: true })("Credentials", (it) => {
-  it.effect("are listed as configured to their owner only, with or without an agent", () =>
+  it.effect("Credentials are listed as configured to their owner only, with or without an agent", () =>
     Effect.gen(function* () {
       const [owner, stranger] = [yield* App.signInNewUser(), yield* createOwnerWithAgent()]
       assert.deepStrictEqual(yield* mapOf(owner), none)
@@ -33,7 +33,7 @@ layer(App.layer(), { excludeTestServices: true })("Credentials", (it) => {
     })
   )
 
-  it.effect("are replaced by a valid value, and kept when a new value is rejected", () =>
+  it.effect("Credentials are replaced by a valid value, and kept when a new value is rejected", () =>
     Effect.gen(function* () {
       const credentials = yield* CredentialRepository
       const owner = yield* App.signInNewUser()
@@ -50,7 +50,7 @@ layer(App.layer(), { excludeTestServices: true })("Credentials", (it) => {
     })
   )
 
-  it.effect("appear in no response, log or row", () =>
+  it.effect("Credentials appear in no response, log or row", () =>
     Effect.gen(function* () {
       const { logLines } = yield* App.TestApp
       const sql = yield* SqlClient

@@ -69,7 +69,7 @@ layer(App.layer(), { excludeTestServices: true })("For seven days after an email
     })
   )
 
-  it.effect("undoing removes access methods that were added after the change, and keeps the earlier ones", () =>
+  it.effect("Undoing an email change removes later access methods, and keeps earlier ones", () =>
     Effect.gen(function* () {
       const { appUrl, web } = yield* App.TestApp
       const [me, fresh] = [yield* verifiedUser, yield* freshEmail]
@@ -118,7 +118,7 @@ layer(App.layer(), { excludeTestServices: true })("For seven days after an email
     })
   )
 
-  it.effect("undoing keeps a password that is older than the change", () =>
+  it.effect("Undoing an email change keeps a password that is older than the change", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const me = yield* verifiedUser
@@ -174,7 +174,7 @@ layer(App.layer(), { excludeTestServices: true })("For seven days after an email
     })
   )
 
-  it.effect("and no longer, the previous address has rights", () =>
+  it.effect("The previous address of an email change loses its rights after seven days", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const [me, fresh] = [yield* verifiedUser, yield* freshEmail]

@@ -44,7 +44,7 @@ const creditsOf = (as: App.SignedIn) =>
   )
 
 layer(App.layer(), { excludeTestServices: true })("An email address", (it) => {
-  it.effect("is confirmed by its mailed link, which redirects by the session of the browser", () =>
+  it.effect("An email address is confirmed by its mailed link, which redirects by the session of the browser", () =>
     Effect.gen(function* () {
       const { appUrl } = yield* App.TestApp
       const email = yield* freshEmail
@@ -73,7 +73,7 @@ layer(App.layer(), { excludeTestServices: true })("An email address", (it) => {
     })
   )
 
-  it.effect("is confirmed by no other token", () =>
+  it.effect("An email address is confirmed by no other token", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const sql = yield* SqlClient
@@ -91,7 +91,7 @@ layer(App.layer(), { excludeTestServices: true })("An email address", (it) => {
     })
   )
 
-  it.effect("is not confirmed by a reset token, and a confirmation token resets no password", () =>
+  it.effect("An email address is not confirmed by a reset token, and a confirmation token resets no password", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const email = yield* freshEmail
@@ -106,7 +106,7 @@ layer(App.layer(), { excludeTestServices: true })("An email address", (it) => {
     })
   )
 
-  it.effect("is unconfirmed after a change, which is mailed to the old one and ends its link", () =>
+  it.effect("An email address is unconfirmed after a change, which is mailed to the old one and ends its link", () =>
     Effect.gen(function* () {
       const [old, fresh] = [yield* freshEmail, yield* freshEmail]
       const me = yield* register(old)
@@ -125,7 +125,7 @@ layer(App.layer(), { excludeTestServices: true })("An email address", (it) => {
     })
   )
 
-  it.effect("stays confirmed in another spelling, without a mail", () =>
+  it.effect("An email address stays confirmed in another spelling, without a mail", () =>
     Effect.gen(function* () {
       const email = yield* freshEmail
       const me = yield* register(email)
@@ -137,7 +137,7 @@ layer(App.layer(), { excludeTestServices: true })("An email address", (it) => {
     })
   )
 
-  it.effect("of another account is rejected without a mail, and revokes no link", () =>
+  it.effect("An email address of another account is rejected without a mail, and revokes no link", () =>
     Effect.gen(function* () {
       const [mine, theirs] = [yield* freshEmail, yield* freshEmail]
       const me = yield* register(mine)
@@ -150,7 +150,7 @@ layer(App.layer(), { excludeTestServices: true })("An email address", (it) => {
     })
   )
 
-  it.effect("has a live link after concurrent changes when it is the last one", () =>
+  it.effect("An email address has a live link after concurrent changes when it is the last one", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const me = yield* register(yield* freshEmail)
@@ -163,7 +163,7 @@ layer(App.layer(), { excludeTestServices: true })("An email address", (it) => {
     })
   )
 
-  it.effect("gets new links on request until it is confirmed, the last one valid", () =>
+  it.effect("An email address gets new links on request until it is confirmed, the last one valid", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const email = yield* freshEmail
@@ -181,7 +181,7 @@ layer(App.layer(), { excludeTestServices: true })("An email address", (it) => {
     })
   )
 
-  it.effect("derived from a wallet receives no mail", () =>
+  it.effect("An email address derived from a wallet receives no mail", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const { web } = yield* App.TestApp
@@ -200,7 +200,7 @@ layer(App.layer(), { excludeTestServices: true })("An email address", (it) => {
 const limits = { "email-verification": { count: 2, window: Duration.minutes(30) } }
 
 layer(App.layer({ limits }), { excludeTestServices: true })("Verification mails", (it) => {
-  it.effect("are limited per user, changes and new links together; requests without a mail are not counted", () =>
+  it.effect("Verification mails are limited per user; requests without a mail are not counted", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const [email, one, two] = yield* Effect.all([freshEmail, freshEmail, freshEmail])
@@ -227,7 +227,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("Verification mails"
 const inProduction = { verifiedEmailsOnly: true }
 
 layer(App.layer(inProduction), { excludeTestServices: true })("In production", (it) => {
-  it.effect("referral credits are paid to both users once, when the new user's address is confirmed", () =>
+  it.effect("In production referral credits are paid once, when the new user's address is confirmed", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const referrer = yield* App.signInNewUser()
@@ -248,7 +248,7 @@ layer(App.layer(inProduction), { excludeTestServices: true })("In production", (
     })
   )
 
-  it.effect("referral credits are paid by whichever address is confirmed first", () =>
+  it.effect("In production referral credits are paid by whichever address is confirmed first", () =>
     Effect.gen(function* () {
       const referrer = yield* App.signInNewUser()
       const [email, fresh] = [yield* freshEmail, yield* freshEmail]

@@ -31,7 +31,7 @@ const speechModel = { model: "openai/tts-1", provider: "openai" }
 const key = (name: string) => ({ "idempotency-key": name })
 
 layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid by card", (it) => {
-  it.effect("costs the larger of the flat price and the cost with margin, also above the reservation", () =>
+  it.effect("A call paid by card costs the flat price or the cost with margin, also above the reservation", () =>
     Effect.gen(function* () {
       const { withBehavior } = yield* ModelProvidersTest
       const tries = [
@@ -57,7 +57,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
     })
   )
 
-  it.effect("costs at most the balance", () =>
+  it.effect("A call paid by card costs at most the balance", () =>
     Effect.gen(function* () {
       const { withBehavior } = yield* ModelProvidersTest
       const as = yield* App.signInNewUser("starter")
@@ -68,7 +68,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
     })
   )
 
-  it.effect("holds an answer without a limit of its own to what is charged for", () =>
+  it.effect("A call paid by card limits an answer without its own limit to the reserved cost", () =>
     Effect.gen(function* () {
       const { withBehavior } = yield* ModelProvidersTest
       const as = yield* App.signInNewUser("pro")
@@ -83,7 +83,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
     })
   )
 
-  it.effect("comes in pieces when they are asked for, in either way", () =>
+  it.effect("A call paid by card is streamed on request, in either notation", () =>
     Effect.gen(function* () {
       const as = yield* App.signInNewUser("pro")
       const tries = [
@@ -120,7 +120,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
     })
   )
 
-  it.effect("costs nothing when it fails, except for the output that a stream has delivered", () =>
+  it.effect("A call paid by card costs nothing when it fails, except for the output that a stream has delivered", () =>
     Effect.gen(function* () {
       const { withBehavior } = yield* ModelProvidersTest
       const as = yield* App.signInNewUser("pro")
@@ -148,7 +148,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
     })
   )
 
-  it.effect("costs the prompt and the output so far when its client leaves, which ends the model call", () =>
+  it.effect("A call paid by card costs the prompt and the output so far when its client leaves", () =>
     Effect.gen(function* () {
       const as = yield* App.signInNewUser("pro")
       yield* withPendingAnswer((model) =>
@@ -189,7 +189,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
     })
   )
 
-  it.effect("is carried out for exactly as many as can be paid, however many there are at once", () =>
+  it.effect("A call paid by card runs for exactly as many concurrent calls as the balance covers", () =>
     Effect.gen(function* () {
       const as = yield* App.signInNewUser("starter")
       yield* (yield* UnitLedger).reserve(as.user, Units(500), yield* uniqueName("before"))
@@ -204,7 +204,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
     })
   )
 
-  it.effect("costs nothing by the caller's own keys, and needs nothing that is left", () =>
+  it.effect("A call paid by card costs nothing by the caller's own keys, and needs no balance", () =>
     Effect.gen(function* () {
       const { withBehavior } = yield* ModelProvidersTest
       const as = yield* App.signInNewUser("starter")
@@ -230,7 +230,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
     })
   )
 
-  it.effect("by the owner's own key costs nothing and is never refused for lack of units, for speech too", () =>
+  it.effect("A call by the owner's own key costs nothing and needs no units, for speech too", () =>
     Effect.gen(function* () {
       const models = yield* ModelProvidersTest
       const speech = yield* SpeechTest
@@ -271,7 +271,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
   const agentAnswer = (costUsd: number) => () =>
     Stream.make<[PluginResult]>({ type: "done", message: "Done.", tokens: null, costUsd, ownKey: false })
 
-  it.effect("of the agent costs its model calls with margin, at least the flat price and within a turn's budget", () =>
+  it.effect("A card call of the agent costs its model calls with margin, within a turn's budget", () =>
     Effect.gen(function* () {
       const { withBehavior } = yield* FakeAgentTasks
       const json = { ...helloRequest, plugin: "agent" }
@@ -294,7 +294,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
     })
   )
 
-  it.effect("of the agent overspends nothing when fifty tasks cost more than they reserved", () =>
+  it.effect("A call paid by card of the agent overspends nothing when fifty tasks cost more than they reserved", () =>
     Effect.gen(function* () {
       const { withBehavior } = yield* FakeAgentTasks
       const as = yield* App.signInNewUser("starter")
@@ -316,7 +316,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
     })
   )
 
-  it.effect("of the agent that fails or is left costs the model calls so far, and nothing without any", () =>
+  it.effect("A card call of the agent that fails or is left costs the model calls so far", () =>
     Effect.gen(function* () {
       const { withBehavior } = yield* FakeAgentTasks
       const json = { ...helloRequest, plugin: "agent" }
@@ -352,7 +352,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
     })
   )
 
-  it.effect("of the agent by the owner's own keys costs nothing and is never refused for lack of units", () =>
+  it.effect("A call of the agent by the owner's own keys costs nothing and needs no units", () =>
     Effect.gen(function* () {
       const { withBehavior } = yield* FakeAgentTasks
       const as = yield* App.signInNewUser("starter")
@@ -373,7 +373,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
     })
   )
 
-  it.effect("that nothing is left for can be paid for otherwise", () =>
+  it.effect("A call paid by card without balance offers other payments", () =>
     Effect.gen(function* () {
       const as = yield* App.signInNewUser("starter")
       yield* exhaustUnits(as)
@@ -400,7 +400,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
     })
   )
 
-  it.effect("is made once for a key, at once and later, whole or in pieces", () =>
+  it.effect("A call paid by card runs once per key, concurrently and later, streamed or not", () =>
     Effect.gen(function* () {
       const as = yield* App.signInNewUser("pro")
       const headers = key("only-once")
@@ -430,7 +430,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
     })
   )
 
-  it.effect("in pieces keeps its key while it runs, and its answer after that", () =>
+  it.effect("A streamed call paid by card keeps its key while it runs, and its answer after that", () =>
     Effect.gen(function* () {
       const as = yield* App.signInNewUser("pro")
       const headers = { ...key("streamed"), ...events }
@@ -451,7 +451,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
     })
   )
 
-  it.effect("that failed or was left leaves its key free", () =>
+  it.effect("A call paid by card that failed or was left leaves its key free", () =>
     Effect.gen(function* () {
       const as = yield* App.signInNewUser("pro")
       const headers = { ...key("again"), ...events }
@@ -473,7 +473,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
 })
 
 layer(App.layer(), { excludeTestServices: true })("Calls of the gateway", (it) => {
-  it.effect("are a hundred a minute for each payer, whatever becomes of them", () =>
+  it.effect("Gateway calls are limited to a hundred a minute for each payer, whatever their outcome", () =>
     Effect.gen(function* () {
       const as = yield* App.signInNewUser("pro")
       const many = (call: Partial<App.AppCall>) =>

@@ -8,7 +8,7 @@ import { machinePaymentHeaders, gatewayCall, helloRequest, payForCall, readUsedU
 const foreign = { origin: "https://shop.example" }
 
 layer(App.layer(), { excludeTestServices: true })("A page of another origin", (it) => {
-  it.effect("is told beforehand what it may send to the gateway", () =>
+  it.effect("A page of another origin gets the allowed headers of the gateway by a preflight", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       for (const path of [gatewayPath, `${gatewayPath}/`])
@@ -29,7 +29,7 @@ layer(App.layer(), { excludeTestServices: true })("A page of another origin", (i
     })
   )
 
-  it.effect("may call the gateway for itself, and read what it is answered", () =>
+  it.effect("A page of another origin may call the gateway and read the response", () =>
     Effect.gen(function* () {
       for (const headers of [foreign, { origin: "null" }]) {
         const { authorization } = yield* payForCall({ headers })
@@ -72,7 +72,7 @@ layer(App.layer(), { excludeTestServices: true })("A page of another origin", (i
     })
   )
 
-  it.effect("may call nothing else", () =>
+  it.effect("A page of another origin may call no other route", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const preflight = yield* web({ method: "OPTIONS", path: "/api/settings", headers: foreign })

@@ -61,7 +61,7 @@ const isChallenge = (answer: HttpCallResponse, problem: string) => {
 }
 
 layer(App.layer({ limits }), { excludeTestServices: true })("A call that a machine pays for", (it) => {
-  it.effect("is told what it costs, whole for every kind of client", () =>
+  it.effect("A call paid by machine gets its price in a complete challenge for every kind of client", () =>
     Effect.gen(function* () {
       const { paymentNetwork } = yield* App.TestApp
       const tries = [
@@ -104,7 +104,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that a machi
     })
   )
 
-  it.effect("is priced by its characters and started minutes where they cost more", () =>
+  it.effect("A call paid by machine is priced by characters and started minutes where they cost more", () =>
     Effect.gen(function* () {
       const tries = [
         [{ plugin: "tts", text: "x".repeat(4_096), model: "tts-1-hd" }, "160000"],
@@ -124,7 +124,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that a machi
     })
   )
 
-  it.effect("is offered to an unchanged client of the draft, which sends Accept-Payment", () =>
+  it.effect("A call paid by machine is offered to an unchanged client of the draft by Accept-Payment", () =>
     Effect.gen(function* () {
       const headers = { "accept-payment": "tempo/charge" }
       isChallenge(yield* gatewayCall({ headers }), "payment-required")
@@ -134,7 +134,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that a machi
     })
   )
 
-  it.effect("is answered with a receipt, whatever the scheme's case, and whether the method is named or not", () =>
+  it.effect("A call paid by machine is answered with a receipt for any case of the scheme, method or not", () =>
     Effect.gen(function* () {
       const schemes = ["Payment", "payment", "PAYMENT"]
       for (const headers of [{}, machinePaymentHeaders])
@@ -161,7 +161,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that a machi
     })
   )
 
-  it.effect("is no session's to pay, and no payment is taken where a card is wanted", () =>
+  it.effect("A call paid by machine uses no session, and no payment is consumed where a card is named", () =>
     Effect.gen(function* () {
       const { paymentNetwork } = yield* App.TestApp
       const as = yield* App.signInNewUser("pro")
@@ -176,7 +176,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that a machi
     })
   )
 
-  it.effect("is answered once, however many show its payment at once", () =>
+  it.effect("A call paid by machine is answered once for concurrent requests with its payment", () =>
     Effect.gen(function* () {
       const { paymentNetwork } = yield* App.TestApp
       const { withBehavior } = yield* SpeechTest
@@ -207,7 +207,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that a machi
     })
   )
 
-  it.effect("gives its answer again for the same payment and request, whole or streamed, and for no other", () =>
+  it.effect("A call paid by machine repeats its answer for the same payment and request only", () =>
     Effect.gen(function* () {
       const { authorization } = yield* payForCall()
       const first = yield* gatewayCall({ headers: { authorization } })
@@ -238,7 +238,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that a machi
     })
   )
 
-  it.effect("is for the plugin and the body that it was asked for", () =>
+  it.effect("A call paid by machine is bound to its plugin and body", () =>
     Effect.gen(function* () {
       const { paymentNetwork } = yield* App.TestApp
       const { authorization } = yield* payForCall()
@@ -265,7 +265,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that a machi
     })
   )
 
-  it.effect("stays redeemable when it fails, before its first delta or after it, until it is answered", () =>
+  it.effect("A call paid by machine stays redeemable when it fails at any time, until it is answered", () =>
     Effect.gen(function* () {
       const { paymentNetwork } = yield* App.TestApp
       const { withBehavior } = yield* ModelProvidersTest
@@ -290,7 +290,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that a machi
     })
   )
 
-  it.effect("runs three times at most, whatever the plugin", () =>
+  it.effect("A call paid by machine runs three times at most, whatever the plugin", () =>
     Effect.gen(function* () {
       const tasks = yield* FakeAgentTasks
       const speech = yield* SpeechTest
@@ -312,7 +312,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that a machi
     })
   )
 
-  it.effect("falls back only to models whose cost is covered by what was paid, unlike a call paid by card", () =>
+  it.effect("A call paid by machine falls back only to models whose cost the payment covers", () =>
     Effect.gen(function* () {
       const { withBehavior } = yield* ModelProvidersTest
       const [dear, cheap] = fakeModels
@@ -341,7 +341,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that a machi
     })
   )
 
-  it.effect("runs to its end when its client leaves, and its answer waits for a repeat", () =>
+  it.effect("A call paid by machine runs to its end when its client leaves, and its answer waits for a repeat", () =>
     Effect.gen(function* () {
       for (const accept of [{}, events]) {
         const { authorization, hash } = yield* payForCall()
@@ -362,7 +362,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that a machi
     })
   )
 
-  it.effect("streams its answer, and a repeat waits for it", () =>
+  it.effect("A call paid by machine streams its answer, and a repeat waits for it", () =>
     Effect.gen(function* () {
       const { authorization, hash } = yield* payForCall()
       const headers = { authorization, ...events }
@@ -392,7 +392,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that a machi
     })
   )
 
-  it.effect("is judged by nobody while the chain cannot be reached", () =>
+  it.effect("A call paid by machine is not decided while the chain is unreachable", () =>
     Effect.gen(function* () {
       const { paymentNetwork } = yield* App.TestApp
       const { authorization } = yield* payForCall()
@@ -409,7 +409,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that a machi
     })
   )
 
-  it.effect("is not paid by a stranger's transfer", () =>
+  it.effect("A call paid by machine is not paid by another payer's transfer", () =>
     Effect.gen(function* () {
       const { paymentNetwork } = yield* App.TestApp
       const terms = yield* requestChallenge()
@@ -424,7 +424,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that a machi
     })
   )
 
-  it.effect("says nothing of its credential in a log", () =>
+  it.effect("A call paid by machine logs nothing of its credential", () =>
     Effect.gen(function* () {
       const { logLines } = yield* App.TestApp
       const { authorization, raw } = yield* payForCall()

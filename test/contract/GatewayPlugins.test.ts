@@ -52,7 +52,7 @@ const recorded = (text: string) => (answer: HttpCallResponse) =>
   })
 
 layer(App.layer(), { excludeTestServices: true })("The gateway's plugins", (it) => {
-  it.effect("are named by the header before the body", () =>
+  it.effect("The gateway's plugins are named by the header before the body", () =>
     Effect.gen(function* () {
       const as = yield* App.signInNewUser("pro")
       const json = { ...helloRequest, plugin: "generate-text", agentId: "agt_1" }
@@ -64,7 +64,7 @@ layer(App.layer(), { excludeTestServices: true })("The gateway's plugins", (it) 
     })
   )
 
-  it.effect("get text with images as it was written", () =>
+  it.effect("The gateway's plugins get text with images in its order", () =>
     Effect.gen(function* () {
       const { withBehavior } = yield* ModelProvidersTest
       const as = yield* App.signInNewUser("pro")
@@ -112,7 +112,7 @@ layer(App.layer(), { excludeTestServices: true })("The gateway's plugins", (it) 
     })
   )
 
-  it.effect("hear what is in a form and what is in JSON", () =>
+  it.effect("The gateway's plugins read recordings from forms and from JSON", () =>
     Effect.gen(function* () {
       const as = yield* App.signInNewUser("pro")
       const sent = yield* form({ plugin: "stt", file: sound(2_000_000), language: "de" })
@@ -134,7 +134,7 @@ layer(App.layer(), { excludeTestServices: true })("The gateway's plugins", (it) 
     })
   )
 
-  it.effect("take a form again under its key, whatever its boundary is", () =>
+  it.effect("The gateway's plugins recognize a repeated form under its key with any boundary", () =>
     Effect.gen(function* () {
       const as = yield* App.signInNewUser("pro")
       const tries = [sound(100), sound(100), sound(101)].map((file) => form({ plugin: "stt", file }))
@@ -151,7 +151,7 @@ layer(App.layer(), { excludeTestServices: true })("The gateway's plugins", (it) 
     })
   )
 
-  it.effect("run once per idempotency key, and a repeat of an answer over 1 MiB is 409 response_not_kept", () =>
+  it.effect("The gateway's plugins run once per key; a repeated answer over 1 MiB is 409 response_not_kept", () =>
     Effect.gen(function* () {
       const { withBehavior } = yield* SpeechTest
       const as = yield* App.signInNewUser("pro")
@@ -189,7 +189,7 @@ layer(App.layer(), { excludeTestServices: true })("The gateway's plugins", (it) 
     })
   )
 
-  it.effect("hear many large recordings at once, a few after another, if their size is said beforehand", () =>
+  it.effect("The gateway's plugins accept many large recordings concurrently with a Content-Length", () =>
     Effect.gen(function* () {
       const as = yield* App.signInNewUser("pro")
       const sent = yield* form({ plugin: "stt", file: sound(1_500_000) })
@@ -204,7 +204,7 @@ layer(App.layer(), { excludeTestServices: true })("The gateway's plugins", (it) 
     })
   )
 
-  it.effect("refuse a form that is none, or not for them", () =>
+  it.effect("The gateway's plugins reject malformed and unexpected forms", () =>
     Effect.gen(function* () {
       const as = yield* App.signInNewUser("pro")
       const broken = yield* gatewayCall({
@@ -231,7 +231,7 @@ layer(App.layer(), { excludeTestServices: true })("The gateway's plugins", (it) 
 layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
   "The gateway, with the AI layer in another process",
   (it) => {
-    it.effect("answers as it does in one process", () =>
+    it.effect("The remote AI layer answers as in one process", () =>
       Effect.gen(function* () {
         const as = yield* App.signInNewUser("pro")
         const whole = yield* gatewayCall({ as })
@@ -246,7 +246,7 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
       })
     )
 
-    it.effect("sends the opening first and again in the end, which readers of an earlier release require", () =>
+    it.effect("The remote AI layer sends the opening first and in the end, as earlier releases require", () =>
       Effect.gen(function* () {
         const { backend, internalKey } = yield* App.TestApp
         const { text } = yield* backend({
@@ -273,7 +273,7 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
       })
     )
 
-    it.effect("leaves the model when its client leaves", () =>
+    it.effect("The remote AI layer ends the model call when its client leaves", () =>
       Effect.gen(function* () {
         const as = yield* App.signInNewUser("pro")
         yield* withPendingAnswer((model) =>

@@ -78,7 +78,7 @@ layer(App.layer(), { excludeTestServices: true })("The rules for every endpoint"
     })
   )
 
-  it.effect("errors at a lifecycle path have its shape, whoever tells them", () =>
+  it.effect("Errors at a lifecycle path have its shape in every layer", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const path = "/api/instance/usr_0/start"
@@ -261,7 +261,7 @@ layer(App.layer(), { excludeTestServices: true })("What is no request", (it) => 
     })
   )
 
-  it.effect("requests that came before it are answered before it", () =>
+  it.effect("Requests that precede a malformed one are answered before it", () =>
     Effect.gen(function* () {
       const { appUrl } = yield* App.TestApp
       const good = "GET /api/agents HTTP/1.1\r\nhost: a\r\n\r\n"
@@ -307,7 +307,7 @@ layer(App.layer(), { excludeTestServices: true })("The origin rule", (it) => {
     `http://localhost:${Number(appUrl.port) + 1}`
   ]
 
-  it.effect("refuses what a foreign page sends, sign-up and sign-in too, before anything else is looked at", () =>
+  it.effect("The origin rule rejects requests of foreign pages first, sign-up and sign-in too", () =>
     Effect.gen(function* () {
       const { appUrl, web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
@@ -330,7 +330,7 @@ layer(App.layer(), { excludeTestServices: true })("The origin rule", (it) => {
     })
   )
 
-  it.effect("lets its own pages by every name of the loopback address, and programs, and reading", () =>
+  it.effect("The origin rule admits own pages at every loopback name, programs, and reads", () =>
     Effect.gen(function* () {
       const { appUrl, web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
@@ -352,7 +352,7 @@ layer(App.layer(), { excludeTestServices: true })("The origin rule", (it) => {
 })
 
 layer(App.layer(), { excludeTestServices: true })("Cookies", (it) => {
-  it.effect("hostile ones are nobody's", () =>
+  it.effect("Malformed cookies identify no user", () =>
     Effect.gen(function* () {
       const { cookieName, web } = yield* App.TestApp
       const hostile = [
@@ -377,7 +377,7 @@ layer(App.layer(), { excludeTestServices: true })("Cookies", (it) => {
     })
   )
 
-  it.effect("of two with the session's name the first counts, however they are sent", () =>
+  it.effect("The first of two cookies with the session's name counts", () =>
     Effect.gen(function* () {
       const { cookieName, web } = yield* App.TestApp
       const [me, other] = [yield* App.signInNewUser(), yield* App.signInNewUser()]

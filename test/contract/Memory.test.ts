@@ -56,7 +56,7 @@ const textsOf = ({ body, status, text }: HttpCallResponse) => {
 }
 
 layer(App.layer(), { excludeTestServices: true })("An agent's memory", (it) => {
-  it.effect("holds messages of other conversations with its owner, and none of other agents", () =>
+  it.effect("An agent's memory holds messages of other conversations with its owner, and none of other agents", () =>
     Effect.gen(function* () {
       const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
       yield* say(owner, "My sister Ingrid plays the bassoon.")
@@ -75,7 +75,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's memory", (it) => {
     })
   )
 
-  it.effect("holds its notes from the next turn on, whatever the message", () =>
+  it.effect("An agent's memory holds its notes from the next turn on, whatever the message", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       for (const text of ["The owner is vegetarian.", "The owner lives in Bergen.", "The owner is vegetarian."]) {
@@ -87,7 +87,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's memory", (it) => {
     })
   )
 
-  it.effect("returns notes and messages to a search, best match first, shortened", () =>
+  it.effect("An agent's memory returns notes and messages to a search, best match first, shortened", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       yield* say(owner, `${"Many words before. ".repeat(100)}The password of the lighthouse is fog.`)
@@ -105,7 +105,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's memory", (it) => {
     })
   )
 
-  it.effect("holds the older part of a long conversation as its summary", () =>
+  it.effect("An agent's memory holds the older part of a long conversation as its summary", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const { withBehavior } = yield* AgentManagerTest
@@ -152,7 +152,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's memory", (it) => {
     })
   )
 
-  it.effect("is empty after a reset, which leaves that of another owner's agent", () =>
+  it.effect("An agent's memory is empty after a reset, which leaves that of another owner's agent", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
@@ -170,7 +170,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's memory", (it) => {
     })
   )
 
-  it.effect("is accessible to its owner's runtime only", () =>
+  it.effect("An agent's memory is accessible to its owner's runtime only", () =>
     Effect.gen(function* () {
       const { backend } = yield* App.TestApp
       const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
@@ -191,7 +191,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's memory", (it) => {
     })
   )
 
-  it.effect("never appears in the logs", () =>
+  it.effect("An agent's memory never appears in the logs", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const { withBehavior } = yield* AgentManagerTest

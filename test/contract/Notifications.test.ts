@@ -15,7 +15,7 @@ const stored = (as: App.SignedIn) => Effect.map(patch(as, {}), ({ body }) => bod
 const members = ["email", "product", "security", "agentStatus"] as const
 
 layer(App.layer(), { excludeTestServices: true })("Notification preferences", (it) => {
-  it.effect("start with the defaults and change one by one", () =>
+  it.effect("Notification preferences start with the defaults and change one by one", () =>
     Effect.gen(function* () {
       const user = yield* App.signInNewUser()
       assert.deepStrictEqual(yield* stored(user), defaultNotificationPreferences)
@@ -30,7 +30,7 @@ layer(App.layer(), { excludeTestServices: true })("Notification preferences", (i
     })
   )
 
-  it.effect("are all kept when concurrent requests change different ones", () =>
+  it.effect("Notification preferences are all kept when concurrent requests change different ones", () =>
     Effect.gen(function* () {
       const user = yield* App.signInNewUser()
       const turned = Object.fromEntries(members.map((member) => [member, !defaultNotificationPreferences[member]]))
@@ -41,7 +41,7 @@ layer(App.layer(), { excludeTestServices: true })("Notification preferences", (i
     })
   )
 
-  it.effect("stay when none is named, and reject values of other types", () =>
+  it.effect("Notification preferences stay when none is named, and reject values of other types", () =>
     Effect.gen(function* () {
       const user = yield* App.signInNewUser()
       for (const json of [{}, { notifications: null }, { notifications: {} }, { notifications: { sms: true } }]) {
@@ -55,7 +55,7 @@ layer(App.layer(), { excludeTestServices: true })("Notification preferences", (i
     })
   )
 
-  it.effect("are returned by PATCH only, beside the fields of GET and POST", () =>
+  it.effect("Notification preferences are returned by PATCH only, beside the fields of GET and POST", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const user = yield* App.signInNewUser()

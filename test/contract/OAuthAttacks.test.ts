@@ -59,14 +59,14 @@ const forgeries: Readonly<Record<string, (given: TokenRequest) => string | Promi
 }
 
 layer(issuerAppLayer(), { excludeTestServices: true })("An ID token", (it) => {
-  it.effect("is accepted when valid", () =>
+  it.effect("An ID token is accepted when valid", () =>
     Effect.gen(function* () {
       assert.isNotNull(yield* findSessionUser(yield* sessionCookieOf(yield* signInWithToken(validToken))))
     })
   )
 
   for (const [what, forge] of Object.entries(forgeries))
-    it.effect(`${what} is rejected`, () =>
+    it.effect(`An ID token ${what} is rejected`, () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient
         const count = sql`select (select count(*) from users) as users, (select count(*) from sessions) as sessions`
@@ -78,7 +78,7 @@ layer(issuerAppLayer(), { excludeTestServices: true })("An ID token", (it) => {
       })
     )
 
-  it.effect("of one sign-in is rejected in another", () =>
+  it.effect("An ID token of one sign-in is rejected in another", () =>
     Effect.gen(function* () {
       let kept = ""
       yield* signInWithToken(async (given) => {
@@ -89,7 +89,7 @@ layer(issuerAppLayer(), { excludeTestServices: true })("An ID token", (it) => {
     })
   )
 
-  it.effect("encodes email_verified as a boolean or as text", () =>
+  it.effect("An ID token encodes email_verified as a boolean or as text", () =>
     Effect.gen(function* () {
       for (const [email_verified, outcome] of [
         [true, "302 /dashboard"],
@@ -108,7 +108,7 @@ layer(issuerAppLayer(), { excludeTestServices: true })("An ID token", (it) => {
     })
   )
 
-  it.effect("with a malformed email neither links nor creates an account", () =>
+  it.effect("An ID token with a malformed email neither links nor creates an account", () =>
     Effect.gen(function* () {
       for (const email of [
         "",
@@ -127,7 +127,7 @@ layer(issuerAppLayer(), { excludeTestServices: true })("An ID token", (it) => {
 })
 
 layer(issuerAppLayer(), { excludeTestServices: true })("A mix-up of issuers", (it) => {
-  it.effect("is detected by the iss parameter", () =>
+  it.effect("A mix-up of issuers is detected by the iss parameter", () =>
     Effect.gen(function* () {
       const issuer = yield* IssuerUnderTest
       issuer.changeMetadata({ authorization_response_iss_parameter_supported: true })
@@ -146,7 +146,7 @@ for (const [what, description] of Object.entries({
   "sends people elsewhere without TLS": { authorization_endpoint: "http://accounts.example/authorize" }
 }))
   layer(issuerAppLayer(), { excludeTestServices: true })(`An issuer that ${what}`, (it) => {
-    it.effect("is not used for sign-ins", () =>
+    it.effect(`An issuer that ${what} is not used for sign-ins`, () =>
       Effect.gen(function* () {
         ;(yield* IssuerUnderTest).changeMetadata(description)
         const { web } = yield* App.TestApp
@@ -160,7 +160,7 @@ for (const endpoint of ["token_endpoint", "jwks_uri"])
   layer(issuerAppLayer(), { excludeTestServices: true })(
     `An issuer whose ${endpoint} is elsewhere, without TLS`,
     (it) => {
-      it.effect("receives no secrets", () =>
+      it.effect("A hostile issuer receives no secrets", () =>
         Effect.gen(function* () {
           ;(yield* IssuerUnderTest).changeMetadata({ [endpoint]: "http://accounts.example/" })
           assert.strictEqual(describeRedirect(yield* signInWithToken(validToken)), failureRedirect("oauth_unavailable"))
@@ -170,7 +170,7 @@ for (const endpoint of ["token_endpoint", "jwks_uri"])
   )
 
 layer(issuerAppLayer(), { excludeTestServices: true })("An issuer outage", (it) => {
-  it.effect("is reported as unavailable and ends with the outage", () =>
+  it.effect("An issuer outage is reported as unavailable and ends with the outage", () =>
     Effect.gen(function* () {
       const issuer = yield* IssuerUnderTest
       const { web } = yield* App.TestApp
@@ -202,7 +202,7 @@ layer(issuerAppLayer(), { excludeTestServices: true })("An issuer outage", (it) 
 const few = { "sign-in": { count: 3, window: Duration.minutes(15) } }
 
 layer(issuerAppLayer({ limits: few }), { excludeTestServices: true })("The sign-in limit", (it) => {
-  it.effect("counts failed OAuth sign-ins, but neither successes nor callbacks that this browser did not start", () =>
+  it.effect("The sign-in limit counts failed OAuth sign-ins, and neither successes nor foreign callbacks", () =>
     Effect.gen(function* () {
       const from = "192.0.2.30"
       for (let times = 0; times < 5; times++)

@@ -126,7 +126,7 @@ layer(app("ID token", "client_secret_post"), { excludeTestServices: true })("OAu
       })
     )
 
-  it.effect("sends PKCE, state and nonce, and keeps them in an HttpOnly cookie", () =>
+  it.effect("OAuth sign-in sends PKCE, state and nonce, and keeps them in an HttpOnly cookie", () =>
     Effect.gen(function* () {
       for (const provider of ["oauthA", "oauthB"] as const) {
         const { answer, location } = yield* startSignIn(provider)
@@ -147,7 +147,7 @@ layer(app("ID token", "client_secret_post"), { excludeTestServices: true })("OAu
     })
   )
 
-  it.effect("redirects to the callback URL only within the service", () =>
+  it.effect("OAuth sign-in redirects to the callback URL only within the service", () =>
     Effect.gen(function* () {
       for (const [callbackUrl, location] of [
         ["/agents?x=1#top", "/agents?x=1#top"],
@@ -170,7 +170,7 @@ layer(app("ID token", "client_secret_post"), { excludeTestServices: true })("OAu
     })
   )
 
-  it.effect("links the account with the same email in any case, for both providers", () =>
+  it.effect("OAuth sign-in links the account with the same email in any case, for both providers", () =>
     Effect.gen(function* () {
       const byA = yield* findSessionUser(yield* sessionCookieOf(yield* signInWithProvider("oauthA", "ada")))
       const byB = yield* findSessionUser(yield* sessionCookieOf(yield* signInWithProvider("oauthB", "ada")))
@@ -185,7 +185,7 @@ layer(app("ID token", "client_secret_post"), { excludeTestServices: true })("OAu
     })
   )
 
-  it.effect("identifies a linked user by subject after the email has changed", () =>
+  it.effect("OAuth sign-in identifies a linked user by subject after the email has changed", () =>
     Effect.gen(function* () {
       const first = yield* sessionCookieOf(yield* signInWithProvider("oauthA", "moving"))
       const { web } = yield* App.TestApp
@@ -197,7 +197,7 @@ layer(app("ID token", "client_secret_post"), { excludeTestServices: true })("OAu
     })
   )
 
-  it.effect("refuses a new subject whose email belongs to another subject of the same issuer", () =>
+  it.effect("OAuth sign-in refuses a new subject whose email belongs to another subject of the same issuer", () =>
     Effect.gen(function* () {
       const owner = yield* findSessionUser(yield* sessionCookieOf(yield* signInWithProvider("oauthA", "original")))
       const refused = yield* signInWithProvider("oauthA", "successor")
@@ -212,7 +212,7 @@ layer(app("ID token", "client_secret_post"), { excludeTestServices: true })("OAu
     })
   )
 
-  it.effect("accepts only verified emails of GitHub, the primary one first", () =>
+  it.effect("OAuth sign-in accepts only verified emails of GitHub, the primary one first", () =>
     Effect.gen(function* () {
       assert.strictEqual(
         (yield* findSessionUser(yield* sessionCookieOf(yield* signInWithProvider("oauthB", "grace"))))?.email,
@@ -223,29 +223,27 @@ layer(app("ID token", "client_secret_post"), { excludeTestServices: true })("OAu
     })
   )
 
-  it.effect(
-    "neither links nor makes an account of an e-mail that is not verified, missing, or of our own domains",
-    () =>
-      Effect.gen(function* () {
-        yield* register("unverified@example.com")
-        for (const account of ["unverified", "unsaid", "nameless", "walleted", "socialite"]) {
-          const answer = yield* signInWithProvider("oauthA", account)
-          assert.strictEqual(leadsTo(answer), failed("oauth_email_unverified"), account)
-          assert.isFalse(parseSetCookies(answer).has((yield* App.TestApp).cookieName))
-          if (account !== "unverified") assert.isNull(yield* userOf(accounts[account]?.email ?? ""))
-        }
-        assert.strictEqual((yield* byPassword("unverified@example.com")).status, 200)
-      })
+  it.effect("OAuth sign-in neither links nor creates an account for an unverified, missing or reserved email", () =>
+    Effect.gen(function* () {
+      yield* register("unverified@example.com")
+      for (const account of ["unverified", "unsaid", "nameless", "walleted", "socialite"]) {
+        const answer = yield* signInWithProvider("oauthA", account)
+        assert.strictEqual(leadsTo(answer), failed("oauth_email_unverified"), account)
+        assert.isFalse(parseSetCookies(answer).has((yield* App.TestApp).cookieName))
+        if (account !== "unverified") assert.isNull(yield* userOf(accounts[account]?.email ?? ""))
+      }
+      assert.strictEqual((yield* byPassword("unverified@example.com")).status, 200)
+    })
   )
 
-  it.effect("uses the email as the name of a user without a visible name", () =>
+  it.effect("OAuth sign-in uses the email as the name of a user without a visible name", () =>
     Effect.gen(function* () {
       const who = yield* findSessionUser(yield* sessionCookieOf(yield* signInWithProvider("oauthA", "unnamed")))
       assert.strictEqual(who?.name, "unnamed@example.com")
     })
   )
 
-  it.effect("redirects a denied sign-in to /login and consumes its state", () =>
+  it.effect("OAuth sign-in redirects a denied sign-in to /login and consumes its state", () =>
     Effect.gen(function* () {
       for (const [provider, account] of [
         ["oauthA", denyingAccount],
@@ -260,7 +258,7 @@ layer(app("ID token", "client_secret_post"), { excludeTestServices: true })("OAu
     })
   )
 
-  it.effect("redirects other provider errors to /login without quoting them", () =>
+  it.effect("OAuth sign-in redirects other provider errors to /login without quoting them", () =>
     Effect.gen(function* () {
       for (const [error, code] of [
         ["server_error", "oauth_unavailable"],
@@ -278,7 +276,7 @@ layer(app("ID token", "client_secret_post"), { excludeTestServices: true })("OAu
     })
   )
 
-  it.effect("accepts a callback only in the browser that started it, for its provider, within ten minutes", () =>
+  it.effect("OAuth sign-in accepts a callback only of its browser and provider, within ten minutes", () =>
     Effect.gen(function* () {
       const mine = yield* startSignIn("oauthA")
       const back = yield* authorizeAtProvider(mine.location, "many")
@@ -339,7 +337,7 @@ layer(app("ID token", "client_secret_post"), { excludeTestServices: true })("OAu
       })
     )
 
-  it.effect("concurrent first sign-ins of one person at both providers create one account", () =>
+  it.effect("OAuth sign-in concurrent first sign-ins of one person at both providers create one account", () =>
     Effect.gen(function* () {
       const attempts = yield* Effect.forEach(
         Array.from({ length: 8 }, (_, n) => (n % 2 === 0 ? ("oauthA" as const) : ("oauthB" as const))),
@@ -357,7 +355,7 @@ layer(app("ID token", "client_secret_post"), { excludeTestServices: true })("OAu
     })
   )
 
-  it.effect("keeps codes, states and tokens out of logs and responses", () =>
+  it.effect("OAuth sign-in keeps codes, states and tokens out of logs and responses", () =>
     Effect.gen(function* () {
       const { logLines } = yield* App.TestApp
       const begun = yield* startSignIn("oauthA")
@@ -375,7 +373,7 @@ layer(app("ID token", "client_secret_post"), { excludeTestServices: true })("OAu
     })
   )
 
-  it.effect("reports an unavailable provider and recovers with it", () =>
+  it.effect("OAuth sign-in reports an unavailable provider and recovers with it", () =>
     Effect.gen(function* () {
       const gitHub = yield* GitHub
       for (const path of ["/login/oauth/access_token", "/user", "/user/emails"] as const)
@@ -395,7 +393,7 @@ layer(app("ID token", "client_secret_post"), { excludeTestServices: true })("OAu
     })
   )
 
-  it.effect("sends a code to the provider once", () =>
+  it.effect("OAuth sign-in sends a code to the provider once", () =>
     Effect.gen(function* () {
       const gitHub = yield* GitHub
       const before = gitHub.exchangeCount()
@@ -406,7 +404,7 @@ layer(app("ID token", "client_secret_post"), { excludeTestServices: true })("OAu
     })
   )
 
-  it.effect("rejects the code of another sign-in", () =>
+  it.effect("OAuth sign-in rejects the code of another sign-in", () =>
     Effect.gen(function* () {
       for (const [provider, account] of [
         ["oauthA", "many"],
@@ -425,7 +423,7 @@ layer(app("ID token", "client_secret_post"), { excludeTestServices: true })("OAu
 layer(app("userinfo", "client_secret_basic"), { excludeTestServices: true })(
   "A provider that keeps to the standard's defaults",
   (it) => {
-    it.effect("uses client_secret_basic and reads the email from the userinfo endpoint", () =>
+    it.effect("OAuth sign-in uses client_secret_basic and reads the email from the userinfo endpoint", () =>
       Effect.gen(function* () {
         const who = yield* findSessionUser(yield* sessionCookieOf(yield* signInWithProvider("oauthA", "ada")))
         assert.deepInclude(who, { email: "ada@example.com", name: "Ada Lovelace" })
@@ -436,7 +434,7 @@ layer(app("userinfo", "client_secret_basic"), { excludeTestServices: true })(
 )
 
 layer(App.layer(), { excludeTestServices: true })("An unconfigured OAuth provider", (it) => {
-  it.effect("redirects start and callback to /login", () =>
+  it.effect("An unconfigured OAuth provider redirects start and callback to /login", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       for (const path of ["oauthA", "oauthB", "oauthA/callback?code=a&state=b", "oauthB/callback"]) {
@@ -453,7 +451,7 @@ const unreachable = App.layer({
 })
 
 layer(unreachable, { excludeTestServices: true })("An unreachable OAuth provider", (it) => {
-  it.effect("redirects to /login", () =>
+  it.effect("An unreachable OAuth provider redirects to /login", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const answer = yield* web({ method: "GET", path: "/api/auth/oauthA" })

@@ -44,7 +44,7 @@ const reaching = (json: object) =>
 const image = (url: string) => [{ role: "user", content: [{ type: "image_url", image_url: { url } }] }]
 
 layer(App.layer(), { excludeTestServices: true })("OpenAI's routes", (it) => {
-  it.effect("answer with exactly the documented members", () =>
+  it.effect("OpenAI's routes answer with exactly the documented members", () =>
     Effect.gen(function* () {
       const answer = yield* ask({})
       assert.strictEqual(answer.status, 200, answer.text)
@@ -79,7 +79,7 @@ layer(App.layer(), { excludeTestServices: true })("OpenAI's routes", (it) => {
     })
   )
 
-  it.effect("stream chunks, with the usage behind the rest where that is wanted, and end as the protocol does", () =>
+  it.effect("OpenAI's routes stream chunks, with the usage last on request, and end as the protocol does", () =>
     Effect.gen(function* () {
       const answer = yield* ask({ stream: true, stream_options: { include_usage: true } })
       assert.match(answer.headers["content-type"] ?? "", /^text\/event-stream/)
@@ -120,7 +120,7 @@ layer(App.layer(), { excludeTestServices: true })("OpenAI's routes", (it) => {
     })
   )
 
-  it.effect("hand on all that a request says, in the words of the AI layer", () =>
+  it.effect("OpenAI's routes pass all members of a request to the AI layer", () =>
     Effect.gen(function* () {
       const tool = { name: "look-up", description: "Looks up", parameters: { type: "object" } }
       const reached = yield* reaching({
@@ -200,7 +200,7 @@ layer(App.layer(), { excludeTestServices: true })("OpenAI's routes", (it) => {
     })
   )
 
-  it.effect("refuse in OpenAI's shape what is wrong and what is not done here, each by its name", () =>
+  it.effect("OpenAI's routes reject invalid and unsupported members by name in OpenAI's shape", () =>
     Effect.gen(function* () {
       const tools = [{ type: "function", function: { name: "look-up" } }]
       const wrong: ReadonlyArray<readonly [object, string, string]> = [
@@ -244,7 +244,7 @@ layer(App.layer(), { excludeTestServices: true })("OpenAI's routes", (it) => {
     })
   )
 
-  it.effect("tell of every other failure in OpenAI's shape too", () =>
+  it.effect("OpenAI's routes return every other failure in OpenAI's shape", () =>
     Effect.gen(function* () {
       const { backend } = yield* App.TestApp
       const unknown = yield* ask({ model: "nobody/nothing" })
@@ -292,7 +292,7 @@ layer(App.layer(), { excludeTestServices: true })("OpenAI's routes", (it) => {
     })
   )
 
-  it.effect("say in the stream that an answer broke off", () =>
+  it.effect("OpenAI's routes report a broken answer in the stream", () =>
     Effect.gen(function* () {
       const answer = yield* ask({ stream: true }).pipe(
         during({
@@ -314,7 +314,7 @@ layer(App.layer(), { excludeTestServices: true })("OpenAI's routes", (it) => {
     })
   )
 
-  it.effect("list what can be called, and no more", () =>
+  it.effect("OpenAI's routes list available models only", () =>
     Effect.gen(function* () {
       const { backend } = yield* App.TestApp
       const one = (id: string) => ({ id, object: "model", created: 0, owned_by: id.split("/")[0] })
@@ -335,7 +335,7 @@ layer(App.layer(), { excludeTestServices: true })("OpenAI's routes", (it) => {
     })
   )
 
-  it.effect("take an image that no other path would", () =>
+  it.effect("OpenAI's routes accept larger bodies with images than other paths", () =>
     Effect.gen(function* () {
       const reached = yield* reaching({ messages: image(`data:image/png;base64,${"A".repeat(3 * 1024 * 1024)}`) })
       assert.deepInclude(reached?.messages[0], { role: "user", content: "" })
@@ -344,7 +344,7 @@ layer(App.layer(), { excludeTestServices: true })("OpenAI's routes", (it) => {
 })
 
 layer(App.layer({ aiLayerIsPrivate: true }), { excludeTestServices: true })("OpenAI's routes in production", (it) => {
-  it.effect("want the internal key as their API key", () =>
+  it.effect("OpenAI's routes in production require the internal key as their API key", () =>
     Effect.gen(function* () {
       const { internalKey } = yield* App.TestApp
       for (const headers of [{}, { authorization: "Bearer sk-wrong" }]) {
@@ -358,7 +358,7 @@ layer(App.layer({ aiLayerIsPrivate: true }), { excludeTestServices: true })("Ope
 })
 
 layer(App.layer(), { excludeTestServices: true })("The AI layer without an internal key", (it) => {
-  it.effect("refuses a Host header of another site on every route, and accepts its own hosts", () =>
+  it.effect("The AI layer without an internal key rejects Host headers of other sites on every route", () =>
     Effect.gen(function* () {
       const { backend } = yield* App.TestApp
       for (const path of ["/v1/chat/completions", "/api/ai/chat"]) {
@@ -385,7 +385,7 @@ layer(App.layer(), { excludeTestServices: true })("The AI layer without an inter
 })
 
 layer(App.layer(), { excludeTestServices: true })("POST /api/ai/chat", (it) => {
-  it.effect("shows images to the model, and says what form the answer has", () =>
+  it.effect("POST /api/ai/chat passes images and the response format to the model", () =>
     Effect.gen(function* () {
       const { backend } = yield* App.TestApp
       const reached: Array<unknown> = []

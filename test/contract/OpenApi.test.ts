@@ -92,7 +92,7 @@ const valuesOf = (
 
 layer(App.layer(), { excludeTestServices: true })("The documentation", (it) => {
   for (const listener of ["web", "backend"] as const) {
-    it.effect(`of the ${listener} listener is an OpenAPI 3.1 document of all its routes`, () =>
+    it.effect(`The documentation of the ${listener} listener is an OpenAPI 3.1 document of all its routes`, () =>
       Effect.gen(function* () {
         const { document } = yield* documentOf(listener)
         const operations = apis[listener].map((route) => ({ route, operation: operationOf(document, route) }))
@@ -121,7 +121,7 @@ layer(App.layer(), { excludeTestServices: true })("The documentation", (it) => {
       })
     )
 
-    it.effect(`of the ${listener} listener has servers, unique ids and the responses of the pipeline`, () =>
+    it.effect(`The documentation of the ${listener} listener has servers, unique ids and common responses`, () =>
       Effect.gen(function* () {
         const { document, text } = yield* documentOf(listener)
         assert.deepInclude(JSON.parse(text), {
@@ -145,7 +145,7 @@ layer(App.layer(), { excludeTestServices: true })("The documentation", (it) => {
       })
     )
 
-    it.effect(`of the ${listener} listener refers to nothing that it does not hold`, () =>
+    it.effect(`The documentation of the ${listener} listener has no dangling references`, () =>
       Effect.gen(function* () {
         const { document, text } = yield* documentOf(listener)
         const references = [...text.matchAll(/"\$ref":"([^"]+)"/g)].map(([, reference]) => reference ?? "")
@@ -157,7 +157,7 @@ layer(App.layer(), { excludeTestServices: true })("The documentation", (it) => {
       })
     )
 
-    it.effect(`of the ${listener} listener can be browsed at /docs`, () =>
+    it.effect(`The documentation of the ${listener} listener can be browsed at /docs`, () =>
       Effect.gen(function* () {
         const app = yield* App.TestApp
         const page = yield* app[listener]({ method: "GET", path: "/docs" })
@@ -170,7 +170,7 @@ layer(App.layer(), { excludeTestServices: true })("The documentation", (it) => {
     )
   }
 
-  it.effect("says every status and code of the table of errors at its route", () =>
+  it.effect("The documentation has every status and code of the error table at its route", () =>
     Effect.gen(function* () {
       const documents = {
         web: (yield* documentOf("web")).document,
@@ -190,7 +190,7 @@ layer(App.layer(), { excludeTestServices: true })("The documentation", (it) => {
     })
   )
 
-  it.effect("says what the limits and the keys of repeated requests may answer", () =>
+  it.effect("The documentation has the responses of limits and idempotency keys", () =>
     Effect.gen(function* () {
       const { document } = yield* documentOf("web")
       const statuses = (method: string, path: string) => Object.keys(operationOf(document, { method, path }).responses)
@@ -205,13 +205,13 @@ layer(App.layer({ aiLayerIsPrivate: true }), { excludeTestServices: true })("The
   const internal = apis.backend.filter(({ path }) => path.startsWith("/internal/"))
   const ai = apis.backend.filter(({ path }) => path.startsWith("/api/ai/") || path.startsWith("/v1/"))
 
-  it("has every route under one of its three paths", () => {
+  it("The private listener has every route under one of its three paths", () => {
     assert.strictEqual(internal.length + ai.length, apis.backend.length)
     assert.isAbove(internal.length, 5)
   })
 
   for (const { method, path } of [...internal, ...ai])
-    it.effect(`lets nobody in at ${method} ${path} without the key`, () =>
+    it.effect(`The private listener rejects ${method} ${path} without the key`, () =>
       Effect.gen(function* () {
         const { backend, internalKey } = yield* App.TestApp
         const call = {
@@ -239,7 +239,7 @@ layer(App.layer({ aiLayerIsPrivate: true }), { excludeTestServices: true })("The
       })
     )
 
-  it.effect("takes the key in any case of its scheme", () =>
+  it.effect("The private listener accepts the key with its scheme in any case", () =>
     Effect.gen(function* () {
       const { backend, internalKey } = yield* App.TestApp
       for (const scheme of ["Bearer", "bearer", "BEARER"]) {
@@ -251,7 +251,7 @@ layer(App.layer({ aiLayerIsPrivate: true }), { excludeTestServices: true })("The
     })
   )
 
-  it.effect("opens a runtime route to a runtime token alone", () =>
+  it.effect("The private listener admits only runtime tokens at runtime routes", () =>
     Effect.gen(function* () {
       const { backend, internalKey } = yield* App.TestApp
       const headers = { authorization: `Bearer ${internalKey}` }
@@ -260,7 +260,7 @@ layer(App.layer({ aiLayerIsPrivate: true }), { excludeTestServices: true })("The
     })
   )
 
-  it.effect("has nothing of the public one, and the public one nothing of it", () =>
+  it.effect("The private listener and the public one share no route", () =>
     Effect.gen(function* () {
       const { backend, internalKey, web } = yield* App.TestApp
       const headers = { authorization: `Bearer ${internalKey}` }
@@ -285,7 +285,7 @@ layer(App.layer(), { excludeTestServices: true })("Health and metrics", (it) => 
     })
   )
 
-  it.effect("neither is ready while the database does not answer, and both live", () =>
+  it.effect("Neither listener is ready while the database does not respond, and both are alive", () =>
     Effect.gen(function* () {
       const { backend, setDatabaseUp, web } = yield* App.TestApp
       yield* setDatabaseUp(false)
@@ -311,7 +311,7 @@ layer(App.layer(), { excludeTestServices: true })("Health and metrics", (it) => 
     })
   )
 
-  it.effect("requests are counted by the route they took, never by what it named", () =>
+  it.effect("Metrics count requests by route, without its parameters", () =>
     Effect.gen(function* () {
       const { backend, internalKey, web } = yield* App.TestApp
       yield* web({ method: "GET", path: "/api/agents/agt_very-own?secret=1" })
@@ -327,7 +327,7 @@ layer(App.layer(), { excludeTestServices: true })("Health and metrics", (it) => 
     })
   )
 
-  it.effect("requests are logged without their query and without what they carry", () =>
+  it.effect("Request logs contain no query and no body", () =>
     Effect.gen(function* () {
       const { logLines, web } = yield* App.TestApp
       yield* web({

@@ -81,7 +81,7 @@ for (const site of sites)
   layer(App.layer({ appUrl: site.appUrl(port) }), { excludeTestServices: true })(
     `A request to ${site.name} from a page`,
     (it) => {
-      it("can be of many kinds that change something", () => {
+      it("A request of another site is rejected at every route that changes state", () => {
         assert.isAtLeast(guarded.length, 20)
         assert.includeMembers(guarded.map(nameOf), [
           "POST /api/register",
@@ -117,7 +117,7 @@ for (const site of sites)
         )
       }
 
-      it.effect("reads what anybody may read, and is not shown it by a browser", () =>
+      it.effect("A request of another site may read public data, without CORS headers", () =>
         Effect.gen(function* () {
           for (const route of readable) {
             const answer = yield* call(route, "https://evil.example")

@@ -47,7 +47,7 @@ const whileShut = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
 
 layer(Live, { excludeTestServices: true })("While the database is out of reach", (it) => {
   it.effect(
-    "requests that need it get 503 immediately, in the shape of their group, and the first one after the outage succeeds",
+    "Requests during an outage of the database are 503 immediately, in the shape of their group, and succeed after it",
     () =>
       Effect.gen(function* () {
         const { backend, web } = yield* App.TestApp
@@ -92,7 +92,7 @@ layer(Live, { excludeTestServices: true })("While the database is out of reach",
       })
   )
 
-  it.effect("nothing that was refused meanwhile was done", () =>
+  it.effect("Requests rejected during an outage of the database have no effect", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const owner = yield* App.signInNewUser("label")
@@ -127,7 +127,7 @@ layer(Live, { excludeTestServices: true })("While the database is out of reach",
 })
 
 layer(LiveWithShortStatements, { excludeTestServices: true })("Requests while the database stops", (it) => {
-  it.effect("end within five seconds with 503, also those that hold a connection", () =>
+  it.effect("Requests while the database stops end with 503 in five seconds, also with a connection", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const { acceptConnections, dropTraffic } = yield* DatabaseProxy
@@ -153,7 +153,7 @@ layer(LiveWithShortStatements, { excludeTestServices: true })("Requests while th
 })
 
 layer(App.layer({ maxWaitingHashes: 4 }), { excludeTestServices: true })("A storm of sign-ins", (it) => {
-  it.effect("is refused where the line of hashes ends, and stalls nobody else", () =>
+  it.effect("A storm of sign-ins is rejected above the hash queue, and delays no other requests", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()

@@ -35,7 +35,7 @@ layer(App.layer(), { excludeTestServices: true })("The cost of a message whose o
       return { cost: units, statuses: responses.map(({ status }) => status) }
     })
 
-  it.effect("is zero when all its model calls go by the owner's keys, and a unit when one does not", () =>
+  it.effect("A message costs zero when all its calls use the owner's keys, and a unit when one does not", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* costOf(() => [{ model: ownModel }, { model: ownModel }]), {
         cost: 0,
@@ -47,7 +47,7 @@ layer(App.layer(), { excludeTestServices: true })("The cost of a message whose o
     })
   )
 
-  it.effect("includes no platform call that a hostile runtime names otherwise, because the call is refused", () =>
+  it.effect("A platform call that a hostile runtime names otherwise is rejected, and costs nothing", () =>
     Effect.gen(function* () {
       const stranger = yield* createOwnerWithAgent()
       const lies: ReadonlyArray<Omit<RuntimeCall, "model">> = [
@@ -66,7 +66,7 @@ layer(App.layer(), { excludeTestServices: true })("The cost of a message whose o
     })
   )
 
-  it.effect("counts a platform call against the turn that the runtime names, also of two at a time", () =>
+  it.effect("A platform call counts against the turn that the runtime names, also of two concurrent turns", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const { web } = yield* App.TestApp
@@ -107,7 +107,7 @@ layer(App.layer(), { excludeTestServices: true })("The cost of a message whose o
     })
   )
 
-  it.effect("is zero beside one of another agent that is not", () =>
+  it.effect("A message by the owner's keys costs zero beside a charged one of another agent", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const other = yield* insertAgent(owner.user.id)

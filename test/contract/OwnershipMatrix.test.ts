@@ -225,7 +225,7 @@ layer(App.layer(), { excludeTestServices: true })("Of what another owns", (it) =
       })
     )
 
-  it.effect("lists hold one's own alone", () =>
+  it.effect("Lists contain the caller's own entities only", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]

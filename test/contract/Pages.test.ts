@@ -28,7 +28,7 @@ const unit = FastCheck.constantFrom("<", ">", '"', "'", "&", "/", "=", "`", "--"
 const anyText = FastCheck.oneof(FastCheck.string({ unit: "binary" }), FastCheck.string({ unit }))
 
 describe("The page template", () => {
-  it("makes no markup of any text, in an element or in an attribute", () => {
+  it("The page template escapes any text, in elements and attributes", () => {
     FastCheck.assert(
       FastCheck.property(anyText, anyText, (text, value) => {
         const { elements, text: shown } = parse(html`<p title="${value}">${[text]}</p>`.markup)
@@ -39,7 +39,7 @@ describe("The page template", () => {
     )
   })
 
-  it("keeps markup, and leaves out what is absent", () => {
+  it("The page template keeps markup, and omits absent values", () => {
     const inner = html`<b>${1}</b>`
     assert.strictEqual(
       html`<p>${inner}${null}${undefined}${false}${[inner, "<"]}</p>`.markup,
@@ -78,7 +78,7 @@ const assertPage = (answer: HttpCallResponse, status = 200, referrerPolicy = "sa
 }
 
 layer(App.layer(), { excludeTestServices: true })("The pages", (it) => {
-  it.effect("have a strict content security policy and nothing inline, signed in or out", () =>
+  it.effect("The pages have a strict content security policy and nothing inline, signed in or out", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
@@ -99,7 +99,7 @@ layer(App.layer(), { excludeTestServices: true })("The pages", (it) => {
     })
   )
 
-  it.effect("hide passwords, and allow pasting and password managers", () =>
+  it.effect("The pages hide passwords, and allow pasting and password managers", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
@@ -128,7 +128,7 @@ layer(App.layer(), { excludeTestServices: true })("The pages", (it) => {
     })
   )
 
-  it.effect("offer the sign-out on every page of a session", () =>
+  it.effect("The pages offer the sign-out on every page of a session", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
@@ -140,7 +140,7 @@ layer(App.layer(), { excludeTestServices: true })("The pages", (it) => {
     })
   )
 
-  it.effect("show no data of other users", () =>
+  it.effect("The pages show no data of other users", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const [one, other] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
@@ -154,7 +154,7 @@ layer(App.layer(), { excludeTestServices: true })("The pages", (it) => {
     })
   )
 
-  it.effect("show names as text", () =>
+  it.effect("The pages show names as text", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
@@ -168,7 +168,7 @@ layer(App.layer(), { excludeTestServices: true })("The pages", (it) => {
     })
   )
 
-  it.effect("redirect from the front page by session", () =>
+  it.effect("The pages redirect from the front page by session", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const owner = yield* App.signInNewUser()
@@ -178,7 +178,7 @@ layer(App.layer(), { excludeTestServices: true })("The pages", (it) => {
     })
   )
 
-  it.effect("carry callback URLs of the service only", () =>
+  it.effect("The pages carry callback URLs of the service only", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const owner = yield* App.signInNewUser()
@@ -200,7 +200,7 @@ layer(App.layer(), { excludeTestServices: true })("The pages", (it) => {
     })
   )
 
-  it.effect("offer a new agent only to users who may provision", () =>
+  it.effect("The pages offer a new agent only to users who may provision", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       for (const [plan, offered] of [
@@ -213,7 +213,7 @@ layer(App.layer(), { excludeTestServices: true })("The pages", (it) => {
     })
   )
 
-  it.effect("show the storage of the plan", () =>
+  it.effect("The pages show the storage of the plan", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const ask = (as: App.SignedIn) => web({ method: "GET", path: "/dashboard/files", as })
@@ -230,13 +230,15 @@ const providersOn = Effect.gen(function* () {
 })
 
 layer(App.layer(), { excludeTestServices: true })("A sign-in page without providers", (it) => {
-  it.effect("offers no provider", () => Effect.map(providersOn, (links) => assert.deepStrictEqual(links, [])))
+  it.effect("A sign-in page without providers offers no provider", () =>
+    Effect.map(providersOn, (links) => assert.deepStrictEqual(links, []))
+  )
 })
 
 const client = Option.some({ clientId: "berth", clientSecret: Redacted.make("s3cret") })
 
 layer(App.layer({ oauthB: { client } }), { excludeTestServices: true })("A sign-in page with one provider", (it) => {
-  it.effect("offers that provider", () =>
+  it.effect("A sign-in page with one provider offers that provider", () =>
     Effect.map(providersOn, (links) => assert.deepStrictEqual(links, ["/api/auth/oauthB?callbackUrl=%2Fdashboard"]))
   )
 })
@@ -249,7 +251,7 @@ layer(App.layer(), { excludeTestServices: true })("Page assets", (it) => {
     return attributes["href"] ?? ""
   })
 
-  it.effect("are immutable under their hashed address, and revalidated under any other", () =>
+  it.effect("Page assets are immutable under their hashed address, and revalidated under any other", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const path = yield* style
@@ -269,7 +271,7 @@ layer(App.layer(), { excludeTestServices: true })("Page assets", (it) => {
     })
   )
 
-  it.effect("exist under their names only", () =>
+  it.effect("Page assets exist under their names only", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       for (const path of ["/assets/other.js", "/assets/..%2Fserver.mjs", "/assets/__proto__", "/assets"])
@@ -279,7 +281,7 @@ layer(App.layer(), { excludeTestServices: true })("Page assets", (it) => {
 })
 
 layer(App.layer(), { excludeTestServices: true })("Error pages", (it) => {
-  it.effect("are HTML for browsers and JSON for other clients", () =>
+  it.effect("Error pages are HTML for browsers and JSON for other clients", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const page = yield* web({ method: "GET", path: "/nowhere", headers: browser })
@@ -295,7 +297,7 @@ layer(App.layer(), { excludeTestServices: true })("Error pages", (it) => {
     })
   )
 
-  it.effect("disclose no more than the JSON body", () =>
+  it.effect("Error pages disclose no more than the JSON body", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
@@ -315,7 +317,7 @@ layer(App.layer(), { excludeTestServices: true })("Page forms", (it) => {
   const path = "/api/auth/callback/credentials"
   const body = "email=nobody%40example.com&password=wrong-password"
 
-  it.effect("redirect to the sign-in page with the error", () =>
+  it.effect("Page forms redirect to the sign-in page with the error", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const post = (path: string, headers: Readonly<Record<string, string>>, body: string) =>
@@ -337,7 +339,7 @@ layer(App.layer(), { excludeTestServices: true })("Page forms", (it) => {
     })
   )
 
-  it.effect("sign out and redirect to the sign-in page", () =>
+  it.effect("Page forms sign out and redirect to the sign-in page", () =>
     Effect.gen(function* () {
       const { cookieName, web } = yield* App.TestApp
       const owner = yield* App.signInNewUser()

@@ -50,7 +50,7 @@ const sessionOf = (email: string, given: string) =>
   Effect.map(signIn(email, given), ({ headers }) => headers["set-cookie"]?.[0]?.split(";")[0] ?? "")
 
 layer(App.layer(), { excludeTestServices: true })("A password reset request", (it) => {
-  it.effect("has the same response whether or not the account exists", () =>
+  it.effect("A password reset request has the same response whether or not the account exists", () =>
     Effect.gen(function* () {
       const { email } = yield* account
       const answers = [
@@ -68,7 +68,7 @@ layer(App.layer(), { excludeTestServices: true })("A password reset request", (i
     })
   )
 
-  it.effect("does the same work whether or not the account exists", () =>
+  it.effect("A password reset request does the same work whether or not the account exists", () =>
     Effect.gen(function* () {
       const { email } = yield* account
       const sql = yield* SqlClient
@@ -92,7 +92,7 @@ layer(App.layer(), { excludeTestServices: true })("A password reset request", (i
     })
   )
 
-  it.effect("is mailed to the account's address in its stored spelling only", () =>
+  it.effect("A password reset request is mailed to the account's address in its stored spelling only", () =>
     Effect.gen(function* () {
       const { appUrl } = yield* App.TestApp
       const { email } = yield* account
@@ -107,7 +107,7 @@ layer(App.layer(), { excludeTestServices: true })("A password reset request", (i
     })
   )
 
-  it.effect("leaves neither the token nor its link in the database, the queue's payload or a log", () =>
+  it.effect("A password reset request leaves no token and no link in the database, the queue or a log", () =>
     Effect.gen(function* () {
       const { logLines } = yield* App.TestApp
       const sql = yield* SqlClient
@@ -123,7 +123,7 @@ layer(App.layer(), { excludeTestServices: true })("A password reset request", (i
     })
   )
 
-  it.effect("is dropped silently after three of one address in an hour", () =>
+  it.effect("A password reset request is dropped silently after three of one address in an hour", () =>
     Effect.gen(function* () {
       const { email } = yield* account
       const nobody = `${yield* uniqueName("nobody")}@example.com`
@@ -139,7 +139,7 @@ layer(App.layer(), { excludeTestServices: true })("A password reset request", (i
     })
   )
 
-  it.effect("succeeds while the mail server is unavailable, and is mailed later", () =>
+  it.effect("A password reset request succeeds while the mail server is unavailable, and is mailed later", () =>
     Effect.gen(function* () {
       const { withBehavior } = yield* MailerTest
       const { email } = yield* account
@@ -152,7 +152,7 @@ layer(App.layer(), { excludeTestServices: true })("A password reset request", (i
     })
   )
 
-  it.effect("is 500 when it cannot be stored, and mails nothing", () =>
+  it.effect("A password reset request is 500 when it cannot be stored, and mails nothing", () =>
     Effect.gen(function* () {
       const { email } = yield* account
       yield* processMailJobs
@@ -161,7 +161,7 @@ layer(App.layer(), { excludeTestServices: true })("A password reset request", (i
     })
   )
 
-  it.effect("is mailed once, however often its job runs", () =>
+  it.effect("A password reset request is mailed once, however often its job runs", () =>
     Effect.gen(function* () {
       const { send } = yield* PasswordResetMails
       const { email } = yield* account
@@ -180,7 +180,7 @@ layer(App.layer(), { excludeTestServices: true })("A password reset request", (i
     })
   )
 
-  it.effect("of an account whose address has changed is not mailed", () =>
+  it.effect("A password reset request of an account whose address has changed is not mailed", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const { email, id } = yield* account
@@ -193,7 +193,7 @@ layer(App.layer(), { excludeTestServices: true })("A password reset request", (i
 })
 
 layer(App.layer(), { excludeTestServices: true })("A password reset", (it) => {
-  it.effect("replaces the old password and ends every session", () =>
+  it.effect("A password reset replaces the old password and ends every session", () =>
     Effect.gen(function* () {
       const { email } = yield* account
       const cookies = [yield* sessionOf(email, password), yield* sessionOf(email, password)]
@@ -206,7 +206,7 @@ layer(App.layer(), { excludeTestServices: true })("A password reset", (it) => {
     })
   )
 
-  it.effect("accepts six characters, and rejects common, short and long passwords", () =>
+  it.effect("A password reset accepts six characters, and rejects common, short and long passwords", () =>
     Effect.gen(function* () {
       const { email } = yield* account
       yield* forgot(email)
@@ -218,7 +218,7 @@ layer(App.layer(), { excludeTestServices: true })("A password reset", (it) => {
     })
   )
 
-  it.effect("accepts its token once, also of 20 concurrent requests", () =>
+  it.effect("A password reset accepts its token once, also of 20 concurrent requests", () =>
     Effect.gen(function* () {
       const { email } = yield* account
       yield* forgot(email)
@@ -234,7 +234,7 @@ layer(App.layer(), { excludeTestServices: true })("A password reset", (it) => {
     })
   )
 
-  it.effect("accepts the last link only", () =>
+  it.effect("A password reset accepts the last link only", () =>
     Effect.gen(function* () {
       const { email } = yield* account
       yield* forgot(email)
@@ -247,7 +247,7 @@ layer(App.layer(), { excludeTestServices: true })("A password reset", (it) => {
     })
   )
 
-  it.effect("rejects tokens after an hour and foreign tokens", () =>
+  it.effect("A password reset rejects tokens after an hour and foreign tokens", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const { email, id } = yield* account
@@ -303,7 +303,7 @@ layer(App.layer(), { excludeTestServices: true })("A password reset", (it) => {
     ]
   ]
   for (const [what, happens] of otherwise)
-    it.effect(`rejects links from before ${what}`, () =>
+    it.effect(`A password reset rejects links from before ${what}`, () =>
       Effect.gen(function* () {
         const user = yield* account
         yield* forgot(user.email)
@@ -313,7 +313,7 @@ layer(App.layer(), { excludeTestServices: true })("A password reset", (it) => {
       })
     )
 
-  it.effect("leaves no session that the old password opens concurrently", () =>
+  it.effect("A password reset leaves no session that the old password opens concurrently", () =>
     Effect.gen(function* () {
       const { email } = yield* account
       yield* forgot(email)
@@ -341,7 +341,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("Reset limits", (it)
     assert.isAtLeast(Number(answer.headers["retry-after"]), 1)
   }
 
-  it.effect("count requests per client address, whatever their outcome", () =>
+  it.effect("Reset limits count requests per client address, whatever their outcome", () =>
     Effect.gen(function* () {
       assertError(yield* forgot("nobody", { from: "192.0.2.21" }), { status: 400, code: "email_invalid" })
       assert.strictEqual((yield* forgot("nobody@example.com", { from: "192.0.2.21" })).status, 200)
@@ -351,7 +351,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("Reset limits", (it)
     })
   )
 
-  it.effect("count tokens tried by the API and the page together", () =>
+  it.effect("Reset limits count tokens tried by the API and the page together", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const from = "192.0.2.23"
@@ -387,7 +387,7 @@ layer(App.layer(), { excludeTestServices: true })("The reset page", (it) => {
     return { email, token: yield* findResetToken(email) }
   })
 
-  it.effect("is a form without a script, referrer or caching", () =>
+  it.effect("The reset page is a form without a script, referrer or caching", () =>
     Effect.gen(function* () {
       const { headers, status, text } = yield* open("abc-_1")
       assert.strictEqual(status, 200)
@@ -402,7 +402,7 @@ layer(App.layer(), { excludeTestServices: true })("The reset page", (it) => {
     })
   )
 
-  it.effect("shows the token of the link as text", () =>
+  it.effect("The reset page shows the token of the link as text", () =>
     Effect.gen(function* () {
       const { text } = yield* open(encodeURIComponent(`"><script>alert('1')</script>&`))
       assert.notInclude(text, "<script")
@@ -410,7 +410,7 @@ layer(App.layer(), { excludeTestServices: true })("The reset page", (it) => {
     })
   )
 
-  it.effect("explains a missing token", () =>
+  it.effect("The reset page explains a missing token", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       for (const path of ["/reset-password", "/reset-password?token="]) {
@@ -421,7 +421,7 @@ layer(App.layer(), { excludeTestServices: true })("The reset page", (it) => {
     })
   )
 
-  it.effect("sets the password by a form with an opaque origin", () =>
+  it.effect("The reset page sets the password by a form with an opaque origin", () =>
     Effect.gen(function* () {
       const { email, token } = yield* linked
       const answer = yield* submit({ token, password: next }, { origin: "null" })
@@ -431,7 +431,7 @@ layer(App.layer(), { excludeTestServices: true })("The reset page", (it) => {
     })
   )
 
-  it.effect("rejects forms of other sites", () =>
+  it.effect("The reset page rejects forms of other sites", () =>
     Effect.gen(function* () {
       const { token } = yield* linked
       const answer = yield* submit({ token, password: next }, { origin: "https://evil.example" })
@@ -439,7 +439,7 @@ layer(App.layer(), { excludeTestServices: true })("The reset page", (it) => {
     })
   )
 
-  it.effect("offers another try after a rejected password, not after an invalid link", () =>
+  it.effect("The reset page offers another try after a rejected password, not after an invalid link", () =>
     Effect.gen(function* () {
       const { token } = yield* linked
       const refused = yield* submit({ token, password: "short" })

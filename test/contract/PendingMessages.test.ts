@@ -55,7 +55,7 @@ const Page = Schema.Struct({
 })
 
 layer(App.layer(), { excludeTestServices: true })("Pending messages", (it) => {
-  it.effect("are limited to sixteen per conversation and answered in order; one more is 429 and costs nothing", () =>
+  it.effect("Pending messages are limited to sixteen per conversation, in order; one more is a free 429", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const { asked, during, go } = yield* holdAnswers
@@ -103,7 +103,7 @@ layer(App.layer(), { excludeTestServices: true })("Pending messages", (it) => {
     })
   )
 
-  it.effect("are limited to sixty-four per user", () =>
+  it.effect("Pending messages are limited to sixty-four per user", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const { during, go } = yield* holdAnswers
@@ -143,7 +143,7 @@ layer(App.layer(), { excludeTestServices: true })("Pending messages", (it) => {
 })
 
 layer(App.layer(), { excludeTestServices: true })("Conversations", (it) => {
-  it.effect("are limited to ten thousand per user", () =>
+  it.effect("Conversations are limited to ten thousand per user", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const sql = yield* SqlClient
@@ -159,7 +159,7 @@ layer(App.layer(), { excludeTestServices: true })("Conversations", (it) => {
     })
   )
 
-  it.effect("are read page by page, backwards from a message", () =>
+  it.effect("Conversations are read page by page, backwards from a message", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const { web } = yield* App.TestApp

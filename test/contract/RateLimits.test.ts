@@ -40,7 +40,7 @@ const account = Effect.gen(function* () {
 })
 
 layer(App.layer({ limits }), { excludeTestServices: true })("Rate limits", (it) => {
-  it.effect("count registrations per address, whatever their outcome", () =>
+  it.effect("Rate limits count registrations per address, whatever their outcome", () =>
     Effect.gen(function* () {
       const email = `${yield* uniqueName("first")}@example.com`
       assert.strictEqual((yield* register("192.0.2.1", { email, password })).status, 200)
@@ -51,7 +51,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("Rate limits", (it) 
     })
   )
 
-  it.effect("count wrong passwords within a session, and no correct ones", () =>
+  it.effect("Rate limits count wrong passwords within a session, and no correct ones", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const email = `${yield* uniqueName("changer")}@example.com`
@@ -71,7 +71,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("Rate limits", (it) 
     })
   )
 
-  it.effect("of a stolen session lock neither the owner's sign-in nor the owner's other sessions", () =>
+  it.effect("Rate limits of a stolen session lock neither the owner's sign-in nor the owner's other sessions", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const email = yield* account
@@ -98,7 +98,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("Rate limits", (it) 
     })
   )
 
-  it.effect("count an IPv6 /64 as one address, and an IPv4 address as one in either notation", () =>
+  it.effect("Rate limits count an IPv6 /64 as one address, and an IPv4 address as one in either notation", () =>
     Effect.gen(function* () {
       for (const from of ["2001:db8:0:1::1", "2001:db8:0:1:ffff::2"])
         assert.strictEqual((yield* register(from)).status, 400)
@@ -109,7 +109,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("Rate limits", (it) 
     })
   )
 
-  it.effect("ignore forged hops of X-Forwarded-For", () =>
+  it.effect("Rate limits ignore forged hops of X-Forwarded-For", () =>
     Effect.gen(function* () {
       for (const forged of ["203.0.113.1", "203.0.113.2"])
         assert.strictEqual((yield* register(`${forged}, 192.0.2.4`)).status, 400)
@@ -117,7 +117,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("Rate limits", (it) 
     })
   )
 
-  it.effect("are exact under concurrent requests", () =>
+  it.effect("Rate limits are exact under concurrent requests", () =>
     Effect.gen(function* () {
       const answers = yield* Effect.replicateEffect(register("192.0.2.5"), 12, { concurrency: "unbounded" })
       assert.deepStrictEqual(
@@ -127,7 +127,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("Rate limits", (it) 
     })
   )
 
-  it.effect("count failed sign-ins per address, over all accounts", () =>
+  it.effect("Rate limits count failed sign-ins per address, over all accounts", () =>
     Effect.gen(function* () {
       for (let index = 0; index < limits["sign-in"].count; index++)
         assert.strictEqual((yield* signIn("192.0.2.6", `nobody-${index}@example.com`, "wrong")).status, 401)
@@ -137,7 +137,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("Rate limits", (it) 
     })
   )
 
-  it.effect("count no successful sign-ins", () =>
+  it.effect("Rate limits count no successful sign-ins", () =>
     Effect.gen(function* () {
       const email = yield* account
       for (let index = 0; index <= limits["sign-in"].count; index++)
@@ -147,7 +147,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("Rate limits", (it) 
     })
   )
 
-  it.effect("count failed sign-ins per account and address, so that a third party locks no account", () =>
+  it.effect("Rate limits count failed sign-ins per account and address, so that a third party locks no account", () =>
     Effect.gen(function* () {
       const email = yield* account
       const other = yield* account
@@ -163,7 +163,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("Rate limits", (it) 
 layer(App.layer({ limits: { "sign-in-success": { count: 2, window } } }), { excludeTestServices: true })(
   "The limit of successful sign-ins",
   (it) => {
-    it.effect("counts per account and address", () =>
+    it.effect("The limit of failed sign-ins counts per account and address", () =>
       Effect.gen(function* () {
         const email = yield* account
         const other = yield* account
@@ -184,7 +184,7 @@ layer(App.layer({ limits: { "sign-in-success": { count: 2, window } } }), { excl
 layer(App.layer({ limits: { "token-gating": { count: 2, window } } }), { excludeTestServices: true })(
   "The limit of token gating",
   (it) => {
-    it.effect("counts both routes per address", () =>
+    it.effect("The limit of mailed links counts both routes per address", () =>
       Effect.gen(function* () {
         const { web } = yield* App.TestApp
         const path = "/api/auth/token-gating/verify"
@@ -204,7 +204,7 @@ layer(App.layer({ limits: { "token-gating": { count: 2, window } } }), { exclude
 layer(App.layer({ limits: { lifecycle: { count: 2, window }, logs: { count: 2, window } } }), {
   excludeTestServices: true
 })("The limits of an owner", (it) => {
-  it.effect("count lifecycle operations per owner, and no reads", () =>
+  it.effect("The limits of an owner count lifecycle operations per owner, and no reads", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
@@ -223,7 +223,7 @@ layer(App.layer({ limits: { lifecycle: { count: 2, window }, logs: { count: 2, w
     })
   )
 
-  it.effect("count log reads per owner", () =>
+  it.effect("The limits of an owner count log reads per owner", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()

@@ -31,7 +31,7 @@ const settingsOf = (email: string, given = password) =>
   })
 
 layer(App.layer(), { excludeTestServices: true })("Registration", (it) => {
-  it.effect("creates an account without a plan or credits, and opens no session", () =>
+  it.effect("Registration creates an account without a plan or credits, and opens no session", () =>
     Effect.gen(function* () {
       const email = yield* freshEmail
       const answer = yield* register({ email, password, name: "Ada" })
@@ -48,7 +48,7 @@ layer(App.layer(), { excludeTestServices: true })("Registration", (it) => {
     })
   )
 
-  it.effect("uses the email as the name when no name is given, and trims both", () =>
+  it.effect("Registration uses the email as the name when no name is given, and trims both", () =>
     Effect.gen(function* () {
       for (const name of [undefined, null, "", "  "]) {
         const email = yield* freshEmail
@@ -60,7 +60,7 @@ layer(App.layer(), { excludeTestServices: true })("Registration", (it) => {
     })
   )
 
-  it.effect("accepts the shortest and the longest password untruncated", () =>
+  it.effect("Registration accepts the shortest and the longest password untruncated", () =>
     Effect.gen(function* () {
       for (const given of ["1234567é", "é".repeat(512), " 2345678", "pass\u200bword😀"]) {
         const email = yield* freshEmail
@@ -71,7 +71,7 @@ layer(App.layer(), { excludeTestServices: true })("Registration", (it) => {
     })
   )
 
-  it.effect("succeeds for one of concurrent requests with one email", () =>
+  it.effect("Registration succeeds for one of concurrent requests with one email", () =>
     Effect.gen(function* () {
       const email = yield* freshEmail
       const spellings = Array.from({ length: 12 }, (_, index) => (index % 2 === 0 ? email : email.toUpperCase()))
@@ -91,7 +91,7 @@ layer(App.layer(), { excludeTestServices: true })("Registration", (it) => {
 })
 
 layer(App.layer({ maxWaitingHashes: 4 }), { excludeTestServices: true })("Concurrent registrations", (it) => {
-  it.effect("with one email create one account, mail one link and compute one hash", () =>
+  it.effect("Concurrent registrations with one email create one account, mail one link and compute one hash", () =>
     Effect.gen(function* () {
       const { passwordHasherCalls } = yield* App.TestApp
       const email = yield* freshEmail
@@ -108,7 +108,7 @@ layer(App.layer({ maxWaitingHashes: 4 }), { excludeTestServices: true })("Concur
     })
   )
 
-  it.effect("with many emails are 503 above the hash queue, and delay no other requests", () =>
+  it.effect("Concurrent registrations with many emails are 503 above the hash queue, and delay no other requests", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const reader = yield* App.signInNewUser()
@@ -133,7 +133,7 @@ layer(App.layer({ maxWaitingHashes: 4 }), { excludeTestServices: true })("Concur
 })
 
 layer(App.layer(), { excludeTestServices: true })("A referral", (it) => {
-  it.effect("credits both users, whatever the case of the code", () =>
+  it.effect("A referral credits both users, whatever the case of the code", () =>
     Effect.gen(function* () {
       const referrer = yield* App.signInNewUser()
       const codes = [referrer.user.referralCode, referrer.user.referralCode.toUpperCase()]
@@ -146,7 +146,7 @@ layer(App.layer(), { excludeTestServices: true })("A referral", (it) => {
     })
   )
 
-  it.effect("credits no user when the registration fails", () =>
+  it.effect("A referral credits no user when the registration fails", () =>
     Effect.gen(function* () {
       const referrer = yield* App.signInNewUser()
       const taken = yield* App.signInNewUser()
@@ -164,7 +164,7 @@ layer(App.layer(), { excludeTestServices: true })("A referral", (it) => {
     })
   )
 
-  it.effect("is rejected with a malformed or unknown code, without an account", () =>
+  it.effect("A referral is rejected with a malformed or unknown code, without an account", () =>
     Effect.gen(function* () {
       const email = yield* freshEmail
       for (const referralCode of ["no code", "code_1", "a".repeat(21), "nobodys"])
@@ -173,7 +173,7 @@ layer(App.layer(), { excludeTestServices: true })("A referral", (it) => {
     })
   )
 
-  it.effect("credits both users ten times a day for each code, and neither of them above", () =>
+  it.effect("A referral credits both users ten times a day for each code, and neither of them above", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const sql = yield* SqlClient
@@ -206,7 +206,7 @@ layer(App.layer(), { excludeTestServices: true })("A referral", (it) => {
     })
   )
 
-  it.effect("counts concurrent registrations exactly", () =>
+  it.effect("A referral counts concurrent registrations exactly", () =>
     Effect.gen(function* () {
       const referrer = yield* App.signInNewUser()
       const answers = yield* Effect.replicateEffect(

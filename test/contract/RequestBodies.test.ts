@@ -15,7 +15,7 @@ const oneMiB = 1024 * 1024
 layer(App.layer(), { excludeTestServices: true })("The body rules", (it) => {
   const provision = { method: "POST", path: "/api/agents/provision" }
 
-  it.effect("malformed JSON is 400 wherever JSON is read", () =>
+  it.effect("Malformed JSON is 400 at every route with a JSON body", () =>
     Effect.gen(function* () {
       const { backend, web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
@@ -69,7 +69,7 @@ layer(App.layer(), { excludeTestServices: true })("The body rules", (it) => {
     })
   )
 
-  it.effect("however much is wrong, the answer stays short", () =>
+  it.effect("An error stays short, whatever the number of issues", () =>
     Effect.gen(function* () {
       const { backend, web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
@@ -264,7 +264,7 @@ layer(App.layer(), { excludeTestServices: true })("The body rules", (it) => {
     })
   )
 
-  it.effect("unknown members are ignored", () =>
+  it.effect("Unknown members of a body are ignored", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
@@ -317,7 +317,7 @@ layer(
       })
     )
 
-  it.effect("who calls comes before what is wrong with the body", () =>
+  it.effect("Authentication is checked before the body", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       for (const call of bad)
@@ -326,7 +326,7 @@ layer(
     })
   )
 
-  it.effect("what is wrong with the body comes before the subscription, and that before the plan's limit", () =>
+  it.effect("The body is checked before the subscription, and that before the plan's limit", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const path = "/api/agents/provision"
@@ -366,7 +366,7 @@ layer(
       "\r\n{"
     ].join("\r\n")
 
-  it.effect("are 401 or 429 by their headers on both listeners", () =>
+  it.effect("Requests whose body has not arrived are 401 or 429 by their headers on both listeners", () =>
     Effect.gen(function* () {
       const { appUrl, backendUrl, web } = yield* App.TestApp
       const [publicPort, privatePort] = [Number(appUrl.port), Number(new URL(backendUrl).port)]
@@ -387,7 +387,7 @@ layer(
     })
   )
 
-  it.effect("are 408 when they upload slower than the minimum, and hold no slot of other addresses", () =>
+  it.effect("Requests are 408 when they upload too slowly, and hold no slot of other addresses", () =>
     Effect.gen(function* () {
       const { appUrl, web } = yield* App.TestApp
       const as = yield* App.signInNewUser("pro")
@@ -416,7 +416,7 @@ layer(
     })
   )
 
-  it.effect("wait while their address has as many uploads as it may have", () =>
+  it.effect("Requests whose body has not arrived wait while their address has as many uploads as it may have", () =>
     Effect.gen(function* () {
       const { appUrl, web } = yield* App.TestApp
       const as = yield* App.signInNewUser("pro")

@@ -24,7 +24,7 @@ const lineOf = (requestId: string) =>
 layer(App.layer({ agentManagerTransport: "remote" }), { excludeTestServices: true })(
   "The caller of a request",
   (it) => {
-    it.effect("is in the one log line of the request once it is authenticated", () =>
+    it.effect("The user id is in the log line of an authenticated request", () =>
       Effect.gen(function* () {
         const { web } = yield* App.TestApp
         const owner = yield* createOwnerWithAgent()
@@ -45,7 +45,7 @@ layer(App.layer({ agentManagerTransport: "remote" }), { excludeTestServices: tru
       })
     )
 
-    it.effect("is sent to the backend, which accepts it only with the internal key", () =>
+    it.effect("The user id is sent to the backend, which accepts it only with the internal key", () =>
       Effect.gen(function* () {
         const { backend, internalKey, logLines, web } = yield* App.TestApp
         const owner = yield* createOwnerWithAgent()
@@ -88,7 +88,7 @@ layer(App.layer({ agentManagerTransport: "remote" }), { excludeTestServices: tru
 const { layer: recording, spans } = recordSpans()
 
 layer(App.layer().pipe(Layer.provide(recording)), { excludeTestServices: true })("The span of a request", (it) => {
-  it.effect("has the path and the names of the query, and no secret of the caller", () =>
+  it.effect("The span of a request has the path and the names of the query, and no secret of the caller", () =>
     Effect.gen(function* () {
       const { backend, cookieName, web } = yield* App.TestApp
       const headers = {

@@ -92,7 +92,7 @@ const usedBy = ({ user }: OwnerWithAgent) =>
 
 layer(App.layer(), { excludeTestServices: true })("A resumed stream", (it) => {
   for (const { done, path } of routes)
-    it.effect(`of POST ${path} has the events behind any event, and sends no message again`, () =>
+    it.effect(`A resumed stream of POST ${path} has the events behind any event, and sends no message again`, () =>
       Effect.gen(function* () {
         const owner = yield* createOwnerWithAgent()
         const { events, id } = yield* streamWholeAnswer(owner, path)
@@ -114,7 +114,7 @@ layer(App.layer(), { excludeTestServices: true })("A resumed stream", (it) => {
       })
     )
 
-  it.effect("of GET has the same events, from the beginning or behind one, and is 204 behind the end", () =>
+  it.effect("A resumed stream of GET has the same events behind any event, and is 204 behind the end", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const { events, id } = yield* streamWholeAnswer(owner, "/api/agent")
@@ -129,7 +129,7 @@ layer(App.layer(), { excludeTestServices: true })("A resumed stream", (it) => {
     })
   )
 
-  it.effect("continues an answer in progress for any number of readers, also when the first has disconnected", () =>
+  it.effect("A resumed stream continues an answer in progress for any number of readers", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const { client, finish, id } = yield* startAnswer(owner)
@@ -150,7 +150,7 @@ layer(App.layer(), { excludeTestServices: true })("A resumed stream", (it) => {
     })
   )
 
-  it.effect("has only `done` with the whole reply when the retention period is over", () =>
+  it.effect("A resumed stream has only `done` with the whole reply when the retention period is over", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const { events, id } = yield* streamWholeAnswer(owner, "/api/agent")
@@ -163,7 +163,7 @@ layer(App.layer(), { excludeTestServices: true })("A resumed stream", (it) => {
     })
   )
 
-  it.effect("has the reply of a message that was not streamed", () =>
+  it.effect("A resumed stream has the reply of a message that was not streamed", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
@@ -176,7 +176,7 @@ layer(App.layer(), { excludeTestServices: true })("A resumed stream", (it) => {
     })
   )
 
-  it.effect("ends with the same `error` as the first when the answer fails", () =>
+  it.effect("A resumed stream ends with the same `error` as the first when the answer fails", () =>
     Effect.gen(function* () {
       const { withBehavior } = yield* AgentManagerTest
       const owner = yield* createOwnerWithAgent()
@@ -203,7 +203,7 @@ layer(App.layer(), { excludeTestServices: true })("A resumed stream", (it) => {
     })
   )
 
-  it.effect("ends with `error` when the message of a dead process is marked failed", () =>
+  it.effect("A resumed stream ends with `error` when the message of a dead process is marked failed", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const { markFailed } = yield* ConversationRepository
@@ -218,7 +218,7 @@ layer(App.layer(), { excludeTestServices: true })("A resumed stream", (it) => {
     })
   )
 
-  it.effect("ends with `error` when the conversation is deleted, and its unit is settled all the same", () =>
+  it.effect("A resumed stream ends with `error` when the conversation is deleted, and its unit is settled", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const { removeSessions } = yield* ConversationRepository
@@ -240,7 +240,7 @@ layer(App.layer(), { excludeTestServices: true })("A resumed stream", (it) => {
     })
   )
 
-  it.effect("of a ninth answer at a time is 429 with Retry-After until another one ends", () =>
+  it.effect("A resumed stream of a ninth answer at a time is 429 with Retry-After until another one ends", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const { web } = yield* App.TestApp
@@ -284,7 +284,7 @@ layer(App.layer(), { excludeTestServices: true })("A resumed stream", (it) => {
     })
   )
 
-  it.effect("has a reservation that is never released as stale while its message is pending", () =>
+  it.effect("A resumed stream has a reservation that is never released as stale while its message is pending", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const { releaseAbandoned } = yield* UnitLedger
@@ -301,7 +301,7 @@ layer(App.layer(), { excludeTestServices: true })("A resumed stream", (it) => {
     })
   )
 
-  it.effect("is 404 for another user's message and for a reply", () =>
+  it.effect("A resumed stream is 404 for another user's message and for a reply", () =>
     Effect.gen(function* () {
       const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
       const { id } = yield* streamWholeAnswer(owner, "/api/agent")
@@ -321,7 +321,7 @@ layer(App.layer(), { excludeTestServices: true })("A resumed stream", (it) => {
     })
   )
 
-  it.effect("requires `Accept: text/event-stream`; without it the message is sent", () =>
+  it.effect("A resumed stream requires `Accept: text/event-stream`; without it the message is sent", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const { id } = yield* streamWholeAnswer(owner, "/api/agent")

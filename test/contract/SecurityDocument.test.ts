@@ -25,14 +25,14 @@ const rows: ReadonlyArray<Row> = page.split("\n").flatMap((line) => {
 })
 
 describe("docs/security.md", () => {
-  it("lists every requirement of levels 1 and 2 of V6 and V7 once", () => {
+  it("docs/security.md lists every requirement of levels 1 and 2 of V6 and V7 once", () => {
     const expected = Object.entries(levels).flatMap(([level, ids]) =>
       ids.split(" ").map((id) => `${id} of level ${level}`)
     )
     assert.deepStrictEqual(rows.map(({ id, level }) => `${id} of level ${level}`).toSorted(), expected.toSorted())
   })
 
-  it("states for each requirement whether it is met, and by which test", () => {
+  it("docs/security.md states for each requirement whether it is met, and by which test", () => {
     for (const { id, shown, state } of rows) {
       assert.include(states, state, id)
       assert.notStrictEqual(shown, "", id)
@@ -40,7 +40,7 @@ describe("docs/security.md", () => {
     }
   })
 
-  it("names existing tests and pages", () => {
+  it("docs/security.md names existing tests and pages", () => {
     const tests = [...page.matchAll(/`((?:test|packages)\/[\w/.-]+)`/g)].map(([, path = ""]) => path)
     const links = [...page.matchAll(/\]\((?!https:)([^)]+)\)/g)].map(([, path = ""]) => join("docs", path))
     assert.isAtLeast(tests.length, 40)

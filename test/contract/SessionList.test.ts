@@ -73,7 +73,7 @@ const statusOf = (cookie: string) =>
   )
 
 layer(App.layer(), { excludeTestServices: true })("GET /api/auth/sessions", (it) => {
-  it.effect("lists time, user agent and network, newest first, and marks the current session", () =>
+  it.effect("GET /api/auth/sessions lists time, user agent and network, and marks the current session", () =>
     Effect.gen(function* () {
       const email = yield* account
       const before = yield* DateTime.now
@@ -100,7 +100,7 @@ layer(App.layer(), { excludeTestServices: true })("GET /api/auth/sessions", (it)
     })
   )
 
-  it.effect("contains no token, no hash and no full address", () =>
+  it.effect("GET /api/auth/sessions contains no token, no hash and no full address", () =>
     Effect.gen(function* () {
       const { logLines, web } = yield* App.TestApp
       const email = yield* account
@@ -117,7 +117,7 @@ layer(App.layer(), { excludeTestServices: true })("GET /api/auth/sessions", (it)
     })
   )
 
-  it.effect("returns the last use and omits ended sessions", () =>
+  it.effect("GET /api/auth/sessions returns the last use and omits ended sessions", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const email = yield* account
@@ -141,7 +141,7 @@ layer(App.layer(), { excludeTestServices: true })("GET /api/auth/sessions", (it)
 })
 
 layer(App.layer(), { excludeTestServices: true })("A revoked session", (it) => {
-  it.effect("is invalid from the next request on, and others stay valid", () =>
+  it.effect("A revoked session is invalid from the next request on, and others stay valid", () =>
     Effect.gen(function* () {
       const email = yield* account
       const [here, lost, other] = [
@@ -162,7 +162,7 @@ layer(App.layer(), { excludeTestServices: true })("A revoked session", (it) => {
     })
   )
 
-  it.effect("clears the cookie when it is the current session", () =>
+  it.effect("A revoked session clears the cookie when it is the current session", () =>
     Effect.gen(function* () {
       const { cookieName } = yield* App.TestApp
       const email = yield* account
@@ -176,7 +176,7 @@ layer(App.layer(), { excludeTestServices: true })("A revoked session", (it) => {
     })
   )
 
-  it.effect("closes the socket that was opened with it", () =>
+  it.effect("A revoked session closes the socket that was opened with it", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const elsewhere = yield* App.openSession(owner.user)

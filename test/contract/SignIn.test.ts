@@ -50,7 +50,7 @@ const cookieOf = ({ headers }: HttpCallResponse) => {
 const thirtyDays = 30 * 24 * 60 * 60
 
 layer(App.layer(), { excludeTestServices: true })("Sign-in by password", (it) => {
-  it.effect("sets an HttpOnly, SameSite=Lax session cookie", () =>
+  it.effect("Sign-in by password sets an HttpOnly, SameSite=Lax session cookie", () =>
     Effect.gen(function* () {
       const { appUrl } = yield* App.TestApp
       const { email, id } = yield* account
@@ -62,7 +62,7 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by password", (it) =>
     })
   )
 
-  it.effect("stores only the hash of the session token", () =>
+  it.effect("Sign-in by password stores only the hash of the session token", () =>
     Effect.gen(function* () {
       const { email, id } = yield* account
       const { value } = cookieOf(yield* signIn(email))
@@ -76,7 +76,7 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by password", (it) =>
     })
   )
 
-  it.effect("revokes the client's previous session and no other", () =>
+  it.effect("Sign-in by password revokes the client's previous session and no other", () =>
     Effect.gen(function* () {
       const { email, id } = yield* account
       const elsewhere = cookieOf(yield* signIn(email))
@@ -90,7 +90,7 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by password", (it) =>
     })
   )
 
-  it.effect("never adopts a token chosen by the client", () =>
+  it.effect("Sign-in by password never adopts a token chosen by the client", () =>
     Effect.gen(function* () {
       const { cookieName } = yield* App.TestApp
       const { email } = yield* account
@@ -101,7 +101,7 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by password", (it) =>
     })
   )
 
-  it.effect("opens no session that outlives a concurrent password change", () =>
+  it.effect("Sign-in by password opens no session that outlives a concurrent password change", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const { run } = yield* Transaction
@@ -132,7 +132,7 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by password", (it) =>
     })
   )
 
-  it.effect("returns the same error for every cause, sets no cookie and keeps the session", () =>
+  it.effect("Sign-in by password returns the same error for every cause, sets no cookie and keeps the session", () =>
     Effect.gen(function* () {
       const { email, id } = yield* account
       const { pair } = cookieOf(yield* signIn(email))
@@ -155,7 +155,7 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by password", (it) =>
     })
   )
 
-  it.effect("verifies one hash whether or not the account exists", () =>
+  it.effect("Sign-in by password verifies one hash whether or not the account exists", () =>
     Effect.gen(function* () {
       const { passwordHasherCalls } = yield* App.TestApp
       const { email } = yield* account
@@ -183,7 +183,7 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by password", (it) =>
     ["/a\r\nset-cookie: x=y", "/aset-cookie:%20x=y"]
   ]
 
-  it.effect("redirects a form only within the service", () =>
+  it.effect("Sign-in by password redirects a form only within the service", () =>
     Effect.gen(function* () {
       const { email, id } = yield* account
       for (const [callbackUrl, location] of callbacks) {
@@ -195,7 +195,7 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by password", (it) =>
     })
   )
 
-  it.effect("returns a JSON url only within the service", () =>
+  it.effect("Sign-in by password returns a JSON url only within the service", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const { email } = yield* account
@@ -208,7 +208,7 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by password", (it) =>
 })
 
 layer(App.layer(), { excludeTestServices: true })("A session", (it) => {
-  it.effect("ends at sign-out while other sessions stay valid", () =>
+  it.effect("A session ends at sign-out while other sessions stay valid", () =>
     Effect.gen(function* () {
       const { appUrl, web } = yield* App.TestApp
       const me = yield* App.signInNewUser()
@@ -224,7 +224,7 @@ layer(App.layer(), { excludeTestServices: true })("A session", (it) => {
     })
   )
 
-  it.effect("is optional at sign-out", () =>
+  it.effect("A session is optional at sign-out", () =>
     Effect.gen(function* () {
       const { cookieName, web } = yield* App.TestApp
       for (const headers of [{}, { cookie: `${cookieName}=junk` }])
@@ -248,7 +248,7 @@ layer(App.layer(), { excludeTestServices: true })("A session", (it) => {
     })
   )
 
-  it.effect("ends when its user is removed", () =>
+  it.effect("A session ends when its user is removed", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const me = yield* App.signInNewUser()
@@ -269,7 +269,7 @@ layer(App.layer(), { excludeTestServices: true })("A changed password", (it) => 
       })
     )
 
-  it.effect("replaces the old password and revokes every other session", () =>
+  it.effect("A changed password replaces the old password and revokes every other session", () =>
     Effect.gen(function* () {
       const { email, id } = yield* account
       const here = cookieOf(yield* signIn(email)).pair
@@ -282,7 +282,7 @@ layer(App.layer(), { excludeTestServices: true })("A changed password", (it) => 
     })
   )
 
-  it.effect("requires the current password and otherwise changes nothing", () =>
+  it.effect("A changed password requires the current password and otherwise changes nothing", () =>
     Effect.gen(function* () {
       const { email, id } = yield* account
       const here = cookieOf(yield* signIn(email)).pair

@@ -36,7 +36,7 @@ const resubscribe = ({ user }: App.SignedIn) =>
   Effect.flatMap(SubscriptionRepository, ({ save }) => save({ userId: user.id, plan: user.plan, status: "active" }))
 
 layer(App.layer(), { excludeTestServices: true })("An agent's skills", (it) => {
-  it.effect("are switched one by one, in the row and then in the instance, and conversations continue", () =>
+  it.effect("An agent's skills are switched in the row and then in the instance, and conversations continue", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent("pro")
       const { calls } = yield* AgentManagerTest
@@ -64,7 +64,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's skills", (it) => {
     })
   )
 
-  it.effect("are all stored when they are switched concurrently", () =>
+  it.effect("An agent's skills are all stored when they are switched concurrently", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent("pro")
       const skills = ["time", "calculator", "files"]
@@ -78,7 +78,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's skills", (it) => {
     })
   )
 
-  it.effect("of a stopped agent are switched in its row, and no instance is configured", () =>
+  it.effect("An agent's skills of a stopped agent are switched in its row, and no instance is configured", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent("pro", "stopped")
       const { calls } = yield* AgentManagerTest
@@ -90,7 +90,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's skills", (it) => {
   )
 
   it.effect(
-    "beyond the plan are disabled after a downgrade and enabled after an upgrade, with the same configuration",
+    "An agent's skills beyond the plan are disabled after a downgrade and enabled after an upgrade, with the same configuration",
     () =>
       Effect.gen(function* () {
         const owner = yield* createOwnerWithAgent("pro")
@@ -119,7 +119,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's skills", (it) => {
       })
   )
 
-  it.effect("are stored once, however often they are named", () =>
+  it.effect("An agent's skills are stored once, however often they are named", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent("pro")
       yield* put({ skills: ["time", "files", "time"], channels: ["web", "web"] }, owner)
@@ -129,7 +129,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's skills", (it) => {
     })
   )
 
-  it.effect("are the basic ones of a new agent, or the requested ones", () =>
+  it.effect("An agent's skills are the basic ones of a new agent, or the requested ones", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const owner = yield* App.signInNewUser("solo")
@@ -157,7 +157,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's skills", (it) => {
 })
 
 layer(App.layer(), { excludeTestServices: true })("An agent's health", (it) => {
-  it.effect("is that of the named agent, else of the oldest running one, else of the oldest", () =>
+  it.effect("An agent's health is that of the named agent, else of the oldest running one, else of the oldest", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent("pro", "stopped")
       assert.deepInclude(yield* healthOf(owner), { status: "stopped", uptime: 0 })
@@ -176,7 +176,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's health", (it) => {
     })
   )
 
-  it.effect("reports the uptime of the instance, its model and the last activity", () =>
+  it.effect("An agent's health reports the uptime of the instance, its model and the last activity", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent("pro")
@@ -202,7 +202,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's health", (it) => {
 })
 
 layer(App.layer(), { excludeTestServices: true })("The index of GET /api/agent", (it) => {
-  it.effect("lists every route of the group, and every action", () =>
+  it.effect("The index of GET /api/agent lists every route of the group, and every action", () =>
     Effect.gen(function* () {
       const owner = yield* App.signInNewUser()
       const { body } = yield* get("/api/agent", owner)

@@ -116,7 +116,7 @@ const refused = { status: 401, code: "social_token_rejected" }
 const invalid = { status: 401, code: "refresh_token_invalid" }
 
 layer(app(), { excludeTestServices: true })("Social identity", (it) => {
-  it.effect("signs an ID token into one account and returns a bearer token, no cookie", () =>
+  it.effect("Social identity signs an ID token into one account and returns a bearer token, no cookie", () =>
     Effect.gen(function* () {
       const fid = newFid()
       const answer = yield* Effect.flatMap(tokenOf(fid), verify)
@@ -134,14 +134,14 @@ layer(app(), { excludeTestServices: true })("Social identity", (it) => {
     })
   )
 
-  it.effect("treats a numeric and a text sub as the same user", () =>
+  it.effect("Social identity treats a numeric and a text sub as the same user", () =>
     Effect.gen(function* () {
       const fid = newFid()
       assert.strictEqual(yield* whoIs(yield* signedIn(String(fid))), yield* whoIs(yield* signedIn(fid)))
     })
   )
 
-  it.effect("creates one account for concurrent first sign-ins", () =>
+  it.effect("Social identity creates one account for concurrent first sign-ins", () =>
     Effect.gen(function* () {
       const token = yield* tokenOf(newFid())
       const answers = yield* Effect.replicateEffect(verify(token), 8, { concurrency: "unbounded" })
@@ -151,7 +151,7 @@ layer(app(), { excludeTestServices: true })("Social identity", (it) => {
     })
   )
 
-  it.effect("accepts its token in place of the cookie, and no lookalike", () =>
+  it.effect("Social identity accepts its token in place of the cookie, and no lookalike", () =>
     Effect.gen(function* () {
       const { cookieName, web } = yield* App.TestApp
       const token = yield* signedIn()
@@ -179,7 +179,7 @@ layer(app(), { excludeTestServices: true })("Social identity", (it) => {
     })
   )
 
-  it.effect("stores hashes of tokens and logs no token", () =>
+  it.effect("Social identity stores hashes of tokens and logs no token", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const idToken = yield* tokenOf(newFid())
@@ -216,7 +216,7 @@ layer(app(), { excludeTestServices: true })("Social identity", (it) => {
     "without an end": async (issuer, claims) => signToken(issuer.key, { ...claims, sub: "7", pad: "x".repeat(20_000) })
   }
   for (const [what, forge] of Object.entries(forgeries))
-    it.effect(`rejects an ID token ${what}`, () =>
+    it.effect(`Social identity rejects an ID token ${what}`, () =>
       Effect.gen(function* () {
         const issuer = yield* Network
         const token = yield* Effect.promise(async () => forge(issuer, claimsOf(issuer, "7")))
@@ -224,14 +224,14 @@ layer(app(), { excludeTestServices: true })("Social identity", (it) => {
       })
     )
 
-  it.effect("rejects a negative or fractional sub", () =>
+  it.effect("Social identity rejects a negative or fractional sub", () =>
     Effect.gen(function* () {
       for (const fid of [0, -1, 1.5, null, true, ["7"], "x".repeat(101)])
         assertError(yield* Effect.flatMap(tokenOf(fid), verify), refused)
     })
   )
 
-  it.effect("does not fetch the keys again for every unknown key id", () =>
+  it.effect("Social identity does not fetch the keys again for every unknown key id", () =>
     Effect.gen(function* () {
       const issuer = yield* Network
       const next = yield* Effect.promise(() => makeSigningKey("ES256"))
@@ -243,7 +243,7 @@ layer(app(), { excludeTestServices: true })("Social identity", (it) => {
 })
 
 layer(app(), { excludeTestServices: true })("A social identity network without available keys", (it) => {
-  it.effect("is 500, never 401, and recovers with the keys", () =>
+  it.effect("A social identity network without available keys is 500, never 401, and recovers with the keys", () =>
     Effect.gen(function* () {
       const issuer = yield* Network
       const token = yield* tokenOf(newFid())
@@ -261,7 +261,7 @@ layer(app(), { excludeTestServices: true })("A social identity network without a
 })
 
 layer(app(), { excludeTestServices: true })("A social session token", (it) => {
-  it.effect("is invalid after its exchange", () =>
+  it.effect("A social session token is invalid after its exchange", () =>
     Effect.gen(function* () {
       const first = yield* signedIn()
       const id = yield* whoIs(first)
@@ -280,7 +280,7 @@ layer(app(), { excludeTestServices: true })("A social session token", (it) => {
     })
   )
 
-  it.effect("revokes its family and no other when replayed", () =>
+  it.effect("A social session token revokes its family and no other when replayed", () =>
     Effect.gen(function* () {
       const fid = newFid()
       const [first, other] = [yield* signedIn(fid), yield* signedIn(fid)]
@@ -295,7 +295,7 @@ layer(app(), { excludeTestServices: true })("A social session token", (it) => {
     })
   )
 
-  it.effect("is exchanged at most once by twenty concurrent requests, which revoke its family", () =>
+  it.effect("A social session token is exchanged at most once by twenty requests, which revoke its family", () =>
     Effect.gen(function* () {
       const token = yield* signedIn()
       const answers = yield* Effect.replicateEffect(refresh(token), 20, { concurrency: "unbounded" })
@@ -306,7 +306,7 @@ layer(app(), { excludeTestServices: true })("A social session token", (it) => {
     })
   )
 
-  it.effect("lives 86,400 seconds, used or not", () =>
+  it.effect("A social session token lives 86,400 seconds, used or not", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const token = yield* signedIn()
@@ -332,7 +332,7 @@ layer(app(), { excludeTestServices: true })("A social session token", (it) => {
     })
   )
 
-  it.effect("ends with everything that ends sessions", () =>
+  it.effect("A social session token ends with everything that ends sessions", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const token = yield* signedIn()
@@ -343,7 +343,7 @@ layer(app(), { excludeTestServices: true })("A social session token", (it) => {
     })
   )
 
-  it.effect("is revoked by sign-out", () =>
+  it.effect("A social session token is revoked by sign-out", () =>
     Effect.gen(function* () {
       const token = yield* signedIn()
       assert.strictEqual((yield* post("/api/auth/signout", {}, { headers: bearer(token) })).status, 200)
@@ -356,7 +356,7 @@ layer(app(), { excludeTestServices: true })("A social session token", (it) => {
 const address = makePrivateKey().address
 
 layer(app({ gatingToken }), { excludeTestServices: true })("Token gating of social identity", (it) => {
-  it.effect("returns premium for a proven address in any case that holds the balance", () =>
+  it.effect("Token gating of social identity is premium for a proven address with the balance, in any case", () =>
     Effect.gen(function* () {
       const says = yield* Chain
       const holder = makePrivateKey().address
@@ -368,7 +368,7 @@ layer(app({ gatingToken }), { excludeTestServices: true })("Token gating of soci
     })
   )
 
-  it.effect("is 403 for an insufficient balance and creates neither account nor session", () =>
+  it.effect("Token gating of social identity is 403 for a low balance, without account or session", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const says = yield* Chain
@@ -382,7 +382,7 @@ layer(app({ gatingToken }), { excludeTestServices: true })("Token gating of soci
     })
   )
 
-  it.effect("returns basic for a missing, unproven or malformed address", () =>
+  it.effect("Token gating of social identity returns basic for a missing, unproven or malformed address", () =>
     Effect.gen(function* () {
       const says = yield* Chain
       yield* Ref.set(says, respondRpcError({ code: -32603, message: "internal error" }))
@@ -400,7 +400,7 @@ layer(app({ gatingToken }), { excludeTestServices: true })("Token gating of soci
     })
   )
 
-  it.effect("accepts a linked wallet as proof of the address", () =>
+  it.effect("Token gating of social identity accepts a linked wallet as proof of the address", () =>
     Effect.gen(function* () {
       const { appUrl } = yield* App.TestApp
       const says = yield* Chain
@@ -422,7 +422,7 @@ layer(app({ gatingToken }), { excludeTestServices: true })("Token gating of soci
     })
   )
 
-  it.effect("is 500 while the chain is unreachable", () =>
+  it.effect("Token gating of social identity is 500 while the chain is unreachable", () =>
     Effect.gen(function* () {
       const says = yield* Chain
       const holder = makePrivateKey().address
@@ -436,7 +436,7 @@ layer(app({ gatingToken }), { excludeTestServices: true })("Token gating of soci
 layer(app({ limits: { "sign-in": { count: 3, window: Duration.minutes(15) } } }), { excludeTestServices: true })(
   "The limit of sign-ins by social identity",
   (it) => {
-    it.effect("counts failures and no successes", () =>
+    it.effect("The limit of social identity counts failures and no successes", () =>
       Effect.gen(function* () {
         const from = "192.0.2.40"
         for (let times = 0; times < 5; times++)

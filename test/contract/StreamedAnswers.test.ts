@@ -8,7 +8,7 @@ import { createOwnerWithAgent } from "./OwnerFixtures.ts"
 const messages = [{ role: "user", content: "hello" }]
 
 layer(App.layer(), { excludeTestServices: true })("A streamed answer", (it) => {
-  it.effect("of an agent has delta events and one done event with the whole reply, each with an id", () =>
+  it.effect("A streamed answer of an agent has delta events and one done event, each with an id", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
@@ -47,7 +47,7 @@ layer(App.layer(), { excludeTestServices: true })("A streamed answer", (it) => {
     })
   )
 
-  it.effect("of the AI layer has delta events and one done event", () =>
+  it.effect("A streamed answer of the AI layer has delta events and one done event", () =>
     Effect.gen(function* () {
       const { backend } = yield* App.TestApp
       const json = { messages, model: "gpt-4", stream: true }

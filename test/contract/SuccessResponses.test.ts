@@ -95,7 +95,7 @@ layer(app, { excludeTestServices: true })("A success carries exactly its documen
     })
   )
 
-  it.effect("memory is the last ten messages, each cut to 100 characters", () =>
+  it.effect("The memory of an agent is the last ten messages, each cut to 100 characters", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()

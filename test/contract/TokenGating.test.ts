@@ -41,7 +41,7 @@ const onChain = Layer.unwrapScoped(
 )
 
 layer(onChain, { excludeTestServices: true })("Token gating", (it) => {
-  it.effect("grants access from the exact minimum balance on", () =>
+  it.effect("Token gating grants access from the exact minimum balance on", () =>
     Effect.gen(function* () {
       const chain = yield* Chain
       const [holder, almost, nobody] = [makePrivateKey(), makePrivateKey(), makePrivateKey()]
@@ -80,7 +80,7 @@ layer(onChain, { excludeTestServices: true })("Token gating", (it) => {
     })
   )
 
-  it.effect("accepts an address in any case", () =>
+  it.effect("Token gating accepts an address in any case", () =>
     Effect.gen(function* () {
       const chain = yield* Chain
       const { address } = makePrivateKey()
@@ -104,7 +104,7 @@ layer(
   ),
   { excludeTestServices: true }
 )("A gating token that is none", (it) => {
-  it.effect("is 500 without access decision", () =>
+  it.effect("A gating token that is none is 500 without access decision", () =>
     Effect.gen(function* () {
       const { address } = makePrivateKey()
       for (const answer of [yield* check(address), yield* lookAt(address)])
@@ -136,7 +136,7 @@ const overStub = Layer.unwrapScoped(
 layer(overStub, { excludeTestServices: true })("A failing chain node", (it) => {
   const word = (value: bigint) => `0x${value.toString(16).padStart(64, "0")}`
 
-  it.effect("is 500, never denied access, is not cached, and its key is not disclosed", () =>
+  it.effect("A failing chain node is 500, never denied access, is not cached, and its key is not disclosed", () =>
     Effect.gen(function* () {
       const { logLines } = yield* App.TestApp
       const { now } = yield* NodeBehavior
@@ -154,7 +154,7 @@ layer(overStub, { excludeTestServices: true })("A failing chain node", (it) => {
     })
   )
 
-  it.effect("does not affect cached access, and concurrent requests share one call", () =>
+  it.effect("A failing chain node does not affect cached access, and concurrent requests share one call", () =>
     Effect.gen(function* () {
       const { asked, now } = yield* NodeBehavior
       const { address } = makePrivateKey()

@@ -49,7 +49,7 @@ const countOpenReservations = ({ user }: OwnerWithAgent) =>
   )
 
 layer(App.layer(), { excludeTestServices: true })("The cost of a message", (it) => {
-  it.effect("is the cost of its model calls with margin, rounded up, and at least one unit", () =>
+  it.effect("The cost of a message is the cost of its model calls with margin, rounded up, and at least one unit", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const { withBehavior } = yield* ModelProvidersTest
@@ -67,7 +67,7 @@ layer(App.layer(), { excludeTestServices: true })("The cost of a message", (it) 
     })
   )
 
-  it.effect("is at most the turn's budget, after which the runtime's calls are refused", () =>
+  it.effect("The cost of a message is at most the turn's budget, after which the runtime's calls are refused", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const { withBehavior } = yield* ModelProvidersTest
@@ -84,7 +84,7 @@ layer(App.layer(), { excludeTestServices: true })("The cost of a message", (it) 
     })
   )
 
-  it.effect("never exceeds the balance: the last call's answer is limited to it and the next one is refused", () =>
+  it.effect("The cost of a message never exceeds the balance, which limits the last call's answer", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       yield* leaveUnits(owner, 3)
@@ -118,7 +118,7 @@ layer(App.layer(), { excludeTestServices: true })("The cost of a message", (it) 
   )
 
   it.effect(
-    "is zero when the provider failed before its answer began, and the prompt and the text so far after it",
+    "The cost of a message is zero when the provider failed before its answer began, and the prompt and the text so far after it",
     () =>
       Effect.gen(function* () {
         const owner = yield* createOwnerWithAgent()
@@ -149,7 +149,7 @@ layer(App.layer(), { excludeTestServices: true })("The cost of a message", (it) 
   )
 
   for (const path of ["an instance that ends", "a restart"] as const)
-    it.effect(`is settled when the model request was sent before ${path} in mid-answer`, () =>
+    it.effect(`The cost of a message is settled when the model request was sent before ${path} in mid-answer`, () =>
       Effect.gen(function* () {
         const owner = yield* createOwnerWithAgent()
         const call = yield* makeRuntimeCalls(owner)
@@ -182,7 +182,7 @@ layer(App.layer(), { excludeTestServices: true })("The cost of a message", (it) 
       })
     )
 
-  it.effect("is 402 without units and credits, before anything is stored", () =>
+  it.effect("The cost of a message is 402 without units and credits, before anything is stored", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       yield* exhaustUnits(owner)
@@ -195,7 +195,7 @@ layer(App.layer(), { excludeTestServices: true })("The cost of a message", (it) 
 })
 
 layer(App.layer(), { excludeTestServices: true })("A turn by its owner's own keys", (it) => {
-  it.effect("is accepted without units and costs nothing, and never uses a key of the platform", () =>
+  it.effect("A turn by its owner's own keys needs no units, costs nothing, and uses no platform key", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const sql = yield* SqlClient
@@ -216,7 +216,7 @@ layer(App.layer(), { excludeTestServices: true })("A turn by its owner's own key
     })
   )
 
-  it.effect("is refused without units when the keys do not run the agent's model", () =>
+  it.effect("A turn by its owner's own keys is refused without units when the keys do not run the agent's model", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       yield* exhaustUnits(owner)
@@ -229,7 +229,7 @@ layer(App.layer(), { excludeTestServices: true })("A turn by its owner's own key
 layer(App.layer({ limits: { "runtime-model": { count: 3, window: Duration.minutes(1) } } }), {
   excludeTestServices: true
 })("The model route of runtimes", (it) => {
-  it.effect("serves turns in progress only, of the token's owner", () =>
+  it.effect("The model route of runtimes serves turns in progress only, of the token's owner", () =>
     Effect.gen(function* () {
       const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
       const call = yield* makeRuntimeCalls(owner)
@@ -256,7 +256,7 @@ layer(App.layer({ limits: { "runtime-model": { count: 3, window: Duration.minute
     })
   )
 
-  it.effect("is limited per owner", () =>
+  it.effect("The model route of runtimes is limited per owner", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const call = yield* makeRuntimeCalls(owner)
@@ -268,7 +268,7 @@ layer(App.layer({ limits: { "runtime-model": { count: 3, window: Duration.minute
     })
   )
 
-  it.effect("stops an answer whose turn has ended", () =>
+  it.effect("The model route of runtimes stops an answer whose turn has ended", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const call = yield* makeRuntimeCalls(owner)

@@ -83,7 +83,7 @@ const nonceIn = ({ message }: Pick<SignInProof, "message">) =>
 const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000)
 
 layer(App.layer(), { excludeTestServices: true })("Sign-in by wallet", (it) => {
-  it.effect("creates an account and redirects with a session", () =>
+  it.effect("Sign-in by wallet creates an account and redirects with a session", () =>
     Effect.gen(function* () {
       const { appUrl, cookieName } = yield* App.TestApp
       const signer = newSigner()
@@ -103,7 +103,7 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by wallet", (it) => {
     })
   )
 
-  it.effect("finds the account again and revokes the client's previous session", () =>
+  it.effect("Sign-in by wallet finds the account again and revokes the client's previous session", () =>
     Effect.gen(function* () {
       const signer = newSigner()
       const first = yield* signIn(yield* proof(signer))
@@ -116,7 +116,7 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by wallet", (it) => {
     })
   )
 
-  it.effect("accepts a form and redirects only within the service", () =>
+  it.effect("Sign-in by wallet accepts a form and redirects only within the service", () =>
     Effect.gen(function* () {
       for (const [callbackUrl, location] of [
         ["/agents?x=1", "/agents?x=1"],
@@ -137,7 +137,7 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by wallet", (it) => {
     })
   )
 
-  it.effect("links the account with the email derived from the wallet", () =>
+  it.effect("Sign-in by wallet links the account with the email derived from the wallet", () =>
     Effect.gen(function* () {
       const { appUrl } = yield* App.TestApp
       const sql = yield* SqlClient
@@ -152,7 +152,7 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by wallet", (it) => {
     })
   )
 
-  it.effect("creates one account for concurrent first sign-ins", () =>
+  it.effect("Sign-in by wallet creates one account for concurrent first sign-ins", () =>
     Effect.gen(function* () {
       const signer = newSigner()
       const users = yield* count("users")
@@ -164,7 +164,7 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by wallet", (it) => {
     })
   )
 
-  it.effect("accepts a proof once, sequentially and concurrently", () =>
+  it.effect("Sign-in by wallet accepts a proof once, sequentially and concurrently", () =>
     Effect.gen(function* () {
       const signer = newSigner()
       const once = yield* proof(signer)
@@ -185,7 +185,7 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by wallet", (it) => {
     })
   )
 
-  it.effect("returns one 401 for every fault of a message", () =>
+  it.effect("Sign-in by wallet returns one 401 for every fault of a message", () =>
     Effect.gen(function* () {
       const { appUrl } = yield* App.TestApp
       const signer = newSigner()
@@ -228,7 +228,7 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by wallet", (it) => {
     })
   )
 
-  it.effect("returns 503 while the chain is unreachable, and the proof stays valid", () =>
+  it.effect("Sign-in by wallet returns 503 while the chain is unreachable, and the proof stays valid", () =>
     Effect.gen(function* () {
       const { logLines } = yield* App.TestApp
       const before = yield* countAll
@@ -242,7 +242,7 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by wallet", (it) => {
     })
   )
 
-  it.effect("keeps message, signature and nonce out of logs, responses and tables", () =>
+  it.effect("Sign-in by wallet keeps message, signature and nonce out of logs, responses and tables", () =>
     Effect.gen(function* () {
       const { logLines } = yield* App.TestApp
       const sql = yield* SqlClient
@@ -274,7 +274,7 @@ layer(App.layer(), { excludeTestServices: true })("A page that signs in by walle
       }
     })
 
-  it.effect("presents the nonce of its browser through an HttpOnly cookie", () =>
+  it.effect("A page that signs in by wallet presents the nonce of its browser through an HttpOnly cookie", () =>
     Effect.gen(function* () {
       const { appUrl } = yield* App.TestApp
       const { cookie, line, nonce, origin } = yield* nonceFor()
@@ -291,7 +291,7 @@ layer(App.layer(), { excludeTestServices: true })("A page that signs in by walle
     })
   )
 
-  it.effect("is rejected without a nonce and with a foreign or used one", () =>
+  it.effect("A page that signs in by wallet is rejected without a nonce and with a foreign or used one", () =>
     Effect.gen(function* () {
       const [mine, theirs] = [yield* nonceFor(), yield* nonceFor()]
       assert.notStrictEqual(mine.nonce, theirs.nonce)
@@ -313,7 +313,7 @@ layer(App.layer(), { excludeTestServices: true })("A page that signs in by walle
     })
   )
 
-  it.effect("of another site is 403", () =>
+  it.effect("A page that signs in by wallet of another site is 403", () =>
     Effect.gen(function* () {
       const { cookie, nonce } = yield* nonceFor()
       const answer = yield* signIn(yield* proof(newSigner(), { nonce }), {
@@ -323,7 +323,7 @@ layer(App.layer(), { excludeTestServices: true })("A page that signs in by walle
     })
   )
 
-  it.effect("requests nonces without writing a row", () =>
+  it.effect("A page that signs in by wallet requests nonces without writing a row", () =>
     Effect.gen(function* () {
       const before = yield* countAll
       const nonces = yield* Effect.replicateEffect(nonceFor(), 30)
@@ -357,7 +357,7 @@ layer(App.layer({ appUrl: "https://berth.example" }), { excludeTestServices: tru
 const few = { "sign-in": { count: 3, window: Duration.minutes(15) } }
 
 layer(App.layer({ limits: few }), { excludeTestServices: true })("Limits of wallet sign-in", (it) => {
-  it.effect("count failures together with password sign-ins, and no successes", () =>
+  it.effect("Limits of wallet sign-in count failures together with password sign-ins, and no successes", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const from = "192.0.2.20"
@@ -373,7 +373,7 @@ layer(App.layer({ limits: few }), { excludeTestServices: true })("Limits of wall
     })
   )
 
-  it.effect("count new accounts of wallets as registrations, and no later sign-ins", () =>
+  it.effect("Limits of wallet sign-in count new accounts of wallets as registrations, and no later sign-ins", () =>
     Effect.gen(function* () {
       const from = "192.0.2.22"
       const signers = Array.from({ length: 10 }, newSigner)
@@ -392,7 +392,7 @@ layer(App.layer({ limits: few }), { excludeTestServices: true })("Limits of wall
     })
   )
 
-  it.effect("apply to linking before any other check of the proof", () =>
+  it.effect("Limits of wallet sign-in apply to linking before any other check of the proof", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const me = yield* App.signInNewUser()
@@ -415,7 +415,7 @@ const onChain = Layer.unwrapScoped(
 )
 
 layer(onChain, { excludeTestServices: true })("A smart wallet", (it) => {
-  it.effect("signs into one account before and after its deployment", () =>
+  it.effect("A smart wallet signs into one account before and after its deployment", () =>
     Effect.gen(function* () {
       const chain = yield* Chain
       const wallet = yield* chain.smartWallet()
@@ -429,7 +429,7 @@ layer(onChain, { excludeTestServices: true })("A smart wallet", (it) => {
     })
   )
 
-  it.effect("is rejected for another owner, another wallet and a wrapped EOA signature", () =>
+  it.effect("A smart wallet is rejected for another owner, another wallet and a wrapped EOA signature", () =>
     Effect.gen(function* () {
       const chain = yield* Chain
       const [wallet, other] = [yield* chain.smartWallet(), yield* chain.smartWallet()]
@@ -452,7 +452,7 @@ layer(onChain, { excludeTestServices: true })("A smart wallet", (it) => {
 layer(App.layer({ verifiedEmailsOnly: true }), { excludeTestServices: true })(
   "In production, a wallet's account",
   (it) => {
-    it.effect("has free daily units once a real email address is confirmed, not by its derived address", () =>
+    it.effect("An account created by a wallet has free daily units once a real email address is confirmed", () =>
       Effect.gen(function* () {
         const { web } = yield* App.TestApp
         const cookie = yield* sessionOf(yield* signIn(yield* proof(newSigner())))
@@ -502,7 +502,7 @@ layer(App.layer(), { excludeTestServices: true })("The wallets of an account", (
     return { signer, user, cookie: yield* sessionOf(answer) }
   })
 
-  it.effect("are linked by a proof, listed oldest first, and each signs in", () =>
+  it.effect("The wallets of an account are linked by a proof, listed oldest first, and each signs in", () =>
     Effect.gen(function* () {
       const me = yield* App.signInNewUser()
       const [one, two] = [newSigner(), newSigner()]
@@ -517,7 +517,7 @@ layer(App.layer(), { excludeTestServices: true })("The wallets of an account", (
     })
   )
 
-  it.effect("are changed only within ten minutes of a sign-in, and listed at any time", () =>
+  it.effect("The wallets of an account are changed only within ten minutes of a sign-in, and listed at any time", () =>
     Effect.gen(function* () {
       const tooOld = { status: 403, code: "recent_sign_in_required" }
       const me = yield* App.signInNewUser()
@@ -541,7 +541,7 @@ layer(App.layer(), { excludeTestServices: true })("The wallets of an account", (
     })
   )
 
-  it.effect("are linked once, and a proof is accepted once", () =>
+  it.effect("The wallets of an account are linked once, and a proof is accepted once", () =>
     Effect.gen(function* () {
       const me = yield* App.signInNewUser()
       const signer = newSigner()
@@ -554,7 +554,7 @@ layer(App.layer(), { excludeTestServices: true })("The wallets of an account", (
     })
   )
 
-  it.effect("require the nonce of the browser from a page", () =>
+  it.effect("The wallets of an account require the nonce of the browser from a page", () =>
     Effect.gen(function* () {
       const { appUrl, web } = yield* App.TestApp
       const me = yield* App.signInNewUser()
@@ -573,7 +573,7 @@ layer(App.layer(), { excludeTestServices: true })("The wallets of an account", (
     })
   )
 
-  it.effect("belong to one user: linking is 409 for others, also for a wallet that their email is derived from", () =>
+  it.effect("The wallets of an account belong to one user: linking is 409 for every other user", () =>
     Effect.gen(function* () {
       const taken = { status: 409, code: "wallet_already_linked" }
       const [owner, me] = [yield* comer, yield* App.signInNewUser()]
@@ -585,7 +585,7 @@ layer(App.layer(), { excludeTestServices: true })("The wallets of an account", (
     })
   )
 
-  it.effect("belong to one of the users who link them concurrently", () =>
+  it.effect("The wallets of an account belong to one of the users who link them concurrently", () =>
     Effect.gen(function* () {
       const signer = newSigner()
       const users = yield* Effect.replicateEffect(App.signInNewUser(), 8)
@@ -599,7 +599,7 @@ layer(App.layer(), { excludeTestServices: true })("The wallets of an account", (
     })
   )
 
-  it.effect("are limited to fifty, also under concurrent requests", () =>
+  it.effect("The wallets of an account are limited to fifty, also under concurrent requests", () =>
     Effect.gen(function* () {
       const me = yield* App.signInNewUser()
       const sql = yield* SqlClient
@@ -621,7 +621,7 @@ layer(App.layer(), { excludeTestServices: true })("The wallets of an account", (
     })
   )
 
-  it.effect("are unlinked by the address in any case and sign in no longer", () =>
+  it.effect("The wallets of an account are unlinked by the address in any case and sign in no longer", () =>
     Effect.gen(function* () {
       const me = yield* App.signInNewUser()
       const signer = newSigner()
@@ -633,7 +633,7 @@ layer(App.layer(), { excludeTestServices: true })("The wallets of an account", (
     })
   )
 
-  it.effect("of another user are neither listed nor unlinked (404)", () =>
+  it.effect("The wallets of an account of another user are neither listed nor unlinked (404)", () =>
     Effect.gen(function* () {
       const [owner, stranger] = [yield* comer, yield* App.signInNewUser()]
       const ofAnother = yield* unlink(stranger, owner.signer.address)
@@ -644,7 +644,7 @@ layer(App.layer(), { excludeTestServices: true })("The wallets of an account", (
     })
   )
 
-  it.effect("keep the last access method, also when both of two are unlinked concurrently", () =>
+  it.effect("The wallets of an account keep the last access method, also under concurrent unlinking", () =>
     Effect.gen(function* () {
       const me = yield* comer
       assertError(yield* unlink(me, me.signer.address), { status: 409, code: "last_access_method_required" })
@@ -662,7 +662,7 @@ layer(App.layer(), { excludeTestServices: true })("The wallets of an account", (
     })
   )
 
-  it.effect("are not unlinked while the email is derived from them", () =>
+  it.effect("The wallets of an account are not unlinked while the email is derived from them", () =>
     Effect.gen(function* () {
       const me = yield* comer
       yield* link(me, yield* proof(newSigner()))

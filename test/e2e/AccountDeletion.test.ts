@@ -97,7 +97,7 @@ const deletion = (person: SignedUpClient) =>
 
 layer(service, { timeout: "120 seconds", excludeTestServices: true })("an account that is deleted", (it) => {
   it.effect(
-    "loses its instance, files and streams, without effect on others",
+    "An account that is deleted loses its instance, files and streams, without effect on others",
     Effect.fn(function* () {
       const { berth } = yield* Service
       const [person, other] = yield* Effect.all([ownerWithRunningAgent, ownerWithRunningAgent], {
@@ -127,7 +127,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("an accoun
   )
 
   it.effect(
-    "is removed although server and worker are killed right after the response",
+    "An account that is deleted is removed although server and worker are killed right after the response",
     Effect.fn(function* () {
       const { berth } = yield* Service
       const person = yield* ownerWithRunningAgent
@@ -139,7 +139,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("an accoun
   )
 
   it.effect(
-    "is removed or kept as a whole when they are killed during the request",
+    "An account that is deleted is removed or kept as a whole when they are killed during the request",
     Effect.fn(function* () {
       const { berth } = yield* Service
       const people = yield* Effect.all([ownerWithRunningAgent, ownerWithRunningAgent, ownerWithRunningAgent], {

@@ -135,7 +135,7 @@ const model = "openai/gpt-4o-mini"
 
 layer(service, { timeout: "120 seconds", excludeTestServices: true })("the gateway's agent", (it) => {
   it.effect(
-    "works in its owner's instance with its skills, keeps nothing, and is charged for nothing here",
+    "The gateway's agent works in its owner's instance with its skills, stores nothing, and charges nothing here",
     Effect.fn(function* () {
       const person = yield* ownerWithRunningAgent("sandbox/echo")
       assert.include(yield* answerOf(Option.some(person.user), "Calculate 12 * 34"), "408")
@@ -146,7 +146,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the gatew
   )
 
   it.effect(
-    "of an anonymous caller runs in the orchestrator, with its own tools",
+    "The task of an anonymous caller runs in the orchestrator, with its own tools",
     Effect.fn(function* () {
       assert.include(yield* answerOf(Option.none(), "Calculate 6 * 7"), "42")
       assert.include(yield* answerOf(Option.none(), "What time is it in Asia/Tokyo?"), "(Asia/Tokyo)")
@@ -171,7 +171,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the gatew
   )
 
   it.effect(
-    "whose runtime is killed in mid-task fails, and a new runtime does the next task",
+    "A task whose runtime is killed fails, and a new runtime runs the next task",
     Effect.fn(function* () {
       const person = yield* ownerWithRunningAgent(model)
       const reading = yield* beginTask(person)

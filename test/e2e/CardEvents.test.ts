@@ -60,7 +60,7 @@ const untilApplied = Effect.flatMap(SqlClient, (sql) =>
 
 layer(service, { timeout: "180 seconds", excludeTestServices: true })("events of the card processor", (it) => {
   it.effect(
-    "give a plan, late, twice, in the wrong order and although the worker is killed, and take it back",
+    "Card events grant and revoke a plan when they are late, repeated, out of order, and the worker is killed",
     Effect.fn(function* () {
       const { berth, cards, stripe } = yield* Service
       const person = yield* signUpClient(berth.webUrl)

@@ -198,7 +198,7 @@ const isAsTheRowsSay = ({
 
 layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a kill -9", (it) => {
   it.effect(
-    "of an instance during an answer, the message has failed and the next one is answered by a new process",
+    "After a kill -9 of an instance during an answer, the message has failed and a new process answers the next one",
     Effect.fn(function* () {
       const { upstream } = yield* Service
       const person = yield* ownerWithRunningAgent
@@ -238,7 +238,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
   )
 
   it.effect(
-    "of an instance during provisioning, the agent runs in a new process",
+    "After a kill -9 of an instance during provisioning, the agent runs in a new process",
     Effect.fn(function* () {
       const { berth } = yield* Service
       const people = yield* provisionedSince(0, 0, 0)
@@ -260,7 +260,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
   )
 
   it.effect(
-    "of an instance repeatedly, its agents have failed until their owner starts them",
+    "After a kill -9 of an instance repeatedly, its agents have failed until their owner starts them",
     Effect.fn(function* () {
       const { berth } = yield* Service
       const person = yield* ownerWithRunningAgent
@@ -281,7 +281,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
   )
 
   it.effect(
-    "of the server during provisioning, all agents run and a running instance is kept",
+    "After a kill -9 of the server during provisioning, all agents run and a running instance is kept",
     Effect.fn(function* () {
       const { berth } = yield* Service
       const bystander = yield* ownerWithRunningAgent
@@ -296,7 +296,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
   )
 
   it.effect(
-    "of the worker during provisioning, all agents run",
+    "After a kill -9 of the worker during provisioning, all agents run",
     Effect.fn(function* () {
       const people = yield* provisionedSince(900, 600, 300, 0)
       yield* killPrograms("worker")
@@ -305,7 +305,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
   )
 
   it.effect(
-    "of the server during a stop and a start, no instance runs that should not",
+    "After a kill -9 of the server during a stop and a start, no instance runs that should not",
     Effect.fn(function* () {
       const { berth } = yield* Service
       const [stopped, started] = yield* Effect.all([ownerWithRunningAgent, ownerWithRunningAgent], many)
@@ -347,7 +347,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
   )
 
   it.effect(
-    "of the server during every lifecycle call, an instance runs exactly if the rows say so",
+    "After a kill -9 of the server during every lifecycle call, an instance runs exactly if the rows say so",
     Effect.fn(function* () {
       const { berth } = yield* Service
       const verbs = ["start", "stop", "restart", "update", "repair", "reset-memory"] as const
@@ -400,7 +400,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
   )
 
   it.effect(
-    "of server and worker during all kinds of work, every piece of work completes",
+    "After a kill -9 of server and worker during all kinds of work, every piece of work completes",
     Effect.fn(function* () {
       const { berth } = yield* Service
       const [silent, half, through] = yield* Effect.all(
@@ -441,7 +441,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
   )
 
   it.effect(
-    "of the database, every accepted message is answered or has failed, and work goes on",
+    "After a kill -9 of the database, every accepted message is answered or has failed, and work goes on",
     Effect.fn(function* () {
       const { berth } = yield* Service
       const talkers = yield* Effect.all([ownerWithRunningAgent, ownerWithRunningAgent, ownerWithRunningAgent], many)
@@ -485,7 +485,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
   )
 
   it.scoped(
-    "is absent: SIGTERM ends everything, and the next start continues",
+    "SIGTERM ends everything, and the next start continues",
     Effect.fn(function* () {
       const { berth, environment } = yield* Service
       const [person, cutOff] = yield* Effect.all([ownerWithRunningAgent, ownerWithRunningAgent], many)

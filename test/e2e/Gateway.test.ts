@@ -72,7 +72,7 @@ const chats = ({ received }: FakeOpenAi) => received.filter(({ path: of }) => of
 
 layer(service, { timeout: "120 seconds", excludeTestServices: true })("the gateway of the real program", (it) => {
   it.scoped(
-    "is paid by a client of mppx, and by its command line",
+    "The gateway accepts payments of mppx's client and command line",
     Effect.fn(function* () {
       const { berth, network } = yield* Service
       const before = yield* network.received
@@ -107,7 +107,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the gatew
   )
 
   it.scoped(
-    "passes the validator of mppx as far as it needs no other network",
+    "The gateway passes the validator of mppx without another network",
     Effect.fn(function* () {
       const { berth } = yield* Service
       const url = `http://localhost:${berth.place.port}`
@@ -128,7 +128,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the gatew
   )
 
   it.scoped(
-    "charges and answers a call once whose process was killed",
+    "The gateway charges and answers a call once when its process is killed",
     Effect.fn(function* () {
       const { berth, network, upstream } = yield* Service
       const person = yield* signUpClient(berth.webUrl)

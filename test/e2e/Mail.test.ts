@@ -56,7 +56,7 @@ const theOne = (inbox: FakeSmtpServer, email: string, text: RegExp) =>
 
 layer(service, { timeout: "180 seconds", excludeTestServices: true })("mail", (it) => {
   it.effect(
-    "is delivered despite an unreachable server and a killed worker, with working links",
+    "Mail is delivered despite an unreachable server and a killed worker, with working links",
     Effect.fn(function* () {
       const { berth, inbox } = yield* Service
       const visitor = yield* openWebClient(berth.webUrl)
@@ -112,7 +112,7 @@ layer(service, { timeout: "180 seconds", excludeTestServices: true })("mail", (i
 
 layer(Layer.empty, { timeout: "180 seconds", excludeTestServices: true })("mail without a server", (it) => {
   it.scoped(
-    "is written to files and its link to the log, in development without a mail server",
+    "Mail without a server is written to files, and its link to the log, in development",
     Effect.fn(function* () {
       const berth = yield* startBerth({ databaseUrl: yield* freshDatabase })
       const visitor = yield* openWebClient(berth.webUrl)

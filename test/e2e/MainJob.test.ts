@@ -62,7 +62,7 @@ const many = { concurrency: "unbounded" } as const
 
 layer(service, { timeout: "120 seconds", excludeTestServices: true })("the main job", (it) => {
   it.effect(
-    "works for the owner from the first step to the last",
+    "The main job works from sign-up to deletion",
     Effect.fn(function* () {
       const visitor = yield* openWebClient(yield* webUrl)
       const registered = yield* visitor.raw("POST", "/api/register", { body: owner })
@@ -87,7 +87,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the main 
   )
 
   it.effect(
-    "asks for a subscription, and keeps tenants apart",
+    "The service requires a subscription, and isolates owners",
     Effect.fn(function* () {
       const url = yield* webUrl
       const [one, other] = yield* Effect.all([signUpClient(url, "one"), signUpClient(url, "other")], many)
@@ -124,7 +124,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the main 
   )
 
   it.effect(
-    "keeps to the plan's limit and makes one agent of one key, however many ask at once",
+    "The service respects the plan's limit and creates one agent per key under concurrent requests",
     Effect.fn(function* () {
       const [starter, pro, keyed] = yield* Effect.all(
         [subscriber("starter"), subscriber("pro"), subscriber("pro")],
@@ -167,7 +167,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the main 
   )
 
   it.effect(
-    "answers until the day's units are used up, and loses nothing then",
+    "The service answers until the daily units are used, and loses no message then",
     Effect.fn(function* () {
       const person = yield* subscriber("starter")
       yield* Records.setUsedUnits(person.userId, 47)
@@ -202,7 +202,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the main 
   )
 
   it.effect(
-    "answers also when nobody waits any longer",
+    "The service completes an answer after its client has left",
     Effect.fn(function* () {
       const person = yield* subscriber("starter")
       const { id } = yield* person.provision("Ada")
@@ -223,7 +223,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the main 
   )
 
   it.effect(
-    "ends where the last of many orders leaves it",
+    "The instance ends in the state of the last of many lifecycle calls",
     Effect.fn(function* () {
       const person = yield* subscriber("pro")
       const act = (verb: string) => person.raw("POST", `/api/instance/${person.userId}/${verb}`)
@@ -259,7 +259,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the main 
   )
 
   it.effect(
-    "has one trace from the request to the instance",
+    "The provisioning of an agent is one trace from the request to the instance",
     Effect.fn(function* () {
       const { berth, collector } = yield* Service
       const person = yield* subscriber("starter")
@@ -321,7 +321,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the main 
   )
 
   it.effect(
-    "brings up twenty owners at once",
+    "The service provisions agents of twenty owners concurrently",
     Effect.fn(function* () {
       const people = yield* Effect.all(
         Array.makeBy(20, () => subscriber("starter")),
@@ -339,7 +339,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the main 
   )
 
   it.effect(
-    "exposes no platform secret to an instance, a log or a collector",
+    "The service exposes no platform secret to an instance, a log or a collector",
     Effect.fn(function* () {
       const { berth, collector, databaseUrl } = yield* Service
       const person = yield* subscriber("starter")
@@ -380,7 +380,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the main 
   )
 
   it.effect(
-    "gives an agent skills, whose files and memory stay through a repair and end with what they are of",
+    "Files and memory of an agent survive a repair and end with the agent",
     Effect.fn(function* () {
       const person = yield* subscriber("pro")
       const agent = yield* person.provision("Ada")

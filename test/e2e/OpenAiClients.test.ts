@@ -79,7 +79,7 @@ const settled = (count: () => number) =>
   }).pipe(Effect.repeat({ until: (stands) => stands }), Effect.timeout("60 seconds"), Effect.as(count))
 
 layer(service, { timeout: "120 seconds", excludeTestServices: true })("OpenAI's own client", (it) => {
-  it.effect("chats by another address alone", () =>
+  it.effect("OpenAI's client chats with only its base URL changed", () =>
     Effect.gen(function* () {
       const { client } = yield* Service
       const { data, request_id, response } = yield* call(() =>
@@ -97,7 +97,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("OpenAI's 
     })
   )
 
-  it.effect("reads a stream, piece by piece and with its usage", () =>
+  it.effect("OpenAI's client reads a stream with deltas and usage", () =>
     Effect.gen(function* () {
       const { client, openai } = yield* Service
       openai.respondWith({ type: "answer", pieces: ["Grüß ", "Gott", " 🚢"] })
@@ -124,7 +124,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("OpenAI's 
 
   for (const streams of [false, true])
     it.effect(
-      `has tools called by every vendor's models${streams ? " in a stream" : ""}, and answers with what they gave`,
+      `OpenAI's client runs tools for every vendor's models${streams ? " in a stream" : ""} and returns their results`,
       () =>
         Effect.gen(function* () {
           const { anthropic, client, google, openai } = yield* Service
@@ -168,7 +168,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("OpenAI's 
         })
     )
 
-  it.effect("shows images to every vendor's models", () =>
+  it.effect("OpenAI's client sends images to every vendor's models", () =>
     Effect.gen(function* () {
       const { anthropic, client, google, openai } = yield* Service
       const seen: Array<OpenAI.ChatCompletionMessageParam> = [
@@ -193,7 +193,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("OpenAI's 
     })
   )
 
-  it.effect("asks for JSON by a schema", () =>
+  it.effect("OpenAI's client requests JSON by a schema", () =>
     Effect.gen(function* () {
       const { client, openai } = yield* Service
       openai.respondWith({ type: "answer", pieces: ['{"name":', '"Ada"}'] })
@@ -213,7 +213,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("OpenAI's 
     })
   )
 
-  it.effect("lists models, and finds one", () =>
+  it.effect("OpenAI's client lists models, and retrieves one", () =>
     Effect.gen(function* () {
       const { client } = yield* Service
       const list = yield* call(() => client.models.list())
@@ -223,7 +223,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("OpenAI's 
     })
   )
 
-  it.effect("understands every error", () =>
+  it.effect("OpenAI's client maps every error to its class", () =>
     Effect.gen(function* () {
       const { client, openai } = yield* Service
       const ask = (changes: Partial<OpenAI.ChatCompletionCreateParamsNonStreaming> = {}) =>
@@ -251,7 +251,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("OpenAI's 
     })
   )
 
-  it.effect("that leaves ends the vendor's answer, streamed or not", () =>
+  it.effect("A client that leaves ends the vendor's answer, streamed or not", () =>
     Effect.gen(function* () {
       const { client, openai } = yield* Service
       const before = openai.abandonedRequests()
@@ -274,7 +274,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("OpenAI's 
     })
   )
 
-  it.effect("that stops reading stops the vendor, and goes on where it stopped", () =>
+  it.effect("A client that stops reading pauses the vendor, and continues where it stopped", () =>
     Effect.gen(function* () {
       const { backendUrl, openai } = yield* Service
       const before = openai.streamedBytes()

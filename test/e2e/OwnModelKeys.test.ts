@@ -51,7 +51,7 @@ const ownerWithRunningAgent = Effect.gen(function* () {
 
 layer(service, { timeout: "120 seconds", excludeTestServices: true })("an owner's own model key", (it) => {
   it.effect(
-    "reaches only its provider, in that owner's chats",
+    "An owner's model key reaches only its provider, in that owner's chats",
     Effect.fn(function* () {
       const { berth, upstream } = yield* Service
       const [ada, bob, eve] = [yield* ownerWithRunningAgent, yield* ownerWithRunningAgent, yield* ownerWithRunningAgent]

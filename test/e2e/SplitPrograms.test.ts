@@ -162,7 +162,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })(
   `web, backend and worker apart, on ${backedBy}`,
   (it) => {
     it.scoped(
-      "do the main job as one process does",
+      "Split programs do the main job as one process does",
       Effect.fn(function* () {
         yield* (yield* Service).backend()
         yield* runMainJob(yield* subscriber)
@@ -170,7 +170,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })(
     )
 
     it.scoped(
-      "are one service to a user at any web process",
+      "Split programs are one service to a user at any web process",
       Effect.fn(function* () {
         yield* (yield* Service).backend()
         const person = yield* subscriber
@@ -217,7 +217,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })(
     )
 
     it.scoped(
-      "report an unreachable backend and continue when it returns",
+      "Split programs report an unreachable backend and continue when it returns",
       Effect.fn(function* () {
         const { backend } = yield* Service
         const upstream = yield* makeFakeOpenAi()

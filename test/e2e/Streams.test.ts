@@ -172,7 +172,7 @@ const costs = (userId: UserId, answered: number, failed: number, units = answere
 
 layer(service, { timeout: "120 seconds", excludeTestServices: true })("a stream, with two web processes", (it) => {
   it.scoped(
-    "goes on at the other one, live, while the first works on it",
+    "A stream continues live at another web process",
     Effect.fn(function* () {
       const { upstream } = yield* Service
       const person = yield* ownerWithRunningAgent
@@ -195,7 +195,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("a stream,
   )
 
   it.scoped(
-    "is whole wherever it is cut, at either of them, and after a restart of both",
+    "A stream is complete wherever it is cut, at either web process, and after a restart of both",
     Effect.fn(function* () {
       const { webs } = yield* Service
       const person = yield* ownerWithRunningAgent
@@ -213,7 +213,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("a stream,
   )
 
   it.scoped(
-    "whose process was killed with -9 ends with an error at the other one, and its model call is settled",
+    "A stream whose process was killed ends with an error at another one, and its model call is settled",
     Effect.fn(function* () {
       const { upstream, webs } = yield* Service
       const person = yield* ownerWithRunningAgent
@@ -235,7 +235,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("a stream,
   )
 
   it.scoped(
-    "goes on over a WebSocket at the other one, which also says what the first does to the agent",
+    "A stream continues over a WebSocket at another web process, with changes of the agent's status",
     Effect.fn(function* () {
       const { webs } = yield* Service
       const person = yield* ownerWithRunningAgent

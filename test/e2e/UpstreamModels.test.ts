@@ -101,7 +101,7 @@ const upstreamFailures = (apiKey: string): ReadonlyArray<readonly [string, Reado
 
 layer(service, { timeout: "120 seconds", excludeTestServices: true })("an upstream's model", (it) => {
   it.effect(
-    "answers the agent's owner, piece by piece too",
+    "An upstream model answers the agent's owner, streamed too",
     Effect.fn(function* () {
       const { upstream } = yield* Service
       const person = yield* ownerWithRunningAgent
@@ -137,7 +137,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("an upstre
   )
 
   it.effect(
-    "that fails costs at most its output so far, and the owner, the log and the metrics name the reason",
+    "An upstream model that fails costs at most its output so far, and owner, log and metrics get the reason",
     Effect.fn(function* () {
       const { berth, upstream } = yield* Service
       const person = yield* ownerWithRunningAgent
@@ -208,7 +208,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("an upstre
   )
 
   it.effect(
-    "has a key that no instance and no log contains",
+    "The key of an upstream model is in no instance and no log",
     Effect.fn(function* () {
       const { berth, upstream } = yield* Service
       yield* (yield* ownerWithRunningAgent).chat("Hello")
@@ -224,7 +224,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("an upstre
   )
 
   it.effect(
-    "may be an independent mock server",
+    "An upstream model may be an independent mock server",
     Effect.fn(function* () {
       const { endUpstream, upstream } = yield* Service
       yield* endUpstream

@@ -6,7 +6,7 @@ import { createOwnerWithAgent } from "../contract/OwnerFixtures.ts"
 import * as App from "../support/TestApp.ts"
 
 layer(App.layer(), { excludeTestServices: true })("POST /api/agent", (it) => {
-  it.effect("responds 500 message_unanswered while the backend is down", () =>
+  it.effect("POST /api/agent responds 500 message_unanswered while the backend is down", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const { calls, withBehavior } = yield* AgentManagerTest

@@ -7,7 +7,7 @@ import * as App from "../support/TestApp.ts"
 const declined = new PurchaseDeclined({ reason: "Your card was declined.", declineCode: "insufficient_funds" })
 
 layer(App.layer({ overrides: CardProcessorTest.layer }), { excludeTestServices: true })("POST /api/billing", (it) => {
-  it.effect("responds 402 with the decline code when the saved card is declined", () =>
+  it.effect("POST /api/billing responds 402 with the decline code when the saved card is declined", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const { calls, pay, withBehavior } = yield* CardProcessorTest.CardProcessorTest

@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import * as App from "../support/TestApp.ts"
 
 layer(App.layer(), { excludeTestServices: true })("GET /api/settings", (it) => {
-  it.effect("responds 401 when the session has expired", () =>
+  it.effect("GET /api/settings responds 401 when the session has expired", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const sql = yield* SqlClient

@@ -10,7 +10,7 @@ const delta = (text: string) => ({ type: "delta" as const, text })
 const failure = new ProviderFailed({ provider: "openai", kind: "unreachable", reason: "connection reset" })
 
 layer(App.layer(), { excludeTestServices: true })("A streamed gateway call", (it) => {
-  it.effect("delivers three deltas and an error event when the model fails after three deltas", () =>
+  it.effect("A streamed gateway call ends with an error event when the model fails after three deltas", () =>
     Effect.gen(function* () {
       const { withBehavior } = yield* ModelProvidersTest
       const as = yield* App.signInNewUser("pro")

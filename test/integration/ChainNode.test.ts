@@ -66,7 +66,7 @@ const nodeFailures: ReadonlyArray<readonly [string, ChainNodeBehavior]> = [
 
 describe("ChainNode", () => {
   for (const [what, behave] of nodeFailures)
-    it.scopedLive(`reports a node that ${what} as unreachable in bounded time without its key`, () =>
+    it.scopedLive(`ChainNode reports a node that ${what} as unreachable in bounded time without its key`, () =>
       Effect.gen(function* () {
         const { url } = yield* makeFakeChainNode(behave)
         const { failures, lines } = yield* askAll(url)
@@ -76,14 +76,14 @@ describe("ChainNode", () => {
       })
     )
 
-  it.scopedLive("reports an absent node as unreachable", () =>
+  it.scopedLive("ChainNode reports an absent node as unreachable", () =>
     Effect.gen(function* () {
       const { failures } = yield* askAll("http://127.0.0.1:1/v2/hunter2")
       for (const error of failures) assert.instanceOf(error, ChainUnreachable)
     })
   )
 
-  it.scopedLive("rejects a node of another chain", () =>
+  it.scopedLive("ChainNode rejects a node of another chain", () =>
     Effect.gen(function* () {
       const { asked, url } = yield* makeFakeChainNode(respondRpcResult("0x01"), "0x1")
       const { failures } = yield* askAll(url)
@@ -92,7 +92,7 @@ describe("ChainNode", () => {
     })
   )
 
-  it.scopedLive("checks the chain id until it matches once, and retries a failed call once", () =>
+  it.scopedLive("ChainNode checks the chain id until it matches once, and retries a failed call once", () =>
     Effect.gen(function* () {
       const { asked, url } = yield* makeFakeChainNode(raw(503, "text/html", ""))
       yield* askAll(url, "30 seconds")
@@ -100,7 +100,7 @@ describe("ChainNode", () => {
     })
   )
 
-  it.scopedLive("fails calls above its limit at once", () =>
+  it.scopedLive("ChainNode fails calls above its limit at once", () =>
     Effect.gen(function* () {
       const { asked, url } = yield* makeFakeChainNode(() => undefined)
       const node = yield* makeChainNode({
@@ -128,7 +128,7 @@ describe("ChainNode", () => {
     })
   )
 
-  it.scopedLive("recognizes reverts in the wording of several nodes", () =>
+  it.scopedLive("ChainNode recognizes reverts in the wording of several nodes", () =>
     Effect.gen(function* () {
       for (const error of [
         { code: 3, message: "execution reverted" },

@@ -52,7 +52,7 @@ describe("Of many requests at once, in several processes,", () => {
     ["a transaction", "none"],
     ["a hash", "bound"]
   ] as const)
-    it.scopedLive(`with the same credential by ${name}, one is answered`, () =>
+    it.scopedLive(`One of concurrent requests with the same credential by ${name} is answered`, () =>
       Effect.gen(function* () {
         const { all, first, network } = yield* processes
         const target = yield* first.challenge(paidRequest)
@@ -85,7 +85,7 @@ describe("Of many requests at once, in several processes,", () => {
       })
     )
 
-  it.scopedLive("repeats in other processes wait for the answer of the first, and receive it", () =>
+  it.scopedLive("Repeated requests in other processes wait for the answer of the first, and receive it", () =>
     Effect.gen(function* () {
       const { all, first, network } = yield* processes
       const target = yield* first.challenge(paidRequest)
@@ -104,7 +104,7 @@ describe("Of many requests at once, in several processes,", () => {
     })
   )
 
-  it.scopedLive("with one transaction for a challenge each, one is paid for", () =>
+  it.scopedLive("One of concurrent challenges is paid by one transaction", () =>
     Effect.gen(function* () {
       const { all, first, network } = yield* processes
       const raw = yield* network.sign([makePayingTransfer(yield* first.challenge(paidRequest))])
@@ -121,7 +121,7 @@ describe("Of many requests at once, in several processes,", () => {
     })
   )
 
-  it.scopedLive("whose work fails each time, each has its turn until one is answered", () =>
+  it.scopedLive("Concurrent requests whose work fails run one after another until one is answered", () =>
     Effect.gen(function* () {
       const { all, first, network } = yield* processes
       const target = yield* first.challenge(paidRequest)

@@ -20,7 +20,7 @@ import { Credits } from "@berth/domain/shared/Money"
 const password = Redacted.make("correct horse battery")
 
 describe("Registrations with one e-mail, 200 at once in two processes,", () => {
-  it.scopedLive("make one account and mail one link, and each process hashes once at most", () =>
+  it.scopedLive("Concurrent registrations in two processes create one account, mail one link, and hash once each", () =>
     Effect.gen(function* () {
       const hashes = yield* Ref.make(0)
       const databaseUrl = yield* migratedDatabase

@@ -70,7 +70,7 @@ const Live = Wallets.Default.pipe(
 const newAddress = Effect.sync(() => WalletAddress.make(makePrivateKey().address))
 
 layer(Live, { excludeTestServices: true })("Concurrent wallet requests", (it) => {
-  it.effect("create one account for a wallet address in any case", () =>
+  it.effect("Concurrent wallet requests create one account for a wallet address in any case", () =>
     Effect.gen(function* () {
       const wallets = yield* Wallets
       const address = yield* newAddress
@@ -84,7 +84,7 @@ layer(Live, { excludeTestServices: true })("Concurrent wallet requests", (it) =>
     })
   )
 
-  it.effect("link a wallet to exactly one account, or to the one it creates", () =>
+  it.effect("Concurrent wallet requests link a wallet to exactly one account, or to the one it creates", () =>
     Effect.gen(function* () {
       const wallets = yield* Wallets
       const address = yield* newAddress

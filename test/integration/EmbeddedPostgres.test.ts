@@ -32,7 +32,7 @@ const startIn = (directory: string) =>
 const command = (pid: number) => readFileSync(`/proc/${pid}/cmdline`, "utf8")
 
 describe("EmbeddedPostgres", () => {
-  it.scopedLive("keeps data, password and port between starts", () =>
+  it.scopedLive("EmbeddedPostgres keeps data, password and port between starts", () =>
     Effect.gen(function* () {
       const directory = join(yield* temporaryDirectory, "postgres")
       const first = yield* startIn(directory)
@@ -50,7 +50,7 @@ describe("EmbeddedPostgres", () => {
     })
   )
 
-  it.scopedLive("rejects a wrong password, and does not log its own", () =>
+  it.scopedLive("EmbeddedPostgres rejects a wrong password, and does not log its own", () =>
     Effect.gen(function* () {
       const directory = join(yield* temporaryDirectory, "postgres")
       const running = yield* startIn(directory)
@@ -65,7 +65,7 @@ describe("EmbeddedPostgres", () => {
     })
   )
 
-  it.scopedLive("adopts a server that was left running, and stops it", () =>
+  it.scopedLive("EmbeddedPostgres adopts a server that was left running, and stops it", () =>
     Effect.gen(function* () {
       const directory = join(yield* temporaryDirectory, "postgres")
       const left = yield* startIn(directory)
@@ -78,7 +78,7 @@ describe("EmbeddedPostgres", () => {
     })
   )
 
-  it.scopedLive("restarts on its port after a kill, with all committed data", () =>
+  it.scopedLive("EmbeddedPostgres restarts on its port after a kill, with all committed data", () =>
     Effect.gen(function* () {
       const directory = join(yield* temporaryDirectory, "postgres")
       const first = yield* startIn(directory)
@@ -92,7 +92,7 @@ describe("EmbeddedPostgres", () => {
     })
   )
 
-  it.scopedLive("chooses another port when its own is in use", () =>
+  it.scopedLive("EmbeddedPostgres chooses another port when its own is in use", () =>
     Effect.gen(function* () {
       const directory = join(yield* temporaryDirectory, "postgres")
       const first = yield* startIn(directory)
@@ -111,7 +111,7 @@ describe("EmbeddedPostgres", () => {
     })
   )
 
-  it.scopedLive("reports an invalid setting", () =>
+  it.scopedLive("EmbeddedPostgres reports an invalid setting", () =>
     Effect.gen(function* () {
       const directory = join(yield* temporaryDirectory, "postgres")
       const failure = yield* Effect.flip(start({ directory, settings: { max_connections: "many" } }))

@@ -56,7 +56,7 @@ describe("A machine's payment", () => {
     ["a transaction in the draft's form", "none", draftCredential],
     ["a transaction with the memo", "bound", draftCredential]
   ] as const)
-    it.scoped(`by ${name} buys a call, once`, () =>
+    it.scoped(`A machine's payment by ${name} buys one call`, () =>
       Effect.gen(function* () {
         const { challenge, network, outcome, paid, payments } = yield* makeFixtures
         const target = yield* challenge
@@ -74,7 +74,7 @@ describe("A machine's payment", () => {
     ["our own form", interfaceCredential],
     ["the draft's form", draftCredential]
   ] as const)
-    it.scoped(`by the hash of one that its payer sent, in ${name}, buys a call, once`, () =>
+    it.scoped(`A machine's payment by the hash of a sent transaction, in ${name}, buys one call`, () =>
       Effect.gen(function* () {
         const { challenge, network, outcome, paid, payments, pushed } = yield* makeFixtures
         const target = yield* challenge
@@ -87,7 +87,7 @@ describe("A machine's payment", () => {
       })
     )
 
-  it.scoped("is asked for anew each time, and what was asked is not stored", () =>
+  it.scoped("A challenge is new for each request, and is not stored", () =>
     Effect.gen(function* () {
       const { challenge, outcome, redeem, redemptions } = yield* makeFixtures
       const [one, two] = [yield* challenge, yield* challenge]
@@ -103,7 +103,7 @@ describe("A machine's payment", () => {
 })
 
 describe("A credential is refused", () => {
-  it.scoped("for a challenge that was not issued here, or not by this secret or under this name", () =>
+  it.scoped("A credential is rejected for a challenge that another service, secret or realm issued", () =>
     Effect.gen(function* () {
       const { challenge, network, outcome, redemptions } = yield* makeFixtures
       const target = yield* challenge
@@ -127,7 +127,7 @@ describe("A credential is refused", () => {
     })
   )
 
-  it.scoped("for a challenge of which anything was changed", () =>
+  it.scoped("A credential is rejected for a challenge with any change", () =>
     Effect.gen(function* () {
       const { challenge, network, outcome } = yield* makeFixtures
       const [target, other] = [yield* challenge, yield* challenge]
@@ -157,7 +157,7 @@ describe("A credential is refused", () => {
     ["plugin", { ...paidRequest, plugin: "agent" }],
     ["body", { ...paidRequest, body: new TextEncoder().encode('{"messages":[1]}') }]
   ] as const)
-    it.scoped(`with a request of another ${what}, before and after it has paid`, () =>
+    it.scoped(`A credential is rejected with a request of another ${what}, before and after it has paid`, () =>
       Effect.gen(function* () {
         const { challenge, network, outcome, paid } = yield* makeFixtures
         const target = yield* challenge
@@ -169,7 +169,7 @@ describe("A credential is refused", () => {
       })
     )
 
-  it.scoped("whose id was changed to another price", () =>
+  it.scoped("A credential with the id of another price is rejected", () =>
     Effect.gen(function* () {
       const { challenge, network, outcome } = yield* makeFixtures
       const target = yield* challenge
@@ -181,7 +181,7 @@ describe("A credential is refused", () => {
     })
   )
 
-  it.scoped("after its time, which is five minutes", () =>
+  it.scoped("A credential is rejected after five minutes", () =>
     Effect.gen(function* () {
       const { challenge, network, outcome, paid } = yield* makeFixtures
       const [early, late] = [yield* challenge, yield* challenge]
@@ -204,7 +204,7 @@ describe("A credential is refused", () => {
     ["not valid now", {}, { validBefore: 1_772_366_400 }],
     ["not valid now", {}, { validAfter: 1_772_366_401 }]
   ] as const)
-    it.scoped(`when its transaction is wrong, which is not sent: ${failure}`, () =>
+    it.scoped(`A credential is rejected for a wrong transaction, which is not sent: ${failure}`, () =>
       Effect.gen(function* () {
         const { challenge, network, outcome, redemptions } = yield* makeFixtures
         const target = yield* challenge
@@ -216,7 +216,7 @@ describe("A credential is refused", () => {
       })
     )
 
-  it.scoped("when its transaction cannot be read", () =>
+  it.scoped("A credential is rejected when its transaction is malformed", () =>
     Effect.gen(function* () {
       const { challenge, outcome } = yield* makeFixtures
       const target = yield* challenge
@@ -234,7 +234,7 @@ describe("A credential is refused", () => {
     ["memo of another challenge", { memo: foreignMemo }, {}],
     ["transaction has failed", {}, { reverts: true }]
   ] as const)
-    it.scoped(`when the transaction that its payer sent is wrong: ${failure}`, () =>
+    it.scoped(`A credential is rejected for a wrong transaction that its payer sent: ${failure}`, () =>
       Effect.gen(function* () {
         const { challenge, network, outcome, pushed, redemptions } = yield* makeFixtures
         const target = yield* challenge
@@ -244,7 +244,7 @@ describe("A credential is refused", () => {
       })
     )
 
-  it.scoped("when somebody else has paid: by the hash, by the bytes, with a memo and without", () =>
+  it.scoped("A credential is rejected when another payer paid: by hash or bytes, with a memo and without", () =>
     Effect.gen(function* () {
       const { challenge, network, outcome, pushed } = yield* makeFixtures
       const [victim, thief] = [yield* challenge, yield* challenge]
@@ -260,7 +260,7 @@ describe("A credential is refused", () => {
     })
   )
 
-  it.scoped("when its transaction has paid for another challenge, or stands for one, by hash too", () =>
+  it.scoped("A credential is rejected when its transaction belongs to another challenge, by hash too", () =>
     Effect.gen(function* () {
       const { challenge, network, outcome, paid, payments } = yield* makeFixtures
       const [first, second] = [yield* challenge, yield* challenge]
@@ -285,7 +285,7 @@ describe("A credential is refused", () => {
     })
   )
 
-  it.scoped("while its transaction is not final, and is good as soon as it is", () =>
+  it.scoped("A credential is rejected while its transaction is not final, and accepted afterwards", () =>
     Effect.gen(function* () {
       const { challenge, network, outcome, pushed } = yield* makeFixtures
       const [pull, push] = [yield* challenge, yield* challenge]
@@ -301,7 +301,7 @@ describe("A credential is refused", () => {
     })
   )
 
-  it.scoped("when its transaction was reverted or refused", () =>
+  it.scoped("A credential is rejected when its transaction was reverted or refused", () =>
     Effect.gen(function* () {
       const { challenge, network, outcome } = yield* makeFixtures
       const [one, two] = [yield* challenge, yield* challenge]
@@ -316,7 +316,7 @@ describe("A credential is refused", () => {
 })
 
 describe("A challenge", () => {
-  it.scoped("stays valid at its own price when the price of the call changes", () =>
+  it.scoped("A challenge stays valid at its own price when the price of the call changes", () =>
     Effect.gen(function* () {
       const { challenge, network, outcome } = yield* makeFixtures
       const target = yield* challenge
@@ -332,7 +332,7 @@ describe("A challenge", () => {
 })
 
 describe("A payment that was begun", () => {
-  it.scoped("is not refused for a chain that cannot be reached, and can be repeated", () =>
+  it.scoped("A started payment is not rejected while the chain is unreachable, and can be repeated", () =>
     Effect.gen(function* () {
       const { challenge, network, outcome, pushed, redeem } = yield* makeFixtures
       const [pull, push] = [yield* challenge, yield* challenge]
@@ -348,7 +348,7 @@ describe("A payment that was begun", () => {
   )
 
   for (const memo of ["none", "bound"] as const)
-    it.scoped(`is found by its repetition when it was sent and nobody was told (memo ${memo})`, () =>
+    it.scoped(`A started payment is found by a repetition after a lost response (memo ${memo})`, () =>
       Effect.gen(function* () {
         const { challenge, network, outcome, redeem } = yield* makeFixtures
         const [target, other] = [yield* challenge, yield* challenge]
@@ -364,7 +364,7 @@ describe("A payment that was begun", () => {
       })
     )
 
-  it.scoped("stays good for the same request until it is answered, long after its challenge", () =>
+  it.scoped("A started payment stays valid for its request until it is answered, long after its challenge", () =>
     Effect.gen(function* () {
       const { challenge, network, outcome, paid, payments } = yield* makeFixtures
       const target = yield* challenge
@@ -384,7 +384,7 @@ describe("A payment that was begun", () => {
     })
   )
 
-  it.scoped("passes on from a process that died, and stays with one that works", () =>
+  it.scoped("A started payment passes on from a dead process, and stays with a working one", () =>
     Effect.gen(function* () {
       const { challenge, network, outcome, paid, payments } = yield* makeFixtures
       const target = yield* challenge

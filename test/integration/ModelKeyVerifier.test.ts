@@ -20,7 +20,7 @@ const provider = Effect.gen(function* () {
   return { url: `${origin.origin}/v1`, asked }
 })
 
-it.scopedLive("asks each provider by its cheapest call whether a key is good", () =>
+it.scopedLive("ModelKeyVerifier checks a key by the cheapest call of each provider", () =>
   Effect.gen(function* () {
     const { asked, url } = yield* provider
     const check = (name: (typeof modelCredentialKeys)[number], key: string) =>

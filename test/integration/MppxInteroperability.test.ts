@@ -40,7 +40,7 @@ const text = (response: Response) => Effect.promise(() => response.text())
 layer(mppxFixtures, { excludeTestServices: true, timeout: "120 seconds" })("A client of mppx", (it) => {
   for (const mode of ["pull", "push"] as const)
     it.effect(
-      `pays in its ${mode} mode and understands the receipt; what it has sent is good for nothing else`,
+      `A client of mppx pays in its ${mode} mode and understands the receipt; what it has sent is good for nothing else`,
       () =>
         Effect.gen(function* () {
           const { network, url } = yield* MppxFixtures
@@ -77,7 +77,7 @@ layer(mppxFixtures, { excludeTestServices: true, timeout: "120 seconds" })("A cl
       120_000
     )
 
-  it.effect("that knows the interface only pays as well", () =>
+  it.effect("A client of mppx that knows only the interface pays as well", () =>
     Effect.gen(function* () {
       const { network, url } = yield* MppxFixtures
       const asked = yield* Effect.promise(() => fetch(url, json))
@@ -90,7 +90,7 @@ layer(mppxFixtures, { excludeTestServices: true, timeout: "120 seconds" })("A cl
     })
   )
 
-  it.effect("finds our challenge to be bound as its own are by the same secret", () =>
+  it.effect("A client of mppx verifies a challenge of the same secret", () =>
     Effect.gen(function* () {
       const { payments } = yield* MppxFixtures
       const challenge = yield* payments.challenge(paidRequest)

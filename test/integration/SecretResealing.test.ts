@@ -88,7 +88,7 @@ const assertReadable = ({ gateway, id, key, runtime }: Stored) =>
 const columnNames = sealedColumns.map(({ name }) => name)
 
 describe("resealSecrets", () => {
-  it.scopedLive("seals every value by the current key, after which the old key can be removed", () =>
+  it.scopedLive("resealSecrets seals every value by the current key, after which the old key can be removed", () =>
     Effect.gen(function* () {
       const url = yield* migratedDatabase
       const [old, current] = [makeKey("old"), makeKey("new")]
@@ -113,7 +113,7 @@ describe("resealSecrets", () => {
     })
   )
 
-  it.scopedLive("seals more values than one batch, and none that a running program writes meanwhile", () =>
+  it.scopedLive("resealSecrets seals more values than one batch, and none written by a running program", () =>
     Effect.gen(function* () {
       const url = yield* migratedDatabase
       const [old, current] = [makeKey("old"), makeKey("new")]
@@ -141,7 +141,7 @@ describe("resealSecrets", () => {
     })
   )
 
-  it.scopedLive("counts values that no key opens, leaves them, and seals the others", () =>
+  it.scopedLive("resealSecrets counts values that no key opens, leaves them, and seals the others", () =>
     Effect.gen(function* () {
       const url = yield* migratedDatabase
       const [lost, old, current] = [makeKey("lost"), makeKey("old"), makeKey("new")]
@@ -160,7 +160,7 @@ describe("resealSecrets", () => {
     })
   )
 
-  it.scopedLive("names every sealed column of the schema", () =>
+  it.scopedLive("resealSecrets names every sealed column of the schema", () =>
     Effect.gen(function* () {
       const rows = yield* Effect.flatMap(
         SqlClient,

@@ -81,7 +81,7 @@ const ofListening: ReadonlyArray<Trouble> = [
 ]
 
 const fails = (name: "speak" | "transcribe", troubles: ReadonlyArray<Trouble>) =>
-  it.scopedLive.each([...troubles])(`${name} understands %s`, ([, behavior, reason]) =>
+  it.scopedLive.each([...troubles])(`Speech.${name} reports %s`, ([, behavior, reason]) =>
     Effect.gen(function* () {
       const oneTry = Duration.millis(behavior.type === "hang" ? 100 : 30_000)
       const speech = yield* behaving([behavior], { times: { attemptTimeout: oneTry } })
@@ -102,7 +102,7 @@ describe("a vendor of speech in trouble", () => {
   fails("speak", [...ofBoth, ...ofSpeaking])
   fails("transcribe", [...ofBoth, ...ofListening])
 
-  it.scopedLive("is counted by no name that a caller has made up: there is no end of them", () =>
+  it.scopedLive("Metrics of Speech contain no model name that a caller invented", () =>
     Effect.gen(function* () {
       const fake = yield* makeFakeOpenAiAudio
       fake.next(refused(404, { code: "model_not_found", message: "No" }))
@@ -114,7 +114,7 @@ describe("a vendor of speech in trouble", () => {
     })
   )
 
-  it.scopedLive("is asked again where that helps, and charged for once", () =>
+  it.scopedLive("Speech retries temporary failures, and records one call", () =>
     Effect.gen(function* () {
       const usage: Array<ModelCallRecord> = []
       const busy = refused(503, { message: "Busy" })
@@ -129,7 +129,7 @@ describe("a vendor of speech in trouble", () => {
     })
   )
 
-  it.scopedLive("is asked again so often and no more, and never where it says no", () =>
+  it.scopedLive("Speech limits its retries, and does not retry rejections", () =>
     Effect.gen(function* () {
       const busy = refused(503, { message: "Busy" })
       const failing = yield* behaving([busy, busy, busy, busy], { retries: 2 })
@@ -141,7 +141,7 @@ describe("a vendor of speech in trouble", () => {
     })
   )
 
-  it.scopedLive("is left alone after a while, model by model, and the caller hears for how long", () =>
+  it.scopedLive("Speech skips a failing model after five failures, and returns the time to wait", () =>
     Effect.gen(function* () {
       const usage: Array<ModelCallRecord> = []
       const { speak, fake, transcribe } = yield* behaving(
@@ -168,7 +168,7 @@ describe("a vendor of speech in trouble", () => {
 })
 
 describe("a call of speech", () => {
-  it.scopedLive("is recorded with whom it was for, what it cost, and whose key it took", () =>
+  it.scopedLive("Speech records the user, the cost and the key's owner of a call", () =>
     Effect.gen(function* () {
       const usage: Array<ModelCallRecord> = []
       const fake = yield* makeFakeOpenAiAudio
@@ -188,7 +188,7 @@ describe("a call of speech", () => {
     })
   )
 
-  it.scopedLive("says whose key was refused where it is the caller's own, and nothing of the key anywhere", () =>
+  it.scopedLive("Speech names a rejected own key, and discloses nothing of it", () =>
     Effect.gen(function* () {
       const { layer: logger, lines } = recordLogs()
       const fake = yield* makeFakeOpenAiAudio
@@ -206,7 +206,7 @@ describe("a call of speech", () => {
     })
   )
 
-  it.scopedLive("goes to the sandbox where no key is set up, and says what is missing where that is off", () =>
+  it.scopedLive("Speech uses the sandbox without keys, and names the missing key when it is disabled", () =>
     Effect.gen(function* () {
       const usage: Array<ModelCallRecord> = []
       const tried = yield* Speech.pipe(Effect.provide(localSpeechLayer({ sandbox: true, usage })))
@@ -236,7 +236,7 @@ describe("a call of speech", () => {
 })
 
 describe("FakeOpenAiAudio", () => {
-  it.scopedLive("is what OpenAI's own client takes for OpenAI", () =>
+  it.scopedLive("FakeOpenAiAudio is compatible with OpenAI's client", () =>
     Effect.gen(function* () {
       const fake = yield* makeFakeOpenAiAudio
       const client = new OpenAI({ apiKey: fake.apiKey, baseURL: fake.baseUrl, maxRetries: 0 })

@@ -92,7 +92,7 @@ const expected = {
 
 layer(Live, { excludeTestServices: true })("A turn whose process is killed", (it) => {
   for (const step of steps)
-    it.effect(`is settled once when it was ${step}, and its ledger balances`, () =>
+    it.effect(`A turn whose process is killed is settled once when it was ${step}, and its ledger balances`, () =>
       Effect.gen(function* () {
         const { id, owner } = yield* runUpTo(step)
         const sql = yield* SqlClient
@@ -111,7 +111,7 @@ layer(Live, { excludeTestServices: true })("A turn whose process is killed", (it
       })
     )
 
-  it.effect("is settled once when the process lives after all and stores its reply late", () =>
+  it.effect("A turn is settled once when its process lives after all and stores its reply late", () =>
     Effect.gen(function* () {
       const { complete, id, owner } = yield* runUpTo("answered call")
       const outcomes = yield* Effect.all([Effect.exit(complete), Effect.exit(recoverAbandonedTurns)], {
@@ -128,7 +128,7 @@ layer(Live, { excludeTestServices: true })("A turn whose process is killed", (it
     })
   )
 
-  it.effect("does not deadlock with turns of the same owner that are accepted, charged and recovered", () =>
+  it.effect("A turn whose process is killed does not deadlock with other turns of its owner", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const made = yield* Effect.replicateEffect(makeTurn(owner), 12)

@@ -174,7 +174,7 @@ const works = (redisUrl: Effect.Effect<Record<string, string>>) => () => {
   })
 
   it.scopedLive(
-    "deploys new agents in the trace of their request, finishes on SIGTERM what it began, and leaves the rest to the next worker",
+    "The worker deploys agents in the trace of their request, and on SIGTERM finishes started jobs only",
     () =>
       Effect.gen(function* () {
         const { deployments, provision, waitFor, worker } = yield* scene
@@ -203,7 +203,7 @@ const works = (redisUrl: Effect.Effect<Record<string, string>>) => () => {
       })
   )
 
-  it.scopedLive("ends at once on a second signal", () =>
+  it.scopedLive("The worker ends at once on a second signal", () =>
     Effect.gen(function* () {
       const { deployments, provision, waitFor, worker } = yield* scene
       const { child, draining } = yield* worker

@@ -45,7 +45,7 @@ const kinds: ReadonlyArray<readonly [string, Effect.Effect<Layer.Layer<BotDetect
 
 for (const [kind, layer] of kinds)
   describe(`BotDetection ${kind}`, () => {
-    it.scopedLive("lets people pass", () =>
+    it.scopedLive(`BotDetection by ${kind} admits people`, () =>
       Effect.gen(function* () {
         const detection = yield* layer
         for (const [name, headers] of Object.entries({
@@ -59,14 +59,14 @@ for (const [kind, layer] of kinds)
 
 describe("BotDetection heuristic", () => {
   for (const [name, headers] of Object.entries(programHeaders))
-    it.effect(`keeps out ${name}`, () =>
+    it.effect(`The heuristic BotDetection rejects ${name}`, () =>
       Effect.gen(function* () {
         assert.isFalse(yield* Effect.provide(passes(visitor(headers)), HeuristicBotDetection.layer))
       })
     )
 
   for (const [name, headers] of Object.entries(browserHeadersWithoutMetadata))
-    it.effect(`takes the origin of a page for its metadata: ${name}`, () =>
+    it.effect(`The heuristic BotDetection accepts the origin of a page in place of metadata: ${name}`, () =>
       Effect.gen(function* () {
         const from = { ...headers, origin: "http://berth.example" }
         assert.isTrue(yield* Effect.provide(passes(visitor(from)), HeuristicBotDetection.layer))
@@ -74,7 +74,7 @@ describe("BotDetection heuristic", () => {
       })
     )
 
-  it.effect("does not look for a challenge", () =>
+  it.effect("The heuristic BotDetection requires no challenge", () =>
     Effect.gen(function* () {
       const given = { ...visitor(browserHeaders["Firefox on Linux"]), token: Effect.dieMessage("nobody looks here") }
       assert.isTrue(yield* Effect.provide(passes(given), HeuristicBotDetection.layer))
@@ -83,7 +83,7 @@ describe("BotDetection heuristic", () => {
 })
 
 describe("BotDetection turnstile", () => {
-  it.scopedLive("asks with the secret, the token and the address, and tells nobody else's server its trace", () =>
+  it.scopedLive("The Turnstile BotDetection sends secret, token and address, and no trace headers", () =>
     Effect.gen(function* () {
       const { requests, url } = yield* makeFakeTurnstile
       const token = newToken()
@@ -94,7 +94,7 @@ describe("BotDetection turnstile", () => {
     })
   )
 
-  it.scopedLive("keeps out who shows no token, or none that can be one, without asking", () =>
+  it.scopedLive("The Turnstile BotDetection rejects missing and malformed tokens without a request", () =>
     Effect.gen(function* () {
       const { requests, url } = yield* makeFakeTurnstile
       for (const token of [undefined, "", "x".repeat(2049)])
@@ -103,7 +103,7 @@ describe("BotDetection turnstile", () => {
     })
   )
 
-  it.scopedLive("keeps out who did not pass, and who shows a token again", () =>
+  it.scopedLive("The Turnstile BotDetection rejects failed challenges and repeated tokens", () =>
     Effect.gen(function* () {
       const { url } = yield* makeFakeTurnstile
       const token = newToken()
@@ -128,7 +128,7 @@ describe("BotDetection turnstile", () => {
     { status: 403, body: '{"success":true}' }
   ]
   for (const answer of broken)
-    it.scopedLive(`keeps everybody out when it is answered ${answer.status} ${answer.body}`, () =>
+    it.scopedLive(`The Turnstile BotDetection rejects requests after ${answer.status} ${answer.body}`, () =>
       Effect.gen(function* () {
         const { respondWith, url } = yield* makeFakeTurnstile
         yield* respondWith(answer)
@@ -140,7 +140,7 @@ describe("BotDetection turnstile", () => {
       })
     )
 
-  it.scopedLive("keeps everybody out when nobody is there, or nobody answers in time", () =>
+  it.scopedLive("The Turnstile BotDetection rejects requests when Turnstile is unreachable or slow", () =>
     Effect.gen(function* () {
       const port = yield* freePort
       const judged = passes(visitor({}, newToken()))

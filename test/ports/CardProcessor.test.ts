@@ -313,7 +313,7 @@ for (const [name, subject] of [
   })
 
 describe("CardProcessor over HTTP", () => {
-  it.scopedLive("repeats what it got no answer to, and buys once", () =>
+  it.scopedLive("CardProcessor over HTTP retries requests without a response, and purchases once", () =>
     Effect.gen(function* () {
       const fake = yield* makeFakeStripe
       const cards = yield* overHttp(fake, 1_500)
@@ -338,7 +338,7 @@ describe("CardProcessor over HTTP", () => {
     })
   )
 
-  it.scopedLive("tells of every purchase what it is, and names prices of its own by their ids", () =>
+  it.scopedLive("CardProcessor over HTTP sends the item of every purchase, and configured prices by id", () =>
     Effect.gen(function* () {
       const fake = yield* makeFakeStripe
       const { id } = fake.books.addPrice({
@@ -390,7 +390,7 @@ describe("CardProcessor over HTTP", () => {
     })
   )
 
-  it.scopedLive("says nothing of keys or people where something is wrong", () =>
+  it.scopedLive("CardProcessor over HTTP discloses no key and no person in errors", () =>
     Effect.gen(function* () {
       const fake = yield* makeFakeStripe
       const cards = yield* overHttp({ ...fake, secretKey: "sk_test_hunter2" })

@@ -69,7 +69,7 @@ const mail = (changes: Partial<Mail> = {}): Mail => ({
 })
 
 const portSpec = (place: Effect.Effect<MailerUnderTest, never, Scope.Scope>) => () => {
-  it.scopedLive("hands a mail on as it is, from the service, with a Message-ID of its own id", () =>
+  it.scopedLive("Mailer sends a mail unchanged, from the service, with a Message-ID of its id", () =>
     Effect.gen(function* () {
       const { arrived, mailer } = yield* place
       yield* mailer.send(mail({ subject: "Größe — 大きさ" }))
@@ -86,7 +86,7 @@ const portSpec = (place: Effect.Effect<MailerUnderTest, never, Scope.Scope>) => 
     })
   )
 
-  it.scopedLive("keeps long and foreign text whole", () =>
+  it.scopedLive("Mailer keeps long and non-ASCII text complete", () =>
     Effect.gen(function* () {
       const { arrived, mailer } = yield* place
       const text = `${"a".repeat(2_000)}\n.\n..\nFrom me\nünïcödé 😀 =3D\n`
@@ -97,7 +97,7 @@ const portSpec = (place: Effect.Effect<MailerUnderTest, never, Scope.Scope>) => 
     })
   )
 
-  it.scopedLive("calls a mail that is handed on twice the same both times", () =>
+  it.scopedLive("Mailer gives a mail that is sent twice the same Message-ID", () =>
     Effect.gen(function* () {
       const { arrived, mailer } = yield* place
       yield* mailer.send(mail())
@@ -122,7 +122,7 @@ const portSpec = (place: Effect.Effect<MailerUnderTest, never, Scope.Scope>) => 
     ["an id that leaves its folder", { id: MailId.make("../../etc/passwd") }]
   ]
   for (const [what, changes] of hostile)
-    it.scopedLive(`refuses ${what}, for good`, () =>
+    it.scopedLive(`Mailer rejects ${what} permanently`, () =>
       Effect.gen(function* () {
         const { arrived, mailer } = yield* place
         const refused = yield* Effect.flip(mailer.send(mail(changes)))
@@ -132,7 +132,7 @@ const portSpec = (place: Effect.Effect<MailerUnderTest, never, Scope.Scope>) => 
       })
     )
 
-  it.scopedLive("makes no header of what stands in the text", () =>
+  it.scopedLive("Mailer never turns text into headers", () =>
     Effect.gen(function* () {
       const { arrived, mailer } = yield* place
       yield* mailer.send(mail({ text: "Bcc: eve@example.com\r\n\r\nSubject: other\n" }))
@@ -161,7 +161,7 @@ describe("Mailer by SMTP, of its server,", () => {
       })
     )
 
-  it.scopedLive("tells one recipient in the envelope, whatever the text says", () =>
+  it.scopedLive("SmtpMailer sends one recipient in the envelope, whatever the text contains", () =>
     Effect.gen(function* () {
       const inbox = yield* makeFakeSmtpServer()
       yield* (yield* through(inbox)).send(mail({ text: "To: eve@example.com\n" }))
@@ -170,7 +170,7 @@ describe("Mailer by SMTP, of its server,", () => {
     })
   )
 
-  it.scopedLive("takes 5xx for no and 4xx for not now, and repeats nothing that it wrote beside", () =>
+  it.scopedLive("SmtpMailer maps 5xx to rejected and 4xx to unavailable, and quotes only the status", () =>
     Effect.gen(function* () {
       const inbox = yield* makeFakeSmtpServer()
       const mailer = yield* through(inbox)
@@ -192,7 +192,7 @@ describe("Mailer by SMTP, of its server,", () => {
     })
   )
 
-  it.scopedLive("is not there: not now", () =>
+  it.scopedLive("SmtpMailer fails with MailServiceUnavailable without a server", () =>
     Effect.gen(function* () {
       const port = yield* freePort
       const failure = yield* Effect.flip((yield* through({ port })).send(mail()))
@@ -201,7 +201,7 @@ describe("Mailer by SMTP, of its server,", () => {
     })
   )
 
-  it.scopedLive("says goodbye at once: not now", () =>
+  it.scopedLive("SmtpMailer fails with MailServiceUnavailable when the server disconnects at once", () =>
     Effect.gen(function* () {
       const inbox = yield* makeFakeSmtpServer()
       yield* inbox.turnAway(true)
@@ -209,7 +209,7 @@ describe("Mailer by SMTP, of its server,", () => {
     })
   )
 
-  it.scopedLive("does not respond within the timeout: a transient failure", () =>
+  it.scopedLive("SmtpMailer fails with MailServiceUnavailable when the server does not respond in time", () =>
     Effect.gen(function* () {
       const silent = yield* Effect.acquireRelease(
         Effect.async<{ readonly port: number; readonly close: () => void }>((resume) => {
@@ -233,7 +233,7 @@ describe("Mailer by SMTP, of its server,", () => {
     })
   )
 
-  it.scopedLive("wants a login: the right one is let in, a wrong one is not now and is not repeated", () =>
+  it.scopedLive("SmtpMailer signs in, and reports a wrong password as MailServiceUnavailable without quoting it", () =>
     Effect.gen(function* () {
       const inbox = yield* makeFakeSmtpServer({ login: { user: "berth@mail", password: "pa ss/1", withoutTls: true } })
       yield* (yield* through(inbox, "berth%40mail:pa%20ss%2F1@")).send(mail())
@@ -246,7 +246,7 @@ describe("Mailer by SMTP, of its server,", () => {
 })
 
 describe("Mailer by files, on its disk,", () => {
-  it.scopedLive("writes one file a mail that only its owner reads, whole", () =>
+  it.scopedLive("FileMailer writes one complete file per mail that only its owner can read", () =>
     Effect.gen(function* () {
       const dataDirectory = join(yield* temporaryDirectory, "data")
       const mailer = yield* built(FileMailer.layer({ dataDirectory, from, logsLinks: false }))
@@ -282,7 +282,7 @@ describe("Mailer by files, on its disk,", () => {
     })
   )
 
-  it.scopedLive("cannot write: not now, without a path", () =>
+  it.scopedLive("FileMailer fails with MailServiceUnavailable, without the path, when it cannot write", () =>
     Effect.gen(function* () {
       const dataDirectory = join(yield* temporaryDirectory, "data")
       yield* Effect.promise(() => mkdir(dataDirectory).then(() => writeFile(join(dataDirectory, "mail"), "a file")))

@@ -23,7 +23,7 @@ for (const [name, network] of [
   ["of Tempo", startTempoNetwork]
 ] as const)
   layer(Layer.scoped(Network, network), { excludeTestServices: true })(`PaymentChain ${name}`, (it) => {
-    it.effect("reads what a signed transaction would do, and nobody else learns of it", () =>
+    it.effect(`PaymentChain ${name} reads the effects of a signed transaction without sending it`, () =>
       Effect.gen(function* () {
         const { chain, chainId, otherToken, sign, token } = yield* Network
         const [to, other, memo] = [address(), address(), bytes(32)]
@@ -45,7 +45,7 @@ for (const [name, network] of [
       })
     )
 
-    it.effect("reads on which chain, when, and by whose fee a transaction is good", () =>
+    it.effect(`PaymentChain ${name} reads chain, validity period and fee payer of a transaction`, () =>
       Effect.gen(function* () {
         const { chain, sign } = yield* Network
         const to = address()
@@ -58,7 +58,7 @@ for (const [name, network] of [
       })
     )
 
-    it.effect("reads nothing from what is no transaction", () =>
+    it.effect(`PaymentChain ${name} rejects bytes that are no transaction`, () =>
       Effect.gen(function* () {
         const { chain, sign } = yield* Network
         const raw = yield* sign([{ to: address(), amount: 1n }])
@@ -67,7 +67,7 @@ for (const [name, network] of [
       })
     )
 
-    it.effect("takes a transaction once, however often it is sent, and tells what it did", () =>
+    it.effect(`PaymentChain ${name} executes a transaction once, and returns its effects`, () =>
       Effect.gen(function* () {
         const { chain, sign, token } = yield* Network
         const [to, memo] = [address(), bytes(32)]
@@ -93,7 +93,7 @@ for (const [name, network] of [
       })
     )
 
-    it.effect("tells of one that was reverted that it did nothing", () =>
+    it.effect(`PaymentChain ${name} returns no effects of a reverted transaction`, () =>
       Effect.gen(function* () {
         const { chain, sign } = yield* Network
         const to = address()
@@ -109,7 +109,7 @@ for (const [name, network] of [
       })
     )
 
-    it.effect("refuses what its payer cannot pay", () =>
+    it.effect(`PaymentChain ${name} rejects a transaction that its payer cannot pay`, () =>
       Effect.gen(function* () {
         const { chain, sign } = yield* Network
         const { hash, raw } = yield* chain.decode(yield* sign([{ to: address(), amount: 1n }], { isUnfunded: true }))
@@ -119,14 +119,14 @@ for (const [name, network] of [
       })
     )
 
-    it.effect("knows nothing of a transaction that there is not, and says so rather than fail", () =>
+    it.effect(`PaymentChain ${name} returns none for an unknown transaction`, () =>
       Effect.gen(function* () {
         const { chain } = yield* Network
         assert.strictEqual((yield* chain.find(noHash))._tag, "Unknown")
       })
     )
 
-    it.effect("reads without a node, and without one knows of no transaction whether it is there", () =>
+    it.effect(`PaymentChain ${name} reads transactions without a node, and cannot look up any`, () =>
       Effect.gen(function* () {
         const { sign, withoutNode } = yield* Network
         const { hash, raw } = yield* withoutNode.decode(yield* sign([{ to: address(), amount: 1n }]))

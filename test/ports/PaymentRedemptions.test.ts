@@ -67,7 +67,7 @@ for (const [name, subject] of [
   ["in PostgreSQL", postgres]
 ] as const)
   layer(subject, { excludeTestServices: true })(`PaymentRedemptions ${name}`, (it) => {
-    it.effect("give a payment to one of many at once, who alone settles and answers it", () =>
+    it.effect(`PaymentRedemptions ${name} give a payment to one of concurrent requests`, () =>
       Effect.gen(function* () {
         const redemptions = yield* PaymentRedemptions
         const payment = yield* newPayment
@@ -95,7 +95,7 @@ for (const [name, subject] of [
       })
     )
 
-    it.effect("keep a challenge for its transaction and a transaction for its challenge, answered or not", () =>
+    it.effect(`PaymentRedemptions ${name} keep challenge and transaction for each other, answered or not`, () =>
       Effect.gen(function* () {
         const redemptions = yield* PaymentRedemptions
         const [payment, other] = [yield* newPayment, yield* newPayment]
@@ -115,7 +115,7 @@ for (const [name, subject] of [
       })
     )
 
-    it.effect("let one of many challenges have a transaction, and one of many transactions a challenge", () =>
+    it.effect(`PaymentRedemptions ${name} assign one transaction to one challenge, and conversely`, () =>
       Effect.gen(function* () {
         const redemptions = yield* PaymentRedemptions
         const { challengeId, transactionHash } = yield* newPayment
@@ -136,7 +136,7 @@ for (const [name, subject] of [
       })
     )
 
-    it.effect("go on where a process died, and let the dead one do no harm", () =>
+    it.effect(`PaymentRedemptions ${name} continue after a dead process, and ignore it`, () =>
       Effect.gen(function* () {
         const redemptions = yield* PaymentRedemptions
         const payment = yield* newPayment
@@ -157,7 +157,7 @@ for (const [name, subject] of [
       })
     )
 
-    it.effect("leave a payment with a process that renews it, and free it when it is released", () =>
+    it.effect(`PaymentRedemptions ${name} leave a payment with a process that renews it, until its release`, () =>
       Effect.gen(function* () {
         const redemptions = yield* PaymentRedemptions
         const payment = yield* newPayment
@@ -173,7 +173,7 @@ for (const [name, subject] of [
       })
     )
 
-    it.effect("keep the answer of a payment for 24 hours", () =>
+    it.effect(`PaymentRedemptions ${name} keep the answer of a payment for 24 hours`, () =>
       Effect.gen(function* () {
         const redemptions = yield* PaymentRedemptions
         const payment = yield* newPayment
@@ -190,7 +190,7 @@ for (const [name, subject] of [
       })
     )
 
-    it.effect("give a payment to three runs at most", () =>
+    it.effect(`PaymentRedemptions ${name} give a payment to three runs at most`, () =>
       Effect.gen(function* () {
         const redemptions = yield* PaymentRedemptions
         const payment = yield* newPayment
@@ -205,7 +205,7 @@ for (const [name, subject] of [
       })
     )
 
-    it.effect("forget what is past its lifetime and nothing else", () =>
+    it.effect(`PaymentRedemptions ${name} prune expired entries only`, () =>
       Effect.gen(function* () {
         const redemptions = yield* PaymentRedemptions
         const [old, young] = [yield* newPayment, yield* newPayment]

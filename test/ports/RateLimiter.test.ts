@@ -55,7 +55,7 @@ const portSpec = (place: Effect.Effect<RateLimiterStore, never, Scope.Scope>) =>
     Effect.all([start(here), start(here)], { concurrency: "unbounded" })
   )
 
-  it.scopedLive("admits exactly the limit across concurrent calls of two processes", () =>
+  it.scopedLive("RateLimiter admits exactly the limit across concurrent calls of two processes", () =>
     Effect.gen(function* () {
       const processes = yield* openedTwice
       const taken = yield* Effect.forEach(
@@ -68,7 +68,7 @@ const portSpec = (place: Effect.Effect<RateLimiterStore, never, Scope.Scope>) =>
     })
   )
 
-  it.scopedLive("fails with its name and the remaining time of the window", () =>
+  it.scopedLive("RateLimiter fails with its name and the remaining time of the window", () =>
     Effect.gen(function* () {
       const limiter = yield* opened
       yield* limiter.take("register", "a")
@@ -80,7 +80,7 @@ const portSpec = (place: Effect.Effect<RateLimiterStore, never, Scope.Scope>) =>
     })
   )
 
-  it.scopedLive("counts each limit and key separately, whatever the key", () =>
+  it.scopedLive("RateLimiter counts each limit and key separately, whatever the key", () =>
     Effect.gen(function* () {
       const limiter = yield* opened
       const long = "x".repeat(10_000)
@@ -95,7 +95,7 @@ const portSpec = (place: Effect.Effect<RateLimiterStore, never, Scope.Scope>) =>
     })
   )
 
-  it.scopedLive("refunds one take, and never more than were taken", () =>
+  it.scopedLive("RateLimiter refunds one take, and never more than were taken", () =>
     Effect.gen(function* () {
       const limiter = yield* opened
       yield* limiter.take("register", "a")
@@ -112,7 +112,7 @@ const portSpec = (place: Effect.Effect<RateLimiterStore, never, Scope.Scope>) =>
     })
   )
 
-  it.scopedLive("starts a window with the first take after the previous one has ended", () =>
+  it.scopedLive("RateLimiter starts a window with the first take after the previous one has ended", () =>
     Effect.gen(function* () {
       const limiter = yield* opened
       yield* limiter.take("gateway", "a")
@@ -124,7 +124,7 @@ const portSpec = (place: Effect.Effect<RateLimiterStore, never, Scope.Scope>) =>
     })
   )
 
-  it.scopedLive("rejects all but the gateway while its store is down, and counts again afterwards", () =>
+  it.scopedLive("RateLimiter rejects all but the gateway while its store is down, and counts again afterwards", () =>
     Effect.gen(function* () {
       const here = yield* place
       const door = yield* makeTcpProxy(here.url)
@@ -142,7 +142,7 @@ const portSpec = (place: Effect.Effect<RateLimiterStore, never, Scope.Scope>) =>
     })
   )
 
-  it.scopedLive("applies a changed window at once", () =>
+  it.scopedLive("RateLimiter applies a changed window at once", () =>
     Effect.gen(function* () {
       const here = yield* place
       const before = yield* start(here)
@@ -155,7 +155,7 @@ const portSpec = (place: Effect.Effect<RateLimiterStore, never, Scope.Scope>) =>
     })
   )
 
-  it.scopedLive("rejects a flooding key from memory while its store is down", () =>
+  it.scopedLive("RateLimiter rejects a flooding key from memory while its store is down", () =>
     Effect.gen(function* () {
       const here = yield* place
       const door = yield* makeTcpProxy(here.url)
@@ -169,7 +169,7 @@ const portSpec = (place: Effect.Effect<RateLimiterStore, never, Scope.Scope>) =>
     })
   )
 
-  it.scopedLive("fails to start while its store is unreachable", () =>
+  it.scopedLive("RateLimiter fails to start while its store is unreachable", () =>
     Effect.gen(function* () {
       const here = yield* place
       const door = yield* makeTcpProxy(here.url)

@@ -63,7 +63,7 @@ for (const [name, subject] of [
       chain: "base" as const
     })
 
-    it.effect("accept an EOA signature for an address in any case without the chain", () =>
+    it.effect(`SmartWalletSignatures ${name} accept an EOA signature without the chain`, () =>
       Effect.gen(function* () {
         const { signatures, withoutChain } = yield* TestSubject
         const key = makePrivateKey()
@@ -74,7 +74,7 @@ for (const [name, subject] of [
       })
     )
 
-    it.effect("reject an EOA signature of another text or key, truncated, modified or repeated", () =>
+    it.effect(`SmartWalletSignatures ${name} reject an EOA signature of another text or key, or modified`, () =>
       Effect.gen(function* () {
         const { signatures } = yield* TestSubject
         const [key, other] = [makePrivateKey(), makePrivateKey()]
@@ -95,7 +95,7 @@ for (const [name, subject] of [
       })
     )
 
-    it.effect("reject malformed and oversized signatures without the chain", () =>
+    it.effect(`SmartWalletSignatures ${name} reject malformed and oversized signatures without the chain`, () =>
       Effect.gen(function* () {
         const { withoutChain } = yield* TestSubject
         const { address } = makePrivateKey()
@@ -104,7 +104,7 @@ for (const [name, subject] of [
       })
     )
 
-    it.effect("accept the ERC-1271 signature of a deployed wallet", () =>
+    it.effect(`SmartWalletSignatures ${name} accept the ERC-1271 signature of a deployed wallet`, () =>
       Effect.gen(function* () {
         const { deployed, signatures, smartWallet } = yield* TestSubject
         const wallet = yield* smartWallet
@@ -119,7 +119,7 @@ for (const [name, subject] of [
       })
     )
 
-    it.effect("accept the ERC-6492 signature of an undeployed wallet only with its factory call", () =>
+    it.effect(`SmartWalletSignatures ${name} accept an ERC-6492 signature only with its factory call`, () =>
       Effect.gen(function* () {
         const { signatures, smartWallet } = yield* TestSubject
         const [wallet, other] = [yield* smartWallet, yield* smartWallet]
@@ -134,7 +134,7 @@ for (const [name, subject] of [
       })
     )
 
-    it.effect("reject a wrapped EOA signature", () =>
+    it.effect(`SmartWalletSignatures ${name} reject a wrapped EOA signature`, () =>
       Effect.gen(function* () {
         const { signatures, smartWallet } = yield* TestSubject
         const wallet = yield* smartWallet
@@ -143,7 +143,7 @@ for (const [name, subject] of [
       })
     )
 
-    it.effect("fail with ChainUnreachable, never with invalid, during an outage", () =>
+    it.effect(`SmartWalletSignatures ${name} fail with ChainUnreachable, never with invalid, during an outage`, () =>
       Effect.gen(function* () {
         const { smartWallet, withoutChain } = yield* TestSubject
         const wallet = yield* smartWallet
@@ -160,7 +160,7 @@ for (const [name, subject] of [
   })
 
 describe("Signature contracts", () => {
-  it.scopedLive("are not deployed by a verification", () =>
+  it.scopedLive("Signature contracts are not deployed by a verification", () =>
     Effect.gen(function* () {
       const chain = yield* startTestChain
       const signatures = yield* signaturesOf(chain.url)
@@ -172,7 +172,7 @@ describe("Signature contracts", () => {
     })
   )
 
-  it.scopedLive("that fail, loop or deploy another wallet make the signature invalid", () =>
+  it.scopedLive("Signature contracts that fail, loop or deploy another wallet make the signature invalid", () =>
     Effect.gen(function* () {
       const chain = yield* startTestChain
       const signatures = yield* signaturesOf(chain.url)

@@ -54,7 +54,7 @@ describe.each(Object.entries(layers))("Speech by %s", (name, speeches) => {
   const spokenBy = isSandbox ? sandboxed : { model: "openai/tts-1", provider: "openai" }
   const heardBy = isSandbox ? sandboxed : { model: "openai/whisper-1", provider: "openai" }
   layer(speeches, { excludeTestServices: true })((it) => {
-    it.effect("is heard again as it was said", () =>
+    it.effect("Speech transcribes its own synthesis", () =>
       Effect.gen(function* () {
         const { synthesize, transcribe } = yield* Speech
         for (const text of ["Good day.", "Grüße, 你好 👋\nand more", "x".repeat(maximumSpeechTextLength)]) {
@@ -70,7 +70,7 @@ describe.each(Object.entries(layers))("Speech by %s", (name, speeches) => {
       })
     )
 
-    it.effect("refuses what cannot be spoken, and names the field", () =>
+    it.effect("Speech rejects invalid input and names the field", () =>
       Effect.gen(function* () {
         const { synthesize } = yield* Speech
         const refused = {
@@ -91,7 +91,7 @@ describe.each(Object.entries(layers))("Speech by %s", (name, speeches) => {
       })
     )
 
-    it.effect("refuses what is no sound", () =>
+    it.effect("Speech rejects recordings that are no audio", () =>
       Effect.gen(function* () {
         const { transcribe } = yield* Speech
         const none = [new Uint8Array(), new TextEncoder().encode("Dear all,"), sound(maximumAudioBytes + 1)]
@@ -104,7 +104,7 @@ describe.each(Object.entries(layers))("Speech by %s", (name, speeches) => {
 
     if (isSandbox) return
 
-    it.effect("takes a recording of the greatest size", () =>
+    it.effect("Speech accepts a recording of the maximum size", () =>
       Effect.gen(function* () {
         const { transcribe } = yield* Speech
         assert.deepStrictEqual(yield* transcribe(makeRecording(sound(maximumAudioBytes))), {
@@ -115,7 +115,7 @@ describe.each(Object.entries(layers))("Speech by %s", (name, speeches) => {
       })
     )
 
-    it.effect("says what it is asked for in the vendor's words", () =>
+    it.effect("Speech sends options in the vendor's format", () =>
       Effect.gen(function* () {
         const { synthesize, transcribe } = yield* Speech
         const vendor = yield* FakeSpeechVendor
@@ -143,7 +143,7 @@ describe.each(Object.entries(layers))("Speech by %s", (name, speeches) => {
       })
     )
 
-    it.effect("uses the caller's own key if there is one, and reports it", () =>
+    it.effect("Speech uses the caller's own key if there is one, and reports it", () =>
       Effect.gen(function* () {
         const { synthesize, transcribe } = yield* Speech
         const vendor = yield* FakeSpeechVendor
@@ -182,7 +182,7 @@ describe.each(Object.entries(layers))("Speech by %s", (name, speeches) => {
       })
     )
 
-    it.effect("hands on why the vendor failed, and when to come back", () =>
+    it.effect("Speech returns the reason and the retry delay of a vendor's failure", () =>
       Effect.gen(function* () {
         const { synthesize } = yield* Speech
         const vendor = yield* FakeSpeechVendor
@@ -194,7 +194,7 @@ describe.each(Object.entries(layers))("Speech by %s", (name, speeches) => {
       })
     )
 
-    it.effect("tells what the vendor will not have from what failed", () =>
+    it.effect("Speech distinguishes rejected input from failures of the vendor", () =>
       Effect.gen(function* () {
         const { transcribe } = yield* Speech
         const vendor = yield* FakeSpeechVendor
@@ -205,7 +205,7 @@ describe.each(Object.entries(layers))("Speech by %s", (name, speeches) => {
       })
     )
 
-    it.effect("ends the vendor's call when its caller leaves", () =>
+    it.effect("Speech ends the vendor's call when its caller leaves", () =>
       Effect.gen(function* () {
         const { synthesize } = yield* Speech
         const vendor = yield* FakeSpeechVendor

@@ -58,7 +58,7 @@ for (const [name, subject] of [
   ["of a chain", viem]
 ] as const)
   layer(Layer.scoped(TestSubject, subject), { excludeTestServices: true })(`TokenBalances ${name}`, (it) => {
-    it.effect("are exact bigints for an address in any case", () =>
+    it.effect(`TokenBalances ${name} are exact bigints for an address in any case`, () =>
       Effect.gen(function* () {
         const { balances, mint, token } = yield* TestSubject
         const { address } = makePrivateKey()
@@ -79,7 +79,7 @@ for (const [name, subject] of [
       })
     )
 
-    it.effect("fail with TokenContractNotFound without a token contract", () =>
+    it.effect(`TokenBalances ${name} fail with TokenContractNotFound without a token contract`, () =>
       Effect.gen(function* () {
         const { balances, noTokens } = yield* TestSubject
         const holder = WalletAddress.make(makePrivateKey().address)
@@ -91,7 +91,7 @@ for (const [name, subject] of [
       })
     )
 
-    it.effect("fail with ChainUnreachable during an outage", () =>
+    it.effect(`TokenBalances ${name} fail with ChainUnreachable during an outage`, () =>
       Effect.gen(function* () {
         const { token, withoutChain } = yield* TestSubject
         const holder = WalletAddress.make(makePrivateKey().address)

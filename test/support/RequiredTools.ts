@@ -20,7 +20,7 @@ export const describeWithTool = (tool: RequiredTool, title: string, tests: () =>
     describe(title, tests)
   } else if (process.env["CI"] === "true") {
     describe(title, () => {
-      it(`needs ${tool.name}`, () => assert.fail(`${missing}, and in CI nothing is skipped`))
+      it(`The test suite needs ${tool.name}`, () => assert.fail(`${missing}, and in CI nothing is skipped`))
     })
   } else {
     describe.skip(`${title} (skipped: ${missing})`, tests)

@@ -123,7 +123,7 @@ describe("The runtime program", () => {
     program = await bundleRuntime()
   })
 
-  it.scopedLive("is small, answers, keeps conversations out of its log, and ends with 0", () =>
+  it.scopedLive("The runtime program is small, answers, logs no conversation, and exits with 0", () =>
     Effect.gen(function* () {
       const backend = yield* makeFakeBackend
       const { child, directory, end, log } = yield* start(backend)
@@ -158,7 +158,7 @@ describe("The runtime program", () => {
     })
   )
 
-  it.scopedLive("works with tools, keeps what they are about out of its log, and stays small", () =>
+  it.scopedLive("The runtime program runs tools, logs nothing about them, and stays small", () =>
     Effect.gen(function* () {
       const backend = yield* makeFakeBackend
       const { directory, log } = yield* start(backend)
@@ -234,7 +234,7 @@ describe("The runtime program", () => {
     })
   )
 
-  it.scopedLive("sends its spans to a collector when it is told of one", () =>
+  it.scopedLive("The runtime program sends its spans to a configured collector", () =>
     Effect.gen(function* () {
       const backend = yield* makeFakeBackend
       const { received, url } = yield* collector
@@ -258,7 +258,7 @@ describe("The runtime program", () => {
     })
   )
 
-  it.scopedLive("does not wait for a connection that nobody ends", () =>
+  it.scopedLive("The runtime program does not wait for open connections at its end", () =>
     Effect.gen(function* () {
       const { child, directory, end } = yield* start(yield* makeFakeBackend)
       const { socket } = yield* listening(directory)
@@ -276,7 +276,7 @@ describe("The runtime program", () => {
     })
   )
 
-  it.scopedLive("ends itself when it holds more memory than it may", () =>
+  it.scopedLive("The runtime program exits above its memory limit", () =>
     Effect.gen(function* () {
       const { end, log } = yield* start(yield* makeFakeBackend, { [RuntimeEnvironment.memoryMb]: "10" })
       assert.strictEqual(yield* Deferred.await(end).pipe(Effect.timeout("30 seconds")), 1)
@@ -284,7 +284,7 @@ describe("The runtime program", () => {
     })
   )
 
-  it.scopedLive("names what is missing in its environment, and ends", () =>
+  it.scopedLive("The runtime program names missing variables and exits", () =>
     Effect.gen(function* () {
       const { end, log } = yield* start(yield* makeFakeBackend, {
         [RuntimeEnvironment.backendUrl]: "nonsense",

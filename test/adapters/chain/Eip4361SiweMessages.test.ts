@@ -15,7 +15,7 @@ const at = (text: string | undefined) => Option.map(Option.fromNullable(text), D
 
 describe("SiweParser", () => {
   for (const { fields, instants, title } of acceptedMessages)
-    it.effect(`parses ${title}`, () =>
+    it.effect(`SiweParser parses ${title}`, () =>
       Effect.gen(function* () {
         const { chainId, expirationTime, issuedAt, notBefore, scheme } = { ...fields, ...instants }
         const { address, domain, nonce, uri, version } = fields
@@ -31,7 +31,7 @@ describe("SiweParser", () => {
     )
 
   for (const { text, title } of refusedMessages)
-    it.effect(`rejects ${title}`, () =>
+    it.effect(`SiweParser rejects ${title}`, () =>
       Effect.gen(function* () {
         assert.notStrictEqual(text, siweText(complete))
         assert.deepStrictEqual(yield* parse(text), Either.left(new SiweMessageMalformed()))
@@ -47,7 +47,7 @@ describe("SiweParser", () => {
     complete
   }
   for (const [title, fields] of Object.entries(signed))
-    it.effect(`parses the address that signed the ${title} message, with either form of the recovery byte`, () =>
+    it.effect(`SiweParser parses the signer of the ${title} message, with either form of the recovery byte`, () =>
       Effect.gen(function* () {
         const message = siweText(fields)
         const { address } = yield* Effect.flatten(parse(message))
@@ -73,7 +73,7 @@ describe("SiweParser", () => {
   } satisfies CreateSiweMessageParameters
   const good = createSiweMessage(written)
 
-  it.effect("parses the messages that viem writes", () =>
+  it.effect("SiweParser parses the messages that viem writes", () =>
     Effect.gen(function* () {
       assert.strictEqual(good, siweText(minimal))
       const full = createSiweMessage({
@@ -90,7 +90,7 @@ describe("SiweParser", () => {
     })
   )
 
-  it.live("parses the longest text in bounded time", () =>
+  it.live("SiweParser parses the longest text in bounded time", () =>
     Effect.gen(function* () {
       for (const part of ["a", "%61", "a.", "1:", "[", "/", "?a=b&", "\n", "- http://a.example/x\n", "😀"]) {
         const long = part.repeat(maximumSiweMessageLength)

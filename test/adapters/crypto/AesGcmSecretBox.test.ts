@@ -11,16 +11,19 @@ const box = AesGcmSecretBox.layer({ keys: [current, old] })
 const text = FastCheck.string({ unit: "grapheme" })
 
 describe("SecretBox", () => {
-  it.effect.prop("opens what it sealed, in the same context only", [text, text, text], ([secret, context, other]) =>
-    Effect.gen(function* () {
-      const { open, seal } = yield* SecretBox
-      const sealed = yield* seal(Redacted.make(secret), context)
-      assert.strictEqual(Redacted.value(yield* open(sealed, context)), secret)
-      if (other !== context) assert.strictEqual((yield* Effect.flip(open(sealed, other)))._tag, "SecretUndecryptable")
-    }).pipe(Effect.provide(box))
+  it.effect.prop(
+    "SecretBox opens its secrets in the same context only",
+    [text, text, text],
+    ([secret, context, other]) =>
+      Effect.gen(function* () {
+        const { open, seal } = yield* SecretBox
+        const sealed = yield* seal(Redacted.make(secret), context)
+        assert.strictEqual(Redacted.value(yield* open(sealed, context)), secret)
+        if (other !== context) assert.strictEqual((yield* Effect.flip(open(sealed, other)))._tag, "SecretUndecryptable")
+      }).pipe(Effect.provide(box))
   )
 
-  it.effect("seals the same secret differently each time, and shows nothing of it", () =>
+  it.effect("SecretBox seals a secret differently each time, without showing it", () =>
     Effect.gen(function* () {
       const { seal } = yield* SecretBox
       const secret = "sk-live-0123456789"
@@ -32,7 +35,7 @@ describe("SecretBox", () => {
   )
 
   it.effect.prop(
-    "opens nothing that was changed anywhere",
+    "SecretBox rejects any changed byte",
     [FastCheck.nat(), FastCheck.integer({ min: 1, max: 63 })],
     ([at, by]) =>
       Effect.gen(function* () {
@@ -50,7 +53,7 @@ describe("SecretBox", () => {
       }).pipe(Effect.provide(box))
   )
 
-  it.effect("does not open a secret with the data key of another, or under another key's id", () =>
+  it.effect("SecretBox does not open a secret with the data key of another, or under another key's id", () =>
     Effect.gen(function* () {
       const { open, seal } = yield* SecretBox
       const parts = (yield* seal(Redacted.make("one"), "row")).split(".")
@@ -66,7 +69,7 @@ describe("SecretBox", () => {
     }).pipe(Effect.provide(box))
   )
 
-  it.effect.prop("answers anything with a reason that says nothing of keys", [FastCheck.string()], ([sealed]) =>
+  it.effect.prop("SecretBox rejects any input with a reason that discloses no key", [FastCheck.string()], ([sealed]) =>
     Effect.gen(function* () {
       const { open } = yield* SecretBox
       const { reason } = yield* Effect.flip(open(sealed, "a"))
@@ -74,7 +77,7 @@ describe("SecretBox", () => {
     }).pipe(Effect.provide(box))
   )
 
-  it.effect("opens what an older key sealed, and no longer when that key is gone", () =>
+  it.effect("SecretBox opens secrets of an older key until that key is removed", () =>
     Effect.gen(function* () {
       const sealed = yield* Effect.flatMap(SecretBox, ({ seal }) => seal(Redacted.make("old secret"), "row")).pipe(
         Effect.provide(AesGcmSecretBox.layer({ keys: [old] }))

@@ -14,7 +14,7 @@ const least = <A>(work: Effect.Effect<A>) =>
   )
 
 describe("PasswordHasher", () => {
-  it.live("verifies the password it hashed and no other", () =>
+  it.live("PasswordHasher verifies the password it hashed and no other", () =>
     Effect.gen(function* () {
       const { hash, verify } = yield* PasswordHasher
       const [one, two] = yield* Effect.all([hash(password), hash(password)])
@@ -25,14 +25,14 @@ describe("PasswordHasher", () => {
     }).pipe(Effect.provide(hasher))
   )
 
-  it.live("uses argon2id with 19 MiB, two passes and one lane", () =>
+  it.live("PasswordHasher uses argon2id with 19 MiB, two passes and one lane", () =>
     Effect.gen(function* () {
       const { hash } = yield* PasswordHasher
       assert.match(yield* hash(password), /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
     }).pipe(Effect.provide(hasher))
   )
 
-  it.live("never cuts a password off", () =>
+  it.live("PasswordHasher never truncates a password", () =>
     Effect.gen(function* () {
       const { hash, verify } = yield* PasswordHasher
       const long = "x".repeat(1023)
@@ -41,7 +41,7 @@ describe("PasswordHasher", () => {
     }).pipe(Effect.provide(hasher))
   )
 
-  it.live("takes as long for nobody as for somebody, and says no", () =>
+  it.live("PasswordHasher takes equal time for an unknown account, and rejects", () =>
     Effect.gen(function* () {
       const { hash, verify, verifyDummy } = yield* PasswordHasher
       const hashed = yield* hash(password)
@@ -53,7 +53,7 @@ describe("PasswordHasher", () => {
     }).pipe(Effect.provide(hasher))
   )
 
-  it.live("leaves the main thread free", () =>
+  it.live("PasswordHasher does not block the main thread", () =>
     Effect.gen(function* () {
       const { hash } = yield* PasswordHasher
       const hashing = yield* Effect.fork(Effect.replicateEffect(hash(password), 12))

@@ -35,7 +35,7 @@ const verify = (token: string) => Effect.flatMap(AccessTokens, (tokens) => token
 const refusal = (token: string) => Effect.map(Effect.flip(verify(token)), ({ reason }) => reason)
 
 describe("AccessTokens", () => {
-  it.effect("are good for a quarter of an hour for whom they were made", () =>
+  it.effect("AccessTokens are valid for fifteen minutes for their user", () =>
     Effect.gen(function* () {
       yield* at(0)
       const { expiresAt, token } = yield* issued
@@ -53,7 +53,7 @@ describe("AccessTokens", () => {
     }).pipe(Effect.provide(tokensOf()))
   )
 
-  it.effect("say who made them, for what and for whom, and nothing else", () =>
+  it.effect("AccessTokens contain issuer, audience and subject, and nothing else", () =>
     Effect.gen(function* () {
       yield* at(0)
       const token = Redacted.value((yield* issued).token)
@@ -74,7 +74,7 @@ describe("AccessTokens", () => {
     }).pipe(Effect.provide(tokensOf()))
   )
 
-  it.effect("can be checked by anybody who has the public keys, which tell nothing of the private one", () =>
+  it.effect("AccessTokens can be verified with the public keys, which disclose no private one", () =>
     Effect.gen(function* () {
       yield* at(0)
       const token = Redacted.value((yield* issued).token)
@@ -95,7 +95,7 @@ describe("AccessTokens", () => {
     }).pipe(Effect.provide(tokensOf()))
   )
 
-  it.effect("of one process are good in another with the same key, and in none with another", () =>
+  it.effect("AccessTokens are valid in every process with the same key, and in none with another", () =>
     Effect.gen(function* () {
       yield* at(0)
       const token = Redacted.value((yield* Effect.provide(issued, tokensOf())).token)
@@ -199,7 +199,7 @@ describe("AccessTokens refuse a token with", () => {
       }).pipe(Effect.provide(tokensOf()))
     )
 
-  it.effect("nothing wrong with it: no, that one is taken", () =>
+  it.effect("AccessTokens accept an unchanged token", () =>
     Effect.gen(function* () {
       yield* at(0)
       assert.deepStrictEqual(yield* Effect.flatMap(signed(right), verify), claims)
@@ -213,7 +213,7 @@ describe("AccessTokens refuse a token with", () => {
       [head, payload, signature].map((text) => Buffer.from(text).toString("base64url")).join(".")
     )
   )
-  it.effect.prop("anything else, and never break on it", [anything], ([text]) =>
+  it.effect.prop("AccessTokens reject arbitrary text without a defect", [anything], ([text]) =>
     Effect.asVoid(Effect.flip(verify(text))).pipe(Effect.provide(Layer.fresh(tokensOf())))
   )
 })

@@ -6,7 +6,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Encoding, FastCheck, Redacted } from "effect"
 
 describe("Tokens", () => {
-  it.effect("makes 256 random bits as base64url, never the same twice", () =>
+  it.effect("Tokens.generate returns 256 random bits as base64url, each time others", () =>
     Effect.gen(function* () {
       const { make } = yield* Tokens
       const made = (yield* Effect.replicateEffect(make, 1000)).map(Redacted.value)
@@ -17,7 +17,7 @@ describe("Tokens", () => {
 })
 
 describe("Digests", () => {
-  it.effect("hashes a secret by SHA-256, in lower-case hex", () =>
+  it.effect("Digests.hash returns SHA-256 in lower-case hex", () =>
     Effect.gen(function* () {
       assert.strictEqual(
         hashSecret(yield* Digests, Redacted.make("abc")),
@@ -26,7 +26,7 @@ describe("Digests", () => {
     }).pipe(Effect.provide(NodeDigests.layer))
   )
 
-  it.effect("computes the HMAC-SHA256 that openssl computes", () =>
+  it.effect("Digests.hmac returns the HMAC-SHA256 of openssl", () =>
     Effect.gen(function* () {
       const { hmacSha256 } = yield* Digests
       // From `openssl dgst -sha256 -hmac whsec_1`.
@@ -37,7 +37,7 @@ describe("Digests", () => {
     }).pipe(Effect.provide(NodeDigests.layer))
   )
 
-  it.effect.prop("compares secrets of any length", [FastCheck.string(), FastCheck.string()], ([one, other]) =>
+  it.effect.prop("Digests.equals compares any secrets", [FastCheck.string(), FastCheck.string()], ([one, other]) =>
     Effect.gen(function* () {
       const { equal } = yield* Digests
       assert.isTrue(equal(Redacted.make(one), Redacted.make(`${one}`)))

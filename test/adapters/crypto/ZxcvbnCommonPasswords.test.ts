@@ -6,7 +6,7 @@ import { Effect, Redacted } from "effect"
 layer(ZxcvbnCommonPasswords.layer)("CommonPasswords", (it) => {
   const isCommon = (text: string) => Effect.map(CommonPasswords, ({ includes }) => includes(Redacted.make(text)))
 
-  it.effect("knows what everybody takes, in any case", () =>
+  it.effect("CommonPasswords contains the most common passwords in any case", () =>
     Effect.gen(function* () {
       for (const text of [
         "123456",
@@ -26,7 +26,7 @@ layer(ZxcvbnCommonPasswords.layer)("CommonPasswords", (it) => {
     })
   )
 
-  it.effect("knows those that are long enough for a new account, not only the head of all", () =>
+  it.effect("CommonPasswords contains common passwords of sufficient length", () =>
     Effect.gen(function* () {
       // Behind the 3,000th of the whole list, and among the first 3,000 of eight characters and more.
       for (const text of ["superstar", "hollywood", "iloveyou1", "sunshine1", "Greenbay"])
@@ -34,7 +34,7 @@ layer(ZxcvbnCommonPasswords.layer)("CommonPasswords", (it) => {
     })
   )
 
-  it.effect("holds nothing against other passwords", () =>
+  it.effect("CommonPasswords does not contain other passwords", () =>
     Effect.gen(function* () {
       for (const text of ["", "correct horse battery", "password-9f3a", " password", "1234567é", "zx81é!"])
         assert.isFalse(yield* isCommon(text), text)

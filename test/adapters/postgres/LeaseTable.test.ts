@@ -27,7 +27,7 @@ const makeHeldRow = Effect.gen(function* () {
 })
 
 layer(Live, { excludeTestServices: true })("LeaseTable", (it) => {
-  it.effect("renew extends the lease of the holder from now, and no lost or completed claim", () =>
+  it.effect("LeaseTable.renew extends the lease of the holder from now, and no lost or completed claim", () =>
     Effect.gen(function* () {
       const { lease, leases, lost, sql } = yield* makeHeldRow
       assert.isFalse(yield* leases.renew(lost))
@@ -40,7 +40,7 @@ layer(Live, { excludeTestServices: true })("LeaseTable", (it) => {
     })
   )
 
-  it.scoped("end completes the work of the holder once, and wakes the waiters of its key", () =>
+  it.scoped("LeaseTable.end completes the work of the holder once, and wakes the waiters of its key", () =>
     Effect.gen(function* () {
       const { lease, leases, lost, sql } = yield* makeHeldRow
       const ended = yield* leases.subscribe(lease.key)

@@ -37,7 +37,7 @@ const tablesOf = (url: Redacted.Redacted) =>
   )
 
 describe("Migrations", () => {
-  it("migrations lists every file of the folder, numbered from 1 without a gap", () => {
+  it("The list of migrations has every file of the folder, numbered from 1 without a gap", () => {
     const files = readdirSync(folder).sort()
     assert.deepStrictEqual(
       migrations.map(({ file }) => file),
@@ -49,14 +49,14 @@ describe("Migrations", () => {
     )
   })
 
-  it("migrations have the pinned hashes, since released migrations never change", () => {
+  it("The migrations have their pinned hashes, since released migrations never change", () => {
     assert.deepStrictEqual(
       Object.fromEntries(migrations.map((migration) => [migration.id, sha256Of(migration)])),
       pinned
     )
   })
 
-  it.scopedLive("migrate may run in several processes at once on an empty database, and again later", () =>
+  it.scopedLive("Migrations.migrate may run in several processes at once on an empty database, and again later", () =>
     Effect.gen(function* () {
       const url = yield* freshDatabase
       const pools = yield* Effect.replicateEffect(pool(url), 5)
@@ -73,7 +73,7 @@ describe("Migrations", () => {
     })
   )
 
-  it.scopedLive("migrate refuses a database whose applied migration has another hash, by its id and file", () =>
+  it.scopedLive("Migrations.migrate rejects an applied migration with another hash, by its id and file", () =>
     Effect.gen(function* () {
       const error = yield* refusalAfter(
         yield* migratedDatabase,
@@ -83,7 +83,7 @@ describe("Migrations", () => {
     })
   )
 
-  it.scopedLive("migrate refuses a database that a newer program has migrated", () =>
+  it.scopedLive("Migrations.migrate rejects a database that a newer program has migrated", () =>
     Effect.gen(function* () {
       const id = migrations.length + 1
       const error = yield* refusalAfter(
@@ -94,7 +94,7 @@ describe("Migrations", () => {
     })
   )
 
-  it.scopedLive("migrate refuses a schema of an unreleased version, says what to do, and leaves it as it is", () =>
+  it.scopedLive("Migrations.migrate rejects a schema of an unreleased version with advice, and changes nothing", () =>
     Effect.gen(function* () {
       const url = yield* freshDatabase
       const error = yield* refusalAfter(url, (sql) => sql`create table effect_sql_migrations (migration_id integer)`)
@@ -105,7 +105,7 @@ describe("Migrations", () => {
   )
 
   for (const encoding of ["LATIN1", "SQL_ASCII"] as const)
-    it.scopedLive(`migrate refuses a database with the encoding ${encoding}`, () =>
+    it.scopedLive(`Migrations.migrate rejects a database with the encoding ${encoding}`, () =>
       Effect.gen(function* () {
         const url = yield* freshDatabaseEncoded(encoding)
         const error = yield* refusalAfter(url, () => Effect.void)

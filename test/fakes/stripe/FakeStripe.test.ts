@@ -53,7 +53,7 @@ const planCheckout = (customer?: string) => ({
   ...(customer === undefined ? { customer_email: "ada@example.com" } : { customer })
 })
 
-it("reads the brackets of a form", () => {
+it("FakeStripe parses nested form fields", () => {
   assert.deepEqual(parseStripeForm("a=1&b[c]=2&d[0][e][f]=3&d[1][e]=4"), {
     a: "1",
     b: { c: "2" },
@@ -61,7 +61,7 @@ it("reads the brackets of a form", () => {
   })
 })
 
-it.live("sells a plan to the official client, and tells of it in the shapes of its types", () =>
+it.live("FakeStripe sells a plan to the official client, and sends events of its types", () =>
   withStripe((fake, stripe) =>
     Effect.gen(function* () {
       const session = yield* Effect.promise(() => stripe.checkout.sessions.create(planCheckout()))
@@ -105,7 +105,7 @@ it.live("sells a plan to the official client, and tells of it in the shapes of i
   )
 )
 
-it.live("charges a saved card of a customer's once a key, and declines", () =>
+it.live("FakeStripe charges a saved card once per key, and declines", () =>
   withStripe((fake, stripe) =>
     Effect.gen(function* () {
       const customer = yield* Effect.promise(() => stripe.customers.create({ email: "ada@example.com" }))
@@ -133,7 +133,7 @@ it.live("charges a saved card of a customer's once a key, and declines", () =>
   )
 )
 
-it.live("refuses what the processor refuses", () =>
+it.live("FakeStripe rejects the requests that the processor rejects", () =>
   withStripe((fake, stripe) =>
     Effect.gen(function* () {
       const [line] = planCheckout().line_items
@@ -164,7 +164,7 @@ it.live("refuses what the processor refuses", () =>
   )
 )
 
-it.live("misbehaves when told to, and an answer that was lost is given again", () =>
+it.live("FakeStripe fails on request, and repeats a lost response", () =>
   withStripe((fake) =>
     Effect.gen(function* () {
       const stripe = clientOf(fake, 300, 2)
@@ -186,7 +186,7 @@ it.live("misbehaves when told to, and an answer that was lost is given again", (
   )
 )
 
-it.live("sends its events as the official client believes them", () =>
+it.live("FakeStripe signs its events for the official client", () =>
   withStripe((fake, stripe) =>
     Effect.gen(function* () {
       const session = yield* Effect.promise(() => stripe.checkout.sessions.create(planCheckout()))
@@ -217,7 +217,7 @@ it.live("sends its events as the official client believes them", () =>
   )
 )
 
-it.live("lets a visitor pay on its page", () =>
+it.live("FakeStripe accepts a payment on its checkout page", () =>
   withStripe((fake, stripe) =>
     Effect.gen(function* () {
       const session = yield* Effect.promise(() => stripe.checkout.sessions.create(planCheckout()))

@@ -90,7 +90,7 @@ describe("an error in OpenAI's shape", () => {
   })
 
   it.prop(
-    "is there whatever the body is",
+    "An error has OpenAI's shape whatever the body is",
     [FastCheck.integer({ min: 400, max: 599 }), FastCheck.anything()],
     ([status, body]) => {
       const failure = makeOpenAiFailure(status, body)
@@ -102,7 +102,7 @@ describe("an error in OpenAI's shape", () => {
 
 describe("a parameter that is not supported", () => {
   it.prop(
-    "is the same after its way over the wire",
+    "The error of an unsupported parameter is unchanged after encoding and decoding",
     [FastCheck.stringMatching(/^[a-z_]{1,20}$/), FastCheck.string()],
     ([parameter, reason]) => {
       const failure = new ParameterUnsupported({ parameter, reason })

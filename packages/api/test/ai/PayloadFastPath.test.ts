@@ -45,7 +45,7 @@ const body = FastCheck.record(
 
 describe("the usual bodies of model calls", () => {
   it.prop(
-    "are what their schemas make of them",
+    "The fast path decodes the usual bodies of model calls as their schemas do",
     [body],
     ([given]) => {
       if (isPlainChat(given)) assert.deepStrictEqual(readChat(given), given)
@@ -54,7 +54,7 @@ describe("the usual bodies of model calls", () => {
     { fastCheck: { numRuns: 1_000 } }
   )
 
-  it("are those that most clients send", () => {
+  it("The fast path accepts the bodies that most clients send", () => {
     const messages = [
       { role: "system", content: "Be brief" },
       { role: "user", content: "Hello" }
@@ -65,7 +65,7 @@ describe("the usual bodies of model calls", () => {
     assert.isTrue(isPlainCompletion(given))
   })
 
-  it("are none with anything else in them", () => {
+  it("The fast path rejects bodies with any other member", () => {
     const messages = [{ role: "user", content: "Hello" }]
     for (const more of [
       { stream: null },

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { FastCheck } from "effect"
 
 describe("summarize", () => {
-  it("tells once of an optional field with several values", () =>
+  it("summarize names an optional field with several values once", () =>
     assert.deepStrictEqual(
       summarizeIssues([
         { path: "action", message: 'Expected "sessions", actual "zzz"' },
@@ -12,13 +12,13 @@ describe("summarize", () => {
       ]),
       [{ path: "action", message: 'Expected "sessions" | "memory", actual "zzz"' }]
     ))
-  it("names an object without its type", () => {
+  it("summarizeIssues names an object without its type", () => {
     for (const type of ["Struct (Encoded side)", "Struct", "{ readonly name: string } (Encoded side)"])
       assert.deepStrictEqual(summarizeIssues([{ path: "", message: `Expected ${type}, actual []` }]), [
         { path: "", message: "Expected an object, actual []" }
       ])
   })
-  it("names no type of the service", () => {
+  it("summarizeIssues names no type of the service", () => {
     const cases = [
       ["AgentConfigPatch (Encoded side)", "a valid value"],
       ["GatewayAnswer | string", "a valid value | string"],
@@ -36,7 +36,7 @@ describe("summarize", () => {
         { path: "a", message: `Expected ${expected}, actual 1` }
       ])
   })
-  it("prefers the message of a refinement to the alternative null", () =>
+  it("summarizeIssues prefers the message of a refinement to the alternative null", () =>
     assert.deepStrictEqual(
       summarizeIssues([
         { path: "t", message: "Expected null, actual 9" },
@@ -44,7 +44,7 @@ describe("summarize", () => {
       ]),
       [{ path: "t", message: "must be an IANA time zone" }]
     ))
-  it("omits the alternatives of a field that has an issue inside", () =>
+  it("summarizeIssues omits the alternatives of a field that has an issue inside", () =>
     assert.deepStrictEqual(
       summarizeIssues([
         { path: "config.channels.1", message: 'Expected "web", actual "pigeon"' },
@@ -56,12 +56,12 @@ describe("summarize", () => {
         { path: "name", message: "Expected null, actual 1" }
       ]
     ))
-  it("keeps a single message as it is", () =>
+  it("summarizeIssues keeps a single message as it is", () =>
     assert.deepStrictEqual(summarizeIssues([{ path: "a", message: "is missing" }]), [
       { path: "a", message: "is missing" }
     ]))
   it.prop(
-    "names every field exactly once",
+    "summarizeIssues names every field exactly once",
     [FastCheck.array(FastCheck.record({ path: FastCheck.string(), message: FastCheck.string({ minLength: 1 }) }))],
     ([issues]) => {
       const named = summarizeIssues(issues).map(({ path }) => path)

@@ -25,7 +25,7 @@ const places = FastCheck.array(FastCheck.nat(500), { maxLength: 8 })
 
 describe("makeSseParser", () => {
   it.prop(
-    "reads what encodeSseEvent writes, wherever the text is cut and however its lines end",
+    "makeSseParser reads what encodeSseEvent writes, wherever the text is cut and however its lines end",
     [FastCheck.array(event, { maxLength: 5 }), places, FastCheck.constantFrom("\n", "\r\n", "\r")],
     ([events, at, lineEnd]) => {
       const wire = `\uFEFF: hello\n\n${events.map(encodeSseEvent).join(sseKeepAlive)}`.replaceAll("\n", lineEnd)
@@ -33,56 +33,56 @@ describe("makeSseParser", () => {
     }
   )
 
-  it.prop("reads JSON with any text in it", [FastCheck.string({ unit: "binary" }), places], ([text, at]) => {
+  it.prop("makeSseParser reads JSON with any text", [FastCheck.string({ unit: "binary" }), places], ([text, at]) => {
     const typed = { type: "delta", text }
     assert.deepStrictEqual(readAll(cut(encodeTypedSseEvent(typed), at)), [
       { event: "delta", id: undefined, data: JSON.stringify(typed) }
     ])
   })
 
-  it("completes an event at a carriage return without waiting for a line feed", () => {
+  it("makeSseParser completes an event at a carriage return without waiting for a line feed", () => {
     assert.deepStrictEqual(readAll(["data: one\r\r", "\ndata: two\r\n\r", "\n"]), [
       { event: "message", id: undefined, data: "one" },
       { event: "message", id: undefined, data: "two" }
     ])
   })
 
-  it("joins lines of data and strips one space after the colon", () => {
+  it("makeSseParser joins lines of data and strips one space after the colon", () => {
     assert.deepStrictEqual(readAll(["data: one\ndata:two\ndata:  three\ndata\n\n"]), [
       { event: "message", id: undefined, data: "one\ntwo\n three\n" }
     ])
   })
 
-  it("keeps the last id for later events and ignores one with a null character", () => {
+  it("makeSseParser keeps the last id for later events and ignores one with a null character", () => {
     assert.deepStrictEqual(readAll(["id: 1\n\nid: a\0b\ndata: x\n\nid\ndata: y\n\n"]), [
       { event: "message", id: "1", data: "x" },
       { event: "message", id: "", data: "y" }
     ])
   })
 
-  it("forgets the name of an event without data", () => {
+  it("makeSseParser forgets the name of an event without data", () => {
     assert.deepStrictEqual(readAll(["event: delta\n\ndata: x\n\n"]), [{ event: "message", id: undefined, data: "x" }])
   })
 
-  it("takes a retry of digits only", () => {
+  it("makeSseParser accepts a retry of digits only", () => {
     const parser = makeSseParser()
     assert.isUndefined(parser.retry())
     parser.push(encodeSseEvent({ retry: 250, data: "" }) + "retry: 1s\n\n")
     assert.strictEqual(parser.retry(), 250)
   })
 
-  it("gives nothing for an event that has not ended", () => {
+  it("makeSseParser returns nothing for an event that has not ended", () => {
     assert.deepStrictEqual(readAll(["event: delta\ndata: x\n"]), [])
   })
 
-  it("ignores a byte order mark at the start only", () => {
+  it("makeSseParser ignores a byte order mark at the start only", () => {
     assert.deepStrictEqual(readAll(["\uFEFFdata: x\n\n\uFEFFdata: y\n\n"]), [
       { event: "message", id: undefined, data: "x" }
     ])
   })
 
   it.each([["x".repeat(20)], ["data: 345678901234\n"], ["data: 1\ndata: 2\ndata: 3\ndata: 4\ndata: 5\ndata: 6\n"]])(
-    "stops at an event longer than its limit: %j",
+    "makeSseParser stops at an event longer than its limit: %j",
     (text) => {
       const parser = makeSseParser(11)
       assert.lengthOf(parser.push("data: 1\n\n"), 1)

@@ -27,7 +27,7 @@ const delta = (text: string) => ({ type: "delta" as const, text })
 const done = { type: "done" as const, model: "m", provider: "p" }
 
 it.effect.prop(
-  "reads what was written, wherever the text is cut",
+  "RuntimeStream reads what was written, wherever the text is cut",
   [FastCheck.array(FastCheck.string({ unit: "binary" })), FastCheck.integer({ min: 1, max: 20 })],
   ([texts, size]) =>
     Effect.gen(function* () {
@@ -38,7 +38,7 @@ it.effect.prop(
     })
 )
 
-it.effect("ends with the first `done` and reads nothing after it", () =>
+it.effect("RuntimeStream ends with the first `done` and reads nothing after it", () =>
   Effect.gen(function* () {
     assert.deepStrictEqual(
       yield* read(encodeTypedSseEvent(done) + encodeTypedSseEvent(delta("late")) + "data: nonsense\n\n"),
@@ -50,7 +50,7 @@ it.effect("ends with the first `done` and reads nothing after it", () =>
   })
 )
 
-it.effect("passes on what came before a problem", () =>
+it.effect("RuntimeStream returns the events before a failure", () =>
   Effect.gen(function* () {
     for (const [wire, tag] of [
       ["", "Truncated"],
@@ -72,7 +72,7 @@ it.effect("passes on what came before a problem", () =>
   })
 )
 
-it.effect("fails in the other side's words", () =>
+it.effect("RuntimeStream fails with the error of the other side", () =>
   Effect.gen(function* () {
     const event = { type: "error" as const, message: "no more" }
     assert.deepStrictEqual(yield* Effect.flip(read(encodeTypedSseEvent(event))), { _tag: "Failed", message: "no more" })

@@ -18,7 +18,7 @@ describe("Account mails", () => {
     composeEmailChangedMail(to, appUrl, Option.some(token))
   ]
 
-  it("are valid mails with short lines", () => {
+  it("Account mails are valid mails with short lines", () => {
     for (const mail of mails) {
       assert.isTrue(Either.isRight(validateMail({ ...mail, id: MailId.make("mal_1") })))
       assert.strictEqual(mail.to, to)
@@ -27,7 +27,7 @@ describe("Account mails", () => {
     }
   })
 
-  it("link to the origin of APP_URL on a line of its own", () => {
+  it("Account mails link to the origin of APP_URL on a line of its own", () => {
     const links = mails.flatMap(({ text }) => text.split("\n").filter((line) => line.startsWith("http")))
     assert.deepStrictEqual(links, [
       "https://berth.example:8443/reset-password?token=abc-_123",

@@ -46,14 +46,14 @@ describe("The features of a plan", () => {
       assert.sameMembers([...findPlanFeatures(plan).channels], ["web", ...channels[plan]])
       assert.strictEqual(findPlanFeatures(plan).skills, basic.includes(plan) ? "basic" : "all")
     })
-  it("administrators have them all", () => {
+  it("The features of an administrator are those of every plan", () => {
     assert.sameMembers([...allFeatures.channels], [...Channel.literals])
     assert.strictEqual(allFeatures.skills, "all")
   })
 })
 
 describe("A configuration", () => {
-  it.prop("may name every skill that is known, and none else", [anyText], ([skills]) => {
+  it.prop("A configuration may name known skills only", [anyText], ([skills]) => {
     const unknown = skills.filter((id) => !ids.includes(id))
     const outcome = validateSkillSelection(catalog, { skills: [], channels: [] }, { skills })
     assert.deepStrictEqual(
@@ -63,7 +63,7 @@ describe("A configuration", () => {
   })
 
   it.prop(
-    "may be sent back as it is, whatever is in it",
+    "A configuration may be sent back unchanged, whatever is in it",
     [anyPlan, anyText, anyChannels],
     ([plan, skills, channels]) => {
       const kept = { skills, channels }
@@ -74,7 +74,7 @@ describe("A configuration", () => {
   )
 
   it.prop(
-    "may gain what the plan has and nothing else, and is told who has it",
+    "A configuration may gain only features of the plan, and the error names a plan with the others",
     [anyPlan, choice, choice],
     ([plan, kept, asked]) => {
       const features = findPlanFeatures(plan)
@@ -108,7 +108,7 @@ describe("A configuration", () => {
     }
   )
 
-  it.prop("has everything once, in the order in which it was first named", [choice], ([asked]) => {
+  it.prop("A configuration has each entry once, in the order of first mention", [choice], ([asked]) => {
     const { channels = [], skills = [] } = deduplicateSelections(asked)
     assert.deepStrictEqual(
       skills,
@@ -124,7 +124,7 @@ describe("A configuration", () => {
 
 describe("The skills that work", () => {
   it.prop(
-    "are those chosen, known and part of the plan, in the catalog's order",
+    "The active skills of an agent are those chosen, known and part of the plan, in the catalog's order",
     [anyPlan, anyText],
     ([plan, chosen]) => {
       const features = findPlanFeatures(plan)
@@ -134,8 +134,9 @@ describe("The skills that work", () => {
       )
     }
   )
-  it("are the basic ones to begin with", () => assert.deepStrictEqual(listBasicSkillIds(catalog), ["time", "memory"]))
-  it("are in all plans but those with basic ones", () =>
+  it("The active skills of a new agent are the basic ones", () =>
+    assert.deepStrictEqual(listBasicSkillIds(catalog), ["time", "memory"]))
+  it("The active skills include every chosen skill in all plans except those with basic skills", () =>
     assert.deepStrictEqual(
       findPlansWith((features) => hasSkill(features, { basic: false })),
       PlanId.literals.filter((plan) => plan !== "free" && plan !== "starter")

@@ -29,7 +29,7 @@ describe("transitionAgentStatus", () => {
     }
 
   it.prop(
-    "never leaves the statuses, and nothing but a start, restart, repair or update leaves error for an agent that is up",
+    "transitionAgentStatus never leaves the statuses, and nothing but a start, restart, repair or update leaves error for an agent that is up",
     [AgentStatus, FastCheck.constantFrom(...statuses), FastCheck.array(FastCheck.constantFrom(...events()))],
     ([, from, happened]) => {
       let status: AgentStatus = from

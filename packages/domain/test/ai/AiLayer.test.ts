@@ -149,7 +149,7 @@ describe("chat", () => {
     )
   })
 
-  it.effect("hands on calls of tools, which count as what was answered, and tells of them in its span alone", () => {
+  it.effect("AiLayer passes tool calls on, counts them as output, and names them in its span only", () => {
     const call = { id: "call_1", name: "calculate", arguments: '{"expression":"17*23"}' }
     const spans: Array<Tracer.AnySpan> = []
     const offered: Array<unknown> = []
@@ -189,7 +189,7 @@ describe("chat", () => {
     )
   })
 
-  it.effect("gives a whole answer with its calls of tools and what it cost", () => {
+  it.effect("AiLayer.complete returns the whole answer with its tool calls and cost", () => {
     const call = { id: "call_1", name: "calculate", arguments: "{}" }
     const router = provider("openrouter", () =>
       Stream.make<Array<ModelEvent<ProviderEnding>>>(text("So"), { type: "tool-call", call }, end)
@@ -201,7 +201,7 @@ describe("chat", () => {
     )
   })
 
-  it.effect("shows images to models that see them, and to no other unasked", () => {
+  it.effect("AiLayer sends images only to models with vision, unless another is named", () => {
     const seeing = makeModel({ id: "openai/gpt-4o", tags: ["general", "vision"] })
     const messages: ChatRequest["messages"] = [
       {
@@ -238,7 +238,7 @@ describe("chat", () => {
     )
   })
 
-  it.effect("estimates what the provider did not count, and says so", () => {
+  it.effect("AiLayer estimates usage that the provider does not report, and marks it", () => {
     const router = provider("openrouter", () => Stream.make(text("12345"), text("678"), endUncounted))
     return withAi([router.port], [opus], (ai) =>
       Effect.gen(function* () {
@@ -253,7 +253,7 @@ describe("chat", () => {
     )
   })
 
-  it.effect("falls back before the first text, to the next provider and then the next model", () => {
+  it.effect("AiLayer falls back before the first text, to the next provider and then the next model", () => {
     const router = provider("openrouter", (model) =>
       model === opus.id
         ? Stream.concat(Stream.make(text("")), fails("openrouter", "nonsense"))
@@ -272,7 +272,7 @@ describe("chat", () => {
     )
   })
 
-  it.effect("ends with the failure that comes after the first text, and records what there was", () => {
+  it.effect("AiLayer ends with a failure after the first text and records the output so far", () => {
     const router = provider("openrouter", () =>
       Stream.concat(Stream.make(text("Half")), fails("openrouter", "unreachable"))
     )
@@ -291,7 +291,7 @@ describe("chat", () => {
     )
   })
 
-  it.effect("tries again what passes by itself, and counts the wait as overhead", () => {
+  it.effect("AiLayer retries temporary failures and counts the wait as overhead", () => {
     const router = provider("openrouter", (_, call) =>
       call < 3 ? fails("openrouter", "overloaded") : Stream.make(text("ok"), end)
     )
@@ -307,7 +307,7 @@ describe("chat", () => {
     )
   })
 
-  it.effect("fails with what the model that was asked for failed with, and says what else was tried", () => {
+  it.effect("AiLayer fails with the failure of the requested model and lists the other attempts", () => {
     const router = provider("openrouter", (model) =>
       fails("openrouter", model === opus.id ? "refused" : "unauthorized")
     )
@@ -321,7 +321,7 @@ describe("chat", () => {
     )
   })
 
-  it.effect("does not wait longer for a provider than it says it will", () => {
+  it.effect("AiLayer waits for the first byte of a provider at most for its timeout", () => {
     const router = provider("openrouter", (model) =>
       model === opus.id ? Stream.never : Stream.make(text("late"), end)
     )
@@ -334,7 +334,7 @@ describe("chat", () => {
     )
   })
 
-  it.effect("takes a sign of life for one, but not for text", () => {
+  it.effect("AiLayer accepts a keep-alive as activity, not as text", () => {
     const thinking = Stream.repeatEffect(Effect.as(Effect.sleep("25 seconds"), text(""))).pipe(Stream.take(4))
     const router = provider("openrouter", () => Stream.concat(thinking, Stream.make(text("thought"), end)))
     return withAi([router.port], [opus], (ai) =>
@@ -344,7 +344,7 @@ describe("chat", () => {
     )
   })
 
-  it.effect("gives up an answer that falls silent, and one that never ends", () => {
+  it.effect("AiLayer fails an answer that falls silent, and one that never ends", () => {
     const ticking = Stream.repeatEffect(Effect.as(Effect.sleep("50 seconds"), text(".")))
     const router = provider("openrouter", (model) =>
       model === opus.id
@@ -373,7 +373,7 @@ describe("chat", () => {
     )
   })
 
-  it.effect("leaves a model alone that failed five times in a row, and asks again after a rest", () => {
+  it.effect("AiLayer skips a model after five failures in a row, and tries it again after the cooldown", () => {
     let isUp = false
     const router = provider("openrouter", (model) =>
       isUp || model === gpt.id ? Stream.make(text("ok"), end) : fails("openrouter", "nonsense")
@@ -395,7 +395,7 @@ describe("chat", () => {
     )
   })
 
-  it.effect("ends the provider's call when nobody listens any more, and records it", () => {
+  it.effect("AiLayer ends the provider's call when its consumer leaves, and records it", () => {
     const released = Deferred.unsafeMake<void>(Fiber.id(Fiber.never))
     const router = provider("openrouter", () =>
       Stream.ensuring(Stream.concat(Stream.make(text("a")), Stream.never), Deferred.succeed(released, undefined))
@@ -414,7 +414,7 @@ describe("chat", () => {
     )
   })
 
-  it.effect("records the prompt of a call that its caller leaves before the first text", () =>
+  it.effect("AiLayer records the prompt of a call that its caller leaves before the first text", () =>
     Effect.gen(function* () {
       const sent = yield* Deferred.make<void>()
       const router = provider("openrouter", () =>
@@ -432,7 +432,7 @@ describe("chat", () => {
     })
   )
 
-  it.effect("records nothing for a call that its provider refuses", () =>
+  it.effect("AiLayer records nothing for a call that its provider refuses", () =>
     withAi([provider("openrouter", () => fails("openrouter", "refused")).port], [opus], (ai) =>
       Effect.gen(function* () {
         yield* Effect.flip(ai.complete(request()))
@@ -441,7 +441,7 @@ describe("chat", () => {
     )
   )
 
-  it.effect("limits an answer whose length its caller does not limit", () => {
+  it.effect("AiLayer limits an answer whose length its caller does not limit", () => {
     const limits: Array<number | undefined> = []
     const router: ModelProvider = {
       ...provider("openrouter", () => Stream.empty).port,
@@ -461,7 +461,7 @@ describe("chat", () => {
     )
   })
 
-  it.effect("asks a provider for no more than is read", () => {
+  it.effect("AiLayer reads no more from a provider than its consumer", () => {
     let asked = 0
     const router = provider("openrouter", () =>
       Stream.repeatEffect(Effect.sync(() => text(String((asked += 1))))).pipe(Stream.rechunk(1))
@@ -475,7 +475,7 @@ describe("chat", () => {
     )
   })
 
-  it.effect("is told of in a span and in metrics", () => {
+  it.effect("AiLayer reports a call in a span and in metrics", () => {
     const spans: Array<Tracer.AnySpan> = []
     const router = provider("openrouter", () =>
       Stream.unwrap(
@@ -512,7 +512,7 @@ describe("chat", () => {
     )
   })
 
-  it.effect("refuses what it cannot answer", () => {
+  it.effect("AiLayer rejects requests that it cannot answer", () => {
     const router = provider("openrouter", () => Stream.make(text("ok"), end))
     return withAi([router.port], [opus], (ai) =>
       Effect.gen(function* () {
@@ -523,7 +523,7 @@ describe("chat", () => {
     )
   })
 
-  it.effect("has nothing to answer with where no model is available", () =>
+  it.effect("AiLayer fails with ModelsUnavailable when no model is available", () =>
     withAi([], [{ ...opus, available: false }], (ai) =>
       Effect.gen(function* () {
         assert.propertyVal(yield* Effect.flip(ai.complete(request())), "_tag", "ModelsUnavailable")
@@ -532,7 +532,7 @@ describe("chat", () => {
     )
   )
 
-  it.effect("lets the sandbox answer for a model nobody here runs, and says so once in the log", () => {
+  it.effect("AiLayer answers from the sandbox for an unavailable model, and logs that once", () => {
     const { layer: logger, lines } = recordLogs()
     const local = provider("sandbox", () => Stream.make(text("echo"), end))
     return withAi([local.port], [{ ...opus, available: false }, sandbox], (ai) =>
@@ -549,7 +549,7 @@ describe("health", () => {
   const up = provider("openrouter", () => Stream.empty)
   const down = provider("openai", () => Stream.empty, Effect.succeed(false))
 
-  it.effect("is healthy, degraded, or an error, by how many providers can be reached", () =>
+  it.effect("AiLayer.health is healthy, degraded, or an error, by how many providers can be reached", () =>
     Effect.gen(function* () {
       const health = (...providers: ReadonlyArray<ModelProvider>) =>
         withAi(providers, [], (ai) => Effect.exit(ai.health()))
@@ -567,7 +567,7 @@ describe("health", () => {
     })
   )
 
-  it.effect("asks a provider at most once in 15 seconds, however many want to know", () =>
+  it.effect("AiLayer.health checks a provider at most once in 15 seconds", () =>
     Effect.gen(function* () {
       let asked = 0
       const isAsked = yield* Deferred.make<void>()
@@ -597,7 +597,7 @@ describe("health", () => {
     })
   )
 
-  it.effect("takes a provider that does not answer for down", () =>
+  it.effect("AiLayer.health reports an unresponsive provider as down", () =>
     withAi([up.port, provider("groq", () => Stream.empty, Effect.never).port], [], (ai) =>
       Effect.gen(function* () {
         const health = yield* letting("5 seconds", ai.health())
@@ -610,7 +610,7 @@ describe("health", () => {
 describe("the rest", () => {
   const router = provider("openrouter", () => Stream.empty)
 
-  it.effect("counts models by provider", () =>
+  it.effect("AiLayer.models counts models by provider", () =>
     withAi([router.port], [opus, gpt, sandbox], (ai) =>
       Effect.gen(function* () {
         assert.deepStrictEqual((yield* ai.models()).providers, { openrouter: 2, sandbox: 1 })
@@ -621,7 +621,7 @@ describe("the rest", () => {
     )
   )
 
-  it.effect.prop("counts exactly what it lists, whatever the catalog", [modelsArbitrary], ([models]) =>
+  it.effect.prop("AiLayer.models counts exactly the models that it lists", [modelsArbitrary], ([models]) =>
     withAi([router.port], models, (ai) =>
       Effect.gen(function* () {
         const listed = yield* ai.models()
@@ -643,7 +643,7 @@ describe("the rest", () => {
     )
   )
 
-  it.effect("knows a provider by its other name", () =>
+  it.effect("AiLayer accepts a provider's other name", () =>
     withAi([router.port], [makeModel({ id: "google/gemini-2.5-pro", provider: "google" })], (ai) =>
       Effect.gen(function* () {
         assertMatches(yield* ai.modelsOf("gemini"), { provider: "google", models: [{ provider: "google" }] })
@@ -651,7 +651,7 @@ describe("the rest", () => {
     )
   )
 
-  it.effect("finds what can be called, and nothing else", () => {
+  it.effect("AiLayer.model finds available models only", () => {
     const absent = makeModel({ id: "openai/gpt-5", available: false })
     return withAi([router.port], [opus, absent], (ai) =>
       Effect.gen(function* () {
@@ -663,7 +663,7 @@ describe("the rest", () => {
     )
   })
 
-  it.effect("selects and estimates", () =>
+  it.effect("AiLayer selects models and estimates costs", () =>
     withAi([router.port], [opus, gpt], (ai) =>
       Effect.gen(function* () {
         assert.deepStrictEqual(yield* ai.select("whatever"), { taskType: "general", model: gpt })

@@ -9,7 +9,7 @@ const read = (type: ReversalEventType, object: object) =>
   Either.getOrThrow(readReversal({ id: "evt_1", type, created: 1, data: { object } }))
 
 describe("reversedUnits", () => {
-  it("takes units back in proportion, rounded down, and all once all money went back", () => {
+  it("reversedUnits reverses units in proportion, rounded down, and all for a full refund", () => {
     const purchase = { units: Units(1000), amount: MinorUnits(900) }
     const taken = [0, 1, 450, 899, 900, 2000].map((returned) => reversedUnits(purchase, MinorUnits(returned)))
     assert.deepStrictEqual(taken, [0, 1, 500, 998, 1000, 1000])
@@ -19,7 +19,7 @@ describe("reversedUnits", () => {
     )
   })
 
-  it("never takes less for more money, nor more than was purchased", () => {
+  it("reversedUnits grows with the money, up to the purchased units", () => {
     const count = FastCheck.nat(1_000_000_000)
     const money = count.map((amount) => MinorUnits(amount))
     FastCheck.assert(
@@ -39,7 +39,7 @@ describe("reversedUnits", () => {
 })
 
 describe("readReversal", () => {
-  it("reads the sum of a charge's refunds under the name of its payment", () => {
+  it("readReversal reads the sum of a charge's refunds under the name of its payment", () => {
     const charge = { id: "ch_1", payment_intent: "pi_1", amount: 500, amount_refunded: 200 }
     const expected = { payment: "pi_1", source: "ch_1", amount: 200, version: 200 }
     assert.deepStrictEqual(read("charge.refunded", charge), expected)
@@ -47,7 +47,7 @@ describe("readReversal", () => {
     assert.strictEqual(byInvoice.payment, "in_1")
   })
 
-  it("reads a dispute's money as gone until it is won, and an inquiry's as never gone", () => {
+  it("readReversal reads a dispute's money as gone until it is won, and an inquiry's as never gone", () => {
     const amountOf = (type: ReversalEventType, status: string) =>
       read(type, { id: "dp_1", charge: { id: "ch_1" }, payment_intent: null, amount: 500, status }).amount
     for (const status of ["needs_response", "under_review"])
@@ -58,7 +58,7 @@ describe("readReversal", () => {
     assert.strictEqual(amountOf("charge.dispute.created", "warning_needs_response"), 0)
   })
 
-  it("refuses an object that is no charge", () => {
+  it("readReversal rejects an object that is no charge", () => {
     const bad = readReversal({ id: "evt_1", type: "charge.refunded", created: 1, data: { object: { id: 7 } } })
     assert.isTrue(Either.isLeft(bad))
   })

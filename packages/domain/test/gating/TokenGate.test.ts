@@ -37,7 +37,7 @@ const gateOver = (
   })
 
 describe("TokenGate", () => {
-  it.effect("grants access from the exact minimum balance on", () =>
+  it.effect("TokenGate grants access from the exact minimum balance on", () =>
     Effect.gen(function* () {
       for (const [balance, hasAccess] of [
         [0n, false],
@@ -51,7 +51,7 @@ describe("TokenGate", () => {
     })
   )
 
-  it.effect("caches positive results for 60 s and negative ones for 10 s, for an address in any case", () =>
+  it.effect("TokenGate caches positive results for 60 s and negative ones for 10 s, for an address in any case", () =>
     Effect.gen(function* () {
       for (const [balance, seconds] of [
         [token.minBalance, 60],
@@ -72,7 +72,7 @@ describe("TokenGate", () => {
     })
   )
 
-  it.effect("caches no failure and never turns one into denied access", () =>
+  it.effect("TokenGate caches no failure and never turns one into denied access", () =>
     Effect.gen(function* () {
       const answers = yield* Ref.make<ReadonlyArray<Effect.Effect<bigint, ChainUnreachable | TokenContractNotFound>>>([
         new ChainUnreachable({ reason: "timeout" }),
@@ -90,7 +90,7 @@ describe("TokenGate", () => {
     })
   )
 
-  it.effect("shares one call among concurrent checks, also when one is interrupted", () =>
+  it.effect("TokenGate shares one call among concurrent checks, also when one is interrupted", () =>
     Effect.gen(function* () {
       const answer = yield* Deferred.make<bigint>()
       const { asked, has } = yield* gateOver(Deferred.await(answer))
@@ -111,7 +111,7 @@ describe("TokenGate", () => {
     })
   )
 
-  it.effect("fails with GatingNotConfigured without a token and makes no call", () =>
+  it.effect("TokenGate fails with GatingNotConfigured without a token and makes no call", () =>
     Effect.gen(function* () {
       const { asked, has } = yield* gateOver(Effect.succeed(0n), Option.none())
       assert.instanceOf(yield* Effect.flip(has()), GatingNotConfigured)
@@ -119,7 +119,7 @@ describe("TokenGate", () => {
     })
   )
 
-  it.effect("grants access with Layers of its two ports", () =>
+  it.effect("TokenGate grants access with Layers of its two ports", () =>
     Effect.gen(function* () {
       const gate = yield* TokenGate
       assert.isTrue((yield* gate.check(one)).hasAccess)

@@ -102,7 +102,7 @@ const on = (plan: Subscription["plan"], status: Subscription["status"] = "active
   Option.some({ userId: owner.id, plan, status })
 
 describe("InstanceReconciler.reconfigure", () => {
-  it.effect("configures skills that are selected, in the catalog and part of the plan", () =>
+  it.effect("InstanceReconciler.reconfigure configures skills that are selected, known and part of the plan", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* configuredSkills(on("pro")), ["time", "files"])
       assert.deepStrictEqual(yield* configuredSkills(on("starter")), ["time"])

@@ -27,7 +27,7 @@ const agents = FastCheck.array(
 
 describe("selectAgentsToStart", () => {
   it.prop(
-    "partitions the agents and never starts more than the plan allows",
+    "selectAgentsToStart partitions the agents and never starts more than the plan allows",
     [agents, FastCheck.integer({ min: 0, max: 20 })],
     ([all, limit]) => {
       const { leave, start } = selectAgentsToStart(all, limit)
@@ -35,7 +35,7 @@ describe("selectAgentsToStart", () => {
     }
   )
   it.prop(
-    "prefers working agents to failed ones, and older to newer ones",
+    "selectAgentsToStart prefers working agents to failed ones, and older to newer ones",
     [agents, FastCheck.integer({ min: 0, max: 20 })],
     ([all, limit]) => {
       const { leave, start } = selectAgentsToStart(all, limit)
@@ -47,7 +47,7 @@ describe("selectAgentsToStart", () => {
 })
 
 describe("decideRestart", () => {
-  it("doubles the delay each time and gives up after the fifth crash", () => {
+  it("decideRestart doubles the delay each time and gives up after the fifth crash", () => {
     const waits = [1, 2, 3, 4, 5].map(decideRestart)
     assert.deepStrictEqual(
       waits.map((next) => (next === "give-up" ? next : Duration.toMillis(next.restartAfter))),

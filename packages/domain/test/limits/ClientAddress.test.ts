@@ -27,7 +27,7 @@ const style = FastCheck.record({
 const isMapped = (all: ReadonlyArray<number>) => all.slice(0, 5).every((value) => value === 0) && all[5] === 0xffff
 
 describe("normalizeClientAddress", () => {
-  it.prop("returns an IPv4 address unchanged, also when mapped into IPv6", [ipv4, style], ([bytes, how]) => {
+  it.prop("normalizeClientAddress keeps IPv4 addresses, also mapped into IPv6", [ipv4, style], ([bytes, how]) => {
     const [a, b, c, d] = bytes
     const dotted = bytes.join(".")
     assert.strictEqual(normalizeClientAddress(dotted), dotted)
@@ -38,7 +38,7 @@ describe("normalizeClientAddress", () => {
   })
 
   it.prop(
-    "is one for a /64, however its addresses are written",
+    "normalizeClientAddress returns one key for a /64 network in any notation",
     [groups(4), groups(4), groups(4), style, style],
     (given) => {
       const [network, host, otherHost, how, otherHow] = given
@@ -57,7 +57,7 @@ describe("normalizeClientAddress", () => {
   )
 
   it.prop(
-    "returns different keys for different /64 networks",
+    "normalizeClientAddress returns different keys for different /64 networks",
     [groups(4), groups(4), groups(4), style],
     ([network, other, host, how]) => {
       FastCheck.pre(network.join() !== other.join())
@@ -70,13 +70,13 @@ describe("normalizeClientAddress", () => {
     }
   )
 
-  it("distinguishes loopback, unspecified and embedded IPv4 addresses", () => {
+  it("normalizeClientAddress distinguishes loopback, unspecified and embedded IPv4 addresses", () => {
     const keys = ["127.0.0.1", "::1", "64:ff9b::10.0.0.1", "1.2.3.4", "2001:db8::"].map(normalizeClientAddress)
     assert.strictEqual(new Set(keys).size, keys.length)
     assert.strictEqual(normalizeClientAddress("2001:0DB8::1"), "2001:db8:0:0::/64")
   })
 
-  it.prop("accepts any text", [FastCheck.string()], ([text]) => {
+  it.prop("normalizeClientAddress accepts any text", [FastCheck.string()], ([text]) => {
     assert.isString(normalizeClientAddress(text))
   })
 })

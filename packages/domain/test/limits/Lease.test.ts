@@ -18,7 +18,7 @@ const counted = (effect: Effect.Effect<unknown>) =>
   }))
 
 describe("whileRenewed", () => {
-  it.effect("renews every five seconds until the work ends, in an uninterruptible region too", () =>
+  it.effect("whileRenewed renews every five seconds until the work ends, in an uninterruptible region too", () =>
     Effect.gen(function* () {
       const renew = yield* counted(Effect.void)
       const work = yield* Effect.fork(
@@ -33,7 +33,7 @@ describe("whileRenewed", () => {
     })
   )
 
-  it.effect("goes on with the work and repeats the renewal after a failed renewal", () =>
+  it.effect("whileRenewed continues the work and retries after a failed renewal", () =>
     Effect.gen(function* () {
       const renew = yield* counted(Effect.die("the database is restarting"))
       const work = yield* Effect.fork(whileRenewed(renew.effect)(Effect.as(Effect.sleep("16 seconds"), "done")))
@@ -48,7 +48,7 @@ describe("awaitClaim", () => {
   const held = Claim.InProgress({ holder: "another" })
   const poll = Effect.succeed(Effect.sleep("1 second"))
 
-  it.effect("returns a claim at once without a subscription when no other holder has the lease", () =>
+  it.effect("awaitClaim returns a claim at once without a subscription when no other holder has the lease", () =>
     Effect.gen(function* () {
       const claimed = yield* awaitClaim(Effect.succeed<Claim>(Claim.Claimed()), {
         subscribe: () => Effect.dieMessage("subscribed"),
@@ -58,7 +58,7 @@ describe("awaitClaim", () => {
     })
   )
 
-  it.effect("claims again after the subscription and at each end of the wait until the holder has ended", () =>
+  it.effect("awaitClaim claims again after the subscription and each wait until the holder has ended", () =>
     Effect.gen(function* () {
       const claims = yield* Ref.make(0)
       const claim = Effect.map(
@@ -79,7 +79,7 @@ describe("awaitClaim", () => {
     })
   )
 
-  it.effect("returns in progress when another holder still has the lease at the limit", () =>
+  it.effect("awaitClaim returns in progress when another holder still has the lease at the limit", () =>
     Effect.gen(function* () {
       const claim = Effect.succeed<Claim>(held)
       const awaited = yield* Effect.fork(awaitClaim(claim, { subscribe: () => poll, atMost: "20 seconds" }))

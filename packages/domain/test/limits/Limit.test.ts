@@ -10,7 +10,7 @@ const problem = (text: string) =>
 
 describe("parseLimit", () => {
   it.prop(
-    "reads count and window",
+    "parseLimit reads count and window",
     [
       FastCheck.integer({ min: 1, max: 1_000_000_000 }),
       FastCheck.integer({ min: 1, max: 366 }),
@@ -24,14 +24,14 @@ describe("parseLimit", () => {
     }
   )
 
-  it.prop("accepts any text and returns only usable limits", [FastCheck.string()], ([text]) => {
+  it.prop("parseLimit accepts any text and returns only usable limits", [FastCheck.string()], ([text]) => {
     const limit = parseLimit(text)
     if (Either.isLeft(limit)) return assert.strictEqual(limit.left.text, text)
     assert.isAtLeast(limit.right.count, 1)
     assert.isAtLeast(Duration.toSeconds(limit.right.window), 1)
   })
 
-  it("explains what is malformed", () => {
+  it("parseLimit explains malformed limits", () => {
     const form = "must be count/window, for example 10/1h"
     assert.strictEqual(problem("10"), form)
     assert.strictEqual(problem("10/1h/2"), form)
@@ -49,7 +49,7 @@ describe("parseLimit", () => {
     assert.strictEqual(problem("10/367d"), "the window must not be longer than 366d")
   })
 
-  it("parses the defaults written as settings", () => {
+  it("parseLimit parses the defaults in the format of settings", () => {
     const written = Object.entries(defaultLimits).map(([name, { count, window }]) => [
       name,
       count,

@@ -15,13 +15,13 @@ const mail = (changes: Partial<Mail>): Mail => ({
 const isFit = (changes: Partial<Mail>) => Either.isRight(validateMail(mail(changes)))
 
 describe("judgeMail", () => {
-  it("lets pass what fits into a mail", () => {
+  it("judgeMail accepts valid mails", () => {
     for (const subject of ["Hello", "Größe 大きさ 😀", "x".repeat(998), "a\u200bb"])
       assert.isTrue(isFit({ subject }), subject)
     assert.isTrue(isFit({ text: "any\r\ntext\u0000" }))
   })
 
-  it.prop("lets no line end into the head, wherever it stands", [FastCheck.string(), FastCheck.string()], ([a, b]) => {
+  it.prop("judgeMail rejects line breaks in headers", [FastCheck.string(), FastCheck.string()], ([a, b]) => {
     for (const end of ["\r\n", "\n", "\r", "\u2028", "\u2029", "\u0085", "\u0000", "\u000b", "\u000c"]) {
       assert.isFalse(isFit({ subject: `${a}${end}${b}` }))
       assert.isFalse(isFit({ to: Email.make(`ada${a}${end}${b}@example.com`) }))
@@ -29,7 +29,7 @@ describe("judgeMail", () => {
     }
   })
 
-  it.prop("takes one plain address", [FastCheck.string()], ([text]) => {
+  it.prop("judgeMail accepts exactly one plain address", [FastCheck.string()], ([text]) => {
     if (isFit({ to: Email.make(text) })) assert.match(text, /^[^\s<>,;:"()[\]\\]+@[^\s<>,;:"()[\]\\@]+$/)
   })
 })

@@ -13,27 +13,27 @@ import { Either, FastCheck, Redacted } from "effect"
 const parse = (text: string) => Either.map(parseCredentialValue(Redacted.make(text)), Redacted.value)
 
 describe("A credential", () => {
-  it("is a model provider's or a messaging platform's, and each key is one of the two", () =>
+  it("A credential key belongs to a model provider or a messaging platform", () =>
     assert.deepStrictEqual(
       [...modelCredentialKeys, ...channelCredentialKeys].toSorted(),
       [...CredentialKey.literals].toSorted()
     ))
 
-  it.prop("has one of the seven keys", [FastCheck.string()], ([text]) => {
+  it.prop("A credential has one of the seven keys", [FastCheck.string()], ([text]) => {
     assert.strictEqual(
       Either.isRight(parseCredentialKey(text)),
       CredentialKey.literals.some((key) => key === text)
     )
   })
   for (const key of CredentialKey.literals)
-    it(`may be ${key}'s, in exactly these letters`, () => {
+    it(`A credential key may be ${key}, in exactly this case`, () => {
       assert.deepStrictEqual(parseCredentialKey(key), Either.right(key))
       for (const wrong of [key.toUpperCase(), ` ${key}`, `${key}\u0000`])
         assert.isTrue(Either.isLeft(parseCredentialKey(wrong)))
     })
 
   it.prop(
-    "is kept as it is but for the spaces around it",
+    "A credential is stored without surrounding spaces, otherwise unchanged",
     [
       FastCheck.stringMatching(/^[\x21-\x7e]([\x20-\x7e]{0,80}[\x21-\x7e])?$/),
       FastCheck.stringMatching(/^[ \t\r\n]{0,5}$/)
@@ -41,24 +41,24 @@ describe("A credential", () => {
     ([value, space]) => assert.deepStrictEqual(parse(`${space}${value}${space}`), Either.right(value))
   )
 
-  it("has 1 to 8192 characters after that", () => {
+  it("A credential has 1 to 8192 characters after trimming", () => {
     assert.isTrue(Either.isRight(parse("k".repeat(maximumCredentialLength))))
     for (const wrong of ["", " \n\t ", "k".repeat(maximumCredentialLength + 1)])
       assert.include(Either.getOrThrow(Either.flip(parse(wrong))).reason, "1 to 8192")
   })
 
-  it("is of characters that a header may carry", () => {
+  it("A credential consists of characters that are valid in a header", () => {
     for (const wrong of ["a\nb", "a\r\nx: y", "a\u0000b", "schlüssel", "sk\u200b-1", "\u007f", "🔑", "\ud800"])
       assert.include(Either.getOrThrow(Either.flip(parse(wrong))).reason, "ASCII")
   })
 
-  it.prop("is never quoted by what refuses it", [FastCheck.string({ minLength: 8 })], ([text]) => {
+  it.prop("A rejected credential is not quoted in the error", [FastCheck.string({ minLength: 8 })], ([text]) => {
     const refused = Either.flip(parse(text))
     if (Either.isRight(refused)) assert.notInclude(JSON.stringify(refused.right), text.trim() === "" ? "\u0000" : text)
   })
 
   it.prop(
-    "is in the map exactly when it is configured",
+    "A credential is in the map exactly when it is configured",
     [FastCheck.subarray([...CredentialKey.literals])],
     ([keys]) => {
       const map = makeCredentialMap(keys)

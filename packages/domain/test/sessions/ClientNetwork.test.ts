@@ -12,15 +12,15 @@ describe("parseClientNetwork", () => {
     ["fe80::1%eth0", "fe80:0:0:0::/64"]
   ]
   for (const [address, network] of known)
-    it(`returns ${network} for ${address}`, () =>
+    it(`parseClientNetwork returns ${network} for ${address}`, () =>
       assert.deepStrictEqual(parseClientNetwork(address), Option.some(network)))
 
-  it("returns none for a malformed address", () => {
+  it("parseClientNetwork returns none for a malformed address", () => {
     for (const text of ["", "unknown", "1.2.3", "1.2.3.4.5", "a.b.c.d"])
       assert.deepStrictEqual(parseClientNetwork(text), Option.none(), text)
   })
 
-  it("returns the same network for every host in it", () => {
+  it("parseClientNetwork returns the same network for every host in it", () => {
     const byte = FastCheck.integer({ min: 0, max: 255 })
     const group = FastCheck.integer({ min: 0, max: 0xffff }).map((number) => number.toString(16))
     FastCheck.assert(

@@ -4,7 +4,7 @@ import { FastCheck, Option } from "effect"
 
 describe("parseEmail", () => {
   for (const good of ["a@b.co", "  a.b+c@sub.example.org ", "owner@berth.local", "x_y-z@a-b.io", "O'Hara@example.ie"])
-    it(`takes ${JSON.stringify(good)}`, () =>
+    it(`parseEmail accepts ${JSON.stringify(good)}`, () =>
       assert.deepStrictEqual(parseEmail(good).pipe(Option.map(String)), Option.some(good.trim())))
   for (const bad of [
     "",
@@ -22,9 +22,9 @@ describe("parseEmail", () => {
     `${"a".repeat(65)}@b.co`,
     `a@${"b".repeat(250)}.co`
   ])
-    it(`refuses ${JSON.stringify(bad)}`, () => assert.isTrue(Option.isNone(parseEmail(bad))))
+    it(`parseEmail rejects ${JSON.stringify(bad)}`, () => assert.isTrue(Option.isNone(parseEmail(bad))))
 
-  it.prop("compares without regard to case", [FastCheck.emailAddress()], ([address]) => {
+  it.prop("Emails are compared without regard to case", [FastCheck.emailAddress()], ([address]) => {
     const lower = parseEmail(address.toLowerCase())
     const upper = parseEmail(address.toUpperCase())
     return Option.isNone(lower) || Option.isNone(upper) || normalizeEmail(lower.value) === normalizeEmail(upper.value)

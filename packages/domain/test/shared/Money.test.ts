@@ -2,7 +2,7 @@ import { convertCreditsToUnits, convertUnitsToCredits, Credits, MinorUnits, Unit
 import { assert, describe, it } from "@effect/vitest"
 
 describe("Money", () => {
-  it("accepts no amount of another kind", () => {
+  it("Money accepts no amount of another kind", () => {
     assert.strictEqual(convertCreditsToUnits(Credits(0.29)), 29)
     assert.strictEqual(convertUnitsToCredits(Units(29)), 0.29)
     // @ts-expect-error Units are not credits.

@@ -18,7 +18,7 @@ import { assertMatches } from "../../../../test/support/Matching.ts"
 const messages: ReadonlyArray<ChatMessage> = [{ role: "user", content: "Hi" }]
 
 describe("model names", () => {
-  it("are written as Anthropic wants them", () => {
+  it("toAnthropicModelName returns Anthropic's names", () => {
     assert.strictEqual(toAnthropicModelName("anthropic/claude-opus-4-6"), "claude-opus-4-6")
     assert.strictEqual(toAnthropicModelName("anthropic/claude-opus-5"), "claude-opus-5")
     assert.strictEqual(toAnthropicModelName("anthropic/claude-sonnet-4"), "claude-sonnet-4-0")
@@ -27,7 +27,7 @@ describe("model names", () => {
     assert.strictEqual(toAnthropicModelName("anthropic/claude-3-5-haiku-20241022"), "claude-3-5-haiku-20241022")
   })
 
-  it("come back as they were, with a date or without", () => {
+  it("fromAnthropicModelName inverts toAnthropicModelName, with and without a date", () => {
     for (const { id } of shippedModels.filter((model) => model.id.startsWith("anthropic/"))) {
       assert.strictEqual(fromAnthropicModelName(toAnthropicModelName(id)), id)
     }
@@ -39,7 +39,7 @@ describe("a request", () => {
   const body = (name: string, options: Parameters<typeof makeAnthropicRequest>[2]) =>
     makeAnthropicRequest(`anthropic/${name}`, messages, options)
 
-  it("always says how long an answer may be, and never more than the model can", () => {
+  it("makeAnthropicRequest always has max_tokens within the model's limit", () => {
     assert.strictEqual(body("claude-opus-4-6", {}).max_tokens, 32_000)
     assert.strictEqual(body("claude-opus-4-6", { maxTokens: 100_000 }).max_tokens, 100_000)
     assert.strictEqual(body("claude-3-haiku", {}).max_tokens, 4_096)
@@ -49,7 +49,7 @@ describe("a request", () => {
     assert.strictEqual(body("claude-3-haiku", { maxTokens: 7 }).max_tokens, 7)
   })
 
-  it("says how to sample as far as the model can be told", () => {
+  it("makeAnthropicRequest has only the sampling options that the model supports", () => {
     const told = [
       "claude-3-haiku",
       "claude-3-5-haiku-20241022",
@@ -98,7 +98,7 @@ describe("an answer", () => {
     usage: { input_tokens: null, output_tokens: 42 }
   })
 
-  it("is its text without its thoughts, and counts the vendor's cache", () => {
+  it("AnthropicAnswer has the text without thoughts, and counts cached tokens", () => {
     const thought: AnthropicAnswerEvent = { type: "content_block_delta", delta: { type: "thinking_delta" } }
     const [answer, text] = read(start, thought, said("Hel"), said("lo"), stop("end_turn"))
     assert.strictEqual(text, "Hello")
@@ -112,7 +112,7 @@ describe("an answer", () => {
     )
   })
 
-  it("ends for a reason in the words of OpenAI's protocol", () => {
+  it("AnthropicAnswer maps stop reasons to OpenAI's finish reasons", () => {
     const reasonOf = (reason: string) => Either.getOrThrow(finishAnthropicAnswer(read(start, stop(reason))[0]))
     const reasons = {
       end_turn: "stop",
@@ -124,7 +124,7 @@ describe("an answer", () => {
     for (const [reason, word] of Object.entries(reasons)) assertMatches(reasonOf(reason), { finishReason: word })
   })
 
-  it("is none when it never began, was cut short, or was withheld", () => {
+  it("AnthropicAnswer fails without a start or an end, and when it is withheld", () => {
     const failure = (...events: ReadonlyArray<AnthropicAnswerEvent>) =>
       Either.flip(finishAnthropicAnswer(read(...events)[0]))
     assertMatches(failure(said("Hi"), stop("end_turn")), { right: { _tag: "VendorAnswerMalformed" } })
@@ -148,13 +148,13 @@ describe("a refusal", () => {
       classify: classifyAnthropicFailure
     })(readAnthropicErrorBody(JSON.stringify({ type: "error", error }), status, Headers.fromInput(headers), 0))
 
-  it("quotes the vendor and hands on when to come back", () => {
+  it("readAnthropicErrorBody quotes the vendor and returns the retry delay", () => {
     const refused = read(429, { type: "rate_limit_error", message: "Slow\ndown" }, { "retry-after": "12" })
     assertMatches(refused, { kind: "rate-limited", reason: "answered 429: Slow down" })
     assert.deepStrictEqual(refused.retryAfter, Duration.seconds(12))
   })
 
-  it("is understood whatever its details are", () => {
+  it("readAnthropicErrorBody accepts any details", () => {
     for (const details of [undefined, null, [], "x", { error_code: 7 }, { error_code: "ramp_limit_exceeded" }]) {
       assertMatches(read(429, { type: "rate_limit_error", message: "No", details }), {
         kind: "rate-limited",
@@ -167,7 +167,7 @@ describe("a refusal", () => {
     )
   })
 
-  it("is told from its status when it has no words", () => {
+  it("classifyAnthropicFailure uses the status of an error without a type", () => {
     for (const [status, kind] of [
       [403, "refused"],
       [409, "refused"],

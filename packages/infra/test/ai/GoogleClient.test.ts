@@ -22,21 +22,21 @@ import { Duration, Effect, Either, FastCheck, Option, Redacted, Stream } from "e
 import { assertMatches } from "../../../../test/support/Matching.ts"
 
 describe("model names", () => {
-  it("are written as Google wants them, and come back", () => {
+  it("toGoogleModelName returns Google's names, and fromGoogleModelName inverts it", () => {
     assert.strictEqual(toGoogleModelName("google/gemini-2.5-pro"), "gemini-2.5-pro")
     assert.strictEqual(fromGoogleModelName("models/gemini-2.5-pro"), "google/gemini-2.5-pro")
   })
 })
 
 describe("a request", () => {
-  it("leaves out what was not set", () => {
+  it("makeGoogleRequest omits options that are not set", () => {
     assert.deepStrictEqual(makeGoogleRequest("google/gemini-2.5-pro", [{ role: "user", content: "Hi" }], {}), {
       contents: [{ role: "user", parts: [{ text: "Hi" }] }],
       generationConfig: {}
     })
   })
 
-  it("calls the assistant a model", () => {
+  it("makeGoogleRequest names the assistant's role model", () => {
     const { contents } = makeGoogleRequest(
       "google/gemini-2.5-pro",
       [
@@ -67,7 +67,7 @@ describe("an answer", () => {
       [emptyGoogleAnswer, ""]
     )
 
-  it("is its text without its thoughts, which are counted", () => {
+  it("GoogleAnswer has the text without thoughts, and counts their tokens", () => {
     const thought: GoogleAnswerChunk = {
       candidates: [{ content: { parts: [{ text: "Hm", thought: true }, { text: "Hel" }, {}] } }],
       usageMetadata: { promptTokenCount: 10, thoughtsTokenCount: 5, totalTokenCount: 15 }
@@ -94,7 +94,7 @@ describe("an answer", () => {
     )
   })
 
-  it("may be counted after its last word", () => {
+  it("GoogleAnswer accepts usage after the finish reason", () => {
     const [answer] = read(candidate("Hi", "MAX_TOKENS"), { usageMetadata: { promptTokenCount: 4 } })
     assert.deepStrictEqual(
       finishGoogleAnswer(answer),
@@ -106,7 +106,7 @@ describe("an answer", () => {
     )
   })
 
-  it("is none when it holds nothing, was cut short, or was withheld", () => {
+  it("GoogleAnswer fails without content or an end, and when it is withheld", () => {
     const failure = (...chunks: ReadonlyArray<GoogleAnswerChunk>) => Either.flip(finishGoogleAnswer(read(...chunks)[0]))
     assertMatches(failure(), { right: { _tag: "VendorAnswerMalformed" } })
     assertMatches(failure(candidate("Hi")), { right: { _tag: "VendorAnswerMalformed" } })
@@ -118,7 +118,7 @@ describe("an answer", () => {
     })
   })
 
-  it("is over with a reason to end, and with a prompt that is blocked", () => {
+  it("isLastGoogleChunk is true for a finish reason and for a blocked prompt", () => {
     assert.isFalse(isLastGoogleChunk(candidate("Hi")))
     assert.isFalse(isLastGoogleChunk({ promptFeedback: {} }))
     assert.isTrue(isLastGoogleChunk(candidate("", "STOP")))
@@ -132,7 +132,7 @@ describe("a refusal", () => {
       readGoogleErrorBody(JSON.stringify({ error }), status, Headers.empty, 0)
     )
 
-  it("says in its details what is wrong and when to come back", () => {
+  it("readGoogleError reads the reason and the retry delay from the details", () => {
     const details = [
       "not an object",
       { "@type": "type.googleapis.com/google.rpc.Help", links: [] },
@@ -148,7 +148,7 @@ describe("a refusal", () => {
     assert.isUndefined(readGoogleError({ details: [{ retryDelay: "soon" }] }, 429, undefined).retryAfter)
   })
 
-  it("is told from its status when it has no words, and from its word when it has no status", () => {
+  it("classifyGoogleFailure uses the HTTP status of an error without a code, and the code without a status", () => {
     assert.strictEqual(read(403, {}).kind, "refused")
     assert.strictEqual(read(429, {}).kind, "rate-limited")
     assert.strictEqual(
@@ -158,7 +158,7 @@ describe("a refusal", () => {
     assert.strictEqual(classifyGoogleFailure(readGoogleError({}, null, undefined)), "overloaded")
   })
 
-  it("gives away no key", () => {
+  it("readGoogleErrorBody redacts the key", () => {
     assert.strictEqual(
       read(500, { code: 500, status: "INTERNAL", message: "debug: AIza-secret" }).reason,
       "answered 500: debug: <key>"
@@ -170,24 +170,28 @@ describe("an error in mid-stream", () => {
   const error = JSON.stringify({ error: { code: 503, status: "UNAVAILABLE", message: "Busy" } }, null, 2)
   const stream = `data: {"candidates":[]}\r\n\r\n${error}\n`
 
-  it.prop("is found however the text is cut", [FastCheck.array(FastCheck.nat({ max: stream.length }))], ([cuts]) => {
-    const at = [0, ...cuts.sort((a, b) => a - b), stream.length]
-    const pieces = at.slice(1).map((to, index) => stream.slice(at[index], to))
-    const failure = Effect.runSync(
-      Effect.flip(
-        Stream.runDrain(
-          Stream.unwrapScoped(
-            Effect.map(makeChunkSource(Stream.fromIterable(pieces)), (pull) =>
-              streamFromSource(failOnStreamError(pull))
+  it.prop(
+    "failOnStreamError finds an error in mid-stream wherever the text is cut",
+    [FastCheck.array(FastCheck.nat({ max: stream.length }))],
+    ([cuts]) => {
+      const at = [0, ...cuts.sort((a, b) => a - b), stream.length]
+      const pieces = at.slice(1).map((to, index) => stream.slice(at[index], to))
+      const failure = Effect.runSync(
+        Effect.flip(
+          Stream.runDrain(
+            Stream.unwrapScoped(
+              Effect.map(makeChunkSource(Stream.fromIterable(pieces)), (pull) =>
+                streamFromSource(failOnStreamError(pull))
+              )
             )
           )
         )
       )
-    )
-    assertMatches(failure, { _tag: "VendorRequestRejected", status: 503, type: "UNAVAILABLE" })
-  })
+      assertMatches(failure, { _tag: "VendorRequestRejected", status: 503, type: "UNAVAILABLE" })
+    }
+  )
 
-  it("is nothing else that is left over", () => {
+  it("findStreamError ignores every other remaining text", () => {
     for (const text of ["", `data: {"candidates":[]}\r\n\r\n`, `data: ${error}`, "{}", `${error}\n\ndata: {}\n\n`]) {
       assert.deepStrictEqual(findStreamError(text), Option.none(), text)
     }

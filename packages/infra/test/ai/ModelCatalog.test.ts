@@ -21,7 +21,7 @@ const entry = (changes: Record<string, unknown> = {}) => ({
 })
 
 describe("prices per million tokens", () => {
-  it("are exact", () => {
+  it("toPricePerMillion returns exact prices", () => {
     const examples = {
       "0.000005": 5,
       "0.00000015": 0.15,
@@ -38,18 +38,18 @@ describe("prices per million tokens", () => {
     }
   })
 
-  it("are none where there is no price", () => {
+  it("toPricePerMillion returns none without a price", () => {
     for (const nothing of ["-1", "", "free", "NaN"]) assert.deepStrictEqual(toPricePerMillion(nothing), Option.none())
   })
 
-  it.prop("shift a decimal by six places", [FastCheck.nat({ max: 10_000_000 })], ([billionths]) => {
+  it.prop("toPricePerMillion shifts a decimal by six places", [FastCheck.nat({ max: 10_000_000 })], ([billionths]) => {
     const perToken = `0.${String(billionths).padStart(12, "0")}`
     assert.deepStrictEqual(toPricePerMillion(perToken), Option.some(billionths / 1_000_000))
   })
 })
 
 describe("an entry of OpenRouter's list", () => {
-  it("is read", () => {
+  it("readOpenRouterModel reads an entry", () => {
     assert.deepStrictEqual(
       readOpenRouterModel(entry()),
       Option.some({
@@ -65,7 +65,7 @@ describe("an entry of OpenRouter's list", () => {
     )
   })
 
-  it("says whether the model takes tools, where it says what it takes", () => {
+  it("readOpenRouterModel reads whether the model supports tools, if that is known", () => {
     const takes = (parameters: unknown) =>
       Option.map(readOpenRouterModel(entry({ supported_parameters: parameters })), ({ takesTools }) => takesTools)
     assert.deepStrictEqual(takes(["temperature", "tools"]), Option.some(true))
@@ -83,7 +83,7 @@ describe("an entry of OpenRouter's list", () => {
     for (const none of [null, undefined, 0, "many"]) assert.deepStrictEqual(limitOf(none), Option.some(undefined))
   })
 
-  it("gets Anthropic's own spelling", () => {
+  it("readOpenRouterModel returns Anthropic's own ids", () => {
     const opus = readOpenRouterModel(entry({ id: "anthropic/claude-opus-4.6" }))
     assert.deepStrictEqual(
       Option.map(opus, ({ id }) => id),
@@ -91,7 +91,7 @@ describe("an entry of OpenRouter's list", () => {
     )
   })
 
-  it("is left out when it is no model to chat with at a fixed price", () => {
+  it("readOpenRouterModel returns none for models without chats or a fixed price", () => {
     const others = [
       entry({ pricing: { prompt: "-1", completion: "-1" } }),
       entry({ architecture: { input_modalities: ["text"], output_modalities: ["text", "image"] } }),
@@ -105,7 +105,7 @@ describe("an entry of OpenRouter's list", () => {
     for (const other of others) assert.deepStrictEqual(readOpenRouterModel(other), Option.none())
   })
 
-  it("that cannot be read is told from one that is not for here", () => {
+  it("readOpenRouterEntry distinguishes malformed entries from other models", () => {
     assert.deepStrictEqual(readOpenRouterEntry(entry({ pricing: { prompt: "-1", completion: "-1" } })), {
       type: "other"
     })
@@ -120,13 +120,13 @@ describe("an entry of OpenRouter's list", () => {
     })
   })
 
-  it.prop("may be anything", [FastCheck.anything()], ([anything]) => {
+  it.prop("readOpenRouterModel accepts any value", [FastCheck.anything()], ([anything]) => {
     assert.isTrue(Option.isOption(readOpenRouterModel(anything)))
   })
 })
 
 describe("the shipped models", () => {
-  it("are many, each once, with sane prices", () => {
+  it("The shipped models are at least sixty, unique, and have plausible prices", () => {
     assert.isAtLeast(shippedModels.length, 60)
     assert.strictEqual(new Set(shippedModels.map(({ id }) => id)).size, shippedModels.length)
     for (const model of shippedModels) {
@@ -139,7 +139,7 @@ describe("the shipped models", () => {
     }
   })
 
-  it("hold the agents' models with their vendors' prices", () => {
+  it("The shipped models contain the agents' models at their vendors' prices", () => {
     const prices = (id: string) =>
       Option.map(findShippedModel(id), ({ inputCost, outputCost }) => [inputCost, outputCost])
     assert.deepStrictEqual(prices("anthropic/claude-opus-4-6"), Option.some([5, 25]))
@@ -147,7 +147,7 @@ describe("the shipped models", () => {
     assert.deepStrictEqual(prices("openai/gpt-4o-mini"), Option.some([0.15, 0.6]))
   })
 
-  it("have something for every task", () => {
+  it("The shipped models contain some for every task", () => {
     for (const tag of ["general", "coding", "analysis", "creative", "fast", "vision"]) {
       assert.isAbove(shippedModels.filter(({ tags }) => tags.includes(tag)).length, 5, tag)
     }
@@ -194,7 +194,7 @@ describe("tags", () => {
   })
 
   it.prop(
-    "follow from what a model takes in and costs, whatever it is called",
+    "deriveModelTags depends on inputs and cost for any id",
     [FastCheck.string(), FastCheck.boolean(), FastCheck.boolean(), FastCheck.constantFrom(0, 0.2, 7)],
     ([id, images, tools, price]) => {
       const given = tags(id, price, { seesImages: images, takesTools: tools })
@@ -217,7 +217,7 @@ describe("the assembled catalog", () => {
       new Set(names)
     )
 
-  it("says of each model who runs it, and of none that it is available without a provider", () => {
+  it("assembleCatalog names the provider of each model, and marks none as available without a provider", () => {
     const providers = (...names: ReadonlyArray<ProviderName>) =>
       Object.fromEntries(
         assemble(...names)
@@ -237,7 +237,7 @@ describe("the assembled catalog", () => {
     )
   })
 
-  it("believes a vendor about its own models, unless it names none that are known", () => {
+  it("assembleCatalog uses a vendor's own list unless it names no known model", () => {
     const available = (listed: ReadonlyArray<string>, ...names: ReadonlyArray<ProviderName>) =>
       assembleCatalog(
         {
@@ -262,7 +262,7 @@ describe("the assembled catalog", () => {
     )
   })
 
-  it("lets the sandbox answer for the default model where nothing else is configured", () => {
+  it("assembleCatalog falls back to the sandbox when nothing else is configured", () => {
     const resolution = Either.getOrThrow(resolveModel(assemble("sandbox"), "claude-opus-4-6"))
     assertMatches(resolution, { isFallback: true, model: { id: "sandbox/echo", provider: "sandbox" } })
     const real = Either.getOrThrow(resolveModel(assemble("sandbox", "openai"), "claude-opus-4-6"))
@@ -270,7 +270,7 @@ describe("the assembled catalog", () => {
   })
 
   it.prop(
-    "holds each model once, and believes what Groq says of itself",
+    "assembleCatalog returns each model once, and Groq's models from its own list",
     [FastCheck.subarray([...ProviderName.literals])],
     ([names]) => {
       const facts = shippedModels

@@ -13,7 +13,7 @@ import { assertMatches } from "../../../../test/support/Matching.ts"
 const messages: ReadonlyArray<ChatMessage> = [{ role: "user", content: "Hi" }]
 
 describe("model ids", () => {
-  it("are written as each provider wants them", () => {
+  it("toOpenAiModelName returns the names of each provider", () => {
     assert.strictEqual(toOpenAiModelName("openrouter", "anthropic/claude-opus-4-6"), "anthropic/claude-opus-4.6")
     assert.strictEqual(toOpenAiModelName("openrouter", "anthropic/claude-3-haiku"), "anthropic/claude-3-haiku")
     assert.strictEqual(toOpenAiModelName("openrouter", "openai/gpt-4.1"), "openai/gpt-4.1")
@@ -26,7 +26,7 @@ describe("model ids", () => {
     assert.strictEqual(toOpenRouterModelId("anthropic/claude-opus-4-8-fast"), "anthropic/claude-opus-4.8-fast")
   })
 
-  it("come back as they were", () => {
+  it("fromOpenRouterModelId inverts toOpenRouterModelId", () => {
     for (const { id } of shippedModels) assert.strictEqual(fromOpenRouterModelId(toOpenRouterModelId(id)), id)
   })
 })
@@ -34,7 +34,7 @@ describe("model ids", () => {
 describe("a request", () => {
   const options = { temperature: 0.5, topP: 0.9, maxTokens: 100 }
 
-  it("says what every server understands", () => {
+  it("makeOpenAiRequest has the options that every server understands", () => {
     assert.deepStrictEqual(makeOpenAiRequest("openrouter", "openai/gpt-5", messages, options), {
       model: "openai/gpt-5",
       messages: [{ role: "user", content: "Hi" }],
@@ -46,7 +46,7 @@ describe("a request", () => {
     })
   })
 
-  it("leaves out what was not set", () => {
+  it("makeOpenAiRequest omits options that are not set", () => {
     assert.deepStrictEqual(Object.keys(makeOpenAiRequest("groq", "groq/llama", messages, {})), [
       "model",
       "messages",
@@ -55,7 +55,7 @@ describe("a request", () => {
     ])
   })
 
-  it("writes OpenAI's own newer models what they accept", () => {
+  it("makeOpenAiRequest has the options that OpenAI's newer models accept", () => {
     const body = (id: string) => makeOpenAiRequest("openai", id, messages, options)
     assertMatches(body("openai/gpt-5.1"), { model: "gpt-5.1", max_completion_tokens: 100 })
     assert.notProperty(body("openai/gpt-5.1"), "max_tokens")
@@ -66,7 +66,7 @@ describe("a request", () => {
 })
 
 describe("an answer", () => {
-  it("is its chunks", () => {
+  it("OpenAiAnswer is the sum of its chunks", () => {
     const [begun, first] = addOpenAiChunk(emptyOpenAiAnswer, { choices: [{ delta: { content: "Hel" } }] })
     const [finished, second] = addOpenAiChunk(begun, { choices: [{ delta: { content: "lo" }, finish_reason: "stop" }] })
     const [counted, third] = addOpenAiChunk(finished, {
@@ -94,7 +94,7 @@ describe("a refusal", () => {
       readOpenAiError(error, status, undefined)
     )
 
-  it("is of a kind by its status, and by its words where it has none", () => {
+  it("classifyOpenAiFailure uses the status, and the code or type of an error without a status", () => {
     const kinds = {
       400: "refused",
       401: "unauthorized",
@@ -115,7 +115,7 @@ describe("a refusal", () => {
     assert.strictEqual(read(null, "something broke").kind, "overloaded")
   })
 
-  it("quotes the vendor, but neither a page nor a key", () => {
+  it("readOpenAiError quotes the vendor, but no page and no key", () => {
     assert.strictEqual(
       read(400, { message: "max_tokens\nis too large" }).reason,
       "answered 400: max_tokens is too large"

@@ -14,14 +14,14 @@ const user = (content: string): ChatMessage => ({ role: "user", content })
 const assistant = (content: string): ChatMessage => ({ role: "assistant", content })
 
 describe("the sandbox model", () => {
-  it("echoes", () => {
+  it("The sandbox model echoes the message", () => {
     assert.strictEqual(
       makeSandboxReply([user("What is the weather?")]),
       "Berth's sandbox model heard: What is the weather?"
     )
   })
 
-  it("remembers what it was told in the conversation", () => {
+  it("The sandbox model remembers facts of the conversation", () => {
     const told = [user("Hi, my name is Zoë."), assistant("Nice to meet you, Zoë.")]
     assert.strictEqual(makeSandboxReply([...told, user("What's my name?")]), "Your name is Zoë.")
     assert.strictEqual(makeSandboxReply([user("What is my name?")]), "You have not told me your name yet.")
@@ -37,7 +37,7 @@ describe("the sandbox model", () => {
     assert.include(makeSandboxReply([assistant("My name is Berth"), user("what is my name")]), "not told me")
   })
 
-  it.prop("streams its reply in pieces, the same each time, and counts", [FastCheck.string()], ([said]) => {
+  it.prop("The sandbox model streams the same deltas each time, with usage", [FastCheck.string()], ([said]) => {
     const run = () =>
       Chunk.toReadonlyArray(Effect.runSync(Stream.runCollect(streamChat(sandboxModel.id, [user(said)], {}))))
     const chunks = run()
@@ -47,7 +47,7 @@ describe("the sandbox model", () => {
     assert.deepStrictEqual(run(), chunks)
   })
 
-  it("keeps to a limit of tokens", () => {
+  it("The sandbox model respects a limit of tokens", () => {
     const chunks = Chunk.toReadonlyArray(
       Effect.runSync(Stream.runCollect(streamChat(sandboxModel.id, [user("hello")], { maxTokens: 2 })))
     )
@@ -61,7 +61,7 @@ describe("what the sandbox model knows from its instructions", () => {
     "You are a helpful agent.\n\nWhat you know from earlier:\n- My name is Zoë\n- the key is under the mat\n\nBe brief."
   )
 
-  it("answers where the conversation itself does not hold it", () => {
+  it("The sandbox model answers from its instructions when the conversation lacks the fact", () => {
     assert.strictEqual(makeSandboxReply([known, user("What's my name?")]), "Your name is Zoë.")
     assert.strictEqual(makeSandboxReply([known, user("Call me Ada"), user("What's my name?")]), "Your name is Ada.")
     assert.strictEqual(
@@ -82,7 +82,7 @@ describe("what the sandbox model knows from its instructions", () => {
     assert.include(makeSandboxReply([system("My name is Berth."), user("Who am I?")]), "not told me")
   })
 
-  it("finds what a summary of the conversation keeps", () => {
+  it("The sandbox model finds facts in a summary of the conversation", () => {
     const summed = system("Earlier in this conversation:\nThe user said:\n- my name is Ada\n- call me Grace\n- hello")
     assert.strictEqual(makeSandboxReply([summed, user("What is my name?")]), "Your name is Grace.")
     assert.strictEqual(makeSandboxReply([known, summed, user("What is my name?")]), "Your name is Grace.")
@@ -96,7 +96,7 @@ describe("a summary by the sandbox model", () => {
       .map((chunk) => (chunk.type === "delta" ? chunk.text : ""))
       .join("")
 
-  it("keeps what users said, in order, and nothing of the assistant's", () => {
+  it("A summary by the sandbox model keeps the users' messages in order, and none of the assistant's", () => {
     assert.strictEqual(
       summaryOf(user("My name is Ada"), assistant("Nice to meet you"), user("I like\n tea")),
       "The user said:\n- My name is Ada\n- I like tea"
@@ -107,7 +107,7 @@ describe("a summary by the sandbox model", () => {
     )
   })
 
-  it("keeps what an earlier one kept, and what was told before what was only said", () => {
+  it("A summary by the sandbox model keeps an earlier summary, and facts before other messages", () => {
     const chatter = Array.from({ length: 40 }, (_, index) => user(`${index} ${"chatter ".repeat(60)}`))
     const first = summaryOf(user("My name is Ada"), ...chatter)
     assert.isAtMost(first.length, 2_000)
@@ -122,12 +122,16 @@ describe("a summary by the sandbox model", () => {
     )
   })
 
-  it.prop("is bounded and the same each time", [FastCheck.array(FastCheck.string({ maxLength: 500 }))], ([said]) => {
-    const messages = said.map(user)
-    const summary = summaryOf(...messages)
-    assert.isAtMost(summary.length, 2_000)
-    assert.strictEqual(summaryOf(...messages), summary)
-  })
+  it.prop(
+    "A summary by the sandbox model is bounded and the same each time",
+    [FastCheck.array(FastCheck.string({ maxLength: 500 }))],
+    ([said]) => {
+      const messages = said.map(user)
+      const summary = summaryOf(...messages)
+      assert.isAtMost(summary.length, 2_000)
+      assert.strictEqual(summaryOf(...messages), summary)
+    }
+  )
 })
 
 describe("the sandbox model with tools", () => {
@@ -150,7 +154,7 @@ describe("the sandbox model with tools", () => {
     return first?.type === "tool-call" ? [first.call.name, JSON.parse(first.call.arguments)] : null
   }
 
-  it("calls the one that is asked for", () => {
+  it("The sandbox model calls the requested tool", () => {
     const asked: ReadonlyArray<readonly [string, string, object]> = [
       ["What time is it?", "current_time", {}],
       ["what time is it in Europe/London?", "current_time", { timezone: "Europe/London" }],
@@ -185,7 +189,7 @@ describe("the sandbox model with tools", () => {
     }
   })
 
-  it("says what the tool gave, and calls nothing again", () => {
+  it("The sandbox model reports the tool's result and does not call it again", () => {
     const question = user("What is 17*23?")
     const [call, end] = run([question])
     assert.deepStrictEqual(call, {

@@ -12,7 +12,7 @@ const heard = (audio: Uint8Array) => transcribeInSandbox(audio)?.text
 
 describe("Speech of the sandbox", () => {
   it.prop(
-    "is heard again as it was said",
+    "Speech of the sandbox is transcribed to its text",
     [someText, FastCheck.double({ min: 0.25, max: 4, noNaN: true })],
     ([text, speed]) => {
       const said = text.replaceAll("\0", "")
@@ -20,7 +20,7 @@ describe("Speech of the sandbox", () => {
     }
   )
 
-  it("is an audible WAV file whose header states its length", () => {
+  it("Speech of the sandbox is an audible WAV file whose header states its length", () => {
     const { audio, contentType } = speakInSandbox({ text: "Good day to you", format: "mp3" })
     const view = new DataView(audio.buffer, audio.byteOffset)
     assert.strictEqual(contentType, "audio/wav")
@@ -29,7 +29,7 @@ describe("Speech of the sandbox", () => {
     assert.isAbove(Math.max(...samples), 4_000)
   })
 
-  it("is deterministic, and longer for longer text and lower speed", () => {
+  it("Speech of the sandbox is deterministic, and longer for longer text and lower speed", () => {
     const length = (text: string, speed = 1) => readWav(speakInSandbox({ text, speed }).audio)?.seconds ?? 0
     assert.deepStrictEqual(speakInSandbox({ text: "Hello" }), speakInSandbox({ text: "Hello" }))
     assert.notDeepEqual(speakInSandbox({ text: "Hello there" }).audio, speakInSandbox({ text: "Hullo thore" }).audio)
@@ -37,7 +37,7 @@ describe("Speech of the sandbox", () => {
     assert.approximately(length("Good day", 0.5), 2 * length("Good day"), 0.5e-1)
   })
 
-  it("describes any other recording in its transcript", () => {
+  it("Speech of the sandbox describes any other recording in its transcript", () => {
     const silence = writeWav(new Int16Array(12_000), 8_000, [{ name: "ICMT", text: "Not ours" }])
     assert.strictEqual(
       heard(silence),
@@ -46,7 +46,7 @@ describe("Speech of the sandbox", () => {
     assert.include(heard(new TextEncoder().encode("OggS....")), "8 bytes, as ogg")
   })
 
-  it.effect("rejects input that cannot be decoded", () =>
+  it.effect("Speech of the sandbox rejects input that cannot be decoded", () =>
     Effect.gen(function* () {
       const whole = speakInSandbox({ text: "Hi" }).audio
       for (const audio of [new TextEncoder().encode("RIFF0000WAVE"), whole.subarray(0, 30)]) {
@@ -59,7 +59,7 @@ describe("Speech of the sandbox", () => {
   )
 
   it.prop(
-    "never stumbles over a file that was damaged",
+    "Speech of the sandbox accepts any damaged file without a defect",
     [FastCheck.nat({ max: 300 }), FastCheck.uint8Array({ maxLength: 40 })],
     ([at, damage]) => {
       const { audio } = speakInSandbox({ text: "Hello" })

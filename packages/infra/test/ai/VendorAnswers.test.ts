@@ -35,7 +35,7 @@ describe("images in what a user says", () => {
     { role: "user", content: "This is a cat:\nAnd this?", parts }
   ]
 
-  it("keep their places on every wire", () => {
+  it("Images keep their positions in the request of every vendor", () => {
     const { anthropic, google, openai } = bodies({}, messages)
     assert.deepStrictEqual(openai.messages, [
       { role: "system", content: "Look well." },
@@ -76,7 +76,7 @@ describe("images in what a user says", () => {
     ])
   })
 
-  it("stay with their words where a user spoke twice, and need none", () => {
+  it("Images stay with their text in merged turns, and need no text", () => {
     const twice: ReadonlyArray<ChatMessage> = [
       { role: "user", content: "Look:" },
       { role: "user", content: " ", parts: [{ type: "text", text: " " }, dog] },
@@ -96,7 +96,7 @@ describe("images in what a user says", () => {
     assert.strictEqual(google.contents[0]?.parts.length, 3)
   })
 
-  it("come behind the results of tools", () => {
+  it("Images follow the results of tools", () => {
     const withResult: ReadonlyArray<ChatMessage> = [
       ...hello,
       { role: "assistant", content: "", toolCalls: [{ id: "call_1", name: "look-up", arguments: "{}" }] },
@@ -108,7 +108,7 @@ describe("images in what a user says", () => {
     assertMatches(google.contents[2]?.parts, [{ functionResponse: {} }, { inlineData: {} }])
   })
 
-  it("are told by the end of their path, where that says something", () => {
+  it("The type of an image follows from the extension of its path", () => {
     assert.strictEqual(guessMediaType("https://example.com/a.b/cat.jpeg#top"), "image/jpeg")
     assert.isNull(guessMediaType("https://example.com/cat"))
     assert.isNull(guessMediaType("https://example.com/cat.exe"))
@@ -121,7 +121,7 @@ describe("which tool is called", () => {
     return [openai.tool_choice, anthropic.tool_choice, google.toolConfig?.functionCallingConfig]
   }
 
-  it("is said in each vendor's words", () => {
+  it("The tool choice has each vendor's format", () => {
     assert.deepStrictEqual(choiceOf("auto"), ["auto", { type: "auto" }, { mode: "AUTO" }])
     assert.deepStrictEqual(choiceOf("none"), ["none", { type: "none" }, { mode: "NONE" }])
     assert.deepStrictEqual(choiceOf("required"), ["required", { type: "any" }, { mode: "ANY" }])
@@ -132,7 +132,7 @@ describe("which tool is called", () => {
     ])
   })
 
-  it("is not said without tools, which vendors refuse", () => {
+  it("The tool choice is omitted without tools", () => {
     const { anthropic, google, openai } = bodies({ toolChoice: "required", parallelToolCalls: true })
     for (const body of [openai, anthropic, google]) {
       for (const member of ["tools", "tool_choice", "toolConfig", "parallel_tool_calls"])
@@ -140,7 +140,7 @@ describe("which tool is called", () => {
     }
   })
 
-  it("may be limited to one at once", () => {
+  it("Tool calls may be limited to one at a time", () => {
     const { anthropic, openai } = bodies({ tools, parallelToolCalls: false })
     assert.isFalse(openai.parallel_tool_calls)
     assert.deepStrictEqual(anthropic.tool_choice, { type: "auto", disable_parallel_tool_use: true })
@@ -151,7 +151,7 @@ describe("which tool is called", () => {
 })
 
 describe("the form of an answer", () => {
-  it("is any JSON, which Anthropic's models are told in words", () => {
+  it("The JSON format is requested from Anthropic's models by instructions", () => {
     const { anthropic, google, openai } = bodies({ responseFormat: { type: "json-object" } })
     assert.deepStrictEqual(openai.response_format, { type: "json_object" })
     assert.deepStrictEqual(google.generationConfig, { responseMimeType: "application/json" })
@@ -163,7 +163,7 @@ describe("the form of an answer", () => {
     assert.match(told.anthropic.system ?? "", /^Be kind\.\n\nAnswer with one valid JSON object/)
   })
 
-  it("is JSON by a schema", () => {
+  it("The JSON schema is requested in each vendor's format", () => {
     const { anthropic, google, openai } = bodies({
       responseFormat: { type: "json-schema", name: "person", description: "Who", schema, strict: true }
     })
@@ -178,7 +178,7 @@ describe("the form of an answer", () => {
     })
   })
 
-  it("ends at certain words, and can be asked for again, where the vendor can", () => {
+  it("Stop sequences and seed are requested where the vendor supports them", () => {
     const { anthropic, google, openai } = bodies({
       stop: ["END"],
       seed: 7,

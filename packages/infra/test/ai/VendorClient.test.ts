@@ -33,7 +33,7 @@ describe("events", () => {
   )
 
   it.prop(
-    "are the same however the bytes are cut",
+    "readEvents returns the same events wherever the bytes are cut",
     [FastCheck.array(FastCheck.nat({ max: bytes.length }))],
     ([cuts]) => {
       const at = [0, ...cuts.sort((a, b) => a - b), bytes.length]
@@ -44,14 +44,14 @@ describe("events", () => {
     }
   )
 
-  it("are signs of life at least", () => {
+  it("readEvents returns comments as keep-alives", () => {
     const comment = Stream.make(new TextEncoder().encode(": OPENROUTER PROCESSING\n\n"))
     assert.deepStrictEqual(Chunk.toReadonlyArray(Effect.runSync(Stream.runCollect(readEvents(comment)))), [
       { type: "keep-alive" }
     ])
   })
 
-  it("do not grow without end", () => {
+  it("readEvents fails for an event over its limit", () => {
     const endless = Stream.repeatValue(new TextEncoder().encode("x".repeat(100_000)))
     assertMatches(Effect.runSync(Effect.flip(Stream.runDrain(readEvents(endless)))), {
       _tag: "VendorAnswerMalformed"
@@ -63,20 +63,20 @@ describe("the end of a stream", () => {
   const toTheEnd = <E>(events: Stream.Stream<number, E>) =>
     over((pull: ChunkSource<number, E>) => endAfterLast(pull, (event) => event === 3))(events)
 
-  it.effect("comes after the last event, with what came with that", () =>
+  it.effect("endAfterLast ends after the last event and the rest of its chunk", () =>
     Effect.gen(function* () {
       const events = Stream.fromChunks(Chunk.make(1), Chunk.make(2, 3, 4), Chunk.make(5))
       assert.deepStrictEqual(Chunk.toReadonlyArray(yield* Stream.runCollect(toTheEnd(events))), [1, 2, 3, 4, 5])
     })
   )
 
-  it.effect("is the end of the bytes where no event is the last", () =>
+  it.effect("endAfterLast ends with the bytes when no event is the last", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(Chunk.toReadonlyArray(yield* Stream.runCollect(toTheEnd(Stream.make(1, 2)))), [1, 2])
     })
   )
 
-  it.effect("is waited for a moment, and no longer", () =>
+  it.effect("endAfterLast waits a short time for further events after the last one", () =>
     Effect.gen(function* () {
       const queue = yield* Queue.unbounded<number>()
       const heard = toTheEnd(Stream.fromQueue(queue))
@@ -90,7 +90,7 @@ describe("the end of a stream", () => {
     })
   )
 
-  it.effect("is no failure when the connection breaks behind the last event, but is before it", () =>
+  it.effect("endAfterLast ignores a broken connection after the last event, and fails before it", () =>
     Effect.gen(function* () {
       const cut = (...events: ReadonlyArray<number>) =>
         Stream.runCollect(toTheEnd(Stream.concat(Stream.make(...events), Stream.fail("cut"))))
@@ -106,7 +106,7 @@ describe("turns", () => {
     content: FastCheck.oneof(FastCheck.constantFrom("", " \n", "Hello"), FastCheck.string())
   })
 
-  it.prop("are the user's and the assistant's by turns, and lose nothing", [FastCheck.array(message)], ([messages]) => {
+  it.prop("toAlternatingTurns alternates roles and loses nothing", [FastCheck.array(message)], ([messages]) => {
     const { system, turns } = toAlternatingTurns(messages)
     turns.forEach(({ role, text }, index) => {
       assert.strictEqual(role, index % 2 === 0 ? "user" : "assistant")
@@ -118,7 +118,7 @@ describe("turns", () => {
     if (turns.length === 0) assert.isTrue(messages.every(({ content }) => content.trim() === ""))
   })
 
-  it("are the conversation", () => {
+  it("toAlternatingTurns joins messages of one role and all system messages", () => {
     assert.deepStrictEqual(
       toAlternatingTurns([
         { role: "system", content: "Be brief" },
@@ -147,13 +147,13 @@ describe("turns", () => {
 describe("a reason", () => {
   const key = Redacted.make("sk-very-secret")
 
-  it.prop("never holds the key", [FastCheck.string(), FastCheck.string()], ([before, after]) => {
+  it.prop("redactMessage removes the key", [FastCheck.string(), FastCheck.string()], ([before, after]) => {
     assert.notInclude(redactMessage(`${before}sk-very-secret${after}`, key), "sk-very-secret")
   })
 })
 
 describe("the time to come back", () => {
-  it("is told in any of three ways", () => {
+  it("readRetryAfter reads seconds, milliseconds and dates", () => {
     const after = (headers: Record<string, string>) => {
       const duration = readRetryAfter(Headers.fromInput(headers), Date.parse("Wed, 21 Oct 2026 07:28:00 GMT"))
       return duration === undefined ? null : Duration.toMillis(duration)
@@ -191,7 +191,7 @@ describe("calls of tools", () => {
   const message = FastCheck.oneof(said, answered, given)
 
   it.prop(
-    "have an id of their own and one result each, and nothing is lost",
+    "toVendorConversation gives each tool call its own id and one result, and loses nothing",
     [FastCheck.array(message)],
     ([messages]) => {
       const said = toVendorConversation(messages, 40)
@@ -211,7 +211,7 @@ describe("calls of tools", () => {
   )
 
   it.prop(
-    "leave user and assistant by turns, each round's results in the turn after it",
+    "toAlternatingTurns puts the results of tool calls into the next turn",
     [FastCheck.array(message)],
     ([messages]) => {
       const { turns } = toAlternatingTurns(messages)
@@ -229,7 +229,7 @@ describe("calls of tools", () => {
     }
   )
 
-  it("keep the result that belongs to each, whatever their order", () => {
+  it("toVendorConversation assigns results to their calls in any order", () => {
     const toolCalls = ["a", "b"].map((id) => ({ id, name: "t", arguments: "{}" }))
     const result = (toolCallId: string, content: string): ChatMessage => ({
       role: "tool",
@@ -259,7 +259,7 @@ describe("calls of tools", () => {
   }
 
   it.prop(
-    "are the same however their arguments are cut, and may come side by side",
+    "addToolCallFragment joins arguments wherever they are cut, also of interleaved calls",
     [
       FastCheck.array(FastCheck.tuple(FastCheck.json(), FastCheck.array(FastCheck.nat())), {
         minLength: 1,
@@ -285,7 +285,7 @@ describe("calls of tools", () => {
     }
   )
 
-  it("are told apart where a server numbers them badly", () => {
+  it("addToolCallFragment distinguishes calls with missing or wrong indexes", () => {
     const gather = (...given: ReadonlyArray<ToolCallFragment>) =>
       given
         .reduce<ReadonlyArray<PartialToolCall>>(addToolCallFragment, [])
@@ -310,7 +310,7 @@ describe("calls of tools", () => {
     )
   })
 
-  it("have an object for arguments, whatever the model wrote", () => {
+  it("parseToolArguments returns an object for any text", () => {
     assert.deepStrictEqual(parseToolArguments(""), {})
     assert.deepStrictEqual(parseToolArguments('{"a":[1]}'), { a: [1] })
     for (const wrong of ["{", "[1]", "null", "7", '"x"'])

@@ -14,7 +14,7 @@ const makeWork = () => {
 }
 
 describe("work turns", () => {
-  it.effect("run no more at once than they may, also when callers leave", () =>
+  it.effect("ConcurrencyLimit never exceeds its limit, also when callers leave", () =>
     Effect.gen(function* () {
       const inTurn = yield* makeConcurrencyLimit({ maxConcurrent: 1, maxWaiting: 64 })
       const work = makeWork()
@@ -35,7 +35,7 @@ describe("work turns", () => {
     })
   )
 
-  it.effect("refuse at once whoever finds the line full, and nobody once it is shorter", () =>
+  it.effect("ConcurrencyLimit rejects at once when its queue is full, and admits again when it is shorter", () =>
     Effect.gen(function* () {
       const inTurn = yield* makeConcurrencyLimit({ maxConcurrent: 1, maxWaiting: 2 })
       const work = makeWork()
@@ -55,7 +55,7 @@ describe("work turns", () => {
     })
   )
 
-  it.effect("run as many at once as they may, and the next when one is done", () =>
+  it.effect("ConcurrencyLimit runs up to its limit, and the next when one ends", () =>
     Effect.gen(function* () {
       const inTurn = yield* makeConcurrencyLimit({ maxConcurrent: 2, maxWaiting: 64 })
       const work = makeWork()

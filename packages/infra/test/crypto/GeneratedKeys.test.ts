@@ -17,7 +17,7 @@ const counting = () => {
 }
 
 describe("ensureSecret", () => {
-  it.scopedLive("makes a secret once, in a file that only its owner reads", () =>
+  it.scopedLive("ensureSecret creates a secret once, in a file that only its owner can read", () =>
     Effect.gen(function* () {
       const keys = join(yield* directory, "data", "keys")
       const { count, make } = counting()
@@ -31,7 +31,7 @@ describe("ensureSecret", () => {
     })
   )
 
-  it.scopedLive("gives racing processes the same secret and leaves no draft behind", () =>
+  it.scopedLive("ensureSecret returns the same secret to racing processes and leaves no draft", () =>
     Effect.gen(function* () {
       const keys = join(yield* directory, "keys")
       const { make } = counting()
@@ -46,7 +46,7 @@ describe("ensureSecret", () => {
     })
   )
 
-  it.scopedLive("takes the secret of a process that was first by a moment", () =>
+  it.scopedLive("ensureSecret uses the secret of a process that was first", () =>
     Effect.gen(function* () {
       const keys = join(yield* directory, "keys")
       const secret = yield* ensureSecret(keys, "key", () => {
@@ -58,7 +58,7 @@ describe("ensureSecret", () => {
     })
   )
 
-  it.scopedLive("refuses a file without content and a place that it cannot use, and shows no secret", () =>
+  it.scopedLive("ensureSecret fails for an empty file and an unusable path, without showing a secret", () =>
     Effect.gen(function* () {
       const keys = join(yield* directory, "keys")
       yield* Effect.promise(() => mkdir(keys))

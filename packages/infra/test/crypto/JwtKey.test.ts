@@ -10,7 +10,7 @@ const ed = generateKeyPairSync("ed25519")
 const parse = (text: string) => parseJwtKey(Redacted.make(text))
 
 describe("JWT_PRIVATE_KEY", () => {
-  it("is what is generated, with line breaks or with \\n in their place", () => {
+  it("JWT_PRIVATE_KEY may be a generated key, with line breaks or \\n", () => {
     for (const text of [pem, pem.trim(), pem.replaceAll("\n", "\\n"), pem.replaceAll("\n", "\r\n")])
       assert.deepStrictEqual(
         Either.map(parse(text), (key) => Redacted.value(key).export({ type: "pkcs8", format: "pem" })),
@@ -28,11 +28,13 @@ describe("JWT_PRIVATE_KEY", () => {
     "a public key": ed.publicKey.export({ type: "spki", format: "pem" }).toString()
   }
   for (const [what, text] of Object.entries(wrong))
-    it(`is not ${what}`, () =>
+    it(`JWT_PRIVATE_KEY may not be ${what}`, () =>
       assert.strictEqual(
         Either.getOrThrow(Either.flip(parse(text))).reason,
         "must be an Ed25519 private key in PKCS8 PEM"
       ))
 
-  it.prop("is not just anything", [FastCheck.string()], ([text]) => assert.isTrue(Either.isLeft(parse(text))))
+  it.prop("JWT_PRIVATE_KEY may not be arbitrary text", [FastCheck.string()], ([text]) =>
+    assert.isTrue(Either.isLeft(parse(text)))
+  )
 })

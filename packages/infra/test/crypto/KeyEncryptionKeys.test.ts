@@ -15,7 +15,7 @@ const problem = (text: string) => Either.match(parse(text), { onLeft: ({ reason 
 const good = Buffer.alloc(32, 7).toString("base64")
 
 describe("parseKeyEncryptionKeys", () => {
-  it.prop("reads id:base64 entries in their order", [entries], ([given]) => {
+  it.prop("parseKeyEncryptionKeys reads id:base64 entries in their order", [entries], ([given]) => {
     const text = given.map(([name, bytes]) => `${name}:${Buffer.from(bytes).toString("base64")}`).join(",")
     const keys = Either.getOrThrow(parse(text))
     assert.deepStrictEqual(
@@ -24,12 +24,12 @@ describe("parseKeyEncryptionKeys", () => {
     )
   })
 
-  it.prop("answers any text, and shows none of it", [FastCheck.string({ minLength: 8 })], ([text]) => {
+  it.prop("parseKeyEncryptionKeys quotes no text", [FastCheck.string({ minLength: 8 })], ([text]) => {
     const parsed = parse(text)
     if (Either.isLeft(parsed)) assert.notInclude(parsed.left.reason, text)
   })
 
-  it("says what is wrong", () => {
+  it("parseKeyEncryptionKeys explains what is wrong", () => {
     const form = "each key must be id:base64, with letters, digits and hyphens in the id"
     assert.strictEqual(problem(`k1:${good}, k2:${good}`), "none")
     assert.strictEqual(problem(""), form)
@@ -40,7 +40,7 @@ describe("parseKeyEncryptionKeys", () => {
     assert.strictEqual(problem(`k1:${good},k1:${good}`), "two keys have the same id")
   })
 
-  it("reads what it generates, each time another key", () => {
+  it("parseKeyEncryptionKeys reads generated keys, which are unique", () => {
     const [one, two] = [generateKeyEncryptionKeys(), generateKeyEncryptionKeys()]
     assert.isTrue(Either.isRight(parseKeyEncryptionKeys(one)))
     assert.notStrictEqual(Redacted.value(one), Redacted.value(two))

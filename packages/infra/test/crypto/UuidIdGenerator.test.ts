@@ -4,7 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 
 describe("IdGenerator", () => {
-  it.live("makes ids of a prefix and a UUIDv7, unique and in the order of their making", () =>
+  it.live("IdGenerator returns a prefix and a UUIDv7, unique and in order of creation", () =>
     Effect.gen(function* () {
       const { next } = yield* IdGenerator
       const ids = yield* Effect.replicateEffect(next("agt"), 10_000)

@@ -7,14 +7,14 @@ const file = (pid: number, port: number, state: string) =>
   `${pid}\n/data/cluster\n1763600000\n${port}\n\n127.0.0.1\n   123456         7\n${state}\n`
 
 describe("parsePostmaster", () => {
-  it.prop("reads a server's number, port and state", [number, number], ([pid, port]) => {
+  it.prop("parsePostmaster reads a server's number, port and state", [number, number], ([pid, port]) => {
     assert.deepStrictEqual(parsePostmaster(file(pid, port, "ready   ")), Option.some({ pid, port, isReady: true }))
     assert.deepStrictEqual(parsePostmaster(file(pid, port, "starting")), Option.some({ pid, port, isReady: false }))
     assert.deepStrictEqual(parsePostmaster(file(pid, port, "stopping")), Option.some({ pid, port, isReady: false }))
   })
 
   it.prop(
-    "is never ready in a file that is still being written",
+    "parsePostmaster is never ready in a file that is still being written",
     [number, number, fc.nat({ max: 30 })],
     ([pid, port, cut]) => {
       const half = file(pid, port, "").slice(0, -1 - cut)
@@ -22,7 +22,7 @@ describe("parsePostmaster", () => {
     }
   )
 
-  it.prop("accepts any text", [fc.string()], ([text]) => {
+  it.prop("parsePostmaster accepts any text", [fc.string()], ([text]) => {
     const found = parsePostmaster(text)
     assert.isTrue(Option.isNone(found) || (found.value.pid > 0 && found.value.port >= 0))
   })

@@ -13,13 +13,13 @@ describe("classifyStartFailure", () => {
       `${stamp}LOG:  could not bind IPv4 address "127.0.0.1": Address already in use\n${stamp}FATAL:  could not create any TCP/IP sockets`
     ],
     ["Other", `${stamp}FATAL:  invalid value for parameter "max_connections": "many"`]
-  ])("%s: %s", (tag, log) => {
+  ])("classifyStartFailure classifies %s as %s", (tag, log) => {
     const failure = classifyStartFailure(log)
     assert.strictEqual(failure._tag, tag)
     assert.include(failure.message, "FATAL")
   })
 
-  it.prop("always has a message", [fc.string()], ([log]) => {
+  it.prop("classifyStartFailure always has a message", [fc.string()], ([log]) => {
     assert.notStrictEqual(classifyStartFailure(log).message.trim(), "")
   })
 })

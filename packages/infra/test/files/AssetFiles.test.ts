@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url"
 
 const here = dirname(fileURLToPath(import.meta.url))
 
-it.effect("files of a directory are read whole, by their names", () =>
+it.effect("readAssetFiles returns the files of a directory by name", () =>
   Effect.gen(function* () {
     const files = yield* AssetFiles.readAssets(here, ["AssetFiles.test.ts"])
     const text = new TextDecoder().decode(files.get("AssetFiles.test.ts"))

@@ -12,7 +12,7 @@ const temporary = Effect.acquireRelease(
 
 describe("prepareDataDirectory", () => {
   it.scopedLive(
-    "marks a new directory with its layout, also when several programs start at once, and accepts it later",
+    "prepareDataDirectory marks a new directory with its layout, also when several programs start at once, and accepts it later",
     () =>
       Effect.gen(function* () {
         const directory = join(yield* temporary, "data")
@@ -27,7 +27,7 @@ describe("prepareDataDirectory", () => {
       })
   )
 
-  it.scopedLive("accepts an existing directory with other files in it", () =>
+  it.scopedLive("prepareDataDirectory accepts an existing directory with other files in it", () =>
     Effect.gen(function* () {
       const directory = yield* temporary
       yield* Effect.promise(() => writeFile(join(directory, "notes.txt"), "mine"))
@@ -36,7 +36,7 @@ describe("prepareDataDirectory", () => {
   )
 
   for (const entry of ["postgres", "instances"])
-    it.scopedLive(`refuses a directory of an unreleased version that holds ${entry}, and says what to do`, () =>
+    it.scopedLive(`prepareDataDirectory rejects a directory of an unreleased version with ${entry}, with advice`, () =>
       Effect.gen(function* () {
         const directory = yield* temporary
         yield* Effect.promise(() => mkdir(join(directory, entry)))
@@ -47,7 +47,7 @@ describe("prepareDataDirectory", () => {
       })
     )
 
-  it.scopedLive("refuses a directory with a layout that the program does not know", () =>
+  it.scopedLive("prepareDataDirectory refuses a directory with a layout that the program does not know", () =>
     Effect.gen(function* () {
       const directory = yield* temporary
       yield* Effect.promise(() => writeFile(join(directory, "layout"), "2\n"))
@@ -56,7 +56,7 @@ describe("prepareDataDirectory", () => {
     })
   )
 
-  it.scopedLive("refuses a path that is a file", () =>
+  it.scopedLive("prepareDataDirectory refuses a path that is a file", () =>
     Effect.gen(function* () {
       const file = join(yield* temporary, "file")
       yield* Effect.promise(() => writeFile(file, ""))

@@ -7,7 +7,7 @@ import { makeTcpProxy } from "../../../../test/support/TcpProxy.ts"
 import { freshDatabase } from "../../../../test/support/Databases.ts"
 
 describe("A pool whose database falls silent", () => {
-  it.scopedLive("gives its statements up, leaves idle connections alone, and works again with the database", () =>
+  it.scopedLive("A pool whose database falls silent fails its statements, and recovers with the database", () =>
     Effect.gen(function* () {
       const door = yield* makeTcpProxy(yield* freshDatabase)
       const pool = PostgresPool.layer({

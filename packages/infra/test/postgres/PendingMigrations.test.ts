@@ -9,13 +9,13 @@ const two: Migration = { id: 2, file: "0002_two.ts", sql: "create table two ()" 
 const applied = (migration: Migration) => ({ ...migration, sha256: sha256Of(migration) })
 
 describe("pendingMigrations", () => {
-  it("returns the migrations that are not applied, in order", () => {
+  it("pendingMigrations returns the migrations that are not applied, in order", () => {
     assert.deepStrictEqual(pendingMigrations([one, two], []), Either.right([one, two]))
     assert.deepStrictEqual(pendingMigrations([one, two], [applied(one)]), Either.right([two]))
     assert.deepStrictEqual(pendingMigrations([one, two], [applied(two), applied(one)]), Either.right([]))
   })
 
-  it("refuses an applied migration whose text is another one now", () => {
+  it("pendingMigrations rejects an applied migration whose text has changed", () => {
     const changed = { ...one, sql: `${one.sql} ` }
     assert.deepStrictEqual(
       pendingMigrations([changed, two], [applied(one)]),
@@ -23,7 +23,7 @@ describe("pendingMigrations", () => {
     )
   })
 
-  it("refuses an applied migration that the program does not contain", () => {
+  it("pendingMigrations refuses an applied migration that the program does not contain", () => {
     assert.deepStrictEqual(
       pendingMigrations([one], [applied(one), applied(two)]),
       Either.left(new SchemaTooNew({ id: 2, file: "0002_two.ts" }))

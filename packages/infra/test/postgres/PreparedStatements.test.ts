@@ -16,7 +16,7 @@ const prepared = Effect.flatMap(
 ).pipe(Effect.map((rows) => rows.map((row) => String(row["statement"]))))
 
 layer(OneConnection, { excludeTestServices: true })("A marked statement", (it) => {
-  it.effect("is parsed once by a connection, whatever its values; others are not kept", () =>
+  it.effect("A marked statement is parsed once per connection, and others are not kept", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       yield* sql`create table ports (id int primary key, name text)`
@@ -32,7 +32,7 @@ layer(OneConnection, { excludeTestServices: true })("A marked statement", (it) =
     })
   )
 
-  it.effect("fails once when a column has got another type, and is prepared anew then", () =>
+  it.effect("A marked statement fails once after a change of a column's type, and is then prepared again", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       yield* sql`create table depths (id int primary key, metres int)`
@@ -50,7 +50,7 @@ layer(OneConnection, { excludeTestServices: true })("A marked statement", (it) =
     })
   )
 
-  it.effect("reports the error of a prepared statement with its code and keeps the connection usable", () =>
+  it.effect("A marked statement reports errors with their code and keeps the connection usable", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const error = yield* Effect.flip(sql`${sql.literal(preparedMark)} select 1 / ${0}::int`)

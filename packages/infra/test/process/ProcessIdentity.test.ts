@@ -17,7 +17,7 @@ const idleProcess = Effect.acquireRelease(
 )
 
 describe("ProcessIdentity.matchProcess", () => {
-  it.scopedLive("tells the same process, another process and a process that is gone", () =>
+  it.scopedLive("ProcessIdentity.matchProcess distinguishes the same, another and an ended process", () =>
     Effect.gen(function* () {
       const { end, pid } = yield* idleProcess
       const mark = readStartMark(pid)
@@ -33,7 +33,7 @@ describe("ProcessIdentity.matchProcess", () => {
     })
   )
 
-  it("finds no process with a number of zero or below", () => {
+  it("ProcessIdentity.matchProcess finds no process with a number of zero or below", () => {
     for (const pid of [0, -1]) assert.strictEqual(matchProcess(pid, Option.some("x")), "gone")
   })
 })

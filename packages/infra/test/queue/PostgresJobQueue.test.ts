@@ -31,7 +31,7 @@ const connections = (url: Redacted.Redacted) =>
   )
 
 describe("PostgresJobQueue", () => {
-  it.scopedLive("can be started by several processes at once on an empty database", () =>
+  it.scopedLive("PostgresJobQueue can be started by several processes at once on an empty database", () =>
     Effect.gen(function* () {
       const url = yield* freshDatabase
       const opened = yield* Effect.all(
@@ -55,7 +55,7 @@ describe("PostgresJobQueue", () => {
     })
   )
 
-  it.scopedLive("takes two connections to add jobs, and three for each queue that is worked on", () =>
+  it.scopedLive("PostgresJobQueue uses two connections to add jobs, and three for each consumed queue", () =>
     Effect.gen(function* () {
       const url = yield* freshDatabase
       yield* Effect.gen(function* () {
@@ -84,7 +84,7 @@ describe("PostgresJobQueue", () => {
     })
   )
 
-  it.scopedLive("closes calmly although the database hangs up at the same time", () =>
+  it.scopedLive("PostgresJobQueue closes without failure while the database disconnects", () =>
     Effect.gen(function* () {
       const url = yield* freshDatabase
       const name = nameOf(url)

@@ -21,7 +21,7 @@ const execute = (url: string, statement: string) =>
 
 describe("PostgresRateLimiter", () => {
   it.scopedLive(
-    "starts concurrently in several processes on an empty database, with at most two connections each",
+    "PostgresRateLimiter starts concurrently in several processes on an empty database, with at most two connections each",
     () =>
       Effect.gen(function* () {
         const url = yield* freshDatabase
@@ -37,7 +37,7 @@ describe("PostgresRateLimiter", () => {
       })
   )
 
-  it.scopedLive("deletes only expired windows", () =>
+  it.scopedLive("PostgresRateLimiter deletes only expired windows", () =>
     Effect.gen(function* () {
       const url = yield* freshDatabase
       const windows = Effect.map(

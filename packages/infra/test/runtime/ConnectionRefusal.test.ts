@@ -54,14 +54,14 @@ for (const [name, client] of [
         return yield* Effect.flip(Stream.runDrain(runtime.chat({ instance, token: Redacted.make("own") }, turn)))
       })
 
-    it.scopedLive("fails as unsent where nothing listens", () =>
+    it.scopedLive(`A turn for an exited instance over ${name} fails as unsent where nothing listens`, () =>
       Effect.gen(function* () {
         const port = yield* freePort
         assert.containSubset(yield* failure(port), { _tag: "RuntimeUnreachable", unsent: true })
       })
     )
 
-    it.scopedLive("fails as possibly sent where the connection was closed", () =>
+    it.scopedLive(`A turn for an exited instance over ${name} fails as possibly sent on a closed connection`, () =>
       Effect.gen(function* () {
         const closes = yield* serve((socket) => socket.destroy())
         const reads = yield* serve((socket) => socket.once("data", () => socket.resetAndDestroy()))

@@ -8,7 +8,7 @@ const good = "name: weather\ndescription: Tells the weather."
 const fault = (matter: string, folder = "weather") =>
   Either.match(parseSkillFile(folder, file(matter)), { onLeft: (left) => left, onRight: () => "nothing" })
 
-it("reads what the format says, in both spellings of the tools", () => {
+it("readSkillFile reads the format, with both spellings of tools", () => {
   const skill = {
     id: "weather",
     name: "Weather",
@@ -31,7 +31,7 @@ it("reads what the format says, in both spellings of the tools", () => {
   })
 })
 
-it("says what is wrong", () => {
+it("readSkillFile explains what is wrong", () => {
   assert.include(fault("description: d"), "name is missing")
   assert.include(fault("name: weather"), "description is missing")
   assert.include(fault("name: ["), "not YAML")
@@ -56,7 +56,7 @@ it("says what is wrong", () => {
 })
 
 it.prop(
-  "is either a skill or a sentence, whatever the text",
+  "readSkillFile returns a skill or a sentence for any text",
   [FastCheck.string(), FastCheck.string()],
   ([matter, body]) => {
     const read = parseSkillFile("weather", file(matter, body))

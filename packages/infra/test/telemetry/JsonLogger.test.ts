@@ -14,7 +14,7 @@ const linesOf = <A, E>(effect: Effect.Effect<A, E>) =>
   })
 
 describe("structured", () => {
-  it.effect("is one object a line: the sentence, and what was annotated beside it", () =>
+  it.effect("A structured log line has the message and the annotations", () =>
     Effect.gen(function* () {
       const [line] = yield* linesOf(
         Effect.logWarning("A thing happened").pipe(Effect.annotateLogs({ agentId: "agt_1", attempt: 2 }))
@@ -26,7 +26,7 @@ describe("structured", () => {
     })
   )
 
-  it.effect("names the trace and the span that it belongs to", () =>
+  it.effect("A structured log line has the ids of its trace and span", () =>
     Effect.gen(function* () {
       let ids: Readonly<Record<string, string>> = {}
       const [line] = yield* linesOf(
@@ -41,14 +41,14 @@ describe("structured", () => {
     })
   )
 
-  it.effect("says why", () =>
+  it.effect("A structured log line has the cause", () =>
     Effect.gen(function* () {
       const [line] = yield* linesOf(Effect.logError("It broke", Cause.fail("the reason")))
       assert.include(String(line?.["cause"]), "the reason")
     })
   )
 
-  it.effect("fits on one line as JSON, and shows no secret", () =>
+  it.effect("A structured log line is one line of JSON without secrets", () =>
     Effect.gen(function* () {
       const [line] = yield* linesOf(
         Effect.log("Two\nlines", { password: Redacted.make("hunter2") }).pipe(

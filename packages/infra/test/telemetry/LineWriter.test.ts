@@ -9,7 +9,7 @@ const makeSink = () => {
 const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 describe("the writer of lines", () => {
-  it("writes the lines of one turn together, in order, and whole", async () => {
+  it("LineWriter writes the lines of one tick together, complete and in order", async () => {
     const sink = makeSink()
     const writer = makeLineWriter(sink)
     writer.add("one")
@@ -21,7 +21,7 @@ describe("the writer of lines", () => {
     assert.deepStrictEqual(sink.written, ["one\ntwo\n", "three\n"])
   })
 
-  it("writes at once when it is told to, and nothing twice", async () => {
+  it("LineWriter.flush writes at once, and no line twice", async () => {
     const sink = makeSink()
     const writer = makeLineWriter(sink)
     writer.add("one")

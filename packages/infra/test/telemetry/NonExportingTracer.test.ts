@@ -11,7 +11,7 @@ const here = Effect.map(Effect.currentSpan, ({ parent, spanId, traceId }) => ({
 const twoDeep = Effect.all([here, Effect.withSpan(here, "inner")]).pipe(Effect.withSpan("outer"))
 
 describe("spans that nobody collects", () => {
-  it.effect("have ids in the form of W3C trace context, the same whenever they are asked for", () =>
+  it.effect("Spans of nonExportingTracer have stable ids in the format of W3C trace context", () =>
     Effect.gen(function* () {
       const span = yield* Effect.makeSpan("alone")
       assert.match(span.traceId, /^[0-9a-f]{32}$/)
@@ -21,7 +21,7 @@ describe("spans that nobody collects", () => {
     }).pipe(Effect.withTracer(nonExportingTracer))
   )
 
-  it.effect("are of their parent's trace", () =>
+  it.effect("Spans of nonExportingTracer belong to the trace of their parent", () =>
     Effect.gen(function* () {
       const [outer, inner] = yield* twoDeep
       assert.strictEqual(inner.traceId, outer.traceId)
@@ -30,7 +30,7 @@ describe("spans that nobody collects", () => {
     }).pipe(Effect.withTracer(nonExportingTracer))
   )
 
-  it.effect("continue a trace that came from elsewhere", () =>
+  it.effect("Spans of nonExportingTracer continue an external trace", () =>
     Effect.gen(function* () {
       const traceId = "0af7651916cd43dd8448eb211c80319c"
       const [outer] = yield* Effect.withParentSpan(

@@ -13,7 +13,7 @@ const linesOf = (name: string) =>
     .filter((line) => line.split(/[ {]/).some((word) => word.startsWith(name)))
 
 describe("renderPrometheus", () => {
-  it.effect("writes a counter with its help and type, once for all its labels", () =>
+  it.effect("renderPrometheus writes a counter with its help and type, once for all its labels", () =>
     Effect.gen(function* () {
       const name = fresh("counted")
       const counter = Metric.counter(name, { description: "What was counted", incremental: true })
@@ -25,7 +25,7 @@ describe("renderPrometheus", () => {
     })
   )
 
-  it.effect("writes a gauge, and its name where it has no description", () =>
+  it.effect("renderPrometheus writes a gauge, with its name as default description", () =>
     Effect.gen(function* () {
       const name = fresh("gauged")
       const gauge = Metric.gauge(name)
@@ -35,7 +35,7 @@ describe("renderPrometheus", () => {
     })
   )
 
-  it.effect("writes a histogram with buckets that add up, to infinity", () =>
+  it.effect("renderPrometheus writes a histogram with cumulative buckets up to infinity", () =>
     Effect.gen(function* () {
       const name = fresh("measured")
       const histogram = Metric.histogram(name, MetricBoundaries.fromIterable([0.1, 1]), "How long")
@@ -55,7 +55,7 @@ describe("renderPrometheus", () => {
 
   const hostile = FastCheck.string({ unit: FastCheck.constantFrom('"', "\\", "\n", "n", "}", "é", " ") })
 
-  it.effect.prop("keeps every sample on one line, whatever its label says", [hostile], ([value]) =>
+  it.effect.prop("renderPrometheus escapes labels, so that every sample is one line", [hostile], ([value]) =>
     Effect.gen(function* () {
       const name = fresh("labels")
       yield* Metric.increment(Metric.tagged(Metric.counter(name), "label", value))
@@ -67,7 +67,7 @@ describe("renderPrometheus", () => {
     })
   )
 
-  it.effect("leaves no line without a meaning", () =>
+  it.effect("renderPrometheus writes valid lines only", () =>
     Effect.gen(function* () {
       yield* Metric.increment(Metric.counter(fresh("any")))
       yield* Metric.update(Metric.frequency(fresh("words")), "a")

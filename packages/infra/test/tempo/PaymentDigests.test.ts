@@ -31,7 +31,7 @@ const vectors: ReadonlyArray<
 
 describe("A payment challenge", () => {
   for (const [id, request, others = {}] of vectors)
-    it(`is bound as mppx binds it, for ${JSON.stringify({ request, ...others })}`, () =>
+    it(`PaymentDigests binds a challenge as mppx does for ${JSON.stringify({ request, ...others })}`, () =>
       assert.strictEqual(
         bindChallenge(digests, {
           realm: "api.example.com",
@@ -46,7 +46,7 @@ describe("A payment challenge", () => {
         id
       ))
 
-  it("uses the standard hash functions with any secret", () => {
+  it("PaymentDigests uses the standard hash functions with any secret", () => {
     assert.strictEqual(digests.keccak256(""), "c5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470")
     assert.strictEqual(
       digests.keccak256("é"),

@@ -10,7 +10,7 @@ const purchasedAt = (environment: Record<string, string>) =>
   Effect.map(loadSettings(environment), BillingWiring.readPrices)
 
 describe("The settings about card events", () => {
-  it.effect("say what each price is for", () =>
+  it.effect("The settings about card events assign an item to each price", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* purchasedAt({}), new Map())
       const purchased = yield* purchasedAt({
@@ -32,7 +32,7 @@ describe("The settings about card events", () => {
     })
   )
 
-  it.effect("are refused where a price has no credits", () =>
+  it.effect("The settings about card events are rejected when a price has no credits", () =>
     Effect.gen(function* () {
       for (const STRIPE_CREDIT_PRICES of [
         "price_1",

@@ -32,7 +32,7 @@ const faultsOf = (environment: Record<string, string>) =>
   Effect.map(Effect.flip(loadSettings(environment)), ({ faults }) => faults.join("\n"))
 
 describe("Payments by machines", () => {
-  it.scopedLive("go in development to a treasury that is made once, and are signed by a secret that is", () =>
+  it.scopedLive("Machine payments use a generated treasury and secret in development", () =>
     Effect.gen(function* () {
       const DATA_DIR = join(yield* directory, "data")
       const [first, second] = [yield* started({ DATA_DIR }), yield* started({ DATA_DIR, PORT: "3100" })]
@@ -47,7 +47,7 @@ describe("Payments by machines", () => {
     })
   )
 
-  it.scopedLive("go to whom the settings say, and then nothing is made", () =>
+  it.scopedLive("Machine payments use the configured treasury and secret, and generate nothing", () =>
     Effect.gen(function* () {
       const DATA_DIR = join(yield* directory, "data")
       const set = { DATA_DIR, MPP_RECIPIENT: recipient, MPP_SECRET: "long enough for a secret" }
@@ -56,7 +56,7 @@ describe("Payments by machines", () => {
     })
   )
 
-  it.effect("are on the chain for trying in development, and on any that has a node", () =>
+  it.effect("Machine payments use the test network in development, and any chain with a node", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* chainOf({}), Option.some("42431 https://rpc.moderato.tempo.xyz/"))
       assert.deepStrictEqual(yield* chainOf({ MPP_CHAIN_ID: "4217" }), Option.some("4217 https://rpc.tempo.xyz/"))
@@ -68,7 +68,7 @@ describe("Payments by machines", () => {
     })
   )
 
-  it.effect("have settings that are looked at, and a secret that no message repeats", () =>
+  it.effect("Machine payments validate their settings and quote no secret", () =>
     Effect.gen(function* () {
       const faults = yield* faultsOf({
         MPP_RECIPIENT: "0x12",

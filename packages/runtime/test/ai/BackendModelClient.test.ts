@@ -36,7 +36,7 @@ const outcome = (script: (call: BackendModelCall) => void, url?: string) =>
 
 const first = { type: "delta" as const, text: "a" }
 
-it.scopedLive("says what became of a call that failed", () =>
+it.scopedLive("BackendModelClient reports the failure of a call", () =>
   Effect.gen(function* () {
     assert.deepStrictEqual(yield* outcome(() => {}), ["The model did not begin to answer in time."])
     assert.deepStrictEqual(yield* outcome((call) => call.send(first)), [
@@ -58,7 +58,7 @@ it.scopedLive("says what became of a call that failed", () =>
   })
 )
 
-it.scopedLive("takes keep-alives for a sign of life", () =>
+it.scopedLive("BackendModelClient accepts keep-alives as activity", () =>
   Effect.gen(function* () {
     const begun = yield* Deferred.make<BackendModelCall>()
     const events = yield* Effect.fork(

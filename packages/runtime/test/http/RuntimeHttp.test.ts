@@ -48,7 +48,7 @@ const send = (request: HttpClientRequest.HttpClientRequest, token = "own") =>
   })
 
 layer(runtime, { excludeTestServices: true })("The runtime's listener", (it) => {
-  it.effect("rejects every request without the runtime's own token", () =>
+  it.effect("The runtime's listener rejects every request without the runtime's own token", () =>
     Effect.gen(function* () {
       for (const request of [
         HttpClientRequest.get("/health"),
@@ -63,7 +63,7 @@ layer(runtime, { excludeTestServices: true })("The runtime's listener", (it) => 
     })
   )
 
-  it.effect("tells its health and its agents", () =>
+  it.effect("The runtime's listener returns its health and its agents", () =>
     Effect.gen(function* () {
       const configured = yield* send(HttpClientRequest.put("/configuration").pipe(json({ agents: [sampleAgent] })))
       assert.containSubset(configured, { status: 204, text: "" })
@@ -77,7 +77,7 @@ layer(runtime, { excludeTestServices: true })("The runtime's listener", (it) => 
     })
   )
 
-  it.effect("answers a turn with a stream, and says what is wrong with one it does not take", () =>
+  it.effect("The runtime's listener answers a turn with a stream, and explains a rejected one", () =>
     Effect.gen(function* () {
       yield* send(HttpClientRequest.put("/configuration").pipe(json({ agents: [sampleAgent] })))
       const answer = yield* send(HttpClientRequest.post("/turns").pipe(json(turn)))
@@ -97,7 +97,7 @@ layer(runtime, { excludeTestServices: true })("The runtime's listener", (it) => 
     })
   )
 
-  it.effect("refuses bodies that are no JSON or too large, and goes on", () =>
+  it.effect("The runtime's listener rejects bodies that are no JSON or too large, and continues", () =>
     Effect.gen(function* () {
       const malformed = yield* send(HttpClientRequest.put("/configuration").pipe(text("{")))
       assert.containSubset(malformed, { status: 400, type: "application/json" })

@@ -15,7 +15,7 @@ const history = FastCheck.array(
 const sum = (all: ReadonlyArray<{ readonly tokens: number }>) => all.reduce((total, { tokens }) => total + tokens, 0)
 
 it.prop(
-  "summarizes exactly when a conversation fills more than 60 % of the window, and leaves room then",
+  "Compaction summarizes exactly conversations above 60 % of the window, and leaves room",
   [history, FastCheck.integer({ min: 1_000, max: 100_000 }), FastCheck.nat(50_000)],
   ([said, window, fixed]) => {
     const summary = Math.floor(window / 20)
@@ -35,7 +35,7 @@ it.prop(
   }
 )
 
-it.prop("keeps as many of the newest messages as fit", [history, FastCheck.nat(50_000)], ([said, tokens]) => {
+it.prop("Compaction keeps the newest messages that fit", [history, FastCheck.nat(50_000)], ([said, tokens]) => {
   const first = findNewestFitting(said, tokens)
   assert.isAtMost(sum(said.slice(first)), tokens)
   if (first > 0) assert.isAbove(sum(said.slice(first - 1)), tokens)

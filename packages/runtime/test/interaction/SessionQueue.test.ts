@@ -18,7 +18,7 @@ const take = (queue: SessionQueue.SessionQueue, session: string) =>
 const settle = Effect.repeatN(Effect.yieldNow(), 20)
 
 it.effect.prop(
-  "lets one at a time through, in order, whoever gives up when",
+  "SessionQueue runs one turn at a time in order, also when waiting turns leave",
   [FastCheck.array(FastCheck.nat({ max: 9 }), { minLength: 1, maxLength: 10 })],
   ([leavers]) =>
     Effect.gen(function* () {
@@ -40,7 +40,7 @@ it.effect.prop(
     })
 )
 
-it.effect("keeps sessions apart", () =>
+it.effect("SessionQueue keeps sessions apart", () =>
   Effect.gen(function* () {
     const queue = yield* SessionQueue.make({ places: 100 })
     const one = yield* take(queue, "one")
@@ -51,7 +51,7 @@ it.effect("keeps sessions apart", () =>
   })
 )
 
-it.effect("takes no more than it has places for, and takes again when one is free", () =>
+it.effect("SessionQueue rejects turns above its limit, and admits one when a place is free", () =>
   Effect.gen(function* () {
     const queue = yield* SessionQueue.make({ places: 2 })
     const first = yield* take(queue, "a")

@@ -87,7 +87,7 @@ const ask = (script: Script, agent: RuntimeAgent = skilled, changes: Partial<Tur
     return { events, requests, reply: reply[0] }
   }).pipe(Effect.provide(Layer.succeed(Toolbox, tools)), Effect.provide(Logger.remove(Logger.defaultLogger)))
 
-it.effect("offers the tools of the agent's skills, and no others", () =>
+it.effect("TurnAnswer offers the tools of the agent's skills, and no others", () =>
   Effect.gen(function* () {
     const { requests } = yield* ask(() => [delta("hi"), done])
     assert.deepStrictEqual(
@@ -109,7 +109,7 @@ it.effect("offers the tools of the agent's skills, and no others", () =>
   })
 )
 
-it.effect("runs what the model calls, tells it the results in order, and makes one reply of all it says", () =>
+it.effect("TurnAnswer runs the model's tool calls, returns results in order, and joins all text", () =>
   Effect.gen(function* () {
     const { events, requests } = yield* ask((_, at) =>
       at === 0
@@ -146,7 +146,7 @@ it.effect("runs what the model calls, tells it the results in order, and makes o
   })
 )
 
-it.effect("ends with an answer although the model wants tools for ever", () =>
+it.effect("TurnAnswer ends with an answer although the model always calls tools", () =>
   Effect.gen(function* () {
     const { events, reply, requests } = yield* ask((_, at) => [delta(`${at}`), call("shout", { text: "again" }), done])
     assert.strictEqual(requests.length, 9)
@@ -165,7 +165,7 @@ it.effect("ends with an answer although the model wants tools for ever", () =>
   })
 )
 
-it.effect("runs sixteen of a hundred calls, eight side by side, and says so", () =>
+it.effect("TurnAnswer runs sixteen of a hundred tool calls, eight concurrently, and reports that", () =>
   Effect.gen(function* () {
     running.most = 0
     const many = Array.from({ length: 100 }, (_, at) => call("shout", { text: `t${at}` }, "same"))
@@ -189,7 +189,7 @@ it.effect("runs sixteen of a hundred calls, eight side by side, and says so", ()
   })
 )
 
-it.effect("goes on when tools hang", () =>
+it.effect("TurnAnswer continues when tools hang", () =>
   Effect.gen(function* () {
     const turn = yield* Effect.forkDaemon(
       ask((_, at) =>
@@ -206,7 +206,7 @@ it.effect("goes on when tools hang", () =>
   })
 )
 
-it.effect("fails with the model's own words, in whichever round", () =>
+it.effect("TurnAnswer fails with the model's message in any round", () =>
   Effect.gen(function* () {
     const { events } = yield* ask((_, at) =>
       at === 0 ? [call("shout", { text: "a" }), done] : new ModelCallFailed({ reason: "No units are left." })
@@ -215,7 +215,7 @@ it.effect("fails with the model's own words, in whichever round", () =>
   })
 )
 
-it.effect("hangs up on a model whose answer has no end, and takes only so many arguments", () =>
+it.effect("TurnAnswer ends endless answers and limits arguments", () =>
   Effect.gen(function* () {
     let given = 0
     const models = ModelClient.of({
@@ -256,7 +256,7 @@ const isSummary = ({ messages }: RuntimeModelRequest) =>
 /** A model of 8,000 tokens. */
 const small: RuntimeAgent = { ...sampleAgent, contextWindow: 8_000 }
 
-it.effect("summarizes the oldest part of a conversation that is too long, and reports it before the answer", () =>
+it.effect("TurnAnswer summarizes the oldest part of a long conversation, and reports it first", () =>
   Effect.gen(function* () {
     const long = history(20, 1_000)
     const { events, requests } = yield* ask(
@@ -289,7 +289,7 @@ it.effect("summarizes the oldest part of a conversation that is too long, and re
   })
 )
 
-it.effect("leaves a conversation alone that is short enough", () =>
+it.effect("TurnAnswer does not summarize a short conversation", () =>
   Effect.gen(function* () {
     const { events, requests } = yield* ask(() => [delta("hi"), done], small, { history: history(10, 1_000) })
     assert.strictEqual(requests.length, 1)
@@ -298,7 +298,7 @@ it.effect("leaves a conversation alone that is short enough", () =>
   })
 )
 
-it.effect("goes on with the newest messages that fit when the summary fails", () =>
+it.effect("TurnAnswer continues with the newest messages that fit when the summary fails", () =>
   Effect.gen(function* () {
     const failures: ReadonlyArray<Script> = [
       (request) => (isSummary(request) ? new ModelCallFailed({ reason: "busy" }) : [delta("hi"), done]),
@@ -316,7 +316,7 @@ it.effect("goes on with the newest messages that fit when the summary fails", ()
   })
 )
 
-it.effect("does not wait for a summary for ever", () =>
+it.effect("TurnAnswer limits the time of a summary", () =>
   Effect.gen(function* () {
     const models = ModelClient.of({
       answer: (request) => (isSummary(request) ? Stream.never : Stream.make(delta("hi"), done))
@@ -333,7 +333,7 @@ it.effect("does not wait for a summary for ever", () =>
   })
 )
 
-it.effect("reads a history that does not fit in one look piece by piece, and tells how far it came", () =>
+it.effect("TurnAnswer summarizes a long history in parts, and reports how far", () =>
   Effect.gen(function* () {
     const long = history(120, 1_000)
     const script =
@@ -360,7 +360,7 @@ it.effect("reads a history that does not fit in one look piece by piece, and tel
 )
 
 it.effect.prop(
-  "asks for nothing that does not fit the model's window, whatever tools give and people say",
+  "TurnAnswer keeps every request within the model's window",
   [
     FastCheck.record({
       contextWindow: FastCheck.integer({ min: 512, max: 20_000 }),

@@ -16,7 +16,7 @@ const turnMessages = (
 ) => flattenPrompt(makeTurnPrompt(someone, { summary: null, memories: [], ...turn }, at))
 
 it.prop(
-  "keeps the conversation as it is between one system message and the new message",
+  "TurnPrompt keeps the conversation as it is between one system message and the new message",
   [RuntimeAgent, Schema.Array(TurnMessage), FastCheck.string()],
   ([someone, history, message]) => {
     const [system, ...rest] = turnMessages(someone, { history, message }, now)
@@ -30,7 +30,7 @@ it.prop(
   }
 )
 
-it("tells the time where the agent is, to the minute", () => {
+it("TurnPrompt has the time in the agent's zone, to the minute", () => {
   const told = (timezone: string) => turnMessages(agent({ timezone }), { history: [], message: "" }, now)[0]?.content
   assert.include(told("UTC"), "Thursday")
   assert.include(told("UTC"), "15 January 2026")
@@ -39,12 +39,12 @@ it("tells the time where the agent is, to the minute", () => {
   assert.include(told("Asia/Tokyo"), "08:30 (Asia/Tokyo)")
 })
 
-it("falls back to UTC for a time zone that does not exist", () => {
+it("TurnPrompt falls back to UTC for a time zone that does not exist", () => {
   const [system] = turnMessages(agent({ timezone: "Middle/Earth" }), { history: [], message: "" }, now)
   assert.include(system?.content, "23:30 (UTC)")
 })
 
-it("leaves an empty prompt out", () => {
+it("TurnPrompt omits an empty prompt", () => {
   const without = turnMessages(agent(), { history: [], message: "" }, now)
   assert.deepStrictEqual(turnMessages(agent({ systemPrompt: "  " }), { history: [], message: "" }, now), without)
 })
@@ -52,7 +52,7 @@ it("leaves an empty prompt out", () => {
 const systemOf = (changes: Partial<RuntimeAgent>, turn: Partial<Turn>) =>
   turnMessages(agent(changes), { history: [], message: "", ...turn }, now)[0]?.content ?? ""
 
-it("tells what is known from earlier, a line each, and what was said before", () => {
+it("TurnPrompt lists memories, one per line, and the summary", () => {
   const told = systemOf(
     { systemPrompt: "Be brief." },
     { memories: ["The user is called Mia.", " likes\n\ntea ", " "], summary: " They met. " }
@@ -64,7 +64,7 @@ it("tells what is known from earlier, a line each, and what was said before", ()
   assert.notInclude(untold, "Earlier")
 })
 
-it("keeps the most relevant memories and a part of the summary when the window is small", () => {
+it("TurnPrompt keeps the most relevant memories and a part of the summary when the window is small", () => {
   const memories = Array.from({ length: 100 }, (_, at) => `Fact number ${at} about the user.`)
   const told = systemOf({ contextWindow: 2_000 }, { memories, summary: "word ".repeat(10_000) })
   assert.include(told, "- Fact number 0 about")
@@ -72,7 +72,7 @@ it("keeps the most relevant memories and a part of the summary when the window i
   assert.isBelow(told.length, 4 * 2_000 * 0.4)
 })
 
-it("lists skills, with their instructions as long as they are short together", () => {
+it("TurnPrompt lists skills, with their instructions as long as they are short together", () => {
   const skill = (id: string, instructions: string) => ({ id, description: `Does ${id}.`, instructions, tools: [] })
   const short = systemOf({ skills: [skill("one", "Do this."), skill("two", "Do that.")] }, {})
   assert.include(short, "You have these skills:\n- one: Does one.\n- two: Does two.")

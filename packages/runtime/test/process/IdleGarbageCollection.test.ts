@@ -2,7 +2,7 @@ import { collectGarbage, collectWhenIdle } from "@berth/runtime/process/IdleGarb
 import { assert, it } from "@effect/vitest"
 import { Effect, Fiber, TestClock } from "effect"
 
-it.effect("clears away once after the start, and when turns are over, but not while one is in work", () =>
+it.effect("IdleGarbageCollection runs once after the start and after turns, not during one", () =>
   Effect.gen(function* () {
     let now = { turns: 0, begun: 0 }
     let collections = 0
@@ -23,7 +23,7 @@ it.effect("clears away once after the start, and when turns are over, but not wh
   })
 )
 
-it.live("clears away what nobody holds", () =>
+it.live("IdleGarbageCollection frees unreachable memory", () =>
   Effect.gen(function* () {
     const garbage = new WeakRef({ large: "x".repeat(1_000) })
     // Objects of this turn of the event loop are held until its end.

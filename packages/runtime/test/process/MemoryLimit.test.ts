@@ -4,7 +4,7 @@ import { Effect, Fiber, TestClock } from "effect"
 
 const mib = 1024 * 1024
 
-it.effect("ends a runtime above its memory limit and no other", () =>
+it.effect("MemoryLimit ends a runtime above its memory limit and no other", () =>
   Effect.gen(function* () {
     let resident = 100 * mib
     const watch = yield* Effect.fork(

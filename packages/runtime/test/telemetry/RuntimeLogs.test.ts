@@ -10,7 +10,7 @@ const captured = Logger.replace(
 
 const decodeLine = Schema.decodeUnknownSync(Schema.Record({ key: Schema.String, value: Schema.String }))
 
-it.live("is one object a line, with the trace it belongs to", () =>
+it.live("A log line of the runtime is one JSON object with its trace", () =>
   Effect.gen(function* () {
     yield* Effect.logWarning("A turn failed").pipe(Effect.annotateLogs({ agentId: "agt_1", sessionId: "chs_1" }))
     const span = yield* Effect.currentSpan

@@ -14,7 +14,7 @@ describe("isAllowedHost", () => {
     "backend.internal:4000",
     "10.0.0.5",
     "[fd00::1]:4000"
-  ])("accepts %s", (header) => {
+  ])("isAllowedHost accepts %s", (header) => {
     assert.isTrue(isAllowedHost(header, hosts))
   })
 
@@ -28,7 +28,7 @@ describe("isAllowedHost", () => {
     "[::2]",
     "not a host",
     ""
-  ])("rejects %j", (header) => {
+  ])("isAllowedHost rejects %j", (header) => {
     assert.isFalse(isAllowedHost(header, hosts))
   })
 })

@@ -41,7 +41,7 @@ const named = (failure: { readonly _tag: string }) =>
       : failure._tag
 
 describe("readSpeechRequest for tts", () => {
-  it.effect("reads JSON with our field names or OpenAI's", () =>
+  it.effect("readSpeechRequest for tts reads JSON with our field names or OpenAI's", () =>
     Effect.gen(function* () {
       const asked = { text: "Hi", voice: "nova", format: "opus", speed: 1.5, model: "openai/tts-1-hd" }
       assert.deepStrictEqual(yield* read("tts", { plugin: "tts", ...asked }), { plugin: "tts", spoken: asked })
@@ -55,7 +55,7 @@ describe("readSpeechRequest for tts", () => {
     })
   )
 
-  it.effect("names every invalid field", () =>
+  it.effect("readSpeechRequest for tts names every invalid field", () =>
     Effect.gen(function* () {
       const wrong: ReadonlyArray<readonly [unknown, unknown]> = [
         [{}, ["text"]],
@@ -76,7 +76,7 @@ describe("readSpeechRequest for tts", () => {
 
 describe("readSpeechRequest for stt", () => {
   it.effect.prop(
-    "is read from JSON and from a form alike",
+    "readSpeechRequest for stt reads JSON and forms alike",
     [FastCheck.uint8Array({ maxLength: 500 })],
     ([rest]) =>
       Effect.gen(function* () {
@@ -98,7 +98,7 @@ describe("readSpeechRequest for stt", () => {
     { fastCheck: { numRuns: 8 } }
   )
 
-  it.effect("ignores unknown and empty fields", () =>
+  it.effect("readSpeechRequest for stt ignores unknown and empty fields", () =>
     Effect.gen(function* () {
       const fields = [
         ["plugin", "stt"],
@@ -110,7 +110,7 @@ describe("readSpeechRequest for stt", () => {
     })
   )
 
-  it.effect("rejects a file that is no audio", () =>
+  it.effect("readSpeechRequest for stt rejects a file that is no audio", () =>
     Effect.gen(function* () {
       const text = new TextEncoder().encode("Dear all,")
       const forms = [
@@ -129,14 +129,14 @@ describe("readSpeechRequest for stt", () => {
     })
   )
 
-  it.effect("does not quote the input in its failure", () =>
+  it.effect("readSpeechRequest for stt does not quote the input in its failure", () =>
     Effect.gen(function* () {
       const failure = yield* Effect.flip(read("stt", { audio: "data:audio/wav,hunter2" }))
       assert.notInclude(JSON.stringify(failure), "hunter2")
     })
   )
 
-  it.effect("accepts recordings up to OpenAI's limit", () =>
+  it.effect("readSpeechRequest for stt accepts recordings up to OpenAI's limit", () =>
     Effect.gen(function* () {
       const whole = ogg()
       const largest = new Uint8Array(maximumAudioBytes)
@@ -171,7 +171,7 @@ const pieces = [
 describe("readMultipartForm", () => {
   const malformed = { _tag: "BodyMalformed" }
 
-  it.effect("rejects a truncated form", () =>
+  it.effect("readMultipartForm rejects a truncated form", () =>
     Effect.gen(function* () {
       const { body, type } = yield* formOf([["model", "m"]], { name: "a.ogg", bytes: ogg() })
       // The last bytes are the line break behind the end.
@@ -185,7 +185,7 @@ describe("readMultipartForm", () => {
     })
   )
 
-  it.effect("rejects a body that is no form", () =>
+  it.effect("readMultipartForm rejects a body that is no form", () =>
     Effect.gen(function* () {
       const { body } = yield* formOf([["model", "m"]])
       for (const type of [
@@ -198,7 +198,7 @@ describe("readMultipartForm", () => {
     })
   )
 
-  it.effect("rejects duplicate, oversized and too many fields", () =>
+  it.effect("readMultipartForm rejects duplicate, oversized and too many fields", () =>
     Effect.gen(function* () {
       const twice = yield* formOf([
         ["model", "a"],
@@ -212,7 +212,7 @@ describe("readMultipartForm", () => {
     })
   )
 
-  it.effect("rejects a name with an invalid encoding", () =>
+  it.effect("readMultipartForm rejects a name with an invalid encoding", () =>
     Effect.gen(function* () {
       const body = new TextEncoder().encode(
         `--b\r\ncontent-disposition: form-data; name="file"; filename*=utf-8''%E0%A4%A\r\n\r\nOggS\r\n--b--\r\n`
@@ -222,7 +222,7 @@ describe("readMultipartForm", () => {
   )
 
   it.effect.prop(
-    "reads any bytes for what they are",
+    "readMultipartForm keeps any bytes unchanged",
     [FastCheck.uint8Array({ maxLength: 200 })],
     ([bytes]) =>
       Effect.gen(function* () {
@@ -234,7 +234,7 @@ describe("readMultipartForm", () => {
   )
 
   it.effect.prop(
-    "comes to an end whatever it is given",
+    "readMultipartForm ends for any input",
     [FastCheck.array(FastCheck.constantFrom(...pieces), { maxLength: 14 }), FastCheck.boolean()],
     ([given, ends]) =>
       Effect.gen(function* () {

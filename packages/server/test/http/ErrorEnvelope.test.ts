@@ -13,21 +13,21 @@ const bodyOf = (response: HttpServerResponse.HttpServerResponse): unknown =>
 describe("inEnvelope", () => {
   const error = HttpServerResponse.unsafeJson({ error: "x", status: "own" }, { status: 404, headers: { a: "b" } })
 
-  it("adds the trace and what the group's errors have; a member that is there stays", () => {
+  it("inEnvelope adds the trace and the group's members, and keeps existing members", () => {
     const response = wrapErrorBody(error, group, trace)
     assert.deepStrictEqual(bodyOf(response), { success: false, status: "own", error: "x", traceId })
     assert.deepStrictEqual([response.status, response.headers["a"]], [404, "b"])
     assert.strictEqual(response.body.contentLength, JSON.stringify(bodyOf(response)).length)
   })
 
-  it("adds the group's members where there is no trace", () =>
+  it("inEnvelope adds the group's members where there is no trace", () =>
     assert.deepStrictEqual(bodyOf(wrapErrorBody(error, group, Option.none())), {
       success: false,
       status: "own",
       error: "x"
     }))
 
-  it("leaves alone what is no error, no JSON object, or has no body", () => {
+  it("inEnvelope changes no success, no other JSON and no empty body", () => {
     const others = [
       HttpServerResponse.unsafeJson({ error: "x" }, { status: 200 }),
       HttpServerResponse.unsafeJson(["x"], { status: 500 }),

@@ -11,7 +11,7 @@ const app = (checks: Readonly<Record<string, Effect.Effect<boolean>>>) =>
   )
 
 describe("/health/ready", () => {
-  it.live("responds 503 in time when a check hangs uninterruptibly", () =>
+  it.live("/health/ready responds 503 in time when a check hangs uninterruptibly", () =>
     Effect.gen(function* () {
       const answer = yield* HttpClient.get("/health/ready")
       assert.strictEqual(answer.status, 503)

@@ -16,7 +16,7 @@ const listener = (arrival: { readonly headers: Duration.Duration; readonly whole
   )
 
 describe("A listener", () => {
-  it.scopedLive("answers a client that sends its headers too slowly in JSON and disconnects it", () =>
+  it.scopedLive("A listener answers a client that sends its headers too slowly in JSON and disconnects it", () =>
     Effect.gen(function* () {
       const port = yield* portOf
       const text = yield* sendBytes(port, ["GET / HTTP/1.1\r\nhost: a\r\nx-slow: "])
@@ -27,7 +27,7 @@ describe("A listener", () => {
     }).pipe(Effect.provide(listener({ headers: Duration.millis(300), whole: Duration.millis(600) })))
   )
 
-  it.scopedLive("responds 503 before its routes are added", () =>
+  it.scopedLive("A listener responds 503 before its routes are added", () =>
     Effect.gen(function* () {
       const port = yield* portOf
       const { headers, status, text } = parseRawResponse(yield* sendBytes(port, ["GET / HTTP/1.1\r\nhost: a\r\n\r\n"]))
@@ -50,7 +50,7 @@ describe("A listener with a client that stalls", () => {
     )
   const descriptors = Effect.sync(() => readdirSync("/proc/self/fd").length)
 
-  it.scopedLive("disconnects a client that reads nothing of its response", () =>
+  it.scopedLive("A listener disconnects a client that reads nothing of its response", () =>
     Effect.gen(function* () {
       const port = yield* portOf
       const before = yield* descriptors
@@ -61,7 +61,7 @@ describe("A listener with a client that stalls", () => {
     }).pipe(Effect.provide(answering({ request: minute, response: Duration.millis(300) })))
   )
 
-  it.scopedLive("disconnects a client that goes on sending an answered request slowly", () =>
+  it.scopedLive("A listener disconnects a client that goes on sending an answered request slowly", () =>
     Effect.gen(function* () {
       const port = yield* portOf
       const { socket } = yield* openConnection(port, "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 9000\r\n\r\n{")
@@ -172,7 +172,7 @@ describe("A listener that is offered an upgrade", () => {
     ["by a handshake in HTTP/1.0", [handshake("/a").replace("HTTP/1.1", "HTTP/1.0")], ["[/a ]"]]
   ]
   for (const [how, pieces, bodies] of offers)
-    it.scopedLive(`ignores an offer that it does not accept: ${how}`, () =>
+    it.scopedLive(`A listener ignores an upgrade that it does not accept: ${how}`, () =>
       Effect.gen(function* () {
         const { port } = yield* serving()
         const text = yield* sendBytes(port, pieces)
@@ -180,7 +180,7 @@ describe("A listener that is offered an upgrade", () => {
       })
     )
 
-  it.scopedLive("answers requests and handshakes in the order in which they came", () =>
+  it.scopedLive("A listener answers requests and handshakes in the order in which they came", () =>
     Effect.gen(function* () {
       const { port, release } = yield* serving()
       const held = "GET /held HTTP/1.1\r\nhost: a\r\n\r\n"
@@ -193,7 +193,7 @@ describe("A listener that is offered an upgrade", () => {
     })
   )
 
-  it.scopedLive("answers many offers on one connection and piles up no listeners", () =>
+  it.scopedLive("A listener answers many upgrades on one connection without leaking listeners", () =>
     Effect.gen(function* () {
       const { port } = yield* serving()
       const warnings: Array<Error> = []
@@ -208,7 +208,7 @@ describe("A listener that is offered an upgrade", () => {
     })
   )
 
-  it.scopedLive("leaves no descriptor of connections whose clients have gone", () =>
+  it.scopedLive("A listener closes the descriptors of disconnected clients", () =>
     Effect.gen(function* () {
       const { port } = yield* serving()
       const descriptors = Effect.sync(() => readdirSync("/proc/self/fd").length)
@@ -229,7 +229,7 @@ describe("A listener that is offered an upgrade", () => {
     })
   )
 
-  it.scopedLive("ends at once while a client keeps a refused handshake's connection open", () =>
+  it.scopedLive("A listener ends at once while a client keeps a refused handshake's connection open", () =>
     Effect.gen(function* () {
       const { close, port } = yield* serving()
       const { socket, text } = yield* openConnection(port, handshake("/a"))
@@ -242,7 +242,7 @@ describe("A listener that is offered an upgrade", () => {
     })
   )
 
-  it.scopedLive("cuts a handshake that is not answered by the drain limit", () =>
+  it.scopedLive("A listener cuts a handshake that is not answered by the drain limit", () =>
     Effect.gen(function* () {
       const { close, port, release } = yield* serving("500 millis")
       const { socket } = yield* openConnection(port, handshake("/held"))

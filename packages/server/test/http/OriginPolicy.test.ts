@@ -54,14 +54,14 @@ describe("resolveCallbackPath", () => {
       assert.strictEqual(resolveCallbackPath(asked, live), expected))
 
   it.prop(
-    "never leads away",
+    "resolveCallbackPath never leaves the service",
     [FastCheck.oneof(FastCheck.webUrl(), FastCheck.string())],
     ([asked]) => new URL(resolveCallbackPath(asked, live), live).origin === live.origin
   )
 })
 
 describe("makeSessionCookieName", () => {
-  it("has the __Host- prefix on https and the port in development", () => {
+  it("makeSessionCookieName has the __Host- prefix on https and the port in development", () => {
     assert.strictEqual(makeSessionCookieName(live), "__Host-berth_session")
     assert.strictEqual(makeSessionCookieName(local), "berth_session_3000")
   })

@@ -15,7 +15,7 @@ const traceId = "0af7651916cd43dd8448eb211c80319c"
 const spanIn = (context: Context.Context<never>) => Option.getOrThrow(Context.getOption(context, Tracer.ParentSpan))
 
 describe("what holds for all of a request", () => {
-  it.effect("is its services, and the span that it has", () =>
+  it.effect("The context of a request has its services and its span", () =>
     Effect.gen(function* () {
       const span = yield* Effect.currentSpan
       const context = yield* makeRequestContext(requestWith({}), services)
@@ -24,7 +24,7 @@ describe("what holds for all of a request", () => {
     }).pipe(Effect.withSpan("http.server GET"))
   )
 
-  it.effect("is a span of its own when it has none, of another trace each time", () =>
+  it.effect("The context of a request has a new span and trace by default", () =>
     Effect.gen(function* () {
       const one = spanIn(yield* makeRequestContext(requestWith({}), services))
       const other = spanIn(yield* makeRequestContext(requestWith({}), services))
@@ -33,7 +33,7 @@ describe("what holds for all of a request", () => {
     })
   )
 
-  it.effect("continues the trace that the caller is in", () =>
+  it.effect("The context of a request continues the caller's trace", () =>
     Effect.gen(function* () {
       const headers = { traceparent: `00-${traceId}-b7ad6b7169203331-01` }
       assert.strictEqual(spanIn(yield* makeRequestContext(requestWith(headers), services)).traceId, traceId)

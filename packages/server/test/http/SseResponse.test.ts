@@ -39,19 +39,19 @@ const isClosedAfter = (steps: number, reads: boolean) =>
   })
 
 describe("respondFrames", () => {
-  it.scoped("disconnects a client that reads nothing for 60 seconds", () =>
+  it.scoped("respondFrames disconnects a client that reads nothing for 60 seconds", () =>
     Effect.gen(function* () {
       assert.isTrue(yield* isClosedAfter(8, false))
     })
   )
 
-  it.scoped("keeps a client that stopped reading for a shorter time", () =>
+  it.scoped("respondFrames keeps a client that stopped reading for a shorter time", () =>
     Effect.gen(function* () {
       assert.isFalse(yield* isClosedAfter(3, false))
     })
   )
 
-  it.scoped("keeps a client that reads", () =>
+  it.scoped("respondFrames keeps a client that reads", () =>
     Effect.gen(function* () {
       assert.isFalse(yield* isClosedAfter(8, true))
     })

@@ -17,7 +17,7 @@ const codesOf = (endpoint: { readonly errorSchema: Schema.Schema.All } | undefin
   )
 
 describe("Errors in an address", () => {
-  it("have a sentence of their own for whatever a way in leads back with", () => {
+  it("Every error code of a sign-in has its own sentence on the page", () => {
     const codes = [
       ...OAuthErrorCode.literals,
       ...codesOf(SignInApi.endpoints.credentials),
@@ -27,7 +27,7 @@ describe("Errors in an address", () => {
     for (const code of codes) assert.notStrictEqual(findSignInError(code), findSignInError("not-a-code"), code)
   })
 
-  it("are sentences, and the code itself is never shown", () => {
+  it("Errors in an address are shown as sentences, without their code", () => {
     const code = FastCheck.oneof(
       FastCheck.string({ unit: "binary", minLength: 1 }),
       FastCheck.constantFrom("toString", "__proto__", "constructor", "oauth_not_configured", "canceled")
@@ -40,7 +40,7 @@ describe("Errors in an address", () => {
     )
   })
 
-  it("that nobody names are none", () => {
+  it("An unknown error in an address is not shown", () => {
     for (const none of [null, ""]) assert.strictEqual(findSignInError(none), undefined)
   })
 })

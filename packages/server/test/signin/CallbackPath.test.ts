@@ -5,13 +5,13 @@ import { FastCheck } from "effect"
 const appUrl = new URL("https://berth.example")
 
 describe("resolveCallbackPath", () => {
-  it("returns a path on this service", () => {
+  it("resolveCallbackPath returns a path on this service", () => {
     assert.strictEqual(resolveCallbackPath("/dashboard/files?a=b#c", appUrl), "/dashboard/files?a=b#c")
     assert.strictEqual(resolveCallbackPath("https://berth.example/pricing", appUrl), "/pricing")
     assert.strictEqual(resolveCallbackPath("onboarding", appUrl), "/onboarding")
   })
 
-  it("returns the dashboard for other origins and malformed input", () => {
+  it("resolveCallbackPath returns the dashboard for other origins and malformed input", () => {
     const elsewhere = [
       undefined,
       "",
@@ -29,7 +29,7 @@ describe("resolveCallbackPath", () => {
     for (const asked of elsewhere) assert.strictEqual(resolveCallbackPath(asked, appUrl), "/dashboard", asked)
   })
 
-  it("never leaves the service for any text", () => {
+  it("resolveCallbackPath never leaves the service for any text", () => {
     const piece = FastCheck.constantFrom(
       "/",
       "\\",

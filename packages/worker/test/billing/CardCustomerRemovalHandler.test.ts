@@ -33,26 +33,26 @@ const run = (payload: unknown, isUp = true) =>
 describe("the job that ends what a deleted account pays by card", () => {
   const payload = { customerIds: ["cus_1", "cus_2"] }
 
-  it.effect("removes every customer, and does so again", () =>
+  it.effect("The job that removes card customers is idempotent", () =>
     Effect.gen(function* () {
       for (const _ of [1, 2]) assert.deepEqual(yield* run(payload), { removed: ["cus_1", "cus_2"], failure: null })
     })
   )
 
-  it.effect("ends a subscription of which no customer is known", () =>
+  it.effect("The job that removes card customers ends a subscription without a customer", () =>
     Effect.gen(function* () {
       const { removed } = yield* run({ customerIds: ["sub_1", "cus_1"] })
       assert.deepEqual(removed, ["canceled sub_1", "cus_1"])
     })
   )
 
-  it.effect("is tried again while the card processor is down", () =>
+  it.effect("The job that removes card customers is retried while the card processor is down", () =>
     Effect.gen(function* () {
       assert.deepEqual(yield* run(payload, false), { removed: [], failure: "CardProcessorUnavailable" })
     })
   )
 
-  it.effect("fails permanently with another payload", () =>
+  it.effect("The job that removes card customers fails permanently with another payload", () =>
     Effect.gen(function* () {
       assert.deepEqual(yield* run({ customer: 7 }), { removed: [], failure: "JobPermanentlyFailed" })
     })

@@ -32,14 +32,14 @@ const run = (name: string, payload: unknown, outcome: Effect.Effect<void, CardEv
   })
 
 describe("The jobs about card events", () => {
-  it.effect("apply the event that they name, and match the user that they name", () =>
+  it.effect("The jobs about card events apply the named event and match the named user", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* run("apply-card-event", { eventId: "evt_1" }), ["apply evt_1"])
       assert.deepStrictEqual(yield* run("match-card-events", { userId: "usr_1" }), ["match usr_1"])
     })
   )
 
-  it.effect("fail permanently when they name nothing, or an event that cannot be read", () =>
+  it.effect("The jobs about card events fail permanently when they name nothing, or an event that cannot be read", () =>
     Effect.gen(function* () {
       const unreadable = new CardEventUnreadable({ reason: "id" })
       const failures = [

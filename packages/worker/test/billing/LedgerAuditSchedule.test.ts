@@ -11,7 +11,7 @@ const gauge = Metric.value(
 )
 
 describe("LedgerAuditSchedule", () => {
-  it.scoped("reports differences at the start and every hour, in the log and in the metric", () =>
+  it.scoped("LedgerAuditSchedule reports differences at the start and every hour, in the log and in the metric", () =>
     Effect.gen(function* () {
       const errors: Array<unknown> = []
       const logger = Logger.make(({ annotations, logLevel }) => {
@@ -36,7 +36,7 @@ describe("LedgerAuditSchedule", () => {
     })
   )
 
-  it.scoped("shows no number of discrepancies after an audit that failed", () =>
+  it.scoped("LedgerAuditSchedule shows no number of discrepancies after an audit that failed", () =>
     Effect.gen(function* () {
       const isDown = yield* Ref.make(true)
       const findDiscrepancies = Effect.flatMap(isDown, (down) =>

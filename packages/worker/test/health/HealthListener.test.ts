@@ -24,7 +24,7 @@ const makeListener = Effect.gen(function* () {
 })
 
 describe("HealthListener", () => {
-  it.scopedLive("is alive, and ready when every dependency responds", () =>
+  it.scopedLive("HealthListener is alive, and ready when every dependency responds", () =>
     Effect.gen(function* () {
       const { request } = yield* makeListener
       assert.deepStrictEqual(yield* request("/health/live"), [200, { status: "ok" }])
@@ -35,7 +35,7 @@ describe("HealthListener", () => {
     })
   )
 
-  it.scopedLive("is alive but not ready when a dependency fails or does not respond", () =>
+  it.scopedLive("HealthListener is alive but not ready when a dependency fails or does not respond", () =>
     Effect.gen(function* () {
       const { request, database } = yield* makeListener
       for (const failure of [Effect.fail("down"), Effect.dieMessage("down"), Effect.never]) {
@@ -49,7 +49,7 @@ describe("HealthListener", () => {
     })
   )
 
-  it.scopedLive("responds with 404 to other paths", () =>
+  it.scopedLive("HealthListener responds with 404 to other paths", () =>
     Effect.gen(function* () {
       const { request } = yield* makeListener
       const [status] = yield* request("/")

@@ -43,7 +43,7 @@ const recording = (manager: Partial<typeof AgentManager.Service>) =>
 const down = new InstanceUnavailable({ reason: "the instance did not start" })
 
 describe("agentProvisioningHandler", () => {
-  it.effect("deploys the agent", () =>
+  it.effect("agentProvisioningHandler deploys the agent", () =>
     Effect.gen(function* () {
       const { asked, layer } = yield* recording({})
       yield* Effect.provide(agentProvisioningHandler.handle(job({ isLastAttempt: true })), layer)
@@ -51,7 +51,7 @@ describe("agentProvisioningHandler", () => {
     })
   )
 
-  it.effect("fails without failing the deployment while attempts are left", () =>
+  it.effect("agentProvisioningHandler fails without failing the deployment while attempts are left", () =>
     Effect.gen(function* () {
       const { asked, layer } = yield* recording({ deploy: () => down })
       const failure = yield* Effect.flip(Effect.provide(agentProvisioningHandler.handle(job({ attempt: 4 })), layer))
@@ -60,7 +60,7 @@ describe("agentProvisioningHandler", () => {
     })
   )
 
-  it.effect("fails the deployment and the job at the last attempt", () =>
+  it.effect("agentProvisioningHandler fails the deployment and the job at the last attempt", () =>
     Effect.gen(function* () {
       const { asked, layer } = yield* recording({ deploy: () => down })
       const failure = yield* Effect.flip(
@@ -71,7 +71,7 @@ describe("agentProvisioningHandler", () => {
     })
   )
 
-  it.effect("fails the deployment after a defect, without its text", () =>
+  it.effect("agentProvisioningHandler fails the deployment after a defect, without its text", () =>
     Effect.gen(function* () {
       const { asked, layer } = yield* recording({ deploy: () => Effect.die(new Error("password=x")) })
       const exit = yield* Effect.exit(
@@ -82,7 +82,7 @@ describe("agentProvisioningHandler", () => {
     })
   )
 
-  it.effect("fails with the deployment's failure when the deployment cannot be failed", () =>
+  it.effect("agentProvisioningHandler fails with the deployment's failure when the deployment cannot be failed", () =>
     Effect.gen(function* () {
       const gone = new BackendUnavailable({ reason: "it does not answer" })
       const { layer } = yield* recording({ deploy: () => down, failDeployment: () => gone })
@@ -93,7 +93,7 @@ describe("agentProvisioningHandler", () => {
     })
   )
 
-  it.effect("does not fail the deployment when it is interrupted", () =>
+  it.effect("agentProvisioningHandler does not fail the deployment when it is interrupted", () =>
     Effect.gen(function* () {
       const deploying = yield* Deferred.make<void>()
       const { asked, layer } = yield* recording({
@@ -108,7 +108,7 @@ describe("agentProvisioningHandler", () => {
     })
   )
 
-  it.effect("fails permanently for a malformed payload", () =>
+  it.effect("agentProvisioningHandler fails permanently for a malformed payload", () =>
     Effect.gen(function* () {
       const { asked, layer } = yield* recording({})
       for (const payload of [{}, null, "agt_1", { agentId: 7 }]) {
@@ -121,7 +121,7 @@ describe("agentProvisioningHandler", () => {
 })
 
 describe("findHandler", () => {
-  it.effect("knows new agents in the queue for provisioning", () =>
+  it.effect("findHandler returns the handler of new agents for the queue of provisioning", () =>
     Effect.gen(function* () {
       const { asked, layer } = yield* recording({})
       yield* Effect.provide(findHandler("provision")(job()), [layer, unusedMailPorts, unusedAccountRemoval])
@@ -129,7 +129,7 @@ describe("findHandler", () => {
     })
   )
 
-  it.effect("fails jobs of an unknown kind permanently, whatever their name", () =>
+  it.effect("findHandler fails jobs of an unknown kind permanently, whatever their name", () =>
     Effect.gen(function* () {
       const { asked, layer } = yield* recording({})
       for (const [queue, name] of [

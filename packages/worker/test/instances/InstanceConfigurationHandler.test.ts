@@ -23,7 +23,7 @@ const chat = () => {
 }
 
 describe("instanceConfigurationHandler", () => {
-  it.effect("reconfigures the owner's instance", () =>
+  it.effect("instanceConfigurationHandler reconfigures the owner's instance", () =>
     Effect.gen(function* () {
       const asked = yield* Ref.make<ReadonlyArray<string>>([])
       const reconfigure = (userId: string) => Ref.update(asked, (so) => [...so, userId])
@@ -36,7 +36,7 @@ describe("instanceConfigurationHandler", () => {
     })
   )
 
-  it.effect("fails when the instance is unavailable, so that the job is retried", () =>
+  it.effect("instanceConfigurationHandler fails when the instance is unavailable, so that the job is retried", () =>
     Effect.gen(function* () {
       const reconfigure = () => new InstanceUnavailable({ reason: "it hangs" })
       const failure = yield* Effect.flip(
@@ -50,7 +50,7 @@ describe("instanceConfigurationHandler", () => {
     })
   )
 
-  it.effect("fails permanently without an owner", () =>
+  it.effect("instanceConfigurationHandler fails permanently without an owner", () =>
     Effect.gen(function* () {
       const failure = yield* Effect.flip(
         Effect.provide(findHandler("tasks")(job({ payload: {} })), [

@@ -83,20 +83,24 @@ const reminder = 'new-agent {"agentId":"agt_1"}'
 describe("decideStuckAgentMeasure", () => {
   const minutes = FastCheck.integer({ min: 0, max: 30 * 60 })
 
-  it.prop("depends on the agent's age first, then on its last retry", [minutes, minutes], ([age, untouched]) => {
-    FastCheck.pre(untouched <= age)
-    const now = at("1 hour")
-    const before = (seconds: number) => DateTime.subtractDuration(now, Duration.seconds(seconds))
-    const measure = StuckAgentRecovery.decideStuckAgentMeasure(
-      { createdAt: before(age), updatedAt: before(untouched) },
-      now
-    )
-    assert.strictEqual(measure, age > 600 ? "fail" : age > 120 && untouched >= 60 ? "retry" : "wait")
-  })
+  it.prop(
+    "decideStuckAgentMeasure depends on age first, then on the last retry",
+    [minutes, minutes],
+    ([age, untouched]) => {
+      FastCheck.pre(untouched <= age)
+      const now = at("1 hour")
+      const before = (seconds: number) => DateTime.subtractDuration(now, Duration.seconds(seconds))
+      const measure = StuckAgentRecovery.decideStuckAgentMeasure(
+        { createdAt: before(age), updatedAt: before(untouched) },
+        now
+      )
+      assert.strictEqual(measure, age > 600 ? "fail" : age > 120 && untouched >= 60 ? "retry" : "wait")
+    }
+  )
 })
 
 describe("recoverStuckAgents", () => {
-  it.scoped("retries a stuck agent once a minute over several workers, then fails it", () =>
+  it.scoped("recoverStuckAgents retries a stuck agent once a minute over several workers, then fails it", () =>
     Effect.gen(function* () {
       const { asked, worker } = yield* scene(agent("agt_1", start))
       yield* Effect.replicateEffect(Layer.build(worker), 3)
@@ -116,7 +120,7 @@ describe("recoverStuckAgents", () => {
     })
   )
 
-  it.effect("retries once when several workers find the same agent at the same time", () =>
+  it.effect("recoverStuckAgents retries once when several workers find the same agent at the same time", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(DateTime.toEpochMillis(at("5 minutes")))
       const { asked, ports } = yield* scene(agent("agt_1", start))
@@ -127,7 +131,7 @@ describe("recoverStuckAgents", () => {
     })
   )
 
-  it.scoped("ignores agents that are new or were retried recently", () =>
+  it.scoped("recoverStuckAgents ignores agents that are new or were retried recently", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(DateTime.toEpochMillis(at("5 minutes")))
       const { asked, worker } = yield* scene(
@@ -140,7 +144,7 @@ describe("recoverStuckAgents", () => {
     })
   )
 
-  it.scoped("recovers the other agents when one fails, and tries again", () =>
+  it.scoped("recoverStuckAgents recovers the other agents when one fails, and tries again", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(DateTime.toEpochMillis(at("20 minutes")))
       const { asked, refusing, worker } = yield* scene(agent("agt_1", start), agent("agt_2", start))

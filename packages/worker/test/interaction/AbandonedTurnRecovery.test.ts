@@ -15,7 +15,7 @@ const reserved = (id: string) => ({
 })
 
 describe("AbandonedTurnRecovery", () => {
-  it.scoped("settles abandoned turns that called a model and releases the others, each in a transaction", () =>
+  it.scoped("AbandonedTurnRecovery settles abandoned turns that called a model, and releases the others", () =>
     Effect.gen(function* () {
       const log = yield* Ref.make<ReadonlyArray<string>>([])
       const record = (what: string) => Ref.update(log, (before) => [...before, what])

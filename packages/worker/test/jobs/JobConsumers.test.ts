@@ -31,7 +31,7 @@ const manager = Layer.mock(AgentManager, {
 const noOutages = Layer.succeed(OutageDetector, { detect: () => Option.none() })
 
 describe("JobConsumers", () => {
-  it.scoped("consume every queue with its slots, and close all at the same time", () =>
+  it.scoped("JobConsumers consume every queue with its slots, and close all at the same time", () =>
     Effect.gen(function* () {
       const working = yield* Ref.make<Record<string, unknown>>({})
       const closing = yield* Effect.all(
@@ -71,7 +71,7 @@ describe("JobConsumers", () => {
     })
   )
 
-  it("retry mail and reconfigurations of instances without limit, other jobs five times", () => {
+  it("JobConsumers retry mail and reconfigurations of instances without limit, other jobs five times", () => {
     for (const kind of [SendMailJob, ReconfigureInstanceJob])
       assert.strictEqual(findRetryPolicy(kind.queue)(kind.name).attempts, Number.POSITIVE_INFINITY, kind.name)
     for (const kind of [ProvisionAgentJob, RemoveAccountJob])
@@ -123,7 +123,7 @@ describe("JobConsumers", () => {
       })
     )
 
-  it.scoped("fail a job with DependencyUnavailable when it dies of an outage", () =>
+  it.scoped("JobConsumers fail a job with DependencyUnavailable when it dies of an outage", () =>
     Effect.gen(function* () {
       const outage = new DependencyUnavailable({ dependency: "the database", retryAfter: Duration.seconds(5) })
       const detector = Layer.succeed(OutageDetector, { detect: () => Option.some(outage) })

@@ -12,7 +12,7 @@ const reasons = {
 }
 
 describe("OutageRecovery", () => {
-  it.scoped("replays the dead letters of outages every five minutes, except those of provisioning", () =>
+  it.scoped("OutageRecovery replays the dead letters of outages every five minutes, except those of provisioning", () =>
     Effect.gen(function* () {
       const replayed = yield* Ref.make<ReadonlyArray<readonly [QueueName, string]>>([])
       const queue = Layer.mock(JobQueue, {

@@ -55,7 +55,7 @@ const scene = Effect.gen(function* () {
 })
 
 describe("OutboxRelay", () => {
-  it.scoped("hands over what is appended, under its own id, and then waits", () =>
+  it.scoped("OutboxRelay publishes entries under their ids, and then waits", () =>
     Effect.gen(function* () {
       const { added, append, rounds, waits } = yield* scene
       yield* append(entry(1))
@@ -67,7 +67,7 @@ describe("OutboxRelay", () => {
     })
   )
 
-  it.scoped("goes on without waiting as long as batches are full", () =>
+  it.scoped("OutboxRelay continues without waiting while batches are full", () =>
     Effect.gen(function* () {
       const { added, append, waiting, waits } = yield* scene
       const before = yield* waits
@@ -84,7 +84,7 @@ describe("OutboxRelay", () => {
   )
 
   for (const what of ["queue", "database"] as const)
-    it.scoped(`outlives an outage of the ${what}, asking less and less often`, () =>
+    it.scoped(`OutboxRelay survives an outage of the ${what} with growing delays`, () =>
       Effect.gen(function* () {
         const { added, append, rounds, trouble } = yield* scene
         yield* Ref.set(trouble, what)

@@ -3,7 +3,7 @@ import { Effect, Exit, Ref, Scope, TestClock } from "effect"
 import { runRecurringTask } from "../../src/jobs/RecurringTask.ts"
 
 describe("runRecurringTask", () => {
-  it.effect("continues after failures and defects, and ends with its scope", () =>
+  it.effect("runRecurringTask continues after failures and defects, and ends with its scope", () =>
     Effect.gen(function* () {
       const rounds = yield* Ref.make(0)
       const work = Effect.flatMap(

@@ -55,7 +55,7 @@ const runRetentions = Effect.gen(function* () {
 })
 
 describe("RetentionJobs", () => {
-  it.scoped("deletes expired rows at the start and every hour, as of that moment", () =>
+  it.scoped("RetentionJobs deletes expired rows at the start and every hour, as of that moment", () =>
     Effect.gen(function* () {
       const { minutes } = yield* runRetentions
       for (const name of [
@@ -72,35 +72,35 @@ describe("RetentionJobs", () => {
     })
   )
 
-  it.scoped("deletes reservations older than their retention every hour", () =>
+  it.scoped("RetentionJobs deletes reservations older than their retention every hour", () =>
     Effect.gen(function* () {
       const { minutes } = yield* runRetentions
       assert.deepStrictEqual(minutes("reservations"), [-48 * 60, -47 * 60, -46 * 60])
     })
   )
 
-  it.scoped("deletes records of model calls older than their retention every hour", () =>
+  it.scoped("RetentionJobs deletes records of model calls older than their retention every hour", () =>
     Effect.gen(function* () {
       const { minutes } = yield* runRetentions
       assert.deepStrictEqual(minutes("model usage"), [-24 * 60, -23 * 60, -22 * 60])
     })
   )
 
-  it.scoped("deletes published outbox entries every ten minutes", () =>
+  it.scoped("RetentionJobs deletes published outbox entries every ten minutes", () =>
     Effect.gen(function* () {
       const { minutes } = yield* runRetentions
       assert.deepStrictEqual(minutes("outbox entries").slice(0, 4), [0, 10, 20, 30])
     })
   )
 
-  it.scoped("deletes answer events older than the stream retention every 30 seconds", () =>
+  it.scoped("RetentionJobs deletes answer events older than the stream retention every 30 seconds", () =>
     Effect.gen(function* () {
       const { minutes } = yield* runRetentions
       assert.deepStrictEqual(minutes("answer events").slice(0, 3), [-5, -4.5, -4])
     })
   )
 
-  it.scoped("logs only the retentions that deleted rows", () =>
+  it.scoped("RetentionJobs logs only the retentions that deleted rows", () =>
     Effect.gen(function* () {
       const { logged } = yield* runRetentions
       assert.deepStrictEqual(logged, ["mailed tokens", "mailed tokens", "mailed tokens"])

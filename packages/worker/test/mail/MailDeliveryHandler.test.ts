@@ -58,7 +58,7 @@ const run = (payload: unknown, send: (mail: Mail) => Effect.Effect<void, MailRej
 }
 
 describe("handleMailDelivery", () => {
-  it.effect("sends the stored mail with the same id on every run", () =>
+  it.effect("handleMailDelivery sends the stored mail with the same id on every run", () =>
     Effect.gen(function* () {
       const payload = yield* appendedPayload
       assert.notInclude(JSON.stringify(payload), "ada@example.com")
@@ -73,7 +73,7 @@ describe("handleMailDelivery", () => {
     })
   )
 
-  it.effect("fails with MailServiceUnavailable during an outage, so that the job is retried", () =>
+  it.effect("handleMailDelivery fails with MailServiceUnavailable during an outage, so that the job is retried", () =>
     Effect.gen(function* () {
       const failure = yield* Effect.flip(
         run(yield* appendedPayload, () => Effect.fail(new MailServiceUnavailable({ reason: "ECONNREFUSED" })))
@@ -82,7 +82,7 @@ describe("handleMailDelivery", () => {
     })
   )
 
-  it.effect("fails permanently once the mail has expired, by default after a day", () =>
+  it.effect("handleMailDelivery fails permanently once the mail has expired, by default after a day", () =>
     Effect.gen(function* () {
       const payloads = [yield* appendPayload(Duration.hours(1)), yield* appendedPayload]
       const outcomes = Effect.forEach(payloads, (payload) =>
@@ -99,7 +99,7 @@ describe("handleMailDelivery", () => {
     })
   )
 
-  it.effect("fails permanently for a rejected or undecryptable mail", () =>
+  it.effect("handleMailDelivery fails permanently for a rejected or undecryptable mail", () =>
     Effect.gen(function* () {
       const refused = yield* Effect.flip(
         run(yield* appendedPayload, () => Effect.fail(new MailRejected({ reason: "EENVELOPE 550" })))

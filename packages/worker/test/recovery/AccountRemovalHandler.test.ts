@@ -40,13 +40,13 @@ const run = (
   })
 
 describe("The job that removes an account", () => {
-  it.effect("removes the rows only", () =>
+  it.effect("The job that removes an account removes the rows only", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* run(RemoveAccountJob.name), { done: ["rows of usr_1"], ended: "done" })
     })
   )
 
-  it.effect("is retried while the rows are in use", () =>
+  it.effect("The job that removes an account is retried while the rows are in use", () =>
     Effect.gen(function* () {
       const outcome = yield* run(RemoveAccountJob.name, { outcome: new AccountInUse() })
       assert.deepStrictEqual(outcome, { done: [], ended: "AccountInUse" })
@@ -55,20 +55,20 @@ describe("The job that removes an account", () => {
 })
 
 describe("The job that removes the instance of a deleted account", () => {
-  it.effect("removes the instance", () =>
+  it.effect("The job that removes the instance of a deleted account removes the instance", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* run(AccountRemovedJob.name), { done: ["instance of usr_1"], ended: "done" })
     })
   )
 
-  it.effect("is retried while the backend is unavailable", () =>
+  it.effect("The job that removes the instance of a deleted account is retried while the backend is unavailable", () =>
     Effect.gen(function* () {
       const outcome = yield* run(AccountRemovedJob.name, { outcome: new BackendUnavailable({ reason: "it is down" }) })
       assert.deepStrictEqual(outcome, { done: [], ended: "BackendUnavailable" })
     })
   )
 
-  it.effect("fails permanently, like the other, without a user id", () =>
+  it.effect("The jobs that remove an account and its instance fail permanently without a user id", () =>
     Effect.gen(function* () {
       for (const { name } of [RemoveAccountJob, AccountRemovedJob])
         assert.deepStrictEqual(yield* run(name, { payload: {} }), { done: [], ended: "JobPermanentlyFailed" })

@@ -22,7 +22,7 @@ const recording = Effect.map(Ref.make<ReadonlyArray<readonly [string, string]>>(
 }))
 
 describe("the job of a forgotten password", () => {
-  it.effect("answers the request that it is, by the address in it", () =>
+  it.effect("The job of a password reset mails the address of its request", () =>
     Effect.gen(function* () {
       const { asked, layer } = yield* recording
       yield* Effect.provide(passwordResetHandler.handle(job({ email: "ada@example.com" })), layer)
@@ -30,7 +30,7 @@ describe("the job of a forgotten password", () => {
     })
   )
 
-  it.effect("has no hope without an address", () =>
+  it.effect("The job of a password reset fails permanently without an address", () =>
     Effect.gen(function* () {
       const { asked, layer } = yield* recording
       for (const payload of [{}, null, { email: 5 }, { email: "nobody" }]) {

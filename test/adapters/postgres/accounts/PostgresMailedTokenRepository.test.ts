@@ -36,7 +36,7 @@ const token = (user: User, tokenHash: string, changes: Partial<MailedToken> = {}
 })
 
 layer(Live, { excludeTestServices: true })("MailedTokenRepository", (it) => {
-  it.effect("finds a live token by its hash and purpose, with whom it was mailed to", () =>
+  it.effect("MailedTokenRepository finds a live token by its hash and purpose, with its recipient", () =>
     Effect.gen(function* () {
       const tokens = yield* MailedTokenRepository
       const [user, hash] = [yield* insertUser(), yield* uniqueName("hash")]
@@ -52,7 +52,7 @@ layer(Live, { excludeTestServices: true })("MailedTokenRepository", (it) => {
     })
   )
 
-  it.effect("keeps one token a user and purpose, the last", () =>
+  it.effect("MailedTokenRepository keeps the last token of each user and purpose", () =>
     Effect.gen(function* () {
       const tokens = yield* MailedTokenRepository
       const [user, other] = yield* Effect.all([insertUser(), insertUser()])
@@ -75,7 +75,7 @@ layer(Live, { excludeTestServices: true })("MailedTokenRepository", (it) => {
     })
   )
 
-  it.effect("answers a request once, and no request after a later one, whatever became of its token", () =>
+  it.effect("MailedTokenRepository issues a token once per request, and none for a request before a later one", () =>
     Effect.gen(function* () {
       const tokens = yield* MailedTokenRepository
       const [user, hash] = [yield* insertUser(), yield* uniqueName("hash")]
@@ -94,7 +94,7 @@ layer(Live, { excludeTestServices: true })("MailedTokenRepository", (it) => {
     })
   )
 
-  it.effect("answers one of many at once that ask for the same request", () =>
+  it.effect("MailedTokenRepository issues one token for concurrent calls of one request", () =>
     Effect.gen(function* () {
       const tokens = yield* MailedTokenRepository
       const [user, hash] = [yield* insertUser(), yield* uniqueName("hash")]
@@ -107,7 +107,7 @@ layer(Live, { excludeTestServices: true })("MailedTokenRepository", (it) => {
     })
   )
 
-  it.effect("is spent by one of many at once, and by nobody later; not when its transaction fails", () =>
+  it.effect("MailedTokenRepository consumes a token once under concurrent calls, and not in a failed transaction", () =>
     Effect.gen(function* () {
       const tokens = yield* MailedTokenRepository
       const { run } = yield* Transaction
@@ -124,7 +124,7 @@ layer(Live, { excludeTestServices: true })("MailedTokenRepository", (it) => {
     })
   )
 
-  it.effect("is spent by nobody after its time, under another purpose, or once it is forgotten", () =>
+  it.effect("MailedTokenRepository consumes no expired, foreign or removed token", () =>
     Effect.gen(function* () {
       const tokens = yield* MailedTokenRepository
       const [user, hash] = [yield* insertUser(), yield* uniqueName("hash")]
@@ -139,7 +139,7 @@ layer(Live, { excludeTestServices: true })("MailedTokenRepository", (it) => {
     })
   )
 
-  it.effect("goes with its user, and when it has expired", () =>
+  it.effect("MailedTokenRepository removes tokens with their user, and expired ones", () =>
     Effect.gen(function* () {
       const tokens = yield* MailedTokenRepository
       const sql = yield* SqlClient

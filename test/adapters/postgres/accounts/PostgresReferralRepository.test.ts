@@ -18,7 +18,7 @@ const noon = DateTime.add(midnight, { hours: 12 })
 const before = DateTime.subtract(midnight, { seconds: 1 })
 
 layer(Live, { excludeTestServices: true })("ReferralRepository", (it) => {
-  it.effect("counts what gives the referrer something, since a moment", () =>
+  it.effect("ReferralRepository counts the rewarded referrals since a moment", () =>
     Effect.gen(function* () {
       const rewards = yield* ReferralRepository
       const referrer = yield* insertUser()
@@ -43,7 +43,7 @@ layer(Live, { excludeTestServices: true })("ReferralRepository", (it) => {
     })
   )
 
-  it.effect("gives a pending reward to one of many at once, and tells what came of all", () =>
+  it.effect("ReferralRepository grants a pending reward once under concurrent calls", () =>
     Effect.gen(function* () {
       const rewards = yield* ReferralRepository
       const [referrer, one, two] = yield* Effect.all([insertUser(), insertUser(), insertUser()])
@@ -66,7 +66,7 @@ layer(Live, { excludeTestServices: true })("ReferralRepository", (it) => {
     })
   )
 
-  it.effect("keeps the newcomer's when the referrer goes", () =>
+  it.effect("ReferralRepository keeps the referral of a new user when the referrer is deleted", () =>
     Effect.gen(function* () {
       const rewards = yield* ReferralRepository
       const sql = yield* SqlClient

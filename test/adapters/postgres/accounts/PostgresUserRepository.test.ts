@@ -30,7 +30,7 @@ const newUser = (email: string) =>
   }))
 
 layer(Live, { excludeTestServices: true })("UserRepository", (it) => {
-  it.effect("stores a new user on the free plan without credits, and finds the user by id, email and code", () =>
+  it.effect("UserRepository stores a new user on the free plan, and finds the user by id, email and code", () =>
     Effect.gen(function* () {
       const users = yield* UserRepository
       const before = yield* DateTime.now
@@ -58,7 +58,7 @@ layer(Live, { excludeTestServices: true })("UserRepository", (it) => {
     })
   )
 
-  it.effect("gives an e-mail to one of many at once, whatever its case", () =>
+  it.effect("UserRepository gives an email to one of concurrent calls, in any case", () =>
     Effect.gen(function* () {
       const users = yield* UserRepository
       const local = yield* uniqueName("race")
@@ -72,7 +72,7 @@ layer(Live, { excludeTestServices: true })("UserRepository", (it) => {
     })
   )
 
-  it.effect("leaves a transaction usable in which an e-mail was taken", () =>
+  it.effect("UserRepository leaves the transaction usable after an email that is taken", () =>
     Effect.gen(function* () {
       const users = yield* UserRepository
       const { run } = yield* Transaction
@@ -90,7 +90,7 @@ layer(Live, { excludeTestServices: true })("UserRepository", (it) => {
     })
   )
 
-  it.effect("changes what is named and nothing else; a new e-mail is unverified, another spelling is not", () =>
+  it.effect("UserRepository updates the named members only; a new email is unverified, another spelling is not", () =>
     Effect.gen(function* () {
       const users = yield* UserRepository
       const sql = yield* SqlClient
@@ -120,7 +120,7 @@ layer(Live, { excludeTestServices: true })("UserRepository", (it) => {
     })
   )
 
-  it.effect("sets a password of whoever is there, and says when nobody is", () =>
+  it.effect("UserRepository sets the password of a user, and returns false without one", () =>
     Effect.gen(function* () {
       const users = yield* UserRepository
       const user = yield* insertUser()
@@ -130,7 +130,7 @@ layer(Live, { excludeTestServices: true })("UserRepository", (it) => {
     })
   )
 
-  it.effect("marks an e-mail as confirmed, and holds a user until the transaction ends", () =>
+  it.effect("UserRepository marks an email as confirmed, and locks a user until the transaction ends", () =>
     Effect.gen(function* () {
       const users = yield* UserRepository
       const { run } = yield* Transaction
@@ -153,7 +153,7 @@ layer(Live, { excludeTestServices: true })("UserRepository", (it) => {
   )
 
   it.effect(
-    "reads credits that CreditGrants.grant adds exactly, at any concurrency, with balanced ledger entries",
+    "UserRepository reads credits that CreditGrants.grant adds exactly, at any concurrency, with balanced ledger entries",
     () =>
       Effect.gen(function* () {
         const users = yield* UserRepository

@@ -20,7 +20,7 @@ const Live = Layer.mergeAll(
 const minute = (n: number) => DateTime.unsafeMake(Date.UTC(2026, 2, 1, 12, n))
 
 layer(Live, { excludeTestServices: true })("AgentRepository", (it) => {
-  it.effect("find returns the stored agent, with any keys and text of the configuration", () =>
+  it.effect("AgentRepository.find returns the stored agent, with any keys and text of the configuration", () =>
     Effect.gen(function* () {
       const agents = yield* AgentRepository
       const owner = yield* insertUser()

@@ -21,7 +21,7 @@ const Live = Layer.mergeAll(PostgresModelUsage.layer, PostgresAgentRepository.la
 )
 
 layer(Live, { excludeTestServices: true })("ModelUsage", (it) => {
-  it.effect("records calls of users, of nobody and of those who are gone, with their exact cost", () =>
+  it.effect("ModelUsage records calls of users, of no user and of deleted ones, with their exact cost", () =>
     Effect.gen(function* () {
       const { record } = yield* ModelUsage
       const sql = yield* SqlClient
@@ -68,7 +68,7 @@ layer(Live, { excludeTestServices: true })("ModelUsage", (it) => {
       (sql) => sql<{ promptTokens: number }>`select prompt_tokens from model_usage where model = ${model} order by id`
     )
 
-  it.effect("has written what it was told of when it ends", () =>
+  it.effect("ModelUsage writes all records before it ends", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       yield* Effect.flatMap(ModelUsage, ({ record }) =>
@@ -86,7 +86,7 @@ layer(Live, { excludeTestServices: true })("ModelUsage", (it) => {
     })
   )
 
-  it.effect("keeps the calls around one that the database does not take", () =>
+  it.effect("ModelUsage writes the other records when the database rejects one", () =>
     Effect.gen(function* () {
       const { record } = yield* ModelUsage
       // Negative tokens break the table's own rule.
@@ -97,7 +97,7 @@ layer(Live, { excludeTestServices: true })("ModelUsage", (it) => {
     })
   )
 
-  it.scoped("keeps what it was told of until a database that is away is there again", () =>
+  it.scoped("ModelUsage keeps records during an outage of the database", () =>
     Effect.gen(function* () {
       const door = yield* makeTcpProxy(yield* migratedDatabase)
       const { layer: logger, lines } = recordLogs()

@@ -18,7 +18,7 @@ import { insertUser } from "../../../support/Samples.ts"
 
 describe("The model of an account", () => {
   it.prop(
-    "adds up after every step of any history",
+    "The model of an account balances after every step of any history",
     [ledgerOperations(60)],
     ([history]) => {
       const model = new LedgerModel()
@@ -49,7 +49,7 @@ describe("The model of an account", () => {
   )
 
   it.prop(
-    "ends in the same in whatever order purchases and refunds are told of, and how often",
+    "The model of an account is the same for any order and repetition of purchases and refunds",
     [
       FastCheck.array(FastCheck.constantFrom("sale 1", "sale 2", "sale 3"), { maxLength: 6 }),
       FastCheck.array(FastCheck.constantFrom("sale 1", "sale 2", "sale 3").chain(reversalOf), { maxLength: 6 }),
@@ -125,7 +125,7 @@ const addsUp = Effect.gen(function* () {
 
 layer(BillingServices, { excludeTestServices: true })("An account in the database", (it) => {
   it.effect.prop(
-    "is what the model says after every step of any history",
+    "An account in the database equals the model after every step of any history",
     [ledgerOperations(14)],
     ([history]) =>
       Effect.gen(function* () {
@@ -146,7 +146,7 @@ layer(BillingServices, { excludeTestServices: true })("An account in the databas
   )
 
   it.effect.prop(
-    "adds up whatever happens to it at a time, each thing from several sides",
+    "An account in the database balances under concurrent and repeated operations",
     [FastCheck.array(ledgerOperations(6), { minLength: 2, maxLength: 6 })],
     ([fibers]) =>
       Effect.gen(function* () {

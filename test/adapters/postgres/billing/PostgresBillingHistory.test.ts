@@ -10,7 +10,7 @@ import { UserId } from "@berth/domain/shared/UserId"
 import { Units, Credits, MinorUnits } from "@berth/domain/shared/Money"
 
 layer(BillingServices, { excludeTestServices: true })("BillingHistory", (it) => {
-  it.effect("tells everything that units, credits and money went through, newest first", () =>
+  it.effect("BillingHistory lists every change of units, credits and money, newest first", () =>
     Effect.gen(function* () {
       const { list } = yield* BillingHistory
       const { release, reserve, settle } = yield* UnitLedger
@@ -107,7 +107,7 @@ layer(BillingServices, { excludeTestServices: true })("BillingHistory", (it) => 
     }).pipe(Effect.provide(TestContext.TestContext))
   )
 
-  it.effect("turns its pages without leaving out or repeating anything, many at one moment too", () =>
+  it.effect("BillingHistory pages without gaps or repetitions, also for entries of one moment", () =>
     Effect.gen(function* () {
       const { list } = yield* BillingHistory
       const { reserve, settle } = yield* UnitLedger

@@ -21,7 +21,7 @@ const packOf = (userId: UserId, cause: string, changes: Partial<CreditBooking> =
 })
 
 layer(BillingServices, { excludeTestServices: true })("CreditPurchases", (it) => {
-  it.effect("books a cause once, however many tell of it at a time, whoever they say it is for", () =>
+  it.effect("CreditPurchases books a cause once under concurrent calls, also for different users", () =>
     Effect.gen(function* () {
       const { book } = yield* CreditPurchases
       const [user, other] = [yield* insertUser(), yield* insertUser()]
@@ -36,7 +36,7 @@ layer(BillingServices, { excludeTestServices: true })("CreditPurchases", (it) =>
     })
   )
 
-  it.effect("tells credits for money from credits for nothing, and books a month without any", () =>
+  it.effect("CreditPurchases distinguishes purchased and granted credits, and books a period without credits", () =>
     Effect.gen(function* () {
       const { book } = yield* CreditPurchases
       const user = yield* insertUser()
@@ -55,7 +55,7 @@ layer(BillingServices, { excludeTestServices: true })("CreditPurchases", (it) =>
     })
   )
 
-  it.effect("takes credits back once, and what was spent of them is owed until more come in", () =>
+  it.effect("CreditPurchases reverses credits once, and spent ones become a debt", () =>
     Effect.gen(function* () {
       const { book, reverse } = yield* CreditPurchases
       const { reserve, settle } = yield* UnitLedger
@@ -82,7 +82,7 @@ layer(BillingServices, { excludeTestServices: true })("CreditPurchases", (it) =>
     })
   )
 
-  it.effect("takes back in proportion to what was refunded by now, and gives back what a won dispute held", () =>
+  it.effect("CreditPurchases reverses in proportion to the refunds, and restores credits of a won dispute", () =>
     Effect.gen(function* () {
       const { book, reverse } = yield* CreditPurchases
       const user = yield* insertUser()
@@ -114,7 +114,7 @@ layer(BillingServices, { excludeTestServices: true })("CreditPurchases", (it) =>
     })
   )
 
-  it.effect("goes on paying from the day's units when credits are owed", () =>
+  it.effect("CreditPurchases leaves daily units usable during a debt", () =>
     Effect.gen(function* () {
       const { book, reverse } = yield* CreditPurchases
       const { reserve, settle } = yield* UnitLedger
@@ -135,7 +135,7 @@ layer(BillingServices, { excludeTestServices: true })("CreditPurchases", (it) =>
     })
   )
 
-  it.effect("ends in the same whether the purchase or its refund is told of first, or both at once", () =>
+  it.effect("CreditPurchases has the same result for any order of a purchase and its refund", () =>
     Effect.gen(function* () {
       const { book, reverse } = yield* CreditPurchases
       const user = yield* insertUser()
@@ -157,7 +157,7 @@ layer(BillingServices, { excludeTestServices: true })("CreditPurchases", (it) =>
     })
   )
 
-  it.effect("is undone with the transaction around it, and can be done again", () =>
+  it.effect("CreditPurchases is rolled back with its transaction, and can be repeated", () =>
     Effect.gen(function* () {
       const { book } = yield* CreditPurchases
       const { run } = yield* Transaction
@@ -169,7 +169,7 @@ layer(BillingServices, { excludeTestServices: true })("CreditPurchases", (it) =>
     })
   )
 
-  it.effect("writes nothing for nobody, and refuses what cannot be", () =>
+  it.effect("CreditPurchases writes nothing without a user, and rejects invalid amounts", () =>
     Effect.gen(function* () {
       const { book } = yield* CreditPurchases
       const user = yield* insertUser()

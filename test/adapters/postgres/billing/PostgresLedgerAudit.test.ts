@@ -29,7 +29,7 @@ const customer = Effect.gen(function* () {
 })
 
 layer(BillingServices, { excludeTestServices: true })("LedgerAudit", (it) => {
-  it.effect("finds nothing in right books, with calls under way, refunds and more users than fit a look", () =>
+  it.effect("LedgerAudit finds no discrepancy in balanced books over several batches", () =>
     Effect.gen(function* () {
       const audit = yield* LedgerAudit
       const { reverse } = yield* CreditPurchases
@@ -45,7 +45,7 @@ layer(BillingServices, { excludeTestServices: true })("LedgerAudit", (it) => {
     })
   )
 
-  it.effect("finds each balance that was changed past the ledger, and changes nothing itself", () =>
+  it.effect("LedgerAudit finds each balance that was changed without the ledger, and changes nothing", () =>
     Effect.gen(function* () {
       const audit = yield* LedgerAudit
       const sql = yield* SqlClient

@@ -76,7 +76,7 @@ const ledgerOf = (user: User) =>
   })
 
 layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
-  it.effect("takes daily units first, then credits, then refuses and changes nothing", () =>
+  it.effect("UnitLedger reserves daily units first, then credits, then fails and changes nothing", () =>
     Effect.gen(function* () {
       const { reserve } = yield* UnitLedger
       const user = yield* userWithCredits(0.3)
@@ -93,7 +93,7 @@ layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
     })
   )
 
-  it.effect("settles at most what was reserved, gives the rest back where it came from, and books both sides", () =>
+  it.effect("UnitLedger settles at most the reservation, returns the rest to its source, and books both sides", () =>
     Effect.gen(function* () {
       const { settle } = yield* UnitLedger
       const user = yield* userWithCredits(1)
@@ -113,7 +113,7 @@ layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
     })
   )
 
-  it.effect("closes a reservation once, however many settle and release it at a time", () =>
+  it.effect("UnitLedger closes a reservation once under concurrent settlements and releases", () =>
     Effect.gen(function* () {
       const { release, settle } = yield* UnitLedger
       const user = yield* userWithCredits(1)
@@ -135,7 +135,7 @@ layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
     })
   )
 
-  it.effect("reserves once for a cause, concurrently too, and anew only after a release", () =>
+  it.effect("UnitLedger reserves once for a cause, concurrently too, and anew only after a release", () =>
     Effect.gen(function* () {
       const { release, settle } = yield* UnitLedger
       const [user, other] = yield* Effect.all([insertUser(), insertUser()])
@@ -157,7 +157,7 @@ layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
     })
   )
 
-  it.effect("lets exactly a hundred of five hundred through that want one unit of a budget of a hundred", () =>
+  it.effect("UnitLedger admits exactly a hundred of five hundred concurrent reservations of a hundred units", () =>
     Effect.gen(function* () {
       const { reserve } = yield* UnitLedger
       const user = yield* userWithCredits(0.5)
@@ -171,7 +171,7 @@ layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
     })
   )
 
-  it.effect("refuses nothing that fits: reservations of all sizes at once that make up the whole budget", () =>
+  it.effect("UnitLedger rejects no concurrent reservation that fits the budget", () =>
     Effect.gen(function* () {
       const user = yield* userWithCredits(1.6)
       const sizes = Array.from({ length: 20 }, (_, n) => n + 1)
@@ -235,7 +235,7 @@ layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
   })
 
   it.effect.prop(
-    "keeps every balance exact under any interleaving of reserve, settle and release",
+    "UnitLedger keeps every balance exact under any interleaving of reserve, settle and release",
     [FastCheck.array(FastCheck.array(call, { minLength: 1, maxLength: 8 }), { minLength: 2, maxLength: 8 })],
     ([fibers]) =>
       Effect.gen(function* () {
@@ -273,7 +273,7 @@ layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
     { fastCheck: { numRuns: 25 } }
   )
 
-  it.effect("reserves nothing for administrators", () =>
+  it.effect("UnitLedger reserves nothing for administrators", () =>
     Effect.gen(function* () {
       const { reserve } = yield* UnitLedger
       const admin = yield* insertUser("admin")
@@ -282,7 +282,7 @@ layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
     })
   )
 
-  it.effect("goes by the plan of the moment", () =>
+  it.effect("UnitLedger uses the current plan", () =>
     Effect.gen(function* () {
       const { reserve, findUsage } = yield* UnitLedger
       const subscriptions = yield* SubscriptionRepository
@@ -301,7 +301,7 @@ layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
   )
 
   it.effect(
-    "leaves nothing of a reservation whose transaction failed, and the transaction usable after a refusal",
+    "UnitLedger keeps no reservation of a failed transaction, and leaves the transaction usable after a rejection",
     () =>
       Effect.gen(function* () {
         const { reserve } = yield* UnitLedger
@@ -314,7 +314,7 @@ layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
       })
   )
 
-  it.effect("counts by UTC day, and gives units back to the day they came from", () =>
+  it.effect("UnitLedger counts by UTC day, and returns units to their day", () =>
     Effect.gen(function* () {
       const { release, findUsage } = yield* UnitLedger
       yield* TestClock.setTime(Date.UTC(2026, 2, 1, 23, 59, 59, 999))
@@ -330,7 +330,7 @@ layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
     }).pipe(Effect.provide(TestContext.TestContext))
   )
 
-  it.effect("spends no credit twice around midnight, when two days pay from the same credits", () =>
+  it.effect("UnitLedger spends no credit twice around midnight", () =>
     Effect.gen(function* () {
       const { reserve } = yield* UnitLedger
       const users = yield* UserRepository

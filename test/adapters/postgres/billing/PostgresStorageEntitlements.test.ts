@@ -10,7 +10,7 @@ import { UserId } from "@berth/domain/shared/UserId"
 import { Credits, MinorUnits } from "@berth/domain/shared/Money"
 
 layer(BillingServices, { excludeTestServices: true })("StorageEntitlements", (it) => {
-  it.effect("are ten gigabytes, and fifty while the upgrade is paid for", () =>
+  it.effect("StorageEntitlements are ten gigabytes, and fifty with the paid upgrade", () =>
     Effect.gen(function* () {
       const storage = yield* StorageEntitlements
       const [user, other] = [yield* insertUser(), yield* insertUser()]
@@ -25,7 +25,7 @@ layer(BillingServices, { excludeTestServices: true })("StorageEntitlements", (it
     })
   )
 
-  it.effect("stay as they are, whatever else is purchased, ended or taken back", () =>
+  it.effect("StorageEntitlements are independent of other purchases and reversals", () =>
     Effect.gen(function* () {
       const storage = yield* StorageEntitlements
       const subscriptions = yield* SubscriptionRepository
@@ -48,7 +48,7 @@ layer(BillingServices, { excludeTestServices: true })("StorageEntitlements", (it
     })
   )
 
-  it.effect("are undone with the transaction around them, and nobody's are not written", () =>
+  it.effect("StorageEntitlements are rolled back with their transaction, and not written without a user", () =>
     Effect.gen(function* () {
       const storage = yield* StorageEntitlements
       const { run } = yield* Transaction

@@ -56,7 +56,7 @@ layer(Live, { excludeTestServices: true })("SubscriptionRepository", (it) => {
     })
   )
 
-  it.effect("never lets the two differ, whoever saves at the same time", () =>
+  it.effect("SubscriptionRepository keeps both states consistent under concurrent saves", () =>
     Effect.gen(function* () {
       const subscriptions = yield* SubscriptionRepository
       const users = yield* UserRepository

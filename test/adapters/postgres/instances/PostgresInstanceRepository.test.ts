@@ -45,7 +45,7 @@ const elsewhere = Effect.gen(function* () {
 })
 
 layer(Live, { excludeTestServices: true })("InstanceRepository", (it) => {
-  it.effect("ensure creates one instance over concurrent calls, and keeps its subdomain", () =>
+  it.effect("InstanceRepository.ensure creates one instance over concurrent calls, and keeps its subdomain", () =>
     Effect.gen(function* () {
       const instances = yield* InstanceRepository
       const user = yield* insertUser()
@@ -116,7 +116,7 @@ layer(Live, { excludeTestServices: true })("InstanceRepository", (it) => {
     })
   )
 
-  it.effect("update changes the named members, and listDesired returns instances by desired state", () =>
+  it.effect("InstanceRepository.update changes the named members; listDesired filters by desired state", () =>
     Effect.gen(function* () {
       const instances = yield* InstanceRepository
       const [user, other] = yield* Effect.all([insertUser(), insertUser()])
@@ -140,7 +140,7 @@ layer(Live, { excludeTestServices: true })("InstanceRepository", (it) => {
     })
   )
 
-  it.effect("creates each token once, seals both, and finds the owner by the runtime token", () =>
+  it.effect("InstanceRepository creates each token once, seals both, and finds the owner by the runtime token", () =>
     Effect.gen(function* () {
       const instances = yield* InstanceRepository
       const sql = yield* SqlClient
@@ -166,7 +166,7 @@ layer(Live, { excludeTestServices: true })("InstanceRepository", (it) => {
     })
   )
 
-  it.scoped("serialized runs one caller per owner across processes, without delaying other owners", () =>
+  it.scoped("InstanceRepository.serialized runs one caller per owner across processes", () =>
     Effect.gen(function* () {
       const instances = yield* InstanceRepository
       const others = yield* elsewhere
@@ -202,7 +202,7 @@ layer(Live, { excludeTestServices: true })("InstanceRepository", (it) => {
     })
   )
 
-  it.effect("serialized needs no connection of the shared pool: thirty owners hold locks beside a pool of ten", () =>
+  it.effect("InstanceRepository.serialized uses no connection of the pool: thirty locks beside a pool of ten", () =>
     Effect.gen(function* () {
       const instances = yield* InstanceRepository
       const gate = yield* Effect.makeLatch(false)
@@ -232,7 +232,7 @@ layer(Live, { excludeTestServices: true })("InstanceRepository", (it) => {
     })
   )
 
-  it.effect("serialized releases the lock after failures and interruptions, also of waiting callers", () =>
+  it.effect("InstanceRepository.serialized releases the lock after failures and interruptions", () =>
     Effect.gen(function* () {
       const instances = yield* InstanceRepository
       const user = yield* insertUser()
@@ -248,7 +248,7 @@ layer(Live, { excludeTestServices: true })("InstanceRepository", (it) => {
     })
   )
 
-  it.scoped("serialized interrupts a holder whose session ended", () =>
+  it.scoped("InstanceRepository.serialized interrupts a holder whose session ended", () =>
     Effect.gen(function* () {
       const instances = yield* elsewhere
       const sql = yield* SqlClient
@@ -276,7 +276,7 @@ layer(Live, { excludeTestServices: true })("InstanceRepository", (it) => {
     })
   )
 
-  it.scoped("serialized frees the lock of a killed process at once", () =>
+  it.scoped("InstanceRepository.serialized frees the lock of a killed process at once", () =>
     Effect.gen(function* () {
       const instances = yield* InstanceRepository
       const user = yield* insertUser()

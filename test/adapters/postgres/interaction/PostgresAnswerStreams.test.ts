@@ -70,7 +70,7 @@ const publish = (id: MessageId, pieces: ReadonlyArray<AnswerDelta>) =>
 const later = (minutes: number) => Effect.map(DateTime.now, DateTime.add({ minutes }))
 
 layer(Live, { excludeTestServices: true })("AnswerStreams", (it) => {
-  it.effect("read returns the deltas of another process behind any number, without a flush", () =>
+  it.effect("AnswerStreams.read returns the deltas of another process behind any number, without a flush", () =>
     Effect.gen(function* () {
       const elsewhere = yield* OtherProcess
       const { id } = yield* pendingMessage
@@ -89,7 +89,7 @@ layer(Live, { excludeTestServices: true })("AnswerStreams", (it) => {
     })
   )
 
-  it.effect("flush writes all deltas of its answer, also of many answers at once", () =>
+  it.effect("AnswerStreams.flush writes all deltas of its answer, also of many answers at once", () =>
     Effect.gen(function* () {
       const { flush } = yield* AnswerStreams
       const elsewhere = yield* OtherProcess
@@ -109,7 +109,7 @@ layer(Live, { excludeTestServices: true })("AnswerStreams", (it) => {
     })
   )
 
-  it.effect("append stores every text unchanged: U+0000, quotes, half a surrogate pair", () =>
+  it.effect("AnswerStreams.append stores every text unchanged: U+0000, quotes, half a surrogate pair", () =>
     Effect.gen(function* () {
       const { flush, read } = yield* AnswerStreams
       const { id } = yield* pendingMessage
@@ -120,7 +120,7 @@ layer(Live, { excludeTestServices: true })("AnswerStreams", (it) => {
     })
   )
 
-  it.effect("read returns the end of an answer, and gone for an unknown one", () =>
+  it.effect("AnswerStreams.read returns the end of an answer, and gone for an unknown one", () =>
     Effect.gen(function* () {
       const { read } = yield* AnswerStreams
       const { storeReply, markFailed, removeSessions } = yield* ConversationRepository
@@ -149,7 +149,7 @@ layer(Live, { excludeTestServices: true })("AnswerStreams", (it) => {
     })
   )
 
-  it.effect("read returns no delta behind a missing one", () =>
+  it.effect("AnswerStreams.read returns no delta behind a missing one", () =>
     Effect.gen(function* () {
       const { flush, read } = yield* AnswerStreams
       const { id } = yield* pendingMessage
@@ -161,7 +161,7 @@ layer(Live, { excludeTestServices: true })("AnswerStreams", (it) => {
     })
   )
 
-  it.effect("append loses and repeats no delta while the database fails for a moment", () =>
+  it.effect("AnswerStreams.append loses and repeats no delta while the database fails for a moment", () =>
     Effect.gen(function* () {
       const { flush, read } = yield* AnswerStreams
       const sql = yield* SqlClient
@@ -178,7 +178,7 @@ layer(Live, { excludeTestServices: true })("AnswerStreams", (it) => {
     })
   )
 
-  it.effect("prune deletes all deltas of an ended answer after its retention period", () =>
+  it.effect("AnswerStreams.prune deletes all deltas of an ended answer after its retention period", () =>
     Effect.gen(function* () {
       const { flush, prune, read } = yield* AnswerStreams
       const { storeReply } = yield* ConversationRepository
@@ -210,7 +210,7 @@ layer(Live, { excludeTestServices: true })("AnswerStreams", (it) => {
     })
   )
 
-  it.effect("flush writes an answer although the database rejects deltas of another", () =>
+  it.effect("AnswerStreams.flush writes an answer although the database rejects deltas of another", () =>
     Effect.gen(function* () {
       const { flush, read } = yield* AnswerStreams
       const [good, bad] = yield* Effect.all([pendingMessage, pendingMessage])

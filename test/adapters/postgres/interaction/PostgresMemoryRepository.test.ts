@@ -115,7 +115,7 @@ const languages: ReadonlyArray<readonly [string, string, string, string]> = [
 
 layer(Live, { excludeTestServices: true })("MemoryRepository", (it) => {
   for (const [language, said, asked, other] of languages)
-    it.effect(`finds again what was said in ${language}, in notes, in a search and at a turn`, () =>
+    it.effect(`MemoryRepository finds texts in ${language}, in notes, in a search and at a turn`, () =>
       Effect.gen(function* () {
         const [agent, noting] = [yield* ownedAgent, yield* ownedAgent]
         const [session, later] = [yield* openSession(agent), yield* openSession(agent)]
@@ -129,7 +129,7 @@ layer(Live, { excludeTestServices: true })("MemoryRepository", (it) => {
       })
     )
 
-  it.effect("ranks by how much of the question is there, then the newer first, and a note before a message", () =>
+  it.effect("MemoryRepository ranks by matching words, then newer first, and a note before a message", () =>
     Effect.gen(function* () {
       const agent = yield* ownedAgent
       const session = yield* openSession(agent)
@@ -147,7 +147,7 @@ layer(Live, { excludeTestServices: true })("MemoryRepository", (it) => {
     }).pipe(Effect.provide(TestContext.TestContext))
   )
 
-  it.effect("finds what was answered and not what waits or failed", () =>
+  it.effect("MemoryRepository finds answered messages, and no pending or failed ones", () =>
     Effect.gen(function* () {
       const { markFailed } = yield* ConversationRepository
       const agent = yield* ownedAgent
@@ -162,7 +162,7 @@ layer(Live, { excludeTestServices: true })("MemoryRepository", (it) => {
     })
   )
 
-  it.effect("tells at a turn what was said in other sessions only, and only for words that mean something", () =>
+  it.effect("MemoryRepository returns messages of other sessions at a turn, and none for stop words", () =>
     Effect.gen(function* () {
       const agent = yield* ownedAgent
       const [session, later] = [yield* openSession(agent), yield* openSession(agent)]
@@ -178,7 +178,7 @@ layer(Live, { excludeTestServices: true })("MemoryRepository", (it) => {
     })
   )
 
-  it.effect("gives a turn the newest notes, newest first, whatever the message", () =>
+  it.effect("MemoryRepository gives a turn the newest notes, newest first, whatever the message", () =>
     Effect.gen(function* () {
       const agent = yield* ownedAgent
       const session = yield* openSession(agent)
@@ -191,7 +191,7 @@ layer(Live, { excludeTestServices: true })("MemoryRepository", (it) => {
     }).pipe(Effect.provide(TestContext.TestContext))
   )
 
-  it.effect("keeps a text once, as of when it was told last, and lets the oldest go", () =>
+  it.effect("MemoryRepository keeps a text once with its latest time, and drops the oldest", () =>
     Effect.gen(function* () {
       const agent = yield* ownedAgent
       const session = yield* openSession(agent)
@@ -206,7 +206,7 @@ layer(Live, { excludeTestServices: true })("MemoryRepository", (it) => {
     }).pipe(Effect.provide(TestContext.TestContext))
   )
 
-  it.effect("keeps exactly as many notes as allowed when they come at once", () =>
+  it.effect("MemoryRepository keeps exactly the allowed number of concurrent notes", () =>
     Effect.gen(function* () {
       const agent = yield* ownedAgent
       const session = yield* openSession(agent)
@@ -219,7 +219,7 @@ layer(Live, { excludeTestServices: true })("MemoryRepository", (it) => {
     })
   )
 
-  it.effect("keeps no note for an agent of somebody else or of nobody", () =>
+  it.effect("MemoryRepository keeps no note for an unknown agent or another owner's", () =>
     Effect.gen(function* () {
       const { saveNote } = yield* MemoryRepository
       const [agent, stranger] = [yield* ownedAgent, yield* ownedAgent]
@@ -232,7 +232,7 @@ layer(Live, { excludeTestServices: true })("MemoryRepository", (it) => {
     })
   )
 
-  it.effect("keeps the summary that reaches furthest, whatever the order, and loses it with its session", () =>
+  it.effect("MemoryRepository keeps the summary that reaches furthest, and deletes it with its session", () =>
     Effect.gen(function* () {
       const { saveSummary } = yield* MemoryRepository
       const { removeSessions } = yield* ConversationRepository
@@ -253,7 +253,7 @@ layer(Live, { excludeTestServices: true })("MemoryRepository", (it) => {
     })
   )
 
-  it.effect("forgets with the agent, and a user's notes when asked", () =>
+  it.effect("MemoryRepository deletes with the agent, and a user's notes on request", () =>
     Effect.gen(function* () {
       const { removeNotes } = yield* MemoryRepository
       const agent = yield* ownedAgent
@@ -268,7 +268,7 @@ layer(Live, { excludeTestServices: true })("MemoryRepository", (it) => {
     })
   )
 
-  it.effect("never finds what is another agent's or another owner's, whatever is asked", () =>
+  it.effect("MemoryRepository never finds texts of another agent or owner", () =>
     Effect.gen(function* () {
       const { recallForTurn, search } = yield* MemoryRepository
       const mine = yield* ownedAgent
@@ -337,7 +337,7 @@ layer(Live, { excludeTestServices: true })("MemoryRepository", (it) => {
     })
   )
 
-  it.effect("finds among thousands: what is seldom said however old, and what is always said at the end", () =>
+  it.effect("MemoryRepository finds rare old texts and the latest common ones among thousands", () =>
     Effect.gen(function* () {
       const agent = yield* ownedAgent
       const session = yield* openSession(agent)
@@ -360,7 +360,7 @@ layer(Live, { excludeTestServices: true })("MemoryRepository", (it) => {
     })
   )
 
-  it.effect("stores and finds texts of every length and script", () =>
+  it.effect("MemoryRepository stores and finds texts of every length and script", () =>
     Effect.gen(function* () {
       const agent = yield* ownedAgent
       const session = yield* openSession(agent)

@@ -41,7 +41,7 @@ const beginTurn = Effect.gen(function* () {
 })
 
 layer(Live, { excludeTestServices: true })("TurnRepository", (it) => {
-  it.effect("find returns a turn in progress to its owner and agent only", () =>
+  it.effect("TurnRepository.find returns a turn in progress to its owner and agent only", () =>
     Effect.gen(function* () {
       const { begin, end, find } = yield* TurnRepository
       const turn = yield* newTurn
@@ -65,7 +65,7 @@ layer(Live, { excludeTestServices: true })("TurnRepository", (it) => {
     })
   )
 
-  it.effect("begin stores no turn of an agent of another owner", () =>
+  it.effect("TurnRepository.begin stores no turn of an agent of another owner", () =>
     Effect.gen(function* () {
       const { begin, end } = yield* TurnRepository
       const [turn, other] = [yield* newTurn, yield* newTurn]
@@ -125,7 +125,7 @@ layer(Live, { excludeTestServices: true })("TurnRepository", (it) => {
     })
   )
 
-  it.effect("concurrent calls of a turn add up exactly", () =>
+  it.effect("TurnRepository adds up concurrent calls of a turn exactly", () =>
     Effect.gen(function* () {
       const { beginCall, end, endCall } = yield* TurnRepository
       const costs = FastCheck.sample(FastCheck.nat({ max: 100_000 }), { numRuns: 20, seed: 7 })
@@ -186,7 +186,7 @@ layer(Live, { excludeTestServices: true })("TurnRepository", (it) => {
     })
   )
 
-  it.effect("turns are deleted with their agent", () =>
+  it.effect("TurnRepository deletes turns with their agent", () =>
     Effect.gen(function* () {
       const { end } = yield* TurnRepository
       const turn = yield* beginTurn

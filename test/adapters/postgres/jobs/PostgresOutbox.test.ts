@@ -53,7 +53,7 @@ const elsewhere = (outbox = PostgresOutbox.layer) =>
   })
 
 layer(Live, { excludeTestServices: true })("Outbox", (it) => {
-  it.effect("keeps an entry exactly when its transaction is kept, with the trace that caused it", () =>
+  it.effect("Outbox keeps an entry exactly when its transaction is kept, with the trace that caused it", () =>
     Effect.gen(function* () {
       const { relay } = yield* Outbox
       const { run } = yield* Transaction
@@ -75,7 +75,7 @@ layer(Live, { excludeTestServices: true })("Outbox", (it) => {
     })
   )
 
-  it.scoped("hands each entry to one of several relays, oldest first", () =>
+  it.scoped("Outbox hands each entry to one of several relays, oldest first", () =>
     Effect.gen(function* () {
       const outboxes = [yield* Outbox, yield* elsewhere(), yield* elsewhere()]
       const agents = Array.from({ length: 60 }, (_, n) => `agt_${String(n).padStart(2, "0")}`)
@@ -104,7 +104,7 @@ layer(Live, { excludeTestServices: true })("Outbox", (it) => {
     })
   )
 
-  it.effect("keeps what could not be published, marks what was, and lets no failing entry hold up the others", () =>
+  it.effect("Outbox keeps unpublished entries, marks published ones, and a failing entry delays no other", () =>
     Effect.gen(function* () {
       const { relay } = yield* Outbox
       yield* Effect.forEach(["agt_1", "agt_poison", "agt_2", "agt_3"], (agent) => append(agent))
@@ -121,7 +121,7 @@ layer(Live, { excludeTestServices: true })("Outbox", (it) => {
     })
   )
 
-  it.scoped("wakes who waits when another process appends, well before the time is up", () =>
+  it.scoped("Outbox wakes a waiting relay when another process appends", () =>
     Effect.gen(function* () {
       const { awaitAppended } = yield* Outbox
       const { append } = yield* elsewhere()
@@ -159,7 +159,7 @@ layer(Live, { excludeTestServices: true })("Outbox", (it) => {
     })
   )
 
-  it.effect("lets nobody who comes after a crowd wait for it", () =>
+  it.effect("Outbox does not delay a transaction behind concurrent ones", () =>
     Effect.gen(function* () {
       const { relay, settle } = yield* Outbox
       const [many, one, other] = [UserId.make("usr_many"), UserId.make("usr_one"), UserId.make("usr_other")]
@@ -252,7 +252,7 @@ layer(Live, { excludeTestServices: true })("Outbox", (it) => {
     })
   )
 
-  it.effect("prunes what was published long ago, and nothing else", () =>
+  it.effect("Outbox prunes old published entries only", () =>
     Effect.gen(function* () {
       const { prune } = yield* Outbox
       const sql = yield* SqlClient

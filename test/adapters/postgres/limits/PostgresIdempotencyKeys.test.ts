@@ -37,7 +37,7 @@ const response = { status: 201, headers: { "content-type": "application/json" },
 const claimed = (claim: IdempotencyClaim) => (claim._tag === "Claimed" ? claim.id : assert.fail(`was ${claim._tag}`))
 
 layer(Live, { excludeTestServices: true })("IdempotencyKeys", (it) => {
-  it.effect("gives the work to one of many at once, and to the rest its answer when it is done", () =>
+  it.effect("IdempotencyKeys gives the claim to one of concurrent callers, and its answer to the others", () =>
     Effect.gen(function* () {
       const keys = yield* IdempotencyKeys
       const key = yield* newKey
@@ -53,7 +53,7 @@ layer(Live, { excludeTestServices: true })("IdempotencyKeys", (it) => {
     })
   )
 
-  it.effect("tells another request from the first one, before and after its answer", () =>
+  it.effect("IdempotencyKeys rejects another request under the same key, before and after the answer", () =>
     Effect.gen(function* () {
       const keys = yield* IdempotencyKeys
       const key = yield* newKey
@@ -64,7 +64,7 @@ layer(Live, { excludeTestServices: true })("IdempotencyKeys", (it) => {
     })
   )
 
-  it.effect("keeps the keys of principals and routes apart", () =>
+  it.effect("IdempotencyKeys keeps the keys of principals and routes apart", () =>
     Effect.gen(function* () {
       const keys = yield* IdempotencyKeys
       const key = yield* newKey
@@ -98,7 +98,7 @@ layer(Live, { excludeTestServices: true })("IdempotencyKeys", (it) => {
     })
   )
 
-  it.effect("starts anew after the first request was abandoned", () =>
+  it.effect("IdempotencyKeys starts again after the first request is abandoned", () =>
     Effect.gen(function* () {
       const keys = yield* IdempotencyKeys
       const key = yield* newKey
@@ -107,7 +107,7 @@ layer(Live, { excludeTestServices: true })("IdempotencyKeys", (it) => {
     })
   )
 
-  it.effect("passes the claim of a dead process on, to one of many, and lets the dead one do no harm", () =>
+  it.effect("IdempotencyKeys passes the claim of a dead process to one of many, and ignores the dead one", () =>
     Effect.gen(function* () {
       const keys = yield* IdempotencyKeys
       const key = yield* newKey
@@ -125,7 +125,7 @@ layer(Live, { excludeTestServices: true })("IdempotencyKeys", (it) => {
     })
   )
 
-  it.effect("leaves the claim with a process that renews it", () =>
+  it.effect("IdempotencyKeys leaves the claim with a process that renews it", () =>
     Effect.gen(function* () {
       const keys = yield* IdempotencyKeys
       const key = yield* newKey
@@ -137,7 +137,7 @@ layer(Live, { excludeTestServices: true })("IdempotencyKeys", (it) => {
     })
   )
 
-  it.effect("forgets an answer after its time, whether or not it was pruned", () =>
+  it.effect("IdempotencyKeys forgets an answer after its retention, pruned or not", () =>
     Effect.gen(function* () {
       const keys = yield* IdempotencyKeys
       const [key, other] = yield* Effect.all([newKey, newKey])
@@ -150,7 +150,7 @@ layer(Live, { excludeTestServices: true })("IdempotencyKeys", (it) => {
     })
   )
 
-  it.effect("keeps answers sealed", () =>
+  it.effect("IdempotencyKeys stores answers sealed", () =>
     Effect.gen(function* () {
       const keys = yield* IdempotencyKeys
       const sql = yield* SqlClient
@@ -191,7 +191,7 @@ layer(Live, { excludeTestServices: true })("IdempotentExecution", (it) => {
 
   const withTable = Effect.flatMap(SqlClient, (sql) => sql`create table if not exists made (id text, key text)`)
 
-  it.effect("does it again for nobody who takes over from a process that died before it answered", () =>
+  it.effect("IdempotentExecution repeats no effect after the process died before its answer", () =>
     Effect.gen(function* () {
       yield* withTable
       const keys = yield* IdempotencyKeys
@@ -205,7 +205,7 @@ layer(Live, { excludeTestServices: true })("IdempotentExecution", (it) => {
     })
   )
 
-  it.effect("does it again for nobody after the answer broke, and lets the next one try at once", () =>
+  it.effect("IdempotentExecution repeats no effect after a broken answer, and admits the next request at once", () =>
     Effect.gen(function* () {
       yield* withTable
       const keys = yield* IdempotencyKeys
@@ -219,7 +219,7 @@ layer(Live, { excludeTestServices: true })("IdempotentExecution", (it) => {
     })
   )
 
-  it.effect("does nothing for a process that slept through its lease", () =>
+  it.effect("IdempotentExecution does nothing for a process whose lease has expired", () =>
     Effect.gen(function* () {
       yield* withTable
       const keys = yield* IdempotencyKeys
@@ -235,7 +235,7 @@ layer(Live, { excludeTestServices: true })("IdempotentExecution", (it) => {
     })
   )
 
-  it.effect("lets nobody take over while it is being written", () =>
+  it.effect("IdempotentExecution admits no other process while it writes", () =>
     Effect.gen(function* () {
       yield* withTable
       const keys = yield* IdempotencyKeys
@@ -255,7 +255,7 @@ layer(Live, { excludeTestServices: true })("IdempotentExecution", (it) => {
     })
   )
 
-  it.effect("keeps nothing of what was rolled back, and nothing past the key's lifetime", () =>
+  it.effect("IdempotentExecution stores nothing after a rollback or past the key's lifetime", () =>
     Effect.gen(function* () {
       yield* withTable
       const keys = yield* IdempotencyKeys
@@ -269,7 +269,7 @@ layer(Live, { excludeTestServices: true })("IdempotentExecution", (it) => {
     })
   )
 
-  it.effect("names a request the same in each repetition, and otherwise after its time", () =>
+  it.effect("IdempotentExecution gives repeated requests the same id until the key expires", () =>
     Effect.gen(function* () {
       const keys = yield* IdempotencyKeys
       const { reference } = yield* IdempotentExecution
@@ -285,7 +285,7 @@ layer(Live, { excludeTestServices: true })("IdempotentExecution", (it) => {
     })
   )
 
-  it.effect("keeps outcomes sealed", () =>
+  it.effect("IdempotentExecution stores outcomes sealed", () =>
     Effect.gen(function* () {
       yield* withTable
       const sql = yield* SqlClient

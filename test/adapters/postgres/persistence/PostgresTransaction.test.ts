@@ -21,7 +21,7 @@ const empty = Effect.flatMap(SqlClient, (sql) =>
 layer(Layer.provideMerge(PostgresTransaction.layer, MigratedDatabase.layer), { excludeTestServices: true })(
   "Transaction",
   (it) => {
-    it.effect("keeps all writes or none: after a failure, a defect and an interruption nothing is there", () =>
+    it.effect("Transaction keeps all writes, or none after a failure, a defect or an interruption", () =>
       Effect.gen(function* () {
         yield* empty
         const { run } = yield* Transaction
@@ -40,7 +40,7 @@ layer(Layer.provideMerge(PostgresTransaction.layer, MigratedDatabase.layer), { e
       })
     )
 
-    it.effect("makes nested calls savepoints: the inner one's failure can be survived, the outer one takes all", () =>
+    it.effect("Transaction nests as savepoints: an inner failure can be handled, an outer one rolls back all", () =>
       Effect.gen(function* () {
         yield* empty
         const { run } = yield* Transaction
@@ -52,6 +52,6 @@ layer(Layer.provideMerge(PostgresTransaction.layer, MigratedDatabase.layer), { e
       })
     )
 
-    it.effect("answers whether the database is there", () => pingDatabase)
+    it.effect("Transaction reports whether the database is available", () => pingDatabase)
   }
 )

@@ -157,7 +157,7 @@ const allRows = Effect.gen(function* () {
 })
 
 layer(Live, { excludeTestServices: true })("The removal of a user", (it) => {
-  it.effect("deletes rows of every table that is not named here as retained", () =>
+  it.effect("The removal of a user deletes rows of every table that is not named here as retained", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const rows = yield* sql<{ name: string }>`
@@ -185,7 +185,7 @@ layer(Live, { excludeTestServices: true })("The removal of a user", (it) => {
     })
   )
 
-  it.effect("deletes rows by every column that names a user", () =>
+  it.effect("The removal of a user deletes rows by every column that names a user", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       // A row can reference its agent and also have a user column that no cascade covers.
@@ -203,7 +203,7 @@ layer(Live, { excludeTestServices: true })("The removal of a user", (it) => {
     })
   )
 
-  it.effect("leaves no data about the user, and financial records under a random name", () =>
+  it.effect("The removal of a user leaves no data about the user, and financial records under a random name", () =>
     Effect.gen(function* () {
       const users = yield* UserRepository
       const sql = yield* SqlClient
@@ -277,7 +277,7 @@ layer(Live, { excludeTestServices: true })("The removal of a user", (it) => {
     })
   )
 
-  it.effect("is done once, and by nobody for who is not there", () =>
+  it.effect("The removal of a user is idempotent, and does nothing for an unknown user", () =>
     Effect.gen(function* () {
       const user = yield* insertUser()
       const outcomes = yield* Effect.replicateEffect(
@@ -290,7 +290,7 @@ layer(Live, { excludeTestServices: true })("The removal of a user", (it) => {
     })
   )
 
-  it.effect("is rolled back with its transaction", () =>
+  it.effect("The removal of a user is rolled back with its transaction", () =>
     Effect.gen(function* () {
       const users = yield* UserRepository
       const { run } = yield* Transaction
@@ -302,7 +302,7 @@ layer(Live, { excludeTestServices: true })("The removal of a user", (it) => {
     })
   )
 
-  it.effect("gives way to concurrent writes of the account", () =>
+  it.effect("The removal of a user gives way to concurrent writes of the account", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const { run } = yield* Transaction
@@ -327,7 +327,7 @@ layer(Live, { excludeTestServices: true })("The removal of a user", (it) => {
     })
   )
 
-  it.effect("is remembered: an id is a user's, was one's, or was never heard of", () =>
+  it.effect("The removal of a user is remembered: an id is known, deleted or unknown", () =>
     Effect.gen(function* () {
       const users = yield* UserRepository
       const [here, gone] = [yield* insertUser(), yield* insertUser()]

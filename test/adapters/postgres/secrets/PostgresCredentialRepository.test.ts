@@ -20,7 +20,7 @@ const every = CredentialKey.literals
 const shown = (opened: { readonly [key: string]: Redacted.Redacted }) => Record.map(opened, Redacted.value)
 
 layer(Live, { excludeTestServices: true })("CredentialRepository", (it) => {
-  it.effect("opens what was set for an owner and key, the last value of each, and only what is asked for", () =>
+  it.effect("CredentialRepository returns the last value of each requested key of an owner", () =>
     Effect.gen(function* () {
       const credentials = yield* CredentialRepository
       const [owner, other] = yield* Effect.all([insertUser(), insertUser()])
@@ -49,7 +49,7 @@ layer(Live, { excludeTestServices: true })("CredentialRepository", (it) => {
     })
   )
 
-  it.effect("keeps one whole value of many that are set at once", () =>
+  it.effect("CredentialRepository keeps one complete value of concurrent writes", () =>
     Effect.gen(function* () {
       const credentials = yield* CredentialRepository
       const owner = yield* insertUser()
@@ -63,7 +63,7 @@ layer(Live, { excludeTestServices: true })("CredentialRepository", (it) => {
     })
   )
 
-  it.effect("stores nothing of a value that can be read, and a value opens in its own row alone", () =>
+  it.effect("CredentialRepository stores values sealed, and a value opens in its own row only", () =>
     Effect.gen(function* () {
       const credentials = yield* CredentialRepository
       const sql = yield* SqlClient
@@ -88,7 +88,7 @@ layer(Live, { excludeTestServices: true })("CredentialRepository", (it) => {
     })
   )
 
-  it.effect("opens what an older key sealed once there is a newer one, and seals with the newer", () =>
+  it.effect("CredentialRepository opens values of an older key, and seals with the newer one", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const owner = yield* insertUser()
@@ -123,7 +123,7 @@ layer(Live, { excludeTestServices: true })("CredentialRepository", (it) => {
     })
   )
 
-  it.effect("deletes an owner's credentials with the owner", () =>
+  it.effect("CredentialRepository deletes an owner's credentials with the owner", () =>
     Effect.gen(function* () {
       const credentials = yield* CredentialRepository
       const sql = yield* SqlClient

@@ -35,7 +35,7 @@ const storedSession = (userId: UserId, expiresAt = after(1), createdAt = start) 
   })
 
 layer(Live, { excludeTestServices: true })("SessionRepository", (it) => {
-  it.effect("finds an unexpired session with its user by the token hash, and renews it", () =>
+  it.effect("SessionRepository finds an unexpired session with its user by the token hash, and renews it", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionRepository
       const user = yield* insertUser()
@@ -51,7 +51,7 @@ layer(Live, { excludeTestServices: true })("SessionRepository", (it) => {
     })
   )
 
-  it.effect("finds a session with its user by id until it expires or is removed", () =>
+  it.effect("SessionRepository finds a session with its user by id until it expires or is removed", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionRepository
       const user = yield* insertUser()
@@ -71,7 +71,7 @@ layer(Live, { excludeTestServices: true })("SessionRepository", (it) => {
     })
   )
 
-  it.effect("keeps the newest hundred sessions of a user and those of other users", () =>
+  it.effect("SessionRepository keeps the newest hundred sessions of a user and those of other users", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionRepository
       const [user, other] = yield* Effect.all([insertUser(), insertUser()])
@@ -87,7 +87,7 @@ layer(Live, { excludeTestServices: true })("SessionRepository", (it) => {
     })
   )
 
-  it.effect("lists a user's unexpired sessions, newest first", () =>
+  it.effect("SessionRepository lists a user's unexpired sessions, newest first", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionRepository
       const [user, other] = yield* Effect.all([insertUser(), insertUser()])
@@ -102,7 +102,7 @@ layer(Live, { excludeTestServices: true })("SessionRepository", (it) => {
     })
   )
 
-  it.effect("stores null for a client without user agent and address", () =>
+  it.effect("SessionRepository stores null for a client without user agent and address", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionRepository
       const user = yield* insertUser()
@@ -118,7 +118,7 @@ layer(Live, { excludeTestServices: true })("SessionRepository", (it) => {
     })
   )
 
-  it.effect("removes a session only for its user", () =>
+  it.effect("SessionRepository removes a session only for its user", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionRepository
       const [user, other] = yield* Effect.all([insertUser(), insertUser()])
@@ -132,7 +132,7 @@ layer(Live, { excludeTestServices: true })("SessionRepository", (it) => {
     })
   )
 
-  it.effect("returns the active ids among many", () =>
+  it.effect("SessionRepository returns the active ids among many", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionRepository
       const user = yield* insertUser()
@@ -152,7 +152,7 @@ layer(Live, { excludeTestServices: true })("SessionRepository", (it) => {
     })
   )
 
-  it.effect("removes by id, by token, by user with an exception, and by expiry", () =>
+  it.effect("SessionRepository removes by id, by token, by user with an exception, and by expiry", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionRepository
       const [user, other] = yield* Effect.all([insertUser(), insertUser()])

@@ -26,7 +26,7 @@ const newIdentity = Effect.map(uniqueName("subject"), (subject): ExternalIdentit
 }))
 
 layer(Live, { excludeTestServices: true })("LinkedIdentityRepository", (it) => {
-  it.effect("finds a link by the exact provider, issuer and subject", () =>
+  it.effect("LinkedIdentityRepository finds a link by the exact provider, issuer and subject", () =>
     Effect.gen(function* () {
       const links = yield* LinkedIdentityRepository
       const user = yield* insertUser()
@@ -44,7 +44,7 @@ layer(Live, { excludeTestServices: true })("LinkedIdentityRepository", (it) => {
     })
   )
 
-  it.effect("stores subjects of any characters", () =>
+  it.effect("LinkedIdentityRepository stores subjects of any characters", () =>
     Effect.gen(function* () {
       const links = yield* LinkedIdentityRepository
       const user = yield* insertUser()
@@ -58,7 +58,7 @@ layer(Live, { excludeTestServices: true })("LinkedIdentityRepository", (it) => {
     })
   )
 
-  it.effect("lists a user's identities oldest first, and removes only those linked since a time", () =>
+  it.effect("LinkedIdentityRepository lists identities oldest first, and removes those linked since a time", () =>
     Effect.gen(function* () {
       const links = yield* LinkedIdentityRepository
       const [user, other] = [yield* insertUser(), yield* insertUser()]
@@ -81,7 +81,7 @@ layer(Live, { excludeTestServices: true })("LinkedIdentityRepository", (it) => {
     })
   )
 
-  it.effect("rejects a second link of an identity", () =>
+  it.effect("LinkedIdentityRepository rejects a second link of an identity", () =>
     Effect.gen(function* () {
       const links = yield* LinkedIdentityRepository
       const [user, other] = [yield* insertUser(), yield* insertUser()]
@@ -92,7 +92,7 @@ layer(Live, { excludeTestServices: true })("LinkedIdentityRepository", (it) => {
     })
   )
 
-  it.effect("locks an identity exclusively and removes it with its user", () =>
+  it.effect("LinkedIdentityRepository locks an identity exclusively and removes it with its user", () =>
     Effect.gen(function* () {
       const links = yield* LinkedIdentityRepository
       const { run } = yield* Transaction

@@ -14,7 +14,7 @@ const now = DateTime.unsafeMake("2026-03-01T12:00:00Z")
 const later = DateTime.add(now, { minutes: 10 })
 
 layer(Live, { excludeTestServices: true })("OAuthStateRepository", (it) => {
-  it.effect("consumes a state once under concurrent calls", () =>
+  it.effect("OAuthStateRepository consumes a state once under concurrent calls", () =>
     Effect.gen(function* () {
       const { consume } = yield* OAuthStateRepository
       const [hash, other] = [yield* uniqueName("hash"), yield* uniqueName("hash")]
@@ -25,7 +25,7 @@ layer(Live, { excludeTestServices: true })("OAuthStateRepository", (it) => {
     })
   )
 
-  it.effect("removes only expired states", () =>
+  it.effect("OAuthStateRepository removes only expired states", () =>
     Effect.gen(function* () {
       const { removeExpired, consume } = yield* OAuthStateRepository
       yield* removeExpired(later)

@@ -37,7 +37,7 @@ const storedSession = Effect.gen(function* () {
 })
 
 layer(Live, { excludeTestServices: true })("SocialSessionRepository", (it) => {
-  it.effect("finds the session of a token until the token expires or is exchanged", () =>
+  it.effect("SocialSessionRepository finds the session of a token until the token expires or is exchanged", () =>
     Effect.gen(function* () {
       const tokens = yield* SocialSessionRepository
       const sessionId = yield* storedSession
@@ -51,7 +51,7 @@ layer(Live, { excludeTestServices: true })("SocialSessionRepository", (it) => {
     })
   )
 
-  it.effect("exchanges a token once under concurrent calls and returns the session to all", () =>
+  it.effect("SocialSessionRepository exchanges a token once, and returns the session to all callers", () =>
     Effect.gen(function* () {
       const tokens = yield* SocialSessionRepository
       const sessionId = yield* storedSession
@@ -64,7 +64,7 @@ layer(Live, { excludeTestServices: true })("SocialSessionRepository", (it) => {
     })
   )
 
-  it.effect("exchanges no expired token", () =>
+  it.effect("SocialSessionRepository exchanges no expired token", () =>
     Effect.gen(function* () {
       const tokens = yield* SocialSessionRepository
       const sessionId = yield* storedSession
@@ -74,7 +74,7 @@ layer(Live, { excludeTestServices: true })("SocialSessionRepository", (it) => {
     })
   )
 
-  it.effect("removes tokens with their session", () =>
+  it.effect("SocialSessionRepository removes tokens with their session", () =>
     Effect.gen(function* () {
       const tokens = yield* SocialSessionRepository
       const [sessionId, other] = [yield* storedSession, yield* storedSession]

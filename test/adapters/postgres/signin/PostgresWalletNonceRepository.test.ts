@@ -32,7 +32,7 @@ const use = (hashes: ReadonlyArray<string>) =>
   })
 
 layer(Live, { excludeTestServices: true })("WalletNonceRepository", (it) => {
-  it.effect("consumes a hash once, and several hashes together or not at all", () =>
+  it.effect("WalletNonceRepository consumes a hash once, and several hashes together or not at all", () =>
     Effect.gen(function* () {
       const [a, b, c] = yield* Effect.all([uniqueName("a"), uniqueName("b"), uniqueName("c")])
       assert.isTrue(yield* use([a, b]))
@@ -42,7 +42,7 @@ layer(Live, { excludeTestServices: true })("WalletNonceRepository", (it) => {
     })
   )
 
-  it.effect("admits one of concurrent calls, whatever the order of their hashes", () =>
+  it.effect("WalletNonceRepository admits one of concurrent calls, whatever the order of their hashes", () =>
     Effect.gen(function* () {
       const [a, b] = yield* Effect.all([uniqueName("a"), uniqueName("b")])
       const outcomes = yield* Effect.forEach(
@@ -54,7 +54,7 @@ layer(Live, { excludeTestServices: true })("WalletNonceRepository", (it) => {
     })
   )
 
-  it.effect("removes only expired nonces", () =>
+  it.effect("WalletNonceRepository removes only expired nonces", () =>
     Effect.gen(function* () {
       const nonces = yield* WalletNonceRepository
       const [old, fresh] = yield* Effect.all([uniqueName("old"), uniqueName("fresh")])

@@ -25,7 +25,7 @@ const at = (seconds: number) => DateTime.unsafeMake(1_772_366_400_000 + seconds 
 const lower = (address: WalletAddress) => WalletAddress.make(address.toLowerCase())
 
 layer(Live, { excludeTestServices: true })("WalletRepository", (it) => {
-  it.effect("finds a wallet by its address in any case, lists a user's oldest first, and removes one", () =>
+  it.effect("WalletRepository finds a wallet by address in any case, lists oldest first, and removes one", () =>
     Effect.gen(function* () {
       const wallets = yield* WalletRepository
       const [user, other] = yield* Effect.all([insertUser(), insertUser()])
@@ -47,7 +47,7 @@ layer(Live, { excludeTestServices: true })("WalletRepository", (it) => {
     })
   )
 
-  it.effect("stores an address once in any case and removes wallets with their user", () =>
+  it.effect("WalletRepository stores an address once in any case and removes wallets with their user", () =>
     Effect.gen(function* () {
       const wallets = yield* WalletRepository
       const sql = yield* SqlClient
@@ -61,7 +61,7 @@ layer(Live, { excludeTestServices: true })("WalletRepository", (it) => {
     })
   )
 
-  it.effect("locks an address in any case, or a user, exclusively", () =>
+  it.effect("WalletRepository locks an address in any case, or a user, exclusively", () =>
     Effect.gen(function* () {
       const { lockAddress, lockOwner } = yield* WalletRepository
       const { run } = yield* Transaction

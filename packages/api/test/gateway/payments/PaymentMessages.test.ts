@@ -16,7 +16,7 @@ const parametersOf = (header: string) =>
   )
 
 describe("Payment messages", () => {
-  it("formats a header of printable ASCII with the parameters of both protocols", () => {
+  it("PaymentMessages formats a header of printable ASCII with the parameters of both protocols", () => {
     const made = { ...sampleChallenge, description: 'One "call"\r\n\u00e9' }
     const header = formatChallengeHeader(made)
     assert.match(header, /^Payment [\u0020-\u007e]+$/)
@@ -26,7 +26,7 @@ describe("Payment messages", () => {
     assert.deepInclude(parameters, { amount: String(amount), currency, recipient, description: 'One "call" ?' })
   })
 
-  it("makes a body with the members of both protocols", () => {
+  it("PaymentMessages makes a body with the members of both protocols", () => {
     const body = makeChallengeBody(sampleChallenge, "expired")
     assert.deepStrictEqual(Schema.decodeSync(ChallengeBody)(Schema.encodeSync(ChallengeBody)(body)), body)
     assert.deepStrictEqual(body, {
@@ -49,7 +49,7 @@ describe("Payment messages", () => {
     })
   })
 
-  it("formats a receipt header that decodes to the receipt", () => {
+  it("PaymentMessages formats a receipt header that decodes to the receipt", () => {
     const header = formatReceiptHeader({
       settledAt: DateTime.unsafeMake(1_772_366_500_123),
       transactionHash: `0x${"12".repeat(32)}`

@@ -7,30 +7,30 @@ const isAccepted = (text: string, minimum?: number) =>
   Either.isRight(validatePassword(common, Redacted.make(text), minimum))
 
 describe("validatePassword", () => {
-  it("requires eight characters, counted as code points", () => {
+  it("validatePassword requires eight characters, counted as code points", () => {
     assert.isFalse(isAccepted("1234567"))
     assert.isTrue(isAccepted("12345678"))
     assert.isFalse(isAccepted("😀😀😀😀"))
     assert.isTrue(isAccepted("😀😀😀😀😀😀😀😀"))
   })
 
-  it("accepts 1,024 bytes and rejects one more", () => {
+  it("validatePassword accepts 1,024 bytes and rejects one more", () => {
     assert.isTrue(isAccepted("é".repeat(maximumPasswordBytes / 2)))
     assert.isFalse(isAccepted(`${"é".repeat(maximumPasswordBytes / 2)}a`))
   })
 
   it.prop(
-    "counts bytes as the UTF-8 encoder does",
+    "validatePassword counts bytes as the UTF-8 encoder does",
     [FastCheck.string({ unit: "grapheme", minLength: 8 })],
     ([text]) => isAccepted(text) === new TextEncoder().encode(text).length <= maximumPasswordBytes
   )
 
-  it("rejects a common password of sufficient length", () => {
+  it("validatePassword rejects a common password of sufficient length", () => {
     assert.isFalse(isAccepted("letmein!"))
     assert.isTrue(isAccepted("letmein?"))
   })
 
-  it("applies a lower minimum together with the other limits", () => {
+  it("validatePassword applies a lower minimum together with the other limits", () => {
     assert.deepStrictEqual(
       [isAccepted("1234567"), isAccepted("1234567", 6), isAccepted("12345", 6), isAccepted("é".repeat(513), 6)],
       [false, true, false, false]

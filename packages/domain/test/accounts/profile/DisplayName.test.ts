@@ -3,11 +3,11 @@ import { assert, describe, it } from "@effect/vitest"
 import { Option } from "effect"
 
 describe("A display name", () => {
-  it("may be anything that can be seen", () => {
+  it("A display name may contain any visible character", () => {
     for (const name of ["Ada", "李小龙", "👩‍👩‍👧", "می‌خواهم", "O’Neil & Söhne", "-", "a".repeat(200)])
       assert.deepStrictEqual(parseDisplayName(` ${name} `), Option.some(name))
   })
-  it("is not what nobody sees, what turns the text around it, or too long", () => {
+  it("A display name is not blank, has no bidirectional controls, and is not too long", () => {
     const hostile = [
       "",
       " ",

@@ -23,7 +23,7 @@ describe("planCalls", () => {
     maxCalls: 10
   }
 
-  it("goes through a model's providers, then to other providers, then to other vendors", () => {
+  it("planCalls orders a model's providers, then other providers, then other vendors", () => {
     assert.deepStrictEqual(names(planCalls({ ...input, first: gpt })), [
       "openai/gpt-4o@openrouter",
       "openai/gpt-4o@openai",
@@ -32,13 +32,13 @@ describe("planCalls", () => {
     ])
   })
 
-  it("calls the model that was asked for though it is too small, and none other that is", () => {
+  it("planCalls keeps a requested model that is too small, and omits other small models", () => {
     const plan = names(planCalls({ ...input, first: small, tokens: 1_000 }))
     assert.strictEqual(plan[0], "google/small@openrouter")
     assert.notInclude(names(planCalls({ ...input, first: opus, tokens: 1_000 })), "google/small@openrouter")
   })
 
-  it("is the same when it is made as far as it is needed", () => {
+  it("planCalls returns the same plan lazily and completely", () => {
     for (const first of [gpt, small, opus])
       for (const maxCalls of [1, 2, 10])
         assert.deepStrictEqual(
@@ -47,11 +47,11 @@ describe("planCalls", () => {
         )
   })
 
-  it("keeps to the number of calls", () => {
+  it("planCalls limits the number of calls", () => {
     assert.lengthOf(planCalls({ ...input, first: gpt, maxCalls: 2 }), 2)
   })
 
-  it("goes on to models that take tools when some are on offer, as far as that is known", () => {
+  it("planCalls falls back to models with tools when the request has tools", () => {
     const taker = makeModel({ id: "qwen/taker", inputCost: 1, takesTools: true })
     const not = makeModel({ id: "x-ai/not", inputCost: 4, takesTools: false })
     const given = { ...input, models: [gpt, not, opus, taker], configured: new Set<ProviderName>(["openrouter"]) }
@@ -73,7 +73,7 @@ describe("planCalls", () => {
   })
 
   it.prop(
-    "calls nothing twice, nobody who is not configured, and the sandbox only for its own",
+    "planCalls repeats no call, uses configured providers, and the sandbox only for its own model",
     [anyPlan],
     ([given]) => {
       const first = given.models[0]
@@ -94,7 +94,7 @@ describe("planCalls", () => {
 })
 
 describe("providersOf", () => {
-  it("knows who runs whose models", () => {
+  it("providersOf returns the providers of a model", () => {
     assert.deepStrictEqual(listModelProviders("openai/gpt-4"), ["openrouter", "openai"])
     assert.deepStrictEqual(listModelProviders("openai/gpt-oss-120b"), ["openrouter"])
     assert.deepStrictEqual(listModelProviders("google/gemma-4-31b-it:free"), ["openrouter"])

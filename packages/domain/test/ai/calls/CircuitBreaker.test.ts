@@ -24,7 +24,7 @@ const failure = (kind: ProviderFailed["kind"], retryAfter?: Duration.Duration) =
   new ProviderFailed({ provider: "openai", kind, reason: "test", retryAfter })
 
 describe("a circuit breaker", () => {
-  it("opens after that many failures in a row, lets one probe through after a rest, and closes with it", () => {
+  it("A CircuitBreaker opens after its failures in a row, admits one probe after the cooldown, and closes with it", () => {
     assert.isTrue(admitCall(failedTimes(2, 0), 0, policy)[0])
     const open = failedTimes(3, 0)
     assert.deepStrictEqual(admitCall(open, 29_999, policy), [false, open])
@@ -36,13 +36,13 @@ describe("a circuit breaker", () => {
     assert.isTrue(admitCall(recordCallVerdict(probing, "nothing", 30_002, policy), 30_002, policy)[0])
   })
 
-  it("makes room for another probe when one was never heard of again", () => {
+  it("A CircuitBreaker admits another probe when one never ended", () => {
     const [, probing] = admitCall(failedTimes(3, 0), 30_000, policy)
     assert.isTrue(admitCall(probing, 60_000, policy)[0])
   })
 
   it.prop(
-    "never stays shut: after a rest somebody may call, whatever happened",
+    "A CircuitBreaker admits a call after the cooldown, whatever happened",
     [FastCheck.array(FastCheck.constantFrom(...(["up", "down", "nothing", "ask"] as const)))],
     ([events]) => {
       const state = events.reduce<CircuitBreakerState>(
@@ -55,7 +55,7 @@ describe("a circuit breaker", () => {
   )
 
   it.prop(
-    "opens only after failures in a row",
+    "A CircuitBreaker opens only after failures in a row",
     [FastCheck.array(FastCheck.constantFrom(...(["up", "down"] as const)))],
     ([events]) => {
       const state = events.reduce<CircuitBreakerState>(
@@ -72,7 +72,7 @@ describe("a circuit breaker", () => {
 describe("the breakers of a process", () => {
   const call = (id: string) => ({ provider: "openrouter" as const, model: makeModel({ id }) })
 
-  it.effect("leave a provider's other models alone when one of them is down", () =>
+  it.effect("The breakers of a process keep a provider's other models when one of them is down", () =>
     Effect.gen(function* () {
       const breakers = yield* makeCircuitBreakers(policy)
       for (const _ of [1, 2, 3]) yield* breakers.recordFailure(call("a/broken"), failure("overloaded"))
@@ -81,7 +81,7 @@ describe("the breakers of a process", () => {
     })
   )
 
-  it.effect("shut out a provider that cannot be reached, until it is back", () =>
+  it.effect("The breakers of a process skip an unreachable provider until it is back", () =>
     Effect.gen(function* () {
       const breakers = yield* makeCircuitBreakers(policy)
       for (const id of ["a/x", "a/y", "a/z"]) yield* breakers.recordFailure(call(id), failure("unreachable"))
@@ -94,7 +94,7 @@ describe("the breakers of a process", () => {
     })
   )
 
-  it.effect("think nothing of a refused request", () =>
+  it.effect("The breakers of a process ignore rejected requests", () =>
     Effect.gen(function* () {
       const breakers = yield* makeCircuitBreakers(policy)
       for (const _ of [1, 2, 3, 4]) yield* breakers.recordFailure(call("a/x"), failure("refused"))
@@ -109,7 +109,7 @@ const kinds = ["unreachable", "timeout", "rate-limited", "unauthorized", "refuse
 describe("retryDelay", () => {
   const retry = { retries: 2, base: Duration.millis(250), maximumRetryAfter: Duration.seconds(5) }
 
-  it("waits longer each time, and as long as it is asked to", () => {
+  it("retryDelay grows with each attempt and follows Retry-After", () => {
     assert.deepStrictEqual(computeRetryDelay(failure("overloaded"), 1, 0.5, retry), Option.some(Duration.millis(250)))
     assert.deepStrictEqual(computeRetryDelay(failure("overloaded"), 2, 0.5, retry), Option.some(Duration.millis(500)))
     assert.deepStrictEqual(computeRetryDelay(failure("overloaded"), 3, 0.5, retry), Option.none())
@@ -122,7 +122,7 @@ describe("retryDelay", () => {
   })
 
   it.prop(
-    "is bounded, and none where waiting does not help",
+    "retryDelay is bounded, and none for failures that persist",
     [
       FastCheck.constantFrom(...kinds),
       FastCheck.integer({ min: 1, max: 5 }),

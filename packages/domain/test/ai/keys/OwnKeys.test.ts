@@ -89,7 +89,7 @@ const scene = ({ fails = () => null, keys, models = [opus, gpt, gemini] }: Scene
 const keyOf = (key: string) => Redacted.make(key)
 
 describe("an owner's own keys", () => {
-  it.scoped("run the owner's models before the platform's, and no other owner's", () =>
+  it.scoped("An owner's keys run the owner's models before the platform's, and no other owner's", () =>
     Effect.gen(function* () {
       const { ask, calls, recorded } = yield* scene({ keys: new Map([[ada, { anthropic: keyOf("adas") }]]) })
       assertMatches(yield* ask(ada), { provider: "anthropic", ownKey: true, model: opus.id })
@@ -108,7 +108,7 @@ describe("an owner's own keys", () => {
     })
   )
 
-  it.scoped("leave to the platform what they do not run", () =>
+  it.scoped("An owner's keys leave other models to the platform", () =>
     Effect.gen(function* () {
       const { ask, calls } = yield* scene({ keys: new Map([[ada, { anthropic: keyOf("adas") }]]) })
       assertMatches(yield* ask(ada, { model: "gpt-4o" }), { provider: "openrouter", ownKey: false })
@@ -116,7 +116,7 @@ describe("an owner's own keys", () => {
     })
   )
 
-  it.scoped("answer alone where nothing else may", () =>
+  it.scoped("An owner's keys answer alone where only own keys may be used", () =>
     Effect.gen(function* () {
       const { ask, calls } = yield* scene({ keys: new Map([[ada, { anthropic: keyOf("adas") }]]) })
       assertMatches(yield* ask(ada, { ownKeysOnly: true }), { provider: "anthropic", ownKey: true })
@@ -130,7 +130,7 @@ describe("an owner's own keys", () => {
     })
   )
 
-  it.scoped("make models available to their owner that the platform cannot run", () =>
+  it.scoped("An owner's keys make models available to their owner that the platform cannot run", () =>
     Effect.gen(function* () {
       const { ai, ask, windows } = yield* scene({ keys: new Map([[ada, { google: keyOf("adas") }]]) })
       const model = "gemini-2.5-pro"
@@ -144,7 +144,7 @@ describe("an owner's own keys", () => {
     })
   )
 
-  it.scoped("are used where no model is asked for, or one that there is not", () =>
+  it.scoped("An owner's keys are used without a requested model and for an unknown one", () =>
     Effect.gen(function* () {
       const { ask } = yield* scene({ keys: new Map([[ada, { google: keyOf("adas") }]]) })
       assertMatches(yield* ask(ada, { model: undefined }), { model: gemini.id, ownKey: true })
@@ -152,7 +152,7 @@ describe("an owner's own keys", () => {
     })
   )
 
-  it.scoped("are said to be refused when they are, and nobody else pays then", () =>
+  it.scoped("An owner's rejected keys fail the call, without a platform call", () =>
     Effect.gen(function* () {
       const { ask, calls, recorded } = yield* scene({
         keys: new Map([[ada, { anthropic: keyOf("adas"), openrouter: keyOf("adas-too") }]]),
@@ -166,7 +166,7 @@ describe("an owner's own keys", () => {
     })
   )
 
-  it.scoped("fall back to the owner's other keys, never to the platform's", () =>
+  it.scoped("An owner's keys fall back to the owner's other keys, never to the platform's", () =>
     Effect.gen(function* () {
       const { ask, calls } = yield* scene({
         keys: new Map([[ada, { anthropic: keyOf("adas"), openrouter: keyOf("adas-too") }]]),
@@ -181,7 +181,7 @@ describe("an owner's own keys", () => {
     })
   )
 
-  it.scoped("are no way to have the platform pay", () =>
+  it.scoped("An owner's keys never cause a call at the platform's cost", () =>
     Effect.gen(function* () {
       const { ask, calls } = yield* scene({
         keys: new Map([[ada, { anthropic: keyOf("adas") }]]),
@@ -192,7 +192,7 @@ describe("an owner's own keys", () => {
     })
   )
 
-  it.scoped("keep their own count of failures", () =>
+  it.scoped("An owner's keys keep their own count of failures", () =>
     Effect.gen(function* () {
       const { ask, calls } = yield* scene({
         keys: new Map([
@@ -216,7 +216,7 @@ describe("a catalog with own keys", () => {
   const anyOwn = FastCheck.uniqueArray(providerNames).map((names) => new Set(names))
 
   it.prop(
-    "has the same models, none less available, and is the same array each time",
+    "A catalog with an owner's keys has the same models, none less available, and is the same array each time",
     [modelsArbitrary, anyOwn],
     ([models, own]) => {
       const reach = applyOwnKeys(models, own)

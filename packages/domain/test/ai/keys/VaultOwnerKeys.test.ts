@@ -47,7 +47,7 @@ const scene = (around: <A>(read: Effect.Effect<A>) => Effect.Effect<A> = (read) 
   })
 
 describe("OwnerKeys from the vault", () => {
-  it.scoped("are the owner's own model keys, and never a channel's token", () =>
+  it.scoped("VaultOwnerKeys returns the owner's model keys and no channel token", () =>
     Effect.gen(function* () {
       const { keysOf, set } = yield* scene()
       yield* set(ada, "openai", " sk-ada ")
@@ -59,7 +59,7 @@ describe("OwnerKeys from the vault", () => {
     })
   )
 
-  it.scoped("are read once in two seconds, however often they are asked for, and then anew", () =>
+  it.scoped("VaultOwnerKeys reads an owner's keys at most once in two seconds", () =>
     Effect.gen(function* () {
       const { keysOf, reads, set } = yield* scene()
       yield* set(ada, "openai", "first")
@@ -72,7 +72,7 @@ describe("OwnerKeys from the vault", () => {
     })
   )
 
-  it.scoped("that could not be read are asked for again at once", () =>
+  it.scoped("VaultOwnerKeys reads again at once after a failure", () =>
     Effect.gen(function* () {
       const broken = yield* Ref.make(true)
       const { keysOf, set } = yield* scene((read) =>
@@ -85,7 +85,7 @@ describe("OwnerKeys from the vault", () => {
     })
   )
 
-  it.scoped("reach everybody who waits for them, also when the first to ask has left", () =>
+  it.scoped("VaultOwnerKeys returns keys to every waiting caller, also when the first has left", () =>
     Effect.gen(function* () {
       const [asked, go] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
       const { keysOf, reads, set } = yield* scene((read) =>

@@ -20,7 +20,7 @@ const count = FastCheck.nat({ max: 10_000_000 })
 const price = FastCheck.integer({ min: 0, max: 600_000 }).map((thousandths) => thousandths / 1000)
 
 describe("estimateCost", () => {
-  it("takes prices as US dollars per million tokens", () => {
+  it("estimateCost takes prices as US dollars per million tokens", () => {
     assert.strictEqual(cost(5, 25, 1_000_000, 0), 5)
     assert.strictEqual(cost(5, 25, 0, 1_000_000), 25)
     assert.strictEqual(cost(3, 15, 1000, 500), 0.0105)
@@ -29,7 +29,7 @@ describe("estimateCost", () => {
   })
 
   it.prop(
-    "equals exact arithmetic in thousandths of a dollar",
+    "estimateCost equals exact arithmetic in thousandths of a dollar",
     [price, price, count, count],
     ([a, b, input, output]) => {
       const exact = BigInt(Math.round(a * 1000)) * BigInt(input) + BigInt(Math.round(b * 1000)) * BigInt(output)
@@ -37,13 +37,13 @@ describe("estimateCost", () => {
     }
   )
 
-  it.prop("is free without tokens, and more of them never cost less", [price, price, count, count], ([a, b, x, y]) => {
+  it.prop("estimateCost is zero without tokens, and never decreases", [price, price, count, count], ([a, b, x, y]) => {
     assert.strictEqual(cost(a, b, 0, 0), 0)
     assert.isAtLeast(cost(a, b, x + y, x), cost(a, b, x, 0))
   })
 
   it.prop(
-    "refuses a negative or endless count and names it",
+    "estimateCost rejects a negative or infinite count and names it",
     [
       FastCheck.oneof(FastCheck.double({ max: -1e-9, noNaN: true }), FastCheck.constantFrom(Number.NaN, Infinity)),
       count
@@ -65,7 +65,7 @@ const usage = FastCheck.record({ promptTokens: count, completionTokens: count })
 const prices = FastCheck.record({ inputCost: price, outputCost: price })
 
 describe("costOf", () => {
-  it("returns micros of a US dollar, rounded up", () => {
+  it("costOf returns micros of a US dollar, rounded up", () => {
     const model = { inputCost: 0.15, outputCost: 0.6 }
     assert.strictEqual(costOf(model, { promptTokens: 1_000_000, completionTokens: 0 }), 150_000)
     assert.strictEqual(costOf(model, { promptTokens: 1, completionTokens: 0 }), 1)
@@ -73,7 +73,7 @@ describe("costOf", () => {
     assert.strictEqual(costOf({ inputCost: 0, outputCost: 0 }, { promptTokens: 10, completionTokens: 10 }), 0)
   })
 
-  it.prop("is the estimated cost to the next micro", [prices, usage], ([model, used]) => {
+  it.prop("costOf is the estimated cost to the next micro", [prices, usage], ([model, used]) => {
     const usd = cost(model.inputCost, model.outputCost, used.promptTokens, used.completionTokens)
     assert.isAtLeast(costOf(model, used) + 1e-3, usd * 1_000_000)
     assert.isBelow(costOf(model, used), usd * 1_000_000 + 1 + 1e-3)
@@ -82,7 +82,7 @@ describe("costOf", () => {
 
 describe("costUpperBound", () => {
   it.prop(
-    "is at least the cost of any usage within it",
+    "costUpperBound is at least the cost of any usage within it",
     [prices, usage, count, count],
     ([model, used, more, longer]) => {
       const bound = costUpperBound(model, used.promptTokens + more, used.completionTokens + longer)

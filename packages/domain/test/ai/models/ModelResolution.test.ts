@@ -13,31 +13,31 @@ const catalog = [opus, gpt4, routed]
 const found = (asked: string) => Option.map(findModel(catalog, asked), ({ id }) => id)
 
 describe("findModel", () => {
-  it("finds an id as it is, and with its vendor put before it", () => {
+  it("findModel finds an id with and without its vendor", () => {
     assert.deepStrictEqual(found("openai/gpt-4"), Option.some("openai/gpt-4"))
     assert.deepStrictEqual(found("gpt-4"), Option.some("openai/gpt-4"))
     assert.deepStrictEqual(found("claude-opus-4-6"), Option.some("anthropic/claude-opus-4-6"))
   })
 
-  it("finds an id that another writes with a dot, in other letters, or behind the reseller's name", () => {
+  it("findModel finds an id with a dot, in another case, and behind a reseller's name", () => {
     assert.deepStrictEqual(found("anthropic/claude-opus-4.6"), Option.some("anthropic/claude-opus-4-6"))
     assert.deepStrictEqual(found("Claude-Opus-4.6"), Option.some("anthropic/claude-opus-4-6"))
     assert.deepStrictEqual(found("openrouter/openai/gpt-4"), Option.some("openai/gpt-4"))
     assert.deepStrictEqual(found("openrouter/auto"), Option.some("openrouter/auto"))
   })
 
-  it("does not find what is only alike", () => {
+  it("findModel does not find similar ids", () => {
     for (const asked of ["", "gpt", "gpt-4o", "google/gpt-4", "openai/"])
       assert.deepStrictEqual(found(asked), Option.none())
   })
 
-  it.prop("finds every model of a catalog by its own id", [modelsArbitrary], ([models]) => {
+  it.prop("findModel finds every model of a catalog by its own id", [modelsArbitrary], ([models]) => {
     for (const model of models) assert.deepStrictEqual(findModel(models, model.id), Option.some(model))
   })
 })
 
 describe("resolveModel", () => {
-  it("says when another model answers", () => {
+  it("resolveModel marks an answer of another model as a fallback", () => {
     assert.deepStrictEqual(Either.getOrThrow(resolveModel(catalog, "gpt-4")), {
       asked: "gpt-4",
       model: gpt4,
@@ -51,15 +51,19 @@ describe("resolveModel", () => {
     })
   })
 
-  it.prop("is total: an available model, or none is", [modelsArbitrary, FastCheck.string()], ([models, asked]) => {
-    const resolution = resolveModel(models, asked)
-    if (Either.isLeft(resolution)) {
-      assert.isTrue(models.every((model) => !model.available))
-      return
+  it.prop(
+    "resolveModel returns an available model, or none",
+    [modelsArbitrary, FastCheck.string()],
+    ([models, asked]) => {
+      const resolution = resolveModel(models, asked)
+      if (Either.isLeft(resolution)) {
+        assert.isTrue(models.every((model) => !model.available))
+        return
+      }
+      assert.isTrue(resolution.right.model.available)
+      if (resolution.right.isFallback) {
+        assert.deepStrictEqual(resolution.right.model, Either.getOrThrow(selectModel(models, "general")))
+      }
     }
-    assert.isTrue(resolution.right.model.available)
-    if (resolution.right.isFallback) {
-      assert.deepStrictEqual(resolution.right.model, Either.getOrThrow(selectModel(models, "general")))
-    }
-  })
+  )
 })

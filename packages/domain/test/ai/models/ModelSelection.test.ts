@@ -6,7 +6,7 @@ import { makeModel, modelsArbitrary, taskTypes } from "../ModelSamples.ts"
 const selected = (...args: Parameters<typeof selectModel>) => Either.getOrThrow(selectModel(...args)).id
 
 describe("taskTypeOf", () => {
-  it("takes what is unknown or missing as general", () => {
+  it("taskTypeOf returns general for an unknown or missing type", () => {
     assert.strictEqual(parseTaskType("coding"), "coding")
     assert.strictEqual(parseTaskType("poetry"), "general")
     assert.strictEqual(parseTaskType(undefined), "general")
@@ -15,20 +15,16 @@ describe("taskTypeOf", () => {
 })
 
 describe("selectModel", () => {
-  it.prop(
-    "selects an available model, or says that there is none",
-    [modelsArbitrary, taskTypes],
-    ([models, taskType]) => {
-      const selection = selectModel(models, taskType)
-      const available = models.filter((model) => model.available)
-      assert.strictEqual(Either.isRight(selection), available.length > 0)
-      if (Either.isRight(selection)) assert.include(available, selection.right)
-      else assert.strictEqual(selection.left.taskType, taskType)
-    }
-  )
+  it.prop("selectModel returns an available model, or none", [modelsArbitrary, taskTypes], ([models, taskType]) => {
+    const selection = selectModel(models, taskType)
+    const available = models.filter((model) => model.available)
+    assert.strictEqual(Either.isRight(selection), available.length > 0)
+    if (Either.isRight(selection)) assert.include(available, selection.right)
+    else assert.strictEqual(selection.left.taskType, taskType)
+  })
 
   it.prop(
-    "selects a model tagged for the task where a real one is available",
+    "selectModel prefers a real model with the tag of the task",
     [modelsArbitrary, taskTypes],
     ([models, task]) => {
       const tagged = models.filter((m) => m.available && m.provider !== "sandbox" && m.tags.includes(task))
@@ -41,7 +37,7 @@ describe("selectModel", () => {
   )
 
   it.prop(
-    "does not depend on the order of the catalog",
+    "selectModel does not depend on the order of the catalog",
     [
       modelsArbitrary.chain((models) =>
         FastCheck.tuple(FastCheck.constant(models), FastCheck.shuffledSubarray(models, { minLength: models.length }))
@@ -54,7 +50,7 @@ describe("selectModel", () => {
   )
 
   it.prop(
-    "takes the sandbox only where nothing else is available",
+    "selectModel returns the sandbox only when nothing else is available",
     [modelsArbitrary, taskTypes],
     ([models, taskType]) => {
       const real = models.filter((model) => model.available && model.provider !== "sandbox")
@@ -66,7 +62,7 @@ describe("selectModel", () => {
     }
   )
 
-  it("prefers the able to the cheap within the budget, and the cheap for quick work", () => {
+  it("selectModel prefers capable models within the budget, and cheap ones for fast tasks", () => {
     const small = makeModel({ id: "openai/mini", tags: ["general", "fast"], inputCost: 0.1, outputCost: 0.4 })
     const middle = makeModel({ id: "anthropic/sonnet", inputCost: 3, outputCost: 15 })
     const giant = makeModel({ id: "openai/giant", inputCost: 150, outputCost: 600 })
@@ -75,7 +71,7 @@ describe("selectModel", () => {
     assert.strictEqual(selected([giant], "general"), "openai/giant")
   })
 
-  it("selects with tools a real model that takes them, and another where there is none", () => {
+  it("selectModel prefers a real model with tools for requests with tools", () => {
     const best = makeModel({ id: "openai/best", inputCost: 4, takesTools: false })
     const taker = makeModel({ id: "openai/taker", inputCost: 1 })
     const sandbox = makeModel({ id: "sandbox/echo", provider: "sandbox", takesTools: true })
@@ -85,7 +81,7 @@ describe("selectModel", () => {
     assert.strictEqual(selected([sandbox], "general", true), "sandbox/echo")
   })
 
-  it("prefers room to price, and of a family the later", () => {
+  it("selectModel prefers a large window to a low price, and later versions of a family", () => {
     const narrow = makeModel({ id: "a/narrow", contextWindow: 8_191, inputCost: 3, outputCost: 9 })
     const wide = makeModel({ id: "a/wide", contextWindow: 400_000 })
     assert.strictEqual(selected([narrow, wide], "general"), "a/wide")

@@ -38,7 +38,7 @@ const prompts = FastCheck.record({
 })
 
 it.prop(
-  "always fits, and keeps the system message first and every result behind its call",
+  "fitPrompt always fits, and keeps the system message first and every result behind its call",
   [prompts, FastCheck.integer({ min: 64, max: 20_000 })],
   ([prompt, budget]) => {
     const fitted = fitPrompt(prompt, budget)
@@ -57,7 +57,7 @@ it.prop(
   { fastCheck: { numRuns: 60 } }
 )
 
-it.prop("changes nothing that fits", [prompts], ([prompt]) => {
+it.prop("fitPrompt returns a prompt that fits unchanged", [prompts], ([prompt]) => {
   const whole = flattenPrompt(prompt)
   assert.deepStrictEqual(fitPrompt(prompt, estimateMessagesTokens(whole)), whole)
 })
@@ -81,7 +81,7 @@ const results = (...contents: ReadonlyArray<string>): ReadonlyArray<ChatMessage>
   ...contents.map((content, at): ChatMessage => ({ role: "tool", content, toolCallId: `c${at}`, toolName: "t" }))
 ]
 
-it("cuts the longest results first, before it lets go of what was said", () => {
+it("fitPrompt truncates the longest results before it drops messages", () => {
   const history: ReadonlyArray<ChatMessage> = [
     { role: "user", content: `old ${text(2_000)}` },
     { role: "user", content: "new" }
@@ -93,7 +93,7 @@ it("cuts the longest results first, before it lets go of what was said", () => {
   assert.isAbove(fitted.at(-2)?.content.length ?? 0, 5_000)
 })
 
-it("lets the oldest messages go before the newest", () => {
+it("fitPrompt drops the oldest messages first", () => {
   const history = Array.from({ length: 10 }, (_, at): ChatMessage => ({ role: "user", content: `${at} ${text(480)}` }))
   const fitted = fitPrompt(prompt({ history }), 500)
   assert.deepStrictEqual(
@@ -102,7 +102,7 @@ it("lets the oldest messages go before the newest", () => {
   )
 })
 
-it("cuts a message that is too long by itself in its middle", () => {
+it("fitPrompt cuts the middle of a message that is too long alone", () => {
   const fitted = fitPrompt(prompt({ message: { role: "user", content: `first ${text(100_000)} last` } }), 500)
   assert.deepStrictEqual(
     fitted.map(({ role }) => role),
@@ -113,7 +113,7 @@ it("cuts a message that is too long by itself in its middle", () => {
 })
 
 it.prop(
-  "cuts to about the length that is wanted, tears no character, and keeps both ends",
+  "fitPrompt cuts a text to about the requested length, at characters, and keeps both ends",
   [FastCheck.string({ unit: "binary", maxLength: 300 }), FastCheck.integer({ min: minimumTruncatedTokens, max: 80 })],
   ([whole, tokens]) => {
     const cut = truncateToTokens(whole, tokens)
@@ -122,7 +122,7 @@ it.prop(
   }
 )
 
-it("leaves room for the answer, and never sends more than the wire takes", () => {
+it("fitPrompt leaves room for the answer and stays within the limit of the wire", () => {
   assert.strictEqual(computePromptBudget(128_000, null), 128_000 - 16_384)
   assert.strictEqual(computePromptBudget(128_000, 1_000), 127_000)
   assert.strictEqual(computePromptBudget(8_000, 100_000), 6_000)

@@ -66,25 +66,25 @@ const counted: ReadonlyArray<readonly [name: string, text: string, tokens: numbe
 ]
 
 describe("estimateTokens", () => {
-  it("returns 0 for an empty text", () => {
+  it("estimateTokens returns 0 for an empty text", () => {
     assert.strictEqual(estimateTokens(""), 0)
   })
 
-  it.each(counted)("is at least what tokenizers count: %s", (_, text, tokens) => {
+  it.each(counted)("estimateTokens is at least what tokenizers count: %s", (_, text, tokens) => {
     assert.isAtLeast(estimateTokens(text), tokens)
   })
 
-  it("is at most twice what tokenizers count for prose, code and digits", () => {
+  it("estimateTokens is at most twice what tokenizers count for prose, code and digits", () => {
     for (const [name, text, tokens] of counted)
       if (/prose|code|json/.test(name)) assert.isAtMost(estimateTokens(text), 2 * tokens, name)
   })
 
-  it.prop("counts every digit", [FastCheck.stringMatching(/^[0-9]{1,200}$/)], ([digits]) => {
+  it.prop("estimateTokens counts every digit", [FastCheck.stringMatching(/^[0-9]{1,200}$/)], ([digits]) => {
     assert.isAtLeast(estimateTokens(digits), digits.length)
   })
 
   it.prop(
-    "counts three tokens for four characters of base64",
+    "estimateTokens counts three tokens for four characters of base64",
     [FastCheck.uint8Array({ minLength: 60, maxLength: 600 })],
     ([bytes]) => {
       const text = Buffer.from(bytes).toString("base64")
@@ -93,20 +93,20 @@ describe("estimateTokens", () => {
   )
 
   it.prop(
-    "counts a token for five bytes at least, so that a prompt that fits its budget fits its wire",
+    "estimateTokens counts a token for five bytes at least, so that a prompt that fits its budget fits its wire",
     [FastCheck.oneof(FastCheck.string({ unit: "binary" }), FastCheck.string({ unit: "grapheme" }), FastCheck.lorem())],
     ([text]) => {
       assert.isAtMost(encoder.encode(text).length, 5 * estimateTokens(text))
     }
   )
 
-  it.prop("never shrinks with more text", [FastCheck.string(), FastCheck.string()], ([text, more]) => {
+  it.prop("estimateTokens never shrinks with more text", [FastCheck.string(), FastCheck.string()], ([text, more]) => {
     assert.isAtLeast(estimateTokens(text + more), estimateTokens(text))
   })
 })
 
 describe("estimatePromptTokens", () => {
-  it("counts calls of tools, their results, and the tools on offer", () => {
+  it("estimatePromptTokens counts tool calls, their results, and the offered tools", () => {
     const question: ChatMessage = { role: "user", content: "12345678" }
     const calls: ChatMessage = {
       role: "assistant",
@@ -121,12 +121,12 @@ describe("estimatePromptTokens", () => {
     assert.isAtLeast(estimatePromptTokens([question], [tool]), 12 + 8 + 400)
   })
 
-  it.prop("never shrinks with more to read", [FastCheck.string(), FastCheck.string()], ([content, more]) => {
+  it.prop("estimatePromptTokens grows with the prompt", [FastCheck.string(), FastCheck.string()], ([content, more]) => {
     const one: ChatMessage = { role: "tool", content, toolCallId: "a", toolName: "b" }
     assert.isAtLeast(estimatePromptTokens([one, { ...one, content: content + more }]), 2 * estimatePromptTokens([one]))
   })
 
-  it.prop("is at least the estimate of the texts", [FastCheck.array(FastCheck.string())], ([texts]) => {
+  it.prop("estimatePromptTokens is at least the texts' estimate", [FastCheck.array(FastCheck.string())], ([texts]) => {
     const messages = texts.map((content): ChatMessage => ({ role: "user", content }))
     assert.isAtLeast(estimatePromptTokens(messages), estimateTokens(texts.join("")))
   })

@@ -25,7 +25,7 @@ const anyRunning = fc.record({
 })
 
 describe("what a purchase is", () => {
-  it("never is a second plan, nor a change to another currency", () => {
+  it("decidePurchase sells no second plan and no change to another currency", () => {
     fc.assert(
       fc.property(anyPlan, fc.array(anyRunning, { maxLength: 4 }), (plan, all) => {
         const decision = decidePurchase({ kind: "plan", plan }, all)
@@ -40,7 +40,7 @@ describe("what a purchase is", () => {
     )
   })
 
-  it("is managed where it is had, or not paid", () => {
+  it("decidePurchase leads to the portal for a current or unpaid plan", () => {
     const tagOf = (plan: SoldPlanId, one: RunningSubscription) => decidePurchase({ kind: "plan", plan }, [one])._tag
     assert.strictEqual(tagOf("starter", running({})), "Manage")
     assert.strictEqual(tagOf("pro", running({ isPaid: false })), "Manage")

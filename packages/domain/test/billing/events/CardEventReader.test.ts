@@ -35,7 +35,7 @@ const item = (price: object, more: object = {}) => ({ items: { data: [{ price, .
 describe("What is read of a completed checkout", () => {
   const plan = { mode: "subscription", subscription: "sub_1", customer: "cus_1", payment_status: "paid" }
 
-  it("is the subscription, its plan, who pays and whose it is", () => {
+  it("A completed checkout contains the subscription, its plan, its payer and its owner", () => {
     const fact = session({
       ...plan,
       client_reference_id: "usr_2",
@@ -50,7 +50,7 @@ describe("What is read of a completed checkout", () => {
     assert.isFalse(fact.isUnclear)
   })
 
-  it("is the plan by the amount where no word says it, in its own currency", () => {
+  it("A completed checkout without metadata has the plan of its amount in its currency", () => {
     const of = (amount_total: number, currency: string) => soldOf(session({ ...plan, amount_total, currency }))
     assert.deepStrictEqual(
       [of(2900, "gbp"), of(6900, "gbp"), of(14900, "gbp"), of(49900, "GBP")],
@@ -60,7 +60,7 @@ describe("What is read of a completed checkout", () => {
     assert.deepStrictEqual([of(3900, "gbp"), of(2900, "usd"), of(1, "gbp")], ["storage", null, null])
   })
 
-  it("is nothing that was granted before it is paid", () => {
+  it("A completed checkout grants nothing before it is paid", () => {
     const metadata = { kind: "plan", plan: "pro" }
     for (const payment_status of ["unpaid", "something else"]) {
       assert.isTrue(Option.isNone(session({ ...plan, payment_status, metadata }).subscription))
@@ -71,7 +71,7 @@ describe("What is read of a completed checkout", () => {
       assert.strictEqual(soldOf(session({ ...plan, payment_status, metadata })), "pro")
   })
 
-  it("is the credits of a delayed payment once the payment has succeeded, under the names of the checkout", () => {
+  it("A completed checkout grants the credits of a delayed payment once it succeeds, under the checkout's causes", () => {
     const purchased = { mode: "payment", payment_intent: "pi_1", metadata: { kind: "credits", credits: "5" } }
     assert.isTrue(Option.isNone(session({ ...purchased, payment_status: "unpaid" }).credits))
     const succeeded = read("checkout.session.async_payment_succeeded", {
@@ -82,7 +82,7 @@ describe("What is read of a completed checkout", () => {
     assert.deepStrictEqual(succeeded.credits, session({ ...purchased, payment_status: "paid" }).credits)
   })
 
-  it("is the end of the attempt when the delayed payment failed, and no purchase", () => {
+  it("A completed checkout whose delayed payment fails ends the attempt without a purchase", () => {
     const metadata = { kind: "plan", plan: "pro", attempt: "req_1" }
     const failed = read("checkout.session.async_payment_failed", {
       ...plan,
@@ -97,7 +97,7 @@ describe("What is read of a completed checkout", () => {
     assert.isTrue(Option.isNone(session({ ...plan, metadata }).failedAttempt))
   })
 
-  it("is credits, under every name of the purchase, the payment's first", () => {
+  it("A completed checkout of credits has every cause of the purchase, the payment's first", () => {
     const paid = { mode: "payment", payment_status: "paid", amount_total: 1500, currency: "usd" }
     const named = session({
       ...paid,
@@ -121,12 +121,12 @@ describe("What is read of a completed checkout", () => {
       assert.isNull(by({ currency: "eur", metadata: { kind: "credits", credits } }), credits)
   })
 
-  it("is no purchase when a card was only left", () => {
+  it("A completed checkout that only saves a card is no purchase", () => {
     const fact = session({ mode: "setup", payment_status: "no_payment_required", customer: "cus_1" })
     assert.isTrue(Option.isNone(fact.subscription) && Option.isNone(fact.credits) && !fact.isUnclear)
   })
 
-  it("is what is sold by the month under the checkout's name, where no subscription is named", () => {
+  it("A completed checkout without a subscription id uses the checkout's id for a monthly item", () => {
     const fact = session({ customer_email: "a@example.com", metadata: { plan: "solo" } })
     assert.strictEqual(Option.getOrThrow(fact.subscription).id, "cs_1")
     assert.strictEqual(soldOf(fact), "solo")
@@ -134,7 +134,7 @@ describe("What is read of a completed checkout", () => {
 })
 
 describe("What is read of a subscription", () => {
-  it("is its plan: by the price that is charged, before what was written on it once", () => {
+  it("A subscription event has the plan of its charged price, before that of its metadata", () => {
     const metadata = { kind: "plan", plan: "solo" }
     assert.strictEqual(soldOf(updated({ ...item({ id: "price_label" }), metadata })), "label")
     assert.strictEqual(
@@ -148,7 +148,7 @@ describe("What is read of a subscription", () => {
     assert.isTrue(updated({}).isUnclear)
   })
 
-  it("is what its status means", () => {
+  it("A subscription event has the meaning of its status", () => {
     const stateOf = (status: string) => {
       const { facts } = Option.getOrThrow(updated({ status }).subscription)
       return facts.ended ? "ended" : (facts.state?.value ?? null)
@@ -161,7 +161,7 @@ describe("What is read of a subscription", () => {
     )
   })
 
-  it("is until when it is paid, on the item and where older versions have it", () => {
+  it("A subscription event has the end of its paid period, also in the format of older API versions", () => {
     const end = (object: object) => Option.getOrThrow(updated(object).subscription).facts.periodEnd?.value ?? null
     assert.deepStrictEqual(
       [end(item({}, { current_period_end: 5 })), end({ current_period_end: 6 }), end({ current_period_end: null })],
@@ -171,7 +171,7 @@ describe("What is read of a subscription", () => {
 })
 
 describe("What is read of an invoice", () => {
-  it("is its subscription, in the form of every version", () => {
+  it("An invoice event names its subscription in the format of every API version", () => {
     for (const object of [
       { subscription: "sub_1" },
       { subscription: { id: "sub_1" } },
@@ -194,7 +194,7 @@ describe("What is read of an invoice", () => {
     }
   })
 
-  it("is credits where it is of no subscription, under the names that a checkout tells too", () => {
+  it("An invoice event without a subscription grants credits under the same causes as its checkout", () => {
     const metadata = { kind: "credits", credits: "5" }
     const names = (object: object) =>
       Option.getOrNull(
@@ -208,12 +208,12 @@ describe("What is read of an invoice", () => {
 })
 
 describe("An event whose object is not what its type says", () => {
-  it("is unreadable, by the names of its members alone", () => {
+  it("An event with an object of another type is unreadable, and the error names members only", () => {
     const refused = readCardEvent(event("customer.subscription.updated", { id: 7, status: "hunter2" }), prices)
     assert.strictEqual(Either.getOrThrow(Either.flip(refused)).reason, "id")
   })
 
-  it("is read or refused, whatever it is", () => {
+  it("An event is read or rejected, whatever it contains", () => {
     FastCheck.assert(
       FastCheck.property(
         FastCheck.constantFrom<PurchaseEventType>(
@@ -263,7 +263,7 @@ describe("The subscription that counts", () => {
       onSome: ({ id, status }) => `${id} ${status}`
     })
 
-  it("is the newest that is paid, else the newest that may be, else the newest that was", () => {
+  it("The effective subscription is the newest paid one, else the newest pending one, else the newest ended one", () => {
     const [old, young] = [told("sub_1", { startedAt: 1 }), told("sub_2", { startedAt: 2 })]
     assert.strictEqual(counts(old, young), "sub_2 active")
     assert.strictEqual(counts(young, old), "sub_2 active")
@@ -276,7 +276,7 @@ describe("The subscription that counts", () => {
     assert.strictEqual(counts(told("sub_1", { ended: true })), "sub_1 canceled")
   })
 
-  it("is none that was never paid, and no checkout whose subscription is known", () => {
+  it("The effective subscription is none that was never paid, and no checkout with a known subscription", () => {
     assert.strictEqual(counts(), "none")
     assert.strictEqual(counts(told("sub_1", { state: "incomplete" })), "none")
     assert.strictEqual(counts(told("cs_1", {})), "cs_1 active")

@@ -22,7 +22,7 @@ const verdict = (header: string | undefined, bytes: Uint8Array = body, nowMillis
   })
 
 describe("The signature of an event", () => {
-  it("is valid over the very bytes, alone and among others", () => {
+  it("An event's signature is valid for the exact bytes, alone and among others", () => {
     const v1 = signatureOf(body)
     const other = signatureOf(body, now, "whsec_old")
     for (const header of [
@@ -35,7 +35,7 @@ describe("The signature of an event", () => {
       assert.strictEqual(verdict(header), "valid", header)
   })
 
-  it("does not count when it is missing, malformed, of another secret, or of another scheme", () => {
+  it("An event's signature is invalid when it is missing, malformed, of another secret or of another scheme", () => {
     const v1 = signatureOf(body)
     const rows: ReadonlyArray<readonly [string | undefined, string]> = [
       [undefined, "missing"],
@@ -59,7 +59,7 @@ describe("The signature of an event", () => {
     for (const [header, fault] of rows) assert.strictEqual(verdict(header), fault, header ?? "none")
   })
 
-  it("counts for five minutes, before and after", () => {
+  it("An event's signature is valid for five minutes before and after its time", () => {
     const tolerance = Duration.toSeconds(signatureTolerance)
     const signedAt = (at: number) => verdict(`t=${at},v1=${signatureOf(body, at)}`)
     assert.strictEqual(tolerance, 300)
@@ -71,7 +71,7 @@ describe("The signature of an event", () => {
     assert.strictEqual(signedAt(999_999_999_999), "from the future")
   })
 
-  it("holds for any bytes, and for none that differ in one", () => {
+  it("An event's signature is valid for any bytes, and invalid when one differs", () => {
     FastCheck.assert(
       FastCheck.property(
         FastCheck.uint8Array({ minLength: 1, maxLength: 200 }),
@@ -92,7 +92,7 @@ describe("The signature of an event", () => {
     )
   })
 
-  it("holds for none of which a digit is another", () => {
+  it("An event's signature with a changed digit is invalid", () => {
     const v1 = signatureOf(body)
     for (let index = 0; index < v1.length; index++) {
       const digit = v1[index] === "0" ? "1" : "0"
@@ -100,7 +100,7 @@ describe("The signature of an event", () => {
     }
   })
 
-  it("is refused for whatever else a header says", () => {
+  it("An event's signature is rejected for any other header", () => {
     FastCheck.assert(
       FastCheck.property(FastCheck.string({ maxLength: 300 }), (header) => {
         assert.include(["missing", "malformed", "wrong"], verdict(header))

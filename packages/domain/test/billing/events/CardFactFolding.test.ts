@@ -27,7 +27,7 @@ const factsOf = (events: ReadonlyArray<CardEvent>): ReadonlyArray<SubscriptionFa
   )
 
 describe("What events of the card processor come to", () => {
-  it("is the same in any order, however often each is told", () => {
+  it("foldCardFacts returns the same state for any order and repetition of events", () => {
     FastCheck.assert(
       FastCheck.property(cardEventArrival, ({ arrived, told }) => {
         assert.deepStrictEqual(stateAfter(arrived), stateAfter(told))
@@ -36,7 +36,7 @@ describe("What events of the card processor come to", () => {
     )
   })
 
-  it("is the same when what arrived is told all over again", () => {
+  it("foldCardFacts returns the same state when all events are repeated", () => {
     FastCheck.assert(
       FastCheck.property(cardEventArrival, ({ arrived, told }) => {
         assert.deepStrictEqual(stateAfter([...arrived, ...told, ...arrived]), stateAfter(arrived))
@@ -45,7 +45,7 @@ describe("What events of the card processor come to", () => {
     )
   })
 
-  it("never takes a subscription back that has ended", () => {
+  it("foldCardFacts never revives an ended subscription", () => {
     FastCheck.assert(
       FastCheck.property(cardEventArrival, ({ arrived }) => {
         const over = arrived.flatMap(({ data, type }) =>
@@ -58,7 +58,7 @@ describe("What events of the card processor come to", () => {
     )
   })
 
-  it("is put together in any grouping", () => {
+  it("foldCardFacts is associative", () => {
     FastCheck.assert(
       FastCheck.property(cardEventHistory, FastCheck.nat(), FastCheck.nat(), FastCheck.nat(), (events, i, j, k) => {
         const facts = factsOf(events)
@@ -75,7 +75,7 @@ describe("What events of the card processor come to", () => {
     )
   })
 
-  it("is by moments that are in one order, the event's id last of all", () => {
+  it("foldCardFacts orders events totally, by their id last", () => {
     const moment = { strength: 2, created: 5, weight: 10, id: "evt_1" }
     assert.strictEqual(eventMomentOrder(moment, { ...moment, id: "evt_2" }), -1)
     assert.strictEqual(eventMomentOrder({ ...moment, weight: 11 }, { ...moment, id: "evt_2" }), 1)

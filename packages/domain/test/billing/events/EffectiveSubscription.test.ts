@@ -32,12 +32,12 @@ const after = (...events: ReadonlyArray<CardEvent>) => {
 }
 
 describe("The subscription that counts", () => {
-  it("is that of a checkout which says of no subscription what it is", () => {
+  it("The effective subscription is that of a checkout without subscription details", () => {
     assert.deepStrictEqual(after(purchased("plan")), { plan: "pro", status: "active", storage: false })
     assert.isTrue(after(purchased("storage")).storage)
   })
 
-  it("ends with one of the same payer that does not say what it sold", () => {
+  it("The effective subscription ends with an ended subscription of the same payer without details", () => {
     for (const events of [
       [purchased("plan"), ended],
       [ended, purchased("plan")]

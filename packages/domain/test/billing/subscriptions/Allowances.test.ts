@@ -35,21 +35,22 @@ describe("allowanceOf", () => {
   for (const plan of plans)
     it(`${plan} allows ${agents[plan]} agents`, () => assert.strictEqual(on(plan).agents, agents[plan]))
 
-  it("wants an active subscription", () => {
+  it("allowanceOf requires an active subscription", () => {
     assert.isTrue(on("pro").mayProvision)
     assert.isFalse(on("pro", "past_due").mayProvision)
     assert.isFalse(on("pro", "canceled").mayProvision)
     assert.isFalse(computeAllowance(false, Option.none(), "included").mayProvision)
   })
-  it("what is no longer paid for allows what is free", () => assert.strictEqual(on("enterprise", "canceled").agents, 1))
-  it("storage that was purchased beside the plan can be filled, whatever the plan is", () => {
+  it("allowanceOf returns the free allowance for an unpaid plan", () =>
+    assert.strictEqual(on("enterprise", "canceled").agents, 1))
+  it("allowanceOf includes purchased storage on any plan", () => {
     for (const plan of plans) {
       const purchased = computeAllowance(false, Option.some({ userId, plan, status: "active" }), "upgraded")
       assert.deepStrictEqual(purchased, { ...on(plan), storageMb: 51_200 })
     }
     assert.strictEqual(computeAllowance(true, Option.none(), "upgraded").storageMb, 51_200)
   })
-  it("administrators need no subscription", () =>
+  it("allowanceOf requires no subscription of administrators", () =>
     assert.deepStrictEqual(computeAllowance(true, Option.none(), "included"), {
       plan: "free",
       mayProvision: true,

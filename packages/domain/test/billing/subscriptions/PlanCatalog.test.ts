@@ -7,7 +7,7 @@ import {
 import { assert, describe, it } from "@effect/vitest"
 
 describe("The catalog of plans", () => {
-  it("has the prices and units that are published", () => {
+  it("The catalog of plans has the published prices and units", () => {
     const rows = [...checkoutPlans, ...billingPlans].map(({ currency, dailyUnits, id, price }) => [
       id,
       price,

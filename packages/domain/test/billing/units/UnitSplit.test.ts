@@ -14,7 +14,7 @@ const split = FastCheck.record({ daily: amount, credit: amount })
 const total = (of: { readonly daily: number; readonly credit: number }) => of.daily + of.credit
 
 describe("UnitSplit", () => {
-  it.prop("takes all or nothing, daily units first, never more than is left", [split, amount], ([left, units]) => {
+  it.prop("UnitSplit reserves all or nothing, daily units first", [split, amount], ([left, units]) => {
     const taken = takeUnits(left, units)
     if (units > total(left)) {
       assert.deepInclude(Either.getOrThrow(Either.flip(taken)), { units, remaining: Units(total(left)) })
@@ -53,7 +53,7 @@ describe("UnitSplit", () => {
   )
 
   it.prop(
-    "books at most what was reserved and gives the rest back, credits first",
+    "UnitSplit books at most what was reserved and gives the rest back, credits first",
     [split, amount],
     ([reserved, used]) => {
       const { booked, returned } = settleUnits(reserved, used)
@@ -68,7 +68,7 @@ describe("UnitSplit", () => {
   )
 
   it.prop(
-    "keeps used and remaining together the day's units, also on a smaller plan",
+    "UnitSplit keeps used and remaining together the day's units, also on a smaller plan",
     [amount, amount],
     ([day, units]) => {
       const { dailyUnits, remaining, used } = computeUnitUsage(Units(day), Units(units))
@@ -78,12 +78,12 @@ describe("UnitSplit", () => {
     }
   )
 
-  it.prop("turns units into credits and back without loss", [FastCheck.maxSafeNat()], ([units]) => {
+  it.prop("UnitSplit converts units into credits and back without loss", [FastCheck.maxSafeNat()], ([units]) => {
     const few = units % 1_000_000_000_000
     assert.strictEqual(convertCreditsToUnits(convertUnitsToCredits(Units(few))), few)
   })
 
-  it("counts a started unit whole, and what is no number as more than there is", () => {
+  it("UnitSplit rounds units up, and treats an invalid number as more than the balance", () => {
     assert.deepStrictEqual([0.01, 1, 1.2, 0, -3].map(roundUpUnits), [1, 1, 2, 0, 0])
     assert.isTrue(Either.isLeft(takeUnits({ daily: Units(10), credit: Units(10) }, Units(Number.NaN))))
     assert.deepStrictEqual(settleUnits({ daily: Units(2), credit: Units(1) }, Units(Number.NaN)).booked, {

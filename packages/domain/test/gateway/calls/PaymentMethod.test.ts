@@ -33,7 +33,7 @@ const credential = FastCheck.tuple(
 
 describe("choosePaymentMethod", () => {
   it.prop(
-    "returns the method that X-Payment-Method names, whatever Authorization is",
+    "choosePaymentMethod returns the method that X-Payment-Method names, whatever Authorization is",
     [
       FastCheck.constantFrom(...names).chain(([name, method]) => inAnyCase(name).map((named) => ({ named, method }))),
       FastCheck.oneof(anything, credential)
@@ -42,7 +42,7 @@ describe("choosePaymentMethod", () => {
   )
 
   it.prop(
-    "fails for any other value of X-Payment-Method",
+    "choosePaymentMethod fails for any other value of X-Payment-Method",
     [FastCheck.string(), FastCheck.oneof(anything, credential)],
     ([named, authorization]) => {
       const isKnown = names.some(([name]) => name.toLowerCase() === named.trim().toLowerCase())
@@ -51,18 +51,18 @@ describe("choosePaymentMethod", () => {
   )
 
   it.prop(
-    "returns mpp for a Payment credential without X-Payment-Method",
+    "choosePaymentMethod returns mpp for a Payment credential without X-Payment-Method",
     [credential],
     ([authorization]) => chosen(undefined, authorization) === "mpp"
   )
 
-  it("returns card for everything else", () => {
+  it("choosePaymentMethod returns card for everything else", () => {
     for (const authorization of [undefined, "", "Bearer Payment", "Paymentx y", "x Payment y", '{"scheme":"Payment"}'])
       assert.strictEqual(chosen(undefined, authorization), "card", authorization)
     assert.strictEqual(chosen(undefined, "payment"), "mpp")
   })
 
-  it("returns mpp for an Accept-Payment that lists tempo/charge", () => {
+  it("choosePaymentMethod returns mpp for an Accept-Payment that lists tempo/charge", () => {
     for (const accepted of ["tempo/charge", "tempo/session, tempo/charge;q=0.5", "Tempo/Charge ; q=1.0"])
       assert.strictEqual(chosen(undefined, undefined, accepted), "mpp", accepted)
     for (const other of [
@@ -76,7 +76,7 @@ describe("choosePaymentMethod", () => {
       assert.strictEqual(chosen(undefined, undefined, other), "card", other)
   })
 
-  it("ignores Accept-Payment with a session, with X-Payment-Method and with a Payment credential", () => {
+  it("choosePaymentMethod ignores Accept-Payment with a session, with X-Payment-Method and with a Payment credential", () => {
     assert.strictEqual(chosen(undefined, undefined, "tempo/charge", true), "card")
     assert.strictEqual(chosen("card", undefined, "tempo/charge"), "card")
     assert.strictEqual(chosen(undefined, "Payment abc", "stripe/charge"), "mpp")

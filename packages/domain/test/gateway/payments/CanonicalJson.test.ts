@@ -14,7 +14,7 @@ const leaf = FastCheck.oneof(
 
 describe("Canonical JSON", () => {
   // The examples of RFC 8785, sections 3.2.2 to 3.2.4.
-  it("is what the RFC shows", () => {
+  it("Canonical JSON equals the examples of the RFC", () => {
     assert.strictEqual(
       encodeCanonicalJson({
         numbers: [Number("333333333.33333329"), 1e30, 4.5, 2e-3, 0.000000000000000000000000001],
@@ -30,7 +30,7 @@ describe("Canonical JSON", () => {
   })
 
   it.prop(
-    "is the value again when it is read, and one text whatever the order of the members",
+    "Canonical JSON parses to its value, and is independent of the order of members",
     [FastCheck.dictionary(words, FastCheck.oneof(leaf, FastCheck.array(leaf), FastCheck.dictionary(words, leaf)))],
     ([value]) => {
       const reversed = Object.fromEntries(Object.entries(value).toReversed())

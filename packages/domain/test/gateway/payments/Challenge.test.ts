@@ -29,7 +29,7 @@ const seeds = FastCheck.record({
 })
 
 describe("makeChallenge", () => {
-  it("encodes the parts of the draft", () => {
+  it("makeChallenge encodes the parts of the draft", () => {
     assert.deepStrictEqual(decoded(sampleChallenge.request), {
       amount: "10000",
       currency: samplePaymentTerms.currency,
@@ -47,14 +47,14 @@ describe("makeChallenge", () => {
     assert.match(sampleChallenge.digest, /^sha-256=:[A-Za-z0-9+/]{43}=:$/)
   })
 
-  it.prop("returns the same challenge for the request and the parsed id", [requests, seeds], ([asked, its]) => {
+  it.prop("makeChallenge returns equal challenges for request and parsed id", [requests, seeds], ([asked, its]) => {
     const made = makeChallenge(samplePaymentDigests, samplePaymentTerms, asked, its)
     assert.deepStrictEqual(parseChallengeId(made.id), Option.some({ ...its, amount: asked.amount }))
     assert.deepStrictEqual(makeChallenge(samplePaymentDigests, samplePaymentTerms, asked, its), made)
   })
 
   it.prop(
-    "returns another id when any part differs",
+    "makeChallenge returns another id when any part differs",
     [requests, seeds, requests, seeds],
     ([asked, its, other, others]) => {
       const { id } = makeChallenge(samplePaymentDigests, samplePaymentTerms, asked, its)
@@ -92,7 +92,7 @@ describe("makeChallenge", () => {
     }
   )
 
-  it("makes ids that parse in one form only", () => {
+  it("makeChallenge makes ids that parse in one form only", () => {
     for (const id of [
       "",
       sampleChallenge.id.slice(1),
@@ -108,7 +108,7 @@ describe("makeChallenge", () => {
       assert.isTrue(Option.isNone(parseChallengeId(id)), id)
   })
 
-  it("prices of convertUsdToTokenUnits are whole units, rounded up, without the noise of binary fractions", () => {
+  it("convertUsdToTokenUnits returns whole units, rounded up, without binary rounding errors", () => {
     assert.deepStrictEqual([0.05, 0.01, 0.03, 0.02, 0.07, 1.1, 19.99, 0.000_000_1, 0].map(convertUsdToTokenUnits), [
       50_000n,
       10_000n,

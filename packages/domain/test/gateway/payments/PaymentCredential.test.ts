@@ -35,7 +35,7 @@ describe("A payment credential", () => {
     ["in capitals", encoded({ ...plain, transaction: hash.toUpperCase() }), byHash, false],
     ["beside another scheme", `Bearer abc.def, ${encoded(plain)}`, byTransaction, false]
   ] as const)
-    it(`${name} is read`, () =>
+    it(`parsePaymentCredential reads ${name}`, () =>
       assert.deepStrictEqual(
         parsePaymentCredential([value]),
         Either.right({ challengeId: id, echo: echoed ? Option.some(echo) : Option.none(), proof })
@@ -73,14 +73,18 @@ describe("A payment credential", () => {
     it(`${JSON.stringify(values).slice(0, 70)} is refused: ${failure}`, () =>
       assert.deepStrictEqual(parsePaymentCredential(values), Either.left(failure)))
 
-  it.prop("has an answer whatever is sent", [FastCheck.array(FastCheck.string(), { maxLength: 3 })], ([values]) => {
-    parsePaymentCredential(values)
-    parsePaymentCredential(values.map((value) => `Payment ${value}`))
-    parsePaymentCredential(values.map((value) => encoded({ ...plain, transaction: value })))
-    parsePaymentCredential(values.map((value) => `Payment ${Encoding.encodeBase64Url(value)}`))
-  })
+  it.prop(
+    "parsePaymentCredential accepts any input",
+    [FastCheck.array(FastCheck.string(), { maxLength: 3 })],
+    ([values]) => {
+      parsePaymentCredential(values)
+      parsePaymentCredential(values.map((value) => `Payment ${value}`))
+      parsePaymentCredential(values.map((value) => encoded({ ...plain, transaction: value })))
+      parsePaymentCredential(values.map((value) => `Payment ${Encoding.encodeBase64Url(value)}`))
+    }
+  )
 
-  it("of the draft must repeat the challenge to the letter", () => {
+  it("A payment credential of the draft must repeat the challenge exactly", () => {
     assert.isTrue(matchesChallengeEcho(sampleChallenge, Option.none()))
     assert.isTrue(matchesChallengeEcho(sampleChallenge, Option.some(echo)))
     for (const part of ["id", "realm", "method", "intent", "request", "expires", "digest", "opaque"] as const)

@@ -50,25 +50,25 @@ describe("Transfers", () => {
   ] as const)
     it(name, () => assert.strictEqual(inWords(judge(...transfers)), verdict))
 
-  it.prop("pay by amount exactly", [FastCheck.bigInt({ min: 0n, max: 20_000n })], ([amount]) => {
+  it.prop("Transfers pay with the exact amount only", [FastCheck.bigInt({ min: 0n, max: 20_000n })], ([amount]) => {
     assert.strictEqual(Either.isRight(judge({ ...good, amount })), amount === sampleChallenge.amount)
   })
 })
 
 describe("A memo", () => {
-  it.prop("binds to its challenge and to no other", [FastCheck.string(), FastCheck.string()], ([a, b]) => {
+  it.prop("A memo is bound to its challenge and to no other", [FastCheck.string(), FastCheck.string()], ([a, b]) => {
     const memo = makeAttributionMemo(samplePaymentDigests, { id: a, realm: "realm" })
     const to = (id: string) => classifyMemo(samplePaymentDigests, memo, { id, realm: "realm" })
     assert.strictEqual(to(a), "this challenge")
     if (a !== b) assert.strictEqual(to(b), "another challenge")
   })
 
-  it("may name its client", () => {
+  it("A memo may name its client", () => {
     const named = `${bound.slice(0, 32)}${"77".repeat(10)}${bound.slice(52)}`
     assert.strictEqual(classifyMemo(samplePaymentDigests, named, sampleChallenge), "this challenge")
   })
 
-  it("of another version, or no memo at all, is about something else", () => {
+  it("A memo of another version is not of this protocol", () => {
     for (const memo of [undefined, "", "0x", bound.slice(0, -2), `${bound}00`, bound.replace(/^(0x.{8})01/, "$102")])
       assert.strictEqual(classifyMemo(samplePaymentDigests, memo, sampleChallenge), "none")
   })

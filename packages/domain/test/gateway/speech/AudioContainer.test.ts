@@ -35,16 +35,16 @@ const others: ReadonlyArray<readonly [what: string, start: string]> = [
 ]
 
 describe("detectAudioKind", () => {
-  it.each(sounds)("knows %s", (container, contentType, start) => {
+  it.each(sounds)("detectAudioKind recognizes %s", (container, contentType, start) => {
     assert.deepStrictEqual(detectAudioKind(bytes(start)), Option.some({ container, contentType }))
   })
 
-  it.each(others)("knows no sound in %s", (_, start) => {
+  it.each(others)("detectAudioKind recognizes no audio in %s", (_, start) => {
     assert.deepStrictEqual(detectAudioKind(bytes(start)), Option.none())
   })
 
   it.prop(
-    "goes by the beginning alone, wherever in memory it lies",
+    "detectAudioKind reads the first bytes only, at any offset in memory",
     [
       FastCheck.constantFrom(...sounds),
       FastCheck.uint8Array({ maxLength: 200 }),
@@ -59,7 +59,7 @@ describe("detectAudioKind", () => {
     }
   )
 
-  it.prop("returns for any input", [FastCheck.uint8Array({ maxLength: 100 })], ([any]) => {
+  it.prop("detectAudioKind returns a result for any input", [FastCheck.uint8Array({ maxLength: 100 })], ([any]) => {
     assert.isTrue(Option.isOption(detectAudioKind(any)))
   })
 })

@@ -83,12 +83,12 @@ describe("readAudioDuration", () => {
       30.5
     ]
   ] as const)
-    it(`returns the seconds of ${name}`, () => {
+    it(`readAudioDuration returns the seconds of ${name}`, () => {
       const read = Option.getOrThrow(readAudioDuration(bytes))
       assert.approximately(read, seconds, 1e-6)
     })
 
-  it("returns none where the container has no duration", () => {
+  it("readAudioDuration returns none where the container has no duration", () => {
     for (const bytes of [
       flac(44_100, 0),
       file(box("ftyp", ascii("isom")), box("moov", mvhd(1_000, 0))),
@@ -98,7 +98,7 @@ describe("readAudioDuration", () => {
   })
 
   it.prop(
-    "ends for any bytes after a known start",
+    "readAudioDuration ends for any bytes after a known header",
     [
       FastCheck.constantFrom(ascii("fLaC"), ascii("OggS"), ascii("ID3"), [...webmHead], box("ftyp", ascii("isom"))),
       FastCheck.uint8Array({ maxLength: 200 })

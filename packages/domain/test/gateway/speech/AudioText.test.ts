@@ -7,7 +7,7 @@ const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString("base64")
 
 describe("decodeAudioText", () => {
   it.prop(
-    "reads base64 in every way that callers write it",
+    "decodeAudioText decodes base64 in every common notation",
     [
       someBytes,
       FastCheck.constantFrom(
@@ -36,7 +36,7 @@ describe("decodeAudioText", () => {
     "äöü=",
     "AAAA$AAA",
     "AA=A"
-  ])("refuses %j without quoting it", (text) => {
+  ])("decodeAudioText rejects %j without quoting it", (text) => {
     const refused = decodeAudioText(text)
     assert.isTrue(Either.isLeft(refused))
     assert.match(
@@ -45,7 +45,7 @@ describe("decodeAudioText", () => {
     )
   })
 
-  it.prop("returns for any input", [FastCheck.string()], ([text]) => {
+  it.prop("decodeAudioText returns a result for any input", [FastCheck.string()], ([text]) => {
     assert.isTrue(Either.isEither(decodeAudioText(text)))
   })
 })

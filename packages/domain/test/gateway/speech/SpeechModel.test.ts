@@ -27,18 +27,18 @@ const anyModel = FastCheck.record({
 })
 
 describe("parseSpeechModel and resolveSpeechModel", () => {
-  it.prop("parse what formatSpeechModelId formats", [anyModel], ([model]) => {
+  it.prop("parseSpeechModel parses what formatSpeechModelId formats", [anyModel], ([model]) => {
     assert.deepStrictEqual(parseSpeechModel(formatSpeechModelId(model)), Option.some(model))
   })
 
   it.each(["", "tts-1", "/tts-1", "openai/", "anthropic/claude", "openai/a b", `openai/${"x".repeat(201)}`])(
-    "is not %j",
+    "parseSpeechModel rejects %j",
     (id) => {
       assert.deepStrictEqual(parseSpeechModel(id), Option.none())
     }
   )
 
-  it("return the default model without a name, and its provider for a bare name", () => {
+  it("resolveSpeechModel returns the default model without a name, and its provider for a bare name", () => {
     assert.deepStrictEqual(resolveSpeechModel(undefined, usual), Either.right(usual))
     assert.deepStrictEqual(
       resolveSpeechModel("tts-1-hd", usual),
@@ -79,7 +79,7 @@ describe("selectSpeechRoute", () => {
 })
 
 describe("The cost of speech", () => {
-  it("is computed from characters, from minutes, or as the provider reports it", () => {
+  it("The cost of speech is computed from characters, from minutes, or as the provider reports it", () => {
     assert.approximately(computeSpeechCost(formatSpeechModelId(usual), "👋".repeat(1_000)), 0.015, 0.5e-10)
     assert.strictEqual(computeSpeechCost("groq/x", "Hi"), 0)
     const whisper = "openai/whisper-1"
@@ -93,7 +93,7 @@ describe("Speech limits", () => {
   const say = (text: string, speed?: number) => validateSpeechInput({ text, speed, userId: null })
 
   it.prop(
-    "let pass any text up to the limit and any speed between",
+    "Speech limits accept any text up to the limit and any speed within the range",
     [
       FastCheck.string({ minLength: 1, maxLength: maximumSpeechTextLength }).filter((text) => text.trim() !== ""),
       FastCheck.double({ min: 0.25, max: 4, noNaN: true })
@@ -103,13 +103,13 @@ describe("Speech limits", () => {
     }
   )
 
-  it.prop("reject a language that is no ISO 639 code", [FastCheck.string()], ([language]) => {
+  it.prop("Speech limits reject a language that is no ISO 639 code", [FastCheck.string()], ([language]) => {
     const checked = validateRecording({ audio: new TextEncoder().encode("OggS"), language })
     assert.strictEqual(Either.isRight(checked), /^[A-Za-z]{2,3}(-[A-Za-z]{2,4})?$/.test(language))
   })
 
   it.prop(
-    "give every name of a file its true extension, and nothing that breaks a header or leaves a folder",
+    "Speech limits give a file name its true extension and remove unsafe characters",
     [FastCheck.string({ unit: "binary" })],
     ([given]) => {
       const name = makeAudioFilename(given, { container: "ogg", contentType: "audio/ogg" })
@@ -118,7 +118,7 @@ describe("Speech limits", () => {
     }
   )
 
-  it("keep a valid file name", () => {
+  it("Speech limits keep a valid file name", () => {
     const kind = { container: "mp3", contentType: "audio/mpeg" } as const
     assert.strictEqual(makeAudioFilename("C:\\My memos\\Grüße 1.wav", kind), "Grüße 1.mp3")
     assert.strictEqual(makeAudioFilename("", kind), "audio.mp3")

@@ -179,7 +179,7 @@ it.effect("Orchestrator.run makes a model that always calls tools answer after e
 )
 
 it.effect(
-  "offers no tools any more when its time or the platform's money is spent, and goes on with the caller's own",
+  "The orchestrator offers no platform tools after its time or budget is spent, and continues with the caller's tools",
   () =>
     Effect.gen(function* () {
       const slow = yield* Effect.fork(
@@ -314,7 +314,7 @@ const step = FastCheck.record({
 })
 
 it.effect.prop(
-  "comes to an end whatever the model does, within its window, and its pieces are the whole",
+  "The orchestrator ends within its window whatever the model does, and its deltas are the whole answer",
   [FastCheck.array(step, { minLength: 1, maxLength: 12 })],
   ([steps]) =>
     Effect.gen(function* () {

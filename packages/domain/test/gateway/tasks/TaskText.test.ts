@@ -10,7 +10,7 @@ const message = FastCheck.oneof(
 )
 
 it.prop(
-  "reads all that was said, in order: what to do, what was said before, and what was said about it",
+  "readTaskText returns the instructions, the history and the request in order",
   [FastCheck.array<ChatMessage>(message, { maxLength: 8 })],
   ([messages]) => {
     const said = messages.filter(({ role }) => role !== "system")

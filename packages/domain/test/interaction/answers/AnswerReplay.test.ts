@@ -58,7 +58,7 @@ const collect = (stream: Stream.Stream<AnswerEvent>) =>
 
 describe("A followed answer", () => {
   it.effect.prop(
-    "completes the events received before any disconnect to the whole answer",
+    "A followed answer completes the events received before any disconnect to the whole answer",
     [texts, FastCheck.nat(40), FastCheck.array(FastCheck.nat(30), { maxLength: 8 })],
     ([all, cut, moments]) =>
       Effect.gen(function* () {
@@ -70,7 +70,7 @@ describe("A followed answer", () => {
       })
   )
 
-  it("yields only the end where deltas are missing", () => {
+  it("A followed answer yields only the end where deltas are missing", () => {
     const state: AnswerState = { state: "answered", deltaCount: 7, reply }
     assert.deepStrictEqual(computeAnswerStep({ deltas: [], state }, 3), {
       events: [{ type: "done", n: 8, reply }],
@@ -84,7 +84,7 @@ describe("A followed answer", () => {
     })
   })
 
-  it("yields nothing behind its end", () => {
+  it("A followed answer yields nothing behind its end", () => {
     for (const state of [
       { state: "answered", deltaCount: 7, reply },
       { state: "failed", deltaCount: 7, reason: "the model said no" }
@@ -92,7 +92,7 @@ describe("A followed answer", () => {
       assert.deepStrictEqual(computeAnswerStep({ deltas: [], state }, 8), { events: [], after: 8, isDone: true })
   })
 
-  it("numbers a failure behind the last delta that a client may have", () => {
+  it("A followed answer numbers a failure behind the last delta that a client may have", () => {
     const reason = "the process that worked on it has ended"
     const [piece] = numbered(["a"])
     const pieces = piece === undefined ? [] : [piece]
@@ -110,7 +110,7 @@ describe("A followed answer", () => {
     ])
   })
 
-  it("is polled less often without news, and at least twice a second", () => {
+  it("A followed answer is polled less often without new events, and at least twice a second", () => {
     assert.deepStrictEqual(
       [0, 1, 2, 3, 4, 1000].map((looks) => Duration.toMillis(computePollDelay(looks))),
       [50, 100, 200, 400, 500, 500]

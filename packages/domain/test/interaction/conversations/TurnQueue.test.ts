@@ -10,7 +10,7 @@ const place = (line: SessionLine.TurnQueue, seq: number, session = "chs_1") =>
   })
 
 describe("The line of a session", () => {
-  it.effect("wakes the first who waits when one before it is done, without a pause", () =>
+  it.effect("TurnQueue wakes the first waiting turn at once when the one before it ends", () =>
     Effect.gen(function* () {
       const line = yield* SessionLine.make
       const [first, third, second] = [yield* place(line, 1), yield* place(line, 5), yield* place(line, 3)]
@@ -24,7 +24,7 @@ describe("The line of a session", () => {
     })
   )
 
-  it.effect("has nobody wake who is of another session", () =>
+  it.effect("TurnQueue wakes no turn of another session", () =>
     Effect.gen(function* () {
       const line = yield* SessionLine.make
       const [one, other] = [yield* place(line, 1), yield* place(line, 3, "chs_2")]
@@ -37,7 +37,7 @@ describe("The line of a session", () => {
     })
   )
 
-  it.effect("lets nobody wait for ever for one that runs elsewhere, or was missed", () =>
+  it.effect("TurnQueue polls for turns of other processes and missed notifications", () =>
     Effect.gen(function* () {
       const line = yield* SessionLine.make
       const [, behind] = [yield* place(line, 1), yield* place(line, 3)]
@@ -47,7 +47,7 @@ describe("The line of a session", () => {
     })
   )
 
-  it("asks less often with every look, and at least once a second", () => {
+  it("TurnQueue polls less often each time, and at least once a second", () => {
     assert.deepStrictEqual(
       [0, 1, 2, 3, 4, 5, 1000].map((looks) => Duration.toMillis(SessionLine.computeTurnPollDelay(looks))),
       [50, 100, 200, 400, 800, 1000, 1000]

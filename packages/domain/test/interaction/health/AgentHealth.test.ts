@@ -8,7 +8,7 @@ const moment = FastCheck.nat()
 
 describe("An agent's health", () => {
   it.prop(
-    "counts the time since its instance's start while it runs, never less than zero",
+    "An agent's health counts the time since its instance's start while it runs, never less than zero",
     [FastCheck.constantFrom(...AgentStatus.literals), FastCheck.option(moment), moment],
     ([status, start, now]) => {
       const up = status === "running" || status === "active"
@@ -20,7 +20,7 @@ describe("An agent's health", () => {
   )
 
   it.prop(
-    "last saw it at the latest sign, and at least when it was made",
+    "An agent's health has the latest activity, at least the time of its creation",
     [moment, FastCheck.array(FastCheck.option(moment), { maxLength: 3 })],
     ([made, signs]) =>
       assert.strictEqual(

@@ -4,7 +4,7 @@ import { FastCheck, Option } from "effect"
 
 describe("acceptSummary", () => {
   it.prop(
-    "never stands for the message it was made for, nor for nothing",
+    "acceptSummary rejects an empty summary and one that covers the current message",
     [FastCheck.integer({ min: 1, max: 100 }), FastCheck.integer(), FastCheck.string({ maxLength: 20 })],
     ([seq, upToSeq, summary]) =>
       Option.match(validateSummary({ seq }, { summary, upToSeq }), {
@@ -14,7 +14,7 @@ describe("acceptSummary", () => {
       })
   )
 
-  it("keeps a long one in part", () => {
+  it("acceptSummary truncates a long summary", () => {
     const kept = validateSummary({ seq: 9 }, { summary: "x".repeat(maximumSummaryLength + 1), upToSeq: 4 })
     assert.strictEqual(Option.getOrThrow(kept).text.length, maximumSummaryLength)
   })

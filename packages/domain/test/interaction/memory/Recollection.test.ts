@@ -26,7 +26,7 @@ const texts = FastCheck.oneof(text, words)
 
 describe("excerptOf", () => {
   it.prop(
-    "is a part of the text, no longer than allowed, without half characters",
+    "excerptOf is a part of the text, no longer than allowed, without half characters",
     [words, words],
     ([whole, question]) => {
       const excerpt = makeExcerpt(whole, question)
@@ -39,10 +39,10 @@ describe("excerptOf", () => {
     }
   )
 
-  it.prop("takes any text", [text, text], ([whole, question]) => makeExcerpt(whole, question).length <= 500)
+  it.prop("excerptOf accepts any text", [text, text], ([whole, question]) => makeExcerpt(whole, question).length <= 500)
 
   it.prop(
-    "shows the first word of the question that is there",
+    "excerptOf shows the first matching word of the question",
     [FastCheck.nat(3_000), FastCheck.nat(3_000)],
     ([before, after]) =>
       makeExcerpt(`${"x ".repeat(before)}Lighthouse${" y".repeat(after)}`, "the lighthouse?").includes("Lighthouse")
@@ -50,7 +50,7 @@ describe("excerptOf", () => {
 })
 
 describe("wordsOf", () => {
-  it("says who said it", () => {
+  it("wordsOf names the author of a message", () => {
     assert.strictEqual(formatRecollection(said("Hello."), "hello"), "User: Hello.")
     assert.strictEqual(formatRecollection(said("Hello.", "agent"), "hello"), "Agent: Hello.")
     assert.strictEqual(formatRecollection(note("Likes tea."), "tea"), "Likes tea.")
@@ -59,7 +59,7 @@ describe("wordsOf", () => {
 })
 
 describe("memoriesOf", () => {
-  it("lets notes and what was said take turns, each once", () => {
+  it("memoriesOf alternates notes and messages, each once", () => {
     assert.deepStrictEqual(selectMemories([note("a"), note("b"), note("c")], [said("x"), said("b")], ""), [
       "a",
       "In an earlier conversation, on 2026-05-17. User: x",
@@ -69,7 +69,7 @@ describe("memoriesOf", () => {
   })
 
   it.prop(
-    "stays within the budget, and leaves out only what does not fit",
+    "memoriesOf stays within the budget and omits only what does not fit",
     [FastCheck.array(texts.map(note)), FastCheck.array(texts.map((content) => said(content))), FastCheck.nat(4_000)],
     ([notes, others, budget]) => {
       const total = (memories: ReadonlyArray<string>) => memories.reduce((sum, { length }) => sum + length, 0)

@@ -35,7 +35,7 @@ const digests = Layer.succeed(Digests, {
 const live = OAuthTickets.Default.pipe(Layer.provide(Layer.mergeAll(box, tokens, digests)))
 
 describe("OAuthTickets", () => {
-  it.effect("open for exactly ten minutes", () =>
+  it.effect("OAuthTickets open for exactly ten minutes", () =>
     Effect.gen(function* () {
       const tickets = yield* OAuthTickets
       const { sealed, secrets } = yield* tickets.issue("oauthA", "/agents")
@@ -50,7 +50,7 @@ describe("OAuthTickets", () => {
     }).pipe(Effect.provide(live))
   )
 
-  it.effect("open only with their provider and state", () =>
+  it.effect("OAuthTickets open only with their provider and state", () =>
     Effect.gen(function* () {
       const tickets = yield* OAuthTickets
       const { sealed, secrets } = yield* tickets.issue("oauthA", "/")
@@ -67,7 +67,7 @@ describe("OAuthTickets", () => {
     }).pipe(Effect.provide(live))
   )
 
-  it.effect("contain distinct secrets", () =>
+  it.effect("OAuthTickets contain distinct secrets", () =>
     Effect.gen(function* () {
       const tickets = yield* OAuthTickets
       const issued = yield* Effect.replicateEffect(tickets.issue("oauthB", "/"), 10)

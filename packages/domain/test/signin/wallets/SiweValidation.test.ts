@@ -77,14 +77,14 @@ const fine: ReadonlyArray<readonly [string, Partial<SiweMessage>, Partial<SiweEx
 
 describe("validateSiweMessage", () => {
   for (const [name, message, expected] of fine)
-    it(`accepts ${name}`, () => assert.deepStrictEqual(judged(message, expected), Either.void))
+    it(`validateSiweMessage accepts ${name}`, () => assert.deepStrictEqual(judged(message, expected), Either.void))
 
   for (const [fault, message, expected] of faults)
-    it(`rejects ${JSON.stringify({ ...message, ...expected })}: ${fault}`, () =>
+    it(`validateSiweMessage rejects ${JSON.stringify({ ...message, ...expected })}: ${fault}`, () =>
       assert.deepStrictEqual(judged(message, expected), Either.left(fault)))
 
   it.prop(
-    "is taken exactly while it is fresh, whatever the moment",
+    "validateSiweMessage accepts a message exactly while it is fresh",
     [FastCheck.integer({ min: -2_000, max: 2_000 })],
     ([seconds]) => {
       const isFresh = seconds <= Duration.toSeconds(siweClockSkew) && -seconds <= Duration.toSeconds(siweFreshness)
@@ -93,7 +93,7 @@ describe("validateSiweMessage", () => {
   )
 
   it.prop(
-    "of anybody else is never taken",
+    "validateSiweMessage rejects messages of every other address",
     [FastCheck.domain(), FastCheck.webPath(), FastCheck.nat(100_000)],
     ([domain, path, chainId]) => {
       assert.isTrue(Either.isLeft(judged({ domain })))

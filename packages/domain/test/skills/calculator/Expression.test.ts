@@ -6,7 +6,7 @@ import { measureCpuTime } from "../../../../../test/support/CpuTime.ts"
 const value = (text: string) =>
   Either.match(evaluateExpression(text), { onLeft: ({ message }) => message, onRight: (found) => found })
 
-it("works out what people write", () => {
+it("evaluateExpression computes common notations", () => {
   const known: Readonly<Record<string, string>> = {
     "0.1 + 0.2": "0.3",
     "(19.99 * 3) * 1.2": "71.964",
@@ -37,7 +37,7 @@ it("works out what people write", () => {
   for (const [text, wanted] of Object.entries(known)) assert.deepStrictEqual([text, value(text)], [text, wanted])
 })
 
-it("says in a sentence why there is no value", () => {
+it("evaluateExpression explains a failure in a sentence", () => {
   const known: Readonly<Record<string, string>> = {
     "": "The expression is empty.",
     "1 / (2 - 2)": "Nothing can be divided by zero.",
@@ -85,7 +85,7 @@ it.prop("adds, subtracts and multiplies decimals exactly", [decimal, decimal, de
   assert.strictEqual(value(`${a.text} * (${b.text} + ${c.text})`), asText(a.exact * (b.exact + c.exact), 8))
 })
 
-it.prop("takes the remainder with the sign of what is divided", [decimal, decimal], ([a, b]) => {
+it.prop("evaluateExpression returns the remainder with the sign of the dividend", [decimal, decimal], ([a, b]) => {
   if (b.exact !== 0n) assert.strictEqual(value(`${a.text} % ${b.text}`), asText(a.exact % b.exact, 4))
 })
 
@@ -94,7 +94,7 @@ const piece = FastCheck.constantFrom(
 )
 
 it.prop(
-  "ends soon with a number or a sentence, whatever the text",
+  "evaluateExpression returns a number or a sentence in bounded time for any text",
   [
     FastCheck.oneof(
       FastCheck.string(),

@@ -2,7 +2,7 @@ import { currentTimeTool } from "@berth/domain/skills/time/CurrentTimeTool"
 import { assert, it } from "@effect/vitest"
 import { Effect, TestClock } from "effect"
 
-it.effect("tells the time where the agent is, or in the zone that is asked for", () =>
+it.effect("The tool current_time returns the time in the agent's zone or in a requested zone", () =>
   Effect.gen(function* () {
     yield* TestClock.setTime(Date.UTC(2026, 0, 15, 23, 30, 59))
     // Versions of ICU differ about the comma.

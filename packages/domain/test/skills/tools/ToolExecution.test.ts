@@ -34,7 +34,7 @@ const use = (name: string, args: string) =>
     return { content: message.content, log: JSON.stringify(lines) }
   })
 
-it("tells a model of a tool in plain JSON Schema", () => {
+it("ToolExecution describes a tool in plain JSON Schema", () => {
   assert.deepStrictEqual(tools[0]?.spec, {
     name: "shout",
     description: "Does shout.",
@@ -53,7 +53,7 @@ it("tells a model of a tool in plain JSON Schema", () => {
   })
 })
 
-it.effect("answers with what the tool gives, and logs nothing of what it was about", () =>
+it.effect("ToolExecution returns the tool's result and logs no arguments or results", () =>
   Effect.gen(function* () {
     const { content, log } = yield* use("shout", `{"text":"private"}`)
     assert.strictEqual(content, "PRIVATE")
@@ -62,7 +62,7 @@ it.effect("answers with what the tool gives, and logs nothing of what it was abo
   })
 )
 
-it.effect("makes an answer of whatever goes wrong", () =>
+it.effect("ToolExecution returns every failure as a result", () =>
   Effect.gen(function* () {
     const wrong = (args: string) => Effect.map(use("shout", args), ({ content }) => content)
     assert.include(yield* wrong("{"), "not valid JSON")
@@ -87,7 +87,7 @@ it.effect("makes an answer of whatever goes wrong", () =>
   })
 )
 
-it.effect("does not wait for a tool that hangs, even one that cannot be interrupted", () =>
+it.effect("ToolExecution does not wait for a tool that hangs, even an uninterruptible one", () =>
   Effect.gen(function* () {
     const hanging = yield* Effect.forkDaemon(use("hang", `{"text":""}`))
     yield* TestClock.adjust("9 seconds")
@@ -99,7 +99,7 @@ it.effect("does not wait for a tool that hangs, even one that cannot be interrup
   })
 )
 
-it.effect("cuts long results off, and says so", () =>
+it.effect("ToolExecution truncates long results and marks that", () =>
   Effect.gen(function* () {
     const { content } = yield* use("flood", `{"text":""}`)
     assert.strictEqual(content.length, maximumToolResultLength)
@@ -109,7 +109,7 @@ it.effect("cuts long results off, and says so", () =>
 )
 
 it.prop(
-  "gives nothing that cannot be sent or stored",
+  "ToolExecution removes characters that cannot be sent or stored",
   [FastCheck.string({ unit: "binary", maxLength: 50 })],
   ([text]) => {
     const given = sanitizeToolResult(`${text}\u0000\ud800${"x".repeat(maximumToolResultLength - 60)}😀`)

@@ -20,7 +20,7 @@ const io = <A>(work: () => Promise<A>) => Effect.promise(work)
 const reason = <A, R>(effect: Effect.Effect<A, { readonly reason: string }, R>) =>
   Effect.map(Effect.flip(effect), (error) => error.reason)
 
-it.scopedLive("keeps what is written, by agent", () =>
+it.scopedLive("AgentFiles stores files by agent", () =>
   Effect.gen(function* () {
     const { directory, files } = yield* make()
     assert.deepStrictEqual(yield* files.list(ada), [])
@@ -47,7 +47,7 @@ it.scopedLive("keeps what is written, by agent", () =>
   })
 )
 
-it.scopedLive("says what is wrong", () =>
+it.scopedLive("AgentFiles explains failures", () =>
   Effect.gen(function* () {
     const { files } = yield* make()
     yield* files.write(ada, "folder/file", "text")
@@ -71,7 +71,7 @@ it.scopedLive("says what is wrong", () =>
   })
 )
 
-it.scopedLive("follows no links, wherever they stand in a path", () =>
+it.scopedLive("AgentFiles follows no links anywhere in a path", () =>
   Effect.gen(function* () {
     const { directory, files } = yield* make()
     yield* files.write(ada, "own", "own")
@@ -101,7 +101,7 @@ it.scopedLive("follows no links, wherever they stand in a path", () =>
   })
 )
 
-it.scopedLive("reads text only, and files of 1 MiB at most", () =>
+it.scopedLive("AgentFiles reads text only, and files of 1 MiB at most", () =>
   Effect.gen(function* () {
     const { directory, files } = yield* make()
     yield* files.write(ada, "full", "x".repeat(mib))
@@ -115,7 +115,7 @@ it.scopedLive("reads text only, and files of 1 MiB at most", () =>
   })
 )
 
-it.scopedLive("stays within the quota, also when many write at once", () =>
+it.scopedLive("AgentFiles stays within the quota, also when many write at once", () =>
   Effect.gen(function* () {
     const { files } = yield* make(mib)
     const written = yield* Effect.forEach(
@@ -140,7 +140,7 @@ it.scopedLive("stays within the quota, also when many write at once", () =>
   })
 )
 
-it.scopedLive("does not let a flood of empty files through", () =>
+it.scopedLive("AgentFiles limits the number of empty files", () =>
   Effect.gen(function* () {
     const { directory, files } = yield* make()
     const root = join(directory, "agt_ada", "files")
@@ -155,7 +155,7 @@ it.scopedLive("does not let a flood of empty files through", () =>
   })
 )
 
-it.scopedLive("clears away what a write left that was killed", () =>
+it.scopedLive("AgentFiles removes leftovers of a killed write", () =>
   Effect.gen(function* () {
     const { directory, files } = yield* make()
     const drafts = join(directory, "agt_ada", "drafts")

@@ -5,13 +5,13 @@ import { posix, win32 } from "node:path"
 
 const read = (path: string) => Either.merge(parseFilePath(path))
 
-it("takes relative paths, and puts them plainly", () => {
+it("parseFilePath accepts and normalizes relative paths", () => {
   assert.deepStrictEqual(read("a.md"), ["a.md"])
   assert.deepStrictEqual(read("./notes//shopping list.md/"), ["notes", "shopping list.md"])
   assert.deepStrictEqual(read(".hidden/…/☺"), [".hidden", "…", "☺"])
 })
 
-it("says why a path is none", () => {
+it("parseFilePath explains why a path is invalid", () => {
   assert.include(read("/etc/passwd"), "relative")
   for (const path of ["..", "../a", "a/../../b", "a/..", "a/../b"]) assert.include(read(path), "..")
   for (const path of ["", ".", "./", "././"]) assert.include(read(path), "names no file")
@@ -24,7 +24,7 @@ it("says why a path is none", () => {
 const piece = FastCheck.constantFrom("..", ".", "/", "\\", "a", "%2e%2e", "\u0000", "~", "C:", " ", "…")
 
 it.prop(
-  "never leads out of the folder",
+  "parseFilePath never leaves the folder",
   [
     FastCheck.oneof(
       FastCheck.string(),

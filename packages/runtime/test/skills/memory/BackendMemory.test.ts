@@ -19,7 +19,7 @@ const make = (url: string) =>
     }))
   )
 
-it.scopedLive("stores and finds notes of an agent with the runtime token", () =>
+it.scopedLive("BackendMemory stores and finds notes of an agent with the runtime token", () =>
   Effect.gen(function* () {
     const backend = yield* makeFakeBackend
     const memory = yield* make(backend.url)
@@ -40,7 +40,7 @@ it.scopedLive("stores and finds notes of an agent with the runtime token", () =>
   })
 )
 
-it.scopedLive("sends no note that the backend would not take", () =>
+it.scopedLive("BackendMemory sends no note that the backend would reject", () =>
   Effect.gen(function* () {
     const backend = yield* makeFakeBackend
     const memory = yield* make(backend.url)
@@ -52,7 +52,7 @@ it.scopedLive("sends no note that the backend would not take", () =>
   })
 )
 
-it.scopedLive("says in a sentence why the memory did not help", () =>
+it.scopedLive("BackendMemory explains a failure in a sentence", () =>
   Effect.gen(function* () {
     const backend = yield* makeFakeBackend
     const memory = yield* make(backend.url)

@@ -58,7 +58,7 @@ const fetched = (net: ReturnType<typeof internet>, url: string, limit = 1_000) =
 
 const good = { "example.com": ["1.1.1.1", "1.0.0.1"], "other.example": ["9.9.9.9"], inside: ["10.0.0.1"] }
 
-it.effect("reads a page at the addresses that were checked", () =>
+it.effect("PageFetch reads a page at the addresses that were checked", () =>
   Effect.gen(function* () {
     const net = internet(good, { "https://example.com/": {} })
     assert.strictEqual(yield* fetched(net, "https://example.com"), "https://example.com/ Title text")
@@ -67,7 +67,7 @@ it.effect("reads a page at the addresses that were checked", () =>
   })
 )
 
-it.effect("connects to nothing that is not public, whatever its name", () =>
+it.effect("PageFetch connects to public addresses only, whatever the name", () =>
   Effect.gen(function* () {
     const hosts = {
       ...good,
@@ -96,7 +96,7 @@ it.effect("connects to nothing that is not public, whatever its name", () =>
   })
 )
 
-it.effect("asks for a host's addresses once, so that a name cannot change its mind in between", () =>
+it.effect("PageFetch resolves a host once, so that its address cannot change after the check", () =>
   Effect.gen(function* () {
     let times = 0
     const rebinding = () => (times++ === 0 ? ["1.1.1.1"] : ["127.0.0.1"])
@@ -109,7 +109,7 @@ it.effect("asks for a host's addresses once, so that a name cannot change its mi
   })
 )
 
-it.effect("follows redirects to public places only, five at most", () =>
+it.effect("PageFetch follows redirects to public addresses only, five at most", () =>
   Effect.gen(function* () {
     const to = (location: string, status = 302): Answer => ({ status, headers: { location } })
     const net = internet(good, {
@@ -138,7 +138,7 @@ it.effect("follows redirects to public places only, five at most", () =>
   })
 )
 
-it.effect("reads text of many kinds, and nothing else", () =>
+it.effect("PageFetch reads text of many kinds, and nothing else", () =>
   Effect.gen(function* () {
     const typed = (type: string, body: Uint8Array): Answer => ({
       headers: { "content-type": type },
@@ -162,7 +162,7 @@ it.effect("reads text of many kinds, and nothing else", () =>
   })
 )
 
-it.effect("receives no more of an endless page than it reads", () =>
+it.effect("PageFetch receives no more of an endless page than it reads", () =>
   Effect.gen(function* () {
     let given = 0
     const endless = (piece: string): Answer => ({
@@ -187,7 +187,7 @@ it.effect("receives no more of an endless page than it reads", () =>
   })
 )
 
-it.effect("says when a page breaks off, and gives long pages in parts", () =>
+it.effect("PageFetch reports a page that breaks off, and returns long pages in parts", () =>
   Effect.gen(function* () {
     const net = internet(good, {
       "https://example.com/cut": {

@@ -9,7 +9,7 @@ const read = (html: string, limit = 10_000) => {
   return reader.end()
 }
 
-it("keeps what people read, and how it is laid out", () => {
+it("PageText keeps the visible text and its layout", () => {
   const page = `<!doctype html><html><head><title> A &amp;
     B </title><style>p { color: red }</style><script>var x = "<p>no</p>"</script></head>
     <body><h1>Hello,&nbsp;world</h1><p>One <b>bold</b>word,
@@ -39,7 +39,7 @@ it("keeps what people read, and how it is laid out", () => {
   })
 })
 
-it("reads pages that are not well-formed", () => {
+it("PageText reads pages that are not well-formed", () => {
   assert.deepStrictEqual(read("just text"), { title: "", text: "just text" })
   assert.strictEqual(read("<p>one<p>two<b>three").text, "one\n\ntwothree")
   assert.strictEqual(read("<script>never closed <p>text").text, "")
@@ -47,7 +47,7 @@ it("reads pages that are not well-formed", () => {
   assert.strictEqual(read("").text, "")
 })
 
-it("stops when it has enough", () => {
+it("PageText stops at its limit", () => {
   const reader = makeTextReader(100)
   let taken = 0
   while (reader.write("<p>some words of a page</p>")) taken += 1
@@ -55,7 +55,7 @@ it("stops when it has enough", () => {
   assert.strictEqual(reader.end().text.length, 100)
 })
 
-it.prop("reads the same text wherever a page is cut into pieces", [FastCheck.array(FastCheck.nat(300))], ([cuts]) => {
+it.prop("PageText reads the same text wherever a page is cut", [FastCheck.array(FastCheck.nat(300))], ([cuts]) => {
   const page =
     `<title>t&eacute;xt</title><h1>One</h1><p>two &amp; three <b>fo</b>ur</p><script>x</script><ul><li>five &lt;</li></ul>`.repeat(
       2
@@ -66,7 +66,7 @@ it.prop("reads the same text wherever a page is cut into pieces", [FastCheck.arr
   assert.deepStrictEqual(reader.end(), read(page))
 })
 
-it("is not stopped by pages that are made to stop it", () => {
+it("PageText reads hostile pages in bounded time", () => {
   const hostile = {
     nested: "<i>".repeat(700_000) + "</b>".repeat(700_000),
     unopened: "</b>".repeat(1_000_000),

@@ -5,7 +5,7 @@ import { Either, FastCheck } from "effect"
 const hostOf = (text: string) =>
   Either.match(parseWebTarget(text), { onLeft: (fault) => fault, onRight: ({ host }) => host })
 
-it("takes addresses of web pages, and says why it refuses others", () => {
+it("WebAddressPolicy accepts addresses of web pages, and explains why it rejects others", () => {
   assert.strictEqual(hostOf("https://example.com/a?b#c"), "example.com")
   assert.strictEqual(hostOf(" http://example.com:8080 "), "example.com")
   assert.strictEqual(hostOf("https://[2606:4700::1]:443/"), "2606:4700::1")
@@ -19,14 +19,14 @@ it("takes addresses of web pages, and says why it refuses others", () => {
   assert.include(hostOf(`https://example.com/${"x".repeat(2_000)}`), "longer")
 })
 
-it("reads a redirect as seen from where it stands", () => {
+it("WebAddressPolicy resolves a redirect relative to its page", () => {
   const from = new URL("https://example.com/a/b")
   assert.strictEqual(Either.getOrThrow(parseWebTarget("../c", from)).url.href, "https://example.com/c")
   assert.strictEqual(Either.getOrThrow(parseWebTarget("//other.example/", from)).host, "other.example")
   assert.isTrue(Either.isLeft(parseWebTarget("file:///etc/passwd", from)))
 })
 
-it("knows addresses of the public internet from others", () => {
+it("WebAddressPolicy distinguishes public addresses", () => {
   for (const address of [
     "1.1.1.1",
     "8.8.8.8",
@@ -48,7 +48,7 @@ it("knows addresses of the public internet from others", () => {
   for (const address of others.split(" ")) assert.deepStrictEqual([address, isPublicAddress(address)], [address, false])
 })
 
-it("lets one bad address spoil a host, and none of this machine's own through", () => {
+it("WebAddressPolicy rejects a host with one forbidden address, and addresses of this machine", () => {
   assert.deepStrictEqual(admitAddresses(["1.1.1.1", "2606:4700::1"], []), Either.right(["1.1.1.1", "2606:4700::1"]))
   assert.isTrue(Either.isLeft(admitAddresses(["1.1.1.1", "127.0.0.1"], [])))
   assert.isTrue(Either.isLeft(admitAddresses([], [])))
@@ -83,7 +83,7 @@ const anyAddress = FastCheck.oneof(
   ).map(([a, b, c, d]) => ((a * 256 + b) * 256 + c) * 256 + d)
 )
 
-it.prop("judges every IPv4 address as the registry does, however a URL spells it", [anyAddress], ([value]) => {
+it.prop("WebAddressPolicy classifies IPv4 addresses as the registry does", [anyAddress], ([value]) => {
   assert.strictEqual(isPublicAddress(octets(value)), !isSpecial(value))
   const hex = value.toString(16)
   const octal = `0${octets(value)
@@ -94,7 +94,7 @@ it.prop("judges every IPv4 address as the registry does, however a URL spells it
     assert.deepStrictEqual([spelling, hostOf(`http://${spelling}/`)], [spelling, octets(value)])
 })
 
-it.prop("takes no IPv4 address in the clothes of an IPv6 one", [anyAddress], ([value]) => {
+it.prop("WebAddressPolicy rejects IPv4 addresses embedded in IPv6 ones", [anyAddress], ([value]) => {
   const [high, low] = [(value >>> 16).toString(16), (value & 0xffff).toString(16)]
   for (const clothes of [
     `::${high}:${low}`,
@@ -107,7 +107,7 @@ it.prop("takes no IPv4 address in the clothes of an IPv6 one", [anyAddress], ([v
   assert.isFalse(isPublicAddress(inBrackets))
 })
 
-it.prop("judges whatever text it is given", [FastCheck.oneof(FastCheck.string(), FastCheck.webUrl())], ([text]) => {
+it.prop("WebAddressPolicy handles any text", [FastCheck.oneof(FastCheck.string(), FastCheck.webUrl())], ([text]) => {
   const target = parseWebTarget(text)
   if (Either.isRight(target)) assert.match(target.right.url.protocol, /^https?:$/)
   assert.strictEqual(typeof isPublicAddress(text), "boolean")
