@@ -1,9 +1,10 @@
+import type { Model } from "@berth/domain/ai/models/Model"
 import { ProviderFailed } from "@berth/domain/ai/models/ModelErrors"
 import { TurnFailed, type TurnEvent } from "@berth/domain/instances/AgentRuntime"
-import { ModelProvidersTest } from "@berth/infra/ai/ModelProvidersTest"
+import { fakeModels, ModelProvidersTest } from "@berth/infra/ai/ModelProvidersTest"
 import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
 import { assert, layer } from "@effect/vitest"
-import { Effect, Stream } from "effect"
+import { Effect, Redacted, Stream } from "effect"
 import type { HttpCallResponse } from "../support/HttpCall.ts"
 import { connectSocket, type SocketFrame } from "../support/SocketClient.ts"
 import * as App from "../support/TestApp.ts"
@@ -159,6 +160,87 @@ layer(App.layer(), { excludeTestServices: true })("The model that answered", (it
       )
       assert.deepStrictEqual(namesInHead(pieces), names)
       assert.deepInclude(lastOf(pieces)?.data, names)
+    })
+  )
+})
+
+layer(App.layer(), { excludeTestServices: true })("The warning of an agent's model", (it) => {
+  const provision = (as: App.SignedIn, json: object, headers = {}) =>
+    Effect.flatMap(App.TestApp, ({ web }) =>
+      web({ method: "POST", path: "/api/agents/provision", as, json: { name: "An agent", ...json }, headers })
+    )
+  const unknown = { model: "custom", config: { customModel: 'acme/"never"' } }
+  const withModels =
+    (models: ReadonlyArray<Model>) =>
+    <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+      Effect.flatMap(ModelProvidersTest, ({ withBehavior }) =>
+        withBehavior({ catalog: Effect.succeed(models) })(effect)
+      )
+
+  it.effect("names the model that answers instead, also when the request is repeated", () =>
+    Effect.gen(function* () {
+      const as = yield* App.signInNewUser("pro")
+      const key = { "idempotency-key": "one" }
+      const made = yield* provision(as, unknown, key)
+      assert.strictEqual(made.status, 201, made.text)
+      assert.strictEqual(
+        made.headers["warning"],
+        String.raw`199 - "No configured provider serves acme/\"never\": openai/gpt-4 (openai) answers instead."`
+      )
+      const repeated = yield* provision(as, unknown, key)
+      assert.strictEqual(repeated.headers["idempotent-replayed"], "true")
+      assert.strictEqual(repeated.headers["warning"], made.headers["warning"])
+    })
+  )
+
+  it.effect("is absent where a platform key or the owner's own key serves the model", () =>
+    Effect.gen(function* () {
+      const as = yield* App.signInNewUser("pro")
+      assert.notProperty((yield* provision(as, { model: "claude-opus-4-6" })).headers, "warning")
+      const { withBehavior } = yield* ModelProvidersTest
+      const ownKey = withBehavior({
+        catalog: Effect.succeed(fakeModels.map((model) => ({ ...model, available: model.provider !== "openai" }))),
+        keys: () => Effect.succeed({ openai: Redacted.make("sk-own") })
+      })
+      const mine = { model: "custom", config: { customModel: "openai/gpt-4" } }
+      assert.notProperty((yield* ownKey(provision(as, mine))).headers, "warning")
+    })
+  )
+
+  it.effect("is sent with a changed configuration, and says when no model answers at all", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const owner = yield* createOwnerWithAgent()
+      const change = (json: object) =>
+        web({ method: "PUT", path: `/api/agents/${owner.agent.id}/config`, as: owner, json })
+      const changed = yield* change({ model: "custom", customModel: "acme/never" })
+      assert.strictEqual(changed.status, 200, changed.text)
+      assert.match(String(changed.headers["warning"]), /^199 - "No configured provider serves acme\/never: /)
+      const none = yield* withModels(fakeModels.map((model) => ({ ...model, available: false })))(
+        change({ temperature: 1 })
+      )
+      assert.strictEqual(
+        none.headers["warning"],
+        `199 - "No configured provider serves acme/never, and no other model answers."`
+      )
+      assert.notProperty((yield* change({ model: "gpt-4" })).headers, "warning")
+    })
+  )
+
+  it.effect("is shown on the dashboard for the chosen agent", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const owner = yield* createOwnerWithAgent()
+      const dashboard = web({ method: "GET", path: `/dashboard?agent=${owner.agent.id}`, as: owner })
+      yield* web({
+        method: "PUT",
+        path: `/api/agents/${owner.agent.id}/config`,
+        as: owner,
+        json: { model: "custom", customModel: "acme/never" }
+      })
+      assert.include((yield* dashboard).text, "No configured provider serves acme/never")
+      yield* web({ method: "PUT", path: `/api/agents/${owner.agent.id}/config`, as: owner, json: { model: "gpt-4" } })
+      assert.notInclude((yield* dashboard).text, "No configured provider")
     })
   )
 })

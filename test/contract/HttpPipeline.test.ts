@@ -162,6 +162,15 @@ layer(App.layer(), { excludeTestServices: true })("What is no request", (it) => 
       400,
       "request_malformed"
     ],
+    ...["gzip, chunked", "gzip,chunked", "identity, chunked"].map(
+      (coding) =>
+        [
+          `the transfer coding \`${coding}\``,
+          `POST /api/register HTTP/1.1\r\nhost: a\r\ntransfer-encoding: ${coding}\r\n\r\n2\r\n{}\r\n0\r\n\r\n`,
+          501,
+          "transfer_coding_unsupported"
+        ] as const
+    ),
     ["a length below zero", "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: -1\r\n\r\n", 400, "request_malformed"],
     ["a folded header", "GET / HTTP/1.1\r\nhost: a\r\n x: y\r\n\r\n", 400, "request_malformed"],
     ["a space before the colon", "GET / HTTP/1.1\r\nhost : a\r\n\r\n", 400, "request_malformed"],

@@ -186,6 +186,7 @@ layer(App.layer(), { excludeTestServices: true })("Of what another owns", (it) =
 
   const named: ReadonlyArray<readonly [string, (ids: { session: string; agent: string }) => App.AppCall]> = [
     ["a session that is read", ({ session }) => read(`action=session&sessionId=${session}`)],
+    ["the sessions of an agent", ({ agent: id }) => read(`action=sessions&agentId=${id}`)],
     ["the memory of an agent", ({ agent: id }) => read(`action=memory&agentId=${id}`)],
     ["a session that is talked in", ({ session }) => say({ message: "hello", sessionId: session })],
     ["an agent that is talked to", ({ agent: id }) => say({ message: "hello", agentId: id })],

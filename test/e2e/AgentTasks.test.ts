@@ -71,6 +71,7 @@ const service = Layer.unwrapScoped(
     const tasks = AgentTasksLive.layer.pipe(
       Layer.provide(Layer.mergeAll(TaskTurns.Default, QuotedOwnKeyCoverage.layer, UnitLedger.Default)),
       Layer.provide(Layer.succeed(UnitPolicy, { confirmedEmailRequired: false })),
+      Layer.provide(OwnerKeys.none),
       Layer.provide(Layer.succeed(Administrators, { includes: () => false })),
       Layer.provide(Layer.succeed(TurnSettings, { priceMargin: 1.3, budgetUsd: 0.25 })),
       Layer.provide(Layer.provide(Agents.Default, ManagedAgentInstances.layer)),

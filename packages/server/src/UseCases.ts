@@ -7,6 +7,7 @@ import { ContextWindows } from "@berth/domain/ai/ContextWindows"
 import * as VaultOwnerKeys from "@berth/domain/ai/keys/VaultOwnerKeys"
 import * as BillingServices from "@berth/domain/billing/BillingServices"
 import * as GatewayServices from "@berth/domain/gateway/GatewayServices"
+import * as QuotedModelSubstitutes from "@berth/domain/gateway/plugins/QuotedModelSubstitutes"
 import * as QuotedOwnKeyCoverage from "@berth/domain/gateway/plugins/QuotedOwnKeyCoverage"
 import { TokenGate } from "@berth/domain/gating/TokenGate"
 import { Instances } from "@berth/domain/instances/Instances"
@@ -40,6 +41,7 @@ export const shared = Layer.mergeAll(SocialSessions.Default, BillingServices.bal
 export const web = Layer.mergeAll(
   GatewayServices.layer,
   Layer.provide(InteractionServices.layer, QuotedOwnKeyCoverage.layer),
+  QuotedModelSubstitutes.layer,
   Layer.provide(Layer.provideMerge(AdministrationServices.layer, BillingServices.layer), AgentsServices.limits),
   SignInServices.layer,
   BearerSessions.Default

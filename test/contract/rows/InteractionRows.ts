@@ -77,6 +77,12 @@ export const interactionRows: ReadonlyArray<ErrorRow> = [
     "chat_session_not_found"
   ),
   read(
+    "the sessions of another's agent",
+    ({ stranger }) => `action=sessions&agentId=${stranger.agent.id}`,
+    404,
+    "agent_not_found"
+  ),
+  read(
     "the agent is another's",
     ({ stranger }) => `action=memory&agentId=${stranger.agent.id}`,
     404,

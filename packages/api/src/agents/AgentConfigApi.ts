@@ -28,7 +28,7 @@ const read = HttpApiEndpoint.get("read", "/api/agents/:id/config")
   .setPath(path)
   .addSuccess(Schema.Struct({ config: AgentConfigView, status: Schema.Literal("ok") }))
 
-/** PUT /api/agents/:id/config: absent members stay; unknown members are rejected. */
+/** PUT /api/agents/:id/config: absent members stay; unknown members are rejected. `Warning` as for a new agent. */
 const change = HttpApiEndpoint.put("change", "/api/agents/:id/config")
   .setPath(path)
   .setPayload(

@@ -58,7 +58,9 @@ const detail = HttpApiEndpoint.get("detail", "/api/agents/:id")
   .addSuccess(Schema.Struct({ agent: AgentDetail, status: Schema.Literal("ok") }))
   .middleware(AgentOwner)
 
-/** POST /api/agents/provision */
+export const ProvisionedAgentAnswer = Schema.Struct({ success: Schema.Boolean, agent: ProvisionedAgent })
+
+/** POST /api/agents/provision: `Warning` names the model that answers if no configured provider serves the chosen one. */
 const provision = HttpApiEndpoint.post("provision", "/api/agents/provision")
   .setPayload(
     payload({
@@ -68,7 +70,7 @@ const provision = HttpApiEndpoint.post("provision", "/api/agents/provision")
       tier: Schema.optionalWith(Schema.Literal("starter", "pro", "enterprise"), { nullable: true })
     })
   )
-  .addSuccess(Schema.Struct({ success: Schema.Boolean, agent: ProvisionedAgent }), { status: 201 })
+  .addSuccess(ProvisionedAgentAnswer, { status: 201 })
   .addError(AgentNameInvalidBody)
   .addError(ModelNotAllowedBody)
   .addError(CustomModelMissingBody)

@@ -20,6 +20,8 @@ export class InternalFailure extends Data.TaggedError("InternalFailure")<object>
 export class ServiceUnavailable extends Data.TaggedError("ServiceUnavailable")<object> {}
 /** The bytes are not an HTTP request. */
 export class RequestMalformed extends Data.TaggedError("RequestMalformed")<object> {}
+/** A transfer coding besides `chunked` (RFC 9112, section 6.1). */
+export class TransferCodingUnsupported extends Data.TaggedError("TransferCodingUnsupported")<object> {}
 export class HeadersTooLarge extends Data.TaggedError("HeadersTooLarge")<object> {}
 export class RequestTimeout extends Data.TaggedError("RequestTimeout")<object> {}
 export class ExpectationFailed extends Data.TaggedError("ExpectationFailed")<object> {}
@@ -86,6 +88,12 @@ export const RequestMalformedBody = errorBody(RequestMalformed, {
   error: "Malformed request",
   message: "The bytes are not a valid HTTP request.",
   read: () => new RequestMalformed()
+})
+export const TransferCodingUnsupportedBody = errorBody(TransferCodingUnsupported, {
+  status: 501,
+  error: "Unsupported transfer coding",
+  message: "Transfer-Encoding must be chunked alone.",
+  read: () => new TransferCodingUnsupported()
 })
 export const HeadersTooLargeBody = errorBody(HeadersTooLarge, {
   status: 431,

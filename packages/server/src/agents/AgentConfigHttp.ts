@@ -4,17 +4,20 @@ import type { Agent } from "@berth/domain/agents/Agent"
 import { AgentConfiguration } from "@berth/domain/agents/AgentConfiguration"
 import { HttpApiBuilder } from "@effect/platform"
 import { Effect } from "effect"
+import { addResponseHeaders } from "../http/ResponseHeaders.ts"
+import { makeModelWarning, makeWarningHeaders } from "./ModelWarning.ts"
 
 const configOf = ({ config, customModel, model }: Agent) => ({ model, customModel, ...config })
 
 export const layer = HttpApiBuilder.group(WebApi, "agentConfig", (handlers) =>
-  Effect.map(AgentConfiguration, (configuration) =>
+  Effect.map(Effect.all([AgentConfiguration, makeModelWarning]), ([configuration, warnOfModel]) =>
     handlers
       .handle("read", () => Effect.map(OwnedAgent, ({ agent }) => ({ config: configOf(agent), status: "ok" as const })))
       .handle("change", ({ payload: { customModel, model, ...config } }) =>
         Effect.gen(function* () {
           const { agent, user } = yield* OwnedAgent
           const changed = yield* configuration.change(user, agent, { model, customModel, config })
+          yield* addResponseHeaders(makeWarningHeaders(yield* warnOfModel(changed)))
           return { config: configOf(changed), status: "updated" as const }
         })
       )

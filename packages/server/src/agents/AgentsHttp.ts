@@ -1,3 +1,4 @@
+import { ProvisionedAgentAnswer } from "@berth/api/agents/AgentsApi"
 import { OwnedAgent } from "@berth/api/agents/OwnedAgent"
 import { OptionalUser } from "@berth/api/sessions/SessionAuth"
 import { WebApi } from "@berth/api/WebApi"
@@ -5,16 +6,20 @@ import type { Agent } from "@berth/domain/agents/Agent"
 import { Agents } from "@berth/domain/agents/Agents"
 import { AgentInstances } from "@berth/domain/agents/AgentInstances"
 import { CurrentUser } from "@berth/domain/sessions/CurrentUser"
-import { HttpApiBuilder } from "@effect/platform"
-import { Effect, Option } from "effect"
+import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
+import { Effect, Option, Schema } from "effect"
 import { WebSettings } from "../http/WebSettings.ts"
 import { makeAgentWebSocketUrl, makeInstanceUrl } from "./AgentUrls.ts"
+import { makeModelWarning, makeWarningHeaders } from "./ModelWarning.ts"
+
+const encodeProvisioned = Schema.encodeSync(ProvisionedAgentAnswer)
 
 export const layer = HttpApiBuilder.group(WebApi, "agents", (handlers) =>
   Effect.gen(function* () {
     const agents = yield* Agents
     const instances = yield* AgentInstances
     const { agentsDomain, appUrl } = yield* WebSettings
+    const warnOfModel = yield* makeModelWarning
 
     const listItem = ({ createdAt, id, model, name, status, updatedAt }: Agent) => ({
       id,
@@ -40,7 +45,11 @@ export const layer = HttpApiBuilder.group(WebApi, "agents", (handlers) =>
           const { customModel, ...settings } = config ?? {}
           const agent = yield* agents.provision(user, { name, model, customModel, config: settings })
           const { updatedAt: _, ...created } = listItem(agent)
-          return { success: true, agent: created }
+          // A response, since repeats of the request get its headers too.
+          return HttpServerResponse.unsafeJson(encodeProvisioned({ success: true, agent: created }), {
+            status: 201,
+            headers: makeWarningHeaders(yield* warnOfModel(agent))
+          })
         })
       )
       .handle("provisioned", () =>

@@ -7,7 +7,9 @@ import {
   RequestMalformed,
   RequestMalformedBody,
   RouteNotFound,
-  RouteNotFoundBody
+  RouteNotFoundBody,
+  TransferCodingUnsupported,
+  TransferCodingUnsupportedBody
 } from "@berth/api/http/TransportErrors"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { normalizeClientAddress } from "@berth/domain/limits/ClientAddress"
@@ -131,6 +133,10 @@ export const makeHttpPipeline = <R, P = never, D = never>(
         route: Option.Option<KnownRoute>
       ): Option.Option<HttpServerResponse.HttpServerResponse> => {
         if (!hasOneHost(request)) return Option.some(makeErrorResponse(RequestMalformedBody, new RequestMalformed()))
+        if ((request.headers["transfer-encoding"] ?? "chunked").trim().toLowerCase() !== "chunked")
+          return Option.some(
+            makeErrorResponse(TransferCodingUnsupportedBody, new TransferCodingUnsupported(), { connection: "close" })
+          )
         if (!isNameable(path)) return Option.some(makeErrorResponse(RouteNotFoundBody, new RouteNotFound()))
         if (Option.isNone(route)) {
           const allowed = listMethods(table, path)

@@ -48,7 +48,7 @@ export const layer = HttpApiBuilder.group(WebApi, "interaction", (handlers) =>
             case undefined:
               return makeInteractionIndex(serviceVersion)
             case "sessions":
-              return { sessions: (yield* records.listSessions(user.id)).map(makeSessionSummary) }
+              return { sessions: (yield* records.listSessions(user.id, agentId)).map(makeSessionSummary) }
             case "session": {
               if (sessionId === undefined) return yield* new MessageInvalid({ reason: "sessionId is missing" })
               const { messages, session } = yield* records.findSession(user.id, sessionId, { before, limit })

@@ -6,6 +6,7 @@ import { ClaimNotices } from "@berth/domain/recovery/claims/ClaimNotices"
 import { Wallets } from "@berth/domain/signin/wallets/Wallets"
 import { HttpLayerRouter, HttpServerResponse } from "@effect/platform"
 import { Array, Effect, Option } from "effect"
+import { makeModelWarning } from "../agents/ModelWarning.ts"
 import { WebSettings } from "../http/WebSettings.ts"
 import { renderDashboardPage } from "./DashboardPage.ts"
 import { renderFilesPage } from "./FilesPage.ts"
@@ -27,15 +28,18 @@ export const layer = HttpLayerRouter.use((router) =>
     const wallets = yield* Wallets
     const { models } = yield* AgentSettings
     const signedIn = yield* makeSignedInPages
+    const warnOfModel = yield* makeModelWarning
 
     const dashboard = signedIn((user, query) =>
       Effect.gen(function* () {
         const owned = yield* agents.list(user.id)
+        const chosen = Array.findFirst(owned, ({ id }) => id === query.get("agent"))
         const main = renderDashboardPage({
           user,
           allowance: yield* allowances.find(user),
           agents: owned,
-          chosen: Array.findFirst(owned, ({ id }) => id === query.get("agent")),
+          chosen,
+          modelWarning: yield* Option.match(chosen, { onNone: () => Effect.succeedNone, onSome: warnOfModel }),
           isClaimOpen: Option.isSome(yield* claims.find(user.id)),
           wallets: yield* wallets.listByUser(user.id),
           models,

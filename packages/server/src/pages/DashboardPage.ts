@@ -23,6 +23,8 @@ export interface DashboardPage {
   readonly agents: ReadonlyArray<Agent>
   /** The agent of the chat, one of `agents`. */
   readonly chosen: Option.Option<Agent>
+  /** The model that answers for the chosen agent in place of its own. */
+  readonly modelWarning: Option.Option<string>
   /** The owner has not decided yet about the contents from before a claim. */
   readonly isClaimOpen: boolean
   readonly wallets: ReadonlyArray<Wallet>
@@ -80,8 +82,9 @@ const agentsSection = ({ agents, allowance, models, user }: DashboardPage): Html
   </section>
 `
 
-const chat = (chosen: Agent): Html => html`
+const chat = (chosen: Agent, modelWarning: Option.Option<string>): Html => html`
   ${!isUp(chosen.status) && html`<p class="notice">${chosen.name} is ${chosen.status} and answers once it is up.</p>`}
+  ${Option.match(modelWarning, { onNone: () => null, onSome: (warning) => html`<p class="notice">${warning}</p>` })}
   ${renderChatPanel(chosen)}
 `
 
@@ -89,7 +92,7 @@ const chat = (chosen: Agent): Html => html`
 export const renderDashboardPage = (page: DashboardPage): Html => html`
   <h1>Dashboard</h1>
   ${renderOutcome(page)} ${page.isClaimOpen && claimSection}
-  ${Option.match(page.chosen, { onNone: () => null, onSome: chat })} ${agentsSection(page)} ${accountSection(page.user)}
-  ${notificationsSection(page.user.notifications)} ${walletsSection(page.wallets, page.appUrl)} ${sessionsSection}
-  ${deletionSection}
+  ${Option.match(page.chosen, { onNone: () => null, onSome: (chosen) => chat(chosen, page.modelWarning) })}
+  ${agentsSection(page)} ${accountSection(page.user)} ${notificationsSection(page.user.notifications)}
+  ${walletsSection(page.wallets, page.appUrl)} ${sessionsSection} ${deletionSection}
 `

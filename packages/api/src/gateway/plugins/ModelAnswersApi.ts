@@ -1,5 +1,6 @@
 import { UserId } from "@berth/domain/shared/UserId"
 import { AgentId } from "@berth/domain/shared/AgentId"
+import { AnsweringModel } from "@berth/domain/ai/models/AnsweringModel"
 import { ChatMessage, ToolSpec } from "@berth/domain/ai/chat/ModelChat"
 import { ModelDelta, ModelToolCall } from "@berth/domain/ai/streams/ModelEvent"
 import { ChatOpeningFields } from "@berth/domain/gateway/payments/PaidAnswer"
@@ -96,7 +97,9 @@ export const ModelQuoteResult = Schema.Union(
     outputCost: Schema.Number,
     promptTokens: Schema.Number,
     maxTokens: Schema.Number,
-    ownKey: Schema.Boolean
+    ownKey: Schema.Boolean,
+    answeredBy: AnsweringModel,
+    isSubstitute: Schema.Boolean
   }),
   AnswerFailed,
   AnswerInvalid

@@ -6,6 +6,7 @@ import type { Model, ProviderName } from "../models/Model.ts"
 import { MessagesMissing, type ModelNotFound, ModelsUnavailable, type ProviderFailed } from "../models/ModelErrors.ts"
 import { costUpperBound, findAnswerLimit } from "../models/ModelCost.ts"
 import { type ModelProvider, ModelProviders } from "../models/ModelProviders.ts"
+import { isServed } from "../models/ModelResolution.ts"
 import { findModelRoutes } from "../models/ModelRoutes.ts"
 import { parseTaskType } from "../models/ModelSelection.ts"
 import { estimatePromptTokens, estimateTokens } from "../prompt/TokenEstimate.ts"
@@ -134,7 +135,16 @@ export const makeModelChat = ({
       const promptTokens = estimateRequestTokens(request)
       const maxTokens = findAnswerLimit(first.model, request.options?.maxTokens)
       const costUsd = costUpperBound(first.model, promptTokens, maxTokens) / 1_000_000
-      return { costUsd, inputCost, outputCost, promptTokens, maxTokens, ownKey: isOwn }
+      return {
+        costUsd,
+        inputCost,
+        outputCost,
+        promptTokens,
+        maxTokens,
+        ownKey: isOwn,
+        answeredBy: { model: first.model.id, provider: first.provider },
+        isSubstitute: request.model !== undefined && !isServed(reachable.models, request.model)
+      }
     })
 
     const begin = Effect.fnUntraced(function* (

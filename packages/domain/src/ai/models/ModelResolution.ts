@@ -49,6 +49,13 @@ export const findModel = (models: ReadonlyArray<Model>, asked: string): Option.O
   )
 }
 
+const findServed = (models: ReadonlyArray<Model>, asked: string) =>
+  Option.filter(findModel(models, asked), ({ available }) => available)
+
+/** Whether a provider serves the model with an id. */
+export const isServed = (models: ReadonlyArray<Model>, asked: string): boolean =>
+  Option.isSome(findServed(models, asked))
+
 export interface ModelResolution {
   readonly asked: string
   readonly model: Model
@@ -62,7 +69,7 @@ export const resolveModel = (
   asked: string,
   substitutes: ReadonlyArray<Model> = models
 ): Either.Either<ModelResolution, ModelsUnavailable> => {
-  const named = Option.filter(findModel(models, asked), (model) => model.available)
+  const named = findServed(models, asked)
   return Option.isSome(named)
     ? Either.right({ asked, model: named.value, isFallback: false })
     : Either.map(selectModel(substitutes, "general"), (model) => ({ asked, model, isFallback: true }))

@@ -1,5 +1,6 @@
 import { Context, type Effect, type Scope, type Stream } from "effect"
 import type { ChatOpening, ChatRequest } from "../../ai/calls/ChatRequest.ts"
+import type { AnsweringModel } from "../../ai/models/AnsweringModel.ts"
 import type { ModelEvent } from "../../ai/streams/ModelEvent.ts"
 import type { PluginFailed, PluginInputInvalid } from "./PluginRun.ts"
 
@@ -21,6 +22,9 @@ export interface ModelQuote {
   readonly maxTokens: number
   /** Whether the caller's own keys will answer. */
   readonly ownKey: boolean
+  /** The model that is called first, and whether it replaces the requested one, which no provider serves. */
+  readonly answeredBy: AnsweringModel
+  readonly isSubstitute: boolean
 }
 
 /** Answers of models: by the AI layer in this process, or by a client of the backend API. */

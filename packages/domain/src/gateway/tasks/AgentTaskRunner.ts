@@ -5,6 +5,7 @@ import type { Agent } from "../../agents/Agent.ts"
 import { AgentNotFound } from "../../agents/AgentErrors.ts"
 import { Agents } from "../../agents/Agents.ts"
 import { isUp } from "../../agents/AgentStatus.ts"
+import { ownableProviders, OwnerKeys } from "../../ai/keys/OwnerKeys.ts"
 import { IdGenerator } from "../../ids/IdGenerator.ts"
 import { AgentManager } from "../../instances/AgentManager.ts"
 import type { TurnEvent } from "../../instances/AgentRuntime.ts"
@@ -34,6 +35,7 @@ const make = Effect.gen(function* () {
   const manager = yield* AgentManager
   const memories = yield* Memories
   const turns = yield* TaskTurns
+  const ownerKeys = yield* OwnerKeys
   const ownKeys = yield* OwnKeyCoverage
   const ids = yield* IdGenerator
   const orchestrator = yield* Orchestrator
@@ -118,6 +120,8 @@ const make = Effect.gen(function* () {
   }: Pick<AgentTask, "caller" | "agentId">) {
     if (Option.isNone(caller)) return false
     const { id } = caller.value
+    const keys = yield* ownerKeys.find(id)
+    if (ownableProviders.every((name) => keys[name] === undefined)) return false
     const agent = yield* Effect.option(findAgent(caller.value, agentId))
     if (Option.isNone(agent)) return false
     return yield* Option.match(agent.value, {

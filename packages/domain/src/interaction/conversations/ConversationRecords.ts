@@ -34,9 +34,13 @@ export class ConversationRecords extends Effect.Service<ConversationRecords>()("
     const memories = yield* Memories
     const transaction = yield* Transaction
 
-    /** Last used first. */
-    const listSessions = Effect.fn("ConversationRecords.listSessions")(function* (userId: UserId) {
-      return yield* repository.listSessions(userId, maximumListedSessions)
+    /** Last used first, of all agents or of one. */
+    const listSessions = Effect.fn("ConversationRecords.listSessions")(function* (
+      userId: UserId,
+      agentId: AgentId | undefined
+    ) {
+      if (agentId !== undefined) yield* agents.find(userId, agentId)
+      return yield* repository.listSessions(userId, maximumListedSessions, agentId)
     })
 
     const findSession = Effect.fn("ConversationRecords.findSession")(function* (
@@ -53,10 +57,7 @@ export class ConversationRecords extends Effect.Service<ConversationRecords>()("
       userId: UserId,
       agentId: AgentId | undefined
     ) {
-      if (agentId !== undefined) yield* agents.find(userId, agentId)
-      const [active] = (yield* repository.listSessions(userId, maximumListedSessions)).filter(
-        (session) => agentId === undefined || session.agentId === agentId
-      )
+      const [active] = yield* listSessions(userId, agentId)
       return active === undefined ? [] : (yield* repository.readRecord(active.id, memoryLength)).map(makeMemoryItem)
     })
 

@@ -40,8 +40,12 @@ export class ConversationRepository extends Context.Tag("@berth/ConversationRepo
     readonly findSession: (userId: UserId, id: ChatSessionId) => Effect.Effect<Option.Option<ChatSession>>
     /** The session used last. */
     readonly findActiveSession: (userId: UserId, agentId: AgentId) => Effect.Effect<Option.Option<ChatSession>>
-    /** Last used first. */
-    readonly listSessions: (userId: UserId, limit: number) => Effect.Effect<ReadonlyArray<ChatSession>>
+    /** Last used first, of all agents or of one. */
+    readonly listSessions: (
+      userId: UserId,
+      limit: number,
+      agentId?: AgentId
+    ) => Effect.Effect<ReadonlyArray<ChatSession>>
     /**
      * Appends a `pending` message with the next `seq` and begins its turn. Limits are exact when the transaction
      * serializes the user's messages, as a reservation does.

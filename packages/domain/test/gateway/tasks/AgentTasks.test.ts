@@ -1,7 +1,12 @@
+import { Email } from "@berth/domain/shared/Email"
+import { defaultNotificationPreferences, User } from "@berth/domain/shared/User"
+import { UserId } from "@berth/domain/shared/UserId"
+import { Credits } from "@berth/domain/shared/Money"
 import { Agents } from "@berth/domain/agents/Agents"
 import { AgentTasks } from "@berth/domain/gateway/tasks/AgentTasks"
 import * as AgentTasksLive from "@berth/domain/gateway/tasks/AgentTaskRunner"
 import { ModelAnswers } from "@berth/domain/gateway/plugins/ModelAnswers"
+import { type ModelKeys, OwnerKeys } from "@berth/domain/ai/keys/OwnerKeys"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { AgentManager } from "@berth/domain/instances/AgentManager"
 import { Memories } from "@berth/domain/interaction/memory/Memories"
@@ -10,7 +15,71 @@ import { OwnKeyCoverage } from "@berth/domain/interaction/turns/OwnKeyCoverage"
 import { TaskTurns } from "@berth/domain/interaction/turns/TaskTurns"
 import { TurnSettings } from "@berth/domain/interaction/turns/TurnPricing"
 import { assert, it } from "@effect/vitest"
-import { Effect, Fiber, Layer, Option, Ref, Stream, TestClock } from "effect"
+import { DateTime, Effect, Fiber, Layer, Option, Redacted, Ref, Stream, TestClock } from "effect"
+
+const quote = {
+  costUsd: 0,
+  inputCost: 0,
+  outputCost: 0,
+  promptTokens: 1,
+  maxTokens: 1,
+  ownKey: false,
+  answeredBy: { model: "m", provider: "openai" },
+  isSubstitute: false
+}
+
+/** Tasks of callers without an agent. */
+const makeTasks = (answers: Partial<ModelAnswers["Type"]>, keys: ModelKeys = {}) =>
+  Effect.provide(
+    AgentTasks,
+    AgentTasksLive.layer.pipe(
+      Layer.provide([
+        Layer.mock(ModelAnswers, answers),
+        Layer.succeed(OwnerKeys, { find: () => Effect.succeed(keys) }),
+        Layer.mock(Agents, { _tag: "@berth/Agents", findDefaultRunning: () => Effect.succeedNone }),
+        Layer.mock(Memories, { _tag: "@berth/Memories" }),
+        Layer.mock(AgentManager, { chat: () => Stream.empty, deploy: () => Effect.void }),
+        Layer.mock(TaskTurns, { _tag: "@berth/TaskTurns" }),
+        Layer.mock(OwnKeyCoverage, {}),
+        Layer.mock(UnitLedger, { _tag: "@berth/UnitLedger" }),
+        Layer.succeed(TurnSettings, { priceMargin: 1.3, budgetUsd: 0.25 }),
+        Layer.mock(IdGenerator, {})
+      ])
+    )
+  )
+
+it.effect("AgentTasks.usesOwnKeys asks the AI layer only about callers with keys", () =>
+  Effect.gen(function* () {
+    const asked: Array<unknown> = []
+    const answers = {
+      quote: (request: unknown) =>
+        Effect.sync(() => {
+          asked.push(request)
+          return { ...quote, ownKey: true }
+        })
+    }
+    const caller = Option.some(
+      new User({
+        id: UserId.make("usr_1"),
+        email: Email.make("owner@example.com"),
+        emailVerifiedAt: null,
+        name: "Owner",
+        plan: "pro",
+        credits: Credits(0),
+        twoFactorEnabled: false,
+        notifications: defaultNotificationPreferences,
+        referralCode: "owner",
+        createdAt: DateTime.unsafeMake(0)
+      })
+    )
+    const keyless = yield* makeTasks(answers)
+    assert.isFalse(yield* keyless.usesOwnKeys({ caller }))
+    assert.lengthOf(asked, 0)
+    const keyed = yield* makeTasks(answers, { openai: Redacted.make("sk-own") })
+    assert.isTrue(yield* keyed.usesOwnKeys({ caller }))
+    assert.lengthOf(asked, 1)
+  })
+)
 
 it.effect("AgentTasks.run fails a task after five minutes and ends its model call", () =>
   Effect.gen(function* () {
@@ -25,33 +94,11 @@ it.effect("AgentTasks.run fails a task after five minutes and ends its model cal
       )
     )
     const opening = { id: "cpl_1", model: "m", provider: "openai", ownKey: false, attempts: [], overheadMs: 0 } as const
-    const live = AgentTasksLive.layer.pipe(
-      Layer.provide(
-        Layer.succeed(ModelAnswers, {
-          quote: () =>
-            Effect.succeed({
-              costUsd: 0,
-              inputCost: 0,
-              outputCost: 0,
-              promptTokens: 1,
-              maxTokens: 1,
-              ownKey: false
-            }),
-          open: () => Effect.succeed({ opening, events: held })
-        })
-      ),
-      Layer.provide([
-        Layer.mock(Agents, { _tag: "@berth/Agents" }),
-        Layer.mock(Memories, { _tag: "@berth/Memories" }),
-        Layer.mock(AgentManager, { chat: () => Stream.empty, deploy: () => Effect.void }),
-        Layer.mock(TaskTurns, { _tag: "@berth/TaskTurns" }),
-        Layer.mock(OwnKeyCoverage, {}),
-        Layer.mock(UnitLedger, { _tag: "@berth/UnitLedger" }),
-        Layer.succeed(TurnSettings, { priceMargin: 1.3, budgetUsd: 0.25 }),
-        Layer.mock(IdGenerator, {})
-      ])
-    )
-    const { run } = yield* Effect.provide(AgentTasks, live)
+    const answers = {
+      quote: () => Effect.succeed(quote),
+      open: () => Effect.succeed({ opening, events: held })
+    }
+    const { run } = yield* makeTasks(answers)
     const task = run({ caller: Option.none(), messages: [{ role: "user", content: "hello" }] })
     // As a request is read: by somebody whom nobody interrupts.
     const reading = yield* Effect.forkDaemon(Effect.uninterruptible(Effect.flip(Stream.runDrain(task))))

@@ -32,7 +32,16 @@ const done = (changes: { readonly costUsd?: number } = {}): ModelEvent => ({
 
 type Script = (request: ChatRequest, at: number) => Stream.Stream<ModelEvent, PluginFailed>
 
-const quote = { costUsd: 0.01, inputCost: 1, outputCost: 4, promptTokens: 100, maxTokens: 2_000, ownKey: false }
+const quote = {
+  costUsd: 0.01,
+  inputCost: 1,
+  outputCost: 4,
+  promptTokens: 100,
+  maxTokens: 2_000,
+  ownKey: false,
+  answeredBy: { model: "m", provider: "openai" },
+  isSubstitute: false
+}
 
 interface RunOptions {
   readonly quoted?: Partial<typeof quote>

@@ -66,9 +66,14 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
           select * from chat_sessions where user_id = ${userId} and agent_id = ${toStorableText(agentId)}
           order by last_activity desc, id desc limit 1`.pipe(decodeFirstRow(ChatSessionRow), Effect.orDie)
       }),
-      listSessions: Effect.fn("ConversationRepository.listSessions")(function* (userId: UserId, limit: number) {
+      listSessions: Effect.fn("ConversationRepository.listSessions")(function* (
+        userId: UserId,
+        limit: number,
+        agentId?: AgentId
+      ) {
+        const ofAgent = agentId === undefined ? [] : [sql`agent_id = ${agentId}`]
         return yield* sql`
-          select * from chat_sessions where user_id = ${userId}
+          select * from chat_sessions where ${sql.and([sql`user_id = ${userId}`, ...ofAgent])}
           order by last_activity desc, id desc limit ${limit}`.pipe(decodeRows(ChatSessionRow), Effect.orDie)
       }),
       // A message takes two numbers, its own and its reply's, so that a reply follows its message.

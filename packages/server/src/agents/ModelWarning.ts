@@ -1,0 +1,30 @@
+import type { Agent } from "@berth/domain/agents/Agent"
+import { type ModelService, ModelSubstitutes } from "@berth/domain/ai/models/ModelSubstitutes"
+import { Effect, Option } from "effect"
+
+const describe = (model: string, service: ModelService): Option.Option<string> => {
+  const unserved = `No configured provider serves ${model}`
+  switch (service.type) {
+    case "served":
+      return Option.none()
+    case "replaced":
+      return Option.some(`${unserved}: ${service.answeredBy.model} (${service.answeredBy.provider}) answers instead.`)
+    case "unavailable":
+      return Option.some(`${unserved}, and no other model answers.`)
+  }
+}
+
+/** Names the model that answers for an agent whose own no configured provider serves; none where one does. */
+export const makeModelWarning = Effect.map(ModelSubstitutes, ({ find }) => ({ customModel, model, ownerId }: Agent) => {
+  const chosen = customModel ?? model
+  return Effect.map(find(ownerId, chosen), (service) => describe(chosen, service))
+})
+
+/** A `Warning` header (RFC 7234, section 5.5), whose text is a quoted string of ASCII. */
+export const makeWarningHeaders = (warning: Option.Option<string>): Record<string, string> =>
+  Option.match(warning, {
+    onNone: () => ({}),
+    onSome: (text) => ({
+      warning: `199 - "${text.replaceAll(/[^\x20-\x7e]/g, "?").replaceAll(/["\\]/g, String.raw`\$&`)}"`
+    })
+  })
