@@ -1,10 +1,13 @@
 import { requestErrors } from "@berth/api/http/RequestErrors"
 import { BearerAuth } from "@berth/api/sessions/BearerAuth"
+import { ApiKeys } from "@berth/domain/accounts/api-keys/ApiKeys"
 import { AccessTokens } from "@berth/domain/sessions/AccessTokens"
 import { BearerSessions } from "@berth/domain/sessions/BearerSessions"
-import { CurrentUser } from "@berth/domain/sessions/CurrentUser"
+import { Principal } from "@berth/domain/sessions/Principal"
 import { SessionId } from "@berth/domain/sessions/Session"
 import { Sessions } from "@berth/domain/sessions/Sessions"
+import { RequestCredentials } from "@berth/server/http/RequestCredentials"
+import { sessionCookieLayer } from "@berth/server/http/SecretCookies"
 import * as BearerAuthHttp from "@berth/server/sessions/BearerAuthHttp"
 import {
   HttpApi,
@@ -37,7 +40,7 @@ const probe = HttpLayerRouter.serve(
     Layer.provide(
       HttpApiBuilder.group(Probe, "probe", (handlers) =>
         handlers.handle("whoami", () =>
-          Effect.map(CurrentUser, ({ sessionId, user }) => ({ userId: user.id, sessionId }))
+          Effect.map(Principal, ({ proof, user }) => ({ userId: user.id, sessionId: proof.id }))
         )
       )
     ),
@@ -46,6 +49,9 @@ const probe = HttpLayerRouter.serve(
   { disableLogger: true, disableListenLog: true }
 ).pipe(
   Layer.provideMerge(NodeHttpServer.layerTest),
+  Layer.provide(RequestCredentials.Default),
+  Layer.provide(Layer.mock(ApiKeys, { _tag: "@berth/ApiKeys" })),
+  Layer.provide(sessionCookieLayer),
   Layer.provide(BearerSessions.Default),
   Layer.provideMerge(App.layer())
 )

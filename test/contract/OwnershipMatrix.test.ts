@@ -6,12 +6,15 @@ import { Effect } from "effect"
 import type { HttpCallResponse } from "../support/HttpCall.ts"
 import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
 import * as App from "../support/TestApp.ts"
+import { createApiKey } from "./ApiKeyFixtures.ts"
 import { withoutTraceId } from "./ErrorAssertions.ts"
 import { type OwnerWithAgent, createOwnerWithAgent } from "./OwnerFixtures.ts"
 
 /** A path parameter: the owner's value, an unknown id, and the status for another user. */
 interface Kind {
-  readonly of: (owner: OwnerWithAgent) => string | ReturnType<typeof messageOf> | ReturnType<typeof sessionOf>
+  readonly of: (
+    owner: OwnerWithAgent
+  ) => string | ReturnType<typeof messageOf> | ReturnType<typeof sessionOf> | ReturnType<typeof apiKeyOf>
   readonly guessed: string
   readonly refusal: number
 }
@@ -40,9 +43,14 @@ const sessionOf = (owner: OwnerWithAgent) =>
   })
 const session: Kind = { of: sessionOf, guessed: "ses_0194f0b6c5d17d3f8a5b6c7d8e9f0a1b", refusal: 404 }
 
+/** An API key of an owner. */
+const apiKeyOf = (owner: OwnerWithAgent) => Effect.map(createApiKey(owner, "chat"), ({ id }) => id)
+const apiKey: Kind = { of: apiKeyOf, guessed: "key_0194f0b6c5d17d3f8a5b6c7d8e9f0a1b", refusal: 404 }
+
 const kinds: ReadonlyArray<readonly [RegExp, Kind]> = [
   [/^\/api\/agent\/messages\/:messageId(\/|$)/, message],
   [/^\/api\/auth\/sessions\/:id$/, session],
+  [/^\/api\/keys\/:id$/, apiKey],
   [/^\/api\/agents\/:id(\/|$)/, agent],
   [/^\/api\/agents\/provision\/:id$/, agent],
   [/^\/api\/instance\/:userId(\/|$)/, instance]

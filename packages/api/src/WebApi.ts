@@ -17,7 +17,9 @@ import { describeApi } from "./http/OpenApiDocument.ts"
 import { requestErrors } from "./http/RequestErrors.ts"
 import { InstancesApi } from "./instances/InstancesApi.ts"
 import { InteractionApi } from "./interaction/InteractionApi.ts"
+import { ApiKeysApi } from "./accounts/api-keys/ApiKeysApi.ts"
 import { AccessTokensApi } from "./sessions/AccessTokensApi.ts"
+import { apiKeyScheme, apiKeySecurityScheme } from "./sessions/RequiredScope.ts"
 import { SessionsApi } from "./sessions/SessionsApi.ts"
 import { OAuthApi } from "./signin/oauth/OAuthApi.ts"
 import { SignInApi } from "./signin/SignInApi.ts"
@@ -32,6 +34,7 @@ export class WebApi extends HttpApi.make("web")
   .add(SignInApi)
   .add(AccessTokensApi)
   .add(SessionsApi)
+  .add(ApiKeysApi)
   .add(WalletApi)
   .add(OAuthApi)
   .add(SocialIdentityApi)
@@ -54,7 +57,7 @@ export class WebApi extends HttpApi.make("web")
         title: "Berth",
         description: "Accounts, agents in isolated instances, conversations, billing and the gateway."
       },
-      { hasOriginCheck: true }
+      { hasOriginCheck: true, securitySchemes: { [apiKeyScheme]: apiKeySecurityScheme } }
     )
   ) {
   static override readonly errorSchema = requestErrors

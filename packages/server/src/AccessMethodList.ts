@@ -1,3 +1,4 @@
+import { ApiKeys } from "@berth/domain/accounts/api-keys/ApiKeys"
 import { PasswordCredentials } from "@berth/domain/accounts/password/PasswordCredentials"
 import { Instances } from "@berth/domain/instances/Instances"
 import { AccessMethods, makeAccessMethods } from "@berth/domain/recovery/claims/AccessMethods"
@@ -13,6 +14,7 @@ export const layer = Layer.effect(
   Effect.gen(function* () {
     const sessions = yield* Sessions
     const credentials = yield* PasswordCredentials
+    const apiKeys = yield* ApiKeys
     const wallets = yield* Wallets
     const identities = yield* LinkedIdentities
     const instances = yield* Instances
@@ -22,6 +24,7 @@ export const layer = Layer.effect(
       { name: "sessions", revoke: (userId) => Effect.asVoid(sessions.revokeAll(userId)) },
       { name: "password", revoke: credentials.removePassword },
       { name: "mailed links", revoke: credentials.revokeResetLinks },
+      { name: "API keys", revoke: apiKeys.revokeSince },
       { name: "wallets", revoke: wallets.unlinkAll },
       { name: "identities", revoke: identities.unlinkAll },
       { name: "gateway token", revoke: instances.revokeGatewayToken },

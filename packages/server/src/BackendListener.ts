@@ -1,10 +1,9 @@
 import { makeOpenAiFailure } from "@berth/api/ai/OpenAiErrors"
 import { BackendApi } from "@berth/api/BackendApi"
 import { transcriptionsPath } from "@berth/api/gateway/speech/SpeechApi"
-import { BearerSessions } from "@berth/domain/sessions/BearerSessions"
 import { AuthenticationRequired } from "@berth/domain/sessions/SessionErrors"
 import { HttpLayerRouter } from "@effect/platform"
-import { identity, Layer } from "effect"
+import { Effect, identity, Layer } from "effect"
 import * as AiAccessHttp from "./ai/AiAccessHttp.ts"
 import { makeAiDirectRoutes } from "./ai/AiDirectRoutes.ts"
 import * as AiHttp from "./ai/AiHttp.ts"
@@ -29,7 +28,7 @@ import { healthPaths, listRoutes } from "./http/RouteTable.ts"
 import { withRedactedHeaders } from "./http/SpanRedaction.ts"
 import * as AgentManagerHttp from "./instances/AgentManagerHttp.ts"
 import * as JobsHttp from "./jobs/JobsHttp.ts"
-import { RequestSession } from "./http/RequestSession.ts"
+import { RequestCredentials } from "./http/RequestCredentials.ts"
 import { sessionCookieLayer } from "./http/SecretCookies.ts"
 
 const groups = Layer.mergeAll(
@@ -88,10 +87,18 @@ const routes = Layer.mergeAll(
   )
 )
 
-/** The private listener accepts no access tokens. */
-const noAccessTokens = Layer.succeed(
-  BearerSessions,
-  BearerSessions.make({ authenticate: () => new AuthenticationRequired() })
+/** The private listener accepts no credentials of users. */
+const noCredentials = Layer.succeed(
+  RequestCredentials,
+  RequestCredentials.make({
+    of: () => Effect.succeedNone,
+    find: Effect.succeedNone,
+    require: new AuthenticationRequired(),
+    findSession: Effect.succeedNone,
+    requireSession: new AuthenticationRequired(),
+    findToken: Effect.succeedNone,
+    findVisitor: Effect.succeedNone
+  })
 )
 
 /** The private listener: AI layer, agent manager, and the routes of runtimes. */
@@ -105,9 +112,7 @@ export const layer = (options: HttpListener.HttpListenerOptions) =>
   ).pipe(
     withRedactedHeaders,
     options.sendsSpans === false ? withPlainSpans : identity,
-    Layer.provide(
-      Layer.provide(Layer.provide(Layer.fresh(IdempotencyMiddleware.Default), noAccessTokens), RequestSession.Default)
-    ),
+    Layer.provide(Layer.provide(Layer.fresh(IdempotencyMiddleware.Default), noCredentials)),
     Layer.provide(sessionCookieLayer),
     Layer.provide(HttpListener.layer(options))
   )

@@ -4,6 +4,7 @@ import { WebApi } from "@berth/api/WebApi"
 import { BillingSettings } from "@berth/domain/billing/BillingSettings"
 import { HttpLayerRouter, type HttpServerRequest } from "@effect/platform"
 import { Effect, identity, Layer } from "effect"
+import * as ApiKeysHttp from "./accounts/ApiKeysHttp.ts"
 import * as AccountsHttp from "./accounts/AccountsHttp.ts"
 import * as AdministrationHttp from "./administration/AdministrationHttp.ts"
 import * as AdministratorAuthHttp from "./administration/AdministratorAuthHttp.ts"
@@ -44,7 +45,7 @@ import { makePagePresentation } from "./pages/PagePresentation.ts"
 import * as PagesHttp from "./pages/PagesHttp.ts"
 import * as AccessTokensHttp from "./sessions/AccessTokensHttp.ts"
 import * as BearerAuthHttp from "./sessions/BearerAuthHttp.ts"
-import { RequestSession } from "./http/RequestSession.ts"
+import { RequestCredentials } from "./http/RequestCredentials.ts"
 import * as SessionAuthHttp from "./sessions/SessionAuthHttp.ts"
 import { sessionCookieLayer } from "./http/SecretCookies.ts"
 import * as SessionsHttp from "./sessions/SessionsHttp.ts"
@@ -60,6 +61,7 @@ const groups = Layer.mergeAll(
   SignInHttp.layer,
   AccessTokensHttp.layer,
   SessionsHttp.layer,
+  ApiKeysHttp.layer,
   WalletsHttp.layer,
   OAuthHttp.layer,
   SocialIdentityHttp.layer,
@@ -137,7 +139,7 @@ export const layer = (options: HttpListener.HttpListenerOptions & AgentSockets.A
     // Closes its sockets before the listener closes their connections.
     Layer.provide(AgentSockets.layer(options)),
     // Separate from the other listener's, which accepts no access tokens.
-    Layer.provide(Layer.provideMerge(Layer.fresh(IdempotencyMiddleware.Default), RequestSession.Default)),
+    Layer.provide(Layer.provideMerge(Layer.fresh(IdempotencyMiddleware.Default), RequestCredentials.Default)),
     Layer.provide(sessionCookieLayer),
     Layer.provide(HttpListener.layer({ ...options, prepare: moveTokenToHeader }))
   )

@@ -235,6 +235,33 @@ const sessionRows: ReadonlyArray<ErrorRow> = [
   }
 ]
 
+const createKey = signedIn("POST /api/keys")
+
+const keyRows: ReadonlyArray<ErrorRow> = [
+  nobody("GET /api/keys"),
+  nobody("POST /api/keys"),
+  nobody("DELETE /api/keys/:id"),
+  createKey("nothing is given", {}, 400, "invalid_request", ["name", "scopes"]),
+  createKey("the name is blank", { name: " ", scopes: ["chat"] }, 400, "invalid_request", ["name"]),
+  createKey("there is no scope", { name: "n", scopes: [] }, 400, "invalid_request", ["scopes.0"]),
+  createKey("the scope is unknown", { name: "n", scopes: ["root"] }, 400, "invalid_request", ["scopes.0"]),
+  createKey(
+    "the expiry is past",
+    { name: "n", scopes: ["chat"], expiresAt: "2020-01-01T00:00:00Z" },
+    400,
+    "api_key_expiry_invalid"
+  ),
+  createKey("the scope is for administrators", { name: "n", scopes: ["admin"] }, 403, "admin_scope_not_allowed"),
+  {
+    when: "there is no such key",
+    listener: "web",
+    route: "DELETE /api/keys/:id",
+    call: ({ owner }) => ({ as: owner, path: "/api/keys/key_0" }),
+    status: 404,
+    code: "api_key_not_found"
+  }
+]
+
 const deletion = signedIn("DELETE /api/settings")
 
 const deletionRows: ReadonlyArray<ErrorRow> = [
@@ -314,6 +341,7 @@ export const accountRows: ReadonlyArray<ErrorRow> = [
   ...signInRows,
   ...tokenRows,
   ...sessionRows,
+  ...keyRows,
   ...settingsRows,
   ...passwordRows,
   ...deletionRows,

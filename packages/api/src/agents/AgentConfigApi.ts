@@ -12,6 +12,7 @@ import {
   PlanFeatureRequiredBody,
   SkillSelectionInvalidBody
 } from "./AgentErrorBodies.ts"
+import { acceptApiKeys } from "../sessions/RequiredScope.ts"
 import { AgentOwner } from "./OwnedAgent.ts"
 import { AgentId } from "@berth/domain/shared/AgentId"
 
@@ -49,4 +50,5 @@ export class AgentConfigApi extends HttpApiGroup.make("agentConfig")
   .add(read)
   .add(change)
   .middlewareEndpoints(AgentOwner)
+  .annotateEndpointsContext(acceptApiKeys("agents"))
   .addError(InternalFailureBody) {}

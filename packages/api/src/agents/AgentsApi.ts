@@ -5,7 +5,8 @@ import { ModelName, payload } from "../http/Payload.ts"
 import { Timestamp } from "../http/Timestamp.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
 import { IdempotencyErrors } from "../limits/IdempotencyErrors.ts"
-import { OptionalSessionAuth, SessionAuth } from "../sessions/SessionAuth.ts"
+import { acceptApiKeys } from "../sessions/RequiredScope.ts"
+import { OptionalPrincipalAuth, PrincipalAuth } from "../sessions/SessionAuth.ts"
 import { AgentConfigInput } from "./AgentConfigFields.ts"
 import {
   AgentNameInvalidBody,
@@ -47,10 +48,10 @@ export const AgentDetail = Schema.Struct({
   verifiedAt: Schema.NullOr(Timestamp)
 }).annotations({ identifier: "AgentDetail" })
 
-/** GET /api/agents: an empty list without a session. */
+/** GET /api/agents: an empty list without a credential. */
 const list = HttpApiEndpoint.get("list", "/api/agents")
   .addSuccess(Schema.Struct({ agents: Schema.Array(AgentListItem), count: Schema.Int, status: Schema.Literal("ok") }))
-  .middleware(OptionalSessionAuth)
+  .middleware(OptionalPrincipalAuth)
 
 /** GET /api/agents/:id */
 const detail = HttpApiEndpoint.get("detail", "/api/agents/:id")
@@ -79,16 +80,17 @@ const provision = HttpApiEndpoint.post("provision", "/api/agents/provision")
   .addError(PlanFeatureRequiredBody)
   .addError(PlanLimitReachedBody)
   .addError(IdempotencyErrors)
-  .middleware(SessionAuth)
+  .middleware(PrincipalAuth)
 
 /** GET /api/agents/provision */
 const provisioned = HttpApiEndpoint.get("provisioned", "/api/agents/provision")
   .addSuccess(Schema.Struct({ success: Schema.Boolean, agents: Schema.Array(AgentListItem), count: Schema.Int }))
-  .middleware(SessionAuth)
+  .middleware(PrincipalAuth)
 
 export class AgentsApi extends HttpApiGroup.make("agents")
   .add(list)
   .add(provision)
   .add(provisioned)
   .add(detail)
+  .annotateEndpointsContext(acceptApiKeys("agents"))
   .addError(InternalFailureBody) {}

@@ -7,6 +7,7 @@ import { Timestamp } from "../http/Timestamp.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
 import { IdempotencyErrors } from "../limits/IdempotencyErrors.ts"
 import { BearerAuth } from "../sessions/BearerAuth.ts"
+import { acceptApiKeys } from "../sessions/RequiredScope.ts"
 import {
   ApiKeyInvalidBody,
   BillingPlanNotFoundBody,
@@ -122,5 +123,6 @@ export class BillingApi extends HttpApiGroup.make("billing")
   .add(overview)
   .add(act)
   .add(history)
+  .annotateEndpointsContext(acceptApiKeys("billing"))
   .middleware(BearerAuth)
   .addError(InternalFailureBody) {}

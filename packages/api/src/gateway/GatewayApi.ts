@@ -7,6 +7,7 @@ import { BodyTooLargeBody, InternalFailureBody, MediaTypeUnsupportedBody } from 
 import { Timestamp } from "../http/Timestamp.ts"
 import { IdempotencyErrors } from "../limits/IdempotencyErrors.ts"
 import { RateLimitExceededBody } from "../limits/RateLimits.ts"
+import { acceptApiKeys, ScopeMissingBody } from "../sessions/RequiredScope.ts"
 import { AuthenticationRequiredBody } from "../sessions/SessionAuth.ts"
 import {
   PaymentInProgressBody,
@@ -50,7 +51,9 @@ const headers = Schema.Struct({
       description: "card (or cardProcessor, stripe) or mpp; without it, mpp when Authorization is a Payment, else card"
     })
   ),
-  authorization: Schema.optional(Schema.String.annotations({ description: "Payment <credential>" })),
+  authorization: Schema.optional(
+    Schema.String.annotations({ description: "Payment <credential>, or Bearer <API key>" })
+  ),
   "idempotency-key": Schema.optional(Schema.String)
 })
 
@@ -61,6 +64,7 @@ const call = HttpApiEndpoint.post("call", gatewayPath)
   .addSuccess(HttpApiSchema.withEncoding(Schema.String, { kind: "Text", contentType: "text/event-stream" }))
   .addError(RateLimitExceededBody)
   .addError(AuthenticationRequiredBody)
+  .addError(ScopeMissingBody)
   .addError(PaymentRequiredBody)
   .addError(PaymentUnreadableBody)
   .addError(PaymentInProgressBody)
@@ -71,6 +75,7 @@ const call = HttpApiEndpoint.post("call", gatewayPath)
   .addError(PluginFailedBody)
   .addError(PluginNotFoundBody)
   .addError(PaymentsUnavailableBody)
+  .annotateContext(acceptApiKeys("gateway"))
 
 /** OPTIONS /api/v1/gateway: CORS preflight. */
 const preflight = HttpApiEndpoint.options("preflight", gatewayPath).addSuccess(HttpApiSchema.NoContent)

@@ -11,17 +11,17 @@ type Document = Readonly<Record<string, unknown>>
 
 const schemaPrefix = "#/components/schemas/"
 
-/** Annotations of both contracts. `hasOriginCheck` is whether unsafe methods of foreign pages are rejected. */
+/** Annotations of both contracts. `hasOriginCheck` is whether unsafe methods of foreign pages are rejected; `securitySchemes` are those of no middleware. */
 export const describeApi = (
   info: { readonly title: string; readonly description: string },
-  { hasOriginCheck }: { readonly hasOriginCheck: boolean }
+  { hasOriginCheck, securitySchemes = {} }: { readonly hasOriginCheck: boolean; readonly securitySchemes?: Document }
 ) =>
   OpenApi.annotations({
     ...info,
     version: "1.0.0",
     license: { name: "MIT" },
     servers: [{ url: "/", description: "The origin of this document" }],
-    transform: (document) => addTransportErrors(removeIds(document), hasOriginCheck)
+    transform: (document) => addTransportErrors(removeIds(document), hasOriginCheck, securitySchemes)
   })
 
 /** Effect gives every unknown value the same `$id`; ids must be unique in a document. */
@@ -37,8 +37,8 @@ const removeIds = (value: unknown): unknown => {
 
 const safeMethods = new Set(["get", "head", "options"])
 
-/** Adds the responses that the pipeline gives before an endpoint. */
-const addTransportErrors = (document: unknown, hasOriginCheck: boolean): Document => {
+/** Adds the responses that the pipeline gives before an endpoint, and security schemes. */
+const addTransportErrors = (document: unknown, hasOriginCheck: boolean, added: Document): Document => {
   if (!Predicate.isRecord(document)) return {}
   const definitions: Record<string, JSONSchema.JsonSchema7> = {}
   const always = [HeadersTooLargeBody]
@@ -65,7 +65,9 @@ const addTransportErrors = (document: unknown, hasOriginCheck: boolean): Documen
   )
   const components = Predicate.isRecord(document["components"]) ? document["components"] : {}
   const schemas = Predicate.isRecord(components["schemas"]) ? components["schemas"] : {}
-  return { ...document, paths, components: { ...components, schemas: { ...definitions, ...schemas } } }
+  const declared = Predicate.isRecord(components["securitySchemes"]) ? components["securitySchemes"] : {}
+  const securitySchemes = { ...declared, ...added }
+  return { ...document, paths, components: { ...components, securitySchemes, schemas: { ...definitions, ...schemas } } }
 }
 
 const mapRecord = (value: unknown, change: (member: unknown, key: string) => unknown) =>

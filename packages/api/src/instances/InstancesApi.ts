@@ -5,6 +5,7 @@ import { Context, Schema } from "effect"
 import { GroupErrorMembers, lifecycleMembers } from "../http/ErrorBody.ts"
 import { Timestamp } from "../http/Timestamp.ts"
 import { RateLimitExceededBody } from "../limits/RateLimits.ts"
+import { acceptApiKeys, ScopeMissingBody } from "../sessions/RequiredScope.ts"
 import { sessionCookie } from "../sessions/SessionAuth.ts"
 import {
   BackendUnavailableBody,
@@ -20,10 +21,15 @@ import { UserId } from "@berth/domain/shared/UserId"
 /** The caller, who owns the instance of the path. */
 export class InstanceOwner extends Context.Tag("@berth/InstanceOwner")<InstanceOwner, User>() {}
 
-/** 401 without a session, then 403 for another user's instance, existing or not. */
+/** 401 without a credential, then 403 for another user's instance, existing or not. */
 export class InstanceOwnerAuth extends HttpApiMiddleware.Tag<InstanceOwnerAuth>()("InstanceOwnerAuth", {
   provides: InstanceOwner,
-  failure: Schema.Union(LifecycleAuthenticationRequiredBody, InstanceNotOwnedBody, RateLimitExceededBody),
+  failure: Schema.Union(
+    LifecycleAuthenticationRequiredBody,
+    ScopeMissingBody,
+    InstanceNotOwnedBody,
+    RateLimitExceededBody
+  ),
   security: { session: sessionCookie }
 }) {}
 
@@ -57,7 +63,7 @@ const find = HttpApiEndpoint.get("find", "/api/instance/:userId")
   .addSuccess(InstanceView)
   .addError(InstanceNotFoundBody)
 
-/** GET /api/instance/:userId/token */
+/** GET /api/instance/:userId/token: for sessions only, since the token outlives an API key. */
 const token = HttpApiEndpoint.get("token", "/api/instance/:userId/token")
   .setPath(owner)
   .addSuccess(Schema.Struct({ token: Schema.String }))
@@ -126,7 +132,6 @@ const resetMemory = HttpApiEndpoint.post("resetMemory", "/api/instance/:userId/r
 
 export class InstancesApi extends HttpApiGroup.make("instances")
   .add(find)
-  .add(token)
   .add(stats)
   .add(start)
   .add(stop)
@@ -134,6 +139,8 @@ export class InstancesApi extends HttpApiGroup.make("instances")
   .add(update)
   .add(repair)
   .add(resetMemory)
+  .annotateEndpointsContext(acceptApiKeys("agents"))
+  .add(token)
   .middlewareEndpoints(InstanceOwnerAuth)
   .addError(LifecycleFailedBody)
   .annotate(GroupErrorMembers, lifecycleMembers) {}

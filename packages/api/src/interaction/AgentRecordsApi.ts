@@ -8,6 +8,7 @@ import { InternalFailureBody } from "../http/TransportErrors.ts"
 import { RateLimitExceededBody } from "../limits/RateLimits.ts"
 import { LogsUnavailableBody } from "../agents/AgentErrorBodies.ts"
 import { LiveAgentStats, MockAgentStats } from "./AgentStats.ts"
+import { acceptApiKeys } from "../sessions/RequiredScope.ts"
 import { AgentOwner } from "../agents/OwnedAgent.ts"
 import { AgentId } from "@berth/domain/shared/AgentId"
 
@@ -82,4 +83,5 @@ export class AgentRecordsApi extends HttpApiGroup.make("agentRecords")
   .add(stats)
   .add(remove)
   .middlewareEndpoints(AgentOwner)
+  .annotateEndpointsContext(acceptApiKeys("agents"))
   .addError(InternalFailureBody) {}

@@ -12,7 +12,8 @@ import { optionalText, payload, SecretText } from "../http/Payload.ts"
 import { EpochMillis, Timestamp } from "../http/Timestamp.ts"
 import { CredentialInvalidBody, CredentialKeyUnknownBody } from "../secrets/CredentialErrorBodies.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
-import { SessionAuth } from "../sessions/SessionAuth.ts"
+import { acceptApiKeys } from "../sessions/RequiredScope.ts"
+import { PrincipalAuth } from "../sessions/SessionAuth.ts"
 import {
   ChatFailedBody,
   ChatSessionNotFoundBody,
@@ -122,7 +123,7 @@ const read = HttpApiEndpoint.get("read", "/api/agent")
   .addError(AgentNotFoundBody)
   .addError(RunningAgentNotFoundBody)
   .addError(MessageInvalidBody)
-  .middleware(SessionAuth)
+  .middleware(PrincipalAuth)
 
 const actions = ["chat", "create-session", "update-skill", "set-credential"] as const
 
@@ -171,7 +172,7 @@ const act = HttpApiEndpoint.post("act", "/api/agent")
   .addError(CredentialInvalidBody)
   .addError(ConfigurationNotAppliedBody)
   .addError(MessageUnansweredBody)
-  .middleware(SessionAuth)
+  .middleware(PrincipalAuth)
 
 export const ChatRecord = Schema.Struct({
   id: MessageId,
@@ -207,12 +208,12 @@ const chat = HttpApiEndpoint.post("chat", "/api/chat")
   .addError(MessageInvalidBody)
   .addError(UnitsExhaustedBody)
   .addError(ChatFailedBody)
-  .middleware(SessionAuth)
+  .middleware(PrincipalAuth)
 
 /** GET /api/chat: newest first. */
 const history = HttpApiEndpoint.get("history", "/api/chat")
   .addSuccess(Schema.Struct({ messages: Schema.Array(ChatRecord), count: Schema.Int }))
-  .middleware(SessionAuth)
+  .middleware(PrincipalAuth)
 
 /**
  * GET /api/agent/messages/:messageId/events: the answer as server-sent events, from its beginning or behind `Last-Event-ID`;
@@ -225,7 +226,7 @@ const events = HttpApiEndpoint.get("events", "/api/agent/messages/:messageId/eve
   .addError(LastEventIdInvalidBody)
   .addError(MessageNotFoundBody)
   .addError(ResumedAnswerLimitReachedBody)
-  .middleware(SessionAuth)
+  .middleware(PrincipalAuth)
 
 export class InteractionApi extends HttpApiGroup.make("interaction")
   .add(read)
@@ -233,4 +234,5 @@ export class InteractionApi extends HttpApiGroup.make("interaction")
   .add(chat)
   .add(history)
   .add(events)
+  .annotateEndpointsContext(acceptApiKeys("chat"))
   .addError(InternalFailureBody) {}

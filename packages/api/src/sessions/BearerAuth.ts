@@ -1,7 +1,8 @@
-import { CurrentUser } from "@berth/domain/sessions/CurrentUser"
+import { Principal } from "@berth/domain/sessions/Principal"
 import { HttpApiMiddleware, HttpApiSecurity, OpenApi } from "@effect/platform"
-import { Data } from "effect"
+import { Data, Schema } from "effect"
 import { errorBody } from "../http/ErrorBody.ts"
+import { ScopeMissingBody } from "./RequiredScope.ts"
 
 /** The request has no valid access token. */
 export class AccessTokenRequired extends Data.TaggedError("AccessTokenRequired")<object> {}
@@ -9,13 +10,13 @@ export class AccessTokenRequired extends Data.TaggedError("AccessTokenRequired")
 export const AccessTokenRequiredBody = errorBody(AccessTokenRequired, {
   status: 401,
   error: "Unauthorized",
-  message: "Send `Authorization: Bearer` with a valid token of POST /api/auth/token.",
+  message: "Send `Authorization: Bearer` with a valid token of POST /api/auth/token, or an API key.",
   read: () => new AccessTokenRequired()
 })
 
-/** Requires `Authorization: Bearer <access token>`. */
+/** Requires `Authorization: Bearer`: an access token, or an API key with the scope of the route. */
 export class BearerAuth extends HttpApiMiddleware.Tag<BearerAuth>()("BearerAuth", {
-  provides: CurrentUser,
-  failure: AccessTokenRequiredBody,
+  provides: Principal,
+  failure: Schema.Union(AccessTokenRequiredBody, ScopeMissingBody),
   security: { jwt: HttpApiSecurity.bearer.pipe(HttpApiSecurity.annotate(OpenApi.Format, "JWT")) }
 }) {}

@@ -1,15 +1,17 @@
 import type { User } from "@berth/domain/shared/User"
 import { CurrentUser } from "@berth/domain/sessions/CurrentUser"
+import { Principal } from "@berth/domain/sessions/Principal"
 import { RecentSignInRequired } from "@berth/domain/sessions/RecentSignIn"
 import { AuthenticationRequired } from "@berth/domain/sessions/SessionErrors"
 import { HttpApiMiddleware, HttpApiSecurity, OpenApi } from "@effect/platform"
-import { Context, type Option } from "effect"
+import { Context, type Option, Schema } from "effect"
 import { errorBody } from "../http/ErrorBody.ts"
+import { ScopeMissingBody } from "./RequiredScope.ts"
 
 export const AuthenticationRequiredBody = errorBody(AuthenticationRequired, {
   status: 401,
   error: "Unauthorized",
-  message: "Sign in: this route requires a valid session.",
+  message: "Sign in, or send a valid bearer token.",
   read: () => new AuthenticationRequired()
 })
 
@@ -25,16 +27,27 @@ export const sessionCookie = HttpApiSecurity.apiKey({ in: "cookie", key: "berth_
   HttpApiSecurity.annotate(OpenApi.Description, "The session cookie set at sign-in")
 )
 
-/** Requires a session. */
+/** Errors of routes that take a credential. */
+export const AuthenticationErrors = Schema.Union(AuthenticationRequiredBody, ScopeMissingBody)
+
+/** Requires a session, and refuses API keys. */
 export class SessionAuth extends HttpApiMiddleware.Tag<SessionAuth>()("SessionAuth", {
   provides: CurrentUser,
-  failure: AuthenticationRequiredBody,
+  failure: AuthenticationErrors,
+  security: { session: sessionCookie }
+}) {}
+
+/** Requires a session, or an API key with the scope that the endpoint declares by `acceptApiKeys`. */
+export class PrincipalAuth extends HttpApiMiddleware.Tag<PrincipalAuth>()("PrincipalAuth", {
+  provides: Principal,
+  failure: AuthenticationErrors,
   security: { session: sessionCookie }
 }) {}
 
 export class OptionalUser extends Context.Tag("@berth/OptionalUser")<OptionalUser, Option.Option<User>>() {}
 
-/** Admits every request and provides its user, if any. */
-export class OptionalSessionAuth extends HttpApiMiddleware.Tag<OptionalSessionAuth>()("OptionalSessionAuth", {
-  provides: OptionalUser
+/** Provides the user of a session or API key, if any. Only an invalid bearer token is 401. */
+export class OptionalPrincipalAuth extends HttpApiMiddleware.Tag<OptionalPrincipalAuth>()("OptionalPrincipalAuth", {
+  provides: OptionalUser,
+  failure: AuthenticationErrors
 }) {}

@@ -4,6 +4,7 @@ import { Schema } from "effect"
 import { errorBody } from "../http/ErrorBody.ts"
 import { optionalText, payload, SecretText } from "../http/Payload.ts"
 import { Timestamp } from "../http/Timestamp.ts"
+import { AuthenticationErrors } from "../sessions/SessionAuth.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
 import { SignInLimit, RateLimitExceededBody } from "../limits/RateLimits.ts"
 import { UserId } from "@berth/domain/shared/UserId"
@@ -38,10 +39,10 @@ const credentials = HttpApiEndpoint.post("credentials", "/api/auth/callback/cred
   .addError(RateLimitExceededBody)
   .middleware(SignInLimit)
 
-/** POST /api/auth/signout: ends the session, if any. */
-const signOut = HttpApiEndpoint.post("signOut", "/api/auth/signout").addSuccess(
-  Schema.Struct({ success: Schema.Boolean })
-)
+/** POST /api/auth/signout: ends the session, if any. An API key cannot sign out. */
+const signOut = HttpApiEndpoint.post("signOut", "/api/auth/signout")
+  .addSuccess(Schema.Struct({ success: Schema.Boolean }))
+  .addError(AuthenticationErrors)
 
 /** User and expiry of the session; null without one. */
 export const CurrentSession = Schema.Struct({
@@ -50,7 +51,9 @@ export const CurrentSession = Schema.Struct({
 }).annotations({ identifier: "CurrentSession" })
 
 /** GET /api/auth/session */
-const current = HttpApiEndpoint.get("current", "/api/auth/session").addSuccess(CurrentSession)
+const current = HttpApiEndpoint.get("current", "/api/auth/session")
+  .addSuccess(CurrentSession)
+  .addError(AuthenticationErrors)
 
 export class SignInApi extends HttpApiGroup.make("signin")
   .add(credentials)

@@ -19,6 +19,7 @@ export type IdPrefix =
   | "tsk"
   | "pur"
   | "aud"
+  | "key"
 
 /** Source of new ids: `<prefix>_<32 hex digits>`. */
 export class IdGenerator extends Context.Tag("@berth/IdGenerator")<

@@ -5,7 +5,7 @@ import { WebApi } from "@berth/api/WebApi"
 import type { Agent } from "@berth/domain/agents/Agent"
 import { Agents } from "@berth/domain/agents/Agents"
 import { AgentInstances } from "@berth/domain/agents/AgentInstances"
-import { CurrentUser } from "@berth/domain/sessions/CurrentUser"
+import { Principal } from "@berth/domain/sessions/Principal"
 import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
 import { Effect, Option, Schema } from "effect"
 import { WebSettings } from "../http/WebSettings.ts"
@@ -41,7 +41,7 @@ export const layer = HttpApiBuilder.group(WebApi, "agents", (handlers) =>
       )
       .handle("provision", ({ payload: { config, model, name } }) =>
         Effect.gen(function* () {
-          const { user } = yield* CurrentUser
+          const { user } = yield* Principal
           const { customModel, ...settings } = config ?? {}
           const agent = yield* agents.provision(user, { name, model, customModel, config: settings })
           const { updatedAt: _, ...created } = listItem(agent)
@@ -54,7 +54,7 @@ export const layer = HttpApiBuilder.group(WebApi, "agents", (handlers) =>
       )
       .handle("provisioned", () =>
         Effect.gen(function* () {
-          const { user } = yield* CurrentUser
+          const { user } = yield* Principal
           const own = yield* agents.list(user.id)
           return { success: true, agents: own.map(listItem), count: own.length }
         })

@@ -3,7 +3,7 @@ import { WebApi } from "@berth/api/WebApi"
 import { BillingActions } from "@berth/domain/billing/BillingActions"
 import { BillingHistory } from "@berth/domain/billing/history/BillingHistory"
 import { billingPlans } from "@berth/domain/billing/subscriptions/PlanCatalog"
-import { CurrentUser } from "@berth/domain/sessions/CurrentUser"
+import { Principal } from "@berth/domain/sessions/Principal"
 import { HttpApiBuilder } from "@effect/platform"
 import { Effect } from "effect"
 
@@ -19,13 +19,13 @@ export const layer = HttpApiBuilder.group(WebApi, "billing", (handlers) =>
     return handlers
       .handle("overview", () =>
         Effect.gen(function* () {
-          const { user } = yield* CurrentUser
+          const { user } = yield* Principal
           return { plans, ...(yield* actions.findOverview(user)) }
         })
       )
       .handle("act", ({ payload: { action, apiKey, pack, plan, provider } }) =>
         Effect.gen(function* () {
-          const { user } = yield* CurrentUser
+          const { user } = yield* Principal
           switch (action) {
             case "create-checkout": {
               if (plan === undefined) return yield* makeMissingFieldsError(["plan"])
@@ -61,7 +61,7 @@ export const layer = HttpApiBuilder.group(WebApi, "billing", (handlers) =>
       )
       .handle("history", ({ urlParams: { limit, offset } }) =>
         Effect.gen(function* () {
-          const { user } = yield* CurrentUser
+          const { user } = yield* Principal
           return { ...(yield* history.list(user.id, { limit, offset })), limit, offset }
         })
       )

@@ -8,13 +8,13 @@ import { Effect, Option } from "effect"
 import { redirectPrivately } from "../http/ResponseHeaders.ts"
 import { WebSettings } from "../http/WebSettings.ts"
 import { makeCallbackQuery } from "../pages/LoginPage.ts"
-import { RequestSession } from "../http/RequestSession.ts"
+import { RequestCredentials } from "../http/RequestCredentials.ts"
 import { readQuery, resolveCallbackPath } from "../signin/CallbackPath.ts"
 
 export const layer = HttpApiBuilder.group(WebApi, "checkout", (handlers) =>
   Effect.gen(function* () {
     const links = yield* CheckoutLinks
-    const session = yield* RequestSession
+    const credentials = yield* RequestCredentials
     const { appUrl } = yield* WebSettings
 
     /** Without a session the response leads to the login page, which returns to the link. */
@@ -23,11 +23,11 @@ export const layer = HttpApiBuilder.group(WebApi, "checkout", (handlers) =>
       open: (user: User) => Effect.Effect<URL, E, R>
     ) =>
       Effect.flatMap(
-        session.find,
+        credentials.findVisitor,
         Option.match({
           onNone: () =>
             Effect.succeed(redirectPrivately(`/login?${makeCallbackQuery(resolveCallbackPath(request.url, appUrl))}`)),
-          onSome: ({ user }) =>
+          onSome: (user) =>
             Effect.map(open(user), (url) =>
               redirectPrivately(url.origin === appUrl.origin ? `${url.pathname}${url.search}` : url.href)
             )

@@ -10,12 +10,14 @@ import {
 } from "@berth/api/gateway/GatewayErrorBodies"
 import { InvalidRequestBody } from "@berth/api/http/RequestErrors"
 import { toRetryAfterSeconds, RateLimitExceededBody } from "@berth/api/limits/RateLimits"
+import { ScopeMissingBody } from "@berth/api/sessions/RequiredScope"
 import { AuthenticationRequiredBody } from "@berth/api/sessions/SessionAuth"
 import type { AgentNotFound } from "@berth/domain/agents/AgentErrors"
 import type { CallUnpaid, PaymentInProgress } from "@berth/domain/gateway/GatewayErrors"
 import type { ChainUnreachable } from "@berth/domain/chain/ChainErrors"
 import type { PluginFailed, PluginInputInvalid } from "@berth/domain/gateway/plugins/PluginRun"
 import type { RateLimitExceeded } from "@berth/domain/limits/RateLimiter"
+import type { ScopeMissing } from "@berth/domain/sessions/ApiKeyScope"
 import type { AuthenticationRequired } from "@berth/domain/sessions/SessionErrors"
 import { HttpApiError, HttpServerResponse } from "@effect/platform"
 import type { Duration } from "effect"
@@ -25,6 +27,7 @@ import { toBodyErrorResponse, type BodyFailure } from "../http/RequestBody.ts"
 export type GatewayFailure =
   | RateLimitExceeded
   | AuthenticationRequired
+  | ScopeMissing
   | HttpApiError.HttpApiDecodeError
   | PluginNotFound
   | PluginInputInvalid
@@ -53,6 +56,8 @@ export const toGatewayErrorResponse = (failure: GatewayFailure, appUrl: URL): Ht
       return makeErrorResponse(RateLimitExceededBody, failure, makeRetryAfter(failure.retryAfter))
     case "AuthenticationRequired":
       return makeErrorResponse(AuthenticationRequiredBody, failure)
+    case "ScopeMissing":
+      return makeErrorResponse(ScopeMissingBody, failure)
     case "HttpApiDecodeError":
       return makeErrorResponse(InvalidRequestBody, failure)
     case "PluginNotFound":

@@ -13,7 +13,7 @@ import { Context, Effect, Either, Option, Redacted } from "effect"
 import { makePreflightResponse } from "../http/CrossOriginHeaders.ts"
 import { IdempotencyMiddleware } from "../http/IdempotencyMiddleware.ts"
 import { WebSettings } from "../http/WebSettings.ts"
-import { RequestSession } from "../http/RequestSession.ts"
+import { RequestCredentials } from "../http/RequestCredentials.ts"
 import { readContent } from "./CallContent.ts"
 import { type ReceivedCall, readCall, readPluginId } from "./ReceivedCall.ts"
 import { toGatewayErrorResponse } from "./GatewayErrorResponses.ts"
@@ -27,7 +27,7 @@ const crossOrigin = Context.get(GatewayApi.annotations, CrossOrigin)
 export const layer = HttpApiBuilder.group(WebApi, "gateway", (handlers) =>
   Effect.gen(function* () {
     const { appUrl } = yield* WebSettings
-    const session = yield* RequestSession
+    const credentials = yield* RequestCredentials
     const limiter = yield* RateLimiter
     const idempotency = yield* IdempotencyMiddleware
     const digests = yield* Digests
@@ -62,7 +62,7 @@ export const layer = HttpApiBuilder.group(WebApi, "gateway", (handlers) =>
 
     const answer = (request: Request) =>
       Effect.gen(function* () {
-        const user = Option.map(yield* session.find, (found) => found.user)
+        const user = Option.map(yield* credentials.find, (found) => found.user)
         const { address } = yield* Caller
         yield* limiter.take(
           "gateway",

@@ -11,6 +11,7 @@ import {
   TransferCodingUnsupported,
   TransferCodingUnsupportedBody
 } from "@berth/api/http/TransportErrors"
+import { RequiredScope } from "@berth/api/sessions/RequiredScope"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { normalizeClientAddress } from "@berth/domain/limits/ClientAddress"
 import { Caller, type CallerContext } from "@berth/domain/sessions/Caller"
@@ -68,6 +69,11 @@ const hasOneHost = ({ source }: HttpServerRequest.HttpServerRequest) => {
 }
 
 const pathOf = (url: string) => url.split("?", 1)[0] ?? "/"
+
+const makeServices = (caller: CallerContext, route: Option.Option<KnownRoute>) =>
+  Context.make(Caller, caller).pipe(
+    Context.add(RequiredScope, Option.match(route, { onNone: () => null, onSome: ({ scope }) => scope ?? null }))
+  )
 
 /** The router can decline a path that the route table has; the response is the same as for a path in neither. */
 const withRouteNotFound = <E, R>(app: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>) =>
@@ -227,7 +233,7 @@ export const makeHttpPipeline = <R, P = never, D = never>(
           const caller = { ...(yield* findCaller(request)), requestId: Option.some(requestId) }
           yield* redactQuery(request)
           // Each request has its own fiber, so these are set without being restored.
-          yield* FiberRef.set(FiberRef.currentContext, yield* makeRequestContext(request, Context.make(Caller, caller)))
+          yield* FiberRef.set(FiberRef.currentContext, yield* makeRequestContext(request, makeServices(caller, route)))
           yield* FiberRef.update(FiberRef.currentLogAnnotations, HashMap.set<string, unknown>("requestId", requestId))
 
           const refusal = refuse(request, path, route)

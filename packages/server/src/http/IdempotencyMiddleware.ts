@@ -20,11 +20,9 @@ import {
 import { keepRenewed, leaseWaitLimit, whileRenewed } from "@berth/domain/limits/Lease"
 import { IdempotencyClaimLost, RequestClaim } from "@berth/domain/limits/IdempotentExecution"
 import { Digests, hashSecret } from "@berth/domain/secrets/Digests"
-import { BearerSessions } from "@berth/domain/sessions/BearerSessions"
 import { HttpApiSchema, type HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { Effect, Option, Redacted, Schema, type Scope } from "effect"
-import { RequestSession } from "./RequestSession.ts"
-import { readBearerToken } from "./InternalAuthHttp.ts"
+import { RequestCredentials } from "./RequestCredentials.ts"
 import { makeErrorResponse } from "./ErrorResponse.ts"
 import type { KnownRoute } from "./RouteTable.ts"
 
@@ -45,15 +43,8 @@ const bearerRoutes = new Set(["POST /api/billing"])
 export class IdempotencyMiddleware extends Effect.Service<IdempotencyMiddleware>()("@berth/IdempotencyMiddleware", {
   effect: Effect.gen(function* () {
     const keys = yield* IdempotencyKeys
-    const session = yield* RequestSession
+    const credentials = yield* RequestCredentials
     const digests = yield* Digests
-    const bearer = yield* BearerSessions
-
-    const byToken = (request: HttpServerRequest.HttpServerRequest) =>
-      Option.match(readBearerToken(request), {
-        onNone: () => Effect.succeedNone,
-        onSome: (token) => Effect.option(bearer.authenticate(token))
-      })
 
     /** A response that cannot be stored is rebuilt from the stored outcome by the next request. */
     const keep = (key: IdempotencyKey, claim: IdempotencyClaimId, response: HttpServerResponse.HttpServerResponse) =>
@@ -152,8 +143,10 @@ export class IdempotencyMiddleware extends Effect.Service<IdempotencyMiddleware>
     ) =>
       Effect.gen(function* () {
         // The same principal as in the endpoint.
-        const principal = bearerRoutes.has(name) ? yield* byToken(request) : yield* session.of(request)
-        // The endpoint responds 401.
+        const principal = Option.flatten(
+          yield* Effect.option(credentials.of(request, bearerRoutes.has(name) ? "access-token" : "session"))
+        )
+        // The endpoint responds 401 or 403.
         if (Option.isNone(principal)) return yield* app
         if (!isUsable(key)) return invalidKeyResponse
         const body = yield* Effect.orDie(request.text)

@@ -1,5 +1,7 @@
 import { CrossOrigin, type CrossOriginAccess } from "@berth/api/http/CrossOrigin"
 import { GroupErrorMembers } from "@berth/api/http/ErrorBody"
+import { RequiredScope } from "@berth/api/sessions/RequiredScope"
+import type { ApiKeyScope } from "@berth/domain/sessions/ApiKeyScope"
 import { HttpApi, type HttpApiGroup } from "@effect/platform"
 import { Context, Option } from "effect"
 
@@ -16,6 +18,8 @@ export interface KnownRoute {
   readonly headers?: Readonly<Record<string, string>>
   /** Whether `Origin: null` may send a state change. */
   readonly opaqueOrigin?: boolean
+  /** Scope that the route requires of an API key; refuses keys when absent or null. */
+  readonly scope?: ApiKeyScope | null
   /** Access of pages from other origins; none when absent or null. */
   readonly crossOrigin?: CrossOriginAccess | null
 }
@@ -33,6 +37,7 @@ export const listRoutes = <Id extends string, Groups extends HttpApiGroup.HttpAp
         path: endpoint.path,
         bodyTypes: Option.isSome(endpoint.payloadSchema) ? [...payloads.keys()] : [],
         errorMembers: Context.get(mergedAnnotations, GroupErrorMembers),
+        scope: Context.get(mergedAnnotations, RequiredScope),
         crossOrigin: Context.get(mergedAnnotations, CrossOrigin)
       })
     }

@@ -16,7 +16,7 @@ import type { ResumedAnswers } from "@berth/domain/interaction/answers/ResumedAn
 import type { Message } from "@berth/domain/interaction/Conversation"
 import { MessageNotFound } from "@berth/domain/interaction/ConversationErrors"
 import type { Conversations } from "@berth/domain/interaction/conversations/Conversations"
-import type { SessionId } from "@berth/domain/sessions/Session"
+import type { RequestProof } from "@berth/domain/sessions/Principal"
 import {
   type Context,
   Deferred,
@@ -39,7 +39,7 @@ import type { SocketLimits } from "./SocketLimits.ts"
 export interface SocketHolder {
   readonly user: User
   readonly agent: Agent
-  readonly proof: { readonly by: "session"; readonly id: SessionId } | { readonly by: "token"; readonly mark: string }
+  readonly proof: RequestProof | { readonly by: "token"; readonly mark: string }
 }
 
 export interface AgentSocket {

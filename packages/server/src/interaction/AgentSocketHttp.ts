@@ -1,40 +1,44 @@
 import { AgentNotFoundBody } from "@berth/api/agents/AgentErrorBodies"
 import { OriginNotAllowed, OriginNotAllowedBody } from "@berth/api/http/TransportErrors"
 import { SocketLimitReachedBody, UpgradeRequired, UpgradeRequiredBody } from "@berth/api/interaction/AgentSocketFrames"
+import { ScopeMissingBody } from "@berth/api/sessions/RequiredScope"
 import { AuthenticationRequiredBody } from "@berth/api/sessions/SessionAuth"
 import { Agents } from "@berth/domain/agents/Agents"
 import { GatewayTokenAccess } from "@berth/domain/instances/GatewayTokenAccess"
 import { AuthenticationRequired } from "@berth/domain/sessions/SessionErrors"
 import { HttpLayerRouter, HttpRouter, HttpServerRequest, HttpServerResponse } from "@effect/platform"
-import { Effect, Option } from "effect"
+import { Effect, Option, type Redacted } from "effect"
 import { makeErrorResponse } from "../http/ErrorResponse.ts"
+import { readBearerToken } from "../http/InternalAuthHttp.ts"
 import { isOwnOrigin } from "../http/OriginPolicy.ts"
 import { makePlainRoute } from "../http/RouteTable.ts"
 import { canAccept } from "../http/WebSocketUpgrade.ts"
 import { WebSettings } from "../http/WebSettings.ts"
-import { RequestSession } from "../http/RequestSession.ts"
+import { classifyBearerToken, RequestCredentials } from "../http/RequestCredentials.ts"
 import type { SocketHolder } from "./AgentSocket.ts"
 import { AgentSockets } from "./AgentSockets.ts"
-import { parseBearerToken } from "./SocketCredentials.ts"
 import { AgentId } from "@berth/domain/shared/AgentId"
 
 const path = "/agents/:id/ws"
-export const agentSocketRoutes = [makePlainRoute("GET", path)]
+export const agentSocketRoutes = [{ ...makePlainRoute("GET", path), scope: "chat" as const }]
 
 /** RFC 9110 section 15.5.22 and RFC 6455 section 4.4. */
 const handshakeHeaders = { connection: "Upgrade", upgrade: "websocket", "sec-websocket-version": "13" }
 
-/** `/agents/:id/ws`, by session cookie or gateway token. Rejections precede the handshake and are JSON. */
+/** The bearer token of a socket is an API key, else the gateway token of the agent's instance. */
+const isGatewayToken = (token: Redacted.Redacted) => classifyBearerToken(token) !== "api-key"
+
+/** `/agents/:id/ws`, by session cookie, API key or gateway token. Rejections precede the handshake and are JSON. */
 export const layer = HttpLayerRouter.use((router) =>
   Effect.gen(function* () {
     const { appUrl } = yield* WebSettings
-    const session = yield* RequestSession
+    const credentials = yield* RequestCredentials
     const agents = yield* Agents
     const gateway = yield* GatewayTokenAccess
     const sockets = yield* AgentSockets
 
     const authenticate = (request: HttpServerRequest.HttpServerRequest, id: AgentId) =>
-      Option.match(parseBearerToken(request.headers["authorization"]), {
+      Option.match(Option.filter(readBearerToken(request), isGatewayToken), {
         onSome: (token) =>
           Effect.flatMap(
             gateway.authenticate(id, token),
@@ -46,9 +50,8 @@ export const layer = HttpLayerRouter.use((router) =>
           ),
         onNone: () =>
           Effect.gen(function* () {
-            const { sessionId, user } = yield* session.require
-            const agent = yield* agents.find(user.id, id)
-            return { agent, user, proof: { by: "session", id: sessionId } } satisfies SocketHolder
+            const { proof, user } = yield* credentials.require
+            return { agent: yield* agents.find(user.id, id), user, proof } satisfies SocketHolder
           })
       })
 
@@ -65,6 +68,7 @@ export const layer = HttpLayerRouter.use((router) =>
     }).pipe(
       Effect.catchTags({
         AuthenticationRequired: (error) => Effect.succeed(makeErrorResponse(AuthenticationRequiredBody, error)),
+        ScopeMissing: (error) => Effect.succeed(makeErrorResponse(ScopeMissingBody, error)),
         AgentNotFound: (error) => Effect.succeed(makeErrorResponse(AgentNotFoundBody, error)),
         SocketLimitReached: (error) =>
           Effect.succeed(makeErrorResponse(SocketLimitReachedBody, error, { "retry-after": "5" }))

@@ -1,4 +1,5 @@
 import { maximumFrameBytes, SocketClose, SocketLimitReached } from "@berth/api/interaction/AgentSocketFrames"
+import { ApiKeys } from "@berth/domain/accounts/api-keys/ApiKeys"
 import { Agents } from "@berth/domain/agents/Agents"
 import { makeUseInterval } from "@berth/domain/instances/IdleInstances"
 import { Instances } from "@berth/domain/instances/Instances"
@@ -40,6 +41,7 @@ const make = ({ drain, idleAfter }: AgentSocketsOptions) =>
     const agents = yield* Agents
     const instances = yield* Instances
     const sessions = yield* Sessions
+    const apiKeys = yield* ApiKeys
     const answers = { conversations: yield* Conversations, resumed: yield* ResumedAnswers }
     const limits = yield* SocketLimits
     const lives = yield* FiberSet.make<void>()
@@ -110,14 +112,15 @@ const make = ({ drain, idleAfter }: AgentSocketsOptions) =>
       )
     })
 
-    /** Revalidates every socket by three statements in total. */
+    /** Revalidates every socket by four statements in total. */
     const revalidate = Effect.gen(function* () {
       if (sockets.size === 0) return
       const all = [...sockets]
       const proofs = all.map(({ holder }) => holder.proof)
-      const [statuses, open, marks] = yield* Effect.all([
+      const [statuses, open, keys, marks] = yield* Effect.all([
         agents.findStatuses([...new Set(all.map(({ holder }) => holder.agent.id))]),
         sessions.findActiveIds([...new Set(proofs.flatMap((proof) => (proof.by === "session" ? [proof.id] : [])))]),
+        apiKeys.findActiveIds([...new Set(proofs.flatMap((proof) => (proof.by === "api-key" ? [proof.id] : [])))]),
         instances.listGatewayTokenVersions([
           ...new Set(all.flatMap(({ holder }) => (holder.proof.by === "token" ? [holder.user.id] : [])))
         ])
@@ -126,7 +129,12 @@ const make = ({ drain, idleAfter }: AgentSocketsOptions) =>
         all,
         (socket) => {
           const { agent, proof, user } = socket.holder
-          const isProved = proof.by === "session" ? open.has(proof.id) : marks.get(user.id) === proof.mark
+          const isProved =
+            proof.by === "session"
+              ? open.has(proof.id)
+              : proof.by === "api-key"
+                ? keys.has(proof.id)
+                : marks.get(user.id) === proof.mark
           if (!isProved) return socket.close(SocketClose.unauthorized, "signed out")
           const status = statuses.get(agent.id)
           return status === undefined

@@ -14,7 +14,7 @@ import { ChatSessions } from "@berth/domain/interaction/conversations/ChatSessio
 import { ConversationRecords } from "@berth/domain/interaction/conversations/ConversationRecords"
 import { Conversations } from "@berth/domain/interaction/conversations/Conversations"
 import { AgentHealth } from "@berth/domain/interaction/health/AgentHealth"
-import { CurrentUser } from "@berth/domain/sessions/CurrentUser"
+import { Principal, requireScope } from "@berth/domain/sessions/Principal"
 import { HttpApiBuilder } from "@effect/platform"
 import { Effect, Option } from "effect"
 import { addResponseHeaders } from "../http/ResponseHeaders.ts"
@@ -43,7 +43,7 @@ export const layer = HttpApiBuilder.group(WebApi, "interaction", (handlers) =>
     return handlers
       .handle("read", ({ urlParams: { action, agentId, before, limit, sessionId } }) =>
         Effect.gen(function* () {
-          const { user } = yield* CurrentUser
+          const { user } = yield* Principal
           switch (action) {
             case undefined:
               return makeInteractionIndex(serviceVersion)
@@ -67,7 +67,10 @@ export const layer = HttpApiBuilder.group(WebApi, "interaction", (handlers) =>
       )
       .handle("act", ({ payload: { action, agentId, enabled, key, message, sessionId, skillId, value }, request }) =>
         Effect.gen(function* () {
-          const { user } = yield* CurrentUser
+          const principal = yield* Principal
+          const { user } = principal
+          // Beyond conversations: these change the agent.
+          if (action === "update-skill" || action === "set-credential") yield* requireScope(principal, "agents")
           if (action === "create-session") {
             const session = yield* sessions.create(user.id, agentId)
             return { sessionId: session.id, status: session.status }
@@ -87,7 +90,7 @@ export const layer = HttpApiBuilder.group(WebApi, "interaction", (handlers) =>
       )
       .handle("chat", ({ payload: toSend, request }) =>
         Effect.gen(function* () {
-          const { user } = yield* CurrentUser
+          const { user } = yield* Principal
           if (acceptsEventStream(request.headers["accept"]))
             return yield* respondStreamedChat(answers, user, yield* readLastEventId(request), toSend, chatAnswerFormat)
           const { message, reply } = yield* answers.conversations.sendAndAwait(user, toSend)
@@ -104,14 +107,14 @@ export const layer = HttpApiBuilder.group(WebApi, "interaction", (handlers) =>
       )
       .handle("history", () =>
         Effect.gen(function* () {
-          const { user } = yield* CurrentUser
+          const { user } = yield* Principal
           const { count, messages } = yield* records.listHistory(user.id)
           return { messages: messages.map(makeChatRecord), count }
         })
       )
       .handle("events", ({ path: { messageId }, request }) =>
         Effect.gen(function* () {
-          const { user } = yield* CurrentUser
+          const { user } = yield* Principal
           return yield* respondAnswerEvents(answers.resumed, user, messageId, request)
         }).pipe(withInteractionRetryAfter)
       )

@@ -1,7 +1,8 @@
 import { bearerProtocolPrefix, socketProtocol } from "@berth/api/interaction/AgentSocketFrames"
+import { apiKeyPrefix } from "@berth/domain/accounts/api-keys/ApiKey"
 import type { HttpServerRequest } from "@effect/platform"
 import { NodeHttpServerRequest } from "@effect/platform-node"
-import { Option, Redacted } from "effect"
+import { Option } from "effect"
 import type { IncomingMessage } from "node:http"
 
 const path = /^\/agents\/[^/?]+\/ws\/?(?=\?|$)/
@@ -39,7 +40,8 @@ export const moveTokenToHeader = (request: IncomingMessage): void => {
     offeredProtocols.set(request, protocols)
     headers["sec-websocket-protocol"] = found.protocols.join(", ")
   }
-  if (Option.isSome(found.token) && headers.authorization === undefined)
+  // API keys are for programs, which can set the header: a URL is stored in too many places.
+  if (Option.isSome(found.token) && !found.token.value.startsWith(apiKeyPrefix) && headers.authorization === undefined)
     headers.authorization = `Bearer ${found.token.value}`
 }
 
@@ -55,7 +57,3 @@ export const chooseProtocol = (protocols: ReadonlySet<string>): string | false =
   if (protocols.has(socketProtocol)) return socketProtocol
   return [...protocols].find((one) => one.startsWith(bearerProtocolPrefix)) ?? false
 }
-
-/** The token of `Authorization: Bearer`. */
-export const parseBearerToken = (authorization: string | undefined): Option.Option<Redacted.Redacted> =>
-  Option.map(Option.fromNullable(/^Bearer +(\S+) *$/i.exec(authorization ?? "")?.[1]), Redacted.make)

@@ -2,7 +2,7 @@ import { BillingSettings, findCreditPrices } from "@berth/domain/billing/Billing
 import { OAuthProviderName, OAuthProviders } from "@berth/domain/signin/oauth/OAuthProvider"
 import { HttpLayerRouter, HttpServerRequest } from "@effect/platform"
 import { Effect, Layer, Option } from "effect"
-import { RequestSession } from "../http/RequestSession.ts"
+import { RequestCredentials } from "../http/RequestCredentials.ts"
 import { redirectPrivately } from "../http/ResponseHeaders.ts"
 import { makePlainRoute } from "../http/RouteTable.ts"
 import { WebSettings } from "../http/WebSettings.ts"
@@ -30,13 +30,13 @@ const publicPages = HttpLayerRouter.use((router) =>
     const { appUrl } = yield* WebSettings
     const { salesEmail } = yield* PageSettings
     const assets = yield* PageAssets
-    const session = yield* RequestSession
+    const credentials = yield* RequestCredentials
     const { prices } = yield* BillingSettings
     const creditPrices = findCreditPrices(prices)
     const configured = yield* OAuthProviders
     const providers = OAuthProviderName.literals.filter((name) => Option.isSome(configured[name]))
 
-    const isSignedIn = Effect.map(session.find, Option.isSome)
+    const isSignedIn = Effect.map(credentials.findVisitor, Option.isSome)
 
     const front = Effect.map(isSignedIn, (has) => redirectPrivately(has ? pagePaths.dashboard : pagePaths.login))
 

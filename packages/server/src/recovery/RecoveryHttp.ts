@@ -8,7 +8,7 @@ import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
 import { Effect, Option, Redacted } from "effect"
 import { addRetryAfter, redirectPrivately } from "../http/ResponseHeaders.ts"
 import { SessionCookie } from "../http/SecretCookies.ts"
-import { RequestSession } from "../http/RequestSession.ts"
+import { RequestCredentials } from "../http/RequestCredentials.ts"
 
 const resetRequested = {
   message: "If there is an account with this e-mail address, a link for a new password is on its way."
@@ -25,13 +25,13 @@ export const layer = HttpApiBuilder.group(WebApi, "recovery", (handlers) =>
     const verifications = yield* EmailVerifications
     const deletion = yield* AccountDeletion
     const claims = yield* ClaimNotices
-    const session = yield* RequestSession
+    const credentials = yield* RequestCredentials
     const cookie = yield* SessionCookie
 
     /** Verifies the address of a mailed link; returns the redirect target. */
     const confirm = (token: Redacted.Redacted, link: string) =>
       Effect.gen(function* () {
-        const user = Option.map(yield* session.find, (found) => found.user.id)
+        const user = Option.map(yield* credentials.findVisitor, ({ id }) => id)
         const home = Option.isSome(user) ? "/dashboard" : "/login"
         return yield* verifications.confirm(token, user).pipe(
           Effect.as(`${home}?notice=email_verified`),

@@ -1,33 +1,22 @@
 import { AccessTokenRequired, BearerAuth } from "@berth/api/sessions/BearerAuth"
-import { BearerSessions } from "@berth/domain/sessions/BearerSessions"
 import { Effect, Layer, Option } from "effect"
-import { currentBearerToken } from "../http/InternalAuthHttp.ts"
+import { RequestCredentials } from "../http/RequestCredentials.ts"
 import { addResponseHeaders, bearerChallenge } from "../http/ResponseHeaders.ts"
-
-/** RFC 6750, section 3: `error` only if a token was presented. */
-const addChallengeHeader = (error: Option.Option<"invalid_token">) =>
-  addResponseHeaders({
-    "www-authenticate": `${bearerChallenge}${Option.match(error, { onNone: () => "", onSome: (code) => `, error="${code}"` })}`
-  })
-
-const failWithChallenge = (error: Option.Option<"invalid_token">) =>
-  Effect.zipRight(addChallengeHeader(error), new AccessTokenRequired())
 
 export const layer = Layer.effect(
   BearerAuth,
-  Effect.map(BearerSessions, (sessions) =>
+  Effect.map(RequestCredentials, ({ findToken }) =>
     BearerAuth.of({
       jwt: () =>
-        Effect.flatMap(
-          currentBearerToken,
-          Option.match({
-            onNone: () => failWithChallenge(Option.none()),
-            onSome: (token) =>
-              Effect.matchEffect(sessions.authenticate(token), {
-                onFailure: () => failWithChallenge(Option.some("invalid_token")),
-                onSuccess: ({ session, user }) => Effect.succeed({ user, sessionId: session.id })
-              })
-          })
+        findToken.pipe(
+          Effect.catchTag("AuthenticationRequired", () => new AccessTokenRequired()),
+          Effect.flatMap(
+            Option.match({
+              onNone: () =>
+                Effect.zipRight(addResponseHeaders({ "www-authenticate": bearerChallenge }), new AccessTokenRequired()),
+              onSome: Effect.succeed
+            })
+          )
         )
     })
   )

@@ -1,17 +1,26 @@
-import { OptionalSessionAuth, SessionAuth } from "@berth/api/sessions/SessionAuth"
+import { OptionalPrincipalAuth, PrincipalAuth, SessionAuth } from "@berth/api/sessions/SessionAuth"
 import { Effect, Layer, Option } from "effect"
-import { RequestSession } from "../http/RequestSession.ts"
+import { RequestCredentials } from "../http/RequestCredentials.ts"
 
-const required = Layer.effect(
+const session = Layer.effect(
   SessionAuth,
-  Effect.map(RequestSession, ({ require }) => SessionAuth.of({ session: () => require }))
-)
-
-const optional = Layer.effect(
-  OptionalSessionAuth,
-  Effect.map(RequestSession, ({ find }) =>
-    OptionalSessionAuth.of(Effect.map(find, (found) => Option.map(found, ({ user }) => user)))
+  Effect.map(RequestCredentials, ({ requireSession }) =>
+    SessionAuth.of({
+      session: () => Effect.map(requireSession, ({ session: { id }, user }) => ({ user, sessionId: id }))
+    })
   )
 )
 
-export const layer = Layer.merge(required, optional)
+const principal = Layer.effect(
+  PrincipalAuth,
+  Effect.map(RequestCredentials, ({ require }) => PrincipalAuth.of({ session: () => require }))
+)
+
+const optional = Layer.effect(
+  OptionalPrincipalAuth,
+  Effect.map(RequestCredentials, ({ find }) =>
+    OptionalPrincipalAuth.of(Effect.map(find, (found) => Option.map(found, ({ user }) => user)))
+  )
+)
+
+export const layer = Layer.mergeAll(session, principal, optional)

@@ -11,7 +11,7 @@ import { addRetryAfter } from "../http/ResponseHeaders.ts"
 import { SessionCookie } from "../http/SecretCookies.ts"
 import { WebSettings } from "../http/WebSettings.ts"
 import { currentAddressKey } from "../http/RateLimitsHttp.ts"
-import { RequestSession } from "../http/RequestSession.ts"
+import { classifyBearerToken, RequestCredentials } from "../http/RequestCredentials.ts"
 import { resolveCallbackPath } from "./CallbackPath.ts"
 
 const encodeSignedIn = Schema.encodeSync(SignedIn)
@@ -22,7 +22,7 @@ export const layer = HttpApiBuilder.group(WebApi, "signin", (handlers) =>
     const sessions = yield* Sessions
     const social = yield* SocialSessions
     const cookie = yield* SessionCookie
-    const session = yield* RequestSession
+    const credentials = yield* RequestCredentials
     const { appUrl } = yield* WebSettings
 
     return handlers
@@ -45,7 +45,7 @@ export const layer = HttpApiBuilder.group(WebApi, "signin", (handlers) =>
       )
       .handle("current", () =>
         Effect.map(
-          session.find,
+          credentials.findSession,
           Option.match({
             onNone: () => ({ user: null, expiresAt: null }),
             onSome: ({ session: { expiresAt }, user: { email, id, name } }) => ({
@@ -58,7 +58,11 @@ export const layer = HttpApiBuilder.group(WebApi, "signin", (handlers) =>
       .handle("signOut", ({ request }) =>
         Effect.zipRight(
           Option.match(cookie.read(request), { onNone: () => Effect.void, onSome: sessions.revokeByToken }),
-          Option.match(readBearerToken(request), { onNone: () => Effect.void, onSome: social.close })
+          Option.match(readBearerToken(request), {
+            onNone: () => Effect.void,
+            onSome: (token) =>
+              classifyBearerToken(token) === "api-key" ? Effect.asVoid(credentials.requireSession) : social.close(token)
+          })
         ).pipe(Effect.as(cookie.clear(HttpServerResponse.unsafeJson({ success: true }))))
       )
   })

@@ -1,5 +1,6 @@
-import { Data, Effect, Option, type Redacted } from "effect"
+import { Data, DateTime, Effect, Option, type Redacted } from "effect"
 import { EmailInvalid } from "../../accounts/AccountErrors.ts"
+import { ApiKeys } from "../../accounts/api-keys/ApiKeys.ts"
 import { MailedTokens } from "../../accounts/mailed-tokens/MailedTokens.ts"
 import { CommonPasswords } from "../../accounts/password/CommonPasswords.ts"
 import { minimumResetPasswordLength, validatePassword } from "../../accounts/password/Password.ts"
@@ -26,6 +27,7 @@ export class PasswordResets extends Effect.Service<PasswordResets>()("@berth/Pas
     const credentials = yield* PasswordCredentials
     const mailed = yield* MailedTokens
     const sessions = yield* Sessions
+    const apiKeys = yield* ApiKeys
     const claims = yield* AccountClaims
     const hasher = yield* PasswordHasher
     const common = yield* CommonPasswords
@@ -70,7 +72,9 @@ export class PasswordResets extends Effect.Service<PasswordResets>()("@berth/Pas
           if (user.emailVerifiedAt === null && !isPrevious)
             yield* Effect.mapError(claims.claim(userId), () => new ResetTokenInvalid())
           yield* credentials.set(userId, passwordHash)
+          // Sessions first: waits for one that is creating a key.
           yield* sessions.revokeAll(userId)
+          yield* apiKeys.revokeSince(userId, DateTime.unsafeMake(0))
         })
       )
       yield* Effect.annotateCurrentSpan("user.id", userId)

@@ -55,6 +55,20 @@ create table sessions (
 create index sessions_of_user on sessions (user_id);
 create index sessions_by_expiry on sessions (expires_at);
 
+create table api_keys (
+  id text primary key,
+  user_id text not null references users on delete cascade,
+  name text not null,
+  key_hash text not null unique,
+  -- First characters of the key.
+  hint text not null,
+  scopes text[] not null,
+  created_at timestamptz not null,
+  expires_at timestamptz,
+  last_used_at timestamptz
+);
+create index api_keys_of_user on api_keys (user_id, created_at desc, id desc);
+
 -- signin: wallets, OAuth and social tokens
 create table wallets (
   -- EIP-55 checksum form.

@@ -1,0 +1,111 @@
+import { ApiKeyName, ApiKeyScopes, maximumApiKeysPerUser } from "@berth/domain/accounts/api-keys/ApiKey"
+import {
+  AdminScopeNotAllowed,
+  ApiKeyExpiryInvalid,
+  ApiKeyLimitReached,
+  ApiKeyNotFound
+} from "@berth/domain/accounts/api-keys/ApiKeyErrors"
+import { ApiKeyId, ApiKeyScope } from "@berth/domain/sessions/ApiKeyScope"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
+import { Schema } from "effect"
+import { errorBody } from "../../http/ErrorBody.ts"
+import { pageLimit, pageOffset } from "../../http/Pagination.ts"
+import { payload } from "../../http/Payload.ts"
+import { Timestamp } from "../../http/Timestamp.ts"
+import { InternalFailureBody } from "../../http/TransportErrors.ts"
+import { RecentSignInRequiredBody, SessionAuth } from "../../sessions/SessionAuth.ts"
+
+export const ApiKeyNotFoundBody = errorBody(ApiKeyNotFound, {
+  status: 404,
+  error: "API key not found",
+  message: "No API key has this id. GET /api/keys lists yours.",
+  read: () => new ApiKeyNotFound()
+})
+export const ApiKeyLimitReachedBody = errorBody(ApiKeyLimitReached, {
+  status: 429,
+  error: "Too many API keys",
+  message: ({ limit }) => `You have ${limit} API keys. Revoke one that you no longer use.`,
+  read: () => new ApiKeyLimitReached({ limit: maximumApiKeysPerUser })
+})
+export const ApiKeyExpiryInvalidBody = errorBody(ApiKeyExpiryInvalid, {
+  status: 400,
+  error: "Invalid expiry",
+  message: "`expiresAt` must be in the future. Omit it for a key that does not expire.",
+  read: () => new ApiKeyExpiryInvalid()
+})
+export const AdminScopeNotAllowedBody = errorBody(AdminScopeNotAllowed, {
+  status: 403,
+  error: "Administrators only",
+  message: "Only an administrator can create a key with the scope `admin`.",
+  read: () => new AdminScopeNotAllowed()
+})
+
+const keyFields = {
+  id: ApiKeyId,
+  name: Schema.String,
+  scopes: Schema.Array(ApiKeyScope),
+  hint: Schema.String.annotations({ description: "The first characters of the key" }),
+  createdAt: Timestamp,
+  expiresAt: Schema.NullOr(Timestamp),
+  lastUsedAt: Schema.NullOr(Timestamp).annotations({ description: "To within a minute; null before the first use" })
+}
+export const ListedApiKey = Schema.Struct(keyFields).annotations({ identifier: "ApiKey" })
+export const CreatedApiKey = Schema.Struct({
+  ...keyFields,
+  key: Schema.Redacted(Schema.String).annotations({ description: "For `Authorization: Bearer`; shown only here" })
+}).annotations({ identifier: "CreatedApiKey" })
+
+/** GET /api/keys */
+const list = HttpApiEndpoint.get("list", "/api/keys")
+  .setUrlParams(Schema.Struct({ limit: pageLimit, offset: pageOffset }))
+  .addSuccess(
+    Schema.Struct({
+      keys: Schema.Array(ListedApiKey),
+      total: Schema.Int,
+      limit: Schema.Int,
+      offset: Schema.Int
+    })
+  )
+  .annotateContext(
+    OpenApi.annotations({ summary: "List your API keys", description: "Newest first, expired ones included." })
+  )
+
+/** POST /api/keys */
+const create = HttpApiEndpoint.post("create", "/api/keys")
+  .setPayload(
+    payload({
+      name: ApiKeyName,
+      scopes: ApiKeyScopes,
+      expiresAt: Schema.optionalWith(Timestamp, { nullable: true })
+    })
+  )
+  .addSuccess(CreatedApiKey, { status: 201 })
+  .addError(ApiKeyExpiryInvalidBody)
+  .addError(AdminScopeNotAllowedBody)
+  .addError(RecentSignInRequiredBody)
+  .addError(ApiKeyLimitReachedBody)
+  .annotateContext(
+    OpenApi.annotations({
+      summary: "Create an API key",
+      description: `Requires a sign-in within the last ten minutes. The key is shown once. A user has at most ${maximumApiKeysPerUser} keys.`
+    })
+  )
+
+/** DELETE /api/keys/:id */
+const revoke = HttpApiEndpoint.del("revoke", "/api/keys/:id")
+  .setPath(Schema.Struct({ id: ApiKeyId }))
+  .addSuccess(Schema.Struct({ success: Schema.Boolean }))
+  .addError(ApiKeyNotFoundBody)
+  .annotateContext(
+    OpenApi.annotations({
+      summary: "Revoke an API key",
+      description: "Its next request is 401; its WebSockets and event streams end within two seconds."
+    })
+  )
+
+export class ApiKeysApi extends HttpApiGroup.make("apiKeys")
+  .add(list)
+  .add(create)
+  .add(revoke)
+  .middlewareEndpoints(SessionAuth)
+  .addError(InternalFailureBody) {}

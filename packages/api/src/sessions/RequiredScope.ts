@@ -1,0 +1,40 @@
+import { type ApiKeyScope, ScopeMissing } from "@berth/domain/sessions/ApiKeyScope"
+import { OpenApi } from "@effect/platform"
+import { Context } from "effect"
+import { errorBody } from "../http/ErrorBody.ts"
+
+/** Scope that an endpoint requires of an API key; null refuses every key. Within a request, that of its route. */
+export class RequiredScope extends Context.Reference<RequiredScope>()("@berth/RequiredScope", {
+  defaultValue: (): ApiKeyScope | null => null
+}) {}
+
+/** Name of the security scheme of API keys. */
+export const apiKeyScheme = "apiKey"
+
+/** Opens an endpoint to API keys of a scope; for groups by `annotateEndpointsContext`. */
+export const acceptApiKeys = (scope: ApiKeyScope) =>
+  Context.make(RequiredScope, scope).pipe(
+    Context.add(OpenApi.Transform, (operation) => {
+      const declared: unknown = operation["security"]
+      const schemes: ReadonlyArray<unknown> = Array.isArray(declared) ? declared : []
+      // Without a scheme of a middleware, the credential is optional.
+      const security = schemes.length > 0 ? schemes : [{}, { session: [] }]
+      return { ...operation, security: [...security, { [apiKeyScheme]: [] }], "x-required-scope": scope }
+    })
+  )
+
+export const ScopeMissingBody = errorBody(ScopeMissing, {
+  status: 403,
+  error: "Scope missing",
+  message: ({ required }) =>
+    required === null
+      ? "This route accepts no API key. Sign in."
+      : `This API key lacks the scope \`${required}\`. Use a key with this scope.`,
+  read: () => new ScopeMissing({ required: null })
+})
+
+export const apiKeySecurityScheme = {
+  type: "http",
+  scheme: "bearer",
+  description: "API key of POST /api/keys. `x-required-scope` of an operation names the scope that it requires"
+}

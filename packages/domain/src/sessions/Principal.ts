@@ -1,0 +1,28 @@
+import { Context, Either } from "effect"
+import type { User } from "../shared/User.ts"
+import { type ApiKeyId, type ApiKeyScope, ScopeMissing } from "./ApiKeyScope.ts"
+import type { SessionId } from "./Session.ts"
+
+export interface ApiKeyProof {
+  readonly by: "api-key"
+  readonly id: ApiKeyId
+  readonly scopes: ReadonlyArray<ApiKeyScope>
+}
+
+/** The credential that authenticated a request. An access token counts as its session. */
+export type RequestProof = { readonly by: "session"; readonly id: SessionId } | ApiKeyProof
+
+/** The authenticated caller of the current request, by a session or by an API key with the scope of the route. */
+export class Principal extends Context.Tag("@berth/Principal")<
+  Principal,
+  { readonly user: User; readonly proof: RequestProof }
+>() {}
+
+/** Requires a further scope of an API key, for actions of a route that need more than the route. */
+export const requireScope = (
+  { proof }: Pick<Principal["Type"], "proof">,
+  scope: ApiKeyScope
+): Either.Either<void, ScopeMissing> =>
+  proof.by === "session" || proof.scopes.includes(scope)
+    ? Either.void
+    : Either.left(new ScopeMissing({ required: scope }))

@@ -1,0 +1,146 @@
+import { ApiKey, apiKeyUseInterval } from "@berth/domain/accounts/api-keys/ApiKey"
+import { ApiKeyRepository } from "@berth/domain/accounts/api-keys/ApiKeyRepository"
+import { ApiKeyId } from "@berth/domain/sessions/ApiKeyScope"
+import type { UserId } from "@berth/domain/shared/UserId"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
+import { makeBatchWriter } from "../BatchWriter.ts"
+import { preparedMark } from "../PreparedStatements.ts"
+import { countAffectedRows, decodeFirstRow, decodeRows, decodeSingleRow, listColumns } from "../Rows.ts"
+import { toUser, UserRow } from "../shared/UserRow.ts"
+import { toStorableText } from "../StorableText.ts"
+
+const keyColumns = {
+  hint: ApiKey.fields.hint,
+  scopes: ApiKey.fields.scopes,
+  expiresAt: Schema.NullOr(Schema.DateTimeUtcFromDate),
+  lastUsedAt: Schema.NullOr(Schema.DateTimeUtcFromDate)
+}
+const ApiKeyRow = Schema.Struct({ ...ApiKey.fields, ...keyColumns, createdAt: Schema.DateTimeUtcFromDate })
+const KeyWithUser = Schema.Struct({
+  ...UserRow.fields,
+  ...keyColumns,
+  keyId: ApiKeyId,
+  keyName: Schema.String,
+  keyCreatedAt: Schema.DateTimeUtcFromDate
+})
+const Active = Schema.Struct({ id: ApiKeyId })
+const Count = Schema.Struct({ count: Schema.Int })
+
+const withUser = (found: typeof KeyWithUser.Type) => ({
+  key: {
+    id: found.keyId,
+    userId: found.id,
+    name: found.keyName,
+    scopes: found.scopes,
+    hint: found.hint,
+    createdAt: found.keyCreatedAt,
+    expiresAt: found.expiresAt,
+    lastUsedAt: found.lastUsedAt
+  },
+  user: toUser(found)
+})
+
+const columns = `${listColumns("users", UserRow)}, ${listColumns("api_keys", { fields: keyColumns })},
+  api_keys.id as key_id, api_keys.name as key_name, api_keys.created_at as key_created_at`
+
+const batchDelay = Duration.millis(250)
+const retryDelay = Duration.seconds(1)
+/** Uses beyond it are not recorded. */
+const maximumWaiting = 10_000
+
+interface Use {
+  readonly id: ApiKeyId
+  readonly used_at: string
+}
+
+const toDateOrNull = (at: DateTime.Utc | null) => (at === null ? null : DateTime.toDate(at))
+
+export const layer: Layer.Layer<ApiKeyRepository, never, SqlClient> = Layer.scoped(
+  ApiKeyRepository,
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    // Processes race to record the same use, hence the second condition.
+    const uses = yield* makeBatchWriter<Use>({
+      rows: "api_keys",
+      delay: batchDelay,
+      retryDelay,
+      maximumWaiting,
+      insert: (rows) => sql`
+        update api_keys set last_used_at = uses.used_at
+        from (
+          select id, max(used_at) as used_at from json_to_recordset(${JSON.stringify(rows)}::json)
+            as use (id text, used_at timestamptz) group by id
+        ) as uses
+        where api_keys.id = uses.id and (
+          last_used_at is null
+          or last_used_at <= uses.used_at - make_interval(secs => ${Duration.toSeconds(apiKeyUseInterval)})
+        )`
+    })
+
+    return ApiKeyRepository.of({
+      insert: Effect.fn("ApiKeyRepository.insert")(function* (key: ApiKey, keyHash: string) {
+        yield* sql`insert into api_keys ${sql.insert({
+          id: key.id,
+          userId: key.userId,
+          name: toStorableText(key.name),
+          keyHash,
+          hint: key.hint,
+          scopes: key.scopes,
+          createdAt: DateTime.toDate(key.createdAt),
+          expiresAt: toDateOrNull(key.expiresAt),
+          lastUsedAt: toDateOrNull(key.lastUsedAt)
+        })}`.pipe(Effect.orDie)
+      }),
+      findByHash: Effect.fn("ApiKeyRepository.findByHash")(function* (keyHash: string) {
+        // Hot path: runs for every request with a key.
+        const row = yield* sql`${sql.literal(preparedMark)}
+          select ${sql.literal(columns)} from api_keys join users on users.id = api_keys.user_id
+          where api_keys.key_hash = ${keyHash}`.pipe(decodeFirstRow(KeyWithUser), Effect.orDie)
+        return Option.map(row, withUser)
+      }),
+      findActiveIds: Effect.fn("ApiKeyRepository.findActiveIds")(function* (
+        ids: ReadonlyArray<ApiKeyId>,
+        now: DateTime.Utc
+      ) {
+        const rows = yield* sql`
+          select id from api_keys
+          where ${sql.in("id", ids)} and (expires_at is null or expires_at > ${DateTime.toDate(now)})`.pipe(
+          decodeRows(Active),
+          Effect.orDie
+        )
+        return new Set(rows.map(({ id }) => id))
+      }),
+      listByUser: Effect.fn("ApiKeyRepository.listByUser")(function* (
+        userId: UserId,
+        { limit, offset }: { readonly limit: number; readonly offset: number }
+      ) {
+        return yield* sql`
+          select * from api_keys where user_id = ${userId}
+          order by created_at desc, id desc limit ${limit} offset ${offset}`.pipe(decodeRows(ApiKeyRow), Effect.orDie)
+      }),
+      countByUser: Effect.fn("ApiKeyRepository.countByUser")(function* (userId: UserId) {
+        const { count } = yield* sql`select count(*)::int as count from api_keys where user_id = ${userId}`.pipe(
+          decodeSingleRow(Count),
+          Effect.orDie
+        )
+        return count
+      }),
+      recordUse: (id, at) =>
+        Effect.sync(() => {
+          if (!uses.holds((use) => use.id === id)) uses.add({ id, used_at: DateTime.formatIso(at) })
+        }),
+      removeOwned: Effect.fn("ApiKeyRepository.removeOwned")(function* (userId: UserId, id: ApiKeyId) {
+        const removed = yield* countAffectedRows(
+          sql`delete from api_keys where id = ${toStorableText(id)} and user_id = ${userId}`
+        ).pipe(Effect.orDie)
+        return removed === 1
+      }),
+      removeSince: Effect.fn("ApiKeyRepository.removeSince")(function* (userId: UserId, since: DateTime.Utc) {
+        yield* sql`delete from api_keys where user_id = ${userId} and created_at >= ${DateTime.toDate(since)}`.pipe(
+          Effect.orDie
+        )
+      })
+    })
+  })
+)

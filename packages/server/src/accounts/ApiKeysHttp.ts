@@ -1,0 +1,36 @@
+import { WebApi } from "@berth/api/WebApi"
+import { ApiKeys } from "@berth/domain/accounts/api-keys/ApiKeys"
+import { CurrentUser } from "@berth/domain/sessions/CurrentUser"
+import { HttpApiBuilder } from "@effect/platform"
+import { Effect } from "effect"
+import { addResponseHeaders, privately } from "../http/ResponseHeaders.ts"
+
+export const layer = HttpApiBuilder.group(WebApi, "apiKeys", (handlers) =>
+  Effect.map(ApiKeys, (apiKeys) =>
+    handlers
+      .handle("list", ({ urlParams: { limit, offset } }) =>
+        Effect.gen(function* () {
+          const { user } = yield* CurrentUser
+          return { ...(yield* apiKeys.list(user.id, { limit, offset })), limit, offset }
+        })
+      )
+      .handle("create", ({ payload: { expiresAt, name, scopes } }) =>
+        Effect.gen(function* () {
+          const { key, secret } = yield* apiKeys.create(yield* CurrentUser, {
+            name,
+            scopes,
+            expiresAt: expiresAt ?? null
+          })
+          yield* addResponseHeaders(privately)
+          return { ...key, key: secret }
+        })
+      )
+      .handle("revoke", ({ path: { id } }) =>
+        Effect.gen(function* () {
+          const { user } = yield* CurrentUser
+          yield* apiKeys.revoke(user.id, id)
+          return { success: true }
+        })
+      )
+  )
+)

@@ -1,0 +1,126 @@
+import { RequiredScope } from "@berth/api/sessions/RequiredScope"
+import { apiKeyPrefix } from "@berth/domain/accounts/api-keys/ApiKey"
+import { ApiKeys } from "@berth/domain/accounts/api-keys/ApiKeys"
+import { ScopeMissing } from "@berth/domain/sessions/ApiKeyScope"
+import { BearerSessions } from "@berth/domain/sessions/BearerSessions"
+import { Caller } from "@berth/domain/sessions/Caller"
+import type { ApiKeyProof } from "@berth/domain/sessions/Principal"
+import type { Session, SessionId } from "@berth/domain/sessions/Session"
+import { AuthenticationRequired } from "@berth/domain/sessions/SessionErrors"
+import { Sessions } from "@berth/domain/sessions/Sessions"
+import type { User } from "@berth/domain/shared/User"
+import { SocialSessions } from "@berth/domain/signin/social/SocialSessions"
+import { HttpServerRequest } from "@effect/platform"
+import { Effect, FiberRef, HashMap, Option, Redacted } from "effect"
+import { readBearerToken } from "./InternalAuthHttp.ts"
+import { addResponseHeaders, bearerChallenge } from "./ResponseHeaders.ts"
+import { SessionCookie } from "./SecretCookies.ts"
+
+/** Kinds of bearer tokens. The token of a social session is base64, which has neither `.` nor `_`. */
+export const classifyBearerToken = (token: Redacted.Redacted): "api-key" | "access-token" | "session" => {
+  const text = Redacted.value(token)
+  return text.startsWith(apiKeyPrefix) ? "api-key" : text.includes(".") ? "access-token" : "session"
+}
+
+type Request = HttpServerRequest.HttpServerRequest
+
+/** The caller of a request: by a session, which access tokens represent too, or by an API key. */
+export type Authenticated =
+  | {
+      readonly user: User
+      readonly session: Session
+      readonly proof: { readonly by: "session"; readonly id: SessionId }
+    }
+  | { readonly user: User; readonly proof: ApiKeyProof }
+
+const bySession = ({ session, user }: { readonly session: Session; readonly user: User }): Authenticated => ({
+  user,
+  session,
+  proof: { by: "session", id: session.id }
+})
+
+const orInvalid = <A>(option: Option.Option<A>) => Effect.mapError(option, () => new AuthenticationRequired())
+
+/** RFC 6750, section 3.1. */
+const addChallenge = (error: string) =>
+  addResponseHeaders({ "www-authenticate": `${bearerChallenge}, error="${error}"` })
+
+/**
+ * The credential of a request: a bearer token if it has one, else the session cookie. An unknown cookie counts as none; an
+ * invalid bearer token fails. API keys need the scope of the route.
+ */
+export class RequestCredentials extends Effect.Service<RequestCredentials>()("@berth/RequestCredentials", {
+  effect: Effect.gen(function* () {
+    const sessions = yield* Sessions
+    const social = yield* SocialSessions
+    const accessTokens = yield* BearerSessions
+    const apiKeys = yield* ApiKeys
+    const cookie = yield* SessionCookie
+
+    const readCookie = (request: Request) =>
+      Effect.map(Effect.transposeMapOption(cookie.read(request), sessions.authenticate), (known) =>
+        Option.map(Option.flatten(known), bySession)
+      )
+
+    const checkApiKey = (token: Redacted.Redacted) =>
+      Effect.gen(function* () {
+        const { key, user } = yield* apiKeys.authenticate(token, yield* RequiredScope)
+        yield* Effect.annotateCurrentSpan("berth.api_key.id", key.id)
+        // Each request has its own fiber: its later log lines carry the key.
+        yield* FiberRef.update(FiberRef.currentLogAnnotations, HashMap.set<string, unknown>("apiKeyId", key.id))
+        return { user, proof: { by: "api-key", id: key.id, scopes: key.scopes } } satisfies Authenticated
+      })
+
+    const checkBearer = (
+      token: Redacted.Redacted,
+      accepted: "session" | "access-token"
+    ): Effect.Effect<Authenticated, AuthenticationRequired | ScopeMissing> => {
+      const kind = classifyBearerToken(token)
+      if (kind === "api-key") return checkApiKey(token)
+      if (kind !== accepted) return new AuthenticationRequired()
+      return kind === "access-token"
+        ? Effect.map(accessTokens.authenticate(token), bySession)
+        : Effect.map(Effect.flatMap(social.authenticate(token), orInvalid), bySession)
+    }
+
+    /** Routes accept the cookie with the bearer tokens of sessions, or access tokens alone; and API keys by their scope. */
+    const of = (request: Request, accepted: "session" | "access-token") =>
+      Option.match(readBearerToken(request), {
+        onNone: () => (accepted === "session" ? readCookie(request) : Effect.succeedNone),
+        onSome: (token) => Effect.asSome(checkBearer(token, accepted))
+      })
+
+    const read = (accepted: "session" | "access-token") =>
+      Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => of(request, accepted)).pipe(
+        Effect.tap(
+          Option.match({
+            onNone: () => Effect.void,
+            onSome: ({ user }) => Effect.flatMap(Caller, (caller) => caller.identify(user.id))
+          })
+        )
+      )
+
+    const withChallenge = <A, R>(authenticated: Effect.Effect<A, AuthenticationRequired | ScopeMissing, R>) =>
+      Effect.tapError(authenticated, ({ _tag }) =>
+        addChallenge(_tag === "ScopeMissing" ? "insufficient_scope" : "invalid_token")
+      )
+
+    const sessionOnly = (authenticated: Authenticated) =>
+      "session" in authenticated ? Effect.succeed(authenticated) : new ScopeMissing({ required: null })
+
+    /** Caller of the current request, if it has a credential. */
+    const find = withChallenge(read("session"))
+    const require = Effect.flatMap(find, orInvalid)
+    /** Session of the current request, if any; refuses API keys. */
+    const findSession = withChallenge(Effect.flatMap(read("session"), Effect.transposeMapOption(sessionOnly)))
+    const requireSession = Effect.flatMap(findSession, orInvalid)
+    /** Caller with an access token or an API key, if the request has one. */
+    const findToken = withChallenge(read("access-token"))
+    /** User of a page: a page without a session is shown to those with an invalid token too. */
+    const findVisitor = Effect.flatMap(read("session"), Effect.transposeMapOption(sessionOnly)).pipe(
+      Effect.map((known) => Option.map(known, ({ user }) => user)),
+      Effect.orElseSucceed(() => Option.none<User>())
+    )
+    return { of, find, require, findSession, requireSession, findToken, findVisitor }
+  })
+}) {}

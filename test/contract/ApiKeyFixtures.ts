@@ -1,0 +1,34 @@
+import type { ApiKeyScope } from "@berth/domain/sessions/ApiKeyScope"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+import * as App from "../support/TestApp.ts"
+
+export interface CreatedKey {
+  readonly id: string
+  readonly key: string
+  readonly headers: { readonly authorization: string }
+}
+
+export const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
+
+/** Creates an API key by the session of its owner. */
+export const createApiKey = (as: App.SignedIn, ...scopes: ReadonlyArray<ApiKeyScope>) =>
+  Effect.gen(function* () {
+    const { web } = yield* App.TestApp
+    const created = yield* web({ method: "POST", path: "/api/keys", as, json: { name: "test", scopes } })
+    assert.strictEqual(created.status, 201, created.text)
+    const key = String(created.body["key"])
+    return { id: String(created.body["id"]), key, headers: bearer(key) } satisfies CreatedKey
+  })
+
+export const revokeApiKey = (as: App.SignedIn, { id }: CreatedKey) =>
+  Effect.gen(function* () {
+    const { web } = yield* App.TestApp
+    assert.strictEqual((yield* web({ method: "DELETE", path: `/api/keys/${id}`, as })).status, 200)
+  })
+
+export const expireApiKey = ({ id }: CreatedKey) =>
+  Effect.flatMap(SqlClient, (sql) =>
+    Effect.orDie(sql`update api_keys set expires_at = now() - interval '1 second' where id = ${id}`)
+  )

@@ -1,0 +1,191 @@
+import { RequiredScope } from "@berth/api/sessions/RequiredScope"
+import { WebApi } from "@berth/api/WebApi"
+import { ApiKeyScope } from "@berth/domain/sessions/ApiKeyScope"
+import { UserRepository } from "@berth/domain/accounts/UserRepository"
+import { agentSocketRoutes } from "@berth/server/interaction/AgentSocketHttp"
+import { HttpApi } from "@effect/platform"
+import { assert, layer } from "@effect/vitest"
+import { Context, Effect } from "effect"
+import type { HttpCallResponse } from "../support/HttpCall.ts"
+import * as App from "../support/TestApp.ts"
+import { bearer, createApiKey, expireApiKey, revokeApiKey } from "./ApiKeyFixtures.ts"
+import { createOwnerWithAgent, type OwnerWithAgent } from "./OwnerFixtures.ts"
+
+interface CheckedRoute {
+  readonly method: string
+  readonly path: string
+  readonly scope: ApiKeyScope | null
+  readonly isAuthenticated: boolean
+}
+
+/** Their handlers read the session themselves, and refuse keys. */
+const sessionHandlers = new Set(["GET /api/auth/session", "POST /api/auth/signout"])
+
+/** Admit callers without a credential. */
+const optional = new Set(["GET /api/agents"])
+
+const nameOf = ({ method, path }: Pick<CheckedRoute, "method" | "path">) => `${method} ${path}`
+
+const routes: Array<CheckedRoute> = agentSocketRoutes.map(({ method, path, scope }) => ({
+  method,
+  path,
+  scope,
+  isAuthenticated: true
+}))
+HttpApi.reflect(WebApi, {
+  onGroup: () => undefined,
+  onEndpoint: ({ endpoint: { method, path }, mergedAnnotations, middleware }) => {
+    const authentications = ["SessionAuth", "PrincipalAuth", "OptionalPrincipalAuth", "AgentOwner", "InstanceOwnerAuth"]
+    routes.push({
+      method,
+      path,
+      scope: Context.get(mergedAnnotations, RequiredScope),
+      isAuthenticated:
+        sessionHandlers.has(nameOf({ method, path })) ||
+        [...middleware].some(({ key }) => [...authentications, "BearerAuth"].includes(key))
+    })
+  }
+})
+
+const scoped = routes.flatMap(({ scope, ...route }) => (scope === null ? [] : [{ ...route, scope }]))
+const sessionOnly = routes.filter(({ isAuthenticated, scope }) => scope === null && isAuthenticated)
+const open = routes.filter(({ isAuthenticated, scope }) => scope === null && !isAuthenticated)
+
+const messageOf = (owner: OwnerWithAgent) =>
+  Effect.gen(function* () {
+    const { web } = yield* App.TestApp
+    return String((yield* web({ method: "POST", path: "/api/chat", as: owner, json: { message: "hi" } })).body["id"])
+  })
+
+/** The path of a route to what the owner has. */
+const pathFor = ({ path }: CheckedRoute, owner: OwnerWithAgent) =>
+  Effect.gen(function* () {
+    const message = path.includes(":messageId") ? yield* messageOf(owner) : ""
+    return path.replace(":messageId", message).replace(":userId", owner.user.id).replace(/:\w+/, owner.agent.id)
+  })
+
+const outcome = ({ body, status }: HttpCallResponse) => [status, body["code"]]
+
+const malformed = ["berth_", "berth_x", `berth_${"A".repeat(43)}`, "berth_a.b.c", `berth_${"%00".repeat(9)}`]
+
+/** A user of plan pro who is an administrator, with an agent: creates keys of every scope. */
+const createAdministrator = Effect.gen(function* () {
+  const owner = yield* createOwnerWithAgent()
+  const users = yield* UserRepository
+  yield* Effect.orDie(users.update(owner.user.id, { email: App.testAdminEmail }))
+  return owner
+})
+
+layer(App.layer(), { excludeTestServices: true })("API keys and routes", (it) => {
+  it("every scope but admin has routes, and most routes take no key", () => {
+    for (const scope of ApiKeyScope.literals.filter((name) => name !== "admin"))
+      assert.isTrue(
+        scoped.some((route) => route.scope === scope),
+        scope
+      )
+    assert.isAbove(sessionOnly.length, 15)
+    assert.isAbove(open.length, 10)
+  })
+
+  it("routes of accounts, sessions, keys and recovery take no key", () => {
+    for (const { path } of scoped) assert.notMatch(path, /^\/api\/(settings|auth|keys|register|wallet)\b|\/token$/)
+  })
+
+  for (const route of scoped)
+    it.effect(
+      `${nameOf(route)} accepts keys of the scope ${route.scope}, of their owner alone, while they are valid`,
+      () =>
+        Effect.gen(function* () {
+          const { web } = yield* App.TestApp
+          const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
+          const { method } = route
+          const path = yield* pathFor(route, owner)
+          const send = (headers: Readonly<Record<string, string>>) => web({ method, path, headers })
+
+          const anonymous = yield* send({})
+          assert.strictEqual(anonymous.status, optional.has(nameOf(route)) ? 200 : 401, anonymous.text)
+
+          for (const text of malformed) {
+            const refused = yield* send(bearer(text))
+            assert.strictEqual(refused.status, 401, `${text}: ${refused.text}`)
+            assert.strictEqual(refused.headers["www-authenticate"], 'Bearer realm="berth", error="invalid_token"')
+          }
+          const [expired, revoked] = [yield* createApiKey(owner, route.scope), yield* createApiKey(owner, route.scope)]
+          yield* expireApiKey(expired)
+          yield* revokeApiKey(owner, revoked)
+          for (const { headers } of [expired, revoked]) {
+            const refused = yield* send(headers)
+            assert.strictEqual(refused.status, 401, refused.text)
+            // An invalid token is not excused by a valid cookie.
+            assert.strictEqual((yield* send({ ...headers, cookie: owner.cookie })).status, 401)
+          }
+
+          const others = ApiKeyScope.literals.filter((scope) => scope !== route.scope && scope !== "admin")
+          const wrong = yield* createApiKey(owner, ...others)
+          const refused = yield* send(wrong.headers)
+          assert.deepStrictEqual(outcome(refused), [403, "scope_missing"], refused.text)
+          assert.strictEqual(refused.headers["www-authenticate"], 'Bearer realm="berth", error="insufficient_scope"')
+
+          if (route.path.includes("/:")) {
+            const foreign = yield* send((yield* createApiKey(stranger, route.scope)).headers)
+            const bySession = yield* web({ method, path, as: stranger })
+            assert.deepStrictEqual(outcome(foreign), outcome(bySession), foreign.text)
+            assert.include([403, 404], foreign.status)
+            assert.notStrictEqual(foreign.body["code"], "scope_missing")
+          }
+
+          const key = yield* createApiKey(owner, route.scope)
+          const accepted = yield* send(key.headers)
+          assert.notInclude([401, 403, 404], accepted.status, accepted.text)
+          assert.isBelow(accepted.status, 500, accepted.text)
+        })
+    )
+
+  for (const route of sessionOnly)
+    it.effect(`${nameOf(route)} refuses keys of every scope`, () =>
+      Effect.gen(function* () {
+        const { web } = yield* App.TestApp
+        const owner = yield* createOwnerWithAgent()
+        const path = yield* pathFor(route, owner)
+        const send = (headers: Readonly<Record<string, string>>) => web({ method: route.method, path, headers })
+        const key = yield* createApiKey(owner, "agents", "chat", "gateway", "billing")
+        for (const headers of [key.headers, { ...key.headers, cookie: owner.cookie }]) {
+          const refused = yield* send(headers)
+          assert.deepStrictEqual(outcome(refused), [403, "scope_missing"], refused.text)
+        }
+        yield* expireApiKey(key)
+        for (const headers of [key.headers, ...malformed.map(bearer)]) {
+          const refused = yield* send(headers)
+          assert.strictEqual(refused.status, 401, refused.text)
+        }
+      })
+    )
+
+  it.effect("a key of an administrator with the scope admin opens no route of a session", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const owner = yield* createAdministrator
+      const { headers } = yield* createApiKey(owner, ...ApiKeyScope.literals)
+      for (const route of sessionOnly) {
+        const refused = yield* web({ method: route.method, path: yield* pathFor(route, owner), headers })
+        assert.deepStrictEqual(outcome(refused), [403, "scope_missing"], nameOf(route))
+      }
+    })
+  )
+
+  for (const route of open)
+    it.effect(`${nameOf(route)} ignores keys, valid or not`, () =>
+      Effect.gen(function* () {
+        const { web } = yield* App.TestApp
+        const owner = yield* createOwnerWithAgent()
+        const path = yield* pathFor(route, owner)
+        const send = (headers: Readonly<Record<string, string>>) => web({ method: route.method, path, headers })
+        const anonymous = yield* send({})
+        const key = yield* createApiKey(owner, "agents", "chat", "gateway", "billing")
+        const valid = yield* send(key.headers)
+        yield* expireApiKey(key)
+        for (const answer of [valid, yield* send(key.headers), yield* send(bearer("berth_x"))])
+          assert.deepStrictEqual(outcome(answer), outcome(anonymous), answer.text)
+      })
+    )
+})
