@@ -4,6 +4,7 @@ import { ApiKeyScope } from "@berth/domain/sessions/ApiKeyScope"
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
 import { agentSocketRoutes } from "@berth/server/interaction/AgentSocketHttp"
 import { HttpApi } from "@effect/platform"
+import { Email } from "@berth/domain/shared/Email"
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect } from "effect"
 import type { HttpCallResponse } from "../support/HttpCall.ts"
@@ -72,7 +73,7 @@ const malformed = ["berth_", "berth_x", `berth_${"A".repeat(43)}`, "berth_a.b.c"
 const createAdministrator = Effect.gen(function* () {
   const owner = yield* createOwnerWithAgent()
   const users = yield* UserRepository
-  yield* Effect.orDie(users.update(owner.user.id, { email: App.testAdminEmail }))
+  yield* Effect.orDie(users.update(owner.user.id, { email: Email.make(App.testAdminEmail) }))
   return owner
 })
 

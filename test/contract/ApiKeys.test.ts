@@ -2,6 +2,7 @@ import { maximumApiKeysPerUser } from "@berth/domain/accounts/api-keys/ApiKey"
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
 import { Sessions } from "@berth/domain/sessions/Sessions"
 import { SqlClient } from "@effect/sql/SqlClient"
+import { Email } from "@berth/domain/shared/Email"
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
 import { createHash } from "node:crypto"
@@ -145,7 +146,7 @@ layer(App.layer(), { excludeTestServices: true })("API keys", (it) => {
     Effect.gen(function* () {
       const users = yield* UserRepository
       const owner = yield* App.signInNewUser()
-      yield* Effect.orDie(users.update(owner.user.id, { email: App.testAdminEmail }))
+      yield* Effect.orDie(users.update(owner.user.id, { email: Email.make(App.testAdminEmail) }))
       const key = yield* createApiKey(owner, "admin")
       const forbidden = yield* agentsBy(key.headers)
       assert.deepStrictEqual([forbidden.status, forbidden.body["code"]], [403, "scope_missing"])

@@ -12,9 +12,7 @@ import { type OwnerWithAgent, createOwnerWithAgent } from "./OwnerFixtures.ts"
 
 /** A path parameter: the owner's value, an unknown id, and the status for another user. */
 interface Kind {
-  readonly of: (
-    owner: OwnerWithAgent
-  ) => string | ReturnType<typeof messageOf> | ReturnType<typeof sessionOf> | ReturnType<typeof apiKeyOf>
+  readonly of: (owner: OwnerWithAgent) => string | ReturnType<typeof messageOf> | ReturnType<typeof sessionOf>
   readonly guessed: string
   readonly refusal: number
 }
