@@ -15,6 +15,7 @@ import { InternalFailureBody } from "../http/TransportErrors.ts"
 import { IdempotencyErrors } from "../limits/IdempotencyErrors.ts"
 import { CardSubscriptionActiveBody, CreditsInsufficientBody } from "./AdministrationErrorBodies.ts"
 import { AdministratorAuth } from "./AdministratorAuth.ts"
+import { acceptApiKeys } from "../sessions/RequiredScope.ts"
 
 const describe = (summary: string, description: string) => OpenApi.annotations({ summary, description })
 
@@ -175,5 +176,6 @@ export class AdministrationApi extends HttpApiGroup.make("administration")
   .add(credits)
   .add(confirmEmail)
   .add(audit)
+  .annotateEndpointsContext(acceptApiKeys("admin"))
   .middleware(AdministratorAuth)
   .addError(InternalFailureBody) {}

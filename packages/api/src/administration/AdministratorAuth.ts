@@ -1,9 +1,9 @@
 import { AdministratorRequired } from "@berth/domain/administration/AdministrationErrors"
-import { CurrentUser } from "@berth/domain/sessions/CurrentUser"
+import { Principal } from "@berth/domain/sessions/Principal"
 import { HttpApiMiddleware } from "@effect/platform"
 import { Schema } from "effect"
 import { errorBody } from "../http/ErrorBody.ts"
-import { AuthenticationRequiredBody, sessionCookie } from "../sessions/SessionAuth.ts"
+import { AuthenticationErrors, sessionCookie } from "../sessions/SessionAuth.ts"
 
 export const AdministratorRequiredBody = errorBody(AdministratorRequired, {
   status: 403,
@@ -12,9 +12,9 @@ export const AdministratorRequiredBody = errorBody(AdministratorRequired, {
   read: () => new AdministratorRequired()
 })
 
-/** 401 without a session, then 403 for everyone but administrators. */
+/** 401 without a credential, then 403 for everyone but administrators. */
 export class AdministratorAuth extends HttpApiMiddleware.Tag<AdministratorAuth>()("AdministratorAuth", {
-  provides: CurrentUser,
-  failure: Schema.Union(AuthenticationRequiredBody, AdministratorRequiredBody),
+  provides: Principal,
+  failure: Schema.Union(AuthenticationErrors, AdministratorRequiredBody),
   security: { session: sessionCookie }
 }) {}

@@ -2,12 +2,12 @@ import { WebApi } from "@berth/api/WebApi"
 import { Audit } from "@berth/domain/administration/audit/Audit"
 import { makeUserActor } from "@berth/domain/administration/audit/AuditEntry"
 import { UserAdministration } from "@berth/domain/administration/UserAdministration"
-import { CurrentUser } from "@berth/domain/sessions/CurrentUser"
+import { Principal } from "@berth/domain/sessions/Principal"
 import type { User } from "@berth/domain/shared/User"
 import { HttpApiBuilder } from "@effect/platform"
 import { Effect, Option } from "effect"
 
-const currentActor = Effect.map(CurrentUser, ({ user }) => makeUserActor(user.id))
+const currentActor = Effect.map(Principal, ({ user }) => makeUserActor(user.id))
 
 const toAdministeredUser = ({
   isAdministrator,
