@@ -1,4 +1,4 @@
-import { Context, Either } from "effect"
+import { Context, Effect, Either } from "effect"
 import type { User } from "../shared/User.ts"
 import { type ApiKeyId, type ApiKeyScope, ScopeMissing } from "./ApiKeyScope.ts"
 import type { SessionId } from "./Session.ts"
@@ -18,7 +18,7 @@ export class Principal extends Context.Tag("@berth/Principal")<
   { readonly user: User; readonly proof: RequestProof }
 >() {}
 
-/** Requires a further scope of an API key, for actions of a route that need more than the route. */
+/** Requires a scope of an API key; sessions have every scope. */
 export const requireScope = (
   { proof }: Pick<Principal["Type"], "proof">,
   scope: ApiKeyScope
@@ -26,3 +26,7 @@ export const requireScope = (
   proof.by === "session" || proof.scopes.includes(scope)
     ? Either.void
     : Either.left(new ScopeMissing({ required: scope }))
+
+/** The principal, for actions that need another scope than their route. */
+export const principalWithScope = (scope: ApiKeyScope) =>
+  Effect.tap(Principal, (principal) => requireScope(principal, scope))

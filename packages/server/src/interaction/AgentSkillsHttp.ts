@@ -5,6 +5,9 @@ import { AgentHealth } from "@berth/domain/interaction/health/AgentHealth"
 import type { User } from "@berth/domain/shared/User"
 import { Effect } from "effect"
 
+/** Whether an action of /api/agent changes the agent, which an API key for conversations alone may not. */
+export const isConfiguration = (action: string): boolean => action === "update-skill" || action === "set-credential"
+
 /** The skill actions of /api/agent. */
 export const makeAgentSkillActions = Effect.gen(function* () {
   const health = yield* AgentHealth

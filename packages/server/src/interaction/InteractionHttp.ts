@@ -14,14 +14,14 @@ import { ChatSessions } from "@berth/domain/interaction/conversations/ChatSessio
 import { ConversationRecords } from "@berth/domain/interaction/conversations/ConversationRecords"
 import { Conversations } from "@berth/domain/interaction/conversations/Conversations"
 import { AgentHealth } from "@berth/domain/interaction/health/AgentHealth"
-import { Principal, requireScope } from "@berth/domain/sessions/Principal"
+import { Principal, principalWithScope } from "@berth/domain/sessions/Principal"
 import { HttpApiBuilder } from "@effect/platform"
 import { Effect, Option } from "effect"
 import { addResponseHeaders } from "../http/ResponseHeaders.ts"
 import { acceptsEventStream } from "../http/SseResponse.ts"
 import { WebSettings } from "../http/WebSettings.ts"
 import { makeAgentCredentialActions } from "./AgentCredentialsHttp.ts"
-import { makeAgentSkillActions } from "./AgentSkillsHttp.ts"
+import { isConfiguration, makeAgentSkillActions } from "./AgentSkillsHttp.ts"
 import {
   makeReplyHeaders,
   readLastEventId,
@@ -67,10 +67,7 @@ export const layer = HttpApiBuilder.group(WebApi, "interaction", (handlers) =>
       )
       .handle("act", ({ payload: { action, agentId, enabled, key, message, sessionId, skillId, value }, request }) =>
         Effect.gen(function* () {
-          const principal = yield* Principal
-          const { user } = principal
-          // Beyond conversations: these change the agent.
-          if (action === "update-skill" || action === "set-credential") yield* requireScope(principal, "agents")
+          const { user } = yield* isConfiguration(action) ? principalWithScope("agents") : Principal
           if (action === "create-session") {
             const session = yield* sessions.create(user.id, agentId)
             return { sessionId: session.id, status: session.status }
