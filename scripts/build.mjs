@@ -33,6 +33,7 @@ const programs = { supervisor: external, server: external, worker: external, run
 const pageSources = join(root, "packages", "server", "src", "pages", "browser")
 const pageAssets = {
   login: "Login.ts",
+  signup: "Signup.ts",
   dashboard: "Dashboard.ts",
   onboarding: "Onboarding.ts",
   files: "Files.ts",

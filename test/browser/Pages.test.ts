@@ -10,7 +10,7 @@ import { findAccessibilityViolations, Browser, browserTool, type PageVisit } fro
 import * as BrowserLayer from "./Browser.ts"
 import { injectWallet } from "./InjectedWallet.ts"
 
-class Site extends Context.Tag("@berth/test/Site")<Site, { readonly url: string }>() {}
+class Site extends Context.Tag("@berth/test/Site")<Site, { readonly url: string; readonly logs: () => string }>() {}
 
 const site = Layer.scoped(
   Site,
@@ -18,7 +18,7 @@ const site = Layer.scoped(
     const berth = yield* startBerth({
       databaseUrl: yield* freshDatabase,
       environment: {
-        ADMIN_EMAILS: `${owner.email},${other.email}`,
+        ADMIN_EMAILS: owner.email,
         LIMIT_REGISTER: "1000/1h",
         LIMIT_SIGN_IN: "1000/1h",
         // Nothing listens there: no test asks the world for its models.
@@ -26,27 +26,32 @@ const site = Layer.scoped(
       }
     })
     // The name that the service knows itself by; a wallet's message names it.
-    return { url: berth.webUrl.replace("127.0.0.1", "localhost") }
+    return { url: berth.webUrl.replace("127.0.0.1", "localhost"), logs: () => Effect.runSync(berth.logs) }
   })
 )
 
 // Longer than one step waits, so that a step that fails says so itself.
 vi.setConfig({ testTimeout: 180_000 })
 
-/** Administrators, who need no plan. */
-const [owner, other] = [makeAccount("owner"), makeAccount("other")]
+/** An administrator, who needs no plan. */
+const owner = makeAccount("owner")
 
-const register = async (page: Page, { email, password }: TestAccount) => {
-  await page.locator("#register > summary").click()
-  const form = page.locator("#register-form")
-  await form.getByLabel("E-mail").fill(email)
-  await form.getByLabel("Password").fill(password)
-  await form.getByRole("button").click()
+const fillSignup = async (page: Page, { email, password }: TestAccount) => {
+  await page.getByLabel("Email").fill(email)
+  await page.getByLabel("Password").fill(password)
+  await page.getByRole("button", { name: "Create account" }).click()
+}
+
+/** Creates an account; ends at the path. */
+const register = async (page: Page, account: TestAccount, path = "/dashboard") => {
+  await page.goto(`/signup?callbackUrl=${encodeURIComponent(path)}`)
+  await fillSignup(page, account)
+  await atPath(page, path)
 }
 
 const signIn = async (page: Page, { email, password }: TestAccount) => {
   const form = page.locator("#sign-in")
-  await form.getByLabel("E-mail").fill(email)
+  await form.getByLabel("Email").fill(email)
   await form.getByLabel("Password").fill(password)
   await form.getByRole("button").click()
 }
@@ -54,8 +59,8 @@ const signIn = async (page: Page, { email, password }: TestAccount) => {
 /** Makes the first agent, on its page, and waits until it can be talked to. */
 const makeAgent = async (page: Page, name: string) => {
   await page.getByLabel("Name").fill(name)
-  await page.getByRole("button", { name: "Make the agent" }).click()
-  await page.getByRole("heading", { name: `Talk to ${name}` }).waitFor()
+  await page.getByRole("button", { name: "Create agent" }).click()
+  await page.getByRole("heading", { name: `Chat with ${name}` }).waitFor()
 }
 
 const pathOf = (page: Page) => {
@@ -67,13 +72,13 @@ const atPath = (page: Page, path: string) => page.waitForURL((url) => url.pathna
 /** A visit that ends without a complaint of the browser. */
 const visiting = (
   options: Parameters<Context.Tag.Service<Browser>["visit"]>[0],
-  work: (visit: PageVisit & { url: string }) => Promise<void>
+  work: (visit: PageVisit & Context.Tag.Service<Site>) => Promise<void>
 ) =>
   Effect.gen(function* () {
-    const { url } = yield* Site
+    const site = yield* Site
     const browser = yield* Browser
-    yield* browser.visit({ baseURL: url, ...options }, async (visit) => {
-      await work({ ...visit, url })
+    yield* browser.visit({ baseURL: site.url, ...options }, async (visit) => {
+      await work({ ...visit, ...site })
       assert.deepStrictEqual(visit.complaints(), [])
     })
   })
@@ -83,13 +88,20 @@ const countPieces = readFileSync(new URL("CountDeltas.page.mjs", import.meta.url
 
 describeWithTool(browserTool, "the pages, in a browser", () => {
   layer(Layer.merge(site, BrowserLayer.layer), { timeout: "180 seconds", excludeTestServices: true })((it) => {
-    it.effect("The pages lead from an account over the first agent to a conversation, and out", () =>
-      visiting({}, async ({ page }) => {
-        await page.goto("/onboarding")
-        assert.strictEqual(pathOf(page), "/login?callbackUrl=%2Fonboarding")
-        await register(page, owner)
+    it.effect("The pages lead a newcomer from the front page to the first reply, and out", () =>
+      visiting({}, async ({ logs, page }) => {
+        const newcomer = makeAccount("newcomer")
+        await page.goto("/")
+        await page.getByRole("link", { name: "Get started" }).click()
+        await page.getByText(owner.email).waitFor()
+        await fillSignup(page, { ...newcomer, password: "password" })
+        await page.getByText("Must not be one of the most common passwords").waitFor()
+        await fillSignup(page, newcomer)
         await atPath(page, "/onboarding")
 
+        await page.getByRole("link", { name: "Choose a plan" }).click()
+        await page.getByRole("button", { name: "Choose Solo" }).click()
+        await atPath(page, "/onboarding")
         await makeAgent(page, "Ada <b>&")
         await page.evaluate(countPieces)
         await page.getByLabel("Message").fill("Good morning, piece by piece")
@@ -99,16 +111,24 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
         assert.include(await answer.locator("p").textContent(), "Good morning, piece by piece")
         assert.isAbove(Number(await page.evaluate("pieces")), 3)
 
-        await page.getByRole("link", { name: "On to the dashboard" }).click()
+        await page.getByRole("link", { name: "Go to the dashboard" }).click()
+        const confirmation = page.getByRole("heading", { name: "Confirm your email address" })
+        await confirmation.waitFor()
+        const written = logs()
+          .split("\n")
+          .find((line) => line.includes("Mail written") && line.includes(newcomer.email))
+        await page.goto(/"link":"([^"]+)"/.exec(written ?? "")?.[1] ?? "/no-link-in-the-log")
+        await page.getByText("Your email address is confirmed.").waitFor()
+        assert.strictEqual(await confirmation.count(), 0)
         const row = page.locator("[data-agent]")
         assert.strictEqual(await row.locator("strong").textContent(), "Ada <b>&")
-        await row.getByText("running", { exact: true }).waitFor()
+        await row.getByText("Running", { exact: true }).waitFor()
         await page.getByRole("button", { name: "Stop" }).click()
-        await row.getByText("stopped", { exact: true }).waitFor()
+        await row.getByText("Stopped", { exact: true }).waitFor()
         await page.getByRole("button", { name: "Start", exact: true }).click()
-        await row.getByText("active", { exact: true }).waitFor()
+        await row.getByText("Running", { exact: true }).waitFor()
 
-        await page.getByRole("link", { name: "Talk to Ada <b>&" }).click()
+        await page.getByRole("link", { name: "Chat with Ada <b>&" }).click()
         await page.locator(".bubble.user", { hasText: "Good morning, piece by piece" }).waitFor()
         await page.getByLabel("Message").fill("And again")
         await page.getByRole("button", { name: "Send" }).click()
@@ -119,7 +139,7 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
         await atPath(page, "/login")
         await page.goto("/dashboard/files?error=x")
         assert.strictEqual(pathOf(page), "/login?callbackUrl=%2Fdashboard%2Ffiles%3Ferror%3Dx")
-        await signIn(page, owner)
+        await signIn(page, newcomer)
         await atPath(page, "/dashboard/files?error=x")
       })
     )
@@ -128,15 +148,13 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
       Effect.gen(function* () {
         const account = makeAccount("plain")
         yield* visiting({}, async ({ page }) => {
-          await page.goto("/login")
           await register(page, account)
-          await atPath(page, "/dashboard")
         })
         yield* visiting({ javaScriptEnabled: false }, async ({ page }) => {
           await page.goto("/login?callbackUrl=/pricing")
           await signIn(page, { ...account, password: "something else" })
           await page.getByRole("alert").waitFor()
-          assert.strictEqual(await page.getByRole("alert").textContent(), "E-mail or password is wrong.")
+          assert.strictEqual(await page.getByRole("alert").textContent(), "Email or password is incorrect.")
           await signIn(page, account)
           await atPath(page, "/pricing")
           await page.getByRole("button", { name: "Sign out" }).click()
@@ -152,7 +170,7 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
         visiting({}, async ({ page }) => {
           const { address } = await injectWallet(page, how)
           await page.goto("/login?callbackUrl=/dashboard/files")
-          await page.getByRole("button", { name: /^Sign in with/ }).click()
+          await page.getByRole("button", { name: /^Continue with/ }).click()
           await atPath(page, "/dashboard/files")
           await page.goto("/dashboard")
           await page.locator(`[data-unlink="${address}"]`).waitFor()
@@ -163,12 +181,10 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
     it.effect("The pages link a wallet to an account, and let it go again", () =>
       visiting({}, async ({ page }) => {
         const { address } = await injectWallet(page, "announced")
-        await page.goto("/login")
         await register(page, makeAccount("linking"))
-        await atPath(page, "/dashboard")
         await page.getByRole("button", { name: "Link Test wallet" }).click()
         await page.getByRole("button", { name: `Unlink ${address}` }).click()
-        await page.getByText("No wallet signs in to this account.").waitFor()
+        await page.getByText("No wallets are linked to this account.").waitFor()
       })
     )
 
@@ -176,58 +192,60 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
       visiting({}, async ({ page }) => {
         const account = makeAccount("change")
         const hostile = `"><img src=x onerror=alert(1)><script>alert(2)</script>&amp;'`
-        await page.goto("/login")
         await register(page, account)
-        await atPath(page, "/dashboard")
-        await page.getByRole("button", { name: "Mail me the link" }).click()
+        await page.getByRole("button", { name: "Email a new link" }).click()
         await page.getByText("A link is on its way").waitFor()
-        await page.getByText("Change name or e-mail").click()
+        await page.getByText("Change name or email").click()
         await page.locator("#profile-form").getByLabel("Name").fill(hostile)
         await page.getByRole("button", { name: "Save" }).click()
         await page.getByText("Saved.").waitFor()
-        await page.getByLabel("News of the service").check()
+        await page.getByLabel("Product news").check()
         await page.locator("#notifications-status", { hasText: "Saved." }).waitFor()
         await page.reload()
         assert.strictEqual(await page.locator("#account-name").textContent(), hostile)
         assert.strictEqual(await page.locator("#profile-form").getByLabel("Name").inputValue(), hostile)
-        assert.isTrue(await page.getByLabel("News of the service").isChecked())
+        assert.isTrue(await page.getByLabel("Product news").isChecked())
         assert.strictEqual(await page.locator("main img, main script").count(), 0)
 
-        await page.getByText("Change the password").first().click()
-        await page.getByLabel("Present password").fill(account.password)
+        await page.getByText("Change password").first().click()
+        await page.getByLabel("Current password").fill(account.password)
         await page.getByLabel("New password").fill("another-password-7")
-        await page.getByRole("button", { name: "Change the password" }).click()
-        await page.getByText("The password is changed").waitFor()
+        await page.getByRole("button", { name: "Change password" }).click()
+        await page.getByText("Your password is changed").waitFor()
         await page.getByRole("button", { name: "Sign out" }).click()
         await signIn(page, { ...account, password: "another-password-7" })
         await atPath(page, "/dashboard")
         // Without a plan the form is replaced by a notice.
-        assert.strictEqual(await page.getByText("An agent needs a plan.").count(), 1)
+        assert.strictEqual(await page.getByText("You need a plan to create an agent.").count(), 1)
       })
     )
 
     it.effect("The pages say what is wrong in words, and nothing that an address says", () =>
       visiting({}, async ({ page }) => {
         await page.goto("/login?error=oauth_not_configured")
-        assert.include(await page.getByRole("alert").textContent(), "not set up here")
+        assert.include(await page.getByRole("alert").textContent(), "not configured")
         await page.goto(`/login?error=${encodeURIComponent("<script>alert(1)</script>")}&callbackUrl=//evil.example/`)
-        assert.strictEqual(await page.getByRole("alert").textContent(), "That did not work. Try again.")
+        assert.strictEqual(await page.getByRole("alert").textContent(), "Sign-in failed. Try again.")
         assert.strictEqual(await page.locator("[name=callbackUrl]").inputValue(), "/dashboard")
         const account = makeAccount("twice")
         await register(page, account)
-        await atPath(page, "/dashboard")
         await page.getByRole("button", { name: "Sign out" }).click()
-        await register(page, account)
-        const told = page.locator("#register-status[data-kind=bad]")
-        await told.waitFor()
-        assert.match((await told.textContent()) ?? "", /e-mail/i)
+        await page.getByRole("link", { name: "Create an account" }).click()
+        await fillSignup(page, account)
+        await page.locator("#register-status[data-kind=bad]").waitFor()
+        const email = page.getByLabel("Email")
+        assert.strictEqual(await email.getAttribute("aria-invalid"), "true")
+        const told = page.locator(`#${await email.getAttribute("aria-describedby")}`)
+        assert.match((await told.textContent()) ?? "", /email address exists already/)
       })
     )
 
     it.effect("The pages ask on where an answer broke off", () =>
       visiting({}, async ({ page }) => {
-        await page.goto("/login?callbackUrl=/onboarding")
-        await register(page, other)
+        await page.goto("/onboarding")
+        assert.strictEqual(pathOf(page), "/login?callbackUrl=%2Fonboarding")
+        await page.getByRole("link", { name: "Create an account" }).click()
+        await fillSignup(page, owner)
         await atPath(page, "/onboarding")
         await makeAgent(page, "Bea")
         const resumed: Array<string> = []
@@ -265,14 +283,23 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
           left.delete(new URL(route.request().url()).pathname.split("/").at(-1) ?? "")
           return route.fulfill({ json: { success: route.request().method() === "DELETE" } })
         })
-        await page.goto("/login")
         await register(page, makeAccount("sessions"))
-        await atPath(page, "/dashboard")
         const rows = page.locator("#sessions > li")
         await rows.filter({ hasText: "<img src=x onerror=alert(1)>" }).getByRole("button").click()
         await page.getByText("The session ended.").waitFor()
         assert.strictEqual(await rows.count(), 1)
         assert.strictEqual(await rows.getByRole("button").count(), 0)
+      })
+    )
+
+    it.effect("The pages show the API reference under its content security policy", () =>
+      Effect.gen(function* () {
+        const { url } = yield* Site
+        const browser = yield* Browser
+        yield* browser.visit({ baseURL: url }, async ({ page }) => {
+          await page.goto("/docs")
+          await page.getByRole("heading", { name: "/api/register" }).waitFor()
+        })
       })
     )
 
@@ -302,10 +329,8 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
             assert.deepStrictEqual(await findAccessibilityViolations(page), [], path)
             assert.isAtMost(await page.evaluate("document.documentElement.scrollWidth - innerWidth"), 0, path)
           }
-          for (const path of ["/login", "/login?error=access_denied", "/pricing"]) await check(path)
-          await page.goto("/login")
+          for (const path of ["/", "/login", "/login?error=access_denied", "/signup", "/pricing"]) await check(path)
           await register(page, makeAccount(`look-${look.colorScheme}`))
-          await atPath(page, "/dashboard")
           for (const path of ["/dashboard", "/dashboard/files", "/onboarding", "/pricing"]) await check(path)
         })
       )

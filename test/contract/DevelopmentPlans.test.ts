@@ -56,7 +56,7 @@ layer(App.layer(), { excludeTestServices: true })("POST /api/development/plan in
   )
 })
 
-layer(App.layer({ offersPlansWithoutPayment: false }), { excludeTestServices: true })(
+layer(App.layer({ isDevelopment: false }), { excludeTestServices: true })(
   "POST /api/development/plan in production or with a card processor",
   (it) => {
     it.effect("is answered exactly as an unknown route, and is not documented", () =>

@@ -118,7 +118,7 @@ layer(App.layer(), { excludeTestServices: true })("An email address", (it) => {
       assert.isFalse(yield* isVerified(me))
       assert.strictEqual((yield* open(first)).headers.location, "/login?error=invalid_link")
       const told = (yield* readMailsTo(old)).at(-1)
-      assert.strictEqual(told?.subject, "Your e-mail address was changed")
+      assert.strictEqual(told?.subject, "Your email address was changed")
       assert.notInclude(told?.text ?? "", fresh)
       yield* open(yield* findVerificationToken(fresh))
       assert.isTrue(yield* isVerified(me))

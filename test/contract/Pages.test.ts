@@ -2,10 +2,11 @@ import { html } from "@berth/server/pages/Html"
 import { pageRoutes } from "@berth/server/pages/PagesHttp"
 import { assert, describe, it, layer } from "@effect/vitest"
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
+import { Email } from "@berth/domain/shared/Email"
 import { Effect, FastCheck, Option, Redacted } from "effect"
 import { Parser } from "htmlparser2"
 import type { HttpCallResponse } from "../support/HttpCall.ts"
-import { insertAgent } from "../support/Samples.ts"
+import { insertAgent, uniqueName } from "../support/Samples.ts"
 import * as App from "../support/TestApp.ts"
 import { assertError } from "./ErrorAssertions.ts"
 import { createOwnerWithAgent, withTableHidden } from "./OwnerFixtures.ts"
@@ -49,9 +50,12 @@ describe("The page template", () => {
 })
 
 const withSession = new Set(["/dashboard", "/dashboard/files", "/onboarding"])
-const paths = pageRoutes.flatMap(({ method, path }) =>
-  method === "GET" && !path.includes(":") && path !== "/" ? [path] : []
-)
+const redirectsOfUsers = new Map([
+  ["/", "/dashboard"],
+  ["/login", "/dashboard"],
+  ["/signup", "/onboarding"]
+])
+const paths = pageRoutes.flatMap(({ method, path }) => (method === "GET" && !path.includes(":") ? [path] : []))
 
 /** A page whose address holds a token tells nobody where one comes from, not even this service. */
 const referrerPolicyOf = (path: string) =>
@@ -91,7 +95,8 @@ layer(App.layer(), { excludeTestServices: true })("The pages", (it) => {
           )
         } else assertPage(stranger, 200, referrerPolicyOf(path))
         const own = yield* web({ method: "GET", path, as: owner })
-        if (path === "/login") assert.deepStrictEqual([own.status, own.headers.location], [302, "/dashboard"])
+        const redirect = redirectsOfUsers.get(path)
+        if (redirect !== undefined) assert.deepStrictEqual([own.status, own.headers.location], [302, redirect])
         else assertPage(own, 200, referrerPolicyOf(path))
       }
       const elements = assertPage(yield* web({ method: "GET", path: `/dashboard?agent=${owner.agent.id}`, as: owner }))
@@ -105,6 +110,7 @@ layer(App.layer(), { excludeTestServices: true })("The pages", (it) => {
       const owner = yield* createOwnerWithAgent()
       const pages = [
         yield* web({ method: "GET", path: "/login", headers: browser }),
+        yield* web({ method: "GET", path: "/signup", headers: browser }),
         yield* web({ method: "GET", path: "/reset-password?token=a", headers: browser }),
         yield* web({ method: "GET", path: "/dashboard", as: owner })
       ]
@@ -168,13 +174,63 @@ layer(App.layer(), { excludeTestServices: true })("The pages", (it) => {
     })
   )
 
-  it.effect("The pages redirect from the front page by session", () =>
+  it.effect("GET / has one button, which leads to the sign-up, and the sign-up leads to the sign-in", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
-      const owner = yield* App.signInNewUser()
-      const stranger = yield* web({ method: "GET", path: "/" })
-      const own = yield* web({ method: "GET", path: "/", as: owner })
-      assert.deepStrictEqual([stranger.headers.location, own.headers.location], ["/login", "/dashboard"])
+      const linksOf = ({ text }: HttpCallResponse, kind: RegExp) =>
+        parse(text).elements.flatMap(([name, { class: style = "", href = "" }]) =>
+          name === "a" && kind.test(style) ? [href] : []
+        )
+      assert.deepStrictEqual(linksOf(yield* web({ method: "GET", path: "/" }), /button/), ["/signup"])
+      const signup = yield* web({ method: "GET", path: "/signup?callbackUrl=%2Fpricing" })
+      assert.include(linksOf(signup, /^$/), "/login?callbackUrl=%2Fpricing")
+      const login = yield* web({ method: "GET", path: "/login?callbackUrl=%2Fpricing" })
+      assert.include(linksOf(login, /^$/), "/signup?callbackUrl=%2Fpricing")
+    })
+  )
+
+  it.effect("The pages carry a callback URL of the service only through the sign-up", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      for (const [query, carried] of [
+        ["", "/onboarding"],
+        ["?callbackUrl=%2Fpricing", "/pricing"],
+        ["?callbackUrl=%2F%2Fevil.example", "/dashboard"]
+      ]) {
+        const { text } = yield* web({ method: "GET", path: `/signup${query}` })
+        const form = parse(text).elements.find(([, { id }]) => id === "register-form")
+        assert.strictEqual(form?.[1]["data-callback-url"], carried)
+      }
+    })
+  )
+
+  it.effect("/pricing in development offers each plan but the user's own without payment, and names it so", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const offers = ({ text }: HttpCallResponse) =>
+        parse(text).elements.flatMap(([name, { name: field, value = "" }]) =>
+          name === "button" && field === "plan" ? [value] : []
+        )
+      const all = ["solo", "collective", "label", "network", "starter", "pro", "scale"]
+      const newcomer = yield* web({ method: "GET", path: "/pricing", as: yield* App.signInNewUser() })
+      assert.deepStrictEqual(offers(newcomer), all)
+      assert.include(newcomer.text, "Development: no payment")
+      const owner = yield* web({ method: "GET", path: "/pricing", as: yield* App.signInNewUser("pro") })
+      assert.deepStrictEqual(
+        offers(owner),
+        all.filter((plan) => plan !== "pro")
+      )
+      assert.deepStrictEqual(offers(yield* web({ method: "GET", path: "/pricing" })), [])
+    })
+  )
+
+  it.effect("The pages show running and active agents by one word", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const owner = yield* App.signInNewUser("network")
+      for (const status of ["running", "active"] as const) yield* insertAgent(owner.user.id, { status })
+      const { text } = yield* web({ method: "GET", path: "/dashboard", as: owner })
+      assert.lengthOf(text.match(/data-status="(running|active)">Running</g) ?? [], 2)
     })
   )
 
@@ -222,6 +278,46 @@ layer(App.layer(), { excludeTestServices: true })("The pages", (it) => {
     })
   )
 })
+
+const hints = /Development|owner@berth|admin@example\.com/
+
+layer(App.layer({ isDevelopment: false, verifiedEmailsOnly: true }), { excludeTestServices: true })(
+  "The pages in production",
+  (it) => {
+    it.effect("The pages name no administrator and offer no plan without payment", () =>
+      Effect.gen(function* () {
+        const { web } = yield* App.TestApp
+        const as = yield* App.signInNewUser()
+        for (const call of [{ path: "/signup" }, { path: "/pricing", as }, { path: "/onboarding", as }]) {
+          const page = yield* web({ method: "GET", ...call })
+          assertPage(page)
+          assert.notMatch(page.text, hints)
+        }
+      })
+    )
+
+    it.effect("The pages tell users without an email address that the free plan's units need one", () =>
+      Effect.gen(function* () {
+        const { appUrl, web } = yield* App.TestApp
+        const users = yield* UserRepository
+        const of = (email: string) =>
+          Effect.gen(function* () {
+            const { user } = yield* App.signInNewUser()
+            const as = yield* App.openSession(
+              yield* Effect.flatten(users.update(user.id, { email: Email.make(email) }))
+            )
+            return (yield* web({ method: "GET", path: "/dashboard", as })).text
+          })
+        const byWallet = yield* of(`0x${"a".repeat(40)}@wallet.${appUrl.hostname}`)
+        assert.include(byWallet, "Add an email address")
+        assert.notInclude(byWallet, "Email a new link")
+        const byAddress = yield* of(`${yield* uniqueName("unconfirmed")}@example.com`)
+        assert.include(byAddress, "Email a new link")
+        assert.notMatch(byAddress, hints)
+      })
+    )
+  }
+)
 
 const providersOn = Effect.gen(function* () {
   const { web } = yield* App.TestApp

@@ -104,8 +104,8 @@ export interface TestAppOptions {
   readonly cardEventSecret?: string | null
   /** Credits by price id of the card processor. */
   readonly creditPrices?: ReadonlyMap<string, number>
-  /** True by default, as in development without a card processor. */
-  readonly offersPlansWithoutPayment?: boolean
+  /** False: no card-free plans and no hints of development; true by default. */
+  readonly isDevelopment?: boolean
   /** By default as in production. */
   readonly turnBudgetUsd?: number
 }
@@ -288,7 +288,12 @@ const make = (options: TestAppOptions) =>
     const rules = Layer.mergeAll(
       Layer.succeed(SkillCatalog, skillCatalog),
       Layer.succeed(PageAssets, pageAssets),
-      Layer.succeed(PageSettings, { salesEmail: "sales@example.com" }),
+      Layer.succeed(PageSettings, {
+        salesEmail: "sales@example.com",
+        administratorHint: Option.fromNullable(options.isDevelopment === false ? null : testAdminEmail),
+        logsMailLinks: options.isDevelopment ?? true,
+        repliesFromSandbox: options.isDevelopment ?? true
+      }),
       Layer.succeed(
         CardEventSecret,
         Option.map(
@@ -297,7 +302,7 @@ const make = (options: TestAppOptions) =>
         )
       ),
       Layer.succeed(BillingSettings, {
-        offersPlansWithoutPayment: options.offersPlansWithoutPayment ?? true,
+        offersPlansWithoutPayment: options.isDevelopment ?? true,
         prices: new Map(
           [...(options.creditPrices ?? [])].map(
             ([id, credits]) => [id, PurchasedItem.Credits({ credits: Credits(credits) })] as const

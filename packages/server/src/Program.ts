@@ -8,10 +8,11 @@ import * as BackendWiring from "@berth/infra/wiring/BackendWiring"
 import * as BillingWiring from "@berth/infra/wiring/BillingWiring"
 import * as ChainWiring from "@berth/infra/wiring/ChainWiring"
 import * as InstancesWiring from "@berth/infra/wiring/InstancesWiring"
+import * as MailWiring from "@berth/infra/wiring/MailWiring"
 import * as LimitsWiring from "@berth/infra/wiring/LimitsWiring"
 import * as SessionsWiring from "@berth/infra/wiring/SessionsWiring"
 import * as SignInWiring from "@berth/infra/wiring/SignInWiring"
-import { requireDatabaseUrl, resolveInternalApiKey } from "@berth/infra/wiring/SecretsWiring"
+import { requireDatabaseUrl, resolveAdminEmails, resolveInternalApiKey } from "@berth/infra/wiring/SecretsWiring"
 import * as GatewayWiring from "@berth/infra/wiring/GatewayWiring"
 import * as InteractionWiring from "@berth/infra/wiring/InteractionWiring"
 import * as JobsWiring from "@berth/infra/wiring/JobsWiring"
@@ -24,7 +25,7 @@ import { ProgramMisconfigured, serviceVersion } from "@berth/infra/process/Progr
 import * as AssetFiles from "@berth/infra/files/AssetFiles"
 import * as FolderSkillCatalog from "@berth/infra/skills/FolderSkillCatalog"
 import { renderPrometheus } from "@berth/infra/telemetry/PrometheusFormat"
-import { Duration, Effect, Layer, Option } from "effect"
+import { Array, Duration, Effect, Layer, Option } from "effect"
 import { availableParallelism } from "node:os"
 import { fileURLToPath } from "node:url"
 import { AiAccessPolicy } from "./ai/AiAccessHttp.ts"
@@ -89,7 +90,13 @@ const skills = FolderSkillCatalog.layer(pathOf("./skills")).pipe(
 /** Page assets beside this program. */
 const pages = (settings: Settings) =>
   Layer.merge(
-    Layer.succeed(PageSettings, { salesEmail: settings.salesEmail }),
+    Layer.succeed(PageSettings, {
+      salesEmail: settings.salesEmail,
+      administratorHint:
+        settings.environment === "development" ? Array.head(resolveAdminEmails(settings)) : Option.none(),
+      logsMailLinks: MailWiring.logsMailLinks(settings),
+      repliesFromSandbox: AiWiring.hasSandboxOnly(settings)
+    }),
     Layer.effect(
       PageAssets.PageAssets,
       AssetFiles.readAssets(pathOf("./pages"), PageAssets.assetNames).pipe(

@@ -12,13 +12,13 @@ import { errorBody } from "../http/ErrorBody.ts"
 export const EmailInvalidBody = errorBody(EmailInvalid, {
   status: 400,
   error: "Invalid email",
-  message: "email: must be a valid e-mail address.",
+  message: "email: must be a valid email address.",
   read: () => new EmailInvalid()
 })
 export const EmailAlreadyTakenBody = errorBody(EmailAlreadyTaken, {
   status: 409,
   error: "Email already in use",
-  message: "An account with this e-mail address exists already.",
+  message: "An account with this email address exists already.",
   read: () => new EmailAlreadyTaken()
 })
 export const DisplayNameInvalidBody = errorBody(DisplayNameInvalid, {

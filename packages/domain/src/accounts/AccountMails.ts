@@ -15,7 +15,7 @@ export const joinMailLines = (...text: ReadonlyArray<string>) => `${text.join("\
 export const composeEmailVerificationMail = (to: Email, appUrl: URL, token: Redacted.Redacted): MailDraft => ({
   to,
   lifetime: mailedTokenLifetimes["email-verification"],
-  subject: "Confirm your e-mail address",
+  subject: "Confirm your email address",
   text: joinMailLines(
     `This address was given for an account at ${appUrl.host}.`,
     "",
@@ -31,9 +31,9 @@ export const composeEmailVerificationMail = (to: Email, appUrl: URL, token: Reda
 export const composeEmailChangedMail = (to: Email, appUrl: URL, undo: Option.Option<Redacted.Redacted>): MailDraft => ({
   to,
   lifetime: mailedTokenLifetimes["email-change-undo"],
-  subject: "Your e-mail address was changed",
+  subject: "Your email address was changed",
   text: joinMailLines(
-    `Your account at ${appUrl.host} has another e-mail address from now on, and this one is no longer used for it.`,
+    `Your account at ${appUrl.host} has another email address from now on, and this one is no longer used for it.`,
     "",
     ...Option.match(undo, {
       onNone: () => [

@@ -3,7 +3,7 @@ import { Option, Schema } from "effect"
 /** A trimmed mailbox address in its original case. Compared by `normalizeEmail`. */
 export const Email = Schema.String.pipe(Schema.brand("Email")).annotations({
   identifier: "Email",
-  description: "An e-mail address, trimmed, at most 254 characters"
+  description: "An email address, trimmed, at most 254 characters"
 })
 export type Email = typeof Email.Type
 

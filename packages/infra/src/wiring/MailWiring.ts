@@ -8,14 +8,18 @@ import * as SmtpMailer from "../mail/SmtpMailer.ts"
 export const resolveSender = ({ addresses, mail }: Pick<Settings, "addresses" | "mail">) =>
   Option.getOrElse(mail.from, () => ({ name: "Berth", address: `no-reply@${addresses.appUrl.hostname}` }))
 
-/** SMTP when `SMTP_URL` is set, else files, whose links appear in the log in development. */
+/** In development without a mail server: links of mails appear in the log. */
+export const logsMailLinks = ({ environment, mail }: Pick<Settings, "environment" | "mail">) =>
+  environment === "development" && Option.isNone(mail.smtpUrl)
+
+/** SMTP when `SMTP_URL` is set, else files. */
 export const fromSettings = (settings: Settings) =>
   Option.match(settings.mail.smtpUrl, {
     onNone: () =>
       FileMailer.layer({
         dataDirectory: resolve(settings.dataDir),
         from: resolveSender(settings),
-        logsLinks: settings.environment === "development"
+        logsLinks: logsMailLinks(settings)
       }),
     onSome: (url) => SmtpMailer.layer({ url, from: resolveSender(settings) })
   })

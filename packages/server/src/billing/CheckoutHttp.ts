@@ -7,7 +7,7 @@ import { HttpApiBuilder, type HttpServerRequest } from "@effect/platform"
 import { Effect, Option } from "effect"
 import { redirectPrivately } from "../http/ResponseHeaders.ts"
 import { WebSettings } from "../http/WebSettings.ts"
-import { makeCallbackQuery } from "../pages/LoginPage.ts"
+import { makeCallbackQuery } from "../pages/SignInSections.ts"
 import { RequestCredentials } from "../http/RequestCredentials.ts"
 import { readQuery, resolveCallbackPath } from "../signin/CallbackPath.ts"
 

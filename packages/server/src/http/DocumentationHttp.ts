@@ -2,10 +2,10 @@ import { HttpApiScalar, HttpLayerRouter, HttpServerResponse } from "@effect/plat
 import type { HttpApi, HttpApiGroup } from "@effect/platform"
 import { makePlainRoute } from "./RouteTable.ts"
 
-// The page is one document with an inline script and inline styles.
+// The page is one document with an inline script, which compiles a WebAssembly module, and inline styles.
 const documentationPolicy = [
   "default-src 'none'",
-  "script-src 'unsafe-inline'",
+  "script-src 'unsafe-inline' 'wasm-unsafe-eval'",
   "style-src 'unsafe-inline'",
   "img-src 'self' data:",
   "font-src 'self' data:",

@@ -12,13 +12,13 @@ const day = (at: DateTime.Utc) =>
 /** Contents from before the account was claimed; shown until the owner has decided. */
 export const claimSection = html`
   <section aria-labelledby="claim-title">
-    <h2 id="claim-title">Contents from before you</h2>
+    <h2 id="claim-title">Content from before the claim</h2>
     <p>
-      This account was in use before its e-mail address was confirmed. Every other way to sign in has been removed, but
+      This account was in use before its email address was confirmed. Every other sign-in method has been removed, but
       its agents may keep prompts and memory that another person wrote.
     </p>
     ${renderWithScript(
-      "Deciding about them",
+      "Deciding about the content",
       html`<div class="actions">
           <button data-claim="reset">Delete prompts, agent settings and conversations</button>
           <button class="quiet" data-claim="keep">Keep everything</button>
@@ -43,30 +43,22 @@ export const accountSection = ({
     <dl class="facts">
       <dt>Name</dt>
       <dd id="account-name">${name}</dd>
-      <dt>E-mail</dt>
+      <dt>Email</dt>
       <dd>
         <span id="account-email">${email}</span>
         <span class="tag" id="account-email-state">${emailVerifiedAt === null ? "not confirmed" : "confirmed"}</span>
       </dd>
       <dt>Plan</dt>
-      <dd>${plan} (<a href="/pricing">plans</a>)</dd>
+      <dd>${plan} (<a href="/pricing">change</a>)</dd>
       <dt>Credits</dt>
       <dd>${credits}</dd>
-      <dt>Since</dt>
+      <dt>Created</dt>
       <dd>${day(createdAt)}</dd>
       <dt>Referral code</dt>
       <dd><code>${referralCode}</code></dd>
     </dl>
-    ${
-      emailVerifiedAt === null &&
-      renderWithScript(
-        "Mailing the link that confirms your e-mail again",
-        html`<button class="quiet" id="confirm-email">Mail me the link that confirms my e-mail again</button>
-          ${renderStatusLine("confirm-email-status")}`
-      )
-    }
-    <details>
-      <summary>Change name or e-mail</summary>
+    <details id="profile">
+      <summary>Change name or email</summary>
       ${renderWithScript(
         "Changing the account",
         html`<form class="stack" id="profile-form">
@@ -74,20 +66,20 @@ export const accountSection = ({
               >Name
               <input name="name" value="${name}" autocomplete="name" maxlength="${maximumDisplayNameLength}" required
             /></label>
-            <label>E-mail <input name="email" type="email" value="${email}" autocomplete="email" required /></label>
+            <label>Email <input name="email" type="email" value="${email}" autocomplete="email" required /></label>
             <button>Save</button>
           </form>
           ${renderStatusLine("profile-status")}`
       )}
     </details>
     <details>
-      <summary>Change the password</summary>
+      <summary>Change password</summary>
       ${renderWithScript(
-        "Changing the password",
+        "Changing your password",
         html`<form class="stack" id="password-form">
             <input type="hidden" name="username" autocomplete="username" value="${email}" />
             <label>
-              Present password
+              Current password
               <input name="currentPassword" type="password" autocomplete="current-password" required />
             </label>
             <label>
@@ -100,8 +92,8 @@ export const accountSection = ({
                 required
               />
             </label>
-            <button>Change the password</button>
-            <p class="muted">Every other session ends.</p>
+            <button>Change password</button>
+            <p class="muted">This ends every other session.</p>
           </form>
           ${renderStatusLine("password-status")}`
       )}
@@ -110,10 +102,10 @@ export const accountSection = ({
 `
 
 const choices: ReadonlyArray<readonly [keyof NotificationPreferences, string]> = [
-  ["email", "By e-mail at all"],
-  ["security", "Security: sign-ins, changed passwords"],
-  ["agentStatus", "When an agent fails or is up again"],
-  ["product", "News of the service"]
+  ["email", "Email notifications"],
+  ["security", "Security: new sign-ins and changed passwords"],
+  ["agentStatus", "Agent status: an agent fails or recovers"],
+  ["product", "Product news"]
 ]
 
 export const notificationsSection = (wanted: NotificationPreferences): Html => html`
@@ -147,7 +139,7 @@ const walletRow = ({ address, linkedAt }: Wallet): Html => html`
 export const walletsSection = (wallets: ReadonlyArray<Wallet>, appUrl: URL): Html => html`
   <section aria-labelledby="wallets-title">
     <h2 id="wallets-title">Wallets</h2>
-    ${wallets.length === 0 && html`<p class="muted">No wallet signs in to this account.</p>`}
+    ${wallets.length === 0 && html`<p class="muted">No wallets are linked to this account.</p>`}
     <ul class="rows">
       ${wallets.map(walletRow)}
     </ul>
@@ -155,7 +147,7 @@ export const walletsSection = (wallets: ReadonlyArray<Wallet>, appUrl: URL): Htm
       "Linking a wallet",
       html`<div id="wallets" data-domain="${appUrl.host}" data-uri="${appUrl.origin}">
           <ul class="choices"></ul>
-          <p class="muted">No wallet was found in this browser.</p>
+          <p class="muted">No wallet extension was found in this browser.</p>
         </div>
         ${renderStatusLine("wallet-status")}`
     )}
@@ -167,7 +159,7 @@ export const sessionsSection = html`
   <section aria-labelledby="sessions-title">
     <h2 id="sessions-title">Sessions</h2>
     ${renderWithScript(
-      "Seeing where you are signed in",
+      "Listing your sessions",
       html`<ul class="rows" id="sessions"></ul>
         ${renderStatusLine("sessions-status")}`
     )}
@@ -176,22 +168,22 @@ export const sessionsSection = html`
 
 export const deletionSection = html`
   <section aria-labelledby="delete-title">
-    <h2 id="delete-title">Delete the account</h2>
+    <h2 id="delete-title">Delete account</h2>
     <details>
-      <summary>Delete the account and everything in it</summary>
+      <summary>Delete this account and its data</summary>
       ${renderWithScript(
         "Deleting the account",
         html`<form class="stack" id="delete-form">
             <p>
-              Your agents, their conversations and files, and what is left of your credits go with it. Nothing can bring
-              them back.
+              This deletes your agents with their conversations and files, and your remaining credits. It cannot be
+              undone.
             </p>
             <label>
-              Password (leave it empty when you sign in without one)
+              Password (leave empty if you sign in without one)
               <input name="password" type="password" autocomplete="current-password" />
             </label>
-            <label class="choice"><input type="checkbox" name="sure" required /> I want to lose all of it</label>
-            <button class="danger">Delete the account</button>
+            <label class="choice"><input type="checkbox" name="sure" required /> Delete all my data</label>
+            <button class="danger">Delete account</button>
           </form>
           ${renderStatusLine("delete-status")}`
       )}

@@ -11,9 +11,9 @@ export const renderChatPanel = (agent: { readonly id: AgentId | ""; readonly nam
     data-agent-id="${agent.id}"
     data-agent-name="${agent.name}"
   >
-    <h2 id="chat-title" tabindex="-1">${agent.name === "" ? "Talk to your agent" : `Talk to ${agent.name}`}</h2>
+    <h2 id="chat-title" tabindex="-1">${agent.name === "" ? "Chat with your agent" : `Chat with ${agent.name}`}</h2>
     ${renderWithScript(
-      "Talking to an agent on this page",
+      "Chatting on this page",
       html`<div class="log" id="chat-log" role="log" aria-live="polite" aria-label="Conversation" tabindex="0"></div>
         <form class="stack" id="chat-form">
           <label>Message <textarea name="message" rows="3" required></textarea></label>

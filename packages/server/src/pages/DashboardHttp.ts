@@ -9,8 +9,9 @@ import { Array, Effect, Option } from "effect"
 import { makeModelWarning } from "../agents/ModelWarning.ts"
 import { WebSettings } from "../http/WebSettings.ts"
 import { renderDashboardPage } from "./DashboardPage.ts"
+import { makeEmailNotice } from "./EmailNotice.ts"
 import { renderFilesPage } from "./FilesPage.ts"
-import { makePageResponse } from "./Layout.ts"
+import { makePageResponse, PageSettings } from "./Layout.ts"
 import { renderOnboardingPage } from "./OnboardingPage.ts"
 import { PageAssets } from "./PageAssets.ts"
 import { pagePaths } from "./PagePaths.ts"
@@ -27,8 +28,11 @@ export const layer = HttpLayerRouter.use((router) =>
     const storage = yield* StorageEntitlements
     const wallets = yield* Wallets
     const { models } = yield* AgentSettings
+    const { repliesFromSandbox } = yield* PageSettings
+    const form = { models, repliesFromSandbox }
     const signedIn = yield* makeSignedInPages
     const warnOfModel = yield* makeModelWarning
+    const renderEmailNotice = yield* makeEmailNotice
 
     const dashboard = signedIn((user, query) =>
       Effect.gen(function* () {
@@ -42,8 +46,9 @@ export const layer = HttpLayerRouter.use((router) =>
           modelWarning: yield* Option.match(chosen, { onNone: () => Effect.succeedNone, onSome: warnOfModel }),
           isClaimOpen: Option.isSome(yield* claims.find(user.id)),
           wallets: yield* wallets.listByUser(user.id),
-          models,
+          form,
           appUrl,
+          emailNotice: renderEmailNotice(user),
           error: query.get("error"),
           notice: query.get("notice")
         })
@@ -81,8 +86,14 @@ export const layer = HttpLayerRouter.use((router) =>
         const { mayProvision } = yield* allowances.find(user)
         const { length: agentCount } = yield* agents.list(user.id)
         const page = makePageResponse(assets, {
-          title: "Your first agent",
-          main: renderOnboardingPage({ mayProvision, models, agentCount, hasPaid }),
+          title: "Get started",
+          main: renderOnboardingPage({
+            mayProvision,
+            form,
+            agentCount,
+            hasPaid,
+            emailNotice: renderEmailNotice(user)
+          }),
           script: "onboarding.js",
           isSignedIn: true,
           path: pagePaths.onboarding

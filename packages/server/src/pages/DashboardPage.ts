@@ -12,9 +12,10 @@ import {
   sessionsSection,
   walletsSection
 } from "./AccountSections.ts"
-import { renderAgentForm, subscriptionIsNeeded } from "./AgentForm.ts"
+import { type AgentForm, planIsNeeded, renderAgentForm } from "./AgentForm.ts"
+import { formatAgentStatus } from "./AgentStatusLabel.ts"
 import { renderChatPanel } from "./ChatPanel.ts"
-import { type Html, html } from "./Html.ts"
+import { type Content, type Html, html } from "./Html.ts"
 import { renderOutcome, renderStatusLine } from "./Layout.ts"
 
 export interface DashboardPage {
@@ -28,8 +29,9 @@ export interface DashboardPage {
   /** The owner has not decided yet about the contents from before a claim. */
   readonly isClaimOpen: boolean
   readonly wallets: ReadonlyArray<Wallet>
-  readonly models: ReadonlyArray<string>
+  readonly form: AgentForm
   readonly appUrl: URL
+  readonly emailNotice: Content
   readonly error: string | null
   readonly notice: string | null
 }
@@ -38,16 +40,17 @@ const agentRow = ({ id, model, name, status: state }: Agent): Html => html`
   <li class="row" data-agent="${id}">
     <span>
       <strong>${name}</strong> <span class="muted">${model}</span>
-      <span class="tag" data-status="${state}">${state}</span>
+      <span class="tag" data-status="${state}">${formatAgentStatus(state)}</span>
     </span>
     <span class="actions">
-      <a class="button" href="/dashboard?agent=${encodeURIComponent(id)}#chat" aria-label="Talk to ${name}">Talk</a>
-      <button class="quiet" data-remove="${id}" aria-label="Remove ${name}" data-needs-script hidden>Remove</button>
+      <a class="button" href="/dashboard?agent=${encodeURIComponent(id)}#chat" aria-label="Chat with ${name}">Chat</a>
+      <button class="quiet" data-remove="${id}" aria-label="Delete ${name}" data-needs-script hidden>Delete</button>
     </span>
   </li>
 `
 
-const limitOf = (agents: number) => (Number.isFinite(agents) ? `up to ${agents}` : "as many as you like")
+const limitOf = (agents: number) =>
+  Number.isFinite(agents) ? `up to ${agents} ${agents === 1 ? "agent" : "agents"}` : "any number of agents"
 
 const instanceActions = [
   ["start", "Start"],
@@ -55,18 +58,18 @@ const instanceActions = [
   ["restart", "Restart"]
 ] as const
 
-const agentsSection = ({ agents, allowance, models, user }: DashboardPage): Html => html`
+const agentsSection = ({ agents, allowance, form, user }: DashboardPage): Html => html`
   <section aria-labelledby="agents-title" id="agents" data-user-id="${user.id}">
     <h2 id="agents-title">Agents</h2>
-    ${agents.length === 0 && html`<p class="muted">You have no agent yet.</p>`}
+    ${agents.length === 0 && html`<p class="muted">You have no agents yet.</p>`}
     <ul class="rows">
       ${agents.map(agentRow)}
     </ul>
     ${
       agents.length > 0 &&
-      html`<div class="actions" role="group" aria-label="The instance of your agents" data-needs-script hidden>
+      html`<div class="actions" role="group" aria-label="Instance" data-needs-script hidden>
         ${instanceActions.map(([act, label]) => html`<button data-instance="${act}">${label}</button>`)}
-        <span class="muted">All your agents run in one instance and start and stop together.</span>
+        <span class="muted">Your agents share one instance: these buttons apply to all of them.</span>
       </div>`
     }
     ${renderStatusLine("agents-status")}
@@ -74,16 +77,16 @@ const agentsSection = ({ agents, allowance, models, user }: DashboardPage): Html
       <summary>New agent</summary>
       ${
         allowance.mayProvision
-          ? html`<p class="muted">You may have ${limitOf(allowance.agents)}.</p>
-              ${renderAgentForm(models, "Make the agent")}`
-          : subscriptionIsNeeded
+          ? html`<p class="muted">Your plan includes ${limitOf(allowance.agents)}.</p>
+              ${renderAgentForm(form)}`
+          : planIsNeeded
       }
     </details>
   </section>
 `
 
 const chat = (chosen: Agent, modelWarning: Option.Option<string>): Html => html`
-  ${!isUp(chosen.status) && html`<p class="notice">${chosen.name} is ${chosen.status} and answers once it is up.</p>`}
+  ${!isUp(chosen.status) && html`<p class="notice">${chosen.name} has the status ${formatAgentStatus(chosen.status)} and replies once it is running.</p>`}
   ${Option.match(modelWarning, { onNone: () => null, onSome: (warning) => html`<p class="notice">${warning}</p>` })}
   ${renderChatPanel(chosen)}
 `
@@ -91,7 +94,7 @@ const chat = (chosen: Agent, modelWarning: Option.Option<string>): Html => html`
 /** `/dashboard`: agents, account, wallets and sessions of the user. */
 export const renderDashboardPage = (page: DashboardPage): Html => html`
   <h1>Dashboard</h1>
-  ${renderOutcome(page)} ${page.isClaimOpen && claimSection}
+  ${renderOutcome(page)} ${page.emailNotice} ${page.isClaimOpen && claimSection}
   ${Option.match(page.chosen, { onNone: () => null, onSome: (chosen) => chat(chosen, page.modelWarning) })}
   ${agentsSection(page)} ${accountSection(page.user)} ${notificationsSection(page.user.notifications)}
   ${walletsSection(page.wallets, page.appUrl)} ${sessionsSection} ${deletionSection}

@@ -4,13 +4,13 @@ import { type Html, html } from "./Html.ts"
 const titles: Readonly<Record<number, string>> = {
   403: "Not allowed",
   404: "Not found",
-  405: "That cannot be done here",
+  405: "Method not allowed",
   429: "Too many requests",
-  503: "Not available at the moment"
+  503: "Service unavailable"
 }
 
 export const findErrorTitle = (status: number): string =>
-  titles[status] ?? (status >= 500 ? "Something went wrong" : "That did not work")
+  titles[status] ?? (status >= 500 ? "Something went wrong" : "Request failed")
 
 export const renderErrorPage = (
   status: number,
@@ -19,7 +19,7 @@ export const renderErrorPage = (
   <div class="narrow">
     <h1>${findErrorTitle(status)}</h1>
     ${renderAlert(message)}
-    <p><a href="/">To the start</a></p>
-    ${traceId !== undefined && html`<p class="muted">For support: <code>${traceId}</code></p>`}
+    <p><a href="/">Go to the home page</a></p>
+    ${traceId !== undefined && html`<p class="muted">Trace ID for support: <code>${traceId}</code></p>`}
   </div>
 `

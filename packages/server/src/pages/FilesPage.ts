@@ -20,7 +20,7 @@ const amount = (megabytes: number) =>
   megabytes < gibibyte ? `${megabytes} MiB` : `${(megabytes / gibibyte).toLocaleString("en")} GiB`
 
 const upgrade = renderWithScript(
-  "The storage upgrade",
+  "Upgrading the storage",
   html`<p>
       <button class="primary" id="storage-upgrade" type="button">
         Upgrade to ${findStorageGigabytes("upgraded")} GB for
@@ -37,25 +37,23 @@ export const renderFilesPage = ({ error, hasPaid, plan, storageMb, tier }: Files
     <h1>Files</h1>
     ${sentence !== undefined && renderAlert(sentence)}
     <p>
-      Your agents share one instance, and its directory holds what they write with the <code>files</code> skill. The
-      files stay when the instance is stopped, updated or repaired.
+      Your agents share one instance. Its directory holds the files that they write with the <code>files</code> skill.
+      Files are kept when the instance is stopped, updated or repaired.
     </p>
     <dl class="facts">
       <dt>Plan</dt>
       <dd>${plan}</dd>
-      <dt>Storage of your account</dt>
+      <dt>Account storage</dt>
       <dd>${findStorageGigabytes(tier)} GB</dd>
-      <dt>Of it in the instance of your agents, by the plan</dt>
+      <dt>Instance storage of your plan</dt>
       <dd>${amount(storageMb)}</dd>
-      <dt>Storage that is used</dt>
-      <dd>Not measured here: what your agents have written is read by asking them.</dd>
     </dl>
     ${
       tier === "upgraded"
         ? html`<p>You have the storage upgrade.</p>`
         : hasPaid
           ? html`<p class="notice" role="status">
-              Thank you. The upgrade is on its way; load this page again in a moment.
+              Thank you. The upgrade becomes active in a moment. Reload this page.
             </p>`
           : upgrade
     }

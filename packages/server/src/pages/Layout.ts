@@ -1,6 +1,6 @@
 import { HttpServerResponse } from "@effect/platform"
 import type { Currency } from "@berth/domain/shared/Money"
-import { Context } from "effect"
+import { Context, type Option } from "effect"
 import { findNotice, findSignInError } from "./StatusMessages.ts"
 import { type Content, type Html, html } from "./Html.ts"
 import type { AssetName, PageAssets } from "./PageAssets.ts"
@@ -30,6 +30,12 @@ export class PageSettings extends Context.Tag("@berth/PageSettings")<
   {
     /** Contact for plans that are not sold by card. */
     readonly salesEmail: string
+    /** In development: an administrator's address, named on the sign-up page. */
+    readonly administratorHint: Option.Option<string>
+    /** In development without a mail server: links of mails appear in the log. */
+    readonly logsMailLinks: boolean
+    /** In development without a key of a model provider. */
+    readonly repliesFromSandbox: boolean
   }
 >() {}
 
@@ -77,7 +83,7 @@ const document = (assets: Assets, { isSignedIn, main, path, script, title }: Pag
         ${script !== undefined && html`<script type="module" src="${assets.address(script)}"></script>`}
       </head>
       <body>
-        <a class="skip" href="#main">Skip to the content</a>
+        <a class="skip" href="#main">Skip to content</a>
         <header class="top">
           <a class="brand" href="/">Berth</a>
           <nav aria-label="Main">
@@ -124,6 +130,6 @@ export const renderStatusLine = (id: string): Html => html`<p class="status" id=
 export const renderWithScript = (action: string, content: Html): Html => html`
   <div data-needs-script hidden>${content}</div>
   <noscript
-    ><p class="muted">${action} needs JavaScript; the same is in the <a href="/docs">API</a>.</p></noscript
+    ><p class="muted">${action} needs JavaScript. The <a href="/docs">API</a> offers the same.</p></noscript
   >
 `

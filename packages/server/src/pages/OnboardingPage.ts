@@ -1,34 +1,58 @@
-import { renderAgentForm, subscriptionIsNeeded } from "./AgentForm.ts"
+import { type AgentForm, planIsNeeded, renderAgentForm } from "./AgentForm.ts"
 import { renderChatPanel } from "./ChatPanel.ts"
-import { type Html, html } from "./Html.ts"
+import { type Content, type Html, html } from "./Html.ts"
 
 export interface OnboardingPage {
   readonly mayProvision: boolean
-  readonly models: ReadonlyArray<string>
+  readonly form: AgentForm
   readonly agentCount: number
   readonly hasPaid: boolean
+  readonly emailNotice: Content
 }
 
+const steps = ["Account", "Plan", "Agent", "Chat"]
+
+const renderSteps = (current: number): Html => html`
+  <ol class="steps" aria-label="Steps">
+    ${steps.map(
+      (step, index) =>
+        html`<li ${index < current && html`class="done"`} ${index === current && html`aria-current="step"`}>
+          ${step}
+        </li>`
+    )}
+  </ol>
+`
+
 /** The card event arrives a moment after the payment. */
-const paymentPendingNotice = html`
+const paymentPending = html`
   <p class="notice" role="status">
-    Thank you. Your plan is on its way and is here in a moment; this page looks again by itself.
-    <a href="/onboarding?checkout=done">Look now</a>
+    Thank you. Your plan becomes active in a moment; this page reloads by itself.
+    <a href="/onboarding?checkout=done">Reload now</a>
   </p>
 `
 
-/** `/onboarding`: the first agent, then a chat with it. */
-export const renderOnboardingPage = ({ agentCount, hasPaid, mayProvision, models }: OnboardingPage): Html => html`
+const firstAgent = ({ agentCount, form }: OnboardingPage): Html => html`
+  ${
+    agentCount > 0 &&
+    html`<p class="notice">You already have an agent. Open the <a href="/dashboard">dashboard</a> to chat with it.</p>`
+  }
+  <p>It starts within seconds, in an instance of your own.</p>
+  ${renderAgentForm(form)}
+`
+
+/** `/onboarding`: plan, first agent, then a chat with it. */
+export const renderOnboardingPage = (page: OnboardingPage): Html => html`
   <div class="narrow">
-    <h1>Your first agent</h1>
-    ${agentCount > 0 && html`<p>You have an agent already; it is on the <a href="/dashboard">dashboard</a>.</p>`}
+    <h1>Get started</h1>
+    ${renderSteps(page.mayProvision ? 2 : 1)}
     <div id="first-agent">
-      <p>Give it a name and a model. It is up a moment later, in an instance of your own.</p>
-      ${mayProvision ? renderAgentForm(models, "Make the agent") : hasPaid ? paymentPendingNotice : subscriptionIsNeeded}
+      <h2>${page.mayProvision ? "Create your first agent" : "Choose a plan"}</h2>
+      ${page.mayProvision ? firstAgent(page) : page.hasPaid ? paymentPending : planIsNeeded}
     </div>
     <div id="first-chat" hidden>
       ${renderChatPanel({ id: "", name: "" })}
-      <p><a href="/dashboard">On to the dashboard</a></p>
+      <p><a href="/dashboard">Go to the dashboard</a></p>
     </div>
+    ${page.emailNotice}
   </div>
 `

@@ -1,6 +1,7 @@
 export const pagePaths = {
   front: "/",
   login: "/login",
+  signup: "/signup",
   dashboard: "/dashboard",
   files: "/dashboard/files",
   onboarding: "/onboarding",

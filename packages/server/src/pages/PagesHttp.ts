@@ -9,12 +9,15 @@ import { WebSettings } from "../http/WebSettings.ts"
 import { readQuery, resolveCallbackPath } from "../signin/CallbackPath.ts"
 import * as AssetsHttp from "./AssetsHttp.ts"
 import * as DashboardHttp from "./DashboardHttp.ts"
+import { frontPage } from "./FrontPage.ts"
 import { makePageResponse, PageSettings } from "./Layout.ts"
 import { renderLoginPage } from "./LoginPage.ts"
 import { PageAssets } from "./PageAssets.ts"
 import { pagePaths } from "./PagePaths.ts"
 import { renderPricingPage } from "./PricingPage.ts"
 import * as ResetPasswordHttp from "./ResetPasswordHttp.ts"
+import { makeCallbackQuery } from "./SignInSections.ts"
+import { renderSignupPage } from "./SignupPage.ts"
 import * as UndoEmailChangeHttp from "./UndoEmailChangeHttp.ts"
 
 export const pageRoutes = [
@@ -24,21 +27,31 @@ export const pageRoutes = [
   ...AssetsHttp.assetRoutes
 ]
 
-/** `/`, `/login` and `/pricing`, for everyone. */
+/** `/`, `/login`, `/signup` and `/pricing`, for everyone. */
 const publicPages = HttpLayerRouter.use((router) =>
   Effect.gen(function* () {
     const { appUrl } = yield* WebSettings
-    const { salesEmail } = yield* PageSettings
+    const { administratorHint, salesEmail } = yield* PageSettings
     const assets = yield* PageAssets
     const credentials = yield* RequestCredentials
-    const { prices } = yield* BillingSettings
+    const { offersPlansWithoutPayment, prices } = yield* BillingSettings
     const creditPrices = findCreditPrices(prices)
     const configured = yield* OAuthProviders
     const providers = OAuthProviderName.literals.filter((name) => Option.isSome(configured[name]))
 
     const isSignedIn = Effect.map(credentials.findVisitor, Option.isSome)
 
-    const front = Effect.map(isSignedIn, (has) => redirectPrivately(has ? pagePaths.dashboard : pagePaths.login))
+    const front = Effect.map(isSignedIn, (has) =>
+      has
+        ? redirectPrivately(pagePaths.dashboard)
+        : makePageResponse(assets, { title: "Hosting for AI agents", main: frontPage, isSignedIn: false })
+    )
+
+    /** The address of a page with the requested redirect target, if there is one. */
+    const withCallback = (path: string, query: URLSearchParams) => {
+      const requested = query.get("callbackUrl")
+      return requested === null ? path : `${path}?${makeCallbackQuery(resolveCallbackPath(requested, appUrl))}`
+    }
 
     const login = Effect.gen(function* () {
       const query = readQuery(yield* HttpServerRequest.HttpServerRequest)
@@ -47,7 +60,8 @@ const publicPages = HttpLayerRouter.use((router) =>
       const notice = query.get("notice")
       const has = yield* isSignedIn
       if (has && error === null) return redirectPrivately(callbackUrl)
-      const main = renderLoginPage({ appUrl, callbackUrl, error, notice, providers })
+      const signupUrl = withCallback(pagePaths.signup, query)
+      const main = renderLoginPage({ appUrl, callbackUrl, error, notice, providers, signupUrl })
       return makePageResponse(assets, {
         title: "Sign in",
         main,
@@ -57,19 +71,41 @@ const publicPages = HttpLayerRouter.use((router) =>
       })
     })
 
+    const signup = Effect.gen(function* () {
+      const query = readQuery(yield* HttpServerRequest.HttpServerRequest)
+      const callbackUrl = resolveCallbackPath(query.get("callbackUrl") ?? pagePaths.onboarding, appUrl)
+      if (yield* isSignedIn) return redirectPrivately(callbackUrl)
+      const loginUrl = withCallback(pagePaths.login, query)
+      return makePageResponse(assets, {
+        title: "Create an account",
+        main: renderSignupPage({ appUrl, callbackUrl, providers, loginUrl, administratorHint }),
+        script: "signup.js",
+        isSignedIn: false,
+        path: pagePaths.signup
+      })
+    })
+
     const pricing = Effect.gen(function* () {
       const query = readQuery(yield* HttpServerRequest.HttpServerRequest)
-      const main = renderPricingPage({ error: query.get("error"), salesEmail, creditPrices })
+      const found = yield* credentials.findVisitor
+      const main = renderPricingPage({
+        error: query.get("error"),
+        salesEmail,
+        creditPrices,
+        offersPlansWithoutPayment,
+        currentPlan: Option.getOrNull(Option.map(found, ({ user }) => user.plan))
+      })
       return makePageResponse(assets, {
         title: "Pricing",
         main,
-        isSignedIn: yield* isSignedIn,
+        isSignedIn: Option.isSome(found),
         path: pagePaths.pricing
       })
     })
 
     yield* router.add("GET", pagePaths.front, front)
     yield* router.add("GET", pagePaths.login, login)
+    yield* router.add("GET", pagePaths.signup, signup)
     yield* router.add("GET", pagePaths.pricing, pricing)
   })
 )

@@ -21,7 +21,7 @@ export const resetPasswordRoutes: ReadonlyArray<KnownRoute> = [
 /** The URL holds a token, which must not leak by the referrer. */
 const headers = { "referrer-policy": "no-referrer" }
 
-const invalidLink = "This link is not valid any more. Ask for a new one."
+const invalidLink = "This link has expired or was used. Request a new one."
 
 /** `/reset-password?token=`, the target of mailed links, and its form. */
 export const layer = HttpLayerRouter.use((router) =>
@@ -59,13 +59,13 @@ export const layer = HttpLayerRouter.use((router) =>
         Effect.catchTags({
           PasswordRejected: ({ reason }) => Effect.succeed(answer(400, { token, problem: `The password ${reason}.` })),
           ResetTokenInvalid: () => Effect.succeed(answer(400, { token: "", problem: invalidLink })),
-          UserNotFound: () => Effect.succeed(answer(404, { token: "", problem: "There is no such user any more." }))
+          UserNotFound: () => Effect.succeed(answer(404, { token: "", problem: "The account no longer exists." }))
         })
       )
     }).pipe(
       Effect.catchTag("RateLimitExceeded", ({ retryAfter }) => {
         const seconds = String(toRetryAfterSeconds(retryAfter))
-        const problem = `Too many tries. Open the link again in ${seconds} seconds.`
+        const problem = `Too many attempts. Open the link again in ${seconds} seconds.`
         return Effect.succeed(answer(429, { token: "", problem }, { "retry-after": seconds }))
       })
     )

@@ -9,8 +9,8 @@ export interface ResetPasswordForm {
 }
 
 const incomplete = html`
-  <p>This page is opened by the link in a mail. The link is not complete, or too old: ask for a new one.</p>
-  <p><a href="/login">Sign in</a></p>
+  <p>Open this page from the link in your mail. If the link does not work, request a new one.</p>
+  <p><a href="/login#forgotten">Request a new link</a></p>
 `
 
 const form = (token: string): Html => html`

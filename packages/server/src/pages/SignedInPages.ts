@@ -5,7 +5,7 @@ import { RequestCredentials } from "../http/RequestCredentials.ts"
 import { redirectPrivately } from "../http/ResponseHeaders.ts"
 import { WebSettings } from "../http/WebSettings.ts"
 import { readQuery, resolveCallbackPath } from "../signin/CallbackPath.ts"
-import { makeCallbackQuery } from "./LoginPage.ts"
+import { makeCallbackQuery } from "./SignInSections.ts"
 import { pagePaths } from "./PagePaths.ts"
 
 /** Pages that require a session: others are redirected to the sign-in and back. */

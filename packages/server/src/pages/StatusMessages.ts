@@ -2,38 +2,37 @@ import type { CheckoutErrorCode } from "@berth/domain/billing/checkout/CheckoutL
 import type { OAuthErrorCode } from "@berth/api/signin/oauth/OAuthApi"
 
 const providerErrors: Readonly<Record<OAuthErrorCode, string>> = {
-  oauth_not_configured: "Sign-in through this provider is not set up here.",
-  oauth_unavailable: "The provider does not answer at the moment. Try again in a minute.",
-  oauth_denied: "You declined at the provider, so nothing was signed in.",
-  oauth_state: "This sign-in was begun in another browser or too long ago. Start again.",
-  oauth_failed: "The provider did not confirm who you are. Try again.",
-  oauth_email_unverified:
-    "The provider does not vouch for an e-mail address of yours, and an account needs one. Confirm it there first.",
+  oauth_not_configured: "Sign-in with this provider is not configured.",
+  oauth_unavailable: "The provider does not respond. Try again in a minute.",
+  oauth_denied: "You declined the sign-in at the provider.",
+  oauth_state: "This sign-in was started in another browser or has expired. Start again.",
+  oauth_failed: "The provider rejected the sign-in. Try again.",
+  oauth_email_unverified: "The provider has no confirmed email address for you. Confirm one there, then try again.",
   oauth_subject_conflict:
-    "Your email address belongs to an account of another identity at this provider. Sign in with that one.",
-  rate_limit_exceeded: "Too many attempts. Wait a while, then try again."
+    "Your email address belongs to an account with another identity at this provider. Sign in with that one.",
+  rate_limit_exceeded: "Too many attempts. Try again later."
 }
 
 /** Messages by the code of the `error` parameter. */
 const signIn: Readonly<Record<string, string>> = {
   ...providerErrors,
-  credentials_invalid: "E-mail or password is wrong.",
-  wallet_sign_in_rejected: "The wallet's signature was not accepted. Try again.",
-  chain_unreachable: "The signature cannot be checked at the moment, because the chain does not answer.",
-  origin_not_allowed: "The form came from another site. Use the one on this page.",
+  credentials_invalid: "Email or password is incorrect.",
+  wallet_sign_in_rejected: "The wallet's signature was rejected. Try again.",
+  chain_unreachable: "The signature cannot be checked now: the chain does not respond. Try again in a minute.",
+  origin_not_allowed: "The form was submitted from another site. Use the form on this page.",
   another_account: "This link is for another account. Sign out, sign in to that one, and open it again.",
-  invalid_link: "This link is not valid any more. Ask for a new one.",
-  invalid_request: "Something is missing. Fill in every field.",
+  invalid_link: "This link has expired or was used. Request a new one.",
+  invalid_request: "Fill in every field.",
   unauthorized: "Your session has ended. Sign in again.",
-  unavailable: "The service is not available at the moment. Try again in a minute."
+  unavailable: "The service is unavailable. Try again in a minute."
 }
 
 const checkoutErrors: Readonly<Record<CheckoutErrorCode, string>> = {
-  unknown_plan: "There is no such plan.",
-  unknown_price: "There is no such credit pack.",
-  not_configured: "Payment is not set up here.",
-  unavailable: "The card processor does not answer at the moment; nothing was charged. Try again in a minute.",
-  other_currency: "You subscribe to a plan in another currency. End it first, then choose this one.",
+  unknown_plan: "This plan does not exist.",
+  unknown_price: "This credit pack does not exist.",
+  not_configured: "Card payments are not configured on this server.",
+  unavailable: "The card processor does not respond; nothing was charged. Try again in a minute.",
+  other_currency: "You have a plan in another currency. Cancel it first.",
   canceled: "The checkout was canceled; nothing was charged."
 }
 
@@ -43,17 +42,17 @@ const makeMessageLookup = (known: Readonly<Record<string, string>>, general: str
 }
 
 /** The message of a sign-in error; a general one for an unknown code. */
-export const findSignInError = makeMessageLookup(signIn, "That did not work. Try again.")
+export const findSignInError = makeMessageLookup(signIn, "Sign-in failed. Try again.")
 
 /** The message of a checkout error. */
-export const findCheckoutError = makeMessageLookup(checkoutErrors, "The checkout did not work; nothing was charged.")
+export const findCheckoutError = makeMessageLookup(checkoutErrors, "The checkout failed; nothing was charged.")
 
 /** Messages by the code of the `notice` parameter. */
 const notices: Readonly<Record<string, string>> = {
-  credits_purchased: "Thank you. The credits are on your account in a moment.",
-  email_change_undone: "Your previous e-mail address is set again, and every session has ended. Sign in.",
-  email_verified: "Your e-mail address is confirmed.",
-  sign_in_to_confirm: "Sign in to confirm your e-mail address.",
+  credits_purchased: "Thank you. The credits will be on your account in a moment.",
+  email_change_undone: "Your previous email address is restored, and every session has ended. Sign in.",
+  email_verified: "Your email address is confirmed.",
+  sign_in_to_confirm: "Sign in to confirm your email address.",
   password_reset: "Your password is changed. Sign in with the new one."
 }
 

@@ -20,7 +20,7 @@ export const undoEmailChangeRoutes: ReadonlyArray<KnownRoute> = [
 
 /** The URL holds a token, which must not leak by the referrer. */
 const headers = { "referrer-policy": "no-referrer" }
-const title = "Undo the change of your e-mail address"
+const title = "Undo the change of your email address"
 
 const renderForm = (token: string) => html`
   <div class="narrow">
@@ -75,13 +75,13 @@ export const layer = HttpLayerRouter.use((router) =>
       })
     }).pipe(
       Effect.catchTags({
-        EmailChangeLinkInvalid: () => Effect.succeed(fail(400, "This link is not valid any more.")),
+        EmailChangeLinkInvalid: () => Effect.succeed(fail(400, "This link has expired or was used.")),
         EmailAlreadyTaken: () =>
-          Effect.succeed(fail(409, "Another account has this address now. Sign in to that one.")),
+          Effect.succeed(fail(409, "Another account uses this address now. Sign in to that account.")),
         RateLimitExceeded: ({ retryAfter }) => {
           const seconds = String(toRetryAfterSeconds(retryAfter))
           return Effect.succeed(
-            fail(429, `Too many tries. Open the link again in ${seconds} seconds.`, { "retry-after": seconds })
+            fail(429, `Too many attempts. Open the link again in ${seconds} seconds.`, { "retry-after": seconds })
           )
         }
       })

@@ -11,10 +11,10 @@ import { SessionCookie } from "../http/SecretCookies.ts"
 import { RequestCredentials } from "../http/RequestCredentials.ts"
 
 const resetRequested = {
-  message: "If there is an account with this e-mail address, a link for a new password is on its way."
+  message: "If there is an account with this email address, a link for a new password is on its way."
 }
 const passwordChanged = { message: "Your password is changed. Sign in with the new one." }
-const verificationSent = { message: "A link is on its way to your e-mail address, unless it is confirmed already." }
+const verificationSent = { message: "A link is on its way to your email address, unless it is confirmed already." }
 
 /** The token in the query of a mailed link stays out of the `Referer` of the next page. */
 const redirectFromLink = (location: string) => redirectPrivately(location, { "referrer-policy": "no-referrer" })

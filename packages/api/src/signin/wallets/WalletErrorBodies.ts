@@ -51,7 +51,7 @@ export const LastAccessMethodRequiredBody = errorBody(LastAccessMethodRequired, 
 })
 export const WalletEmailInUseBody = errorBody(WalletEmailInUse, {
   status: 409,
-  error: "Wallet is the account's e-mail",
+  error: "Wallet is the account's email",
   message: "Your email address is derived from this wallet. Change your email address first.",
   read: () => new WalletEmailInUse()
 })

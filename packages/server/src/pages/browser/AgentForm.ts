@@ -24,7 +24,7 @@ const provision = async (form: HTMLFormElement): Promise<CreatedAgent> => {
   const agent = readMember(answer, "agent")
   const [id, name] = [readTextMember(agent, "id"), readTextMember(agent, "name")]
   if (id === undefined || name === undefined)
-    throw new ApiRequestRejected("The service did not say which agent it made.")
+    throw new ApiRequestRejected("The response names no agent. Reload the page.")
   return { id, name }
 }
 
@@ -41,12 +41,12 @@ const waitUntilRunning = async ({ id, name }: CreatedAgent): Promise<void> => {
     if (status === "running" || status === "active") return
     if (status === "error" || status === "stopped")
       throw new ApiRequestRejected(
-        `${name} was made, but it did not come up. Its log is in the API; starting it tries again.`
+        `${name} was created but did not start. Start the instance on the dashboard to try again.`
       )
-    showStatus(statusId, `${name} is coming up …`, "busy")
+    showStatus(statusId, `${name} is starting …`, "busy")
     await pause()
   }
-  throw new ApiRequestRejected(`${name} was made and is still coming up. Look at the dashboard in a while.`)
+  throw new ApiRequestRejected(`${name} was created and is still starting. See the dashboard for its status.`)
 }
 
 /** Creates an agent from the page's form; calls `onUp` once it runs. */
@@ -63,9 +63,13 @@ export const startAgentForm = (onUp: (agent: CreatedAgent) => void): void => {
     key = crypto.randomUUID()
   })
   onSubmit("agent-form", statusId, async (form) => {
-    const agent = await provision(form)
+    const agent = await provision(form).catch((cause: unknown) => {
+      // The plan ended after the page was loaded.
+      if (cause instanceof ApiRequestRejected && cause.code === "subscription_required") location.assign("/pricing")
+      throw cause
+    })
     await waitUntilRunning(agent)
-    showStatus(statusId, `${agent.name} is up.`)
+    showStatus(statusId, `${agent.name} is running.`)
     onUp(agent)
   })
 }

@@ -1,4 +1,4 @@
-import { tryParseJson, readTextMember } from "./Json.ts"
+import { readListMember, readTextMember, tryParseJson } from "./Json.ts"
 
 export interface ApiAnswer {
   readonly status: number
@@ -7,8 +7,8 @@ export interface ApiAnswer {
   readonly isRedirect: boolean
 }
 
-const unreachable = "The service cannot be reached. Look at your connection, then try again."
-const notHere = "This is not available here yet."
+const unreachable = "The service cannot be reached. Check your connection, then try again."
+const notHere = "This is not available on this server."
 
 /** Sends a request; rejects only without a response. */
 export const sendRequest = async (
@@ -37,10 +37,35 @@ export const isSuccess = ({ isRedirect, status }: ApiAnswer): boolean => isRedir
 export const messageOf = ({ body, status }: ApiAnswer): string => {
   if (status === 404 && readTextMember(body, "code") === "route_not_found") return notHere
   const sentence = readTextMember(body, "message") ?? readTextMember(body, "error")
-  return sentence ?? `That did not work (${status}).`
+  return sentence ?? `The request failed (${status}).`
 }
 
-export class ApiRequestRejected extends Error {}
+/** Errors about one field whose message does not name it. */
+const fieldsByCode: Readonly<Record<string, string>> = { email_already_taken: "email" }
+
+/** The messages of an error body by field; empty when it is not about fields. */
+const readFieldErrors = ({ body }: ApiAnswer): ReadonlyMap<string, string> => {
+  const issues = readListMember(body, "issues").map(
+    (issue) => [readTextMember(issue, "path") ?? "", readTextMember(issue, "message") ?? ""] as const
+  )
+  if (issues.length > 0) return new Map(issues)
+  const message = readTextMember(body, "message") ?? ""
+  const [, named, problem = ""] = /^(\w+): (.+)$/s.exec(message) ?? []
+  const field = named ?? fieldsByCode[readTextMember(body, "code") ?? ""]
+  return new Map(field === undefined ? [] : [[field, named === undefined ? message : problem]])
+}
+
+export class ApiRequestRejected extends Error {
+  /** Messages by field. */
+  readonly fields: ReadonlyMap<string, string>
+  /** The error code of the body; empty when there is none. */
+  readonly code: string
+  constructor(message: string, options?: ErrorOptions, answer?: ApiAnswer) {
+    super(message, options)
+    this.fields = answer === undefined ? new Map() : readFieldErrors(answer)
+    this.code = readTextMember(answer?.body, "code") ?? ""
+  }
+}
 
 /** Sends a request; every error status rejects with a message for people. */
 export const requestSuccess = async (
@@ -52,7 +77,7 @@ export const requestSuccess = async (
   const answer = await sendRequest(method, path, body, headers).catch((cause: unknown) => {
     throw new ApiRequestRejected(unreachable, { cause })
   })
-  if (!isSuccess(answer)) throw new ApiRequestRejected(messageOf(answer))
+  if (!isSuccess(answer)) throw new ApiRequestRejected(messageOf(answer), undefined, answer)
   return answer.body
 }
 
@@ -61,5 +86,5 @@ export const describeFailure = (cause: unknown): string =>
 
 const reportUnexpected = (cause: unknown) => {
   reportError(cause)
-  return "Something went wrong on this page. Load it again."
+  return "Something went wrong on this page. Reload it."
 }

@@ -1,12 +1,25 @@
+import { formatAgentStatus } from "../AgentStatusLabel.ts"
 import { startAgentForm } from "./AgentForm.ts"
 import { describeFailure, requestSuccess } from "./Api.ts"
 import { startChat } from "./Chat.ts"
-import { findElement, findElements, onClick, onSubmit, showScriptElements, showStatus, readField } from "./Dom.ts"
+import {
+  findElement,
+  findElements,
+  onClick,
+  onSubmit,
+  openNamedSection,
+  readField,
+  showScriptElements,
+  showStatus
+} from "./Dom.ts"
+import { startEmailConfirmation } from "./EmailConfirmation.ts"
 import { readListMember, readTextMember } from "./Json.ts"
 import { showSessions } from "./Sessions.ts"
 import { startWalletButtons } from "./Wallet.ts"
 
 showScriptElements()
+openNamedSection()
+startEmailConfirmation()
 startChat()
 void showSessions()
 
@@ -26,8 +39,8 @@ const showStatuses = async (): Promise<boolean> => {
       `[data-agent="${CSS.escape(readTextMember(agent, "id") ?? "")}"] [data-status]`
     )
     const status = readTextMember(agent, "status") ?? ""
-    if (row === undefined || row.textContent === status) continue
-    row.textContent = status
+    if (row === undefined || row.dataset["status"] === status) continue
+    row.textContent = formatAgentStatus(status)
     row.dataset["status"] = status
   }
   return agents.some((agent) => readTextMember(agent, "status") === "provisioning")
@@ -43,7 +56,7 @@ if (findElement(HTMLElement, "[data-agent]") !== undefined) follow()
 
 const userId = findElement(HTMLElement, "#agents")?.dataset["userId"] ?? ""
 const done: Readonly<Record<string, string>> = {
-  start: "Your agents are up.",
+  start: "Your agents are running.",
   stop: "Your agents are stopped.",
   restart: "Your agents were restarted."
 }
@@ -58,7 +71,7 @@ for (const button of findElements(HTMLButtonElement, "[data-instance]")) {
 
 for (const button of findElements(HTMLButtonElement, "[data-remove]")) {
   onClick(button, "agents-status", async () => {
-    if (!confirm("Remove the agent with its conversations? Nothing can bring them back."))
+    if (!confirm("Delete the agent and its conversations? This cannot be undone."))
       return showStatus("agents-status", "")
     await requestSuccess("DELETE", `/api/agents/provision/${encodeURIComponent(button.dataset["remove"] ?? "")}`)
     location.assign("/dashboard")
@@ -86,20 +99,11 @@ onSubmit("profile-form", "profile-status", async (form) => {
   showStatus("profile-status", "Saved.")
 })
 
-const confirmEmail = findElement(HTMLButtonElement, "#confirm-email")
-if (confirmEmail !== undefined)
-  onClick(confirmEmail, "confirm-email-status", async () => {
-    showStatus(
-      "confirm-email-status",
-      readTextMember(await requestSuccess("POST", "/api/auth/verify-email"), "message") ?? "Done."
-    )
-  })
-
 onSubmit("password-form", "password-status", async (form) => {
   const body = { currentPassword: readField(form, "currentPassword"), newPassword: readField(form, "newPassword") }
   await requestSuccess("POST", "/api/settings/password", body)
   form.reset()
-  showStatus("password-status", "The password is changed, and every other session has ended.")
+  showStatus("password-status", "Your password is changed, and every other session has ended.")
   await showSessions()
 })
 

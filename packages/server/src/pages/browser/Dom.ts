@@ -1,4 +1,4 @@
-import { describeFailure } from "./Api.ts"
+import { ApiRequestRejected, describeFailure } from "./Api.ts"
 
 /** The element of the type at the selector. */
 export const findElement = <E extends Element>(
@@ -42,6 +42,42 @@ export const showStatus = (id: string, sentence: string, kind: "good" | "bad" | 
   line.textContent = sentence
 }
 
+const errorIdOf = (form: HTMLFormElement, name: string) => `${form.id}-${name}-error`
+
+const clearFieldErrors = (form: HTMLFormElement): void => {
+  for (const input of findElements(HTMLElement, "[aria-invalid]", form)) {
+    input.removeAttribute("aria-invalid")
+    input.removeAttribute("aria-describedby")
+  }
+  for (const line of findElements(HTMLElement, ".field-error", form)) line.remove()
+}
+
+/** Shows each message after its field and focuses the first one; false when a message has no field. */
+const showFieldErrors = (form: HTMLFormElement, fields: ReadonlyMap<string, string>): boolean => {
+  const places = [...fields].flatMap(([name, message]) => {
+    const input = findElement(HTMLElement, `[name="${CSS.escape(name)}"]:not([type=hidden])`, form)
+    return input === undefined ? [] : [{ input, message, name }]
+  })
+  if (places.length === 0 || places.length < fields.size) return false
+  for (const { input, message, name } of places) {
+    const id = errorIdOf(form, name)
+    const text = `${message.charAt(0).toUpperCase()}${message.slice(1)}`
+    input.setAttribute("aria-invalid", "true")
+    input.setAttribute("aria-describedby", id)
+    const folded = input.closest("details")
+    if (folded !== null) folded.open = true
+    ;(input.closest("label") ?? input).after(createElement("p", text, { id, class: "field-error" }))
+  }
+  places[0]?.input.focus()
+  return true
+}
+
+/** Opens the section that the URL's fragment names. */
+export const openNamedSection = (): void => {
+  const named = document.getElementById(location.hash.slice(1))
+  if (named instanceof HTMLDetailsElement) named.open = true
+}
+
 /** Runs one action at a time, and shows its failure in a status line. */
 export const runWithStatus = async (
   statusId: string,
@@ -68,14 +104,22 @@ export const onSubmit = (formId: string, statusId: string, work: (form: HTMLForm
   const form = findElement(HTMLFormElement, `#${formId}`)
   form?.addEventListener("submit", (event) => {
     event.preventDefault()
-    showStatus(statusId, "One moment …", "busy")
-    void runWithStatus(statusId, findElements(HTMLButtonElement, "button", form), () => work(form))
+    clearFieldErrors(form)
+    showStatus(statusId, "Please wait …", "busy")
+    void runWithStatus(statusId, findElements(HTMLButtonElement, "button", form), async () => {
+      try {
+        await work(form)
+      } catch (cause) {
+        if (!(cause instanceof ApiRequestRejected) || !showFieldErrors(form, cause.fields)) throw cause
+        showStatus(statusId, "Correct the marked fields.", "bad")
+      }
+    })
   })
 }
 
 export const onClick = (button: HTMLButtonElement, statusId: string, work: () => Promise<void>): void => {
   button.addEventListener("click", () => {
-    showStatus(statusId, "One moment …", "busy")
+    showStatus(statusId, "Please wait …", "busy")
     void runWithStatus(statusId, [button], work)
   })
 }

@@ -13,14 +13,14 @@ const when = (text: string | undefined) => {
 const row = (session: unknown, reload: () => Promise<void>) => {
   const id = readTextMember(session, "id") ?? ""
   const isCurrent = readMember(session, "current") === true
-  const device = readTextMember(session, "userAgent") ?? "an unknown program"
+  const device = readTextMember(session, "userAgent") ?? "Unknown device"
   const item = createElement("li", "", { class: "row" })
   const facts = createElement("span", device)
   facts.append(
     createElement("br"),
     createElement(
       "span",
-      `${readTextMember(session, "address") ?? "unknown address"}, last used ${when(readTextMember(session, "lastSeenAt"))}`,
+      `${readTextMember(session, "address") ?? "Unknown address"}, last used ${when(readTextMember(session, "lastSeenAt"))}`,
       {
         class: "muted"
       }
@@ -28,14 +28,14 @@ const row = (session: unknown, reload: () => Promise<void>) => {
   )
   item.append(facts)
   if (isCurrent) {
-    item.append(createElement("span", "this one", { class: "tag" }))
+    item.append(createElement("span", "This session", { class: "tag" }))
     return item
   }
   const button = document.createElement("button")
   button.type = "button"
   button.className = "quiet"
-  button.textContent = "End"
-  button.setAttribute("aria-label", `End the session of ${device}`)
+  button.textContent = "Sign out"
+  button.setAttribute("aria-label", `Sign out ${device}`)
   onClick(button, statusId, async () => {
     await requestSuccess("DELETE", `/api/auth/sessions/${encodeURIComponent(id)}`)
     await reload()

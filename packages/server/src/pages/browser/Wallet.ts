@@ -36,7 +36,7 @@ const accountOf = async (provider: Provider) => {
   const accounts = await call(provider, "eth_requestAccounts")
   const account: unknown = Array.isArray(accounts) ? accounts[0] : undefined
   if (typeof account !== "string" || !/^0x[0-9a-fA-F]{40}$/.test(account))
-    throw new ApiRequestRejected("The wallet showed no account.")
+    throw new ApiRequestRejected("The wallet returned no account.")
   return getAddress(`0x${account.slice(2)}`)
 }
 
@@ -59,7 +59,7 @@ const signProof = async (provider: Provider, { domain, uri }: Site, statement: s
   const address = await accountOf(provider)
   await switchToBase(provider)
   const nonce = readTextMember(await requestSuccess("GET", "/api/auth/nonce"), "nonce")
-  if (nonce === undefined) throw new ApiRequestRejected("The service gave no nonce.")
+  if (nonce === undefined) throw new ApiRequestRejected("The service returned no nonce.")
   const message = createSiweMessage({
     address,
     chainId: base.id,
@@ -71,7 +71,7 @@ const signProof = async (provider: Provider, { domain, uri }: Site, statement: s
     issuedAt: new Date()
   })
   const signature = await call(provider, "personal_sign", [stringToHex(message), address])
-  if (typeof signature !== "string") throw new ApiRequestRejected("The wallet gave no signature.")
+  if (typeof signature !== "string") throw new ApiRequestRejected("The wallet returned no signature.")
   return { message, signature }
 }
 
@@ -92,8 +92,7 @@ const findWallets = (onFound: (wallet: FoundWallet) => void) => {
   })
   dispatchEvent(new Event("eip6963:requestProvider"))
   const injected = readMember(globalThis, "ethereum")
-  if (known.size === 0 && isProvider(injected))
-    tell({ provider: injected, name: "the browser's wallet", icon: undefined })
+  if (known.size === 0 && isProvider(injected)) tell({ provider: injected, name: "browser wallet", icon: undefined })
 }
 
 const buttonFor = ({ icon, name }: FoundWallet, verb: string) => {
@@ -116,6 +115,7 @@ export const startWalletButtons = (
   const site = { domain: place.dataset["domain"] ?? "", uri: place.dataset["uri"] ?? "" }
   findWallets((wallet) => {
     for (const sentence of place.querySelectorAll("p")) sentence.hidden = true
+    place.closest("section")?.removeAttribute("hidden")
     const button = buttonFor(wallet, words.verb)
     onClick(button, "wallet-status", async () => work(await signProof(wallet.provider, site, words.statement), place))
     const item = document.createElement("li")

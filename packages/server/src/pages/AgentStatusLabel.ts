@@ -1,0 +1,11 @@
+/** `running` and `active` differ only in the API. */
+const labels: Readonly<Record<string, string>> = {
+  provisioning: "Starting",
+  running: "Running",
+  active: "Running",
+  stopped: "Stopped",
+  error: "Error"
+}
+
+/** The word of the pages for an agent's status. */
+export const formatAgentStatus = (status: string): string => labels[status] ?? status
