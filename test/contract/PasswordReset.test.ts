@@ -449,7 +449,7 @@ layer(App.layer(), { excludeTestServices: true })("The reset page", (it) => {
       assert.strictEqual((yield* submit({ token, password: next })).status, 303)
       const over = yield* submit({ token, password: next })
       assert.strictEqual(over.status, 400)
-      assert.include(over.text, "not valid any more")
+      assert.include(over.text, "has expired")
       assert.notInclude(over.text, token)
       for (const fields of [{}, { token }, { password: next }, { token: "", password: "" }])
         assert.strictEqual((yield* submit(fields)).status, 400)

@@ -23,7 +23,7 @@ export const documentationRoutes = [
 /** Serves `/docs`, the reference of a contract; the contract's routes serve `/openapi.json`. */
 export const layer = <Id extends string, Groups extends HttpApiGroup.HttpApiGroup.Any, E, R>(
   api: HttpApi.HttpApi<Id, Groups, E, R>
-) => HttpApiScalar.layerHttpLayerRouter({ api, path: "/docs" })
+) => HttpApiScalar.layerHttpLayerRouter({ api, path: "/docs", scalar: { withDefaultFonts: false } })
 
 export const frontRoutes = [makePlainRoute("GET", "/")]
 
