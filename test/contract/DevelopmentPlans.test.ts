@@ -13,7 +13,7 @@ const provision = (as: App.SignedIn) =>
   )
 
 layer(App.layer(), { excludeTestServices: true })("POST /api/development/plan in development", (it) => {
-  it.effect("gives a plan without payment, with which the user can create an agent", () =>
+  it.effect("POST /api/development/plan gives a plan without payment, with which the user can create an agent", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const newcomer = yield* App.signInNewUser()
@@ -26,7 +26,7 @@ layer(App.layer(), { excludeTestServices: true })("POST /api/development/plan in
     })
   )
 
-  it.effect("applies the limits of a smaller plan to running agents", () =>
+  it.effect("POST /api/development/plan applies the limits of a smaller plan to running agents", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent("collective")
@@ -40,7 +40,7 @@ layer(App.layer(), { excludeTestServices: true })("POST /api/development/plan in
     })
   )
 
-  it.effect("redirects a form to the onboarding, and to the sign-in without a session", () =>
+  it.effect("POST /api/development/plan redirects a form to the onboarding, and to the sign-in without a session", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const headers = { accept: "text/html", "content-type": "application/x-www-form-urlencoded" }
@@ -59,7 +59,7 @@ layer(App.layer(), { excludeTestServices: true })("POST /api/development/plan in
 layer(App.layer({ isDevelopment: false }), { excludeTestServices: true })(
   "POST /api/development/plan in production or with a card processor",
   (it) => {
-    it.effect("is answered exactly as an unknown route, and is not documented", () =>
+    it.effect("POST /api/development/plan is answered exactly as an unknown route, and is not documented", () =>
       Effect.gen(function* () {
         const { web } = yield* App.TestApp
         const as = yield* App.signInNewUser()

@@ -93,7 +93,7 @@ const publicPages = HttpLayerRouter.use((router) =>
         salesEmail,
         creditPrices,
         offersPlansWithoutPayment,
-        currentPlan: Option.getOrNull(Option.map(found, ({ user }) => user.plan))
+        currentPlan: Option.getOrNull(Option.map(found, ({ plan }) => plan))
       })
       return makePageResponse(assets, {
         title: "Pricing",
