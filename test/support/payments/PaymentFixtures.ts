@@ -8,7 +8,8 @@ import { PaymentChain } from "@berth/domain/gateway/payments/PaymentChain"
 import { makePaymentDigests } from "@berth/domain/gateway/payments/PaymentDigests"
 import { PaymentRedemptions } from "@berth/domain/gateway/payments/PaymentRedemptions"
 import { PaymentSettlement } from "@berth/domain/gateway/payments/PaymentSettlement"
-import { GatewaySettings } from "@berth/domain/gateway/GatewaySettings"
+import type { GatewaySettings } from "@berth/domain/gateway/GatewaySettings"
+import { MachinePaymentSettings } from "@berth/domain/gateway/payments/MachinePaymentSettings"
 import { digests } from "@berth/infra/crypto/NodeDigests"
 import { Context, DateTime, Duration, Effect, Encoding, Layer, Option, Redacted } from "effect"
 import * as TestSecrets from "../TestSecrets.ts"
@@ -20,24 +21,28 @@ const testPaymentDigests = makePaymentDigests(digests, testPaymentSecret)
 
 export const testPluginPrices = { agent: 0.05, "generate-text": 0.01, tts: 0.03, stt: 0.02 }
 
-export const makeGatewaySettings = ({
-  network,
-  realm,
-  secret = testPaymentSecret
-}: {
+interface PaymentSettingsOptions {
   readonly network: Pick<PaymentNetwork, "chainId" | "token">
   readonly realm: string
   readonly secret?: Redacted.Redacted
-}): GatewaySettings["Type"] => ({
+}
+
+const makePaymentSettings = ({
+  network,
+  realm,
+  secret = testPaymentSecret
+}: PaymentSettingsOptions): MachinePaymentSettings["Type"] => ({
+  realm,
+  chainId: network.chainId,
+  currency: WalletAddress.make(network.token),
+  recipient: paymentRecipient,
+  secret
+})
+
+export const makeGatewaySettings = (payments: PaymentSettingsOptions): GatewaySettings["Type"] => ({
   prices: testPluginPrices,
   priceMargin: 1.3,
-  payments: {
-    realm,
-    chainId: network.chainId,
-    currency: WalletAddress.make(network.token),
-    recipient: paymentRecipient,
-    secret
-  },
+  payments: Option.some(makePaymentSettings(payments)),
   speech: {
     tts: { provider: "openai", name: "tts-1" },
     stt: { provider: "openai", name: "whisper-1" },
@@ -85,7 +90,7 @@ export const makeMachinePayments = ({
         Layer.provide([
           Layer.succeed(PaymentChain, network.chain),
           Layer.succeed(PaymentRedemptions, redemptions),
-          Layer.succeed(GatewaySettings, makeGatewaySettings({ network, realm, secret })),
+          Layer.succeed(MachinePaymentSettings, makePaymentSettings({ network, realm, secret })),
           TestSecrets.layer
         ])
       )

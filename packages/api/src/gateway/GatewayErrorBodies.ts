@@ -73,6 +73,9 @@ export const PaymentUnreadableBody = required(400, "The payment method is not su
 const exhaustedMessage =
   "Today's units are used up and there are no credits. Buy credits, or wait for new units at midnight UTC."
 
+const machinePaymentsOffMessage =
+  "This service takes no machine payments. Sign in and repeat the request without the payment method mpp: units and credits of the account then pay."
+
 export interface PaymentRequiredMessage {
   readonly status: 400 | 402
   readonly headers: Readonly<Record<string, string>>
@@ -84,7 +87,7 @@ export const describeUnpaidCall = (
   { challenge, priceUsd, reason }: CallUnpaid,
   appUrl: URL
 ): PaymentRequiredMessage => {
-  const isExhausted = reason === "units exhausted"
+  const isExhausted = reason === "units exhausted" || reason === "machine payments off"
   const common = {
     code: "payment_required",
     cardProcessor: { checkoutUrl: new URL(pricingPath, appUrl).href, amount: priceUsd, currency: "usd" }
@@ -94,7 +97,11 @@ export const describeUnpaidCall = (
     onNone: () => ({
       status: 402,
       headers: uncached,
-      body: { error: "payment_required", message: exhaustedMessage, ...common }
+      body: {
+        error: "payment_required",
+        message: reason === "machine payments off" ? machinePaymentsOffMessage : exhaustedMessage,
+        ...common
+      }
     }),
     onSome: (issued) => {
       const body = makeChallengeBody(issued, isExhausted ? "no credential" : reason)

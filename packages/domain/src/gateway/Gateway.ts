@@ -54,7 +54,7 @@ export class Gateway extends Effect.Service<Gateway>()("@berth/Gateway", {
     /** A machine may pay instead, unless the caller named the card: a client that pays would be rejected again for the header. */
     const offerOtherPayment = (request: PaidRequest, priceUsd: number, isCardNamed: boolean) =>
       Effect.flatMap(
-        isCardNamed ? Effect.succeedNone : Effect.map(machines.challenge(request), Option.some),
+        isCardNamed ? Effect.succeedNone : machines.challenge(request),
         (challenge) => new CallUnpaid({ priceUsd, reason: "units exhausted", challenge })
       )
 

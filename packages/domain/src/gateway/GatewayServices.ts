@@ -1,10 +1,12 @@
-import { Layer } from "effect"
+import { Effect, Layer, Option } from "effect"
 import { AiLayer } from "../ai/AiLayer.ts"
 import { TaskTurns } from "../interaction/turns/TaskTurns.ts"
 import { CallQuotes } from "./calls/CallQuotes.ts"
 import { CardCalls } from "./calls/CardCalls.ts"
-import { MachineCalls } from "./calls/MachineCalls.ts"
+import * as MachineCalls from "./calls/MachineCalls.ts"
 import { Gateway } from "./Gateway.ts"
+import { GatewaySettings } from "./GatewaySettings.ts"
+import { MachinePaymentSettings } from "./payments/MachinePaymentSettings.ts"
 import { MachinePayments } from "./payments/MachinePayments.ts"
 import { PaymentSettlement } from "./payments/PaymentSettlement.ts"
 import * as LocalModelAnswers from "./plugins/LocalModelAnswers.ts"
@@ -12,10 +14,23 @@ import * as QuotedOwnKeyCoverage from "./plugins/QuotedOwnKeyCoverage.ts"
 import { Plugins } from "./Plugins.ts"
 import * as AgentTaskRunner from "./tasks/AgentTaskRunner.ts"
 
+const machineCalls = Layer.unwrapEffect(
+  Effect.map(GatewaySettings, ({ payments }) =>
+    Option.match(payments, {
+      onNone: () => MachineCalls.withoutPayments,
+      onSome: (settings) =>
+        MachineCalls.MachineCalls.Default.pipe(
+          Layer.provide(MachinePayments.Default),
+          Layer.provide(PaymentSettlement.Default),
+          Layer.provide(Layer.succeed(MachinePaymentSettings, settings))
+        )
+    })
+  )
+)
+
 export const layer = Gateway.Default.pipe(
-  Layer.provide(Layer.mergeAll(CardCalls.Default, MachineCalls.Default, CallQuotes.Default)),
-  Layer.provide(Layer.merge(Plugins.Default, MachinePayments.Default)),
-  Layer.provide(PaymentSettlement.Default)
+  Layer.provide(Layer.mergeAll(CardCalls.Default, machineCalls, CallQuotes.Default)),
+  Layer.provide(Plugins.Default)
 )
 
 /** Agent tasks, by callers' agents or the orchestrator. */

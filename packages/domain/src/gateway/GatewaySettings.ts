@@ -1,5 +1,5 @@
-import { Context, type Duration, type Redacted } from "effect"
-import type { PaymentTerms } from "./payments/Challenge.ts"
+import { Context, type Duration, type Option } from "effect"
+import type { MachinePaymentSettings } from "./payments/MachinePaymentSettings.ts"
 import type { PluginId } from "./plugins/Plugin.ts"
 import type { SpeechModel } from "./speech/SpeechModel.ts"
 
@@ -21,10 +21,8 @@ export class GatewaySettings extends Context.Tag("@berth/GatewaySettings")<
     readonly prices: Readonly<Record<PluginId, number>>
     /** Factor on the cost of a call at its provider. */
     readonly priceMargin: number
-    readonly payments: PaymentTerms & {
-      /** Signs challenges. */
-      readonly secret: Redacted.Redacted
-    }
+    /** Absent: calls are paid by card only. */
+    readonly payments: Option.Option<MachinePaymentSettings["Type"]>
     readonly speech: SpeechSettings
   }
 >() {}

@@ -61,8 +61,10 @@ const findProductionFaults = (settings: Settings, program: ProgramKind) => {
     required("SECRETS_KEYS", settings.secretsKeys, "set id:base64 of 32 random bytes"),
     required("JWT_PRIVATE_KEY", settings.jwtPrivateKey, "set an Ed25519 key in PKCS8 PEM"),
     required("SMTP_URL", settings.mail.smtpUrl, "set smtp:// or smtps:// with user and password"),
-    required("MPP_RECIPIENT", mpp.recipient, "set the address that machine payments go to"),
-    required("MPP_SECRET", mpp.secret, "set 32 random bytes"),
+    fault(
+      Option.isSome(mpp.recipient) && Option.isNone(mpp.secret),
+      "MPP_SECRET: is required in production with MPP_RECIPIENT; set 32 random bytes"
+    ),
     long("MPP_SECRET", mpp.secret),
     fault(
       Option.isSome(settings.cardProcessor.secretKey) && Option.isNone(settings.cards.webhookSecret),

@@ -1,5 +1,5 @@
 import { GatewaySettings } from "@berth/domain/gateway/GatewaySettings"
-import { Duration, Effect, Layer } from "effect"
+import { Duration, Effect, Layer, Option } from "effect"
 import { makeRpcNode } from "../chain/ChainNode.ts"
 import type { Settings } from "../configuration/Settings.ts"
 import { resolveTempoNetwork } from "../configuration/TempoNetwork.ts"
@@ -13,22 +13,37 @@ const speechRetryTimeout = Duration.minutes(1)
 const requireTempoNetwork = (settings: Settings) =>
   Effect.mapError(resolveTempoNetwork(settings), () => new ProgramMisconfigured({ reason: "MPP_RPC_URL is missing" }))
 
+/** Production does not generate a recipient. */
+const takesPayments = ({ environment, mpp }: Settings) => environment === "development" || Option.isSome(mpp.recipient)
+
+const resolvePayments = (settings: Settings) =>
+  !takesPayments(settings)
+    ? Effect.succeedNone
+    : Effect.map(
+        Effect.all({
+          network: requireTempoNetwork(settings),
+          recipient: resolvePaymentRecipient(settings),
+          secret: resolvePaymentSecret(settings)
+        }),
+        ({ network, recipient, secret }) =>
+          Option.some({
+            realm: settings.addresses.appUrl.host,
+            chainId: network.chainId,
+            currency: settings.mpp.currency,
+            recipient,
+            secret
+          })
+      )
+
 /** The settings, which the web API and the local speech of the backend read. */
 export const settingsFromSettings = (settings: Settings) =>
   Layer.effect(
     GatewaySettings,
     Effect.gen(function* () {
-      const { chainId } = yield* requireTempoNetwork(settings)
       return {
         prices: settings.prices,
         priceMargin: settings.priceMargin,
-        payments: {
-          realm: settings.addresses.appUrl.host,
-          chainId,
-          currency: settings.mpp.currency,
-          recipient: yield* resolvePaymentRecipient(settings),
-          secret: yield* resolvePaymentSecret(settings)
-        },
+        payments: yield* resolvePayments(settings),
         speech: { ...settings.speech, attemptTimeout: speechAttemptTimeout, retryTimeout: speechRetryTimeout }
       }
     })
@@ -39,6 +54,7 @@ export const fromSettings = (settings: Settings) =>
   Layer.unwrapEffect(
     Effect.gen(function* () {
       const { chainId, rpcUrl } = yield* requireTempoNetwork(settings)
+      if (!takesPayments(settings)) yield* Effect.logInfo("Machine payments are off; set MPP_RECIPIENT to take them")
       return ViemPaymentChain.layer(yield* makeRpcNode({ name: "tempo", chainId, url: rpcUrl }))
     })
   )

@@ -148,7 +148,6 @@ describe("settings", () => {
     "SECRETS_KEYS",
     "JWT_PRIVATE_KEY",
     "SMTP_URL",
-    "MPP_RECIPIENT",
     "MPP_SECRET",
     "ALLOW_PROCESS_RUNTIME"
   ])

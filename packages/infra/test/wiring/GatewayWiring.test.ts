@@ -1,5 +1,7 @@
 import { GatewaySettings } from "@berth/domain/gateway/GatewaySettings"
 import * as GatewayWiring from "@berth/infra/wiring/GatewayWiring"
+import { generateKeyEncryptionKeys } from "@berth/infra/crypto/AesGcmSecretBox"
+import { generateJwtKey } from "@berth/infra/crypto/JwtKey"
 import { loadSettings } from "@berth/infra/configuration/SettingsLoader"
 import { resolveTempoNetwork } from "@berth/infra/configuration/TempoNetwork"
 import { assert, describe, it } from "@effect/vitest"
@@ -23,6 +25,8 @@ const started = (environment: Record<string, string>) =>
     return Context.get(context, GatewaySettings).payments
   })
 
+const enabled = (environment: Record<string, string>) => Effect.flatten(started(environment))
+
 const chainOf = (environment: Record<string, string>) =>
   Effect.map(loadSettings(environment), (settings) =>
     Option.map(resolveTempoNetwork(settings), ({ chainId, rpcUrl }) => `${chainId} ${Redacted.value(rpcUrl).href}`)
@@ -35,7 +39,7 @@ describe("Payments by machines", () => {
   it.scopedLive("Machine payments use a generated treasury and secret in development", () =>
     Effect.gen(function* () {
       const DATA_DIR = join(yield* directory, "data")
-      const [first, second] = [yield* started({ DATA_DIR }), yield* started({ DATA_DIR, PORT: "3100" })]
+      const [first, second] = [yield* enabled({ DATA_DIR }), yield* enabled({ DATA_DIR, PORT: "3100" })]
       assert.match(first.recipient, /^0x[0-9a-fA-F]{40}$/)
       assert.strictEqual(second.recipient, first.recipient)
       assert.strictEqual(Redacted.value(second.secret), Redacted.value(first.secret))
@@ -51,8 +55,28 @@ describe("Payments by machines", () => {
     Effect.gen(function* () {
       const DATA_DIR = join(yield* directory, "data")
       const set = { DATA_DIR, MPP_RECIPIENT: recipient, MPP_SECRET: "long enough for a secret" }
-      assert.strictEqual((yield* started(set)).recipient, recipient)
+      assert.strictEqual((yield* enabled(set)).recipient, recipient)
       assert.deepStrictEqual(yield* Effect.promise(() => readdir(join(DATA_DIR, ".."))), [])
+    })
+  )
+
+  it.scopedLive("Machine payments are off in production without a recipient, and no wallet is generated", () =>
+    Effect.gen(function* () {
+      const DATA_DIR = join(yield* directory, "data")
+      const production = {
+        DATA_DIR,
+        BERTH_ENV: "production",
+        APP_URL: "https://berth.example",
+        DATABASE_URL: "postgres://berth@db/berth",
+        INTERNAL_API_KEY: "k".repeat(32),
+        SECRETS_KEYS: Redacted.value(generateKeyEncryptionKeys()),
+        JWT_PRIVATE_KEY: Redacted.value(generateJwtKey()),
+        SMTP_URL: "smtps://mail.example",
+        ALLOW_PROCESS_RUNTIME: "yes"
+      }
+      assert.isTrue(Option.isNone(yield* started(production)))
+      assert.deepStrictEqual(yield* Effect.promise(() => readdir(join(DATA_DIR, ".."))), [])
+      assert.include(yield* faultsOf({ ...production, MPP_RECIPIENT: recipient }), "MPP_SECRET: is required")
     })
   )
 

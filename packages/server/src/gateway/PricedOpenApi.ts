@@ -9,7 +9,7 @@ import { GatewaySettings } from "@berth/domain/gateway/GatewaySettings"
 import { PluginId } from "@berth/domain/gateway/plugins/Plugin"
 import { tokensPerPrice } from "@berth/domain/gateway/calls/PluginPrices"
 import { HttpLayerRouter, HttpServerResponse, OpenApi } from "@effect/platform"
-import { Effect } from "effect"
+import { Effect, Option } from "effect"
 
 const describePrice = (plugin: PluginId) =>
   plugin === "generate-text"
@@ -17,14 +17,16 @@ const describePrice = (plugin: PluginId) =>
     : `${plugin}: one call`
 
 /** Offers for the discovery of the payment protocol. The challenge of a call is authoritative. */
-const paymentInfo = ({ payments: { currency }, prices }: GatewaySettings["Type"]) => ({
-  offers: PluginId.literals.map((plugin) => ({
-    amount: String(convertUsdToTokenUnits(prices[plugin])),
-    currency,
-    description: describePrice(plugin),
-    intent: paymentIntent,
-    method: paymentMethod
-  }))
+const paymentInfo = ({ payments, prices }: GatewaySettings["Type"]) => ({
+  offers: Option.toArray(payments).flatMap(({ currency }) =>
+    PluginId.literals.map((plugin) => ({
+      amount: String(convertUsdToTokenUnits(prices[plugin])),
+      currency,
+      description: describePrice(plugin),
+      intent: paymentIntent,
+      method: paymentMethod
+    }))
+  )
 })
 
 /** The public contract with the prices of this service, without routes that it does not have. */

@@ -1,4 +1,4 @@
-import { type Chunk, DateTime, Deferred, Effect, Exit, Mailbox, Option, Stream } from "effect"
+import { type Chunk, DateTime, Deferred, Effect, Exit, Layer, Mailbox, Option, Stream } from "effect"
 import type { ChatOpening } from "../../ai/calls/ChatRequest.ts"
 import type { ModelDelta } from "../../ai/streams/ModelEvent.ts"
 import { leaseWaitLimit } from "../../limits/Lease.ts"
@@ -129,6 +129,18 @@ export class MachineCalls extends Effect.Service<MachineCalls>()("@berth/Machine
       )
     })
 
-    return { call, challenge: payments.challenge }
+    /** The way to pay a call that units do not cover. */
+    const challenge = (request: PaidRequest) => Effect.map(payments.challenge(request), Option.some)
+
+    return { call, challenge }
   })
 }) {}
+
+/** Calls of a service that takes no machine payments: none is paid, and no challenge is offered. */
+export const withoutPayments = Layer.succeed(
+  MachineCalls,
+  MachineCalls.make({
+    call: ({ priceUsd }) => new CallUnpaid({ priceUsd, reason: "machine payments off", challenge: Option.none() }),
+    challenge: () => Effect.succeedNone
+  })
+)

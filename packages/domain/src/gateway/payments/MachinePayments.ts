@@ -3,8 +3,8 @@ import type { ChainUnreachable } from "../../chain/ChainErrors.ts"
 import { awaitClaim, whileRenewed } from "../../limits/Lease.ts"
 import { Digests } from "../../secrets/Digests.ts"
 import { Tokens } from "../../secrets/Tokens.ts"
-import { GatewaySettings } from "../GatewaySettings.ts"
 import { type Challenge, type ChallengeId, challengeLifetime, makeChallenge, parseChallengeId } from "./Challenge.ts"
+import { MachinePaymentSettings } from "./MachinePaymentSettings.ts"
 import type { PaidAnswer } from "./PaidAnswer.ts"
 import type { PaidRequest } from "./PaidRequest.ts"
 import { matchesChallengeEcho, parsePaymentCredential } from "./PaymentCredential.ts"
@@ -45,7 +45,7 @@ export class MachinePayments extends Effect.Service<MachinePayments>()("@berth/M
     const hashes = yield* Digests
     const redemptions = yield* PaymentRedemptions
     const settlement = yield* PaymentSettlement
-    const { payments: terms } = yield* GatewaySettings
+    const terms = yield* MachinePaymentSettings
     const digests = makePaymentDigests(hashes, terms.secret)
     const tokens = yield* Tokens
 

@@ -1,8 +1,8 @@
 import { Clock, Data, Duration, Effect, type Either, Option } from "effect"
 import type { ChainUnreachable } from "../../chain/ChainErrors.ts"
 import { Digests } from "../../secrets/Digests.ts"
-import { GatewaySettings } from "../GatewaySettings.ts"
 import type { Challenge } from "./Challenge.ts"
+import { MachinePaymentSettings } from "./MachinePaymentSettings.ts"
 import { type ChainTransaction, PaymentChain } from "./PaymentChain.ts"
 import type { PaymentProof } from "./PaymentCredential.ts"
 import { makePaymentDigests } from "./PaymentDigests.ts"
@@ -34,7 +34,7 @@ export class PaymentSettlement extends Effect.Service<PaymentSettlement>()("@ber
   effect: Effect.gen(function* () {
     const chain = yield* PaymentChain
     const redemptions = yield* PaymentRedemptions
-    const { payments } = yield* GatewaySettings
+    const payments = yield* MachinePaymentSettings
     const digests = makePaymentDigests(yield* Digests, payments.secret)
 
     const awaitConfirmation = (hash: string, polls: number): Effect.Effect<ChainTransaction, ChainUnreachable> =>
