@@ -1,4 +1,4 @@
-// `npm start`, `npm test`, `npm run secrets:reseal` and `prepare` (their common first steps): installs the packages when the lockfile has changed, builds the
+// `npm start`, `npm test`, `npm run setup`, `npm run secrets:reseal` and `prepare` (their common first steps): installs the packages when the lockfile has changed, builds the
 // programs when a source has changed, and runs. Needs Node and npm only.
 import { spawn } from "node:child_process"
 import { createHash } from "node:crypto"
@@ -102,6 +102,7 @@ const install = () =>
 
 const programs = {
   start: ["--max-semi-space-size=1", "--optimize-for-size", join(root, "dist", "supervisor.mjs")],
+  setup: [join(root, "dist", "supervisor.mjs"), "setup"],
   "secrets:reseal": [join(root, "dist", "worker.mjs"), "reseal-secrets"],
   test: [join(root, "node_modules", "vitest", "vitest.mjs"), "run"]
 }
@@ -113,7 +114,8 @@ const programs = {
 const run = (program, args) => {
   const child = spawn(process.execPath, [...program, ...args], {
     cwd: root,
-    detached: true,
+    // Setup reads the terminal, which belongs to this session.
+    detached: name !== "setup",
     stdio: ["inherit", "inherit", "inherit", "ipc"]
   })
   const echo = 1000

@@ -7,6 +7,7 @@ import { dirname } from "node:path"
 import { fileURLToPath } from "node:url"
 import * as LiveProcesses from "./programs/LiveProcesses.ts"
 import { type LogFormat, toSupervisorSettings } from "./SupervisorSettings.ts"
+import { setupCommand } from "./setup/SetupCommand.ts"
 import { supervise } from "./Supervisor.ts"
 
 /** The other bundles are in the same directory. */
@@ -33,4 +34,6 @@ const program = Effect.gen(function* () {
 process.stdout.on("error", () => process.stdout.destroy())
 
 ignoreDebuggerSignal()
-NodeRuntime.runMain(program, { disableErrorReporting: true, disablePrettyLogger: true })
+const [command, ...flags] = process.argv.slice(2)
+const main: Effect.Effect<void, unknown> = command === "setup" ? setupCommand(flags, scripts) : program
+NodeRuntime.runMain(main, { disableErrorReporting: true, disablePrettyLogger: true })

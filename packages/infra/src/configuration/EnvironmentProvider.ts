@@ -10,6 +10,9 @@ export const makeEnvironmentProvider = (environment: Readonly<Record<string, str
     )
   )
 
+/** Validations repeat the name that their variable adds. */
+const toName = (path: ReadonlyArray<string>) => path.filter((part, index) => part !== path[index - 1]).join("_")
+
 /** `NAME: problem` of every bad variable. */
 export const describeConfigError = (error: ConfigError.ConfigError): ReadonlyArray<string> => {
   switch (error._op) {
@@ -17,10 +20,10 @@ export const describeConfigError = (error: ConfigError.ConfigError): ReadonlyArr
     case "Or":
       return [...new Set([...describeConfigError(error.left), ...describeConfigError(error.right)])]
     case "MissingData":
-      return [`${error.path.join("_")}: is missing`]
+      return [`${toName(error.path)}: is missing`]
     case "InvalidData":
     case "SourceUnavailable":
     case "Unsupported":
-      return [`${error.path.join("_")}: ${error.message}`]
+      return [`${toName(error.path)}: ${error.message}`]
   }
 }

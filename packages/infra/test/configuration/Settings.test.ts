@@ -284,6 +284,17 @@ describe("settings", () => {
     })
   )
 
+  it.effect("checkSettings names a bad variable by its setting, whichever it is", () =>
+    Effect.gen(function* () {
+      const names = yield* settingNames
+      const { faults } = yield* Effect.flip(
+        checkSettings(Object.fromEntries([...names].map((name) => [name, "?:="])), "server")
+      )
+      for (const fault of faults) assert.isTrue(names.has(fault.split(":")[0] ?? ""), fault)
+      assert.isAbove(faults.length, 60)
+    })
+  )
+
   it.effect("checkSettings rejects two listeners of one process on one port, and takes them in two processes", () =>
     Effect.gen(function* () {
       const same = { PORT: "3000", BACKEND_PORT: "3000" }

@@ -1,0 +1,59 @@
+import { Data, Effect, Option } from "effect"
+import { appendFile, chmod, readFile } from "node:fs/promises"
+import { parseEnv } from "node:util"
+
+export class EnvFileUnusable extends Data.TaggedError("EnvFileUnusable")<{
+  readonly path: string
+  readonly cause: unknown
+}> {
+  override get message() {
+    return `${this.path} cannot be read or written: ${String(this.cause)}`
+  }
+}
+
+/** A value that a line of `.env` cannot hold. */
+export class EnvValueUnquotable extends Data.TaggedError("EnvValueUnquotable")<{ readonly name: string }> {
+  override get message() {
+    return `${this.name}: has line breaks, or quotes of both kinds; percent-encode quotes, and write line breaks as \\n`
+  }
+}
+
+const plain = /^[A-Za-z0-9_./:@%+=,~*-]*$/
+
+/** `NAME=value`, quoted where `#`, spaces or backslashes require it. */
+export const formatEnvLine = (name: string, value: string): Effect.Effect<string, EnvValueUnquotable> => {
+  if (plain.test(value)) return Effect.succeed(`${name}=${value}`)
+  const quote = ["'", '"'].find((it) => !value.includes(it))
+  return quote === undefined || /[\r\n]/.test(value) || (quote === '"' && value.includes("\\"))
+    ? new EnvValueUnquotable({ name })
+    : Effect.succeed(`${name}=${quote}${value}${quote}`)
+}
+
+const isMissing = (cause: unknown) => cause instanceof Error && "code" in cause && cause.code === "ENOENT"
+
+/** The variables of a file; none when there is no file. */
+export const readEnvFile = Effect.fn("EnvFile.read")((path: string) =>
+  Effect.tryPromise({
+    try: async () => {
+      try {
+        const values: Readonly<Record<string, string | undefined>> = parseEnv(await readFile(path, "utf8"))
+        return Option.some(values)
+      } catch (cause) {
+        if (isMissing(cause)) return Option.none()
+        throw cause
+      }
+    },
+    catch: (cause) => new EnvFileUnusable({ path, cause })
+  })
+)
+
+/** Appends lines to a file that only its owner can read; the lines before stay. */
+export const appendEnvFile = Effect.fn("EnvFile.append")((path: string, lines: ReadonlyArray<string>) =>
+  Effect.tryPromise({
+    try: async () => {
+      await appendFile(path, `${lines.join("\n")}\n`, { mode: 0o600 })
+      await chmod(path, 0o600)
+    },
+    catch: (cause) => new EnvFileUnusable({ path, cause })
+  })
+)
