@@ -139,7 +139,7 @@ module.exports = {
     only("runtime", ["domain", "api/src/runtime", "api/src/http/Sse"]),
     only("supervisor", [
       "infra/src/instance-drivers/process/OrphanedInstances",
-      "infra/src/(configuration|embedded-postgres|files|process|net|telemetry)"
+      "infra/src/(configuration|crypto|embedded-postgres|files|process|net|telemetry)"
     ])
   ],
   options: {
