@@ -1,6 +1,43 @@
 import { defineConfig } from "vitest/config"
+import { BaseSequencer, type TestSpecification } from "vitest/node"
 
-const shared = { setupFiles: ["test/support/setup.ts"], pool: "forks" as const }
+const shared = { setupFiles: ["test/support/setup.ts"] }
+
+/** Files that mostly wait, for processes or for time to pass, by decreasing duration. */
+const longest = [
+  "e2e/Chaos",
+  "e2e/MainJob",
+  "e2e/Supervision",
+  "e2e/SplitPrograms",
+  "e2e/Streams",
+  "e2e/UpstreamModels",
+  "e2e/AccountDeletion",
+  "process/ProcessInstanceDriver",
+  "integration/AiLayerFailover",
+  "ports/JobQueue",
+  "process/ProcessHardening",
+  "integration/InstanceReconciler",
+  "contract/ErrorResponses",
+  "instance-drivers/InstanceDriverIsolation",
+  "contract/Outages",
+  "browser/Pages",
+  "integration/EmbeddedPostgres",
+  "runtime/BerthAgentRuntime",
+  "ai/BackendModelClient",
+  "postgres/IdleTimeoutSocket"
+]
+
+const rank = ({ moduleId }: TestSpecification) => {
+  const index = longest.findIndex((name) => moduleId.endsWith(`${name}.test.ts`))
+  return index === -1 ? longest.length : index
+}
+
+/** A long file that starts late would keep one worker busy after the others have ended. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: ReadonlyArray<TestSpecification>) {
+    return (await super.sort([...files])).toSorted((one, other) => rank(one) - rank(other))
+  }
+}
 
 /** Above the sum of the timeouts inside a test, whose messages are more specific. */
 const minutes = (count: number) => ({ testTimeout: count * 60_000, hookTimeout: count * 60_000 })
@@ -10,10 +47,12 @@ export default defineConfig({
     globalSetup: ["test/support/globalSetup.ts"],
     // The files of a worker share its modules: importing the server again takes two seconds of processor time.
     isolate: false,
-    // One more than the two cores of the target machine: many tests wait for processes to start. Idle workers stay:
-    // ending one can end a file that was just given to it. For one worker: --no-file-parallelism.
+    // For two cores, whose time the waits of some files leave to others. Idle workers stay: ending one can end a file that
+    // was just given to it. For one worker: --no-file-parallelism.
     minWorkers: 3,
     maxWorkers: 3,
+    poolOptions: { threads: { minThreads: 4, maxThreads: 4 } },
+    sequence: { sequencer: LongestFirst },
     teardownTimeout: 60_000,
     projects: [
       {
@@ -21,6 +60,7 @@ export default defineConfig({
           ...shared,
           ...minutes(2),
           name: "code",
+          pool: "forks",
           include: ["packages/*/test/**/*.test.ts", "test/**/*.test.ts"],
           exclude: ["**/node_modules/**", "test/e2e/**"]
         }
@@ -30,10 +70,10 @@ export default defineConfig({
           ...shared,
           ...minutes(4),
           name: "programs",
+          // Another pool than that of `code` runs at the same time. These tests start processes and wait for them.
+          pool: "threads",
           setupFiles: [...shared.setupFiles, "test/e2e/showRecentLogs.ts"],
-          include: ["test/e2e/**/*.test.ts"],
-          // Runs last: each of these tests starts many processes.
-          sequence: { groupOrder: 1 }
+          include: ["test/e2e/**/*.test.ts"]
         }
       }
     ]

@@ -30,7 +30,7 @@ export const eventually = <A, E, R>(
     })
     // More and more rarely: on a slow machine the looks of many would themselves keep it busy.
     const ask: Effect.Effect<A, E, R> = Effect.flatMap(look, (answer) =>
-      isIt(answer) ? Effect.succeed(answer) : Effect.delay(ask, Math.min(20 + looks, 100))
+      isIt(answer) ? Effect.succeed(answer) : Effect.delay(ask, Math.min(20 + 5 * looks, 250))
     )
     const late = () =>
       new Error(`waited ${Duration.format(timeout)} for ${description}, and looked ${looks} times; last seen: ${last}`)

@@ -7,8 +7,7 @@ import { fileURLToPath } from "node:url"
 const root = fileURLToPath(new URL("../..", import.meta.url))
 const place = join(root, "node_modules", ".cache", "berth-test")
 
-/** Packs a program into one file under a name made from its content, so that test files running side by side share it. */
-export const bundleProgram = async (entry: string, define: Readonly<Record<string, string>> = {}): Promise<string> => {
+const bundle = async (entry: string, define: Readonly<Record<string, string>>) => {
   const { outputFiles } = await build({
     entryPoints: [entry],
     bundle: true,
@@ -18,6 +17,8 @@ export const bundleProgram = async (entry: string, define: Readonly<Record<strin
     format: "esm",
     minify: true,
     logLevel: "error",
+    // An optional dependency of pg.
+    external: ["pg-native"],
     define: Object.fromEntries(Object.entries(define).map(([name, value]) => [name, JSON.stringify(value)])),
     banner: { js: `import { createRequire } from "node:module"; const require = createRequire(import.meta.url);` }
   })
@@ -36,6 +37,19 @@ export const bundleProgram = async (entry: string, define: Readonly<Record<strin
     await rename(unfinished, file)
   }
   return file
+}
+
+const bundles = new Map<string, Promise<string>>()
+
+/**
+ * Packs a program into one file under a name made from its content, so that test files running side by side share it. A
+ * process packs each program once.
+ */
+export const bundleProgram = (entry: string, define: Readonly<Record<string, string>> = {}): Promise<string> => {
+  const key = JSON.stringify([entry, define])
+  const known = bundles.get(key) ?? bundle(entry, define)
+  bundles.set(key, known)
+  return known
 }
 
 /** The runtime's program, built from the sources. Absolute path of one self-contained file. */

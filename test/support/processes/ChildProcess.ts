@@ -1,40 +1,12 @@
 import { Effect } from "effect"
-import { build } from "esbuild"
 import { type ChildProcess, spawn } from "node:child_process"
-import { mkdir, mkdtemp, rm } from "node:fs/promises"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
+import { bundleProgram } from "../RuntimeBundle.ts"
 
-/** Where the bundle resolves its packages from. */
-const home = join(import.meta.dirname, "../../../packages/infra/node_modules/.cache/test-programs")
-
-/** A program of this folder as one JavaScript file: workspace code inside, packages outside. */
+/** A program of this folder as one JavaScript file. */
 export const compileProgram = (program: string) =>
-  Effect.acquireRelease(
-    Effect.promise(async () => {
-      await mkdir(home, { recursive: true })
-      const directory = await mkdtemp(join(home, "program-"))
-      const file = join(directory, "program.mjs")
-      await build({
-        entryPoints: [join(import.meta.dirname, program)],
-        outfile: file,
-        bundle: true,
-        platform: "node",
-        format: "esm",
-        plugins: [
-          {
-            name: "packages stay outside",
-            setup: ({ onResolve }) =>
-              onResolve({ filter: /^[^./]/ }, ({ kind, path }) =>
-                kind === "entry-point" || path.startsWith("@berth/") ? undefined : { path, external: true }
-              )
-          }
-        ]
-      })
-      return { directory, file }
-    }),
-    ({ directory }) => Effect.promise(() => rm(directory, { recursive: true, force: true }))
-  ).pipe(Effect.map(({ file }) => file))
+  Effect.promise(() => bundleProgram(join(import.meta.dirname, program)))
 
 /** Starts it and gives its first line of output; it is killed with the scope at the latest. */
 export const startProgram = (file: string, environment: Record<string, string>) =>
