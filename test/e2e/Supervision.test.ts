@@ -38,9 +38,11 @@ describe("npm start", () => {
     Effect.gen(function* () {
       const berth = yield* startBerth({ launcher: "npm" })
       const pids = yield* whenAllLive(berth)
-      yield* eventually(berth.logs, (logs) => logs.includes(`http://localhost:${berth.place.port}/api/register`), {
-        description: "a word on what to do next"
-      })
+      yield* eventually(
+        berth.logs,
+        (logs) => logs.includes(`Open this page in a browser:\n\n  http://localhost:${berth.place.port}\n`),
+        { description: "the page to open" }
+      )
 
       for (const pid of [pids.supervisor, pids.server, pids.worker]) process.kill(pid, "SIGUSR1")
       yield* berth.signalGroup("SIGINT")

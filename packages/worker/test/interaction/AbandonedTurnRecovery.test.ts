@@ -38,7 +38,6 @@ describe("AbandonedTurnRecovery", () => {
         Layer.mock(ConversationRepository, { markFailed: (id) => Effect.as(record(`fail ${id}`), true) }),
         Layer.mock(UnitLedger, {
           _tag: "@berth/UnitLedger",
-          extend: (id, units) => Effect.as(record(`extend ${id} ${units}`), units),
           settle: (id, units) => record(`settle ${id} ${units}`),
           release: (id) => record(`release ${id}`),
           releaseAbandoned: (now) => Effect.as(record(`abandoned at ${DateTime.toEpochMillis(now)}`), 0)
@@ -54,7 +53,7 @@ describe("AbandonedTurnRecovery", () => {
         "list at 0",
         "release rsv_1; fail msg_1; commit",
         "fail msg_2; commit",
-        "extend rsv_3 3; settle rsv_3 3; fail msg_3; commit",
+        "settle rsv_3 3; fail msg_3; commit",
         "commit; abandoned at 0; list at 5000",
         "commit; abandoned at 5000"
       ])
