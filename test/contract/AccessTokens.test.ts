@@ -6,6 +6,7 @@ import { BearerSessions } from "@berth/domain/sessions/BearerSessions"
 import { Principal } from "@berth/domain/sessions/Principal"
 import { SessionId } from "@berth/domain/sessions/Session"
 import { Sessions } from "@berth/domain/sessions/Sessions"
+import { CredentialWatch } from "@berth/server/http/CredentialWatch"
 import { RequestCredentials } from "@berth/server/http/RequestCredentials"
 import { sessionCookieLayer } from "@berth/server/http/SecretCookies"
 import * as BearerAuthHttp from "@berth/server/sessions/BearerAuthHttp"
@@ -51,6 +52,7 @@ const probe = HttpLayerRouter.serve(
   Layer.provideMerge(NodeHttpServer.layerTest),
   Layer.provide(RequestCredentials.Default),
   Layer.provide(Layer.mock(ApiKeys, { _tag: "@berth/ApiKeys" })),
+  Layer.provide(Layer.mock(CredentialWatch, { _tag: "@berth/CredentialWatch", revalidate: Effect.void })),
   Layer.provide(sessionCookieLayer),
   Layer.provide(BearerSessions.Default),
   Layer.provideMerge(App.layer())

@@ -94,7 +94,7 @@ const makeAdministrator = Effect.gen(function* () {
 })
 
 layer(App.layer(), { excludeTestServices: true })("API keys and routes", (it) => {
-  it("every scope has routes, and many routes take no key", () => {
+  it("Every scope has routes, and many routes take no key", () => {
     for (const scope of ApiKeyScope.literals)
       assert.isTrue(
         scoped.some((route) => route.scope === scope),
@@ -104,7 +104,7 @@ layer(App.layer(), { excludeTestServices: true })("API keys and routes", (it) =>
     assert.isAbove(open.length, 10)
   })
 
-  it("routes of accounts, sessions, keys and recovery take no key", () => {
+  it("Routes of accounts, sessions, keys and recovery take no key", () => {
     for (const { path } of scoped) assert.notMatch(path, /^\/api\/(settings|auth|keys|register|wallet)\b|\/token$/)
   })
 
@@ -179,7 +179,7 @@ layer(App.layer(), { excludeTestServices: true })("API keys and routes", (it) =>
       })
     )
 
-  it.effect("a key of an administrator with the scope admin opens no route of a session", () =>
+  it.effect("A key of an administrator with the scope admin opens no route of a session", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const owner = yield* makeAdministrator

@@ -22,7 +22,7 @@ const agentsBy = (headers: Readonly<Record<string, string>>) =>
   Effect.flatMap(App.TestApp, ({ web }) => web({ method: "GET", path: "/api/agents", headers }))
 
 layer(App.layer(), { excludeTestServices: true })("API keys", (it) => {
-  it.effect("are shown once, stored as a hash and listed newest first without the secret", () =>
+  it.effect("API keys are shown once, stored as a hash and listed newest first without the secret", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const owner = yield* App.signInNewUser()
@@ -57,7 +57,7 @@ layer(App.layer(), { excludeTestServices: true })("API keys", (it) => {
     })
   )
 
-  it.effect("are validated: name, scopes and expiry", () =>
+  it.effect("API keys are validated: name, scopes and expiry", () =>
     Effect.gen(function* () {
       const owner = yield* App.signInNewUser()
       const good = { name: "n".repeat(64), scopes: ["chat"] }
@@ -81,7 +81,7 @@ layer(App.layer(), { excludeTestServices: true })("API keys", (it) => {
     })
   )
 
-  it.effect("need a recent sign-in, and are reported to the verified address", () =>
+  it.effect("API keys need a recent sign-in, and are reported to the verified address", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const owner = yield* App.signInNewUser()
@@ -95,7 +95,7 @@ layer(App.layer(), { excludeTestServices: true })("API keys", (it) => {
     })
   )
 
-  it.effect(`number at most ${maximumApiKeysPerUser} per user, also when created concurrently`, () =>
+  it.effect(`API keys number at most ${maximumApiKeysPerUser} per user, also when created concurrently`, () =>
     Effect.gen(function* () {
       const owner = yield* App.signInNewUser()
       const attempts = Array.from({ length: maximumApiKeysPerUser + 6 }, (_, index) =>
@@ -112,7 +112,7 @@ layer(App.layer(), { excludeTestServices: true })("API keys", (it) => {
     })
   )
 
-  it.effect("are revoked by their owner alone", () =>
+  it.effect("API keys are revoked by their owner alone", () =>
     Effect.gen(function* () {
       const [owner, stranger] = [yield* App.signInNewUser(), yield* App.signInNewUser()]
       const key = yield* createApiKey(owner, "agents")
@@ -125,7 +125,7 @@ layer(App.layer(), { excludeTestServices: true })("API keys", (it) => {
     })
   )
 
-  it.effect("record their last use", () =>
+  it.effect("API keys record their last use", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const owner = yield* App.signInNewUser()
@@ -142,7 +142,7 @@ layer(App.layer(), { excludeTestServices: true })("API keys", (it) => {
     })
   )
 
-  it.effect("with the scope admin end with the administration of their owner", () =>
+  it.effect("API keys with the scope admin end with the administration of their owner", () =>
     Effect.gen(function* () {
       const users = yield* UserRepository
       const owner = yield* App.signInNewUser()
@@ -157,7 +157,7 @@ layer(App.layer(), { excludeTestServices: true })("API keys", (it) => {
     })
   )
 
-  it.effect("appear in no log line, except by id", () =>
+  it.effect("API keys appear in no log line, except by id", () =>
     Effect.gen(function* () {
       const { logLines, web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
@@ -174,7 +174,7 @@ layer(App.layer(), { excludeTestServices: true })("API keys", (it) => {
     })
   )
 
-  it.effect("are not accepted in a query", () =>
+  it.effect("API keys are not accepted in a query", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
@@ -188,7 +188,7 @@ layer(App.layer(), { excludeTestServices: true })("API keys", (it) => {
     })
   )
 
-  it.effect("change skills and credentials only with the scope agents too", () =>
+  it.effect("API keys change skills and credentials only with the scope agents too", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
@@ -209,7 +209,7 @@ layer(App.layer(), { excludeTestServices: true })("API keys", (it) => {
 })
 
 layer(App.layer(), { excludeTestServices: true })("A bearer token", (it) => {
-  it.effect("that is invalid is 401 on GET /api/agents, with or without a session cookie", () =>
+  it.effect("A bearer token that is invalid is 401 on GET /api/agents, with or without a session cookie", () =>
     Effect.gen(function* () {
       const owner = yield* App.signInNewUser()
       for (const token of ["wrong", "a.b.c", "berth_wrong", `${"A".repeat(43)}=`])
@@ -225,7 +225,7 @@ layer(App.layer(), { excludeTestServices: true })("A bearer token", (it) => {
     })
   )
 
-  it.effect("that is invalid is ignored by pages and by routes without authentication", () =>
+  it.effect("A bearer token that is invalid is ignored by pages and by routes without authentication", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       for (const path of ["/login", "/pricing", "/openapi.json", "/.well-known/jwks.json", "/health/live"])
@@ -233,7 +233,7 @@ layer(App.layer(), { excludeTestServices: true })("A bearer token", (it) => {
     })
   )
 
-  it.effect("of a session that ended is 401", () =>
+  it.effect("A bearer token of a session that ended is 401", () =>
     Effect.gen(function* () {
       const owner = yield* App.signInNewUser()
       const { web } = yield* App.TestApp

@@ -26,6 +26,7 @@ import { gatewayBodyLimit } from "./gateway/ReceivedCall.ts"
 import * as GatingHttp from "./gating/GatingHttp.ts"
 import * as DocumentationHttp from "./http/DocumentationHttp.ts"
 import { healthRoutes } from "@berth/api/http/Health"
+import { CredentialWatch } from "./http/CredentialWatch.ts"
 import * as RequestCaller from "./http/RequestCaller.ts"
 import { IdempotencyMiddleware } from "./http/IdempotencyMiddleware.ts"
 import * as HttpListener from "./http/HttpListener.ts"
@@ -140,6 +141,7 @@ export const layer = (options: HttpListener.HttpListenerOptions & AgentSockets.A
     Layer.provide(AgentSockets.layer(options)),
     // Separate from the other listener's, which accepts no access tokens.
     Layer.provide(Layer.provideMerge(Layer.fresh(IdempotencyMiddleware.Default), RequestCredentials.Default)),
+    Layer.provide(CredentialWatch.Default),
     Layer.provide(sessionCookieLayer),
     Layer.provide(HttpListener.layer({ ...options, prepare: moveTokenToHeader }))
   )

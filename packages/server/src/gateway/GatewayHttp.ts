@@ -9,7 +9,8 @@ import { RateLimiter } from "@berth/domain/limits/RateLimiter"
 import { Digests, hashSecret } from "@berth/domain/secrets/Digests"
 import { Caller } from "@berth/domain/sessions/Caller"
 import { HttpApiBuilder, type HttpServerRequest, type HttpServerResponse } from "@effect/platform"
-import { Context, Effect, Either, Option, Redacted } from "effect"
+import { Context, Effect, Either, FiberRef, Option, Redacted } from "effect"
+import { currentCredentialWatch } from "../http/CredentialWatch.ts"
 import { makePreflightResponse } from "../http/CrossOriginHeaders.ts"
 import { IdempotencyMiddleware } from "../http/IdempotencyMiddleware.ts"
 import { WebSettings } from "../http/WebSettings.ts"
@@ -84,6 +85,8 @@ export const layer = HttpApiBuilder.group(WebApi, "gateway", (handlers) =>
         const named = readPluginId(request, content)
         if (Either.isLeft(named) && named.left._tag === "PluginNotFound") return yield* named.left
         const payer = yield* identifyPayer(payment, user)
+        // A machine payment has paid for the whole answer.
+        if (payer.method === "mpp") yield* FiberRef.set(currentCredentialWatch, Option.none())
         const plugin = yield* named
         yield* Effect.annotateCurrentSpan({ "gateway.plugin": plugin, "gateway.payment": payment.method })
         const call = yield* readCall(request, plugin, yield* content)

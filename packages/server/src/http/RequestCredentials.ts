@@ -12,6 +12,7 @@ import type { User } from "@berth/domain/shared/User"
 import { SocialSessions } from "@berth/domain/signin/social/SocialSessions"
 import { HttpServerRequest } from "@effect/platform"
 import { Effect, FiberRef, HashMap, Option, Redacted } from "effect"
+import { CredentialWatch, currentCredentialWatch } from "./CredentialWatch.ts"
 import { readBearerToken } from "./InternalAuthHttp.ts"
 import { addResponseHeaders, bearerChallenge } from "./ResponseHeaders.ts"
 import { SessionCookie } from "./SecretCookies.ts"
@@ -55,6 +56,7 @@ export class RequestCredentials extends Effect.Service<RequestCredentials>()("@b
     const social = yield* SocialSessions
     const accessTokens = yield* BearerSessions
     const apiKeys = yield* ApiKeys
+    const watch = yield* CredentialWatch
     const cookie = yield* SessionCookie
 
     const readCookie = (request: Request) =>
@@ -95,7 +97,11 @@ export class RequestCredentials extends Effect.Service<RequestCredentials>()("@b
         Effect.tap(
           Option.match({
             onNone: () => Effect.void,
-            onSome: ({ user }) => Effect.flatMap(Caller, (caller) => caller.identify(user.id))
+            onSome: ({ proof, user }) =>
+              Effect.zipRight(
+                FiberRef.set(currentCredentialWatch, Option.some(watch.watch(user.id, proof))),
+                Effect.flatMap(Caller, (caller) => caller.identify(user.id))
+              )
           })
         )
       )

@@ -1,7 +1,8 @@
 import { encodeTypedSseEvent, sseKeepAlive, sseKeepAliveSeconds } from "@berth/api/http/Sse"
 import { HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { NodeHttpServerRequest } from "@effect/platform-node"
-import { Chunk, Duration, Effect, Mailbox, Option, Schedule, Stream } from "effect"
+import { Chunk, Deferred, Duration, Effect, FiberRef, Mailbox, Option, Schedule, Stream } from "effect"
+import { currentCredentialWatch } from "./CredentialWatch.ts"
 
 const encoder = new TextEncoder()
 const keepAlive = encoder.encode(sseKeepAlive)
@@ -26,7 +27,7 @@ const disconnectClient = Effect.flatMap(
 const maximumBufferedFrames = 16
 
 /**
- * The frames as bytes, a chunk at a time, with a comment now and then so that a silent stream is known to be alive.
+ * The frames as bytes, a chunk at a time, until the credential of the request ends. Comments keep a silent stream alive.
  * Merging two streams would cost several fibers an element.
  */
 const withKeepAlive = (frames: Stream.Stream<string>): Stream.Stream<Uint8Array> =>
@@ -42,6 +43,9 @@ const withKeepAlive = (frames: Stream.Stream<string>): Stream.Stream<Uint8Array>
         Effect.schedule(Schedule.spaced(Duration.seconds(sseKeepAliveSeconds))),
         Effect.forkScoped
       )
+      const watch = yield* FiberRef.get(currentCredentialWatch)
+      if (Option.isSome(watch))
+        yield* Effect.forkScoped(Effect.zipRight(Effect.flatMap(watch.value, Deferred.await), mailbox.end))
       return Mailbox.toStream(mailbox)
     })
   )

@@ -16,7 +16,6 @@ import type { ResumedAnswers } from "@berth/domain/interaction/answers/ResumedAn
 import type { Message } from "@berth/domain/interaction/Conversation"
 import { MessageNotFound } from "@berth/domain/interaction/ConversationErrors"
 import type { Conversations } from "@berth/domain/interaction/conversations/Conversations"
-import type { RequestProof } from "@berth/domain/sessions/Principal"
 import {
   type Context,
   Deferred,
@@ -32,14 +31,15 @@ import {
 } from "effect"
 import { WebSocket } from "ws"
 import { currentTraceId } from "../http/TraceId.ts"
+import type { ConnectionProof } from "../http/CredentialWatch.ts"
 import { makeErrorFrame, readClientFrame, readText } from "./SocketFrames.ts"
 import type { SocketLimits } from "./SocketLimits.ts"
 
-/** The authenticated user and agent of a socket. `mark` changes with the gateway token. */
+/** The authenticated user and agent of a socket. */
 export interface SocketHolder {
   readonly user: User
   readonly agent: Agent
-  readonly proof: RequestProof | { readonly by: "token"; readonly mark: string }
+  readonly proof: ConnectionProof
 }
 
 export interface AgentSocket {

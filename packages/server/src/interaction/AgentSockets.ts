@@ -1,14 +1,13 @@
 import { maximumFrameBytes, SocketClose, SocketLimitReached } from "@berth/api/interaction/AgentSocketFrames"
-import { ApiKeys } from "@berth/domain/accounts/api-keys/ApiKeys"
 import { Agents } from "@berth/domain/agents/Agents"
 import { makeUseInterval } from "@berth/domain/instances/IdleInstances"
 import { Instances } from "@berth/domain/instances/Instances"
 import { ResumedAnswers } from "@berth/domain/interaction/answers/ResumedAnswers"
 import { Conversations } from "@berth/domain/interaction/conversations/Conversations"
-import { Sessions } from "@berth/domain/sessions/Sessions"
 import type { HttpServerRequest } from "@effect/platform"
-import { Context, type Duration, Effect, FiberSet, Layer, Metric, Option, Schedule } from "effect"
+import { Context, Deferred, type Duration, Effect, FiberSet, Layer, Metric, Option, Schedule } from "effect"
 import { type WebSocket, WebSocketServer } from "ws"
+import { CredentialWatch } from "../http/CredentialWatch.ts"
 import { acceptWebSocket } from "../http/WebSocketUpgrade.ts"
 import * as AgentSocket from "./AgentSocket.ts"
 import { chooseProtocol, restoreProtocols } from "./SocketCredentials.ts"
@@ -40,14 +39,13 @@ const make = ({ drain, idleAfter }: AgentSocketsOptions) =>
   Effect.gen(function* () {
     const agents = yield* Agents
     const instances = yield* Instances
-    const sessions = yield* Sessions
-    const apiKeys = yield* ApiKeys
+    const credentials = yield* CredentialWatch
     const answers = { conversations: yield* Conversations, resumed: yield* ResumedAnswers }
     const limits = yield* SocketLimits
     const lives = yield* FiberSet.make<void>()
     const runLife = yield* FiberSet.runtime(lives)<never>()
     const counts = new Map<UserId, number>()
-    const sockets = new Set<AgentSocket.AgentSocket>()
+    const sockets = new Map<AgentSocket.AgentSocket, Deferred.Deferred<void>>()
     const server = new WebSocketServer({
       noServer: true,
       clientTracking: false,
@@ -75,10 +73,11 @@ const make = ({ drain, idleAfter }: AgentSocketsOptions) =>
     const live = (ws: WebSocket, holder: AgentSocket.SocketHolder) =>
       Effect.scoped(
         Effect.gen(function* () {
+          const ended = yield* credentials.watch(holder.user.id, holder.proof)
           const socket = yield* AgentSocket.make(ws, holder, answers, limits)
           yield* Effect.acquireRelease(
             Effect.zipRight(
-              Effect.sync(() => sockets.add(socket)),
+              Effect.sync(() => sockets.set(socket, ended)),
               recordCount
             ),
             () =>
@@ -86,6 +85,10 @@ const make = ({ drain, idleAfter }: AgentSocketsOptions) =>
                 Effect.sync(() => sockets.delete(socket)),
                 recordCount
               )
+          )
+          yield* Deferred.await(ended).pipe(
+            Effect.zipRight(socket.close(SocketClose.unauthorized, "signed out")),
+            Effect.forkScoped
           )
           yield* socket.closed
         })
@@ -112,42 +115,29 @@ const make = ({ drain, idleAfter }: AgentSocketsOptions) =>
       )
     })
 
-    /** Revalidates every socket by four statements in total. */
-    const revalidate = Effect.gen(function* () {
+    /** Sends changed statuses, and closes the sockets of deleted agents; one statement in total. */
+    const updateStatuses = Effect.gen(function* () {
       if (sockets.size === 0) return
       const all = [...sockets]
-      const proofs = all.map(({ holder }) => holder.proof)
-      const [statuses, open, keys, marks] = yield* Effect.all([
-        agents.findStatuses([...new Set(all.map(({ holder }) => holder.agent.id))]),
-        sessions.findActiveIds([...new Set(proofs.flatMap((proof) => (proof.by === "session" ? [proof.id] : [])))]),
-        apiKeys.findActiveIds([...new Set(proofs.flatMap((proof) => (proof.by === "api-key" ? [proof.id] : [])))]),
-        instances.listGatewayTokenVersions([
-          ...new Set(all.flatMap(({ holder }) => (holder.proof.by === "token" ? [holder.user.id] : [])))
-        ])
-      ])
+      const statuses = yield* agents.findStatuses([...new Set(all.map(([{ holder }]) => holder.agent.id))])
+      // An agent that ended with its owner closes the socket by its credential.
+      if (all.some(([{ holder }]) => !statuses.has(holder.agent.id))) yield* credentials.revalidate
       yield* Effect.forEach(
         all,
-        (socket) => {
-          const { agent, proof, user } = socket.holder
-          const isProved =
-            proof.by === "session"
-              ? open.has(proof.id)
-              : proof.by === "api-key"
-                ? keys.has(proof.id)
-                : marks.get(user.id) === proof.mark
-          if (!isProved) return socket.close(SocketClose.unauthorized, "signed out")
-          const status = statuses.get(agent.id)
-          return status === undefined
-            ? socket.close(SocketClose.gone, "the agent was deleted")
-            : socket.sendStatus(status)
+        ([socket, ended]) => {
+          const status = statuses.get(socket.holder.agent.id)
+          if (status !== undefined) return socket.sendStatus(status)
+          return Effect.unlessEffect(socket.close(SocketClose.gone, "the agent was deleted"), Deferred.isDone(ended))
         },
         { discard: true }
       )
     }).pipe(
-      Effect.catchAllCause((cause) => Effect.logWarning("Socket revalidation failed", cause)),
+      Effect.catchAllCause((cause) => Effect.logWarning("Statuses of sockets not read", cause)),
       Effect.withTracerEnabled(false)
     )
-    yield* Effect.forkScoped(Effect.interruptible(Effect.schedule(revalidate, Schedule.spaced(limits.pollInterval))))
+    yield* Effect.forkScoped(
+      Effect.interruptible(Effect.schedule(updateStatuses, Schedule.spaced(limits.pollInterval)))
+    )
 
     if (Option.isSome(idleAfter))
       yield* Effect.suspend(() => instances.recordUse([...counts.keys()])).pipe(
@@ -160,7 +150,7 @@ const make = ({ drain, idleAfter }: AgentSocketsOptions) =>
 
     /** Finishes answers within the drain limit, then closes the sockets; silent clients are disconnected. */
     const end = Effect.suspend(() => {
-      const all = [...sockets]
+      const all = [...sockets.keys()]
       const withLimit = (work: Effect.Effect<unknown>, limit: Duration.Duration) =>
         Effect.timeoutOption(Effect.interruptible(work), limit)
       const each = (work: (socket: AgentSocket.AgentSocket) => Effect.Effect<unknown>) =>

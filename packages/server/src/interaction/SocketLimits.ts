@@ -13,7 +13,7 @@ export class SocketLimits extends Context.Reference<SocketLimits>()("@berth/Sock
     bufferedBytes: 1024 * 1024,
     /** Ping interval; a client that is silent for one interval is disconnected. */
     heartbeat: Duration.seconds(30),
-    /** Interval at which statuses, sessions and tokens are read. */
+    /** Interval at which statuses are read. */
     pollInterval: Duration.seconds(1),
     /** Time for a client to answer a close. */
     closeTimeout: Duration.seconds(5)

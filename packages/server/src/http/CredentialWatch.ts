@@ -1,0 +1,79 @@
+import { ApiKeys } from "@berth/domain/accounts/api-keys/ApiKeys"
+import { Instances } from "@berth/domain/instances/Instances"
+import type { RequestProof } from "@berth/domain/sessions/Principal"
+import { Sessions } from "@berth/domain/sessions/Sessions"
+import type { UserId } from "@berth/domain/shared/UserId"
+import { Deferred, Duration, Effect, FiberRef, Option, Schedule, type Scope } from "effect"
+
+/** The credential of an open connection. `mark` changes with the gateway token. */
+export type ConnectionProof = RequestProof | { readonly by: "token"; readonly mark: string }
+
+interface Watched {
+  readonly userId: UserId
+  readonly proof: ConnectionProof
+  readonly ended: Deferred.Deferred<void>
+}
+
+/** A revocation in any process ends the connections of its credential within this time, and that of the statements. */
+const pollInterval = Duration.seconds(1)
+
+const distinct = <A>(all: ReadonlyArray<A>): ReadonlyArray<A> => [...new Set(all)]
+
+/** Tells open connections, sockets and streams, that their credential was revoked or has expired. */
+export class CredentialWatch extends Effect.Service<CredentialWatch>()("@berth/CredentialWatch", {
+  scoped: Effect.gen(function* () {
+    const sessions = yield* Sessions
+    const apiKeys = yield* ApiKeys
+    const instances = yield* Instances
+    const watched = new Set<Watched>()
+
+    /** Reads the credentials of all connections, by one statement for each kind. */
+    const revalidate = Effect.gen(function* () {
+      if (watched.size === 0) return
+      const all = [...watched]
+      const [open, keys, marks] = yield* Effect.all([
+        sessions.findActiveIds(distinct(all.flatMap(({ proof }) => (proof.by === "session" ? [proof.id] : [])))),
+        apiKeys.findActiveIds(distinct(all.flatMap(({ proof }) => (proof.by === "api-key" ? [proof.id] : [])))),
+        instances.listGatewayTokenVersions(
+          distinct(all.flatMap(({ proof, userId }) => (proof.by === "token" ? [userId] : [])))
+        )
+      ])
+      const isValid = ({ proof, userId }: Watched) => {
+        switch (proof.by) {
+          case "session":
+            return open.has(proof.id)
+          case "api-key":
+            return keys.has(proof.id)
+          case "token":
+            return marks.get(userId) === proof.mark
+        }
+      }
+      for (const one of all) if (!isValid(one)) Deferred.unsafeDone(one.ended, Effect.void)
+    }).pipe(
+      Effect.catchAllCause((cause) => Effect.logWarning("Credential revalidation failed", cause)),
+      Effect.withTracerEnabled(false)
+    )
+    yield* Effect.forkScoped(Effect.interruptible(Effect.schedule(revalidate, Schedule.spaced(pollInterval))))
+
+    /** Watches a credential until the scope closes; the result is done once it has ended. */
+    const watch = (
+      userId: UserId,
+      proof: ConnectionProof
+    ): Effect.Effect<Deferred.Deferred<void>, never, Scope.Scope> =>
+      Effect.acquireRelease(
+        Effect.map(Deferred.make<void>(), (ended) => {
+          const one = { userId, proof, ended }
+          watched.add(one)
+          return one
+        }),
+        (one) => Effect.sync(() => watched.delete(one))
+      ).pipe(Effect.map(({ ended }) => ended))
+
+    return { watch, revalidate }
+  })
+}) {}
+
+/** Watches the credential of the current request; none without a credential whose end ends its streams. */
+export const currentCredentialWatch = FiberRef.unsafeMake(
+  Option.none<Effect.Effect<Deferred.Deferred<void>, never, Scope.Scope>>()
+)
