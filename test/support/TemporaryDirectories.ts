@@ -5,6 +5,7 @@ import { readFileSync, readdirSync, realpathSync, rmSync } from "node:fs"
 import { chmod, mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { stopDaemon } from "./DaemonEnd.ts"
 
 /** Temporary directories of a test run; the number is that of the process that made it. */
 const named = /^berth-test-(\d+)-/
@@ -32,6 +33,7 @@ const belongsTo = (pid: number, directory: string) => {
 
 /** Ends the servers of a directory without any order, and deletes it. */
 const stopServersAndRemove = (directory: string) => {
+  stopDaemon(join(directory, "docker"))
   const servers: ReadonlyArray<[Option.Option<number>, NodeJS.Signals]> = [
     [pidIn(directory, "postgres", "cluster", "postmaster.pid"), "SIGQUIT"],
     [pidIn(directory, "redis", "redis.pid"), "SIGKILL"],

@@ -2,6 +2,7 @@ import { start } from "@berth/infra/embedded-postgres/EmbeddedPostgres"
 import { Effect, Exit, Option, Redacted, Scope } from "effect"
 import { join } from "node:path"
 import type { TestProject } from "vitest/node"
+import { stopDaemon } from "./DaemonEnd.ts"
 import { startRedis } from "./RedisServer.ts"
 import { removeOwnDirectories, removeStaleDirectories, temporaryDirectory } from "./TemporaryDirectories.ts"
 
@@ -11,6 +12,8 @@ declare module "vitest" {
     readonly databaseUrl: string
     /** The run's Redis; empty when none is given and redis-server is not on the PATH. */
     readonly redisUrl: string
+    /** Of the run's Docker daemon, which the first test that needs it starts. */
+    readonly dockerDirectory: string
   }
 }
 
@@ -47,7 +50,9 @@ const services = Effect.gen(function* () {
   const [databaseUrl, redisUrl] = yield* Effect.all([postgres(directory), redis(directory)], {
     concurrency: "unbounded"
   })
-  return { databaseUrl, redisUrl }
+  const dockerDirectory = join(directory, "docker")
+  yield* Effect.addFinalizer(() => Effect.sync(() => stopDaemon(dockerDirectory)))
+  return { databaseUrl, dockerDirectory, redisUrl }
 })
 
 /** A run that is cut off, by Ctrl-C for example, gets no teardown. First in the list, because vitest's own listener is the last to run. */
@@ -56,12 +61,15 @@ const endWithRun = () => process.prependOnceListener("exit", removeOwnDirectorie
 /** One real PostgreSQL and, where it is installed, one real Redis for the whole run. */
 export default async function setup(project: TestProject) {
   const scope = Effect.runSync(Scope.make())
-  const { databaseUrl, redisUrl } = await Effect.runPromise(Scope.extend(services, scope)).catch(async (cause) => {
-    await Effect.runPromise(Scope.close(scope, Exit.void))
-    throw cause
-  })
+  const { databaseUrl, dockerDirectory, redisUrl } = await Effect.runPromise(Scope.extend(services, scope)).catch(
+    async (cause) => {
+      await Effect.runPromise(Scope.close(scope, Exit.void))
+      throw cause
+    }
+  )
   endWithRun()
   project.provide("databaseUrl", databaseUrl)
   project.provide("redisUrl", redisUrl)
+  project.provide("dockerDirectory", dockerDirectory)
   return () => Effect.runPromise(Scope.close(scope, Exit.void))
 }

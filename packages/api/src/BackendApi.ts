@@ -25,3 +25,8 @@ export class BackendApi extends HttpApi.make("backend")
   ) {
   static override readonly errorSchema = requestErrors
 }
+
+/** The routes of runtimes alone. Its name is the backend's, so that the same handlers serve it. */
+export class RuntimeRoutesApi extends HttpApi.make("backend").add(RuntimeModelApi).add(RuntimeMemoryApi) {
+  static override readonly errorSchema = requestErrors
+}

@@ -38,16 +38,19 @@ const layer = (settings: RuntimeSettings, lost: Deferred.Deferred<never, Address
     Effect.map(Clock.currentTimeMillis, (startedAt) => {
       const server = createServer()
       const identity = { runtimeVersion: version, startedAt }
-      const { backendUrl, directory, diskMb, otlpEndpoint, serviceName, socket, token } = settings
+      const { address, backendUrl, directory, diskMb, otlpEndpoint, serviceName, token } = settings
       const backend = { backendUrl: backendUrl.href, token }
       return Drain.drainOnClose.pipe(
-        Layer.provide(AddressFile.layer({ ...identity, directory, pid: process.pid, lost })),
+        // A container's address is known to its engine.
+        Layer.provide(
+          "path" in address ? AddressFile.layer({ ...identity, directory, pid: process.pid, lost }) : Layer.empty
+        ),
         Layer.provide(RuntimeHttp.layer({ ...identity, token })),
         Layer.provide(TurnExecution.Default),
         Layer.provide(collectGarbageWhenIdle),
         Layer.provide(Drain.layer),
         Layer.provide(closeConnectionsOnEnd(server)),
-        Layer.provide(NodeHttpServer.layerServer(() => server, { path: socket })),
+        Layer.provide(NodeHttpServer.layerServer(() => server, address)),
         Layer.provide(RuntimeAgents.Default),
         Layer.provide(RuntimeToolbox.layer({ directory, diskMb })),
         Layer.provide([BackendModelClient.layer(backend), BackendMemory.layer(backend), NodeInternet.layer]),

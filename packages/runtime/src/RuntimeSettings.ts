@@ -1,14 +1,17 @@
 import { RuntimeEnvironment } from "@berth/api/runtime/RuntimeContract"
-import { Config, type Option, type Redacted } from "effect"
+import * as FileSystem from "@effect/platform/FileSystem"
+import { Config, ConfigError, Effect, Option, Redacted } from "effect"
+
+/** A Unix socket, or a port on every address. */
+export type ListenAddress = { readonly path: string } | { readonly host: string; readonly port: number }
 
 export interface RuntimeSettings {
-  readonly token: Redacted.Redacted<string>
+  readonly token: Redacted.Redacted
   /** Base address of the backend API. */
   readonly backendUrl: URL
   /** Absolute. */
   readonly directory: string
-  /** Path of the Unix socket to listen on. */
-  readonly socket: string
+  readonly address: ListenAddress
   /** Limit of resident memory in MiB. */
   readonly memoryMb: Option.Option<number>
   /** Quota of all agents' files in MiB. */
@@ -18,11 +21,17 @@ export interface RuntimeSettings {
   readonly serviceName: string
 }
 
-export const runtimeSettings: Config.Config<RuntimeSettings> = Config.all({
-  token: Config.redacted(Config.nonEmptyString(RuntimeEnvironment.token)),
+const runtimeEnvironment = Config.all({
+  token: Config.option(Config.redacted(Config.nonEmptyString(RuntimeEnvironment.token))),
+  tokenFile: Config.option(Config.nonEmptyString(RuntimeEnvironment.tokenFile)),
   backendUrl: Config.url(RuntimeEnvironment.backendUrl),
   directory: Config.nonEmptyString(RuntimeEnvironment.directory),
-  socket: Config.nonEmptyString(RuntimeEnvironment.socket),
+  address: Config.nonEmptyString(RuntimeEnvironment.socket).pipe(
+    Config.map((path): ListenAddress => ({ path })),
+    Config.orElse(() =>
+      Config.map(Config.port(RuntimeEnvironment.port), (port): ListenAddress => ({ host: "0.0.0.0", port }))
+    )
+  ),
   memoryMb: Config.option(Config.integer(RuntimeEnvironment.memoryMb)),
   diskMb: Config.integer(RuntimeEnvironment.diskMb).pipe(
     Config.validate({ message: "must be at least 1", validation: (megabytes) => megabytes >= 1 }),
@@ -31,3 +40,21 @@ export const runtimeSettings: Config.Config<RuntimeSettings> = Config.all({
   otlpEndpoint: Config.option(Config.url(RuntimeEnvironment.otlpEndpoint)),
   serviceName: Config.withDefault(Config.string(RuntimeEnvironment.serviceName), "berth-runtime")
 })
+
+/** Reads a token that was put into a file, and deletes the file. */
+const takeToken = (path: string) =>
+  Effect.gen(function* () {
+    const files = yield* FileSystem.FileSystem
+    const token = yield* files.readFileString(path)
+    yield* files.remove(path)
+    return Redacted.make(token)
+  }).pipe(Effect.mapError(({ message }) => ConfigError.InvalidData([RuntimeEnvironment.tokenFile], message)))
+
+export const loadRuntimeSettings: Effect.Effect<RuntimeSettings, ConfigError.ConfigError, FileSystem.FileSystem> =
+  Effect.gen(function* () {
+    const { token, tokenFile, ...settings } = yield* runtimeEnvironment
+    if (Option.isSome(token)) return { ...settings, token: token.value }
+    if (Option.isNone(tokenFile))
+      return yield* Effect.fail(ConfigError.MissingData([RuntimeEnvironment.token], "Expected a runtime token"))
+    return { ...settings, token: yield* takeToken(tokenFile.value) }
+  })

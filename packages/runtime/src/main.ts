@@ -1,13 +1,15 @@
+import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Cause, Effect } from "effect"
 import { runRuntime } from "./Runtime.ts"
-import { runtimeSettings } from "./RuntimeSettings.ts"
+import { loadRuntimeSettings } from "./RuntimeSettings.ts"
 import * as RuntimeLogs from "./telemetry/RuntimeLogs.ts"
 
 // Node.js opens its debugger on SIGUSR1, which instances that share an account could send to each other.
 process.on("SIGUSR1", () => undefined)
 
-runtimeSettings.pipe(
+loadRuntimeSettings.pipe(
+  Effect.provide(NodeFileSystem.layer),
   Effect.flatMap(runRuntime),
   Effect.tapErrorCause((cause) =>
     Cause.isInterruptedOnly(cause) ? Effect.logInfo("Runtime stopped") : Effect.logFatal("Runtime failed", cause)

@@ -1,5 +1,5 @@
 import { makeOpenAiFailure } from "@berth/api/ai/OpenAiErrors"
-import { BackendApi } from "@berth/api/BackendApi"
+import { BackendApi, RuntimeRoutesApi } from "@berth/api/BackendApi"
 import { transcriptionsPath } from "@berth/api/gateway/speech/SpeechApi"
 import { AuthenticationRequired } from "@berth/domain/sessions/SessionErrors"
 import { HttpLayerRouter } from "@effect/platform"
@@ -101,8 +101,22 @@ const noCredentials = Layer.succeed(
   })
 )
 
-/** The private listener: AI layer, agent manager, and the routes of runtimes. */
-export const layer = (options: HttpListener.HttpListenerOptions) =>
+/** The routes of runtimes alone: a second listener, for instances that must reach nothing else of the backend. */
+const runtimeRoutes = HttpLayerRouter.addHttpApi(RuntimeRoutesApi).pipe(
+  Layer.provide(Layer.merge(RuntimeModelHttp.layer, RuntimeMemoryHttp.layer)),
+  Layer.provide(RuntimeAuthHttp.layer),
+  Layer.provide(
+    makeHttpPipeline(listRoutes(RuntimeRoutesApi), {
+      sameOrigin: false,
+      bodyLimit,
+      limitsUploads: false,
+      reshapeErrors: () => undefined,
+      caller: RequestCaller.makeInternalCallerResolver
+    })
+  )
+)
+
+const serve = <A, E, R>(routes: Layer.Layer<A, E, R>, options: HttpListener.HttpListenerOptions) =>
   Layer.fresh(
     HttpLayerRouter.serve(routes, {
       disableLogger: true,
@@ -116,3 +130,8 @@ export const layer = (options: HttpListener.HttpListenerOptions) =>
     Layer.provide(sessionCookieLayer),
     Layer.provide(HttpListener.layer(options))
   )
+
+/** The private listener: AI layer, agent manager, and the routes of runtimes. */
+export const layer = (options: HttpListener.HttpListenerOptions) => serve(routes, options)
+
+export const runtimeLayer = (options: HttpListener.HttpListenerOptions) => serve(runtimeRoutes, options)

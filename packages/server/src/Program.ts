@@ -78,9 +78,12 @@ const speech = (settings: Settings) =>
 
 const pathOf = (name: string) => fileURLToPath(new URL(name, import.meta.url))
 
-/** The agent manager of this process. */
+/** The agent manager of this process, and the address at which its instances reach the backend. */
 const instances = (settings: Settings) =>
-  Layer.provide(UseCases.agentManager, InstancesWiring.fromSettings(settings, pathOf("./runtime.mjs")))
+  Layer.provide(
+    Layer.merge(UseCases.agentManager, Layer.context<InstancesWiring.RuntimeListenerAddress>()),
+    InstancesWiring.fromSettings(settings, pathOf("./runtime.mjs"))
+  )
 
 /** Skill folders beside this program. */
 const skills = FolderSkillCatalog.layer(pathOf("./skills")).pipe(
@@ -139,15 +142,28 @@ export const serverProgram = (settings: Settings) =>
         Layer.provide(webPorts(settings)),
         Layer.provide(pages(settings))
       )
-      const backendListener = BackendListener.layer({ host: backendHost, port: backendPort, drain, sendsSpans }).pipe(
+      const announced = (name: string, address: string) =>
+        Layer.effectDiscard(Effect.logInfo(`The ${name} listens on ${address}`))
+      const runtimeListener = Layer.unwrapEffect(
+        Effect.map(InstancesWiring.RuntimeListenerAddress, (address) =>
+          Option.isNone(address)
+            ? Layer.empty
+            : Layer.provideMerge(
+                announced("runtime routes", `http://${hostInUrl(address.value.host)}:${address.value.port}`),
+                BackendListener.runtimeLayer({ ...address.value, drain, sendsSpans })
+              )
+        )
+      )
+      const backendListener = Layer.merge(
+        BackendListener.layer({ host: backendHost, port: backendPort, drain, sendsSpans }),
+        runtimeListener
+      ).pipe(
         Layer.provide(privately),
         Layer.provide(UseCases.backend),
         Layer.provide(ai),
         Layer.provide(JobsWiring.fromSettings(settings, databaseUrl))
       )
       const localSpeech = speech(settings)
-      const announced = (name: string, address: string) =>
-        Layer.effectDiscard(Effect.logInfo(`The ${name} listens on ${address}`))
       const webUp = Layer.provideMerge(announced("web API", `http://${hostInUrl(host)}:${port}`), webListener)
       const backendUp = Layer.provideMerge(
         announced("backend API", `http://${hostInUrl(backendHost)}:${backendPort}`),

@@ -1,6 +1,6 @@
-import { runtimeAgentsDirectory, RuntimeEnvironment } from "@berth/api/runtime/RuntimeContract"
+import { runtimeAgentsDirectory } from "@berth/api/runtime/RuntimeContract"
 import type { InstanceExit } from "@berth/domain/instances/InstanceDriver"
-import { afterAll, assert, beforeAll, describe } from "@effect/vitest"
+import { afterAll, assert, beforeAll } from "@effect/vitest"
 import { Effect, Option, Redacted, Schema, Stream } from "effect"
 import { existsSync } from "node:fs"
 import { mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises"
@@ -14,7 +14,7 @@ import {
   waitUntil,
   awaitFirstExit,
   checkHealth,
-  instanceDriverHosts,
+  describeDrivers,
   makeInstanceSpec,
   testDriver
 } from "./InstanceDriverHosts.ts"
@@ -24,336 +24,320 @@ import { UserId } from "@berth/domain/shared/UserId"
 let program = ""
 let probe = ""
 
-for (const host of instanceDriverHosts)
-  describe(`InstanceDriver: ${host.name}`, () => {
-    beforeAll(async () => {
-      program = await bundleRuntime()
-      probe = await bundleProgram(fileURLToPath(new URL("../../support/processes/IsolationProbe.ts", import.meta.url)))
-      process.env["SECRET_OF_THE_PARENT"] = "not for instances"
-    })
-    afterAll(() => {
-      delete process.env["SECRET_OF_THE_PARENT"]
-    })
-
-    const open = (directory: string, onClose: "leave" | "stop" = "stop") => host.driver({ directory, program, onClose })
-
-    testDriver("starts an instance that accepts only its own token", () =>
-      Effect.gen(function* () {
-        const directory = yield* temporaryDirectory
-        const driver = yield* open(directory)
-        const instance = yield* driver.start(makeInstanceSpec(ada))
-        assert.strictEqual(instance.owner, ada)
-        assert.match(instance.runtimeVersion, /^\d+\.\d+\.\d+$/)
-        assert.strictEqual(yield* checkHealth(instance.endpoint, "token of usr_ada"), 200)
-        assert.strictEqual(yield* checkHealth(instance.endpoint, "token of usr_bob"), 401)
-        assert.deepStrictEqual(yield* driver.inspect(ada), Option.some(instance))
-      })
-    )
-
-    testDriver("starts no second process for a running instance", () =>
-      Effect.gen(function* () {
-        const directory = yield* temporaryDirectory
-        const driver = yield* open(directory)
-        const first = yield* driver.start(makeInstanceSpec(ada))
-        const both = yield* Effect.all([driver.start(makeInstanceSpec(ada)), driver.start(makeInstanceSpec(ada))], {
-          concurrency: "unbounded"
-        })
-        assert.deepStrictEqual(both, [first, first])
-      })
-    )
-
-    testDriver("runs the instances of several owners side by side", () =>
-      Effect.gen(function* () {
-        const directory = yield* temporaryDirectory
-        const driver = yield* open(directory)
-        const [one, other] = yield* Effect.all(
-          [driver.start(makeInstanceSpec(ada)), driver.start(makeInstanceSpec(bob))],
-          {
-            concurrency: "unbounded"
-          }
-        )
-        assert.notStrictEqual(one.endpoint, other.endpoint)
-        assert.notStrictEqual(yield* host.processIdOf(directory, ada), yield* host.processIdOf(directory, bob))
-      })
-    )
-
-    testDriver("replaces an instance whose memory or token changed", () =>
-      Effect.gen(function* () {
-        const directory = yield* temporaryDirectory
-        const driver = yield* open(directory)
-        yield* driver.start(makeInstanceSpec(ada))
-        const first = yield* host.processIdOf(directory, ada)
-        yield* driver.start(makeInstanceSpec(ada, { memoryMb: 512 }))
-        const second = yield* host.processIdOf(directory, ada)
-        const instance = yield* driver.start(makeInstanceSpec(ada, { memoryMb: 512, token: Redacted.make("new") }))
-        assert.strictEqual(new Set([first, second, yield* host.processIdOf(directory, ada)]).size, 3)
-        assert.deepStrictEqual([host.isRunning(first), host.isRunning(second)], [false, false])
-        assert.strictEqual(yield* checkHealth(instance.endpoint, "new"), 200)
-      })
-    )
-
-    testDriver("leaves an instance to the next driver, which adopts it and publishes its exit", () =>
-      Effect.gen(function* () {
-        const directory = yield* temporaryDirectory
-        const left = yield* Effect.scoped(
-          Effect.flatMap(open(directory, "leave"), (driver) => driver.start(makeInstanceSpec(ada)))
-        )
-        const identity = yield* host.processIdOf(directory, ada)
-        assert.isTrue(host.isRunning(identity))
-
-        const driver = yield* open(directory)
-        assert.deepStrictEqual(yield* driver.inspect(ada), Option.some(left))
-        assert.deepStrictEqual(yield* driver.start(makeInstanceSpec(ada)), left)
-        assert.strictEqual(yield* host.processIdOf(directory, ada), identity)
-
-        const exit = yield* awaitFirstExit(driver)
-        host.kill(identity)
-        assert.strictEqual((yield* exit).owner, ada)
-        assert.deepStrictEqual(yield* driver.inspect(ada), Option.none())
-      })
-    )
-
-    testDriver("stops an instance that an earlier driver left", () =>
-      Effect.gen(function* () {
-        const directory = yield* temporaryDirectory
-        yield* Effect.scoped(Effect.flatMap(open(directory, "leave"), (driver) => driver.start(makeInstanceSpec(ada))))
-        const identity = yield* host.processIdOf(directory, ada)
-        const driver = yield* open(directory)
-        yield* driver.stop(ada)
-        assert.isFalse(host.isRunning(identity))
-      })
-    )
-
-    testDriver("lists exactly the owners with a running or stopped instance or with files", () =>
-      Effect.gen(function* () {
-        const directory = yield* temporaryDirectory
-        const driver = yield* open(directory)
-        assert.deepStrictEqual(yield* driver.listOwners, [])
-        yield* Effect.forEach([ada, bob], (owner) => driver.start(makeInstanceSpec(owner)), { concurrency: 2 })
-        yield* driver.stop(bob)
-        assert.deepStrictEqual([...(yield* driver.listOwners)].toSorted(), [ada, bob])
-        const next = yield* open(directory)
-        assert.deepStrictEqual([...(yield* next.listOwners)].toSorted(), [ada, bob])
-        yield* driver.remove(bob)
-        assert.deepStrictEqual(yield* next.listOwners, [ada])
-        yield* driver.remove(ada)
-        assert.deepStrictEqual(yield* next.listOwners, [])
-      })
-    )
-
-    testDriver("stops all instances when it closes with `stop`", () =>
-      Effect.gen(function* () {
-        const directory = yield* temporaryDirectory
-        const identities = yield* Effect.scoped(
-          Effect.gen(function* () {
-            const driver = yield* open(directory, "stop")
-            yield* Effect.forEach([ada, bob], (owner) => driver.start(makeInstanceSpec(owner)), { concurrency: 2 })
-            return yield* Effect.forEach([ada, bob], (owner) => host.processIdOf(directory, owner))
-          })
-        )
-        assert.deepStrictEqual(identities.map(host.isRunning), [false, false])
-      })
-    )
-
-    testDriver("stops idempotently, also an instance that does not exist", () =>
-      Effect.gen(function* () {
-        const directory = yield* temporaryDirectory
-        const driver = yield* open(directory)
-        yield* driver.start(makeInstanceSpec(ada))
-        const identity = yield* host.processIdOf(directory, ada)
-        yield* driver.stop(ada)
-        assert.isFalse(host.isRunning(identity))
-        assert.deepStrictEqual(yield* driver.inspect(ada), Option.none())
-        yield* driver.stop(ada)
-        yield* driver.stop(bob)
-        yield* driver.remove(bob)
-        assert.strictEqual((yield* driver.start(makeInstanceSpec(ada))).owner, ada)
-      })
-    )
-
-    testDriver("publishes only exits that were not requested", () =>
-      Effect.gen(function* () {
-        const directory = yield* temporaryDirectory
-        const driver = yield* open(directory)
-        const told: Array<InstanceExit> = []
-        yield* Effect.forkScoped(Stream.runForEach(driver.exits, (exit) => Effect.sync(() => told.push(exit))))
-        yield* driver.start(makeInstanceSpec(ada))
-        yield* driver.start(makeInstanceSpec(bob))
-        yield* driver.stop(ada)
-        const identity = yield* host.processIdOf(directory, bob)
-        host.kill(identity)
-        yield* waitUntil(() => told.length > 0)
-        assert.deepStrictEqual(
-          told.map(({ owner }) => owner),
-          [bob]
-        )
-        assert.include(told[0]?.reason, "SIGKILL")
-        assert.deepStrictEqual(yield* driver.inspect(bob), Option.none())
-        assert.strictEqual((yield* driver.start(makeInstanceSpec(bob))).owner, bob)
-      })
-    )
-
-    testDriver("keeps the directory of a stopped instance, and deletes that of a removed one", () =>
-      Effect.gen(function* () {
-        const directory = yield* temporaryDirectory
-        const driver = yield* open(directory)
-        yield* driver.start(makeInstanceSpec(ada))
-        const { all, home } = host.directories(directory, ada)
-        yield* driver.stop(ada)
-        yield* Effect.promise(() => writeFile(join(home, "state"), "kept"))
-        yield* driver.start(makeInstanceSpec(ada))
-        assert.isTrue(existsSync(join(home, "state")))
-        const identity = yield* host.processIdOf(directory, ada)
-        yield* driver.remove(ada)
-        assert.isFalse(existsSync(all))
-        assert.isFalse(host.isRunning(identity))
-      })
-    )
-
-    testDriver("InstanceDriver.removeOtherAgents deletes the files of all other agents, running or stopped", () =>
-      Effect.gen(function* () {
-        const directory = yield* temporaryDirectory
-        const driver = yield* open(directory)
-        const [kept, deleted] = [AgentId.make("agt_kept"), AgentId.make("agt_deleted")]
-        yield* driver.removeOtherAgents(ada, [kept])
-        yield* driver.start(makeInstanceSpec(ada))
-        const { home } = host.directories(directory, ada)
-        const fileOf = (agent: AgentId) => join(home, runtimeAgentsDirectory, agent, "files", "notes", "note.txt")
-        const write = Effect.promise(async () => {
-          for (const agent of [kept, deleted]) {
-            await mkdir(dirname(fileOf(agent)), { recursive: true })
-            await writeFile(fileOf(agent), "a note")
-          }
-          await host.giveFiles(home)
-        })
-        for (const step of [Effect.void, driver.stop(ada)]) {
-          yield* step
-          yield* write
-          yield* driver.removeOtherAgents(ada, [kept])
-          yield* driver.removeOtherAgents(ada, [kept])
-          assert.deepStrictEqual(
-            [kept, deleted].map((agent) => existsSync(join(home, runtimeAgentsDirectory, agent))),
-            [true, false]
-          )
-        }
-        assert.strictEqual(yield* Effect.promise(() => readFile(fileOf(kept), "utf8")), "a note")
-      })
-    )
-
-    testDriver("InstanceDriver.removeOtherAgents deletes nothing outside of the instance's directory", () =>
-      Effect.gen(function* () {
-        const directory = yield* temporaryDirectory
-        const driver = yield* open(directory)
-        yield* driver.start(makeInstanceSpec(ada))
-        const outside = join(directory, "outside")
-        const { home } = host.directories(directory, ada)
-        yield* Effect.promise(async () => {
-          await mkdir(outside)
-          await writeFile(join(outside, "file"), "the host's")
-          await symlink(outside, join(home, runtimeAgentsDirectory))
-          await host.giveFiles(home)
-        })
-        yield* driver.removeOtherAgents(ada, [])
-        yield* Effect.promise(async () => {
-          await rm(join(home, runtimeAgentsDirectory))
-          await mkdir(join(home, runtimeAgentsDirectory))
-          await symlink(outside, join(home, runtimeAgentsDirectory, "agt_link"))
-          await host.giveFiles(home)
-        })
-        yield* driver.removeOtherAgents(ada, [])
-        assert.isFalse(existsSync(join(home, runtimeAgentsDirectory, "agt_link")))
-        assert.isTrue(existsSync(join(outside, "file")))
-      })
-    )
-
-    testDriver("gives an instance its own environment and nothing of the parent's", () =>
-      Effect.gen(function* () {
-        const directory = yield* temporaryDirectory
-        const driver = yield* open(directory)
-        yield* driver.start(makeInstanceSpec(ada))
-        const environment = yield* host.environment(yield* host.processIdOf(directory, ada))
-        if (Option.isNone(environment)) return
-        assert.deepStrictEqual(
-          new Set(environment.value.map((line) => line.split("=")[0])),
-          new Set([
-            RuntimeEnvironment.token,
-            RuntimeEnvironment.backendUrl,
-            RuntimeEnvironment.directory,
-            RuntimeEnvironment.socket,
-            RuntimeEnvironment.memoryMb,
-            RuntimeEnvironment.diskMb,
-            ...host.ownVariables
-          ])
-        )
-        assert.notInclude(environment.value.join("\n"), "not for instances")
-      })
-    )
-
-    testDriver("reports the reason of a failed start", () =>
-      Effect.gen(function* () {
-        const directory = yield* temporaryDirectory
-        const broken = join(directory, "broken.mjs")
-        yield* Effect.promise(() => writeFile(broken, `throw new Error("this one is broken")`))
-        const driver = yield* host.driver({ directory: join(directory, "instances"), program: broken, onClose: "stop" })
-        const failure = yield* Effect.flip(driver.start(makeInstanceSpec(ada)))
-        assert.strictEqual(failure.owner, ada)
-        assert.include(failure.reason, "this one is broken")
-        assert.deepStrictEqual(yield* driver.inspect(ada), Option.none())
-      })
-    )
-
-    testDriver("rejects an owner whose id would lead out of the directory", () =>
-      Effect.gen(function* () {
-        const directory = yield* temporaryDirectory
-        const driver = yield* open(join(directory, "instances"))
-        for (const id of ["../evil", "", ".", "a/b", "a\0b"]) {
-          const owner = UserId.make(id)
-          assert.strictEqual((yield* Effect.flip(driver.start(makeInstanceSpec(owner))))._tag, "InstanceStartFailed")
-          assert.deepStrictEqual(yield* driver.inspect(owner), Option.none())
-          yield* driver.remove(owner)
-        }
-        assert.isTrue(existsSync(join(directory, "instances")))
-      })
-    )
-
-    testDriver("confines an instance to its own directory, without child processes or workers", () =>
-      Effect.gen(function* () {
-        const directory = yield* temporaryDirectory
-        const neighbor = join(directory, "usr_neighbor", "home")
-        yield* Effect.promise(() => mkdir(neighbor, { recursive: true, mode: 0o755 }))
-        yield* Effect.promise(() => writeFile(join(neighbor, "note"), "a secret"))
-        const driver = yield* host.driver({ directory, program: probe, onClose: "stop" })
-        yield* driver.start(makeInstanceSpec(ada))
-        yield* driver.start(makeInstanceSpec(bob))
-        const findings = yield* Effect.forEach([ada, bob], (owner) =>
-          Effect.promise(async () => {
-            const text = await readFile(join(host.directories(directory, owner).home, "findings.json"), "utf8")
-            return Schema.decodeUnknownSync(Findings)(JSON.parse(text))
-          })
-        )
-        for (const found of findings) {
-          assert.strictEqual(found.readOwn, "possible")
-          assert.deepStrictEqual(found.argv, [])
-          assert.deepStrictEqual(
-            found.environment.filter((name) => !/^(BERTH_|__CF)/.test(name) && !host.ownVariables.includes(name)),
-            []
-          )
-          for (const forbidden of [
-            "readSystem",
-            "readRecord",
-            "readNeighbor",
-            "writeAbove",
-            "spawn",
-            "worker"
-          ] as const)
-            assert.deepStrictEqual([forbidden, found[forbidden]], [forbidden, "ERR_ACCESS_DENIED"])
-        }
-        const uids = new Set(findings.map(({ uid }) => uid))
-        assert.strictEqual(uids.size, host.separatesAccounts ? 2 : 1)
-        if (host.separatesAccounts) assert.isFalse(uids.has(0))
-      })
-    )
+describeDrivers("InstanceDriver", (host) => {
+  beforeAll(async () => {
+    program = await bundleRuntime()
+    probe = await bundleProgram(fileURLToPath(new URL("../../support/processes/IsolationProbe.ts", import.meta.url)))
+    process.env["SECRET_OF_THE_PARENT"] = "not for instances"
   })
+  afterAll(() => {
+    delete process.env["SECRET_OF_THE_PARENT"]
+  })
+
+  const open = (directory: string, onClose: "leave" | "stop" = "stop") => host.driver({ directory, program, onClose })
+
+  testDriver("starts an instance that accepts only its own token", () =>
+    Effect.gen(function* () {
+      const directory = yield* temporaryDirectory
+      const driver = yield* open(directory)
+      const instance = yield* driver.start(makeInstanceSpec(ada))
+      assert.strictEqual(instance.owner, ada)
+      assert.match(instance.runtimeVersion, /^\d+\.\d+\.\d+$/)
+      assert.strictEqual(yield* checkHealth(instance.endpoint, "token of usr_ada"), 200)
+      assert.strictEqual(yield* checkHealth(instance.endpoint, "token of usr_bob"), 401)
+      assert.deepStrictEqual(yield* driver.inspect(ada), Option.some(instance))
+    })
+  )
+
+  testDriver("starts no second process for a running instance", () =>
+    Effect.gen(function* () {
+      const directory = yield* temporaryDirectory
+      const driver = yield* open(directory)
+      const first = yield* driver.start(makeInstanceSpec(ada))
+      const both = yield* Effect.all([driver.start(makeInstanceSpec(ada)), driver.start(makeInstanceSpec(ada))], {
+        concurrency: "unbounded"
+      })
+      assert.deepStrictEqual(both, [first, first])
+    })
+  )
+
+  testDriver("runs the instances of several owners side by side", () =>
+    Effect.gen(function* () {
+      const directory = yield* temporaryDirectory
+      const driver = yield* open(directory)
+      const [one, other] = yield* Effect.all(
+        [driver.start(makeInstanceSpec(ada)), driver.start(makeInstanceSpec(bob))],
+        {
+          concurrency: "unbounded"
+        }
+      )
+      assert.notStrictEqual(one.endpoint, other.endpoint)
+      assert.notStrictEqual(yield* host.processIdOf(directory, ada), yield* host.processIdOf(directory, bob))
+    })
+  )
+
+  testDriver("replaces an instance whose memory or token changed", () =>
+    Effect.gen(function* () {
+      const directory = yield* temporaryDirectory
+      const driver = yield* open(directory)
+      yield* driver.start(makeInstanceSpec(ada))
+      const first = yield* host.processIdOf(directory, ada)
+      yield* driver.start(makeInstanceSpec(ada, { memoryMb: 512 }))
+      const second = yield* host.processIdOf(directory, ada)
+      const instance = yield* driver.start(makeInstanceSpec(ada, { memoryMb: 512, token: Redacted.make("new") }))
+      assert.strictEqual(new Set([first, second, yield* host.processIdOf(directory, ada)]).size, 3)
+      assert.deepStrictEqual([host.isRunning(first), host.isRunning(second)], [false, false])
+      assert.strictEqual(yield* checkHealth(instance.endpoint, "new"), 200)
+    })
+  )
+
+  testDriver("leaves an instance to the next driver, which adopts it and publishes its exit", () =>
+    Effect.gen(function* () {
+      const directory = yield* temporaryDirectory
+      const left = yield* Effect.scoped(
+        Effect.flatMap(open(directory, "leave"), (driver) => driver.start(makeInstanceSpec(ada)))
+      )
+      const identity = yield* host.processIdOf(directory, ada)
+      assert.isTrue(host.isRunning(identity))
+
+      const driver = yield* open(directory)
+      assert.deepStrictEqual(yield* driver.inspect(ada), Option.some(left))
+      assert.deepStrictEqual(yield* driver.start(makeInstanceSpec(ada)), left)
+      assert.strictEqual(yield* host.processIdOf(directory, ada), identity)
+
+      const exit = yield* awaitFirstExit(driver)
+      host.kill(identity)
+      assert.strictEqual((yield* exit).owner, ada)
+      assert.deepStrictEqual(yield* driver.inspect(ada), Option.none())
+    })
+  )
+
+  testDriver("stops an instance that an earlier driver left", () =>
+    Effect.gen(function* () {
+      const directory = yield* temporaryDirectory
+      yield* Effect.scoped(Effect.flatMap(open(directory, "leave"), (driver) => driver.start(makeInstanceSpec(ada))))
+      const identity = yield* host.processIdOf(directory, ada)
+      const driver = yield* open(directory)
+      yield* driver.stop(ada)
+      assert.isFalse(host.isRunning(identity))
+    })
+  )
+
+  testDriver("lists exactly the owners with a running or stopped instance or with files", () =>
+    Effect.gen(function* () {
+      const directory = yield* temporaryDirectory
+      const driver = yield* open(directory)
+      assert.deepStrictEqual(yield* driver.listOwners, [])
+      yield* Effect.forEach([ada, bob], (owner) => driver.start(makeInstanceSpec(owner)), { concurrency: 2 })
+      yield* driver.stop(bob)
+      assert.deepStrictEqual([...(yield* driver.listOwners)].toSorted(), [ada, bob])
+      const next = yield* open(directory)
+      assert.deepStrictEqual([...(yield* next.listOwners)].toSorted(), [ada, bob])
+      yield* driver.remove(bob)
+      assert.deepStrictEqual(yield* next.listOwners, [ada])
+      yield* driver.remove(ada)
+      assert.deepStrictEqual(yield* next.listOwners, [])
+    })
+  )
+
+  testDriver("stops all instances when it closes with `stop`", () =>
+    Effect.gen(function* () {
+      const directory = yield* temporaryDirectory
+      const identities = yield* Effect.scoped(
+        Effect.gen(function* () {
+          const driver = yield* open(directory, "stop")
+          yield* Effect.forEach([ada, bob], (owner) => driver.start(makeInstanceSpec(owner)), { concurrency: 2 })
+          return yield* Effect.forEach([ada, bob], (owner) => host.processIdOf(directory, owner))
+        })
+      )
+      assert.deepStrictEqual(identities.map(host.isRunning), [false, false])
+    })
+  )
+
+  testDriver("stops idempotently, also an instance that does not exist", () =>
+    Effect.gen(function* () {
+      const directory = yield* temporaryDirectory
+      const driver = yield* open(directory)
+      yield* driver.start(makeInstanceSpec(ada))
+      const identity = yield* host.processIdOf(directory, ada)
+      yield* driver.stop(ada)
+      assert.isFalse(host.isRunning(identity))
+      assert.deepStrictEqual(yield* driver.inspect(ada), Option.none())
+      yield* driver.stop(ada)
+      yield* driver.stop(bob)
+      yield* driver.remove(bob)
+      assert.strictEqual((yield* driver.start(makeInstanceSpec(ada))).owner, ada)
+    })
+  )
+
+  testDriver("publishes only exits that were not requested", () =>
+    Effect.gen(function* () {
+      const directory = yield* temporaryDirectory
+      const driver = yield* open(directory)
+      const told: Array<InstanceExit> = []
+      yield* Effect.forkScoped(Stream.runForEach(driver.exits, (exit) => Effect.sync(() => told.push(exit))))
+      yield* driver.start(makeInstanceSpec(ada))
+      yield* driver.start(makeInstanceSpec(bob))
+      yield* driver.stop(ada)
+      const identity = yield* host.processIdOf(directory, bob)
+      host.kill(identity)
+      yield* waitUntil(() => told.length > 0)
+      assert.deepStrictEqual(
+        told.map(({ owner }) => owner),
+        [bob]
+      )
+      assert.include(told[0]?.reason, "SIGKILL")
+      assert.deepStrictEqual(yield* driver.inspect(bob), Option.none())
+      assert.strictEqual((yield* driver.start(makeInstanceSpec(bob))).owner, bob)
+    })
+  )
+
+  testDriver("keeps the directory of a stopped instance, and deletes that of a removed one", () =>
+    Effect.gen(function* () {
+      const directory = yield* temporaryDirectory
+      const driver = yield* open(directory)
+      yield* driver.start(makeInstanceSpec(ada))
+      const { all, home } = host.directories(directory, ada)
+      yield* driver.stop(ada)
+      yield* Effect.promise(() => writeFile(join(home, "state"), "kept"))
+      yield* driver.start(makeInstanceSpec(ada))
+      assert.isTrue(existsSync(join(home, "state")))
+      const identity = yield* host.processIdOf(directory, ada)
+      yield* driver.remove(ada)
+      assert.isFalse(existsSync(all))
+      assert.isFalse(host.isRunning(identity))
+    })
+  )
+
+  testDriver("InstanceDriver.removeOtherAgents deletes the files of all other agents, running or stopped", () =>
+    Effect.gen(function* () {
+      const directory = yield* temporaryDirectory
+      const driver = yield* open(directory)
+      const [kept, deleted] = [AgentId.make("agt_kept"), AgentId.make("agt_deleted")]
+      yield* driver.removeOtherAgents(ada, [kept])
+      yield* driver.start(makeInstanceSpec(ada))
+      const { home } = host.directories(directory, ada)
+      const fileOf = (agent: AgentId) => join(home, runtimeAgentsDirectory, agent, "files", "notes", "note.txt")
+      const write = Effect.promise(async () => {
+        for (const agent of [kept, deleted]) {
+          await mkdir(dirname(fileOf(agent)), { recursive: true })
+          await writeFile(fileOf(agent), "a note")
+        }
+        await host.giveFiles(home)
+      })
+      for (const step of [Effect.void, driver.stop(ada)]) {
+        yield* step
+        yield* write
+        yield* driver.removeOtherAgents(ada, [kept])
+        yield* driver.removeOtherAgents(ada, [kept])
+        assert.deepStrictEqual(
+          [kept, deleted].map((agent) => existsSync(join(home, runtimeAgentsDirectory, agent))),
+          [true, false]
+        )
+      }
+      assert.strictEqual(yield* Effect.promise(() => readFile(fileOf(kept), "utf8")), "a note")
+    })
+  )
+
+  testDriver("InstanceDriver.removeOtherAgents deletes nothing outside of the instance's directory", () =>
+    Effect.gen(function* () {
+      const directory = yield* temporaryDirectory
+      const driver = yield* open(directory)
+      yield* driver.start(makeInstanceSpec(ada))
+      const outside = join(directory, "outside")
+      const { home } = host.directories(directory, ada)
+      yield* Effect.promise(async () => {
+        await mkdir(outside)
+        await writeFile(join(outside, "file"), "the host's")
+        await symlink(outside, join(home, runtimeAgentsDirectory))
+        await host.giveFiles(home)
+      })
+      yield* driver.removeOtherAgents(ada, [])
+      yield* Effect.promise(async () => {
+        await rm(join(home, runtimeAgentsDirectory))
+        await mkdir(join(home, runtimeAgentsDirectory))
+        await symlink(outside, join(home, runtimeAgentsDirectory, "agt_link"))
+        await host.giveFiles(home)
+      })
+      yield* driver.removeOtherAgents(ada, [])
+      assert.isFalse(existsSync(join(home, runtimeAgentsDirectory, "agt_link")))
+      assert.isTrue(existsSync(join(outside, "file")))
+    })
+  )
+
+  testDriver("gives an instance its own environment and nothing of the parent's", () =>
+    Effect.gen(function* () {
+      const directory = yield* temporaryDirectory
+      const driver = yield* open(directory)
+      yield* driver.start(makeInstanceSpec(ada))
+      const environment = yield* host.environment(yield* host.processIdOf(directory, ada))
+      if (Option.isNone(environment)) return
+      assert.deepStrictEqual(
+        new Set(environment.value.map((line) => line.split("=")[0])),
+        new Set([...host.runtimeVariables, ...host.ownVariables])
+      )
+      assert.notInclude(environment.value.join("\n"), "not for instances")
+    })
+  )
+
+  testDriver("reports the reason of a failed start", () =>
+    Effect.gen(function* () {
+      const directory = yield* temporaryDirectory
+      const broken = join(directory, "broken.mjs")
+      yield* Effect.promise(() => writeFile(broken, `throw new Error("this one is broken")`))
+      const driver = yield* host.driver({ directory: join(directory, "instances"), program: broken, onClose: "stop" })
+      const failure = yield* Effect.flip(driver.start(makeInstanceSpec(ada)))
+      assert.strictEqual(failure.owner, ada)
+      assert.include(failure.reason, "this one is broken")
+      assert.deepStrictEqual(yield* driver.inspect(ada), Option.none())
+    })
+  )
+
+  testDriver("rejects an owner whose id would lead out of the directory", () =>
+    Effect.gen(function* () {
+      const directory = yield* temporaryDirectory
+      const driver = yield* open(join(directory, "instances"))
+      for (const id of ["../evil", "", ".", "a/b", "a\0b"]) {
+        const owner = UserId.make(id)
+        assert.strictEqual((yield* Effect.flip(driver.start(makeInstanceSpec(owner))))._tag, "InstanceStartFailed")
+        assert.deepStrictEqual(yield* driver.inspect(owner), Option.none())
+        yield* driver.remove(owner)
+      }
+      assert.isTrue(existsSync(join(directory, "instances")))
+    })
+  )
+
+  testDriver("confines an instance to its own directory, without child processes or workers", () =>
+    Effect.gen(function* () {
+      const directory = yield* temporaryDirectory
+      const neighbor = join(directory, "usr_neighbor", "home")
+      yield* Effect.promise(() => mkdir(neighbor, { recursive: true, mode: 0o755 }))
+      yield* Effect.promise(() => writeFile(join(neighbor, "note"), "a secret"))
+      const driver = yield* host.driver({ directory, program: probe, onClose: "stop" })
+      yield* driver.start(makeInstanceSpec(ada))
+      yield* driver.start(makeInstanceSpec(bob))
+      const findings = yield* Effect.forEach([ada, bob], (owner) =>
+        Effect.promise(async () => {
+          const text = await readFile(join(host.directories(directory, owner).home, "findings.json"), "utf8")
+          return Schema.decodeUnknownSync(Findings)(JSON.parse(text))
+        })
+      )
+      for (const found of findings) {
+        assert.strictEqual(found.readOwn, "possible")
+        assert.deepStrictEqual(found.argv, [])
+        assert.deepStrictEqual(
+          found.environment.filter((name) => !/^(BERTH_|__CF)/.test(name) && !host.ownVariables.includes(name)),
+          []
+        )
+        for (const forbidden of ["readSystem", "readRecord", "readNeighbor", "writeAbove", "spawn", "worker"] as const)
+          assert.deepStrictEqual([forbidden, found[forbidden]], [forbidden, "ERR_ACCESS_DENIED"])
+      }
+      const uids = new Set(findings.map(({ uid }) => uid))
+      assert.strictEqual(uids.size, host.separatesAccounts ? 2 : 1)
+      if (host.separatesAccounts) assert.isFalse(uids.has(0))
+    })
+  )
+})
 
 const Findings = Schema.Struct({
   uid: Schema.NullOr(Schema.Int),

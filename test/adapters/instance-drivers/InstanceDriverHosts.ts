@@ -1,17 +1,32 @@
 import { type InstanceSpec, InstanceDriver } from "@berth/domain/instances/InstanceDriver"
-import { allocatorEnvironment } from "@berth/infra/instance-drivers/process/NodeFlags"
+import { RuntimeEnvironment } from "@berth/api/runtime/RuntimeContract"
+import { allocatorEnvironment } from "@berth/infra/instance-drivers/NodeFlags"
 import type { MonitorIntervals } from "@berth/infra/instance-drivers/process/InstanceMonitor"
+import * as DockerInstanceDriver from "@berth/infra/instance-drivers/docker/DockerInstanceDriver"
+import { ensureNetwork } from "@berth/infra/instance-drivers/docker/InstanceNetwork"
 import * as ProcessInstanceDriver from "@berth/infra/instance-drivers/process/ProcessInstanceDriver"
 import * as UnixSocketClient from "@berth/infra/runtime/UnixSocketClient"
 import { HttpClient } from "@effect/platform"
-import { it } from "@effect/vitest"
+import { afterAll, describe, it } from "@effect/vitest"
 import { Context, Effect, Fiber, Layer, Logger, Option, Redacted, Schedule, Schema, type Scope, Stream } from "effect"
 import { existsSync, readFileSync } from "node:fs"
 import { execFile } from "node:child_process"
 import { readFile, stat } from "node:fs/promises"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import { promisify } from "node:util"
 import { UserId } from "@berth/domain/shared/UserId"
+import { dockerEngine } from "../../support/DockerDaemon.ts"
+import { describeWithTool, type RequiredTool } from "../../support/RequiredTools.ts"
+import {
+  buildTestImage,
+  inspectTestContainer,
+  installationOf,
+  logFilesOf,
+  removeTestInstances,
+  testEngine,
+  testNetwork,
+  volumePathOf
+} from "./DockerHost.ts"
 
 export interface InstanceDriverOptions {
   readonly directory: string
@@ -25,6 +40,8 @@ export interface InstanceDriverOptions {
 /** One kind of host, and what a test does there behind the driver's back. */
 export interface InstanceDriverHost {
   readonly name: string
+  /** Required outside of the repository; absent: nothing. */
+  readonly tool?: RequiredTool
   readonly driver: (options: InstanceDriverOptions) => Effect.Effect<InstanceDriver["Type"], unknown, Scope.Scope>
   /** Identifies the instance's process or container on the host. */
   readonly processIdOf: (directory: string, owner: UserId) => Effect.Effect<number>
@@ -33,6 +50,8 @@ export interface InstanceDriverHost {
   readonly kill: (identity: number) => void
   /** The instance's environment; none where the host does not show it. */
   readonly environment: (identity: number) => Effect.Effect<Option.Option<ReadonlyArray<string>>>
+  /** Names of the runtime's variables that the driver sets. */
+  readonly runtimeVariables: ReadonlyArray<string>
   /** Names of what the host itself sets in the environment. */
   readonly ownVariables: ReadonlyArray<string>
   /** The owner's directory on the host, and in it the instance's own directory. */
@@ -42,8 +61,16 @@ export interface InstanceDriverHost {
   readonly separatesAccounts: boolean
   /** Whether the host provides figures. */
   readonly reportsStats: boolean
-  /** The longest file of an instance, in bytes. */
-  readonly maxFileBytes: number
+  /** Whether the host counts the network of an instance. */
+  readonly reportsNetwork: boolean
+  /** The reason of the end of an instance that holds more memory than it may. */
+  readonly memoryReason: RegExp
+  /** Whether an instance that floods its log is ended; else its log is bounded without harm. */
+  readonly endsLogFloods: boolean
+  /** Bytes of the instance's log on disk, at most. */
+  readonly maximumLogBytes: number
+  /** The files of the instance's log. */
+  readonly logFiles: (directory: string, owner: UserId) => Promise<ReadonlyArray<string>>
 }
 
 const decodeRecord = Schema.decodeUnknownPromise(Schema.parseJson(Schema.Struct({ pid: Schema.Int })))
@@ -59,6 +86,26 @@ const runs = (pid: number): boolean => {
 /** Root of a user namespace of one has no accounts to give. */
 const mapsManyAccounts = (): boolean =>
   !existsSync("/proc/self/uid_map") || /\s\d{6,}\s*$/m.test(readFileSync("/proc/self/uid_map", "utf8"))
+
+const commonVariables = [
+  RuntimeEnvironment.backendUrl,
+  RuntimeEnvironment.directory,
+  RuntimeEnvironment.memoryMb,
+  RuntimeEnvironment.diskMb
+]
+
+const readEnvironment = (pid: number) =>
+  Effect.promise(() =>
+    readFile(`/proc/${pid}/environ`, "utf8").then(
+      (text) => Option.some(text.split("\0").filter((line) => line !== "")),
+      () => Option.none()
+    )
+  )
+
+const giveFiles = async (home: string) => {
+  const { gid, uid } = await stat(home)
+  await promisify(execFile)("chown", ["-Rh", `${uid}:${gid}`, home])
+}
 
 const processes: InstanceDriverHost = {
   name: "process",
@@ -77,22 +124,59 @@ const processes: InstanceDriverHost = {
   kill: (pid) => {
     process.kill(pid, "SIGKILL")
   },
-  environment: (pid) =>
-    Effect.promise(() =>
-      readFile(`/proc/${pid}/environ`, "utf8").then(
-        (text) => Option.some(text.split("\0").filter((line) => line !== "")),
-        () => Option.none()
-      )
-    ),
+  environment: readEnvironment,
+  runtimeVariables: [...commonVariables, RuntimeEnvironment.token, RuntimeEnvironment.socket],
   ownVariables: Object.keys(allocatorEnvironment),
   directories: (directory, owner) => ({ all: join(directory, owner), home: join(directory, owner, "home") }),
-  giveFiles: async (home) => {
-    const { gid, uid } = await stat(home)
-    await promisify(execFile)("chown", ["-Rh", `${uid}:${gid}`, home])
-  },
+  giveFiles,
   separatesAccounts: process.getuid?.() === 0 && mapsManyAccounts(),
   reportsStats: existsSync("/proc/self/status"),
-  maxFileBytes: 64 * 1024 * 1024
+  reportsNetwork: false,
+  memoryReason: /it holds \d+ MB, more than the 64 MB it may/,
+  endsLogFloods: true,
+  // The longest file of an instance.
+  maximumLogBytes: 64 * 1024 * 1024,
+  logFiles: async (directory, owner) => [join(directory, owner, "instance.log")]
+}
+
+/** Containers of an engine on this machine, whose volumes and processes a test can reach. */
+const docker: InstanceDriverHost = {
+  name: "Docker",
+  tool: dockerEngine,
+  driver: ({ directory, intervals, onClose, program }) =>
+    Effect.gen(function* () {
+      const engine = yield* testEngine
+      return yield* DockerInstanceDriver.make({
+        engine,
+        installation: installationOf(directory),
+        network: (yield* ensureNetwork(engine, testNetwork)).name,
+        image: yield* Effect.promise(() => buildTestImage(program)),
+        directory,
+        onClose,
+        ...(intervals === undefined ? {} : { intervals })
+      })
+    }).pipe(Effect.provide(UnixSocketClient.layer)),
+  processIdOf: (directory, owner) => Effect.map(inspectTestContainer(directory, owner), ({ State }) => State.Pid),
+  isRunning: runs,
+  kill: (pid) => {
+    process.kill(pid, "SIGKILL")
+  },
+  environment: readEnvironment,
+  runtimeVariables: [...commonVariables, RuntimeEnvironment.tokenFile, RuntimeEnvironment.port],
+  ownVariables: [...Object.keys(allocatorEnvironment), "PATH", "NODE_VERSION", "HOSTNAME", "HOME"],
+  directories: (directory, owner) => {
+    const volume = volumePathOf(directory, owner)
+    return { all: dirname(volume), home: join(volume, "home") }
+  },
+  giveFiles,
+  separatesAccounts: false,
+  reportsStats: true,
+  reportsNetwork: true,
+  memoryReason: /it needed more than the 64 MB of memory it may hold, and the kernel killed it \(exit code 137\)/,
+  endsLogFloods: false,
+  // Two files of two megabytes, and a line of the one that rotates.
+  maximumLogBytes: 5 * 1024 * 1024,
+  logFiles: logFilesOf
 }
 
 export const ada = UserId.make("usr_ada")
@@ -101,6 +185,7 @@ export const bob = UserId.make("usr_bob")
 export const makeInstanceSpec = (owner: UserId, changes: Partial<InstanceSpec> = {}): InstanceSpec => ({
   owner,
   memoryMb: 256,
+  cpus: 2,
   diskMb: 256,
   token: Redacted.make(`token of ${owner}`),
   backendUrl: "http://127.0.0.1:1",
@@ -144,4 +229,17 @@ export const awaitFirstExit = (driver: InstanceDriver["Type"]) =>
 export const testDriver = <E>(name: string, body: () => Effect.Effect<void, E, Scope.Scope>) =>
   it.scopedLive(name, () => Effect.provide(body(), Logger.remove(Logger.defaultLogger)))
 
-export const instanceDriverHosts: ReadonlyArray<InstanceDriverHost> = [processes]
+const instanceDriverHosts: ReadonlyArray<InstanceDriverHost> = [processes, docker]
+
+/** One spec over all kinds of hosts; a kind whose tool is missing is named as skipped. */
+export const describeDrivers = (title: string, tests: (host: InstanceDriverHost) => void): void => {
+  for (const host of instanceDriverHosts) {
+    const name = `${title}: ${host.name}`
+    if (host.tool === undefined) describe(name, () => tests(host))
+    else
+      describeWithTool(host.tool, name, () => {
+        afterAll(removeTestInstances)
+        tests(host)
+      })
+  }
+}

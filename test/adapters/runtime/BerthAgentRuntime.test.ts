@@ -69,7 +69,7 @@ const berth: RuntimeUnderTest = {
         Layer.build,
         Effect.map(Context.get(InstanceDriver))
       )
-      const instance = yield* driver.start({ owner, memoryMb: 256, diskMb: 256, token, backendUrl: url })
+      const instance = yield* driver.start({ owner, memoryMb: 256, cpus: 1, diskMb: 256, token, backendUrl: url })
       return { instance, token, stop: driver.stop(owner) }
     })
 }

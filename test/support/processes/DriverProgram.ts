@@ -13,6 +13,7 @@ const main = Effect.gen(function* () {
   yield* driver.start({
     owner: UserId.make("usr_ada"),
     memoryMb: 256,
+    cpus: 1,
     diskMb: 256,
     token: Redacted.make("own"),
     backendUrl: "http://127.0.0.1:1"

@@ -67,9 +67,12 @@ const behaviors: Readonly<Record<string, () => void>> = {
     say("info", 1, "I am up")
     say("warn", 2, "A turn failed", { agentId: "agt_1", reason: "the model is away" })
     say("error", 3, "A turn died", { agentId: "agt_2", cause: "Error: oh no\n    at somewhere" })
-    writeSync(2, "Error: a crash in plain words\n    at nowhere\n")
-    say("debug", 4, "A turn was answered", { agentId: "agt_1" })
-    writeSync(1, "half a li")
+    // A container engine reads the two outputs separately: pauses keep the order.
+    setTimeout(() => writeSync(2, "Error: a crash in plain words\n    at nowhere\n"), 300)
+    setTimeout(() => {
+      say("debug", 4, "A turn was answered", { agentId: "agt_1" })
+      writeSync(1, "half a li")
+    }, 600)
   }
 }
 
@@ -81,10 +84,15 @@ const server = createServer((_request, response) => {
   response.writeHead(200, { "content-type": "application/json" })
   response.end(JSON.stringify({ status: "ok", runtimeVersion: VERSION, startedAt, agents: [] }))
 })
-if (BEHAVIOR === "ignores its end") process.on("SIGTERM", () => undefined)
-if (BEHAVIOR === "does not come up") throw new Error("this one does not come up")
-const socket = process.env[RuntimeEnvironment.socket] ?? ""
-server.listen(socket, () => {
-  const ready = { pid: process.pid, socket, runtimeVersion: VERSION, startedAt }
-  writeFileSync(join(home, runtimeAddressFile), JSON.stringify(ready))
+// The first process of a container has no default action for signals.
+process.on("SIGTERM", () => {
+  if (BEHAVIOR !== "ignores its end") process.exit()
 })
+if (BEHAVIOR === "does not come up") throw new Error("this one does not come up")
+const socket = process.env[RuntimeEnvironment.socket]
+if (socket === undefined) server.listen(Number(process.env[RuntimeEnvironment.port]))
+else
+  server.listen(socket, () => {
+    const ready = { pid: process.pid, socket, runtimeVersion: VERSION, startedAt }
+    writeFileSync(join(home, runtimeAddressFile), JSON.stringify(ready))
+  })

@@ -49,10 +49,10 @@ const server = createServer((_request, response) => {
   response.writeHead(200, { "content-type": "application/json" })
   response.end(JSON.stringify({ status: "ok", runtimeVersion: "probe", startedAt, agents: [] }))
 })
-const socket = process.env[RuntimeEnvironment.socket] ?? ""
-server.listen(socket, () => {
-  writeFileSync(
-    join(home, runtimeAddressFile),
-    JSON.stringify({ pid: process.pid, socket, runtimeVersion: "probe", startedAt })
-  )
-})
+const socket = process.env[RuntimeEnvironment.socket]
+if (socket === undefined) server.listen(Number(process.env[RuntimeEnvironment.port]))
+else
+  server.listen(socket, () => {
+    const ready = { pid: process.pid, socket, runtimeVersion: "probe", startedAt }
+    writeFileSync(join(home, runtimeAddressFile), JSON.stringify(ready))
+  })

@@ -28,9 +28,9 @@ export class InstanceContents extends Effect.Service<InstanceContents>()("@berth
     const configured = yield* Ref.make<ReadonlyMap<UserId, number>>(new Map())
 
     const makeSpec = Effect.fn("InstanceContents.makeSpec")(function* (owner: User) {
-      const { memoryMb, storageMb } = yield* allowances.find(owner)
+      const { cpus, memoryMb, storageMb } = yield* allowances.find(owner)
       const token = yield* instances.ensureRuntimeToken(owner.id)
-      return { owner: owner.id, memoryMb, diskMb: storageMb, token, backendUrl } satisfies InstanceSpec
+      return { owner: owner.id, memoryMb, cpus, diskMb: storageMb, token, backendUrl } satisfies InstanceSpec
     })
 
     const toRuntimeAgent =

@@ -8,6 +8,8 @@ import type { UserId } from "../shared/UserId.ts"
 export interface InstanceSpec {
   readonly owner: UserId
   readonly memoryMb: number
+  /** Cores; a process driver has no limit of it. */
+  readonly cpus: number
   readonly diskMb: number
   readonly token: Redacted.Redacted
   /** Base address of the backend API as the instance reaches it. */
@@ -31,7 +33,11 @@ export interface InstanceExit {
 export class InstanceStartFailed extends Data.TaggedError("InstanceStartFailed")<{
   readonly owner: UserId
   readonly reason: string
-}> {}
+}> {
+  override get message() {
+    return this.reason
+  }
+}
 
 /** Starts and stops instances on one kind of host: child process, container or pod. Calls for one owner never overlap. */
 export class InstanceDriver extends Context.Tag("@berth/InstanceDriver")<

@@ -5,6 +5,8 @@ import { parseSpeechModel, type SpeechModel, speechVendors } from "@berth/domain
 import { parseEmail } from "@berth/domain/shared/Email"
 import { Config, ConfigError, Duration, Either, Option, Redacted, Record } from "effect"
 import { isIP } from "node:net"
+import { homedir } from "node:os"
+import { join } from "node:path"
 import { parseKeyEncryptionKeys } from "../crypto/AesGcmSecretBox.ts"
 import { parseJwtKey } from "../crypto/JwtKey.ts"
 import { readCardSettings } from "./CardSettings.ts"
@@ -12,6 +14,7 @@ import { readGatingToken, readNodeUrl, readRpcUrl, readWalletAddress } from "./C
 import { readOAuthASettings, readOAuthBSettings, readSocialIdentitySettings } from "./SignInSettings.ts"
 import { logLevelSetting } from "./LogLevelSetting.ts"
 import { readMailSender, readSmtpUrl } from "./MailSettings.ts"
+import { defaultEngineSocket, parseEngineAddress } from "../instance-drivers/docker/EngineAddress.ts"
 import { parseUidRange } from "../instance-drivers/process/UidAllocation.ts"
 
 /*
@@ -345,6 +348,22 @@ export const Settings = Config.all({
     stt: speechModel("STT_MODEL", { provider: "openai", name: "whisper-1" })
   }),
   agentRuntime: Config.withDefault(Config.literal("process", "docker", "kubernetes")("AGENT_RUNTIME"), "process"),
+  docker: Config.all({
+    address: Config.all({
+      host: text("DOCKER_HOST", `unix://${defaultEngineSocket}`),
+      isVerified: Config.map(text("DOCKER_TLS_VERIFY", ""), (value) => value !== ""),
+      certificates: text("DOCKER_CERT_PATH", join(homedir(), ".docker"))
+    }).pipe(
+      Config.mapOrFail(({ certificates, host, isVerified }) =>
+        Either.mapLeft(parseEngineAddress(host, isVerified ? certificates : null), (reason) =>
+          ConfigError.InvalidData(["DOCKER_HOST"], reason)
+        )
+      )
+    ),
+    network: text("DOCKER_NETWORK", "berth"),
+    image: text("RUNTIME_IMAGE", "berth-runtime")
+  }),
+  runtimeBackendUrl: Config.option(webAddress("RUNTIME_BACKEND_URL")),
   allowProcessRuntime: Config.withDefault(flag("ALLOW_PROCESS_RUNTIME"), false),
   instanceIdle,
   instanceUids: Config.string("INSTANCE_UIDS").pipe(

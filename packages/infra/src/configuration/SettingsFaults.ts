@@ -94,7 +94,11 @@ export const findSettingsFaults = (settings: Settings, program: ProgramKind): Re
       Option.contains(settings.bots.detection, "turnstile") && Option.isNone(settings.bots.turnstileSecret),
       "TURNSTILE_SECRET: is missing; BOT_DETECTION=turnstile needs it"
     ),
-    fault(settings.agentRuntime !== "process", "AGENT_RUNTIME: only process is built so far"),
+    fault(settings.agentRuntime === "kubernetes", "AGENT_RUNTIME: kubernetes is not built yet; use docker or process"),
+    fault(
+      settings.agentRuntime === "docker" && wildcards.has(addresses.backendHost),
+      "BACKEND_HOST: must be one address with AGENT_RUNTIME=docker, or instances could reach the whole backend API"
+    ),
     fault(
       Option.isNone(resolveTempoNetwork(settings)),
       "MPP_RPC_URL: is missing; there is a default for the chains 4217 and 42431 only"

@@ -1,43 +1,105 @@
+import { InstanceDriver } from "@berth/domain/instances/InstanceDriver"
 import { InstanceSettings } from "@berth/domain/instances/InstanceSettings"
-import { Effect, Layer, Option } from "effect"
+import { Context, Effect, Layer, Option, Redacted } from "effect"
 import { join, resolve } from "node:path"
 import type { Settings } from "../configuration/Settings.ts"
+import { ensureSecret } from "../crypto/GeneratedKeys.ts"
 import { prepareDataDirectory } from "../files/DataDirectory.ts"
+import * as DockerEngine from "../instance-drivers/docker/DockerEngine.ts"
+import * as DockerInstanceDriver from "../instance-drivers/docker/DockerInstanceDriver.ts"
+import { closeHostPorts, isOwnAddress } from "../instance-drivers/docker/HostFirewall.ts"
+import { ensureNetwork } from "../instance-drivers/docker/InstanceNetwork.ts"
 import * as ProcessInstanceDriver from "../instance-drivers/process/ProcessInstanceDriver.ts"
 import { hostInUrl } from "../net/HostInUrl.ts"
 import { ProgramMisconfigured } from "../process/ProgramRunner.ts"
 import * as BerthAgentRuntime from "../runtime/BerthAgentRuntime.ts"
 import * as UnixSocketClient from "../runtime/UnixSocketClient.ts"
+import { randomBytes } from "node:crypto"
 
 const wildcards = new Set(["0.0.0.0", "::"])
 
-/** The instances of this host, which run the runtime of `bundle`. */
-export const fromSettings = (settings: Settings, bundle: string) => {
+/** The address of the runtime routes' own listener; none where instances use the backend's. */
+export class RuntimeListenerAddress extends Context.Tag("@berth/RuntimeListenerAddress")<
+  RuntimeListenerAddress,
+  Option.Option<{ readonly host: string; readonly port: number }>
+>() {}
+
+const toProgramMisconfigured = ({ message }: { readonly message: string }) =>
+  new ProgramMisconfigured({ reason: message })
+
+const instancesDirectory = (settings: Settings) => join(resolve(settings.dataDir), "instances")
+const onClose = (settings: Settings) => (settings.supervised ? "stop" : "leave")
+
+/** Child processes of this host, which run the runtime of `bundle` and use the backend's own listener. */
+const processes = (settings: Settings, bundle: string) => {
   const { backendHost, backendPort } = settings.addresses
   // Instances run on this host, so they use the listening address instead of BACKEND_URL.
-  const backendUrl = `http://${hostInUrl(wildcards.has(backendHost) ? "127.0.0.1" : backendHost)}:${backendPort}`
-  const dataDirectory = resolve(settings.dataDir)
+  const listening = `http://${hostInUrl(wildcards.has(backendHost) ? "127.0.0.1" : backendHost)}:${backendPort}`
   const driver = ProcessInstanceDriver.layer({
-    directory: join(dataDirectory, "instances"),
+    directory: instancesDirectory(settings),
     bundle,
-    onClose: settings.supervised ? "stop" : "leave",
+    onClose: onClose(settings),
     uids: Option.getOrUndefined(settings.instanceUids),
     requiresAccounts: settings.environment === "production",
     otlpEndpoint: Option.getOrUndefined(settings.otlpEndpoint)
   })
   return Layer.mergeAll(
-    prepareDataDirectory(dataDirectory).pipe(
-      Effect.mapError(({ message }) => new ProgramMisconfigured({ reason: message })),
-      Effect.as(
-        Layer.catchAll(driver, (error) =>
-          Layer.fail(
-            error._tag === "InstanceAccountsUnavailable" ? new ProgramMisconfigured({ reason: error.message }) : error
-          )
-        )
-      ),
+    Layer.catchAll(driver, (error) =>
+      Layer.fail(error._tag === "InstanceAccountsUnavailable" ? toProgramMisconfigured(error) : error)
+    ),
+    Layer.succeed(InstanceSettings, {
+      backendUrl: Option.match(settings.runtimeBackendUrl, { onNone: () => listening, onSome: ({ origin }) => origin }),
+      idleAfter: settings.instanceIdle
+    }),
+    Layer.succeed(RuntimeListenerAddress, Option.none())
+  )
+}
+
+const generateInstallation = () => Redacted.make(randomBytes(6).toString("hex"))
+
+/** Containers, whose network reaches only a listener of its own for the runtime routes. */
+const containers = (settings: Settings) =>
+  Layer.scopedContext(
+    Effect.gen(function* () {
+      const engine = yield* DockerEngine.make(settings.docker.address)
+      const network = yield* ensureNetwork(engine, settings.docker.network)
+      const url = Option.getOrElse(
+        settings.runtimeBackendUrl,
+        () => new URL(`http://${network.gateway}:${settings.addresses.backendPort}`)
+      )
+      const address = { host: url.hostname, port: Number(url.port === "" ? 80 : url.port) }
+      if (!isOwnAddress(address.host))
+        return yield* new ProgramMisconfigured({
+          reason: `Instances would call the backend at ${address.host}, which is not an address of this machine. Run the backend on the host of the Docker Engine (in a container with host networking), or set RUNTIME_BACKEND_URL.`
+        })
+      yield* closeHostPorts({ bridge: network.bridge, ...address })
+      const installation = yield* ensureSecret(
+        join(resolve(settings.dataDir), "keys"),
+        "installation",
+        generateInstallation
+      )
+      const driver = yield* DockerInstanceDriver.make({
+        engine,
+        installation: Redacted.value(installation),
+        network: network.name,
+        image: settings.docker.image,
+        directory: instancesDirectory(settings),
+        onClose: onClose(settings)
+      })
+      return Context.make(InstanceDriver, driver).pipe(
+        Context.add(InstanceSettings, { backendUrl: url.origin, idleAfter: settings.instanceIdle }),
+        Context.add(RuntimeListenerAddress, Option.some(address))
+      )
+    }).pipe(Effect.mapError((error) => (error._tag === "ProgramMisconfigured" ? error : toProgramMisconfigured(error))))
+  )
+
+/** The instances of `AGENT_RUNTIME`. */
+export const fromSettings = (settings: Settings, bundle: string) =>
+  Layer.merge(
+    prepareDataDirectory(resolve(settings.dataDir)).pipe(
+      Effect.mapError(toProgramMisconfigured),
+      Effect.as(settings.agentRuntime === "docker" ? containers(settings) : processes(settings, bundle)),
       Layer.unwrapEffect
     ),
-    BerthAgentRuntime.layer,
-    Layer.succeed(InstanceSettings, { backendUrl, idleAfter: settings.instanceIdle })
+    BerthAgentRuntime.layer
   ).pipe(Layer.provide(UnixSocketClient.layer))
-}

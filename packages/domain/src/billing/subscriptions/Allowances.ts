@@ -15,6 +15,7 @@ export interface Allowance {
   readonly mayProvision: boolean
   readonly agents: number
   readonly memoryMb: number
+  readonly cpus: number
   readonly storageMb: number
   readonly features: PlanFeatures
 }
@@ -26,12 +27,13 @@ export const computeAllowance = (
 ): Allowance => {
   const active = Option.filter(subscription, ({ status }) => status === "active")
   const plan = Option.match(active, { onNone: () => "free" as const, onSome: (subscribed) => subscribed.plan })
-  const { agents, memoryMb, storageMb } = isExempt ? adminEntitlements : findEntitlements(plan)
+  const { agents, cpus, memoryMb, storageMb } = isExempt ? adminEntitlements : findEntitlements(plan)
   return {
     plan,
     mayProvision: isExempt || Option.isSome(active),
     agents,
     memoryMb,
+    cpus,
     // The upgrade applies to the account's files; without it the plan limits the instance directory.
     storageMb: storage === "upgraded" ? Math.max(storageMb, findStorageGigabytes(storage) * 1024) : storageMb,
     features: isExempt ? allFeatures : findPlanFeatures(plan)

@@ -56,6 +56,7 @@ describe("allowanceOf", () => {
       mayProvision: true,
       agents: 999,
       memoryMb: 2048,
+      cpus: 1,
       storageMb: 1024,
       features: allFeatures
     }))

@@ -4,7 +4,7 @@ import { execFile } from "node:child_process"
 import { lstat, readdir } from "node:fs/promises"
 import { join } from "node:path"
 import { promisify } from "node:util"
-import { type FileOperationFailed, isFileMissing, tryFileOperation } from "./HostFiles.ts"
+import { type FileOperationFailed, isFileMissing, tryFileOperation } from "../HostFiles.ts"
 import type { InstanceDirectory } from "./InstanceDirectory.ts"
 
 const run = promisify(execFile)

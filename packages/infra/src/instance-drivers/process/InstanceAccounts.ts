@@ -3,7 +3,7 @@ import { chmod, chown, lchown, lstat, mkdir, readdir, rm } from "node:fs/promise
 import { dirname, join } from "node:path"
 import type { InstanceDirectory } from "./InstanceDirectory.ts"
 import { allocateUid, isInUidRange, type UidRange } from "./UidAllocation.ts"
-import { ensureOwnDirectory, type FileOperationFailed, tryFileOperation } from "./HostFiles.ts"
+import { ensureOwnDirectory, type FileOperationFailed, tryFileOperation } from "../HostFiles.ts"
 
 export class InstanceAccountsExhausted extends Data.TaggedError("InstanceAccountsExhausted")<object> {
   override get message() {

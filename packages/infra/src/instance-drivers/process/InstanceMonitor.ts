@@ -1,20 +1,22 @@
 import { Clock, type Duration, Effect, Option, Redacted, Schedule } from "effect"
 import { matchProcess } from "../../process/ProcessIdentity.ts"
 import type { RuntimeClient } from "../../runtime/RuntimeClient.ts"
-import * as InstanceLogFile from "./InstanceLogFile.ts"
-import { probeHealth } from "./InstanceProbe.ts"
+import * as InstanceLogFile from "../InstanceLogFile.ts"
+import { maximumMissedHealthChecks, probeHealth } from "../HealthProbe.ts"
 import {
   beginDiskCount,
+  computeDiskCountPause,
   computeDiskTolerance,
   continueDiskCount,
   type DiskCount,
   isOverLimit,
   maximumEntries,
   measureDeletedFiles
-} from "./DiskUsage.ts"
-import type { FileOperationFailed } from "./HostFiles.ts"
+} from "../DiskUsage.ts"
+import type { FileOperationFailed } from "../HostFiles.ts"
 import { consumeAllowance, makeFullAllowance, isLogFlood, type LogAllowance } from "./LogAllowance.ts"
-import { type CpuSample, computeCpuPercent, readProcessMetrics } from "./ProcessMetrics.ts"
+import { type CpuSample, computeCpuPercent } from "../CpuPercent.ts"
+import { readProcessMetrics } from "./ProcessMetrics.ts"
 import type { RunningProcess } from "./RunningProcess.ts"
 import type { RunningProcesses } from "./RunningProcesses.ts"
 
@@ -33,20 +35,10 @@ export const defaultMonitorIntervals: MonitorIntervals = {
   health: "10 seconds"
 }
 
-/** Consecutive health checks without an answer, two seconds each, until an instance counts as hung. */
-const maximumMissedHealthChecks = 3
 /** An instance ends itself at its memory limit; the monitor ends one at this multiple. */
 const memoryTolerance = 1.25
 /** Entries that one check of a disk counts: six checks, every five seconds, count as many as an instance may have. */
 const entriesPerDiskCheck = Math.ceil(maximumEntries / 6)
-/** Counting a large directory is expensive: at most this share of the time, unless a minute would pass between two counts. */
-const maximumDiskCountShare = 1 / 50
-const maximumDiskCountPauseMs = 20_000
-
-/** The pause after a count that took `spentMs`. */
-export const computeDiskCountPause = (spentMs: number): number =>
-  Math.min(spentMs / maximumDiskCountShare, maximumDiskCountPauseMs)
-
 /** The state between two checks of an instance; a later backend does not need it. */
 interface Observations {
   log: { readonly size: number; readonly allowance: LogAllowance }

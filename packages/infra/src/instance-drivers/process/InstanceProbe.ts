@@ -4,11 +4,12 @@ import { DateTime, Effect, Option, Redacted } from "effect"
 import { isProcessAlive, matchProcess, type ProcessMatch, readCommandLine } from "../../process/ProcessIdentity.ts"
 import type { RuntimeClient } from "../../runtime/RuntimeClient.ts"
 import { makeSocketEndpoint } from "../../runtime/UnixSocketClient.ts"
-import type { InstanceFindings, HealthProbeResult } from "./StartDecision.ts"
+import { type HealthProbeResult, probeHealth } from "../HealthProbe.ts"
+import type { InstanceFindings } from "./StartDecision.ts"
 import type { InstanceDirectory } from "./InstanceDirectory.ts"
 import * as ProcessRecord from "./ProcessRecord.ts"
-import type { FileOperationFailed } from "./HostFiles.ts"
-import { makeWriteFlag } from "./NodeFlags.ts"
+import type { FileOperationFailed } from "../HostFiles.ts"
+import { makeWriteFlag } from "../NodeFlags.ts"
 import type { UserId } from "@berth/domain/shared/UserId"
 
 export interface InstanceProbe extends InstanceFindings {
@@ -34,20 +35,6 @@ const matchUnrecordedProcess = ({ home }: InstanceDirectory, { pid }: RuntimeAdd
   if (!isProcessAlive(pid)) return "gone"
   return readCommandLine(pid).includes(makeWriteFlag(home)) ? "same" : "different"
 }
-
-/** Whether a runtime answers at the endpoint, and accepts the token. */
-export const probeHealth = (
-  client: RuntimeClient,
-  endpoint: string,
-  token: Redacted.Redacted
-): Effect.Effect<HealthProbeResult> =>
-  client.health({ endpoint, token }).pipe(
-    Effect.match({
-      onSuccess: () => "healthy",
-      onFailure: (error) =>
-        error._tag === "RuntimeRequestRejected" && error.status === 401 ? "rejected" : "unresponsive"
-    })
-  )
 
 const findProcess = (
   directory: InstanceDirectory,

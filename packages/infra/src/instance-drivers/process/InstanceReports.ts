@@ -1,10 +1,10 @@
 import type { RunningInstance } from "@berth/domain/instances/InstanceDriver"
-import type { RuntimeLogQuery } from "@berth/domain/instances/RuntimeLog"
+import { type RuntimeLogQuery, selectLogPage } from "@berth/domain/instances/RuntimeLog"
 import type { UserId } from "@berth/domain/shared/UserId"
 import { Effect, Option } from "effect"
 import type { RuntimeClient } from "../../runtime/RuntimeClient.ts"
 import { type InstanceDirectory, resolveInstanceDirectory } from "./InstanceDirectory.ts"
-import * as InstanceLogFile from "./InstanceLogFile.ts"
+import * as InstanceLogFile from "../InstanceLogFile.ts"
 import type { InstanceMonitor } from "./InstanceMonitor.ts"
 import { probeInstance } from "./InstanceProbe.ts"
 import { readProcessMetrics } from "./ProcessMetrics.ts"
@@ -41,7 +41,11 @@ export const make = ({ client, monitor, processes, root }: InstanceReportsOption
     const directory = resolveInstanceDirectory(root, owner)
     return Option.isNone(directory)
       ? { entries: [], total: 0 }
-      : yield* Effect.orDie(monitor.withLogLock(InstanceLogFile.readLogPage(directory.value, query)))
+      : yield* InstanceLogFile.readEntries(directory.value).pipe(
+          monitor.withLogLock,
+          Effect.map((entries) => selectLogPage(entries, query)),
+          Effect.orDie
+        )
   })
 
   const stats = Effect.fn("InstanceDriver.stats")(function* (owner: UserId) {

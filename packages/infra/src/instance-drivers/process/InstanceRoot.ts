@@ -7,7 +7,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { writeFileAtomically } from "../../files/AtomicFile.ts"
 import { type UidRange, selectUidRange } from "./UidAllocation.ts"
-import { ensureOwnDirectory, type FileOperationFailed, tryFileOperation, readRegularFile } from "./HostFiles.ts"
+import { ensureOwnDirectory, type FileOperationFailed, tryFileOperation, readRegularFile } from "../HostFiles.ts"
 
 export class BundleUnreadable extends Data.TaggedError("BundleUnreadable")<{
   readonly bundle: string

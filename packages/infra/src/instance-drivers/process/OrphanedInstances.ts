@@ -1,7 +1,7 @@
 import { Effect, Option } from "effect"
 import { readdir, rm } from "node:fs/promises"
 import { matchProcess, sendSignal } from "../../process/ProcessIdentity.ts"
-import { tryFileOperation, isFileMissing } from "./HostFiles.ts"
+import { tryFileOperation, isFileMissing } from "../HostFiles.ts"
 import { resolveInstanceDirectory, resolveSocketRoot } from "./InstanceDirectory.ts"
 import { instanceRoots } from "./InstanceRoot.ts"
 import * as ProcessRecord from "./ProcessRecord.ts"

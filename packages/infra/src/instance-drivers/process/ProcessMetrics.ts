@@ -32,13 +32,3 @@ export const readProcessMetrics = (pid: number): Effect.Effect<Option.Option<Pro
     Effect.map(([stat, status]) => parseProcessMetrics(stat, status)),
     Effect.orElseSucceed(() => Option.none())
   )
-
-export interface CpuSample {
-  readonly cpuMs: number
-  /** Epoch milliseconds. */
-  readonly at: number
-}
-
-/** Percent of one core between two samples; null when no time lies between them. */
-export const computeCpuPercent = (before: CpuSample, now: CpuSample): number | null =>
-  now.at <= before.at ? null : Math.max(0, (100 * (now.cpuMs - before.cpuMs)) / (now.at - before.at))

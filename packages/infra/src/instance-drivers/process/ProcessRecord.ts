@@ -2,7 +2,7 @@ import { RuntimeAddress } from "@berth/api/runtime/RuntimeContract"
 import { Effect, Option, Schema } from "effect"
 import { writeFileAtomically } from "../../files/AtomicFile.ts"
 import type { InstanceDirectory } from "./InstanceDirectory.ts"
-import { type FileOperationFailed, tryFileOperation, readRegularFile } from "./HostFiles.ts"
+import { type FileOperationFailed, tryFileOperation, readRegularFile } from "../HostFiles.ts"
 
 /** The file by which a later backend finds a running instance. */
 export const ProcessRecord = Schema.Struct({

@@ -1,11 +1,12 @@
 import type { InstanceExit, RunningInstance } from "@berth/domain/instances/InstanceDriver"
 import type { UserId } from "@berth/domain/shared/UserId"
-import { Deferred, Effect, Option, PubSub, RcMap, Stream } from "effect"
+import { Deferred, Effect, Option, PubSub, Stream } from "effect"
 import { isProcessAlive, readStartMark } from "../../process/ProcessIdentity.ts"
 import type { InstanceDirectory } from "./InstanceDirectory.ts"
-import * as InstanceLogFile from "./InstanceLogFile.ts"
+import * as InstanceLogFile from "../InstanceLogFile.ts"
+import * as OwnerLocks from "../OwnerLocks.ts"
 import { type InstanceProbe, toRunningInstance } from "./InstanceProbe.ts"
-import { describeExit, findExitMessage, type ProcessExit } from "./ProcessExit.ts"
+import { describeExit, findExitMessage, type ProcessExit } from "../ProcessExit.ts"
 import { accountOf } from "./ProcessRecord.ts"
 import { killAccount, terminateProcess } from "./ProcessTermination.ts"
 import type { RunningProcess } from "./RunningProcess.ts"
@@ -18,10 +19,7 @@ export const make = Effect.gen(function* () {
   const scope = yield* Effect.scope
   const processes = new Map<UserId, RunningProcess>()
   const exits = yield* PubSub.unbounded<InstanceExit>()
-  const locks = yield* RcMap.make({ lookup: (_: UserId) => Effect.makeSemaphore(1) })
-
-  const withOwnerLock = <A, E, R>(owner: UserId, work: Effect.Effect<A, E, R>) =>
-    Effect.scoped(Effect.flatMap(RcMap.get(locks, owner), (lock) => lock.withPermits(1)(work)))
+  const withOwnerLock = yield* OwnerLocks.make
 
   const isRegistered = (process: RunningProcess) => processes.get(process.instance.owner) === process
 

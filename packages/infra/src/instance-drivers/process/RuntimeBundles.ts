@@ -4,7 +4,7 @@ import { basename, dirname, join } from "node:path"
 import { writeFileAtomically } from "../../files/AtomicFile.ts"
 import { type InstanceDirectory, resolveInstanceDirectory } from "./InstanceDirectory.ts"
 import * as ProcessRecord from "./ProcessRecord.ts"
-import { type FileOperationFailed, tryFileOperation, isFileMissing, readRegularFile } from "./HostFiles.ts"
+import { type FileOperationFailed, tryFileOperation, isFileMissing, readRegularFile } from "../HostFiles.ts"
 
 /** A version of the runtime's program, readable for every instance. */
 export interface RuntimeBundle {

@@ -3,8 +3,8 @@ import type { InstanceSpec } from "@berth/domain/instances/InstanceDriver"
 import { Data, Deferred, Effect, Option, Redacted } from "effect"
 import { type ChildProcess, spawn } from "node:child_process"
 import type { InstanceDirectory } from "./InstanceDirectory.ts"
-import { allocatorEnvironment } from "./NodeFlags.ts"
-import type { ProcessExit } from "./ProcessExit.ts"
+import { allocatorEnvironment } from "../NodeFlags.ts"
+import type { ProcessExit } from "../ProcessExit.ts"
 import { makeLaunchScript, type ProcessLauncher } from "./ProcessLauncher.ts"
 
 export class ProcessSpawnFailed extends Data.TaggedError("ProcessSpawnFailed")<{ readonly reason: string }> {

@@ -1,8 +1,6 @@
 import { Data, Option } from "effect"
 import type { ProcessMatch } from "../../process/ProcessIdentity.ts"
-
-/** The runtime's response to a health request with the token. */
-export type HealthProbeResult = "healthy" | "rejected" | "unresponsive"
+import type { HealthProbeResult } from "../HealthProbe.ts"
 
 export interface InstanceFindings {
   readonly process: ProcessMatch

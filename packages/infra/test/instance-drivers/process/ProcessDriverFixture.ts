@@ -13,6 +13,7 @@ export const owner = UserId.make("usr_ada")
 export const spec = {
   owner,
   memoryMb: 256,
+  cpus: 1,
   diskMb: 256,
   token: Redacted.make("the runtime token"),
   backendUrl: "http://127.0.0.1:1"

@@ -1,15 +1,16 @@
 import {
   beginDiskCount,
+  computeDiskCountPause,
   computeDiskTolerance,
   continueDiskCount,
   isOverLimit,
   maximumEntries,
   measureDeletedFiles,
   measureDiskUsage
-} from "@berth/infra/instance-drivers/process/DiskUsage"
-import { computeDiskCountPause } from "@berth/infra/instance-drivers/process/InstanceMonitor"
+} from "@berth/infra/instance-drivers/DiskUsage"
 import { consumeAllowance, makeFullAllowance, isLogFlood } from "@berth/infra/instance-drivers/process/LogAllowance"
-import { computeCpuPercent, parseProcessMetrics } from "@berth/infra/instance-drivers/process/ProcessMetrics"
+import { computeCpuPercent } from "@berth/infra/instance-drivers/CpuPercent"
+import { parseProcessMetrics } from "@berth/infra/instance-drivers/process/ProcessMetrics"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, FastCheck, Option } from "effect"
 import { mkdir, open, rm, symlink, writeFile } from "node:fs/promises"

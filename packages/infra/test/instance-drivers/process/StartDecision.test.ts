@@ -1,4 +1,5 @@
-import { decideStart, type HealthProbeResult } from "@berth/infra/instance-drivers/process/StartDecision"
+import type { HealthProbeResult } from "@berth/infra/instance-drivers/HealthProbe"
+import { decideStart } from "@berth/infra/instance-drivers/process/StartDecision"
 import type { ProcessMatch } from "@berth/infra/process/ProcessIdentity"
 import { assert, it } from "@effect/vitest"
 import { Option } from "effect"

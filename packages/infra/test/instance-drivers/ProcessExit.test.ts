@@ -1,4 +1,4 @@
-import { describeExit, findExitMessage } from "@berth/infra/instance-drivers/process/ProcessExit"
+import { describeExit, findExitMessage } from "@berth/infra/instance-drivers/ProcessExit"
 import { assert, describe, it } from "@effect/vitest"
 import { FastCheck, Option } from "effect"
 

@@ -103,3 +103,11 @@ export const measureDeletedFiles = (pid: number): Effect.Effect<number> =>
  */
 export const computeDiskTolerance = (diskMb: number, atStart: number): number =>
   Math.max(Math.floor(diskMb * mib * 1.1), atStart + mib)
+
+/** Counting a large directory is expensive: at most this share of the time, unless a minute would pass between two counts. */
+const maximumDiskCountShare = 1 / 50
+const maximumDiskCountPauseMs = 20_000
+
+/** The pause after a count that took `spentMs`. */
+export const computeDiskCountPause = (spentMs: number): number =>
+  Math.min(spentMs / maximumDiskCountShare, maximumDiskCountPauseMs)

@@ -1,16 +1,16 @@
-import {
-  type RuntimeLogPage,
-  type RuntimeLogQuery,
-  type LogLevel,
-  selectLogPage
-} from "@berth/domain/instances/RuntimeLog"
+import type { LogLevel, RuntimeLogEntry } from "@berth/domain/instances/RuntimeLog"
 import { DateTime, Effect, Option } from "effect"
 import { randomUUID } from "node:crypto"
 import { constants } from "node:fs"
 import { appendFile, type FileHandle, open, rename, stat, truncate } from "node:fs/promises"
-import { formatHostLine, parseLogEntries } from "../LogLines.ts"
-import type { InstanceDirectory } from "./InstanceDirectory.ts"
+import { formatHostLine, parseLogEntries } from "./LogLines.ts"
 import { type FileOperationFailed, tryFileOperation, readRegularFile } from "./HostFiles.ts"
+
+/** The files of an owner's log on the host. */
+export interface InstanceLogFiles {
+  readonly log: string
+  readonly rotatedLog: string
+}
 
 /** The limit of the log and of the rotated log, each, in bytes. */
 export const maximumLogBytes = 2 * 1024 * 1024
@@ -41,7 +41,7 @@ const bytes = async (path: string, from: number, length: number): Promise<Buffer
  * Rotates a log over the limit. The file is truncated, not renamed: the instance keeps its descriptor, which is in append
  * mode.
  */
-export const rotate = (directory: InstanceDirectory): Effect.Effect<void, FileOperationFailed> =>
+export const rotate = (directory: InstanceLogFiles): Effect.Effect<void, FileOperationFailed> =>
   Effect.flatMap(readFileSize(directory.log), (size) =>
     size <= maximumLogBytes
       ? Effect.void
@@ -62,7 +62,7 @@ export const rotate = (directory: InstanceDirectory): Effect.Effect<void, FileOp
 
 /** Opens the log for a new process; `from` is its length before. */
 export const openForProcess = (
-  directory: InstanceDirectory
+  directory: InstanceLogFiles
 ): Effect.Effect<{ file: FileHandle; from: number }, FileOperationFailed> =>
   Effect.gen(function* () {
     yield* rotate(directory)
@@ -70,24 +70,27 @@ export const openForProcess = (
     return { file, from: yield* readFileSize(directory.log) }
   })
 
-/** Appends a message of the host to the instance's log. */
-export const appendHostLine = (
-  directory: InstanceDirectory,
-  level: LogLevel,
-  message: string
-): Effect.Effect<void, FileOperationFailed> =>
+/** Appends text that ends with a newline. */
+export const append = (files: InstanceLogFiles, text: string): Effect.Effect<void, FileOperationFailed> =>
   Effect.gen(function* () {
     // An instance that has exited is no longer monitored, and its log may be over the limit.
-    yield* rotate(directory)
-    // The leading newline ends a line that the process left unfinished.
-    const line = `\n${formatHostLine(level, yield* DateTime.now, message)}`
-    yield* tryFileOperation(`writing to ${directory.log}`, () =>
-      appendFile(directory.log, line, { flag: appending, mode: 0o600 })
+    yield* rotate(files)
+    yield* tryFileOperation(`writing to ${files.log}`, () =>
+      // The leading newline ends a line that the process left unfinished.
+      appendFile(files.log, `\n${text}`, { flag: appending, mode: 0o600 })
     )
   })
 
+/** Appends a message of the host to the instance's log. */
+export const appendHostLine = (
+  files: InstanceLogFiles,
+  level: LogLevel,
+  message: string
+): Effect.Effect<void, FileOperationFailed> =>
+  Effect.flatMap(DateTime.now, (now) => append(files, formatHostLine(level, now, message)))
+
 /** The end of the log, from `from` on. */
-export const readTail = (directory: InstanceDirectory, from = 0): Effect.Effect<string, FileOperationFailed> =>
+export const readTail = (directory: InstanceLogFiles, from = 0): Effect.Effect<string, FileOperationFailed> =>
   Effect.flatMap(readFileSize(directory.log), (size) =>
     Effect.map(
       readRegularFile(directory.log, tailBytes, Math.max(from > size ? 0 : from, size - tailBytes)),
@@ -104,11 +107,12 @@ const readRecent = (path: string): Effect.Effect<string, FileOperationFailed> =>
     )
   )
 
-export const readLogPage = (
-  { log, rotatedLog }: InstanceDirectory,
-  query: RuntimeLogQuery
-): Effect.Effect<RuntimeLogPage, FileOperationFailed> =>
+/** The entries of both files, in written order. */
+export const readEntries = ({
+  log,
+  rotatedLog
+}: InstanceLogFiles): Effect.Effect<ReadonlyArray<RuntimeLogEntry>, FileOperationFailed> =>
   Effect.gen(function* () {
     const before = yield* readRecent(rotatedLog)
-    return selectLogPage(parseLogEntries(before + (yield* readRecent(log))), query)
+    return parseLogEntries(before + (yield* readRecent(log)))
   })

@@ -2,8 +2,9 @@ import {
   computeHeapMb,
   makeNodeFlags,
   detectPermissionFlags,
-  makeWriteFlag
-} from "@berth/infra/instance-drivers/process/NodeFlags"
+  makeWriteFlag,
+  permissionFlagsOfVersion
+} from "@berth/infra/instance-drivers/NodeFlags"
 import { assert, describe, it } from "@effect/vitest"
 import { FastCheck } from "effect"
 
@@ -41,6 +42,20 @@ describe("detectPermissionFlags", () => {
 
   it("finds a flag of the current Node.js", () => {
     assert.isNotNull(detectPermissionFlags(process.allowedNodeEnvironmentFlags).switch)
+  })
+})
+
+describe("permissionFlagsOfVersion", () => {
+  it.each([
+    ["20.20.2", "--experimental-permission", false],
+    ["v22.12.0", "--experimental-permission", false],
+    ["22.13.0", "--permission", false],
+    ["24.1.0", "--permission", false],
+    ["25.0.0", "--permission", true],
+    ["18.0.0", null, false],
+    ["", null, false]
+  ])("finds the flags of Node.js %s", (version, flag, net) => {
+    assert.deepStrictEqual(permissionFlagsOfVersion(version), { switch: flag, net })
   })
 })
 

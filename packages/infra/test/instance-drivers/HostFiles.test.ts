@@ -1,10 +1,10 @@
-import { readRegularFile } from "@berth/infra/instance-drivers/process/HostFiles"
+import { readRegularFile } from "@berth/infra/instance-drivers/HostFiles"
 import { assert, it } from "@effect/vitest"
 import { Effect, Option } from "effect"
 import { execFileSync } from "node:child_process"
 import { mkdir, symlink, writeFile } from "node:fs/promises"
 import { join } from "node:path"
-import { temporaryDirectory } from "../../../../../test/support/TemporaryDirectories.ts"
+import { temporaryDirectory } from "../../../../test/support/TemporaryDirectories.ts"
 
 it.scopedLive("readRegularFile reads regular files up to its limit, and no links, pipes or directories", () =>
   Effect.gen(function* () {

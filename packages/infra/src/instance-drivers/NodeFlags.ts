@@ -14,6 +14,14 @@ export const detectPermissionFlags = (known: { readonly has: (flag: string) => b
   net: known.has("--allow-net")
 })
 
+/** The same of another Node.js, such as `24.1.0`. None of an unknown version. */
+export const permissionFlagsOfVersion = (version: string): PermissionFlags => {
+  const [, major, minor] = (/^v?(\d+)\.(\d+)\./.exec(version) ?? []).map(Number)
+  if (major === undefined || minor === undefined || major < 20) return { switch: null, net: false }
+  const isStable = major > 23 || (major === 23 && minor >= 5) || (major === 22 && minor >= 13)
+  return { switch: isStable ? "--permission" : "--experimental-permission", net: major >= 25 }
+}
+
 /** The heap's share of an instance's memory, in MiB. The rest is for the program (60 MiB before a turn) and external memory. */
 export const computeHeapMb = (memoryMb: number): number =>
   Math.max(32, Math.floor(memoryMb - Math.max(96, memoryMb / 8)))
@@ -36,8 +44,8 @@ export interface NodeFlagsOptions {
   readonly bundle: string
   /** The instance's own directory. */
   readonly home: string
-  /** The directory of its socket. */
-  readonly sockets: string
+  /** The directory of its socket, if it has one. */
+  readonly sockets?: string
 }
 
 /** Grants reading the program and reading and writing the own directory; no child processes, workers or native code. */
@@ -57,7 +65,7 @@ export const makeNodeFlags = ({
         `--allow-fs-read=${bundle}`,
         `--allow-fs-read=${home}/*`,
         makeWriteFlag(home),
-        makeWriteFlag(sockets),
+        ...(sockets === undefined ? [] : [makeWriteFlag(sockets)]),
         ...(permission.net ? ["--allow-net"] : []),
         "--disable-warning=ExperimentalWarning"
       ])

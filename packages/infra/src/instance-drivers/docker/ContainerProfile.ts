@@ -1,0 +1,192 @@
+import { RuntimeEnvironment } from "@berth/api/runtime/RuntimeContract"
+import type { InstanceSpec } from "@berth/domain/instances/InstanceDriver"
+import type { UserId } from "@berth/domain/shared/UserId"
+import { Option, Redacted, Schema, Struct } from "effect"
+import { isDeepStrictEqual } from "node:util"
+import { allocatorEnvironment, makeNodeFlags, permissionFlagsOfVersion } from "../NodeFlags.ts"
+import type { TarEntry } from "./TarArchive.ts"
+import { type ContainerCreation, type ContainerInspection, HostConfig, type ImageInspection } from "./EngineModels.ts"
+
+/** The account of every instance: no account of the host, and without rights there. */
+export const instanceUser = "65534:65534"
+const instanceUid = 65_534
+/** The port of the runtime in its container. */
+export const runtimePort = 8080
+/** The instance's volume. Its root belongs to root, so that the instance cannot replace its home. */
+export const volumePath = "/data"
+const homeName = "home"
+/** The instance's only writable directory on disk. */
+export const instanceHome = `${volumePath}/${homeName}`
+/** The runtime token, which `docker inspect` does not show here. The runtime deletes the file once it has read it. */
+const tokenFile = ".runtime-token"
+const bundle = "/runtime/runtime.mjs"
+
+const installationLabel = "berth.installation"
+const ownerLabel = "berth.owner"
+const memoryLabel = "berth.memory-mb"
+const diskLabel = "berth.disk-mb"
+
+const mib = 1024 * 1024
+const cpuPeriod = 100_000
+/** Processes and threads; Node.js itself has eleven. */
+const maximumPids = 64
+const maximumOpenFiles = 1024
+const maximumFileBytes = 64 * mib
+/** An address of documentation (RFC 5737): the engine's name server would forward queries out of the internal network. */
+const unreachableNameServer = "192.0.2.1"
+
+/** Identifies the containers and volumes of one installation on an engine. */
+export const installationLabels = (installation: string): Readonly<Record<string, string>> => ({
+  [installationLabel]: installation
+})
+export const ownerLabels = (installation: string, owner: UserId): Readonly<Record<string, string>> => ({
+  ...installationLabels(installation),
+  [ownerLabel]: owner
+})
+export const findOwner = (labels: Readonly<Record<string, string>>): string | undefined => labels[ownerLabel]
+export const findLimits = (labels: Readonly<Record<string, string>>) => ({
+  memoryMb: Number(labels[memoryLabel]),
+  diskMb: Number(labels[diskLabel])
+})
+/** The version that the image announces. */
+export const findRuntimeVersion = (labels: Readonly<Record<string, string>>): string =>
+  labels["org.opencontainers.image.version"] ?? "unknown"
+
+/** Resource limits and isolation of every container of the driver. */
+const makeHostConfig = (
+  volume: string,
+  network: string,
+  { cpus, memoryMb }: Pick<InstanceSpec, "cpus" | "memoryMb">
+): HostConfig => ({
+  Privileged: false,
+  CapAdd: [],
+  CapDrop: ["ALL"],
+  // Without a seccomp option the engine's default profile applies.
+  SecurityOpt: ["no-new-privileges"],
+  ReadonlyRootfs: true,
+  NetworkMode: network,
+  PidMode: "",
+  IpcMode: "private",
+  UTSMode: "",
+  UsernsMode: "",
+  GroupAdd: [],
+  Binds: [],
+  VolumesFrom: [],
+  Devices: [],
+  Mounts: [{ Type: "volume", Source: volume, Target: volumePath }],
+  Tmpfs: { "/tmp": "rw,noexec,nosuid,nodev,size=16m" },
+  ShmSize: mib,
+  Dns: [unreachableNameServer],
+  Memory: memoryMb * mib,
+  // Equal to the memory: no swap.
+  MemorySwap: memoryMb * mib,
+  // A quota may exceed the host's processors, unlike `NanoCpus`.
+  CpuPeriod: cpuPeriod,
+  CpuQuota: Math.round(cpus * cpuPeriod),
+  PidsLimit: maximumPids,
+  Ulimits: [
+    { Name: "core", Soft: 0, Hard: 0 },
+    { Name: "nofile", Soft: maximumOpenFiles, Hard: maximumOpenFiles },
+    { Name: "fsize", Soft: maximumFileBytes, Hard: maximumFileBytes }
+  ],
+  OomScoreAdj: 500,
+  PublishAllPorts: false,
+  // The reconciler restarts instances.
+  RestartPolicy: { Name: "no", MaximumRetryCount: 0 },
+  AutoRemove: false,
+  LogConfig: { Type: "json-file", Config: { "max-size": "2m", "max-file": "2", mode: "non-blocking" } }
+})
+
+/** Files that a start puts into the volume: the home, and the token. */
+export const makeStartFiles = (token: Redacted.Redacted): ReadonlyArray<TarEntry> => [
+  { path: `${homeName}/`, mode: 0o700, uid: instanceUid },
+  { path: `${homeName}/${tokenFile}`, mode: 0o400, uid: instanceUid, content: Redacted.value(token) }
+]
+
+export interface ContainerPlacement {
+  readonly installation: string
+  readonly volume: string
+  readonly network: string
+}
+
+const nodeVersionOf = ({ Config: { Env } }: ImageInspection): string =>
+  Env.find((line) => line.startsWith("NODE_VERSION="))?.slice("NODE_VERSION=".length) ?? ""
+
+/** The container of an instance. Its token is not part of it. */
+export const makeContainerProfile = (
+  spec: InstanceSpec,
+  image: ImageInspection,
+  { installation, network, volume }: ContainerPlacement
+): ContainerCreation => {
+  const environment: Readonly<Record<string, string>> = {
+    [RuntimeEnvironment.tokenFile]: `${instanceHome}/${tokenFile}`,
+    [RuntimeEnvironment.backendUrl]: spec.backendUrl,
+    [RuntimeEnvironment.directory]: instanceHome,
+    [RuntimeEnvironment.port]: String(runtimePort),
+    [RuntimeEnvironment.memoryMb]: String(spec.memoryMb),
+    [RuntimeEnvironment.diskMb]: String(spec.diskMb),
+    ...allocatorEnvironment
+  }
+  return {
+    Image: image.Id,
+    User: instanceUser,
+    Entrypoint: ["node"],
+    Cmd: [
+      ...makeNodeFlags({
+        permission: permissionFlagsOfVersion(nodeVersionOf(image)),
+        memoryMb: spec.memoryMb,
+        bundle,
+        home: instanceHome
+      }),
+      bundle
+    ],
+    WorkingDir: instanceHome,
+    Env: Object.entries(environment).map(([name, value]) => `${name}=${value}`),
+    Labels: {
+      ...ownerLabels(installation, spec.owner),
+      [memoryLabel]: String(spec.memoryMb),
+      [diskLabel]: String(spec.diskMb)
+    },
+    StopSignal: "SIGTERM",
+    HostConfig: makeHostConfig(volume, network, spec)
+  }
+}
+
+/** The container of a short task on an instance's files, as the instance itself, without its network. */
+export const makeTaskProfile = (
+  { Id }: ImageInspection,
+  { installation, volume }: Omit<ContainerPlacement, "network">,
+  command: ReadonlyArray<string>
+): ContainerCreation => ({
+  Image: Id,
+  User: instanceUser,
+  Entrypoint: [],
+  Cmd: command,
+  WorkingDir: "/",
+  Env: [],
+  Labels: installationLabels(installation),
+  StopSignal: "SIGKILL",
+  HostConfig: makeHostConfig(volume, "none", { cpus: 1, memoryMb: 128 })
+})
+
+const decodeHostConfig = Schema.decodeUnknownOption(HostConfig)
+const hostConfigFields = Struct.keys(HostConfig.fields)
+
+/** The settings in which a container differs from its profile. A container with any is not adopted. */
+export const findProfileDifferences = (
+  wanted: ContainerCreation,
+  actual: Pick<ContainerInspection, "Config" | "HostConfig">
+): ReadonlyArray<string> => {
+  const { Config } = actual
+  const program = [
+    Config.User === wanted.User ? "" : "User",
+    isDeepStrictEqual(Config.Cmd, wanted.Cmd) && isDeepStrictEqual(Config.Entrypoint, wanted.Entrypoint) ? "" : "Cmd",
+    // The image adds its own variables.
+    wanted.Env.every((line) => Config.Env.includes(line)) ? "" : "Env"
+  ]
+  const limits = Option.match(decodeHostConfig(actual.HostConfig), {
+    onNone: () => ["HostConfig"],
+    onSome: (found) => hostConfigFields.filter((field) => !isDeepStrictEqual(found[field], wanted.HostConfig[field]))
+  })
+  return [...program, ...limits].filter((name) => name !== "")
+}

@@ -1,0 +1,233 @@
+import { type InstanceSpec, InstanceStartFailed, type RunningInstance } from "@berth/domain/instances/InstanceDriver"
+import type { UserId } from "@berth/domain/shared/UserId"
+import { Data, Duration, Effect, Option, Schedule } from "effect"
+import type { RuntimeClient } from "../../runtime/RuntimeClient.ts"
+import { probeHealth } from "../HealthProbe.ts"
+import type { FileOperationFailed } from "../HostFiles.ts"
+import { findExitMessage } from "../ProcessExit.ts"
+import { describeContainerExit } from "./ContainerExit.ts"
+import { findProfileDifferences } from "./ContainerProfile.ts"
+import type { DockerEngine } from "./DockerEngine.ts"
+import type { EngineError } from "./EngineErrors.ts"
+import type { ContainerInspection, ImageInspection } from "./EngineModels.ts"
+import type { InstanceContainers, InstanceNames } from "./InstanceContainers.ts"
+import { findEndpoint, type RunningContainers } from "./RunningContainers.ts"
+import { measureVolume } from "./VolumeUsage.ts"
+
+/** The container was started, but its runtime did not become ready. */
+export class RuntimeNotReady extends Data.TaggedError("RuntimeNotReady")<{ readonly reason: string }> {
+  override get message() {
+    return this.reason
+  }
+}
+
+export interface ContainerStartOptions {
+  readonly engine: DockerEngine
+  readonly containers: InstanceContainers
+  readonly running: RunningContainers
+  readonly client: RuntimeClient
+}
+
+const readyTimeout = Duration.seconds(15)
+const unconditionally = { fresh: false, accept: () => Effect.void }
+
+/** For cleaning up after a failure, which is reported instead. The next start repeats it. */
+const logFailure = <A>(effect: Effect.Effect<A, EngineError>): Effect.Effect<void> =>
+  Effect.catchAll(Effect.asVoid(effect), ({ message }) =>
+    Effect.logWarning("Container not removed").pipe(Effect.annotateLogs({ reason: message }))
+  )
+const pollSchedule = Schedule.spaced("20 millis")
+
+/** Starts, adopts and replaces the containers of instances. */
+export const make = ({ client, containers, engine, running }: ContainerStartOptions) => {
+  const requireContainer = (id: string) =>
+    Effect.flatMap(
+      engine.inspectContainer(id),
+      Effect.mapError(() => new RuntimeNotReady({ reason: "its container was removed" }))
+    )
+
+  const requireNames = (owner: UserId) =>
+    Effect.mapError(
+      containers.namesOf(owner),
+      () => new InstanceStartFailed({ owner, reason: "the owner's id names no container" })
+    )
+
+  const toStartFailed = (owner: UserId) =>
+    Effect.mapError(({ message }: { readonly message: string }) => new InstanceStartFailed({ owner, reason: message }))
+
+  const readExitMessage = (id: string, { State: { StartedAt } }: ContainerInspection) =>
+    Effect.map(engine.readLog(id, Math.floor(Date.parse(StartedAt) / 1000)), (log) =>
+      findExitMessage(Option.getOrElse(log, () => ""))
+    )
+
+  /** Waits until the runtime in a started container accepts the token. */
+  const waitUntilReady = (spec: InstanceSpec, id: string) =>
+    Effect.gen(function* () {
+      const started = yield* requireContainer(id)
+      const ended = Effect.gen(function* () {
+        yield* engine.waitForExit(id, Duration.sum(readyTimeout, readyTimeout))
+        const { State } = yield* requireContainer(id)
+        const line = yield* readExitMessage(id, started)
+        return yield* new RuntimeNotReady({ reason: describeContainerExit(State, spec.memoryMb, line) })
+      })
+      const endpoint = yield* Option.match(findEndpoint(started, running.network), {
+        // It has ended already, or the engine gave it no address.
+        onNone: () => ended,
+        onSome: Effect.succeed
+      })
+      const ready = client.health({ endpoint, token: spec.token }).pipe(
+        Effect.retry({ while: ({ _tag }) => _tag === "RuntimeUnresponsive", schedule: pollSchedule }),
+        Effect.mapError((error) => new RuntimeNotReady({ reason: "reason" in error ? error.reason : error.message })),
+        Effect.raceFirst(ended)
+      )
+      const health = yield* Effect.timeoutOption(ready, readyTimeout)
+      if (Option.isNone(health)) {
+        const line = yield* readExitMessage(id, started)
+        return yield* new RuntimeNotReady({
+          reason: `it was not ready within ${Duration.format(readyTimeout)}${line === "" ? "" : `; its last log line: ${line}`}`
+        })
+      }
+      return { inspected: started, endpoint, runtimeVersion: health.value.runtimeVersion }
+    })
+
+  /** Starts an existing container and registers it once its runtime is ready. A failure or an interruption leaves it stopped. */
+  const launch = (spec: InstanceSpec, names: InstanceNames, id: string) =>
+    Effect.gen(function* () {
+      const { bytes: diskAtStart } = yield* measureVolume(engine, names.volume, Number.MAX_SAFE_INTEGER)
+      const ready = Effect.zipRight(containers.start(id, spec.token), waitUntilReady(spec, id))
+      const { inspected, ...given } = yield* Effect.onError(ready, () => logFailure(containers.stop(id)))
+      yield* Effect.logInfo("Instance started").pipe(Effect.annotateLogs({ userId: names.owner, container: id }))
+      return running.register(names, inspected, { ...given, diskAtStart })
+    })
+
+  /** Stops the owner's container, registered or not. The caller holds the owner's lock. */
+  const end = (names: InstanceNames) =>
+    Effect.gen(function* () {
+      running.unregister(names.owner)
+      const { candidate, current } = yield* containers.find(names)
+      if (Option.isSome(candidate)) yield* containers.discard(names, candidate.value.Id)
+      if (Option.isSome(current)) yield* containers.stop(current.value.Id)
+      return current
+    }).pipe(Effect.uninterruptible)
+
+  /**
+   * Starts a container of the image, which takes the current one's name once it is accepted: one step that no crash splits. Else
+   * it is removed, and the current container stays stopped.
+   */
+  const replace = <E>(
+    spec: InstanceSpec,
+    names: InstanceNames,
+    image: ImageInspection,
+    options: { readonly fresh: boolean; readonly accept: (instance: RunningInstance) => Effect.Effect<void, E> }
+  ) =>
+    Effect.gen(function* () {
+      const { current, id } = yield* toStartFailed(names.owner)(
+        Effect.gen(function* () {
+          const current = yield* end(names)
+          if (options.fresh) yield* containers.resetFiles(names)
+          return { current, id: yield* containers.create(spec, names, image, names.candidate) }
+        })
+      )
+      const instance = yield* launch(spec, names, id).pipe(
+        toStartFailed(names.owner),
+        Effect.tap(options.accept),
+        Effect.onError(() =>
+          Effect.suspend(() => {
+            running.unregister(names.owner)
+            return logFailure(Effect.zipRight(containers.stop(id), containers.discard(names, id)))
+          })
+        )
+      )
+      const commit = Effect.gen(function* () {
+        if (Option.isSome(current)) yield* containers.discard(names, current.value.Id)
+        yield* engine.renameContainer(id, names.container)
+      })
+      yield* toStartFailed(names.owner)(commit)
+      return instance
+    })
+
+  /** The image of a container while the engine has it, else the newest. */
+  const imageOf = (current: Option.Option<ContainerInspection>) =>
+    Effect.gen(function* () {
+      const pinned = Option.isSome(current) ? yield* engine.inspectImage(current.value.Image) : Option.none()
+      return Option.isSome(pinned) ? pinned.value : yield* containers.newestImage
+    })
+
+  const logReplaced = (owner: UserId, reason: string) =>
+    Effect.logWarning("Instance replaced").pipe(Effect.annotateLogs({ userId: owner, reason }))
+
+  /** The container to go on with, or none for a new one of the image. */
+  const inspectOwner = (spec: InstanceSpec, names: InstanceNames) =>
+    Effect.gen(function* () {
+      const { candidate, current } = yield* containers.find(names)
+      // A crashed backend left a version that was not accepted.
+      if (Option.isSome(candidate)) yield* containers.discard(names, candidate.value.Id)
+      const image = yield* imageOf(current)
+      if (Option.isNone(current)) return { image, usable: current }
+      const differences = findProfileDifferences(containers.makeProfile(spec, names, image), current.value)
+      if (differences.length === 0) return { image, usable: current }
+      yield* logReplaced(names.owner, `its container differs in ${differences.join(", ")}`)
+      return { image, usable: Option.none() }
+    })
+
+  const adoptOrLaunch = (spec: InstanceSpec, names: InstanceNames, container: ContainerInspection) =>
+    Effect.gen(function* () {
+      if (container.State.Running) {
+        const endpoint = findEndpoint(container, running.network)
+        const health = Option.isSome(endpoint) ? yield* probeHealth(client, endpoint.value, spec.token) : "unresponsive"
+        if (health === "healthy") {
+          const adopted = yield* adopt(names, container)
+          if (Option.isSome(adopted)) return adopted.value
+        }
+        yield* logReplaced(names.owner, health === "rejected" ? "it has another token" : "it does not answer")
+        yield* end(names)
+      }
+      return yield* launch(spec, names, container.Id)
+    })
+
+  const startLocked = (spec: InstanceSpec, names: InstanceNames) =>
+    Effect.gen(function* () {
+      const { image, usable } = yield* toStartFailed(names.owner)(inspectOwner(spec, names))
+      return Option.isSome(usable)
+        ? yield* toStartFailed(names.owner)(adoptOrLaunch(spec, names, usable.value))
+        : yield* replace(spec, names, image, unconditionally)
+    })
+
+  /** Registers a container that an earlier backend, or another driver, started. Idempotent. */
+  const adopt = (
+    names: InstanceNames,
+    inspected: ContainerInspection
+  ): Effect.Effect<Option.Option<RunningInstance>, EngineError | FileOperationFailed> =>
+    Effect.gen(function* () {
+      const registered = running.get(names.owner)
+      if (Option.isSome(registered) && registered.value.id === inspected.Id)
+        return Option.some(registered.value.instance)
+      const endpoint = findEndpoint(inspected, running.network)
+      if (Option.isNone(endpoint)) return Option.none()
+      yield* Effect.logInfo("Instance adopted").pipe(Effect.annotateLogs({ userId: names.owner }))
+      const { bytes: diskAtStart } = yield* measureVolume(engine, names.volume, Number.MAX_SAFE_INTEGER)
+      return Option.some(running.register(names, inspected, { endpoint: endpoint.value, diskAtStart }))
+    })
+
+  const start = Effect.fn("InstanceDriver.start")(function* (spec: InstanceSpec) {
+    const { owner } = spec
+    yield* Effect.annotateCurrentSpan({ "user.id": owner })
+    const names = yield* requireNames(owner)
+    return yield* running.withOwnerLock(owner, startLocked(spec, names))
+  })
+
+  const update = <E>(
+    spec: InstanceSpec,
+    { fresh }: { readonly fresh: boolean },
+    accept: (instance: RunningInstance) => Effect.Effect<void, E>
+  ) => {
+    const { owner } = spec
+    return Effect.gen(function* () {
+      const names = yield* requireNames(owner)
+      const image = yield* toStartFailed(owner)(containers.newestImage)
+      return yield* running.withOwnerLock(owner, replace(spec, names, image, { fresh, accept }))
+    }).pipe(Effect.withSpan("InstanceDriver.update", { attributes: { "user.id": owner } }))
+  }
+
+  return { start, update, end, adopt }
+}

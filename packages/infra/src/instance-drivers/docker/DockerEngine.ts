@@ -1,0 +1,316 @@
+import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
+import * as HttpBody from "@effect/platform/HttpBody"
+import * as HttpClient from "@effect/platform/HttpClient"
+import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
+import type * as HttpClientResponse from "@effect/platform/HttpClientResponse"
+import { Chunk, Context, Duration, Effect, Layer, Option, Schema, Stream } from "effect"
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import * as UnixSocketClient from "../../runtime/UnixSocketClient.ts"
+import { type EngineAddress, formatEngineAddress } from "./EngineAddress.ts"
+import {
+  type EngineError,
+  EngineRequestRejected,
+  EngineResponseMalformed,
+  EngineUnreachable,
+  EngineUnresponsive
+} from "./EngineErrors.ts"
+import * as Models from "./EngineModels.ts"
+import { joinLogFrames } from "./LogFrames.ts"
+
+/** The oldest API version with every member that the driver uses (Docker 20.10). */
+const oldestApiVersion = [1, 41] as const
+
+const callTimeout = Duration.seconds(10)
+/** Creating and starting a container can wait for the disk. */
+const slowCallTimeout = Duration.seconds(30)
+/** Measuring volumes walks their files. */
+const measureTimeout = Duration.minutes(2)
+const maximumTextBytes = 16 * 1024 * 1024
+
+type Query = Readonly<Record<string, string | number | boolean>>
+
+interface Call {
+  readonly method: "GET" | "POST" | "PUT" | "DELETE"
+  readonly path: string
+  readonly query?: Query
+  readonly body?: HttpBody.HttpBody
+  readonly within?: Duration.Duration
+}
+
+const labelFilter = (labels: Readonly<Record<string, string>>) => ({
+  label: Object.entries(labels).map(([name, value]) => `${name}=${value}`)
+})
+
+/** Reads the client certificate that the `docker` command uses too. */
+const readCertificates = (directory: string, address: string) =>
+  Effect.try({
+    try: () => ({
+      ca: readFileSync(join(directory, "ca.pem")),
+      cert: readFileSync(join(directory, "cert.pem")),
+      key: readFileSync(join(directory, "key.pem"))
+    }),
+    catch: (cause) => new EngineUnreachable({ address, reason: `DOCKER_CERT_PATH: ${String(cause)}` })
+  })
+
+/** The HTTP client and the origin of an engine: a Unix socket, or TCP with optional client certificates. */
+const connectTo = (address: EngineAddress) =>
+  Effect.gen(function* () {
+    if (address._tag === "Socket")
+      return { client: UnixSocketClient.layer, origin: UnixSocketClient.makeSocketEndpoint(address.path) }
+    const { certificates, origin } = address
+    const options = certificates === null ? {} : yield* readCertificates(certificates, origin)
+    return {
+      client: Layer.provide(NodeHttpClient.layerWithoutAgent, NodeHttpClient.makeAgentLayer(options)),
+      origin
+    }
+  })
+
+const causeOf = (error: unknown): string => {
+  if (!(error instanceof Error)) return String(error)
+  if ("code" in error && typeof error.code === "string") return error.code
+  return error.cause === undefined ? error.message : causeOf(error.cause)
+}
+
+/** The parts of the Docker Engine API that the driver uses, one function per endpoint. Every call has a timeout. */
+export const make = (address: EngineAddress) =>
+  Effect.gen(function* () {
+    const shownAddress = formatEngineAddress(address)
+    // Traces stay inside the platform.
+    const { client, origin } = yield* connectTo(address)
+    const http = Context.get(yield* Layer.build(client), HttpClient.HttpClient).pipe(
+      HttpClient.withTracerPropagation(false)
+    )
+
+    const open = (prefix: string, call: Call): Effect.Effect<HttpClientResponse.HttpClientResponse, EngineError> => {
+      const operation = `${call.method} ${call.path}`
+      return HttpClientRequest.make(call.method)(`${origin}${prefix}${call.path}`).pipe(
+        HttpClientRequest.setUrlParams(call.query ?? {}),
+        call.body === undefined ? (request) => request : HttpClientRequest.setBody(call.body),
+        http.execute,
+        Effect.mapError((error) => new EngineUnreachable({ address: shownAddress, reason: causeOf(error) })),
+        Effect.filterOrElse(
+          // 304: the container is already in that state.
+          ({ status }) => status < 300 || status === 304,
+          (response) =>
+            Effect.flatMap(
+              response.json.pipe(
+                Effect.flatMap(Schema.decodeUnknown(Models.EngineErrorBody)),
+                Effect.match({ onSuccess: ({ message }) => message, onFailure: () => "no reason given" })
+              ),
+              (reason) => new EngineRequestRejected({ operation, status: response.status, reason })
+            )
+        )
+      )
+    }
+
+    /** Sends a call and reads its whole answer. The timeout also fires in uninterruptible regions. */
+    const send = <A>(
+      prefix: string,
+      call: Call,
+      read: (response: HttpClientResponse.HttpClientResponse) => Effect.Effect<A, EngineError>
+    ): Effect.Effect<A, EngineError> => {
+      const within = call.within ?? callTimeout
+      return Effect.interruptible(Effect.flatMap(open(prefix, call), read)).pipe(
+        Effect.timeoutFail({
+          duration: within,
+          onTimeout: () =>
+            new EngineUnresponsive({ address: shownAddress, operation: `${call.method} ${call.path}`, within })
+        }),
+        Effect.withTracerEnabled(false)
+      )
+    }
+
+    const readJson =
+      <A, I>(call: Call, schema: Schema.Schema<A, I>) =>
+      (response: HttpClientResponse.HttpClientResponse): Effect.Effect<A, EngineError> =>
+        response.json.pipe(
+          Effect.flatMap(Schema.decodeUnknown(schema)),
+          Effect.mapError(
+            (error) => new EngineResponseMalformed({ operation: `${call.method} ${call.path}`, reason: error.message })
+          )
+        )
+
+    const readBytes = (response: HttpClientResponse.HttpClientResponse): Effect.Effect<Uint8Array, EngineError> =>
+      response.stream.pipe(
+        Stream.mapError((error) => new EngineUnreachable({ address: shownAddress, reason: causeOf(error) })),
+        Stream.mapAccum(0, (length, part) => [length + part.length, { length: length + part.length, part }]),
+        Stream.takeWhile(({ length }) => length <= maximumTextBytes),
+        Stream.map(({ part }) => part),
+        Stream.runCollect,
+        Effect.map((parts) => Buffer.concat(Chunk.toReadonlyArray(parts)))
+      )
+
+    const unversioned: Call = { method: "GET", path: "/version" }
+    const version = yield* send("", unversioned, readJson(unversioned, Models.EngineVersion))
+    const [major = 0, minor = 0] = version.ApiVersion.split(".").map(Number)
+    if (major !== oldestApiVersion[0] || minor < oldestApiVersion[1])
+      return yield* new EngineResponseMalformed({
+        operation: "GET /version",
+        reason: `its API version is ${version.ApiVersion}; update Docker to 20.10 or later`
+      })
+    const prefix = `/v${oldestApiVersion.join(".")}`
+
+    const json = <A, I>(schema: Schema.Schema<A, I>, call: Call) => send(prefix, call, readJson(call, schema))
+    const done = (call: Call) => send(prefix, call, () => Effect.void)
+    const body = <A, I>(schema: Schema.Schema<A, I>, value: A): HttpBody.HttpBody =>
+      HttpBody.unsafeJson(Schema.encodeSync(schema)(value))
+
+    /** None for a status of 404. */
+    const optional = <A>(effect: Effect.Effect<A, EngineError>): Effect.Effect<Option.Option<A>, EngineError> =>
+      Effect.asSome(effect).pipe(
+        Effect.catchIf(
+          (error) => error._tag === "EngineRequestRejected" && error.status === 404,
+          () => Effect.succeedNone
+        )
+      )
+
+    const container = (id: string) => `/containers/${encodeURIComponent(id)}`
+
+    return {
+      address: shownAddress,
+      info: json(Models.EngineInfo, { method: "GET", path: "/info" }),
+      inspectImage: (name: string) =>
+        optional(json(Models.ImageInspection, { method: "GET", path: `/images/${encodeURIComponent(name)}/json` })),
+
+      inspectNetwork: (name: string) =>
+        optional(json(Models.NetworkInspection, { method: "GET", path: `/networks/${encodeURIComponent(name)}` })),
+      createNetwork: (network: Models.NetworkCreation) =>
+        done({ method: "POST", path: "/networks/create", body: body(Models.NetworkCreation, network) }),
+
+      inspectVolume: (name: string) =>
+        optional(json(Models.VolumeInspection, { method: "GET", path: `/volumes/${encodeURIComponent(name)}` })),
+      listVolumes: (labels: Readonly<Record<string, string>>) =>
+        Effect.map(
+          json(Models.VolumeList, {
+            method: "GET",
+            path: "/volumes",
+            query: { filters: JSON.stringify(labelFilter(labels)) }
+          }),
+          ({ Volumes }) => Volumes ?? []
+        ),
+      createVolume: (name: string, labels: Readonly<Record<string, string>>) =>
+        json(Models.VolumeInspection, {
+          method: "POST",
+          path: "/volumes/create",
+          body: body(Models.VolumeCreation, { Name: name, Labels: labels })
+        }),
+      /** Idempotent. */
+      removeVolume: (name: string) =>
+        Effect.asVoid(
+          optional(done({ method: "DELETE", path: `/volumes/${encodeURIComponent(name)}`, within: slowCallTimeout }))
+        ),
+      /** Bytes of all volumes, by name. */
+      measureVolumes: Effect.map(
+        json(Models.DiskUsage, {
+          method: "GET",
+          path: "/system/df",
+          // Ignored before API 1.42.
+          query: { type: "volume" },
+          within: measureTimeout
+        }),
+        ({ Volumes }) => new Map((Volumes ?? []).map(({ Name, UsageData }) => [Name, UsageData?.Size ?? 0]))
+      ),
+
+      listContainers: (labels: Readonly<Record<string, string>>) =>
+        json(Schema.Array(Models.ContainerSummary), {
+          method: "GET",
+          path: "/containers/json",
+          query: { all: true, filters: JSON.stringify(labelFilter(labels)) }
+        }),
+      inspectContainer: (id: string) =>
+        optional(json(Models.ContainerInspection, { method: "GET", path: `${container(id)}/json` })),
+      createContainer: (name: string, creation: Models.ContainerCreation) =>
+        Effect.map(
+          json(Models.ContainerCreated, {
+            method: "POST",
+            path: "/containers/create",
+            query: { name },
+            body: body(Models.ContainerCreation, creation),
+            within: slowCallTimeout
+          }),
+          ({ Id }) => Id
+        ),
+      /** Idempotent. */
+      startContainer: (id: string) => done({ method: "POST", path: `${container(id)}/start`, within: slowCallTimeout }),
+      /** SIGTERM, then SIGKILL after the grace. Idempotent. */
+      stopContainer: (id: string, grace: Duration.Duration) =>
+        Effect.asVoid(
+          optional(
+            done({
+              method: "POST",
+              path: `${container(id)}/stop`,
+              query: { t: Math.ceil(Duration.toSeconds(grace)) },
+              within: Duration.sum(grace, slowCallTimeout)
+            })
+          )
+        ),
+      /** Kills the container first. Idempotent. Named volumes stay. */
+      removeContainer: (id: string) =>
+        Effect.asVoid(
+          optional(done({ method: "DELETE", path: container(id), query: { force: true }, within: slowCallTimeout }))
+        ),
+      renameContainer: (id: string, name: string) =>
+        done({ method: "POST", path: `${container(id)}/rename`, query: { name } }),
+      /** The exit code, once the container has ended. */
+      waitForExit: (id: string, within: Duration.Duration) =>
+        Effect.map(
+          json(Models.ContainerExited, { method: "POST", path: `${container(id)}/wait`, within }),
+          ({ StatusCode }) => StatusCode
+        ),
+      /** Extracts a tar archive into a directory of a container that may be stopped. */
+      putArchive: (id: string, path: string, archive: Uint8Array) =>
+        done({
+          method: "PUT",
+          path: `${container(id)}/archive`,
+          query: { path },
+          body: HttpBody.uint8Array(archive, "application/x-tar")
+        }),
+      /** The log since the time in seconds; none for a container that is gone. */
+      readLog: (id: string, since = 0) =>
+        optional(
+          Effect.map(
+            send(
+              prefix,
+              { method: "GET", path: `${container(id)}/logs`, query: { stdout: true, stderr: true, since } },
+              readBytes
+            ),
+            joinLogFrames
+          )
+        ),
+      /** One sample; none for a container that is gone or not running. */
+      readStats: (id: string) =>
+        optional(
+          json(Models.ContainerStats, {
+            method: "GET",
+            path: `${container(id)}/stats`,
+            query: { stream: false, "one-shot": true }
+          })
+        ),
+      /** None once the subscription has begun, then the ends of containers. Ends with the connection, which has no timeout. */
+      containerEnds: (
+        labels: Readonly<Record<string, string>>
+      ): Stream.Stream<Option.Option<Models.EngineEvent>, EngineError> =>
+        open(prefix, {
+          method: "GET",
+          path: "/events",
+          query: {
+            filters: JSON.stringify({ type: ["container"], event: ["die"], ...labelFilter(labels) })
+          }
+        }).pipe(
+          Effect.map(({ stream }) =>
+            stream.pipe(
+              Stream.mapError((error) => new EngineUnreachable({ address: shownAddress, reason: causeOf(error) })),
+              Stream.decodeText(),
+              Stream.splitLines,
+              Stream.filterMap(Schema.decodeOption(Schema.parseJson(Models.EngineEvent))),
+              Stream.map(Option.some),
+              (events) => Stream.concat(Stream.succeed(Option.none()), events)
+            )
+          ),
+          Stream.unwrap
+        )
+    }
+  })
+
+export type DockerEngine = Effect.Effect.Success<ReturnType<typeof make>>

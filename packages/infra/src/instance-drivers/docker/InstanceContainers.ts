@@ -1,0 +1,191 @@
+import { runtimeAgentsDirectory, runtimeDrainSeconds } from "@berth/api/runtime/RuntimeContract"
+import type { InstanceSpec } from "@berth/domain/instances/InstanceDriver"
+import type { AgentId } from "@berth/domain/shared/AgentId"
+import { UserId } from "@berth/domain/shared/UserId"
+import { Data, Duration, Effect, Option, type Redacted } from "effect"
+import { mkdir } from "node:fs/promises"
+import { join } from "node:path"
+import { tryFileOperation } from "../HostFiles.ts"
+import * as InstanceLogFile from "../InstanceLogFile.ts"
+import {
+  findOwner,
+  installationLabels,
+  instanceHome,
+  makeContainerProfile,
+  makeTaskProfile,
+  makeStartFiles,
+  ownerLabels,
+  volumePath
+} from "./ContainerProfile.ts"
+import type { DockerEngine } from "./DockerEngine.ts"
+import { type EngineError, RuntimeImageMissing } from "./EngineErrors.ts"
+import type { ContainerInspection, ImageInspection } from "./EngineModels.ts"
+import { makeTarArchive } from "./TarArchive.ts"
+
+/** A task on an instance's files ended with an error. */
+export class InstanceTaskFailed extends Data.TaggedError("InstanceTaskFailed")<{ readonly reason: string }> {
+  override get message() {
+    return `The files of the instance cannot be removed: ${this.reason}`
+  }
+}
+
+/** The names of an owner's objects on the engine, and the files of its log on the host. */
+export interface InstanceNames extends InstanceLogFile.InstanceLogFiles {
+  readonly owner: UserId
+  readonly volume: string
+  readonly container: string
+  /** A container that replaces the current one once it is accepted. */
+  readonly candidate: string
+  readonly task: string
+  readonly directory: string
+}
+
+export interface InstanceContainersOptions {
+  readonly engine: DockerEngine
+  readonly installation: string
+  readonly network: string
+  /** Name of the newest runtime image. */
+  readonly image: string
+  /** One directory per owner, for logs. */
+  readonly directory: string
+}
+
+export interface OwnerContainers {
+  readonly current: Option.Option<ContainerInspection>
+  readonly candidate: Option.Option<ContainerInspection>
+}
+
+const terminationGrace = Duration.seconds(runtimeDrainSeconds + 1)
+const taskTimeout = Duration.minutes(1)
+
+/** Deletes the entries of a directory but the kept ones. The instance controls the entries: links are removed, not followed. */
+const removalScript = `
+const { lstatSync, readdirSync, rmSync } = require("node:fs")
+const [, directory, ...kept] = process.argv
+const entries = (path) => { try { return lstatSync(path).isDirectory() ? readdirSync(path) : [] } catch (e) { if (e.code === "ENOENT") return []; throw e } }
+for (const name of entries(directory)) {
+  const path = directory + "/" + name
+  if (!kept.includes(name) || !lstatSync(path).isDirectory()) rmSync(path, { recursive: true, force: true })
+}`
+
+/** The containers and volumes of instances on an engine. Their names and labels are the driver's whole state. */
+export const make = ({ directory, engine, image, installation, network }: InstanceContainersOptions) => {
+  /** None for an id that cannot be part of a name. */
+  const namesOf = (owner: UserId): Option.Option<InstanceNames> => {
+    if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/.test(owner)) return Option.none()
+    const container = `berth-${installation}-${owner}`
+    const path = join(directory, owner)
+    return Option.some({
+      owner,
+      container,
+      volume: container,
+      candidate: `${container}.next`,
+      task: `${container}.task`,
+      directory: path,
+      log: join(path, "instance.log"),
+      rotatedLog: join(path, "instance.log.1")
+    })
+  }
+
+  const newestImage = Effect.flatMap(
+    engine.inspectImage(image),
+    Effect.mapError(() => new RuntimeImageMissing({ image }))
+  )
+
+  /** The owner's containers. A candidate without a current one was accepted, and is renamed. */
+  const find = (names: InstanceNames): Effect.Effect<OwnerContainers, EngineError> =>
+    Effect.gen(function* () {
+      const [current, candidate] = yield* Effect.all(
+        [engine.inspectContainer(names.container), engine.inspectContainer(names.candidate)],
+        { concurrency: 2 }
+      )
+      if (Option.isSome(current) || Option.isNone(candidate)) return { current, candidate }
+      yield* engine.renameContainer(candidate.value.Id, names.container)
+      return { current: candidate, candidate: Option.none() }
+    })
+
+  const placementOf = ({ volume }: InstanceNames) => ({ installation, network, volume })
+
+  const makeProfile = (spec: InstanceSpec, names: InstanceNames, from: ImageInspection) =>
+    makeContainerProfile(spec, from, placementOf(names))
+
+  const create = (spec: InstanceSpec, names: InstanceNames, from: ImageInspection, name: string) =>
+    Effect.gen(function* () {
+      yield* Effect.orDie(
+        tryFileOperation(`making ${names.directory}`, () => mkdir(names.directory, { recursive: true, mode: 0o700 }))
+      )
+      yield* engine.createVolume(names.volume, ownerLabels(installation, names.owner))
+      return yield* engine.createContainer(name, makeProfile(spec, names, from))
+    })
+
+  /** Puts the home and the token into the volume, and starts the container. */
+  const start = (id: string, token: Redacted.Redacted) =>
+    Effect.zipRight(engine.putArchive(id, volumePath, makeTarArchive(makeStartFiles(token))), engine.startContainer(id))
+
+  const stop = (id: string) => engine.stopContainer(id, terminationGrace)
+
+  /** Removes a container; its log goes to the host's file. */
+  const discard = (names: InstanceNames, id: string) =>
+    Effect.gen(function* () {
+      const log = Option.getOrElse(yield* engine.readLog(id), () => "")
+      if (log !== "") yield* Effect.orDie(InstanceLogFile.append(names, `${log.replace(/\n$/, "")}\n`))
+      yield* engine.removeContainer(id)
+    })
+
+  const runTask = (names: InstanceNames, command: ReadonlyArray<string>) =>
+    Effect.gen(function* () {
+      if (Option.isNone(yield* engine.inspectVolume(names.volume))) return
+      const current = yield* engine.inspectContainer(names.container)
+      const from = Option.isSome(current) ? yield* engine.inspectImage(current.value.Image) : Option.none()
+      const profile = makeTaskProfile(
+        Option.isSome(from) ? from.value : yield* newestImage,
+        { installation, volume: names.volume },
+        command
+      )
+      // A killed backend may have left one.
+      yield* engine.removeContainer(names.task)
+      yield* Effect.acquireUseRelease(
+        engine.createContainer(names.task, profile),
+        (id) =>
+          Effect.gen(function* () {
+            yield* engine.startContainer(id)
+            const code = yield* engine.waitForExit(id, taskTimeout)
+            if (code === 0) return
+            const log = Option.getOrElse(yield* engine.readLog(id), () => "")
+            return yield* new InstanceTaskFailed({ reason: `exit code ${code}. ${log.slice(-500)}` })
+          }),
+        (id) => Effect.orDie(engine.removeContainer(id))
+      )
+    })
+
+  const removeEntries = (names: InstanceNames, path: string, kept: ReadonlyArray<string>) =>
+    runTask(names, ["node", "-e", removalScript, path, ...kept])
+
+  return {
+    namesOf,
+    newestImage,
+    find,
+    makeProfile,
+    create,
+    start,
+    stop,
+    discard,
+    removeOtherAgents: (names: InstanceNames, kept: ReadonlyArray<AgentId>) =>
+      removeEntries(names, `${instanceHome}/${runtimeAgentsDirectory}`, kept),
+    /** Removes everything but the files of the agents. */
+    resetFiles: (names: InstanceNames) => removeEntries(names, instanceHome, [runtimeAgentsDirectory]),
+    /** Removes every object of the owner. Idempotent. */
+    removeAll: (names: InstanceNames) =>
+      Effect.gen(function* () {
+        for (const name of [names.container, names.candidate, names.task]) yield* engine.removeContainer(name)
+        yield* engine.removeVolume(names.volume)
+      }),
+    listOwners: Effect.gen(function* () {
+      const labels = installationLabels(installation)
+      const found = [...(yield* engine.listContainers(labels)), ...(yield* engine.listVolumes(labels))]
+      const owners = found.flatMap(({ Labels }) => findOwner(Labels) ?? [])
+      return [...new Set(owners)].map((owner) => UserId.make(owner))
+    })
+  }
+}
+export type InstanceContainers = ReturnType<typeof make>

@@ -1,0 +1,88 @@
+import { type EngineAddress, parseEngineAddress } from "@berth/infra/instance-drivers/docker/EngineAddress"
+import { Either } from "effect"
+import { spawn, spawnSync } from "node:child_process"
+import { createHash } from "node:crypto"
+import { existsSync, mkdirSync, openSync, readFileSync } from "node:fs"
+import { mkdir } from "node:fs/promises"
+import { connect } from "node:net"
+import { join } from "node:path"
+import { setTimeout } from "node:timers/promises"
+import { inject } from "vitest"
+import { daemonPidFile } from "./DaemonEnd.ts"
+import type { RequiredTool } from "./RequiredTools.ts"
+
+const given = (process.env["DOCKER_HOST"] ?? "").trim()
+
+const runs = (command: string) => spawnSync(command, ["--version"]).status === 0
+
+/** An engine: that of DOCKER_HOST, or one of this run's own, which needs root, dockerd and iptables. */
+export const dockerEngine: RequiredTool = {
+  name: "Docker Engine",
+  present: given !== "" || (process.getuid?.() === 0 && runs("dockerd") && runs("iptables")),
+  missingReason: "is not set by DOCKER_HOST, and dockerd with iptables cannot be started as root"
+}
+
+/** Whether something listens on a Unix socket. */
+const isListening = (path: string) =>
+  new Promise<boolean>((resolve) => {
+    const socket = connect(path)
+    socket.once("error", () => resolve(false))
+    socket.once("connect", () => {
+      socket.destroy()
+      resolve(true)
+    })
+  })
+
+/** A subnet of this run's own: the engine rejects one that another engine of this machine uses. */
+const subnetOf = (directory: string) => {
+  const [first = 0, second = 0] = createHash("sha256").update(directory).digest()
+  return `10.${64 + (first % 128)}.${second}.0/24`
+}
+
+/** Starts a daemon in a directory. Returns when its socket accepts connections. */
+export const startDaemon = async (directory: string): Promise<string> => {
+  const socket = join(directory, "docker.sock")
+  // The first of several workers starts it.
+  const isFirst = await mkdir(directory).then(
+    () => true,
+    () => false
+  )
+  if (isFirst) launchDaemon(directory)
+  for (let tries = 0; tries < 600; tries++) {
+    if (existsSync(socket) && (await isListening(socket))) return `unix://${socket}`
+    await setTimeout(100)
+  }
+  throw new Error(`dockerd does not start: ${readFileSync(join(directory, "log"), "utf8").slice(-2000)}`)
+}
+
+/** Starts dockerd, also again after it was killed. */
+export const launchDaemon = (directory: string): void => {
+  const log = openSync(join(directory, "log"), "a")
+  mkdirSync(join(directory, "data"), { recursive: true })
+  spawn(
+    "dockerd",
+    [
+      "--data-root",
+      join(directory, "data"),
+      "--exec-root",
+      join(directory, "exec"),
+      "--host",
+      `unix://${join(directory, "docker.sock")}`,
+      "--pidfile",
+      daemonPidFile(directory),
+      "--storage-driver",
+      "overlay2",
+      "--bridge",
+      "none",
+      "--default-address-pool",
+      `base=${subnetOf(directory)},size=28`
+    ],
+    { detached: true, stdio: ["ignore", log, log] }
+  ).unref()
+}
+
+/** The engine's address; the first call of a run starts it. */
+export const dockerHost = async (): Promise<string> => (given === "" ? startDaemon(inject("dockerDirectory")) : given)
+
+export const dockerAddress = async (): Promise<EngineAddress> =>
+  Either.getOrThrow(parseEngineAddress(await dockerHost(), null))
