@@ -43,7 +43,11 @@ const layer = (settings: RuntimeSettings, lost: Deferred.Deferred<never, Address
       return Drain.drainOnClose.pipe(
         // A container's address is known to its engine.
         Layer.provide(
-          "path" in address ? AddressFile.layer({ ...identity, directory, pid: process.pid, lost }) : Layer.empty
+          "path" in address
+            ? AddressFile.layer({ ...identity, directory, pid: process.pid, lost })
+            : Layer.effectDiscard(
+                Effect.logInfo("Runtime listening").pipe(Effect.annotateLogs({ ...address, ...identity }))
+              )
         ),
         Layer.provide(RuntimeHttp.layer({ ...identity, token })),
         Layer.provide(TurnExecution.Default),

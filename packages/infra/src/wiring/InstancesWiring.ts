@@ -7,10 +7,11 @@ import { ensureSecret } from "../crypto/GeneratedKeys.ts"
 import { prepareDataDirectory } from "../files/DataDirectory.ts"
 import * as DockerEngine from "../instance-drivers/docker/DockerEngine.ts"
 import * as DockerInstanceDriver from "../instance-drivers/docker/DockerInstanceDriver.ts"
-import { closeHostPorts, isOwnAddress } from "../instance-drivers/docker/HostFirewall.ts"
+import { closeHostPorts } from "../instance-drivers/docker/HostFirewall.ts"
 import { ensureNetwork } from "../instance-drivers/docker/InstanceNetwork.ts"
 import * as ProcessInstanceDriver from "../instance-drivers/process/ProcessInstanceDriver.ts"
 import { hostInUrl } from "../net/HostInUrl.ts"
+import { findBindablePort } from "../net/PortProbe.ts"
 import { ProgramMisconfigured } from "../process/ProgramRunner.ts"
 import * as BerthAgentRuntime from "../runtime/BerthAgentRuntime.ts"
 import * as UnixSocketClient from "../runtime/UnixSocketClient.ts"
@@ -68,7 +69,8 @@ const containers = (settings: Settings) =>
         () => new URL(`http://${network.gateway}:${settings.addresses.backendPort}`)
       )
       const address = { host: url.hostname, port: Number(url.port === "" ? 80 : url.port) }
-      if (!isOwnAddress(address.host))
+      // A bridge without containers is not listed as an interface, so the address is tried.
+      if (Option.isNone(yield* findBindablePort(0, address.host)))
         return yield* new ProgramMisconfigured({
           reason: `Instances would call the backend at ${address.host}, which is not an address of this machine. Run the backend on the host of the Docker Engine (in a container with host networking), or set RUNTIME_BACKEND_URL.`
         })

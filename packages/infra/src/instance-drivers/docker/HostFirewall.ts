@@ -1,6 +1,5 @@
 import { Effect } from "effect"
 import { execFile } from "node:child_process"
-import { networkInterfaces } from "node:os"
 
 export interface HostFirewallOptions {
   /** The host's interface on the network of instances. */
@@ -46,10 +45,6 @@ const ensure = (command: "-A" | "-I", [chain, ...match]: Rule): Effect.Effect<bo
   Effect.flatMap(iptables("-C", chain, ...match), (exists) =>
     exists ? Effect.succeed(true) : iptables(command, chain, ...match)
   )
-
-/** Whether the address is one of this machine. */
-export const isOwnAddress = (address: string): boolean =>
-  Object.values(networkInterfaces()).some((entries) => entries?.some((entry) => entry.address === address))
 
 /** Adds the rules where this process may. Elsewhere listeners on all addresses of the host stay reachable, which is logged. */
 export const closeHostPorts = (options: HostFirewallOptions): Effect.Effect<void> =>
