@@ -108,6 +108,8 @@ export interface TestAppOptions {
   readonly isDevelopment?: boolean
   /** By default as in production. */
   readonly turnBudgetUsd?: number
+  /** Address of a listener with the runtime routes alone; absent: none. */
+  readonly runtimeListener?: { readonly host: string; readonly port: number }
 }
 
 /** The test Layers of ports; the card processor, the base chain and the identity providers are live and not configured. */
@@ -329,7 +331,11 @@ const make = (options: TestAppOptions) =>
         options.aiLayerTransport === "remote" ? BackendWiring.remoteModelAnswers(remote) : GatewayServices.localAnswers
       )
     )
-    const backend = BackendListener.layer(listening(backendPort)).pipe(
+    const runtimeListener = Option.match(Option.fromNullable(options.runtimeListener), {
+      onNone: () => Layer.empty,
+      onSome: (address) => BackendListener.runtimeLayer({ ...listening(address.port), ...address })
+    })
+    const backend = Layer.merge(BackendListener.layer(listening(backendPort)), runtimeListener).pipe(
       Layer.provide(privately),
       Layer.provide(UseCases.backend)
     )

@@ -59,12 +59,13 @@ export const inspectTestContainer = (directory: string, owner: UserId) =>
 
 let dataRoot: string | undefined
 
+/** Runs the `docker` command on the engine of the run, behind the driver's back. */
+export const runDocker = (...args: ReadonlyArray<string>): string =>
+  execFileSync("docker", args, { encoding: "utf8", env: { ...process.env, DOCKER_HOST: currentHost } }).trim()
+
 /** The data directory of the engine, which runs on this machine. */
 const readDataRoot = (): string => {
-  dataRoot ??= execFileSync("docker", ["info", "--format", "{{.DockerRootDir}}"], {
-    encoding: "utf8",
-    env: { ...process.env, DOCKER_HOST: currentHost }
-  }).trim()
+  dataRoot ??= runDocker("info", "--format", "{{.DockerRootDir}}")
   return dataRoot
 }
 

@@ -139,23 +139,25 @@ const processes: InstanceDriverHost = {
   logFiles: async (directory, owner) => [join(directory, owner, "instance.log")]
 }
 
+export const dockerDriver = ({ directory, intervals, onClose, program }: InstanceDriverOptions, network: string) =>
+  Effect.gen(function* () {
+    const engine = yield* testEngine
+    return yield* DockerInstanceDriver.make({
+      engine,
+      installation: installationOf(directory),
+      network: (yield* ensureNetwork(engine, network)).name,
+      image: yield* Effect.promise(() => buildTestImage(program)),
+      directory,
+      onClose,
+      ...(intervals === undefined ? {} : { intervals })
+    })
+  }).pipe(Effect.provide(UnixSocketClient.layer))
+
 /** Containers of an engine on this machine, whose volumes and processes a test can reach. */
 const docker: InstanceDriverHost = {
   name: "Docker",
   tool: dockerEngine,
-  driver: ({ directory, intervals, onClose, program }) =>
-    Effect.gen(function* () {
-      const engine = yield* testEngine
-      return yield* DockerInstanceDriver.make({
-        engine,
-        installation: installationOf(directory),
-        network: (yield* ensureNetwork(engine, testNetwork)).name,
-        image: yield* Effect.promise(() => buildTestImage(program)),
-        directory,
-        onClose,
-        ...(intervals === undefined ? {} : { intervals })
-      })
-    }).pipe(Effect.provide(UnixSocketClient.layer)),
+  driver: (options) => dockerDriver(options, testNetwork),
   processIdOf: (directory, owner) => Effect.map(inspectTestContainer(directory, owner), ({ State }) => State.Pid),
   isRunning: runs,
   kill: (pid) => {

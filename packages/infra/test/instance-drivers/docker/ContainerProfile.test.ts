@@ -25,7 +25,7 @@ const inspect = ({ Cmd, Entrypoint, Env, HostConfig, Labels, User }: ContainerCr
 })
 
 describe("makeContainerProfile", () => {
-  it("drops every right and sets every limit", () => {
+  it("makeContainerProfile drops every right and sets every limit", () => {
     const { HostConfig, User } = profile
     assert.strictEqual(User, "65534:65534")
     assert.deepInclude(HostConfig, {
@@ -41,7 +41,7 @@ describe("makeContainerProfile", () => {
     })
   })
 
-  it("mounts the instance's volume and nothing of the host", () => {
+  it("makeContainerProfile mounts the instance's volume and nothing of the host", () => {
     assert.deepStrictEqual(profile.HostConfig.Mounts, [
       { Type: "volume", Source: "berth-one-usr_ada", Target: "/data" }
     ])
@@ -49,11 +49,11 @@ describe("makeContainerProfile", () => {
     assert.notInclude(JSON.stringify(profile), "docker.sock")
   })
 
-  it("does not contain the token", () => {
+  it("makeContainerProfile does not contain the token", () => {
     assert.notInclude(JSON.stringify(profile), "a secret token")
   })
 
-  it("names installation and owner", () => {
+  it("makeContainerProfile names installation and owner", () => {
     assert.deepInclude(profile.Labels, { "berth.installation": "one", "berth.owner": "usr_ada" })
   })
 })
@@ -92,28 +92,28 @@ const changes: ReadonlyArray<Partial<ContainerCreation["HostConfig"]>> = [
 ]
 
 describe("findProfileDifferences", () => {
-  it("finds none in a container of the profile", () => {
+  it("findProfileDifferences finds none in a container of the profile", () => {
     assert.deepStrictEqual(findProfileDifferences(profile, inspect(profile)), [])
   })
 
-  it("accepts null for an empty list, as the engine answers", () => {
+  it("findProfileDifferences accepts null for an empty list, as the engine answers", () => {
     const { Config, HostConfig } = inspect(profile)
     const answered = { ...HostConfig, CapAdd: null, Binds: null, Devices: null }
     assert.deepStrictEqual(findProfileDifferences(profile, { Config, HostConfig: answered }), [])
   })
 
-  it.each(changes)("names the setting of a container with %o", (change) => {
+  it.each(changes)("findProfileDifferences names the setting of a container with %o", (change) => {
     const weaker = { ...profile, HostConfig: { ...profile.HostConfig, ...change } }
     assert.deepStrictEqual(findProfileDifferences(profile, inspect(weaker)), Object.keys(change))
   })
 
-  it("names the account, the program and the environment", () => {
+  it("findProfileDifferences names the account, the program and the environment", () => {
     assert.deepStrictEqual(findProfileDifferences(profile, inspect({ ...profile, User: "0:0" })), ["User"])
     assert.deepStrictEqual(findProfileDifferences(profile, inspect({ ...profile, Cmd: [] })), ["Cmd"])
     assert.deepStrictEqual(findProfileDifferences(profile, inspect({ ...profile, Env: [] })), ["Env"])
   })
 
-  it("names the changed setting of another plan", () => {
+  it("findProfileDifferences names the changed setting of another plan", () => {
     const larger = makeContainerProfile({ ...spec, memoryMb: 512, cpus: 1 }, image, placement)
     assert.includeMembers([...findProfileDifferences(larger, inspect(profile))], ["Memory", "MemorySwap", "CpuQuota"])
   })
@@ -123,12 +123,12 @@ describe("findNetworkWeaknesses", () => {
   const { Driver, EnableIPv6, Internal, Options } = makeNetworkCreation("berth")
   const made = { Id: "1", Driver, EnableIPv6, Internal, Options, IPAM: { Config: null } }
 
-  it("finds none in a network that the driver makes", () => {
+  it("findNetworkWeaknesses finds none in a network that the driver makes", () => {
     assert.deepStrictEqual(findNetworkWeaknesses(made), [])
   })
 
   it.each([{ Driver: "host" }, { Internal: false }, { Options: {} }, { EnableIPv6: true }])(
-    "finds one in a network with %o",
+    "findNetworkWeaknesses finds one in a network with %o",
     (change) => {
       assert.strictEqual(findNetworkWeaknesses({ ...made, ...change }).length, 1)
     }

@@ -14,13 +14,16 @@ describe("parseEngineAddress", () => {
     ["tcp://10.0.0.1:2375", null, EngineAddress.Tcp({ origin: "http://10.0.0.1:2375", certificates: null })],
     ["tcp://engine", "/certs", EngineAddress.Tcp({ origin: "https://engine:2376", certificates: "/certs" })],
     ["https://engine:1", null, EngineAddress.Tcp({ origin: "https://engine:1", certificates: null })]
-  ])("reads %s", (host, certificates, expected) => {
+  ])("parseEngineAddress reads %s", (host, certificates, expected) => {
     assert.deepStrictEqual(parseEngineAddress(host, certificates), Either.right(expected))
   })
 
-  it.each(["", "unix://", "unix://relative", "ssh://engine", "engine:2375", "tcp://"])("rejects %o", (host) => {
-    assert.isTrue(Either.isLeft(parseEngineAddress(host, null)))
-  })
+  it.each(["", "unix://", "unix://relative", "ssh://engine", "engine:2375", "tcp://"])(
+    "parseEngineAddress rejects %o",
+    (host) => {
+      assert.isTrue(Either.isLeft(parseEngineAddress(host, null)))
+    }
+  )
 })
 
 const frame = (stream: number, text: string) => {
@@ -30,20 +33,20 @@ const frame = (stream: number, text: string) => {
 }
 
 describe("joinLogFrames", () => {
-  it("joins the frames of both outputs, also of a character in two frames", () => {
+  it("joinLogFrames joins the frames of both outputs, also of a character in two frames", () => {
     const [first, second] = [Buffer.from("é").subarray(0, 1), Buffer.from("é").subarray(1)]
     const half = (part: Buffer) => Buffer.concat([Buffer.from([1, 0, 0, 0, 0, 0, 0, 1]), part])
     const all = Buffer.concat([frame(1, "one\n"), frame(2, "two\n"), half(first), half(second)])
     assert.strictEqual(joinLogFrames(all), "one\ntwo\né")
   })
 
-  it("drops an unfinished frame", () => {
+  it("joinLogFrames drops an unfinished frame", () => {
     assert.strictEqual(joinLogFrames(Buffer.concat([frame(1, "one\n"), frame(1, "two\n").subarray(0, 10)])), "one\n")
   })
 })
 
 describe("makeTarArchive", () => {
-  it("is read by tar with names, modes, owners and contents", () => {
+  it("makeTarArchive makes an archive that tar reads with names, modes, owners and contents", () => {
     const archive = makeTarArchive([
       { path: "home/", mode: 0o700, uid: 65_534 },
       { path: "home/token", mode: 0o400, uid: 65_534, content: "secret" }
@@ -60,11 +63,11 @@ describe("makeTarArchive", () => {
 describe("describeContainerExit", () => {
   const state = { Error: "", ExitCode: 0, OOMKilled: false }
 
-  it("names the memory limit after an out-of-memory kill", () => {
+  it("describeContainerExit names the memory limit after an out-of-memory kill", () => {
     assert.include(describeContainerExit({ ...state, ExitCode: 137, OOMKilled: true }, 256, "line"), "256 MB of memory")
   })
 
-  it("names the signal, or the exit code, and the last log line", () => {
+  it("describeContainerExit names the signal, or the exit code, and the last log line", () => {
     assert.strictEqual(describeContainerExit({ ...state, ExitCode: 137 }, 256, ""), "signal SIGKILL")
     assert.strictEqual(
       describeContainerExit({ ...state, ExitCode: 3 }, 256, "oh"),
@@ -72,7 +75,7 @@ describe("describeContainerExit", () => {
     )
   })
 
-  it("prefers the engine's own error", () => {
+  it("describeContainerExit prefers the engine's own error", () => {
     assert.include(describeContainerExit({ ...state, ExitCode: 127, Error: "no such file" }, 256, ""), "no such file")
   })
 })
@@ -85,20 +88,20 @@ describe("toContainerFigures", () => {
     networks: { eth0: { rx_bytes: 1, tx_bytes: 2 }, eth1: { rx_bytes: 10, tx_bytes: 20 } }
   }
 
-  it("sums the networks and leaves out the file cache", () => {
+  it("toContainerFigures sums the networks and leaves out the file cache", () => {
     assert.deepStrictEqual(
       toContainerFigures(sample),
       Option.some({ cpuMs: 2000, memoryBytes: 70, networkReceivedBytes: 11, networkSentBytes: 22, pids: 12 })
     )
   })
 
-  it("are none of a container that is not running", () => {
+  it("toContainerFigures returns none of a container that is not running", () => {
     assert.deepStrictEqual(toContainerFigures({ ...sample, pids_stats: {} }), Option.none())
   })
 })
 
 describe("EngineRequestRejected", () => {
-  it("tells how to free a full disk", () => {
+  it("EngineRequestRejected tells how to free a full disk", () => {
     const error = new EngineRequestRejected({
       operation: "POST /containers/create",
       status: 500,
