@@ -14,11 +14,12 @@ import type { RequiredTool } from "./RequiredTools.ts"
 const given = (process.env["DOCKER_HOST"] ?? "").trim()
 
 const runs = (command: string) => spawnSync(command, ["--version"]).status === 0
+const canStart = () => process.getuid?.() === 0 && ["docker", "dockerd", "iptables"].every(runs)
 
 /** An engine: that of DOCKER_HOST, or one of this run's own, which needs root, dockerd and iptables. */
 export const dockerEngine: RequiredTool = {
   name: "Docker Engine",
-  present: given !== "" || (process.getuid?.() === 0 && runs("dockerd") && runs("iptables")),
+  present: given !== "" || canStart(),
   missingReason: "is not set by DOCKER_HOST, and dockerd with iptables cannot be started as root"
 }
 

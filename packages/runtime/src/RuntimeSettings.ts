@@ -1,6 +1,6 @@
 import { RuntimeEnvironment } from "@berth/api/runtime/RuntimeContract"
 import * as FileSystem from "@effect/platform/FileSystem"
-import { Config, ConfigError, Effect, Option, Redacted } from "effect"
+import { Config, ConfigError, Effect, Either, type Option, Redacted } from "effect"
 
 /** A Unix socket, or a port on every address. */
 export type ListenAddress = { readonly path: string } | { readonly host: string; readonly port: number }
@@ -22,8 +22,10 @@ export interface RuntimeSettings {
 }
 
 const runtimeEnvironment = Config.all({
-  token: Config.option(Config.redacted(Config.nonEmptyString(RuntimeEnvironment.token))),
-  tokenFile: Config.option(Config.nonEmptyString(RuntimeEnvironment.tokenFile)),
+  credential: Config.redacted(Config.nonEmptyString(RuntimeEnvironment.token)).pipe(
+    Config.map(Either.right),
+    Config.orElse(() => Config.map(Config.nonEmptyString(RuntimeEnvironment.tokenFile), Either.left))
+  ),
   backendUrl: Config.url(RuntimeEnvironment.backendUrl),
   directory: Config.nonEmptyString(RuntimeEnvironment.directory),
   address: Config.nonEmptyString(RuntimeEnvironment.socket).pipe(
@@ -52,9 +54,6 @@ const takeToken = (path: string) =>
 
 export const loadRuntimeSettings: Effect.Effect<RuntimeSettings, ConfigError.ConfigError, FileSystem.FileSystem> =
   Effect.gen(function* () {
-    const { token, tokenFile, ...settings } = yield* runtimeEnvironment
-    if (Option.isSome(token)) return { ...settings, token: token.value }
-    if (Option.isNone(tokenFile))
-      return yield* Effect.fail(ConfigError.MissingData([RuntimeEnvironment.token], "Expected a runtime token"))
-    return { ...settings, token: yield* takeToken(tokenFile.value) }
+    const { credential, ...settings } = yield* runtimeEnvironment
+    return { ...settings, token: Either.isRight(credential) ? credential.right : yield* takeToken(credential.left) }
   })

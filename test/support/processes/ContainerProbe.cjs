@@ -3,6 +3,7 @@ const { spawn } = require("node:child_process")
 const { mkdirSync, readFileSync, readdirSync, writeFileSync } = require("node:fs")
 const { connect } = require("node:net")
 const { lookup } = require("node:dns/promises")
+const { setTimeout } = require("node:timers")
 
 const targets = JSON.parse(process.argv[2])
 
@@ -76,4 +77,4 @@ const main = async () => {
   process.stdout.write(`${JSON.stringify(findings)}\n`)
 }
 
-main()
+void main()

@@ -1,10 +1,11 @@
 import { type InstanceSpec, InstanceStartFailed, type RunningInstance } from "@berth/domain/instances/InstanceDriver"
 import type { UserId } from "@berth/domain/shared/UserId"
-import { Data, Duration, Effect, Option, Schedule } from "effect"
+import { Duration, Effect, Option, Schedule } from "effect"
 import type { RuntimeClient } from "../../runtime/RuntimeClient.ts"
 import { probeHealth } from "../HealthProbe.ts"
 import type { FileOperationFailed } from "../HostFiles.ts"
 import { findExitMessage } from "../ProcessExit.ts"
+import { RuntimeNotReady } from "../RuntimeNotReady.ts"
 import { describeContainerExit } from "./ContainerExit.ts"
 import { findProfileDifferences } from "./ContainerProfile.ts"
 import type { DockerEngine } from "./DockerEngine.ts"
@@ -13,13 +14,6 @@ import type { ContainerInspection, ImageInspection } from "./EngineModels.ts"
 import type { InstanceContainers, InstanceNames } from "./InstanceContainers.ts"
 import { findEndpoint, type RunningContainers } from "./RunningContainers.ts"
 import { measureVolume } from "./VolumeUsage.ts"
-
-/** The container was started, but its runtime did not become ready. */
-export class RuntimeNotReady extends Data.TaggedError("RuntimeNotReady")<{ readonly reason: string }> {
-  override get message() {
-    return this.reason
-  }
-}
 
 export interface ContainerStartOptions {
   readonly engine: DockerEngine

@@ -1,5 +1,5 @@
 import type { RunningInstance, InstanceSpec } from "@berth/domain/instances/InstanceDriver"
-import { Data, Deferred, Duration, Effect, Option, Schedule } from "effect"
+import { Deferred, Duration, Effect, Option, Schedule } from "effect"
 import { rm } from "node:fs/promises"
 import type { RuntimeClient } from "../../runtime/RuntimeClient.ts"
 import type { RuntimeBundle } from "./RuntimeBundles.ts"
@@ -15,15 +15,9 @@ import { type FileOperationFailed, tryFileOperation } from "../HostFiles.ts"
 import type { InstanceAccounts, InstanceAccountsExhausted } from "./InstanceAccounts.ts"
 import { readStartMark } from "../../process/ProcessIdentity.ts"
 import { describeExit, findExitMessage } from "../ProcessExit.ts"
+import { RuntimeNotReady } from "../RuntimeNotReady.ts"
 import type { ProcessLauncher } from "./ProcessLauncher.ts"
 import { makeNodeFlags, type PermissionFlags } from "../NodeFlags.ts"
-
-/** The process was spawned, but its runtime did not become ready. */
-export class RuntimeNotReady extends Data.TaggedError("RuntimeNotReady")<{ readonly reason: string }> {
-  override get message() {
-    return this.reason
-  }
-}
 
 export interface ProcessStartSettings {
   readonly node: string
