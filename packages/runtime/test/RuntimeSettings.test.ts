@@ -33,6 +33,6 @@ it.scopedLive("loadRuntimeSettings reads the token from a file once, and deletes
     assert.strictEqual(Redacted.value(settings.token), "a token")
     assert.deepStrictEqual(settings.address, { host: "0.0.0.0", port: 8080 })
     assert.isFalse(existsSync(file))
-    assert.include(String(yield* Effect.flip(load(environment))), RuntimeEnvironment.tokenFile)
+    assert.include(JSON.stringify(yield* Effect.flip(load(environment))), RuntimeEnvironment.tokenFile)
   })
 )
