@@ -9,8 +9,8 @@ process.chdir(fileURLToPath(new URL("..", import.meta.url)))
 /** Commits after this one follow the rule of commit subjects. */
 const base = "19a0d72b9c8ea24a6220adba60474c6091eb0d0d"
 const longestSubject = 72
-/** Data of vendors, compiled code, lockfiles, and this file, which names the words. */
-const ignored = /(snapshot|Fixtures|package-lock)\.json$|pnpm-lock\.yaml$|^scripts\/language\.mjs$/
+/** Data of vendors, compiled code, images, lockfiles, and this file, which names the words. */
+const ignored = /(snapshot|Fixtures|package-lock)\.json$|\.png$|pnpm-lock\.yaml$|^scripts\/language\.mjs$/
 
 const retired = [
   "cell",

@@ -33,6 +33,8 @@ const site = Layer.scoped(
 // Longer than one step waits, so that a step that fails says so itself.
 vi.setConfig({ testTimeout: 180_000 })
 
+const firefoxOnMac = "Mozilla/5.0 (Macintosh; Intel Mac OS X 10.15; rv:128.0) Gecko/20100101 Firefox/128.0"
+
 /** An administrator, who needs no plan. */
 const owner = makeAccount("owner")
 
@@ -247,6 +249,14 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
         await page.getByRole("link", { name: "Create an account" }).click()
         await fillSignup(page, owner)
         await atPath(page, "/onboarding")
+        await page.route("**/api/agents/provision", (route) =>
+          route.fulfill({ status: 402, json: { code: "subscription_required", message: "Subscribe first." } })
+        )
+        await page.getByLabel("Name").fill("Bea")
+        await page.getByRole("button", { name: "Create agent" }).click()
+        await atPath(page, "/pricing")
+        await page.unroute("**/api/agents/provision")
+        await page.goto("/onboarding")
         await makeAgent(page, "Bea")
         const resumed: Array<string> = []
         await page.route("**/api/agent", async (route) => {
@@ -275,7 +285,7 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
           address: "192.0.2.1"
         }
         const left = new Map([
-          ["ses_1", { ...session, id: "ses_1", userAgent: "This one", current: true }],
+          ["ses_1", { ...session, id: "ses_1", userAgent: firefoxOnMac, current: true }],
           ["ses_2", { ...session, id: "ses_2", userAgent: "<img src=x onerror=alert(1)>", current: false }]
         ])
         await page.route("**/api/auth/sessions", (route) => route.fulfill({ json: { sessions: [...left.values()] } }))
@@ -288,6 +298,7 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
         await rows.filter({ hasText: "<img src=x onerror=alert(1)>" }).getByRole("button").click()
         await page.getByText("The session ended.").waitFor()
         assert.strictEqual(await rows.count(), 1)
+        assert.match((await rows.textContent()) ?? "", /^Firefox on macOS/)
         assert.strictEqual(await rows.getByRole("button").count(), 0)
       })
     )

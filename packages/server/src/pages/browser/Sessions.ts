@@ -10,10 +10,35 @@ const when = (text: string | undefined) => {
   return Number.isNaN(at.getTime()) ? "at an unknown time" : dates.format(at)
 }
 
+const browsers = [
+  ["Edg/", "Edge"],
+  ["OPR/", "Opera"],
+  ["Firefox/", "Firefox"],
+  ["Chrome/", "Chrome"],
+  ["Safari/", "Safari"]
+] as const
+const systems = [
+  ["Android", "Android"],
+  ["iPhone", "iPhone"],
+  ["iPad", "iPad"],
+  ["Windows", "Windows"],
+  ["Mac OS X", "macOS"],
+  ["Linux", "Linux"]
+] as const
+
+const findLabel = (text: string, labels: ReadonlyArray<readonly [string, string]>) =>
+  labels.find(([mark]) => text.includes(mark))?.[1]
+
+/** Browser and system of a user agent; the text itself for other programs. */
+const describeDevice = (userAgent: string): string => {
+  const [browser, system] = [findLabel(userAgent, browsers), findLabel(userAgent, systems)]
+  return browser === undefined || system === undefined ? userAgent : `${browser} on ${system}`
+}
+
 const row = (session: unknown, reload: () => Promise<void>) => {
   const id = readTextMember(session, "id") ?? ""
   const isCurrent = readMember(session, "current") === true
-  const device = readTextMember(session, "userAgent") ?? "Unknown device"
+  const device = describeDevice(readTextMember(session, "userAgent") ?? "Unknown device")
   const item = createElement("li", "", { class: "row" })
   const facts = createElement("span", device)
   facts.append(
