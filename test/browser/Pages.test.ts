@@ -303,6 +303,27 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
       })
     )
 
+    it.effect("The pages create an API key, show it once and revoke it", () =>
+      visiting({}, async ({ page }) => {
+        await register(page, makeAccount("apikeys"))
+        await page.getByText("New API key").click()
+        await page.getByLabel("Name", { exact: true }).last().fill("<b>laptop</b>")
+        await page.getByLabel("Conversations with agents").check()
+        await page.getByRole("button", { name: "Create the key" }).click()
+        await page.getByText("it is not shown again").waitFor()
+        const key = await page.getByLabel("Your new key").inputValue()
+        assert.match(key, /^berth_[\w-]{43}$/)
+        const answer = await page.request.get("/api/chat", { headers: { authorization: `Bearer ${key}` } })
+        assert.strictEqual(answer.status(), 200)
+        const rows = page.locator("#api-keys > li")
+        assert.include(await rows.innerText(), "<b>laptop</b>")
+        assert.notInclude(await rows.innerText(), key)
+        await rows.getByRole("button").click()
+        await page.getByText("is revoked.").waitFor()
+        assert.strictEqual(await rows.count(), 0)
+      })
+    )
+
     it.effect("The pages show the API reference under its content security policy", () =>
       Effect.gen(function* () {
         const { url } = yield* Site

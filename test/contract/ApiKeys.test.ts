@@ -4,10 +4,11 @@ import { Sessions } from "@berth/domain/sessions/Sessions"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { Email } from "@berth/domain/shared/Email"
 import { assert, layer } from "@effect/vitest"
-import { DateTime, Effect } from "effect"
+import { DateTime, Effect, Layer } from "effect"
 import { createHash } from "node:crypto"
 import { eventually } from "../support/Eventually.ts"
 import { readMailsTo } from "../support/Mailbox.ts"
+import { recordSpans } from "../support/RecordedTelemetry.ts"
 import * as App from "../support/TestApp.ts"
 import { bearer, createApiKey, expireApiKey } from "./ApiKeyFixtures.ts"
 import { createOwnerWithAgent } from "./OwnerFixtures.ts"
@@ -21,7 +22,9 @@ const create = (as: App.SignedIn, json: unknown) => call("POST", "/api/keys", as
 const agentsBy = (headers: Readonly<Record<string, string>>) =>
   Effect.flatMap(App.TestApp, ({ web }) => web({ method: "GET", path: "/api/agents", headers }))
 
-layer(App.layer(), { excludeTestServices: true })("API keys", (it) => {
+const recorded = recordSpans()
+
+layer(Layer.provide(App.layer(), recorded.layer), { excludeTestServices: true })("API keys", (it) => {
   it.effect("API keys are shown once, stored as a hash and listed newest first without the secret", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
@@ -157,7 +160,7 @@ layer(App.layer(), { excludeTestServices: true })("API keys", (it) => {
     })
   )
 
-  it.effect("API keys appear in no log line, except by id", () =>
+  it.effect("API keys appear in no log line and no span, except by id", () =>
     Effect.gen(function* () {
       const { logLines, web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
@@ -170,7 +173,31 @@ layer(App.layer(), { excludeTestServices: true })("API keys", (it) => {
       yield* agentsBy(key.headers)
       const lines = yield* logLines
       assert.isTrue(lines.some((line) => line.includes('"Request"') && line.includes(key.id)))
-      assert.notInclude(lines.join("\n"), key.key.slice(10))
+      const spans = JSON.stringify(recorded.spans.map((attributes) => [...attributes]))
+      assert.include(spans, `["berth.api_key.id","${key.id}"]`)
+      assert.notInclude([...lines, spans].join("\n"), key.key.slice(10))
+    })
+  )
+
+  it.effect("API keys authenticate by one statement", () =>
+    Effect.gen(function* () {
+      const owner = yield* App.signInNewUser()
+      const key = yield* createApiKey(owner, "agents")
+      const statementsOf = (headers: Readonly<Record<string, string>>) =>
+        Effect.gen(function* () {
+          const before = recorded.spans.length
+          assert.strictEqual((yield* agentsBy(headers)).status, 200)
+          return recorded.spans.slice(before).filter((attributes) => attributes.has("db.query.text")).length
+        })
+      yield* agentsBy(key.headers)
+      yield* eventually(
+        Effect.map(call("GET", "/api/keys", owner), ({ text }) => text),
+        (text) => !text.includes('"lastUsedAt":null')
+      )
+      assert.deepStrictEqual(
+        [yield* statementsOf({}), yield* statementsOf(key.headers), yield* statementsOf({ cookie: owner.cookie })],
+        [0, 2, 2]
+      )
     })
   )
 

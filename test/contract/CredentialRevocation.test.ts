@@ -8,6 +8,7 @@ import { migratedDatabase } from "../support/MigratedDatabase.ts"
 import { connectSocket } from "../support/SocketClient.ts"
 import * as App from "../support/TestApp.ts"
 import { createApiKey, expireApiKey, revokeApiKey } from "./ApiKeyFixtures.ts"
+import { gatewayCall, withPendingAnswer } from "./GatewayPayments.ts"
 import { createOwnerWithAgent, type OwnerWithAgent } from "./OwnerFixtures.ts"
 
 /** Two processes over one database. */
@@ -80,6 +81,25 @@ const revocations: ReadonlyArray<readonly [string, Revocation]> = [
 ]
 
 describe("A revoked credential", () => {
+  it.scopedLive("A credential that ends closes its gateway streams, and leaves the model", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent()
+      const key = yield* createApiKey(owner, "gateway")
+      yield* withPendingAnswer(({ begun, left }) =>
+        Effect.gen(function* () {
+          const headers = { ...key.headers, accept: "text/event-stream" }
+          const stream = yield* Effect.forkScoped(gatewayCall({ headers }))
+          yield* begun
+          yield* revokeApiKey(owner, key)
+          const { text } = yield* Effect.timeout(Fiber.join(stream), "10 seconds")
+          assert.include(text, "Half ")
+          assert.notInclude(text, "event: done")
+          yield* left
+        })
+      )
+    }).pipe(Effect.provide(App.layer()))
+  )
+
   it.scopedLive("A credential that ends in one process closes its sockets and streams in another", () =>
     Effect.gen(function* () {
       const { here, there } = yield* processes

@@ -1,5 +1,7 @@
+import { maximumApiKeyNameLength } from "@berth/domain/accounts/api-keys/ApiKey"
 import { minimumPasswordLength } from "@berth/domain/accounts/password/Password"
 import { maximumDisplayNameLength } from "@berth/domain/accounts/profile/DisplayName"
+import type { ApiKeyScope } from "@berth/domain/sessions/ApiKeyScope"
 import type { NotificationPreferences, User } from "@berth/domain/shared/User"
 import type { Wallet } from "@berth/domain/signin/wallets/Wallet"
 import { DateTime } from "effect"
@@ -162,6 +164,50 @@ export const sessionsSection = html`
       "Listing your sessions",
       html`<ul class="rows" id="sessions"></ul>
         ${renderStatusLine("sessions-status")}`
+    )}
+  </section>
+`
+
+const scopeChoices: ReadonlyArray<readonly [ApiKeyScope, string]> = [
+  ["agents", "Agents: provision, configure, start and stop them"],
+  ["chat", "Conversations with agents"],
+  ["gateway", "Gateway calls, paid from your units"],
+  ["billing", "Plan, units and credits"]
+]
+
+const lifetimes: ReadonlyArray<readonly [days: number, label: string]> = [
+  [30, "30 days"],
+  [90, "90 days"],
+  [365, "a year"],
+  [0, "until it is revoked"]
+]
+
+/** API keys of the user, listed by the script. */
+export const apiKeysSection = html`
+  <section aria-labelledby="api-keys-title">
+    <h2 id="api-keys-title">API keys</h2>
+    ${renderWithScript(
+      "Listing your API keys",
+      html`<ul class="rows" id="api-keys"></ul>
+        <details>
+          <summary>New API key</summary>
+          <form class="stack" id="api-key-form">
+            <label>Name <input name="name" maxlength="${maximumApiKeyNameLength}" required autocomplete="off" /></label>
+            ${scopeChoices.map(
+              ([scope, label]) =>
+                html`<label class="choice"><input type="checkbox" name="scope" value="${scope}" /> ${label}</label>`
+            )}
+            <label>
+              Valid for
+              <select name="days">
+                ${lifetimes.map(([days, label]) => html`<option value="${String(days)}">${label}</option>`)}
+              </select>
+            </label>
+            <button>Create the key</button>
+          </form>
+        </details>
+        <label hidden>Your new key <input id="api-key-secret" readonly autocomplete="off" /></label>
+        ${renderStatusLine("api-keys-status")}`
     )}
   </section>
 `

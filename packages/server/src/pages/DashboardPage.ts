@@ -6,6 +6,7 @@ import type { Allowance } from "@berth/domain/billing/subscriptions/Allowances"
 import { Option } from "effect"
 import {
   accountSection,
+  apiKeysSection,
   claimSection,
   deletionSection,
   notificationsSection,
@@ -97,5 +98,5 @@ export const renderDashboardPage = (page: DashboardPage): Html => html`
   ${renderOutcome(page)} ${page.emailNotice} ${page.isClaimOpen && claimSection}
   ${Option.match(page.chosen, { onNone: () => null, onSome: (chosen) => chat(chosen, page.modelWarning) })}
   ${agentsSection(page)} ${accountSection(page.user)} ${notificationsSection(page.user.notifications)}
-  ${walletsSection(page.wallets, page.appUrl)} ${sessionsSection} ${deletionSection}
+  ${walletsSection(page.wallets, page.appUrl)} ${sessionsSection} ${apiKeysSection} ${deletionSection}
 `

@@ -1,6 +1,7 @@
 import { formatAgentStatus } from "../AgentStatusLabel.ts"
 import { startAgentForm } from "./AgentForm.ts"
 import { describeFailure, requestSuccess } from "./Api.ts"
+import { showApiKeys, startApiKeyForm } from "./ApiKeys.ts"
 import { startChat } from "./Chat.ts"
 import {
   findElement,
@@ -22,6 +23,8 @@ openNamedSection()
 startEmailConfirmation()
 startChat()
 void showSessions()
+void showApiKeys()
+startApiKeyForm()
 
 const setText = (id: string, text: string) => {
   const place = document.getElementById(id)
