@@ -6,9 +6,9 @@ import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
 import { makeSubdomain } from "@berth/domain/instances/Instance"
 import { accountRemovalHandler } from "@berth/worker/recovery/AccountRemovalHandler"
 import { instanceRemovalHandler } from "@berth/worker/instances/InstanceRemovalHandler"
-import { AgentManager } from "@berth/domain/instances/AgentManager"
+import * as AgentManagerTest from "@berth/infra/backend/AgentManagerTest"
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Fiber, Layer, type Redacted, type Scope, Stream } from "effect"
+import { Deferred, Effect, Fiber, Layer, type Redacted, type Scope } from "effect"
 import { eventually } from "../support/Eventually.ts"
 import {
   makeConnectionTerminator,
@@ -51,12 +51,7 @@ const runJobs = ({ orphanCleanup }: ReconcilerProcess, userId: UserId) => {
     .handle({ ...job, name: accountRemovalHandler.kind.name })
     .pipe(
       Effect.zipRight(instanceRemovalHandler.handle({ ...job, name: instanceRemovalHandler.kind.name })),
-      Effect.provide(
-        Layer.merge(
-          accountRemoval,
-          Layer.mock(AgentManager, { chat: () => Stream.empty, remove: orphanCleanup.remove })
-        )
-      )
+      Effect.provide(Layer.merge(accountRemoval, AgentManagerTest.layerWith({ remove: orphanCleanup.remove })))
     )
 }
 

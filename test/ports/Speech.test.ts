@@ -1,6 +1,7 @@
 import { Speech } from "@berth/domain/gateway/speech/Speech"
 import { maximumAudioBytes, maximumSpeechTextLength } from "@berth/domain/gateway/speech/SpeechLimits"
 import { UserId } from "@berth/domain/shared/UserId"
+import * as SpeechTest from "@berth/infra/backend/SpeechTest"
 import * as BackendSpeech from "@berth/infra/backend/BackendSpeech"
 import { FetchHttpClient } from "@effect/platform"
 import { assert, describe, layer } from "@effect/vitest"
@@ -36,6 +37,7 @@ const remote = (speech: Layer.Layer<Speech>) =>
   ).pipe(Layer.provide(FetchHttpClient.layer), Layer.provide(WebApp.layer({ overrides: speech })))
 
 const layers = {
+  "the test Layer": Layer.merge(SpeechTest.layer, Layer.succeed(FakeSpeechVendor, null)),
   "the sandbox": sandbox,
   "a vendor": withVendor(local),
   "the backend": withVendor((fake) => remote(local(fake)))
@@ -49,7 +51,7 @@ const sound = (size: number) => {
 }
 
 describe.each(Object.entries(layers))("Speech by %s", (name, speeches) => {
-  const isSandbox = name === "the sandbox"
+  const isSandbox = name === "the sandbox" || name === "the test Layer"
   const sandboxed = { model: "sandbox/speech", provider: "sandbox" }
   const spokenBy = isSandbox ? sandboxed : { model: "openai/tts-1", provider: "openai" }
   const heardBy = isSandbox ? sandboxed : { model: "openai/whisper-1", provider: "openai" }

@@ -1,5 +1,5 @@
-import { type ModelCredentialKey, ModelKeyVerifier } from "@berth/domain/secrets/ModelKeyVerifier"
-import { Context, Effect, Layer, type Redacted } from "effect"
+import { type ModelCredentialKey, ModelKeyRejected, ModelKeyVerifier } from "@berth/domain/secrets/ModelKeyVerifier"
+import { Context, Effect, Layer, Redacted } from "effect"
 import { makeTestPort, type TestPortHandle } from "../testing/TestPort.ts"
 
 /** A key that was to be verified. */
@@ -14,11 +14,16 @@ export class ModelKeyVerifierTest extends Context.Tag("@berth/test/ModelKeyVerif
   TestPortHandle<ModelKeyCall, ModelKeyVerifier["Type"]>
 >() {}
 
-/** Accepts every key, unless the behavior is replaced. */
+export const rejectedModelKey = Redacted.make("sk-rejected")
+
+const verify: ModelKeyVerifier["Type"]["verify"] = (provider, key) =>
+  Redacted.value(key) === Redacted.value(rejectedModelKey) ? new ModelKeyRejected({ provider }) : Effect.void
+
+/** Accepts every key but `rejectedModelKey`, unless the behavior is replaced. */
 export const layer: Layer.Layer<ModelKeyVerifier | ModelKeyVerifierTest> = Layer.effectContext(
-  Effect.map(makeTestPort<ModelKeyCall, ModelKeyVerifier["Type"]>({ verify: () => Effect.void }), ({ handle, run }) =>
+  Effect.map(makeTestPort<ModelKeyCall, ModelKeyVerifier["Type"]>({ verify }), ({ handle, run }) =>
     Context.make(ModelKeyVerifier, {
-      verify: (provider, key) => run({ provider, key }, ({ verify }) => verify(provider, key))
+      verify: (provider, key) => run({ provider, key }, (behavior) => behavior.verify(provider, key))
     }).pipe(Context.add(ModelKeyVerifierTest, handle))
   )
 )

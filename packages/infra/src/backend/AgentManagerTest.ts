@@ -62,24 +62,31 @@ const defaultBehavior: Manager = {
     )
 }
 
+/** `layer` with other behavior. */
+export const layerWith = (behavior: Partial<Manager>): Layer.Layer<AgentManager | AgentManagerTest> =>
+  Layer.effectContext(
+    Effect.map(
+      makeTestPort<AgentManagerCall, Manager>({ ...defaultBehavior, ...behavior }),
+      ({ handle, run, stream }) => {
+        const manager = AgentManager.of({
+          deploy: (id) => run({ method: "deploy", target: id }, ({ deploy }) => deploy(id)),
+          failDeployment: (id, reason) =>
+            run({ method: "failDeployment", target: id }, ({ failDeployment }) => failDeployment(id, reason)),
+          start: (id) => run({ method: "start", target: id }, ({ start }) => start(id)),
+          stop: (id) => run({ method: "stop", target: id }, ({ stop }) => stop(id)),
+          restart: (id) => run({ method: "restart", target: id }, ({ restart }) => restart(id)),
+          update: (id) => run({ method: "update", target: id }, ({ update }) => update(id)),
+          repair: (id) => run({ method: "repair", target: id }, ({ repair }) => repair(id)),
+          reconfigure: (id) => run({ method: "reconfigure", target: id }, ({ reconfigure }) => reconfigure(id)),
+          remove: (id) => run({ method: "remove", target: id }, ({ remove }) => remove(id)),
+          logs: (id, query) => run({ method: "logs", target: id }, ({ logs }) => logs(id, query)),
+          stats: (id) => run({ method: "stats", target: id }, ({ stats }) => stats(id)),
+          chat: (id, turn) => stream({ method: "chat", target: id, turn }, ({ chat }) => chat(id, turn))
+        })
+        return Context.make(AgentManager, manager).pipe(Context.add(AgentManagerTest, handle))
+      }
+    )
+  )
+
 /** An agent manager without instances: operations succeed and an agent echoes, unless the behavior is replaced. */
-export const layer: Layer.Layer<AgentManager | AgentManagerTest> = Layer.effectContext(
-  Effect.map(makeTestPort<AgentManagerCall, Manager>(defaultBehavior), ({ handle, run, stream }) => {
-    const manager = AgentManager.of({
-      deploy: (id) => run({ method: "deploy", target: id }, ({ deploy }) => deploy(id)),
-      failDeployment: (id, reason) =>
-        run({ method: "failDeployment", target: id }, ({ failDeployment }) => failDeployment(id, reason)),
-      start: (id) => run({ method: "start", target: id }, ({ start }) => start(id)),
-      stop: (id) => run({ method: "stop", target: id }, ({ stop }) => stop(id)),
-      restart: (id) => run({ method: "restart", target: id }, ({ restart }) => restart(id)),
-      update: (id) => run({ method: "update", target: id }, ({ update }) => update(id)),
-      repair: (id) => run({ method: "repair", target: id }, ({ repair }) => repair(id)),
-      reconfigure: (id) => run({ method: "reconfigure", target: id }, ({ reconfigure }) => reconfigure(id)),
-      remove: (id) => run({ method: "remove", target: id }, ({ remove }) => remove(id)),
-      logs: (id, query) => run({ method: "logs", target: id }, ({ logs }) => logs(id, query)),
-      stats: (id) => run({ method: "stats", target: id }, ({ stats }) => stats(id)),
-      chat: (id, turn) => stream({ method: "chat", target: id, turn }, ({ chat }) => chat(id, turn))
-    })
-    return Context.make(AgentManager, manager).pipe(Context.add(AgentManagerTest, handle))
-  })
-)
+export const layer = layerWith({})

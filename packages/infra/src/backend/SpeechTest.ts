@@ -1,5 +1,7 @@
 import { type Recording, Speech, type SpeechAnswer, type SpeechInput } from "@berth/domain/gateway/speech/Speech"
-import { Context, Effect, Layer } from "effect"
+import { resolveSpeechModel } from "@berth/domain/gateway/speech/SpeechModel"
+import { validateRecording, validateSpeechInput } from "@berth/domain/gateway/speech/SpeechLimits"
+import { Context, Effect, Either, Layer } from "effect"
 import { makeTestPort, type TestPortHandle } from "../testing/TestPort.ts"
 
 /** Calls and behavior of the speech of `layer`. */
@@ -10,13 +12,30 @@ export class SpeechTest extends Context.Tag("@berth/test/SpeechTest")<
 
 const answer: SpeechAnswer = { ownKey: false, answeredBy: { model: "sandbox/speech", provider: "sandbox" } }
 
+/** Begins the audio of a text. */
+export const fakeAudioHeader = "ID3SAID:"
+
 const defaultBehavior: Speech["Type"] = {
-  synthesize: ({ text }) =>
-    Effect.succeed({ audio: new TextEncoder().encode(text), contentType: "audio/mpeg", ...answer }),
-  transcribe: ({ audio }) => Effect.succeed({ text: `${audio.length} bytes`, ...answer })
+  synthesize: (input) =>
+    Either.andThen(
+      validateSpeechInput(input),
+      resolveSpeechModel(input.model, { provider: "sandbox", name: "speech" })
+    ).pipe(
+      Effect.as({
+        audio: new TextEncoder().encode(`${fakeAudioHeader}${input.text}`),
+        contentType: input.format === "wav" ? "audio/wav" : "audio/mpeg",
+        ...answer
+      })
+    ),
+  transcribe: (recording) =>
+    Effect.map(validateRecording(recording), () => {
+      const text = new TextDecoder().decode(recording.audio)
+      const isSpoken = text.startsWith(fakeAudioHeader)
+      return { text: isSpoken ? text.slice(fakeAudioHeader.length) : `${recording.audio.length} bytes`, ...answer }
+    })
 }
 
-/** Speech whose audio is the UTF-8 of the text, and whose transcript is the size of the recording. */
+/** Speech whose audio is a header and the text, and which transcribes other recordings to their size. */
 export const layer: Layer.Layer<Speech | SpeechTest> = Layer.effectContext(
   Effect.map(makeTestPort<SpeechInput | Recording, Speech["Type"]>(defaultBehavior), ({ handle, run }) =>
     Context.make(Speech, {

@@ -27,7 +27,7 @@ const makeProvider = (name: OAuthProviderName): OAuthProvider => ({
       onFailure: () => new OAuthResponseRejected({ reason: "the callback has no code" }),
       onSuccess: (subject) => ({
         provider: name,
-        issuer: `https://${name}.example`,
+        issuer: `https://${name.toLowerCase()}.example`,
         subject,
         email: Option.none(),
         name: Option.none()

@@ -1,6 +1,8 @@
 import { SocialIdentityTokens, SocialTokenRejected } from "@berth/domain/signin/social/SocialIdentity"
-import { Context, Effect, Layer, type Redacted } from "effect"
+import { Context, Effect, Layer, Option, Redacted } from "effect"
 import { makeTestPort, type TestPortHandle } from "../testing/TestPort.ts"
+
+export const fakeSocialIssuer = "https://social.example"
 
 /** Calls and behavior of the verifier of `layer`. */
 export class SocialIdentityTokensTest extends Context.Tag("@berth/test/SocialIdentityTokensTest")<
@@ -8,11 +10,16 @@ export class SocialIdentityTokensTest extends Context.Tag("@berth/test/SocialIde
   TestPortHandle<Redacted.Redacted, SocialIdentityTokens["Type"]>
 >() {}
 
-/** Rejects every token, unless the behavior is replaced. */
+/** A token `fid:<sub>` is the user `sub`; every other one is rejected, unless the behavior is replaced. */
 export const layer: Layer.Layer<SocialIdentityTokens | SocialIdentityTokensTest> = Layer.effectContext(
   Effect.map(
     makeTestPort<Redacted.Redacted, SocialIdentityTokens["Type"]>({
-      verify: () => new SocialTokenRejected({ reason: "the test accepts no token" })
+      verify: (token) => {
+        const [, fid] = /^fid:(\d+)$/.exec(Redacted.value(token)) ?? []
+        return fid === undefined
+          ? new SocialTokenRejected({ reason: "not a token of the test" })
+          : Effect.succeed({ issuer: fakeSocialIssuer, fid, address: Option.none() })
+      }
     }),
     ({ handle, run }) =>
       Context.make(SocialIdentityTokens, { verify: (token) => run(token, ({ verify }) => verify(token)) }).pipe(

@@ -1,10 +1,8 @@
-import { AccountRemoval } from "@berth/domain/recovery/deletion/AccountRemoval"
 import { CardProcessor, CardProcessorUnavailable } from "@berth/domain/billing/checkout/CardProcessor"
-import { AgentManager } from "@berth/domain/instances/AgentManager"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Stream } from "effect"
+import { Effect, Layer } from "effect"
 import { findHandler } from "../../src/jobs/JobHandlers.ts"
-import { unusedMailPorts } from "../jobs/MailerFake.ts"
+import { unusedPorts } from "../jobs/UnusedPorts.ts"
 
 /** Runs the job over a card processor that is up or down; answers whom it removed. */
 const run = (payload: unknown, isUp = true) =>
@@ -16,17 +14,7 @@ const run = (payload: unknown, isUp = true) =>
       cancelSubscription: (id) => Effect.sync(() => void removed.push(`canceled ${id}`))
     })
     const job = { id: "job_1", name: "forget-card-customers", payload, trace: null, attempt: 1, isLastAttempt: false }
-    const outcome = yield* findHandler("tasks")(job).pipe(
-      Effect.provide(
-        Layer.mergeAll(
-          unusedMailPorts,
-          Layer.mock(AccountRemoval, { _tag: "@berth/AccountRemoval" }),
-          Layer.mock(AgentManager, { chat: () => Stream.empty }),
-          cards
-        )
-      ),
-      Effect.either
-    )
+    const outcome = yield* findHandler("tasks")(job).pipe(Effect.provide([unusedPorts, cards]), Effect.either)
     return { removed, failure: outcome._tag === "Left" ? outcome.left._tag : null }
   })
 

@@ -1,12 +1,10 @@
-import { AccountRemoval } from "@berth/domain/recovery/deletion/AccountRemoval"
 import { CardEventEffects } from "@berth/domain/billing/events/CardEventEffects"
 import { CardEventUnreadable } from "@berth/domain/billing/events/CardEventReader"
-import { AgentManager } from "@berth/domain/instances/AgentManager"
 import { JobPermanentlyFailed } from "@berth/domain/jobs/JobQueue"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Stream } from "effect"
+import { Effect, Layer } from "effect"
 import { findHandler } from "../../src/jobs/JobHandlers.ts"
-import { unusedMailPorts } from "../jobs/MailerFake.ts"
+import { unusedPorts } from "../jobs/UnusedPorts.ts"
 
 /** Runs a job; answers what it asked for. */
 const run = (name: string, payload: unknown, outcome: Effect.Effect<void, CardEventUnreadable> = Effect.void) =>
@@ -21,13 +19,8 @@ const run = (name: string, payload: unknown, outcome: Effect.Effect<void, CardEv
         ),
       matchUser: (id) => Effect.sync(() => asked.push(`match ${id}`))
     })
-    const others = [
-      unusedMailPorts,
-      Layer.mock(AgentManager, { chat: () => Stream.empty }),
-      Layer.mock(AccountRemoval, { _tag: "@berth/AccountRemoval" })
-    ] as const
     const job = { id: "job_1", name, payload, trace: null, attempt: 1, isLastAttempt: false }
-    yield* Effect.provide(findHandler("card-events")(job), [...others, effects])
+    yield* Effect.provide(findHandler("card-events")(job), [unusedPorts, effects])
     return asked
   })
 

@@ -1,12 +1,11 @@
-import { AgentManager } from "@berth/domain/instances/AgentManager"
 import { BackendUnavailable, InstanceUnavailable } from "@berth/domain/instances/InstanceErrors"
 import type { RunningJob } from "@berth/domain/jobs/JobQueue"
+import * as AgentManagerTest from "@berth/infra/backend/AgentManagerTest"
 import { assert, describe, it } from "@effect/vitest"
-import { Cause, Deferred, Effect, Exit, Fiber, Layer, Ref } from "effect"
+import { Cause, Deferred, Effect, Exit, Fiber, Ref } from "effect"
 import { agentProvisioningHandler } from "../../src/instances/AgentProvisioningHandler.ts"
-import { unusedAccountRemoval } from "../recovery/AccountRemovalFake.ts"
 import { findHandler } from "../../src/jobs/JobHandlers.ts"
-import { unusedMailPorts } from "../jobs/MailerFake.ts"
+import { unusedPorts } from "../jobs/UnusedPorts.ts"
 import { ProvisionAgentJob } from "@berth/domain/agents/AgentJobs"
 
 const job = (change: Partial<RunningJob> = {}): RunningJob => ({
@@ -20,13 +19,10 @@ const job = (change: Partial<RunningJob> = {}): RunningJob => ({
 })
 
 /** A manager that writes down what it was asked. */
-const recording = (manager: Partial<typeof AgentManager.Service>) =>
+const recording = (manager: Parameters<typeof AgentManagerTest.layerWith>[0]) =>
   Effect.map(Ref.make<ReadonlyArray<string>>([]), (asked) => ({
     asked,
-    layer: Layer.mock(AgentManager, {
-      chat: () => {
-        throw new Error("nobody chats here")
-      },
+    layer: AgentManagerTest.layerWith({
       deploy: (agentId) =>
         Effect.zipRight(
           Ref.update(asked, (so) => [...so, `deploy ${agentId}`]),
@@ -124,7 +120,7 @@ describe("findHandler", () => {
   it.effect("findHandler returns the handler of new agents for the queue of provisioning", () =>
     Effect.gen(function* () {
       const { asked, layer } = yield* recording({})
-      yield* Effect.provide(findHandler("provision")(job()), [layer, unusedMailPorts, unusedAccountRemoval])
+      yield* Effect.provide(findHandler("provision")(job()), [unusedPorts, layer])
       assert.deepStrictEqual(yield* asked, ["deploy agt_1"])
     })
   )
@@ -137,9 +133,7 @@ describe("findHandler", () => {
         ["provision", "toString"],
         ["provision", ""]
       ] as const) {
-        const failure = yield* Effect.flip(
-          Effect.provide(findHandler(queue)(job({ name })), [layer, unusedMailPorts, unusedAccountRemoval])
-        )
+        const failure = yield* Effect.flip(Effect.provide(findHandler(queue)(job({ name })), [unusedPorts, layer]))
         assert.deepInclude(failure, {
           _tag: "JobPermanentlyFailed",
           reason: `This worker has no handler for ${name} in the queue ${queue}`

@@ -1,11 +1,10 @@
-import { AgentManager } from "@berth/domain/instances/AgentManager"
 import { InstanceUnavailable } from "@berth/domain/instances/InstanceErrors"
 import type { RunningJob } from "@berth/domain/jobs/JobQueue"
+import * as AgentManagerTest from "@berth/infra/backend/AgentManagerTest"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Ref } from "effect"
-import { unusedAccountRemoval } from "../recovery/AccountRemovalFake.ts"
+import { Effect, Ref } from "effect"
 import { findHandler } from "../../src/jobs/JobHandlers.ts"
-import { unusedMailPorts } from "../jobs/MailerFake.ts"
+import { unusedPorts } from "../jobs/UnusedPorts.ts"
 import { ReconfigureInstanceJob } from "@berth/domain/agents/AgentJobs"
 
 const job = (change: Partial<RunningJob> = {}): RunningJob => ({
@@ -18,20 +17,12 @@ const job = (change: Partial<RunningJob> = {}): RunningJob => ({
   ...change
 })
 
-const chat = () => {
-  throw new Error("nobody chats here")
-}
-
 describe("instanceConfigurationHandler", () => {
   it.effect("instanceConfigurationHandler reconfigures the owner's instance", () =>
     Effect.gen(function* () {
       const asked = yield* Ref.make<ReadonlyArray<string>>([])
       const reconfigure = (userId: string) => Ref.update(asked, (so) => [...so, userId])
-      yield* Effect.provide(findHandler("tasks")(job()), [
-        Layer.mock(AgentManager, { chat, reconfigure }),
-        unusedMailPorts,
-        unusedAccountRemoval
-      ])
+      yield* Effect.provide(findHandler("tasks")(job()), [unusedPorts, AgentManagerTest.layerWith({ reconfigure })])
       assert.deepStrictEqual(yield* asked, ["usr_1"])
     })
   )
@@ -40,11 +31,7 @@ describe("instanceConfigurationHandler", () => {
     Effect.gen(function* () {
       const reconfigure = () => new InstanceUnavailable({ reason: "it hangs" })
       const failure = yield* Effect.flip(
-        Effect.provide(findHandler("tasks")(job()), [
-          Layer.mock(AgentManager, { chat, reconfigure }),
-          unusedMailPorts,
-          unusedAccountRemoval
-        ])
+        Effect.provide(findHandler("tasks")(job()), [unusedPorts, AgentManagerTest.layerWith({ reconfigure })])
       )
       assert.deepInclude(failure, { _tag: "InstanceUnavailable", reason: "it hangs" })
     })
@@ -52,13 +39,7 @@ describe("instanceConfigurationHandler", () => {
 
   it.effect("instanceConfigurationHandler fails permanently without an owner", () =>
     Effect.gen(function* () {
-      const failure = yield* Effect.flip(
-        Effect.provide(findHandler("tasks")(job({ payload: {} })), [
-          Layer.mock(AgentManager, { chat }),
-          unusedMailPorts,
-          unusedAccountRemoval
-        ])
-      )
+      const failure = yield* Effect.flip(Effect.provide(findHandler("tasks")(job({ payload: {} })), unusedPorts))
       assert.strictEqual(failure._tag, "JobPermanentlyFailed")
     })
   )

@@ -1,9 +1,9 @@
 import { Agent, defaultAgentConfig } from "@berth/domain/agents/Agent"
 import { AgentRepository } from "@berth/domain/agents/AgentRepository"
-import { AgentManager } from "@berth/domain/instances/AgentManager"
 import { BackendUnavailable } from "@berth/domain/instances/InstanceErrors"
 import { Outbox } from "@berth/domain/jobs/Outbox"
 import { Transaction } from "@berth/domain/persistence/Transaction"
+import * as AgentManagerTest from "@berth/infra/backend/AgentManagerTest"
 import { assert, describe, it } from "@effect/vitest"
 import { Array, DateTime, Duration, Effect, FastCheck, Layer, Option, Ref, TestClock } from "effect"
 import * as StuckAgentRecovery from "../../src/instances/StuckAgentRecovery.ts"
@@ -54,10 +54,7 @@ const scene = (...members: ReadonlyArray<Agent>) =>
           return true
         })
     })
-    const manager = Layer.mock(AgentManager, {
-      chat: () => {
-        throw new Error("nobody chats here")
-      },
+    const manager = AgentManagerTest.layerWith({
       failDeployment: (id, reason) =>
         Effect.gen(function* () {
           if ((yield* refusing).includes(id)) return yield* new BackendUnavailable({ reason: "down" })

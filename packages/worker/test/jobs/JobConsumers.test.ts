@@ -1,4 +1,3 @@
-import { AgentManager } from "@berth/domain/instances/AgentManager"
 import { BackendUnavailable } from "@berth/domain/instances/InstanceErrors"
 import { QueueName } from "@berth/domain/jobs/JobKind"
 import { JobQueue, type RunningJob } from "@berth/domain/jobs/JobQueue"
@@ -6,12 +5,12 @@ import { Outbox } from "@berth/domain/jobs/Outbox"
 import { SendMailJob } from "@berth/domain/mail/MailJobs"
 import { RemoveAccountJob } from "@berth/domain/recovery/deletion/AccountDeletionJobs"
 import { DependencyUnavailable, OutageDetector } from "@berth/domain/shared/DependencyUnavailable"
+import * as AgentManagerTest from "@berth/infra/backend/AgentManagerTest"
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Duration, Effect, Exit, Layer, Option, Ref, Scope, Stream } from "effect"
-import { unusedAccountRemoval } from "../recovery/AccountRemovalFake.ts"
+import { Deferred, Duration, Effect, Exit, Layer, Option, Ref, Scope } from "effect"
 import * as JobConsumers from "../../src/jobs/JobConsumers.ts"
 import { findRetryPolicy } from "../../src/jobs/JobHandlers.ts"
-import { unusedMailPorts } from "./MailerFake.ts"
+import { unusedPorts } from "./UnusedPorts.ts"
 import { ProvisionAgentJob, ReconfigureInstanceJob } from "@berth/domain/agents/AgentJobs"
 
 const job: RunningJob = {
@@ -22,11 +21,6 @@ const job: RunningJob = {
   attempt: 1,
   isLastAttempt: false
 }
-
-const manager = Layer.mock(AgentManager, {
-  chat: () => Stream.dieMessage("unexpected chat"),
-  deploy: () => Effect.void
-})
 
 const noOutages = Layer.succeed(OutageDetector, { detect: () => Option.none() })
 
@@ -57,10 +51,7 @@ describe("JobConsumers", () => {
       const scope = yield* Scope.make()
       const consumers = JobConsumers.layer({ concurrency: { tasks: 5, provision: 2 }, drain: "5 minutes" })
       const outbox = Layer.mock(Outbox, { settle: () => Effect.void })
-      yield* Layer.buildWithScope(
-        Layer.provide(consumers, [queue, manager, outbox, noOutages, unusedMailPorts, unusedAccountRemoval]),
-        scope
-      )
+      yield* Layer.buildWithScope(Layer.provide(consumers, [unusedPorts, queue, outbox, noOutages]), scope)
       assert.deepStrictEqual(yield* working, {
         tasks: { concurrency: 5, drain: "5 minutes", done: false },
         provision: { concurrency: 2, drain: "5 minutes", done: true },
@@ -93,16 +84,10 @@ describe("JobConsumers", () => {
             ? Effect.flatMap(Effect.exit(handle({ ...job, ...changes })), (exit) => Ref.set(ended, exit))
             : Effect.void
       })
-      const deploying = Layer.mock(AgentManager, {
-        chat: () => Stream.dieMessage("unexpected chat"),
-        deploy: () => deploy,
-        failDeployment: () => Effect.void
-      })
+      const deploying = AgentManagerTest.layerWith({ deploy: () => deploy })
       const outbox = Layer.mock(Outbox, { settle: (id) => Ref.update(settled, (so) => [...so, id]) })
       const consumers = JobConsumers.layer({ concurrency: { tasks: 5, provision: 2 }, drain: "5 minutes" })
-      yield* Layer.build(
-        Layer.provide(consumers, [queue, deploying, outbox, outages, unusedMailPorts, unusedAccountRemoval])
-      )
+      yield* Layer.build(Layer.provide(consumers, [unusedPorts, queue, deploying, outbox, outages]))
       return { settled: yield* settled, exit: yield* ended }
     })
 

@@ -1,12 +1,12 @@
 import { AccountInUse } from "@berth/domain/accounts/AccountErrors"
-import { AgentManager } from "@berth/domain/instances/AgentManager"
 import { BackendUnavailable } from "@berth/domain/instances/InstanceErrors"
 import { AccountRemovedJob, RemoveAccountJob } from "@berth/domain/recovery/deletion/AccountDeletionJobs"
 import { AccountRemoval } from "@berth/domain/recovery/deletion/AccountRemoval"
+import * as AgentManagerTest from "@berth/infra/backend/AgentManagerTest"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Stream } from "effect"
+import { Effect, Layer } from "effect"
 import { findHandler } from "../../src/jobs/JobHandlers.ts"
-import { unusedMailPorts } from "../jobs/MailerFake.ts"
+import { unusedPorts } from "../jobs/UnusedPorts.ts"
 
 /** Runs a job whose step has this outcome; returns the step that ran, and how the job ended. */
 const run = (
@@ -22,15 +22,14 @@ const run = (
         Effect.sync(() => done.push(what))
       )
     const layers = Layer.mergeAll(
-      unusedMailPorts,
+      unusedPorts,
       Layer.succeed(
         AccountRemoval,
         AccountRemoval.make({
           remove: (id) => Effect.catchTag(step(`rows of ${id}`), "BackendUnavailable", Effect.die)
         })
       ),
-      Layer.mock(AgentManager, {
-        chat: () => Stream.empty,
+      AgentManagerTest.layerWith({
         remove: (id) => Effect.catchTag(step(`instance of ${id}`), "AccountInUse", Effect.die)
       })
     )

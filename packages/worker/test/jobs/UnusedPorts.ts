@@ -4,10 +4,14 @@ import { CardEventEffects } from "@berth/domain/billing/events/CardEventEffects"
 import { ClaimedContents } from "@berth/domain/interaction/ClaimedContents"
 import { Mailer } from "@berth/domain/mail/Mailer"
 import { SecretBox } from "@berth/domain/secrets/SecretBox"
+import { AccountRemoval } from "@berth/domain/recovery/deletion/AccountRemoval"
+import * as AgentManagerTest from "@berth/infra/backend/AgentManagerTest"
 import { Layer } from "effect"
 
-/** For jobs that use neither mail nor cards nor claimed contents. */
-export const unusedMailPorts = Layer.mergeAll(
+/** Ports of all job handlers; their members fail, except the agent manager's. */
+export const unusedPorts = Layer.mergeAll(
+  AgentManagerTest.layer,
+  Layer.mock(AccountRemoval, { _tag: "@berth/AccountRemoval" }),
   Layer.mock(ClaimedContents, { _tag: "@berth/ClaimedContents" }),
   Layer.mock(CardEventEffects, { _tag: "@berth/CardEventEffects" }),
   Layer.mock(CardProcessor, {}),
