@@ -65,10 +65,14 @@ const secrets = {
   codeVerifier: Redacted.make("verifier-".padEnd(60, "0123456789abcdef"))
 }
 
-for (const [name, providers, subjects] of [
+const subjects: ReadonlyArray<
+  readonly [name: string, providers: Layer.Layer<Browser | OAuthProviders>, accounts: Record<OAuthProviderName, string>]
+> = [
   ["http", live, { oauthA: "ada", oauthB: "7" }],
   ["test Layer", test, { oauthA: "ada", oauthB: "ada" }]
-] as const)
+]
+
+for (const [name, providers, accounts] of subjects)
   layer(providers, { excludeTestServices: true })(`OAuthProviders (${name})`, (it) => {
     for (const provider of ["oauthA", "oauthB"] as const) {
       const found = Effect.flatMap(OAuthProviders, (all) => Effect.orDie(all[provider]))
@@ -81,7 +85,7 @@ for (const [name, providers, subjects] of [
           const query = yield* (yield* Browser)(url, "ada")
           assert.strictEqual(query.get("state"), Redacted.value(secrets.state))
           const identity = yield* identify(Redacted.make(query), secrets)
-          assert.deepInclude(identity, { provider, subject: subjects[provider] })
+          assert.deepInclude(identity, { provider, subject: accounts[provider] })
           assert.strictEqual(new URL(identity.issuer).origin, identity.issuer)
         })
       )

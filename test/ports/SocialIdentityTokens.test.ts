@@ -37,10 +37,12 @@ const test = Layer.merge(
   })
 )
 
-for (const [name, tokens] of [
+const subjects: ReadonlyArray<readonly [name: string, tokens: Layer.Layer<Network | SocialIdentityTokens>]> = [
   ["http", live],
   ["test Layer", test]
-] as const)
+]
+
+for (const [name, tokens] of subjects)
   layer(tokens, { excludeTestServices: true })(`SocialIdentityTokens (${name})`, (it) => {
     it.effect(`SocialIdentityTokens (${name}) verify a token of the network`, () =>
       Effect.gen(function* () {
