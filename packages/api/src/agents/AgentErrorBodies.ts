@@ -7,9 +7,8 @@ import {
 } from "@berth/domain/agents/AgentErrors"
 import { CustomModelMissing, ModelNotAllowed } from "@berth/domain/agents/AgentModel"
 import { PlanFeatureRequired, SkillSelectionInvalid } from "@berth/domain/agents/AgentConfigPolicy"
-import { HttpApiSchema } from "@effect/platform"
 import { Data, Schema } from "effect"
-import { errorClassSchema, errorBody, errorFields } from "../http/ErrorBody.ts"
+import { errorBody, extendedErrorBody } from "../http/ErrorBody.ts"
 import { PlanId } from "@berth/domain/shared/PlanId"
 
 export const AgentNotFoundBody = errorBody(AgentNotFound, {
@@ -24,96 +23,64 @@ export const AgentNameInvalidBody = errorBody(AgentNameInvalid, {
   message: ({ reason }) => `name: ${reason}`,
   read: (message) => new AgentNameInvalid({ reason: message.replace(/^name: /, "") })
 })
-export const ModelNotAllowedBody = Schema.transform(
-  Schema.Struct({
-    ...errorFields("model_not_allowed"),
-    model: Schema.String,
-    allowed: Schema.Array(Schema.String)
-  }).annotations({ identifier: "ModelNotAllowed" }),
-  errorClassSchema(ModelNotAllowed),
+export const ModelNotAllowedBody = extendedErrorBody(
+  ModelNotAllowed,
+  Schema.Struct({ model: Schema.String, allowed: Schema.Array(Schema.String) }),
   {
-    strict: true,
-    decode: ({ allowed, model }) => new ModelNotAllowed({ model, allowed }),
-    encode: ({ allowed, model }) => ({
-      error: "Model not allowed",
-      message: `model: must be one of ${allowed.join(", ")}.`,
-      code: "model_not_allowed" as const,
-      model,
-      allowed
-    })
+    status: 400,
+    error: "Model not allowed",
+    message: ({ allowed }) => `model: must be one of ${allowed.join(", ")}.`,
+    members: ({ allowed, model }) => ({ model, allowed }),
+    read: (_, { allowed, model }) => new ModelNotAllowed({ model, allowed })
   }
-).annotations(HttpApiSchema.annotations({ status: 400, description: "Model not allowed" }))
+)
 export const CustomModelMissingBody = errorBody(CustomModelMissing, {
   status: 400,
   error: "Custom model missing",
   message: "config.customModel: the model custom needs a model id of the form provider/model here.",
   read: () => new CustomModelMissing()
 })
-export const SkillSelectionInvalidBody = Schema.transform(
-  Schema.Struct({
-    ...errorFields("skill_selection_invalid"),
-    skills: Schema.Array(Schema.String),
-    known: Schema.Array(Schema.String)
-  }).annotations({ identifier: "SkillSelectionInvalid" }),
-  errorClassSchema(SkillSelectionInvalid),
+export const SkillSelectionInvalidBody = extendedErrorBody(
+  SkillSelectionInvalid,
+  Schema.Struct({ skills: Schema.Array(Schema.String), known: Schema.Array(Schema.String) }),
   {
-    strict: true,
-    decode: ({ known, skills }) => new SkillSelectionInvalid({ skills, known }),
-    encode: ({ known, skills }) => ({
-      error: "Unknown skill",
-      message: `skills: unknown skill ${skills.join(", ")}. Choose from ${known.join(", ")}.`,
-      code: "skill_selection_invalid" as const,
-      skills,
-      known
-    })
+    status: 400,
+    error: "Unknown skill",
+    message: ({ known, skills }) => `skills: unknown skill ${skills.join(", ")}. Choose from ${known.join(", ")}.`,
+    members: ({ known, skills }) => ({ skills, known }),
+    read: (_, { known, skills }) => new SkillSelectionInvalid({ skills, known })
   }
-).annotations(HttpApiSchema.annotations({ status: 400, description: "Unknown skill" }))
-export const PlanFeatureRequiredBody = Schema.transform(
-  Schema.Struct({
-    ...errorFields("plan_feature_required"),
-    feature: Schema.Literal("skill", "channel"),
-    id: Schema.String,
-    plans: Schema.Array(PlanId)
-  }).annotations({ identifier: "PlanFeatureRequired" }),
-  errorClassSchema(PlanFeatureRequired),
+)
+export const PlanFeatureRequiredBody = extendedErrorBody(
+  PlanFeatureRequired,
+  Schema.Struct({ feature: Schema.Literal("skill", "channel"), id: Schema.String, plans: Schema.Array(PlanId) }),
   {
-    strict: true,
-    decode: ({ feature, id, plans }) => new PlanFeatureRequired({ feature, id, plans }),
-    encode: ({ feature, id, plans }) => ({
-      error: "Plan feature required",
-      message: `Your plan does not have the ${feature} ${id}. These plans do: ${plans.join(", ")}.`,
-      code: "plan_feature_required" as const,
-      feature,
-      id,
-      plans
-    })
+    status: 403,
+    error: "Plan feature required",
+    message: ({ feature, id, plans }) =>
+      `Your plan does not have the ${feature} ${id}. These plans do: ${plans.join(", ")}.`,
+    members: ({ feature, id, plans }) => ({ feature, id, plans }),
+    read: (_, { feature, id, plans }) => new PlanFeatureRequired({ feature, id, plans })
   }
-).annotations(HttpApiSchema.annotations({ status: 403, description: "Not part of the plan" }))
+)
 export const SubscriptionRequiredBody = errorBody(SubscriptionRequired, {
   status: 402,
   error: "Subscription required",
   message: "Provisioning an agent needs an active subscription; choose a plan at /pricing.",
   read: () => new SubscriptionRequired()
 })
-export const PlanLimitReachedBody = Schema.transform(
-  Schema.Struct({
-    ...errorFields("plan_limit_reached"),
-    current: Schema.Number,
-    limit: Schema.Number
-  }).annotations({ identifier: "PlanLimitReached" }),
-  errorClassSchema(PlanLimitReached),
+export const PlanLimitReachedBody = extendedErrorBody(
+  PlanLimitReached,
+  Schema.Struct({ current: Schema.Number, limit: Schema.Number }),
   {
-    strict: true,
-    decode: ({ current, limit }) => new PlanLimitReached({ current, limit }),
-    encode: ({ current, limit }) => ({
-      error: "Agent limit reached",
-      message: `Your plan allows ${limit} agents and you have ${current}. Delete one or choose a larger plan.`,
-      code: "plan_limit_reached" as const,
-      current,
-      limit
-    })
+    status: 429,
+    error: "Agent limit reached",
+    message: ({ current, limit }) =>
+      `Your plan allows ${limit} agents and you have ${current}. Delete one or choose a larger plan.`,
+    members: ({ current, limit }) => ({ current, limit }),
+    read: (_, { current, limit }) => new PlanLimitReached({ current, limit })
   }
-).annotations(HttpApiSchema.annotations({ status: 429, description: "Agent limit of the plan reached" }))
+)
 
 export class LogsUnavailable extends Data.TaggedError("LogsUnavailable")<{ readonly reason: string }> {}
 export const LogsUnavailableBody = errorBody(LogsUnavailable, {

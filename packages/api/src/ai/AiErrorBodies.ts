@@ -8,9 +8,9 @@ import {
   TokenCountInvalid
 } from "@berth/domain/ai/models/ModelErrors"
 import { ProviderName, TaskType } from "@berth/domain/ai/models/Model"
-import { HttpApiMiddleware, HttpApiSchema, HttpApiSecurity } from "@effect/platform"
+import { HttpApiMiddleware, HttpApiSecurity } from "@effect/platform"
 import { Data, Schema } from "effect"
-import { errorClassSchema, errorBody, errorFields } from "../http/ErrorBody.ts"
+import { errorBody, extendedErrorBody } from "../http/ErrorBody.ts"
 import { InternalKeyRequiredBody } from "../http/InternalAuth.ts"
 
 /** The `Host` header names none of the allowed hosts. */
@@ -29,76 +29,44 @@ export class AiAccess extends HttpApiMiddleware.Tag<AiAccess>()("AiAccess", {
   security: { internal: HttpApiSecurity.bearer }
 }) {}
 
-export const AiServiceUnavailableBody = Schema.transform(
+export const AiServiceUnavailableBody = extendedErrorBody(
+  AiServiceUnavailable,
   Schema.Struct({
-    ...errorFields("ai_service_unavailable"),
     status: Schema.Literal("error"),
     providers: Schema.Record({ key: Schema.String, value: Schema.Boolean })
-  }).annotations({ identifier: "AiServiceUnavailable" }),
-  errorClassSchema(AiServiceUnavailable),
-  {
-    strict: true,
-    decode: ({ providers }) => new AiServiceUnavailable({ providers }),
-    encode: (failure) => ({
-      status: "error" as const,
-      error: "AI service unavailable",
-      message: failure.message,
-      code: "ai_service_unavailable" as const,
-      providers: failure.providers
-    })
-  }
-).annotations(HttpApiSchema.annotations({ status: 503, description: "No provider can be reached" }))
-
-export const ModelsUnavailableBody = Schema.transform(
-  Schema.Struct({ ...errorFields("models_unavailable"), taskType: TaskType }).annotations({
-    identifier: "ModelsUnavailable"
   }),
-  errorClassSchema(ModelsUnavailable),
   {
-    strict: true,
-    decode: ({ taskType }) => new ModelsUnavailable({ taskType }),
-    encode: (failure) => ({
-      error: "No models available",
-      message: failure.message,
-      code: "models_unavailable" as const,
-      taskType: failure.taskType
-    })
+    status: 503,
+    error: "AI service unavailable",
+    message: (failure) => failure.message,
+    members: ({ providers }) => ({ status: "error" as const, providers }),
+    read: (_, { providers }) => new AiServiceUnavailable({ providers })
   }
-).annotations(HttpApiSchema.annotations({ status: 404, description: "No model is available" }))
+)
 
-export const ModelNotFoundBody = Schema.transform(
-  Schema.Struct({ ...errorFields("model_not_found"), model: Schema.String }).annotations({
-    identifier: "ModelNotFound"
-  }),
-  errorClassSchema(ModelNotFound),
-  {
-    strict: true,
-    decode: ({ model }) => new ModelNotFound({ model }),
-    encode: (failure) => ({
-      error: "Model not found",
-      message: failure.message,
-      code: "model_not_found" as const,
-      model: failure.model
-    })
-  }
-).annotations(HttpApiSchema.annotations({ status: 404, description: "There is no such model" }))
+export const ModelsUnavailableBody = extendedErrorBody(ModelsUnavailable, Schema.Struct({ taskType: TaskType }), {
+  status: 404,
+  error: "No models available",
+  message: (failure) => failure.message,
+  members: ({ taskType }) => ({ taskType }),
+  read: (_, { taskType }) => new ModelsUnavailable({ taskType })
+})
 
-export const ProviderNotFoundBody = Schema.transform(
-  Schema.Struct({ ...errorFields("provider_not_found"), provider: Schema.String }).annotations({
-    identifier: "ProviderNotFound"
-  }),
-  errorClassSchema(ProviderNotFound),
-  {
-    strict: true,
-    decode: ({ provider }) => new ProviderNotFound({ provider }),
-    encode: (failure) => ({
-      error: "Provider not found",
-      message: failure.message,
-      code: "provider_not_found" as const,
-      provider: failure.provider
-    })
-  }
-).annotations(HttpApiSchema.annotations({ status: 404, description: "There is no such provider" }))
+export const ModelNotFoundBody = extendedErrorBody(ModelNotFound, Schema.Struct({ model: Schema.String }), {
+  status: 404,
+  error: "Model not found",
+  message: (failure) => failure.message,
+  members: ({ model }) => ({ model }),
+  read: (_, { model }) => new ModelNotFound({ model })
+})
+
+export const ProviderNotFoundBody = extendedErrorBody(ProviderNotFound, Schema.Struct({ provider: Schema.String }), {
+  status: 404,
+  error: "Provider not found",
+  message: (failure) => failure.message,
+  members: ({ provider }) => ({ provider }),
+  read: (_, { provider }) => new ProviderNotFound({ provider })
+})
 
 export const MessagesMissingBody = errorBody(MessagesMissing, {
   status: 400,
@@ -107,41 +75,30 @@ export const MessagesMissingBody = errorBody(MessagesMissing, {
   read: () => new MessagesMissing()
 })
 
-export const TokenCountInvalidBody = Schema.transform(
-  Schema.Struct({
-    ...errorFields("token_count_invalid"),
-    field: Schema.Literal("inputTokens", "outputTokens")
-  }).annotations({ identifier: "TokenCountInvalid" }),
-  errorClassSchema(TokenCountInvalid),
+export const TokenCountInvalidBody = extendedErrorBody(
+  TokenCountInvalid,
+  Schema.Struct({ field: Schema.Literal("inputTokens", "outputTokens") }),
   {
-    strict: true,
-    decode: ({ field }) => new TokenCountInvalid({ field }),
-    encode: (failure) => ({
-      error: "Invalid token count",
-      message: failure.message,
-      code: "token_count_invalid" as const,
-      field: failure.field
-    })
+    status: 400,
+    error: "Invalid token count",
+    message: (failure) => failure.message,
+    members: ({ field }) => ({ field }),
+    read: (_, { field }) => new TokenCountInvalid({ field })
   }
-).annotations(HttpApiSchema.annotations({ status: 400, description: "A token count is negative" }))
+)
 
 /** No suitable model answered. */
-export const ProviderFailedBody = Schema.transform(
+export const ProviderFailedBody = extendedErrorBody(
+  ProviderFailed,
   Schema.Struct({
-    ...errorFields("provider_failed"),
     provider: ProviderName,
     kind: Schema.Literal("unreachable", "timeout", "rate-limited", "unauthorized", "refused", "overloaded", "nonsense")
-  }).annotations({ identifier: "ProviderFailed" }),
-  errorClassSchema(ProviderFailed),
+  }),
   {
-    strict: true,
-    decode: ({ kind, message, provider }) => new ProviderFailed({ provider, kind, reason: message }),
-    encode: ({ kind, message, provider }) => ({
-      error: "Provider error",
-      message,
-      code: "provider_failed" as const,
-      provider,
-      kind
-    })
+    status: 500,
+    error: "Provider error",
+    message: (failure) => failure.message,
+    members: ({ kind, provider }) => ({ provider, kind }),
+    read: (message, { kind, provider }) => new ProviderFailed({ provider, kind, reason: message })
   }
-).annotations(HttpApiSchema.annotations({ status: 500, description: "The model provider failed" }))
+)

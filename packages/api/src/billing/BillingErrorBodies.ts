@@ -15,7 +15,7 @@ import { ModelKeyUnverifiable, ModelKeyRejected } from "@berth/domain/secrets/Mo
 import { OwnKeyProviderUnknown } from "@berth/domain/secrets/OwnModelKeys"
 import { HttpApiSchema } from "@effect/platform"
 import { Option, Schema } from "effect"
-import { errorClassSchema, errorBody, errorFields } from "../http/ErrorBody.ts"
+import { errorBody, errorClassSchema, errorFields, extendedErrorBody } from "../http/ErrorBody.ts"
 
 /** The card was declined, or there is none: 402 with a checkout that takes another one. */
 export const PaymentCardRequiredBody = Schema.transform(
@@ -44,26 +44,18 @@ export const PaymentCardRequiredBody = Schema.transform(
   }
 ).annotations(HttpApiSchema.annotations({ status: 402, description: "Payment required" }))
 
-export const UnitsExhaustedBody = Schema.transform(
-  Schema.Struct({
-    ...errorFields("units_exhausted"),
-    units: Schema.Number,
-    remaining: Schema.Number
-  }).annotations({ identifier: "UnitsExhausted" }),
-  errorClassSchema(UnitsExhausted),
+export const UnitsExhaustedBody = extendedErrorBody(
+  UnitsExhausted,
+  Schema.Struct({ units: Schema.Number, remaining: Schema.Number }),
   {
-    strict: true,
-    decode: ({ remaining, units }) => new UnitsExhausted({ units: Units(units), remaining: Units(remaining) }),
-    encode: ({ remaining, units }) => ({
-      error: "payment_required",
-      message:
-        "Today's units are used up and there are no credits. Wait for new units at midnight UTC, or buy credits by POST /api/billing with the action buy-credits.",
-      code: "units_exhausted" as const,
-      units,
-      remaining
-    })
+    status: 402,
+    error: "payment_required",
+    message:
+      "Today's units are used up and there are no credits. Wait for new units at midnight UTC, or buy credits by POST /api/billing with the action buy-credits.",
+    members: ({ remaining, units }) => ({ units, remaining }),
+    read: (_, { remaining, units }) => new UnitsExhausted({ units: Units(units), remaining: Units(remaining) })
   }
-).annotations(HttpApiSchema.annotations({ status: 402, description: "Neither units nor credits are left" }))
+)
 
 export const PlanChangeDeclinedBody = errorBody(PlanChangeDeclined, {
   status: 402,

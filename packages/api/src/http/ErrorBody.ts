@@ -22,13 +22,18 @@ export class GroupErrorMembers extends Context.Reference<GroupErrorMembers>()("@
 export const errorClassSchema = <E>(constructor: abstract new (...args: never) => E) =>
   Schema.declare((value: unknown): value is E => value instanceof constructor)
 
-interface ErrorBodyOptions<E> {
+interface ErrorBodyOptions<E, M = unknown> {
   readonly status: number
   /** The short sentence of the member `error`. */
   readonly error: string
   readonly message: string | ((error: E) => string)
-  /** The error again, from a body's message. */
-  readonly read: (message: string) => E
+  /** The error again, from a body. */
+  readonly read: (message: string, members: M) => E
+}
+
+interface ExtendedErrorBodyOptions<E, M> extends ErrorBodyOptions<E, M> {
+  /** Values of the fields. */
+  readonly members: (error: E) => M
 }
 
 type ErrorConstructor<E> = abstract new (...args: never) => E
@@ -53,41 +58,39 @@ const codeOf = <E>(constructor: ErrorConstructor<E>): string => {
 const messageOf = <E>(message: string | ((error: E) => string), error: E) =>
   typeof message === "string" ? message : message(error)
 
-/** A domain error on the wire: one class has one body and one status per API. */
-export const errorBody = <E>(
+/** The body of a domain error with fields of its own. */
+export const extendedErrorBody = <E, M extends object, I extends object>(
   constructor: ErrorConstructor<E>,
-  { error, message, read, status }: ErrorBodyOptions<E>
+  fields: Schema.Schema<M, I>,
+  { error, members, message, read, status }: ExtendedErrorBodyOptions<E, M>,
+  identifierPrefix = ""
 ) => {
   const code = codeOf(constructor)
   return Schema.transform(
-    Schema.Struct(errorFields(code)).annotations({ identifier: identifierOf(code) }),
-    errorClassSchema(constructor),
-    {
-      strict: true,
-      decode: (body) => read(body.message),
-      encode: (failure) => ({ error, message: messageOf(message, failure), code })
-    }
-  ).annotations(HttpApiSchema.annotations({ status, description: error }))
-}
-
-/** The same in the lifecycle group's shape. */
-export const lifecycleErrorBody = <E>(
-  constructor: ErrorConstructor<E>,
-  { error, message, read, status }: ErrorBodyOptions<E>
-) => {
-  const code = codeOf(constructor)
-  return Schema.transform(
-    Schema.Struct({ ...lifecycleFields, ...errorFields(code) }).annotations({
-      identifier: `Lifecycle${identifierOf(code)}`
+    Schema.extend(Schema.Struct(errorFields(code)), fields).annotations({
+      identifier: `${identifierPrefix}${identifierOf(code)}`
     }),
     errorClassSchema(constructor),
     {
       strict: true,
-      decode: (body) => read(body.message),
-      encode: (failure) => ({ ...lifecycleMembers, error, message: messageOf(message, failure), code })
+      decode: (body) => read(body.message, body),
+      encode: (failure) => ({ error, message: messageOf(message, failure), code, ...members(failure) })
     }
   ).annotations(HttpApiSchema.annotations({ status, description: error }))
 }
+
+/** A domain error on the wire: one class has one body and one status per API. */
+export const errorBody = <E>(constructor: ErrorConstructor<E>, options: ErrorBodyOptions<E>) =>
+  extendedErrorBody(constructor, Schema.Struct({}), { ...options, members: () => ({}) })
+
+/** The same in the lifecycle group's shape. */
+export const lifecycleErrorBody = <E>(constructor: ErrorConstructor<E>, options: ErrorBodyOptions<E>) =>
+  extendedErrorBody(
+    constructor,
+    Schema.Struct(lifecycleFields),
+    { ...options, members: () => lifecycleMembers },
+    "Lifecycle"
+  )
 
 const identifierOf = (code: string) =>
   code

@@ -1,6 +1,5 @@
-import { HttpApiSchema } from "@effect/platform"
 import { Data, Schema } from "effect"
-import { errorClassSchema, errorBody, errorFields } from "./ErrorBody.ts"
+import { errorBody, extendedErrorBody } from "./ErrorBody.ts"
 
 /*
  * Errors before the endpoint is known or the body is read. Every path can return them.
@@ -32,20 +31,17 @@ export const RouteNotFoundBody = errorBody(RouteNotFound, {
   message: "No route has this path. /openapi.json lists the routes.",
   read: () => new RouteNotFound()
 })
-export const MethodNotAllowedBody = Schema.transform(
-  Schema.Struct({ ...errorFields("method_not_allowed"), allowed: Schema.Array(Schema.String) }),
-  errorClassSchema(MethodNotAllowed),
+export const MethodNotAllowedBody = extendedErrorBody(
+  MethodNotAllowed,
+  Schema.Struct({ allowed: Schema.Array(Schema.String) }),
   {
-    strict: true,
-    decode: ({ allowed }) => new MethodNotAllowed({ allowed }),
-    encode: ({ allowed }) => ({
-      error: "Method not allowed",
-      message: `This path takes ${allowed.join(", ")}.`,
-      code: "method_not_allowed" as const,
-      allowed
-    })
+    status: 405,
+    error: "Method not allowed",
+    message: ({ allowed }) => `This path takes ${allowed.join(", ")}.`,
+    members: ({ allowed }) => ({ allowed }),
+    read: (_, { allowed }) => new MethodNotAllowed({ allowed })
   }
-).annotations(HttpApiSchema.annotations({ status: 405 }))
+)
 export const BodyTooLargeBody = errorBody(BodyTooLarge, {
   status: 413,
   error: "Body too large",

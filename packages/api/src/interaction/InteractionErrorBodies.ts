@@ -9,9 +9,9 @@ import {
   ResumedAnswerLimitReached,
   ChatSessionLimitReached
 } from "@berth/domain/interaction/ConversationErrors"
-import { HttpApiSchema } from "@effect/platform"
-import { Data, Schema } from "effect"
-import { errorClassSchema, errorBody, errorFields } from "../http/ErrorBody.ts"
+import { Data, Duration, Schema } from "effect"
+import { errorBody, extendedErrorBody } from "../http/ErrorBody.ts"
+import { toRetryAfterSeconds } from "../limits/RateLimits.ts"
 
 export const ChatSessionNotFoundBody = errorBody(ChatSessionNotFound, {
   status: 404,
@@ -80,66 +80,50 @@ export const LastEventIdInvalidBody = errorBody(LastEventIdInvalid, {
   read: () => new LastEventIdInvalid()
 })
 
-/** `Retry-After` of a rejected message or resumed answer, in seconds. */
-export const interactionRetryAfterSeconds = 2
+/** `Retry-After` of a rejected message or resumed answer. */
+export const interactionRetryAfter = Duration.seconds(2)
 
 /** 429, with `Retry-After` in the header and the seconds again in the body. */
-export const PendingMessageLimitReachedBody = Schema.transform(
+export const PendingMessageLimitReachedBody = extendedErrorBody(
+  PendingMessageLimitReached,
   Schema.Struct({
-    ...errorFields("pending_message_limit_reached"),
     of: Schema.Literal("session", "user"),
     limit: Schema.Int,
     retryAfter: Schema.Int.annotations({ description: "Seconds" })
-  }).annotations({ identifier: "PendingMessageLimitReached" }),
-  errorClassSchema(PendingMessageLimitReached),
+  }),
   {
-    strict: true,
-    decode: ({ limit, of }) => new PendingMessageLimitReached({ of, limit }),
-    encode: ({ limit, of }) => ({
-      error: "Too many pending messages",
-      message: `${limit} messages of ${of === "session" ? "this conversation" : "yours"} wait for their answers. Wait for some of them.`,
-      code: "pending_message_limit_reached" as const,
-      of,
-      limit,
-      retryAfter: interactionRetryAfterSeconds
-    })
+    status: 429,
+    error: "Too many pending messages",
+    message: ({ limit, of }) =>
+      `${limit} messages of ${of === "session" ? "this conversation" : "yours"} wait for their answers. Wait for some of them.`,
+    members: ({ limit, of }) => ({ of, limit, retryAfter: toRetryAfterSeconds(interactionRetryAfter) }),
+    read: (_, { limit, of }) => new PendingMessageLimitReached({ of, limit })
   }
-).annotations(HttpApiSchema.annotations({ status: 429, description: "Too many messages wait for their answers" }))
+)
 
 /** 429, with `Retry-After` in the header and the seconds again in the body. */
-export const ResumedAnswerLimitReachedBody = Schema.transform(
-  Schema.Struct({
-    ...errorFields("resumed_answer_limit_reached"),
-    limit: Schema.Int,
-    retryAfter: Schema.Int.annotations({ description: "Seconds" })
-  }).annotations({ identifier: "ResumedAnswerLimitReached" }),
-  errorClassSchema(ResumedAnswerLimitReached),
+export const ResumedAnswerLimitReachedBody = extendedErrorBody(
+  ResumedAnswerLimitReached,
+  Schema.Struct({ limit: Schema.Int, retryAfter: Schema.Int.annotations({ description: "Seconds" }) }),
   {
-    strict: true,
-    decode: ({ limit }) => new ResumedAnswerLimitReached({ limit }),
-    encode: ({ limit }) => ({
-      error: "Too many resumed answers",
-      message: `You are reading ${limit} resumed answers, which is the limit. Close one of them, or use the agent's WebSocket.`,
-      code: "resumed_answer_limit_reached" as const,
-      limit,
-      retryAfter: interactionRetryAfterSeconds
-    })
+    status: 429,
+    error: "Too many resumed answers",
+    message: ({ limit }) =>
+      `You are reading ${limit} resumed answers, which is the limit. Close one of them, or use the agent's WebSocket.`,
+    members: ({ limit }) => ({ limit, retryAfter: toRetryAfterSeconds(interactionRetryAfter) }),
+    read: (_, { limit }) => new ResumedAnswerLimitReached({ limit })
   }
-).annotations(HttpApiSchema.annotations({ status: 429, description: "Too many answers are resumed at a time" }))
+)
 
-export const ChatSessionLimitReachedBody = Schema.transform(
-  Schema.Struct({ ...errorFields("chat_session_limit_reached"), limit: Schema.Int }).annotations({
-    identifier: "ChatSessionLimitReached"
-  }),
-  errorClassSchema(ChatSessionLimitReached),
+export const ChatSessionLimitReachedBody = extendedErrorBody(
+  ChatSessionLimitReached,
+  Schema.Struct({ limit: Schema.Int }),
   {
-    strict: true,
-    decode: ({ limit }) => new ChatSessionLimitReached({ limit }),
-    encode: ({ limit }) => ({
-      error: "Too many conversations",
-      message: `You have ${limit} conversations, which is the limit. POST /api/instance/:userId/reset-memory deletes them.`,
-      code: "chat_session_limit_reached" as const,
-      limit
-    })
+    status: 429,
+    error: "Too many conversations",
+    message: ({ limit }) =>
+      `You have ${limit} conversations, which is the limit. POST /api/instance/:userId/reset-memory deletes them.`,
+    members: ({ limit }) => ({ limit }),
+    read: (_, { limit }) => new ChatSessionLimitReached({ limit })
   }
-).annotations(HttpApiSchema.annotations({ status: 429, description: "Too many conversations" }))
+)

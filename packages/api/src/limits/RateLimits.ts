@@ -1,33 +1,35 @@
 import { limitNames } from "@berth/domain/limits/Limit"
 import { RateLimitExceeded } from "@berth/domain/limits/RateLimiter"
-import { HttpApiMiddleware, HttpApiSchema } from "@effect/platform"
+import { HttpApiMiddleware } from "@effect/platform"
 import { Duration, Schema } from "effect"
-import { errorClassSchema, errorFields } from "../http/ErrorBody.ts"
+import { extendedErrorBody } from "../http/ErrorBody.ts"
 
 /** 429; the body repeats the seconds of `Retry-After`. */
-export const RateLimitExceededBody = Schema.transform(
+export const RateLimitExceededBody = extendedErrorBody(
+  RateLimitExceeded,
   Schema.Struct({
-    ...errorFields("rate_limit_exceeded"),
     limit: Schema.Literal(...limitNames),
     retryAfter: Schema.Number.annotations({ description: "Seconds" })
-  }).annotations({ identifier: "RateLimitExceeded" }),
-  errorClassSchema(RateLimitExceeded),
+  }),
   {
-    strict: true,
-    decode: ({ limit, retryAfter }) => new RateLimitExceeded({ limit, retryAfter: Duration.seconds(retryAfter) }),
-    encode: ({ limit, retryAfter }) => ({
-      error: "Too many requests",
-      message: `Too many requests. Try again in ${toRetryAfterSeconds(retryAfter)} seconds.`,
-      code: "rate_limit_exceeded" as const,
-      limit,
-      retryAfter: toRetryAfterSeconds(retryAfter)
-    })
+    status: 429,
+    error: "Too many requests",
+    message: ({ retryAfter }) => `Too many requests. Try again in ${toRetryAfterSeconds(retryAfter)} seconds.`,
+    members: ({ limit, retryAfter }) => ({ limit, retryAfter: toRetryAfterSeconds(retryAfter) }),
+    read: (_, { limit, retryAfter }) => new RateLimitExceeded({ limit, retryAfter: Duration.seconds(retryAfter) })
   }
-).annotations(HttpApiSchema.annotations({ status: 429, description: "Too many requests" }))
+)
 
 /** Value of `Retry-After`: whole seconds, at least one. */
 export const toRetryAfterSeconds = (duration: Duration.Duration): number =>
   Math.max(1, Math.ceil(Duration.toSeconds(duration)))
+
+/** The header `Retry-After`, if there is a time to wait. */
+export const makeRetryAfterHeader = (after: Duration.Duration | undefined): Readonly<Record<string, string>> =>
+  after === undefined ? {} : { "retry-after": String(toRetryAfterSeconds(after)) }
+
+/** `Retry-After` where nothing is known about the time to wait. */
+export const retrySoon = Duration.seconds(1)
 
 /** Counts registrations per client address. */
 export class RegisterLimit extends HttpApiMiddleware.Tag<RegisterLimit>()("RegisterLimit", {

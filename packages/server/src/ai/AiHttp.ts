@@ -11,7 +11,8 @@ import type { DirectHandler } from "../http/DirectRoutes.ts"
 import { respondFrames } from "../http/SseResponse.ts"
 import { withTraceId } from "../http/TraceId.ts"
 import { toAiErrorResponse } from "./AiErrorResponses.ts"
-import { makeAnswerHeaders, makeOpeningHeaders, addProviderRetryAfter } from "./AnswerHeaders.ts"
+import { makeAnswerHeaders, makeOpeningHeaders } from "./AnswerHeaders.ts"
+import { addRetryAfter } from "../http/ResponseHeaders.ts"
 import { makeChatAnswer, makeChatFrames } from "./ChatAnswers.ts"
 
 const encodeFailure = Schema.encodeSync(ProviderFailedBody)
@@ -38,7 +39,7 @@ const answerChat = (ai: AiLayer) => (payload: typeof ChatPayload.Type) =>
     const now = yield* DateTime.now
     const shown: typeof ChatAnswer.Encoded = { ...makeChatAnswer(completion, now), timestamp: DateTime.formatIso(now) }
     return HttpServerResponse.unsafeJson(shown, { headers: makeAnswerHeaders(completion) })
-  }).pipe(Effect.tapErrorTag("ProviderFailed", addProviderRetryAfter))
+  }).pipe(Effect.tapErrorTag("ProviderFailed", addRetryAfter))
 
 export const layer = HttpApiBuilder.group(BackendApi, "ai", (handlers) =>
   Effect.gen(function* () {

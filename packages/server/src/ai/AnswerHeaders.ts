@@ -1,8 +1,5 @@
 import { makeAnsweringModelHeaders } from "@berth/api/ai/AnsweringModelHeaders"
-import type { ProviderFailed } from "@berth/domain/ai/models/ModelErrors"
 import type { ChatOpening } from "@berth/domain/ai/calls/ChatRequest"
-import { Effect } from "effect"
-import { addRetryAfter } from "../http/ResponseHeaders.ts"
 
 /** The answering model, the attempts, and the overhead. */
 export const makeOpeningHeaders = ({ attempts, overheadMs, ...opening }: ChatOpening): Record<string, string> => ({
@@ -19,7 +16,3 @@ export const makeAnswerHeaders = (answer: ChatOpening & { readonly costUsd: numb
   ...makeOpeningHeaders(answer),
   "x-berth-cost-usd": formatUsd(answer.costUsd)
 })
-
-/** Sets `Retry-After` if the provider named a time. */
-export const addProviderRetryAfter = ({ retryAfter }: ProviderFailed) =>
-  retryAfter === undefined ? Effect.void : addRetryAfter({ retryAfter })

@@ -10,7 +10,8 @@ import { Clock, Effect, Option, Schema } from "effect"
 import type { DirectHandler } from "../http/DirectRoutes.ts"
 import { respondFrames } from "../http/SseResponse.ts"
 import { toAiErrorResponse } from "./AiErrorResponses.ts"
-import { makeAnswerHeaders, makeOpeningHeaders, addProviderRetryAfter } from "./AnswerHeaders.ts"
+import { makeAnswerHeaders, makeOpeningHeaders } from "./AnswerHeaders.ts"
+import { addRetryAfter } from "../http/ResponseHeaders.ts"
 import { makeCompletion, makeCompletionFrames } from "./CompletionAnswers.ts"
 import { readCompletion } from "./CompletionRequest.ts"
 
@@ -34,7 +35,7 @@ const answerCompletion = (ai: AiLayer) => (payload: OpenAiCompletionPayload) =>
     const completion: OpenAiCompletion = makeCompletion(answer, created)
     return HttpServerResponse.unsafeJson(completion, { headers: makeAnswerHeaders(answer) })
   }).pipe(
-    Effect.tapErrorTag("ProviderFailed", addProviderRetryAfter),
+    Effect.tapErrorTag("ProviderFailed", addRetryAfter),
     // The payload's schema requires one.
     Effect.catchTag("MessagesMissing", Effect.die)
   )

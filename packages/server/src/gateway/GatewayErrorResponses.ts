@@ -9,7 +9,7 @@ import {
   PluginNotFoundBody
 } from "@berth/api/gateway/GatewayErrorBodies"
 import { InvalidRequestBody } from "@berth/api/http/RequestErrors"
-import { toRetryAfterSeconds, RateLimitExceededBody } from "@berth/api/limits/RateLimits"
+import { makeRetryAfterHeader, RateLimitExceededBody, retrySoon } from "@berth/api/limits/RateLimits"
 import { ScopeMissingBody } from "@berth/api/sessions/RequiredScope"
 import { AuthenticationRequiredBody } from "@berth/api/sessions/SessionAuth"
 import type { AgentNotFound } from "@berth/domain/agents/AgentErrors"
@@ -20,7 +20,6 @@ import type { RateLimitExceeded } from "@berth/domain/limits/RateLimiter"
 import type { ScopeMissing } from "@berth/domain/sessions/ApiKeyScope"
 import type { AuthenticationRequired } from "@berth/domain/sessions/SessionErrors"
 import { HttpApiError, HttpServerResponse } from "@effect/platform"
-import type { Duration } from "effect"
 import { makeErrorResponse } from "../http/ErrorResponse.ts"
 import { toBodyErrorResponse, type BodyFailure } from "../http/RequestBody.ts"
 
@@ -38,11 +37,6 @@ export type GatewayFailure =
   | CallUnpaid
   | PaymentInProgress
 
-const makeRetryAfter = (after: Duration.Duration | undefined) =>
-  after === undefined ? {} : { "retry-after": String(toRetryAfterSeconds(after)) }
-
-const retrySoon = { "retry-after": "1" }
-
 /** The same form as any other mismatch with the contract. */
 const toDecodeError = ({ field, reason }: PluginInputInvalid) =>
   new HttpApiError.HttpApiDecodeError({
@@ -53,7 +47,7 @@ const toDecodeError = ({ field, reason }: PluginInputInvalid) =>
 export const toGatewayErrorResponse = (failure: GatewayFailure, appUrl: URL): HttpServerResponse.HttpServerResponse => {
   switch (failure._tag) {
     case "RateLimitExceeded":
-      return makeErrorResponse(RateLimitExceededBody, failure, makeRetryAfter(failure.retryAfter))
+      return makeErrorResponse(RateLimitExceededBody, failure, makeRetryAfterHeader(failure.retryAfter))
     case "AuthenticationRequired":
       return makeErrorResponse(AuthenticationRequiredBody, failure)
     case "ScopeMissing":
@@ -67,15 +61,15 @@ export const toGatewayErrorResponse = (failure: GatewayFailure, appUrl: URL): Ht
     case "AgentNotFound":
       return makeErrorResponse(AgentNotFoundBody, failure)
     case "PluginFailed":
-      return makeErrorResponse(PluginFailedBody, failure, makeRetryAfter(failure.retryAfter))
+      return makeErrorResponse(PluginFailedBody, failure, makeRetryAfterHeader(failure.retryAfter))
     case "ChainUnreachable":
-      return makeErrorResponse(PaymentsUnavailableBody, new PaymentsUnavailable(), retrySoon)
+      return makeErrorResponse(PaymentsUnavailableBody, new PaymentsUnavailable(), makeRetryAfterHeader(retrySoon))
     case "CallUnpaid": {
       const { body, ...options } = describeUnpaidCall(failure, appUrl)
       return HttpServerResponse.unsafeJson(body, options)
     }
     case "PaymentInProgress":
-      return makeErrorResponse(PaymentInProgressBody, failure, retrySoon)
+      return makeErrorResponse(PaymentInProgressBody, failure, makeRetryAfterHeader(retrySoon))
     case "BodyTooLarge":
     case "BodyMalformed":
     case "MediaTypeUnsupported":

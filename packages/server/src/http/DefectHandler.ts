@@ -1,4 +1,4 @@
-import { toRetryAfterSeconds } from "@berth/api/limits/RateLimits"
+import { makeRetryAfterHeader } from "@berth/api/limits/RateLimits"
 import {
   InternalFailure,
   InternalFailureBody,
@@ -17,9 +17,7 @@ import { makeErrorResponse } from "./ErrorResponse.ts"
 import { toBodyErrorResponse, isBodyFailure } from "./RequestBody.ts"
 
 const respondUnavailable = ({ retryAfter }: DependencyUnavailable) =>
-  makeErrorResponse(ServiceUnavailableBody, new ServiceUnavailable(), {
-    "retry-after": String(toRetryAfterSeconds(retryAfter))
-  })
+  makeErrorResponse(ServiceUnavailableBody, new ServiceUnavailable(), makeRetryAfterHeader(retryAfter))
 
 /** Responds to defects: an outage of a dependency, a session that ended during the request, a bug. */
 export const makeDefectHandler = Effect.gen(function* () {

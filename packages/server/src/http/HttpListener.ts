@@ -1,3 +1,4 @@
+import { makeRetryAfterHeader, retrySoon } from "@berth/api/limits/RateLimits"
 import { ServiceUnavailable, ServiceUnavailableBody } from "@berth/api/http/TransportErrors"
 import { HttpApiSchema } from "@effect/platform"
 import { NodeHttpServer } from "@effect/platform-node"
@@ -47,7 +48,7 @@ const answerBeforeRoutes = (server: Server, prepare: (request: IncomingMessage) 
       .writeHead(HttpApiSchema.getStatusError(ServiceUnavailableBody), {
         "content-type": "application/json",
         "content-length": Buffer.byteLength(startingBody),
-        "retry-after": "1",
+        ...makeRetryAfterHeader(retrySoon),
         connection: "close"
       })
       .end(startingBody)

@@ -1,3 +1,4 @@
+import { makeRetryAfterHeader, retrySoon } from "@berth/api/limits/RateLimits"
 import { modelHeader, providerHeader } from "@berth/api/ai/AnsweringModelHeaders"
 import {
   FirstRequestUnanswered,
@@ -173,9 +174,11 @@ export type AnswerWithStore<E, R> = (
 
 const isUsable = (key: string) => key !== "" && key.length <= maximumIdempotencyKeyLength
 const invalidKeyResponse = makeErrorResponse(IdempotencyKeyInvalidBody, new IdempotencyKeyInvalid())
-const firstRequestUnansweredResponse = makeErrorResponse(FirstRequestUnansweredBody, new FirstRequestUnanswered(), {
-  "retry-after": "1"
-})
+const firstRequestUnansweredResponse = makeErrorResponse(
+  FirstRequestUnansweredBody,
+  new FirstRequestUnanswered(),
+  makeRetryAfterHeader(retrySoon)
+)
 
 const responseNotKept: StoredResponse = {
   status: HttpApiSchema.getStatusError(ResponseNotKeptBody),

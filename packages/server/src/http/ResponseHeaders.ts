@@ -1,7 +1,6 @@
-import { toRetryAfterSeconds } from "@berth/api/limits/RateLimits"
-import type { RateLimitExceeded } from "@berth/domain/limits/RateLimiter"
+import { makeRetryAfterHeader } from "@berth/api/limits/RateLimits"
 import { Cookies, HttpApp, type HttpServerRequest, HttpServerResponse } from "@effect/platform"
-import { Effect, Option } from "effect"
+import { type Duration, Effect, Option } from "effect"
 import type { SecretCookie } from "./SecretCookies.ts"
 
 /** Sets headers on the response of the current request, error responses included. */
@@ -10,8 +9,9 @@ export const addResponseHeaders = (headers: Readonly<Record<string, string>>) =>
     Effect.succeed(HttpServerResponse.setHeaders(response, headers))
   )
 
-export const addRetryAfter = ({ retryAfter }: Pick<RateLimitExceeded, "retryAfter">) =>
-  addResponseHeaders({ "retry-after": String(toRetryAfterSeconds(retryAfter)) })
+/** Sets `Retry-After` if the error names a time. */
+export const addRetryAfter = ({ retryAfter }: { readonly retryAfter?: Duration.Duration | undefined }) =>
+  addResponseHeaders(makeRetryAfterHeader(retryAfter))
 
 /** Keeps a response that depends on the caller, or carries a secret, out of every cache. */
 export const privately = { "cache-control": "no-store" } as const

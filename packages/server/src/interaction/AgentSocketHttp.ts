@@ -1,3 +1,4 @@
+import { makeRetryAfterHeader } from "@berth/api/limits/RateLimits"
 import { AgentNotFoundBody } from "@berth/api/agents/AgentErrorBodies"
 import { OriginNotAllowed, OriginNotAllowedBody } from "@berth/api/http/TransportErrors"
 import { SocketLimitReachedBody, UpgradeRequired, UpgradeRequiredBody } from "@berth/api/interaction/AgentSocketFrames"
@@ -7,7 +8,7 @@ import { Agents } from "@berth/domain/agents/Agents"
 import { GatewayTokenAccess } from "@berth/domain/instances/GatewayTokenAccess"
 import { AuthenticationRequired } from "@berth/domain/sessions/SessionErrors"
 import { HttpLayerRouter, HttpRouter, HttpServerRequest, HttpServerResponse } from "@effect/platform"
-import { Effect, Option, type Redacted } from "effect"
+import { Duration, Effect, Option, type Redacted } from "effect"
 import { makeErrorResponse } from "../http/ErrorResponse.ts"
 import { readBearerToken } from "../http/InternalAuthHttp.ts"
 import { isOwnOrigin } from "../http/OriginPolicy.ts"
@@ -71,7 +72,7 @@ export const layer = HttpLayerRouter.use((router) =>
         ScopeMissing: (error) => Effect.succeed(makeErrorResponse(ScopeMissingBody, error)),
         AgentNotFound: (error) => Effect.succeed(makeErrorResponse(AgentNotFoundBody, error)),
         SocketLimitReached: (error) =>
-          Effect.succeed(makeErrorResponse(SocketLimitReachedBody, error, { "retry-after": "5" }))
+          Effect.succeed(makeErrorResponse(SocketLimitReachedBody, error, makeRetryAfterHeader(Duration.seconds(5))))
       })
     )
     yield* router.add("GET", path, handle)

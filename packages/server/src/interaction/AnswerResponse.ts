@@ -1,6 +1,6 @@
 import { makeAnsweringModelHeaders } from "@berth/api/ai/AnsweringModelHeaders"
 import { agentAnswerFormat, type AnswerFormat, encodeAnswerEvent } from "@berth/api/interaction/AnswerFrames"
-import { interactionRetryAfterSeconds, LastEventIdInvalid } from "@berth/api/interaction/InteractionErrorBodies"
+import { interactionRetryAfter, LastEventIdInvalid } from "@berth/api/interaction/InteractionErrorBodies"
 import {
   type AnswerEvent,
   type AnswerPosition,
@@ -12,7 +12,7 @@ import type { Conversations, OutgoingMessage } from "@berth/domain/interaction/c
 import type { User } from "@berth/domain/shared/User"
 import { type HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { Effect, Either, Option, Stream } from "effect"
-import { addResponseHeaders } from "../http/ResponseHeaders.ts"
+import { addRetryAfter } from "../http/ResponseHeaders.ts"
 import { respondFrames } from "../http/SseResponse.ts"
 import { currentTraceId } from "../http/TraceId.ts"
 
@@ -24,13 +24,11 @@ export const readLastEventId = (
     onSome: (text) => Effect.asSome(Effect.mapError(parseAnswerEventId(text), () => new LastEventIdInvalid()))
   })
 
-const addInteractionRetryAfter = addResponseHeaders({ "retry-after": String(interactionRetryAfterSeconds) })
-
 /** Adds `Retry-After` to the limits of pending messages and resumed answers. */
 export const withInteractionRetryAfter = <A, E extends { readonly _tag: string }, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.tapError(effect, ({ _tag }) =>
     _tag === "PendingMessageLimitReached" || _tag === "ResumedAnswerLimitReached"
-      ? addInteractionRetryAfter
+      ? addRetryAfter({ retryAfter: interactionRetryAfter })
       : Effect.void
   )
 

@@ -1,7 +1,7 @@
 import { AnsweringModel } from "@berth/domain/ai/models/AnsweringModel"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, Multipart } from "@effect/platform"
 import { Data, Duration, Schema } from "effect"
-import { errorClassSchema, errorFields } from "../../http/ErrorBody.ts"
+import { extendedErrorBody } from "../../http/ErrorBody.ts"
 import { InternalAuth } from "../../http/InternalAuth.ts"
 import { UserId } from "@berth/domain/shared/UserId"
 
@@ -19,43 +19,26 @@ export class SpeechInputInvalid extends Data.TaggedError("SpeechInputInvalid")<{
   readonly reason: string
 }> {}
 
-const SpeechFailedBody = Schema.transform(
-  Schema.Struct({ ...errorFields("speech_failed"), retryAfterMs: Schema.optional(Schema.Number) }).annotations({
-    identifier: "SpeechFailed"
-  }),
-  errorClassSchema(SpeechFailed),
+const SpeechFailedBody = extendedErrorBody(
+  SpeechFailed,
+  Schema.Struct({ retryAfterMs: Schema.optional(Schema.Number) }),
   {
-    strict: true,
-    decode: ({ message, retryAfterMs }) =>
-      new SpeechFailed({
-        reason: message,
-        retryAfter: retryAfterMs === undefined ? undefined : Duration.millis(retryAfterMs)
-      }),
-    encode: ({ reason, retryAfter }) => ({
-      error: "Speech failed",
-      message: reason,
-      code: "speech_failed" as const,
-      ...(retryAfter === undefined ? {} : { retryAfterMs: Duration.toMillis(retryAfter) })
-    })
+    status: 502,
+    error: "Speech failed",
+    message: ({ reason }) => reason,
+    members: ({ retryAfter }) => (retryAfter === undefined ? {} : { retryAfterMs: Duration.toMillis(retryAfter) }),
+    read: (reason, { retryAfterMs }) =>
+      new SpeechFailed({ reason, retryAfter: retryAfterMs === undefined ? undefined : Duration.millis(retryAfterMs) })
   }
-).annotations(HttpApiSchema.annotations({ status: 502, description: "Speech failed" }))
+)
 
-const SpeechInputInvalidBody = Schema.transform(
-  Schema.Struct({ ...errorFields("speech_input_invalid"), field: Schema.String }).annotations({
-    identifier: "SpeechInputInvalid"
-  }),
-  errorClassSchema(SpeechInputInvalid),
-  {
-    strict: true,
-    decode: ({ field, message }) => new SpeechInputInvalid({ field, reason: message }),
-    encode: ({ field, reason }) => ({
-      error: "Invalid input",
-      message: reason,
-      code: "speech_input_invalid" as const,
-      field
-    })
-  }
-).annotations(HttpApiSchema.annotations({ status: 400, description: "Invalid input" }))
+const SpeechInputInvalidBody = extendedErrorBody(SpeechInputInvalid, Schema.Struct({ field: Schema.String }), {
+  status: 400,
+  error: "Invalid input",
+  message: ({ reason }) => reason,
+  members: ({ field }) => ({ field }),
+  read: (reason, { field }) => new SpeechInputInvalid({ field, reason })
+})
 
 /** Whether an answer went by the caller's own key, in the head of one whose body is sound. */
 export const ownKeyHeader = "x-berth-own-key"

@@ -1,10 +1,10 @@
 import { SocialIdentityUnavailable, SocialTokenRejected } from "@berth/domain/signin/social/SocialIdentity"
 import { RefreshTokenInvalid } from "@berth/domain/signin/social/SocialSessions"
 import { TokenBalanceInsufficient } from "@berth/domain/signin/social/SocialSignIn"
-import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
+import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { Schema } from "effect"
 import { GatingCheckFailedBody } from "../../gating/GatingApi.ts"
-import { errorClassSchema, errorBody, errorFields } from "../../http/ErrorBody.ts"
+import { errorBody, extendedErrorBody } from "../../http/ErrorBody.ts"
 import { payload, SecretText } from "../../http/Payload.ts"
 import { InternalFailureBody } from "../../http/TransportErrors.ts"
 import { SignInLimit, RateLimitExceededBody } from "../../limits/RateLimits.ts"
@@ -29,25 +29,20 @@ export const RefreshTokenInvalidBody = errorBody(RefreshTokenInvalid, {
 })
 
 /** 403; names the required token and balance. */
-export const TokenBalanceInsufficientBody = Schema.transform(
+export const TokenBalanceInsufficientBody = extendedErrorBody(
+  TokenBalanceInsufficient,
   Schema.Struct({
-    ...errorFields("token_balance_insufficient"),
     required: Schema.String.annotations({ description: "The gating token's symbol" }),
     minBalance: Schema.String.annotations({ description: "In the token's smallest units" })
-  }).annotations({ identifier: "GatingFailed" }),
-  errorClassSchema(TokenBalanceInsufficient),
+  }),
   {
-    strict: true,
-    decode: ({ minBalance, required }) => new TokenBalanceInsufficient({ required, minBalance: BigInt(minBalance) }),
-    encode: ({ minBalance, required }) => ({
-      error: "Token gating failed",
-      message: `This address does not hold enough ${required}.`,
-      code: "token_balance_insufficient" as const,
-      required,
-      minBalance: minBalance.toString()
-    })
+    status: 403,
+    error: "Token gating failed",
+    message: ({ required }) => `This address does not hold enough ${required}.`,
+    members: ({ minBalance, required }) => ({ required, minBalance: minBalance.toString() }),
+    read: (_, { minBalance, required }) => new TokenBalanceInsufficient({ required, minBalance: BigInt(minBalance) })
   }
-).annotations(HttpApiSchema.annotations({ status: 403, description: "Token gating failed" }))
+)
 
 const SessionToken = Schema.Redacted(Schema.String).annotations({
   description: "Base64; for `Authorization: Bearer` in place of the session cookie, and for the refresh"
