@@ -51,7 +51,7 @@ const runJobs = ({ orphanCleanup }: ReconcilerProcess, userId: UserId) => {
     .handle({ ...job, name: accountRemovalHandler.kind.name })
     .pipe(
       Effect.zipRight(instanceRemovalHandler.handle({ ...job, name: instanceRemovalHandler.kind.name })),
-      Effect.provide(Layer.merge(accountRemoval, AgentManagerTest.layerWith({ remove: orphanCleanup.remove })))
+      Effect.provide(Layer.merge(accountRemoval, AgentManagerTest.layerWithBehavior({ remove: orphanCleanup.remove })))
     )
 }
 

@@ -63,7 +63,7 @@ const defaultBehavior: Manager = {
 }
 
 /** `layer` with other behavior. */
-export const layerWith = (behavior: Partial<Manager>): Layer.Layer<AgentManager | AgentManagerTest> =>
+export const layerWithBehavior = (behavior: Partial<Manager>): Layer.Layer<AgentManager | AgentManagerTest> =>
   Layer.effectContext(
     Effect.map(
       makeTestPort<AgentManagerCall, Manager>({ ...defaultBehavior, ...behavior }),
@@ -89,4 +89,4 @@ export const layerWith = (behavior: Partial<Manager>): Layer.Layer<AgentManager 
   )
 
 /** An agent manager without instances: operations succeed and an agent echoes, unless the behavior is replaced. */
-export const layer = layerWith({})
+export const layer = layerWithBehavior({})

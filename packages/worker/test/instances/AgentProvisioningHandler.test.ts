@@ -19,10 +19,10 @@ const job = (change: Partial<RunningJob> = {}): RunningJob => ({
 })
 
 /** A manager that writes down what it was asked. */
-const recording = (manager: Parameters<typeof AgentManagerTest.layerWith>[0]) =>
+const recording = (manager: Parameters<typeof AgentManagerTest.layerWithBehavior>[0]) =>
   Effect.map(Ref.make<ReadonlyArray<string>>([]), (asked) => ({
     asked,
-    layer: AgentManagerTest.layerWith({
+    layer: AgentManagerTest.layerWithBehavior({
       deploy: (agentId) =>
         Effect.zipRight(
           Ref.update(asked, (so) => [...so, `deploy ${agentId}`]),

@@ -22,7 +22,10 @@ describe("instanceConfigurationHandler", () => {
     Effect.gen(function* () {
       const asked = yield* Ref.make<ReadonlyArray<string>>([])
       const reconfigure = (userId: string) => Ref.update(asked, (so) => [...so, userId])
-      yield* Effect.provide(findHandler("tasks")(job()), [unusedPorts, AgentManagerTest.layerWith({ reconfigure })])
+      yield* Effect.provide(findHandler("tasks")(job()), [
+        unusedPorts,
+        AgentManagerTest.layerWithBehavior({ reconfigure })
+      ])
       assert.deepStrictEqual(yield* asked, ["usr_1"])
     })
   )
@@ -31,7 +34,7 @@ describe("instanceConfigurationHandler", () => {
     Effect.gen(function* () {
       const reconfigure = () => new InstanceUnavailable({ reason: "it hangs" })
       const failure = yield* Effect.flip(
-        Effect.provide(findHandler("tasks")(job()), [unusedPorts, AgentManagerTest.layerWith({ reconfigure })])
+        Effect.provide(findHandler("tasks")(job()), [unusedPorts, AgentManagerTest.layerWithBehavior({ reconfigure })])
       )
       assert.deepInclude(failure, { _tag: "InstanceUnavailable", reason: "it hangs" })
     })

@@ -54,7 +54,7 @@ const scene = (...members: ReadonlyArray<Agent>) =>
           return true
         })
     })
-    const manager = AgentManagerTest.layerWith({
+    const manager = AgentManagerTest.layerWithBehavior({
       failDeployment: (id, reason) =>
         Effect.gen(function* () {
           if ((yield* refusing).includes(id)) return yield* new BackendUnavailable({ reason: "down" })

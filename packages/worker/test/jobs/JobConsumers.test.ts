@@ -84,7 +84,7 @@ describe("JobConsumers", () => {
             ? Effect.flatMap(Effect.exit(handle({ ...job, ...changes })), (exit) => Ref.set(ended, exit))
             : Effect.void
       })
-      const deploying = AgentManagerTest.layerWith({ deploy: () => deploy })
+      const deploying = AgentManagerTest.layerWithBehavior({ deploy: () => deploy })
       const outbox = Layer.mock(Outbox, { settle: (id) => Ref.update(settled, (so) => [...so, id]) })
       const consumers = JobConsumers.layer({ concurrency: { tasks: 5, provision: 2 }, drain: "5 minutes" })
       yield* Layer.build(Layer.provide(consumers, [unusedPorts, queue, deploying, outbox, outages]))

@@ -29,7 +29,7 @@ const run = (
           remove: (id) => Effect.catchTag(step(`rows of ${id}`), "BackendUnavailable", Effect.die)
         })
       ),
-      AgentManagerTest.layerWith({
+      AgentManagerTest.layerWithBehavior({
         remove: (id) => Effect.catchTag(step(`instance of ${id}`), "AccountInUse", Effect.die)
       })
     )
