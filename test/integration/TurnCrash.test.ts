@@ -14,15 +14,15 @@ import { DateTime, Effect, Layer } from "effect"
 import { createOwnerWithAgent, type OwnerWithAgent } from "../contract/OwnerFixtures.ts"
 import { findUsedUnits } from "../contract/TurnFixtures.ts"
 import * as App from "../support/TestApp.ts"
-import { Units } from "@berth/domain/shared/Money"
+import { noUsdMicros, Units, UsdMicros } from "@berth/domain/shared/Money"
 
 const Live = TurnSettlement.Default.pipe(
   Layer.provide(Layer.succeed(TurnSettings, { priceMargin: 1.3, budgetUsd: 0.25 })),
   Layer.provideMerge(App.layer())
 )
 
-const paid = { own: false, promptMicros: 8_000, answerMicros: 60_000 }
-const own = { own: true, promptMicros: 0, answerMicros: 0 }
+const paid = { own: false, promptMicros: UsdMicros(8_000), answerMicros: UsdMicros(60_000) }
+const own = { own: true, promptMicros: noUsdMicros, answerMicros: noUsdMicros }
 
 /** The writes of a turn, in order; a process can die after each of them. */
 const makeTurn = (owner: OwnerWithAgent) =>
@@ -74,7 +74,8 @@ const runUpTo = (step: (typeof steps)[number]) =>
     if (step === "own call") yield* turns.beginCall(turn, own)
     else if (step !== "accepted") yield* beginCall
     if (step === "failed call") yield* turns.endCall(turn, paid, "failed")
-    if (step === "answered call" || step === "completed") yield* turns.endCall(turn, paid, { costMicros: 20_000 })
+    if (step === "answered call" || step === "completed")
+      yield* turns.endCall(turn, paid, { costMicros: UsdMicros(20_000) })
     if (step === "completed") yield* complete
     return made
   })
@@ -142,7 +143,7 @@ layer(Live, { excludeTestServices: true })("A turn whose process is killed", (it
             yield* turns.renewLease(turn.turnId, DateTime.add(yield* DateTime.now, { minutes: 1 }))
             // Recovered before the renewal.
             yield* Effect.option(Effect.sandbox(beginCall))
-            yield* turns.endCall(turn, paid, { costMicros: 20_000 })
+            yield* turns.endCall(turn, paid, { costMicros: UsdMicros(20_000) })
             yield* complete
           }),
         { concurrency: "unbounded" }

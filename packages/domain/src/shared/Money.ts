@@ -26,6 +26,11 @@ export const convertCreditsToUnits = (credits: Credits): Units => Units(Math.rou
 export const convertUnitsToCredits = (units: Units): Credits => Credits(units / unitsPerCredit)
 export const convertUnitsToUsd = (units: Units): number => units / unitsPerCredit
 
-/** Millionths of a US dollar. */
-export const UsdMicros = Schema.NonNegativeInt.pipe(Schema.brand("UsdMicros"))
-export type UsdMicros = typeof UsdMicros.Type
+/** Millionths of a US dollar: integers. */
+export type UsdMicros = number & Brand.Brand<"UsdMicros">
+export const UsdMicros = Brand.nominal<UsdMicros>()
+export const noUsdMicros = UsdMicros(0)
+
+/** Rounded up. */
+export const toUsdMicros = (usd: number): UsdMicros => UsdMicros(Math.ceil(usd * 1_000_000))
+export const convertMicrosToUsd = (micros: UsdMicros): number => micros / 1_000_000

@@ -3,6 +3,7 @@ import { ReservationId } from "@berth/domain/billing/units/Reservation"
 import { ConversationRepository } from "@berth/domain/interaction/conversations/ConversationRepository"
 import { TurnSettings, unusedTurn } from "@berth/domain/interaction/turns/TurnPricing"
 import { TurnRepository } from "@berth/domain/interaction/turns/TurnRepository"
+import { UsdMicros } from "@berth/domain/shared/Money"
 import { Transaction } from "@berth/domain/persistence/Transaction"
 import { assert, describe, it } from "@effect/vitest"
 import { DateTime, Effect, Layer, Option, Ref, TestClock } from "effect"
@@ -22,7 +23,7 @@ describe("AbandonedTurnRecovery", () => {
       const abandoned = new Map([
         ["msg_1", reserved("rsv_1")],
         ["msg_2", { ...unusedTurn, reservation: Option.none(), ownKeysOnly: false }],
-        ["msg_3", { ...reserved("rsv_3"), platformCalls: 1, costMicros: 20_000 }]
+        ["msg_3", { ...reserved("rsv_3"), platformCalls: 1, costMicros: UsdMicros(20_000) }]
       ])
       const ports = Layer.mergeAll(
         Layer.mock(TurnRepository, {

@@ -1,3 +1,4 @@
+import { noUsdMicros, UsdMicros } from "@berth/domain/shared/Money"
 import { ReservationId } from "@berth/domain/billing/units/Reservation"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { ChatSessionId, MessageId } from "@berth/domain/interaction/Conversation"
@@ -100,28 +101,39 @@ layer(Live, { excludeTestServices: true })("TurnRepository", (it) => {
     Effect.gen(function* () {
       const { beginCall, end, endCall, find } = yield* TurnRepository
       const turn = yield* beginTurn
-      const call = { own: false, promptMicros: 5_000, answerMicros: 60_000 }
-      const own = { own: true, promptMicros: 0, answerMicros: 0 }
+      const call = { own: false, promptMicros: UsdMicros(5_000), answerMicros: UsdMicros(60_000) }
+      const own = { own: true, promptMicros: noUsdMicros, answerMicros: noUsdMicros }
       const usage = Effect.map(find(turn), (found) => {
         const { ownKeysOnly: _, reservation: __, ...usage } = Option.getOrThrow(found)
         return usage
       })
       assert.isTrue(yield* beginCall(turn, call))
-      const open = { ...unusedTurn, platformCalls: 1, openCalls: 1, costMicros: 5_000, heldMicros: 60_000 }
+      const open = {
+        ...unusedTurn,
+        platformCalls: 1,
+        openCalls: 1,
+        costMicros: UsdMicros(5_000),
+        heldMicros: UsdMicros(60_000)
+      }
       assert.deepStrictEqual(yield* usage, open)
       assert.isTrue(yield* beginCall(turn, call))
       yield* endCall(turn, call, "failed")
       assert.deepStrictEqual(yield* usage, open)
-      yield* endCall(turn, call, { costMicros: 7_000 })
-      assert.deepStrictEqual(yield* usage, { ...unusedTurn, platformCalls: 1, costMicros: 7_000 })
+      yield* endCall(turn, call, { costMicros: UsdMicros(7_000) })
+      assert.deepStrictEqual(yield* usage, { ...unusedTurn, platformCalls: 1, costMicros: UsdMicros(7_000) })
       assert.isTrue(yield* beginCall(turn, own))
-      yield* endCall(turn, own, { costMicros: 0 })
+      yield* endCall(turn, own, { costMicros: noUsdMicros })
       assert.isTrue(yield* beginCall(turn, own))
       yield* endCall(turn, own, "failed")
-      assert.deepStrictEqual(yield* usage, { ...unusedTurn, platformCalls: 1, ownCalls: 1, costMicros: 7_000 })
+      assert.deepStrictEqual(yield* usage, {
+        ...unusedTurn,
+        platformCalls: 1,
+        ownCalls: 1,
+        costMicros: UsdMicros(7_000)
+      })
       yield* end(turn.turnId)
       assert.isFalse(yield* beginCall(turn, call))
-      yield* endCall(turn, call, { costMicros: 1 })
+      yield* endCall(turn, call, { costMicros: UsdMicros(1) })
     })
   )
 
@@ -133,8 +145,8 @@ layer(Live, { excludeTestServices: true })("TurnRepository", (it) => {
       yield* Effect.forEach(
         costs,
         (costMicros, at) => {
-          const call = { own: at % 3 === 0, promptMicros: at, answerMicros: 2 * at }
-          return Effect.zipRight(beginCall(turn, call), endCall(turn, call, { costMicros }))
+          const call = { own: at % 3 === 0, promptMicros: UsdMicros(at), answerMicros: UsdMicros(2 * at) }
+          return Effect.zipRight(beginCall(turn, call), endCall(turn, call, { costMicros: UsdMicros(costMicros) }))
         },
         { concurrency: "unbounded" }
       )
@@ -145,7 +157,7 @@ layer(Live, { excludeTestServices: true })("TurnRepository", (it) => {
           ...free,
           ownCalls: 7,
           platformCalls: 13,
-          costMicros: costs.reduce((sum, micros) => sum + micros, 0)
+          costMicros: UsdMicros(costs.reduce((sum, micros) => sum + micros, 0))
         })
       )
     })

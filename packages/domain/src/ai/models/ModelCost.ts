@@ -46,7 +46,7 @@ export const costOf = (
 ): UsdMicros => {
   const micros = Math.max(0, promptTokens) * model.inputCost + Math.max(0, completionTokens) * model.outputCost
   // Removes the noise of binary fractions before it is rounded up.
-  return UsdMicros.make(Math.ceil(Number(micros.toFixed(6))))
+  return UsdMicros(Math.ceil(Number(micros.toFixed(6))))
 }
 
 /** The most that a call can cost: its estimated prompt and an answer of `maxTokens` (`findAnswerLimit`). */

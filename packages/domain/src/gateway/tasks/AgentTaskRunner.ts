@@ -1,5 +1,6 @@
 import { Duration, Effect, Layer, Option, Ref, Stream } from "effect"
 import type { ModelDelta } from "../../ai/streams/ModelEvent.ts"
+import { convertMicrosToUsd } from "../../shared/Money.ts"
 import type { User } from "../../shared/User.ts"
 import type { Agent } from "../../agents/Agent.ts"
 import { AgentNotFound } from "../../agents/AgentErrors.ts"
@@ -61,14 +62,14 @@ const make = Effect.gen(function* () {
         const known = yield* memories.recallForTurn(asked)
         const endTurn = yield* turns.begin(turn, {
           payment: funding,
-          report: ({ costMicros }) => Ref.set(funding.spentUsd, costMicros / 1_000_000)
+          report: ({ costMicros }) => Ref.set(funding.spentUsd, convertMicrosToUsd(costMicros))
         })
         const end = ({ model, provider, reply }: TurnEnd) =>
           Effect.map(endTurn, (usage): PluginResult => ({
             type: "done",
             message: reply,
             tokens: null,
-            costUsd: usage.costMicros / 1_000_000,
+            costUsd: convertMicrosToUsd(usage.costMicros),
             ownKey: isPaidByOwnKeys(usage),
             answeredBy: provider === undefined ? undefined : { model, provider }
           }))

@@ -11,7 +11,7 @@ import * as Tool from "../../skills/tools/Tool.ts"
 import { answerInRounds } from "../../skills/tools/ToolRounds.ts"
 import { UnitLedger } from "../../billing/units/UnitLedger.ts"
 import { boundCall, computeCallUnits, TurnSettings, unusedTurn } from "../../interaction/turns/TurnPricing.ts"
-import { Units } from "../../shared/Money.ts"
+import { toUsdMicros, Units } from "../../shared/Money.ts"
 import { ModelAnswers, type ModelQuote } from "../plugins/ModelAnswers.ts"
 import { PluginFailed, type PluginInputInvalid, type PluginResult } from "../plugins/PluginRun.ts"
 import type { TaskFunding } from "./AgentTasks.ts"
@@ -89,7 +89,7 @@ export class Orchestrator extends Effect.Service<Orchestrator>()("@berth/Orchest
     const admit = ({ reservation, unitLimit, spentUsd }: TaskFunding, quote: ModelQuote) =>
       Effect.gen(function* () {
         if (quote.ownKey) return quote.maxTokens
-        const usage = { ...unusedTurn, costMicros: Math.ceil((yield* Ref.get(spentUsd)) * 1_000_000) }
+        const usage = { ...unusedTurn, costMicros: toUsdMicros(yield* Ref.get(spentUsd)) }
         const wanted = computeCallUnits(settings, usage, quote)
         const units = yield* Option.match(reservation, {
           onNone: () => Effect.succeed(Units(Math.min(wanted, unitLimit ?? wanted))),

@@ -7,7 +7,7 @@ import type { ModelEvent } from "../../ai/streams/ModelEvent.ts"
 import { UnitLedger } from "../../billing/units/UnitLedger.ts"
 import { RateLimiter, type RateLimitExceeded } from "../../limits/RateLimiter.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
-import { Units } from "../../shared/Money.ts"
+import { convertMicrosToUsd, noUsdMicros, toUsdMicros, Units, UsdMicros } from "../../shared/Money.ts"
 import { TurnBudgetExhausted, TurnNotInProgress } from "./TurnErrors.ts"
 import { boundCall, computeCallUnits, TurnSettings } from "./TurnPricing.ts"
 import { type AgentTurn, type CallCost, TurnRepository } from "./TurnRepository.ts"
@@ -28,7 +28,7 @@ interface AdmittedCall {
 /** The events of a call that is opened when they are read: only their end can name the model. */
 export type TurnModelEvent = ModelEvent<Pick<ChatOpening, "model" | "provider">>
 
-const freeCall = { promptMicros: 0, answerMicros: 0 }
+const freeCall = { promptMicros: noUsdMicros, answerMicros: noUsdMicros }
 
 /** Model calls of turns in progress: within the turn's budget and the owner's balance, counted before they are sent. */
 export class TurnModelCalls extends Effect.Service<TurnModelCalls>()("@berth/TurnModelCalls", {
@@ -107,7 +107,9 @@ export class TurnModelCalls extends Effect.Service<TurnModelCalls>()("@berth/Tur
           return Effect.uninterruptible(turns.endCall(turn, call, outcome))
         })
       const costSoFar = ({ own, promptMicros }: CallCost) => ({
-        costMicros: own ? 0 : promptMicros + Math.ceil(estimateTokens(texts.join("")) * quote.outputCost)
+        costMicros: own
+          ? noUsdMicros
+          : UsdMicros(promptMicros + Math.ceil(estimateTokens(texts.join("")) * quote.outputCost))
       })
       const { cost, maxTokens } = yield* Effect.acquireRelease(admit(turn, quote), (admitted) =>
         end(admitted.cost, costSoFar(admitted.cost))
@@ -128,7 +130,7 @@ export class TurnModelCalls extends Effect.Service<TurnModelCalls>()("@berth/Tur
           for (const event of events)
             if (event.type === "delta") texts.push(event.text)
             else if (event.type === "tool-call") texts.push(event.call.name, event.call.arguments)
-            else ending = end(cost, { costMicros: ownKey ? 0 : Math.ceil(event.costUsd * 1_000_000) })
+            else ending = end(cost, { costMicros: ownKey ? noUsdMicros : toUsdMicros(event.costUsd) })
           return Effect.as(
             ending,
             Chunk.map(events, (event): TurnModelEvent =>
@@ -138,7 +140,9 @@ export class TurnModelCalls extends Effect.Service<TurnModelCalls>()("@berth/Tur
         }
 
       const options = maxTokens === undefined ? request.options : { ...request.options, maxTokens }
-      const fallbackCostLimitUsd = cost.own ? undefined : (cost.promptMicros + cost.answerMicros) / 1_000_000
+      const fallbackCostLimitUsd = cost.own
+        ? undefined
+        : convertMicrosToUsd(UsdMicros(cost.promptMicros + cost.answerMicros))
       const caller = { userId: turn.userId, agentId: turn.agentId }
       return ai.open({ ...request, options, caller, ownKeysOnly: cost.own, fallbackCostLimitUsd }).pipe(
         Effect.tapError(() => end(cost, "failed")),

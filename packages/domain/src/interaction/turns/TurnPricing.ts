@@ -1,6 +1,6 @@
 import { Context, Option } from "effect"
 import { roundUpUnits } from "../../billing/units/UnitSplit.ts"
-import { noUnits, Units, unitsPerCredit } from "../../shared/Money.ts"
+import { noUnits, noUsdMicros, Units, unitsPerCredit, UsdMicros } from "../../shared/Money.ts"
 
 /** Prices of turns, as the operator sets them. */
 export class TurnSettings extends Context.Tag("@berth/TurnSettings")<
@@ -13,19 +13,25 @@ export class TurnSettings extends Context.Tag("@berth/TurnSettings")<
   }
 >() {}
 
-/** The model calls of a turn so far. Costs are millionths of a US dollar at the provider, without margin. */
+/** The model calls of a turn so far. Costs are those of the provider, without margin. */
 export interface TurnUsage {
   readonly ownCalls: number
   readonly platformCalls: number
   /** Calls in progress. */
   readonly openCalls: number
   /** Cost of ended calls and of the prompts of calls in progress. */
-  readonly costMicros: number
+  readonly costMicros: UsdMicros
   /** Upper bound of the answers of calls in progress. */
-  readonly heldMicros: number
+  readonly heldMicros: UsdMicros
 }
 
-export const unusedTurn: TurnUsage = { ownCalls: 0, platformCalls: 0, openCalls: 0, costMicros: 0, heldMicros: 0 }
+export const unusedTurn: TurnUsage = {
+  ownCalls: 0,
+  platformCalls: 0,
+  openCalls: 0,
+  costMicros: noUsdMicros,
+  heldMicros: noUsdMicros
+}
 
 /** A model call before it is sent. Prices are US dollars per million tokens, which are micros per token. */
 export interface CallEstimate {
@@ -38,8 +44,8 @@ export interface CallEstimate {
 /** A call that fits the turn: its answer's limit and upper bounds. */
 export interface BoundedCall {
   readonly maxTokens: number
-  readonly promptMicros: number
-  readonly answerMicros: number
+  readonly promptMicros: UsdMicros
+  readonly answerMicros: UsdMicros
 }
 
 type TurnPrices = TurnSettings["Type"]
@@ -55,15 +61,15 @@ export const minimumAnswerTokens = 64
 const roundUp = (value: number): number => Math.ceil(Number(value.toFixed(6)))
 
 const estimateMicros = ({ inputCost, maxTokens, outputCost, promptTokens }: CallEstimate) => ({
-  promptMicros: roundUp(promptTokens * inputCost),
-  answerMicros: roundUp(maxTokens * outputCost)
+  promptMicros: UsdMicros(roundUp(promptTokens * inputCost)),
+  answerMicros: UsdMicros(roundUp(maxTokens * outputCost))
 })
 
 /** The most units that one turn costs. */
 export const findMaximumTurnUnits = ({ budgetUsd }: TurnPrices): Units =>
   Units(Math.max(1, roundUpUnits(Number((budgetUsd * unitsPerCredit).toFixed(6)))))
 
-const convertToUnits = (prices: TurnPrices, micros: number): Units =>
+const convertToUnits = (prices: TurnPrices, micros: UsdMicros): Units =>
   Units(Math.min(findMaximumTurnUnits(prices), Math.max(1, roundUp((micros * prices.priceMargin) / microsPerUnit))))
 
 /** Whether the owner's own keys paid for all model calls, of which there was one. */
@@ -80,7 +86,7 @@ export const computeFailedTurnUnits = (prices: TurnPrices, usage: TurnUsage): Un
 /** Units that the turn should have reserved before the call is sent. */
 export const computeCallUnits = (prices: TurnPrices, usage: TurnUsage, call: CallEstimate): Units => {
   const { answerMicros, promptMicros } = estimateMicros(call)
-  return convertToUnits(prices, usage.costMicros + usage.heldMicros + promptMicros + answerMicros)
+  return convertToUnits(prices, UsdMicros(usage.costMicros + usage.heldMicros + promptMicros + answerMicros))
 }
 
 /** Limits a call's answer to what `units` and the budget leave; none when too little is left. */
@@ -99,5 +105,5 @@ export const boundCall = (
   const maxTokens = Math.floor(left / call.outputCost)
   return maxTokens < minimumAnswerTokens
     ? Option.none()
-    : Option.some({ maxTokens, promptMicros, answerMicros: roundUp(maxTokens * call.outputCost) })
+    : Option.some({ maxTokens, promptMicros, answerMicros: UsdMicros(roundUp(maxTokens * call.outputCost)) })
 }

@@ -1,5 +1,6 @@
 import { Context, type DateTime, type Effect, type Option } from "effect"
 import type { AgentId } from "../../shared/AgentId.ts"
+import type { UsdMicros } from "../../shared/Money.ts"
 import type { UserId } from "../../shared/UserId.ts"
 import type { TurnPayment } from "./TurnPayment.ts"
 import type { BoundedCall, TurnUsage } from "./TurnPricing.ts"
@@ -38,7 +39,7 @@ export class TurnRepository extends Context.Tag("@berth/TurnRepository")<
     readonly endCall: (
       turn: AgentTurn,
       call: CallCost,
-      outcome: "failed" | { readonly costMicros: number }
+      outcome: "failed" | { readonly costMicros: UsdMicros }
     ) => Effect.Effect<void>
     readonly renewLease: (turnId: string, leaseUntil: DateTime.Utc) => Effect.Effect<void>
     /** Turns whose lease has expired. */

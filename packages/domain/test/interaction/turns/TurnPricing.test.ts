@@ -9,7 +9,7 @@ import {
 } from "@berth/domain/interaction/turns/TurnPricing"
 import { assert, describe, it } from "@effect/vitest"
 import { FastCheck, Option } from "effect"
-import { Units } from "@berth/domain/shared/Money"
+import { Units, UsdMicros } from "@berth/domain/shared/Money"
 
 const standard = { priceMargin: 1.3, budgetUsd: 0.25 }
 
@@ -22,8 +22,8 @@ const used = FastCheck.record({
   ownCalls: count(3),
   platformCalls: count(3),
   openCalls: count(3),
-  costMicros: count(300_000),
-  heldMicros: count(300_000)
+  costMicros: count(300_000).map((micros) => UsdMicros(micros)),
+  heldMicros: count(300_000).map((micros) => UsdMicros(micros))
 })
 const cost = FastCheck.oneof(FastCheck.constant(0), FastCheck.double({ min: 0, max: 100, noNaN: true }))
 const call = FastCheck.record({
@@ -36,7 +36,8 @@ const units = count(1_000)
 
 describe("TurnPricing", () => {
   it("computeTurnUnits charges at least one unit, more by cost and margin, and at most the budget", () => {
-    const price = (costMicros: number) => computeTurnUnits(standard, { ...unusedTurn, platformCalls: 1, costMicros })
+    const price = (micros: number) =>
+      computeTurnUnits(standard, { ...unusedTurn, platformCalls: 1, costMicros: UsdMicros(micros) })
     assert.deepStrictEqual([0, 1, 7_692, 7_693, 15_384, 15_385, 1_000_000].map(price), [1, 1, 1, 2, 2, 3, 25])
     assert.strictEqual(computeTurnUnits(standard, unusedTurn), 1)
   })
@@ -49,12 +50,18 @@ describe("TurnPricing", () => {
   it("computeFailedTurnUnits charges from the first platform request on", () => {
     assert.strictEqual(computeFailedTurnUnits(standard, unusedTurn), 0)
     assert.strictEqual(computeFailedTurnUnits(standard, { ...unusedTurn, ownCalls: 1 }), 0)
-    const platform = { ...unusedTurn, platformCalls: 1, openCalls: 1, costMicros: 20_000, heldMicros: 100_000 }
+    const platform = {
+      ...unusedTurn,
+      platformCalls: 1,
+      openCalls: 1,
+      costMicros: UsdMicros(20_000),
+      heldMicros: UsdMicros(100_000)
+    }
     assert.strictEqual(computeFailedTurnUnits(standard, platform), 3)
   })
 
   it.prop("computeTurnUnits grows with the cost", [prices, used, count(100_000)], ([given, usage, more]) => {
-    const later = { ...usage, costMicros: usage.costMicros + more }
+    const later = { ...usage, costMicros: UsdMicros(usage.costMicros + more) }
     assert.isAtLeast(computeTurnUnits(given, later), computeTurnUnits(given, usage))
     assert.isAtMost(computeTurnUnits(given, later), findMaximumTurnUnits(given))
   })

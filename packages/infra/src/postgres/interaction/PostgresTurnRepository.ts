@@ -1,3 +1,4 @@
+import type { UsdMicros } from "@berth/domain/shared/Money"
 import { ReservationId } from "@berth/domain/billing/units/Reservation"
 import type { TurnPayment } from "@berth/domain/interaction/turns/TurnPayment"
 import {
@@ -12,6 +13,7 @@ import { toDatabaseTime } from "../DatabaseClock.ts"
 import { countAffectedRows, decodeFirstRow, decodeRows } from "../Rows.ts"
 import { toStorableText } from "../StorableText.ts"
 
+const MicrosColumn = Schema.NumberFromString.pipe(Schema.brand("UsdMicros"))
 const TurnRow = Schema.Struct({
   reservationId: Schema.NullOr(ReservationId),
   ownKeysOnly: Schema.Boolean,
@@ -19,8 +21,8 @@ const TurnRow = Schema.Struct({
   ownCalls: Schema.Int,
   platformCalls: Schema.Int,
   openCalls: Schema.Int,
-  costMicros: Schema.NumberFromString,
-  heldMicros: Schema.NumberFromString
+  costMicros: MicrosColumn,
+  heldMicros: MicrosColumn
 })
 const IdRow = Schema.Struct({ id: Schema.String })
 
@@ -78,7 +80,7 @@ export const layer: Layer.Layer<TurnRepository, never, SqlClient> = Layer.effect
       endCall: Effect.fn("TurnRepository.endCall")(function* (
         turn: AgentTurn,
         { answerMicros, own, promptMicros }: CallCost,
-        outcome: "failed" | { readonly costMicros: number }
+        outcome: "failed" | { readonly costMicros: UsdMicros }
       ) {
         const uncounted = outcome === "failed" ? 1 : 0
         const costMicros = outcome === "failed" ? 0 : outcome.costMicros
