@@ -7,25 +7,22 @@ import {
   ReferralCodeInvalid,
   UserNotFound
 } from "@berth/domain/accounts/AccountErrors"
-import { errorBody } from "../http/ErrorBody.ts"
+import { errorBody, plainErrorBody } from "../http/ErrorBody.ts"
 
-export const EmailInvalidBody = errorBody(EmailInvalid, {
+export const EmailInvalidBody = plainErrorBody(EmailInvalid, {
   status: 400,
   error: "Invalid email",
-  message: "email: must be a valid email address.",
-  read: () => new EmailInvalid()
+  message: "email: must be a valid email address."
 })
-export const EmailAlreadyTakenBody = errorBody(EmailAlreadyTaken, {
+export const EmailAlreadyTakenBody = plainErrorBody(EmailAlreadyTaken, {
   status: 409,
   error: "Email already in use",
-  message: "An account with this email address exists already.",
-  read: () => new EmailAlreadyTaken()
+  message: "An account with this email address exists already."
 })
-export const DisplayNameInvalidBody = errorBody(DisplayNameInvalid, {
+export const DisplayNameInvalidBody = plainErrorBody(DisplayNameInvalid, {
   status: 400,
   error: "Invalid name",
-  message: "name: must have 1 to 200 characters and no control characters.",
-  read: () => new DisplayNameInvalid()
+  message: "name: must have 1 to 200 characters and no control characters."
 })
 export const PasswordRejectedBody = errorBody(PasswordRejected, {
   status: 400,
@@ -33,21 +30,18 @@ export const PasswordRejectedBody = errorBody(PasswordRejected, {
   message: ({ reason }) => `password: ${reason}`,
   read: (message) => new PasswordRejected({ reason: message.replace(/^password: /, "") })
 })
-export const ReferralCodeInvalidBody = errorBody(ReferralCodeInvalid, {
+export const ReferralCodeInvalidBody = plainErrorBody(ReferralCodeInvalid, {
   status: 400,
   error: "Invalid referral code",
-  message: "referralCode: there is no such referral code.",
-  read: () => new ReferralCodeInvalid()
+  message: "referralCode: there is no such referral code."
 })
-export const UserNotFoundBody = errorBody(UserNotFound, {
+export const UserNotFoundBody = plainErrorBody(UserNotFound, {
   status: 404,
   error: "User not found",
-  message: "There is no such user any more.",
-  read: () => new UserNotFound()
+  message: "There is no such user any more."
 })
-export const CurrentPasswordIncorrectBody = errorBody(CurrentPasswordIncorrect, {
+export const CurrentPasswordIncorrectBody = plainErrorBody(CurrentPasswordIncorrect, {
   status: 401,
   error: "Wrong password",
-  message: "currentPassword: is not your password.",
-  read: () => new CurrentPasswordIncorrect()
+  message: "currentPassword: is not your password."
 })

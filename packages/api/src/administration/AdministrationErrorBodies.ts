@@ -1,13 +1,12 @@
 import { CreditsInsufficient } from "@berth/domain/billing/credits/CreditAdjustments"
 import { CardSubscriptionActive } from "@berth/domain/billing/subscriptions/ManualPlan"
 import { Credits } from "@berth/domain/shared/Money"
-import { errorBody } from "../http/ErrorBody.ts"
+import { errorBody, plainErrorBody } from "../http/ErrorBody.ts"
 
-export const CardSubscriptionActiveBody = errorBody(CardSubscriptionActive, {
+export const CardSubscriptionActiveBody = plainErrorBody(CardSubscriptionActive, {
   status: 409,
   error: "Card subscription active",
-  message: "A card pays for this user's plan. Cancel that subscription at the card processor, then set the plan here.",
-  read: () => new CardSubscriptionActive()
+  message: "A card pays for this user's plan. Cancel that subscription at the card processor, then set the plan here."
 })
 export const CreditsInsufficientBody = errorBody(CreditsInsufficient, {
   status: 409,

@@ -2,14 +2,13 @@ import { AdministratorRequired } from "@berth/domain/administration/Administrati
 import { Principal } from "@berth/domain/sessions/Principal"
 import { HttpApiMiddleware } from "@effect/platform"
 import { Schema } from "effect"
-import { errorBody } from "../http/ErrorBody.ts"
+import { plainErrorBody } from "../http/ErrorBody.ts"
 import { AuthenticationErrors, sessionCookie } from "../sessions/SessionAuth.ts"
 
-export const AdministratorRequiredBody = errorBody(AdministratorRequired, {
+export const AdministratorRequiredBody = plainErrorBody(AdministratorRequired, {
   status: 403,
   error: "Administrator required",
-  message: "This route is for administrators: users whose verified email address is in `ADMIN_EMAILS`.",
-  read: () => new AdministratorRequired()
+  message: "This route is for administrators: users whose verified email address is in `ADMIN_EMAILS`."
 })
 
 /** 401 without a credential, then 403 for everyone but administrators. */

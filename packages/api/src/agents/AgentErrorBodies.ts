@@ -8,14 +8,13 @@ import {
 import { CustomModelMissing, ModelNotAllowed } from "@berth/domain/agents/AgentModel"
 import { PlanFeatureRequired, SkillSelectionInvalid } from "@berth/domain/agents/AgentConfigPolicy"
 import { Data, Schema } from "effect"
-import { errorBody, extendedErrorBody } from "../http/ErrorBody.ts"
+import { errorBody, plainErrorBody, extendedErrorBody } from "../http/ErrorBody.ts"
 import { PlanId } from "@berth/domain/shared/PlanId"
 
-export const AgentNotFoundBody = errorBody(AgentNotFound, {
+export const AgentNotFoundBody = plainErrorBody(AgentNotFound, {
   status: 404,
   error: "Agent not found",
-  message: "You have no agent with this id.",
-  read: () => new AgentNotFound()
+  message: "You have no agent with this id."
 })
 export const AgentNameInvalidBody = errorBody(AgentNameInvalid, {
   status: 400,
@@ -34,11 +33,10 @@ export const ModelNotAllowedBody = extendedErrorBody(
     read: (_, { allowed, model }) => new ModelNotAllowed({ model, allowed })
   }
 )
-export const CustomModelMissingBody = errorBody(CustomModelMissing, {
+export const CustomModelMissingBody = plainErrorBody(CustomModelMissing, {
   status: 400,
   error: "Custom model missing",
-  message: "config.customModel: the model custom needs a model id of the form provider/model here.",
-  read: () => new CustomModelMissing()
+  message: "config.customModel: the model custom needs a model id of the form provider/model here."
 })
 export const SkillSelectionInvalidBody = extendedErrorBody(
   SkillSelectionInvalid,
@@ -63,11 +61,10 @@ export const PlanFeatureRequiredBody = extendedErrorBody(
     read: (_, { feature, id, plans }) => new PlanFeatureRequired({ feature, id, plans })
   }
 )
-export const SubscriptionRequiredBody = errorBody(SubscriptionRequired, {
+export const SubscriptionRequiredBody = plainErrorBody(SubscriptionRequired, {
   status: 402,
   error: "Subscription required",
-  message: "Provisioning an agent needs an active subscription; choose a plan at /pricing.",
-  read: () => new SubscriptionRequired()
+  message: "Provisioning an agent needs an active subscription; choose a plan at /pricing."
 })
 export const PlanLimitReachedBody = extendedErrorBody(
   PlanLimitReached,

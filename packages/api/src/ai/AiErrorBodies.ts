@@ -10,17 +10,16 @@ import {
 import { ProviderName, TaskType } from "@berth/domain/ai/models/Model"
 import { HttpApiMiddleware, HttpApiSecurity } from "@effect/platform"
 import { Data, Schema } from "effect"
-import { errorBody, extendedErrorBody } from "../http/ErrorBody.ts"
+import { plainErrorBody, extendedErrorBody } from "../http/ErrorBody.ts"
 import { InternalKeyRequiredBody } from "../http/InternalAuth.ts"
 
 /** The `Host` header names none of the allowed hosts. */
 export class HostNotAllowed extends Data.TaggedError("HostNotAllowed")<object> {}
 
-export const HostNotAllowedBody = errorBody(HostNotAllowed, {
+export const HostNotAllowedBody = plainErrorBody(HostNotAllowed, {
   status: 403,
   error: "Host not allowed",
-  message: "The Host header must name a loopback address or the host of BACKEND_URL or BACKEND_HOST.",
-  read: () => new HostNotAllowed()
+  message: "The Host header must name a loopback address or the host of BACKEND_URL or BACKEND_HOST."
 })
 
 /** Production: only callers with the internal key. Development: local callers by an allowed host. */
@@ -68,11 +67,10 @@ export const ProviderNotFoundBody = extendedErrorBody(ProviderNotFound, Schema.S
   read: (_, { provider }) => new ProviderNotFound({ provider })
 })
 
-export const MessagesMissingBody = errorBody(MessagesMissing, {
+export const MessagesMissingBody = plainErrorBody(MessagesMissing, {
   status: 400,
   error: "Messages missing",
-  message: (failure) => failure.message,
-  read: () => new MessagesMissing()
+  message: (failure) => failure.message
 })
 
 export const TokenCountInvalidBody = extendedErrorBody(

@@ -15,7 +15,7 @@ import { ModelKeyUnverifiable, ModelKeyRejected } from "@berth/domain/secrets/Mo
 import { OwnKeyProviderUnknown } from "@berth/domain/secrets/OwnModelKeys"
 import { HttpApiSchema } from "@effect/platform"
 import { Option, Schema } from "effect"
-import { errorBody, errorClassSchema, errorFields, extendedErrorBody } from "../http/ErrorBody.ts"
+import { errorBody, plainErrorBody, errorClassSchema, errorFields, extendedErrorBody } from "../http/ErrorBody.ts"
 
 /** The card was declined, or there is none: 402 with a checkout that takes another one. */
 export const PaymentCardRequiredBody = Schema.transform(
@@ -70,17 +70,15 @@ export const PlanCurrencyConflictBody = errorBody(PlanCurrencyConflict, {
   message: ({ message }) => message,
   read: () => new PlanCurrencyConflict({ plan: "solo" })
 })
-export const PurchaseNotFoundBody = errorBody(PurchaseNotFound, {
+export const PurchaseNotFoundBody = plainErrorBody(PurchaseNotFound, {
   status: 400,
   error: "No purchase",
-  message: "There is no purchase by card to manage. Start with a checkout.",
-  read: () => new PurchaseNotFound()
+  message: "There is no purchase by card to manage. Start with a checkout."
 })
-export const CardProcessorNotConfiguredBody = errorBody(CardProcessorNotConfigured, {
+export const CardProcessorNotConfiguredBody = plainErrorBody(CardProcessorNotConfigured, {
   status: 503,
   error: "Payment is not set up",
-  message: "Payment is not set up on this service. Its operator sets STRIPE_SECRET_KEY.",
-  read: () => new CardProcessorNotConfigured()
+  message: "Payment is not set up on this service. Its operator sets STRIPE_SECRET_KEY."
 })
 export const CardProcessorUnavailableBody = errorBody(CardProcessorUnavailable, {
   status: 503,
@@ -90,24 +88,21 @@ export const CardProcessorUnavailableBody = errorBody(CardProcessorUnavailable, 
   read: () => new CardProcessorUnavailable({ reason: "unknown" })
 })
 
-export const CreditPackNotFoundBody = errorBody(CreditPackNotFound, {
+export const CreditPackNotFoundBody = plainErrorBody(CreditPackNotFound, {
   status: 400,
   error: "Unknown pack",
-  message: "pack: must be one of 50, 200, 500.",
-  read: () => new CreditPackNotFound()
+  message: "pack: must be one of 50, 200, 500."
 })
-export const BillingPlanNotFoundBody = errorBody(BillingPlanNotFound, {
+export const BillingPlanNotFoundBody = plainErrorBody(BillingPlanNotFound, {
   status: 400,
   error: "Unknown plan",
-  message: "plan: must be one of starter, pro, scale.",
-  read: () => new BillingPlanNotFound()
+  message: "plan: must be one of starter, pro, scale."
 })
 
-export const OwnKeyProviderUnknownBody = errorBody(OwnKeyProviderUnknown, {
+export const OwnKeyProviderUnknownBody = plainErrorBody(OwnKeyProviderUnknown, {
   status: 400,
   error: "Unknown provider",
-  message: `provider: must be one of ${modelCredentialKeys.join(", ")}.`,
-  read: () => new OwnKeyProviderUnknown()
+  message: `provider: must be one of ${modelCredentialKeys.join(", ")}.`
 })
 export const ApiKeyInvalidBody = errorBody(ApiKeyInvalid, {
   status: 400,

@@ -2,18 +2,17 @@ import { type CallUnpaid, PaymentInProgress } from "@berth/domain/gateway/Gatewa
 import { PluginFailed } from "@berth/domain/gateway/plugins/PluginRun"
 import { HttpApiSchema } from "@effect/platform"
 import { Data, Option, Schema } from "effect"
-import { errorClassSchema, errorBody, errorFields } from "../http/ErrorBody.ts"
+import { errorClassSchema, errorBody, plainErrorBody, errorFields } from "../http/ErrorBody.ts"
 import { ChallengeTerms, formatChallengeHeader, makeChallengeBody } from "./payments/ChallengeMessage.ts"
 
 export class PluginNotFound extends Data.TaggedError("PluginNotFound")<object> {}
 /** The chain of machine payments is unreachable, so that no payment can be verified. */
 export class PaymentsUnavailable extends Data.TaggedError("PaymentsUnavailable")<object> {}
 
-export const PluginNotFoundBody = errorBody(PluginNotFound, {
+export const PluginNotFoundBody = plainErrorBody(PluginNotFound, {
   status: 502,
   error: "no_plugin",
-  message: "Unknown plugin; use agent, generate-text, tts or stt.",
-  read: () => new PluginNotFound()
+  message: "Unknown plugin; use agent, generate-text, tts or stt."
 })
 /** Output that was not delivered costs nothing, and a machine payment stays redeemable for the same request. */
 export const PluginFailedBody = errorBody(PluginFailed, {
@@ -22,17 +21,15 @@ export const PluginFailedBody = errorBody(PluginFailed, {
   message: ({ reason }) => `The call failed: ${reason}`,
   read: (message) => new PluginFailed({ reason: message.replace(/^The call failed: /, "") })
 })
-export const PaymentInProgressBody = errorBody(PaymentInProgress, {
+export const PaymentInProgressBody = plainErrorBody(PaymentInProgress, {
   status: 409,
   error: "Payment in progress",
-  message: "Another request with this payment is in progress. Do not pay again; repeat the request in a moment.",
-  read: () => new PaymentInProgress()
+  message: "Another request with this payment is in progress. Do not pay again; repeat the request in a moment."
 })
-export const PaymentsUnavailableBody = errorBody(PaymentsUnavailable, {
+export const PaymentsUnavailableBody = plainErrorBody(PaymentsUnavailable, {
   status: 503,
   error: "internal",
-  message: "Payments cannot be verified at the moment. Do not pay again; repeat the request with the same credential.",
-  read: () => new PaymentsUnavailable()
+  message: "Payments cannot be verified at the moment. Do not pay again; repeat the request with the same credential."
 })
 
 /** The page that sells units and credits. */

@@ -3,17 +3,16 @@ import { isWalletAddress, WalletAddress } from "@berth/domain/chain/WalletAddres
 import { GatingCheckFailed, GatingNotConfigured } from "@berth/domain/gating/GatingErrors"
 import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { Schema } from "effect"
-import { errorBody } from "../http/ErrorBody.ts"
+import { errorBody, plainErrorBody } from "../http/ErrorBody.ts"
 import { payload } from "../http/Payload.ts"
 import { Timestamp } from "../http/Timestamp.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
 import { TokenGatingLimit } from "../limits/RateLimits.ts"
 
-export const GatingNotConfiguredBody = errorBody(GatingNotConfigured, {
+export const GatingNotConfiguredBody = plainErrorBody(GatingNotConfigured, {
   status: 500,
   error: "Token gating is not configured",
-  message: "Set `GATING_TOKEN_ADDRESS` to enable token gating.",
-  read: () => new GatingNotConfigured()
+  message: "Set `GATING_TOKEN_ADDRESS` to enable token gating."
 })
 export const GatingCheckFailedBody = errorBody(GatingCheckFailed, {
   status: 500,

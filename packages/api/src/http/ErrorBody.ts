@@ -83,7 +83,11 @@ export const extendedErrorBody = <E, M extends object, I extends object>(
 export const errorBody = <E>(constructor: ErrorConstructor<E>, options: ErrorBodyOptions<E>) =>
   extendedErrorBody(constructor, Schema.Struct({}), { ...options, members: () => ({}) })
 
-/** The same in the lifecycle group's shape. */
+/** The same for an error without members. */
+export const plainErrorBody = <E>(constructor: new () => E, options: Omit<ErrorBodyOptions<E>, "read">) =>
+  errorBody(constructor, { ...options, read: () => new constructor() })
+
+/** A domain error in the lifecycle group's shape. */
 export const lifecycleErrorBody = <E>(constructor: ErrorConstructor<E>, options: ErrorBodyOptions<E>) =>
   extendedErrorBody(
     constructor,

@@ -1,15 +1,14 @@
 import { HttpApiMiddleware, HttpApiSecurity } from "@effect/platform"
 import { Data } from "effect"
-import { errorBody } from "./ErrorBody.ts"
+import { plainErrorBody } from "./ErrorBody.ts"
 
 /** The caller of a private endpoint did not show the internal key. */
 export class InternalKeyRequired extends Data.TaggedError("InternalKeyRequired")<object> {}
 
-export const InternalKeyRequiredBody = errorBody(InternalKeyRequired, {
+export const InternalKeyRequiredBody = plainErrorBody(InternalKeyRequired, {
   status: 401,
   error: "Unauthorized",
-  message: "This endpoint is private to the service.",
-  read: () => new InternalKeyRequired()
+  message: "This endpoint is private to the service."
 })
 
 /** Only the service's own processes pass: `Authorization: Bearer <INTERNAL_API_KEY>`. */

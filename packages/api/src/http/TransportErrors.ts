@@ -1,5 +1,5 @@
 import { Data, Schema } from "effect"
-import { errorBody, extendedErrorBody } from "./ErrorBody.ts"
+import { errorBody, extendedErrorBody, plainErrorBody } from "./ErrorBody.ts"
 
 /*
  * Errors before the endpoint is known or the body is read. Every path can return them.
@@ -25,11 +25,10 @@ export class HeadersTooLarge extends Data.TaggedError("HeadersTooLarge")<object>
 export class RequestTimeout extends Data.TaggedError("RequestTimeout")<object> {}
 export class ExpectationFailed extends Data.TaggedError("ExpectationFailed")<object> {}
 
-export const RouteNotFoundBody = errorBody(RouteNotFound, {
+export const RouteNotFoundBody = plainErrorBody(RouteNotFound, {
   status: 404,
   error: "Not found",
-  message: "No route has this path. /openapi.json lists the routes.",
-  read: () => new RouteNotFound()
+  message: "No route has this path. /openapi.json lists the routes."
 })
 export const MethodNotAllowedBody = extendedErrorBody(
   MethodNotAllowed,
@@ -61,51 +60,43 @@ export const BodyMalformedBody = errorBody(BodyMalformed, {
   message: ({ reason }) => `The request body ${reason}.`,
   read: (message) => new BodyMalformed({ reason: message })
 })
-export const OriginNotAllowedBody = errorBody(OriginNotAllowed, {
+export const OriginNotAllowedBody = plainErrorBody(OriginNotAllowed, {
   status: 403,
   error: "Forbidden origin",
-  message: "Pages of other origins cannot send this request.",
-  read: () => new OriginNotAllowed()
+  message: "Pages of other origins cannot send this request."
 })
-export const InternalFailureBody = errorBody(InternalFailure, {
+export const InternalFailureBody = plainErrorBody(InternalFailure, {
   status: 500,
   error: "internal",
-  message: "The service failed. Quote the traceId when you report it.",
-  read: () => new InternalFailure()
+  message: "The service failed. Quote the traceId when you report it."
 })
-export const ServiceUnavailableBody = errorBody(ServiceUnavailable, {
+export const ServiceUnavailableBody = plainErrorBody(ServiceUnavailable, {
   status: 503,
   error: "DependencyUnavailable",
-  message: "The service is temporarily unavailable. Try again in a few seconds.",
-  read: () => new ServiceUnavailable()
+  message: "The service is temporarily unavailable. Try again in a few seconds."
 })
-export const RequestMalformedBody = errorBody(RequestMalformed, {
+export const RequestMalformedBody = plainErrorBody(RequestMalformed, {
   status: 400,
   error: "Malformed request",
-  message: "The bytes are not a valid HTTP request.",
-  read: () => new RequestMalformed()
+  message: "The bytes are not a valid HTTP request."
 })
-export const TransferCodingUnsupportedBody = errorBody(TransferCodingUnsupported, {
+export const TransferCodingUnsupportedBody = plainErrorBody(TransferCodingUnsupported, {
   status: 501,
   error: "Unsupported transfer coding",
-  message: "Transfer-Encoding must be chunked alone.",
-  read: () => new TransferCodingUnsupported()
+  message: "Transfer-Encoding must be chunked alone."
 })
-export const HeadersTooLargeBody = errorBody(HeadersTooLarge, {
+export const HeadersTooLargeBody = plainErrorBody(HeadersTooLarge, {
   status: 431,
   error: "Headers too large",
-  message: "The request line and headers may have at most 16 KiB together.",
-  read: () => new HeadersTooLarge()
+  message: "The request line and headers may have at most 16 KiB together."
 })
-export const RequestTimeoutBody = errorBody(RequestTimeout, {
+export const RequestTimeoutBody = plainErrorBody(RequestTimeout, {
   status: 408,
   error: "Request timeout",
-  message: "The request took too long to arrive. Send it again on a new connection.",
-  read: () => new RequestTimeout()
+  message: "The request took too long to arrive. Send it again on a new connection."
 })
-export const ExpectationFailedBody = errorBody(ExpectationFailed, {
+export const ExpectationFailedBody = plainErrorBody(ExpectationFailed, {
   status: 417,
   error: "Expectation failed",
-  message: "Unsupported Expect header; only 100-continue is allowed.",
-  read: () => new ExpectationFailed()
+  message: "Unsupported Expect header; only 100-continue is allowed."
 })

@@ -4,7 +4,7 @@ import { ChatSessionId, MessageId } from "@berth/domain/interaction/Conversation
 import { Data, Schema } from "effect"
 import { AgentNotFoundBody } from "../agents/AgentErrorBodies.ts"
 import { UnitsExhaustedBody } from "../billing/BillingErrorBodies.ts"
-import { errorBody } from "../http/ErrorBody.ts"
+import { errorBody, plainErrorBody } from "../http/ErrorBody.ts"
 import { InternalFailureBody, ServiceUnavailableBody } from "../http/TransportErrors.ts"
 import {
   ChatSessionNotFoundBody,
@@ -131,11 +131,10 @@ export type FrameError = typeof FrameErrorBody.Type
 
 /** Not a WebSocket handshake. */
 export class UpgradeRequired extends Data.TaggedError("UpgradeRequired")<object> {}
-export const UpgradeRequiredBody = errorBody(UpgradeRequired, {
+export const UpgradeRequiredBody = plainErrorBody(UpgradeRequired, {
   status: 426,
   error: "Upgrade required",
-  message: "Open this path by a WebSocket handshake (RFC 6455, version 13).",
-  read: () => new UpgradeRequired()
+  message: "Open this path by a WebSocket handshake (RFC 6455, version 13)."
 })
 
 /** The user's limit of open sockets in one process. */

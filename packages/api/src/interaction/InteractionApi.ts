@@ -1,7 +1,7 @@
 import { AgentStatus } from "@berth/domain/agents/AgentStatus"
 import { Channel } from "@berth/domain/channels/Channel"
 import { ChatSessionId, MessageId, MessageState } from "@berth/domain/interaction/Conversation"
-import { memoryExcerptLength } from "@berth/domain/interaction/conversations/ConversationRecords"
+import { recentMemoryLimits } from "@berth/domain/interaction/memory/RecentMemory"
 import { CredentialKey, CredentialMap } from "@berth/domain/secrets/Credential"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
@@ -56,7 +56,7 @@ export const FullSession = Schema.Struct({
 
 export const MemoryItem = Schema.Struct({ role, content: Schema.String }).annotations({
   identifier: "MemoryItem",
-  description: `content is cut to ${memoryExcerptLength} characters`
+  description: `content is cut to ${recentMemoryLimits.characters} characters`
 })
 
 export const AgentHealthView = Schema.Struct({

@@ -1,7 +1,7 @@
 import type { ChatSession, Message } from "@berth/domain/interaction/Conversation"
 import { abandonedMessageFailure, toChatRole } from "@berth/domain/interaction/Conversation"
 import type { AgentHealthReport } from "@berth/domain/interaction/health/AgentHealth"
-import { memoryLength } from "@berth/domain/interaction/conversations/ConversationRecords"
+import { recentMemoryLimits } from "@berth/domain/interaction/memory/RecentMemory"
 import { Duration, Option } from "effect"
 
 import type { SessionMessage } from "./InteractionApi.ts"
@@ -15,7 +15,7 @@ export const makeInteractionIndex = (serviceVersion: string) => ({
     "GET /api/agent?action=health": "The state of your agent",
     "GET /api/agent?action=sessions": "Your conversations, last used first",
     "GET /api/agent?action=session&sessionId=<id>": "One conversation with its messages",
-    "GET /api/agent?action=memory": `The last ${memoryLength} messages of the conversation used last`,
+    "GET /api/agent?action=memory": `The last ${recentMemoryLimits.messages} messages of the conversation used last`,
     "GET /api/agent?action=skills": "Every skill, and whether your agent uses it",
     "GET /api/agent?action=credentials": "The configured credentials",
     "POST /api/agent (action chat, or none)": "message, sessionId?: returns the reply",

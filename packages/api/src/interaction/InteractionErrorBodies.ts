@@ -10,14 +10,13 @@ import {
   ChatSessionLimitReached
 } from "@berth/domain/interaction/ConversationErrors"
 import { Data, Duration, Schema } from "effect"
-import { errorBody, extendedErrorBody } from "../http/ErrorBody.ts"
+import { errorBody, plainErrorBody, extendedErrorBody } from "../http/ErrorBody.ts"
 import { toRetryAfterSeconds } from "../limits/RateLimits.ts"
 
-export const ChatSessionNotFoundBody = errorBody(ChatSessionNotFound, {
+export const ChatSessionNotFoundBody = plainErrorBody(ChatSessionNotFound, {
   status: 404,
   error: "Session not found",
-  message: "You have no conversation with this id.",
-  read: () => new ChatSessionNotFound()
+  message: "You have no conversation with this id."
 })
 export const MessageInvalidBody = errorBody(MessageInvalid, {
   status: 400,
@@ -25,17 +24,15 @@ export const MessageInvalidBody = errorBody(MessageInvalid, {
   message: ({ reason }) => `message: ${reason}`,
   read: (message) => new MessageInvalid({ reason: message.replace(/^message: /, "") })
 })
-export const RunningAgentNotFoundBody = errorBody(RunningAgentNotFound, {
+export const RunningAgentNotFoundBody = plainErrorBody(RunningAgentNotFound, {
   status: 404,
   error: "No running agent",
-  message: "You have no running agent. Provision one, or start your instance.",
-  read: () => new RunningAgentNotFound()
+  message: "You have no running agent. Provision one, or start your instance."
 })
-export const SkillNotFoundBody = errorBody(SkillNotFound, {
+export const SkillNotFoundBody = plainErrorBody(SkillNotFound, {
   status: 404,
   error: "Skill not found",
-  message: "There is no skill with this id. GET /api/agent?action=skills lists the skills.",
-  read: () => new SkillNotFound()
+  message: "There is no skill with this id. GET /api/agent?action=skills lists the skills."
 })
 export const MessageUnansweredBody = errorBody(MessageUnanswered, {
   status: 500,
@@ -64,20 +61,18 @@ export const toChatFailed = {
   MessageUnanswered: ({ reason }: MessageUnanswered) => new ChatFailed({ reason })
 }
 
-export const MessageNotFoundBody = errorBody(MessageNotFound, {
+export const MessageNotFoundBody = plainErrorBody(MessageNotFound, {
   status: 404,
   error: "Message not found",
-  message: "You have sent no message with this id.",
-  read: () => new MessageNotFound()
+  message: "You have sent no message with this id."
 })
 
 /** `Last-Event-ID` is malformed, or belongs to another message. */
 export class LastEventIdInvalid extends Data.TaggedError("LastEventIdInvalid")<object> {}
-export const LastEventIdInvalidBody = errorBody(LastEventIdInvalid, {
+export const LastEventIdInvalidBody = plainErrorBody(LastEventIdInvalid, {
   status: 400,
   error: "Invalid last event id",
-  message: "Last-Event-ID: must be the id of an event of this answer, <messageId>:<number>.",
-  read: () => new LastEventIdInvalid()
+  message: "Last-Event-ID: must be the id of an event of this answer, <messageId>:<number>."
 })
 
 /** `Retry-After` of a rejected message or resumed answer. */

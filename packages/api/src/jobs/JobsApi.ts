@@ -2,15 +2,14 @@ import { QueueName } from "@berth/domain/jobs/JobKind"
 import { DeadLetterNotFound } from "@berth/domain/jobs/DeadLetters"
 import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { Schema } from "effect"
-import { errorBody } from "../http/ErrorBody.ts"
+import { plainErrorBody } from "../http/ErrorBody.ts"
 import { InternalAuth } from "../http/InternalAuth.ts"
 import { pageLimit } from "../http/Pagination.ts"
 
-export const DeadLetterNotFoundBody = errorBody(DeadLetterNotFound, {
+export const DeadLetterNotFoundBody = plainErrorBody(DeadLetterNotFound, {
   status: 404,
   error: "Not found",
-  message: "No job with this id has failed permanently.",
-  read: () => new DeadLetterNotFound()
+  message: "No job with this id has failed permanently."
 })
 
 const dead = HttpApiEndpoint.get("dead", "/internal/jobs/dead")

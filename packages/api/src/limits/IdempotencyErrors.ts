@@ -1,5 +1,5 @@
 import { Data, Schema } from "effect"
-import { errorBody } from "../http/ErrorBody.ts"
+import { plainErrorBody } from "../http/ErrorBody.ts"
 
 /** The key was used before on this route with another body. */
 export class IdempotencyKeyReused extends Data.TaggedError("IdempotencyKeyReused")<object> {}
@@ -12,31 +12,27 @@ export class ResponseNotKept extends Data.TaggedError("ResponseNotKept")<object>
 
 export const maximumIdempotencyKeyLength = 255
 
-export const IdempotencyKeyReusedBody = errorBody(IdempotencyKeyReused, {
+export const IdempotencyKeyReusedBody = plainErrorBody(IdempotencyKeyReused, {
   status: 422,
   error: "Idempotency key reused",
-  message: "This Idempotency-Key was used before with another body. Use a new key for a new request.",
-  read: () => new IdempotencyKeyReused()
+  message: "This Idempotency-Key was used before with another body. Use a new key for a new request."
 })
-export const IdempotencyKeyInvalidBody = errorBody(IdempotencyKeyInvalid, {
+export const IdempotencyKeyInvalidBody = plainErrorBody(IdempotencyKeyInvalid, {
   status: 400,
   error: "Invalid idempotency key",
-  message: `Idempotency-Key: must have 1 to ${maximumIdempotencyKeyLength} characters.`,
-  read: () => new IdempotencyKeyInvalid()
+  message: `Idempotency-Key: must have 1 to ${maximumIdempotencyKeyLength} characters.`
 })
-export const FirstRequestUnansweredBody = errorBody(FirstRequestUnanswered, {
+export const FirstRequestUnansweredBody = plainErrorBody(FirstRequestUnanswered, {
   status: 409,
   error: "First request unanswered",
-  message: "The first request with this Idempotency-Key is still in work. Try again in a moment.",
-  read: () => new FirstRequestUnanswered()
+  message: "The first request with this Idempotency-Key is still in work. Try again in a moment."
 })
 
-export const ResponseNotKeptBody = errorBody(ResponseNotKept, {
+export const ResponseNotKeptBody = plainErrorBody(ResponseNotKept, {
   status: 409,
   error: "Response not kept",
   message:
-    "The first request with this Idempotency-Key succeeded, but its response was too large to keep. Use a new key to run it again.",
-  read: () => new ResponseNotKept()
+    "The first request with this Idempotency-Key succeeded, but its response was too large to keep. Use a new key to run it again."
 })
 
 /** Errors of routes that accept `Idempotency-Key`. */

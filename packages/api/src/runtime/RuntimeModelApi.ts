@@ -1,6 +1,6 @@
 import { HttpApiEndpoint, HttpApiGroup, HttpApiMiddleware, HttpApiSchema, HttpApiSecurity } from "@effect/platform"
 import { Context, Data, Schema } from "effect"
-import { errorBody } from "../http/ErrorBody.ts"
+import { errorBody, plainErrorBody } from "../http/ErrorBody.ts"
 import { RateLimitExceededBody } from "../limits/RateLimits.ts"
 import { TurnBudgetExhausted, TurnNotInProgress } from "@berth/domain/interaction/turns/TurnErrors"
 import { runtimeModelPath, RuntimeModelRequest, turnBudgetExhaustedStatus } from "./RuntimeContract.ts"
@@ -10,24 +10,21 @@ export class RuntimeTokenInvalid extends Data.TaggedError("RuntimeTokenInvalid")
 /** The runtime's owner has no such agent. */
 export class AgentNotInInstance extends Data.TaggedError("AgentNotInInstance")<object> {}
 
-const RuntimeTokenInvalidBody = errorBody(RuntimeTokenInvalid, {
+const RuntimeTokenInvalidBody = plainErrorBody(RuntimeTokenInvalid, {
   status: 401,
   error: "Unauthorized",
-  message: "Send the runtime token of an instance as bearer token.",
-  read: () => new RuntimeTokenInvalid()
+  message: "Send the runtime token of an instance as bearer token."
 })
-export const AgentNotInInstanceBody = errorBody(AgentNotInInstance, {
+export const AgentNotInInstanceBody = plainErrorBody(AgentNotInInstance, {
   status: 404,
   error: "Agent not found",
-  message: "This instance has no such agent.",
-  read: () => new AgentNotInInstance()
+  message: "This instance has no such agent."
 })
 
-const TurnNotInProgressBody = errorBody(TurnNotInProgress, {
+const TurnNotInProgressBody = plainErrorBody(TurnNotInProgress, {
   status: 404,
   error: "Turn not found",
-  message: "This instance has no such turn in progress. Models are called for turns only.",
-  read: () => new TurnNotInProgress()
+  message: "This instance has no such turn in progress. Models are called for turns only."
 })
 const exhausted = {
   budget: "The turn has used its budget. Send a new message to continue.",

@@ -1,11 +1,10 @@
 import { CredentialInvalid, CredentialKey, CredentialKeyUnknown } from "@berth/domain/secrets/Credential"
-import { errorBody } from "../http/ErrorBody.ts"
+import { errorBody, plainErrorBody } from "../http/ErrorBody.ts"
 
-export const CredentialKeyUnknownBody = errorBody(CredentialKeyUnknown, {
+export const CredentialKeyUnknownBody = plainErrorBody(CredentialKeyUnknown, {
   status: 400,
   error: "Unknown credential",
-  message: `key: must be one of ${CredentialKey.literals.join(", ")}.`,
-  read: () => new CredentialKeyUnknown()
+  message: `key: must be one of ${CredentialKey.literals.join(", ")}.`
 })
 export const CredentialInvalidBody = errorBody(CredentialInvalid, {
   status: 400,

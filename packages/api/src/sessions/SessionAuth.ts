@@ -5,21 +5,19 @@ import { RecentSignInRequired } from "@berth/domain/sessions/RecentSignIn"
 import { AuthenticationRequired } from "@berth/domain/sessions/SessionErrors"
 import { HttpApiMiddleware, HttpApiSecurity, OpenApi } from "@effect/platform"
 import { Context, type Option, Schema } from "effect"
-import { errorBody } from "../http/ErrorBody.ts"
+import { plainErrorBody } from "../http/ErrorBody.ts"
 import { ScopeMissingBody } from "./RequiredScope.ts"
 
-export const AuthenticationRequiredBody = errorBody(AuthenticationRequired, {
+export const AuthenticationRequiredBody = plainErrorBody(AuthenticationRequired, {
   status: 401,
   error: "Unauthorized",
-  message: "Sign in, or send a valid bearer token.",
-  read: () => new AuthenticationRequired()
+  message: "Sign in, or send a valid bearer token."
 })
 
-export const RecentSignInRequiredBody = errorBody(RecentSignInRequired, {
+export const RecentSignInRequiredBody = plainErrorBody(RecentSignInRequired, {
   status: 403,
   error: "Recent sign-in required",
-  message: "Your sign-in is more than 10 minutes old. Sign in again, then repeat the request.",
-  read: () => new RecentSignInRequired()
+  message: "Your sign-in is more than 10 minutes old. Sign in again, then repeat the request."
 })
 
 /** Documentation only: the name varies by configuration (`__Host-` on https, the port in development). */

@@ -2,16 +2,15 @@ import { SessionId } from "@berth/domain/sessions/Session"
 import { SignInSessionNotFound } from "@berth/domain/sessions/SessionErrors"
 import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { Schema } from "effect"
-import { errorBody } from "../http/ErrorBody.ts"
+import { plainErrorBody } from "../http/ErrorBody.ts"
 import { Timestamp } from "../http/Timestamp.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
 import { SessionAuth } from "./SessionAuth.ts"
 
-export const SignInSessionNotFoundBody = errorBody(SignInSessionNotFound, {
+export const SignInSessionNotFoundBody = plainErrorBody(SignInSessionNotFound, {
   status: 404,
   error: "Session not found",
-  message: "No session has this id. GET /api/auth/sessions lists yours.",
-  read: () => new SignInSessionNotFound()
+  message: "No session has this id. GET /api/auth/sessions lists yours."
 })
 
 export const SignInSession = Schema.Struct({

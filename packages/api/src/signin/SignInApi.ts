@@ -1,7 +1,7 @@
 import { CredentialsInvalid } from "@berth/domain/accounts/password/PasswordCredentials"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
-import { errorBody } from "../http/ErrorBody.ts"
+import { plainErrorBody } from "../http/ErrorBody.ts"
 import { optionalText, payload, SecretText } from "../http/Payload.ts"
 import { Timestamp } from "../http/Timestamp.ts"
 import { AuthenticationErrors } from "../sessions/SessionAuth.ts"
@@ -9,11 +9,10 @@ import { InternalFailureBody } from "../http/TransportErrors.ts"
 import { SignInLimit, RateLimitExceededBody } from "../limits/RateLimits.ts"
 import { UserId } from "@berth/domain/shared/UserId"
 
-export const CredentialsInvalidBody = errorBody(CredentialsInvalid, {
+export const CredentialsInvalidBody = plainErrorBody(CredentialsInvalid, {
   status: 401,
   error: "Invalid credentials",
-  message: "Email or password is incorrect.",
-  read: () => new CredentialsInvalid()
+  message: "Email or password is incorrect."
 })
 
 const credentialFields = { email: Schema.String, password: SecretText }

@@ -1,7 +1,7 @@
 import { WebApi } from "@berth/api/WebApi"
 import { ProfileSettings } from "@berth/domain/accounts/profile/ProfileSettings"
 import { Registration } from "@berth/domain/accounts/registration/Registration"
-import { PasswordCredentials } from "@berth/domain/accounts/password/PasswordCredentials"
+import { PasswordChange } from "@berth/domain/accounts/password/PasswordChange"
 import type { User } from "@berth/domain/shared/User"
 import { CurrentUser } from "@berth/domain/sessions/CurrentUser"
 import { HttpApiBuilder } from "@effect/platform"
@@ -18,7 +18,7 @@ const settingsOf = ({ credits, email, id, name, plan, twoFactorEnabled }: User) 
 })
 
 export const layer = HttpApiBuilder.group(WebApi, "accounts", (handlers) =>
-  Effect.map(Effect.all([Registration, ProfileSettings, PasswordCredentials]), ([registration, profile, credentials]) =>
+  Effect.map(Effect.all([Registration, ProfileSettings, PasswordChange]), ([registration, profile, passwords]) =>
     handlers
       .handle("register", ({ payload }) =>
         Effect.map(registration.register(payload), ({ email, id, name }) => ({ id, email, name }))
@@ -42,7 +42,7 @@ export const layer = HttpApiBuilder.group(WebApi, "accounts", (handlers) =>
       )
       .handle("changePassword", ({ payload: { currentPassword, newPassword } }) =>
         Effect.flatMap(CurrentUser, (current) =>
-          credentials
+          passwords
             .change(current, { current: currentPassword, next: newPassword })
             .pipe(Effect.tapErrorTag("RateLimitExceeded", addRetryAfter), Effect.as({ success: true }))
         )

@@ -8,18 +8,17 @@ import {
 import { ApiKeyId, ApiKeyScope } from "@berth/domain/sessions/ApiKeyScope"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
-import { errorBody } from "../../http/ErrorBody.ts"
+import { errorBody, plainErrorBody } from "../../http/ErrorBody.ts"
 import { pageLimit, pageOffset } from "../../http/Pagination.ts"
 import { payload } from "../../http/Payload.ts"
 import { Timestamp } from "../../http/Timestamp.ts"
 import { InternalFailureBody } from "../../http/TransportErrors.ts"
 import { RecentSignInRequiredBody, SessionAuth } from "../../sessions/SessionAuth.ts"
 
-export const ApiKeyNotFoundBody = errorBody(ApiKeyNotFound, {
+export const ApiKeyNotFoundBody = plainErrorBody(ApiKeyNotFound, {
   status: 404,
   error: "API key not found",
-  message: "No API key has this id. GET /api/keys lists yours.",
-  read: () => new ApiKeyNotFound()
+  message: "No API key has this id. GET /api/keys lists yours."
 })
 export const ApiKeyLimitReachedBody = errorBody(ApiKeyLimitReached, {
   status: 429,
@@ -27,17 +26,15 @@ export const ApiKeyLimitReachedBody = errorBody(ApiKeyLimitReached, {
   message: ({ limit }) => `You have ${limit} API keys. Revoke one that you no longer use.`,
   read: () => new ApiKeyLimitReached({ limit: maximumApiKeysPerUser })
 })
-export const ApiKeyExpiryInvalidBody = errorBody(ApiKeyExpiryInvalid, {
+export const ApiKeyExpiryInvalidBody = plainErrorBody(ApiKeyExpiryInvalid, {
   status: 400,
   error: "Invalid expiry",
-  message: "`expiresAt` must be in the future. Omit it for a key that does not expire.",
-  read: () => new ApiKeyExpiryInvalid()
+  message: "`expiresAt` must be in the future. Omit it for a key that does not expire."
 })
-export const AdminScopeNotAllowedBody = errorBody(AdminScopeNotAllowed, {
+export const AdminScopeNotAllowedBody = plainErrorBody(AdminScopeNotAllowed, {
   status: 403,
   error: "Administrators only",
-  message: "Only an administrator can create a key with the scope `admin`.",
-  read: () => new AdminScopeNotAllowed()
+  message: "Only an administrator can create a key with the scope `admin`."
 })
 
 const keyFields = {

@@ -1,12 +1,11 @@
 import { BotBlocked } from "@berth/domain/accounts/bot-detection/BotDetection"
 import { HttpApiMiddleware } from "@effect/platform"
-import { errorBody } from "../../http/ErrorBody.ts"
+import { plainErrorBody } from "../../http/ErrorBody.ts"
 
-export const BotBlockedBody = errorBody(BotBlocked, {
+export const BotBlockedBody = plainErrorBody(BotBlocked, {
   status: 403,
   error: "Automated request blocked",
-  message: "This request looks automated. Use a browser, and pass its challenge when there is one.",
-  read: () => new BotBlocked()
+  message: "This request looks automated. Use a browser, and pass its challenge when there is one."
 })
 
 /** The challenge token is sent in this header or this body member. */

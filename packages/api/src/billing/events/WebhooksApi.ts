@@ -2,7 +2,7 @@ import { CardEventMalformed, CardEventsNotConfigured } from "@berth/domain/billi
 import { SignatureInvalid } from "@berth/domain/billing/events/CardEventSignature"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
-import { errorBody } from "../../http/ErrorBody.ts"
+import { errorBody, plainErrorBody } from "../../http/ErrorBody.ts"
 import { InternalFailureBody } from "../../http/TransportErrors.ts"
 
 // One body for every fault, so that it reveals nothing about the failed check.
@@ -13,17 +13,15 @@ export const SignatureInvalidBody = errorBody(SignatureInvalid, {
     "The card processor has not signed this just now. The signature belongs in the header cardProcessor-signature.",
   read: () => new SignatureInvalid({ fault: "wrong" })
 })
-export const CardEventMalformedBody = errorBody(CardEventMalformed, {
+export const CardEventMalformedBody = plainErrorBody(CardEventMalformed, {
   status: 400,
   error: "Malformed event",
-  message: "The body is no event of the card processor.",
-  read: () => new CardEventMalformed()
+  message: "The body is no event of the card processor."
 })
-export const CardEventsNotConfiguredBody = errorBody(CardEventsNotConfigured, {
+export const CardEventsNotConfiguredBody = plainErrorBody(CardEventsNotConfigured, {
   status: 500,
   error: "Card events are not configured",
-  message: "This service knows no secret of the card processor. Its operator sets one by STRIPE_WEBHOOK_SECRET.",
-  read: () => new CardEventsNotConfigured()
+  message: "This service knows no secret of the card processor. Its operator sets one by STRIPE_WEBHOOK_SECRET."
 })
 
 /** POST /api/webhooks/cardProcessor. The body is signed as it comes, so no schema reads it before the signature was looked at. */

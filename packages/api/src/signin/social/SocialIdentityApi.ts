@@ -4,7 +4,7 @@ import { TokenBalanceInsufficient } from "@berth/domain/signin/social/SocialSign
 import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { Schema } from "effect"
 import { GatingCheckFailedBody } from "../../gating/GatingApi.ts"
-import { errorBody, extendedErrorBody } from "../../http/ErrorBody.ts"
+import { errorBody, plainErrorBody, extendedErrorBody } from "../../http/ErrorBody.ts"
 import { payload, SecretText } from "../../http/Payload.ts"
 import { InternalFailureBody } from "../../http/TransportErrors.ts"
 import { SignInLimit, RateLimitExceededBody } from "../../limits/RateLimits.ts"
@@ -21,11 +21,10 @@ export const SocialIdentityUnavailableBody = errorBody(SocialIdentityUnavailable
   message: "The keys of the social identity network are unavailable. Try again in a moment.",
   read: () => new SocialIdentityUnavailable({ reason: "withheld" })
 })
-export const RefreshTokenInvalidBody = errorBody(RefreshTokenInvalid, {
+export const RefreshTokenInvalidBody = plainErrorBody(RefreshTokenInvalid, {
   status: 401,
   error: "Invalid refresh token",
-  message: "`refreshToken` is not a session token, has expired, or was exchanged before. Sign in again.",
-  read: () => new RefreshTokenInvalid()
+  message: "`refreshToken` is not a session token, has expired, or was exchanged before. Sign in again."
 })
 
 /** 403; names the required token and balance. */

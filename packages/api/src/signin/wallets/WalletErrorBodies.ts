@@ -9,14 +9,12 @@ import { ChainUnreachable } from "@berth/domain/chain/ChainErrors"
 import { WalletProofRejected } from "@berth/domain/signin/wallets/WalletProofs"
 import { WalletSignInRejected } from "@berth/domain/signin/wallets/WalletSignIn"
 import { maximumWalletsPerUser } from "@berth/domain/signin/wallets/Wallet"
-import { errorBody } from "../../http/ErrorBody.ts"
+import { errorBody, plainErrorBody } from "../../http/ErrorBody.ts"
 
-export const WalletSignInRejectedBody = errorBody(WalletSignInRejected, {
+export const WalletSignInRejectedBody = plainErrorBody(WalletSignInRejected, {
   status: 401,
   error: "Wallet sign-in refused",
-  message:
-    "The message or its signature is missing, for another service, expired, used before, or from another wallet.",
-  read: () => new WalletSignInRejected()
+  message: "The message or its signature is missing, for another service, expired, used before, or from another wallet."
 })
 export const ChainUnreachableBody = errorBody(ChainUnreachable, {
   status: 503,
@@ -31,33 +29,28 @@ export const WalletProofRejectedBody = errorBody(WalletProofRejected, {
   message: "The message or its signature is for another service, expired, used before, or from another wallet.",
   read: () => new WalletProofRejected({ reason: "malformed message" })
 })
-export const WalletAlreadyLinkedBody = errorBody(WalletAlreadyLinked, {
+export const WalletAlreadyLinkedBody = plainErrorBody(WalletAlreadyLinked, {
   status: 409,
   error: "Wallet already in use",
-  message: "This wallet is linked to another account.",
-  read: () => new WalletAlreadyLinked()
+  message: "This wallet is linked to another account."
 })
-export const WalletNotFoundBody = errorBody(WalletNotFound, {
+export const WalletNotFoundBody = plainErrorBody(WalletNotFound, {
   status: 404,
   error: "Wallet not found",
-  message: "No wallet of yours has this address.",
-  read: () => new WalletNotFound()
+  message: "No wallet of yours has this address."
 })
-export const LastAccessMethodRequiredBody = errorBody(LastAccessMethodRequired, {
+export const LastAccessMethodRequiredBody = plainErrorBody(LastAccessMethodRequired, {
   status: 409,
   error: "Last way in",
-  message: "This wallet is the only way to sign in. Add another one first.",
-  read: () => new LastAccessMethodRequired()
+  message: "This wallet is the only way to sign in. Add another one first."
 })
-export const WalletEmailInUseBody = errorBody(WalletEmailInUse, {
+export const WalletEmailInUseBody = plainErrorBody(WalletEmailInUse, {
   status: 409,
   error: "Wallet is the account's email",
-  message: "Your email address is derived from this wallet. Change your email address first.",
-  read: () => new WalletEmailInUse()
+  message: "Your email address is derived from this wallet. Change your email address first."
 })
-export const WalletLimitReachedBody = errorBody(WalletLimitReached, {
+export const WalletLimitReachedBody = plainErrorBody(WalletLimitReached, {
   status: 409,
   error: "Too many wallets",
-  message: `An account has at most ${maximumWalletsPerUser} wallets.`,
-  read: () => new WalletLimitReached()
+  message: `An account has at most ${maximumWalletsPerUser} wallets.`
 })

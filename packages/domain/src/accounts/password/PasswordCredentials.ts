@@ -1,6 +1,5 @@
 import { Data, type DateTime, Effect, Equal, Option, type Redacted } from "effect"
 import { RateLimiter } from "../../limits/RateLimiter.ts"
-import { Transaction } from "../../persistence/Transaction.ts"
 import type { CurrentUser } from "../../sessions/CurrentUser.ts"
 import { Sessions } from "../../sessions/Sessions.ts"
 import { parseEmail } from "../../shared/Email.ts"
@@ -8,8 +7,6 @@ import { CurrentPasswordIncorrect, UserNotFound } from "../AccountErrors.ts"
 import { AccessNotices } from "../access-notices/AccessNotices.ts"
 import { MailedTokens } from "../mailed-tokens/MailedTokens.ts"
 import { UserRepository } from "../UserRepository.ts"
-import { CommonPasswords } from "./CommonPasswords.ts"
-import { validatePassword } from "./Password.ts"
 import { PasswordHasher } from "./PasswordHasher.ts"
 import type { UserId } from "../../shared/UserId.ts"
 
@@ -21,11 +18,9 @@ export class PasswordCredentials extends Effect.Service<PasswordCredentials>()("
   effect: Effect.gen(function* () {
     const users = yield* UserRepository
     const hasher = yield* PasswordHasher
-    const common = yield* CommonPasswords
     const mailed = yield* MailedTokens
     const sessions = yield* Sessions
     const notices = yield* AccessNotices
-    const transaction = yield* Transaction
     const limiter = yield* RateLimiter
 
     const matches = (password: Redacted.Redacted, passwordHash: Option.Option<string>) =>
@@ -75,26 +70,6 @@ export class PasswordCredentials extends Effect.Service<PasswordCredentials>()("
       yield* mailed.revoke(userId, "password-reset")
     })
 
-    /** Replaces the password, revokes the user's other sessions and mailed reset links. */
-    const change = Effect.fn("PasswordCredentials.change")(function* (
-      current: CurrentUser["Type"],
-      passwords: { readonly current: Redacted.Redacted; readonly next: Redacted.Redacted }
-    ) {
-      const next = yield* validatePassword(common, passwords.next)
-      yield* verifyCurrent(current, passwords.current)
-      const nextHash = yield* hasher.hash(next)
-      yield* transaction.run(
-        Effect.gen(function* () {
-          yield* users.setPasswordHash(current.user.id, nextHash)
-          yield* sessions.lock(current.sessionId)
-          yield* revokeResetLinks(current.user.id)
-          yield* notices.announce(current.user.id, "The password was changed.")
-          yield* sessions.revokeOthers(current.user.id, current.sessionId)
-        })
-      )
-      yield* Effect.logInfo("Password changed").pipe(Effect.annotateLogs("userId", current.user.id))
-    })
-
     const exists = Effect.fn("PasswordCredentials.exists")(function* (userId: UserId) {
       return Option.isSome(yield* users.findPasswordHash(userId))
     })
@@ -113,6 +88,6 @@ export class PasswordCredentials extends Effect.Service<PasswordCredentials>()("
       yield* users.removePasswordHash(userId, since)
     })
 
-    return { verify, verifyCurrent, change, exists, set, removePassword, revokeResetLinks }
+    return { verify, verifyCurrent, exists, set, removePassword, revokeResetLinks }
   })
 }) {}

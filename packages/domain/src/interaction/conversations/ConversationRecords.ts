@@ -3,9 +3,10 @@ import type { AgentId } from "../../shared/AgentId.ts"
 import { Agents } from "../../agents/Agents.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
 import type { UserId } from "../../shared/UserId.ts"
-import { type ChatSessionId, type Message, type MessageId, toChatRole } from "../Conversation.ts"
+import type { ChatSessionId, MessageId } from "../Conversation.ts"
 import { ChatSessionNotFound } from "../ConversationErrors.ts"
 import { Memories } from "../memory/Memories.ts"
+import { recentMemoryLimits, toMemoryItem } from "../memory/RecentMemory.ts"
 import { ConversationRepository } from "./ConversationRepository.ts"
 
 /** A page of a session's messages: the newest `limit` of those before a message, or of all. */
@@ -17,14 +18,6 @@ export interface RecordPage {
 const maximumListedSessions = 100
 const recordLength = 300
 const historyLength = 100
-/** Messages of the memory, and characters of each. */
-export const memoryLength = 10
-export const memoryExcerptLength = 100
-
-const makeMemoryItem = ({ content, sender }: Message) => ({
-  role: toChatRole(sender),
-  content: [...content].slice(0, memoryExcerptLength).join("")
-})
 
 /** Reads and deletes stored conversations. */
 export class ConversationRecords extends Effect.Service<ConversationRecords>()("@berth/ConversationRecords", {
@@ -58,7 +51,8 @@ export class ConversationRecords extends Effect.Service<ConversationRecords>()("
       agentId: AgentId | undefined
     ) {
       const [active] = yield* listSessions(userId, agentId)
-      return active === undefined ? [] : (yield* repository.readRecord(active.id, memoryLength)).map(makeMemoryItem)
+      if (active === undefined) return []
+      return (yield* repository.readRecord(active.id, recentMemoryLimits.messages)).map(toMemoryItem)
     })
 
     const findLastActivity = Effect.fn("ConversationRecords.findLastActivity")(function* (
