@@ -177,7 +177,7 @@ layer(App.layer(), { excludeTestServices: true })("The warning of an agent's mod
         withBehavior({ catalog: Effect.succeed(models) })(effect)
       )
 
-  it.effect("names the model that answers instead, also when the request is repeated", () =>
+  it.effect("The answering model is named in place of the requested one, also for repetitions", () =>
     Effect.gen(function* () {
       const as = yield* App.signInNewUser("pro")
       const key = { "idempotency-key": "one" }
@@ -193,7 +193,7 @@ layer(App.layer(), { excludeTestServices: true })("The warning of an agent's mod
     })
   )
 
-  it.effect("is absent where a platform key or the owner's own key serves the model", () =>
+  it.effect("The warning is absent where a platform key or the owner's own key serves the model", () =>
     Effect.gen(function* () {
       const as = yield* App.signInNewUser("pro")
       assert.notProperty((yield* provision(as, { model: "claude-opus-4-6" })).headers, "warning")
@@ -207,7 +207,7 @@ layer(App.layer(), { excludeTestServices: true })("The warning of an agent's mod
     })
   )
 
-  it.effect("is sent with a changed configuration, and says when no model answers at all", () =>
+  it.effect("The warning is sent with a changed configuration, and when no model answers", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
@@ -227,7 +227,7 @@ layer(App.layer(), { excludeTestServices: true })("The warning of an agent's mod
     })
   )
 
-  it.effect("is shown on the dashboard for the chosen agent", () =>
+  it.effect("The warning is shown on the dashboard for the chosen agent", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()

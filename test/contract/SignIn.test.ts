@@ -232,7 +232,7 @@ layer(App.layer(), { excludeTestServices: true })("A session", (it) => {
     })
   )
 
-  it.effect("expires, and its expiry slides with use", () =>
+  it.effect("A session expires, and its expiry slides with use", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const me = yield* App.signInNewUser()

@@ -155,7 +155,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the gatew
   )
 
   it.effect(
-    "stops, including the model call, when its caller disconnects",
+    "The gateway's agent stops, including the model call, when its caller disconnects",
     Effect.fn(function* () {
       const { upstream } = yield* Service
       const person = yield* ownerWithRunningAgent(model)

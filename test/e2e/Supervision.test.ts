@@ -34,7 +34,7 @@ const replaced = (berth: Berth, name: "server" | "worker", old: number) =>
   })
 
 describe("npm start", () => {
-  it.scopedLive("starts everything on an empty directory, and stops it in order on Ctrl-C", () =>
+  it.scopedLive("The command npm start starts everything on an empty directory, and stops it in order on Ctrl-C", () =>
     Effect.gen(function* () {
       const berth = yield* startBerth({ launcher: "npm" })
       const pids = yield* whenAllLive(berth)
@@ -53,7 +53,7 @@ describe("npm start", () => {
     })
   )
 
-  it.scopedLive("restarts killed processes, and rejects a second start on its data", () =>
+  it.scopedLive("The command npm start restarts killed processes, and rejects a second start on its data", () =>
     Effect.gen(function* () {
       const berth = yield* startBerth()
       const before = yield* whenAllLive(berth)
@@ -89,27 +89,29 @@ describe("npm start", () => {
     })
   )
 
-  it.scopedLive("takes over after its supervisor was killed, and ends the programs of the earlier start", () =>
-    Effect.gen(function* () {
-      const first = yield* startBerth()
-      const before = yield* whenAllLive(first)
-      // A stopped program does not notice its supervisor's death.
-      process.kill(before.worker, "SIGSTOP")
-      process.kill(before.supervisor, "SIGKILL")
-      yield* first.ended
+  it.scopedLive(
+    "The command npm start takes over after its supervisor was killed, and ends the programs of the earlier start",
+    () =>
+      Effect.gen(function* () {
+        const first = yield* startBerth()
+        const before = yield* whenAllLive(first)
+        // A stopped program does not notice its supervisor's death.
+        process.kill(before.worker, "SIGSTOP")
+        process.kill(before.supervisor, "SIGKILL")
+        yield* first.ended
 
-      const second = yield* startBerth({ place: first.place })
-      const after = yield* whenAllLive(second, before)
-      assert.deepStrictEqual(after.postgres, before.postgres)
-      assert.deepStrictEqual([before.supervisor, before.server, before.worker].filter(isProcessAlive), [])
+        const second = yield* startBerth({ place: first.place })
+        const after = yield* whenAllLive(second, before)
+        assert.deepStrictEqual(after.postgres, before.postgres)
+        assert.deepStrictEqual([before.supervisor, before.server, before.worker].filter(isProcessAlive), [])
 
-      yield* second.signal("SIGTERM")
-      assert.deepStrictEqual(yield* second.ended, { code: 0, signal: null })
-      assert.deepStrictEqual(living(after), [])
-    })
+        yield* second.signal("SIGTERM")
+        assert.deepStrictEqual(yield* second.ended, { code: 0, signal: null })
+        assert.deepStrictEqual(living(after), [])
+      })
   )
 
-  it.scopedLive("ends immediately on a second Ctrl-C, and uses a configured database", () =>
+  it.scopedLive("The command npm start ends immediately on a second Ctrl-C, and uses a configured database", () =>
     Effect.gen(function* () {
       const berth = yield* startBerth({ databaseUrl: yield* freshDatabase })
       const pids = yield* berth.pids
@@ -134,7 +136,7 @@ describe("npm start", () => {
     ["by the drain limit", 1],
     ["by a second signal", 2]
   ] as const)
-    it.scopedLive(`leaves no instance of a server that is killed ${how}`, () =>
+    it.scopedLive(`The command npm start leaves no instance of a server that is killed ${how}`, () =>
       Effect.gen(function* () {
         const databaseUrl = yield* freshDatabase
         const berth = yield* startBerth({ databaseUrl, environment: { DRAIN_SECONDS: "1" } })
@@ -161,7 +163,7 @@ describe("npm start", () => {
       })
     )
 
-  it.scopedLive("names invalid settings and exits", () =>
+  it.scopedLive("The command npm start names invalid settings and exits", () =>
     Effect.gen(function* () {
       const berth = yield* launchBerth({ environment: { PORT: "a hundred", DRAIN_SECONDS: "soon" } })
       assert.strictEqual((yield* berth.ended).code, 1)

@@ -9,7 +9,7 @@ const from = (variables: Record<string, string>) =>
   Effect.map(checkSettings(variables, "supervisor"), ({ settings }) => toSupervisorSettings(settings))
 
 describe("toSupervisorSettings", () => {
-  it.effect("has a default for every variable", () =>
+  it.effect("toSupervisorSettings has a default for every variable", () =>
     Effect.gen(function* () {
       const chosen = yield* from({})
       assert.deepInclude(chosen, { host: "127.0.0.1", port: 3000, backendPort: 4000, databaseUrl: Option.none() })
@@ -18,7 +18,7 @@ describe("toSupervisorSettings", () => {
     })
   )
 
-  it.effect("treats an empty variable as absent", () =>
+  it.effect("toSupervisorSettings treats an empty variable as absent", () =>
     Effect.gen(function* () {
       const chosen = yield* from({ DATABASE_URL: "", DATA_DIR: " ", HOST: "", PORT: "", LOG_FORMAT: "" })
       assert.deepStrictEqual(chosen.databaseUrl, Option.none())
@@ -26,7 +26,7 @@ describe("toSupervisorSettings", () => {
     })
   )
 
-  it.effect("names every invalid variable, and no secret", () =>
+  it.effect("toSupervisorSettings names every invalid variable, and no secret", () =>
     Effect.gen(function* () {
       const { faults } = yield* Effect.flip(
         from({ PORT: "x", WORKER_DRAIN_SECONDS: "y", DATABASE_URL: "postgres://a:hush@b" })
@@ -40,7 +40,7 @@ describe("toSupervisorSettings", () => {
   )
 
   it.prop(
-    "maps every listen address to a local URL host",
+    "toSupervisorSettings maps every listen address to a local URL host",
     [fc.oneof(fc.constantFrom("0.0.0.0", "::", "::1", "localhost"), fc.ipV4(), fc.ipV6())],
     ([host]) => {
       assert.doesNotThrow(() => new URL(`http://${toLocalAddress(host)}:3000/`))

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { FastCheck } from "effect"
 
 describe("summarize", () => {
-  it("summarize names an optional field with several values once", () =>
+  it("summarizeIssues names an optional field with several values once", () =>
     assert.deepStrictEqual(
       summarizeIssues([
         { path: "action", message: 'Expected "sessions", actual "zzz"' },

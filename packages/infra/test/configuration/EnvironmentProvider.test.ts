@@ -3,16 +3,13 @@ import { assert, describe, it } from "@effect/vitest"
 import { Config, ConfigError, Effect, FastCheck, Option } from "effect"
 
 describe("environmentProvider", () => {
-  it.effect.prop(
-    "gives a variable without the space around it; one that is all space is not set",
-    [FastCheck.string()],
-    ([value]) =>
-      Effect.gen(function* () {
-        const read = yield* Config.option(Config.string("NAME")).pipe(
-          Effect.withConfigProvider(makeEnvironmentProvider({ NAME: value, OTHER: undefined }))
-        )
-        assert.deepStrictEqual(read, value.trim() === "" ? Option.none() : Option.some(value.trim()))
-      })
+  it.effect.prop("environmentProvider trims variables; a blank one is not set", [FastCheck.string()], ([value]) =>
+    Effect.gen(function* () {
+      const read = yield* Config.option(Config.string("NAME")).pipe(
+        Effect.withConfigProvider(makeEnvironmentProvider({ NAME: value, OTHER: undefined }))
+      )
+      assert.deepStrictEqual(read, value.trim() === "" ? Option.none() : Option.some(value.trim()))
+    })
   )
 })
 
@@ -20,7 +17,7 @@ describe("describeConfigError", () => {
   const missing = ConfigError.MissingData(["A"], "no matter what")
   const bad = ConfigError.InvalidData(["LIMIT", "B"], "must be a number")
 
-  it("names each variable and what is wrong with it, once", () => {
+  it("describeConfigError names each variable and its problem once", () => {
     assert.deepStrictEqual(describeConfigError(missing), ["A: is missing"])
     assert.deepStrictEqual(describeConfigError(ConfigError.And(missing, ConfigError.Or(bad, missing))), [
       "A: is missing",

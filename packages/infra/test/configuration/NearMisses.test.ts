@@ -39,19 +39,19 @@ describe("findNearMisses", () => {
     ["MPP_RECIPENT", "MPP_RECIPIENT"],
     ["STRIPE_WEBHOK_SECRET", "STRIPE_WEBHOOK_SECRET"]
   ] as const)
-    it.effect(`takes ${name} for ${meant ?? "no setting"}`, () =>
+    it.effect(`findNearMisses reads ${name} as ${meant ?? "no setting"}`, () =>
       Effect.gen(function* () {
         assert.deepStrictEqual(yield* missesOf(name), meant === undefined ? [] : [{ name, meant }])
       })
     )
 
-  it.effect("reports no variable when the setting it resembles is set", () =>
+  it.effect("findNearMisses reports no variable when the similar setting is set", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* missesOf("SECRET_KEYS", "SECRETS_KEYS"), [])
     })
   )
 
-  it.effect("reports no common variable and none of this process", () =>
+  it.effect("findNearMisses reports no common variable and none of this process", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* missesOf(...common, ...Object.keys(process.env)), [])
     })
@@ -59,12 +59,12 @@ describe("findNearMisses", () => {
 })
 
 describe("editDistance", () => {
-  it("counts a transposition of neighbors once", () => {
+  it("editDistance counts a transposition of neighbors once", () => {
     assert.strictEqual(editDistance("EVN", "ENV"), 1)
     assert.strictEqual(editDistance("", "ENV"), 3)
   })
 
-  it.prop("is a symmetric distance of 0 between equal words only", [word, word], ([one, other]) => {
+  it.prop("editDistance is symmetric, and 0 between equal words only", [word, word], ([one, other]) => {
     const distance = editDistance(one, other)
     assert.strictEqual(distance, editDistance(other, one))
     assert.strictEqual(distance === 0, one === other)

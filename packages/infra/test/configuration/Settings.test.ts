@@ -33,7 +33,7 @@ const production = {
 }
 
 describe("settings", () => {
-  it.effect("need nothing in development", () =>
+  it.effect("Settings require nothing in development", () =>
     Effect.gen(function* () {
       const settings = yield* loadSettings({})
       assert.strictEqual(settings.addresses.appUrl.href, "http://localhost:3000/")
@@ -73,7 +73,7 @@ describe("settings", () => {
     })
   )
 
-  it.effect("addresses follow the ports", () =>
+  it.effect("Settings derive addresses from the ports", () =>
     Effect.gen(function* () {
       const { addresses } = yield* loadSettings({ PORT: "3100", BACKEND_PORT: "4100" })
       assert.strictEqual(addresses.appUrl.href, "http://localhost:3100/")
@@ -135,7 +135,7 @@ describe("settings", () => {
     })
   )
 
-  it.effect("production takes what it needs", () =>
+  it.effect("Settings accept the required variables in production", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* faultsOf(production), [])
     })
@@ -151,7 +151,7 @@ describe("settings", () => {
     "MPP_SECRET",
     "ALLOW_PROCESS_RUNTIME"
   ])
-    it.effect(`production is not without ${name}`, () =>
+    it.effect(`Settings require ${name} in production`, () =>
       Effect.gen(function* () {
         const faults = yield* faultsOf({ ...production, [name]: "" })
         assert.isTrue(faults.some((fault) => fault.includes(name)))
@@ -167,7 +167,7 @@ describe("settings", () => {
       })
     )
 
-  it.effect("production takes no cards whose payments nobody would hear of", () =>
+  it.effect("Settings reject cards without webhooks in production", () =>
     Effect.gen(function* () {
       const faults = yield* faultsOf({ ...production, STRIPE_SECRET_KEY: "sk_live_hunter2" })
       assert.isTrue(faults.some((fault) => fault.includes("STRIPE_WEBHOOK_SECRET")))
@@ -175,7 +175,7 @@ describe("settings", () => {
     })
   )
 
-  it.effect("production refuses the sandbox model and an insecure cookie", () =>
+  it.effect("Settings reject the sandbox model and an insecure cookie in production", () =>
     Effect.gen(function* () {
       const faults = yield* faultsOf({ ...production, SANDBOX_MODEL: "on", APP_URL: "http://berth.example" })
       assert.isTrue(faults.some((fault) => fault.includes("SANDBOX_MODEL")))
@@ -183,7 +183,7 @@ describe("settings", () => {
     })
   )
 
-  it.effect("mail is who it comes from and where it goes, and no password of its server is repeated", () =>
+  it.effect("Settings of mail have sender and server, and errors quote no password", () =>
     Effect.gen(function* () {
       const { mail } = yield* loadSettings({
         SMTP_URL: "smtp://berth%40mail:p%40ss@mail.example:2525",
@@ -217,7 +217,7 @@ describe("settings", () => {
     })
   )
 
-  it.effect("programs are kept out in production unless it is said otherwise", () =>
+  it.effect("Settings reject programs in production by default", () =>
     Effect.gen(function* () {
       assert.strictEqual(selectBotDetection(yield* loadSettings({})), "off")
       assert.strictEqual(selectBotDetection(yield* loadSettings(production)), "heuristic")
@@ -232,7 +232,7 @@ describe("settings", () => {
     })
   )
 
-  it.effect("let instances sleep in production only, unless set", () =>
+  it.effect("Settings let instances sleep in production only, unless set", () =>
     Effect.gen(function* () {
       const idleOf = (environment: Record<string, string>) =>
         Effect.map(loadSettings(environment), ({ instanceIdle }) => Option.map(instanceIdle, Duration.format))

@@ -8,7 +8,7 @@ const faultsOf = (environment: Record<string, string>) =>
   )
 
 describe("settings of identity providers", () => {
-  it.effect("are Google's, GitHub's and Farcaster's, and of no client", () =>
+  it.effect("Settings of identity providers default to Google, GitHub and Farcaster without clients", () =>
     Effect.gen(function* () {
       const { oauthA, oauthB, socialIdentity } = yield* loadSettings({})
       assert.strictEqual(oauthA.issuer.href, "https://accounts.google.com/")
@@ -19,7 +19,7 @@ describe("settings of identity providers", () => {
     })
   )
 
-  it.effect("keep a client's secret to themselves", () =>
+  it.effect("Settings of identity providers redact a client's secret", () =>
     Effect.gen(function* () {
       const { oauthB } = yield* loadSettings({ OAUTH_B_CLIENT_ID: "id", OAUTH_B_CLIENT_SECRET: "hunter2" })
       const client = Option.getOrThrow(oauthB.client)
@@ -28,7 +28,7 @@ describe("settings of identity providers", () => {
     })
   )
 
-  it.effect("select the client authentication of each provider", () =>
+  it.effect("Settings of identity providers select the client authentication of each provider", () =>
     Effect.gen(function* () {
       const defaults = yield* loadSettings({})
       assert.deepStrictEqual(
@@ -45,7 +45,7 @@ describe("settings of identity providers", () => {
     })
   )
 
-  it.effect("need both of a client", () =>
+  it.effect("Settings of identity providers require id and secret of a client", () =>
     Effect.gen(function* () {
       for (const provider of ["A", "B"])
         for (const [given, missing] of [
@@ -61,7 +61,7 @@ describe("settings of identity providers", () => {
     })
   )
 
-  it.effect("take http for this machine only", () =>
+  it.effect("Settings of identity providers accept http for this machine only", () =>
     Effect.gen(function* () {
       const names = [
         "OAUTH_A_ISSUER",

@@ -18,12 +18,12 @@ const anyLine = FastCheck.oneof(
 const anyLog = FastCheck.array(anyLine).map((lines) => lines.join(""))
 
 describe("parseLogEntries", () => {
-  it.prop("gives each entry of any text its own id", [anyLog], ([text]) => {
+  it.prop("parseLogEntries gives each entry of any text its own id", [anyLog], ([text]) => {
     const ids = parseLogEntries(text).map(({ id }) => id)
     assert.strictEqual(new Set(ids).size, ids.length)
   })
 
-  it.prop("keeps ids when the log grows", [anyLog, anyLog], ([text, more]) => {
+  it.prop("parseLogEntries keeps ids when the log grows", [anyLog, anyLog], ([text, more]) => {
     const before = parseLogEntries(text).map(({ id }) => id)
     assert.deepStrictEqual(
       parseLogEntries(text + more)
@@ -33,7 +33,7 @@ describe("parseLogEntries", () => {
     )
   })
 
-  it("keeps ids when the log is truncated at its beginning, within a line", () => {
+  it("parseLogEntries keeps ids when the log is truncated at its beginning, within a line", () => {
     const text = Array.from({ length: 20 }, (_, index) => line(index, `message ${index}`)).join("")
     const whole = parseLogEntries(text)
     const cut = parseLogEntries(text.slice(500))
@@ -41,7 +41,7 @@ describe("parseLogEntries", () => {
     assert.deepStrictEqual(cut, whole.slice(-cut.length))
   })
 
-  it("drops an unfinished last line and an incomplete first one", () => {
+  it("parseLogEntries drops an unfinished last line and an incomplete first one", () => {
     assert.deepStrictEqual(parseLogEntries("   at somewhere\n\n"), [])
     assert.deepStrictEqual(
       parseLogEntries(`rest of a line\n${line(1, "one")}{"level":"in`).map(({ message }) => message),
@@ -49,7 +49,7 @@ describe("parseLogEntries", () => {
     )
   })
 
-  it("returns two entries for two equal lines", () => {
+  it("parseLogEntries returns two entries for two equal lines", () => {
     assert.lengthOf(parseLogEntries(line(1, "one") + line(1, "one")), 2)
   })
 
@@ -60,17 +60,17 @@ describe("parseLogEntries", () => {
     ["warning", "warning"],
     ["fatal", "error"],
     ["strange", "info"]
-  ])("maps the level %s to %s", (level, expected) => {
+  ])("parseLogEntries maps the level %s to %s", (level, expected) => {
     assert.strictEqual(parseLogEntries(line(1, "one", { level }))[0]?.level, expected)
   })
 
-  it("marks lines of the host, and drops lines with a malformed agent id", () => {
+  it("parseLogEntries marks lines of the host, and drops lines with a malformed agent id", () => {
     const [entry] = parseLogEntries(formatHostLine("error", DateTime.unsafeMake(0), "gone"))
     assert.deepInclude(entry, { source: "host", level: "error", message: "gone", agentId: null })
     assert.deepStrictEqual(parseLogEntries(line(1, "one", { agentId: 7 })), [])
   })
 
-  it("limits the length of a message", () => {
+  it("parseLogEntries limits the length of a message", () => {
     assert.lengthOf(parseLogEntries(line(1, "x".repeat(100_000)))[0]?.message ?? "", 4_000)
     assert.lengthOf(parseLogEntries(`${line(1, "one")}${"y".repeat(100_000)}\n`)[1]?.message ?? "", 4_000)
   })

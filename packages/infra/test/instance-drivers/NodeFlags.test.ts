@@ -15,12 +15,12 @@ describe("computeHeapMb", () => {
     [2048, 1792],
     [4096, 3584],
     [16384, 14336]
-  ])("gives an instance of %i MiB a heap of %i MiB", (memory, heap) => {
+  ])("computeHeapMb gives an instance of %i MiB a heap of %i MiB", (memory, heap) => {
     assert.strictEqual(computeHeapMb(memory), heap)
   })
 
   it.prop(
-    "leaves memory outside of the heap, and grows with the memory",
+    "computeHeapMb leaves memory outside of the heap, and grows with the memory",
     [FastCheck.integer({ min: 128, max: 65536 })],
     ([memory]) => {
       assert.isAtMost(computeHeapMb(memory), memory - 96)
@@ -36,11 +36,11 @@ describe("detectPermissionFlags", () => {
     ["22 and 24", ["--experimental-permission", "--permission"], "--permission", false],
     ["with network permissions", ["--permission", "--allow-net"], "--permission", true],
     ["none", [], null, false]
-  ])("finds the flag of Node.js %s", (_, known, flag, net) => {
+  ])("detectPermissionFlags finds the flag of Node.js %s", (_, known, flag, net) => {
     assert.deepStrictEqual(detectPermissionFlags(new Set(known)), { switch: flag, net })
   })
 
-  it("finds a flag of the current Node.js", () => {
+  it("detectPermissionFlags finds a flag of the current Node.js", () => {
     assert.isNotNull(detectPermissionFlags(process.allowedNodeEnvironmentFlags).switch)
   })
 })
@@ -54,7 +54,7 @@ describe("permissionFlagsOfVersion", () => {
     ["25.0.0", "--permission", true],
     ["18.0.0", null, false],
     ["", null, false]
-  ])("finds the flags of Node.js %s", (version, flag, net) => {
+  ])("permissionFlagsOfVersion finds the flags of Node.js %s", (version, flag, net) => {
     assert.deepStrictEqual(permissionFlagsOfVersion(version), { switch: flag, net })
   })
 })
@@ -69,7 +69,7 @@ describe("makeNodeFlags", () => {
       sockets: "/tmp/berth/1"
     })
 
-  it("allows reading the program and the own directory, and writing only that and the socket's", () => {
+  it("makeNodeFlags allows reading the program and the own directory, and writing only that and the socket's", () => {
     const all = flags({ switch: "--permission", net: false })
     assert.deepStrictEqual(
       all.filter((flag) => flag.startsWith("--allow")),
@@ -84,11 +84,11 @@ describe("makeNodeFlags", () => {
     assert.include(all, "--max-old-space-size=160")
   })
 
-  it("allows the network where the permission model covers it", () => {
+  it("makeNodeFlags allows the network where the permission model covers it", () => {
     assert.include(flags({ switch: "--permission", net: true }), "--allow-net")
   })
 
-  it("omits permissions on a Node.js without the model", () => {
+  it("makeNodeFlags omits permissions on a Node.js without the model", () => {
     assert.deepStrictEqual(
       flags({ switch: null, net: false }).filter((flag) => flag.includes("allow")),
       []

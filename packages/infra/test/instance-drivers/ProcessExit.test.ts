@@ -36,13 +36,17 @@ describe("findExitMessage", () => {
       "The runtime gave up: MemoryLimitExceeded: too much"
     ],
     [`{"level":"error","message":"A turn died"}\n{"level":"info","message":"The runtime ended"}`, "A turn died"]
-  ])("of %j are %j", (log, words) => {
+  ])("findExitMessage maps %j to %j", (log, words) => {
     assert.strictEqual(findExitMessage(log), words)
   })
 
-  it.prop("are short, whatever it said", [FastCheck.string({ unit: "binary", maxLength: 2000 })], ([log]) => {
-    assert.isAtMost(findExitMessage(log).length, 300)
-  })
+  it.prop(
+    "findExitMessage returns a short message for any output",
+    [FastCheck.string({ unit: "binary", maxLength: 2000 })],
+    ([log]) => {
+      assert.isAtMost(findExitMessage(log).length, 300)
+    }
+  )
 })
 
 it("describeExit states the exit code or signal and the last log line", () => {

@@ -12,7 +12,7 @@ const directory = Effect.acquireRelease(
 )
 
 describe("LockFile", () => {
-  it.scoped("admits one holder, names it to others, and is free afterwards", () =>
+  it.scoped("LockFile admits one holder, names it to others, and is free afterwards", () =>
     Effect.gen(function* () {
       const place = yield* directory
       const file = join(place, "lock")
@@ -26,7 +26,7 @@ describe("LockFile", () => {
     })
   )
 
-  it.scoped("breaks the lock of a process that is gone or whose number was reused", () =>
+  it.scoped("LockFile breaks the lock of a process that is gone or whose number was reused", () =>
     Effect.gen(function* () {
       const place = yield* directory
       const file = join(place, "lock")

@@ -10,7 +10,7 @@ const chunks = fc.array(fc.string({ unit: fc.constantFrom("a", "ß", "🚢", "\n
 const cut = (whole: Buffer, at: number) => [whole.subarray(0, at), whole.subarray(at)].filter((part) => part.length > 0)
 
 describe("forwardLines", () => {
-  it.effect.prop("forwards all text in whole lines", [chunks, fc.nat()], ([parts, at]) =>
+  it.effect.prop("forwardLines forwards all text in whole lines", [chunks, fc.nat()], ([parts, at]) =>
     Effect.gen(function* () {
       const whole = Buffer.concat(parts)
       const pieces: Array<string> = []

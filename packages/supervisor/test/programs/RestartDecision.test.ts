@@ -16,18 +16,26 @@ const exit = (code: number, seconds: number) => ({
 })
 
 describe("decideProgramRestart", () => {
-  it.prop("never restarts a misconfigured program", [failures, fc.boolean(), seconds], ([failures, wasUp, ranFor]) => {
-    assert.strictEqual(
-      decideProgramRestart({ failures, hasBeenUp: wasUp }, exit(misconfiguredExitCode, ranFor))._tag,
-      "GiveUp"
-    )
-  })
+  it.prop(
+    "decideProgramRestart never restarts a misconfigured program",
+    [failures, fc.boolean(), seconds],
+    ([failures, wasUp, ranFor]) => {
+      assert.strictEqual(
+        decideProgramRestart({ failures, hasBeenUp: wasUp }, exit(misconfiguredExitCode, ranFor))._tag,
+        "GiveUp"
+      )
+    }
+  )
 
-  it.prop("never gives up on a service that was up", [failures, code, seconds], ([failures, code, ranFor]) => {
-    assert.strictEqual(decideProgramRestart({ failures, hasBeenUp: true }, exit(code, ranFor))._tag, "Restart")
-  })
+  it.prop(
+    "decideProgramRestart never gives up on a service that was up",
+    [failures, code, seconds],
+    ([failures, code, ranFor]) => {
+      assert.strictEqual(decideProgramRestart({ failures, hasBeenUp: true }, exit(code, ranFor))._tag, "Restart")
+    }
+  )
 
-  it.prop("waits longer with each failure, at most 30 seconds", [failures], ([failures]) => {
+  it.prop("decideProgramRestart waits longer with each failure, at most 30 seconds", [failures], ([failures]) => {
     assert.isAtLeast(
       Duration.toMillis(computeRestartDelay(failures + 1)),
       Duration.toMillis(computeRestartDelay(failures))
@@ -36,15 +44,19 @@ describe("decideProgramRestart", () => {
     assert.isAtMost(Duration.toMillis(computeRestartDelay(failures)), 30_000)
   })
 
-  it.prop("resets the failures after a stable minute", [failures, code, fc.boolean()], ([failures, code, wasUp]) => {
-    assert.deepInclude(decideProgramRestart({ failures, hasBeenUp: wasUp }, exit(code, 60)), {
-      _tag: "Restart",
-      failures: 1,
-      after: computeRestartDelay(0)
-    })
-  })
+  it.prop(
+    "decideProgramRestart resets the failures after a stable minute",
+    [failures, code, fc.boolean()],
+    ([failures, code, wasUp]) => {
+      assert.deepInclude(decideProgramRestart({ failures, hasBeenUp: wasUp }, exit(code, 60)), {
+        _tag: "Restart",
+        failures: 1,
+        after: computeRestartDelay(0)
+      })
+    }
+  )
 
-  it("gives up on a service that never comes up", () => {
+  it("decideProgramRestart gives up on a service that never comes up", () => {
     const tags = Array.from(
       { length: maximumStartFailures },
       (_, failures) => decideProgramRestart({ failures, hasBeenUp: false }, exit(1, 1))._tag

@@ -40,7 +40,7 @@ const answering = (answers: Readonly<Record<string, ReadonlyArray<string>>>) => 
 }
 
 describe("setUp", () => {
-  it.scoped("writes a file of mode 0600 with generated keys that the settings check takes", () =>
+  it.scoped("setUp writes a file of mode 0600 with generated keys that the settings check accepts", () =>
     Effect.gen(function* () {
       const { file, read, run } = yield* fixtures
       yield* run({ environment: minimal, flags: { PORT: "3100", MAIL_FROM: "Berth <no-reply@berth.example>" } })
@@ -59,7 +59,7 @@ describe("setUp", () => {
     })
   )
 
-  it.scoped("keeps every value of an existing file, and a second run adds nothing", () =>
+  it.scoped("setUp keeps every value of an existing file, and is idempotent", () =>
     Effect.gen(function* () {
       const { file, read, run } = yield* fixtures
       writeFileSync(
@@ -81,7 +81,7 @@ describe("setUp", () => {
     })
   )
 
-  it.scoped("names everything that is missing or wrong, and writes nothing", () =>
+  it.scoped("setUp names every missing or wrong value, and writes nothing", () =>
     Effect.gen(function* () {
       const { file, run } = yield* fixtures
       const error = yield* Effect.flip(run({ environment: { SMTP_URL: "mail:hunter2", MPP_RECIPIENT: "0x12" } }))
@@ -93,7 +93,7 @@ describe("setUp", () => {
     })
   )
 
-  it.scoped("asks a person for what is not given, again after a wrong answer", () =>
+  it.scoped("setUp asks for missing values, again after a wrong answer", () =>
     Effect.gen(function* () {
       const { read, run } = yield* fixtures
       const { ask, asked } = answering({
@@ -119,12 +119,15 @@ describe("setUp", () => {
 })
 
 describe("formatEnvLine", () => {
-  it.effect.prop("is read back as it was given, or refused", [fc.string({ unit: "grapheme-ascii" })], ([given]) =>
-    Effect.gen(function* () {
-      const value = given.trim()
-      const line = yield* Effect.option(formatEnvLine("NAME", value))
-      if (Option.isSome(line)) assert.strictEqual(parseEnv(line.value)["NAME"], value)
-      else assert.match(value, /[\r\n]|'.*["\\]|["\\].*'/)
-    })
+  it.effect.prop(
+    "formatEnvLine writes values that parse to themselves, or rejects them",
+    [fc.string({ unit: "grapheme-ascii" })],
+    ([given]) =>
+      Effect.gen(function* () {
+        const value = given.trim()
+        const line = yield* Effect.option(formatEnvLine("NAME", value))
+        if (Option.isSome(line)) assert.strictEqual(parseEnv(line.value)["NAME"], value)
+        else assert.match(value, /[\r\n]|'.*["\\]|["\\].*'/)
+      })
   )
 })

@@ -79,11 +79,15 @@ const asText = (units: bigint, places: number): string => {
   return units < 0n && text !== "0" ? `-${text}` : text
 }
 
-it.prop("adds, subtracts and multiplies decimals exactly", [decimal, decimal, decimal], ([a, b, c]) => {
-  assert.strictEqual(value(`${a.text} + ${b.text} - ${c.text}`), asText(a.exact + b.exact - c.exact, 4))
-  assert.strictEqual(value(`${a.text} * ${b.text} + ${c.text}`), asText(a.exact * b.exact + c.exact * 10_000n, 8))
-  assert.strictEqual(value(`${a.text} * (${b.text} + ${c.text})`), asText(a.exact * (b.exact + c.exact), 8))
-})
+it.prop(
+  "evaluateExpression adds, subtracts and multiplies decimals exactly",
+  [decimal, decimal, decimal],
+  ([a, b, c]) => {
+    assert.strictEqual(value(`${a.text} + ${b.text} - ${c.text}`), asText(a.exact + b.exact - c.exact, 4))
+    assert.strictEqual(value(`${a.text} * ${b.text} + ${c.text}`), asText(a.exact * b.exact + c.exact * 10_000n, 8))
+    assert.strictEqual(value(`${a.text} * (${b.text} + ${c.text})`), asText(a.exact * (b.exact + c.exact), 8))
+  }
+)
 
 it.prop("evaluateExpression returns the remainder with the sign of the dividend", [decimal, decimal], ([a, b]) => {
   if (b.exact !== 0n) assert.strictEqual(value(`${a.text} % ${b.text}`), asText(a.exact % b.exact, 4))

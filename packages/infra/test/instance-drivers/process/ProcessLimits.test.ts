@@ -20,7 +20,7 @@ import { temporaryDirectory } from "../../../../../test/support/TemporaryDirecto
 const mib = 1024 * 1024
 
 describe("LogAllowance", () => {
-  it("allows a megabyte per second, and a burst", () => {
+  it("LogAllowance allows a megabyte per second, and a burst", () => {
     let allowance = makeFullAllowance(0)
     for (let second = 1; second <= 10_000; second++) allowance = consumeAllowance(allowance, mib, second * 1000)
     assert.isFalse(isLogFlood(allowance))
@@ -28,7 +28,7 @@ describe("LogAllowance", () => {
     assert.isTrue(isLogFlood(consumeAllowance(makeFullAllowance(0), 64 * mib, 1000)))
   })
   it.prop(
-    "never exceeds the burst and the refill",
+    "LogAllowance never exceeds the burst and the refill",
     [FastCheck.array(FastCheck.nat({ max: 8 * mib }), { minLength: 1 })],
     ([writes]) => {
       const last = writes.reduce(
@@ -39,13 +39,13 @@ describe("LogAllowance", () => {
       if (total > 32 * mib + writes.length * mib) assert.isTrue(isLogFlood(last))
     }
   )
-  it("stays unchanged when the clock goes back", () => {
+  it("LogAllowance stays unchanged when the clock goes back", () => {
     assert.deepStrictEqual(consumeAllowance({ remainingBytes: 5, at: 1000 }, 0, 0), { remainingBytes: 5, at: 0 })
   })
 })
 
 describe("DiskUsage", () => {
-  it.scopedLive("counts all directories without following links, and stops at the limit", () =>
+  it.scopedLive("DiskUsage counts all directories without following links, and stops at the limit", () =>
     Effect.gen(function* () {
       const directory = yield* temporaryDirectory
       yield* Effect.promise(async () => {
@@ -95,12 +95,12 @@ describe("DiskUsage", () => {
     })
   )
 
-  it("pauses between two counts of a disk in proportion to their work, and at most 20 seconds", () => {
+  it("DiskUsage pauses between two counts of a disk in proportion to their work, and at most 20 seconds", () => {
     assert.strictEqual(computeDiskCountPause(10), 500)
     assert.strictEqual(computeDiskCountPause(60_000), 20_000)
   })
 
-  it("tolerates a tenth over the limit, or one MiB over the usage at start", () => {
+  it("DiskUsage tolerates a tenth over the limit, or one MiB over the usage at start", () => {
     assert.strictEqual(computeDiskTolerance(10, 0), 11 * mib)
     assert.strictEqual(computeDiskTolerance(10, 50 * mib), 51 * mib)
   })
@@ -108,17 +108,17 @@ describe("DiskUsage", () => {
 
 describe("ProcessMetrics", () => {
   const stat = `7 (a (b) c) S 1 7 7 0 -1 4194304 100 0 0 0 250 50 0 0 20 0 11 0 12345 1000 200 18446744073709551615`
-  it("parses the files of /proc", () => {
+  it("ProcessMetrics parses the files of /proc", () => {
     assert.deepStrictEqual(
       parseProcessMetrics(stat, "Name:\tnode\nVmRSS:\t   2048 kB\nThreads:\t11\n"),
       Option.some({ cpuMs: 3000, residentBytes: 2 * mib, threads: 11 })
     )
   })
-  it("finds none in malformed files", () => {
+  it("ProcessMetrics finds none in malformed files", () => {
     assert.deepStrictEqual(parseProcessMetrics("", ""), Option.none())
     assert.deepStrictEqual(parseProcessMetrics(stat, "Name:\tzombie\n"), Option.none())
   })
-  it("computes the percentage of one core between two samples", () => {
+  it("ProcessMetrics computes the percentage of one core between two samples", () => {
     assert.strictEqual(computeCpuPercent({ cpuMs: 0, at: 0 }, { cpuMs: 500, at: 1000 }), 50)
     assert.strictEqual(computeCpuPercent({ cpuMs: 0, at: 0 }, { cpuMs: 2500, at: 1000 }), 250)
     assert.strictEqual(computeCpuPercent({ cpuMs: 0, at: 5 }, { cpuMs: 1, at: 5 }), null)

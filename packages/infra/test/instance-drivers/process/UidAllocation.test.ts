@@ -6,7 +6,7 @@ const range = { first: 1000, size: 50 }
 const owners = FastCheck.uniqueArray(FastCheck.string(), { maxLength: 50 })
 
 describe("allocateUid", () => {
-  it.prop("gives each owner its own id, until the range is exhausted", [owners], ([all]) => {
+  it.prop("allocateUid gives each owner its own id, until the range is exhausted", [owners], ([all]) => {
     const taken = new Set<number>()
     for (const owner of all) {
       const uid = Option.getOrThrow(allocateUid(range, owner, taken))
@@ -17,7 +17,7 @@ describe("allocateUid", () => {
   })
 
   it.prop(
-    "is deterministic per owner and taken ids",
+    "allocateUid is deterministic per owner and taken ids",
     [FastCheck.string(), FastCheck.uniqueArray(FastCheck.integer({ min: 1000, max: 1048 }))],
     ([owner, taken]) => {
       const one = allocateUid(range, owner, new Set(taken))
@@ -26,7 +26,7 @@ describe("allocateUid", () => {
     }
   )
 
-  it("returns none when all ids are taken", () => {
+  it("allocateUid returns none when all ids are taken", () => {
     const all = new Set(Array.from({ length: 50 }, (_, at) => 1000 + at))
     assert.deepStrictEqual(allocateUid(range, "usr_1", all), Option.none())
   })
@@ -35,17 +35,17 @@ describe("allocateUid", () => {
 describe("selectUidRange", () => {
   const first = (map: string | null) => Option.map(selectUidRange(map), (found) => found.first)
 
-  it("prefers the range above people and containers", () => {
+  it("selectUidRange prefers the range above people and containers", () => {
     assert.deepStrictEqual(first("         0          0 4294967295\n"), Option.some(1_900_000_000))
     assert.deepStrictEqual(first(null), Option.some(1_900_000_000))
   })
 
-  it("chooses lower ids in a user namespace of a container", () => {
+  it("selectUidRange chooses lower ids in a user namespace of a container", () => {
     assert.deepStrictEqual(first("         0     100000      65536\n"), Option.some(20_000))
     assert.deepStrictEqual(first("0 1000 1\n1 100000 65535\n"), Option.some(20_000))
   })
 
-  it("returns none where only root is mapped", () => {
+  it("selectUidRange returns none where only root is mapped", () => {
     assert.deepStrictEqual(first("         0       1000          1\n"), Option.none())
     assert.deepStrictEqual(first(""), Option.none())
   })
