@@ -383,6 +383,8 @@ layer(App.layer(), { excludeTestServices: true })("Error pages", (it) => {
       const page = yield* web({ method: "GET", path: "/nowhere", headers: browser })
       assertPage(page, 404)
       assert.include(page.text, "Not found")
+      assert.include(page.text, "No page has this address.")
+      assert.notInclude(page.text, "openapi.json")
       const missing = { status: 404, code: "route_not_found" }
       assertError(yield* web({ method: "GET", path: "/nowhere" }), missing)
       assertError(yield* web({ method: "POST", path: "/nowhere", headers: browser }), missing)

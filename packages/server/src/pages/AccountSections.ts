@@ -6,7 +6,7 @@ import type { NotificationPreferences, User } from "@berth/domain/shared/User"
 import type { Wallet } from "@berth/domain/signin/wallets/Wallet"
 import { DateTime } from "effect"
 import { type Html, html } from "./Html.ts"
-import { renderStatusLine, renderWithScript } from "./Layout.ts"
+import { formatPlan, renderStatusLine, renderWithScript } from "./Layout.ts"
 
 const day = (at: DateTime.Utc) =>
   html`<time datetime="${DateTime.formatIso(at)}">${DateTime.formatIsoDateUtc(at)}</time>`
@@ -51,7 +51,7 @@ export const accountSection = ({
         <span class="tag" id="account-email-state">${emailVerifiedAt === null ? "not confirmed" : "confirmed"}</span>
       </dd>
       <dt>Plan</dt>
-      <dd>${plan} (<a href="/pricing">change</a>)</dd>
+      <dd>${formatPlan(plan)} (<a href="/pricing">change</a>)</dd>
       <dt>Credits</dt>
       <dd>${credits}</dd>
       <dt>Created</dt>

@@ -3,7 +3,7 @@ import { storageUpgrade } from "@berth/domain/billing/checkout/Purchase"
 import { findStorageGigabytes, type StorageTier } from "@berth/domain/billing/storage/StorageEntitlements"
 import { findCheckoutError } from "./StatusMessages.ts"
 import { type Html, html } from "./Html.ts"
-import { formatPrice, renderAlert, renderStatusLine, renderWithScript } from "./Layout.ts"
+import { formatPlan, formatPrice, renderAlert, renderStatusLine, renderWithScript } from "./Layout.ts"
 import type { PlanId } from "@berth/domain/shared/PlanId"
 
 export interface FilesPage {
@@ -24,7 +24,7 @@ const upgrade = renderWithScript(
   html`<p>
       <button class="primary" id="storage-upgrade" type="button">
         Upgrade to ${findStorageGigabytes("upgraded")} GB for
-        ${formatPrice(toMajorUnits(storageUpgrade.price.amount), storageUpgrade.price.currency)} a month
+        ${formatPrice(toMajorUnits(storageUpgrade.price.amount), storageUpgrade.price.currency)} per month
       </button>
     </p>
     ${renderStatusLine("storage-status")}`
@@ -42,7 +42,7 @@ export const renderFilesPage = ({ error, hasPaid, plan, storageMb, tier }: Files
     </p>
     <dl class="facts">
       <dt>Plan</dt>
-      <dd>${plan}</dd>
+      <dd>${formatPlan(plan)}</dd>
       <dt>Account storage</dt>
       <dd>${findStorageGigabytes(tier)} GB</dd>
       <dt>Instance storage of your plan</dt>

@@ -1,5 +1,6 @@
 import { HttpServerResponse } from "@effect/platform"
 import type { Currency } from "@berth/domain/shared/Money"
+import type { PlanId } from "@berth/domain/shared/PlanId"
 import { Context, type Option } from "effect"
 import { findNotice, findSignInError } from "./StatusMessages.ts"
 import { type Content, type Html, html } from "./Html.ts"
@@ -97,6 +98,9 @@ const document = (assets: Assets, { isSignedIn, main, path, script, title }: Pag
     </html> `
 
 const currencySymbols: Readonly<Record<Currency, string>> = { GBP: "£", USD: "$" }
+
+/** The name of a plan: its id, capitalized. */
+export const formatPlan = (plan: PlanId): string => `${plan.charAt(0).toUpperCase()}${plan.slice(1)}`
 
 /** A price in major units. */
 export const formatPrice = (price: number, currency: Currency): string =>

@@ -43,8 +43,14 @@ const isReadAsPage = ({ request, route }: AnsweredRequest) =>
   })
 
 const asPage = (assets: Assets, { response }: AnsweredRequest, traceId: Option.Option<string>) => {
-  const { message } = Option.getOrElse(errorIn(response), () => ({ message: findErrorTitle(response.status) }))
-  const main = renderErrorPage(response.status, { message, traceId: Option.getOrUndefined(traceId) })
+  const { code, message } = Option.getOrElse(errorIn(response), () => ({
+    code: undefined,
+    message: findErrorTitle(response.status)
+  }))
+  const main = renderErrorPage(response.status, {
+    message: code === "route_not_found" ? "No page has this address." : message,
+    traceId: Option.getOrUndefined(traceId)
+  })
   const { allow, "retry-after": retryAfter } = response.headers
   return makePageResponse(
     assets,
