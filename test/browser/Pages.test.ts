@@ -1,5 +1,5 @@
 import { assert, layer, vi } from "@effect/vitest"
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Schema } from "effect"
 import { readFileSync } from "node:fs"
 import type { Page } from "playwright-core"
 import { freshDatabase } from "../support/Databases.ts"
@@ -18,7 +18,7 @@ const site = Layer.scoped(
     const berth = yield* startBerth({
       databaseUrl: yield* freshDatabase,
       environment: {
-        ADMIN_EMAILS: owner.email,
+        ADMIN_EMAILS: [owner, talker].map(({ email }) => email).join(","),
         LIMIT_REGISTER: "1000/1h",
         LIMIT_SIGN_IN: "1000/1h",
         // Nothing listens there: no test asks the world for its models.
@@ -35,8 +35,8 @@ vi.setConfig({ testTimeout: 180_000 })
 
 const firefoxOnMac = "Mozilla/5.0 (Macintosh; Intel Mac OS X 10.15; rv:128.0) Gecko/20100101 Firefox/128.0"
 
-/** An administrator, who needs no plan. */
-const owner = makeAccount("owner")
+/** Administrators, who need no plan. */
+const [owner, talker] = [makeAccount("owner"), makeAccount("talker")]
 
 const fillSignup = async (page: Page, { email, password }: TestAccount) => {
   await page.getByLabel("Email").fill(email)
@@ -64,6 +64,48 @@ const makeAgent = async (page: Page, name: string) => {
   await page.getByRole("button", { name: "Create agent" }).click()
   await page.getByRole("heading", { name: `Chat with ${name}` }).waitFor()
 }
+
+let isTalkerRegistered = false
+
+/** The chat of the talker's agent. A wait that fails does so soon. */
+const openChat = async (page: Page) => {
+  page.setDefaultTimeout(20_000)
+  if (isTalkerRegistered) {
+    await page.goto("/login?callbackUrl=/dashboard")
+    await signIn(page, talker)
+  } else {
+    await register(page, talker, "/onboarding")
+    await makeAgent(page, "Cleo")
+    await page.goto("/dashboard")
+  }
+  isTalkerRegistered = true
+  await page.getByRole("link", { name: "Chat with Cleo" }).click()
+  await page.locator("#chat-form button:enabled").waitFor()
+}
+
+const say = async (page: Page, message: string) => {
+  await page.getByLabel("Message").fill(message)
+  await page.getByRole("button", { name: "Send" }).click()
+}
+
+const Conversation = Schema.Struct({
+  session: Schema.Struct(
+    { messages: Schema.Array(Schema.Record({ key: Schema.String, value: Schema.Unknown })) },
+    { key: Schema.String, value: Schema.Unknown }
+  )
+})
+
+/** Shows the page its conversation without the last reply, and the message before it changed. */
+const rewriteLastMessage = (page: Page, change: object) =>
+  page.route(/\/api\/agent\?action=session&/, async (route) => {
+    const response = await route.fetch()
+    const { session } = Schema.decodeUnknownSync(Schema.parseJson(Conversation))(await response.text())
+    const messages = session.messages.slice(0, -1)
+    return route.fulfill({
+      response,
+      json: { session: { ...session, messages: [...messages.slice(0, -1), { ...messages.at(-1), ...change }] } }
+    })
+  })
 
 const pathOf = (page: Page) => {
   const { pathname, search } = new URL(page.url())
@@ -259,12 +301,11 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
         await page.goto("/onboarding")
         await makeAgent(page, "Bea")
         const resumed: Array<string> = []
+        await page.route("**/api/agent/messages/*/events", (route) => {
+          resumed.push(route.request().headers()["last-event-id"] ?? "")
+          return route.continue()
+        })
         await page.route("**/api/agent", async (route) => {
-          const { "last-event-id": last } = route.request().headers()
-          if (last !== undefined) {
-            resumed.push(last)
-            return route.continue()
-          }
           const whole = await route.fetch()
           const [first, second] = (await whole.text()).split("\n\n")
           return route.fulfill({ response: whole, body: `${first}\n\n${second}\n\nevent: del` })
@@ -274,6 +315,150 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
         await page.locator(".bubble.agent:not([aria-busy])", { hasText: "to the end of this answer" }).waitFor()
         assert.strictEqual(resumed.length, 1)
         assert.match(resumed[0] ?? "", /^msg_/)
+      })
+    )
+
+    it.effect("The pages keep the statuses of agents current after failed polls, without a reload", () =>
+      visiting({}, async ({ context, page }) => {
+        await openChat(page)
+        const live = page.locator("#agents-live")
+        const status = page.locator("[data-agent] [data-status]")
+        for (const fail of [500, 503, "abort"] as const) {
+          await page.route("**/api/agents", (route) =>
+            fail === "abort"
+              ? route.abort("connectionrefused")
+              : route.fulfill({ status: fail, json: { error: "broken", message: "It is broken." } })
+          )
+          await page.reload()
+          await live.filter({ hasText: "not up to date" }).waitFor()
+          await page.evaluate("document.querySelector('[data-agent] [data-status]').textContent = 'old'")
+          await page.unroute("**/api/agents")
+          await status.getByText("Running", { exact: true }).waitFor()
+          await live.waitFor({ state: "hidden" })
+        }
+        await context.setOffline(true)
+        await live.filter({ hasText: "not up to date" }).waitFor()
+        await context.setOffline(false)
+        await live.waitFor({ state: "hidden" })
+      })
+    )
+
+    it.effect("The pages name the model of a reply, also after a reload", () =>
+      visiting({}, async ({ page }) => {
+        await openChat(page)
+        await say(page, "Which model are you?")
+        const reply = page.locator(".bubble.agent", { hasText: "Which model are you?" })
+        const named = reply.getByText("sandbox/echo · sandbox")
+        await named.waitFor()
+        await page.reload()
+        await named.waitFor()
+        assert.deepStrictEqual(await findAccessibilityViolations(page), [])
+      })
+    )
+
+    it.effect("The pages resume an answer after a reload in its middle, to its end and without repeated text", () =>
+      visiting({}, async ({ page }) => {
+        await openChat(page)
+        const message = "Tell a story of the sea, word by word"
+        await say(page, message)
+        const answer = page.locator(".bubble.agent:not([aria-busy])").last()
+        await answer.getByText("word by word").waitFor()
+        const whole = await answer.locator("p").textContent()
+        // As the conversation was while the answer ran; its events are still kept.
+        await rewriteLastMessage(page, { status: "pending" })
+        let streams = 0
+        await page.route("**/api/agent/messages/*/events", async (route) => {
+          streams += 1
+          if (streams > 1) return route.continue()
+          const response = await route.fetch()
+          const [first, second] = (await response.text()).split("\n\n")
+          return route.fulfill({ response, body: `${first}\n\n${second}\n\nevent: del` })
+        })
+        await page.reload()
+        await answer.getByText("word by word").waitFor()
+        await answer.getByText("sandbox/echo · sandbox").waitFor()
+        assert.strictEqual(await answer.locator("p").textContent(), whole)
+        assert.strictEqual(await page.locator(".bubble.user", { hasText: message }).count(), 1)
+        assert.strictEqual(streams, 2)
+        await page.locator("#chat-status").waitFor({ state: "hidden" })
+      })
+    )
+
+    it.effect("The pages show a failed message after a reload with its reason, and send it again", () =>
+      visiting({}, async ({ page }) => {
+        await openChat(page)
+        const message = "Please fail once"
+        await say(page, message)
+        const answers = page.locator(".bubble.agent:not([aria-busy])")
+        await answers.getByText(message).waitFor()
+        await rewriteLastMessage(page, { status: "failed", failure: "the model refused" })
+        await page.reload()
+        const failed = page.locator(".bubble.failed")
+        await failed.getByText("The message was not answered: the model refused").waitFor()
+        assert.deepStrictEqual(await findAccessibilityViolations(page), [])
+        await page.unrouteAll()
+        await failed.getByRole("button", { name: "Retry" }).click()
+        await answers.last().getByText(message).waitFor()
+        assert.strictEqual(await page.getByRole("button", { name: "Retry" }).count(), 0)
+      })
+    )
+
+    it.effect("The pages keep a text that was refused, with the reason beside it until it is changed", () =>
+      visiting({}, async ({ page }) => {
+        await openChat(page)
+        const text = page.getByLabel("Message")
+        const told = page.locator("#chat-status")
+        const bubbles = page.locator(".bubble")
+        await bubbles.first().waitFor()
+        const before = await bubbles.count()
+        for (const status of [400, 402, 413, 429, 503, "abort"] as const) {
+          await page.route("**/api/agent", (route) =>
+            status === "abort"
+              ? route.abort("internetdisconnected")
+              : route.fulfill({ status, json: { error: "refused", message: `Refused with ${status}.` } })
+          )
+          await say(page, "Keep me")
+          await told.filter({ hasText: status === "abort" ? "cannot be reached" : `Refused with ${status}.` }).waitFor()
+          assert.strictEqual(await text.inputValue(), "Keep me")
+          assert.strictEqual(await bubbles.count(), before)
+          await page.unroute("**/api/agent")
+          await text.press("End")
+          await text.pressSequentially("!")
+          await told.waitFor({ state: "hidden" })
+        }
+        await page.getByRole("button", { name: "Send" }).click()
+        await page.locator(".bubble.agent:not([aria-busy])", { hasText: "Keep me!" }).waitFor()
+        assert.strictEqual(await text.inputValue(), "")
+        await told.waitFor({ state: "hidden" })
+      })
+    )
+
+    it.effect("The pages drop notices that are no longer true, and have one word for a running agent", () =>
+      visiting({}, async ({ page }) => {
+        await openChat(page)
+        const status = page.locator("[data-agent] [data-status]")
+        const notice = page.getByText("and replies once it is running")
+        const outcome = page.locator("#agents-status")
+        await page.getByRole("button", { name: "Stop" }).click()
+        await outcome.filter({ hasText: "stopped" }).waitFor()
+        await notice.waitFor()
+        await page.reload()
+        await notice.waitFor()
+        await page.getByRole("button", { name: "Stop" }).click()
+        await outcome.filter({ hasText: "stopped" }).waitFor()
+        // As from another window.
+        const { origin } = new URL(page.url())
+        const userId = await page.locator("#agents").getAttribute("data-user-id")
+        await page.request.post(`/api/instance/${userId}/start`, { headers: { origin } })
+        await page.evaluate("dispatchEvent(new Event('online'))")
+        await status.getByText("Running", { exact: true }).waitFor()
+        await notice.waitFor({ state: "hidden" })
+        await outcome.waitFor({ state: "hidden" })
+        await page.goto("/dashboard?notice=email_verified")
+        await page.getByText("Your email address is confirmed.").waitFor()
+        await page.reload()
+        await page.getByRole("heading", { name: "Dashboard" }).waitFor()
+        assert.strictEqual(await page.getByText("Your email address is confirmed.").count(), 0)
       })
     )
 

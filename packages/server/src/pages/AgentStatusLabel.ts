@@ -9,3 +9,9 @@ const labels: Readonly<Record<string, string>> = {
 
 /** The word of the pages for an agent's status. */
 export const formatAgentStatus = (status: string): string => labels[status] ?? status
+
+/** The notice in the chat of an agent that does not run; empty for one that runs. */
+export const describeAbsence = (name: string, status: string): string =>
+  formatAgentStatus(status) === "Running"
+    ? ""
+    : `${name} has the status ${formatAgentStatus(status)} and replies once it is running.`

@@ -16,7 +16,7 @@ export const renderChatPanel = (agent: { readonly id: AgentId | ""; readonly nam
       "Chatting on this page",
       html`<div class="log" id="chat-log" role="log" aria-live="polite" aria-label="Conversation" tabindex="0"></div>
         <form class="stack" id="chat-form">
-          <label>Message <textarea name="message" rows="3" required></textarea></label>
+          <label>Message <textarea name="message" rows="3" required aria-describedby="chat-status"></textarea></label>
           <button class="primary">Send</button>
         </form>
         ${renderStatusLine("chat-status")}`

@@ -14,7 +14,7 @@ import {
   walletsSection
 } from "./AccountSections.ts"
 import { type AgentForm, planIsNeeded, renderAgentForm } from "./AgentForm.ts"
-import { formatAgentStatus } from "./AgentStatusLabel.ts"
+import { describeAbsence, formatAgentStatus } from "./AgentStatusLabel.ts"
 import { renderChatPanel } from "./ChatPanel.ts"
 import { type Content, type Html, html } from "./Html.ts"
 import { renderOutcome, renderStatusLine } from "./Layout.ts"
@@ -73,7 +73,7 @@ const agentsSection = ({ agents, allowance, form, user }: DashboardPage): Html =
         <span class="muted">Your agents share one instance: these buttons apply to all of them.</span>
       </div>`
     }
-    ${renderStatusLine("agents-status")}
+    ${renderStatusLine("agents-status")} ${renderStatusLine("agents-live")}
     <details ${agents.length === 0 && html`open`}>
       <summary>New agent</summary>
       ${
@@ -87,7 +87,9 @@ const agentsSection = ({ agents, allowance, form, user }: DashboardPage): Html =
 `
 
 const chat = (chosen: Agent, modelWarning: Option.Option<string>): Html => html`
-  ${!isUp(chosen.status) && html`<p class="notice">${chosen.name} has the status ${formatAgentStatus(chosen.status)} and replies once it is running.</p>`}
+  <p class="notice" id="agent-notice" role="status" ${isUp(chosen.status) && html`hidden`}>
+    ${describeAbsence(chosen.name, chosen.status)}
+  </p>
   ${Option.match(modelWarning, { onNone: () => null, onSome: (warning) => html`<p class="notice">${warning}</p>` })}
   ${renderChatPanel(chosen)}
 `

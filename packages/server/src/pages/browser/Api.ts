@@ -67,6 +67,17 @@ export class ApiRequestRejected extends Error {
   }
 }
 
+/** Without a response, or with one that a later attempt can change. */
+export class RequestUnanswered extends ApiRequestRejected {}
+
+export const toUnreachable = (cause: unknown): RequestUnanswered => new RequestUnanswered(unreachable, { cause })
+
+/** The failure of an error response. */
+export const toRejection = (answer: ApiAnswer): ApiRequestRejected =>
+  answer.status >= 500 || answer.status === 429
+    ? new RequestUnanswered(messageOf(answer), undefined, answer)
+    : new ApiRequestRejected(messageOf(answer), undefined, answer)
+
 /** Sends a request; every error status rejects with a message for people. */
 export const requestSuccess = async (
   method: string,
@@ -75,9 +86,9 @@ export const requestSuccess = async (
   headers: Readonly<Record<string, string>> = {}
 ): Promise<unknown> => {
   const answer = await sendRequest(method, path, body, headers).catch((cause: unknown) => {
-    throw new ApiRequestRejected(unreachable, { cause })
+    throw toUnreachable(cause)
   })
-  if (!isSuccess(answer)) throw new ApiRequestRejected(messageOf(answer), undefined, answer)
+  if (!isSuccess(answer)) throw toRejection(answer)
   return answer.body
 }
 

@@ -1,4 +1,4 @@
-import { formatAgentStatus } from "../AgentStatusLabel.ts"
+import { describeAbsence, formatAgentStatus } from "../AgentStatusLabel.ts"
 import { startAgentForm } from "./AgentForm.ts"
 import { describeFailure, requestSuccess } from "./Api.ts"
 import { showApiKeys, startApiKeyForm } from "./ApiKeys.ts"
@@ -6,6 +6,7 @@ import { startChat } from "./Chat.ts"
 import {
   findElement,
   findElements,
+  hideOutcome,
   onClick,
   onSubmit,
   openNamedSection,
@@ -15,6 +16,7 @@ import {
 } from "./Dom.ts"
 import { startEmailConfirmation } from "./EmailConfirmation.ts"
 import { readListMember, readTextMember } from "./Json.ts"
+import { retryUntilAvailable } from "./Retry.ts"
 import { showSessions } from "./Sessions.ts"
 import { startWalletButtons } from "./Wallet.ts"
 
@@ -33,29 +35,72 @@ const setText = (id: string, text: string) => {
 
 const agentPath = (id: string) => `/dashboard?agent=${encodeURIComponent(id)}#chat`
 
+const chat = findElement(HTMLElement, "#chat")
+const notice = findElement(HTMLElement, "#agent-notice")
+
+/** Says in the chat that its agent does not run, while that is so. */
+const showAbsence = (status: string) => {
+  if (notice === undefined) return
+  notice.textContent = describeAbsence(chat?.dataset["agentName"] ?? "", status)
+  notice.hidden = notice.textContent === ""
+}
+
 /** Shows the current statuses; true while one is transitional. */
 const showStatuses = async (): Promise<boolean> => {
   const agents = readListMember(await requestSuccess("GET", "/api/agents"), "agents")
   for (const agent of agents) {
-    const row = findElement(
-      HTMLElement,
-      `[data-agent="${CSS.escape(readTextMember(agent, "id") ?? "")}"] [data-status]`
-    )
+    const id = readTextMember(agent, "id") ?? ""
+    const row = findElement(HTMLElement, `[data-agent="${CSS.escape(id)}"] [data-status]`)
     const status = readTextMember(agent, "status") ?? ""
-    if (row === undefined || row.dataset["status"] === status) continue
-    row.textContent = formatAgentStatus(status)
+    const label = formatAgentStatus(status)
+    if (id === chat?.dataset["agentId"]) showAbsence(status)
+    if (row === undefined || row.textContent === label) continue
+    row.textContent = label
     row.dataset["status"] = status
+    // The outcome of an action before the change is no longer true.
+    hideOutcome("agents-status")
   }
   return agents.some((agent) => readTextMember(agent, "status") === "provisioning")
 }
 
-const follow = () => {
-  showStatuses().then(
-    (isChanging) => setTimeout(follow, isChanging ? 1000 : 15_000),
-    (cause: unknown) => showStatus("agents-status", describeFailure(cause), "bad")
-  )
+/** Polls for the life of the page: a failed poll is said, and the next one takes that back. */
+const pollStatuses = async () => {
+  for (;;) {
+    const isChanging = await retryUntilAvailable(showStatuses, ({ message }) =>
+      showStatus("agents-live", `The statuses are not up to date. ${message}`, "bad")
+    )
+    if (document.getElementById("agents-live")?.hidden === false) void showSessions()
+    showStatus("agents-live", "")
+    await waitForPoll(isChanging ? 1000 : 15_000)
+  }
 }
-if (findElement(HTMLElement, "[data-agent]") !== undefined) follow()
+
+/** Waits, but not while the connection changes or when the page is shown again. */
+const waitForPoll = (milliseconds: number) =>
+  new Promise<void>((resolve) => {
+    const done = () => {
+      clearTimeout(timer)
+      for (const [target, event] of wakeEvents) target.removeEventListener(event, done)
+      resolve()
+    }
+    const timer = setTimeout(done, milliseconds)
+    for (const [target, event] of wakeEvents) target.addEventListener(event, done)
+  })
+
+const wakeEvents = [
+  [window, "online"],
+  [window, "offline"],
+  [document, "visibilitychange"]
+] as const
+
+if (findElement(HTMLElement, "[data-agent]") !== undefined)
+  pollStatuses().catch((cause: unknown) => showStatus("agents-live", describeFailure(cause), "bad"))
+
+// A notice in the address would be shown again by each reload.
+const address = new URL(location.href)
+address.searchParams.delete("notice")
+address.searchParams.delete("error")
+if (address.href !== location.href) history.replaceState(history.state, "", address)
 
 const userId = findElement(HTMLElement, "#agents")?.dataset["userId"] ?? ""
 const done: Readonly<Record<string, string>> = {

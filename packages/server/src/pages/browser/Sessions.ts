@@ -1,5 +1,5 @@
 import { describeFailure, requestSuccess } from "./Api.ts"
-import { createElement, findElement, onClick, showStatus } from "./Dom.ts"
+import { createElement, findElement, hideOutcome, onClick, showStatus } from "./Dom.ts"
 import { readListMember, readMember, readTextMember } from "./Json.ts"
 
 const statusId = "sessions-status"
@@ -77,6 +77,7 @@ export const showSessions = async (): Promise<void> => {
   try {
     const answer = await requestSuccess("GET", "/api/auth/sessions")
     list.replaceChildren(...readListMember(answer, "sessions").map((session) => row(session, showSessions)))
+    hideOutcome(statusId)
   } catch (cause) {
     showStatus(statusId, describeFailure(cause), "bad")
   }
