@@ -124,7 +124,9 @@ describe("Migrations", () => {
             Effect.flip
           )
         url.pathname = "/nowhere"
-        assert.strictEqual((yield* failed(url.href)).reason, "3D000")
+        const missing = yield* failed(url.href)
+        assert.deepInclude(missing, { _tag: "DatabaseAccessDenied", reason: "3D000" })
+        assert.match(missing.message, /^DATABASE_URL: PostgreSQL at 127.0.0.1:\d+ .*"nowhere".*create the database/)
         assert.strictEqual((yield* failed("postgres://postgres@127.0.0.1:1/postgres")).reason, "ECONNREFUSED")
       })
   )

@@ -1,10 +1,12 @@
 import * as PgClient from "@effect/sql-pg/PgClient"
 import type { SqlClient } from "@effect/sql/SqlClient"
 import { SqlError } from "@effect/sql/SqlError"
-import { Data, Duration, Effect, Layer, Redacted, Runtime, Schedule, type Scope, String } from "effect"
+import { Data, Duration, Effect, Layer, Redacted, Runtime, type Scope, String } from "effect"
 import { Pool } from "pg"
 import { IdleTimeoutSocket } from "./IdleTimeoutSocket.ts"
+import { readHostPort, waitUntilResponding } from "../net/StartupWait.ts"
 import { PreparingClient } from "./PreparedStatements.ts"
+import { DatabaseAccessDenied } from "./SchemaErrors.ts"
 import { readSqlErrorCode } from "./SqlErrors.ts"
 
 export interface PostgresPoolOptions {
@@ -13,7 +15,7 @@ export interface PostgresPoolOptions {
   readonly maxConnections: number
   /** `application_name` in `pg_stat_activity`. */
   readonly applicationName: string
-  /** Time that a start waits for the database; 30 s when absent. */
+  /** Time that a start waits for the database; without end when absent. */
   readonly startTimeout?: Duration.DurationInput
   /** Limit of a statement and of the wait for a connection; 30 s and 15 s when absent. */
   readonly statementTimeout?: Duration.Duration
@@ -35,6 +37,7 @@ const idleInTransactionTimeout = Duration.seconds(60)
 // The wait for a connection of the pool is uninterruptible.
 const defaultPoolTimeout = Duration.seconds(15)
 const connectTimeout = Duration.seconds(3)
+const defaultPort = 5432
 
 // Retries cannot succeed: wrong password, refused role, unknown database.
 const permanentErrorCodes = new Set(["28P01", "28000", "3D000"])
@@ -72,28 +75,26 @@ const acquirePool = (options: PostgresPoolOptions): Effect.Effect<Pool, never, S
       Effect.promise(() => pool.end()).pipe(Effect.interruptible, Effect.timeoutOption("5 seconds"), Effect.asVoid)
   )
 
-const waitUntilReachable = (pool: Pool, options: PostgresPoolOptions): Effect.Effect<void, SqlError> =>
-  Effect.tryPromise({
-    try: () => pool.query("select 1"),
-    catch: (cause) => new SqlError({ cause, message: "The database does not respond" })
-  }).pipe(
-    Effect.tapError((error) =>
-      Effect.logWarning("Database does not respond yet").pipe(
-        Effect.annotateLogs({ code: readSqlErrorCode(error.cause) ?? "none", application: options.applicationName })
-      )
-    ),
-    Effect.retry({
-      schedule: Schedule.exponential("100 millis").pipe(
-        Schedule.union(Schedule.spaced("2 seconds")),
-        Schedule.upTo(options.startTimeout ?? "30 seconds")
-      ),
-      while: (error) => !permanentErrorCodes.has(readSqlErrorCode(error.cause) ?? "")
+const isPermanent = ({ cause }: SqlError) => permanentErrorCodes.has(readSqlErrorCode(cause) ?? "")
+
+const waitUntilReachable = (pool: Pool, { startTimeout, url }: PostgresPoolOptions) =>
+  waitUntilResponding(
+    Effect.tryPromise({
+      try: () => pool.query("select 1"),
+      catch: (cause) => new SqlError({ cause, message: "The database does not respond" })
     }),
-    Effect.asVoid
+    {
+      system: `PostgreSQL at ${readHostPort(url, defaultPort)}`,
+      describe: ({ cause }) => readSqlErrorCode(cause) ?? (cause instanceof Error ? cause.message : "no reply"),
+      isPermanent,
+      atMost: startTimeout
+    }
   )
 
 /** The shared connection pool. Columns are camelCase here and snake_case there; keys inside JSON are unchanged. */
-export const layer = (options: PostgresPoolOptions): Layer.Layer<PgClient.PgClient | SqlClient, DatabaseUnreachable> =>
+export const layer = (
+  options: PostgresPoolOptions
+): Layer.Layer<PgClient.PgClient | SqlClient, DatabaseUnreachable | DatabaseAccessDenied> =>
   PgClient.layerFromPool({
     acquire: Effect.tap(acquirePool(options), (pool) => waitUntilReachable(pool, options)),
     applicationName: options.applicationName,
@@ -101,7 +102,14 @@ export const layer = (options: PostgresPoolOptions): Layer.Layer<PgClient.PgClie
     transformResultNames: String.snakeToCamel,
     transformJson: false
   }).pipe(
-    Layer.mapError(
-      (error) => new DatabaseUnreachable({ reason: readSqlErrorCode(error.cause) ?? error.message, cause: error.cause })
-    )
+    Layer.mapError((error) => {
+      const reason = readSqlErrorCode(error.cause) ?? error.message
+      return isPermanent(error)
+        ? new DatabaseAccessDenied({
+            reason,
+            address: readHostPort(options.url, defaultPort),
+            sentence: error.cause instanceof Error ? error.cause.message : error.message
+          })
+        : new DatabaseUnreachable({ reason, cause: error.cause })
+    })
   )

@@ -36,10 +36,27 @@ export class DatabaseEncodingUnsupported extends Data.TaggedError("DatabaseEncod
   }
 }
 
+/** The server rejects the user, the password or the database of the URL. */
+export class DatabaseAccessDenied extends Data.TaggedError("DatabaseAccessDenied")<{
+  /** SQLSTATE. */
+  readonly reason: string
+  readonly address: string
+  /** The sentence of the server. */
+  readonly sentence: string
+}> {
+  override get message() {
+    const remedy =
+      this.reason === "3D000" ? "create the database, or name another one" : "correct the user and the password"
+    return `DATABASE_URL: PostgreSQL at ${this.address} rejects the connection (${this.sentence}); ${remedy}`
+  }
+}
+
 /** Reasons to refuse a database as it is. Starting again does not help. */
-export type DatabaseRefused = MigrationChanged | SchemaTooNew | SchemaOutdated | DatabaseEncodingUnsupported
+export type DatabaseRefused =
+  DatabaseAccessDenied | MigrationChanged | SchemaTooNew | SchemaOutdated | DatabaseEncodingUnsupported
 
 const refusals: ReadonlySet<string> = new Set<DatabaseRefused["_tag"]>([
+  "DatabaseAccessDenied",
   "MigrationChanged",
   "SchemaTooNew",
   "SchemaOutdated",
