@@ -285,6 +285,30 @@ layer(App.layer(inProduction), { excludeTestServices: true })("In production", (
     })
   )
 
+  it.effect("The refusals of an unconfirmed address name the confirmation", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const email = yield* freshEmail
+      const me = yield* register(email)
+      const provision = web({ method: "POST", path: "/api/agents/provision", as: me, json: { name: "Ada" } })
+      const call = web({
+        method: "POST",
+        path: "/api/v1/gateway",
+        as: me,
+        json: { messages: [{ role: "user", content: "hello" }] }
+      })
+      const sentenceOf = (response: { readonly body: Readonly<Record<string, unknown>> }) =>
+        String(response.body["message"])
+      assert.match(sentenceOf(yield* provision), /choose a plan at \/pricing\..* confirmed by the link in the mail/)
+      const unpaid = yield* call
+      assert.deepStrictEqual([unpaid.status, unpaid.body["code"]], [402, "payment_required"])
+      assert.match(sentenceOf(unpaid), /^Confirm your email address .*POST \/api\/auth\/verify-email/)
+      yield* open(yield* findVerificationToken(email), me)
+      assert.match(sentenceOf(yield* provision), /choose a plan at \/pricing\.$/)
+      assert.notMatch(sentenceOf(yield* call), /^Confirm/)
+    })
+  )
+
   it.effect("an unconfirmed address makes no administrator", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp

@@ -61,10 +61,14 @@ export const PlanFeatureRequiredBody = extendedErrorBody(
     read: (_, { feature, id, plans }) => new PlanFeatureRequired({ feature, id, plans })
   }
 )
-export const SubscriptionRequiredBody = plainErrorBody(SubscriptionRequired, {
+const confirmFirst = " An administrator needs no plan once the email address is confirmed by the link in the mail."
+
+export const SubscriptionRequiredBody = errorBody(SubscriptionRequired, {
   status: 402,
   error: "Subscription required",
-  message: "Provisioning an agent needs an active subscription; choose a plan at /pricing."
+  message: ({ emailIsConfirmed }) =>
+    `Provisioning an agent needs an active subscription; choose a plan at /pricing.${emailIsConfirmed ? "" : confirmFirst}`,
+  read: (message) => new SubscriptionRequired({ emailIsConfirmed: !message.endsWith(confirmFirst) })
 })
 export const PlanLimitReachedBody = extendedErrorBody(
   PlanLimitReached,

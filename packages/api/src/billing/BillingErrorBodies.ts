@@ -44,16 +44,26 @@ export const PaymentCardRequiredBody = Schema.transform(
   }
 ).annotations(HttpApiSchema.annotations({ status: 402, description: "Payment required" }))
 
+export const unconfirmedMessage =
+  "Confirm your email address to use the daily units of the free plan: open the link in the mail, or have it sent again by POST /api/auth/verify-email. Purchased credits need no confirmation."
+
+const exhaustedMessage =
+  "Today's units are used up and there are no credits. Wait for new units at midnight UTC, or buy credits by POST /api/billing with the action buy-credits."
+
 export const UnitsExhaustedBody = extendedErrorBody(
   UnitsExhausted,
   Schema.Struct({ units: Schema.Number, remaining: Schema.Number }),
   {
     status: 402,
     error: "payment_required",
-    message:
-      "Today's units are used up and there are no credits. Wait for new units at midnight UTC, or buy credits by POST /api/billing with the action buy-credits.",
+    message: ({ awaitsConfirmation }) => (awaitsConfirmation ? unconfirmedMessage : exhaustedMessage),
     members: ({ remaining, units }) => ({ units, remaining }),
-    read: (_, { remaining, units }) => new UnitsExhausted({ units: Units(units), remaining: Units(remaining) })
+    read: (message, { remaining, units }) =>
+      new UnitsExhausted({
+        units: Units(units),
+        remaining: Units(remaining),
+        awaitsConfirmation: message === unconfirmedMessage
+      })
   }
 )
 
@@ -78,7 +88,8 @@ export const PurchaseNotFoundBody = plainErrorBody(PurchaseNotFound, {
 export const CardProcessorNotConfiguredBody = plainErrorBody(CardProcessorNotConfigured, {
   status: 503,
   error: "Payment is not set up",
-  message: "Payment is not set up on this service. Its operator sets STRIPE_SECRET_KEY."
+  message:
+    "Payment is not set up on this service. Its operator enables it by STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET."
 })
 export const CardProcessorUnavailableBody = errorBody(CardProcessorUnavailable, {
   status: 503,

@@ -1,7 +1,9 @@
 import { type CallUnpaid, PaymentInProgress } from "@berth/domain/gateway/GatewayErrors"
+import type { PaymentFailure } from "@berth/domain/gateway/payments/PaymentFailure"
 import { PluginFailed } from "@berth/domain/gateway/plugins/PluginRun"
 import { HttpApiSchema } from "@effect/platform"
 import { Data, Option, Schema } from "effect"
+import { unconfirmedMessage } from "../billing/BillingErrorBodies.ts"
 import { errorClassSchema, errorBody, plainErrorBody, errorFields } from "../http/ErrorBody.ts"
 import { ChallengeTerms, formatChallengeHeader, makeChallengeBody } from "./payments/ChallengeMessage.ts"
 
@@ -67,11 +69,16 @@ const required = (status: 400 | 402, description: string) =>
 export const PaymentRequiredBody = required(402, "The call is not paid for")
 export const PaymentUnreadableBody = required(400, "The payment method is not supported")
 
-const exhaustedMessage =
-  "Today's units are used up and there are no credits. Buy credits, or wait for new units at midnight UTC."
+/** Reasons that are not of a payment. */
+const unpaidMessages = {
+  "units exhausted":
+    "Today's units are used up and there are no credits. Buy credits, or wait for new units at midnight UTC.",
+  "email unconfirmed": unconfirmedMessage,
+  "machine payments off":
+    "This service takes no machine payments. Sign in and repeat the request without the payment method mpp: units and credits of the account then pay."
+} as const
 
-const machinePaymentsOffMessage =
-  "This service takes no machine payments. Sign in and repeat the request without the payment method mpp: units and credits of the account then pay."
+const isPaymentFailure = (reason: CallUnpaid["reason"]): reason is PaymentFailure => !(reason in unpaidMessages)
 
 export interface PaymentRequiredMessage {
   readonly status: 400 | 402
@@ -84,7 +91,7 @@ export const describeUnpaidCall = (
   { challenge, priceUsd, reason }: CallUnpaid,
   appUrl: URL
 ): PaymentRequiredMessage => {
-  const isExhausted = reason === "units exhausted" || reason === "machine payments off"
+  const message = isPaymentFailure(reason) ? undefined : unpaidMessages[reason]
   const common = {
     code: "payment_required",
     cardProcessor: { checkoutUrl: new URL(pricingPath, appUrl).href, amount: priceUsd, currency: "usd" }
@@ -96,16 +103,16 @@ export const describeUnpaidCall = (
       headers: uncached,
       body: {
         error: "payment_required",
-        message: reason === "machine payments off" ? machinePaymentsOffMessage : exhaustedMessage,
+        message: message ?? unpaidMessages["units exhausted"],
         ...common
       }
     }),
     onSome: (issued) => {
-      const body = makeChallengeBody(issued, isExhausted ? "no credential" : reason)
+      const body = makeChallengeBody(issued, isPaymentFailure(reason) ? reason : "no credential")
       return {
         status: body.status,
         headers: { ...uncached, "www-authenticate": formatChallengeHeader(issued) },
-        body: { ...body, ...(isExhausted ? { message: exhaustedMessage } : {}), ...common }
+        body: { ...body, ...(message === undefined ? {} : { message }), ...common }
       }
     }
   })

@@ -52,10 +52,14 @@ export class Gateway extends Effect.Service<Gateway>()("@berth/Gateway", {
     const quotes = yield* CallQuotes
 
     /** A machine may pay instead, unless the caller named the card: a client that pays would be rejected again for the header. */
-    const offerOtherPayment = (request: PaidRequest, priceUsd: number, isCardNamed: boolean) =>
+    const offerOtherPayment = (
+      request: PaidRequest,
+      priceUsd: number,
+      { isCardNamed, reason }: { readonly isCardNamed: boolean; readonly reason: CallUnpaid["reason"] }
+    ) =>
       Effect.flatMap(
         isCardNamed ? Effect.succeedNone : machines.challenge(request),
-        (challenge) => new CallUnpaid({ priceUsd, reason: "units exhausted", challenge })
+        (challenge) => new CallUnpaid({ priceUsd, reason, challenge })
       )
 
     /** Pays for the call and runs its plugin up to the first event, or to its end when it is not streamed. */
@@ -78,9 +82,14 @@ export class Gateway extends Effect.Service<Gateway>()("@berth/Gateway", {
       }
       const opened =
         payer.method === "card"
-          ? cards
-              .open({ user: payer.user, input, isStreamed, quote })
-              .pipe(Effect.catchTag("UnitsExhausted", () => offerOtherPayment(paidRequest, priceUsd, payer.isNamed)))
+          ? cards.open({ user: payer.user, input, isStreamed, quote }).pipe(
+              Effect.catchTag("UnitsExhausted", ({ awaitsConfirmation }) =>
+                offerOtherPayment(paidRequest, priceUsd, {
+                  isCardNamed: payer.isNamed,
+                  reason: awaitsConfirmation ? "email unconfirmed" : "units exhausted"
+                })
+              )
+            )
           : machines.call({ caller, input, credentials, request: paidRequest, priceUsd })
       return yield* isStreamed ? releaseOnFailure(opened) : collected(opened)
     })

@@ -8,6 +8,6 @@ export class PaymentInProgress extends Data.TaggedError("PaymentInProgress")<obj
 /** Neither units nor a payment cover the call. The challenge, where there is one, is how a machine pays. */
 export class CallUnpaid extends Data.TaggedError("CallUnpaid")<{
   readonly priceUsd: number
-  readonly reason: PaymentFailure | "units exhausted" | "machine payments off"
+  readonly reason: PaymentFailure | "units exhausted" | "email unconfirmed" | "machine payments off"
   readonly challenge: Option.Option<Challenge>
 }> {}

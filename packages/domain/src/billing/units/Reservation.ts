@@ -9,4 +9,6 @@ export type ReservationId = typeof ReservationId.Type
 export class UnitsExhausted extends Data.TaggedError("UnitsExhausted")<{
   readonly units: Units
   readonly remaining: Units
+  /** The free plan's daily units wait for a confirmed email address. */
+  readonly awaitsConfirmation: boolean
 }> {}

@@ -4,7 +4,7 @@ import { noUnits, type Units } from "../../shared/Money.ts"
 import type { User } from "../../shared/User.ts"
 import { isBillingExempt } from "../BillingExemption.ts"
 import { findEntitlements } from "../subscriptions/Plan.ts"
-import type { ReservationId } from "./Reservation.ts"
+import { type ReservationId, UnitsExhausted } from "./Reservation.ts"
 import { ReservationRepository, type UnitPayer } from "./ReservationRepository.ts"
 import { computeUnitUsage } from "./UnitSplit.ts"
 
@@ -17,12 +17,14 @@ export class UnitPolicy extends Context.Tag("@berth/UnitPolicy")<
   }
 >() {}
 
-/** Units that the payer can spend per UTC day. */
-export const findDailyUnits = (
+const awaitsConfirmation = (
   { emailVerifiedAt, plan }: UnitPayer,
   { confirmedEmailRequired }: Context.Tag.Service<UnitPolicy>
-): Units =>
-  plan === "free" && confirmedEmailRequired && emailVerifiedAt === null ? noUnits : findEntitlements(plan).dailyUnits
+) => plan === "free" && confirmedEmailRequired && emailVerifiedAt === null
+
+/** Units that the payer can spend per UTC day. */
+export const findDailyUnits = (payer: UnitPayer, policy: Context.Tag.Service<UnitPolicy>): Units =>
+  awaitsConfirmation(payer, policy) ? noUnits : findEntitlements(payer.plan).dailyUnits
 
 /** Reservations of a process outlive its last renewal by this time: those of a killed process end within a minute. */
 export const reservationLease = Duration.seconds(45)
@@ -53,7 +55,12 @@ export class UnitLedger extends Effect.Service<UnitLedger>()("@berth/UnitLedger"
     /** None for a user exempt from billing. `cause` names the work: the same cause reserves once. */
     const reserve = Effect.fn("UnitLedger.reserve")(function* (user: User, units: Units, cause: string) {
       if (isBillingExempt(administrators, user)) return Option.none<ReservationId>()
-      return Option.some(yield* reservations.reserve({ user, units, cause, dailyUnitsOf }))
+      const reserved = Effect.mapError(
+        reservations.reserve({ user, units, cause, dailyUnitsOf }),
+        ({ remaining, units }) =>
+          new UnitsExhausted({ units, remaining, awaitsConfirmation: awaitsConfirmation(user, policy) })
+      )
+      return Option.some(yield* reserved)
     })
 
     /** Raises an open reservation to at least `units` as far as the balance reaches. Returns its units; 0 when closed. Idempotent. */

@@ -31,7 +31,13 @@ export const takeUnits = (left: UnitSplit, units: Units): Either.Either<UnitSpli
   const credit = Units(wanted - daily)
   return credit <= left.credit
     ? Either.right({ daily, credit })
-    : Either.left(new UnitsExhausted({ units: wanted, remaining: Units(left.daily + left.credit) }))
+    : Either.left(
+        new UnitsExhausted({
+          units: wanted,
+          remaining: Units(left.daily + left.credit),
+          awaitsConfirmation: false
+        })
+      )
 }
 
 /** Adds to a reservation until it has `units`, daily units first, as far as `left` reaches. Never takes away. */
