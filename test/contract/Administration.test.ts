@@ -1,48 +1,21 @@
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
-import { AuditLog } from "@berth/domain/administration/audit/AuditLog"
 import { SubscriptionRepository } from "@berth/domain/billing/subscriptions/SubscriptionRepository"
 import { LedgerAudit } from "@berth/domain/billing/units/LedgerAudit"
-import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
-import { Email } from "@berth/domain/shared/Email"
 import type { User } from "@berth/domain/shared/User"
 import { UserId } from "@berth/domain/shared/UserId"
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Option, Redacted } from "effect"
 import * as App from "../support/TestApp.ts"
+import { asAdministrator, auditOf, signInAdministrator } from "./AdministratorFixtures.ts"
 import { assertError } from "./ErrorAssertions.ts"
 import { createOwnerWithAgent } from "./OwnerFixtures.ts"
-
-/** A session of the administrator of the application. */
-export const signInAdministrator = Effect.gen(function* () {
-  const users = yield* UserRepository
-  const email = Email.make(App.testAdminEmail)
-  const found = yield* users.findByEmail(email)
-  if (Option.isSome(found)) return yield* App.openSession(found.value.user)
-  const id = UserId.make(yield* (yield* IdGenerator).next("usr"))
-  return yield* App.openSession(
-    yield* users.insert({ id, email, name: "Admin", passwordHash: null, referralCode: "admin" })
-  )
-})
-
-const asAdministrator = (call: App.AppCall) =>
-  Effect.gen(function* () {
-    const { web } = yield* App.TestApp
-    return yield* web({ ...call, as: yield* signInAdministrator })
-  })
 
 const get = (path: string) => asAdministrator({ method: "GET", path })
 const post = (path: string, json: unknown, headers: Readonly<Record<string, string>> = {}) =>
   asAdministrator({ method: "POST", path, json, headers })
 const setPlan = ({ id }: User, plan: string) =>
   asAdministrator({ method: "PUT", path: `/api/ops/users/${id}/plan`, json: { plan, reason: "a courtesy" } })
-
-const auditOf = (userId: UserId) =>
-  Effect.flatMap(AuditLog, ({ list }) =>
-    Effect.map(list({ userId: Option.some(userId), actor: Option.none(), limit: 50, offset: 0 }), ({ entries }) =>
-      entries.map(({ action, after, before, reason }): object => ({ action, after, before, reason }))
-    )
-  )
 
 layer(App.layer(), { excludeTestServices: true })("Administration", (it) => {
   it.effect("GET /api/ops/users finds users by the beginning of the address in any case, and by id, page by page", () =>
@@ -60,6 +33,7 @@ layer(App.layer(), { excludeTestServices: true })("Administration", (it) => {
             name: "guest",
             plan: "free",
             credits: 0,
+            suspendedAt: null,
             isAdministrator: false,
             createdAt: DateTime.formatIso(first.user.createdAt)
           }

@@ -3,7 +3,7 @@ import { UserRepository } from "@berth/domain/accounts/UserRepository"
 import { OAuthTickets } from "@berth/domain/signin/oauth/OAuthTickets"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
-import { Context, Duration, Effect, Layer, Option, Redacted } from "effect"
+import { Context, DateTime, Duration, Effect, Layer, Option, Redacted } from "effect"
 import {
   startSignIn,
   followCallback,
@@ -116,13 +116,17 @@ layer(app("ID token", "client_secret_post"), { excludeTestServices: true })("OAu
         const cookie = yield* sessionCookieOf(first)
         const who = yield* findSessionUser(cookie)
         assert.deepInclude(who, { email, name })
-        const user = yield* userOf(email)
-        assert.isNotNull(user?.emailVerifiedAt)
-        assert.isTrue(Option.isNone(yield* (yield* UserRepository).findPasswordHash(user?.id ?? assert.fail())))
+        const user = (yield* userOf(email)) ?? assert.fail("no account")
+        assert.isNotNull(user.emailVerifiedAt)
+        assert.isTrue(Option.isNone(yield* (yield* UserRepository).findPasswordHash(user.id)))
         // The client's session is another one after every sign-in.
         const second = yield* signInWithProvider(provider, account, { cookie })
         assert.deepStrictEqual(yield* findSessionUser(yield* sessionCookieOf(second)), who)
         assert.isNull(yield* findSessionUser(cookie))
+        const users = yield* UserRepository
+        yield* users.setSuspendedAt(user.id, yield* DateTime.now)
+        assert.strictEqual(leadsTo(yield* signInWithProvider(provider, account)), failed("account_suspended"))
+        yield* users.setSuspendedAt(user.id, null)
       })
     )
 

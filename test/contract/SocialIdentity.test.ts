@@ -1,8 +1,10 @@
 import type { GatingToken } from "@berth/domain/gating/GatingToken"
+import { UserRepository } from "@berth/domain/accounts/UserRepository"
+import { UserId } from "@berth/domain/shared/UserId"
 import { WalletAddress } from "@berth/domain/chain/WalletAddress"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
-import { Context, Duration, Effect, Layer, Ref } from "effect"
+import { Context, DateTime, Duration, Effect, Layer, Ref } from "effect"
 import { type JWTPayload, SignJWT } from "jose"
 import {
   respondRpcError,
@@ -131,6 +133,15 @@ layer(app(), { excludeTestServices: true })("Social identity", (it) => {
       assert.notStrictEqual(again, token)
       assert.strictEqual(yield* whoIs(again), who.body["id"])
       assert.notStrictEqual(yield* whoIs(yield* signedIn()), who.body["id"])
+    })
+  )
+
+  it.effect("Social identity refuses a suspended account with 403", () =>
+    Effect.gen(function* () {
+      const fid = newFid()
+      const id = String(yield* whoIs(yield* signedIn(fid)))
+      yield* (yield* UserRepository).setSuspendedAt(UserId.make(id), yield* DateTime.now)
+      assertError(yield* Effect.flatMap(tokenOf(fid), verify), { status: 403, code: "account_suspended" })
     })
   )
 

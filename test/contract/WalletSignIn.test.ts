@@ -1,8 +1,9 @@
 import { Email } from "@berth/domain/shared/Email"
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
+import { UserId } from "@berth/domain/shared/UserId"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
-import { Context, Duration, Effect, Layer } from "effect"
+import { Context, DateTime, Duration, Effect, Layer } from "effect"
 import { getAddress } from "viem"
 import { makePrivateKey } from "@berth/infra/chain/BaseChainTest"
 import { type TestChain, startTestChain } from "../support/chain/TestChain.ts"
@@ -113,6 +114,17 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by wallet", (it) => {
       const elsewhere = yield* signIn(yield* proof(signer))
       assert.strictEqual(yield* idOf(second), yield* idOf(elsewhere))
       assert.isString(yield* idOf(second))
+    })
+  )
+
+  it.effect("Sign-in by wallet refuses a suspended account with 403 and no cookie", () =>
+    Effect.gen(function* () {
+      const signer = newSigner()
+      const id = String(yield* idOf(yield* signIn(yield* proof(signer))))
+      yield* (yield* UserRepository).setSuspendedAt(UserId.make(id), yield* DateTime.now)
+      const answer = yield* signIn(yield* proof(signer))
+      assertError(answer, { status: 403, code: "account_suspended" })
+      assert.notProperty(answer.headers, "set-cookie")
     })
   )
 

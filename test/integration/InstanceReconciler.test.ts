@@ -1,3 +1,4 @@
+import { UserRepository } from "@berth/domain/accounts/UserRepository"
 import type { Agent } from "@berth/domain/agents/Agent"
 import { AgentRepository } from "@berth/domain/agents/AgentRepository"
 import { isUp } from "@berth/domain/agents/AgentStatus"
@@ -380,6 +381,46 @@ describe("InstanceReconciler", () => {
         yield* until(isSettled(host, userId))
         assert.deepInclude(yield* rowsOf(userId), { status, agents: [status] })
       }))
+
+  test("stops the instance of a suspended account, and starts it with the first turn after", ({ host, open }) =>
+    Effect.gen(function* () {
+      const users = yield* UserRepository
+      const { reconciler } = yield* open("backend")
+      const { agent, userId } = yield* owner
+      yield* reconciler.deploy(agent.id)
+      yield* users.setSuspendedAt(userId, yield* DateTime.now)
+      yield* reconciler.reconfigure(userId)
+      assert.deepInclude(yield* rowsOf(userId), { desired: "asleep", startedAt: null, agents: ["running"] })
+      assert.isTrue(yield* isSettled(host, userId))
+      const attempts: ReadonlyArray<Effect.Effect<unknown, { readonly _tag: string }>> = [
+        reconciler.start(userId),
+        reconciler.restart(userId),
+        reconciler.update(userId),
+        reconciler.repair(userId),
+        Stream.runDrain(reconciler.chat(userId, turn(agent, "hello")))
+      ]
+      for (const attempt of attempts) assert.strictEqual((yield* Effect.flip(attempt))._tag, "InstanceUnavailable")
+      yield* reconciler.reconfigure(userId)
+      assert.isTrue(yield* isSettled(host, userId))
+      yield* users.setSuspendedAt(userId, null)
+      yield* Stream.runDrain(reconciler.chat(userId, turn(agent, "hello again")))
+      assert.deepInclude(yield* rowsOf(userId), { desired: "up", agents: ["running"] })
+      assert.isTrue(yield* isSettled(host, userId))
+    }))
+
+  test("keeps an instance stopped by its owner stopped through a suspension", ({ host, open }) =>
+    Effect.gen(function* () {
+      const users = yield* UserRepository
+      const { reconciler } = yield* open("backend")
+      const { agent, userId } = yield* owner
+      yield* reconciler.deploy(agent.id)
+      yield* reconciler.stop(userId)
+      yield* users.setSuspendedAt(userId, yield* DateTime.now)
+      yield* reconciler.reconfigure(userId)
+      yield* users.setSuspendedAt(userId, null)
+      assert.deepInclude(yield* rowsOf(userId), { desired: "down", status: "stopped" })
+      assert.isTrue(yield* isSettled(host, userId))
+    }))
 
   test("stops an instance without agents instead of reviving it", ({ host, open }) =>
     Effect.gen(function* () {

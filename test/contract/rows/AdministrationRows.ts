@@ -6,6 +6,8 @@ const routes = [
   "PUT /api/ops/users/:id/plan",
   "POST /api/ops/users/:id/credits",
   "POST /api/ops/users/:id/confirm-email",
+  "POST /api/ops/users/:id/suspend",
+  "POST /api/ops/users/:id/unsuspend",
   "GET /api/ops/audit"
 ] as const
 

@@ -13,7 +13,11 @@ import { payload } from "../http/Payload.ts"
 import { Timestamp } from "../http/Timestamp.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
 import { IdempotencyErrors } from "../limits/IdempotencyErrors.ts"
-import { CardSubscriptionActiveBody, CreditsInsufficientBody } from "./AdministrationErrorBodies.ts"
+import {
+  AdministratorProtectedBody,
+  CardSubscriptionActiveBody,
+  CreditsInsufficientBody
+} from "./AdministrationErrorBodies.ts"
 import { AdministratorAuth } from "./AdministratorAuth.ts"
 import { acceptApiKeys } from "../sessions/RequiredScope.ts"
 
@@ -42,6 +46,7 @@ export const AdministeredUser = Schema.Struct({
   name: Schema.String,
   plan: PlanId,
   credits: Schema.Number,
+  suspendedAt: Schema.NullOr(Timestamp).annotations({ description: "Null for an active account" }),
   isAdministrator: Schema.Boolean,
   createdAt: Timestamp
 }).annotations({ identifier: "AdministeredUser" })
@@ -135,6 +140,31 @@ const confirmEmail = HttpApiEndpoint.post("confirmEmail", "/api/ops/users/:id/co
     describe("Confirm an email address", "Confirms the present address as the link of its mail does. Idempotent.")
   )
 
+const suspend = HttpApiEndpoint.post("suspend", "/api/ops/users/:id/suspend")
+  .setPath(userPath)
+  .setPayload(reasonPayload)
+  .addSuccess(AdministeredUser)
+  .addError(UserNotFoundBody)
+  .addError(AdministratorProtectedBody)
+  .annotateContext(
+    describe(
+      "Suspend an account",
+      "Ends its sessions, sockets and streams, refuses every credential and stops the instance. The card subscription goes on. Idempotent."
+    )
+  )
+
+const unsuspend = HttpApiEndpoint.post("unsuspend", "/api/ops/users/:id/unsuspend")
+  .setPath(userPath)
+  .setPayload(reasonPayload)
+  .addSuccess(AdministeredUser)
+  .addError(UserNotFoundBody)
+  .annotateContext(
+    describe(
+      "End a suspension",
+      "The owner can sign in again; a suspended instance starts with the next message. Idempotent."
+    )
+  )
+
 export const AuditEntryView = Schema.Struct({
   id: AuditEntryId,
   actor: Actor,
@@ -175,6 +205,8 @@ export class AdministrationApi extends HttpApiGroup.make("administration")
   .add(plan)
   .add(credits)
   .add(confirmEmail)
+  .add(suspend)
+  .add(unsuspend)
   .add(audit)
   .annotateEndpointsContext(acceptApiKeys("admin"))
   .middleware(AdministratorAuth)

@@ -1,3 +1,4 @@
+import { AdministratorProtected } from "@berth/domain/administration/AdministrationErrors"
 import { CreditsInsufficient } from "@berth/domain/billing/credits/CreditAdjustments"
 import { CardSubscriptionActive } from "@berth/domain/billing/subscriptions/ManualPlan"
 import { Credits } from "@berth/domain/shared/Money"
@@ -7,6 +8,11 @@ export const CardSubscriptionActiveBody = plainErrorBody(CardSubscriptionActive,
   status: 409,
   error: "Card subscription active",
   message: "A card pays for this user's plan. Cancel that subscription at the card processor, then set the plan here."
+})
+export const AdministratorProtectedBody = plainErrorBody(AdministratorProtected, {
+  status: 409,
+  error: "Administrator protected",
+  message: "Administrators cannot be suspended. Remove the address from `ADMIN_EMAILS` first."
 })
 export const CreditsInsufficientBody = errorBody(CreditsInsufficient, {
   status: 409,

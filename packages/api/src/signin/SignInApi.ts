@@ -1,4 +1,5 @@
 import { CredentialsInvalid } from "@berth/domain/accounts/password/PasswordCredentials"
+import { AccountSuspended } from "@berth/domain/sessions/SessionErrors"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
 import { plainErrorBody } from "../http/ErrorBody.ts"
@@ -13,6 +14,12 @@ export const CredentialsInvalidBody = plainErrorBody(CredentialsInvalid, {
   status: 401,
   error: "Invalid credentials",
   message: "Email or password is incorrect."
+})
+
+export const AccountSuspendedBody = plainErrorBody(AccountSuspended, {
+  status: 403,
+  error: "Account suspended",
+  message: "This account is suspended. Contact the operator of this service."
 })
 
 const credentialFields = { email: Schema.String, password: SecretText }
@@ -35,6 +42,7 @@ const credentials = HttpApiEndpoint.post("credentials", "/api/auth/callback/cred
   .addSuccess(SignedIn)
   .addSuccess(Schema.Void, { status: 302 })
   .addError(CredentialsInvalidBody)
+  .addError(AccountSuspendedBody)
   .addError(RateLimitExceededBody)
   .middleware(SignInLimit)
 

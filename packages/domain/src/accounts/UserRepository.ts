@@ -54,6 +54,9 @@ export class UserRepository extends Context.Tag("@berth/UserRepository")<
     readonly remove: (id: UserId, formerUser: string) => Effect.Effect<boolean, AccountInUse>
     /** Newest first. */
     readonly search: (query: UserQuery) => Effect.Effect<UserPage>
+    /** Sets the time of the suspension, null to end it. A suspension that stands keeps its time. */
+    readonly setSuspendedAt: (id: UserId, suspendedAt: DateTime.Utc | null) => Effect.Effect<void>
+    readonly findSuspended: (ids: ReadonlyArray<UserId>) => Effect.Effect<ReadonlySet<UserId>>
     /** The ids that belong to no user. */
     readonly findAbsent: (ids: ReadonlyArray<UserId>) => Effect.Effect<ReadonlyMap<UserId, UserAbsence>>
   }

@@ -20,7 +20,7 @@ export class Users extends Effect.Service<Users>()("@berth/Users", {
       return Option.map(yield* repository.findByEmail(email), ({ user }) => user)
     })
 
-    const { findAbsent, remove, search } = repository
-    return { find, findForUpdate, findByEmail, search, findAbsent, remove }
+    const { findAbsent, findSuspended, remove, search, setSuspendedAt } = repository
+    return { find, findForUpdate, findByEmail, search, setSuspendedAt, findSuspended, findAbsent, remove }
   })
 }) {}

@@ -1,7 +1,5 @@
 import { Effect, Schema } from "effect"
-import { Administrators } from "../accounts/Administrators.ts"
 import { ExternalAccounts } from "../accounts/registration/ExternalAccounts.ts"
-import type { UserQuery } from "../accounts/UserSearch.ts"
 import { Users } from "../accounts/Users.ts"
 import { AgentLifecycle } from "../agents/AgentLifecycle.ts"
 import { CreditAdjustments } from "../billing/credits/CreditAdjustments.ts"
@@ -12,7 +10,6 @@ import { IdempotentExecution } from "../limits/IdempotentExecution.ts"
 import { Transaction } from "../persistence/Transaction.ts"
 import type { Credits } from "../shared/Money.ts"
 import type { PlanId } from "../shared/PlanId.ts"
-import type { User } from "../shared/User.ts"
 import type { UserId } from "../shared/UserId.ts"
 import { Audit } from "./audit/Audit.ts"
 import type { Actor } from "./audit/AuditEntry.ts"
@@ -21,7 +18,6 @@ import type { Actor } from "./audit/AuditEntry.ts"
 export class UserAdministration extends Effect.Service<UserAdministration>()("@berth/UserAdministration", {
   effect: Effect.gen(function* () {
     const users = yield* Users
-    const administrators = yield* Administrators
     const accounts = yield* ExternalAccounts
     const agents = yield* AgentLifecycle
     const instances = yield* Instances
@@ -32,19 +28,12 @@ export class UserAdministration extends Effect.Service<UserAdministration>()("@b
     const transaction = yield* Transaction
     const { run } = yield* IdempotentExecution
 
-    const summarize = (user: User) => ({ user, isAdministrator: administrators.includes(user) })
-
-    const search = Effect.fn("UserAdministration.search")(function* (query: UserQuery) {
-      const page = yield* users.search(query)
-      return { ...page, users: page.users.map(summarize) }
-    })
-
     /** The account without secrets and without contents of conversations. The read is audited. */
     const read = Effect.fn("UserAdministration.read")(function* (actor: Actor, id: UserId) {
       const user = yield* users.find(id)
       yield* audit.record(actor, "user.read", id)
       return {
-        ...summarize(user),
+        user,
         subscription: yield* plans.find(id),
         usage: yield* units.findUsage(user),
         agents: yield* agents.listOwned(id),
@@ -69,7 +58,7 @@ export class UserAdministration extends Effect.Service<UserAdministration>()("@b
             before: { plan: before.plan },
             after: { plan: after.plan }
           })
-          return summarize(after)
+          return after
         })
       )
     })
@@ -112,11 +101,11 @@ export class UserAdministration extends Effect.Service<UserAdministration>()("@b
             before: { emailVerified: before.emailVerifiedAt !== null },
             after: { emailVerified: true }
           })
-          return summarize(yield* users.find(id))
+          return yield* users.find(id)
         })
       )
     })
 
-    return { search, read, changePlan, adjustCredits, confirmEmail }
+    return { search: users.search, read, changePlan, adjustCredits, confirmEmail }
   })
 }) {}

@@ -26,6 +26,7 @@ export class GatewayTokenAccess extends Effect.Service<GatewayTokenAccess>()("@b
         Effect.all({ token: instances.ensureGatewayToken(agent.ownerId), user: users.find(agent.ownerId) })
       )
       if (Option.isNone(owner) || !digests.equal(presented, owner.value.token)) return Option.none()
+      if (owner.value.user.suspendedAt !== null) return Option.none()
       const mark = (yield* instances.listGatewayTokenVersions([agent.ownerId])).get(agent.ownerId) ?? ""
       return Option.some({ agent, user: owner.value.user, mark })
     })

@@ -113,6 +113,7 @@ export class InstanceLaunches extends Effect.Service<InstanceLaunches>()("@berth
     })
 
     const reconfigureRunning = Effect.fnUntraced(function* (userId: UserId) {
+      if (yield* records.isSuspended(userId)) return yield* shutdown.suspend(userId)
       const running = yield* driver.inspect(userId)
       if (Option.isNone(running)) return
       const owned = yield* agents.listOwned(userId)

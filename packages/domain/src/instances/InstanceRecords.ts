@@ -7,7 +7,7 @@ import { Transaction } from "../persistence/Transaction.ts"
 import type { UserId } from "../shared/UserId.ts"
 import type { Instance } from "./Instance.ts"
 import type { RunningInstance } from "./InstanceDriver.ts"
-import { InstanceNotFound } from "./InstanceErrors.ts"
+import { InstanceNotFound, InstanceUnavailable } from "./InstanceErrors.ts"
 import { type InstanceChanges, InstanceRepository } from "./InstanceRepository.ts"
 
 /** Agents that are up, or are about to be. */
@@ -32,7 +32,13 @@ export class InstanceRecords extends Effect.Service<InstanceRecords>()("@berth/I
           instances.find(userId),
           Effect.mapError(() => new InstanceNotFound())
         ),
-      requireOwner: (userId: UserId) => Effect.mapError(users.find(userId), () => new InstanceNotFound()),
+      requireOwner: (userId: UserId) =>
+        Effect.filterOrFail(
+          Effect.mapError(users.find(userId), () => new InstanceNotFound()),
+          ({ suspendedAt }) => suspendedAt === null,
+          () => new InstanceUnavailable({ reason: "the account is suspended" })
+        ),
+      isSuspended: (userId: UserId) => Effect.map(users.findSuspended([userId]), (suspended) => suspended.has(userId)),
       shouldBeUp: (userId: UserId) =>
         Effect.map(
           instances.find(userId),

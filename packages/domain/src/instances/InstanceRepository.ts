@@ -28,12 +28,13 @@ export class InstanceRepository extends Context.Tag("@berth/InstanceRepository")
     readonly markAsleep: (userId: UserId, since: DateTime.Utc) => Effect.Effect<boolean>
     /** The token between runtime and backend, created on the first call. */
     readonly ensureRuntimeToken: (userId: UserId) => Effect.Effect<Redacted.Redacted>
+    /** None for a suspended owner. */
     readonly findByRuntimeToken: (token: Redacted.Redacted) => Effect.Effect<Option.Option<UserId>>
     /** The owner's token for the instance's own endpoints, created on the first call. */
     readonly ensureGatewayToken: (userId: UserId) => Effect.Effect<Redacted.Redacted>
     /** The next `ensureGatewayToken` creates another token. */
     readonly revokeGatewayToken: (userId: UserId) => Effect.Effect<void>
-    /** A value per owner that changes with the gateway token. Owners without a token are absent. */
+    /** A value per owner that changes with the gateway token. Owners without a token and suspended ones are absent. */
     readonly listGatewayTokenVersions: (userIds: ReadonlyArray<UserId>) => Effect.Effect<ReadonlyMap<UserId, string>>
     /** Runs one effect at a time per owner, across processes. */
     readonly serialized: <A, E, R>(userId: UserId, effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>

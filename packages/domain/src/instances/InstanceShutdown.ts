@@ -55,6 +55,14 @@ export class InstanceShutdown extends Effect.Service<InstanceShutdown>()("@berth
       )
     })
 
+    /** Stops the instance of a suspended account; it starts again with the next message after the suspension. The caller holds the owner's lock. */
+    const suspend = Effect.fnUntraced(function* (userId: UserId) {
+      const found = yield* instances.find(userId)
+      if (Option.exists(found, ({ desired }) => desired === "up"))
+        yield* instances.update(userId, { desired: "asleep", startedAt: null })
+      yield* driver.stop(userId)
+    })
+
     /** Finishes the stop or start that a crashed backend left half done: nothing runs where nothing should. */
     const finishStop = Effect.fn("InstanceShutdown.finishStop")(function* (userId: UserId) {
       yield* instances.serialized(
@@ -112,6 +120,6 @@ export class InstanceShutdown extends Effect.Service<InstanceShutdown>()("@berth
       )
     })
 
-    return { stop, sleep, stopUnused, finishStop, failDeployment, abandon }
+    return { stop, suspend, sleep, stopUnused, finishStop, failDeployment, abandon }
   })
 }) {}

@@ -6,14 +6,14 @@ import type { UserId } from "../shared/UserId.ts"
 export class SessionRepository extends Context.Tag("@berth/SessionRepository")<
   SessionRepository,
   {
-    /** Removes the oldest sessions above `maximumSessionsPerUser`. */
-    readonly insert: (session: Session, tokenHash: string) => Effect.Effect<void>
-    /** Unexpired session with its user, in one query. */
+    /** Removes the oldest sessions above `maximumSessionsPerUser`. False, without effect, for a suspended account. */
+    readonly insert: (session: Session, tokenHash: string) => Effect.Effect<boolean>
+    /** Unexpired session with its user, who is not suspended, in one query. */
     readonly findByTokenHash: (
       tokenHash: string,
       now: DateTime.Utc
     ) => Effect.Effect<Option.Option<{ readonly session: Session; readonly user: User }>>
-    /** Unexpired session with its user, in one query. */
+    /** Unexpired session with its user, who is not suspended, in one query. */
     readonly find: (
       id: SessionId,
       now: DateTime.Utc

@@ -6,7 +6,7 @@ import { Caller } from "./Caller.ts"
 import { parseClientNetwork } from "./ClientNetwork.ts"
 import { maximumUserAgentLength, type Session, SessionId, sessionLifetime, sessionRenewal } from "./Session.ts"
 import { requireRecentSignIn } from "./RecentSignIn.ts"
-import { AuthenticationRequired, SignInSessionNotFound } from "./SessionErrors.ts"
+import { AccountSuspended, AuthenticationRequired, SignInSessionNotFound } from "./SessionErrors.ts"
 import { SessionRepository } from "./SessionRepository.ts"
 import type { UserId } from "../shared/UserId.ts"
 
@@ -35,7 +35,7 @@ export class Sessions extends Effect.Service<Sessions>()("@berth/Sessions", {
         ),
         address: Option.getOrNull(Option.flatMap(address, parseClientNetwork))
       }
-      yield* repository.insert(session, hashSecret(digests, token))
+      if (!(yield* repository.insert(session, hashSecret(digests, token)))) return yield* new AccountSuspended()
       return { token, session }
     })
 

@@ -28,5 +28,7 @@ export class User extends Schema.Class<User>("User")({
   twoFactorEnabled: Schema.Boolean,
   notifications: NotificationPreferences,
   referralCode: Schema.String,
+  /** Time of the suspension by an administrator; null for an active account. */
+  suspendedAt: Schema.NullOr(Schema.DateTimeUtcFromSelf),
   createdAt: Schema.DateTimeUtcFromSelf
 }) {}

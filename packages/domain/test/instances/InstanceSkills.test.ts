@@ -28,6 +28,7 @@ import { Credits } from "@berth/domain/shared/Money"
 
 const start = DateTime.unsafeMake("2026-03-01T12:00:00Z")
 const owner = new User({
+  suspendedAt: null,
   id: UserId.make("usr_1"),
   email: Email.make("owner@example.com"),
   emailVerifiedAt: null,

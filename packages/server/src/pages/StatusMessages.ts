@@ -10,6 +10,7 @@ const providerErrors: Readonly<Record<OAuthErrorCode, string>> = {
   oauth_email_unverified: "The provider has no confirmed email address for you. Confirm one there, then try again.",
   oauth_subject_conflict:
     "Your email address belongs to an account with another identity at this provider. Sign in with that one.",
+  account_suspended: "This account is suspended. Contact the operator of this service.",
   rate_limit_exceeded: "Too many attempts. Try again later."
 }
 

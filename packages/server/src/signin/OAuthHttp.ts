@@ -21,6 +21,7 @@ const codes: Record<Failure["_tag"], OAuthErrorCode> = {
   OAuthResponseRejected: "oauth_failed",
   ProviderEmailUnverified: "oauth_email_unverified",
   OAuthSubjectConflict: "oauth_subject_conflict",
+  AccountSuspended: "account_suspended",
   RateLimitExceeded: "rate_limit_exceeded"
 }
 

@@ -1,4 +1,5 @@
 import { maximumSessionsPerUser, Session, SessionId } from "@berth/domain/sessions/Session"
+import { UserRepository } from "@berth/domain/accounts/UserRepository"
 import { SessionRepository } from "@berth/domain/sessions/SessionRepository"
 import * as PostgresSessionRepository from "@berth/infra/postgres/sessions/PostgresSessionRepository"
 import * as PostgresUserRepository from "@berth/infra/postgres/accounts/PostgresUserRepository"
@@ -48,6 +49,23 @@ layer(Live, { excludeTestServices: true })("SessionRepository", (it) => {
         yield* sessions.findByTokenHash(hash, after(1)),
         Option.some({ session: { ...session, lastSeenAt: after(0.5), expiresAt: after(2) }, user })
       )
+    })
+  )
+
+  it.effect("SessionRepository finds no session of a suspended user and inserts none", () =>
+    Effect.gen(function* () {
+      const sessions = yield* SessionRepository
+      const users = yield* UserRepository
+      const user = yield* insertUser()
+      const { hash, session } = yield* storedSession(user.id)
+      yield* users.setSuspendedAt(user.id, start)
+      assert.deepStrictEqual(yield* sessions.findByTokenHash(hash, start), Option.none())
+      assert.deepStrictEqual(yield* sessions.find(session.id, start), Option.none())
+      assert.isFalse(yield* sessions.insert({ ...session, id: SessionId.make("ses_other") }, "other hash"))
+      assert.lengthOf(yield* sessions.listByUser(user.id, start), 1)
+      yield* users.setSuspendedAt(user.id, null)
+      assert.deepStrictEqual(yield* sessions.find(session.id, start), Option.some({ session, user }))
+      yield* sessions.removeByUser(user.id)
     })
   )
 

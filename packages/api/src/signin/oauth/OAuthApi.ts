@@ -12,6 +12,7 @@ export const OAuthErrorCode = Schema.Literal(
   "oauth_failed",
   "oauth_email_unverified",
   "oauth_subject_conflict",
+  "account_suspended",
   "rate_limit_exceeded"
 )
 export type OAuthErrorCode = typeof OAuthErrorCode.Type

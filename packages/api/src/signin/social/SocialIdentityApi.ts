@@ -5,6 +5,7 @@ import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { Schema } from "effect"
 import { GatingCheckFailedBody } from "../../gating/GatingApi.ts"
 import { errorBody, plainErrorBody, extendedErrorBody } from "../../http/ErrorBody.ts"
+import { AccountSuspendedBody } from "../SignInApi.ts"
 import { payload, SecretText } from "../../http/Payload.ts"
 import { InternalFailureBody } from "../../http/TransportErrors.ts"
 import { SignInLimit, RateLimitExceededBody } from "../../limits/RateLimits.ts"
@@ -89,6 +90,7 @@ const verify = HttpApiEndpoint.post("verify", verifyPath)
   )
   .addSuccess(SocialSignedIn)
   .addError(SocialTokenRejectedBody)
+  .addError(AccountSuspendedBody)
   .addError(TokenBalanceInsufficientBody)
   .addError(SocialIdentityUnavailableBody)
   .addError(GatingCheckFailedBody)

@@ -2,6 +2,7 @@ import { isWalletAddress, WalletAddress } from "@berth/domain/chain/WalletAddres
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
 import { UserNotFoundBody } from "../../accounts/AccountErrorBodies.ts"
+import { AccountSuspendedBody } from "../SignInApi.ts"
 import { optionalText, payload } from "../../http/Payload.ts"
 import { Timestamp } from "../../http/Timestamp.ts"
 import { InternalFailureBody } from "../../http/TransportErrors.ts"
@@ -48,6 +49,7 @@ const walletSignIn = HttpApiEndpoint.post("walletSignIn", "/api/auth/callback/wa
   )
   .addSuccess(Schema.Void, { status: 302 })
   .addError(WalletSignInRejectedBody)
+  .addError(AccountSuspendedBody)
   .addError(ChainUnreachableBody)
   .addError(RateLimitExceededBody)
   .middleware(SignInLimit)

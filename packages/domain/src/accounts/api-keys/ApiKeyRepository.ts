@@ -8,10 +8,11 @@ export class ApiKeyRepository extends Context.Tag("@berth/ApiKeyRepository")<
   ApiKeyRepository,
   {
     readonly insert: (key: ApiKey, keyHash: string) => Effect.Effect<void>
-    /** The key, expired or not, with its owner, in one query. */
+    /** The key, expired or not, with its owner, who is not suspended, in one query. */
     readonly findByHash: (
       keyHash: string
     ) => Effect.Effect<Option.Option<{ readonly key: ApiKey; readonly user: User }>>
+    /** Unexpired keys of owners who are not suspended. */
     readonly findActiveIds: (ids: ReadonlyArray<ApiKeyId>, now: DateTime.Utc) => Effect.Effect<ReadonlySet<ApiKeyId>>
     /** Newest first. */
     readonly listByUser: (

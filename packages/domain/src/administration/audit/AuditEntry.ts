@@ -19,7 +19,9 @@ export const AuditAction = Schema.Literal(
   "user.read",
   "user.change_plan",
   "user.adjust_credits",
-  "user.confirm_email"
+  "user.confirm_email",
+  "user.suspend",
+  "user.unsuspend"
 ).annotations({
   identifier: "AuditAction"
 })

@@ -67,6 +67,7 @@ it.effect("AgentTasks.usesOwnKeys asks the AI layer only about callers with keys
         plan: "pro",
         credits: Credits(0),
         twoFactorEnabled: false,
+        suspendedAt: null,
         notifications: defaultNotificationPreferences,
         referralCode: "owner",
         createdAt: DateTime.unsafeMake(0)

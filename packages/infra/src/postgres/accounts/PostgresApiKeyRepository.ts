@@ -96,7 +96,10 @@ export const layer: Layer.Layer<ApiKeyRepository, never, SqlClient> = Layer.scop
         // Hot path: runs for every request with a key.
         const row = yield* sql`${sql.literal(preparedMark)}
           select ${sql.literal(columns)} from api_keys join users on users.id = api_keys.user_id
-          where api_keys.key_hash = ${keyHash}`.pipe(decodeFirstRow(KeyWithUser), Effect.orDie)
+          where api_keys.key_hash = ${keyHash} and users.suspended_at is null`.pipe(
+          decodeFirstRow(KeyWithUser),
+          Effect.orDie
+        )
         return Option.map(row, withUser)
       }),
       findActiveIds: Effect.fn("ApiKeyRepository.findActiveIds")(function* (
@@ -104,11 +107,9 @@ export const layer: Layer.Layer<ApiKeyRepository, never, SqlClient> = Layer.scop
         now: DateTime.Utc
       ) {
         const rows = yield* sql`
-          select id from api_keys
-          where ${sql.in("id", ids)} and (expires_at is null or expires_at > ${DateTime.toDate(now)})`.pipe(
-          decodeRows(Active),
-          Effect.orDie
-        )
+          select api_keys.id from api_keys join users on users.id = api_keys.user_id
+          where ${sql.in("api_keys.id", ids)} and suspended_at is null
+            and (expires_at is null or expires_at > ${DateTime.toDate(now)})`.pipe(decodeRows(Active), Effect.orDie)
         return new Set(rows.map(({ id }) => id))
       }),
       listByUser: Effect.fn("ApiKeyRepository.listByUser")(function* (

@@ -11,10 +11,11 @@ import { violatesConstraint } from "../SqlErrors.ts"
 import { toStorableJson, toStorableText } from "../StorableText.ts"
 import { makeUserRemoval } from "./UserRemoval.ts"
 import { toUser, UserRow } from "../shared/UserRow.ts"
-import type { UserId } from "@berth/domain/shared/UserId"
+import { UserId } from "@berth/domain/shared/UserId"
 
 const UserWithPassword = Schema.Struct({ ...UserRow.fields, passwordHash: Schema.NullOr(Schema.String) })
 
+const IdRow = Schema.Struct({ id: UserId })
 const Total = Schema.Struct({ total: Schema.Int })
 
 const PasswordRow = Schema.Struct({ passwordHash: Schema.NullOr(Schema.String) })
@@ -111,6 +112,20 @@ export const layer: Layer.Layer<UserRepository, never, SqlClient> = Layer.effect
           Effect.orDie
         )
         return { users: rows.map(toUser), total }
+      }),
+      setSuspendedAt: Effect.fn("UserRepository.setSuspendedAt")(function* (
+        id: UserId,
+        suspendedAt: DateTime.Utc | null
+      ) {
+        const at = suspendedAt === null ? sql`null` : sql`coalesce(suspended_at, ${DateTime.toDate(suspendedAt)})`
+        yield* sql`update users set suspended_at = ${at} where id = ${id}`.pipe(Effect.orDie)
+      }),
+      findSuspended: Effect.fn("UserRepository.findSuspended")(function* (ids: ReadonlyArray<UserId>) {
+        const rows = yield* sql`select id from users where ${sql.in("id", ids)} and suspended_at is not null`.pipe(
+          decodeRows(IdRow),
+          Effect.orDie
+        )
+        return new Set(rows.map(({ id }) => id))
       }),
       markEmailVerified: Effect.fn("UserRepository.markEmailVerified")(function* (id: UserId) {
         const now = DateTime.toDate(yield* DateTime.now)

@@ -117,11 +117,12 @@ const make = Effect.gen(function* () {
       token("runtime_token_sealed", userId)
     ),
     findByRuntimeToken: Effect.fn("InstanceRepository.findByRuntimeToken")(function* (shown: Redacted.Redacted) {
-      const owner =
-        yield* sql`select owner_id from instances where runtime_token_hash = ${hashSecret(digests, shown)}`.pipe(
-          decodeFirstRow(Owner),
-          Effect.orDie
-        )
+      const owner = yield* sql`
+          select owner_id from instances join users on users.id = owner_id
+          where runtime_token_hash = ${hashSecret(digests, shown)} and suspended_at is null`.pipe(
+        decodeFirstRow(Owner),
+        Effect.orDie
+      )
       return Option.map(owner, (row) => row.ownerId)
     }),
     ensureGatewayToken: Effect.fn("InstanceRepository.ensureGatewayToken")((userId: UserId) =>
@@ -137,8 +138,11 @@ const make = Effect.gen(function* () {
     ) {
       // Each sealing of a token looks different, so the sealed text is mark enough. Its digest is nobody's secret.
       const rows = yield* sql`
-        select owner_id, md5(gateway_token_sealed) as mark from instances
-        where ${sql.in("owner_id", userIds)} and gateway_token_sealed is not null`.pipe(decodeRows(Mark), Effect.orDie)
+        select owner_id, md5(gateway_token_sealed) as mark from instances join users on users.id = owner_id
+        where ${sql.in("owner_id", userIds)} and gateway_token_sealed is not null and suspended_at is null`.pipe(
+        decodeRows(Mark),
+        Effect.orDie
+      )
       return new Map(rows.map(({ mark, ownerId }) => [ownerId, mark]))
     }),
     serialized: (userId, effect) => locks.withLock(`instance of ${userId}`, effect)

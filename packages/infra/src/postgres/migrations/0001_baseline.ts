@@ -16,6 +16,8 @@ create table users (
   two_factor_enabled boolean not null default false,
   notifications jsonb not null,
   referral_code text not null,
+  -- Null for an active account.
+  suspended_at timestamptz,
   created_at timestamptz not null,
   constraint users_credit_units_check check (credit_units >= -reversed_units)
 );

@@ -4,7 +4,7 @@ import { SessionRepository } from "@berth/domain/sessions/SessionRepository"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Layer, Option, Schema } from "effect"
 import { preparedMark } from "../PreparedStatements.ts"
-import { countAffectedRows, decodeRows, listColumns, decodeFirstRow } from "../Rows.ts"
+import { countAffectedRows, decodeRows, listColumns, decodeFirstRow, decodeSingleRow } from "../Rows.ts"
 import { toStorableText } from "../StorableText.ts"
 import { toUser, UserRow } from "../shared/UserRow.ts"
 import type { UserId } from "@berth/domain/shared/UserId"
@@ -43,6 +43,7 @@ const withUser = (found: typeof SessionWithUser.Type): { readonly session: Sessi
   },
   user: toUser(found)
 })
+const Suspension = Schema.Struct({ isSuspended: Schema.Boolean })
 const Open = Schema.Struct({ id: SessionId })
 
 export const layer: Layer.Layer<SessionRepository, never, SqlClient> = Layer.effect(
@@ -51,44 +52,41 @@ export const layer: Layer.Layer<SessionRepository, never, SqlClient> = Layer.eff
     SessionRepository.of({
       insert: Effect.fn("SessionRepository.insert")(function* (session: Session, tokenHash: string) {
         // The delete does not see the insert of the same statement, hence the `- 1`.
-        yield* sql`
-          with added as (
-            insert into sessions ${sql.insert({
-              id: session.id,
-              userId: session.userId,
-              tokenHash,
-              createdAt: DateTime.toDate(session.createdAt),
-              authenticatedAt: DateTime.toDate(session.authenticatedAt),
-              lastSeenAt: DateTime.toDate(session.lastSeenAt),
-              expiresAt: DateTime.toDate(session.expiresAt),
-              userAgent: session.userAgent === null ? null : toStorableText(session.userAgent),
-              address: session.address
-            })}
+        const { isSuspended } = yield* sql`
+          with suspended as (
+            select from users where id = ${session.userId} and suspended_at is not null
+          ), added as (
+            insert into sessions
+              (id, user_id, token_hash, created_at, authenticated_at, last_seen_at, expires_at, user_agent, address)
+            select ${session.id}, ${session.userId}, ${tokenHash}, ${DateTime.toDate(session.createdAt)},
+              ${DateTime.toDate(session.authenticatedAt)}, ${DateTime.toDate(session.lastSeenAt)},
+              ${DateTime.toDate(session.expiresAt)},
+              ${session.userAgent === null ? null : toStorableText(session.userAgent)}, ${session.address}
+            where not exists (select from suspended)
+          ), removed as (
+            delete from sessions where not exists (select from suspended) and id in (
+              select id from sessions where user_id = ${session.userId}
+              order by created_at desc, id desc offset ${maximumSessionsPerUser - 1}
+            )
           )
-          delete from sessions where id in (
-            select id from sessions where user_id = ${session.userId}
-            order by created_at desc, id desc offset ${maximumSessionsPerUser - 1}
-          )`.pipe(Effect.orDie)
+          select exists (select from suspended) as is_suspended`.pipe(decodeSingleRow(Suspension), Effect.orDie)
+        return !isSuspended
       }),
       findByTokenHash: Effect.fn("SessionRepository.findByTokenHash")(function* (tokenHash: string, now: DateTime.Utc) {
         // Hot path: runs for every authenticated request.
         const row = yield* sql`${sql.literal(preparedMark)}
           select ${sql.literal(columns)}
           from sessions join users on users.id = sessions.user_id
-          where sessions.token_hash = ${tokenHash} and sessions.expires_at > ${DateTime.toDate(now)}`.pipe(
-          decodeFirstRow(SessionWithUser),
-          Effect.orDie
-        )
+          where sessions.token_hash = ${tokenHash} and sessions.expires_at > ${DateTime.toDate(now)}
+            and users.suspended_at is null`.pipe(decodeFirstRow(SessionWithUser), Effect.orDie)
         return Option.map(row, withUser)
       }),
       find: Effect.fn("SessionRepository.find")(function* (id: SessionId, now: DateTime.Utc) {
         const row = yield* sql`
           select ${sql.literal(columns)}
           from sessions join users on users.id = sessions.user_id
-          where sessions.id = ${toStorableText(id)} and sessions.expires_at > ${DateTime.toDate(now)}`.pipe(
-          decodeFirstRow(SessionWithUser),
-          Effect.orDie
-        )
+          where sessions.id = ${toStorableText(id)} and sessions.expires_at > ${DateTime.toDate(now)}
+            and users.suspended_at is null`.pipe(decodeFirstRow(SessionWithUser), Effect.orDie)
         return Option.map(row, withUser)
       }),
       findActiveIds: Effect.fn("SessionRepository.findActiveIds")(function* (

@@ -17,6 +17,7 @@ export const UserRow = Schema.Struct({
   twoFactorEnabled: Schema.Boolean,
   notifications: NotificationPreferences,
   referralCode: Schema.String,
+  suspendedAt: Schema.NullOr(Schema.DateTimeUtcFromDate),
   createdAt: Schema.DateTimeUtcFromDate
 })
 export type UserRow = typeof UserRow.Type
@@ -33,6 +34,7 @@ export const toUser = (row: UserRow): User =>
       twoFactorEnabled: row.twoFactorEnabled,
       notifications: row.notifications,
       referralCode: row.referralCode,
+      suspendedAt: row.suspendedAt,
       createdAt: row.createdAt
     },
     // The row schema has validated the fields.
