@@ -382,7 +382,7 @@ layer(issuerAppLayer(), { excludeTestServices: true })("An account whose verifie
       assert.notStrictEqual(other?.id, user.id)
       const refused = yield* undoEmailChange(token)
       assert.strictEqual(refused.status, 409)
-      assert.include(refused.text, "Another account has this address")
+      assert.include(refused.text, "Another account uses this address now")
       assert.deepInclude(yield* findSessionUser(cookie), { id: user.id, email: next })
       // The failed transaction has not used the link up.
       yield* (yield* Transaction).run((yield* UserRepository).remove(UserId.make(other?.id ?? ""), "fmr_test"))

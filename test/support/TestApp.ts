@@ -230,7 +230,10 @@ const fill = ({ as, from, ...call }: AppCall): HttpCall => ({
   }
 })
 
-/** The real hasher with a record of its calls. */
+/** Fast: hashing by production's parameters would be a good part of the time of these tests. */
+const lightParameters = { memoryCost: 64, timeCost: 1, parallelism: 1 }
+
+/** The real hasher with a record of its calls; slow as in production where its queue is limited. */
 const hasher = (
   asked: Ref.Ref<ReadonlyArray<keyof Context.Tag.Service<PasswordHasher>>>,
   { maxWaitingHashes }: TestAppOptions
@@ -238,7 +241,7 @@ const hasher = (
   Layer.map(
     Argon2PasswordHasher.layer({
       maxConcurrent: 2,
-      ...(maxWaitingHashes === undefined ? {} : { maxWaiting: maxWaitingHashes })
+      ...(maxWaitingHashes === undefined ? { parameters: lightParameters } : { maxWaiting: maxWaitingHashes })
     }),
     (context) => {
       const real = Context.get(context, PasswordHasher)

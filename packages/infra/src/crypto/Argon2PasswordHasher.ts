@@ -3,8 +3,15 @@ import { hash, verify } from "@node-rs/argon2"
 import { Effect, Layer, Redacted } from "effect"
 import { makeConcurrencyLimit } from "./ConcurrencyLimit.ts"
 
+export interface Argon2Parameters {
+  /** In KiB. */
+  readonly memoryCost: number
+  readonly timeCost: number
+  readonly parallelism: number
+}
+
 /** OWASP parameters of argon2id, the library's default algorithm: 19 MiB, two passes, one lane. */
-const parameters = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
+const owasp: Argon2Parameters = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
 
 /** A few seconds of work. */
 const defaultMaxWaiting = 64
@@ -13,6 +20,8 @@ const defaultMaxWaiting = 64
 export const layer = (options: {
   readonly maxConcurrent: number
   readonly maxWaiting?: number
+  /** OWASP's by default. */
+  readonly parameters?: Argon2Parameters
 }): Layer.Layer<PasswordHasher> =>
   Layer.effect(
     PasswordHasher,
@@ -21,6 +30,7 @@ export const layer = (options: {
         maxConcurrent: options.maxConcurrent,
         maxWaiting: options.maxWaiting ?? defaultMaxWaiting
       })
+      const parameters = options.parameters ?? owasp
       const dummyHash = yield* limited(() => hash("dummy password", parameters))
 
       return PasswordHasher.of({

@@ -7,7 +7,7 @@ import { spawn, spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"
 import { existsSync } from "node:fs"
 import { appendFile, chmod, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises"
-import { tmpdir } from "node:os"
+import { getPriority, tmpdir } from "node:os"
 import { join } from "node:path"
 import { temporaryDirectory } from "../../../../../test/support/TemporaryDirectories.ts"
 import { hasAccounts, open, owner, pidOf, recordOf, spec, test } from "./ProcessDriverFixture.ts"
@@ -167,7 +167,7 @@ describe("ProcessInstanceDriver", () => {
         assert.match(limits, /Max core file size +0 +0 /)
         assert.strictEqual((yield* read("oom_score_adj")).trim(), "500")
         // Of the fields after the command, the 17th is the niceness (proc_pid_stat(5)).
-        assert.strictEqual((yield* read("stat")).split(") ")[1]?.split(" ")[16], "5")
+        assert.strictEqual((yield* read("stat")).split(") ")[1]?.split(" ")[16], String(getPriority() + 5))
         if (existsSync("/usr/bin/setpriv")) assert.match(yield* read("status"), /NoNewPrivs:\t1/)
       }),
     existsSync("/proc/self/stat")
