@@ -156,7 +156,7 @@ for (const runtimeUnderTest of [berth])
         assert.deepStrictEqual(Chunk.toReadonlyArray(events), [
           { type: "delta", text: "You said: " },
           { type: "delta", text: "ahoy ☺" },
-          { type: "done", reply: "You said: ahoy ☺", model: "sandbox/echo" }
+          { type: "done", reply: "You said: ahoy ☺", model: "sandbox/echo", provider: "fake" }
         ])
         const [call] = backend.calls
         assert.strictEqual(call?.token, "the runtime token")

@@ -82,7 +82,7 @@ layer(runtime, { excludeTestServices: true })("The runtime's listener", (it) => 
       yield* send(HttpClientRequest.put("/configuration").pipe(json({ agents: [sampleAgent] })))
       const answer = yield* send(HttpClientRequest.post("/turns").pipe(json(turn)))
       assert.containSubset(answer, { status: 200, type: "text/event-stream" })
-      assert.include(answer.text, `event: done\ndata: {"type":"done","reply":"","model":"m"}\n\n`)
+      assert.include(answer.text, `event: done\ndata: {"type":"done","reply":"","model":"m","provider":"p"}\n\n`)
 
       const elsewhere = yield* send(HttpClientRequest.post("/turns").pipe(json({ ...turn, agentId: "agt_2" })))
       assert.containSubset(elsewhere, { status: 404, type: "application/json" })

@@ -52,11 +52,14 @@ const userWithRowsEverywhere = Effect.gen(function* () {
     insert into agents (id, owner_id, name, model, status, config, created_at, updated_at)
     values (${agent}, ${user.id}, 'Wanda''s agent', 'gpt-4', 'running', '{"systemPrompt":"Wanda says"}', now(), now())`
   yield* sql`
-    insert into instances (owner_id, subdomain, desired, status, created_at)
-    values (${user.id}, ${`wanda-${tag}`}, 'up', 'running', now())`
+    insert into instances (owner_id, subdomain, desired, status, created_at, last_used_at)
+    values (${user.id}, ${`wanda-${tag}`}, 'up', 'running', now(), now())`
   yield* sql`
     insert into sessions (id, user_id, token_hash, created_at, authenticated_at, expires_at, last_seen_at, user_agent)
     values (${`ses_${tag}`}, ${user.id}, ${tag}, now(), now(), now() + interval '1 day', now(), 'Wanda''s browser')`
+  yield* sql`
+    insert into api_keys (id, user_id, name, key_hash, hint, scopes, created_at)
+    values (${`key_${tag}`}, ${user.id}, 'Wanda''s key', ${tag}, 'bk_', ${["agents"]}, now())`
   yield* sql`
     insert into audit_entries (id, actor, action, target, created_at)
     values (${`aud_${tag}`}, 'command:root', 'user.read', ${user.id}, now())`
