@@ -1,4 +1,5 @@
-// Checks names and wording: retired words, error names, comment openings, pronouns, spelling, exported names, commit subjects.
+// Checks names and wording: retired words, error names, comment openings, pronouns, spelling, test titles, exported names,
+// commit subjects.
 // `--counts` prints only the counts, as JSON, and always succeeds.
 import { execFileSync } from "node:child_process"
 import { existsSync, readFileSync } from "node:fs"
@@ -51,7 +52,9 @@ const patterns = {
   comments:
     /(?<=^|`|[^\S\n])(?:\/\/+|\/\*\*?|\*|#+|--)[^\S\n]*(?:What|Who|Whose|Whom|Whoever|Whosever|Nobody|Somebody)\b/gm,
   pronouns: /\b(?:he|his|him|himself)\b/gi,
-  british: new RegExp(`\\w*(?:${british})\\w*`, "gi")
+  british: new RegExp(`\\w*(?:${british})\\w*`, "gi"),
+  /** A title is a sentence: it begins with a capital letter or an identifier such as `parseEmail`. */
+  titles: /(?<![\w.])it(?:\.\w+)*(?:\((?:[^()"`]|\([^()]*\))*\)|\(\[[^\]]*\]\))?\(\s*["`][a-z][a-z'-]*,? /g
 }
 
 const git = (...args) =>
@@ -61,7 +64,7 @@ const files = git("ls-files", "-z", "--cached", "--others", "--exclude-standard"
   .filter((path) => path !== "" && !ignored.test(path) && existsSync(path))
 
 /** @type {Record<string, Array<{ place: string, text: string, word?: string }>>} */
-const found = { retired: [], errors: [], comments: [], pronouns: [], british: [], exports: [], commits: [] }
+const found = { retired: [], errors: [], comments: [], pronouns: [], british: [], titles: [], exports: [], commits: [] }
 const notes = []
 const used = new Set()
 
@@ -104,7 +107,8 @@ for (const path of files) {
   findAll(path, text, retiredPattern, addRetired(path))
   for (const [rule, pattern] of Object.entries(patterns))
     // In Markdown, # opens a heading and * a list.
-    if (rule !== "comments" || !path.endsWith(".md")) findAll(path, text, pattern, (hit) => found[rule].push(hit))
+    if (rule === "comments" ? !path.endsWith(".md") : rule !== "titles" || path.endsWith(".test.ts"))
+      findAll(path, text, pattern, (hit) => found[rule].push(hit))
   if (/^packages\/[^/]+\/src\/.*\.tsx?$/.test(path)) collectExports(path, text)
 }
 

@@ -566,7 +566,7 @@ layer(strict({ bufferedBytes: 64 * 1024, closeTimeout: Duration.millis(300) }), 
 )
 
 describe("An open socket", () => {
-  test.scopedLive("counts as use of its instance", () =>
+  test.scopedLive("A message by an agent's WebSocket counts as use of its instance", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const sql = yield* SqlClient
@@ -581,7 +581,7 @@ describe("An open socket", () => {
 })
 
 describe("A service that stops", () => {
-  test.scopedLive("tells the answers in work to their end, then closes its sockets", () =>
+  test.scopedLive("A server that stops completes answers in progress, then closes its sockets", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const services = yield* Scope.extend(Layer.build(App.layer({ drainLimit: Duration.seconds(20) })), scope)

@@ -138,7 +138,7 @@ layer(App.layer(), { excludeTestServices: true })("POST /api/webhooks/cardProces
 })
 
 layer(App.layer({ cardEventSecret: null }), { excludeTestServices: true })("Without a secret", (it) => {
-  it.effect("every event is 500, with the name of the setting that is missing", () =>
+  it.effect("Every event is 500, with the name of the setting that is missing", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const answer = yield* web(cardEventRequest(failed()))

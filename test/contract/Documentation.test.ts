@@ -28,7 +28,7 @@ describe("The documentation", () => {
           assert.isTrue(exists(folder, path), join(folder, path))
   })
 
-  it("every page names existing files", () => {
+  it("Every page names existing files", () => {
     for (const page of pages)
       for (const [, path = ""] of read(page).matchAll(
         /`((?:packages|test|scripts|docs|deploy|bench|\.ci)\/[\w/.-]+\w)\/?`/g
@@ -36,7 +36,7 @@ describe("The documentation", () => {
         assert.isTrue(exists(path), `${page}: ${path}`)
   })
 
-  it("every relative link leads to a file", () => {
+  it("Every relative link leads to a file", () => {
     for (const page of pages)
       for (const [, path = ""] of read(page).matchAll(/\]\((?!https?:|#)([^)#]+)[^)]*\)/g))
         assert.isTrue(exists(dirname(page), path), `${page}: ${path}`)

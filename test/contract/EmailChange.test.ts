@@ -49,7 +49,7 @@ const findUser = (as: App.SignedIn) =>
   )
 
 layer(App.layer(), { excludeTestServices: true })("For seven days after an email change", (it) => {
-  it.effect("the link in the mail to the previous address restores it and revokes all sessions, once", () =>
+  it.effect("The link in the mail to the previous address restores it and revokes all sessions, once", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const [me, fresh] = [yield* verifiedUser, yield* freshEmail]
@@ -129,7 +129,7 @@ layer(App.layer(), { excludeTestServices: true })("For seven days after an email
     })
   )
 
-  it.effect("the first verified address keeps its link through further changes", () =>
+  it.effect("The first verified address keeps its link through further changes", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const [me, second, third] = [yield* verifiedUser, yield* freshEmail, yield* freshEmail]
@@ -143,7 +143,7 @@ layer(App.layer(), { excludeTestServices: true })("For seven days after an email
     })
   )
 
-  it.effect("a password can be reset through the previous address, and the new one stays unverified", () =>
+  it.effect("A password can be reset through the previous address, and the new one stays unverified", () =>
     Effect.gen(function* () {
       const [me, fresh] = [yield* verifiedUser, yield* freshEmail]
       yield* setEmail(me, fresh)
@@ -154,7 +154,7 @@ layer(App.layer(), { excludeTestServices: true })("For seven days after an email
     })
   )
 
-  it.effect("the unverified new address gets no reset link", () =>
+  it.effect("The unverified new address gets no reset link", () =>
     Effect.gen(function* () {
       const [me, fresh] = [yield* verifiedUser, yield* freshEmail]
       yield* setEmail(me, fresh)
@@ -164,7 +164,7 @@ layer(App.layer(), { excludeTestServices: true })("For seven days after an email
     })
   )
 
-  it.effect("the previous address is reserved for its account", () =>
+  it.effect("The previous address is reserved for its account", () =>
     Effect.gen(function* () {
       const [me, fresh, other] = [yield* verifiedUser, yield* freshEmail, yield* verifiedUser]
       yield* setEmail(me, fresh)

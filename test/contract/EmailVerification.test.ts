@@ -262,7 +262,7 @@ layer(App.layer(inProduction), { excludeTestServices: true })("In production", (
     })
   )
 
-  it.effect("a link confirms only in a session of its account, and redirects others to the sign-in", () =>
+  it.effect("A link confirms only in a session of its account, and redirects others to the sign-in", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const email = yield* freshEmail
@@ -309,7 +309,7 @@ layer(App.layer(inProduction), { excludeTestServices: true })("In production", (
     })
   )
 
-  it.effect("an unconfirmed address makes no administrator", () =>
+  it.effect("An unconfirmed address makes no administrator", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const me = yield* register(yield* freshEmail)

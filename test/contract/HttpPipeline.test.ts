@@ -12,7 +12,7 @@ const both = ["web", "backend"] as const
 
 layer(App.layer(), { excludeTestServices: true })("The rules for every endpoint", (it) => {
   for (const listener of both) {
-    it.effect(`an unknown path is 404 on the ${listener} listener, whatever the method`, () =>
+    it.effect(`An unknown path is 404 on the ${listener} listener, whatever the method`, () =>
       Effect.gen(function* () {
         const app = yield* App.TestApp
         for (const method of ["GET", "POST", "DELETE", "OPTIONS", "TRACE"])
@@ -27,7 +27,7 @@ layer(App.layer(), { excludeTestServices: true })("The rules for every endpoint"
       ["a body", "{bad"],
       ["a body in chunks", [Buffer.from("{"), Buffer.from("bad")]]
     ] as const)
-      it.effect(`an offer of h2c with ${how} is ignored on the ${listener} listener`, () =>
+      it.effect(`An offer of h2c with ${how} is ignored on the ${listener} listener`, () =>
         Effect.gen(function* () {
           const app = yield* App.TestApp
           const call = {
@@ -48,7 +48,7 @@ layer(App.layer(), { excludeTestServices: true })("The rules for every endpoint"
         })
       )
 
-  it.effect("a path that is no text is 404, with a session and without", () =>
+  it.effect("A path that is no text is 404, with a session and without", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
@@ -60,7 +60,7 @@ layer(App.layer(), { excludeTestServices: true })("The rules for every endpoint"
     })
   )
 
-  it.effect("a wrong method is 405 and says which are right", () =>
+  it.effect("A wrong method is 405 and names the allowed ones", () =>
     Effect.gen(function* () {
       const { backend, web } = yield* App.TestApp
       const table = [
@@ -113,7 +113,7 @@ layer(App.layer(), { excludeTestServices: true })("The rules for every endpoint"
     })
   )
 
-  it.effect("a request id is kept when it is harmless, else made", () =>
+  it.effect("A safe request id is kept, and a missing one is generated", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const idOf = (given?: string) =>
@@ -127,7 +127,7 @@ layer(App.layer(), { excludeTestServices: true })("The rules for every endpoint"
     })
   )
 
-  it.effect("a trace goes on", () =>
+  it.effect("A trace of the caller is continued", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const traceId = "4bf92f3577b34da6a3ce929d0e0e4736"
@@ -195,7 +195,7 @@ layer(App.layer(), { excludeTestServices: true })("What is no request", (it) => 
       })
     )
 
-  it.effect("a path with `;` or U+0130 is 404 by the pipeline, with a request id", () =>
+  it.effect("A path with `;` or U+0130 is 404 by the pipeline, with a request id", () =>
     Effect.gen(function* () {
       const { backend, web } = yield* App.TestApp
       for (const path of [
@@ -214,7 +214,7 @@ layer(App.layer(), { excludeTestServices: true })("What is no request", (it) => 
     })
   )
 
-  it.effect("a request with a malformed body gets one response, also when its path is unknown", () =>
+  it.effect("A request with a malformed body gets one response, also when its path is unknown", () =>
     Effect.gen(function* () {
       const { appUrl, backendUrl } = yield* App.TestApp
       for (const port of [Number(appUrl.port), Number(new URL(backendUrl).port)])
@@ -227,7 +227,7 @@ layer(App.layer(), { excludeTestServices: true })("What is no request", (it) => 
     })
   )
 
-  it.effect("an absolute request target is handled as its path", () =>
+  it.effect("An absolute request target is handled as its path", () =>
     Effect.gen(function* () {
       const { appUrl } = yield* App.TestApp
       for (const target of ["http://berth.example/health/live", "HTTP://berth.example:80/health/live?x=1"]) {
@@ -239,7 +239,7 @@ layer(App.layer(), { excludeTestServices: true })("What is no request", (it) => 
     })
   )
 
-  it.effect("a form with too many fields or with U+0000 is 400", () =>
+  it.effect("A form with too many fields or with U+0000 is 400", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const headers = { "content-type": "application/x-www-form-urlencoded" }
@@ -259,7 +259,7 @@ layer(App.layer(), { excludeTestServices: true })("What is no request", (it) => 
     })
   )
 
-  it.effect("two hosts are 400, since nobody knows which was meant", () =>
+  it.effect("Two Host headers are 400", () =>
     Effect.gen(function* () {
       const { appUrl } = yield* App.TestApp
       const text = yield* sendBytes(Number(appUrl.port), [
@@ -282,7 +282,7 @@ layer(App.layer(), { excludeTestServices: true })("What is no request", (it) => 
     })
   )
 
-  it.effect("a chunk that is none ends its request", () =>
+  it.effect("A malformed chunk ends its request", () =>
     Effect.gen(function* () {
       const { appUrl } = yield* App.TestApp
       const text = yield* sendBytes(Number(appUrl.port), [
@@ -292,7 +292,7 @@ layer(App.layer(), { excludeTestServices: true })("What is no request", (it) => 
     })
   )
 
-  it.effect("a connection that breaks off harms nobody", () =>
+  it.effect("A broken connection affects no other request", () =>
     Effect.gen(function* () {
       const { appUrl, web } = yield* App.TestApp
       const port = Number(appUrl.port)
@@ -401,7 +401,7 @@ layer(App.layer(), { excludeTestServices: true })("Cookies", (it) => {
     })
   )
 
-  it.effect("the session's token is taken from nowhere else", () =>
+  it.effect("The session's token is read from the cookie only", () =>
     Effect.gen(function* () {
       const { cookieName, web } = yield* App.TestApp
       const me = yield* App.signInNewUser()
@@ -417,7 +417,7 @@ layer(App.layer(), { excludeTestServices: true })("Cookies", (it) => {
 })
 
 layer(App.layer({ appUrl: "https://berth.example" }), { excludeTestServices: true })("Behind https", (it) => {
-  it.effect("every public response requires https from then on", () =>
+  it.effect("Every public response requires https from then on", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       for (const path of ["/health/live", "/nowhere"])

@@ -274,7 +274,7 @@ layer(App.layer({ aiLayerIsPrivate: true }), { excludeTestServices: true })("The
 })
 
 layer(App.layer(), { excludeTestServices: true })("Health and metrics", (it) => {
-  it.effect("both listeners say that they live and are ready", () =>
+  it.effect("Both listeners report that they are alive and ready", () =>
     Effect.gen(function* () {
       const { backend, web } = yield* App.TestApp
       for (const ask of [web, backend]) {

@@ -109,7 +109,7 @@ layer(Live, { excludeTestServices: true })("While the database is out of reach",
     })
   )
 
-  it.scoped("an exhausted connection pool is 503 within the wait of a client", () =>
+  it.scoped("An exhausted connection pool is 503 within the wait of a client", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const sql = yield* SqlClient

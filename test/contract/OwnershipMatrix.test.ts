@@ -97,7 +97,7 @@ const seen = (answer: HttpCallResponse) => {
 }
 
 layer(App.layer(), { excludeTestServices: true })("Of what another owns", (it) => {
-  it("every parameter of every path is known here", () => {
+  it("Every parameter of every path is known here", () => {
     for (const { path } of idRoutes) {
       assert.lengthOf(
         kinds.filter(([pattern]) => pattern.test(path)),
@@ -259,7 +259,7 @@ layer(App.layer(), { excludeTestServices: true })("Of what another owns", (it) =
     })
   )
 
-  it.effect("a session with one agent is not one with another", () =>
+  it.effect("A session with one agent is not valid for another", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
@@ -270,7 +270,7 @@ layer(App.layer(), { excludeTestServices: true })("Of what another owns", (it) =
     })
   )
 
-  it.effect("the user cannot be named in a body or a query", () =>
+  it.effect("The user cannot be named in a body or a query", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]

@@ -100,7 +100,7 @@ layer(App.layer(), { excludeTestServices: true })("The body rules", (it) => {
     })
   )
 
-  it.effect("a password never comes back", () =>
+  it.effect("A password is in no response", () =>
     Effect.gen(function* () {
       const { logLines, web } = yield* App.TestApp
       for (const password of [["hunter2"], { is: "hunter2" }, "hunter2"])
@@ -113,7 +113,7 @@ layer(App.layer(), { excludeTestServices: true })("The body rules", (it) => {
     })
   )
 
-  it.effect("an empty body is an object without members, and a POST that needs none works without", () =>
+  it.effect("An empty body is an object without members, and a POST that needs none works without", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
@@ -131,7 +131,7 @@ layer(App.layer(), { excludeTestServices: true })("The body rules", (it) => {
     })
   )
 
-  it.effect("another content type is 415 and says which it may be", () =>
+  it.effect("Another content type is 415 and names the allowed ones", () =>
     Effect.gen(function* () {
       const { backend, web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
@@ -163,7 +163,7 @@ layer(App.layer(), { excludeTestServices: true })("The body rules", (it) => {
     })
   )
 
-  it.effect("a body that is compressed, or in another encoding than UTF-8, is 415", () =>
+  it.effect("A body that is compressed, or in another encoding than UTF-8, is 415", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const owner = yield* App.signInNewUser()
@@ -207,7 +207,7 @@ layer(App.layer(), { excludeTestServices: true })("The body rules", (it) => {
     })
   )
 
-  it.effect("a body over one MiB is 413, announced or not; one of a MiB is read", () =>
+  it.effect("A body over one MiB is 413, announced or not; one of a MiB is read", () =>
     Effect.gen(function* () {
       const { backend, web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
@@ -226,7 +226,7 @@ layer(App.layer(), { excludeTestServices: true })("The body rules", (it) => {
     })
   )
 
-  it.effect("a 413 reaches clients that send the whole body before they read", () =>
+  it.effect("A 413 reaches clients that send the whole body before they read", () =>
     Effect.gen(function* () {
       const { appUrl, backendUrl } = yield* App.TestApp
       const body = Buffer.alloc(12_000_000, 0x20)
@@ -249,7 +249,7 @@ layer(App.layer(), { excludeTestServices: true })("The body rules", (it) => {
     })
   )
 
-  it.effect.runIf(hasPython)("a 413 reaches Python's http.client", () =>
+  it.effect.runIf(hasPython)("A 413 reaches Python's http.client", () =>
     Effect.gen(function* () {
       const { appUrl } = yield* App.TestApp
       const program = [
@@ -301,7 +301,7 @@ layer(
   ]
 
   for (const path of ["/api/register", "/api/auth/callback/credentials"])
-    it.effect(`a full limit comes before what is wrong with the body, and bad bodies count: ${path}`, () =>
+    it.effect(`A full limit comes before what is wrong with the body, and bad bodies count: ${path}`, () =>
       Effect.gen(function* () {
         const { web } = yield* App.TestApp
         for (const [index, call] of bad.entries()) {

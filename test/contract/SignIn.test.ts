@@ -296,7 +296,7 @@ layer(App.layer(), { excludeTestServices: true })("A changed password", (it) => 
 })
 
 layer(App.layer({ appUrl: "https://berth.example" }), { excludeTestServices: true })("Behind https", (it) => {
-  it.effect("the session cookie has the __Host- prefix and Secure", () =>
+  it.effect("The session cookie has the __Host- prefix and Secure", () =>
     Effect.gen(function* () {
       const { email, id } = yield* account
       const { attributes, name, pair } = cookieOf(yield* signIn(email))
@@ -306,7 +306,7 @@ layer(App.layer({ appUrl: "https://berth.example" }), { excludeTestServices: tru
     })
   )
 
-  it.effect("only the https origin of the service is accepted", () =>
+  it.effect("Only the https origin of the service is accepted", () =>
     Effect.gen(function* () {
       const { email } = yield* account
       assert.strictEqual((yield* signIn(email, password, { origin: "https://berth.example" })).status, 200)

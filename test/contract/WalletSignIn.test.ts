@@ -346,7 +346,7 @@ layer(App.layer(), { excludeTestServices: true })("A page that signs in by walle
 })
 
 layer(App.layer({ appUrl: "https://berth.example" }), { excludeTestServices: true })("Behind https", (it) => {
-  it.effect("both cookies have the __Host- prefix and Secure", () =>
+  it.effect("Both cookies have the __Host- prefix and Secure", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const asked = yield* web({ method: "GET", path: "/api/auth/nonce" })

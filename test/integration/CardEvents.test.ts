@@ -111,13 +111,14 @@ const makeFixtures = (options: { readonly workers?: number; readonly verifiedEma
     }
   })
 
-const test = <E>(name: string, body: Effect.Effect<void, E, Scope.Scope>) => it.scopedLive(name, () => body, 120_000)
+const test = <E>(name: string, body: Effect.Effect<void, E, Scope.Scope>) =>
+  it.scopedLive(`Card events ${name}`, () => body, 120_000)
 
 const namesOf = (jobs: ReadonlyArray<{ readonly name: string }>) => jobs.map(({ name }) => name).toSorted()
 
 describe("Events of the card processor, by several workers at once,", () => {
   test(
-    "come to the same as in memory, in whatever order they arrive and however often",
+    "have the same result as in memory, in any order and repetition",
     Effect.gen(function* () {
       const { inside, tell, tier, user } = yield* makeFixtures({ workers: 3 })
       const sql = yield* inside(SqlClient)
@@ -166,7 +167,7 @@ describe("Events of the card processor, by several workers at once,", () => {
   )
 
   test(
-    "book credits once, whoever tells of them and however often",
+    "book credits once, for any sender and repetition",
     Effect.gen(function* () {
       const { first, inside, tell, user } = yield* makeFixtures({ workers: 3 })
       const { id } = yield* inside(insertUser())
@@ -405,7 +406,7 @@ describe("Events of the card processor, by several workers at once,", () => {
   )
 
   test(
-    "tell of a subscription from its beginning to its end: paid, failed, paid again, over, and over for good",
+    "follow a subscription from start to end: paid, failed, paid again, canceled, ended",
     Effect.gen(function* () {
       const { inside, subscription, tell, user } = yield* makeFixtures()
       const { id } = yield* inside(insertUser())
@@ -435,7 +436,7 @@ describe("Events of the card processor, by several workers at once,", () => {
   )
 
   test(
-    "stop the newest agents that a smaller plan has no room for, and nothing while a month is only late",
+    "stop the newest agents above a smaller plan, and none while a payment is only late",
     Effect.gen(function* () {
       const { agents, inside, subscription, tell } = yield* makeFixtures()
       const { id } = yield* inside(insertUser())
@@ -461,7 +462,7 @@ describe("Events of the card processor, by several workers at once,", () => {
   )
 
   test(
-    "count the newest that is paid of two subscriptions, and the other one again when that ends",
+    "use the newest paid of two subscriptions, and the other one again when that ends",
     Effect.gen(function* () {
       const { inside, subscription, tell } = yield* makeFixtures()
       const { id } = yield* inside(insertUser())
@@ -539,7 +540,7 @@ describe("Events of the card processor, by several workers at once,", () => {
   )
 
   test(
-    "are forgotten that are for an account which was deleted",
+    "of a deleted account are ignored",
     Effect.gen(function* () {
       const { inside, tell } = yield* makeFixtures()
       const { email, id } = yield* inside(insertUser())
@@ -555,7 +556,7 @@ describe("Events of the card processor, by several workers at once,", () => {
   )
 
   test(
-    "whose job was lost, or whose customer came unseen, are found and have their effects",
+    "with a lost job or an unknown customer are found and applied",
     Effect.gen(function* () {
       const { first, inside, subscription, tell, work } = yield* makeFixtures()
       const email = `${yield* inside(uniqueName("unseen"))}@example.com`
@@ -590,7 +591,7 @@ describe("Events of the card processor, by several workers at once,", () => {
   )
 
   test(
-    "that nothing says the purchase of are kept, and looked at again once its price may have been set",
+    "without a known purchase are kept, and applied again once a price is set",
     Effect.gen(function* () {
       const { first, inside, subscription, tell, work } = yield* makeFixtures()
       const { id } = yield* inside(insertUser())
@@ -622,7 +623,7 @@ describe("Events of the card processor, by several workers at once,", () => {
   )
 
   test(
-    "that make no sense are not tried again and again",
+    "that are malformed are not retried",
     Effect.gen(function* () {
       const { first, inside } = yield* makeFixtures()
       const bad = event("customer.subscription.updated", 10, { status: 7 })

@@ -68,7 +68,7 @@ const test = <E>(
     Scope.Scope | InstanceRepository | AgentRepository | SqlClient | Effect.Effect.Context<typeof owner>
   >
 ) =>
-  it.scopedLive(name, () =>
+  it.scopedLive(`InstanceReconciler ${name}`, () =>
     Effect.gen(function* () {
       const database = yield* migratedDatabase
       const host = new FakeInstanceHost()
@@ -99,7 +99,7 @@ describe("An InstanceReconciler that crashes", () => {
         : Effect.asVoid(reconciler[verb](userId))
 
   for (const verb of ["deploy", "sleep", ...verbs] as const)
-    test(`at any step of ${verb} is followed by one that reaches the desired state`, ({ host, open }) =>
+    test(`reaches the desired state after a crash at any step of ${verb}`, ({ host, open }) =>
       Effect.gen(function* () {
         /** An owner in the state before the verb. */
         const before = (first: ReconcilerProcess) =>
@@ -451,7 +451,7 @@ describe("InstanceReconciler", () => {
     }))
 
   for (const state of ["running", "stopped"] as const)
-    test(`reconfigure deletes the files of a deleted agent of a ${state} instance, and no others`, ({ host, open }) =>
+    test(`deletes the files of a deleted agent of a ${state} instance, and no others`, ({ host, open }) =>
       Effect.gen(function* () {
         const { reconciler } = yield* open("backend")
         const { agent, userId } = yield* owner

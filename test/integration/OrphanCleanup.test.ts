@@ -75,7 +75,7 @@ const test = <E>(
     readonly open: (name: string) => Effect.Effect<ReconcilerProcess, never, Scope.Scope>
   }) => Effect.Effect<void, E, Scope.Scope | Layer.Layer.Success<ReturnType<typeof testStorage>>>
 ) =>
-  it.scopedLive(name, () =>
+  it.scopedLive(`OrphanCleanup ${name}`, () =>
     Effect.gen(function* () {
       const database: Redacted.Redacted = yield* migratedDatabase
       const host = new FakeInstanceHost()

@@ -95,9 +95,9 @@ for (const [name, subject] of [
 ] as const)
   describe(`CardProcessor ${name}`, () => {
     const test = (what: string, run: (subject: Subject) => Effect.Effect<void, unknown, Scope.Scope>) =>
-      it.scopedLive(what, () => Effect.flatMap(subject, run))
+      it.scopedLive(`CardProcessor ${name} ${what}`, () => Effect.flatMap(subject, run))
 
-    test("knows a customer once a key, also of twenty at once", ({ cards }) =>
+    test("creates a customer once per key, also for twenty concurrent calls", ({ cards }) =>
       Effect.gen(function* () {
         const create = (idempotencyKey: string) =>
           cards.createCustomer({ userId, email: "ada@example.com", currency: "USD", idempotencyKey })
@@ -109,7 +109,7 @@ for (const [name, subject] of [
         assert.notEqual(yield* create("two"), ids[0])
       }))
 
-    test("sells plans, storage and credits at a page, one page a key", (given) =>
+    test("sells plans, storage and credits at one page per key", (given) =>
       Effect.gen(function* () {
         const dollars = yield* customerOf(given)
         const pounds = yield* customerOf(given, "GBP")
@@ -143,7 +143,7 @@ for (const [name, subject] of [
         )
       }))
 
-    test("charges a saved card once a key, and says so again", (given) =>
+    test("charges a saved card once per key, and repeats its result", (given) =>
       Effect.gen(function* () {
         const customerId = yield* customerOf(given)
         const charge = (idempotencyKey: string) =>
@@ -172,7 +172,7 @@ for (const [name, subject] of [
         assert.equal((yield* given.purchased(customerId)).charges.length, 1)
       }))
 
-    test("charges nothing where the card is declined, or wants its owner", (given) =>
+    test("charges nothing when the card is declined, or requires its owner", (given) =>
       Effect.gen(function* () {
         const customerId = yield* customerOf(given)
         const charge = given.cards.chargeSavedCard({ purchase, userId, customerId, idempotencyKey: "one" })
@@ -187,7 +187,7 @@ for (const [name, subject] of [
         assert.deepEqual((yield* given.purchased(customerId)).charges, [])
       }))
 
-    test("keeps a saved bank debit under way until the processor decides it", (given) =>
+    test("keeps a saved bank debit pending until the processor decides it", (given) =>
       Effect.gen(function* () {
         const customerId = yield* customerOf(given)
         yield* given.saveCard(customerId, { isBankDebit: true })
@@ -280,7 +280,7 @@ for (const [name, subject] of [
         assert.isTrue(Exit.isFailure(yield* Effect.exit(given.pay(open))))
       }))
 
-    test("fails with CardCustomerMissing where a purchase names a customer that is gone", (given) =>
+    test("fails with CardCustomerMissing for a deleted customer", (given) =>
       Effect.gen(function* () {
         const customerId = yield* customerOf(given)
         yield* given.saveCard(customerId)

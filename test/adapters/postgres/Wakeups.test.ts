@@ -7,7 +7,7 @@ import * as MigratedDatabase from "../../support/MigratedDatabase.ts"
 const channel = "test_wakeups"
 
 layer(MigratedDatabase.layer, { excludeTestServices: true })("Wakeups", (it) => {
-  it.scoped("a subscription ends at a notification of its payload, also at one sent before the wait", () =>
+  it.scoped("A subscription ends at a notification of its payload, also at one sent before the wait", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const wakeups = yield* makeWakeups(channel)
@@ -22,7 +22,7 @@ layer(MigratedDatabase.layer, { excludeTestServices: true })("Wakeups", (it) => 
     })
   )
 
-  it.effect("a subscription made in an uninterruptible region does not keep the scope from closing", () =>
+  it.effect("A subscription made in an uninterruptible region does not keep the scope from closing", () =>
     Effect.scoped(
       Effect.uninterruptible(
         Effect.flatMap(makeWakeups(channel), (wakeups) => Effect.flatten(wakeups.subscribe("one", "2 minutes")))
@@ -30,7 +30,7 @@ layer(MigratedDatabase.layer, { excludeTestServices: true })("Wakeups", (it) => 
     )
   )
 
-  it.scoped("a subscription ignores other payloads and ends at its limit", () =>
+  it.scoped("A subscription ignores other payloads and ends at its limit", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const wakeups = yield* makeWakeups(channel)

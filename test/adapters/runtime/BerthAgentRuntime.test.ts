@@ -112,7 +112,7 @@ const finish = (call: BackendModelCall | undefined, text: string) =>
   })
 
 const test = <E>(name: string, body: () => Effect.Effect<void, E, Scope.Scope>) =>
-  it.scopedLive(name, () => Effect.provide(body(), Logger.remove(Logger.defaultLogger)))
+  it.scopedLive(`BerthAgentRuntime ${name}`, () => Effect.provide(body(), Logger.remove(Logger.defaultLogger)))
 
 for (const runtimeUnderTest of [berth])
   describe(`AgentRuntime: ${runtimeUnderTest.name}`, () => {

@@ -19,7 +19,7 @@ it.each([
   [90_061_000, "1d 1h"]
 ])("%d milliseconds are %s", (value, expected) => assert.strictEqual(formatDuration(value), expected))
 
-it("a figure that is not available is N/A", () => {
+it("A figure that is not available is N/A", () => {
   assert.deepStrictEqual(
     [formatPercent(null), formatShare(0, 0), formatPair(null, 5), formatPair(null, null)],
     ["N/A", "N/A", "N/A", "N/A"]

@@ -43,7 +43,7 @@ describe("settings", () => {
     })
   )
 
-  it.effect("a price is a sum of money, and never nothing", () =>
+  it.effect("A price is a positive amount", () =>
     Effect.gen(function* () {
       const { prices } = yield* loadSettings({ PRICE_TTS: "0.000001" })
       assert.deepStrictEqual(prices, { agent: 0.05, "generate-text": 0.01, tts: 0.000001, stt: 0.02 })
@@ -55,7 +55,7 @@ describe("settings", () => {
     })
   )
 
-  it.effect("the models of speech are OpenAI's unless others of a provider that speaks are set", () =>
+  it.effect("The models of speech are OpenAI's by default, or of a provider with speech", () =>
     Effect.gen(function* () {
       const usual = yield* loadSettings({})
       assert.deepStrictEqual(usual.speech, {
@@ -88,13 +88,13 @@ describe("settings", () => {
       })
     )
 
-  it.effect("a variable set to nothing is not set", () =>
+  it.effect("A blank variable is not set", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* faultsOf({ DATABASE_URL: "", PORT: " ", LIMIT_REGISTER: "" }), [])
     })
   )
 
-  it.effect("every bad variable is named at once", () =>
+  it.effect("Every bad variable is named at once", () =>
     Effect.gen(function* () {
       const faults = yield* faultsOf({
         PORT: "abc",
@@ -208,7 +208,7 @@ describe("settings", () => {
     })
   )
 
-  it.effect("a challenge needs the secret that it is asked for with", () =>
+  it.effect("The bot challenge requires its secret", () =>
     Effect.gen(function* () {
       const faults = yield* faultsOf({ BOT_DETECTION: "turnstile" })
       assert.isTrue(faults.some((fault) => fault.includes("TURNSTILE_SECRET")))
@@ -225,7 +225,7 @@ describe("settings", () => {
     })
   )
 
-  it.effect("an exposed service must be told what it is", () =>
+  it.effect("An exposed service requires an explicit mode", () =>
     Effect.gen(function* () {
       assert.isTrue((yield* faultsOf({ HOST: "0.0.0.0" })).some((fault) => fault.includes("BERTH_ENV")))
       assert.deepStrictEqual(yield* faultsOf({ HOST: "0.0.0.0", BERTH_ENV: "development" }), [])

@@ -14,7 +14,7 @@ it.effect("readAssetFiles returns the files of a directory by name", () =>
   })
 )
 
-it.effect("a file that is not there is named", () =>
+it.effect("A missing file is named in the error", () =>
   Effect.gen(function* () {
     const error = yield* Effect.flip(AssetFiles.readAssets(here, ["AssetFiles.test.ts", "none.js"]))
     assert.strictEqual(error.file, join(here, "none.js"))

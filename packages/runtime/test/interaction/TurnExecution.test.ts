@@ -47,11 +47,11 @@ const make = (answer: ModelClient["Type"]["answer"]) =>
   })
 
 const test = <E>(name: string, body: () => Effect.Effect<void, E>) =>
-  it.effect(name, () => Effect.provide(body(), Logger.remove(Logger.defaultLogger)))
+  it.effect(`TurnExecution ${name}`, () => Effect.provide(body(), Logger.remove(Logger.defaultLogger)))
 
 const settle = Effect.repeatN(Effect.yieldNow(), 50)
 
-test("puts the pieces together", () =>
+test("joins deltas to the reply", () =>
   Effect.gen(function* () {
     const { run } = yield* make(() =>
       Stream.make(
@@ -67,7 +67,7 @@ test("puts the pieces together", () =>
     ])
   }))
 
-test("says in the last event why a turn failed, but nothing of what broke inside", () =>
+test("reports why a turn failed in the last event, and discloses no defect", () =>
   Effect.gen(function* () {
     const failing = yield* make(() => Stream.fail(new ModelCallFailed({ reason: "no luck" })))
     assert.deepStrictEqual(yield* failing.run("s"), [{ type: "error", message: "no luck" }])
@@ -78,7 +78,7 @@ test("says in the last event why a turn failed, but nothing of what broke inside
     assert.notInclude(JSON.stringify(event), "secret")
   }))
 
-test("asks for no more than 32 answers at a time, and for the others later", () =>
+test("requests at most 32 answers at a time, and the others later", () =>
   Effect.gen(function* () {
     let running = 0
     let most = 0
@@ -115,7 +115,7 @@ test("gives turns in progress five seconds when the runtime ends, and accepts no
     yield* Fiber.join(ending)
   }))
 
-test("ends at once when nothing is in work, and as soon as the last turn is done", () =>
+test("ends at once without turns, else with the last turn", () =>
   Effect.gen(function* () {
     const idle = yield* make(() => Stream.never)
     yield* idle.end

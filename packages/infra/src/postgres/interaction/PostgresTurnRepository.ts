@@ -11,9 +11,9 @@ import { SqlClient } from "@effect/sql/SqlClient"
 import { Array, type DateTime, Effect, Layer, Option, Schema } from "effect"
 import { toDatabaseTime } from "../DatabaseClock.ts"
 import { countAffectedRows, decodeFirstRow, decodeRows } from "../Rows.ts"
+import { UsdMicrosColumn } from "../shared/MoneyColumns.ts"
 import { toStorableText } from "../StorableText.ts"
 
-const MicrosColumn = Schema.NumberFromString.pipe(Schema.brand("UsdMicros"))
 const TurnRow = Schema.Struct({
   reservationId: Schema.NullOr(ReservationId),
   ownKeysOnly: Schema.Boolean,
@@ -21,8 +21,8 @@ const TurnRow = Schema.Struct({
   ownCalls: Schema.Int,
   platformCalls: Schema.Int,
   openCalls: Schema.Int,
-  costMicros: MicrosColumn,
-  heldMicros: MicrosColumn
+  costMicros: UsdMicrosColumn,
+  heldMicros: UsdMicrosColumn
 })
 const IdRow = Schema.Struct({ id: Schema.String })
 

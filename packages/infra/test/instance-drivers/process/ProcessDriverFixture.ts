@@ -45,4 +45,6 @@ export const hasAccounts =
 
 /** A test without log output, skipped unless `run`. */
 export const test = <E>(name: string, body: () => Effect.Effect<void, E, Scope.Scope>, run = true) =>
-  (run ? it.scopedLive : it.scopedLive.skip)(name, () => Effect.provide(body(), Logger.remove(Logger.defaultLogger)))
+  (run ? it.scopedLive : it.scopedLive.skip)(`ProcessInstanceDriver ${name}`, () =>
+    Effect.provide(body(), Logger.remove(Logger.defaultLogger))
+  )

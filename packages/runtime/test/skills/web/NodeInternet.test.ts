@@ -32,7 +32,7 @@ const textOf = (response: WebPageResponse) =>
   )
 
 const test = <E>(name: string, body: (net: Internet["Type"]) => Effect.Effect<void, E, Scope.Scope>) =>
-  it.scopedLive(name, () => Effect.provide(Effect.flatMap(Internet, body), NodeInternet.layer))
+  it.scopedLive(`NodeInternet ${name}`, () => Effect.provide(Effect.flatMap(Internet, body), NodeInternet.layer))
 
 test("connects to the addresses it is given, whatever the name says", (net) =>
   Effect.gen(function* () {
@@ -50,7 +50,7 @@ test("connects to the addresses it is given, whatever the name says", (net) =>
     assert.deepStrictEqual(seen, [`berth.invalid:${port}`])
   }))
 
-test("unpacks what was packed, piece by piece", (net) =>
+test("decompresses responses as a stream", (net) =>
   Effect.gen(function* () {
     const { port } = yield* server((_, response) => {
       response.setHeader("content-encoding", "gzip").end(gzipSync("packed ".repeat(10_000)))
@@ -59,7 +59,7 @@ test("unpacks what was packed, piece by piece", (net) =>
     assert.strictEqual((yield* textOf(response)).length, 70_000)
   }))
 
-test("hangs up when enough was read", (net) =>
+test("disconnects when enough was read", (net) =>
   Effect.gen(function* () {
     let sent = 0
     let left: () => void = () => {}
@@ -81,7 +81,7 @@ test("hangs up when enough was read", (net) =>
     assert.isBelow(sent, 20 * 1024 * 1024)
   }))
 
-test("fails in a sentence", (net) =>
+test("fails with a sentence", (net) =>
   Effect.gen(function* () {
     const { port } = yield* server((request, response) => {
       if (request.url === "/cut") {
