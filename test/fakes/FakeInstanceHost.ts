@@ -1,6 +1,7 @@
 import { AgentRuntime, RuntimeUnreachable, type TurnEvent } from "@berth/domain/instances/AgentRuntime"
 import {
   type RunningInstance,
+  InstanceHostUnavailable,
   InstanceStartFailed,
   type InstanceExit,
   type InstanceSpec,
@@ -31,6 +32,8 @@ export class FakeInstanceHost {
   /** The failure of a start or a configuration by version; undefined is success. */
   startFailure: (owner: UserId, version: string) => string | undefined = () => undefined
   configureFailure: (owner: UserId, version: string) => string | undefined = () => undefined
+  /** Whether starts fail because of the host itself. */
+  isDown = false
   private started = 0
   private readonly exits = Effect.runSync(PubSub.unbounded<InstanceExit>())
 
@@ -52,6 +55,7 @@ export class FakeInstanceHost {
 
   private startInstance(owner: UserId, version: string) {
     return Effect.gen(this, function* () {
+      if (this.isDown) return yield* new InstanceHostUnavailable({ reason: "the host is down" })
       const reason = this.startFailure(owner, version)
       if (reason !== undefined) return yield* new InstanceStartFailed({ owner, reason })
       this.started += 1

@@ -343,6 +343,24 @@ describe("InstanceReconciler", () => {
       }
     }))
 
+  test("waits for a host that is down without counting crashes, and starts the instance when it is back", ({
+    host,
+    open
+  }) =>
+    Effect.gen(function* () {
+      const { agent, userId } = yield* owner
+      const { reconciler } = yield* open("one")
+      yield* reconciler.deploy(agent.id)
+      host.isDown = true
+      for (let tries = 0; tries < 8; tries++) {
+        const failure = yield* Effect.flip(reconciler.restart(userId))
+        assert.deepInclude(failure, { _tag: "InstanceUnavailable", reason: "the host is down" })
+      }
+      assert.deepInclude(yield* rowsOf(userId), { desired: "up", status: "running" })
+      host.isDown = false
+      yield* until(isSettled(host, userId), "the instance is up")
+    }))
+
   test("abandons an instance that crashes repeatedly, until its owner starts it", ({ host, open }) =>
     Effect.gen(function* () {
       const { reconciler } = yield* open("backend")

@@ -37,16 +37,19 @@ const containerOf = (directory: string, owner: UserId) => `berth-${installationO
 const images = new Map<string, Promise<string>>()
 
 /** An image with a program instead of the runtime, built by the project's Dockerfile. */
+export const buildImage = async (program: string, host: string): Promise<string> => {
+  // Bundles are named by their content.
+  const tag = `berth-test:${dirname(program).split("/").at(-1) ?? ""}`
+  const env = { ...process.env, DOCKER_HOST: host }
+  await run(process.execPath, [imageScript, "--local", "--bundle", program, "--tag", tag], { env })
+  return tag
+}
+
+/** An image on the engine of the run. */
 export const buildTestImage = (program: string): Promise<string> => {
   const known = images.get(program)
   if (known !== undefined) return known
-  const built = (async () => {
-    const env = { ...process.env, DOCKER_HOST: await dockerHost() }
-    // Bundles are named by their content.
-    const tag = `berth-test:${dirname(program).split("/").at(-1) ?? ""}`
-    await run(process.execPath, [imageScript, "--local", "--bundle", program, "--tag", tag], { env })
-    return tag
-  })()
+  const built = dockerHost().then((host) => buildImage(program, host))
   images.set(program, built)
   return built
 }

@@ -287,7 +287,7 @@ describeDrivers("InstanceDriver", (host) => {
       yield* Effect.promise(() => writeFile(broken, `throw new Error("this one is broken")`))
       const driver = yield* host.driver({ directory: join(directory, "instances"), program: broken, onClose: "stop" })
       const failure = yield* Effect.flip(driver.start(makeInstanceSpec(ada)))
-      assert.strictEqual(failure.owner, ada)
+      assert.deepInclude(failure, { _tag: "InstanceStartFailed", owner: ada })
       assert.include(failure.reason, "this one is broken")
       assert.deepStrictEqual(yield* driver.inspect(ada), Option.none())
     })

@@ -39,6 +39,13 @@ export class InstanceStartFailed extends Data.TaggedError("InstanceStartFailed")
   }
 }
 
+/** The host itself cannot be used now; the instance is not at fault. */
+export class InstanceHostUnavailable extends Data.TaggedError("InstanceHostUnavailable")<{ readonly reason: string }> {
+  override get message() {
+    return this.reason
+  }
+}
+
 /** Starts and stops instances on one kind of host: child process, container or pod. Calls for one owner never overlap. */
 export class InstanceDriver extends Context.Tag("@berth/InstanceDriver")<
   InstanceDriver,
@@ -47,7 +54,9 @@ export class InstanceDriver extends Context.Tag("@berth/InstanceDriver")<
      * Returns when the instance passes its health check. Adopts a running one, also of an earlier backend. Keeps the owner's
      * runtime version while that is installed.
      */
-    readonly start: (spec: InstanceSpec) => Effect.Effect<RunningInstance, InstanceStartFailed>
+    readonly start: (
+      spec: InstanceSpec
+    ) => Effect.Effect<RunningInstance, InstanceStartFailed | InstanceHostUnavailable>
     /**
      * Replaces the instance by one of the newest version, which stays once `accept` succeeds; else no instance is left and the
      * next start runs the version before. `fresh` first removes all files but the agents'.
@@ -56,13 +65,16 @@ export class InstanceDriver extends Context.Tag("@berth/InstanceDriver")<
       spec: InstanceSpec,
       options: { readonly fresh: boolean },
       accept: (instance: RunningInstance) => Effect.Effect<void, E>
-    ) => Effect.Effect<RunningInstance, InstanceStartFailed | E>
+    ) => Effect.Effect<RunningInstance, InstanceStartFailed | InstanceHostUnavailable | E>
     /** Returns when the instance has ended, by force after a grace period. Idempotent. Its files stay. */
     readonly stop: (owner: UserId) => Effect.Effect<void>
     /** Stops the instance and deletes its files. */
     readonly remove: (owner: UserId) => Effect.Effect<void>
     /** Deletes the files of all agents but these, whether the instance is up or down. Idempotent. */
-    readonly removeOtherAgents: (owner: UserId, kept: ReadonlyArray<AgentId>) => Effect.Effect<void>
+    readonly removeOtherAgents: (
+      owner: UserId,
+      kept: ReadonlyArray<AgentId>
+    ) => Effect.Effect<void, InstanceHostUnavailable>
     /** The owners of instances or files on this host. */
     readonly listOwners: Effect.Effect<ReadonlyArray<UserId>>
     /** None while the instance is down. */

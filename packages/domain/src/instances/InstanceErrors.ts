@@ -5,4 +5,8 @@ export class InstanceNotFound extends Data.TaggedError("InstanceNotFound")<objec
 /** The backend, which runs the instances, does not answer. */
 export class BackendUnavailable extends Data.TaggedError("BackendUnavailable")<{ readonly reason: string }> {}
 /** The instance did not start or does not answer. */
-export class InstanceUnavailable extends Data.TaggedError("InstanceUnavailable")<{ readonly reason: string }> {}
+export class InstanceUnavailable extends Data.TaggedError("InstanceUnavailable")<{
+  readonly reason: string
+  /** Whether the host of instances is at fault: such a failure is no crash. */
+  readonly isHostDown?: boolean
+}> {}

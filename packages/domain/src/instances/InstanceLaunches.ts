@@ -9,7 +9,7 @@ import type { UserId } from "../shared/UserId.ts"
 import type { RuntimeAccess } from "./AgentRuntime.ts"
 import { CrashHistory } from "./CrashHistory.ts"
 import { InstanceContents } from "./InstanceContents.ts"
-import { InstanceDriver } from "./InstanceDriver.ts"
+import { InstanceDriver, type InstanceHostUnavailable, type InstanceStartFailed } from "./InstanceDriver.ts"
 import { InstanceUnavailable } from "./InstanceErrors.ts"
 import { InstanceRecords, makeUpChanges, needsInstance } from "./InstanceRecords.ts"
 import { InstanceRepository } from "./InstanceRepository.ts"
@@ -17,6 +17,9 @@ import { InstanceShutdown } from "./InstanceShutdown.ts"
 import { selectAgentsToStart } from "./StartSelection.ts"
 
 export type LaunchEvent = Extract<AgentLifecycleEvent, "started" | "restarted" | "updated" | "repaired">
+
+const toUnavailable = ({ _tag, reason }: InstanceStartFailed | InstanceHostUnavailable | InstanceUnavailable) =>
+  new InstanceUnavailable({ reason, isHostDown: _tag === "InstanceHostUnavailable" })
 
 /** Brings instances up with their agents and records it, one launch per owner at a time. */
 export class InstanceLaunches extends Effect.Service<InstanceLaunches>()("@berth/InstanceLaunches", {
@@ -40,14 +43,11 @@ export class InstanceLaunches extends Effect.Service<InstanceLaunches>()("@berth
       )
     })
 
-    const bringUp = Effect.fn("InstanceLaunches.bringUp")(
-      function* (owner: User) {
-        const spec = yield* contents.makeSpec(owner)
-        yield* removeDeletedAgents(owner.id)
-        return { instance: yield* driver.start(spec), token: spec.token } satisfies RuntimeAccess
-      },
-      Effect.mapError(({ reason }) => new InstanceUnavailable({ reason }))
-    )
+    const bringUp = Effect.fn("InstanceLaunches.bringUp")(function* (owner: User) {
+      const spec = yield* contents.makeSpec(owner)
+      yield* removeDeletedAgents(owner.id)
+      return { instance: yield* driver.start(spec), token: spec.token } satisfies RuntimeAccess
+    }, Effect.mapError(toUnavailable))
 
     const deployLocked = Effect.fnUntraced(function* (userId: UserId, agentId: AgentId) {
       const owned = yield* agents.listOwned(userId)
@@ -92,7 +92,7 @@ export class InstanceLaunches extends Effect.Service<InstanceLaunches>()("@berth
         .update(spec, { fresh: event === "repaired" }, (instance) =>
           contents.configure({ instance, token: spec.token }, members)
         )
-        .pipe(Effect.catchTag("InstanceStartFailed", ({ reason }) => new InstanceUnavailable({ reason })))
+        .pipe(Effect.catchTags({ InstanceStartFailed: toUnavailable, InstanceHostUnavailable: toUnavailable }))
     })
 
     /** Brings the instance up with every agent that the plan allows. */
@@ -127,7 +127,10 @@ export class InstanceLaunches extends Effect.Service<InstanceLaunches>()("@berth
     /** Configures a running instance with the agents of the rows, or stops it when no agent needs it. Idempotent. */
     const reconfigure = Effect.fn("InstanceLaunches.reconfigure")((userId: UserId) =>
       // Files last: a running instance would otherwise still write those of a deleted agent.
-      instances.serialized(userId, Effect.zipLeft(reconfigureRunning(userId), removeDeletedAgents(userId)))
+      instances.serialized(
+        userId,
+        Effect.zipLeft(reconfigureRunning(userId), Effect.mapError(removeDeletedAgents(userId), toUnavailable))
+      )
     )
 
     const reviveLocked = Effect.fnUntraced(function* (userId: UserId) {

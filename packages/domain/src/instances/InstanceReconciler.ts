@@ -60,22 +60,31 @@ export class InstanceReconciler extends Effect.Service<InstanceReconciler>()("@b
     const reconcileLater = (userId: UserId) =>
       Effect.asVoid(FiberMap.run(restarts, userId, Effect.delay(reconcile(userId), retryInterval)))
 
+    /** A host that is down is waited for; any other failure counts as a crash. */
+    const handleFailure = (userId: UserId, { isHostDown, reason }: InstanceUnavailable) =>
+      isHostDown === true
+        ? Effect.logWarning("Instance host unavailable, start postponed").pipe(
+            Effect.annotateLogs({ userId, reason }),
+            Effect.zipRight(reconcileLater(userId))
+          )
+        : handleCrash(userId, reason)
+
     /** Brings one instance to its desired state and schedules the next attempt when that fails. */
     const reconcile = (userId: UserId): Effect.Effect<void> =>
       Effect.flatMap(records.shouldBeUp(userId), (wanted) =>
         wanted ? Effect.asVoid(launches.revive(userId)) : shutdown.finishStop(userId)
       ).pipe(
-        Effect.catchAll(({ reason }) =>
-          Effect.flatMap(records.shouldBeUp(userId), (wanted) => (wanted ? handleCrash(userId, reason) : Effect.void))
+        Effect.catchAll((error) =>
+          Effect.flatMap(records.shouldBeUp(userId), (wanted) => (wanted ? handleFailure(userId, error) : Effect.void))
         ),
         Effect.catchAllDefect((defect) =>
           Effect.zipRight(Effect.logError("Reconciliation failed", defect), reconcileLater(userId))
         )
       )
 
-    const handleFailedLaunch = (userId: UserId, reason: string) =>
+    const handleFailedLaunch = (userId: UserId, failure: InstanceUnavailable) =>
       Effect.flatMap(records.shouldBeUp(userId), (wanted) =>
-        wanted ? handleCrash(userId, reason) : shutdown.finishStop(userId)
+        wanted ? handleFailure(userId, failure) : shutdown.finishStop(userId)
       )
 
     /** Replaces a scheduled restart by a launch. A failed launch is followed by reconciliation. */
@@ -90,7 +99,7 @@ export class InstanceReconciler extends Effect.Service<InstanceReconciler>()("@b
           // The version before is up again before the caller receives the failure.
           return event === "updated" || event === "repaired"
             ? reconcile(userId)
-            : handleFailedLaunch(userId, failure.value.reason)
+            : handleFailedLaunch(userId, failure.value)
         })
       )
 
@@ -103,7 +112,10 @@ export class InstanceReconciler extends Effect.Service<InstanceReconciler>()("@b
       Effect.asVoid(relaunch(userId, "repaired"))
     )
     const stop = Effect.fn("InstanceReconciler.stop")((userId: UserId) =>
-      Effect.zipRight(FiberMap.remove(restarts, userId), shutdown.stop(userId))
+      Effect.zipRight(FiberMap.remove(restarts, userId), shutdown.stop(userId)).pipe(
+        // The desired state is stored: reconciliation finishes the stop.
+        Effect.tapDefect(() => reconcileLater(userId))
+      )
     )
 
     const handleExit = ({ owner, reason }: InstanceExit) =>

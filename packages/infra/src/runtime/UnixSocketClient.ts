@@ -21,6 +21,14 @@ const isReplaced = (path: string): boolean => {
   return !found.isSocket() || found.uid !== lstatSync(dirname(path)).uid
 }
 
+const findFailure = (path: string): Error | undefined => {
+  try {
+    return isReplaced(path) ? new Error("the socket was replaced") : undefined
+  } catch (cause) {
+    return cause instanceof Error ? cause : new Error(String(cause))
+  }
+}
+
 class UnixSocketAgent extends Agent {
   override createConnection(
     options: ClientRequestArgs,
@@ -29,13 +37,11 @@ class UnixSocketAgent extends Agent {
     const path = parseSocketPath(options.host)
     if (path === undefined) return super.createConnection(options, callback)
     const socket = new Socket()
-    try {
-      if (isReplaced(path)) socket.destroy(new Error("the socket was replaced"))
-      else socket.connect({ path })
-    } catch (cause) {
-      socket.destroy(cause instanceof Error ? cause : new Error(String(cause)))
-    }
-    return socket
+    const failure = findFailure(path)
+    if (failure === undefined) return socket.connect({ path })
+    // Through the callback: the request does not listen for errors of the socket yet, and an unhandled one ends the process.
+    setImmediate(() => callback?.(failure, socket))
+    return undefined
   }
 }
 

@@ -77,6 +77,7 @@ const makeHostConfig = (
   Tmpfs: { "/tmp": "rw,noexec,nosuid,nodev,size=16m" },
   ShmSize: mib,
   Dns: [unreachableNameServer],
+  DnsOptions: ["timeout:1", "attempts:1"],
   Memory: memoryMb * mib,
   // Equal to the memory: no swap.
   MemorySwap: memoryMb * mib,

@@ -1,4 +1,9 @@
-import { type InstanceSpec, InstanceStartFailed, type RunningInstance } from "@berth/domain/instances/InstanceDriver"
+import {
+  InstanceHostUnavailable,
+  type InstanceSpec,
+  InstanceStartFailed,
+  type RunningInstance
+} from "@berth/domain/instances/InstanceDriver"
 import type { UserId } from "@berth/domain/shared/UserId"
 import { Duration, Effect, Option, Schedule } from "effect"
 import type { RuntimeClient } from "../../runtime/RuntimeClient.ts"
@@ -9,9 +14,9 @@ import { RuntimeNotReady } from "../RuntimeNotReady.ts"
 import { describeContainerExit } from "./ContainerExit.ts"
 import { findProfileDifferences } from "./ContainerProfile.ts"
 import type { DockerEngine } from "./DockerEngine.ts"
-import type { EngineError } from "./EngineErrors.ts"
+import { type EngineError, isEngineDown, type RuntimeImageMissing } from "./EngineErrors.ts"
 import type { ContainerInspection, ImageInspection } from "./EngineModels.ts"
-import type { InstanceContainers, InstanceNames } from "./InstanceContainers.ts"
+import type { InstanceContainers, InstanceNames, InstanceTaskFailed } from "./InstanceContainers.ts"
 import { findEndpoint, type RunningContainers } from "./RunningContainers.ts"
 import { measureVolume } from "./VolumeUsage.ts"
 
@@ -47,7 +52,12 @@ export const make = ({ client, containers, engine, running }: ContainerStartOpti
     )
 
   const toStartFailed = (owner: UserId) =>
-    Effect.mapError(({ message }: { readonly message: string }) => new InstanceStartFailed({ owner, reason: message }))
+    Effect.mapError(
+      (error: EngineError | RuntimeNotReady | FileOperationFailed | RuntimeImageMissing | InstanceTaskFailed) =>
+        isEngineDown(error)
+          ? new InstanceHostUnavailable({ reason: error.message })
+          : new InstanceStartFailed({ owner, reason: error.message })
+    )
 
   const readExitMessage = (id: string, { State: { StartedAt } }: ContainerInspection) =>
     Effect.map(engine.readLog(id, Math.floor(Date.parse(StartedAt) / 1000)), (log) =>
@@ -97,8 +107,8 @@ export const make = ({ client, containers, engine, running }: ContainerStartOpti
   /** Stops the owner's container, registered or not. The caller holds the owner's lock. */
   const end = (names: InstanceNames) =>
     Effect.gen(function* () {
-      running.unregister(names.owner)
       const { candidate, current } = yield* containers.find(names)
+      running.unregister(names.owner)
       if (Option.isSome(candidate)) yield* containers.discard(names, candidate.value.Id)
       if (Option.isSome(current)) yield* containers.stop(current.value.Id)
       return current

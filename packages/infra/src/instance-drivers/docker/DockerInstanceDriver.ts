@@ -1,4 +1,4 @@
-import { InstanceDriver } from "@berth/domain/instances/InstanceDriver"
+import { InstanceDriver, InstanceHostUnavailable } from "@berth/domain/instances/InstanceDriver"
 import type { AgentId } from "@berth/domain/shared/AgentId"
 import type { UserId } from "@berth/domain/shared/UserId"
 import * as HttpClient from "@effect/platform/HttpClient"
@@ -10,7 +10,7 @@ import * as ContainerMonitor from "./ContainerMonitor.ts"
 import * as ContainerReports from "./ContainerReports.ts"
 import * as ContainerStart from "./ContainerStart.ts"
 import type { DockerEngine } from "./DockerEngine.ts"
-import { type EngineError, EngineUnsafe } from "./EngineErrors.ts"
+import { type EngineError, EngineUnsafe, isEngineDown } from "./EngineErrors.ts"
 import * as InstanceContainers from "./InstanceContainers.ts"
 import * as RunningContainers from "./RunningContainers.ts"
 
@@ -70,15 +70,13 @@ export const make = (
 
     /** Does nothing for an id that names no container. */
     const withNames = <A, E>(owner: UserId, work: (names: InstanceContainers.InstanceNames) => Effect.Effect<A, E>) =>
-      Effect.zipRight(
-        Effect.annotateCurrentSpan({ "user.id": owner }),
-        Option.match(containers.namesOf(owner), {
-          onNone: () => Effect.void,
-          onSome: (names) => Effect.asVoid(Effect.orDie(running.withOwnerLock(owner, work(names))))
-        })
-      )
+      Effect.gen(function* () {
+        yield* Effect.annotateCurrentSpan({ "user.id": owner })
+        const names = containers.namesOf(owner)
+        if (Option.isSome(names)) yield* running.withOwnerLock(owner, work(names.value))
+      })
 
-    const stop = Effect.fn("InstanceDriver.stop")((owner: UserId) => withNames(owner, starts.end))
+    const stop = Effect.fn("InstanceDriver.stop")((owner: UserId) => Effect.orDie(withNames(owner, starts.end)))
     const remove = Effect.fn("InstanceDriver.remove")((owner: UserId) =>
       withNames(owner, (names) =>
         Effect.gen(function* () {
@@ -88,11 +86,15 @@ export const make = (
             rm(names.directory, { recursive: true, force: true })
           )
         })
-      )
+      ).pipe(Effect.orDie)
     )
     const removeOtherAgents = Effect.fn("InstanceDriver.removeOtherAgents")(
       (owner: UserId, kept: ReadonlyArray<AgentId>) =>
-        withNames(owner, (names) => containers.removeOtherAgents(names, kept))
+        withNames(owner, (names) => containers.removeOtherAgents(names, kept)).pipe(
+          Effect.catchAll((error) =>
+            isEngineDown(error) ? new InstanceHostUnavailable({ reason: error.message }) : Effect.die(error)
+          )
+        )
     )
 
     yield* Effect.addFinalizer(() =>

@@ -46,6 +46,10 @@ export class EngineResponseMalformed extends Data.TaggedError("EngineResponseMal
 
 export type EngineError = EngineUnreachable | EngineUnresponsive | EngineRequestRejected | EngineResponseMalformed
 
+/** Whether the engine itself does not work, whatever it was asked for. */
+export const isEngineDown = ({ _tag }: { readonly _tag: string }): boolean =>
+  _tag === "EngineUnreachable" || _tag === "EngineUnresponsive"
+
 export class RuntimeImageMissing extends Data.TaggedError("RuntimeImageMissing")<{ readonly image: string }> {
   override get message() {
     return `The runtime image ${this.image} is not on the Docker Engine. Build it with \`npm run image\`, or set RUNTIME_IMAGE to an image that the engine has.`

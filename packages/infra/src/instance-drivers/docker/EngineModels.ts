@@ -83,6 +83,7 @@ export const HostConfig = Schema.Struct({
   Tmpfs: StringMap,
   ShmSize: Schema.Int,
   Dns: listOf(Schema.String),
+  DnsOptions: listOf(Schema.String),
   Memory: Schema.Int,
   MemorySwap: Schema.Int,
   CpuPeriod: Schema.Int,
