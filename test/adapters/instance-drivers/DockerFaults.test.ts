@@ -7,7 +7,7 @@ import { isProcessAlive } from "@berth/infra/process/ProcessIdentity"
 import * as UnixSocketClient from "@berth/infra/runtime/UnixSocketClient"
 import { assert, beforeAll, it } from "@effect/vitest"
 import { Effect, Fiber, Option, Schedule, TestClock } from "effect"
-import { readFileSync } from "node:fs"
+import { readFileSync, rmSync } from "node:fs"
 import { createServer } from "node:net"
 import { join } from "node:path"
 import { daemonPidFile, stopDaemon } from "../../support/DaemonEnd.ts"
@@ -191,6 +191,8 @@ describeWithTool(dockerEngine, "DockerInstanceDriver after a fault", () => {
       assert.strictEqual(failure._tag, "InstanceHostUnavailable")
       assert.match(failure.reason, /cannot be reached \(\w+\)\. Start it/)
 
+      // The killed daemon's containerd has ended; the next daemon would wait for the one that this file names.
+      rmSync(join(directory, "exec", "containerd", "containerd.pid"), { force: true })
       launchDaemon(directory)
       yield* Effect.retry(engine.info, Schedule.spaced("100 millis")).pipe(Effect.timeout("60 seconds"))
       // Without live restore, a starting engine ends the containers that it finds.
