@@ -65,7 +65,7 @@ const service = Layer.unwrapScoped(
       internalApiKey: Redacted.make(internalApiKey)
     }).pipe(Layer.provide(FetchHttpClient.layer))
     const sandbox = OpenRouterModelCatalog.layer({ openRouterUrl: nowhere }).pipe(
-      Layer.provideMerge(ConfiguredModelProviders.layer({ sandbox: {} })),
+      Layer.provideMerge(ConfiguredModelProviders.layer({ sandbox: true })),
       Layer.merge(OwnerKeys.none)
     )
     const tasks = AgentTasksLive.layer.pipe(

@@ -17,7 +17,7 @@ const twoVendors = (changes: Partial<AiSettings["Type"]> = {}) =>
   Effect.gen(function* () {
     const [openai, anthropic] = [yield* makeFakeOpenAi(), yield* anthropicWire.makeFake]
     const { ai } = yield* buildAiLayer(
-      { openai: accessTo(openai), anthropic: accessTo(anthropic), sandbox: null },
+      { openai: accessTo(openai), anthropic: accessTo(anthropic) },
       { settings: changes }
     )
     const request = { messages: helloMessages, model, caller: { userId: null, agentId: null } }

@@ -23,7 +23,7 @@ describe("AiLayer over real providers", () => {
       const openai = yield* makeFakeOpenAi()
       router.respondWith({ type: "hang" })
       const { ai, recorded } = yield* buildAiLayer(
-        { openrouter: accessTo(router), openai: accessTo(openai), sandbox: null },
+        { openrouter: accessTo(router), openai: accessTo(openai) },
         { openRouterUrl: router.baseUrl, settings: { firstByteTimeout } }
       )
       const answer = yield* ai.complete({ ...request, model: "openai/gpt-4o-mini" })
@@ -48,10 +48,7 @@ describe("AiLayer over real providers", () => {
         { type: "refuse", status: 429, error: {}, headers: { "retry-after-ms": "10" } },
         { type: "refuse", status: 502, error: {} }
       )
-      const { ai } = yield* buildAiLayer(
-        { openrouter: accessTo(router), sandbox: null },
-        { openRouterUrl: router.baseUrl }
-      )
+      const { ai } = yield* buildAiLayer({ openrouter: accessTo(router) }, { openRouterUrl: router.baseUrl })
       const answer = yield* ai.complete(request)
       assertMatches(answer, {
         model: "anthropic/claude-opus-4-6",
@@ -63,7 +60,7 @@ describe("AiLayer over real providers", () => {
 
   it.scopedLive("The AI layer answers from the sandbox without keys", () =>
     Effect.gen(function* () {
-      const { ai } = yield* buildAiLayer({ sandbox: {} })
+      const { ai } = yield* buildAiLayer({ sandbox: true })
       const messages: ReadonlyArray<ChatMessage> = [
         { role: "user", content: "My name is Ada" },
         { role: "assistant", content: "Nice to meet you" },
@@ -81,8 +78,7 @@ describe("AiLayer over real providers", () => {
       const [anthropic, google] = [yield* anthropicWire.makeFake, yield* googleWire.makeFake]
       const { ai } = yield* buildAiLayer({
         anthropic: accessTo(anthropic),
-        google: accessTo(google),
-        sandbox: null
+        google: accessTo(google)
       })
       const { models } = yield* ai.models()
       const available = models.filter((model) => model.available)
@@ -113,7 +109,7 @@ describe("AiLayer over real providers", () => {
       const { layer: logger, lines } = recordLogs()
       yield* Effect.gen(function* () {
         const { ai, recorded } = yield* buildAiLayer(
-          { sandbox: {}, baseUrls: { openrouter: router.baseUrl } },
+          { sandbox: true, baseUrls: { openrouter: router.baseUrl } },
           { openRouterUrl: router.baseUrl, keysOf: (userId) => keys.get(userId) ?? {} }
         )
         const ask = (userId: UserId) => ai.complete({ ...request, caller: { userId, agentId: null } })
@@ -137,7 +133,7 @@ describe("AiLayer over real providers", () => {
 
   it.scopedLive("ModelProviders.withKey returns one provider per key and an id without the key", () =>
     Effect.gen(function* () {
-      const context = yield* Layer.build(ConfiguredModelProviders.layer({ sandbox: null }))
+      const context = yield* Layer.build(ConfiguredModelProviders.layer({}))
       const { withKey } = Context.get(context, ModelProviders)
       const first = yield* withKey("openai", Redacted.make("sk-one-secret"))
       const again = yield* withKey("openai", Redacted.make("sk-one-secret"))
@@ -155,7 +151,7 @@ describe("AiLayer over real providers", () => {
       const server = yield* aimockServer
       server.onMessage("Hello", { content: "Hi from the mock, in more than one piece" }, { chunkSize: 5 })
       const openai = { baseUrl: `${server.url}/v1`, apiKey: Redacted.make("any") }
-      const { ai } = yield* buildAiLayer({ openai, sandbox: null })
+      const { ai } = yield* buildAiLayer({ openai })
       const named = { ...request, model: "gpt-4o" }
       const answer = yield* ai.open(named)
       const events = Chunk.toReadonlyArray(yield* Stream.runCollect(answer.events))

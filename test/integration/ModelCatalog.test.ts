@@ -107,10 +107,7 @@ describe("ModelCatalog", () => {
           modelsArePublic: true
         })
         const vendor = yield* makeFakeOpenAi({ models: [{ id: "gpt-99" }, { id: "gpt-4o" }, { id: "whisper-1" }] })
-        const { all } = yield* makeCatalog(
-          { openRouterUrl: router.baseUrl },
-          { openai: accessTo(vendor), sandbox: null }
-        )
+        const { all } = yield* makeCatalog({ openRouterUrl: router.baseUrl }, { openai: accessTo(vendor) })
         const models = (yield* all).filter(({ id }) => id.startsWith("openai/"))
         assert.deepStrictEqual(
           models.map(({ available, id, inputCost, provider }) => [id, provider, available, inputCost]),
@@ -128,7 +125,7 @@ describe("ModelCatalog", () => {
     Effect.gen(function* () {
       const url = yield* serving((response) => response.writeHead(500).end())
       const openai = accessTo({ baseUrl: url, apiKey: "any" })
-      const { all } = yield* makeCatalog({ openRouterUrl: null }, { openai, sandbox: null })
+      const { all } = yield* makeCatalog({ openRouterUrl: null }, { openai })
       assertMatches(
         (yield* all).find(({ id }) => id === "openai/gpt-4o"),
         { available: true }
@@ -139,7 +136,7 @@ describe("ModelCatalog", () => {
   it.scopedLive("ModelCatalog is OpenRouter's list, available with a key, and read without it", () =>
     Effect.gen(function* () {
       const fake = yield* fakeOpenRouter
-      const { all } = yield* makeCatalog({ openRouterUrl: fake.baseUrl }, { openrouter: accessTo(fake), sandbox: {} })
+      const { all } = yield* makeCatalog({ openRouterUrl: fake.baseUrl }, { openrouter: accessTo(fake), sandbox: true })
       const models = yield* all
       const [first, second, ...others] = models.filter(({ provider }) => provider === "openrouter")
       assert.deepStrictEqual(first, {
@@ -168,7 +165,7 @@ describe("ModelCatalog", () => {
       yield* Effect.gen(function* () {
         const openRouterUrl = "http://127.0.0.1:9/v1"
         const options = { openRouterUrl, retryAfter: "1 millis", loadTimeout: "1 hour" } as const
-        const { all } = yield* makeCatalog(options, { sandbox: {} })
+        const { all } = yield* makeCatalog(options, { sandbox: true })
         const models = yield* all
         assertMatches(
           models.find(({ id }) => id === "anthropic/claude-opus-4-6"),

@@ -1,7 +1,7 @@
 import type { ChatMessage, ChatOptions, ToolCall, ToolSpec } from "@berth/domain/ai/chat/ModelChat"
 import type { ModelProvider } from "@berth/domain/ai/models/ModelProviders"
 import type { ModelEvent, ProviderEnding } from "@berth/domain/ai/streams/ModelEvent"
-import { makeSandboxModelProvider, sandboxModel } from "@berth/infra/ai/sandbox/SandboxModelProvider"
+import { sandboxModel, sandboxModelProvider } from "@berth/infra/ai/sandbox/SandboxModelProvider"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Either, Fiber, Schedule, Schema, type Scope, Stream } from "effect"
 import type { YieldWrap } from "effect/Utils"
@@ -347,7 +347,7 @@ const failureCases = ({ failures }: ModelWire["shape"]): Cases<WireSubject> =>
   )
 
 describe("ModelProvider", () => {
-  runCases("sandbox", Effect.succeed({ provider: makeSandboxModelProvider(), model: sandboxModel.id }), portCases)
+  runCases("sandbox", Effect.succeed({ provider: sandboxModelProvider, model: sandboxModel.id }), portCases)
   for (const wire of modelWires) runCases(wire.name, connectWire(wire), { ...portCases, ...toolCases })
   for (const wire of modelProtocols)
     runCases(wire.name, connectWire(wire), { ...protocolCases, ...failureCases(wire.shape) })

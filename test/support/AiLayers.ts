@@ -37,7 +37,7 @@ export const fakeOpenRouter = makeFakeOpenAi({
 
 export const makeCatalog = (
   options: OpenRouterModelCatalog.OpenRouterModelCatalogOptions,
-  providers: ConfiguredModelProviders.ModelProvidersOptions = { sandbox: null }
+  providers: ConfiguredModelProviders.ModelProvidersOptions = {}
 ) =>
   Layer.build(
     OpenRouterModelCatalog.layer(options).pipe(Layer.provide(ConfiguredModelProviders.layer(providers)))

@@ -1,7 +1,7 @@
 import { Administrators } from "@berth/domain/accounts/Administrators"
 import type { User } from "@berth/domain/shared/User"
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
-import { computeBalances, findUnbalanced } from "@berth/domain/billing/units/Ledger"
+import { computeBalances, findUnbalanced } from "./LedgerSums.ts"
 import type { Reversal } from "@berth/domain/billing/Reversal"
 import * as PostgresBillingHistory from "@berth/infra/postgres/billing/PostgresBillingHistory"
 import { UnitLedger, UnitPolicy } from "@berth/domain/billing/units/UnitLedger"

@@ -1,4 +1,4 @@
-import { type LedgerEntry } from "@berth/domain/billing/units/Ledger"
+import type { LedgerEntry } from "./LedgerSums.ts"
 import { type Reversal, reversedUnits } from "@berth/domain/billing/Reversal"
 import {
   extendSplit,

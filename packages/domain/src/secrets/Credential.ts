@@ -22,11 +22,6 @@ export const modelCredentialKeys = [
 /** Used by the owner's messaging channels only. */
 export const channelCredentialKeys = ["telegram", "discord", "whatsapp"] as const satisfies ReadonlyArray<CredentialKey>
 
-export const credentialKeys = [
-  ...modelCredentialKeys,
-  ...channelCredentialKeys
-] as const satisfies ReadonlyArray<CredentialKey>
-
 export type CredentialValues = { readonly [Key in CredentialKey]?: Redacted.Redacted }
 
 /** Whether each credential is configured; never its value. */

@@ -6,7 +6,7 @@ import { defaultAnthropicUrl, makeAnthropicModelProvider } from "./anthropic/Ant
 import { defaultGoogleUrl, makeGoogleModelProvider } from "./google/GoogleModelProvider.ts"
 import { makeOpenAiModelProvider, defaultOpenAiUrls } from "./openai/OpenAiModelProvider.ts"
 import { makeOwnerKeyProviders } from "./OwnerKeyProviders.ts"
-import { makeSandboxModelProvider, type SandboxModelProviderOptions } from "./sandbox/SandboxModelProvider.ts"
+import { sandboxModelProvider } from "./sandbox/SandboxModelProvider.ts"
 
 export interface ProviderAccess {
   readonly apiKey: Redacted.Redacted
@@ -18,8 +18,8 @@ export type KeyedProviderName = Exclude<ProviderName, "sandbox">
 
 /** Only providers with an entry are configured. */
 export type ModelProvidersOptions = { readonly [name in KeyedProviderName]?: ProviderAccess | undefined } & {
-  /** The sandbox model; null disables it. */
-  readonly sandbox: SandboxModelProviderOptions | null
+  /** Enables the sandbox model. */
+  readonly sandbox?: boolean
   /** Base URLs for owners' keys. Default: the vendors' addresses. */
   readonly baseUrls?: { readonly [name in KeyedProviderName]?: string } | undefined
 }
@@ -48,7 +48,7 @@ export const layer = (options: ModelProvidersOptions): Layer.Layer<ModelProvider
       const providers: Array<ModelProvider> = []
       for (const name of ProviderName.literals) {
         if (name === "sandbox") {
-          if (options.sandbox !== null) providers.push(makeSandboxModelProvider(options.sandbox))
+          if (options.sandbox === true) providers.push(sandboxModelProvider)
         } else {
           const access = options[name]
           if (access !== undefined) providers.push(yield* makeModelProvider(name, access))

@@ -31,7 +31,7 @@ export const modelsFromSettings = (settings: Settings) => {
         anthropic: access(anthropic),
         google: access(google),
         groq: access(groq),
-        sandbox: isSandboxEnabled(settings) ? {} : null,
+        sandbox: isSandboxEnabled(settings),
         baseUrls: readBaseUrls(settings)
       })
     )

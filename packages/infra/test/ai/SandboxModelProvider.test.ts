@@ -1,14 +1,14 @@
 import type { ChatMessage, ToolSpec } from "@berth/domain/ai/chat/ModelChat"
 import type { ModelProvider } from "@berth/domain/ai/models/ModelProviders"
 import { streamFromSource } from "@berth/domain/ai/streams/ChunkSource"
-import { makeSandboxModelProvider, sandboxModel } from "@berth/infra/ai/sandbox/SandboxModelProvider"
+import { sandboxModel, sandboxModelProvider } from "@berth/infra/ai/sandbox/SandboxModelProvider"
 import { makeSandboxReply } from "@berth/infra/ai/sandbox/SandboxReply"
 import { assert, describe, it } from "@effect/vitest"
 import { Chunk, Effect, FastCheck, Stream } from "effect"
 import { assertMatches } from "../../../../test/support/Matching.ts"
 
 const streamChat = (...asked: Parameters<ModelProvider["chat"]>) =>
-  Stream.unwrapScoped(Effect.map(makeSandboxModelProvider().chat(...asked), streamFromSource))
+  Stream.unwrapScoped(Effect.map(sandboxModelProvider.chat(...asked), streamFromSource))
 
 const user = (content: string): ChatMessage => ({ role: "user", content })
 const assistant = (content: string): ChatMessage => ({ role: "assistant", content })

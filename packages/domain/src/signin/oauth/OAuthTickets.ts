@@ -19,7 +19,6 @@ const Ticket = Schema.parseJson(
     expiresAt: Schema.DateTimeUtcFromNumber
   })
 )
-export type OAuthTicket = typeof Ticket.Type
 
 const encodeTicket = Schema.encodeSync(Ticket)
 const decodeTicket = Schema.decodeOption(Ticket)

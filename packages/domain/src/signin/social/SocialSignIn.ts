@@ -23,9 +23,6 @@ export class TokenBalanceInsufficient extends Data.TaggedError("TokenBalanceInsu
   readonly minBalance: bigint
 }> {}
 
-/** `premium`: a proven address passed the token gate. */
-export type AccessLevel = "basic" | "premium"
-
 export interface SocialSignInRequest {
   readonly token: Redacted.Redacted
   /** Unvalidated; a malformed address is ignored. */

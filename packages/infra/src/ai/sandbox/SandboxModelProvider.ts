@@ -3,8 +3,7 @@ import type { ModelProvider } from "@berth/domain/ai/models/ModelProviders"
 import { ProviderFailed } from "@berth/domain/ai/models/ModelErrors"
 import { estimatePromptTokens } from "@berth/domain/ai/prompt/TokenEstimate"
 import type { Model } from "@berth/domain/ai/models/Model"
-import { makeChunkSource } from "@berth/domain/ai/streams/ChunkSource"
-import { Duration, Effect, Stream } from "effect"
+import { Effect } from "effect"
 import { makeSandboxReply } from "./SandboxReply.ts"
 import { makeSandboxSummary } from "./SandboxSummary.ts"
 import { decideSandboxToolStep } from "./SandboxToolSteps.ts"
@@ -31,62 +30,45 @@ const charactersPerToken = 4
 
 const splitIntoDeltas = (text: string): ReadonlyArray<string> => text.match(/\s*\S+\s*/g) ?? []
 
-export interface SandboxModelProviderOptions {
-  /** Between two deltas; default: none. */
-  readonly deltaInterval?: Duration.DurationInput | undefined
-}
-
 /** A deterministic model within the process. */
-export const makeSandboxModelProvider = (options: SandboxModelProviderOptions = {}): ModelProvider => {
-  const pause = Duration.decode(options.deltaInterval ?? 0)
-  const isPaused = Duration.greaterThan(pause, Duration.zero)
-  return {
-    name: "sandbox",
-    models: Effect.succeed([sandboxModel]),
-    modelIds: Effect.succeed([sandboxModel.id]),
-    healthy: Effect.succeed(true),
-    chat: (modelId, messages, { maxTokens, tools = [] }) => {
-      if (modelId !== sandboxModel.id) {
-        return Effect.fail(
-          new ProviderFailed({ provider: "sandbox", kind: "refused", reason: `has no model ${modelId}` })
-        )
-      }
-      if (messages.some((message) => message.role === "user" && message.parts?.some(({ type }) => type === "image"))) {
-        return Effect.fail(new ProviderFailed({ provider: "sandbox", kind: "refused", reason: "sees no images" }))
-      }
-      const promptTokens = estimatePromptTokens(messages, tools)
-      const ending = (said: string, finishReason: string): ModelEvent<ProviderEnding> => {
-        const completionTokens = Math.ceil(said.length / charactersPerToken)
-        return {
-          type: "done",
-          usage: { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens },
-          finishReason
-        }
-      }
-      const summary = makeSandboxSummary(messages)
-      const step = summary === null ? decideSandboxToolStep(messages, tools) : null
-      if (step?.type === "call") {
-        const call = { id: makeToolCallId(countToolCalls(messages) + 1), name: step.tool, arguments: step.arguments }
-        return Effect.succeed(
-          makeSingleChunkSource<ModelEvent<ProviderEnding>>([
-            { type: "tool-call", call },
-            ending(call.name + call.arguments, toolCallsFinishReason)
-          ])
-        )
-      }
-      const whole = summary ?? step?.text ?? makeSandboxReply(messages)
-      const text = maxTokens === undefined ? whole : whole.slice(0, maxTokens * charactersPerToken)
-      const deltas = splitIntoDeltas(text).map((delta): ModelEvent<ProviderEnding> => ({ type: "delta", text: delta }))
-      const done = ending(text, text.length < whole.length ? "length" : "stop")
-      return isPaused
-        ? makeChunkSource(
-            Stream.fromIterable(deltas).pipe(
-              Stream.rechunk(1),
-              Stream.tap(() => Effect.sleep(pause)),
-              Stream.concat(Stream.make(done))
-            )
-          )
-        : Effect.succeed(makeSingleChunkSource([...deltas, done]))
+export const sandboxModelProvider: ModelProvider = {
+  name: "sandbox",
+  models: Effect.succeed([sandboxModel]),
+  modelIds: Effect.succeed([sandboxModel.id]),
+  healthy: Effect.succeed(true),
+  chat: (modelId, messages, { maxTokens, tools = [] }) => {
+    if (modelId !== sandboxModel.id) {
+      return Effect.fail(
+        new ProviderFailed({ provider: "sandbox", kind: "refused", reason: `has no model ${modelId}` })
+      )
     }
+    if (messages.some((message) => message.role === "user" && message.parts?.some(({ type }) => type === "image"))) {
+      return Effect.fail(new ProviderFailed({ provider: "sandbox", kind: "refused", reason: "sees no images" }))
+    }
+    const promptTokens = estimatePromptTokens(messages, tools)
+    const ending = (said: string, finishReason: string): ModelEvent<ProviderEnding> => {
+      const completionTokens = Math.ceil(said.length / charactersPerToken)
+      return {
+        type: "done",
+        usage: { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens },
+        finishReason
+      }
+    }
+    const summary = makeSandboxSummary(messages)
+    const step = summary === null ? decideSandboxToolStep(messages, tools) : null
+    if (step?.type === "call") {
+      const call = { id: makeToolCallId(countToolCalls(messages) + 1), name: step.tool, arguments: step.arguments }
+      return Effect.succeed(
+        makeSingleChunkSource<ModelEvent<ProviderEnding>>([
+          { type: "tool-call", call },
+          ending(call.name + call.arguments, toolCallsFinishReason)
+        ])
+      )
+    }
+    const whole = summary ?? step?.text ?? makeSandboxReply(messages)
+    const text = maxTokens === undefined ? whole : whole.slice(0, maxTokens * charactersPerToken)
+    const deltas = splitIntoDeltas(text).map((delta): ModelEvent<ProviderEnding> => ({ type: "delta", text: delta }))
+    const done = ending(text, text.length < whole.length ? "length" : "stop")
+    return Effect.succeed(makeSingleChunkSource([...deltas, done]))
   }
 }
