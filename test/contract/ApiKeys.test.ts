@@ -11,6 +11,7 @@ import { readMailsTo } from "../support/Mailbox.ts"
 import { recordSpans } from "../support/RecordedTelemetry.ts"
 import * as App from "../support/TestApp.ts"
 import { bearer, createApiKey, expireApiKey } from "./ApiKeyFixtures.ts"
+import { gatewayCall, readUsedUnits } from "./GatewayPayments.ts"
 import { createOwnerWithAgent } from "./OwnerFixtures.ts"
 import * as s from "./ResponseShapes.ts"
 
@@ -198,6 +199,20 @@ layer(Layer.provide(App.layer(), recorded.layer), { excludeTestServices: true })
         [yield* statementsOf({}), yield* statementsOf(key.headers), yield* statementsOf({ cookie: owner.cookie })],
         [0, 2, 2]
       )
+    })
+  )
+
+  it.effect("API keys charge their owner and share the owner's idempotency keys", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent()
+      const { headers } = yield* createApiKey(owner, "gateway")
+      const once = { "idempotency-key": "once" }
+      const first = yield* gatewayCall({ headers: { ...headers, ...once } })
+      assert.strictEqual(first.status, 200, first.text)
+      assert.strictEqual(yield* readUsedUnits(owner), 1)
+      const bySession = yield* gatewayCall({ as: owner, headers: once })
+      assert.strictEqual(bySession.headers["idempotent-replayed"], "true")
+      assert.strictEqual(yield* readUsedUnits(owner), 1)
     })
   )
 

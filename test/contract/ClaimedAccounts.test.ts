@@ -36,6 +36,7 @@ import {
 import { findResetToken, findUndoToken } from "../support/Mailbox.ts"
 import { insertAgent, uniqueName } from "../support/Samples.ts"
 import * as App from "../support/TestApp.ts"
+import { createApiKey } from "./ApiKeyFixtures.ts"
 import { undoEmailChange } from "./OwnerFixtures.ts"
 import { UserId } from "@berth/domain/shared/UserId"
 
@@ -58,10 +59,10 @@ const byWallet = (signer: MessageSigner) =>
 const linkWallet = (signer: MessageSigner, cookie: string) =>
   Effect.flatMap(proof(signer), (json) => post("/api/settings/wallets", json, cookie))
 
-const byToken = (token: Redacted.Redacted) =>
+const byToken = (token: Redacted.Redacted, path = "/api/settings") =>
   Effect.flatMap(App.TestApp, ({ web }) =>
     Effect.map(
-      web({ method: "GET", path: "/api/settings", headers: { authorization: `Bearer ${Redacted.value(token)}` } }),
+      web({ method: "GET", path, headers: { authorization: `Bearer ${Redacted.value(token)}` } }),
       ({ status }) => status
     )
   )
@@ -103,13 +104,15 @@ const accountByUnverifiedEmail = Effect.gen(function* () {
   const credentials = yield* CredentialRepository
   yield* credentials.set(user.id, "telegram", Redacted.make("a stranger's bot"))
   yield* credentials.set(user.id, "openai", Redacted.make("a stranger's key"))
-  return { email, user, cookies: [cookie, byWalletToo], signer, socialToken, gatewayToken, identity }
+  const apiKey = Redacted.make((yield* createApiKey({ user, cookie }, "agents")).key)
+  return { email, user, cookies: [cookie, byWalletToo], signer, socialToken, apiKey, gatewayToken, identity }
 })
 
 layer(issuerAppLayer(), { excludeTestServices: true })("An account with an unverified email", (it) => {
   it.effect("An unverified account is claimed by a provider that verifies its email, and loses other access", () =>
     Effect.gen(function* () {
-      const { cookies, email, gatewayToken, identity, signer, socialToken, user } = yield* accountByUnverifiedEmail
+      const { apiKey, cookies, email, gatewayToken, identity, signer, socialToken, user } =
+        yield* accountByUnverifiedEmail
       const bystander = yield* accountByUnverifiedEmail
       assert.strictEqual(yield* byToken(socialToken), 200)
 
@@ -119,6 +122,8 @@ layer(issuerAppLayer(), { excludeTestServices: true })("An account with an unver
 
       for (const cookie of cookies) assert.isNull(yield* findSessionUser(cookie))
       assert.strictEqual(yield* byToken(socialToken), 401)
+      assert.strictEqual(yield* byToken(apiKey, "/api/agents"), 401)
+      assert.strictEqual(yield* byToken(bystander.apiKey, "/api/agents"), 200)
       assert.strictEqual((yield* byPassword(email)).status, 401)
       const elsewhere = yield* findSessionUser(yield* sessionCookieOf(yield* byWallet(signer)))
       assert.notStrictEqual(elsewhere?.id, user.id)

@@ -10,6 +10,7 @@ import { makePrivateKey } from "@berth/infra/chain/BaseChainTest"
 import type { HttpCallResponse } from "../support/HttpCall.ts"
 import { uniqueName } from "../support/Samples.ts"
 import * as App from "../support/TestApp.ts"
+import { createApiKey } from "./ApiKeyFixtures.ts"
 import { undoEmailChange } from "./OwnerFixtures.ts"
 import { assertError } from "./ErrorAssertions.ts"
 
@@ -107,6 +108,7 @@ layer(App.layer(), { excludeTestServices: true })("For seven days after an email
       const thief = yield* App.openSession(me.user)
       assert.strictEqual((yield* link(thief, later)).status, 200)
       yield* set(me.user.id, "telegram", Redacted.make("a stranger's bot"))
+      const { headers } = yield* createApiKey(thief, "agents")
 
       assert.strictEqual((yield* undoEmailChange(yield* findUndoToken(me.email))).status, 303)
       const signIn = (given: string) =>
@@ -115,6 +117,7 @@ layer(App.layer(), { excludeTestServices: true })("For seven days after an email
       assert.notStrictEqual(yield* ownerOf(yield* signInByWallet(later)), me.user.id)
       assert.strictEqual(yield* ownerOf(yield* signInByWallet(earlier)), me.user.id)
       assert.deepStrictEqual(yield* listKeys(me.user.id), ["openai"])
+      assert.strictEqual((yield* web({ method: "GET", path: "/api/agents", headers })).status, 401)
     })
   )
 

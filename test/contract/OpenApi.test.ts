@@ -1,5 +1,6 @@
 import { BackendApi } from "@berth/api/BackendApi"
 import { WebApi } from "@berth/api/WebApi"
+import { ApiKeyScope } from "@berth/domain/sessions/ApiKeyScope"
 import { type KnownRoute, listRoutes } from "@berth/server/http/RouteTable"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
@@ -8,6 +9,7 @@ import { errorRows } from "./ErrorRows.ts"
 
 const Operation = Schema.Struct({
   operationId: Schema.NonEmptyString,
+  "x-required-scope": Schema.optional(ApiKeyScope),
   parameters: Schema.Array(
     Schema.Struct({
       name: Schema.String,
@@ -170,6 +172,22 @@ layer(App.layer(), { excludeTestServices: true })("The documentation", (it) => {
       })
     )
   }
+
+  it.effect("The API description names the scope of every operation that accepts API keys", () =>
+    Effect.gen(function* () {
+      const { document } = yield* documentOf("web")
+      for (const { method, path, scope } of apis.web) {
+        const operation = operationOf(document, { method, path })
+        const takesKeys = operation.security.some((schemes) => "apiKey" in schemes)
+        assert.deepStrictEqual(
+          [operation["x-required-scope"] ?? null, takesKeys],
+          [scope ?? null, scope !== null],
+          path
+        )
+      }
+      assert.deepInclude(document.components.securitySchemes["apiKey"], { type: "http" })
+    })
+  )
 
   it.effect("The documentation has every status and code of the error table at its route", () =>
     Effect.gen(function* () {

@@ -1,3 +1,4 @@
+import { UserRepository } from "@berth/domain/accounts/UserRepository"
 import { MailedTokenRepository } from "@berth/domain/accounts/mailed-tokens/MailedTokenRepository"
 import { PasswordResetMails } from "@berth/domain/recovery/password-reset/PasswordResetMails"
 import { Email } from "@berth/domain/shared/Email"
@@ -10,6 +11,7 @@ import { MailerTest } from "@berth/infra/mail/MailerTest"
 import { readMailsTo, findResetToken, processMailJobs } from "../support/Mailbox.ts"
 import { uniqueName } from "../support/Samples.ts"
 import * as App from "../support/TestApp.ts"
+import { createApiKey } from "./ApiKeyFixtures.ts"
 import { assertError, withoutTraceId } from "./ErrorAssertions.ts"
 import { withTableHidden } from "./OwnerFixtures.ts"
 import { UserId } from "@berth/domain/shared/UserId"
@@ -193,15 +195,21 @@ layer(App.layer(), { excludeTestServices: true })("A password reset request", (i
 })
 
 layer(App.layer(), { excludeTestServices: true })("A password reset", (it) => {
-  it.effect("A password reset replaces the old password and ends every session", () =>
+  it.effect("A password reset replaces the old password and ends every session and API key", () =>
     Effect.gen(function* () {
+      const { web } = yield* App.TestApp
       const { email } = yield* account
       const cookies = [yield* sessionOf(email, password), yield* sessionOf(email, password)]
+      const { user } = yield* Effect.flatten((yield* UserRepository).findByEmail(Email.make(email)))
+      const { headers } = yield* createApiKey({ user, cookie: cookies[0] ?? "" }, "agents")
+      const byKey = Effect.map(web({ method: "GET", path: "/api/agents", headers }), ({ status }) => status)
+      assert.strictEqual(yield* byKey, 200)
       yield* forgot(email)
       const answer = yield* reset(yield* findResetToken(email))
       assert.strictEqual(answer.status, 200)
       assert.deepStrictEqual(Object.keys(answer.body), ["message"])
       assert.deepStrictEqual(yield* Effect.forEach(cookies, whoIs), [401, 401])
+      assert.strictEqual(yield* byKey, 401)
       assert.deepStrictEqual([(yield* signIn(email, password)).status, (yield* signIn(email, next)).status], [401, 200])
     })
   )
