@@ -66,7 +66,7 @@ layer(service, { timeout: "180 seconds", excludeTestServices: true })("mail", (i
         body: { code: "bot_blocked" }
       })
 
-      yield* inbox.turnAway(true)
+      yield* inbox.stop
       assert.containSubset(yield* visitor.raw("POST", "/api/register", { body: account, headers }), { status: 200 })
       const forgotten = { body: { email: account.email }, headers }
       assert.containSubset(yield* visitor.raw("POST", "/api/auth/forgot-password", forgotten), { status: 200 })
@@ -74,7 +74,7 @@ layer(service, { timeout: "180 seconds", excludeTestServices: true })("mail", (i
       const { worker } = yield* berth.pids
       process.kill(worker, "SIGKILL")
       yield* repeatUntil(Effect.sync(() => !isProcessAlive(worker)))
-      yield* inbox.turnAway(false)
+      yield* inbox.restart
 
       const confirmation = findLinkToken(yield* theOne(inbox, account.email, /verify-email/), "/api/auth/verify-email")
       const link = findLinkToken(yield* theOne(inbox, account.email, /reset-password/), "/reset-password")

@@ -16,6 +16,10 @@ export interface FakeSmtpServer {
   readonly answerRecipients: (code: number) => Effect.Effect<void>
   /** Whether it says goodbye to whoever connects, from now on. */
   readonly turnAway: (yes: boolean) => Effect.Effect<void>
+  /** Stops listening, so that connections are refused. */
+  readonly stop: Effect.Effect<void>
+  /** Listens again on the same port. */
+  readonly restart: Effect.Effect<void>
 }
 
 export interface FakeSmtpServerOptions {
@@ -41,47 +45,51 @@ export const makeFakeSmtpServer = ({ login }: FakeSmtpServerOptions = {}): Effec
     const mails: Array<ReceivedMail> = []
     const logins: Array<string> = []
     const state = { recipients: 250, away: false }
-    const server = new SMTPServer({
-      disabledCommands: ["STARTTLS", ...(login === undefined ? ["AUTH"] : [])],
-      authOptional: login === undefined,
-      allowInsecureAuth: login?.withoutTls ?? false,
-      logger: false,
-      onConnect: (_session, done) => {
-        if (state.away) done(new Refusal(421))
-        else done()
-      },
-      onAuth: (auth, _session, done) => {
-        logins.push(auth.username ?? "")
-        if (auth.username === login?.user && auth.password === login?.password) done(null, { user: auth.username })
-        else done(new Refusal(535))
-      },
-      onRcptTo: (_address, _session, done) => {
-        if (state.recipients === 250) done()
-        else done(new Refusal(state.recipients))
-      },
-      onData: (stream, { envelope }, done) => {
-        const chunks: Array<Buffer> = []
-        stream.on("data", (chunk: Buffer) => chunks.push(chunk))
-        stream.once("end", () => {
-          mails.push({
-            from: envelope.mailFrom === false ? "" : envelope.mailFrom.address,
-            to: envelope.rcptTo.map(({ address }) => address),
-            source: Buffer.concat(chunks).toString("utf8")
+    const make = () =>
+      new SMTPServer({
+        disabledCommands: ["STARTTLS", ...(login === undefined ? ["AUTH"] : [])],
+        authOptional: login === undefined,
+        allowInsecureAuth: login?.withoutTls ?? false,
+        logger: false,
+        onConnect: (_session, done) => {
+          if (state.away) done(new Refusal(421))
+          else done()
+        },
+        onAuth: (auth, _session, done) => {
+          logins.push(auth.username ?? "")
+          if (auth.username === login?.user && auth.password === login?.password) done(null, { user: auth.username })
+          else done(new Refusal(535))
+        },
+        onRcptTo: (_address, _session, done) => {
+          if (state.recipients === 250) done()
+          else done(new Refusal(state.recipients))
+        },
+        onData: (stream, { envelope }, done) => {
+          const chunks: Array<Buffer> = []
+          stream.on("data", (chunk: Buffer) => chunks.push(chunk))
+          stream.once("end", () => {
+            mails.push({
+              from: envelope.mailFrom === false ? "" : envelope.mailFrom.address,
+              to: envelope.rcptTo.map(({ address }) => address),
+              source: Buffer.concat(chunks).toString("utf8")
+            })
+            done()
           })
-          done()
-        })
-      }
-    })
-    server.on("error", () => undefined)
-    const port = yield* Effect.acquireRelease(
+        }
+      })
+    let server = make()
+    const listen = (port: number) =>
       Effect.async<number>((resume) => {
-        const listening = server.listen(0, "127.0.0.1", () => {
+        // A closed server turns clients away when it listens again.
+        server = make()
+        server.on("error", () => undefined)
+        const listening = server.listen(port, "127.0.0.1", () => {
           const address = listening.address()
           resume(Effect.succeed(address !== null && typeof address === "object" ? address.port : 0))
         })
-      }),
-      () => Effect.async<void>((resume) => server.close(() => resume(Effect.void)))
-    )
+      })
+    const stop = Effect.async<void>((resume) => server.close(() => resume(Effect.void)))
+    const port = yield* Effect.acquireRelease(listen(0), () => stop)
     return {
       port,
       received: Effect.sync(() => [...mails]),
@@ -92,6 +100,8 @@ export const makeFakeSmtpServer = ({ login }: FakeSmtpServerOptions = {}): Effec
       turnAway: (yes) =>
         Effect.sync(() => {
           state.away = yes
-        })
+        }),
+      stop,
+      restart: Effect.asVoid(Effect.suspend(() => listen(port)))
     }
   })

@@ -49,6 +49,16 @@ describe("parseLogEntries", () => {
     )
   })
 
+  it("parseLogEntries names the model and the provider that answered a turn", () => {
+    const named = { agentId: "agt_1", model: "openai/gpt-4", provider: "openai" }
+    assert.deepStrictEqual(
+      parseLogEntries(line(1, "Turn answered", named) + line(2, "Turn answered", { model: "m" })).map(
+        ({ message }) => message
+      ),
+      ["Turn answered: openai/gpt-4 (openai)", "Turn answered: m"]
+    )
+  })
+
   it("parseLogEntries returns two entries for two equal lines", () => {
     assert.lengthOf(parseLogEntries(line(1, "one") + line(1, "one")), 2)
   })
