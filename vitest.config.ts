@@ -61,7 +61,6 @@ export default defineConfig({
           ...minutes(2),
           name: "code",
           pool: "forks",
-          setupFiles: [...shared.setupFiles, "test/support/yieldToPrograms.ts"],
           include: ["packages/*/test/**/*.test.ts", "test/**/*.test.ts"],
           exclude: ["**/node_modules/**", "test/e2e/**"]
         }
