@@ -149,7 +149,7 @@ export const serverProgram = (settings: Settings) =>
           Option.isNone(address)
             ? Layer.empty
             : Layer.provideMerge(
-                announced("runtime routes", `http://${hostInUrl(address.value.host)}:${address.value.port}`),
+                announced("runtime API", `http://${hostInUrl(address.value.host)}:${address.value.port}`),
                 BackendListener.runtimeLayer({ ...address.value, drain, sendsSpans })
               )
         )

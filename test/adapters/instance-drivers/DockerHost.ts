@@ -96,3 +96,14 @@ export const removeTestInstances = (): Promise<void> =>
       })
     )
   )
+
+/** Deletes the firewall rules of a bridge that is about to go. */
+export const reopenHostPorts = (bridge: string): void => {
+  const chain = `BERTH-${bridge}`
+  for (const args of [
+    ["-D", "INPUT", "-i", bridge, "-j", chain],
+    ["-F", chain],
+    ["-X", chain]
+  ])
+    execFileSync("iptables", ["--wait", "10", ...args])
+}

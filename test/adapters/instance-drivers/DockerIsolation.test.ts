@@ -3,7 +3,6 @@ import { closeHostPorts } from "@berth/infra/instance-drivers/docker/HostFirewal
 import { ensureNetwork } from "@berth/infra/instance-drivers/docker/InstanceNetwork"
 import { assert, it } from "@effect/vitest"
 import { Duration, Effect, Option, Schema } from "effect"
-import { execFileSync } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { createServer } from "node:net"
 import { inject } from "vitest"
@@ -11,7 +10,14 @@ import { dockerEngine } from "../../support/DockerDaemon.ts"
 import { bundleHostileRuntime } from "../../support/RuntimeBundle.ts"
 import { describeWithTool } from "../../support/RequiredTools.ts"
 import { temporaryDirectory } from "../../support/TemporaryDirectories.ts"
-import { buildTestImage, installationOf, removeTestInstances, runDocker, testEngine } from "./DockerHost.ts"
+import {
+  buildTestImage,
+  installationOf,
+  removeTestInstances,
+  reopenHostPorts,
+  runDocker,
+  testEngine
+} from "./DockerHost.ts"
 import { ada, bob, dockerDriver, makeInstanceSpec } from "./InstanceDriverHosts.ts"
 
 const network = "berth-isolation"
@@ -50,18 +56,6 @@ const listen = (host: string) =>
     ({ close }) => Effect.sync(close)
   )
 
-/** Deletes the rules of a bridge that is about to go. */
-const reopenHostPorts = (bridge: string) =>
-  Effect.sync(() => {
-    const chain = `BERTH-${bridge}`
-    for (const args of [
-      ["-D", "INPUT", "-i", bridge, "-j", chain],
-      ["-F", chain],
-      ["-X", chain]
-    ])
-      execFileSync("iptables", ["--wait", "10", ...args])
-  })
-
 describeWithTool(dockerEngine, "The isolation of a container", () => {
   it.scopedLive("A container reaches the runtime listener, and nothing else of host, network or engine", () =>
     Effect.gen(function* () {
@@ -70,7 +64,7 @@ describeWithTool(dockerEngine, "The isolation of a container", () => {
       const { bridge, gateway, name } = yield* ensureNetwork(engine, network)
       const [runtime, open, local] = yield* Effect.all([listen(gateway), listen("0.0.0.0"), listen("127.0.0.1")])
       yield* closeHostPorts({ bridge, host: gateway, port: runtime.port })
-      yield* Effect.addFinalizer(() => reopenHostPorts(bridge))
+      yield* Effect.addFinalizer(() => Effect.sync(() => reopenHostPorts(bridge)))
       yield* Effect.addFinalizer(() => Effect.promise(removeTestInstances))
 
       const program = yield* Effect.promise(() => bundleHostileRuntime("behaves"))

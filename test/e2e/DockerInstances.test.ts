@@ -1,0 +1,45 @@
+import { ensureNetwork } from "@berth/infra/instance-drivers/docker/InstanceNetwork"
+import { assert, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { buildImage, reopenHostPorts, runDocker, testEngine } from "../adapters/instance-drivers/DockerHost.ts"
+import { freshDatabase } from "../support/Databases.ts"
+import { dockerEngine, dockerHost } from "../support/DockerDaemon.ts"
+import { bundleRuntime } from "../support/RuntimeBundle.ts"
+import { describeWithTool } from "../support/RequiredTools.ts"
+import { startBerth } from "./BerthProcess.ts"
+import { runMainJob } from "./MainJobSteps.ts"
+import { signUpClient } from "./WebClient.ts"
+
+const network = "berth-main-job"
+const owner = { email: "owner@berth.local", password: "the-owner's-own-9f3" }
+
+describeWithTool(dockerEngine, "Berth on a Docker Engine", () => {
+  it.scopedLive("Berth on a Docker Engine does its main job with an instance in a container", () =>
+    Effect.gen(function* () {
+      const engine = yield* testEngine
+      const host = yield* Effect.promise(dockerHost)
+      const image = yield* Effect.promise(async () => buildImage(await bundleRuntime(), host))
+      const { bridge, gateway } = yield* ensureNetwork(engine, network)
+      yield* Effect.addFinalizer(() =>
+        Effect.sync(() => {
+          const left = runDocker("ps", "--all", "--quiet", "--filter", `network=${network}`).split("\n").filter(Boolean)
+          if (left.length > 0) runDocker("rm", "--force", ...left)
+          reopenHostPorts(bridge)
+          runDocker("network", "rm", network)
+        })
+      )
+      const berth = yield* startBerth({
+        databaseUrl: yield* freshDatabase,
+        environment: { AGENT_RUNTIME: "docker", DOCKER_HOST: host, DOCKER_NETWORK: network, RUNTIME_IMAGE: image }
+      })
+      assert.include(yield* berth.logs, `The runtime API listens on http://${gateway}:${berth.place.backendPort}`)
+      const person = yield* signUpClient(berth.webUrl, "owner", owner)
+      const running = () => runDocker("ps", "--quiet", "--filter", `name=${person.userId}`)
+      yield* runMainJob(person)
+      assert.notStrictEqual(running(), "")
+      yield* berth.signal("SIGTERM")
+      assert.deepStrictEqual(yield* berth.ended, { code: 0, signal: null })
+      assert.strictEqual(running(), "")
+    })
+  )
+})
