@@ -1,5 +1,5 @@
 import { Data, Effect, Option } from "effect"
-import { appendFile, chmod, readFile } from "node:fs/promises"
+import { open, readFile } from "node:fs/promises"
 import { parseEnv } from "node:util"
 
 export class EnvFileUnusable extends Data.TaggedError("EnvFileUnusable")<{
@@ -47,12 +47,18 @@ export const readEnvFile = Effect.fn("EnvFile.read")((path: string) =>
   })
 )
 
-/** Appends lines to a file that only its owner can read; the lines before stay. */
+/** Appends lines to a file, which only its owner can read from then on; the lines before stay. */
 export const appendEnvFile = Effect.fn("EnvFile.append")((path: string, lines: ReadonlyArray<string>) =>
   Effect.tryPromise({
     try: async () => {
-      await appendFile(path, `${lines.join("\n")}\n`, { mode: 0o600 })
-      await chmod(path, 0o600)
+      const file = await open(path, "a+", 0o600)
+      try {
+        await file.chmod(0o600)
+        const before = await file.readFile("utf8")
+        await file.appendFile(`${before === "" || before.endsWith("\n") ? "" : "\n"}${lines.join("\n")}\n`)
+      } finally {
+        await file.close()
+      }
     },
     catch: (cause) => new EnvFileUnusable({ path, cause })
   })

@@ -70,6 +70,8 @@ describe("setUp", () => {
       yield* run({ environment: minimal, flags: { SMTP_URL: "smtp://other" } })
       const text = readFileSync(file, "utf8")
       assert.isTrue(text.startsWith("# ours\nSECRETS_KEYS=\n"))
+      // Other readers of env files know no comments behind a value.
+      assert.include(text, "\nSMTP_URL=smtp://mine\n")
       assert.containSubset(read(), {
         INTERNAL_API_KEY: "0123456789012345678901234567890123456789",
         SMTP_URL: "smtp://mine"
