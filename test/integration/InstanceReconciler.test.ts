@@ -7,7 +7,7 @@ import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
 import { makeSubdomain } from "@berth/domain/instances/Instance"
 import { assert, describe, it } from "@effect/vitest"
 import { SqlClient } from "@effect/sql/SqlClient"
-import { DateTime, Deferred, Effect, Either, Fiber, Option, type Redacted, type Scope, Stream } from "effect"
+import { DateTime, Deferred, Effect, Either, Exit, Fiber, Option, type Redacted, type Scope, Stream } from "effect"
 import { eventually } from "../support/Eventually.ts"
 import {
   idleAfter,
@@ -321,6 +321,33 @@ describe("InstanceReconciler", () => {
           assert.isTrue(yield* isSettled(host, userId))
         })
       )
+    }))
+
+  test("keeps an instance up during a turn that is sent once more after a revival", ({ host, open }) =>
+    Effect.gen(function* () {
+      const { idleInstances, reconciler } = yield* open("backend")
+      const { agent, userId } = yield* owner
+      yield* reconciler.deploy(agent.id)
+      host.undetectedCrashes.add(userId)
+      const scanned = Effect.zipRight(Effect.orDie(backdateUse(userId)), idleInstances.scan(idleAfter))
+      const events = reconciler.chat(userId, turn(agent, "again")).pipe(Stream.tap(() => scanned))
+      assert.strictEqual((yield* Stream.runCollect(events)).length, 1)
+      assert.deepInclude(yield* rowsOf(userId), { desired: "up" })
+      assert.isTrue(yield* isSettled(host, userId))
+    }))
+
+  test("lets an instance sleep after a turn whose use was not recorded", ({ open }) =>
+    Effect.gen(function* () {
+      const { idleInstances, reconciler } = yield* open("backend")
+      const sql = yield* SqlClient
+      const { agent, userId } = yield* owner
+      yield* reconciler.deploy(agent.id)
+      yield* sql`alter table instances rename column last_used_at to away`
+      assert.isTrue(Exit.isFailure(yield* Effect.exit(Effect.scoped(idleInstances.use(userId)))))
+      yield* sql`alter table instances rename column away to last_used_at`
+      yield* backdateUse(userId)
+      yield* idleInstances.scan(idleAfter)
+      assert.deepInclude(yield* rowsOf(userId), { desired: "asleep" })
     }))
 
   test("answers a turn that arrives while its instance is being stopped for idleness", ({ host, open }) =>

@@ -21,22 +21,23 @@ export class IdleInstances extends Effect.Service<IdleInstances>()("@berth/IdleI
     /** Turns in progress per owner in this process, and the time of the last record of use. */
     const uses = new Map<UserId, { turns: number; recordedAt: number }>()
 
+    const release = (userId: UserId) =>
+      Effect.sync(() => {
+        const use = uses.get(userId)
+        if (use !== undefined) use.turns -= 1
+      })
+
     const acquire = Effect.fnUntraced(function* (userId: UserId, interval: Duration.Duration) {
       const now = (yield* DateTime.now).epochMillis
       const use = uses.get(userId) ?? { turns: 0, recordedAt: 0 }
       uses.set(userId, use)
       use.turns += 1
       if (now - use.recordedAt < Duration.toMillis(interval)) return true
-      const isUp = (yield* instances.recordUse([userId])).has(userId)
+      const recorded = yield* Effect.onError(instances.recordUse([userId]), () => release(userId))
+      const isUp = recorded.has(userId)
       if (isUp) use.recordedAt = now
       return isUp
     }, Effect.uninterruptible)
-
-    const release = (userId: UserId) =>
-      Effect.sync(() => {
-        const use = uses.get(userId)
-        if (use !== undefined) use.turns -= 1
-      })
 
     /** Keeps the instance up until the scope closes. False when it is asleep or down, so the caller has to start it. */
     const use = (userId: UserId) =>

@@ -153,12 +153,15 @@ export class InstanceReconciler extends Effect.Service<InstanceReconciler>()("@b
      * reached an instance is sent once more, after a revival.
      */
     const chat = (userId: UserId, turn: Turn) =>
-      Stream.unwrapScoped(Effect.map(access(userId), (instance) => runtime.chat(instance, turn))).pipe(
-        Stream.catchTag("RuntimeUnreachable", (error) =>
-          error.unsent === true
-            ? Stream.unwrap(Effect.map(launches.revive(userId), (instance) => runtime.chat(instance, turn)))
-            : Stream.fail(error)
-        ),
+      Stream.unwrapScoped(
+        Effect.map(access(userId), (instance) =>
+          Stream.catchTag(runtime.chat(instance, turn), "RuntimeUnreachable", (error) =>
+            error.unsent === true
+              ? Stream.unwrap(Effect.map(launches.revive(userId), (revived) => runtime.chat(revived, turn)))
+              : Stream.fail(error)
+          )
+        )
+      ).pipe(
         Stream.mapError((error) =>
           error._tag === "RuntimeUnreachable" ? new InstanceUnavailable({ reason: error.reason }) : error
         ),
