@@ -1,7 +1,6 @@
 import { isProcessAlive } from "@berth/infra/process/ProcessIdentity"
 import { assert, layer } from "@effect/vitest"
-import { Array, Context, Data, Deferred, Effect, Fiber, Layer, Option, Redacted, type Scope, Stream } from "effect"
-import { type ChildProcess, execFile, spawn } from "node:child_process"
+import { Array, Context, Effect, Fiber, Layer, Option, Redacted, type Scope, Stream } from "effect"
 import { randomBytes } from "node:crypto"
 import { join } from "node:path"
 import { inject } from "vitest"
@@ -12,65 +11,13 @@ import { makeFakeOpenAi } from "../fakes/models/FakeOpenAi.ts"
 import { temporaryDirectory } from "../support/TemporaryDirectories.ts"
 import { readAllRuntimeTraces, readRuntimePid } from "./RuntimeProcesses.ts"
 import { runMainJob, memberAt } from "./MainJobSteps.ts"
-import { showLogsOnFailure } from "./RecentLogs.ts"
-import { root, makeShellEnvironment } from "./BerthProcess.ts"
+import { build, type Program, type ProgramStartFailed, run } from "./ProgramProcess.ts"
 import * as Records from "./ServiceDatabase.ts"
 import { type SignedUpClient, signUpClient, type StreamedEvent, openWebClient } from "./WebClient.ts"
 import type { AgentId } from "@berth/domain/shared/AgentId"
 import type { UserId } from "@berth/domain/shared/UserId"
 
 const model = "openai/gpt-4o-mini"
-
-class ProgramStartFailed extends Data.TaggedError("ProgramStartFailed")<{ readonly logs: string }> {
-  override get message() {
-    return `The program did not start. It said:\n${this.logs}`
-  }
-}
-
-interface Program {
-  readonly pid: number
-  readonly end: (signal: NodeJS.Signals) => Effect.Effect<void>
-}
-
-const ended = (child: ChildProcess, gone: Deferred.Deferred<void>, signal: NodeJS.Signals) =>
-  Effect.suspend(() => {
-    child.kill(signal)
-    return Effect.timeoutOption(Effect.interruptible(Deferred.await(gone)), "15 seconds")
-  }).pipe(
-    Effect.tap((end) => Effect.sync(() => Option.isNone(end) && child.kill("SIGKILL"))),
-    Effect.asVoid
-  )
-
-/** Runs one program of the build until its scope closes, and returns when it is ready. */
-const run = (name: "server" | "worker", environment: Readonly<Record<string, string>>, healthPort: number) =>
-  Effect.gen(function* () {
-    const gone = yield* Deferred.make<void>()
-    const said: Array<string> = []
-    const child = yield* Effect.acquireRelease(
-      Effect.sync(() => {
-        const started = spawn(process.execPath, [join(root, "dist", `${name}.mjs`)], {
-          stdio: ["ignore", "pipe", "pipe"],
-          env: { ...makeShellEnvironment(), ...environment }
-        })
-        started.stdout.setEncoding("utf8").on("data", (text: string) => said.push(text))
-        started.stderr.setEncoding("utf8").on("data", (text: string) => said.push(text))
-        started.once("exit", () => Deferred.unsafeDone(gone, Effect.void))
-        return started
-      }),
-      (started) => ended(started, gone, "SIGTERM")
-    )
-    const failed = Effect.suspend(() => new ProgramStartFailed({ logs: said.join("") }))
-    const isReady = Effect.tryPromise((signal) =>
-      fetch(`http://127.0.0.1:${healthPort}/health/ready`, { signal })
-    ).pipe(
-      Effect.map(({ status }) => status === 200),
-      Effect.orElseSucceed(() => false)
-    )
-    showLogsOnFailure(`${name} ${child.pid}`, () => said.join(""))
-    const ready = eventually(isReady, (yes) => yes, { description: `the ${name} to be ready`, timeout: "90 seconds" })
-    yield* Effect.raceFirst(Effect.orDie(ready), Effect.zipRight(Deferred.await(gone), failed))
-    return { pid: child.pid ?? 0, end: (signal) => ended(child, gone, signal) } satisfies Program
-  })
 
 class Service extends Context.Tag("@berth/test/SplitService")<
   Service,
@@ -83,12 +30,6 @@ class Service extends Context.Tag("@berth/test/SplitService")<
     ) => Effect.Effect<Program, ProgramStartFailed, Scope.Scope>
   }
 >() {}
-
-const build = Effect.async<void>((resume) => {
-  execFile(process.execPath, [join(root, "scripts", "build.mjs")], (error) =>
-    resume(error === null ? Effect.void : Effect.die(error))
-  )
-})
 
 const service = Layer.unwrapScoped(
   Effect.gen(function* () {

@@ -24,5 +24,5 @@ export const setupQuestions: ReadonlyArray<SetupQuestion> = [
     after: "STRIPE_SECRET_KEY"
   },
   { name: "MPP_RECIPIENT", text: "Tempo address that machine payments go to, 0x... (empty: no machine payments)" },
-  { name: "AGENT_RUNTIME", text: "Instance driver of agents (empty: process)", fallback: "process" }
+  { name: "AGENT_RUNTIME", text: "Instance driver of agents, process or docker (empty: process)", fallback: "process" }
 ]
