@@ -17,6 +17,6 @@ export const makeStreamEnd = Effect.map(
         const user = yield* caller.user
         if (response.body._tag !== "Stream" || Option.isNone(user)) return
         const disconnect = Effect.sync(() => NodeHttpServerRequest.toServerResponse(request).destroy())
-        yield* Effect.forkScoped(Effect.zipRight(awaitSuspension(user.value), disconnect))
+        yield* Effect.forkScoped(Effect.interruptible(Effect.zipRight(awaitSuspension(user.value), disconnect)))
       })
 )
