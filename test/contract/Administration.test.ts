@@ -2,6 +2,7 @@ import { UserRepository } from "@berth/domain/accounts/UserRepository"
 import { SubscriptionRepository } from "@berth/domain/billing/subscriptions/SubscriptionRepository"
 import { LedgerAudit } from "@berth/domain/billing/units/LedgerAudit"
 import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
+import { Email } from "@berth/domain/shared/Email"
 import type { User } from "@berth/domain/shared/User"
 import { UserId } from "@berth/domain/shared/UserId"
 import { assert, layer } from "@effect/vitest"
@@ -171,6 +172,27 @@ layer(App.layer(), { excludeTestServices: true })("Administration", (it) => {
       ])
       assert.deepStrictEqual(yield* auditOf(other.user.id), [])
       assert.deepStrictEqual(yield* (yield* LedgerAudit).findDiscrepancies, [])
+    })
+  )
+
+  it.effect("A response kept for an Idempotency-Key is refused once its administrator is none", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const users = yield* UserRepository
+      const [former, owner] = [yield* signInAdministrator, yield* App.signInNewUser()]
+      const rename = (email: Email) => Effect.orDie(users.update(former.user.id, { email }))
+      const credit = (key: string) =>
+        web({
+          method: "POST",
+          path: `/api/ops/users/${owner.user.id}/credits`,
+          as: former,
+          headers: { "idempotency-key": key },
+          json: { amount: 1, reason: "goodwill" }
+        })
+      assert.strictEqual((yield* credit("kept")).status, 200)
+      yield* rename(Email.make("former@example.com"))
+      for (const key of ["kept", ""]) assertError(yield* credit(key), { status: 403, code: "administrator_required" })
+      yield* rename(former.user.email)
     })
   )
 

@@ -1,3 +1,5 @@
+import { RequiredScope } from "@berth/api/sessions/RequiredScope"
+import { Administrators } from "@berth/domain/accounts/Administrators"
 import { makeRetryAfterHeader, retrySoon } from "@berth/api/limits/RateLimits"
 import { modelHeader, providerHeader } from "@berth/api/ai/AnsweringModelHeaders"
 import {
@@ -46,6 +48,7 @@ export class IdempotencyMiddleware extends Effect.Service<IdempotencyMiddleware>
     const keys = yield* IdempotencyKeys
     const credentials = yield* RequestCredentials
     const digests = yield* Digests
+    const administrators = yield* Administrators
 
     /** A response that cannot be stored is rebuilt from the stored outcome by the next request. */
     const keep = (key: IdempotencyKey, claim: IdempotencyClaimId, response: HttpServerResponse.HttpServerResponse) =>
@@ -149,6 +152,7 @@ export class IdempotencyMiddleware extends Effect.Service<IdempotencyMiddleware>
         )
         // The endpoint responds 401 or 403.
         if (Option.isNone(principal)) return yield* app
+        if ((yield* RequiredScope) === "admin" && !administrators.includes(principal.value.user)) return yield* app
         if (!isUsable(key)) return invalidKeyResponse
         const body = yield* Effect.orDie(request.text)
         const requestHash = hashSecret(digests, Redacted.make(`${request.url}\n${body}`))
