@@ -5,6 +5,7 @@ import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
 import { Email } from "@berth/domain/shared/Email"
 import type { User } from "@berth/domain/shared/User"
 import { UserId } from "@berth/domain/shared/UserId"
+import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Option, Redacted } from "effect"
 import * as App from "../support/TestApp.ts"
@@ -231,6 +232,59 @@ layer(App.layer(), { excludeTestServices: true })("Administration", (it) => {
         total: 0
       })
     })
+  )
+
+  it.effect("GET /api/ops/instances lists instances with their figures while they should run", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent("pro")
+      const instances = yield* InstanceRepository
+      const row = (desired: string, cpuPercent: number | null, memoryBytes: number | null) =>
+        `{"userId":"${owner.user.id}","status":"provisioning","desired":"${desired}","startedAt":null,"runtimeVersion":null,"cpuPercent":${cpuPercent},"memoryBytes":${memoryBytes}}`
+      assert.include((yield* get("/api/ops/instances?limit=1")).text, row("down", null, null))
+      yield* instances.update(owner.user.id, { desired: "up" })
+      const listed = yield* get("/api/ops/instances?limit=1")
+      assert.include(listed.text, row("up", 1.234, 67_108_864))
+      assert.deepInclude(listed.body, { limit: 1, offset: 0 })
+    })
+  )
+
+  it.effect(
+    "POST /api/ops/instances/:userId/<action> appends one audited job, and only a stop during a suspension",
+    () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient
+        const owner = yield* createOwnerWithAgent("pro")
+        const { id } = owner.user
+        const act = (action: string, userId: string = id) =>
+          post(`/api/ops/instances/${userId}/${action}`, { reason: "it hangs" })
+        const actions = ["start", "stop", "restart", "repair"]
+        for (const action of actions) {
+          const accepted = yield* act(action)
+          assert.deepStrictEqual([accepted.status, accepted.body], [202, { success: true }], accepted.text)
+        }
+        const jobs = sql`
+        select payload->>'action' as action from outbox
+        where name = 'act-on-instance' and payload->>'userId' = ${id} order by position`
+        const asked = (yield* jobs).map(({ action }) => action)
+        assert.deepStrictEqual(asked, actions)
+        assert.deepStrictEqual(
+          (yield* auditOf(id)).toReversed(),
+          actions.map((action) => ({
+            action: `instance.${action}`,
+            before: { status: "provisioning", desired: "down" },
+            after: null,
+            reason: "it hangs"
+          }))
+        )
+        yield* (yield* UserRepository).setSuspendedAt(id, yield* DateTime.now)
+        for (const action of actions)
+          if (action !== "stop") assertError(yield* act(action), { status: 409, code: "user_suspended" })
+        assert.strictEqual((yield* act("stop")).status, 202)
+        assert.lengthOf(yield* jobs, 5)
+        const { user } = yield* App.signInNewUser()
+        assertError(yield* act("start", user.id), { status: 404, code: "user_instance_missing" })
+        assertError(yield* act("start", "usr_0"), { status: 404, code: "user_not_found" })
+      })
   )
 
   it.effect("Changes without a reason or with a malformed value are refused and write nothing", () =>

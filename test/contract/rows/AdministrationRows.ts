@@ -8,6 +8,11 @@ const routes = [
   "POST /api/ops/users/:id/confirm-email",
   "POST /api/ops/users/:id/suspend",
   "POST /api/ops/users/:id/unsuspend",
+  "GET /api/ops/instances",
+  "POST /api/ops/instances/:userId/start",
+  "POST /api/ops/instances/:userId/stop",
+  "POST /api/ops/instances/:userId/restart",
+  "POST /api/ops/instances/:userId/repair",
   "GET /api/ops/audit"
 ] as const
 
@@ -17,7 +22,7 @@ export const administrationRows: ReadonlyArray<ErrorRow> = routes.flatMap((route
     when: "the caller is not an administrator",
     listener: "web",
     route,
-    call: ({ owner }) => ({ as: owner, path: (route.split(" ")[1] ?? "").replace(":id", owner.user.id) }),
+    call: ({ owner }) => ({ as: owner, path: (route.split(" ")[1] ?? "").replace(/:(id|userId)/, owner.user.id) }),
     status: 403,
     code: "administrator_required"
   }

@@ -16,7 +16,9 @@ import { IdempotencyErrors } from "../limits/IdempotencyErrors.ts"
 import {
   AdministratorProtectedBody,
   CardSubscriptionActiveBody,
-  CreditsInsufficientBody
+  CreditsInsufficientBody,
+  UserInstanceMissingBody,
+  UserSuspendedBody
 } from "./AdministrationErrorBodies.ts"
 import { AdministratorAuth } from "./AdministratorAuth.ts"
 import { acceptApiKeys } from "../sessions/RequiredScope.ts"
@@ -165,6 +167,47 @@ const unsuspend = HttpApiEndpoint.post("unsuspend", "/api/ops/users/:id/unsuspen
     )
   )
 
+const instances = HttpApiEndpoint.get("instances", "/api/ops/instances")
+  .setUrlParams(Schema.Struct({ limit: pageLimit, offset: pageOffset }))
+  .addSuccess(
+    Schema.Struct({
+      instances: Schema.Array(
+        Schema.Struct({
+          userId: UserId,
+          status: AgentStatus,
+          desired: DesiredState,
+          startedAt: Schema.NullOr(Timestamp),
+          runtimeVersion: Schema.NullOr(Schema.String),
+          cpuPercent: Schema.NullOr(Schema.Number).annotations({ description: "Of one core" }),
+          memoryBytes: Schema.NullOr(Schema.Int)
+        })
+      ),
+      total: Schema.Int,
+      limit: Schema.Int,
+      offset: Schema.Int
+    })
+  )
+  .annotateContext(
+    describe("List instances", "Newest first. Figures are null while an instance or its backend is down.")
+  )
+
+const actionDescription =
+  "202: a job performs the action. 409 for an instance of a suspended account, which can only be stopped."
+
+const instanceAction = <const Name extends string, Path extends `/${string}`>(
+  name: Name,
+  path: Path,
+  summary: string
+) =>
+  HttpApiEndpoint.post(name, path)
+    .setPath(Schema.Struct({ userId: UserId }))
+    .setPayload(reasonPayload)
+    .addSuccess(Schema.Struct({ success: Schema.Boolean }), { status: 202 })
+    .addError(UserNotFoundBody)
+    .addError(UserInstanceMissingBody)
+    .addError(UserSuspendedBody)
+    .annotateContext(describe(summary, actionDescription))
+
 export const AuditEntryView = Schema.Struct({
   id: AuditEntryId,
   actor: Actor,
@@ -207,6 +250,11 @@ export class AdministrationApi extends HttpApiGroup.make("administration")
   .add(confirmEmail)
   .add(suspend)
   .add(unsuspend)
+  .add(instances)
+  .add(instanceAction("startInstance", "/api/ops/instances/:userId/start", "Start an instance"))
+  .add(instanceAction("stopInstance", "/api/ops/instances/:userId/stop", "Stop an instance"))
+  .add(instanceAction("restartInstance", "/api/ops/instances/:userId/restart", "Restart an instance"))
+  .add(instanceAction("repairInstance", "/api/ops/instances/:userId/repair", "Rebuild an instance"))
   .add(audit)
   .annotateEndpointsContext(acceptApiKeys("admin"))
   .middleware(AdministratorAuth)

@@ -1,4 +1,8 @@
-import { AdministratorProtected } from "@berth/domain/administration/AdministrationErrors"
+import {
+  AdministratorProtected,
+  UserInstanceMissing,
+  UserSuspended
+} from "@berth/domain/administration/AdministrationErrors"
 import { CreditsInsufficient } from "@berth/domain/billing/credits/CreditAdjustments"
 import { CardSubscriptionActive } from "@berth/domain/billing/subscriptions/ManualPlan"
 import { Credits } from "@berth/domain/shared/Money"
@@ -13,6 +17,16 @@ export const AdministratorProtectedBody = plainErrorBody(AdministratorProtected,
   status: 409,
   error: "Administrator protected",
   message: "Administrators cannot be suspended. Remove the address from `ADMIN_EMAILS` first."
+})
+export const UserInstanceMissingBody = plainErrorBody(UserInstanceMissing, {
+  status: 404,
+  error: "Instance not found",
+  message: "This user has no instance."
+})
+export const UserSuspendedBody = plainErrorBody(UserSuspended, {
+  status: 409,
+  error: "User suspended",
+  message: "The instance of a suspended account does not start. End the suspension first."
 })
 export const CreditsInsufficientBody = errorBody(CreditsInsufficient, {
   status: 409,

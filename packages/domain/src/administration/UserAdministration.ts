@@ -1,4 +1,4 @@
-import { Effect, Schema } from "effect"
+import { Effect, Option, Schema } from "effect"
 import { ExternalAccounts } from "../accounts/registration/ExternalAccounts.ts"
 import { Users } from "../accounts/Users.ts"
 import { AgentLifecycle } from "../agents/AgentLifecycle.ts"
@@ -32,12 +32,27 @@ export class UserAdministration extends Effect.Service<UserAdministration>()("@b
     const read = Effect.fn("UserAdministration.read")(function* (actor: Actor, id: UserId) {
       const user = yield* users.find(id)
       yield* audit.record(actor, "user.read", id)
+      const owned = yield* agents.listOwned(id)
+      const instance = yield* Effect.option(instances.find(id))
       return {
         user,
-        subscription: yield* plans.find(id),
-        usage: yield* units.findUsage(user),
-        agents: yield* agents.listOwned(id),
-        instance: yield* Effect.option(instances.find(id))
+        subscription: Option.getOrNull(yield* plans.find(id)),
+        units: yield* units.findUsage(user),
+        agents: owned.map(({ createdAt, id: agentId, model, name, status }) => ({
+          id: agentId,
+          name,
+          model,
+          status,
+          createdAt
+        })),
+        instance: Option.getOrNull(
+          Option.map(instance, ({ desired, runtimeVersion, startedAt, status }) => ({
+            status,
+            desired,
+            startedAt,
+            runtimeVersion
+          }))
+        )
       }
     })
 

@@ -18,6 +18,11 @@ export class InstanceRepository extends Context.Tag("@berth/InstanceRepository")
     readonly find: (userId: UserId) => Effect.Effect<Option.Option<Instance>>
     /** `desired: "up"` counts as use. */
     readonly update: (userId: UserId, changes: InstanceChanges) => Effect.Effect<void>
+    /** Newest first, with the full count. */
+    readonly list: (page: {
+      readonly limit: number
+      readonly offset: number
+    }) => Effect.Effect<{ readonly instances: ReadonlyArray<Instance>; readonly total: number }>
     /** Oldest first. */
     readonly listDesired: (desired: DesiredState) => Effect.Effect<ReadonlyArray<Instance>>
     /** Returns the owners among these whose instance is desired up. */

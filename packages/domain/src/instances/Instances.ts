@@ -40,6 +40,7 @@ export class Instances extends Effect.Service<Instances>()("@berth/Instances", {
 
     return {
       find,
+      list: repository.list,
       findOwnerByRuntimeToken,
       ensureGatewayToken,
       listGatewayTokenVersions,

@@ -1,6 +1,10 @@
 import { WebApi } from "@berth/api/WebApi"
 import { Administrators } from "@berth/domain/accounts/Administrators"
 import { AccountSuspensions } from "@berth/domain/administration/AccountSuspensions"
+import { describeUser } from "@berth/domain/administration/AdministeredUser"
+import { InstanceAdministration } from "@berth/domain/administration/InstanceAdministration"
+import type { InstanceAction } from "@berth/domain/instances/InstanceJobs"
+import type { UserId } from "@berth/domain/shared/UserId"
 import { Audit } from "@berth/domain/administration/audit/Audit"
 import { makeUserActor } from "@berth/domain/administration/audit/AuditEntry"
 import { UserAdministration } from "@berth/domain/administration/UserAdministration"
@@ -11,23 +15,25 @@ import { Effect, Option } from "effect"
 
 const currentActor = Effect.map(Principal, ({ user }) => makeUserActor(user.id))
 
+interface InstanceRequest {
+  readonly path: { readonly userId: UserId }
+  readonly payload: { readonly reason: string }
+}
+
 export const layer = HttpApiBuilder.group(WebApi, "administration", (handlers) =>
   Effect.gen(function* () {
     const users = yield* UserAdministration
     const suspensions = yield* AccountSuspensions
     const audit = yield* Audit
     const administrators = yield* Administrators
-    const summarize = (user: User) => ({
-      id: user.id,
-      email: user.email,
-      emailVerified: user.emailVerifiedAt !== null,
-      name: user.name,
-      plan: user.plan,
-      credits: user.credits,
-      suspendedAt: user.suspendedAt,
-      isAdministrator: administrators.includes(user),
-      createdAt: user.createdAt
-    })
+    const instances = yield* InstanceAdministration
+    const summarize = (user: User) => describeUser(administrators, user)
+    const act =
+      (action: InstanceAction) =>
+      ({ path: { userId }, payload: { reason } }: InstanceRequest) =>
+        Effect.flatMap(currentActor, (actor) =>
+          Effect.as(instances.act(actor, userId, action, reason), { success: true })
+        )
 
     return handlers
       .handle("users", ({ urlParams: { limit, offset, query } }) =>
@@ -43,10 +49,10 @@ export const layer = HttpApiBuilder.group(WebApi, "administration", (handlers) =
           const account = yield* users.read(yield* currentActor, id)
           return {
             ...summarize(account.user),
-            subscription: Option.getOrNull(account.subscription),
-            units: account.usage,
+            subscription: account.subscription,
+            units: account.units,
             agents: account.agents,
-            instance: Option.getOrNull(account.instance)
+            instance: account.instance
           }
         })
       )
@@ -65,6 +71,13 @@ export const layer = HttpApiBuilder.group(WebApi, "administration", (handlers) =
       .handle("unsuspend", ({ path: { id }, payload: { reason } }) =>
         Effect.flatMap(currentActor, (actor) => Effect.map(suspensions.unsuspend(actor, id, reason), summarize))
       )
+      .handle("instances", ({ urlParams: { limit, offset } }) =>
+        Effect.map(instances.list({ limit, offset }), (page) => ({ ...page, limit, offset }))
+      )
+      .handle("startInstance", act("start"))
+      .handle("stopInstance", act("stop"))
+      .handle("restartInstance", act("restart"))
+      .handle("repairInstance", act("repair"))
       .handle("audit", ({ urlParams: { actor, limit, offset, user } }) =>
         Effect.map(
           audit.list({ userId: Option.fromNullable(user), actor: Option.fromNullable(actor), limit, offset }),

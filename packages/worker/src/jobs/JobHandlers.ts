@@ -5,6 +5,7 @@ import { agentProvisioningHandler } from "../instances/AgentProvisioningHandler.
 import { cardCustomerRemovalHandler } from "../billing/CardCustomerRemovalHandler.ts"
 import { cardEventHandler } from "../billing/CardEventHandler.ts"
 import { cardEventMatchHandler } from "../billing/CardEventMatchHandler.ts"
+import { instanceActionHandler } from "../instances/InstanceActionHandler.ts"
 import { instanceConfigurationHandler } from "../instances/InstanceConfigurationHandler.ts"
 import { instanceRemovalHandler } from "../instances/InstanceRemovalHandler.ts"
 import { claimedContentsResetHandler } from "../interaction/ClaimedContentsResetHandler.ts"
@@ -15,6 +16,7 @@ import { passwordResetHandler } from "../recovery/PasswordResetHandler.ts"
 
 const handlers = [
   instanceConfigurationHandler,
+  instanceActionHandler,
   accountRemovalHandler,
   instanceRemovalHandler,
   claimedContentsResetHandler,

@@ -21,7 +21,11 @@ export const AuditAction = Schema.Literal(
   "user.adjust_credits",
   "user.confirm_email",
   "user.suspend",
-  "user.unsuspend"
+  "user.unsuspend",
+  "instance.start",
+  "instance.stop",
+  "instance.restart",
+  "instance.repair"
 ).annotations({
   identifier: "AuditAction"
 })

@@ -18,6 +18,7 @@ const InstanceRow = Schema.Struct({
 })
 const toInstance = (row: typeof InstanceRow.Type) => new Instance(row)
 
+const Total = Schema.Struct({ total: Schema.Int })
 const Owner = Schema.Struct({ ownerId: UserId })
 const Mark = Schema.Struct({ ownerId: UserId, mark: Schema.String })
 const SealedToken = Schema.Struct({ sealed: Schema.NullOr(Schema.String) })
@@ -80,6 +81,24 @@ const make = Effect.gen(function* () {
       }
       if (Object.keys(values).length === 0) return
       yield* sql`update instances set ${sql.update(values)} where owner_id = ${userId}`.pipe(Effect.orDie)
+    }),
+    list: Effect.fn("InstanceRepository.list")(function* ({
+      limit,
+      offset
+    }: {
+      readonly limit: number
+      readonly offset: number
+    }) {
+      const rows = yield* sql`
+        select ${columns} from instances order by created_at desc, owner_id desc limit ${limit} offset ${offset}`.pipe(
+        decodeRows(InstanceRow),
+        Effect.orDie
+      )
+      const { total } = yield* sql`select count(*)::int as total from instances`.pipe(
+        decodeSingleRow(Total),
+        Effect.orDie
+      )
+      return { instances: Array.map(rows, toInstance), total }
     }),
     listDesired: Effect.fn("InstanceRepository.listDesired")(function* (desired: DesiredState) {
       const rows = yield* sql`select ${columns} from instances where desired = ${desired} order by created_at`.pipe(

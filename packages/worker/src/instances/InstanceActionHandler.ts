@@ -1,0 +1,14 @@
+import { AgentManager } from "@berth/domain/instances/AgentManager"
+import { InstanceActionJob } from "@berth/domain/instances/InstanceJobs"
+import { Effect } from "effect"
+import { jobHandler } from "../jobs/JobHandler.ts"
+
+/** Performs an administrator's action on an instance; the instance may be gone by now. */
+export const instanceActionHandler = jobHandler(InstanceActionJob, ({ action, userId }) =>
+  Effect.zipRight(
+    Effect.annotateCurrentSpan({ "user.id": userId }),
+    Effect.flatMap(AgentManager, (manager) =>
+      Effect.catchTag(manager[action](userId), "InstanceNotFound", () => Effect.void)
+    )
+  )
+)
