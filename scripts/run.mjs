@@ -103,6 +103,7 @@ const install = () =>
 const programs = {
   start: ["--max-semi-space-size=1", "--optimize-for-size", join(root, "dist", "supervisor.mjs")],
   setup: [join(root, "dist", "supervisor.mjs"), "setup"],
+  admin: [join(root, "dist", "worker.mjs"), "admin"],
   "secrets:reseal": [join(root, "dist", "worker.mjs"), "reseal-secrets"],
   test: [join(root, "node_modules", "vitest", "vitest.mjs"), "run"]
 }

@@ -12,7 +12,21 @@ import type { Settings } from "@berth/infra/configuration/Settings"
 import { countSealedValues, resealSecrets, type SealedCount } from "@berth/infra/postgres/SecretResealing"
 import { makeDatabaseCheck } from "@berth/infra/postgres/DatabaseHealth"
 import { ProgramMisconfigured } from "@berth/infra/process/ProgramRunner"
-import { Console, Duration, Effect, Layer, Option } from "effect"
+import { Referrals } from "@berth/domain/accounts/referrals/Referrals"
+import { ExternalAccounts } from "@berth/domain/accounts/registration/ExternalAccounts"
+import * as AdministrationServices from "@berth/domain/administration/AdministrationServices"
+import { makeCommandActor } from "@berth/domain/administration/audit/AuditEntry"
+import { AgentLifecycle } from "@berth/domain/agents/AgentLifecycle"
+import { AgentSettings } from "@berth/domain/agents/AgentSettings"
+import * as BillingServices from "@berth/domain/billing/BillingServices"
+import { Instances } from "@berth/domain/instances/Instances"
+import { Sessions } from "@berth/domain/sessions/Sessions"
+import * as EmbeddedPostgres from "@berth/infra/embedded-postgres/EmbeddedPostgres"
+import { Console, Duration, Effect, Layer, Logger, LogLevel, Option } from "effect"
+import { userInfo } from "node:os"
+import { join } from "node:path"
+import { parseArgs } from "node:util"
+import { AdminUsageInvalid, adminUsage, formatOutput, runAdminCommand } from "./administration/AdminCommand.ts"
 import * as HealthListener from "./health/HealthListener.ts"
 import * as Worker from "./Worker.ts"
 
@@ -86,4 +100,80 @@ export const resealSecretsCommand = (settings: Settings) =>
     Effect.provide(
       PersistenceWiring.fromSettings(settings, { maxConnections: 2, applicationName: "berth-reseal-secrets" })
     )
+  )
+
+const administration = (settings: Settings) =>
+  AdministrationServices.layer.pipe(
+    Layer.provideMerge(
+      Layer.mergeAll(
+        Layer.provide(ExternalAccounts.Default, Referrals.Default),
+        Instances.Default,
+        AgentLifecycle.Default,
+        BillingServices.plans
+      )
+    ),
+    Layer.provideMerge(Layer.merge(Worker.jobServices, Sessions.Default)),
+    Layer.provide(AccountsWiring.fromSettings(settings)),
+    Layer.provide(BackendWiring.fromSettings(settings)),
+    Layer.provide(Layer.succeed(AgentSettings, { models: settings.agentModels, legacyModels: settings.legacyModels })),
+    Layer.provideMerge(PersistenceWiring.fromSettings(settings, { maxConnections: 2, applicationName: "berth-admin" }))
+  )
+
+/** `DATABASE_URL`, else the embedded database of a running `npm start` on `DATA_DIR`. */
+const withDatabase = (settings: Settings) =>
+  Option.isSome(settings.databaseUrl)
+    ? Effect.succeed(settings)
+    : EmbeddedPostgres.findRunning(join(settings.dataDir, "postgres")).pipe(
+        Effect.map((databaseUrl) => ({ ...settings, databaseUrl })),
+        Effect.mapError(({ message }) => new ProgramMisconfigured({ reason: message }))
+      )
+
+const printError = (text: string, code: number) =>
+  Effect.sync(() => {
+    process.stderr.write(`${text}\n`)
+    process.exitCode = code
+  })
+
+const readArguments = (args: ReadonlyArray<string>) =>
+  Effect.try({
+    try: () =>
+      parseArgs({
+        args: [...args],
+        allowPositionals: true,
+        options: {
+          reason: { type: "string" },
+          json: { type: "boolean", default: false },
+          help: { type: "boolean", default: false },
+          limit: { type: "string", default: "50" },
+          offset: { type: "string", default: "0" }
+        }
+      }),
+    catch: (cause) => new AdminUsageInvalid({ reason: cause instanceof Error ? cause.message : String(cause) })
+  })
+
+const refuse = (text: string) => () => printError(text, 1)
+
+/** Administration on the command line. Exit codes: 0 done, 1 refused, 2 wrong usage, 78 unusable settings. */
+export const adminCommand = (args: ReadonlyArray<string>) => (settings: Settings) =>
+  Effect.gen(function* () {
+    const { positionals, values } = yield* readArguments(args)
+    const { help, json, limit, offset, reason } = values
+    if (help) return yield* Console.log(adminUsage)
+    const actor = makeCommandActor(userInfo().username)
+    const output = yield* runAdminCommand(actor, { positionals, reason, limit, offset }).pipe(
+      Effect.provide(administration(yield* withDatabase(settings)))
+    )
+    yield* Console.log(json ? JSON.stringify(output, null, 2) : formatOutput(output))
+  }).pipe(
+    Effect.catchTags({
+      AdminUsageInvalid: ({ reason }) => printError(`${reason}\n\n${adminUsage}`, 2),
+      UserNotFound: refuse("There is no such user."),
+      CardSubscriptionActive: refuse("A card pays for the plan. Cancel that subscription at the card processor first."),
+      CreditsInsufficient: ({ balance }) => printError(`The balance is ${balance} credits; take at most these.`, 1),
+      AdministratorProtected: refuse("Administrators cannot be suspended. Remove the address from ADMIN_EMAILS first."),
+      UserInstanceMissing: refuse("This user has no instance."),
+      UserSuspended: refuse("The account is suspended. End the suspension first.")
+    }),
+    // Standard output holds the output of the command only.
+    Logger.withMinimumLogLevel(LogLevel.Error)
   )

@@ -65,6 +65,22 @@ const adoptOrStart = Effect.fn("EmbeddedPostgres.adoptOrStart")(function* (
   return yield* launchWithRetry(home, installation, cluster, options)
 })
 
+const makeUrl = (password: string, port: number) =>
+  Redacted.make(`postgres://postgres:${password}@127.0.0.1:${port}/postgres`)
+
+/** URL of the server that another process runs on a directory; none when no server is ready there. */
+export const findRunning = Effect.fn("EmbeddedPostgres.findRunning")(function* (directory: string) {
+  const home = PostgresDirectory.postgresDirectoryAt(resolve(directory))
+  const cluster = yield* PostgresDirectory.findCluster(home)
+  if (Option.isNone(cluster)) return Option.none<Redacted.Redacted>()
+  const found = Option.filter(
+    yield* Postmaster.readPostmaster(cluster.value),
+    ({ isReady, pid }) => isReady && Postmaster.isServerOf(pid, cluster.value)
+  )
+  if (Option.isNone(found)) return Option.none<Redacted.Redacted>()
+  return Option.some(makeUrl(yield* PostgresDirectory.readPassword(home), found.value.port))
+})
+
 /** Starts or adopts PostgreSQL on a directory and stops it when the scope closes. The first start creates an empty database. */
 export const start = (
   options: EmbeddedPostgresOptions
@@ -80,6 +96,6 @@ export const start = (
     return {
       ...server,
       version: binaries.version,
-      url: Redacted.make(`postgres://postgres:${password}@127.0.0.1:${server.port}/postgres`)
+      url: makeUrl(password, server.port)
     }
   }).pipe(Effect.withSpan("EmbeddedPostgres.start"))

@@ -1,0 +1,124 @@
+import { CreditAmount, Reason } from "@berth/api/administration/AdministrationApi"
+import { UserNotFound } from "@berth/domain/accounts/AccountErrors"
+import { Administrators } from "@berth/domain/accounts/Administrators"
+import { Users } from "@berth/domain/accounts/Users"
+import { AccountSuspensions } from "@berth/domain/administration/AccountSuspensions"
+import { describeUser } from "@berth/domain/administration/AdministeredUser"
+import { Audit } from "@berth/domain/administration/audit/Audit"
+import type { Actor } from "@berth/domain/administration/audit/AuditEntry"
+import { InstanceAdministration } from "@berth/domain/administration/InstanceAdministration"
+import { UserAdministration } from "@berth/domain/administration/UserAdministration"
+import { InstanceAction } from "@berth/domain/instances/InstanceJobs"
+import { parseEmail } from "@berth/domain/shared/Email"
+import { PlanId } from "@berth/domain/shared/PlanId"
+import type { User } from "@berth/domain/shared/User"
+import { UserId } from "@berth/domain/shared/UserId"
+import { Data, Effect, Option, Schema } from "effect"
+
+export const adminUsage = `Usage: npm run admin -- <command>
+
+  users [query]                            users by the beginning of the email address, or by id
+  user <id|email>                          one account; the read is audited
+  plan <id|email> <plan> --reason R        sets a plan by hand; free ends it
+  credits <id|email> <amount> --reason R   gives credits; takes them by a negative amount after "--"
+  suspend <id|email> --reason R            ends the sessions and stops the instance
+  unsuspend <id|email> --reason R
+  confirm-email <id|email> --reason R
+  instances                                instances with their figures
+  instance <id|email> <action> --reason R  start, stop, restart or repair, by a job
+  audit [id|email]                         the audit log, or that of one user
+
+Options: --json, --limit N (50), --offset N (0), --help`
+
+/** The arguments name no command. */
+export class AdminUsageInvalid extends Data.TaggedError("AdminUsageInvalid")<{ readonly reason: string }> {}
+
+export interface AdminArguments {
+  readonly positionals: ReadonlyArray<string>
+  readonly reason: string | undefined
+  readonly limit: string
+  readonly offset: string
+}
+
+const decode = <A, I>(schema: Schema.Schema<A, I>, given: unknown, reason: string) =>
+  Effect.mapError(Schema.decodeUnknown(schema)(given), () => new AdminUsageInvalid({ reason }))
+
+const PageNumber = Schema.NumberFromString.pipe(Schema.int(), Schema.nonNegative())
+
+/** Runs one command and returns its output. */
+export const runAdminCommand = Effect.fn("AdminCommand.run")(function* (actor: Actor, given: AdminArguments) {
+  const administrators = yield* Administrators
+  const users = yield* Users
+  const administration = yield* UserAdministration
+  const suspensions = yield* AccountSuspensions
+  const instances = yield* InstanceAdministration
+  const audit = yield* Audit
+  const [command = "", target = "", value = ""] = given.positionals
+  const page = {
+    limit: yield* decode(PageNumber, given.limit, "--limit must be a whole number."),
+    offset: yield* decode(PageNumber, given.offset, "--offset must be a whole number.")
+  }
+  const describe = (user: User) => describeUser(administrators, user)
+  const reason = decode(Reason, given.reason, "--reason is required: 1 to 500 characters.")
+
+  const findTarget = Effect.gen(function* () {
+    if (target === "") return yield* new AdminUsageInvalid({ reason: `${command} requires a user id or an email.` })
+    const email = parseEmail(target)
+    if (Option.isNone(email)) return UserId.make(target)
+    const { id } = yield* Effect.mapError(yield* users.findByEmail(email.value), () => new UserNotFound())
+    return id
+  })
+
+  switch (command) {
+    case "users": {
+      const text = target === "" ? Option.none<string>() : Option.some(target)
+      const found = yield* administration.search({ text, ...page })
+      return found.users.map(describe)
+    }
+    case "user": {
+      const { user, ...account } = yield* administration.read(actor, yield* findTarget)
+      return { ...describe(user), ...account }
+    }
+    case "plan": {
+      const plan = yield* decode(PlanId, value, `The plan must be one of: ${PlanId.literals.join(", ")}.`)
+      return describe(yield* administration.changePlan(actor, yield* findTarget, plan, yield* reason))
+    }
+    case "credits": {
+      const amount = yield* decode(CreditAmount, Number(value), "The amount must be a number other than 0.")
+      return yield* administration.adjustCredits(actor, yield* findTarget, amount, yield* reason)
+    }
+    case "suspend":
+      return describe(yield* suspensions.suspend(actor, yield* findTarget, yield* reason))
+    case "unsuspend":
+      return describe(yield* suspensions.unsuspend(actor, yield* findTarget, yield* reason))
+    case "confirm-email":
+      return describe(yield* administration.confirmEmail(actor, yield* findTarget, yield* reason))
+    case "instances":
+      return (yield* instances.list(page)).instances
+    case "instance": {
+      const action = yield* decode(
+        InstanceAction,
+        value,
+        `The action must be one of: ${InstanceAction.literals.join(", ")}.`
+      )
+      yield* instances.act(actor, yield* findTarget, action, yield* reason)
+      return { success: true }
+    }
+    case "audit": {
+      const userId = target === "" ? Option.none<UserId>() : Option.some(yield* findTarget)
+      return (yield* audit.list({ userId, actor: Option.none(), ...page })).entries
+    }
+    default:
+      return yield* new AdminUsageInvalid({ reason: command === "" ? "No command." : `Unknown command: ${command}.` })
+  }
+})
+
+const formatValue = (value: unknown): string => (typeof value === "string" ? value : (JSON.stringify(value) ?? ""))
+
+/** One line per row or field, separated by tabs. */
+export const formatOutput = (output: object): string =>
+  Array.isArray(output)
+    ? output.map((row: object) => Object.values(row).map(formatValue).join("\t")).join("\n")
+    : Object.entries(output)
+        .map(([name, value]) => `${name}\t${formatValue(value)}`)
+        .join("\n")
