@@ -66,7 +66,10 @@ const configuredSkills = (subscription: Option.Option<Subscription>, isAdmin = f
     const told = yield* Ref.make<ReadonlyArray<RuntimeAgent>>([])
     const ports = Layer.mergeAll(
       Layer.mock(AgentRepository, { listOwned: () => Effect.succeed([agent]) }),
-      Layer.mock(UserRepository, { find: () => Effect.succeedSome(owner) }),
+      Layer.mock(UserRepository, {
+        find: () => Effect.succeedSome(owner),
+        findSuspended: () => Effect.succeed(new Set())
+      }),
       Layer.mock(SubscriptionRepository, { find: () => Effect.succeed(subscription) }),
       Layer.mock(StorageEntitlements, { find: () => Effect.succeed("included") }),
       Layer.mock(InstanceRepository, {
