@@ -1,6 +1,5 @@
 import * as AccountsServices from "@berth/domain/accounts/AccountsServices"
 import * as AdministrationServices from "@berth/domain/administration/AdministrationServices"
-import { SuspensionWatch } from "@berth/domain/accounts/suspension/SuspensionWatch"
 import { AgentLifecycle } from "@berth/domain/agents/AgentLifecycle"
 import * as AgentsServices from "@berth/domain/agents/AgentsServices"
 import { AiLayer } from "@berth/domain/ai/AiLayer"
@@ -34,12 +33,9 @@ import * as AccessMethodList from "./AccessMethodList.ts"
  */
 
 /** Services of both listeners. */
-export const shared = Layer.mergeAll(
-  SocialSessions.Default,
-  BillingServices.balances,
-  Memories.Default,
-  Layer.provide(SuspensionWatch.Default, AccountsServices.users)
-).pipe(Layer.provideMerge(Sessions.Default))
+export const shared = Layer.mergeAll(SocialSessions.Default, BillingServices.balances, Memories.Default).pipe(
+  Layer.provideMerge(Sessions.Default)
+)
 
 /** Services of the public listener. */
 export const web = Layer.mergeAll(

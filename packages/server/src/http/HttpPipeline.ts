@@ -47,7 +47,6 @@ import { redactQuery } from "./SpanRedaction.ts"
 import { makeCredentialHeaders } from "./ResponseHeaders.ts"
 import { SessionCookie } from "./SecretCookies.ts"
 import { currentTraceId } from "./TraceId.ts"
-import { makeStreamEnd } from "./SuspendedStreams.ts"
 import { makeUploadSlots } from "./UploadSlots.ts"
 import { WebSettings } from "./WebSettings.ts"
 
@@ -125,7 +124,6 @@ export const makeHttpPipeline = <R, P = never, D = never>(
       const ids = yield* IdGenerator
       const idempotency = yield* IdempotencyMiddleware
       const findCaller = yield* options.caller
-      const endWithSuspension = yield* makeStreamEnd
       const slots = options.limitsUploads ? Option.some(makeUploadSlots(uploads.perAddress)) : Option.none()
       const minimumRate: MinimumRate = { bytesPerSecond: uploads.minimumBytesPerSecond, grace: uploads.grace }
       const answerDefect = yield* makeDefectHandler
@@ -242,7 +240,6 @@ export const makeHttpPipeline = <R, P = never, D = never>(
           const plain = Option.isSome(refusal)
             ? refusal.value
             : yield* applyPipeline(request, caller, path, route, withRouteNotFound(app))
-          yield* endWithSuspension(request, caller, plain)
           const response = yield* presentResponse({ request, route, response: plain }, path)
           yield* recordRequest({ request, path, route, response, startedAt, requestId, user: yield* caller.user })
           return HttpServerResponse.setHeaders(response, {
