@@ -13,7 +13,7 @@ export class AgentNotInInstance extends Data.TaggedError("AgentNotInInstance")<o
 const RuntimeTokenInvalidBody = plainErrorBody(RuntimeTokenInvalid, {
   status: 401,
   error: "Unauthorized",
-  message: "Send the runtime token of an instance as bearer token."
+  message: "The runtime token is not valid: the instance has ended, or its account is suspended."
 })
 export const AgentNotInInstanceBody = plainErrorBody(AgentNotInInstance, {
   status: 404,
