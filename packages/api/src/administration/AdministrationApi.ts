@@ -1,4 +1,4 @@
-import { Actor, AuditAction, AuditEntryId, AuditFields } from "@berth/domain/administration/audit/AuditEntry"
+import { Actor, AuditEntry } from "@berth/domain/administration/audit/AuditEntry"
 import { AgentStatus } from "@berth/domain/agents/AgentStatus"
 import { SubscriptionStatus } from "@berth/domain/billing/subscriptions/Subscription"
 import { DesiredState } from "@berth/domain/instances/Instance"
@@ -208,17 +208,9 @@ const instanceAction = <const Name extends string, Path extends `/${string}`>(
     .addError(UserSuspendedBody)
     .annotateContext(describe(summary, actionDescription))
 
-export const AuditEntryView = Schema.Struct({
-  id: AuditEntryId,
-  actor: Actor,
-  action: AuditAction,
-  userId: UserId,
-  reason: Schema.NullOr(Schema.String),
-  before: Schema.NullOr(AuditFields),
-  after: Schema.NullOr(AuditFields),
-  requestId: Schema.NullOr(Schema.String),
-  createdAt: Timestamp
-}).annotations({ identifier: "AuditEntry" })
+export const AuditEntryView = Schema.Struct({ ...AuditEntry.fields, createdAt: Timestamp }).annotations({
+  identifier: "AuditEntry"
+})
 
 const audit = HttpApiEndpoint.get("audit", "/api/ops/audit")
   .setUrlParams(
