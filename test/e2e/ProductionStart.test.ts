@@ -2,7 +2,8 @@ import { isProcessAlive } from "@berth/infra/process/ProcessIdentity"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Option, Redacted } from "effect"
 import { execFile } from "node:child_process"
-import { join } from "node:path"
+import { statSync } from "node:fs"
+import { dirname, join } from "node:path"
 import { promisify } from "node:util"
 import { inject } from "vitest"
 import { makeFakeSmtpServer } from "../fakes/FakeSmtpServer.ts"
@@ -19,8 +20,11 @@ import { build, run } from "./ProgramProcess.ts"
 import { readAllRuntimeTraces } from "./RuntimeProcesses.ts"
 import { makeAccount, openWebClient, type TestAccount } from "./WebClient.ts"
 
-/** Production requires a user id for each instance. */
-const separatesAccounts = process.getuid?.() === 0
+const isOpenToAll = (path: string): boolean =>
+  (statSync(path).mode & 0o001) !== 0 && (dirname(path) === path || isOpenToAll(dirname(path)))
+
+/** Production requires a user id for each instance, which can run this Node.js. */
+const separatesAccounts = process.getuid?.() === 0 && isOpenToAll(process.execPath)
 
 const headers = browserHeaders["Firefox on Linux"]
 const hello = { body: { messages: [{ role: "user", content: "hello" }] } }
