@@ -10,11 +10,12 @@ import { IdempotentExecution } from "../limits/IdempotentExecution.ts"
 import { Transaction } from "../persistence/Transaction.ts"
 import type { Credits } from "../shared/Money.ts"
 import type { PlanId } from "../shared/PlanId.ts"
+import { User } from "../shared/User.ts"
 import type { UserId } from "../shared/UserId.ts"
 import { Audit } from "./audit/Audit.ts"
 import type { Actor } from "./audit/AuditEntry.ts"
 
-/** Accounts, plans and credits in the hands of administrators. Every action is audited in its transaction. */
+/** Administration of accounts, plans and credits. Every change is audited in its transaction. */
 export class UserAdministration extends Effect.Service<UserAdministration>()("@berth/UserAdministration", {
   effect: Effect.gen(function* () {
     const users = yield* Users
@@ -96,9 +97,7 @@ export class UserAdministration extends Effect.Service<UserAdministration>()("@b
         })
         return { credits: after.credits }
       })
-      return yield* transaction.run(
-        run(Schema.Struct({ credits: Schema.Number.pipe(Schema.brand("Credits")) }), adjust)
-      )
+      return yield* transaction.run(run(Schema.Struct({ credits: User.fields.credits }), adjust))
     })
 
     /** Confirms the present address as its mailed link does. Idempotent. */

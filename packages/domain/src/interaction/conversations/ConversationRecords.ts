@@ -30,10 +30,11 @@ export class ConversationRecords extends Effect.Service<ConversationRecords>()("
     /** Last used first, of all agents or of one. */
     const listSessions = Effect.fn("ConversationRecords.listSessions")(function* (
       userId: UserId,
-      agentId: AgentId | undefined
+      agentId: AgentId | undefined,
+      limit: number = maximumListedSessions
     ) {
       if (agentId !== undefined) yield* agents.find(userId, agentId)
-      return yield* repository.listSessions(userId, maximumListedSessions, agentId)
+      return yield* repository.listSessions(userId, limit, agentId)
     })
 
     const findSession = Effect.fn("ConversationRecords.findSession")(function* (
@@ -50,7 +51,7 @@ export class ConversationRecords extends Effect.Service<ConversationRecords>()("
       userId: UserId,
       agentId: AgentId | undefined
     ) {
-      const [active] = yield* listSessions(userId, agentId)
+      const [active] = yield* listSessions(userId, agentId, 1)
       if (active === undefined) return []
       return (yield* repository.readRecord(active.id, recentMemoryLimits.messages)).map(toMemoryItem)
     })
