@@ -25,7 +25,7 @@ import { acceptApiKeys } from "../sessions/RequiredScope.ts"
 
 const describe = (summary: string, description: string) => OpenApi.annotations({ summary, description })
 
-/** Stated with every change. */
+/** The reason of a change. */
 export const Reason = Schema.Trim.pipe(
   Schema.filter((text) => text.length > 0 && text.length <= 500, { message: () => "must have 1 to 500 characters" })
 ).annotations({ description: "Stored in the audit log", jsonSchema: { type: "string", minLength: 1, maxLength: 500 } })
@@ -233,7 +233,7 @@ const audit = HttpApiEndpoint.get("audit", "/api/ops/audit")
     describe("List audit entries", "Newest first, of one user or one actor if given. No route changes or deletes them.")
   )
 
-/** Accounts in the hands of administrators. */
+/** Administration of accounts and instances, and the audit log. */
 export class AdministrationApi extends HttpApiGroup.make("administration")
   .add(users)
   .add(user)

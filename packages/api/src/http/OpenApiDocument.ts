@@ -11,7 +11,7 @@ type Document = Readonly<Record<string, unknown>>
 
 const schemaPrefix = "#/components/schemas/"
 
-/** Annotations of both contracts. `hasOriginCheck` is whether unsafe methods of foreign pages are rejected; `securitySchemes` are those of no middleware. */
+/** Annotations of both contracts. `hasOriginCheck` is whether unsafe methods of foreign pages are rejected; `securitySchemes` are added to those of the middleware. */
 export const describeApi = (
   info: { readonly title: string; readonly description: string },
   { hasOriginCheck, securitySchemes = {} }: { readonly hasOriginCheck: boolean; readonly securitySchemes?: Document }

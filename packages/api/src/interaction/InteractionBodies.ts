@@ -3,7 +3,6 @@ import { abandonedMessageFailure, toChatRole } from "@berth/domain/interaction/C
 import type { AgentHealthReport } from "@berth/domain/interaction/health/AgentHealth"
 import { recentMemoryLimits } from "@berth/domain/interaction/memory/RecentMemory"
 import { Duration, Option } from "effect"
-
 import type { SessionMessage } from "./InteractionApi.ts"
 
 export const interactionApiVersion = "1.0.0"

@@ -9,7 +9,7 @@ import { UserInstanceMissing, UserSuspended } from "./AdministrationErrors.ts"
 import { Audit } from "./audit/Audit.ts"
 import type { Actor } from "./audit/AuditEntry.ts"
 
-/** Instances in the hands of administrators. Actions travel as jobs, appended in the transaction of their audit entry. */
+/** Administration of instances. Actions travel as jobs, appended in the transaction of their audit entry. */
 export class InstanceAdministration extends Effect.Service<InstanceAdministration>()("@berth/InstanceAdministration", {
   effect: Effect.gen(function* () {
     const users = yield* Users

@@ -8,7 +8,7 @@ import type { UserId } from "../shared/UserId.ts"
 export interface InstanceSpec {
   readonly owner: UserId
   readonly memoryMb: number
-  /** Cores; a process driver has no limit of it. */
+  /** Cores. The process driver does not limit them. */
   readonly cpus: number
   readonly diskMb: number
   readonly token: Redacted.Redacted

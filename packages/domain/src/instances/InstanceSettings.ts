@@ -6,7 +6,7 @@ export class InstanceSettings extends Context.Tag("@berth/InstanceSettings")<
   {
     /** Base address of the backend API as an instance reaches it. */
     readonly backendUrl: string
-    /** Idle time after which an instance sleeps; none never. */
+    /** Idle time after which an instance sleeps. None: it never sleeps. */
     readonly idleAfter: Option.Option<Duration.Duration>
   }
 >() {}

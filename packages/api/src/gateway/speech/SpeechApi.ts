@@ -43,7 +43,7 @@ const SpeechInputInvalidBody = extendedErrorBody(SpeechInputInvalid, Schema.Stru
 /** Whether an answer went by the caller's own key, in the head of one whose body is sound. */
 export const ownKeyHeader = "x-berth-own-key"
 
-/** Answers with the sound, its type, whose key it took and the model in the headers. */
+/** Returns audio. Headers name its type, the model, and whether the caller's own key was used. */
 const speak = HttpApiEndpoint.post("speak", "/internal/gateway/speech")
   .setPayload(
     Schema.Struct({

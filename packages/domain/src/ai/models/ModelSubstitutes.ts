@@ -2,7 +2,7 @@ import { Context, type Effect } from "effect"
 import type { UserId } from "../../shared/UserId.ts"
 import type { AnsweringModel } from "./AnsweringModel.ts"
 
-/** `served`: by a configured provider, or the AI layer does not tell. `replaced`: by the model that answers instead. */
+/** `served`: by a configured provider, or unknown because the AI layer did not answer. `replaced`: by another model. */
 export type ModelService =
   | { readonly type: "served" }
   | { readonly type: "replaced"; readonly answeredBy: AnsweringModel }
