@@ -1,5 +1,5 @@
-// `npm start`, `npm test`, `npm run setup`, `npm run secrets:reseal` and `prepare` (their common first steps): installs the packages when the lockfile has changed, builds the
-// programs when a source has changed, and runs. Needs Node and npm only.
+// `npm start`, `npm test`, `npm run setup`, `npm run admin`, `npm run secrets:reseal` and `prepare` (their common first steps):
+// installs the packages when the lockfile has changed, builds the programs when a source has changed, and runs. Needs Node and npm only.
 import { spawn } from "node:child_process"
 import { createHash } from "node:crypto"
 import { accessSync, constants, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"

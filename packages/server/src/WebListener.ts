@@ -139,7 +139,7 @@ export const layer = (options: HttpListener.HttpListenerOptions & AgentSockets.A
     options.sendsSpans === false ? withPlainSpans : identity,
     // Closes its sockets before the listener closes their connections.
     Layer.provide(AgentSockets.layer(options)),
-    // Separate from the other listener's, which accepts no access tokens.
+    // Separate from the other listener's, which accepts no credentials of users.
     Layer.provide(Layer.provideMerge(Layer.fresh(IdempotencyMiddleware.Default), RequestCredentials.Default)),
     Layer.provide(CredentialWatch.Default),
     Layer.provide(sessionCookieLayer),

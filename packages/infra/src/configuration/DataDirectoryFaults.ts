@@ -33,7 +33,8 @@ const findProblem = async (directory: string, createsDatabase: boolean): Promise
     const existing = await findExisting(directory)
     if (!(await stat(existing)).isDirectory()) return Option.some(`${existing} is not a directory`)
     await access(existing, constants.W_OK | constants.X_OK)
-    if (!createsDatabase || (await findExisting(join(directory, "postgres"))).endsWith("postgres")) return Option.none()
+    const database = join(directory, "postgres")
+    if (!createsDatabase || (await findExisting(database)) === database) return Option.none()
     const { bavail, bsize } = await statfs(existing)
     const free = Math.floor((bavail * bsize) / bytesPerMiB)
     return free < minimumFreeMiB

@@ -104,7 +104,7 @@ export const measureDeletedFiles = (pid: number): Effect.Effect<number> =>
 export const computeDiskTolerance = (diskMb: number, atStart: number): number =>
   Math.max(Math.floor(diskMb * mib * 1.1), atStart + mib)
 
-/** Counting a large directory is expensive: at most this share of the time, unless a minute would pass between two counts. */
+/** Counting a large directory is expensive: counts take at most this share of the time, with a pause of at most 20 seconds. */
 const maximumDiskCountShare = 1 / 50
 const maximumDiskCountPauseMs = 20_000
 

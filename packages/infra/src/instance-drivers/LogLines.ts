@@ -35,7 +35,12 @@ const levels: Readonly<Record<string, LogLevel>> = {
 const digest = (text: string): string => createHash("sha256").update(text).digest("base64url").slice(0, 22)
 
 const messageOf = ({ cause, message, model, provider, reason }: LogLine): string =>
-  [message, reason, provider === undefined ? model : `${model} (${provider})`, cause?.split("\n")[0]]
+  [
+    message,
+    reason,
+    model === undefined || provider === undefined ? model : `${model} (${provider})`,
+    cause?.split("\n")[0]
+  ]
     .filter((part) => part !== undefined && part !== "")
     .join(": ")
     .slice(0, maximumMessageLength)

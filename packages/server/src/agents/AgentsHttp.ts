@@ -45,7 +45,7 @@ export const layer = HttpApiBuilder.group(WebApi, "agents", (handlers) =>
           const { customModel, ...settings } = config ?? {}
           const agent = yield* agents.provision(user, { name, model, customModel, config: settings })
           const { updatedAt: _, ...created } = listItem(agent)
-          // A response, since repeats of the request get its headers too.
+          // Idempotent repeats get the headers of the response itself, but not headers that are added later.
           return HttpServerResponse.unsafeJson(encodeProvisioned({ success: true, agent: created }), {
             status: 201,
             headers: makeWarningHeaders(yield* warnOfModel(agent))

@@ -19,7 +19,7 @@ const pollInterval = Duration.seconds(1)
 
 const distinct = <A>(all: ReadonlyArray<A>): ReadonlyArray<A> => [...new Set(all)]
 
-/** Tells open connections, sockets and streams, that their credential was revoked or has expired. */
+/** Signals to open sockets and streams that their credential was revoked or has expired. */
 export class CredentialWatch extends Effect.Service<CredentialWatch>()("@berth/CredentialWatch", {
   scoped: Effect.gen(function* () {
     const sessions = yield* Sessions

@@ -7,7 +7,7 @@ const labels: Readonly<Record<string, string>> = {
   error: "Error"
 }
 
-/** The word of the pages for an agent's status. */
+/** The label of an agent's status. */
 export const formatAgentStatus = (status: string): string => labels[status] ?? status
 
 /** The notice in the chat of an agent that does not run; empty for one that runs. */

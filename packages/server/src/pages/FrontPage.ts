@@ -1,8 +1,8 @@
 import { type Html, html } from "./Html.ts"
 import { pagePaths } from "./PagePaths.ts"
 
-/** The way of a message, as the boxes of the picture. */
-const stations = [
+/** Boxes of the diagram, in the order in which a message passes them. */
+const diagramBoxes = [
   ["You", "Browser, API or SDK"],
   ["Berth", "Accounts, plans, streaming"],
   ["Your instance", "Agents, files, memory"],
@@ -26,7 +26,7 @@ export const frontPage: Html = html`
     <p><a class="button primary" href="${pagePaths.signup}">Get started</a></p>
   </div>
   <ol class="diagram" aria-label="How a message reaches your agent">
-    ${stations.map(([name, content]) => html`<li><strong>${name}</strong> <span class="muted">${content}</span></li>`)}
+    ${diagramBoxes.map(([name, content]) => html`<li><strong>${name}</strong> <span class="muted">${content}</span></li>`)}
   </ol>
   <div class="features">
     ${features.map(

@@ -25,8 +25,8 @@ const errorIn = ({ body }: HttpServerResponse.HttpServerResponse) =>
 
 const pagePaths = new Set(pageRoutes.map(({ path }) => path))
 
-/** Forms that work without a script; their failures lead to the sign-in. */
-const signInForms = new Set(["/api/auth/callback/credentials", "/api/auth/callback/wallet", developmentPlanPath])
+/** Forms that work without a script; their failures redirect to the login page. */
+const loginForms = new Set(["/api/auth/callback/credentials", "/api/auth/callback/wallet", developmentPlanPath])
 const signOutForm = "/api/auth/signout"
 
 const isForm = ({ headers }: HttpServerRequest.HttpServerRequest) =>
@@ -71,7 +71,7 @@ const redirectAfterForm = (appUrl: URL, { request, response, route }: AnsweredRe
   if (!isForm(request) || !prefersHtml(request.headers["accept"])) return Option.none()
   const lead = (to: string) => Option.some(HttpServerResponse.redirect(to, { status: 303, cookies: response.cookies }))
   if (path === signOutForm && response.status < 300) return lead("/login")
-  if (!signInForms.has(path) || response.status < 400) return Option.none()
+  if (!loginForms.has(path) || response.status < 400) return Option.none()
   const asked = new URLSearchParams(request.url.split("?", 2)[1] ?? "").get("callbackUrl") ?? undefined
   const error = Option.match(errorIn(response), { onNone: () => "failed", onSome: ({ code }) => code ?? "failed" })
   return lead(

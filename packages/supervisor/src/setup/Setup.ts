@@ -17,7 +17,7 @@ export class SetupAborted extends Data.TaggedError("SetupAborted")<object> {
 export interface SetupOptions {
   /** Directory of `.env`. */
   readonly directory: string
-  /** Settings of the command line: written before all others. */
+  /** Settings of the command line. They override the environment, but not an existing `.env`. */
   readonly flags: Readonly<Record<string, string>>
   readonly environment: Readonly<Record<string, string | undefined>>
   /** Asks a person; absent without a terminal. */

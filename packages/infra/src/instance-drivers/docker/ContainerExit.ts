@@ -1,10 +1,17 @@
-import { Option } from "effect"
+import { Effect, Option } from "effect"
 import { constants } from "node:os"
-import { describeExit } from "../ProcessExit.ts"
-import type { ContainerState } from "./EngineModels.ts"
+import { describeExit, findExitMessage } from "../ProcessExit.ts"
+import type { DockerEngine } from "./DockerEngine.ts"
+import type { ContainerInspection, ContainerState } from "./EngineModels.ts"
 
 /** A process that a signal ended has this exit code plus the signal's number. */
 const signalBase = 128
+
+/** The line of the container's latest run that tells why it exited. */
+export const readExitMessage = (engine: DockerEngine, { Id, State: { StartedAt } }: ContainerInspection) =>
+  Effect.map(engine.readLog(Id, Math.floor(Date.parse(StartedAt) / 1000)), (log) =>
+    findExitMessage(Option.getOrElse(log, () => ""))
+  )
 
 /** Describes the exit of a container. */
 export const describeContainerExit = (

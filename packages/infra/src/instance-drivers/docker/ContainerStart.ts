@@ -9,9 +9,8 @@ import { Duration, Effect, Option, Schedule } from "effect"
 import type { RuntimeClient } from "../../runtime/RuntimeClient.ts"
 import { probeHealth } from "../HealthProbe.ts"
 import type { FileOperationFailed } from "../HostFiles.ts"
-import { findExitMessage } from "../ProcessExit.ts"
 import { RuntimeNotReady } from "../RuntimeNotReady.ts"
-import { describeContainerExit } from "./ContainerExit.ts"
+import { describeContainerExit, readExitMessage } from "./ContainerExit.ts"
 import { findProfileDifferences } from "./ContainerProfile.ts"
 import type { DockerEngine } from "./DockerEngine.ts"
 import { type EngineError, isEngineDown, type RuntimeImageMissing } from "./EngineErrors.ts"
@@ -33,8 +32,9 @@ const unconditionally = { fresh: false, accept: () => Effect.void }
 /** For cleaning up after a failure, which is reported instead. The next start repeats it. */
 const logFailure = <A>(effect: Effect.Effect<A, EngineError>): Effect.Effect<void> =>
   Effect.catchAll(Effect.asVoid(effect), ({ message }) =>
-    Effect.logWarning("Container not removed").pipe(Effect.annotateLogs({ reason: message }))
+    Effect.logWarning("Container cleanup failed").pipe(Effect.annotateLogs({ reason: message }))
   )
+
 const pollSchedule = Schedule.spaced("20 millis")
 
 /** Starts, adopts and replaces the containers of instances. */
@@ -59,11 +59,6 @@ export const make = ({ client, containers, engine, running }: ContainerStartOpti
           : new InstanceStartFailed({ owner, reason: error.message })
     )
 
-  const readExitMessage = (id: string, { State: { StartedAt } }: ContainerInspection) =>
-    Effect.map(engine.readLog(id, Math.floor(Date.parse(StartedAt) / 1000)), (log) =>
-      findExitMessage(Option.getOrElse(log, () => ""))
-    )
-
   /** Waits until the runtime in a started container accepts the token. */
   const waitUntilReady = (spec: InstanceSpec, id: string) =>
     Effect.gen(function* () {
@@ -71,7 +66,7 @@ export const make = ({ client, containers, engine, running }: ContainerStartOpti
       const ended = Effect.gen(function* () {
         yield* engine.waitForExit(id, Duration.sum(readyTimeout, readyTimeout))
         const { State } = yield* requireContainer(id)
-        const line = yield* readExitMessage(id, started)
+        const line = yield* readExitMessage(engine, started)
         return yield* new RuntimeNotReady({ reason: describeContainerExit(State, spec.memoryMb, line) })
       })
       const endpoint = yield* Option.match(findEndpoint(started, running.network), {
@@ -86,7 +81,7 @@ export const make = ({ client, containers, engine, running }: ContainerStartOpti
       )
       const health = yield* Effect.timeoutOption(ready, readyTimeout)
       if (Option.isNone(health)) {
-        const line = yield* readExitMessage(id, started)
+        const line = yield* readExitMessage(engine, started)
         return yield* new RuntimeNotReady({
           reason: `it was not ready within ${Duration.format(readyTimeout)}${line === "" ? "" : `; its last log line: ${line}`}`
         })
@@ -150,13 +145,6 @@ export const make = ({ client, containers, engine, running }: ContainerStartOpti
       return instance
     })
 
-  /** The image of a container while the engine has it, else the newest. */
-  const imageOf = (current: Option.Option<ContainerInspection>) =>
-    Effect.gen(function* () {
-      const pinned = Option.isSome(current) ? yield* engine.inspectImage(current.value.Image) : Option.none()
-      return Option.isSome(pinned) ? pinned.value : yield* containers.newestImage
-    })
-
   const logReplaced = (owner: UserId, reason: string) =>
     Effect.logWarning("Instance replaced").pipe(Effect.annotateLogs({ userId: owner, reason }))
 
@@ -166,7 +154,7 @@ export const make = ({ client, containers, engine, running }: ContainerStartOpti
       const { candidate, current } = yield* containers.find(names)
       // A crashed backend left a version that was not accepted.
       if (Option.isSome(candidate)) yield* containers.discard(names, candidate.value.Id)
-      const image = yield* imageOf(current)
+      const image = yield* containers.imageOf(current)
       if (Option.isNone(current)) return { image, usable: current }
       const differences = findProfileDifferences(containers.makeProfile(spec, names, image), current.value)
       if (differences.length === 0) return { image, usable: current }

@@ -132,16 +132,18 @@ export const make = ({ directory, engine, image, installation, network }: Instan
       yield* engine.removeContainer(id)
     })
 
+  /** The image of a container while the engine has it, else the newest. */
+  const imageOf = (current: Option.Option<ContainerInspection>) =>
+    Effect.gen(function* () {
+      const pinned = Option.isSome(current) ? yield* engine.inspectImage(current.value.Image) : Option.none()
+      return Option.isSome(pinned) ? pinned.value : yield* newestImage
+    })
+
   const runTask = (names: InstanceNames, command: ReadonlyArray<string>) =>
     Effect.gen(function* () {
       if (Option.isNone(yield* engine.inspectVolume(names.volume))) return
-      const current = yield* engine.inspectContainer(names.container)
-      const from = Option.isSome(current) ? yield* engine.inspectImage(current.value.Image) : Option.none()
-      const profile = makeTaskProfile(
-        Option.isSome(from) ? from.value : yield* newestImage,
-        { installation, volume: names.volume },
-        command
-      )
+      const image = yield* imageOf(yield* engine.inspectContainer(names.container))
+      const profile = makeTaskProfile(image, { installation, volume: names.volume }, command)
       // A killed backend may have left one.
       yield* engine.removeContainer(names.task)
       yield* Effect.acquireUseRelease(
@@ -164,6 +166,7 @@ export const make = ({ directory, engine, image, installation, network }: Instan
   return {
     namesOf,
     newestImage,
+    imageOf,
     find,
     makeProfile,
     create,

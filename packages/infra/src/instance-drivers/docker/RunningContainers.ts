@@ -3,8 +3,7 @@ import type { UserId } from "@berth/domain/shared/UserId"
 import { DateTime, Duration, Effect, Option, PubSub, Schedule, Stream } from "effect"
 import * as InstanceLogFile from "../InstanceLogFile.ts"
 import * as OwnerLocks from "../OwnerLocks.ts"
-import { findExitMessage } from "../ProcessExit.ts"
-import { describeContainerExit } from "./ContainerExit.ts"
+import { describeContainerExit, readExitMessage } from "./ContainerExit.ts"
 import { findLimits, findRuntimeVersion, installationLabels, runtimePort } from "./ContainerProfile.ts"
 import type { DockerEngine } from "./DockerEngine.ts"
 import type { ContainerInspection } from "./EngineModels.ts"
@@ -67,11 +66,7 @@ export const make = ({ containers, engine, installation, network }: RunningConta
         running.delete(container.instance.owner)
         const reason = Option.isNone(found)
           ? "its container was removed"
-          : describeContainerExit(
-              found.value.State,
-              container.memoryMb,
-              findExitMessage(Option.getOrElse(yield* engine.readLog(container.id), () => ""))
-            )
+          : describeContainerExit(found.value.State, container.memoryMb, yield* readExitMessage(engine, found.value))
         yield* publish(container, reason, `The instance exited: ${reason}`)
       })
 

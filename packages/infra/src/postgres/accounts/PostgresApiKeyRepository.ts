@@ -106,6 +106,7 @@ export const layer: Layer.Layer<ApiKeyRepository, never, SqlClient> = Layer.scop
         ids: ReadonlyArray<ApiKeyId>,
         now: DateTime.Utc
       ) {
+        if (ids.length === 0) return new Set<ApiKeyId>()
         const rows = yield* sql`
           select api_keys.id from api_keys join users on users.id = api_keys.user_id
           where ${sql.in("api_keys.id", ids)} and suspended_at is null

@@ -34,6 +34,9 @@ const make = Effect.gen(function* () {
     "owner_id as user_id, subdomain, desired, status, started_at, runtime_version, created_at"
   )
 
+  const isUnused = (since: DateTime.Utc) =>
+    sql`desired = 'up' and last_used_at < ${DateTime.toDate(since)} and ${sql.in("status", ["running", "active"])}`
+
   const read = (userId: UserId) => sql`select ${columns} from instances where owner_id = ${toStorableText(userId)}`
 
   /** The token in `column`, made if there is none: the first to write one wins, and everybody reads that one. */
@@ -120,16 +123,13 @@ const make = Effect.gen(function* () {
     listUnused: Effect.fn("InstanceRepository.listUnused")(function* (since: DateTime.Utc) {
       const rows = yield* sql`
         select owner_id from instances
-        where desired = 'up' and last_used_at < ${DateTime.toDate(since)} and ${sql.in("status", ["running", "active"])}
-        order by last_used_at`.pipe(decodeRows(Owner), Effect.orDie)
+        where ${isUnused(since)} order by last_used_at`.pipe(decodeRows(Owner), Effect.orDie)
       return Array.map(rows, ({ ownerId }) => ownerId)
     }),
     markAsleep: Effect.fn("InstanceRepository.markAsleep")(function* (userId: UserId, since: DateTime.Utc) {
       const rows = yield* sql`
         update instances set desired = 'asleep', started_at = null
-        where owner_id = ${userId} and desired = 'up' and last_used_at < ${DateTime.toDate(since)}
-          and ${sql.in("status", ["running", "active"])}
-        returning owner_id`.pipe(Effect.orDie)
+        where owner_id = ${userId} and ${isUnused(since)} returning owner_id`.pipe(Effect.orDie)
       return rows.length > 0
     }),
     ensureRuntimeToken: Effect.fn("InstanceRepository.ensureRuntimeToken")((userId: UserId) =>
@@ -155,7 +155,8 @@ const make = Effect.gen(function* () {
     listGatewayTokenVersions: Effect.fn("InstanceRepository.listGatewayTokenVersions")(function* (
       userIds: ReadonlyArray<UserId>
     ) {
-      // Each sealing of a token looks different, so the sealed text is mark enough. Its digest is nobody's secret.
+      if (userIds.length === 0) return new Map<UserId, string>()
+      // Sealing is randomized, so the digest of the sealed text identifies a token. The digest is not a secret.
       const rows = yield* sql`
         select owner_id, md5(gateway_token_sealed) as mark from instances join users on users.id = owner_id
         where ${sql.in("owner_id", userIds)} and gateway_token_sealed is not null and suspended_at is null`.pipe(

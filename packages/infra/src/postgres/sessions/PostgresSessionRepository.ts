@@ -93,6 +93,7 @@ export const layer: Layer.Layer<SessionRepository, never, SqlClient> = Layer.eff
         ids: ReadonlyArray<SessionId>,
         now: DateTime.Utc
       ) {
+        if (ids.length === 0) return new Set<SessionId>()
         const rows = yield* sql`
           select id from sessions where ${sql.in("id", ids)} and expires_at > ${DateTime.toDate(now)}`.pipe(
           decodeRows(Open),

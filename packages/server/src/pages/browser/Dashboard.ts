@@ -38,7 +38,7 @@ const agentPath = (id: string) => `/dashboard?agent=${encodeURIComponent(id)}#ch
 const chat = findElement(HTMLElement, "#chat")
 const notice = findElement(HTMLElement, "#agent-notice")
 
-/** Says in the chat that its agent does not run, while that is so. */
+/** Shows or hides the notice that the agent of the chat does not run. */
 const showAbsence = (status: string) => {
   if (notice === undefined) return
   notice.textContent = describeAbsence(chat?.dataset["agentName"] ?? "", status)
@@ -75,7 +75,7 @@ const pollStatuses = async () => {
   }
 }
 
-/** Waits, but not while the connection changes or when the page is shown again. */
+/** Waits for the time, or until connectivity or visibility changes. */
 const waitForPoll = (milliseconds: number) =>
   new Promise<void>((resolve) => {
     const done = () => {
