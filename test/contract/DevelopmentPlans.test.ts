@@ -57,7 +57,7 @@ layer(App.layer(), { excludeTestServices: true })("POST /api/development/plan in
 })
 
 layer(App.layer({ isDevelopment: false }), { excludeTestServices: true })(
-  "POST /api/development/plan in production or with a card processor",
+  "POST /api/development/plan where plans need payment",
   (it) => {
     it.effect("POST /api/development/plan is answered exactly as an unknown route, and is not documented", () =>
       Effect.gen(function* () {

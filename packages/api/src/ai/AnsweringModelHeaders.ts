@@ -1,6 +1,6 @@
 import type { AnsweringModel } from "@berth/domain/ai/models/AnsweringModel"
 
-/** Names of the model that answered and of the provider that ran it, on every answer of a model. */
+/** Names of the model that answered and of the provider that ran it, on every answer whose model is known with its head. */
 export const modelHeader = "x-model"
 export const providerHeader = "x-provider"
 

@@ -96,7 +96,7 @@ const revoke = HttpApiEndpoint.del("revoke", "/api/keys/:id")
   .annotateContext(
     OpenApi.annotations({
       summary: "Revoke an API key",
-      description: "Its next request is 401; its WebSockets and event streams end within two seconds."
+      description: "Its next request is 401; its WebSockets and event streams are checked once a second and end."
     })
   )
 
