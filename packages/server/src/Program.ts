@@ -1,7 +1,7 @@
 import { AgentSettings } from "@berth/domain/agents/AgentSettings"
 import * as GatewayServices from "@berth/domain/gateway/GatewayServices"
 import * as LocalSpeech from "@berth/domain/gateway/speech/LocalSpeech"
-import { hostInUrl } from "@berth/infra/net/HostInUrl"
+import { hostInUrl } from "@berth/infra/net/ListenHosts"
 import * as AccountsWiring from "@berth/infra/wiring/AccountsWiring"
 import * as AiWiring from "@berth/infra/wiring/AiWiring"
 import * as BackendWiring from "@berth/infra/wiring/BackendWiring"

@@ -1,13 +1,5 @@
-import { hostInUrl } from "@berth/infra/net/HostInUrl"
 import { Effect, Schedule } from "effect"
 import { get } from "node:http"
-
-/** The URL host by which this machine reaches a listener. */
-export const toLocalAddress = (host: string): string => {
-  if (host === "0.0.0.0") return "127.0.0.1"
-  if (host === "::") return "[::1]"
-  return hostInUrl(host)
-}
 
 const isReady = (url: string): Effect.Effect<boolean> =>
   Effect.async((resume) => {

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, FastCheck as fc, Option } from "effect"
 import { isAbsolute } from "node:path"
 import { toSupervisorSettings } from "../src/SupervisorSettings.ts"
-import { toLocalAddress } from "../src/Readiness.ts"
+import { toLocalAddress } from "@berth/infra/net/ListenHosts"
 
 const from = (variables: Record<string, string>) =>
   Effect.map(checkSettings(variables, "supervisor"), ({ settings }) => toSupervisorSettings(settings))

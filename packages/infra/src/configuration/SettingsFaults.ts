@@ -1,4 +1,5 @@
 import { Option, Redacted } from "effect"
+import { isLoopback, isWildcard } from "../net/ListenHosts.ts"
 import type { Settings } from "./Settings.ts"
 import { resolveTempoNetwork } from "./TempoNetwork.ts"
 
@@ -13,9 +14,6 @@ const minimumProductionSecretBytes = 32
 const isShort = (secret: Option.Option<Redacted.Redacted>) =>
   Option.isSome(secret) && new TextEncoder().encode(Redacted.value(secret.value)).length < minimumProductionSecretBytes
 
-const loopback = new Set(["127.0.0.1", "::1", "localhost"])
-const wildcards = new Set(["0.0.0.0", "::"])
-
 const fault = (isSo: boolean, sentence: string): ReadonlyArray<string> => (isSo ? [sentence] : [])
 
 /** Listeners of one process or one supervisor that would take each other's port. */
@@ -23,7 +21,7 @@ const findPortFaults = (
   { addresses: { backendHost, backendPort, host, port }, role, worker }: Settings,
   program: ProgramKind
 ) => {
-  const overlap = (one: string, other: string) => one === other || wildcards.has(one) || wildcards.has(other)
+  const overlap = (one: string, other: string) => one === other || isWildcard(one) || isWildcard(other)
   const runsAll = program === "supervisor"
   const healthPort = Option.getOrUndefined(worker.healthPort)
   return [
@@ -50,7 +48,7 @@ const findProductionFaults = (settings: Settings, program: ProgramKind) => {
       "APP_URL: is required in production; set the public https URL, for example https://berth.example.com"
     ),
     fault(
-      addresses.appUrl.protocol !== "https:" && !loopback.has(addresses.appUrl.hostname),
+      addresses.appUrl.protocol !== "https:" && !isLoopback(addresses.appUrl.hostname),
       "APP_URL: must be https in production, because sessions travel in a cookie"
     ),
     ...(program === "supervisor"
@@ -84,7 +82,7 @@ const findProductionFaults = (settings: Settings, program: ProgramKind) => {
 /** Invalid combinations of settings: `NAME: problem; expectation`, one for each variable. */
 export const findSettingsFaults = (settings: Settings, program: ProgramKind): ReadonlyArray<string> => {
   const { addresses, environment, environmentIsSet, mpp } = settings
-  const isExposed = !loopback.has(addresses.host) || addresses.appUrl.protocol === "https:"
+  const isExposed = !isLoopback(addresses.host) || addresses.appUrl.protocol === "https:"
   return [
     fault(
       isExposed && !environmentIsSet,
@@ -96,7 +94,7 @@ export const findSettingsFaults = (settings: Settings, program: ProgramKind): Re
     ),
     fault(settings.agentRuntime === "kubernetes", "AGENT_RUNTIME: kubernetes is not built yet; use docker or process"),
     fault(
-      settings.agentRuntime === "docker" && wildcards.has(addresses.backendHost),
+      settings.agentRuntime === "docker" && isWildcard(addresses.backendHost),
       "BACKEND_HOST: must be one address with AGENT_RUNTIME=docker, or instances could reach the whole backend API"
     ),
     fault(

@@ -4,6 +4,7 @@ import { Mailer, MailRejected, MailServiceUnavailable } from "@berth/domain/mail
 import { DateTime, Duration, Effect, Layer, Predicate, Redacted } from "effect"
 import { createTransport } from "nodemailer"
 import { makeMailEnvelope, type MailSender } from "./MailEnvelope.ts"
+import { isLoopback } from "../net/ListenHosts.ts"
 
 export interface SmtpMailerOptions {
   /** `smtp://` or `smtps://`, with optional user and password. */
@@ -13,7 +14,6 @@ export interface SmtpMailerOptions {
   readonly idleTimeout?: Duration.Duration
 }
 
-const loopback = new Set(["localhost", "127.0.0.1", "[::1]"])
 const plainHost = (hostname: string) => hostname.replace(/^\[|\]$/g, "")
 
 /** System, library and SMTP codes only: the server's text may quote addresses. */
@@ -43,7 +43,7 @@ export const layer = ({ from, idleTimeout = Duration.seconds(30), url }: SmtpMai
       host: plainHost(hostname),
       ...(port === "" ? {} : { port: Number(port) }),
       secure: isSecure,
-      requireTLS: !isSecure && username !== "" && !loopback.has(hostname),
+      requireTLS: !isSecure && username !== "" && !isLoopback(hostname),
       ...(username === "" ? {} : { auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) } }),
       connectionTimeout: limit,
       greetingTimeout: limit,

@@ -6,6 +6,7 @@ import {
   ClientSecretPost,
   type Configuration
 } from "openid-client"
+import { isLoopback } from "../net/ListenHosts.ts"
 
 /** A provider gave no usable response. `reason` quotes neither the request nor the response. */
 export class ProviderRequestFailed extends Data.TaggedError("ProviderRequestFailed")<{ readonly reason: string }> {}
@@ -17,11 +18,9 @@ export const findRequestFailure = (error: unknown, depth = 0): ProviderRequestFa
   return findRequestFailure(error.cause, depth + 1)
 }
 
-const loopback = new Set(["127.0.0.1", "localhost", "[::1]"])
-
 /** Whether secrets may be sent to an address: over TLS or to this machine. */
 export const isSecureUrl = (url: URL): boolean =>
-  url.protocol === "https:" || (url.protocol === "http:" && loopback.has(url.hostname))
+  url.protocol === "https:" || (url.protocol === "http:" && isLoopback(url.hostname))
 
 const maximumResponseBytes = 1024 * 1024
 

@@ -10,14 +10,12 @@ import * as DockerInstanceDriver from "../instance-drivers/docker/DockerInstance
 import { closeHostPorts } from "../instance-drivers/docker/HostFirewall.ts"
 import { ensureNetwork } from "../instance-drivers/docker/InstanceNetwork.ts"
 import * as ProcessInstanceDriver from "../instance-drivers/process/ProcessInstanceDriver.ts"
-import { hostInUrl } from "../net/HostInUrl.ts"
+import { toLocalAddress } from "../net/ListenHosts.ts"
 import { findBindablePort } from "../net/PortProbe.ts"
 import { ProgramMisconfigured } from "../process/ProgramRunner.ts"
 import * as BerthAgentRuntime from "../runtime/BerthAgentRuntime.ts"
 import * as UnixSocketClient from "../runtime/UnixSocketClient.ts"
 import { randomBytes } from "node:crypto"
-
-const wildcards = new Set(["0.0.0.0", "::"])
 
 /** The address of the runtime routes' own listener; none where instances use the backend's. */
 export class RuntimeListenerAddress extends Context.Tag("@berth/RuntimeListenerAddress")<
@@ -35,7 +33,7 @@ const onClose = (settings: Settings) => (settings.supervised ? "stop" : "leave")
 const processes = (settings: Settings, bundle: string) => {
   const { backendHost, backendPort } = settings.addresses
   // Instances run on this host, so they use the listening address instead of BACKEND_URL.
-  const listening = `http://${hostInUrl(wildcards.has(backendHost) ? "127.0.0.1" : backendHost)}:${backendPort}`
+  const listening = `http://${toLocalAddress(backendHost)}:${backendPort}`
   const driver = ProcessInstanceDriver.layer({
     directory: instancesDirectory(settings),
     bundle,

@@ -5,6 +5,7 @@ import type { Settings } from "../configuration/Settings.ts"
 import { ensureSecret } from "../crypto/GeneratedKeys.ts"
 import { generateJwtKey, parseJwtKey } from "../crypto/JwtKey.ts"
 import { generateKeyEncryptionKeys, parseKeyEncryptionKeys } from "../crypto/AesGcmSecretBox.ts"
+import { isLoopback } from "../net/ListenHosts.ts"
 import { generateTreasuryKey, deriveTreasuryAddress } from "../tempo/TreasuryKey.ts"
 import { ProgramMisconfigured } from "../process/ProgramRunner.ts"
 
@@ -74,10 +75,8 @@ export const resolvePaymentSecret = (settings: Settings) =>
 export const resolvePaymentRecipient = (settings: Settings) =>
   resolveParsed(settings, settings.mpp.recipient, "mpp-treasury-key", generateTreasuryKey, deriveTreasuryAddress)
 
-const loopback = new Set(["127.0.0.1", "::1", "localhost"])
-
 /** `ADMIN_EMAILS`; a development service on loopback has a default administrator. */
 export const resolveAdminEmails = (settings: Settings): ReadonlyArray<string> =>
   Option.getOrElse(settings.adminEmails, () =>
-    settings.environment === "development" && loopback.has(settings.addresses.host) ? ["owner@berth.local"] : []
+    settings.environment === "development" && isLoopback(settings.addresses.host) ? ["owner@berth.local"] : []
   )

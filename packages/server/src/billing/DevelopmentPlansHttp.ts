@@ -3,6 +3,7 @@ import { ManualPlans } from "@berth/domain/billing/subscriptions/ManualPlans"
 import { CurrentUser } from "@berth/domain/sessions/CurrentUser"
 import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
 import { Effect } from "effect"
+import { isForm } from "../http/RequestBody.ts"
 import { pagePaths } from "../pages/PagePaths.ts"
 
 /** `/api/development/plan`, absent from the route table unless plans are offered without payment. */
@@ -12,8 +13,7 @@ export const layer = HttpApiBuilder.group(WebApi, "developmentPlans", (handlers)
       Effect.gen(function* () {
         const { user } = yield* CurrentUser
         yield* plans.grant(user.id, plan)
-        const isForm = (request.headers["content-type"] ?? "").includes("x-www-form-urlencoded")
-        return isForm ? HttpServerResponse.redirect(pagePaths.onboarding, { status: 303 }) : { plan }
+        return isForm(request) ? HttpServerResponse.redirect(pagePaths.onboarding, { status: 303 }) : { plan }
       })
     )
   )

@@ -61,6 +61,10 @@ const multipartType = "multipart/form-data"
 
 const mediaTypeOf = (contentType: string) => (contentType.split(";")[0] ?? "").trim().toLowerCase()
 
+/** Whether the body is that of an HTML form. */
+export const isForm = ({ headers }: HttpServerRequest.HttpServerRequest): boolean =>
+  mediaTypeOf(headers["content-type"] ?? "") === formType
+
 /** Whether the body has a content coding; none is supported. */
 export const isCoded = ({ headers }: HttpServerRequest.HttpServerRequest) =>
   (headers["content-encoding"] ?? "identity").toLowerCase() !== "identity"

@@ -40,7 +40,7 @@ export const renderAgentForm = ({ models, repliesFromSandbox }: AgentForm): Html
   )
 
 /** Replaces the form without a plan. */
-export const planIsNeeded = html`
+export const planNotice = html`
   <p>You need a plan to create an agent.</p>
   <p><a class="button primary" href="${pagePaths.pricing}">Choose a plan</a></p>
 `

@@ -13,7 +13,7 @@ import {
   sessionsSection,
   walletsSection
 } from "./AccountSections.ts"
-import { type AgentForm, planIsNeeded, renderAgentForm } from "./AgentForm.ts"
+import { type AgentForm, planNotice, renderAgentForm } from "./AgentForm.ts"
 import { describeAbsence, formatAgentStatus } from "./AgentStatusLabel.ts"
 import { renderChatPanel } from "./ChatPanel.ts"
 import { type Content, type Html, html } from "./Html.ts"
@@ -80,7 +80,7 @@ const agentsSection = ({ agents, allowance, form, user }: DashboardPage): Html =
         allowance.mayProvision
           ? html`<p class="muted">Your plan includes ${limitOf(allowance.agents)}.</p>
               ${renderAgentForm(form)}`
-          : planIsNeeded
+          : planNotice
       }
     </details>
   </section>

@@ -1,4 +1,4 @@
-import { type AgentForm, planIsNeeded, renderAgentForm } from "./AgentForm.ts"
+import { type AgentForm, planNotice, renderAgentForm } from "./AgentForm.ts"
 import { renderChatPanel } from "./ChatPanel.ts"
 import { type Content, type Html, html } from "./Html.ts"
 
@@ -47,7 +47,7 @@ export const renderOnboardingPage = (page: OnboardingPage): Html => html`
     ${renderSteps(page.mayProvision ? 2 : 1)}
     <div id="first-agent">
       <h2>${page.mayProvision ? "Create your first agent" : "Choose a plan"}</h2>
-      ${page.mayProvision ? firstAgent(page) : page.hasPaid ? paymentPending : planIsNeeded}
+      ${page.mayProvision ? firstAgent(page) : page.hasPaid ? paymentPending : planNotice}
     </div>
     <div id="first-chat" hidden>
       ${renderChatPanel({ id: "", name: "" })}

@@ -1,8 +1,8 @@
 import { developmentPlanPath } from "@berth/api/billing/subscriptions/DevelopmentPlansApi"
 import { HttpServerResponse } from "@effect/platform"
-import type { HttpServerRequest } from "@effect/platform"
 import { Effect, Option, Schema } from "effect"
 import type { AnsweredRequest, PresentAnswer } from "../http/HttpPipeline.ts"
+import { isForm } from "../http/RequestBody.ts"
 import { WebSettings } from "../http/WebSettings.ts"
 import { resolveCallbackPath } from "../signin/CallbackPath.ts"
 import { renderErrorPage, findErrorTitle } from "./ErrorPage.ts"
@@ -28,9 +28,6 @@ const pagePaths = new Set(pageRoutes.map(({ path }) => path))
 /** Forms that work without a script; their failures redirect to the login page. */
 const loginForms = new Set(["/api/auth/callback/credentials", "/api/auth/callback/wallet", developmentPlanPath])
 const signOutForm = "/api/auth/signout"
-
-const isForm = ({ headers }: HttpServerRequest.HttpServerRequest) =>
-  (headers["content-type"] ?? "").toLowerCase().startsWith("application/x-www-form-urlencoded")
 
 const isPage = ({ headers }: HttpServerResponse.HttpServerResponse) =>
   (headers["content-type"] ?? "").startsWith("text/html")

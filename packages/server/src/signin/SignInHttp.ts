@@ -7,6 +7,7 @@ import { SocialSessions } from "@berth/domain/signin/social/SocialSessions"
 import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
 import { Effect, Option, Schema } from "effect"
 import { readBearerToken } from "../http/InternalAuthHttp.ts"
+import { isForm } from "../http/RequestBody.ts"
 import { addRetryAfter } from "../http/ResponseHeaders.ts"
 import { SessionCookie } from "../http/SecretCookies.ts"
 import { WebSettings } from "../http/WebSettings.ts"
@@ -34,8 +35,7 @@ export const layer = HttpApiBuilder.group(WebApi, "signin", (handlers) =>
             .pipe(Effect.tapErrorTag("RateLimitExceeded", addRetryAfter))
           yield* (yield* Caller).identify(user.id)
           const url = resolveCallbackPath(payload.callbackUrl, appUrl)
-          const isForm = (request.headers["content-type"] ?? "").includes("x-www-form-urlencoded")
-          const response = isForm
+          const response = isForm(request)
             ? HttpServerResponse.redirect(url, { status: 302 })
             : HttpServerResponse.unsafeJson(
                 encodeSignedIn({ user: { id: user.id, email: user.email, name: user.name }, url })
