@@ -5,6 +5,7 @@ import { agentDetailRows } from "./rows/AgentDetailRows.ts"
 import { agentRows } from "./rows/AgentRows.ts"
 import { aiRows } from "./rows/AiRows.ts"
 import { billingRows } from "./rows/BillingRows.ts"
+import { deploymentRows } from "./rows/DeploymentRows.ts"
 import { deprecatedRows } from "./rows/DeprecatedRows.ts"
 import { gatewayRows } from "./rows/GatewayRows.ts"
 import { instanceRows } from "./rows/InstanceRows.ts"
@@ -21,6 +22,7 @@ export const errorRows: ReadonlyArray<ErrorRow> = [
   ...agentRows,
   ...agentDetailRows,
   ...instanceRows,
+  ...deploymentRows,
   ...interactionRows,
   ...gatewayRows,
   ...webhookRows,

@@ -216,6 +216,16 @@ layer(App.layer(), { excludeTestServices: true })("The documentation", (it) => {
       assert.includeMembers(statuses("POST", "/api/register"), ["200", "400", "409", "429", "500"])
       assert.includeMembers(statuses("POST", "/api/auth/callback/credentials"), ["200", "302", "400", "401", "429"])
       assert.includeMembers(statuses("POST", "/api/agents/provision"), ["201", "401", "402", "409", "422", "429"])
+      assert.includeMembers(statuses("POST", "/api/deployments"), [
+        "200",
+        "201",
+        "401",
+        "404",
+        "409",
+        "422",
+        "429",
+        "502"
+      ])
     })
   )
 })

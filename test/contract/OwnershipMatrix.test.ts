@@ -207,6 +207,10 @@ layer(App.layer(), { excludeTestServices: true })("Of what another owns", (it) =
       "an agent whose owner's credential is set",
       ({ agent: id }) => say({ action: "set-credential", key: "openai", value: "v", agentId: id })
     ],
+    [
+      "an agent that is deployed",
+      ({ agent: id }) => ({ method: "POST", path: "/api/deployments", json: { agentId: id } })
+    ],
     ["an agent that a session is opened with", ({ agent: id }) => say({ action: "create-session", agentId: id })]
   ]
   const read = (query: string) => ({ method: "GET", path: `/api/agent?${query}` })

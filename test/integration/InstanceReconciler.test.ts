@@ -2,6 +2,7 @@ import { UserRepository } from "@berth/domain/accounts/UserRepository"
 import type { Agent } from "@berth/domain/agents/Agent"
 import { AgentRepository } from "@berth/domain/agents/AgentRepository"
 import { isUp } from "@berth/domain/agents/AgentStatus"
+import { SubscriptionRepository } from "@berth/domain/billing/subscriptions/SubscriptionRepository"
 import type { Turn } from "@berth/domain/instances/AgentRuntime"
 import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
 import { makeSubdomain } from "@berth/domain/instances/Instance"
@@ -65,7 +66,12 @@ const test = <E>(
   }) => Effect.Effect<
     void,
     E,
-    Scope.Scope | InstanceRepository | AgentRepository | SqlClient | Effect.Effect.Context<typeof owner>
+    | Scope.Scope
+    | InstanceRepository
+    | AgentRepository
+    | SubscriptionRepository
+    | SqlClient
+    | Effect.Effect.Context<typeof owner>
   >
 ) =>
   it.scopedLive(`InstanceReconciler ${name}`, () =>
@@ -85,6 +91,54 @@ const backdateUse = (userId: UserId) =>
 
 const verbs = ["start", "stop", "restart", "update", "repair", "reconfigure"] as const
 type Verb = (typeof verbs)[number]
+
+describe("Activation of an agent", () => {
+  test("starts a stopped or failed agent and leaves its siblings stopped", ({ host, open }) =>
+    Effect.gen(function* () {
+      const { reconciler } = yield* open("backend")
+      const { userId } = yield* owner
+      const agents = yield* AgentRepository
+      yield* (yield* SubscriptionRepository).save({ userId, plan: "pro", status: "active" })
+      const [stopped, failed] = [
+        yield* insertAgent(userId, { status: "stopped" }),
+        yield* insertAgent(userId, { status: "error" })
+      ]
+      assert.isTrue(yield* reconciler.activate(failed.id))
+      assert.deepStrictEqual(host.instances.get(userId)?.agents, [failed.id])
+      assert.isFalse(yield* reconciler.activate(failed.id))
+      assert.deepInclude(yield* rowsOf(userId), { desired: "up", status: "active" })
+      const activated = yield* Effect.replicateEffect(reconciler.activate(stopped.id), 4, { concurrency: "unbounded" })
+      assert.strictEqual(activated.filter((isNew) => isNew).length, 1)
+      assert.strictEqual(Option.getOrThrow(yield* agents.find(stopped.id)).status, "active")
+    }))
+
+  test("keeps to the plan's limit and changes nothing when the instance does not start", ({ host, open }) =>
+    Effect.gen(function* () {
+      const { reconciler } = yield* open("backend")
+      const { agent, userId } = yield* owner
+      const other = yield* insertAgent(userId, { status: "stopped" })
+      const refused = yield* Effect.flip(reconciler.activate(other.id))
+      assert.deepInclude(refused, { _tag: "PlanLimitReached", current: 1, limit: 1 })
+      yield* (yield* AgentRepository).changeStatus(agent.id, "provisioning", "stopped")
+      host.startFailure = () => "it exited"
+      assert.deepInclude(yield* Effect.flip(reconciler.activate(other.id)), {
+        _tag: "InstanceUnavailable",
+        reason: "it exited"
+      })
+      host.startFailure = () => undefined
+      assert.deepStrictEqual((yield* rowsOf(userId)).agents, ["stopped", "stopped"])
+      assert.isTrue(yield* reconciler.activate(other.id))
+    }))
+
+  test("deploys an agent in provisioning before its job does", ({ open }) =>
+    Effect.gen(function* () {
+      const { reconciler } = yield* open("backend")
+      const { agent, userId } = yield* owner
+      assert.isTrue(yield* reconciler.activate(agent.id))
+      yield* reconciler.deploy(agent.id)
+      assert.deepStrictEqual((yield* rowsOf(userId)).agents, ["running"])
+    }))
+})
 
 describe("An InstanceReconciler that crashes", () => {
   const doVerb = (

@@ -15,6 +15,7 @@ import { GatingApi } from "./gating/GatingApi.ts"
 import { GatewayApi } from "./gateway/GatewayApi.ts"
 import { describeApi } from "./http/OpenApiDocument.ts"
 import { requestErrors } from "./http/RequestErrors.ts"
+import { DeploymentsApi } from "./instances/DeploymentsApi.ts"
 import { InstancesApi } from "./instances/InstancesApi.ts"
 import { InteractionApi } from "./interaction/InteractionApi.ts"
 import { ApiKeysApi } from "./accounts/api-keys/ApiKeysApi.ts"
@@ -43,6 +44,7 @@ export class WebApi extends HttpApi.make("web")
   .add(AgentConfigApi)
   .add(AgentRecordsApi)
   .add(InstancesApi)
+  .add(DeploymentsApi)
   .add(InteractionApi)
   .add(WebhooksApi)
   .add(BillingApi)

@@ -35,6 +35,7 @@ import { makeHttpPipeline } from "./http/HttpPipeline.ts"
 import { withPlainSpans } from "./http/RequestSpan.ts"
 import { healthPaths, listRoutes } from "./http/RouteTable.ts"
 import { withRedactedHeaders } from "./http/SpanRedaction.ts"
+import * as DeploymentsHttp from "./instances/DeploymentsHttp.ts"
 import * as InstancesHttp from "./instances/InstancesHttp.ts"
 import * as InstanceOwnerHttp from "./instances/InstanceOwnerHttp.ts"
 import * as AgentSocketHttp from "./interaction/AgentSocketHttp.ts"
@@ -71,6 +72,7 @@ const groups = Layer.mergeAll(
   AgentConfigHttp.layer,
   AgentRecordsHttp.layer,
   InstancesHttp.layer,
+  DeploymentsHttp.layer,
   InteractionHttp.layer,
   GatewayHttp.layer,
   WebhooksHttp.layer,

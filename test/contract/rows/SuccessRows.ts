@@ -188,7 +188,28 @@ const agentRows: ReadonlyArray<SuccessRow> = [
   }
 ]
 
+const deployment = (who: "owner" | "idle", status: number): SuccessRow => ({
+  what: `POST /api/deployments for ${who === "owner" ? "a running" : "a stopped"} agent`,
+  call: (scene) => ({
+    method: "POST",
+    path: "/api/deployments",
+    as: scene[who],
+    json: { agentId: scene[who].agent.id }
+  }),
+  status,
+  shape: {
+    id: s.prefixedId("dep"),
+    agentId: s.prefixedId("agt"),
+    subdomain,
+    url: instanceUrl,
+    status: s.nonEmptyText,
+    runtimeVersion: s.orNull(s.nonEmptyText)
+  }
+})
+
 const instanceRows: ReadonlyArray<SuccessRow> = [
+  deployment("owner", 200),
+  deployment("idle", 201),
   {
     what: "GET /api/instance/:userId",
     call: ofInstance("GET", ""),

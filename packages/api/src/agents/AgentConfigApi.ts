@@ -29,15 +29,16 @@ const read = HttpApiEndpoint.get("read", "/api/agents/:id/config")
   .setPath(path)
   .addSuccess(Schema.Struct({ config: AgentConfigView, status: Schema.Literal("ok") }))
 
+/** Unknown members are rejected. */
+export const AgentConfigChange = Schema.Struct({
+  model: Schema.optionalWith(ModelName, { exact: true }),
+  ...agentConfigFields
+}).annotations({ identifier: "AgentConfigChange", parseOptions: { onExcessProperty: "error", errors: "all" } })
+
 /** PUT /api/agents/:id/config: absent members stay; unknown members are rejected. `Warning` as for a new agent. */
 const change = HttpApiEndpoint.put("change", "/api/agents/:id/config")
   .setPath(path)
-  .setPayload(
-    Schema.Struct({ model: Schema.optionalWith(ModelName, { exact: true }), ...agentConfigFields }).annotations({
-      identifier: "AgentConfigChange",
-      parseOptions: { onExcessProperty: "error", errors: "all" }
-    })
-  )
+  .setPayload(AgentConfigChange)
   .addSuccess(Schema.Struct({ config: AgentConfigView, status: Schema.Literal("updated") }))
   .addError(ModelNotAllowedBody)
   .addError(CustomModelMissingBody)

@@ -4,6 +4,7 @@ import { InstanceStats } from "@berth/domain/instances/InstanceStats"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
 import { InternalAuth } from "../http/InternalAuth.ts"
+import { PlanLimitReachedBody } from "../agents/AgentErrorBodies.ts"
 import { BackendUnavailableBody, InstanceUnavailableBody, InstanceNotFoundBody } from "./LifecycleErrorBodies.ts"
 import { AgentId } from "@berth/domain/shared/AgentId"
 import { UserId } from "@berth/domain/shared/UserId"
@@ -26,6 +27,13 @@ const instanceAction = <const Name extends string, Path extends `/${string}`>(na
 const deploy = HttpApiEndpoint.post("deploy", "/internal/agents/:agentId/deploy")
   .setPath(agent)
   .addSuccess(HttpApiSchema.NoContent)
+  .addError(InstanceUnavailableBody)
+  .addError(BackendUnavailableBody)
+
+const activate = HttpApiEndpoint.post("activate", "/internal/agents/:agentId/activate")
+  .setPath(agent)
+  .addSuccess(Schema.Struct({ activated: Schema.Boolean }))
+  .addError(PlanLimitReachedBody)
   .addError(InstanceUnavailableBody)
   .addError(BackendUnavailableBody)
 
@@ -108,6 +116,7 @@ const chat = HttpApiEndpoint.post("chat", "/internal/instances/:userId/turns")
 
 export class AgentManagerApi extends HttpApiGroup.make("agentManager")
   .add(deploy)
+  .add(activate)
   .add(failDeployment)
   .add(start)
   .add(stop)

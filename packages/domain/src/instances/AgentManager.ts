@@ -1,4 +1,5 @@
 import { Context, type Effect, type Option, type Stream } from "effect"
+import type { PlanLimitReached } from "../agents/AgentErrors.ts"
 import type { ModelReplacement } from "../agents/LegacyModels.ts"
 import type { RuntimeLogPage, RuntimeLogQuery } from "./RuntimeLog.ts"
 import type { InstanceStats } from "./InstanceStats.ts"
@@ -19,6 +20,10 @@ export class AgentManager extends Context.Tag("@berth/AgentManager")<
   {
     /** Brings the owner's instance up with this agent and marks the agent running. Idempotent. */
     readonly deploy: (agentId: AgentId) => Effect.Effect<void, BackendUnavailable | InstanceUnavailable>
+    /** As `deploy`, for an agent of any status and within the plan's limit. False when the agent was up already. */
+    readonly activate: (
+      agentId: AgentId
+    ) => Effect.Effect<boolean, BackendUnavailable | InstanceUnavailable | PlanLimitReached>
     /** Moves an agent from provisioning to error. */
     readonly failDeployment: (agentId: AgentId, reason: string) => Effect.Effect<void, BackendUnavailable>
     readonly start: (userId: UserId) => Effect.Effect<void, InstanceNotFound | BackendUnavailable | InstanceUnavailable>

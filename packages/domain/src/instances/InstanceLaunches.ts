@@ -1,5 +1,6 @@
 import { Effect, Option } from "effect"
 import type { Agent } from "../agents/Agent.ts"
+import { PlanLimitReached } from "../agents/AgentErrors.ts"
 import type { AgentId } from "../shared/AgentId.ts"
 import { AgentLifecycle } from "../agents/AgentLifecycle.ts"
 import { type AgentLifecycleEvent, isUp } from "../agents/AgentStatus.ts"
@@ -52,20 +53,29 @@ export class InstanceLaunches extends Effect.Service<InstanceLaunches>()("@berth
     const deployLocked = Effect.fnUntraced(function* (userId: UserId, agentId: AgentId) {
       const owned = yield* agents.listOwned(userId)
       // Read again under the lock: the owner may have stopped or removed the agent.
-      if (!owned.some(({ id, status }) => id === agentId && status === "provisioning")) return
-      const access = yield* bringUp(yield* records.requireOwner(userId))
+      const agent = owned.find(({ id, status }) => id === agentId && status === "provisioning")
+      if (agent === undefined) return
+      yield* bringUpWith(yield* records.requireOwner(userId), owned, agent)
+    })
+
+    /** Brings the instance up with its agents that are up, and this one. */
+    const bringUpWith = Effect.fnUntraced(function* (owner: User, owned: ReadonlyArray<Agent>, agent: Agent) {
+      const access = yield* bringUp(owner)
       yield* contents.configure(
         access,
-        owned.filter(({ id, status }) => isUp(status) || id === agentId)
+        owned.filter(({ id, status }) => isUp(status) || id === agent.id)
       )
-      const { status } = yield* records.require(userId)
+      const isNew = agent.status === "provisioning"
+      const { status } = yield* records.require(owner.id)
       yield* records.record(
-        userId,
-        "deployed",
-        owned.filter(({ id }) => id === agentId),
-        makeUpChanges(access.instance, isUp(status) ? status : "running")
+        owner.id,
+        isNew ? "deployed" : "started",
+        [agent],
+        makeUpChanges(access.instance, isUp(status) ? status : isNew ? "running" : "active")
       )
-      yield* Effect.logInfo("Agent provisioned").pipe(Effect.annotateLogs({ agentId, userId }))
+      yield* Effect.logInfo(isNew ? "Agent provisioned" : "Agent started").pipe(
+        Effect.annotateLogs({ agentId: agent.id, userId: owner.id })
+      )
     })
 
     const deploy = Effect.fn("InstanceLaunches.deploy")(function* (agentId: AgentId) {
@@ -78,6 +88,31 @@ export class InstanceLaunches extends Effect.Service<InstanceLaunches>()("@berth
         .serialized(userId, deployLocked(userId, agentId))
         .pipe(Effect.catchTag("InstanceNotFound", () => Effect.void))
     })
+
+    const activateLocked = Effect.fnUntraced(function* (userId: UserId, agentId: AgentId) {
+      const owned = yield* agents.listOwned(userId)
+      const agent = owned.find(({ id }) => id === agentId)
+      if (agent === undefined || isUp(agent.status)) return false
+      const owner = yield* records.requireOwner(userId)
+      const { agents: limit } = yield* allowances.find(owner)
+      const current = owned.filter((other) => other.id !== agentId && needsInstance(other)).length
+      if (current >= limit) return yield* new PlanLimitReached({ current, limit })
+      yield* bringUpWith(owner, owned, agent)
+      yield* crashes.clear(userId)
+      return true
+    })
+
+    /** Brings one agent up, whatever its status; its siblings stay as they are. False when it was up or is deleted. */
+    const activate = Effect.fn("InstanceLaunches.activate")(
+      function* (agentId: AgentId) {
+        const found = yield* agents.find(agentId)
+        if (Option.isNone(found)) return false
+        const userId = found.value.ownerId
+        yield* Effect.annotateCurrentSpan({ "agent.id": agentId, "user.id": userId })
+        return yield* instances.serialized(userId, activateLocked(userId, agentId))
+      },
+      Effect.catchTag("InstanceNotFound", () => new InstanceUnavailable({ reason: "there is no instance" }))
+    )
 
     const startWith = Effect.fnUntraced(function* (owner: User, event: LaunchEvent, members: ReadonlyArray<Agent>) {
       if (event === "started" || event === "restarted") {
@@ -157,6 +192,7 @@ export class InstanceLaunches extends Effect.Service<InstanceLaunches>()("@berth
     )
 
     return {
+      activate,
       deploy,
       launch: (userId: UserId, event: LaunchEvent) => instances.serialized(userId, launch(userId, event)),
       reconfigure,

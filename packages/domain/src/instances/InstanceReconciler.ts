@@ -170,6 +170,7 @@ export class InstanceReconciler extends Effect.Service<InstanceReconciler>()("@b
 
     return {
       deploy: (agentId: AgentId) => complete(launches.deploy(agentId)),
+      activate: (agentId: AgentId) => complete(launches.activate(agentId)),
       failDeployment: shutdown.failDeployment,
       start: (userId: UserId) => complete(start(userId)),
       stop: (userId: UserId) => complete(stop(userId)),

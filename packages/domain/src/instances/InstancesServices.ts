@@ -1,5 +1,6 @@
 import { Layer } from "effect"
 import { AgentLifecycle } from "../agents/AgentLifecycle.ts"
+import { Deployments } from "./Deployments.ts"
 import { GatewayTokenAccess } from "./GatewayTokenAccess.ts"
 import { InstanceContents } from "./InstanceContents.ts"
 import { InstanceReconciler } from "./InstanceReconciler.ts"
@@ -7,7 +8,7 @@ import { Instances } from "./Instances.ts"
 import * as LocalAgentManager from "./LocalAgentManager.ts"
 import { OrphanCleanup } from "./OrphanCleanup.ts"
 
-export const layer = Layer.provideMerge(GatewayTokenAccess.Default, Instances.Default)
+export const layer = Layer.provideMerge(Layer.merge(GatewayTokenAccess.Default, Deployments.Default), Instances.Default)
 
 /** The agent manager of this process, for the instances of this host. */
 export const manager = LocalAgentManager.layer.pipe(

@@ -8,11 +8,12 @@ import { InstanceDriver } from "./InstanceDriver.ts"
 export const layer = Layer.effect(
   AgentManager,
   Effect.gen(function* () {
-    const { chat, deploy, failDeployment, reconfigure, repair, restart, start, stop, update } =
+    const { activate, chat, deploy, failDeployment, reconfigure, repair, restart, start, stop, update } =
       yield* InstanceReconciler
     const { remove } = yield* OrphanCleanup
     const { logs, stats } = yield* InstanceDriver
     return AgentManager.of({
+      activate,
       chat,
       deploy,
       failDeployment,

@@ -9,7 +9,7 @@ type Manager = Context.Tag.Service<AgentManager>
 
 export interface AgentManagerCall {
   readonly method: keyof Manager
-  /** The agent's id for `deploy` and `failDeployment`, else the owner's. */
+  /** The agent's id for `deploy`, `activate` and `failDeployment`, else the owner's. */
   readonly target: string
   readonly turn?: Turn
 }
@@ -44,6 +44,7 @@ export const makeInstanceStats = (startedAt: DateTime.Utc): InstanceStats => ({
 
 const defaultBehavior: Manager = {
   deploy: () => Effect.void,
+  activate: () => Effect.succeed(true),
   failDeployment: () => Effect.void,
   start: () => Effect.void,
   stop: () => Effect.void,
@@ -70,6 +71,7 @@ export const layerWithBehavior = (behavior: Partial<Manager>): Layer.Layer<Agent
       ({ handle, run, stream }) => {
         const manager = AgentManager.of({
           deploy: (id) => run({ method: "deploy", target: id }, ({ deploy }) => deploy(id)),
+          activate: (id) => run({ method: "activate", target: id }, ({ activate }) => activate(id)),
           failDeployment: (id, reason) =>
             run({ method: "failDeployment", target: id }, ({ failDeployment }) => failDeployment(id, reason)),
           start: (id) => run({ method: "start", target: id }, ({ start }) => start(id)),

@@ -90,6 +90,8 @@ export const layer = (options: BackendClientOptions) =>
 
       return AgentManager.of({
         deploy: (agentId) => callManager(manager.deploy({ path: { agentId } })),
+        activate: (agentId) =>
+          Effect.map(callManager(manager.activate({ path: { agentId } })), ({ activated }) => activated),
         failDeployment: (agentId, reason) =>
           callManager(manager.failDeployment({ path: { agentId }, payload: { reason } })),
         start: (userId) => callManager(manager.start({ path: { userId } })),

@@ -32,6 +32,7 @@ import type { KnownRoute } from "./RouteTable.ts"
 /** Routes whose `Idempotency-Key` this middleware handles; the gateway calls `runOnce` itself. */
 const idempotentRoutes = new Set([
   "POST /api/agents/provision",
+  "POST /api/deployments",
   "POST /api/billing",
   "POST /api/cardProcessor/storage-upgrade",
   "POST /api/ops/users/:id/credits"

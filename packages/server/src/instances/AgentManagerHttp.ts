@@ -9,6 +9,7 @@ export const layer = HttpApiBuilder.group(BackendApi, "agentManager", (handlers)
   Effect.map(AgentManager, (manager) =>
     handlers
       .handle("deploy", ({ path }) => manager.deploy(path.agentId))
+      .handle("activate", ({ path }) => Effect.map(manager.activate(path.agentId), (activated) => ({ activated })))
       .handle("failDeployment", ({ path, payload }) => manager.failDeployment(path.agentId, payload.reason))
       .handle("start", ({ path }) => manager.start(path.userId))
       .handle("stop", ({ path }) => manager.stop(path.userId))

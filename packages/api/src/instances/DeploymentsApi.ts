@@ -1,0 +1,58 @@
+import { AgentStatus } from "@berth/domain/agents/AgentStatus"
+import { AgentId } from "@berth/domain/shared/AgentId"
+import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
+import { Schema } from "effect"
+import { AgentConfigChange } from "../agents/AgentConfigApi.ts"
+import {
+  AgentNotFoundBody,
+  ConfigurationNotAppliedBody,
+  CustomModelMissingBody,
+  ModelNotAllowedBody,
+  PlanFeatureRequiredBody,
+  PlanLimitReachedBody,
+  SkillSelectionInvalidBody
+} from "../agents/AgentErrorBodies.ts"
+import { payload } from "../http/Payload.ts"
+import { InternalFailureBody } from "../http/TransportErrors.ts"
+import { IdempotencyErrors } from "../limits/IdempotencyErrors.ts"
+import { RateLimitExceededBody } from "../limits/RateLimits.ts"
+import { acceptApiKeys } from "../sessions/RequiredScope.ts"
+import { PrincipalAuth } from "../sessions/SessionAuth.ts"
+import { BackendUnavailableBody, InstanceUnavailableBody } from "./LifecycleErrorBodies.ts"
+
+export const deploymentsPath = "/api/deployments"
+
+export const Deployment = Schema.Struct({
+  id: Schema.String.annotations({ description: "The id of the agent's deployment, dep_…; always the same" }),
+  agentId: AgentId,
+  subdomain: Schema.String,
+  url: Schema.String,
+  status: AgentStatus,
+  runtimeVersion: Schema.NullOr(Schema.String)
+}).annotations({ identifier: "Deployment" })
+
+/**
+ * POST /api/deployments: stores `config` as PUT /api/agents/:id/config does, then brings the agent up and waits for it. 201 when
+ * this request brought it up, 200 when it was up. Other agents of the instance stay as they are.
+ */
+const deploy = HttpApiEndpoint.post("deploy", deploymentsPath)
+  .setPayload(payload({ agentId: AgentId, config: Schema.optionalWith(AgentConfigChange, { nullable: true }) }))
+  .addSuccess(Deployment)
+  .addSuccess(Deployment, { status: 201 })
+  .addError(RateLimitExceededBody)
+  .addError(AgentNotFoundBody)
+  .addError(ModelNotAllowedBody)
+  .addError(CustomModelMissingBody)
+  .addError(SkillSelectionInvalidBody)
+  .addError(PlanFeatureRequiredBody)
+  .addError(ConfigurationNotAppliedBody)
+  .addError(PlanLimitReachedBody)
+  .addError(InstanceUnavailableBody)
+  .addError(BackendUnavailableBody)
+  .addError(IdempotencyErrors)
+  .middleware(PrincipalAuth)
+
+export class DeploymentsApi extends HttpApiGroup.make("deployments")
+  .add(deploy)
+  .annotateEndpointsContext(acceptApiKeys("agents"))
+  .addError(InternalFailureBody) {}
