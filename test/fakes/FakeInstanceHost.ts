@@ -32,7 +32,7 @@ export class FakeInstanceHost {
   /** The failure of a start or a configuration by version; undefined is success. */
   startFailure: (owner: UserId, version: string) => string | undefined = () => undefined
   configureFailure: (owner: UserId, version: string) => string | undefined = () => undefined
-  /** Whether starts fail because of the host itself. */
+  /** Whether the host answers no call. */
   isDown = false
   private started = 0
   private readonly exits = Effect.runSync(PubSub.unbounded<InstanceExit>())
@@ -53,9 +53,13 @@ export class FakeInstanceHost {
     })
   }
 
+  private readonly answers = Effect.suspend(() =>
+    this.isDown ? new InstanceHostUnavailable({ reason: "the host is down" }) : Effect.void
+  )
+
   private startInstance(owner: UserId, version: string) {
     return Effect.gen(this, function* () {
-      if (this.isDown) return yield* new InstanceHostUnavailable({ reason: "the host is down" })
+      yield* this.answers
       const reason = this.startFailure(owner, version)
       if (reason !== undefined) return yield* new InstanceStartFailed({ owner, reason })
       this.started += 1
@@ -67,11 +71,16 @@ export class FakeInstanceHost {
   }
 
   driver(step: HostStep) {
-    const end = (owner: UserId) => Effect.sync(() => this.instances.delete(owner))
+    const end = (owner: UserId) =>
+      Effect.zipRight(
+        this.answers,
+        Effect.sync(() => this.instances.delete(owner))
+      )
     return InstanceDriver.of({
       start: ({ owner }: InstanceSpec) =>
         Effect.gen(this, function* () {
           yield* step("an instance is to be started")
+          yield* this.answers
           const there = this.instances.get(owner)
           if (there !== undefined && !this.undetectedCrashes.delete(owner)) return there.instance
           const version = this.storedVersions.get(owner) ?? this.latestVersion
@@ -87,7 +96,7 @@ export class FakeInstanceHost {
           yield* step("an instance was ended to be replaced")
           const instance = yield* this.startInstance(owner, this.latestVersion)
           yield* step("an instance of the new version was started")
-          yield* Effect.onError(accept(instance), () => end(owner))
+          yield* Effect.onError(accept(instance), () => Effect.ignore(end(owner)))
           yield* step("an instance of the new version was accepted")
           this.storedVersions.set(owner, this.latestVersion)
           return instance
@@ -105,7 +114,7 @@ export class FakeInstanceHost {
         ),
       removeOtherAgents: (owner, kept) =>
         Effect.zipRight(
-          step("files of deleted agents are to be removed"),
+          Effect.zipRight(step("files of deleted agents are to be removed"), this.answers),
           Effect.sync(() =>
             this.agentFiles.set(
               owner,
@@ -113,11 +122,15 @@ export class FakeInstanceHost {
             )
           )
         ),
-      listOwners: Effect.sync(() => [...new Set([...this.instances.keys(), ...this.storedVersions.keys()])]),
+      listOwners: Effect.map(this.answers, () => [
+        ...new Set([...this.instances.keys(), ...this.storedVersions.keys()])
+      ]),
       inspect: (owner) =>
-        Effect.sync(() => Option.map(Option.fromNullable(this.instances.get(owner)), ({ instance }) => instance)),
-      logs: () => Effect.succeed({ entries: [], total: 0 }),
-      stats: () => Effect.succeedNone,
+        Effect.map(this.answers, () =>
+          Option.map(Option.fromNullable(this.instances.get(owner)), ({ instance }) => instance)
+        ),
+      logs: () => Effect.as(this.answers, { entries: [], total: 0 }),
+      stats: () => Effect.as(this.answers, Option.none()),
       exits: Stream.fromPubSub(this.exits)
     })
   }

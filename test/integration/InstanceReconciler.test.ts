@@ -143,16 +143,18 @@ describe("Activation of an agent", () => {
 describe("An InstanceReconciler that crashes", () => {
   const doVerb = (
     { idleInstances, reconciler }: ReconcilerProcess,
-    verb: Verb | "deploy" | "sleep",
+    verb: Verb | "deploy" | "failDeployment" | "sleep",
     { agent, userId }: { userId: UserId; agent: Agent }
   ): Effect.Effect<void, unknown, SqlClient> =>
     verb === "deploy"
       ? reconciler.deploy(agent.id)
-      : verb === "sleep"
-        ? Effect.zipRight(Effect.orDie(backdateUse(userId)), idleInstances.scan(idleAfter))
-        : Effect.asVoid(reconciler[verb](userId))
+      : verb === "failDeployment"
+        ? reconciler.failDeployment(agent.id, "it is late")
+        : verb === "sleep"
+          ? Effect.zipRight(Effect.orDie(backdateUse(userId)), idleInstances.scan(idleAfter))
+          : Effect.asVoid(reconciler[verb](userId))
 
-  for (const verb of ["deploy", "sleep", ...verbs] as const)
+  for (const verb of ["deploy", "failDeployment", "sleep", ...verbs] as const)
     test(`reaches the desired state after a crash at any step of ${verb}`, ({ host, open }) =>
       Effect.gen(function* () {
         /** An owner in the state before the verb. */
@@ -160,6 +162,13 @@ describe("An InstanceReconciler that crashes", () => {
           Effect.gen(function* () {
             const person = yield* owner
             if (verb === "deploy") return person
+            if (verb === "failDeployment") {
+              // It runs without its agent, and the agent is not up.
+              host.configureFailure = () => "it is late"
+              yield* Effect.flip(first.reconciler.deploy(person.agent.id))
+              host.configureFailure = () => undefined
+              return person
+            }
             yield* first.reconciler.deploy(person.agent.id)
             if (verb === "start") yield* first.reconciler.stop(person.userId)
             return person
@@ -182,6 +191,8 @@ describe("An InstanceReconciler that crashes", () => {
           current = yield* inTime(open(`backend-${verb}-${number}`), `open after ${at}`)
           // A deployment is a job, which is delivered again.
           if (verb === "deploy") yield* inTime(current.reconciler.deploy(person.agent.id), `deployed after ${at}`)
+          if (verb === "failDeployment")
+            yield* inTime(current.reconciler.failDeployment(person.agent.id, "it is late"), `failed after ${at}`)
           yield* until(isSettled(host, person.userId), `the desired state after a crash at step ${number}: ${at}`)
           yield* inTime(current.reconciler.start(person.userId), `started after ${at}`)
           assert.isTrue(yield* isSettled(host, person.userId), `not started after a crash at step ${number}: ${at}`)
@@ -435,11 +446,48 @@ describe("InstanceReconciler", () => {
       host.isDown = true
       for (let tries = 0; tries < 8; tries++) {
         const failure = yield* Effect.flip(reconciler.restart(userId))
-        assert.deepInclude(failure, { _tag: "InstanceUnavailable", reason: "the host is down" })
+        assert.deepInclude(failure, { _tag: "InstanceHostUnavailable", reason: "the host is down" })
       }
       assert.deepInclude(yield* rowsOf(userId), { desired: "up", status: "running" })
       host.isDown = false
       yield* until(isSettled(host, userId), "the instance is up")
+    }))
+
+  test("reports nothing as stopped while the host is down, and stops it when the host is back", ({ host, open }) =>
+    Effect.gen(function* () {
+      const users = yield* UserRepository
+      const { idleInstances, reconciler } = yield* open("one")
+      const [stopped, idle, suspended, failed] = yield* Effect.all([owner, owner, owner, owner])
+      const all = [stopped, idle, suspended, failed]
+      for (const { agent } of [stopped, idle, suspended]) yield* reconciler.deploy(agent.id)
+      host.configureFailure = () => "it does not understand"
+      yield* Effect.flip(reconciler.deploy(failed.agent.id))
+      yield* users.setSuspendedAt(suspended.userId, yield* DateTime.now)
+      yield* backdateUse(idle.userId)
+
+      host.isDown = true
+      yield* idleInstances.scan(idleAfter)
+      const stops: ReadonlyArray<Effect.Effect<void, { readonly _tag: string }>> = [
+        reconciler.stop(stopped.userId),
+        reconciler.reconfigure(suspended.userId),
+        reconciler.failDeployment(failed.agent.id, "it does not understand")
+      ]
+      for (const stop of stops) assert.strictEqual((yield* Effect.flip(stop))._tag, "InstanceHostUnavailable")
+      assert.deepStrictEqual(
+        yield* Effect.forEach(all, ({ userId }) =>
+          Effect.map(rowsOf(userId), ({ desired, status }) => ({ desired, status, runs: host.instances.has(userId) }))
+        ),
+        [
+          { desired: "down", status: "running", runs: true },
+          { desired: "asleep", status: "running", runs: true },
+          { desired: "asleep", status: "running", runs: true },
+          { desired: "down", status: "provisioning", runs: true }
+        ]
+      )
+      host.isDown = false
+      for (const { userId } of all) yield* until(isSettled(host, userId), "the instance is stopped")
+      assert.deepInclude(yield* rowsOf(stopped.userId), { status: "stopped", agents: ["stopped"] })
+      assert.deepInclude(yield* rowsOf(failed.userId), { status: "error", agents: ["error"] })
     }))
 
   test("abandons an instance that crashes repeatedly, until its owner starts it", ({ host, open }) =>

@@ -51,7 +51,12 @@ const runJobs = ({ orphanCleanup }: ReconcilerProcess, userId: UserId) => {
     .handle({ ...job, name: accountRemovalHandler.kind.name })
     .pipe(
       Effect.zipRight(instanceRemovalHandler.handle({ ...job, name: instanceRemovalHandler.kind.name })),
-      Effect.provide(Layer.merge(accountRemoval, AgentManagerTest.layerWithBehavior({ remove: orphanCleanup.remove })))
+      Effect.provide(
+        Layer.merge(
+          accountRemoval,
+          AgentManagerTest.layerWithBehavior({ remove: (owner) => Effect.orDie(orphanCleanup.remove(owner)) })
+        )
+      )
     )
 }
 

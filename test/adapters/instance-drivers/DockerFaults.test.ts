@@ -16,7 +16,15 @@ import { describeWithTool } from "../../support/RequiredTools.ts"
 import { bundleHostileRuntime } from "../../support/RuntimeBundle.ts"
 import { temporaryDirectory } from "../../support/TemporaryDirectories.ts"
 import { buildImage, installationOf, removeTestInstances, runDocker, testEngine, testNetwork } from "./DockerHost.ts"
-import { ada, awaitFirstExit, dockerDriver, makeInstanceSpec, testDriver, waitUntil } from "./InstanceDriverHosts.ts"
+import {
+  ada,
+  awaitFirstExit,
+  bob,
+  dockerDriver,
+  makeInstanceSpec,
+  testDriver,
+  waitUntil
+} from "./InstanceDriverHosts.ts"
 
 /** Containers and volumes of an installation. */
 const countObjects = (engine: DockerEngine.DockerEngine, directory: string) =>
@@ -187,9 +195,24 @@ describeWithTool(dockerEngine, "DockerInstanceDriver after a fault", () => {
       const pid = Number(readFileSync(daemonPidFile(directory), "utf8"))
       process.kill(pid, "SIGKILL")
       yield* waitUntil(() => !isProcessAlive(pid))
-      const failure = yield* Effect.flip(driver.update(makeInstanceSpec(ada), { fresh: false }, accepted))
-      assert.strictEqual(failure._tag, "InstanceHostUnavailable")
-      assert.match(failure.reason, /cannot be reached \(\w+\)\. Start it/)
+      const calls: ReadonlyArray<Effect.Effect<unknown, { readonly _tag: string; readonly reason: string }>> = [
+        driver.start(makeInstanceSpec(ada)),
+        driver.update(makeInstanceSpec(ada), { fresh: false }, accepted),
+        driver.stop(ada),
+        driver.remove(ada),
+        driver.removeOtherAgents(ada, []),
+        driver.listOwners,
+        driver.inspect(bob),
+        driver.logs(ada, { limit: 1 }),
+        driver.stats(ada)
+      ]
+      for (const call of calls) {
+        const { _tag, reason } = yield* Effect.flip(call)
+        assert.strictEqual(_tag, "InstanceHostUnavailable")
+        assert.match(reason, /cannot be reached \(\w+\)\. Start it/)
+      }
+      // Not reported as down: a turn may reach it.
+      assert.isTrue(Option.isSome(yield* driver.inspect(ada)))
 
       // The killed daemon's containerd has ended; the next daemon would wait for the one that this file names.
       rmSync(join(directory, "exec", "containerd", "containerd.pid"), { force: true })

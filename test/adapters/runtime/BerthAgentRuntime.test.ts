@@ -70,7 +70,7 @@ const berth: RuntimeUnderTest = {
         Effect.map(Context.get(InstanceDriver))
       )
       const instance = yield* driver.start({ owner, memoryMb: 256, cpus: 1, diskMb: 256, token, backendUrl: url })
-      return { instance, token, stop: driver.stop(owner) }
+      return { instance, token, stop: Effect.orDie(driver.stop(owner)) }
     })
 }
 

@@ -39,7 +39,7 @@ export class InstanceStartFailed extends Data.TaggedError("InstanceStartFailed")
   }
 }
 
-/** The host itself cannot be used now; the instance is not at fault. */
+/** The host itself cannot be used now; the instance is not at fault and may still run. */
 export class InstanceHostUnavailable extends Data.TaggedError("InstanceHostUnavailable")<{ readonly reason: string }> {
   override get message() {
     return this.reason
@@ -67,22 +67,22 @@ export class InstanceDriver extends Context.Tag("@berth/InstanceDriver")<
       accept: (instance: RunningInstance) => Effect.Effect<void, E>
     ) => Effect.Effect<RunningInstance, InstanceStartFailed | InstanceHostUnavailable | E>
     /** Returns when the instance has ended, by force after a grace period. Idempotent. Its files stay. */
-    readonly stop: (owner: UserId) => Effect.Effect<void>
+    readonly stop: (owner: UserId) => Effect.Effect<void, InstanceHostUnavailable>
     /** Stops the instance and deletes its files. */
-    readonly remove: (owner: UserId) => Effect.Effect<void>
+    readonly remove: (owner: UserId) => Effect.Effect<void, InstanceHostUnavailable>
     /** Deletes the files of all agents but these, whether the instance is up or down. Idempotent. */
     readonly removeOtherAgents: (
       owner: UserId,
       kept: ReadonlyArray<AgentId>
     ) => Effect.Effect<void, InstanceHostUnavailable>
     /** The owners of instances or files on this host. */
-    readonly listOwners: Effect.Effect<ReadonlyArray<UserId>>
+    readonly listOwners: Effect.Effect<ReadonlyArray<UserId>, InstanceHostUnavailable>
     /** None while the instance is down. */
-    readonly inspect: (owner: UserId) => Effect.Effect<Option.Option<RunningInstance>>
+    readonly inspect: (owner: UserId) => Effect.Effect<Option.Option<RunningInstance>, InstanceHostUnavailable>
     /** The recent log entries of instance and host, also while the instance is down. */
-    readonly logs: (owner: UserId, query: RuntimeLogQuery) => Effect.Effect<RuntimeLogPage>
+    readonly logs: (owner: UserId, query: RuntimeLogQuery) => Effect.Effect<RuntimeLogPage, InstanceHostUnavailable>
     /** None while the instance is down. */
-    readonly stats: (owner: UserId) => Effect.Effect<Option.Option<InstanceStats>>
+    readonly stats: (owner: UserId) => Effect.Effect<Option.Option<InstanceStats>, InstanceHostUnavailable>
     /**
      * Exits that were not requested, from the subscription on; also of adopted instances, and of those that the driver ends
      * because they hang, fill their disk or flood their log.

@@ -10,7 +10,7 @@ import type { UserId } from "../shared/UserId.ts"
 import type { RuntimeAccess } from "./AgentRuntime.ts"
 import { CrashHistory } from "./CrashHistory.ts"
 import { InstanceContents } from "./InstanceContents.ts"
-import { InstanceDriver, type InstanceHostUnavailable, type InstanceStartFailed } from "./InstanceDriver.ts"
+import { InstanceDriver, type InstanceStartFailed } from "./InstanceDriver.ts"
 import { InstanceUnavailable } from "./InstanceErrors.ts"
 import { InstanceRecords, makeUpChanges, needsInstance } from "./InstanceRecords.ts"
 import { InstanceRepository } from "./InstanceRepository.ts"
@@ -19,8 +19,7 @@ import { selectAgentsToStart } from "./StartSelection.ts"
 
 export type LaunchEvent = Extract<AgentLifecycleEvent, "started" | "restarted" | "updated" | "repaired">
 
-const toUnavailable = ({ _tag, reason }: InstanceStartFailed | InstanceHostUnavailable | InstanceUnavailable) =>
-  new InstanceUnavailable({ reason, isHostDown: _tag === "InstanceHostUnavailable" })
+const toUnavailable = ({ reason }: InstanceStartFailed) => new InstanceUnavailable({ reason })
 
 /** Brings instances up with their agents and records it, one launch per owner at a time. */
 export class InstanceLaunches extends Effect.Service<InstanceLaunches>()("@berth/InstanceLaunches", {
@@ -44,11 +43,14 @@ export class InstanceLaunches extends Effect.Service<InstanceLaunches>()("@berth
       )
     })
 
-    const bringUp = Effect.fn("InstanceLaunches.bringUp")(function* (owner: User) {
-      const spec = yield* contents.makeSpec(owner)
-      yield* removeDeletedAgents(owner.id)
-      return { instance: yield* driver.start(spec), token: spec.token } satisfies RuntimeAccess
-    }, Effect.mapError(toUnavailable))
+    const bringUp = Effect.fn("InstanceLaunches.bringUp")(
+      function* (owner: User) {
+        const spec = yield* contents.makeSpec(owner)
+        yield* removeDeletedAgents(owner.id)
+        return { instance: yield* driver.start(spec), token: spec.token } satisfies RuntimeAccess
+      },
+      Effect.catchTag("InstanceStartFailed", toUnavailable)
+    )
 
     const deployLocked = Effect.fnUntraced(function* (userId: UserId, agentId: AgentId) {
       const owned = yield* agents.listOwned(userId)
@@ -127,7 +129,7 @@ export class InstanceLaunches extends Effect.Service<InstanceLaunches>()("@berth
         .update(spec, { fresh: event === "repaired" }, (instance) =>
           contents.configure({ instance, token: spec.token }, members)
         )
-        .pipe(Effect.catchTags({ InstanceStartFailed: toUnavailable, InstanceHostUnavailable: toUnavailable }))
+        .pipe(Effect.catchTag("InstanceStartFailed", toUnavailable))
     })
 
     /** Brings the instance up with every agent that the plan allows. */
@@ -162,10 +164,7 @@ export class InstanceLaunches extends Effect.Service<InstanceLaunches>()("@berth
     /** Configures a running instance with the agents of the rows, or stops it when no agent needs it. Idempotent. */
     const reconfigure = Effect.fn("InstanceLaunches.reconfigure")((userId: UserId) =>
       // Files last: a running instance would otherwise still write those of a deleted agent.
-      instances.serialized(
-        userId,
-        Effect.zipLeft(reconfigureRunning(userId), Effect.mapError(removeDeletedAgents(userId), toUnavailable))
-      )
+      instances.serialized(userId, Effect.zipLeft(reconfigureRunning(userId), removeDeletedAgents(userId)))
     )
 
     const reviveLocked = Effect.fnUntraced(function* (userId: UserId) {

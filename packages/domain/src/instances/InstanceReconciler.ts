@@ -5,7 +5,7 @@ import { AgentRuntime, type Turn } from "./AgentRuntime.ts"
 import { CrashHistory } from "./CrashHistory.ts"
 import { IdleInstances } from "./IdleInstances.ts"
 import { InstanceContents } from "./InstanceContents.ts"
-import { InstanceDriver, type InstanceExit } from "./InstanceDriver.ts"
+import { InstanceDriver, type InstanceExit, type InstanceHostUnavailable } from "./InstanceDriver.ts"
 import { InstanceUnavailable } from "./InstanceErrors.ts"
 import { InstanceLaunches, type LaunchEvent } from "./InstanceLaunches.ts"
 import { InstanceRecords } from "./InstanceRecords.ts"
@@ -49,7 +49,9 @@ export class InstanceReconciler extends Effect.Service<InstanceReconciler>()("@b
     const handleCrash = Effect.fn("InstanceReconciler.handleCrash")(function* (userId: UserId, reason: string) {
       const count = yield* crashes.add(userId)
       const next = decideRestart(count)
-      if (next === "give-up") return yield* shutdown.abandon(userId, reason)
+      if (next === "give-up")
+        // Of an unavailable host: abandoned by the next crash.
+        return yield* Effect.catchTag(shutdown.abandon(userId, reason), "InstanceHostUnavailable", () => Effect.void)
       yield* Effect.logWarning("Instance crashed, restart scheduled").pipe(
         Effect.annotateLogs({ userId, reason, crashes: count, restartAfter: Duration.format(next.restartAfter) })
       )
@@ -61,8 +63,8 @@ export class InstanceReconciler extends Effect.Service<InstanceReconciler>()("@b
       Effect.asVoid(FiberMap.run(restarts, userId, Effect.delay(reconcile(userId), retryInterval)))
 
     /** A host that is down is waited for; any other failure counts as a crash. */
-    const handleFailure = (userId: UserId, { isHostDown, reason }: InstanceUnavailable) =>
-      isHostDown === true
+    const handleFailure = (userId: UserId, { _tag, reason }: InstanceUnavailable | InstanceHostUnavailable) =>
+      _tag === "InstanceHostUnavailable"
         ? Effect.logWarning("Instance host unavailable, start postponed").pipe(
             Effect.annotateLogs({ userId, reason }),
             Effect.zipRight(reconcileLater(userId))
@@ -82,7 +84,7 @@ export class InstanceReconciler extends Effect.Service<InstanceReconciler>()("@b
         )
       )
 
-    const handleFailedLaunch = (userId: UserId, failure: InstanceUnavailable) =>
+    const handleFailedLaunch = (userId: UserId, failure: InstanceUnavailable | InstanceHostUnavailable) =>
       Effect.flatMap(records.shouldBeUp(userId), (wanted) =>
         wanted ? handleFailure(userId, failure) : shutdown.finishStop(userId)
       )
@@ -128,6 +130,7 @@ export class InstanceReconciler extends Effect.Service<InstanceReconciler>()("@b
         )
       )
     )
+    yield* Effect.forkScoped(Stream.runForEach(shutdown.unfinished, reconcileLater))
     yield* Effect.gen(function* () {
       // Instances that should be up come first, because callers wait for them.
       const all = yield* Effect.forEach(["up", "asleep", "down"] as const, instances.listDesired)

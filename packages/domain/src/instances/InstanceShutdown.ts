@@ -1,4 +1,4 @@
-import { type DateTime, Effect, Option } from "effect"
+import { type DateTime, Effect, Option, Queue, Stream } from "effect"
 import type { AgentId } from "../shared/AgentId.ts"
 import { AgentLifecycle } from "../agents/AgentLifecycle.ts"
 import { isUp } from "../agents/AgentStatus.ts"
@@ -17,17 +17,26 @@ export class InstanceShutdown extends Effect.Service<InstanceShutdown>()("@berth
     const driver = yield* InstanceDriver
     const records = yield* InstanceRecords
     const crashes = yield* CrashHistory
+    const unfinished = yield* Queue.unbounded<UserId>()
+
+    const stopInstance = (userId: UserId) =>
+      Effect.tapErrorTag(driver.stop(userId), "InstanceHostUnavailable", ({ reason }) =>
+        Effect.logWarning("Instance host unavailable, stop postponed").pipe(
+          Effect.annotateLogs({ userId, reason }),
+          Effect.zipRight(Queue.offer(unfinished, userId))
+        )
+      )
 
     /** Stops the instance and its agents. The caller holds the owner's lock. */
     const stopAll = Effect.fnUntraced(function* (userId: UserId) {
-      yield* driver.stop(userId)
+      yield* stopInstance(userId)
       yield* records.record(userId, "stopped", yield* agents.listOwned(userId), { status: "stopped", startedAt: null })
     })
 
     /** Stops an instance that no agent needs; the agents keep their status. The caller holds the owner's lock. */
     const stopUnused = Effect.fnUntraced(function* (userId: UserId, status: "stopped" | "error") {
       yield* instances.update(userId, { desired: "down" })
-      yield* driver.stop(userId)
+      yield* stopInstance(userId)
       yield* instances.update(userId, { status, startedAt: null })
     })
 
@@ -49,7 +58,7 @@ export class InstanceShutdown extends Effect.Service<InstanceShutdown>()("@berth
         userId,
         Effect.gen(function* () {
           if (!(yield* instances.markAsleep(userId, since))) return
-          yield* driver.stop(userId)
+          yield* stopInstance(userId)
           yield* Effect.logInfo("Idle instance stopped").pipe(Effect.annotateLogs({ userId }))
         })
       )
@@ -60,7 +69,13 @@ export class InstanceShutdown extends Effect.Service<InstanceShutdown>()("@berth
       const found = yield* instances.find(userId)
       if (Option.exists(found, ({ desired }) => desired === "up"))
         yield* instances.update(userId, { desired: "asleep", startedAt: null })
-      yield* driver.stop(userId)
+      yield* stopInstance(userId)
+    })
+
+    /** An instance that never was up fails with its first agent. The job of an agent in provisioning is delivered again. */
+    const finishFailedDeployment = Effect.fnUntraced(function* (userId: UserId) {
+      const owned = yield* agents.listOwned(userId)
+      if (!owned.some(needsInstance)) yield* stopUnused(userId, owned.length === 0 ? "stopped" : "error")
     })
 
     /** Finishes the stop or start that a crashed backend left half done: nothing runs where nothing should. */
@@ -72,10 +87,10 @@ export class InstanceShutdown extends Effect.Service<InstanceShutdown>()("@berth
           Option.match({
             onNone: () => Effect.void,
             onSome: ({ desired, status }) => {
-              // The job of a first agent's deployment is delivered again.
-              if (status === "provisioning" || (desired === "up" && status !== "error")) return Effect.void
+              if (status === "provisioning") return finishFailedDeployment(userId)
+              if (desired === "up" && status !== "error") return Effect.void
               return desired === "asleep" || status === "stopped" || status === "error"
-                ? driver.stop(userId)
+                ? stopInstance(userId)
                 : stopAll(userId)
             }
           })
@@ -113,13 +128,23 @@ export class InstanceShutdown extends Effect.Service<InstanceShutdown>()("@berth
           yield* Effect.logError("Instance abandoned after repeated crashes").pipe(
             Effect.annotateLogs({ userId, reason })
           )
-          yield* driver.stop(userId)
+          yield* stopInstance(userId)
           const members = (yield* agents.listOwned(userId)).filter(({ status }) => isUp(status))
           yield* records.record(userId, "instance-lost", members, { status: "error", startedAt: null })
         })
       )
     })
 
-    return { stop, suspend, sleep, stopUnused, finishStop, failDeployment, abandon }
+    return {
+      stop,
+      suspend,
+      sleep,
+      stopUnused,
+      finishStop,
+      failDeployment,
+      abandon,
+      /** The owners of instances that were not stopped because their host was unavailable. One subscriber. */
+      unfinished: Stream.fromQueue(unfinished)
+    }
   })
 }) {}

@@ -1,31 +1,47 @@
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Stream } from "effect"
 import { AgentManager } from "./AgentManager.ts"
+import type { Turn } from "./AgentRuntime.ts"
 import { InstanceReconciler } from "./InstanceReconciler.ts"
 import { OrphanCleanup } from "./OrphanCleanup.ts"
-import { InstanceDriver } from "./InstanceDriver.ts"
+import { InstanceDriver, InstanceHostUnavailable } from "./InstanceDriver.ts"
+import { BackendUnavailable } from "./InstanceErrors.ts"
+import type { UserId } from "../shared/UserId.ts"
+
+const isHostUnavailable = (error: unknown): error is InstanceHostUnavailable => error instanceof InstanceHostUnavailable
+const toBackendUnavailable = ({ reason }: InstanceHostUnavailable) => new BackendUnavailable({ reason })
+
+/** The same method, with an unavailable host as an unavailable backend. */
+const reportHost =
+  <Args extends ReadonlyArray<unknown>, A, E>(
+    method: (...args: Args) => Effect.Effect<A, E | InstanceHostUnavailable>
+  ) =>
+  (...args: Args) =>
+    Effect.catchIf(method(...args), isHostUnavailable, toBackendUnavailable)
 
 /** The agent manager in the backend's own process. */
 export const layer = Layer.effect(
   AgentManager,
   Effect.gen(function* () {
-    const { activate, chat, deploy, failDeployment, reconfigure, repair, restart, start, stop, update } =
-      yield* InstanceReconciler
+    const reconciler = yield* InstanceReconciler
     const { remove } = yield* OrphanCleanup
     const { logs, stats } = yield* InstanceDriver
     return AgentManager.of({
-      activate,
-      chat,
-      deploy,
-      failDeployment,
-      logs,
-      reconfigure,
-      remove,
-      repair,
-      restart,
-      start,
-      stats,
-      stop,
-      update
+      activate: reportHost(reconciler.activate),
+      chat: (userId: UserId, turn: Turn) =>
+        Stream.mapError(reconciler.chat(userId, turn), (error) =>
+          isHostUnavailable(error) ? toBackendUnavailable(error) : error
+        ),
+      deploy: reportHost(reconciler.deploy),
+      failDeployment: reportHost(reconciler.failDeployment),
+      logs: reportHost(logs),
+      reconfigure: reportHost(reconciler.reconfigure),
+      remove: reportHost(remove),
+      repair: reportHost(reconciler.repair),
+      restart: reportHost(reconciler.restart),
+      start: reportHost(reconciler.start),
+      stats: reportHost(stats),
+      stop: reportHost(reconciler.stop),
+      update: reportHost(reconciler.update)
     })
   })
 )

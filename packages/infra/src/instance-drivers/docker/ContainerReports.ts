@@ -4,6 +4,7 @@ import type { UserId } from "@berth/domain/shared/UserId"
 import { Array, DateTime, Effect, Option, Order, Redacted } from "effect"
 import type { RuntimeClient } from "../../runtime/RuntimeClient.ts"
 import { probeHealth } from "../HealthProbe.ts"
+import { toHostUnavailable } from "../HostFailure.ts"
 import * as InstanceLogFile from "../InstanceLogFile.ts"
 import { parseLogEntries } from "../LogLines.ts"
 import { readFigures } from "./ContainerFigures.ts"
@@ -45,14 +46,15 @@ export const make = ({ adopt, client, containers, engine, monitor, running }: Co
     const names = containers.namesOf(owner)
     return Option.isNone(names)
       ? Option.none<RunningInstance>()
-      : yield* Effect.orDie(running.withOwnerLock(owner, findInstance(names.value)))
+      : yield* Effect.mapError(running.withOwnerLock(owner, findInstance(names.value)), toHostUnavailable)
   })
 
   const logs = Effect.fn("InstanceDriver.logs")(function* (owner: UserId, query: RuntimeLogQuery) {
     const names = containers.namesOf(owner)
     if (Option.isNone(names)) return { entries: [], total: 0 }
-    const [host, own] = yield* Effect.orDie(
-      Effect.all([InstanceLogFile.readEntries(names.value), engine.readLog(names.value.container)], { concurrency: 2 })
+    const [host, own] = yield* Effect.mapError(
+      Effect.all([InstanceLogFile.readEntries(names.value), engine.readLog(names.value.container)], { concurrency: 2 }),
+      toHostUnavailable
     )
     const container = Option.match(own, { onNone: () => [], onSome: parseLogEntries })
     return selectLogPage(Array.sort([...host, ...container], byTime), query)
@@ -62,7 +64,7 @@ export const make = ({ adopt, client, containers, engine, monitor, running }: Co
     yield* inspect(owner)
     const container = running.get(owner)
     if (Option.isNone(container)) return Option.none()
-    const figures = yield* Effect.orDie(readFigures(engine, container.value.id))
+    const figures = yield* Effect.mapError(readFigures(engine, container.value.id), toHostUnavailable)
     const cpuPercent = Option.isNone(figures) ? null : yield* monitor.measureCpu(container.value, figures.value.cpuMs)
     const { memoryBytes, networkReceivedBytes, networkSentBytes, pids } = Option.getOrElse(figures, () => ({
       memoryBytes: null,

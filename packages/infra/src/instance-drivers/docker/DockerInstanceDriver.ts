@@ -1,16 +1,17 @@
-import { InstanceDriver, InstanceHostUnavailable } from "@berth/domain/instances/InstanceDriver"
+import { InstanceDriver, type InstanceHostUnavailable } from "@berth/domain/instances/InstanceDriver"
 import type { AgentId } from "@berth/domain/shared/AgentId"
 import type { UserId } from "@berth/domain/shared/UserId"
 import * as HttpClient from "@effect/platform/HttpClient"
 import { Effect, Option, type Scope } from "effect"
 import { mkdir, rm } from "node:fs/promises"
 import * as RuntimeClient from "../../runtime/RuntimeClient.ts"
+import { stopAll, toHostUnavailable } from "../HostFailure.ts"
 import { type FileOperationFailed, tryFileOperation } from "../HostFiles.ts"
 import * as ContainerMonitor from "./ContainerMonitor.ts"
 import * as ContainerReports from "./ContainerReports.ts"
 import * as ContainerStart from "./ContainerStart.ts"
 import type { DockerEngine } from "./DockerEngine.ts"
-import { type EngineError, EngineUnsafe, isEngineDown } from "./EngineErrors.ts"
+import { type EngineError, EngineUnsafe } from "./EngineErrors.ts"
 import * as InstanceContainers from "./InstanceContainers.ts"
 import * as RunningContainers from "./RunningContainers.ts"
 
@@ -69,14 +70,18 @@ export const make = (
     const reports = ContainerReports.make({ engine, containers, running, client, monitor, adopt: starts.adopt })
 
     /** Does nothing for an id that names no container. */
-    const withNames = <A, E>(owner: UserId, work: (names: InstanceContainers.InstanceNames) => Effect.Effect<A, E>) =>
+    const withNames = <A, E extends Error>(
+      owner: UserId,
+      work: (names: InstanceContainers.InstanceNames) => Effect.Effect<A, E>
+    ): Effect.Effect<void, InstanceHostUnavailable> =>
       Effect.gen(function* () {
         yield* Effect.annotateCurrentSpan({ "user.id": owner })
         const names = containers.namesOf(owner)
-        if (Option.isSome(names)) yield* running.withOwnerLock(owner, work(names.value))
+        if (Option.isSome(names))
+          yield* Effect.mapError(running.withOwnerLock(owner, work(names.value)), toHostUnavailable)
       })
 
-    const stop = Effect.fn("InstanceDriver.stop")((owner: UserId) => Effect.orDie(withNames(owner, starts.end)))
+    const stop = Effect.fn("InstanceDriver.stop")((owner: UserId) => withNames(owner, starts.end))
     const remove = Effect.fn("InstanceDriver.remove")((owner: UserId) =>
       withNames(owner, (names) =>
         Effect.gen(function* () {
@@ -86,15 +91,11 @@ export const make = (
             rm(names.directory, { recursive: true, force: true })
           )
         })
-      ).pipe(Effect.orDie)
+      )
     )
     const removeOtherAgents = Effect.fn("InstanceDriver.removeOtherAgents")(
       (owner: UserId, kept: ReadonlyArray<AgentId>) =>
-        withNames(owner, (names) => containers.removeOtherAgents(names, kept)).pipe(
-          Effect.catchAll((error) =>
-            isEngineDown(error) ? new InstanceHostUnavailable({ reason: error.message }) : Effect.die(error)
-          )
-        )
+        withNames(owner, (names) => containers.removeOtherAgents(names, kept))
     )
 
     yield* Effect.addFinalizer(() =>
@@ -102,7 +103,7 @@ export const make = (
         const owners = running.list().map(({ instance }) => instance.owner)
         return options.onClose === "leave"
           ? Effect.logInfo("Instances left running").pipe(Effect.annotateLogs({ instances: owners.length }))
-          : Effect.forEach(owners, stop, { concurrency: 16, discard: true })
+          : stopAll(owners, stop)
       })
     )
 
@@ -112,7 +113,9 @@ export const make = (
       stop,
       remove,
       removeOtherAgents,
-      listOwners: Effect.orDie(containers.listOwners).pipe(Effect.withSpan("InstanceDriver.listOwners")),
+      listOwners: Effect.mapError(containers.listOwners, toHostUnavailable).pipe(
+        Effect.withSpan("InstanceDriver.listOwners")
+      ),
       ...reports,
       exits: running.exits
     })

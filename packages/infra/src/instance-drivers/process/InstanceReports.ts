@@ -3,6 +3,7 @@ import { type RuntimeLogQuery, selectLogPage } from "@berth/domain/instances/Run
 import type { UserId } from "@berth/domain/shared/UserId"
 import { Effect, Option } from "effect"
 import type { RuntimeClient } from "../../runtime/RuntimeClient.ts"
+import { toHostUnavailable } from "../HostFailure.ts"
 import { type InstanceDirectory, resolveInstanceDirectory } from "./InstanceDirectory.ts"
 import * as InstanceLogFile from "../InstanceLogFile.ts"
 import type { InstanceMonitor } from "./InstanceMonitor.ts"
@@ -34,7 +35,7 @@ export const make = ({ client, monitor, processes, root }: InstanceReportsOption
     const directory = resolveInstanceDirectory(root, owner)
     return Option.isSome(running) || Option.isNone(directory)
       ? running
-      : yield* Effect.orDie(processes.withOwnerLock(owner, findInstance(owner, directory.value)))
+      : yield* Effect.mapError(processes.withOwnerLock(owner, findInstance(owner, directory.value)), toHostUnavailable)
   })
 
   const logs = Effect.fn("InstanceDriver.logs")(function* (owner: UserId, query: RuntimeLogQuery) {
@@ -44,7 +45,7 @@ export const make = ({ client, monitor, processes, root }: InstanceReportsOption
       : yield* InstanceLogFile.readEntries(directory.value).pipe(
           monitor.withLogLock,
           Effect.map((entries) => selectLogPage(entries, query)),
-          Effect.orDie
+          Effect.mapError(toHostUnavailable)
         )
   })
 

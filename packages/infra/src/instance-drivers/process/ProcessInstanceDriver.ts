@@ -6,6 +6,7 @@ import { Effect, Layer, Option } from "effect"
 import { readdir, rmdir } from "node:fs/promises"
 import * as RuntimeClient from "../../runtime/RuntimeClient.ts"
 import { removeOtherAgents } from "./AgentFileRemoval.ts"
+import { stopAll, toHostUnavailable } from "../HostFailure.ts"
 import { type FileOperationFailed, tryFileOperation } from "../HostFiles.ts"
 import * as InstanceAccounts from "./InstanceAccounts.ts"
 import { resolveInstanceDirectory, resolveSocketRoot } from "./InstanceDirectory.ts"
@@ -85,7 +86,7 @@ const make = (options: ProcessInstanceDriverOptions) =>
       yield* Effect.annotateCurrentSpan({ "user.id": owner })
       const directory = resolveInstanceDirectory(root.path, owner)
       if (Option.isSome(directory))
-        yield* Effect.orDie(processes.withOwnerLock(owner, launches.end(owner, directory.value)))
+        yield* Effect.mapError(processes.withOwnerLock(owner, launches.end(owner, directory.value)), toHostUnavailable)
     })
 
     const remove = Effect.fn("InstanceDriver.remove")(function* (owner: UserId) {
@@ -93,11 +94,12 @@ const make = (options: ProcessInstanceDriverOptions) =>
       const directory = resolveInstanceDirectory(root.path, owner)
       if (Option.isNone(directory)) return
       const { path } = directory.value
-      yield* Effect.orDie(
+      yield* Effect.mapError(
         processes.withOwnerLock(
           owner,
           Effect.zipRight(launches.end(owner, directory.value), ProcessLaunch.removeTree(path))
-        )
+        ),
+        toHostUnavailable
       )
     })
 
@@ -108,7 +110,10 @@ const make = (options: ProcessInstanceDriverOptions) =>
       yield* Effect.annotateCurrentSpan({ "user.id": owner })
       const directory = resolveInstanceDirectory(root.path, owner)
       if (Option.isSome(directory))
-        yield* Effect.orDie(processes.withOwnerLock(owner, removeOtherAgents(directory.value, kept)))
+        yield* Effect.mapError(
+          processes.withOwnerLock(owner, removeOtherAgents(directory.value, kept)),
+          toHostUnavailable
+        )
     })
 
     const listOwners = tryFileOperation("listing the owners", () => readdir(root.path)).pipe(
@@ -117,7 +122,7 @@ const make = (options: ProcessInstanceDriverOptions) =>
           .filter((name) => Option.isSome(resolveInstanceDirectory(root.path, name)))
           .map((name) => UserId.make(name))
       ),
-      Effect.orDie,
+      Effect.mapError(toHostUnavailable),
       Effect.withSpan("InstanceDriver.listOwners")
     )
 
@@ -127,7 +132,7 @@ const make = (options: ProcessInstanceDriverOptions) =>
         return options.onClose === "leave"
           ? Effect.logInfo("Instances left running").pipe(Effect.annotateLogs({ instances: running.length }))
           : Effect.zipRight(
-              Effect.forEach(running, stop, { concurrency: 16, discard: true }),
+              stopAll(running, stop),
               // Not empty while another driver has instances below this root.
               Effect.ignore(tryFileOperation("removing the sockets", () => rmdir(resolveSocketRoot(root.path))))
             )
