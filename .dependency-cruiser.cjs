@@ -41,8 +41,8 @@ const wiredOnlyIn = (name) => ({
 
 /** The order of the contexts: each imports from itself and from those before it. */
 const contexts = (
-  "ids persistence shared chain channels secrets limits jobs mail gating sessions accounts " +
-  "recovery signin ai billing skills agents instances interaction gateway administration"
+  "ids persistence shared chain secrets limits jobs mail gating sessions accounts " +
+  "recovery signin ai billing skills agents instances interaction gateway channels administration"
 ).split(" ")
 
 /** The folder of a context in every package. */
@@ -60,7 +60,7 @@ const lowerContextsOnly = (name, at) => ({
 })
 
 /** Stores that are the service of their context. */
-const services = ["UnitLedger", "ModelUsage", "CreditAdjustments"]
+const services = ["UnitLedger", "ModelUsage", "CreditAdjustments", "AgentLog"]
 
 /** Ports over tables: each has an adapter `Postgres<port>.ts`. */
 const stores = readdirSync(`${__dirname}/packages/infra/src/postgres`, { recursive: true })

@@ -1,12 +1,10 @@
 import { InstanceUnavailable } from "@berth/domain/instances/InstanceErrors"
 import { Outbox } from "@berth/domain/jobs/Outbox"
-import { AccountRemoval } from "@berth/domain/recovery/deletion/AccountRemoval"
-import { ClaimedContents } from "@berth/domain/interaction/ClaimedContents"
-import { CardEventEffects } from "@berth/domain/billing/events/CardEventEffects"
 import { findHandler } from "@berth/worker/jobs/JobHandlers"
 import { assert, layer } from "@effect/vitest"
-import { Effect, Layer, Ref } from "effect"
+import { Effect, Ref } from "effect"
 import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
+import { nothingElse } from "../support/Mailbox.ts"
 import * as App from "../support/TestApp.ts"
 import { createOwnerWithAgent, type OwnerWithAgent } from "./OwnerFixtures.ts"
 
@@ -28,11 +26,7 @@ layer(App.layer(), { excludeTestServices: true })("AgentConfiguration", (it) => 
         JSON.stringify(entry.payload) !== JSON.stringify({ userId: owner.user.id })
           ? Effect.void
           : Effect.zipRight(
-              Effect.provide(findHandler(entry.queue)({ ...entry, attempt: 1, isLastAttempt: false }), [
-                Layer.mock(ClaimedContents, { _tag: "@berth/ClaimedContents" }),
-                Layer.mock(AccountRemoval, { _tag: "@berth/AccountRemoval" }),
-                Layer.mock(CardEventEffects, { _tag: "@berth/CardEventEffects" })
-              ]),
+              Effect.provide(findHandler(entry.queue)({ ...entry, attempt: 1, isLastAttempt: false }), nothingElse),
               Ref.update(done, (before) => before + 1)
             )
       )

@@ -4,6 +4,7 @@ import { administrationRows } from "./rows/AdministrationRows.ts"
 import { agentDetailRows } from "./rows/AgentDetailRows.ts"
 import { agentRows } from "./rows/AgentRows.ts"
 import { aiRows } from "./rows/AiRows.ts"
+import { channelRows } from "./rows/ChannelRows.ts"
 import { billingRows } from "./rows/BillingRows.ts"
 import { deploymentRows } from "./rows/DeploymentRows.ts"
 import { deprecatedRows } from "./rows/DeprecatedRows.ts"
@@ -21,6 +22,7 @@ export const errorRows: ReadonlyArray<ErrorRow> = [
   ...socialIdentityRows,
   ...agentRows,
   ...agentDetailRows,
+  ...channelRows,
   ...instanceRows,
   ...deploymentRows,
   ...interactionRows,

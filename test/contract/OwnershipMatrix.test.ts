@@ -78,8 +78,12 @@ const nameOf = ({ method, path }: KnownRoute) => `${method} ${path}`
 const deprecated = new Set(["PUT /api/agents/:id", "DELETE /api/agents/:id"])
 
 const routesWithIds = listRoutes(WebApi).filter(({ path }) => path.includes("/:"))
+/** Authentic by a secret of the agent, for platforms. */
+const isWebhook = ({ path }: KnownRoute) => path.startsWith("/api/webhooks/")
 const isForAdministrators = ({ path }: KnownRoute) => path.startsWith("/api/ops/")
-const idRoutes = routesWithIds.filter((route) => !deprecated.has(nameOf(route)) && !isForAdministrators(route))
+const idRoutes = routesWithIds.filter(
+  (route) => !deprecated.has(nameOf(route)) && !isForAdministrators(route) && !isWebhook(route)
+)
 const administrationRoutes = listRoutes(WebApi).filter(isForAdministrators)
 const goneRoutes = routesWithIds.filter((route) => deprecated.has(nameOf(route)))
 
@@ -162,6 +166,17 @@ layer(App.layer(), { excludeTestServices: true })("Of what another owns", (it) =
           assert.strictEqual(seen(yield* send(route, id)), seen(anonymous), id)
           assert.strictEqual(seen(yield* send(route, id, owner)), seen(refused), id)
         }
+      })
+    )
+
+  for (const route of routesWithIds.filter(isWebhook))
+    it.effect(`${nameOf(route)} refuses everyone without the secret, whether or not the agent exists`, () =>
+      Effect.gen(function* () {
+        const owner = yield* createOwnerWithAgent()
+        const refused = yield* send(route, owner.agent.id)
+        assert.strictEqual(refused.status, 401, refused.text)
+        for (const id of [agent.guessed, ...malformed])
+          assert.strictEqual(seen(yield* send(route, id)), seen(refused), id)
       })
     )
 

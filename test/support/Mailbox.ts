@@ -3,6 +3,7 @@ import { MailedTokens } from "@berth/domain/accounts/mailed-tokens/MailedTokens"
 import { Users } from "@berth/domain/accounts/Users"
 import { PasswordResetMails } from "@berth/domain/recovery/password-reset/PasswordResetMails"
 import { CardEventEffects } from "@berth/domain/billing/events/CardEventEffects"
+import { ChannelChecks } from "@berth/domain/channels/ChannelChecks"
 import { ClaimedContents } from "@berth/domain/interaction/ClaimedContents"
 import type { CardProcessor } from "@berth/domain/billing/checkout/CardProcessor"
 import { Outbox, type OutboxEntry } from "@berth/domain/jobs/Outbox"
@@ -26,7 +27,8 @@ export const layer = Layer.provide(
 const isAboutMail = ({ name }: OutboxEntry) => name === SendMailJob.name || name === SendPasswordResetJob.name
 
 /** Services of jobs that send no mail. */
-const nothingElse = Layer.mergeAll(
+export const nothingElse = Layer.mergeAll(
+  Layer.mock(ChannelChecks, { _tag: "@berth/ChannelChecks" }),
   Layer.mock(ClaimedContents, { _tag: "@berth/ClaimedContents" }),
   Layer.mock(AccountRemoval, { _tag: "@berth/AccountRemoval" }),
   Layer.mock(CardEventEffects, { _tag: "@berth/CardEventEffects" })

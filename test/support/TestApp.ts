@@ -18,6 +18,7 @@ import type { GatingToken } from "@berth/domain/gating/GatingToken"
 import * as StripeCardProcessor from "@berth/infra/stripe/StripeCardProcessor"
 import * as AccountsWiring from "@berth/infra/wiring/AccountsWiring"
 import * as BackendWiring from "@berth/infra/wiring/BackendWiring"
+import * as ChannelsWiring from "@berth/infra/wiring/ChannelsWiring"
 import * as ChainWiring from "@berth/infra/wiring/ChainWiring"
 import * as SessionsWiring from "@berth/infra/wiring/SessionsWiring"
 import * as SignInWiring from "@berth/infra/wiring/SignInWiring"
@@ -131,6 +132,7 @@ const defaultPorts = ({
     FakeJobQueue.layer,
     MailerTest.layer,
     BotDetectionTest.layer,
+    ChannelsWiring.layer({ appUrl }),
     StripeCardProcessor.layerNotConfigured,
     Layer.succeed(PaymentChain, network.chain),
     Layer.succeed(PaymentChainTest.PaymentChainTest, network),

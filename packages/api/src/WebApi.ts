@@ -10,6 +10,8 @@ import { WebhooksApi } from "./billing/events/WebhooksApi.ts"
 import { BillingApi } from "./billing/BillingApi.ts"
 import { CheckoutApi } from "./billing/checkout/CheckoutApi.ts"
 import { DevelopmentPlansApi } from "./billing/subscriptions/DevelopmentPlansApi.ts"
+import { ChannelsApi } from "./channels/ChannelsApi.ts"
+import { ChannelWebhooksApi } from "./channels/ChannelWebhooksApi.ts"
 import { DeprecatedApi } from "./deprecated/DeprecatedApi.ts"
 import { GatingApi } from "./gating/GatingApi.ts"
 import { GatewayApi } from "./gateway/GatewayApi.ts"
@@ -46,7 +48,9 @@ export class WebApi extends HttpApi.make("web")
   .add(InstancesApi)
   .add(DeploymentsApi)
   .add(InteractionApi)
+  .add(ChannelsApi)
   .add(WebhooksApi)
+  .add(ChannelWebhooksApi)
   .add(BillingApi)
   .add(CheckoutApi)
   .add(DevelopmentPlansApi)

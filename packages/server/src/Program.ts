@@ -6,6 +6,7 @@ import * as AccountsWiring from "@berth/infra/wiring/AccountsWiring"
 import * as AiWiring from "@berth/infra/wiring/AiWiring"
 import * as BackendWiring from "@berth/infra/wiring/BackendWiring"
 import * as BillingWiring from "@berth/infra/wiring/BillingWiring"
+import * as ChannelsWiring from "@berth/infra/wiring/ChannelsWiring"
 import * as ChainWiring from "@berth/infra/wiring/ChainWiring"
 import * as InstancesWiring from "@berth/infra/wiring/InstancesWiring"
 import * as MailWiring from "@berth/infra/wiring/MailWiring"
@@ -65,6 +66,7 @@ const webPorts = (settings: Settings) =>
     GatewayWiring.fromSettings(settings),
     AccountsWiring.fromSettings(settings),
     AccountsWiring.botDetectionFromSettings(settings),
+    ChannelsWiring.fromSettings(settings),
     ZxcvbnCommonPasswords.layer,
     // At most half the threads hash, so that a burst of registrations leaves capacity for other requests.
     Argon2PasswordHasher.layer({ maxConcurrent: Math.max(1, Math.floor(availableParallelism() / 2)) })

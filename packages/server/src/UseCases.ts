@@ -9,6 +9,7 @@ import * as BillingServices from "@berth/domain/billing/BillingServices"
 import * as GatewayServices from "@berth/domain/gateway/GatewayServices"
 import * as QuotedModelSubstitutes from "@berth/domain/gateway/plugins/QuotedModelSubstitutes"
 import * as QuotedOwnKeyCoverage from "@berth/domain/gateway/plugins/QuotedOwnKeyCoverage"
+import * as ChannelsServices from "@berth/domain/channels/ChannelsServices"
 import { TokenGate } from "@berth/domain/gating/TokenGate"
 import { Instances } from "@berth/domain/instances/Instances"
 import * as InstancesServices from "@berth/domain/instances/InstancesServices"
@@ -44,7 +45,8 @@ export const web = Layer.mergeAll(
   QuotedModelSubstitutes.layer,
   Layer.provide(Layer.provideMerge(AdministrationServices.layer, BillingServices.layer), AgentsServices.limits),
   SignInServices.layer,
-  BearerSessions.Default
+  BearerSessions.Default,
+  ChannelsServices.layer
 ).pipe(
   Layer.provideMerge(RecoveryServices.layer),
   Layer.provide(Layer.merge(AccessMethodList.layer, BillingServices.deletionHooks)),

@@ -16,6 +16,8 @@ import * as AgentOwnerHttp from "./agents/AgentOwnerHttp.ts"
 import * as AgentRecordsHttp from "./interaction/AgentRecordsHttp.ts"
 import * as AgentsHttp from "./agents/AgentsHttp.ts"
 import * as WebhooksHttp from "./billing/WebhooksHttp.ts"
+import * as ChannelsHttp from "./channels/ChannelsHttp.ts"
+import * as ChannelWebhooksHttp from "./channels/ChannelWebhooksHttp.ts"
 import * as BillingHttp from "./billing/BillingHttp.ts"
 import * as CheckoutHttp from "./billing/CheckoutHttp.ts"
 import * as DevelopmentPlansHttp from "./billing/DevelopmentPlansHttp.ts"
@@ -75,7 +77,9 @@ const groups = Layer.mergeAll(
   DeploymentsHttp.layer,
   InteractionHttp.layer,
   GatewayHttp.layer,
+  ChannelsHttp.layer,
   WebhooksHttp.layer,
+  ChannelWebhooksHttp.layer,
   BillingHttp.layer,
   CheckoutHttp.layer,
   DevelopmentPlansHttp.layer,

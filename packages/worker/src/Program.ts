@@ -5,6 +5,7 @@ import * as BackendWiring from "@berth/infra/wiring/BackendWiring"
 import * as BillingWiring from "@berth/infra/wiring/BillingWiring"
 import { requireDatabaseUrl, resolveKeyEncryptionKeys } from "@berth/infra/wiring/SecretsWiring"
 import * as InteractionWiring from "@berth/infra/wiring/InteractionWiring"
+import * as ChannelsWiring from "@berth/infra/wiring/ChannelsWiring"
 import * as MailWiring from "@berth/infra/wiring/MailWiring"
 import * as JobsWiring from "@berth/infra/wiring/JobsWiring"
 import * as PersistenceWiring from "@berth/infra/wiring/PersistenceWiring"
@@ -71,6 +72,7 @@ export const workerProgram = (settings: Settings) =>
         Layer.provide(health(settings)),
         Layer.provide(BillingWiring.fromSettings(settings)),
         Layer.provide(MailWiring.fromSettings(settings)),
+        Layer.provide(ChannelsWiring.fromSettings(settings)),
         Layer.provide(InteractionWiring.fromSettings(settings)),
         Layer.provide(AccountsWiring.fromSettings(settings)),
         Layer.provide(BackendWiring.fromSettings(settings)),

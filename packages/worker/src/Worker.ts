@@ -1,6 +1,7 @@
 import * as AccountsServices from "@berth/domain/accounts/AccountsServices"
 import * as AgentsServices from "@berth/domain/agents/AgentsServices"
 import * as BillingServices from "@berth/domain/billing/BillingServices"
+import { ChannelChecks } from "@berth/domain/channels/ChannelChecks"
 import * as InteractionServices from "@berth/domain/interaction/InteractionServices"
 import { MailOutbox } from "@berth/domain/mail/MailOutbox"
 import * as RecoveryServices from "@berth/domain/recovery/RecoveryServices"
@@ -35,7 +36,12 @@ export const layer = (options: JobConsumers.JobConsumerOptions & RetentionJobs.R
     AbandonedTurnRecovery.layer
   ).pipe(
     Layer.provide(
-      Layer.mergeAll(InteractionServices.interactionJobs, BillingServices.billingJobs, RecoveryServices.recoveryJobs)
+      Layer.mergeAll(
+        InteractionServices.interactionJobs,
+        BillingServices.billingJobs,
+        RecoveryServices.recoveryJobs,
+        ChannelChecks.Default
+      )
     ),
     Layer.provide(jobServices)
   )

@@ -6,7 +6,7 @@ import type { CallCondition, ErrorRow } from "../ErrorRow.ts"
 import { withTableHidden } from "../OwnerFixtures.ts"
 
 /** The errors of every route of one agent. */
-const ofOneAgent = (route: ErrorRow["route"], more: Partial<AppCall> = {}): ReadonlyArray<ErrorRow> => {
+export const ofOneAgent = (route: ErrorRow["route"], more: Partial<AppCall> = {}): ReadonlyArray<ErrorRow> => {
   const at = (id: string) => (route.split(" ")[1] ?? "").replace(":id", id)
   return [
     { when: "nobody is signed in", listener: "web", route, call: () => more, status: 401, code: "unauthorized" },

@@ -1,4 +1,4 @@
-import { Channel } from "@berth/domain/channels/Channel"
+import { Channel } from "@berth/domain/shared/Channel"
 import { Cron, Either, Option, Schema } from "effect"
 import { ModelName } from "../http/Payload.ts"
 

@@ -1,5 +1,5 @@
 import { AgentStatus } from "@berth/domain/agents/AgentStatus"
-import { Channel } from "@berth/domain/channels/Channel"
+import { Channel } from "@berth/domain/shared/Channel"
 import { ChatSessionId, MessageId, MessageState } from "@berth/domain/interaction/Conversation"
 import { recentMemoryLimits } from "@berth/domain/interaction/memory/RecentMemory"
 import { CredentialKey, CredentialMap } from "@berth/domain/secrets/Credential"

@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { Channel } from "../channels/Channel.ts"
+import { Channel } from "../shared/Channel.ts"
 import { AgentStatus } from "./AgentStatus.ts"
 import { AgentId } from "../shared/AgentId.ts"
 import { UserId } from "../shared/UserId.ts"

@@ -20,6 +20,9 @@ export type IdPrefix =
   | "pur"
   | "aud"
   | "key"
+  | "inb"
+  | "out"
+  | "log"
 
 /** Source of new ids: `<prefix>_<32 hex digits>`. */
 export class IdGenerator extends Context.Tag("@berth/IdGenerator")<

@@ -1,7 +1,9 @@
 import { Effect, type Redacted } from "effect"
+import { AgentLog } from "./AgentLog.ts"
 import { AgentManager } from "./AgentManager.ts"
 import { InstanceNotFound } from "./InstanceErrors.ts"
 import { InstanceRepository } from "./InstanceRepository.ts"
+import { mergeLogPages, type RuntimeLogQuery } from "./RuntimeLog.ts"
 import type { UserId } from "../shared/UserId.ts"
 
 /** The operations of an owner on the own instance. Callers have checked the ownership. */
@@ -9,6 +11,7 @@ export class Instances extends Effect.Service<Instances>()("@berth/Instances", {
   effect: Effect.gen(function* () {
     const repository = yield* InstanceRepository
     const manager = yield* AgentManager
+    const agentLog = yield* AgentLog
 
     const find = Effect.fn("Instances.find")(function* (userId: UserId) {
       return yield* Effect.mapError(yield* repository.find(userId), () => new InstanceNotFound())
@@ -38,6 +41,13 @@ export class Instances extends Effect.Service<Instances>()("@berth/Instances", {
       return yield* repository.findByRuntimeToken(token)
     })
 
+    /** Entries of the instance, its host and the agents' channels, newest first. */
+    const logs = Effect.fn("Instances.logs")(function* (userId: UserId, query: RuntimeLogQuery) {
+      return yield* Effect.zipWith(manager.logs(userId, query), agentLog.read(userId, query), (ofInstance, others) =>
+        mergeLogPages(ofInstance, others, query.limit)
+      )
+    })
+
     return {
       find,
       list: repository.list,
@@ -51,7 +61,7 @@ export class Instances extends Effect.Service<Instances>()("@berth/Instances", {
       restart: manager.restart,
       update: manager.update,
       repair: manager.repair,
-      logs: manager.logs,
+      logs,
       stats: manager.stats
     }
   })

@@ -1,4 +1,4 @@
-import { Schema } from "effect"
+import { DateTime, Order, Schema } from "effect"
 import { AgentId } from "../shared/AgentId.ts"
 
 export const LogLevel = Schema.Literal("debug", "info", "warning", "error").annotations({ identifier: "LogLevel" })
@@ -44,3 +44,11 @@ export const selectLogPage = (log: ReadonlyArray<RuntimeLogEntry>, query: Runtim
   )
   return { entries: matching.slice(-query.limit).toReversed(), total: matching.length }
 }
+
+const newestFirst = Order.mapInput(Order.reverse(DateTime.Order), ({ timestamp }: RuntimeLogEntry) => timestamp)
+
+/** The newest `limit` entries of two pages with the same query. */
+export const mergeLogPages = (one: RuntimeLogPage, other: RuntimeLogPage, limit: number): RuntimeLogPage => ({
+  entries: [...one.entries, ...other.entries].toSorted(newestFirst).slice(0, limit),
+  total: one.total + other.total
+})

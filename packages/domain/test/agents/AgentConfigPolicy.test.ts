@@ -4,7 +4,7 @@ import {
   deduplicateSelections
 } from "@berth/domain/agents/AgentConfigPolicy"
 import { allFeatures, findPlanFeatures, findPlansWith } from "@berth/domain/billing/subscriptions/PlanFeatures"
-import { Channel } from "@berth/domain/channels/Channel"
+import { Channel } from "@berth/domain/shared/Channel"
 import type { Skill } from "@berth/domain/skills/Skill"
 import { listBasicSkillIds, hasSkill, selectUsableSkills } from "@berth/domain/skills/SkillAvailability"
 import { assert, describe, it } from "@effect/vitest"

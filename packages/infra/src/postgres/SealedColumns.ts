@@ -27,6 +27,7 @@ export const sealedColumns: ReadonlyArray<SealedColumn> = [
   ofColumn("credentials", "sealed", "user_id || ':' || key"),
   ofColumn("instances", "runtime_token_sealed", "owner_id"),
   ofColumn("instances", "gateway_token_sealed", "owner_id"),
+  ofColumn("channel_connections", "secrets_sealed", "agent_id || ':' || platform"),
   ofColumn("idempotency_keys", "outcome_sealed", "id"),
   ofColumn("idempotency_keys", "response_sealed", "id"),
   {

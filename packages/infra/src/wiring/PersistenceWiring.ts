@@ -11,6 +11,8 @@ import { ProgramMisconfigured } from "../process/ProgramRunner.ts"
 import { resolveAdminEmails, requireDatabaseUrl, resolveKeyEncryptionKeys } from "./SecretsWiring.ts"
 import * as InteractionStores from "../postgres/interaction/InteractionStores.ts"
 import * as PostgresAuditLog from "../postgres/administration/PostgresAuditLog.ts"
+import * as ChannelsStores from "../postgres/channels/ChannelsStores.ts"
+import * as PostgresAgentLog from "../postgres/instances/PostgresAgentLog.ts"
 import * as PostgresAgentRepository from "../postgres/agents/PostgresAgentRepository.ts"
 import * as PostgresClaimNoticeRepository from "../postgres/recovery/PostgresClaimNoticeRepository.ts"
 import * as BillingStores from "../postgres/billing/BillingStores.ts"
@@ -60,6 +62,8 @@ export const layer = ({ adminEmails, databaseUrl, keys, verifiedEmailsOnly, ...p
     BillingStores.layer,
     PostgresAgentRepository.layer,
     PostgresInstanceRepository.layer,
+    PostgresAgentLog.layer,
+    ChannelsStores.layer,
     InteractionStores.layer,
     PostgresPaymentRedemptions.layer,
     PostgresAuditLog.layer

@@ -5,6 +5,7 @@ import { agentProvisioningHandler } from "../instances/AgentProvisioningHandler.
 import { cardCustomerRemovalHandler } from "../billing/CardCustomerRemovalHandler.ts"
 import { cardEventHandler } from "../billing/CardEventHandler.ts"
 import { cardEventMatchHandler } from "../billing/CardEventMatchHandler.ts"
+import { channelCheckHandler } from "../channels/ChannelCheckHandler.ts"
 import { instanceActionHandler } from "../instances/InstanceActionHandler.ts"
 import { instanceConfigurationHandler } from "../instances/InstanceConfigurationHandler.ts"
 import { instanceRemovalHandler } from "../instances/InstanceRemovalHandler.ts"
@@ -25,7 +26,8 @@ const handlers = [
   cardEventHandler,
   cardEventMatchHandler,
   cardCustomerRemovalHandler,
-  agentProvisioningHandler
+  agentProvisioningHandler,
+  channelCheckHandler
 ]
 
 type AnyHandler = (typeof handlers)[number] extends JobHandler<infer E, infer R> ? JobHandler<E, R> : never

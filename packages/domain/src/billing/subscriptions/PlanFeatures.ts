@@ -1,4 +1,4 @@
-import { Channel } from "../../channels/Channel.ts"
+import { Channel } from "../../shared/Channel.ts"
 import { PlanId } from "../../shared/PlanId.ts"
 
 export interface PlanFeatures {

@@ -449,6 +449,8 @@ create table chat_sessions (
   id text primary key,
   user_id text not null references users on delete cascade,
   agent_id text not null references agents on delete cascade,
+  -- The channel of the conversation. Requests that name no session continue those of the web only.
+  platform text not null default 'web',
   status text not null check (status in ('active')),
   last_seq integer not null default 0,
   message_count integer not null default 0,
@@ -542,6 +544,108 @@ create table session_summaries (
   up_to_seq integer not null check (up_to_seq > 0),
   updated_at timestamptz not null
 );
+
+-- channels: connections of agents to messaging platforms
+create table channel_connections (
+  agent_id text not null references agents on delete cascade,
+  platform text not null check (platform in ('platformA', 'platformB', 'platformC')),
+  secrets_sealed text not null,
+  -- Grows with every replacement: a check of earlier secrets records nothing.
+  revision integer not null default 1,
+  answers_bots boolean not null,
+  state text not null check (state in ('pending', 'connected', 'refused', 'unreachable')),
+  reason text,
+  checked_at timestamptz,
+  -- The bot by the platform; null before the first successful check.
+  bot jsonb,
+  transport text check (transport in ('webhook', 'polling')),
+  -- Position in the bot's messages, and the lease of the worker that reads them.
+  cursor text,
+  claim_id text,
+  lease_until timestamptz,
+  updated_at timestamptz not null,
+  primary key (agent_id, platform)
+);
+create index channel_connections_of_bot on channel_connections (platform, (bot ->> 'id'));
+
+create table channel_chats (
+  agent_id text not null,
+  platform text not null,
+  chat_id text not null,
+  session_id text references chat_sessions on delete set null,
+  last_position bigint not null default 0,
+  -- Messages of bots since the last one of a person.
+  bot_streak integer not null default 0,
+  notified_at timestamptz,
+  -- Nothing is sent to the chat before this time.
+  paused_until timestamptz,
+  -- Lease of the worker that answers.
+  claim_id text,
+  lease_until timestamptz,
+  primary key (agent_id, platform, chat_id),
+  foreign key (agent_id, platform) references channel_connections on delete cascade
+);
+create index channel_chats_of_session on channel_chats (session_id);
+
+create table inbound_messages (
+  id text primary key,
+  agent_id text not null,
+  platform text not null,
+  chat_id text not null,
+  -- Id by the platform: a redelivery and an edit have the same one.
+  external_id text not null,
+  version bigint not null,
+  -- Order by the platform, then by arrival.
+  sequence bigint not null,
+  position bigint not null,
+  -- Null once the message has been handled.
+  content jsonb,
+  status text not null check (status in ('waiting', 'answered', 'refused', 'ignored')),
+  received_at timestamptz not null,
+  constraint inbound_messages_external_id_key unique (agent_id, platform, external_id),
+  foreign key (agent_id, platform, chat_id) references channel_chats on delete cascade
+);
+create index inbound_messages_of_chat on inbound_messages (agent_id, platform, chat_id, received_at);
+create index inbound_messages_of_agent on inbound_messages (agent_id, received_at);
+create index inbound_messages_waiting on inbound_messages (agent_id, platform, chat_id, sequence, position)
+  where status = 'waiting';
+create index inbound_messages_by_age on inbound_messages (received_at) where status <> 'waiting';
+
+create table outbound_messages (
+  id text primary key,
+  agent_id text not null,
+  platform text not null,
+  chat_id text not null,
+  -- The answered message; null for greetings.
+  inbound_id text unique references inbound_messages on delete set null,
+  reply_to text,
+  text text not null,
+  -- A greeting that a bot may not send waits for the first message of its chat.
+  status text not null check (status in ('pending', 'waiting', 'sent', 'failed')),
+  parts_sent integer not null default 0,
+  external_ids text[] not null default '{}',
+  -- The part whose sending began without a recorded outcome: sending it again can repeat it.
+  started_part integer,
+  repeats integer not null default 0,
+  failures integer not null default 0,
+  reason text,
+  created_at timestamptz not null,
+  foreign key (agent_id, platform, chat_id) references channel_chats on delete cascade
+);
+create index outbound_messages_of_chat on outbound_messages (agent_id, platform, chat_id, id)
+  where status in ('pending', 'waiting');
+create index outbound_messages_by_age on outbound_messages (created_at) where status in ('sent', 'failed');
+
+-- Entries of agents' logs from outside their instances.
+create table agent_log_entries (
+  id text primary key,
+  agent_id text not null references agents on delete cascade,
+  level text not null check (level in ('debug', 'info', 'warning', 'error')),
+  message text not null,
+  created_at timestamptz not null
+);
+create index agent_log_entries_of_agent on agent_log_entries (agent_id, created_at desc, id desc);
+create index agent_log_entries_by_age on agent_log_entries (created_at);
 
 -- gateway: model usage and machine payments
 create table model_usage (

@@ -1,0 +1,85 @@
+import { Effect, Option } from "effect"
+import { AgentLog } from "../instances/AgentLog.ts"
+import type { LogLevel } from "../instances/RuntimeLog.ts"
+import type { ChannelConnection, ChannelHealth, ChannelKey, ChannelSecrets } from "./ChannelConnection.ts"
+import { ChannelConnections } from "./ChannelConnections.ts"
+import type { PlatformFailure } from "./ChannelErrors.ts"
+import { ChannelPlatforms } from "./ChannelPlatform.ts"
+import { ChannelSettings, findWebhookUrl, selectTransport } from "./ChannelSettings.ts"
+
+const botTaken = "Another agent uses this bot."
+
+/** The health after a failure of the platform. */
+export const findHealthAfter = (failure: PlatformFailure): ChannelHealth => {
+  switch (failure._tag) {
+    case "ChannelTokenRefused":
+    case "PlatformRequestRefused":
+      return { state: "refused", reason: failure.reason }
+    case "PlatformUnreachable":
+      return { state: "unreachable", reason: failure.reason }
+    case "PlatformThrottled":
+      return { state: "unreachable", reason: "The platform asks to wait." }
+  }
+}
+
+const levels: Record<ChannelHealth["state"], LogLevel> = { connected: "info", refused: "error", unreachable: "warning" }
+
+const describeHealth = ({ platform }: ChannelKey, { bot, reason, state }: ChannelHealth): string =>
+  state === "connected"
+    ? `Channel ${platform} connected${bot === undefined ? "" : ` as ${bot.name}`}`
+    : `Channel ${platform} ${state}: ${reason ?? "no reason is known"}`
+
+/** Checks connections with their platforms. The result is the channel's health and never affects the agent. */
+export class ChannelChecks extends Effect.Service<ChannelChecks>()("@berth/ChannelChecks", {
+  effect: Effect.gen(function* () {
+    const connections = yield* ChannelConnections
+    const platforms = yield* ChannelPlatforms
+    const { appUrl } = yield* ChannelSettings
+    const agentLog = yield* AgentLog
+
+    /** Records a health with an entry in the agent's log when it changes. False for replaced secrets. */
+    const record = Effect.fn("ChannelChecks.record")(function* (connection: ChannelConnection, health: ChannelHealth) {
+      const { agentId, platform } = connection
+      const isCurrent = yield* connections.recordHealth({ agentId, platform }, connection.revision, health)
+      const isNews =
+        health.state !== connection.state || health.reason !== connection.reason || connection.checkedAt === null
+      if (isCurrent && isNews) {
+        yield* agentLog.append(agentId, levels[health.state], describeHealth(connection, health))
+        yield* Effect.logInfo("Channel checked").pipe(
+          Effect.annotateLogs({ agentId, platform, state: health.state, reason: health.reason })
+        )
+      }
+      return isCurrent
+    })
+
+    const verify = Effect.fnUntraced(function* (connection: ChannelConnection, secrets: ChannelSecrets) {
+      const { agentId, platform } = connection
+      const adapter = platforms.get(platform)
+      if (adapter === undefined)
+        return { state: "refused", reason: "This service does not support the platform." } satisfies ChannelHealth
+      const bot = yield* adapter.verify(secrets.token)
+      const transport = selectTransport(adapter, appUrl)
+      yield* adapter.activate({ agentId, bot, secrets }, findWebhookUrl(transport, appUrl, connection))
+      return { state: "connected", reason: null, bot, transport } satisfies ChannelHealth
+    })
+
+    /** Checks the current secrets and directs the bot's messages to this service. Idempotent. */
+    const check = Effect.fn("ChannelChecks.check")(function* (key: ChannelKey) {
+      const [found, secrets] = yield* Effect.all([connections.find(key), connections.readSecrets(key)])
+      if (Option.isNone(found) || Option.isNone(secrets)) return
+      const health = yield* verify(found.value, secrets.value).pipe(
+        Effect.catchAll((failure) => Effect.succeed(findHealthAfter(failure)))
+      )
+      if (!(yield* record(found.value, health)) || health.state !== "connected" || health.bot === undefined) return
+      const refused = yield* connections.refuseOthers(key, health.bot.id, botTaken)
+      yield* Effect.forEach(
+        refused,
+        (other) =>
+          agentLog.append(other.agentId, "error", describeHealth(other, { state: "refused", reason: botTaken })),
+        { discard: true }
+      )
+    })
+
+    return { check, record }
+  })
+}) {}

@@ -1,0 +1,73 @@
+import { Schema } from "effect"
+import { AgentStatus } from "../agents/AgentStatus.ts"
+import { AgentId } from "../shared/AgentId.ts"
+import { Channel, MessagingPlatform } from "../shared/Channel.ts"
+import { UserId } from "../shared/UserId.ts"
+
+/** The bot behind a token. `details` are facts that the platform's adapter needs later, none of them secret. */
+export const BotIdentity = Schema.Struct({
+  id: Schema.String,
+  name: Schema.String,
+  details: Schema.optionalWith(Schema.Record({ key: Schema.String, value: Schema.String }), { default: () => ({}) })
+})
+export type BotIdentity = typeof BotIdentity.Type
+
+/**
+ * `pending`: not checked yet. `refused`: the platform rejects the token, or another agent uses the bot. `unreachable`: no
+ * verdict; checked again later.
+ */
+export const ChannelState = Schema.Literal("pending", "connected", "refused", "unreachable").annotations({
+  identifier: "ChannelState"
+})
+export type ChannelState = typeof ChannelState.Type
+
+/** How messages arrive: the platform calls a webhook, or a worker reads them. */
+export const ChannelTransport = Schema.Literal("webhook", "polling").annotations({ identifier: "ChannelTransport" })
+export type ChannelTransport = typeof ChannelTransport.Type
+
+/** Secrets of a connection. Berth makes `webhookSecret`; the last two are for platforms that sign with an application's secret. */
+export const ChannelSecrets = Schema.Struct({
+  token: Schema.Redacted(Schema.String),
+  webhookSecret: Schema.Redacted(Schema.String),
+  appSecret: Schema.optional(Schema.Redacted(Schema.String)),
+  verifyToken: Schema.optional(Schema.Redacted(Schema.String))
+})
+export type ChannelSecrets = typeof ChannelSecrets.Type
+
+/** The secrets that an owner gives. */
+export type GivenSecrets = Omit<ChannelSecrets, "webhookSecret">
+
+/** Identifies a connection: an agent has at most one per platform. */
+export const ChannelKey = Schema.Struct({ agentId: AgentId, platform: MessagingPlatform })
+export type ChannelKey = typeof ChannelKey.Type
+
+/** The connection of an agent to a platform, with the facts of the agent that decide whether it is used. */
+export const ChannelConnection = Schema.Struct({
+  ...ChannelKey.fields,
+  ownerId: UserId,
+  agentName: Schema.String,
+  agentStatus: AgentStatus,
+  /** The channels of the agent's configuration. */
+  selectedChannels: Schema.Array(Channel),
+  /** Grows when secrets are replaced. */
+  revision: Schema.Int,
+  answersBots: Schema.Boolean,
+  state: ChannelState,
+  reason: Schema.NullOr(Schema.String),
+  checkedAt: Schema.NullOr(Schema.DateTimeUtcFromSelf),
+  bot: Schema.NullOr(BotIdentity),
+  transport: Schema.NullOr(ChannelTransport)
+})
+export type ChannelConnection = typeof ChannelConnection.Type
+
+/** Whether the owner has turned the channel on. */
+export const isSelected = ({ platform, selectedChannels }: ChannelConnection): boolean =>
+  selectedChannels.includes(platform)
+
+/** The result of a check. */
+export interface ChannelHealth {
+  readonly state: Exclude<ChannelState, "pending">
+  readonly reason: string | null
+  readonly bot?: BotIdentity | undefined
+  readonly transport?: ChannelTransport | undefined
+}

@@ -1,0 +1,75 @@
+import { Schema } from "effect"
+import { ChannelKey } from "./ChannelConnection.ts"
+import { idSchema } from "../ids/IdGenerator.ts"
+
+export const InboundId = idSchema("InboundId", "Id of a received message, inb_…")
+export type InboundId = typeof InboundId.Type
+export const OutboundId = idSchema("OutboundId", "Id of a message to a chat, out_…")
+export type OutboundId = typeof OutboundId.Type
+
+/** A chat of an agent on a platform. `chatId` includes the thread where the platform has threads. */
+export const ChatKey = Schema.Struct({ ...ChannelKey.fields, chatId: Schema.String })
+export type ChatKey = typeof ChatKey.Type
+
+export const FileKind = Schema.Literal("photo", "document", "voice", "audio", "video", "sticker", "other")
+export type FileKind = typeof FileKind.Type
+
+/** A file of a message; `id` is the adapter's handle for its download. */
+export const InboundFile = Schema.Struct({
+  kind: FileKind,
+  id: Schema.String,
+  name: Schema.NullOr(Schema.String),
+  mediaType: Schema.NullOr(Schema.String),
+  bytes: Schema.NullOr(Schema.Number),
+  seconds: Schema.NullOr(Schema.Number)
+})
+export type InboundFile = typeof InboundFile.Type
+
+/** The content of a message that an agent answers. */
+export const InboundContent = Schema.Struct({
+  /** Id of the message in its chat, for replies. */
+  messageId: Schema.String,
+  text: Schema.String,
+  /** Display name of the sender. */
+  senderName: Schema.String,
+  senderIsBot: Schema.Boolean,
+  /** False in a private chat, where one person writes. */
+  isGroup: Schema.Boolean,
+  /** `start`, `help`, `reset` or another name behind the platform's command sign; null for other messages. */
+  command: Schema.NullOr(Schema.String),
+  files: Schema.Array(InboundFile)
+})
+export type InboundContent = typeof InboundContent.Type
+
+/** A message addressed to the bot, as an adapter parses it. */
+export interface ReceivedMessage {
+  readonly chatId: string
+  /** Unique per agent and platform, over replaced bots too. An edit has the id of its message. */
+  readonly externalId: string
+  /** Grows with every edit of the message. */
+  readonly version: number
+  /** Order within the chat by the platform. */
+  readonly sequence: number
+  readonly content: InboundContent
+}
+
+/** A stored message. `waiting` ones have not been answered. */
+export const InboundMessage = Schema.Struct({
+  ...ChatKey.fields,
+  id: InboundId,
+  content: InboundContent
+})
+export type InboundMessage = typeof InboundMessage.Type
+
+/** A text to a chat, sent in parts. */
+export const OutboundMessage = Schema.Struct({
+  ...ChatKey.fields,
+  id: OutboundId,
+  replyTo: Schema.NullOr(Schema.String),
+  text: Schema.String,
+  partsSent: Schema.Int,
+  /** The part whose sending began without a recorded outcome. */
+  startedPart: Schema.NullOr(Schema.Int),
+  failures: Schema.Int
+})
+export type OutboundMessage = typeof OutboundMessage.Type

@@ -1,0 +1,68 @@
+import { Effect, Option } from "effect"
+import { Outbox } from "../jobs/Outbox.ts"
+import { Transaction } from "../persistence/Transaction.ts"
+import { Tokens } from "../secrets/Tokens.ts"
+import type { AgentId } from "../shared/AgentId.ts"
+import type { UserId } from "../shared/UserId.ts"
+import type { ChannelKey, GivenSecrets } from "./ChannelConnection.ts"
+import { ChannelConnections } from "./ChannelConnections.ts"
+import { CheckChannelJob } from "./ChannelJobs.ts"
+import { ChannelPlatforms } from "./ChannelPlatform.ts"
+import { Chats } from "./Chats.ts"
+
+export interface NewConnection {
+  readonly secrets: GivenSecrets
+  readonly answersBots?: boolean | undefined
+  /** Sent once the bot is connected; kept for the first message of the chat where a bot cannot write first. */
+  readonly greeting?: { readonly chatId: string; readonly text: string } | undefined
+}
+
+/** The connections of agents to messaging platforms. */
+export class Channels extends Effect.Service<Channels>()("@berth/Channels", {
+  effect: Effect.gen(function* () {
+    const connections = yield* ChannelConnections
+    const chats = yield* Chats
+    const outbox = yield* Outbox
+    const platforms = yield* ChannelPlatforms
+    const tokens = yield* Tokens
+    const transaction = yield* Transaction
+
+    /**
+     * Connects an agent, or replaces the secrets of its connection; a job checks them with the platform. Joins the running
+     * transaction. The channel works while it is part of the agent's configuration and of the owner's plan.
+     */
+    const connect = Effect.fn("Channels.connect")(function* (
+      ownerId: UserId,
+      key: ChannelKey,
+      { answersBots = false, greeting, secrets }: NewConnection
+    ) {
+      const webhookSecret = yield* tokens.make
+      yield* transaction.run(
+        Effect.gen(function* () {
+          yield* connections.save(key, { secrets: { ...secrets, webhookSecret }, answersBots })
+          if (greeting !== undefined) yield* chats.enqueue({ ...key, chatId: greeting.chatId }, greeting.text)
+          yield* outbox.append(CheckChannelJob, key, ownerId)
+        })
+      )
+    })
+
+    /** Removes the connection with its chats; conversations stay. The platform is told as far as it answers. */
+    const disconnect = Effect.fn("Channels.disconnect")(function* (key: ChannelKey) {
+      const found = yield* connections.find(key)
+      const secrets = yield* connections.readSecrets(key)
+      if (!(yield* connections.remove(key))) return
+      const adapter = platforms.get(key.platform)
+      const bot = Option.getOrUndefined(found)?.bot ?? null
+      if (adapter === undefined || bot === null || Option.isNone(secrets)) return
+      yield* adapter
+        .deactivate({ agentId: key.agentId, bot, secrets: secrets.value })
+        .pipe(Effect.catchAll((failure) => Effect.logInfo("Channel not deactivated at the platform", failure)))
+    })
+
+    const list = Effect.fn("Channels.list")(function* (agentId: AgentId) {
+      return yield* connections.list(agentId)
+    })
+
+    return { connect, disconnect, list, setAnswersBots: connections.setAnswersBots }
+  })
+}) {}

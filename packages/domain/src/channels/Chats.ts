@@ -1,0 +1,82 @@
+import { Context, type DateTime, type Duration, type Effect, type Option } from "effect"
+import type { ChatSessionId } from "../interaction/Conversation.ts"
+import type { UserId } from "../shared/UserId.ts"
+import type { ChannelKey } from "./ChannelConnection.ts"
+import type { ChatKey, InboundMessage, OutboundId, OutboundMessage, ReceivedMessage } from "./ChannelMessage.ts"
+
+/** Limits of received messages per minute. */
+export interface FloodLimits {
+  readonly chat: number
+  readonly agent: number
+  /** Messages of bots in a row without one of a person. */
+  readonly bots: number
+}
+
+/** `stored`: to be answered. `updated`: an edit of a waiting message. `flooded` and `looping` ones are dropped. */
+export type Reception = "stored" | "updated" | "known" | "flooded" | "looping"
+
+/** A claimed chat. Writes under a lost claim change nothing. */
+export interface ClaimedChat {
+  readonly claimId: string
+  readonly sessionId: ChatSessionId | null
+}
+
+export type ChatWork =
+  | { readonly _tag: "Send"; readonly message: OutboundMessage }
+  | { readonly _tag: "Answer"; readonly message: InboundMessage }
+
+/** Stores the chats of connections: received messages, and those to send. */
+export class Chats extends Context.Tag("@berth/Chats")<
+  Chats,
+  {
+    /** Stores a message unless it is known; serialized per chat. Joins the running transaction. */
+    readonly receive: (key: ChannelKey, message: ReceivedMessage, limits: FloodLimits) => Effect.Effect<Reception>
+    /** Appends a message to send. Joins the running transaction. */
+    readonly enqueue: (chat: ChatKey, text: string) => Effect.Effect<void>
+    /** Takes the lease of a chat; none when another worker holds it, or nothing may be sent before a later time. */
+    readonly claim: (chat: ChatKey) => Effect.Effect<Option.Option<ClaimedChat>>
+    /** Extends the lease; false when it is lost. */
+    readonly renew: (chat: ChatKey, claimId: string) => Effect.Effect<boolean>
+    readonly release: (chat: ChatKey, claimId: string) => Effect.Effect<void>
+    /** The next message to send, else the next one to answer. */
+    readonly findWork: (chat: ChatKey) => Effect.Effect<Option.Option<ChatWork>>
+    readonly setSession: (chat: ChatKey, sessionId: ChatSessionId | null) => Effect.Effect<void>
+    /** Ends the work on a received message, and appends its reply. False when the claim is lost. */
+    readonly answer: (
+      message: InboundMessage,
+      claimId: string,
+      outcome: {
+        readonly status: "answered" | "refused" | "ignored"
+        readonly reply?: { readonly text: string; readonly replyTo: string | null } | undefined
+      }
+    ) => Effect.Effect<boolean>
+    /** Records that sending a part begins; false when the claim is lost. A part begun before counts as a possible repeat. */
+    readonly beginPart: (
+      message: OutboundMessage,
+      claimId: string,
+      part: number
+    ) => Effect.Effect<"begun" | "repeated" | "lost">
+    /** Records the platform's id of a sent part; `isLast` ends the message. */
+    readonly completePart: (
+      id: OutboundId,
+      part: number,
+      sent: { readonly externalId: string; readonly isLast: boolean }
+    ) => Effect.Effect<void>
+    /** The part is sent again after the pause, before any other message of the chat. */
+    readonly postpone: (
+      message: OutboundMessage,
+      pause: Duration.Duration,
+      options: { readonly mayHaveArrived: boolean }
+    ) => Effect.Effect<void>
+    /** Ends a message that the platform refuses. A greeting waits for the next message of its chat. */
+    readonly fail: (id: OutboundId, reason: string) => Effect.Effect<void>
+    /** True at most once per `interval` and chat. */
+    readonly mayNotify: (chat: ChatKey, interval: Duration.Duration) => Effect.Effect<boolean>
+    /** Chats with work that no worker holds, oldest first. */
+    readonly listStranded: (
+      limit: number
+    ) => Effect.Effect<ReadonlyArray<{ readonly chat: ChatKey; readonly ownerId: UserId }>>
+    /** Deletes messages that ended before `before`; returns their number. */
+    readonly prune: (before: DateTime.Utc) => Effect.Effect<number>
+  }
+>() {}

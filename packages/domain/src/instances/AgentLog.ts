@@ -1,0 +1,17 @@
+import { Context, type DateTime, type Effect } from "effect"
+import type { AgentId } from "../shared/AgentId.ts"
+import type { UserId } from "../shared/UserId.ts"
+import type { LogLevel, RuntimeLogPage, RuntimeLogQuery } from "./RuntimeLog.ts"
+
+/** Entries of agents' logs from outside their instances, for example from messaging channels. */
+export class AgentLog extends Context.Tag("@berth/AgentLog")<
+  AgentLog,
+  {
+    /** Joins the running transaction. Ignores deleted agents. */
+    readonly append: (agentId: AgentId, level: LogLevel, message: string) => Effect.Effect<void>
+    /** Newest first. */
+    readonly read: (ownerId: UserId, query: RuntimeLogQuery) => Effect.Effect<RuntimeLogPage>
+    /** Deletes entries from before `before`; returns their number. */
+    readonly prune: (before: DateTime.Utc) => Effect.Effect<number>
+  }
+>() {}

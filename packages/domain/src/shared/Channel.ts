@@ -1,0 +1,11 @@
+import { Schema } from "effect"
+
+/** The messaging platforms: Telegram, WhatsApp and Discord. */
+export const MessagingPlatform = Schema.Literal("platformA", "platformB", "platformC").annotations({
+  identifier: "MessagingPlatform"
+})
+export type MessagingPlatform = typeof MessagingPlatform.Type
+
+/** A way in which people reach an agent. */
+export const Channel = Schema.Literal(...MessagingPlatform.literals, "web").annotations({ identifier: "Channel" })
+export type Channel = typeof Channel.Type

@@ -1,0 +1,187 @@
+import {
+  ChannelConnection,
+  type ChannelHealth,
+  ChannelKey,
+  ChannelSecrets
+} from "@berth/domain/channels/ChannelConnection"
+import { ChannelConnections } from "@berth/domain/channels/ChannelConnections"
+import { IdGenerator } from "@berth/domain/ids/IdGenerator"
+import { leaseDuration } from "@berth/domain/limits/Lease"
+import { SecretBox } from "@berth/domain/secrets/SecretBox"
+import type { AgentId } from "@berth/domain/shared/AgentId"
+import { UserId } from "@berth/domain/shared/UserId"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { DateTime, Duration, Effect, Layer, Option, Redacted, Schema } from "effect"
+import { countAffectedRows, decodeFirstRow, decodeRows } from "../Rows.ts"
+import { toStorableJson, toStorableText } from "../StorableText.ts"
+
+const ConnectionRow = Schema.Struct({
+  ...ChannelConnection.fields,
+  checkedAt: Schema.NullOr(Schema.DateTimeUtcFromDate)
+})
+const DueRow = Schema.Struct({ ...ChannelKey.fields, ownerId: UserId })
+const SealedRow = Schema.Struct({ sealed: Schema.String })
+const LeaseRow = Schema.Struct({ cursor: Schema.NullOr(Schema.String) })
+const SecretsText = Schema.parseJson(ChannelSecrets)
+const decodeSecrets = Schema.decode(SecretsText)
+const encodeSecrets = Schema.encode(SecretsText)
+
+const sealContext = ({ agentId, platform }: ChannelKey) => `channel_connections.secrets_sealed:${agentId}:${platform}`
+
+export const layer: Layer.Layer<ChannelConnections, never, SqlClient | SecretBox | IdGenerator> = Layer.effect(
+  ChannelConnections,
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    const box = yield* SecretBox
+    const ids = yield* IdGenerator
+
+    const isKey = ({ agentId, platform }: ChannelKey) =>
+      sql`connection.agent_id = ${toStorableText(agentId)} and connection.platform = ${platform}`
+
+    const read = sql`
+      select connection.agent_id, connection.platform, agents.owner_id, agents.name as agent_name,
+        agents.status as agent_status, agents.config -> 'channels' as selected_channels, connection.revision,
+        connection.answers_bots, connection.state, connection.reason, connection.checked_at, connection.bot,
+        connection.transport
+      from channel_connections as connection join agents on agents.id = connection.agent_id`
+
+    /** By the database's clock, since clocks of hosts differ. */
+    const leased = sql`now() + make_interval(secs => ${Duration.toSeconds(leaseDuration)})`
+    const isReadable = sql`
+      connection.state = 'connected' and connection.transport = 'polling'
+      and exists (
+        select from agents join users on users.id = agents.owner_id
+        where agents.id = connection.agent_id and agents.config -> 'channels' ? connection.platform
+          and agents.status in ('running', 'active') and users.suspended_at is null
+      )`
+    const isHeld = (claimId: string) => sql`connection.claim_id = ${claimId}`
+
+    return ChannelConnections.of({
+      save: Effect.fn("ChannelConnections.save")(function* (
+        key: ChannelKey,
+        { answersBots, secrets }: { readonly secrets: ChannelSecrets; readonly answersBots: boolean }
+      ) {
+        const text = yield* Effect.orDie(encodeSecrets(secrets))
+        const row = {
+          ...key,
+          secretsSealed: yield* box.seal(Redacted.make(text), sealContext(key)),
+          answersBots,
+          state: "pending",
+          updatedAt: DateTime.toDate(yield* DateTime.now)
+        }
+        yield* sql`
+          insert into channel_connections as connection ${sql.insert(row)}
+          on conflict (agent_id, platform) do update
+          set secrets_sealed = excluded.secrets_sealed, answers_bots = excluded.answers_bots, state = excluded.state,
+            revision = connection.revision + 1, reason = null, checked_at = null, bot = null, transport = null,
+            cursor = null, claim_id = null, lease_until = null, updated_at = excluded.updated_at`.pipe(Effect.orDie)
+      }),
+      setAnswersBots: Effect.fn("ChannelConnections.setAnswersBots")(function* (key: ChannelKey, answersBots: boolean) {
+        yield* sql`
+          update channel_connections as connection set answers_bots = ${answersBots} where ${isKey(key)}`.pipe(
+          Effect.orDie
+        )
+      }),
+      find: Effect.fn("ChannelConnections.find")(function* (key: ChannelKey) {
+        return yield* sql`${read} where ${isKey(key)}`.pipe(decodeFirstRow(ConnectionRow), Effect.orDie)
+      }),
+      list: Effect.fn("ChannelConnections.list")(function* (agentId: AgentId) {
+        return yield* sql`${read} where connection.agent_id = ${agentId} order by connection.platform`.pipe(
+          decodeRows(ConnectionRow),
+          Effect.orDie
+        )
+      }),
+      readSecrets: Effect.fn("ChannelConnections.readSecrets")(function* (key: ChannelKey) {
+        const row = yield* sql`
+          select secrets_sealed as sealed from channel_connections as connection where ${isKey(key)}`.pipe(
+          decodeFirstRow(SealedRow),
+          Effect.orDie
+        )
+        if (Option.isNone(row)) return Option.none()
+        const text = yield* Effect.orDie(box.open(row.value.sealed, sealContext(key)))
+        return Option.some(yield* Effect.orDie(decodeSecrets(Redacted.value(text))))
+      }),
+      recordHealth: Effect.fn("ChannelConnections.recordHealth")(function* (
+        key: ChannelKey,
+        revision: number,
+        { bot, reason, state, transport }: ChannelHealth
+      ) {
+        const changes = [
+          sql`state = ${state}`,
+          sql`reason = ${reason === null ? null : toStorableText(reason)}`,
+          sql`checked_at = ${DateTime.toDate(yield* DateTime.now)}`,
+          ...(bot === undefined ? [] : [sql`bot = ${toStorableJson(bot)}::jsonb`]),
+          ...(transport === undefined ? [] : [sql`transport = ${transport}`])
+        ]
+        const changed = yield* countAffectedRows(sql`
+          update channel_connections as connection set ${sql.csv(changes)}
+          where ${isKey(key)} and connection.revision = ${revision}`).pipe(Effect.orDie)
+        return changed === 1
+      }),
+      refuseOthers: Effect.fn("ChannelConnections.refuseOthers")(function* (
+        key: ChannelKey,
+        botId: string,
+        reason: string
+      ) {
+        return yield* sql`
+          update channel_connections as connection set state = 'refused', reason = ${reason}
+          where connection.platform = ${key.platform} and connection.bot ->> 'id' = ${botId}
+            and connection.agent_id <> ${key.agentId} and connection.state <> 'refused'
+          returning connection.agent_id, connection.platform`.pipe(decodeRows(ChannelKey), Effect.orDie)
+      }),
+      remove: Effect.fn("ChannelConnections.remove")(function* (key: ChannelKey) {
+        const removed = yield* countAffectedRows(
+          sql`delete from channel_connections as connection where ${isKey(key)}`
+        ).pipe(Effect.orDie)
+        return removed === 1
+      }),
+      listDue: Effect.fn("ChannelConnections.listDue")(function* (
+        before: { readonly retry: DateTime.Utc; readonly renew: DateTime.Utc },
+        limit: number
+      ) {
+        const [retry, renew] = [DateTime.toDate(before.retry), DateTime.toDate(before.renew)]
+        return yield* sql`
+          select connection.agent_id, connection.platform, agents.owner_id
+          from channel_connections as connection join agents on agents.id = connection.agent_id
+          where (connection.state = 'pending' and connection.updated_at < ${retry})
+            or (connection.state = 'unreachable' and connection.checked_at < ${retry})
+            or (connection.state = 'connected' and connection.checked_at < ${renew})
+          order by connection.checked_at nulls first limit ${limit}`.pipe(decodeRows(DueRow), Effect.orDie)
+      }),
+      listUnread: Effect.fn("ChannelConnections.listUnread")(function* (limit: number) {
+        return yield* sql`
+          ${read} where ${isReadable} and (connection.lease_until is null or connection.lease_until <= now())
+          order by connection.lease_until nulls first limit ${limit}`.pipe(decodeRows(ConnectionRow), Effect.orDie)
+      }),
+      claimReader: Effect.fn("ChannelConnections.claimReader")(function* (key: ChannelKey) {
+        const claimId = yield* ids.next("req")
+        const claimed = yield* sql`
+          update channel_connections as connection set claim_id = ${claimId}, lease_until = ${leased}
+          where ${isKey(key)} and ${isReadable} and (connection.lease_until is null or connection.lease_until <= now())
+          returning connection.cursor`.pipe(decodeFirstRow(LeaseRow), Effect.orDie)
+        return Option.map(claimed, ({ cursor }) => ({ claimId, cursor }))
+      }),
+      renewReader: Effect.fn("ChannelConnections.renewReader")(function* (key: ChannelKey, claimId: string) {
+        const renewed = yield* countAffectedRows(sql`
+          update channel_connections as connection set lease_until = ${leased}
+          where ${isKey(key)} and ${isHeld(claimId)} and ${isReadable}`).pipe(Effect.orDie)
+        return renewed === 1
+      }),
+      moveCursor: Effect.fn("ChannelConnections.moveCursor")(function* (
+        key: ChannelKey,
+        claimId: string,
+        cursor: string | null
+      ) {
+        const moved = yield* countAffectedRows(sql`
+          update channel_connections as connection set cursor = ${cursor}, lease_until = ${leased}
+          where ${isKey(key)} and ${isHeld(claimId)} and connection.lease_until > now()`).pipe(Effect.orDie)
+        return moved === 1
+      }),
+      releaseReader: Effect.fn("ChannelConnections.releaseReader")(function* (key: ChannelKey, claimId: string) {
+        yield* sql`
+          update channel_connections as connection set claim_id = null, lease_until = null
+          where ${isKey(key)} and ${isHeld(claimId)}`.pipe(Effect.orDie)
+      })
+    })
+  })
+)

@@ -1,0 +1,257 @@
+import type { ChannelKey } from "@berth/domain/channels/ChannelConnection"
+import {
+  ChatKey,
+  InboundId,
+  InboundMessage,
+  type OutboundId,
+  OutboundMessage,
+  type ReceivedMessage
+} from "@berth/domain/channels/ChannelMessage"
+import { Chats, type ChatWork, type FloodLimits, type Reception } from "@berth/domain/channels/Chats"
+import { IdGenerator } from "@berth/domain/ids/IdGenerator"
+import { ChatSessionId } from "@berth/domain/interaction/Conversation"
+import { leaseDuration } from "@berth/domain/limits/Lease"
+import { UserId } from "@berth/domain/shared/UserId"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
+import { countAffectedRows, decodeFirstRow, decodeRows, decodeSingleRow } from "../Rows.ts"
+import { toStorableJson, toStorableText } from "../StorableText.ts"
+
+const Position = Schema.Struct({ position: Schema.NumberFromString, botStreak: Schema.Int })
+const Known = Schema.Struct({ id: InboundId, isNewer: Schema.Boolean })
+const Counts = Schema.Struct({ ofChat: Schema.Int, ofAgent: Schema.Int })
+const Claimed = Schema.Struct({ sessionId: Schema.NullOr(ChatSessionId) })
+const Begun = Schema.Struct({ isRepeated: Schema.Boolean })
+const Stranded = Schema.Struct({ ...ChatKey.fields, ownerId: UserId })
+
+/** Younger work has its own job. */
+const strandedAfter = Duration.seconds(5)
+
+export const layer: Layer.Layer<Chats, never, SqlClient | IdGenerator> = Layer.effect(
+  Chats,
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    const ids = yield* IdGenerator
+
+    const seconds = (duration: Duration.Duration) => sql`make_interval(secs => ${Duration.toSeconds(duration)})`
+    const leased = sql`now() + ${seconds(leaseDuration)}`
+    const isChannel = ({ agentId, platform }: ChannelKey) =>
+      sql`agent_id = ${toStorableText(agentId)} and platform = ${platform}`
+    const isChat = (chat: ChatKey) => sql`${isChannel(chat)} and chat_id = ${toStorableText(chat.chatId)}`
+    const isFree = sql`(lease_until is null or lease_until <= now())`
+    const isDue = sql`(paused_until is null or paused_until <= now())`
+    /** Condition of writes under a claim. */
+    const isClaimed = (chat: ChatKey, claimId: string) =>
+      sql`exists (select from channel_chats where ${isChat(chat)} and claim_id = ${claimId} and lease_until > now())`
+
+    /** Creates the chat on first use and locks it, which serializes its messages. None when the connection is gone. */
+    const lockChat = (chat: ChatKey) =>
+      sql`
+        insert into channel_chats (agent_id, platform, chat_id)
+        select agent_id, platform, ${toStorableText(chat.chatId)} from channel_connections where ${isChannel(chat)}
+        on conflict (agent_id, platform, chat_id) do update set last_position = channel_chats.last_position
+        returning last_position as position, bot_streak`.pipe(decodeFirstRow(Position))
+
+    const insertOutbound = (
+      chat: ChatKey,
+      text: string,
+      reply: { readonly inboundId: InboundId | null; readonly replyTo: string | null }
+    ) =>
+      Effect.gen(function* () {
+        const row = {
+          id: yield* ids.next("out"),
+          agentId: chat.agentId,
+          platform: chat.platform,
+          chatId: toStorableText(chat.chatId),
+          inboundId: reply.inboundId,
+          replyTo: reply.replyTo,
+          text: toStorableText(text),
+          status: "pending",
+          createdAt: DateTime.toDate(yield* DateTime.now)
+        }
+        yield* sql`insert into outbound_messages ${sql.insert(row)}`
+      })
+
+    const receive = (key: ChannelKey, message: ReceivedMessage, limits: FloodLimits) =>
+      Effect.gen(function* () {
+        const chat = { ...key, chatId: message.chatId }
+        const locked = yield* lockChat(chat)
+        if (Option.isNone(locked)) return "known" satisfies Reception
+        const content = toStorableJson(message.content)
+        const known = yield* sql`
+          select id, status = 'waiting' and version < ${message.version} as is_newer from inbound_messages
+          where ${isChannel(key)} and external_id = ${toStorableText(message.externalId)}`.pipe(decodeFirstRow(Known))
+        if (Option.isSome(known)) {
+          if (!known.value.isNewer) return "known" satisfies Reception
+          yield* sql`
+            update inbound_messages set content = ${content}::jsonb, version = ${message.version}
+            where id = ${known.value.id}`
+          return "updated" satisfies Reception
+        }
+        const { ofAgent, ofChat } = yield* sql`
+          select
+            (select count(*) from inbound_messages
+              where ${isChat(chat)} and received_at > now() - interval '1 minute')::int as of_chat,
+            (select count(*) from inbound_messages
+              where agent_id = ${key.agentId} and received_at > now() - interval '1 minute')::int as of_agent`.pipe(
+          decodeSingleRow(Counts)
+        )
+        if (ofChat >= limits.chat || ofAgent >= limits.agent) return "flooded" satisfies Reception
+        const botStreak = message.content.senderIsBot ? locked.value.botStreak + 1 : 0
+        if (botStreak > limits.bots) return "looping" satisfies Reception
+        const position = locked.value.position + 1
+        yield* sql`update channel_chats set last_position = ${position}, bot_streak = ${botStreak} where ${isChat(chat)}`
+        yield* sql`
+          insert into inbound_messages
+            (id, agent_id, platform, chat_id, external_id, version, sequence, position, content, status, received_at)
+          values (${yield* ids.next("inb")}, ${key.agentId}, ${key.platform}, ${toStorableText(message.chatId)},
+            ${toStorableText(message.externalId)}, ${message.version}, ${message.sequence}, ${position},
+            ${content}::jsonb, 'waiting', now())`
+        yield* sql`update outbound_messages set status = 'pending' where ${isChat(chat)} and status = 'waiting'`
+        return "stored" satisfies Reception
+      })
+
+    return Chats.of({
+      receive: Effect.fn("Chats.receive")((key: ChannelKey, message: ReceivedMessage, limits: FloodLimits) =>
+        Effect.orDie(receive(key, message, limits))
+      ),
+      enqueue: Effect.fn("Chats.enqueue")((chat: ChatKey, text: string) =>
+        Effect.orDie(Effect.zipRight(lockChat(chat), insertOutbound(chat, text, { inboundId: null, replyTo: null })))
+      ),
+      claim: Effect.fn("Chats.claim")(function* (chat: ChatKey) {
+        const claimId = yield* ids.next("req")
+        const claimed = yield* sql`
+          update channel_chats set claim_id = ${claimId}, lease_until = ${leased}
+          where ${isChat(chat)} and ${isFree} and ${isDue}
+          returning session_id`.pipe(decodeFirstRow(Claimed), Effect.orDie)
+        return Option.map(claimed, ({ sessionId }) => ({ claimId, sessionId }))
+      }),
+      renew: Effect.fn("Chats.renew")(function* (chat: ChatKey, claimId: string) {
+        const renewed = yield* countAffectedRows(sql`
+          update channel_chats set lease_until = ${leased} where ${isChat(chat)} and claim_id = ${claimId}`).pipe(
+          Effect.orDie
+        )
+        return renewed === 1
+      }),
+      release: Effect.fn("Chats.release")(function* (chat: ChatKey, claimId: string) {
+        yield* sql`
+          update channel_chats set claim_id = null, lease_until = null
+          where ${isChat(chat)} and claim_id = ${claimId}`.pipe(Effect.orDie)
+      }),
+      findWork: Effect.fn("Chats.findWork")(function* (chat: ChatKey) {
+        const toSend = yield* sql`
+          select id, agent_id, platform, chat_id, reply_to, text, parts_sent, started_part, failures
+          from outbound_messages where ${isChat(chat)} and status = 'pending'
+          order by id limit 1`.pipe(decodeFirstRow(OutboundMessage), Effect.orDie)
+        if (Option.isSome(toSend)) return Option.some<ChatWork>({ _tag: "Send", message: toSend.value })
+        const toAnswer = yield* sql`
+          select id, agent_id, platform, chat_id, content
+          from inbound_messages where ${isChat(chat)} and status = 'waiting'
+          order by sequence, position limit 1`.pipe(decodeFirstRow(InboundMessage), Effect.orDie)
+        return Option.map(toAnswer, (message): ChatWork => ({ _tag: "Answer", message }))
+      }),
+      setSession: Effect.fn("Chats.setSession")(function* (chat: ChatKey, sessionId: ChatSessionId | null) {
+        yield* sql`update channel_chats set session_id = ${sessionId} where ${isChat(chat)}`.pipe(Effect.orDie)
+      }),
+      answer: Effect.fn("Chats.answer")((message, claimId, { reply, status }) =>
+        Effect.gen(function* () {
+          const ended = yield* countAffectedRows(sql`
+            update inbound_messages set status = ${status}, content = null
+            where id = ${message.id} and status = 'waiting' and ${isClaimed(message, claimId)}`)
+          if (ended === 1 && reply !== undefined)
+            yield* insertOutbound(message, reply.text, { inboundId: message.id, replyTo: reply.replyTo })
+          return ended === 1
+        }).pipe(sql.withTransaction, Effect.orDie)
+      ),
+      beginPart: Effect.fn("Chats.beginPart")(function* (message: OutboundMessage, claimId: string, part: number) {
+        const begun = yield* sql`
+          update outbound_messages as message
+          set started_part = ${part}, repeats = message.repeats + (before.started_part is not distinct from ${part})::int
+          from (
+            select id, started_part from outbound_messages
+            where id = ${message.id} and status = 'pending' and parts_sent = ${part} for update
+          ) as before
+          where message.id = before.id and ${isClaimed(message, claimId)}
+          returning before.started_part is not distinct from ${part} as is_repeated`.pipe(
+          decodeFirstRow(Begun),
+          Effect.orDie
+        )
+        if (Option.isNone(begun)) return "lost"
+        return begun.value.isRepeated ? "repeated" : "begun"
+      }),
+      completePart: Effect.fn("Chats.completePart")(function* (
+        id: OutboundId,
+        part: number,
+        { externalId, isLast }: { readonly externalId: string; readonly isLast: boolean }
+      ) {
+        yield* sql`
+          update outbound_messages
+          set parts_sent = ${part + 1}, started_part = null, failures = 0, status = ${isLast ? "sent" : "pending"},
+            external_ids = external_ids || ${toStorableText(externalId)}::text
+          where id = ${id} and parts_sent = ${part}`.pipe(Effect.orDie)
+      }),
+      postpone: Effect.fn("Chats.postpone")(
+        (
+          message: OutboundMessage,
+          pause: Duration.Duration,
+          { mayHaveArrived }: { readonly mayHaveArrived: boolean }
+        ) =>
+          Effect.gen(function* () {
+            const started = mayHaveArrived ? sql`started_part` : sql`null`
+            yield* sql`
+              update outbound_messages set failures = failures + 1, started_part = ${started} where id = ${message.id}`
+            yield* sql`update channel_chats set paused_until = now() + ${seconds(pause)} where ${isChat(message)}`
+          }).pipe(sql.withTransaction, Effect.orDie)
+      ),
+      fail: Effect.fn("Chats.fail")(function* (id: OutboundId, reason: string) {
+        yield* sql`
+          update outbound_messages
+          set status = case when inbound_id is null and parts_sent = 0 then 'waiting' else 'failed' end,
+            started_part = null, reason = ${toStorableText(reason)}
+          where id = ${id}`.pipe(Effect.orDie)
+      }),
+      mayNotify: Effect.fn("Chats.mayNotify")(function* (chat: ChatKey, interval: Duration.Duration) {
+        const marked = yield* countAffectedRows(sql`
+          update channel_chats set notified_at = now()
+          where ${isChat(chat)} and (notified_at is null or notified_at <= now() - ${seconds(interval)})`).pipe(
+          Effect.orDie
+        )
+        return marked === 1
+      }),
+      listStranded: Effect.fn("Chats.listStranded")(function* (limit: number) {
+        return yield* sql`
+          select chat.agent_id, chat.platform, chat.chat_id, agents.owner_id
+          from (
+            select agent_id, platform, chat_id, min(since) as since from (
+              select agent_id, platform, chat_id, received_at as since from inbound_messages where status = 'waiting'
+              union all
+              select agent_id, platform, chat_id, created_at from outbound_messages where status = 'pending'
+            ) as work
+            where since < now() - ${seconds(strandedAfter)}
+            group by 1, 2, 3
+          ) as work
+          join channel_chats as chat using (agent_id, platform, chat_id)
+          join channel_connections as connection using (agent_id, platform)
+          join agents on agents.id = chat.agent_id
+          where connection.state in ('connected', 'unreachable')
+            and (chat.lease_until is null or chat.lease_until <= now())
+            and (chat.paused_until is null or chat.paused_until <= now())
+          order by work.since limit ${limit}`.pipe(
+          decodeRows(Stranded),
+          Effect.map((rows) => rows.map(({ ownerId, ...chat }) => ({ chat, ownerId }))),
+          Effect.orDie
+        )
+      }),
+      prune: Effect.fn("Chats.prune")(function* (before: DateTime.Utc) {
+        const until = DateTime.toDate(before)
+        const inbound = yield* countAffectedRows(
+          sql`delete from inbound_messages where status <> 'waiting' and received_at < ${until}`
+        ).pipe(Effect.orDie)
+        const outbound = yield* countAffectedRows(
+          sql`delete from outbound_messages where status in ('sent', 'failed') and created_at < ${until}`
+        ).pipe(Effect.orDie)
+        return inbound + outbound
+      })
+    })
+  })
+)

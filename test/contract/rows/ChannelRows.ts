@@ -1,0 +1,48 @@
+import type { ErrorRow } from "../ErrorRow.ts"
+import { ofOneAgent } from "./AgentDetailRows.ts"
+
+const change = (when: string, json: unknown, more: Pick<ErrorRow, "status" | "code" | "fields">): ErrorRow => ({
+  when,
+  listener: "web",
+  route: "PUT /api/agents/:id/channels",
+  call: ({ full }) => ({ as: full, path: `/api/agents/${full.agent.id}/channels`, json }),
+  ...more
+})
+const wrong = (when: string, json: unknown, ...fields: ReadonlyArray<string>) =>
+  change(when, json, { status: 400, code: "invalid_request", fields })
+
+export const channelRows: ReadonlyArray<ErrorRow> = [
+  ...ofOneAgent("GET /api/agents/:id/channels"),
+  ...ofOneAgent("PUT /api/agents/:id/channels", {
+    body: "{bad",
+    headers: { "content-type": "application/json" }
+  }).filter(({ status }) => status < 500),
+  wrong("a platform is unknown", { platformD: { token: "t" } }, "platformD"),
+  wrong("a member is unknown", { platformA: { token: "t", shade: "red" } }, "platformA.shade"),
+  wrong("the types are wrong", { platformA: { token: 1, enabled: "yes" } }, "platformA.token", "platformA.enabled"),
+  change(
+    "a channel without a token is enabled",
+    { platformA: { enabled: true } },
+    {
+      status: 400,
+      code: "channel_not_connected"
+    }
+  ),
+  change("the token is empty", { platformA: { token: " " } }, { status: 400, code: "credential_invalid" }),
+  change(
+    "the plan does not have the channel",
+    { platformC: { token: "t" } },
+    {
+      status: 403,
+      code: "plan_feature_required"
+    }
+  ),
+  {
+    when: "the request shows no secret of a connected agent",
+    listener: "web",
+    route: "POST /api/webhooks/platformA/:agentId",
+    call: ({ owner }) => ({ path: `/api/webhooks/platformA/${owner.agent.id}`, json: { update_id: 1 } }),
+    status: 401,
+    code: "webhook_not_authentic"
+  }
+]
