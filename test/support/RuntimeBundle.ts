@@ -32,7 +32,7 @@ const bundle = async (entry: string, define: Readonly<Record<string, string>>) =
   )
   if (!there) {
     await mkdir(join(place, hash), { recursive: true })
-    const unfinished = `${file}.${process.pid}`
+    const unfinished = join(place, `${hash}.${process.pid}`)
     await writeFile(unfinished, output.contents)
     await rename(unfinished, file)
   }

@@ -84,7 +84,7 @@ const pathOf = (name: string) => fileURLToPath(new URL(name, import.meta.url))
 const instances = (settings: Settings) =>
   Layer.provide(
     Layer.merge(UseCases.agentManager, Layer.context<InstancesWiring.RuntimeListenerAddress>()),
-    InstancesWiring.fromSettings(settings, pathOf("./runtime.mjs"))
+    InstancesWiring.fromSettings(settings, pathOf("./runtime/runtime.mjs"))
   )
 
 /** Skill folders beside this program. */

@@ -4,6 +4,8 @@ import { RuntimeAgent, TurnEvent } from "@berth/domain/instances/AgentRuntime"
 import { Schema } from "effect"
 import { AgentId } from "@berth/domain/shared/AgentId"
 
+export { runtimeAddressFile, RuntimeEnvironment } from "./RuntimeEnvironment.ts"
+
 /*
  * Both directions of the runtime protocol, in plain schemas to keep the runtime's bundle small. Requests carry the runtime
  * token as `Authorization: Bearer <token>`. Streams are server-sent events: `event` is the `type` of `data`.
@@ -94,35 +96,11 @@ export type RuntimeErrorBody = typeof RuntimeErrorBody.Type
 /** The largest request body that the runtime accepts, in bytes. */
 export const runtimeBodyLimit = 4 * 1024 * 1024
 
-/** The runtime's environment; nothing else of the platform's environment reaches it. */
-export const RuntimeEnvironment = {
-  token: "BERTH_RUNTIME_TOKEN",
-  /** Path of a file that holds the token instead; the runtime deletes it once it has read it. */
-  tokenFile: "BERTH_RUNTIME_TOKEN_FILE",
-  backendUrl: "BERTH_BACKEND_URL",
-  /** The instance's own directory, absolute: the only writable one. */
-  directory: "BERTH_RUNTIME_DIRECTORY",
-  /** Path of the Unix socket to listen on; its directory is writable. */
-  socket: "BERTH_RUNTIME_SOCKET",
-  /** TCP port to listen on instead, on every address of a container. */
-  port: "BERTH_RUNTIME_PORT",
-  /** Limit of resident memory in MiB, above which the runtime exits. Absent: no limit of its own. */
-  memoryMb: "BERTH_RUNTIME_MEMORY_MB",
-  /** Quota of the directory in MiB; an instance well above it is stopped. Absent: 64. */
-  diskMb: "BERTH_RUNTIME_DISK_MB",
-  /** Base address of an OTLP/HTTP collector. Absent: spans are not exported. */
-  otlpEndpoint: "OTEL_EXPORTER_OTLP_ENDPOINT",
-  serviceName: "OTEL_SERVICE_NAME"
-} as const
-
 /** Folder of the agents' files below the instance's directory; repairs keep it. */
 export const runtimeAgentsDirectory = "agents"
 
 /** Seconds that a stopping runtime waits for turns in progress. */
 export const runtimeDrainSeconds = 5
-
-/** Name of the file in the instance's directory that holds the `RuntimeAddress` of a listening runtime. */
-export const runtimeAddressFile = "runtime.json"
 
 export const RuntimeAddress = Schema.Struct({
   pid: Schema.Int,

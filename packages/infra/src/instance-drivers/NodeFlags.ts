@@ -1,3 +1,6 @@
+import { dirname } from "node:path"
+import nodeSizeFlags from "./node-size-flags.json" with { type: "json" }
+
 /** Support of this Node.js for the permission model, from `process.allowedNodeEnvironmentFlags`. */
 export interface PermissionFlags {
   readonly switch: "--permission" | "--experimental-permission" | null
@@ -30,7 +33,7 @@ export const computeHeapMb = (memoryMb: number): number =>
  * Idle memory is paid per owner, so V8 optimizes for size: 80 MB resident under load instead of 130. Maglev is off for its
  * size, and because it can hang a process that exits during a compilation.
  */
-const sizeFlags = ["--max-semi-space-size=1", "--v8-pool-size=1", "--optimize-for-size", "--no-maglev"]
+const sizeFlags: ReadonlyArray<string> = nodeSizeFlags
 
 /** Makes glibc return the 16 MB that only loading the program needs. */
 export const allocatorEnvironment = { MALLOC_TRIM_THRESHOLD_: "131072", MALLOC_MMAP_THRESHOLD_: "65536" }
@@ -41,6 +44,7 @@ export const makeWriteFlag = (home: string): string => `--allow-fs-write=${home}
 export interface NodeFlagsOptions {
   readonly permission: PermissionFlags
   readonly memoryMb: number
+  /** The entry of the program; its folder holds nothing else. */
   readonly bundle: string
   /** The instance's own directory. */
   readonly home: string
@@ -62,7 +66,7 @@ export const makeNodeFlags = ({
     ? []
     : [
         permission.switch,
-        `--allow-fs-read=${bundle}`,
+        `--allow-fs-read=${dirname(bundle)}/*`,
         `--allow-fs-read=${home}/*`,
         makeWriteFlag(home),
         ...(sockets === undefined ? [] : [makeWriteFlag(sockets)]),

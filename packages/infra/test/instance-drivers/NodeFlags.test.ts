@@ -74,7 +74,7 @@ describe("makeNodeFlags", () => {
     assert.deepStrictEqual(
       all.filter((flag) => flag.startsWith("--allow")),
       [
-        "--allow-fs-read=/b/runtime.mjs",
+        "--allow-fs-read=/b/*",
         "--allow-fs-read=/instances/usr_1/home/*",
         makeWriteFlag("/instances/usr_1/home"),
         makeWriteFlag("/tmp/berth/1")

@@ -30,7 +30,8 @@ const deepest = 100
 /** Alternative spellings of the operators. */
 const spellings: Readonly<Record<string, string>> = { "×": "*", "·": "*", "÷": "/", "−": "-", "**": "^" }
 
-const token = /\s*(?:((?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,7})?)|([A-Za-z_][A-Za-z0-9_]*)|(\*\*|[-+*/%^(),×·÷−]))/y
+const token =
+  /\s*(?:((?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,7})?)|([A-Za-z_][A-Za-z0-9_]*)|(\*\*|[-+*/%^(),\u00d7\u00b7\u00f7\u2212]))/y
 
 type Token =
   | { readonly kind: "number" | "name" | "sign"; readonly text: string }

@@ -2,9 +2,9 @@ import { Data, Effect, Option } from "effect"
 import { execFile } from "node:child_process"
 import { createHash, randomUUID } from "node:crypto"
 import { existsSync, realpathSync } from "node:fs"
-import { chmod, chown, mkdir, readFile, realpath, rm } from "node:fs/promises"
+import { chmod, chown, mkdir, readdir, readFile, realpath, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { basename, dirname, join } from "node:path"
 import { writeFileAtomically } from "../../files/AtomicFile.ts"
 import { type UidRange, selectUidRange } from "./UidAllocation.ts"
 import { ensureOwnDirectory, type FileOperationFailed, tryFileOperation, readRegularFile } from "../HostFiles.ts"
@@ -46,16 +46,36 @@ export interface InstanceRootOptions {
   readonly requiresAccounts: boolean
 }
 
-/** Named by its digest: instances of an older version may still run. */
-const installBundle = (root: string, bundle: string, content: Buffer): Effect.Effect<string, FileOperationFailed> =>
+interface BundleFile {
+  readonly name: string
+  readonly content: Buffer
+}
+
+/** The files in the folder of a program: its entry, and what that reads. */
+const readBundle = (bundle: string): Effect.Effect<ReadonlyArray<BundleFile>, BundleUnreadable> =>
+  tryFileOperation("reading", async () => {
+    const folder = dirname(bundle)
+    const names = (await readdir(folder)).toSorted()
+    if (!names.includes(basename(bundle))) throw new Error(`${folder} has no ${basename(bundle)}`)
+    return Promise.all(names.map(async (name) => ({ name, content: await readFile(join(folder, name)) })))
+  }).pipe(Effect.mapError(({ message }) => new BundleUnreadable({ bundle, reason: message })))
+
+/** Of the program. A compile cache differs between builds of the same program. */
+const digestBundle = (files: ReadonlyArray<BundleFile>): string => {
+  const hash = createHash("sha256")
+  for (const { content, name } of files) if (!name.endsWith(".cache")) hash.update(`${name}\0`).update(content)
+  return hash.digest("hex").slice(0, 16)
+}
+
+/** Named by its digest: instances of an older version may still run. Instances can read the files only. */
+const installBundle = (root: string, bundle: string, files: ReadonlyArray<BundleFile>) =>
   tryFileOperation(`copying ${bundle}`, async () => {
-    const directory = join(root, ".bundle", createHash("sha256").update(content).digest("hex").slice(0, 16))
+    const directory = join(root, ".bundle", digestBundle(files))
     await mkdir(directory, { recursive: true })
     await chmod(join(root, ".bundle"), 0o755)
     await chmod(directory, 0o755)
-    const file = join(directory, "runtime.mjs")
-    await writeFileAtomically(file, content, 0o644)
-    return file
+    for (const { content, name } of files) await writeFileAtomically(join(directory, name), content, 0o644)
+    return join(directory, basename(bundle))
   })
 
 const prepareDirectory = (directory: string): Effect.Effect<string, FileOperationFailed> =>
@@ -95,8 +115,11 @@ const canRunAs = (root: string, bundle: string, node: string, uid: number): Effe
       Effect.orDie(tryFileOperation("removing a trial", () => rm(directory, { recursive: true, force: true })))
   ).pipe(Effect.orElseSucceed(() => false))
 
-const installIn = (root: Effect.Effect<string, FileOperationFailed>, bundle: string, content: Buffer) =>
-  Effect.flatMap(root, (at) => Effect.map(installBundle(at, bundle, content), (file) => ({ path: at, bundle: file })))
+const installIn = (
+  root: Effect.Effect<string, FileOperationFailed>,
+  bundle: string,
+  files: ReadonlyArray<BundleFile>
+) => Effect.flatMap(root, (at) => Effect.map(installBundle(at, bundle, files), (file) => ({ path: at, bundle: file })))
 
 const temporaryName = (root: string) =>
   `berth-instances-${createHash("sha256").update(root).digest("hex").slice(0, 16)}`
@@ -114,11 +137,8 @@ export const prepareInstanceRoot = (
 ): Effect.Effect<InstanceRoot, BundleUnreadable | FileOperationFailed | InstanceAccountsUnavailable> =>
   Effect.gen(function* () {
     const { bundle, directory, node } = options
-    const content = yield* Effect.mapError(
-      tryFileOperation("reading", () => readFile(bundle)),
-      ({ message }) => new BundleUnreadable({ bundle, reason: message })
-    )
-    const first = yield* installIn(prepareDirectory(directory), bundle, content)
+    const files = yield* readBundle(bundle)
+    const first = yield* installIn(prepareDirectory(directory), bundle, files)
     const withoutAccounts = (reason: string) =>
       options.requiresAccounts || Option.isSome(options.uids)
         ? new InstanceAccountsUnavailable({ reason })
@@ -133,7 +153,7 @@ export const prepareInstanceRoot = (
     if (Option.isNone(range)) return yield* withoutAccounts("this user namespace maps too few user ids")
     if (yield* canRunAs(first.path, first.bundle, node, range.value.first)) return { ...first, uids: range }
     const name = temporaryName(first.path)
-    const second = yield* Effect.option(installIn(prepareTemporaryDirectory(name), bundle, content))
+    const second = yield* Effect.option(installIn(prepareTemporaryDirectory(name), bundle, files))
     if (Option.isSome(second) && (yield* canRunAs(second.value.path, second.value.bundle, node, range.value.first))) {
       yield* Effect.logWarning("Instances placed outside the data directory, which other accounts cannot reach").pipe(
         Effect.annotateLogs({ directory: first.path, instances: second.value.path })

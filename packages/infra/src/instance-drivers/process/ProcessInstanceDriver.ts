@@ -23,7 +23,7 @@ import type { UidRange } from "./UidAllocation.ts"
 export interface ProcessInstanceDriverOptions {
   /** One directory per owner: `DATA_DIR/instances`. */
   readonly directory: string
-  /** Path of `runtime.mjs`, the newest version of the runtime. */
+  /** Path of `runtime.mjs`, the entry of the newest version of the runtime, in a folder of its own. */
   readonly bundle: string
   /** Whether the processes outlive this layer; a later backend adopts them. */
   readonly onClose: "leave" | "stop"

@@ -1,0 +1,66 @@
+import { runtimeAddressFile, RuntimeEnvironment } from "@berth/api/runtime/RuntimeEnvironment"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { existsSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { root } from "../../../../test/e2e/BerthProcess.ts"
+import { eventually } from "../../../../test/support/Eventually.ts"
+import { temporaryDirectory } from "../../../../test/support/TemporaryDirectories.ts"
+import { allocatorEnvironment, makeNodeFlags } from "../../src/instance-drivers/NodeFlags.ts"
+
+const bundle = join(root, "dist", "runtime", "runtime.mjs")
+
+/** Private memory in MiB of the built runtime once it listens. */
+const measureStart = (memoryMb: number) =>
+  Effect.gen(function* () {
+    const home = yield* temporaryDirectory
+    const child = yield* Effect.acquireRelease(
+      Effect.sync(() =>
+        spawn(
+          process.execPath,
+          [...makeNodeFlags({ permission: { switch: null, net: false }, memoryMb, bundle, home }), bundle],
+          {
+            stdio: "ignore",
+            env: {
+              [RuntimeEnvironment.token]: "token",
+              [RuntimeEnvironment.backendUrl]: "http://127.0.0.1:9",
+              [RuntimeEnvironment.directory]: home,
+              [RuntimeEnvironment.socket]: join(home, "socket"),
+              ...allocatorEnvironment
+            }
+          }
+        )
+      ),
+      (child) =>
+        Effect.promise(async () => {
+          const exit = once(child, "exit")
+          if (child.kill("SIGKILL")) await exit
+        })
+    )
+    yield* eventually(
+      Effect.sync(() => existsSync(join(home, runtimeAddressFile))),
+      (isListening) => isListening
+    )
+    const status = readFileSync(`/proc/${child.pid}/status`, "utf8")
+    return Number(/RssAnon:\s+(\d+)/.exec(status)?.[1]) / 1024
+  })
+
+describe("The compile cache of the runtime", () => {
+  it.scopedLive.skipIf(process.platform !== "linux")(
+    "The built runtime starts from its compile cache at any memory limit, with 35 MiB private memory without it",
+    () =>
+      Effect.gen(function* () {
+        assert.isBelow(yield* measureStart(256), 28)
+        assert.isBelow(yield* measureStart(4096), 28)
+      })
+  )
+
+  it("The image of the runtime makes its compile cache with the flags of the drivers", () => {
+    const file = fileURLToPath(new URL("../../src/instance-drivers/node-size-flags.json", import.meta.url))
+    const flags = readFileSync(file, "utf8").trim().slice(1, -1)
+    assert.include(readFileSync(join(root, "deploy/runtime/Dockerfile"), "utf8"), `RUN ["node", ${flags}, `)
+  })
+})
