@@ -1,12 +1,12 @@
 import { ensureNetwork } from "@berth/infra/instance-drivers/docker/InstanceNetwork"
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { join } from "node:path"
 import { buildImage, reopenHostPorts, runDocker, testEngine } from "../adapters/instance-drivers/DockerHost.ts"
 import { freshDatabase } from "../support/Databases.ts"
 import { dockerEngine, dockerHost } from "../support/DockerDaemon.ts"
-import { bundleRuntime } from "../support/RuntimeBundle.ts"
 import { describeWithTool } from "../support/RequiredTools.ts"
-import { startBerth } from "./BerthProcess.ts"
+import { root, startBerth } from "./BerthProcess.ts"
 import { runMainJob } from "./MainJobSteps.ts"
 import { signUpClient } from "./WebClient.ts"
 
@@ -18,7 +18,7 @@ describeWithTool(dockerEngine, "Berth on a Docker Engine", () => {
     Effect.gen(function* () {
       const engine = yield* testEngine
       const host = yield* Effect.promise(dockerHost)
-      const image = yield* Effect.promise(async () => buildImage(await bundleRuntime(), host))
+      const image = yield* Effect.promise(async () => buildImage(join(root, "dist", "runtime", "runtime.mjs"), host))
       const { bridge, gateway } = yield* ensureNetwork(engine, network)
       yield* Effect.addFinalizer(() =>
         Effect.sync(() => {

@@ -283,7 +283,8 @@ describeDrivers("InstanceDriver", (host) => {
   testDriver("reports the reason of a failed start", () =>
     Effect.gen(function* () {
       const directory = yield* temporaryDirectory
-      const broken = join(directory, "broken.mjs")
+      const broken = join(directory, "program", "runtime.mjs")
+      yield* Effect.promise(() => mkdir(dirname(broken)))
       yield* Effect.promise(() => writeFile(broken, `throw new Error("this one is broken")`))
       const driver = yield* host.driver({ directory: join(directory, "instances"), program: broken, onClose: "stop" })
       const failure = yield* Effect.flip(driver.start(makeInstanceSpec(ada)))
