@@ -7,6 +7,7 @@ import { Principal } from "@berth/domain/sessions/Principal"
 import { SessionId } from "@berth/domain/sessions/Session"
 import { Sessions } from "@berth/domain/sessions/Sessions"
 import { CredentialWatch } from "@berth/server/http/CredentialWatch"
+import { InstanceCredentials } from "@berth/server/http/InstanceCredentials"
 import { RequestCredentials } from "@berth/server/http/RequestCredentials"
 import { sessionCookieLayer } from "@berth/server/http/SecretCookies"
 import * as BearerAuthHttp from "@berth/server/sessions/BearerAuthHttp"
@@ -41,7 +42,10 @@ const probe = HttpLayerRouter.serve(
     Layer.provide(
       HttpApiBuilder.group(Probe, "probe", (handlers) =>
         handlers.handle("whoami", () =>
-          Effect.map(Principal, ({ proof, user }) => ({ userId: user.id, sessionId: proof.id }))
+          Effect.map(Principal, ({ proof, user }) => ({
+            userId: user.id,
+            sessionId: proof.by === "session" ? proof.id : "none"
+          }))
         )
       )
     ),
@@ -52,6 +56,7 @@ const probe = HttpLayerRouter.serve(
   Layer.provideMerge(NodeHttpServer.layerTest),
   Layer.provide(RequestCredentials.Default),
   Layer.provide(Layer.mock(ApiKeys, { _tag: "@berth/ApiKeys" })),
+  Layer.provide(Layer.mock(InstanceCredentials, { _tag: "@berth/InstanceCredentials" })),
   Layer.provide(Layer.mock(CredentialWatch, { _tag: "@berth/CredentialWatch", revalidate: Effect.void })),
   Layer.provide(sessionCookieLayer),
   Layer.provide(BearerSessions.Default),

@@ -29,6 +29,7 @@ import * as GatingHttp from "./gating/GatingHttp.ts"
 import * as DocumentationHttp from "./http/DocumentationHttp.ts"
 import { healthRoutes } from "@berth/api/http/Health"
 import { CredentialWatch } from "./http/CredentialWatch.ts"
+import { InstanceCredentials } from "./http/InstanceCredentials.ts"
 import * as RequestCaller from "./http/RequestCaller.ts"
 import { IdempotencyMiddleware } from "./http/IdempotencyMiddleware.ts"
 import * as HttpListener from "./http/HttpListener.ts"
@@ -45,6 +46,8 @@ import * as AgentSockets from "./interaction/AgentSockets.ts"
 import { moveTokenToHeader } from "./interaction/SocketCredentials.ts"
 import * as InteractionHttp from "./interaction/InteractionHttp.ts"
 import * as RateLimitsHttp from "./http/RateLimitsHttp.ts"
+import * as AssetsHttp from "./pages/AssetsHttp.ts"
+import * as InstancePagesHttp from "./pages/InstancePagesHttp.ts"
 import { makePagePresentation } from "./pages/PagePresentation.ts"
 import * as PagesHttp from "./pages/PagesHttp.ts"
 import * as AccessTokensHttp from "./sessions/AccessTokensHttp.ts"
@@ -102,7 +105,28 @@ const table = [
   ...healthPaths,
   ...DocumentationHttp.documentationRoutes,
   ...AgentSocketHttp.agentSocketRoutes,
-  ...PagesHttp.pageRoutes
+  ...PagesHttp.pageRoutes,
+  ...InstancePagesHttp.instanceTicketRoutes
+]
+
+/** The routes of the web API that instances' subdomains serve too: conversations, and records of agents. */
+const sharedWithInstances = new Set([
+  "GET /api/agent",
+  "POST /api/agent",
+  "GET /api/agent/messages/:messageId/events",
+  "GET /api/chat",
+  "POST /api/chat",
+  "GET /api/agents/:id/messages",
+  "GET /api/agents/:id/logs",
+  "GET /api/agents/:id/stats"
+])
+
+/** Everything that an instance's subdomain serves. */
+export const instanceTable = [
+  ...listRoutes(WebApi).filter(({ method, path }) => sharedWithInstances.has(`${method} ${path}`)),
+  ...AgentSocketHttp.agentSocketRoutes,
+  ...InstancePagesHttp.instancePageRoutes,
+  ...AssetsHttp.assetRoutes
 ]
 
 /** Bodies of the gateway with a declared length. */
@@ -122,6 +146,7 @@ const routes = Layer.mergeAll(
       Effect.map(BillingSettings, ({ offersPlansWithoutPayment }) =>
         makeHttpPipeline(offersPlansWithoutPayment ? table : table.filter(({ path }) => path !== developmentPlanPath), {
           sameOrigin: true,
+          instanceTable,
           bodyLimit,
           limitsUploads: true,
           caller: RequestCaller.makeClientCallerResolver,
@@ -147,7 +172,7 @@ export const layer = (options: HttpListener.HttpListenerOptions & AgentSockets.A
     Layer.provide(AgentSockets.layer(options)),
     // Separate from the other listener's, which accepts no credentials of users.
     Layer.provide(Layer.provideMerge(Layer.fresh(IdempotencyMiddleware.Default), RequestCredentials.Default)),
-    Layer.provide(CredentialWatch.Default),
+    Layer.provide(Layer.merge(CredentialWatch.Default, InstanceCredentials.Default)),
     Layer.provide(sessionCookieLayer),
     Layer.provide(HttpListener.layer({ ...options, prepare: moveTokenToHeader }))
   )

@@ -2,6 +2,7 @@ import type { User } from "@berth/domain/shared/User"
 import { AgentStatus } from "@berth/domain/agents/AgentStatus"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiMiddleware } from "@effect/platform"
 import { Context, Schema } from "effect"
+import { AgentListItem } from "../agents/AgentsApi.ts"
 import { GroupErrorMembers, lifecycleMembers } from "../http/ErrorBody.ts"
 import { Timestamp } from "../http/Timestamp.ts"
 import { RateLimitExceededBody } from "../limits/RateLimits.ts"
@@ -56,6 +57,9 @@ export const InstanceView = Schema.Struct({
   plan: PlanId,
   runtimeVersion: Schema.NullOr(Schema.String)
 }).annotations({ identifier: "Instance" })
+
+/** GET / at an instance's subdomain, for programs. */
+export const InstanceOverview = Schema.Struct({ ...InstanceView.fields, agents: Schema.Array(AgentListItem) })
 
 /** GET /api/instance/:userId */
 const find = HttpApiEndpoint.get("find", "/api/instance/:userId")

@@ -4,6 +4,7 @@ import { Agents } from "../agents/Agents.ts"
 import { Digests } from "../secrets/Digests.ts"
 import { Instances } from "./Instances.ts"
 import type { AgentId } from "../shared/AgentId.ts"
+import type { UserId } from "../shared/UserId.ts"
 
 /** Authentication by an instance's gateway token, which grants access to the owner's agents. */
 export class GatewayTokenAccess extends Effect.Service<GatewayTokenAccess>()("@berth/GatewayTokenAccess", {
@@ -13,6 +14,17 @@ export class GatewayTokenAccess extends Effect.Service<GatewayTokenAccess>()("@b
     const users = yield* Users
     const digests = yield* Digests
 
+    const authenticateOwner = Effect.fnUntraced(function* (ownerId: UserId, presented: Redacted.Redacted) {
+      // The owner may be deleted concurrently.
+      const owner = yield* Effect.option(
+        Effect.all({ token: instances.ensureGatewayToken(ownerId), user: users.find(ownerId) })
+      )
+      if (Option.isNone(owner) || !digests.equal(presented, owner.value.token)) return Option.none()
+      if (owner.value.user.suspendedAt !== null) return Option.none()
+      const mark = (yield* instances.listGatewayTokenVersions([ownerId])).get(ownerId) ?? ""
+      return Option.some({ user: owner.value.user, mark })
+    })
+
     /** The agent, its owner and the token's version. None for an unknown agent or another token. */
     const authenticate = Effect.fn("GatewayTokenAccess.authenticate")(function* (
       id: AgentId,
@@ -21,16 +33,18 @@ export class GatewayTokenAccess extends Effect.Service<GatewayTokenAccess>()("@b
       const found = yield* agents.findUnscoped(id)
       if (Option.isNone(found)) return Option.none()
       const agent = found.value
-      // The owner may be deleted concurrently.
-      const owner = yield* Effect.option(
-        Effect.all({ token: instances.ensureGatewayToken(agent.ownerId), user: users.find(agent.ownerId) })
-      )
-      if (Option.isNone(owner) || !digests.equal(presented, owner.value.token)) return Option.none()
-      if (owner.value.user.suspendedAt !== null) return Option.none()
-      const mark = (yield* instances.listGatewayTokenVersions([agent.ownerId])).get(agent.ownerId) ?? ""
-      return Option.some({ agent, user: owner.value.user, mark })
+      return Option.map(yield* authenticateOwner(agent.ownerId, presented), (owner) => ({ agent, ...owner }))
     })
 
-    return { authenticate }
+    /** The owner of the instance with this subdomain, and the token's version. None for an unknown name or another token. */
+    const authenticateSubdomain = Effect.fn("GatewayTokenAccess.authenticateSubdomain")(function* (
+      subdomain: string,
+      presented: Redacted.Redacted
+    ) {
+      const owner = yield* instances.findOwnerBySubdomain(subdomain)
+      return Option.flatten(yield* Effect.transposeMapOption(owner, (ownerId) => authenticateOwner(ownerId, presented)))
+    })
+
+    return { authenticate, authenticateSubdomain }
   })
 }) {}

@@ -16,6 +16,7 @@ export class InstanceRepository extends Context.Tag("@berth/InstanceRepository")
     /** Creates the instance on the first call; concurrent first calls create one. */
     readonly ensure: (userId: UserId, subdomain: string) => Effect.Effect<Instance>
     readonly find: (userId: UserId) => Effect.Effect<Option.Option<Instance>>
+    readonly findOwnerBySubdomain: (subdomain: string) => Effect.Effect<Option.Option<UserId>>
     /** `desired: "up"` counts as use. */
     readonly update: (userId: UserId, changes: InstanceChanges) => Effect.Effect<void>
     /** Newest first, with the full count. */

@@ -50,6 +50,7 @@ export class Instances extends Effect.Service<Instances>()("@berth/Instances", {
 
     return {
       find,
+      findOwnerBySubdomain: repository.findOwnerBySubdomain,
       list: repository.list,
       findOwnerByRuntimeToken,
       ensureGatewayToken,

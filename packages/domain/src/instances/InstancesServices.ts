@@ -4,11 +4,15 @@ import { Deployments } from "./Deployments.ts"
 import { GatewayTokenAccess } from "./GatewayTokenAccess.ts"
 import { InstanceContents } from "./InstanceContents.ts"
 import { InstanceReconciler } from "./InstanceReconciler.ts"
+import { InstanceSignIn } from "./InstanceSignIn.ts"
 import { Instances } from "./Instances.ts"
 import * as LocalAgentManager from "./LocalAgentManager.ts"
 import { OrphanCleanup } from "./OrphanCleanup.ts"
 
-export const layer = Layer.provideMerge(Layer.merge(GatewayTokenAccess.Default, Deployments.Default), Instances.Default)
+export const layer = Layer.provideMerge(
+  Layer.mergeAll(GatewayTokenAccess.Default, Deployments.Default, InstanceSignIn.Default),
+  Instances.Default
+)
 
 /** The agent manager of this process, for the instances of this host. */
 export const manager = LocalAgentManager.layer.pipe(

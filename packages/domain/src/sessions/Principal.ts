@@ -9,8 +9,17 @@ export interface ApiKeyProof {
   readonly scopes: ReadonlyArray<ApiKeyScope>
 }
 
+/** The gateway token of the user's instance; `mark` changes with it. */
+export interface GatewayTokenProof {
+  readonly by: "token"
+  readonly mark: string
+}
+
+/** The scopes that a gateway token has at its instance. */
+const gatewayTokenScopes: ReadonlyArray<ApiKeyScope> = ["chat"]
+
 /** The credential that authenticated a request. An access token counts as its session. */
-export type RequestProof = { readonly by: "session"; readonly id: SessionId } | ApiKeyProof
+export type RequestProof = { readonly by: "session"; readonly id: SessionId } | ApiKeyProof | GatewayTokenProof
 
 /** The authenticated caller of the current request, by a session or by an API key with the scope of the route. */
 export class Principal extends Context.Tag("@berth/Principal")<
@@ -18,12 +27,12 @@ export class Principal extends Context.Tag("@berth/Principal")<
   { readonly user: User; readonly proof: RequestProof }
 >() {}
 
-/** Requires a scope of an API key; sessions have every scope. */
+/** Requires a scope of an API key or a gateway token; sessions have every scope. */
 export const requireScope = (
   { proof }: Pick<Principal["Type"], "proof">,
   scope: ApiKeyScope
 ): Either.Either<void, ScopeMissing> =>
-  proof.by === "session" || proof.scopes.includes(scope)
+  proof.by === "session" || (proof.by === "api-key" ? proof.scopes : gatewayTokenScopes).includes(scope)
     ? Either.void
     : Either.left(new ScopeMissing({ required: scope }))
 

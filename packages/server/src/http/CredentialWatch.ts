@@ -5,12 +5,9 @@ import { Sessions } from "@berth/domain/sessions/Sessions"
 import type { UserId } from "@berth/domain/shared/UserId"
 import { Deferred, Duration, Effect, FiberRef, Option, Schedule, type Scope } from "effect"
 
-/** The credential of an open connection. `mark` changes with the gateway token. */
-export type ConnectionProof = RequestProof | { readonly by: "token"; readonly mark: string }
-
 interface Watched {
   readonly userId: UserId
-  readonly proof: ConnectionProof
+  readonly proof: RequestProof
   readonly ended: Deferred.Deferred<void>
 }
 
@@ -56,10 +53,7 @@ export class CredentialWatch extends Effect.Service<CredentialWatch>()("@berth/C
     yield* Effect.forkScoped(Effect.interruptible(Effect.schedule(revalidate, Schedule.spaced(pollInterval))))
 
     /** Watches a credential until the scope closes; the result is done once it has ended. */
-    const watch = (
-      userId: UserId,
-      proof: ConnectionProof
-    ): Effect.Effect<Deferred.Deferred<void>, never, Scope.Scope> =>
+    const watch = (userId: UserId, proof: RequestProof): Effect.Effect<Deferred.Deferred<void>, never, Scope.Scope> =>
       Effect.acquireRelease(
         Effect.map(Deferred.make<void>(), (ended) => {
           const one = { userId, proof, ended }

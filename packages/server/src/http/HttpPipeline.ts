@@ -25,6 +25,7 @@ import { tryDirectRoute, type DirectRoutes, noDirectRoutes } from "./DirectRoute
 import { wrapErrorBody, type ReshapeError } from "./ErrorEnvelope.ts"
 import { makeErrorResponse } from "./ErrorResponse.ts"
 import { IdempotencyMiddleware } from "./IdempotencyMiddleware.ts"
+import { findInstanceSite, InstanceHost, type InstanceSite } from "./InstanceHost.ts"
 import { isOwnOrigin } from "./OriginPolicy.ts"
 import {
   type BodyFailure,
@@ -70,8 +71,9 @@ const hasOneHost = ({ source }: HttpServerRequest.HttpServerRequest) => {
 
 const pathOf = (url: string) => url.split("?", 1)[0] ?? "/"
 
-const makeServices = (caller: CallerContext, route: Option.Option<KnownRoute>) =>
+const makeServices = (caller: CallerContext, route: Option.Option<KnownRoute>, site: Option.Option<InstanceSite>) =>
   Context.make(Caller, caller).pipe(
+    Context.add(InstanceHost, site),
     Context.add(RequiredScope, Option.match(route, { onNone: () => null, onSome: ({ scope }) => scope ?? null }))
   )
 
@@ -83,11 +85,18 @@ const withRouteNotFound = <E, R>(app: Effect.Effect<HttpServerResponse.HttpServe
     () => Effect.succeed(makeErrorResponse(RouteNotFoundBody, new RouteNotFound()))
   )
 
+/** The routes of a host, and the origin whose pages may call them. */
+interface Site {
+  readonly routes: ReadonlyArray<KnownRoute>
+  readonly origin: URL
+}
+
 /** A response with its request. */
 export interface AnsweredRequest {
   readonly request: HttpServerRequest.HttpServerRequest
   readonly route: Option.Option<KnownRoute>
   readonly response: HttpServerResponse.HttpServerResponse
+  readonly site: Option.Option<InstanceSite>
 }
 
 /** Adapts a response to its client, such as a page for a browser; the trace id links it to the logs. */
@@ -113,13 +122,16 @@ export const makeHttpPipeline = <R, P = never, D = never>(
     readonly caller: Effect.Effect<ResolveCaller, never, R>
     /** Presentation of responses; unchanged when absent. */
     readonly presentation?: Effect.Effect<PresentAnswer, never, P>
+    /** The routes at instances' subdomains; absent: host names make no difference. */
+    readonly instanceTable?: ReadonlyArray<KnownRoute>
     /** Routes handled before the router; none when absent. */
     readonly direct?: Effect.Effect<DirectRoutes, never, D>
   }
 ) =>
   HttpLayerRouter.middleware(
     Effect.gen(function* () {
-      const { appUrl, uploads } = yield* WebSettings
+      const settings = yield* WebSettings
+      const { appUrl, uploads } = settings
       const cookie = yield* SessionCookie
       const ids = yield* IdGenerator
       const idempotency = yield* IdempotencyMiddleware
@@ -133,10 +145,14 @@ export const makeHttpPipeline = <R, P = never, D = never>(
       const transportSecurity =
         options.sameOrigin && appUrl.protocol === "https:" ? { "strict-transport-security": "max-age=31536000" } : {}
 
+      const webApi: Site = { routes: table, origin: appUrl }
+      const { instanceTable } = options
+
       const refuse = (
         request: HttpServerRequest.HttpServerRequest,
         path: string,
-        route: Option.Option<KnownRoute>
+        route: Option.Option<KnownRoute>,
+        { origin: ownOrigin, routes }: Site
       ): Option.Option<HttpServerResponse.HttpServerResponse> => {
         if (!hasOneHost(request)) return Option.some(makeErrorResponse(RequestMalformedBody, new RequestMalformed()))
         if ((request.headers["transfer-encoding"] ?? "chunked").trim().toLowerCase() !== "chunked")
@@ -145,7 +161,7 @@ export const makeHttpPipeline = <R, P = never, D = never>(
           )
         if (!isNameable(path)) return Option.some(makeErrorResponse(RouteNotFoundBody, new RouteNotFound()))
         if (Option.isNone(route)) {
-          const allowed = listMethods(table, path)
+          const allowed = listMethods(routes, path)
           return Option.some(
             allowed.length === 0
               ? makeErrorResponse(RouteNotFoundBody, new RouteNotFound())
@@ -158,7 +174,7 @@ export const makeHttpPipeline = <R, P = never, D = never>(
         // An open route accepts foreign pages only without a session cookie.
         const isOpen = Boolean(route.value.crossOrigin) && Option.isNone(cookie.read(request))
         const isExcused = isOpen || (origin === "null" && route.value.opaqueOrigin === true)
-        if (options.sameOrigin && !isExcused && !isOwnOrigin(request.method, request.headers, appUrl))
+        if (options.sameOrigin && !isExcused && !isOwnOrigin(request.method, request.headers, ownOrigin))
           return Option.some(makeErrorResponse(OriginNotAllowedBody, new OriginNotAllowed()))
         return Option.none()
       }
@@ -211,36 +227,44 @@ export const makeHttpPipeline = <R, P = never, D = never>(
       }
 
       /** Presents the response; errors get the members of their path and the trace id. */
-      const presentResponse = (answered: AnsweredRequest, path: string) =>
+      const presentResponse = (answered: AnsweredRequest, path: string, routes: Site["routes"]) =>
         answered.response.status < 400
           ? Effect.succeed(present(answered, Option.none()))
           : Effect.map(currentTraceId, (traceId) =>
               wrapErrorBody(
                 present(answered, traceId),
-                findErrorMembers(table, path),
+                findErrorMembers(routes, path),
                 traceId,
                 options.reshapeErrors?.(path)
               )
             )
 
-      return <E, R>(app: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>) =>
+      return <E, R>(router: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>) =>
         Effect.gen(function* () {
           const startedAt = yield* Clock.currentTimeNanos
           const request = yield* HttpServerRequest.HttpServerRequest
           const path = pathOf(request.url)
-          const route = findRoute(table, request.method, path)
+          const site = instanceTable === undefined ? Option.none() : findInstanceSite(request.headers["host"], settings)
+          const host =
+            instanceTable !== undefined && Option.isSome(site)
+              ? { routes: instanceTable, origin: site.value.origin }
+              : webApi
+          const route = findRoute(host.routes, request.method, path)
           const requestId = acceptRequestId(request.headers["x-request-id"]) ?? (yield* ids.next("req"))
           const caller = { ...(yield* findCaller(request)), requestId: Option.some(requestId) }
           yield* redactQuery(request)
           // Each request has its own fiber, so these are set without being restored.
-          yield* FiberRef.set(FiberRef.currentContext, yield* makeRequestContext(request, makeServices(caller, route)))
+          yield* FiberRef.set(
+            FiberRef.currentContext,
+            yield* makeRequestContext(request, makeServices(caller, route, site))
+          )
           yield* FiberRef.update(FiberRef.currentLogAnnotations, HashMap.set<string, unknown>("requestId", requestId))
 
-          const refusal = refuse(request, path, route)
+          const refusal = refuse(request, path, route, host)
           const plain = Option.isSome(refusal)
             ? refusal.value
-            : yield* applyPipeline(request, caller, path, route, withRouteNotFound(app))
-          const response = yield* presentResponse({ request, route, response: plain }, path)
+            : yield* applyPipeline(request, caller, path, route, withRouteNotFound(router))
+          const response = yield* presentResponse({ request, route, response: plain, site }, path, host.routes)
           yield* recordRequest({ request, path, route, response, startedAt, requestId, user: yield* caller.user })
           return HttpServerResponse.setHeaders(response, {
             ...securityHeaders,
@@ -249,7 +273,7 @@ export const makeHttpPipeline = <R, P = never, D = never>(
             ...(Option.isNone(refusal) && Option.isSome(route) ? makeCrossOriginHeaders(route.value) : {}),
             // The response's own headers replace the defaults.
             ...response.headers,
-            ...makeCredentialHeaders(request, response, cookie),
+            ...makeCredentialHeaders(request, response, cookie, Option.isSome(site)),
             // RFC 9110, section 15.5.16.
             ...(response.status === 415 && isCoded(request) ? { "accept-encoding": "identity" } : {}),
             ...(hasLongUnreadBody(request) ? { connection: "close" } : {}),

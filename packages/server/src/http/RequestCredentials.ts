@@ -4,7 +4,7 @@ import { ApiKeys } from "@berth/domain/accounts/api-keys/ApiKeys"
 import { ScopeMissing } from "@berth/domain/sessions/ApiKeyScope"
 import { BearerSessions } from "@berth/domain/sessions/BearerSessions"
 import { Caller } from "@berth/domain/sessions/Caller"
-import type { ApiKeyProof } from "@berth/domain/sessions/Principal"
+import type { ApiKeyProof, GatewayTokenProof } from "@berth/domain/sessions/Principal"
 import type { Session, SessionId } from "@berth/domain/sessions/Session"
 import { AuthenticationRequired } from "@berth/domain/sessions/SessionErrors"
 import { Sessions } from "@berth/domain/sessions/Sessions"
@@ -15,6 +15,8 @@ import { Effect, FiberRef, HashMap, Option, Redacted } from "effect"
 import { CredentialWatch, currentCredentialWatch } from "./CredentialWatch.ts"
 import { readBearerToken } from "./InternalAuthHttp.ts"
 import { addResponseHeaders, bearerChallenge } from "./ResponseHeaders.ts"
+import { InstanceCredentials } from "./InstanceCredentials.ts"
+import { InstanceHost } from "./InstanceHost.ts"
 import { SessionCookie } from "./SecretCookies.ts"
 
 /** Kinds of bearer tokens. The token of a social session is base64, which has neither `.` nor `_`. */
@@ -25,14 +27,14 @@ export const classifyBearerToken = (token: Redacted.Redacted): "api-key" | "acce
 
 type Request = HttpServerRequest.HttpServerRequest
 
-/** The caller of a request: by a session, which access tokens represent too, or by an API key. */
+/** The caller of a request: by a session, which access tokens represent too, by an API key, or by a gateway token. */
 export type Authenticated =
   | {
       readonly user: User
       readonly session: Session
       readonly proof: { readonly by: "session"; readonly id: SessionId }
     }
-  | { readonly user: User; readonly proof: ApiKeyProof }
+  | { readonly user: User; readonly proof: ApiKeyProof | GatewayTokenProof }
 
 const bySession = ({ session, user }: { readonly session: Session; readonly user: User }): Authenticated => ({
   user,
@@ -58,6 +60,7 @@ export class RequestCredentials extends Effect.Service<RequestCredentials>()("@b
     const apiKeys = yield* ApiKeys
     const watch = yield* CredentialWatch
     const cookie = yield* SessionCookie
+    const atInstances = yield* InstanceCredentials
 
     const readCookie = (request: Request) =>
       Effect.map(Effect.transposeMapOption(cookie.read(request), sessions.authenticate), (known) =>
@@ -85,12 +88,39 @@ export class RequestCredentials extends Effect.Service<RequestCredentials>()("@b
         : Effect.map(Effect.flatMap(social.authenticate(token), orInvalid), bySession)
     }
 
+    /**
+     * At an instance's subdomain: its gateway token, its cookie, or an API key or session of its owner. Another user's credential
+     * is as invalid as an unknown one, so that responses do not depend on whether the instance exists.
+     */
+    const atInstance = (
+      request: Request,
+      subdomain: string
+    ): Effect.Effect<Option.Option<Authenticated>, AuthenticationRequired | ScopeMissing> =>
+      Effect.gen(function* () {
+        const token = readBearerToken(request)
+        if (Option.isSome(token) && classifyBearerToken(token.value) !== "api-key")
+          return Option.some(yield* Effect.flatMap(atInstances.findByToken(token.value, subdomain), orInvalid))
+        const byCookie = Option.isSome(token) ? Option.none() : yield* atInstances.findByCookie(request, subdomain)
+        if (Option.isSome(byCookie)) return Option.some(bySession(byCookie.value))
+        const found = yield* Option.match(token, {
+          onNone: () => readCookie(request),
+          onSome: (key) => Effect.asSome(checkApiKey(key))
+        })
+        if (Option.isSome(found) && !(yield* atInstances.isOwner(found.value.user, subdomain)))
+          return yield* new AuthenticationRequired()
+        return found
+      })
+
     /** Routes accept the cookie with the bearer tokens of sessions, or access tokens alone; and API keys by their scope. */
     const of = (request: Request, accepted: "session" | "access-token") =>
-      Option.match(readBearerToken(request), {
-        onNone: () => (accepted === "session" ? readCookie(request) : Effect.succeedNone),
-        onSome: (token) => Effect.asSome(checkBearer(token, accepted))
-      })
+      Effect.flatMap(InstanceHost, (site) =>
+        Option.isSome(site)
+          ? atInstance(request, site.value.subdomain)
+          : Option.match(readBearerToken(request), {
+              onNone: () => (accepted === "session" ? readCookie(request) : Effect.succeedNone),
+              onSome: (token) => Effect.asSome(checkBearer(token, accepted))
+            })
+      )
 
     const read = (accepted: "session" | "access-token") =>
       Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => of(request, accepted)).pipe(

@@ -27,11 +27,13 @@ export const redirectPrivately = (location: string, headers: Readonly<Record<str
 export const makeCredentialHeaders = (
   request: HttpServerRequest.HttpServerRequest,
   response: HttpServerResponse.HttpServerResponse,
-  session: SecretCookie
+  session: SecretCookie,
+  isOfInstance: boolean
 ): Readonly<Record<string, string>> => {
   // Responses with a payment receipt are `private` by the payment draft.
   const hasPolicy = /^(public|private)/.test(response.headers["cache-control"] ?? "")
   const dependsOnCredential =
+    isOfInstance ||
     request.headers["authorization"] !== undefined ||
     Option.isSome(session.read(request)) ||
     !Cookies.isEmpty(response.cookies)

@@ -1,9 +1,10 @@
+import { instanceSessionLifetime } from "@berth/domain/instances/InstanceSignIn"
 import { sessionLifetime } from "@berth/domain/sessions/Session"
 import type { OAuthProviderName } from "@berth/domain/signin/oauth/OAuthProvider"
 import { oauthTicketLifetime } from "@berth/domain/signin/oauth/OAuthTickets"
 import { walletNonceLifetime } from "@berth/domain/signin/wallets/WalletNonces"
 import { type HttpServerRequest, HttpServerResponse } from "@effect/platform"
-import { Context, type Duration, Effect, Layer, Option, Redacted } from "effect"
+import { Context, Duration, Effect, Layer, Option, Redacted } from "effect"
 import { WebSettings } from "./WebSettings.ts"
 
 /** HttpOnly, SameSite=Lax cookie that holds a secret of the service. */
@@ -60,3 +61,11 @@ export const makeOAuthTicketCookie = (provider: OAuthProviderName, appUrl: URL):
 /** Carries the ticket of a wallet nonce. */
 export const makeWalletNonceCookie = (appUrl: URL): SecretCookie =>
   makeSecretCookie("berth_wallet_nonce", walletNonceLifetime, appUrl)
+
+/** Carries the sealed session at an instance's subdomain; host-only, as every cookie here. */
+export const makeInstanceCookie = (appUrl: URL): SecretCookie =>
+  makeSecretCookie("berth_instance", instanceSessionLifetime, appUrl)
+
+/** Carries the secret of a browser that waits for a ticket. */
+export const makeTicketCookie = (appUrl: URL): SecretCookie =>
+  makeSecretCookie("berth_instance_ticket", Duration.minutes(30), appUrl)

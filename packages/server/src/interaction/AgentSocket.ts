@@ -15,6 +15,7 @@ import { type AnswerEvent, parseAnswerEventId } from "@berth/domain/interaction/
 import type { ResumedAnswers } from "@berth/domain/interaction/answers/ResumedAnswers"
 import type { Message } from "@berth/domain/interaction/Conversation"
 import { MessageNotFound } from "@berth/domain/interaction/ConversationErrors"
+import type { RequestProof } from "@berth/domain/sessions/Principal"
 import type { Conversations } from "@berth/domain/interaction/conversations/Conversations"
 import {
   type Context,
@@ -31,7 +32,6 @@ import {
 } from "effect"
 import { WebSocket } from "ws"
 import { currentTraceId } from "../http/TraceId.ts"
-import type { ConnectionProof } from "../http/CredentialWatch.ts"
 import { makeErrorFrame, readClientFrame, readText } from "./SocketFrames.ts"
 import type { SocketLimits } from "./SocketLimits.ts"
 
@@ -39,7 +39,7 @@ import type { SocketLimits } from "./SocketLimits.ts"
 export interface SocketHolder {
   readonly user: User
   readonly agent: Agent
-  readonly proof: ConnectionProof
+  readonly proof: RequestProof
 }
 
 export interface AgentSocket {

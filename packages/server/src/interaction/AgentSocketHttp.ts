@@ -11,6 +11,7 @@ import { HttpLayerRouter, HttpRouter, HttpServerRequest, HttpServerResponse } fr
 import { Duration, Effect, Option, type Redacted } from "effect"
 import { makeErrorResponse } from "../http/ErrorResponse.ts"
 import { readBearerToken } from "../http/InternalAuthHttp.ts"
+import { InstanceHost } from "../http/InstanceHost.ts"
 import { isOwnOrigin } from "../http/OriginPolicy.ts"
 import { makePlainRoute } from "../http/RouteTable.ts"
 import { canAccept } from "../http/WebSocketUpgrade.ts"
@@ -38,31 +39,37 @@ export const layer = HttpLayerRouter.use((router) =>
     const gateway = yield* GatewayTokenAccess
     const sockets = yield* AgentSockets
 
-    const authenticate = (request: HttpServerRequest.HttpServerRequest, id: AgentId) =>
-      Option.match(Option.filter(readBearerToken(request), isGatewayToken), {
-        onSome: (token) =>
-          Effect.flatMap(
-            gateway.authenticate(id, token),
-            Option.match({
-              onNone: () => Effect.fail(new AuthenticationRequired()),
-              onSome: ({ agent, mark, user }) =>
-                Effect.succeed<SocketHolder>({ agent, user, proof: { by: "token", mark } })
+    /** At an instance's subdomain, `RequestCredentials` reads the gateway token. */
+    const authenticate = (request: HttpServerRequest.HttpServerRequest, id: AgentId, isAtInstance: boolean) =>
+      Option.match(
+        Option.filter(readBearerToken(request), (token) => !isAtInstance && isGatewayToken(token)),
+        {
+          onSome: (token) =>
+            Effect.flatMap(
+              gateway.authenticate(id, token),
+              Option.match({
+                onNone: () => Effect.fail(new AuthenticationRequired()),
+                onSome: ({ agent, mark, user }) =>
+                  Effect.succeed<SocketHolder>({ agent, user, proof: { by: "token", mark } })
+              })
+            ),
+          onNone: () =>
+            Effect.gen(function* () {
+              const { proof, user } = yield* credentials.require
+              return { agent: yield* agents.find(user.id, id), user, proof } satisfies SocketHolder
             })
-          ),
-        onNone: () =>
-          Effect.gen(function* () {
-            const { proof, user } = yield* credentials.require
-            return { agent: yield* agents.find(user.id, id), user, proof } satisfies SocketHolder
-          })
-      })
+        }
+      )
 
     const handle = Effect.gen(function* () {
       const request = yield* HttpServerRequest.HttpServerRequest
+      const site = yield* InstanceHost
+      const ownOrigin = Option.match(site, { onNone: () => appUrl, onSome: ({ origin }) => origin })
       // Browsers send cookies with cross-origin handshakes. Programs send no `Origin`.
-      if (!isOwnOrigin("POST", request.headers, appUrl))
+      if (!isOwnOrigin("POST", request.headers, ownOrigin))
         return makeErrorResponse(OriginNotAllowedBody, new OriginNotAllowed())
       const { params } = yield* HttpRouter.RouteContext
-      const holder = yield* authenticate(request, AgentId.make(params["id"] ?? ""))
+      const holder = yield* authenticate(request, AgentId.make(params["id"] ?? ""), Option.isSome(site))
       if (!canAccept(request)) return makeErrorResponse(UpgradeRequiredBody, new UpgradeRequired(), handshakeHeaders)
       yield* sockets.open(request, holder)
       return HttpServerResponse.empty({ status: 101 })

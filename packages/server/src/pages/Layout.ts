@@ -49,6 +49,8 @@ export interface PageContent {
   readonly isSignedIn: boolean
   /** Marks the current link. */
   readonly path?: string
+  /** Address of the web API, on pages of an instance's subdomain. */
+  readonly appUrl?: URL | undefined
 }
 
 const signedInLinks = [
@@ -71,7 +73,15 @@ const signOut = html`<li>
   <form method="post" action="/api/auth/signout"><button class="link">Sign out</button></form>
 </li>`
 
-const document = (assets: Assets, { isSignedIn, main, path, script, title }: PageContent): Html =>
+const navigation = (isSignedIn: boolean, path: string | undefined): Html => html`
+  <nav aria-label="Main">
+    <ul>
+      ${(isSignedIn ? signedInLinks : signedOutLinks).map((it) => link(path, it))} ${isSignedIn && signOut}
+    </ul>
+  </nav>
+`
+
+const document = (assets: Assets, { appUrl, isSignedIn, main, path, script, title }: PageContent): Html =>
   html`<!doctype html>
     <html lang="en">
       <head>
@@ -86,12 +96,8 @@ const document = (assets: Assets, { isSignedIn, main, path, script, title }: Pag
       <body>
         <a class="skip" href="#main">Skip to content</a>
         <header class="top">
-          <a class="brand" href="/">Berth</a>
-          <nav aria-label="Main">
-            <ul>
-              ${(isSignedIn ? signedInLinks : signedOutLinks).map((it) => link(path, it))} ${isSignedIn && signOut}
-            </ul>
-          </nav>
+          <a class="brand" href="${appUrl === undefined ? "/" : appUrl.href}">Berth</a>
+          ${appUrl === undefined && navigation(isSignedIn, path)}
         </header>
         <main id="main" tabindex="-1">${main}</main>
       </body>

@@ -7,3 +7,6 @@ export const pagePaths = {
   onboarding: "/onboarding",
   pricing: "/pricing"
 } as const
+
+/** Redirects to the subdomain of the user's instance with a ticket. */
+export const instancePath = "/instance"

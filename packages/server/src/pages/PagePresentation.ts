@@ -9,6 +9,7 @@ import { renderErrorPage, findErrorTitle } from "./ErrorPage.ts"
 import { type Assets, makePageResponse } from "./Layout.ts"
 import { makeCallbackQuery } from "./SignInSections.ts"
 import { PageAssets } from "./PageAssets.ts"
+import { instancePageRoutes, instanceTicketRoutes } from "./InstancePagesHttp.ts"
 import { pageRoutes } from "./PagesHttp.ts"
 import { prefersHtml } from "./HtmlPreference.ts"
 
@@ -23,7 +24,7 @@ const decodeError = Schema.decodeUnknownOption(ErrorMembers)
 const errorIn = ({ body }: HttpServerResponse.HttpServerResponse) =>
   body._tag === "Uint8Array" ? decodeError(new TextDecoder().decode(body.body)) : Option.none()
 
-const pagePaths = new Set(pageRoutes.map(({ path }) => path))
+const pagePaths = new Set([...pageRoutes, ...instanceTicketRoutes, ...instancePageRoutes].map(({ path }) => path))
 
 /** Forms that work without a script; their failures redirect to the login page. */
 const loginForms = new Set(["/api/auth/callback/credentials", "/api/auth/callback/wallet", developmentPlanPath])
@@ -39,7 +40,7 @@ const isReadAsPage = ({ request, route }: AnsweredRequest) =>
     onSome: ({ path }) => pagePaths.has(path) && prefersHtml(request.headers["accept"])
   })
 
-const asPage = (assets: Assets, { response }: AnsweredRequest, traceId: Option.Option<string>) => {
+const asPage = (assets: Assets, appUrl: URL, { response, site }: AnsweredRequest, traceId: Option.Option<string>) => {
   const { code, message } = Option.getOrElse(errorIn(response), () => ({
     code: undefined,
     message: findErrorTitle(response.status)
@@ -51,7 +52,12 @@ const asPage = (assets: Assets, { response }: AnsweredRequest, traceId: Option.O
   const { allow, "retry-after": retryAfter } = response.headers
   return makePageResponse(
     assets,
-    { title: findErrorTitle(response.status), main, isSignedIn: false },
+    {
+      title: findErrorTitle(response.status),
+      main,
+      isSignedIn: false,
+      appUrl: Option.isSome(site) ? appUrl : undefined
+    },
     {
       status: response.status,
       headers: {
@@ -83,7 +89,7 @@ export const makePagePresentation = Effect.gen(function* () {
   const present: PresentAnswer = (answered, traceId) =>
     Option.getOrElse(redirectAfterForm(appUrl, answered), () =>
       answered.response.status >= 400 && !isPage(answered.response) && isReadAsPage(answered)
-        ? asPage(assets, answered, traceId)
+        ? asPage(assets, appUrl, answered, traceId)
         : answered.response
     )
   return present

@@ -9,7 +9,8 @@ import { WebSettings } from "../http/WebSettings.ts"
 import { readQuery, resolveCallbackPath } from "../signin/CallbackPath.ts"
 import * as AssetsHttp from "./AssetsHttp.ts"
 import * as DashboardHttp from "./DashboardHttp.ts"
-import { frontPage } from "./FrontPage.ts"
+import { makeFront } from "./InstanceFront.ts"
+import * as InstancePagesHttp from "./InstancePagesHttp.ts"
 import { makePageResponse, PageSettings } from "./Layout.ts"
 import { renderLoginPage } from "./LoginPage.ts"
 import { PageAssets } from "./PageAssets.ts"
@@ -40,12 +41,6 @@ const publicPages = HttpLayerRouter.use((router) =>
     const providers = OAuthProviderName.literals.filter((name) => Option.isSome(configured[name]))
 
     const isSignedIn = Effect.map(credentials.findVisitor, Option.isSome)
-
-    const front = Effect.map(isSignedIn, (has) =>
-      has
-        ? redirectPrivately(pagePaths.dashboard)
-        : makePageResponse(assets, { title: "Hosting for AI agents", main: frontPage, isSignedIn: false })
-    )
 
     /** The address of a page with the requested redirect target, if there is one. */
     const withCallback = (path: string, query: URLSearchParams) => {
@@ -103,7 +98,7 @@ const publicPages = HttpLayerRouter.use((router) =>
       })
     })
 
-    yield* router.add("GET", pagePaths.front, front)
+    yield* router.add("GET", pagePaths.front, yield* makeFront)
     yield* router.add("GET", pagePaths.login, login)
     yield* router.add("GET", pagePaths.signup, signup)
     yield* router.add("GET", pagePaths.pricing, pricing)
@@ -114,6 +109,7 @@ const publicPages = HttpLayerRouter.use((router) =>
 export const layer = Layer.mergeAll(
   publicPages,
   DashboardHttp.layer,
+  InstancePagesHttp.layer,
   ResetPasswordHttp.layer,
   UndoEmailChangeHttp.layer,
   AssetsHttp.layer

@@ -75,6 +75,13 @@ const make = Effect.gen(function* () {
     find: Effect.fn("InstanceRepository.find")(function* (userId: UserId) {
       return Option.map(yield* read(userId).pipe(decodeFirstRow(InstanceRow), Effect.orDie), toInstance)
     }),
+    findOwnerBySubdomain: Effect.fn("InstanceRepository.findOwnerBySubdomain")(function* (subdomain: string) {
+      const owner = yield* sql`select owner_id from instances where subdomain = ${subdomain}`.pipe(
+        decodeFirstRow(Owner),
+        Effect.orDie
+      )
+      return Option.map(owner, ({ ownerId }) => ownerId)
+    }),
     update: Effect.fn("InstanceRepository.update")(function* (userId: UserId, changes: InstanceChanges) {
       const { startedAt, ...rest } = changes
       const values = {

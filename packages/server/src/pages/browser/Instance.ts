@@ -1,0 +1,5 @@
+import { startChat } from "./Chat.ts"
+import { showScriptElements } from "./Dom.ts"
+
+showScriptElements()
+startChat()
