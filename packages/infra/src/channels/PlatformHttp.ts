@@ -1,0 +1,97 @@
+import {
+  FetchHttpClient,
+  type Headers,
+  HttpClient,
+  type HttpClientRequest,
+  type HttpClientResponse
+} from "@effect/platform"
+import { Chunk, Data, type Duration, Effect, type Option, Schema, Stream } from "effect"
+import { findSystemErrorCode } from "../ai/vendor/HttpExchange.ts"
+
+/** A messaging platform gave no usable answer. `reason` quotes neither the request nor the answer. */
+export class PlatformConnectionFailed extends Data.TaggedError("PlatformConnectionFailed")<{
+  readonly reason: string
+  readonly isTooLarge: boolean
+  /** False when there was no connection. */
+  readonly mayHaveArrived: boolean
+}> {}
+
+export interface PlatformAnswer {
+  readonly status: number
+  readonly headers: Headers.Headers
+  readonly bytes: Uint8Array
+}
+
+export interface PlatformCallLimits {
+  /** Limit of one exchange, body included. */
+  readonly timeout: Duration.DurationInput
+  readonly maximumBytes: number
+}
+
+const jsonLimits: PlatformCallLimits = { timeout: "10 seconds", maximumBytes: 1024 * 1024 }
+
+const lost = (reason: string, { isTooLarge = false, mayHaveArrived = true } = {}) =>
+  new PlatformConnectionFailed({ reason, isTooLarge, mayHaveArrived })
+
+const connectCodes = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH"])
+const toConnectionFailed = (error: unknown) => {
+  const code = findSystemErrorCode(error)
+  return lost(code ?? "no connection", { mayHaveArrived: code === null || !connectCodes.has(code) })
+}
+
+const readBytes = (response: HttpClientResponse.HttpClientResponse, maximumBytes: number) =>
+  response.stream.pipe(
+    // A 204 has no body.
+    Stream.catchAll((error) =>
+      error._tag === "ResponseError" && error.reason === "EmptyBody"
+        ? Stream.empty
+        : Stream.fail(toConnectionFailed(error))
+    ),
+    Stream.mapAccumEffect(0, (size, part) =>
+      size + part.length > maximumBytes
+        ? Effect.fail(lost("answer too large", { isTooLarge: true }))
+        : Effect.succeed([size + part.length, part] as const)
+    ),
+    Stream.runCollect,
+    Effect.map((parts) => Buffer.concat(Chunk.toReadonlyArray(parts)))
+  )
+
+export type PlatformHttp = Effect.Effect.Success<typeof makePlatformHttp>
+
+/**
+ * HTTP to messaging platforms: time and size limited, without redirects, trace headers and spans, whose URLs can contain
+ * tokens.
+ */
+export const makePlatformHttp = Effect.map(HttpClient.HttpClient, (http) => {
+  const client = HttpClient.withTracerPropagation(http, false)
+  return (
+    request: HttpClientRequest.HttpClientRequest,
+    { maximumBytes, timeout }: PlatformCallLimits = jsonLimits
+  ): Effect.Effect<PlatformAnswer, PlatformConnectionFailed> =>
+    client.execute(request).pipe(
+      Effect.provideService(FetchHttpClient.RequestInit, { redirect: "error" }),
+      Effect.mapError(toConnectionFailed),
+      Effect.flatMap((response) =>
+        Effect.map(readBytes(response, maximumBytes), (bytes) => ({
+          status: response.status,
+          headers: response.headers,
+          bytes
+        }))
+      ),
+      Effect.scoped,
+      Effect.interruptible,
+      Effect.disconnect,
+      Effect.timeoutFail({ duration: timeout, onTimeout: () => lost("timeout") }),
+      Effect.withTracerEnabled(false)
+    )
+})
+
+/** The body as JSON of this form; none for anything else. */
+export const parseAnswer = <A, I>(schema: Schema.Schema<A, I>, { bytes }: PlatformAnswer): Option.Option<A> =>
+  Schema.decodeUnknownOption(Schema.parseJson(schema))(Buffer.from(bytes).toString("utf8"))
+
+const loopback = new Set(["127.0.0.1", "localhost", "[::1]"])
+
+/** Whether a token may be sent to an address: over TLS, or to this machine. */
+export const isSecureAddress = ({ hostname, protocol }: URL): boolean =>
+  protocol === "https:" || protocol === "wss:" || loopback.has(hostname)

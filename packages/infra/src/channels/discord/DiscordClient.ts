@@ -1,0 +1,241 @@
+import { HttpClientRequest } from "@effect/platform"
+import { Clock, Duration, Effect, Option, Redacted, Ref, Schema } from "effect"
+import { isSecureAddress, makePlatformHttp, parseAnswer, type PlatformAnswer } from "../PlatformHttp.ts"
+import { DiscordAnswerMalformed, type DiscordFailure, DiscordRequestRejected } from "./DiscordErrors.ts"
+import {
+  CreatedMessage,
+  DiscordApplication,
+  DiscordCommand,
+  DiscordErrorBody,
+  DiscordUser,
+  GatewayInformation
+} from "./DiscordObjects.ts"
+import { applyAnswer, delayBefore, type RateLimits, readRetrySeconds } from "./DiscordRateLimits.ts"
+
+export interface DiscordText {
+  readonly channelId: string
+  /** At most 2,000 characters. */
+  readonly text: string
+  /** The message that this one replies to. */
+  readonly replyTo: Option.Option<string>
+  /** At most 25 characters. Discord answers a repetition within some minutes with the first message. */
+  readonly nonce: string
+}
+
+/** The answer to a slash command. */
+export interface InteractionAnswer {
+  readonly applicationId: string
+  readonly token: Redacted.Redacted
+  readonly text: string
+}
+
+/** Discord refuses clients without a user agent of this form. */
+const userAgent = "DiscordBot (https://github.com/berth, 1.0)"
+/** A longer delay is an error with `retryAfter`. */
+const longestDelayMs = 2_000
+const attachmentHosts = new Set(["cdn.discordapp.com", "media.discordapp.net"])
+
+/** Text cannot mention anyone but the author of the message that it replies to. */
+const allowedMentions = { parse: [], replied_user: true }
+
+const askCommand = {
+  name: "ask",
+  type: 1,
+  description: "Ask the agent a question",
+  options: [{ type: 3, name: "question", description: "Your question", required: true, max_length: 4_000 }]
+}
+
+const isAskCommand = ({ description, name, options }: DiscordCommand) =>
+  name === askCommand.name &&
+  description === askCommand.description &&
+  options.length === 1 &&
+  options.every((option) => option.type === 3 && option.name === "question" && option.required === true)
+
+/** Whether an attachment may be read from an address. */
+export const isAttachmentAddress = (address: URL, apiUrl: URL): boolean =>
+  address.origin === apiUrl.origin || (address.protocol === "https:" && attachmentHosts.has(address.hostname))
+
+interface Call {
+  readonly method: "GET" | "POST" | "PATCH"
+  readonly path: string
+  /** Of the rate limit: the path without ids other than those of the top-level resource. */
+  readonly route: string
+  readonly body?: unknown
+}
+
+const segment = encodeURIComponent
+
+/** The parts of the Discord API that the adapter uses, one function per endpoint. Waits for short rate limits. */
+export const makeDiscordClient = (apiUrl: URL) =>
+  Effect.gen(function* () {
+    const exchange = yield* makePlatformHttp
+    const base = apiUrl.href.replace(/\/$/, "")
+    const limits = yield* Ref.make<RateLimits>(new Map())
+
+    const send = (token: Option.Option<Redacted.Redacted>, { body, method, path, route }: Call) =>
+      Effect.gen(function* () {
+        const limited = {
+          bot: Option.match(token, { onNone: () => "", onSome: (secret) => Redacted.value(secret) }),
+          route: `${method} ${route}`
+        }
+        const delay = delayBefore(yield* limits, limited, yield* Clock.currentTimeMillis)
+        if (delay > longestDelayMs)
+          return yield* new DiscordRequestRejected({
+            status: 429,
+            code: 0,
+            retryAfter: Option.some(Duration.millis(delay))
+          })
+        yield* Effect.sleep(delay)
+        const request = HttpClientRequest.make(method)(`${base}/${path}`, { acceptJson: true }).pipe(
+          HttpClientRequest.setHeader("user-agent", userAgent),
+          Option.isNone(token)
+            ? (unchanged) => unchanged
+            : HttpClientRequest.setHeader("authorization", `Bot ${Redacted.value(token.value)}`),
+          body === undefined ? (unchanged) => unchanged : HttpClientRequest.bodyUnsafeJson(body)
+        )
+        const answer = yield* exchange(request)
+        const now = yield* Clock.currentTimeMillis
+        const failure = Option.getOrUndefined(parseAnswer(DiscordErrorBody, answer))
+        const retrySeconds =
+          answer.status === 429 ? Option.some(readRetrySeconds(answer.headers, failure?.retry_after)) : Option.none()
+        yield* Ref.update(limits, (known) =>
+          applyAnswer(known, { limited, now, headers: answer.headers, retrySeconds })
+        )
+        if (answer.status >= 200 && answer.status < 300) return answer
+        return yield* new DiscordRequestRejected({
+          status: answer.status,
+          code: failure?.code ?? 0,
+          retryAfter: Option.map(retrySeconds, Duration.seconds)
+        })
+      }).pipe(
+        // A short limit that the bot could not foresee, once.
+        Effect.retry({
+          times: 1,
+          while: (error) =>
+            error._tag === "DiscordRequestRejected" &&
+            Option.exists(error.retryAfter, (delay) => Duration.toMillis(delay) <= longestDelayMs)
+        })
+      )
+
+    const call = <A, I>(
+      token: Option.Option<Redacted.Redacted>,
+      schema: Schema.Schema<A, I>,
+      request: Call
+    ): Effect.Effect<A, DiscordFailure> =>
+      Effect.flatMap(send(token, request), (answer: PlatformAnswer) =>
+        Effect.mapError(
+          parseAnswer(schema, answer),
+          () => new DiscordAnswerMalformed({ operation: `${request.method} ${request.route}` })
+        )
+      )
+
+    const get = (path: string): Call => ({ method: "GET", path, route: path })
+
+    return {
+      findBotUser: (token: Redacted.Redacted) => call(Option.some(token), DiscordUser, get("users/@me")),
+      findApplication: (token: Redacted.Redacted) =>
+        call(Option.some(token), DiscordApplication, get("applications/@me")),
+      findGateway: (token: Redacted.Redacted) => call(Option.some(token), GatewayInformation, get("gateway/bot")),
+
+      /** Discord verifies the endpoint before it answers. */
+      setInteractionsEndpoint: (token: Redacted.Redacted, endpoint: URL) =>
+        Effect.asVoid(
+          send(Option.some(token), {
+            method: "PATCH",
+            path: "applications/@me",
+            route: "applications/@me",
+            body: { interactions_endpoint_url: endpoint.href }
+          })
+        ),
+
+      /** Registers `/ask` unless it is registered. Idempotent. */
+      registerAskCommand: (token: Redacted.Redacted, applicationId: string): Effect.Effect<void, DiscordFailure> => {
+        const path = `applications/${segment(applicationId)}/commands`
+        return Effect.flatMap(call(Option.some(token), Schema.Array(DiscordCommand), get(path)), (commands) =>
+          commands.some(isAskCommand)
+            ? Effect.void
+            : Effect.asVoid(send(Option.some(token), { method: "POST", path, route: path, body: askCommand }))
+        )
+      },
+
+      /** Returns the id of the message. Idempotent by the nonce, for some minutes. */
+      sendText: (token: Redacted.Redacted, { channelId, nonce, replyTo, text }: DiscordText) => {
+        const path = `channels/${segment(channelId)}/messages`
+        return Effect.map(
+          call(Option.some(token), CreatedMessage, {
+            method: "POST",
+            path,
+            route: path,
+            body: {
+              content: text,
+              nonce,
+              enforce_nonce: true,
+              allowed_mentions: allowedMentions,
+              ...Option.match(replyTo, {
+                onNone: () => ({}),
+                onSome: (id) => ({ message_reference: { message_id: id, fail_if_not_exists: false } })
+              })
+            }
+          }),
+          ({ id }) => id
+        )
+      },
+
+      /** Shows that a reply is being written, for at most 10 seconds. */
+      showTyping: (token: Redacted.Redacted, channelId: string) => {
+        const path = `channels/${segment(channelId)}/typing`
+        return Effect.asVoid(send(Option.some(token), { method: "POST", path, route: path }))
+      },
+
+      /** Acknowledges a command that arrived over the gateway; the answer follows by `answerInteraction`. */
+      deferInteraction: (interactionId: string, token: Redacted.Redacted) =>
+        Effect.asVoid(
+          send(Option.none(), {
+            method: "POST",
+            path: `interactions/${segment(interactionId)}/${segment(Redacted.value(token))}/callback`,
+            route: `interactions/${interactionId}`,
+            body: { type: 5 }
+          })
+        ),
+
+      /** Replaces the deferred answer of a command. Idempotent. */
+      answerInteraction: ({ applicationId, text, token }: InteractionAnswer) =>
+        Effect.map(
+          call(Option.none(), CreatedMessage, {
+            method: "PATCH",
+            path: `webhooks/${segment(applicationId)}/${segment(Redacted.value(token))}/messages/@original`,
+            route: `webhooks/${Redacted.value(token)}`,
+            body: { content: text, allowed_mentions: allowedMentions }
+          }),
+          ({ id }) => id
+        ),
+
+      /** Adds a message to the answer of a command. Not idempotent. */
+      continueInteraction: ({ applicationId, text, token }: InteractionAnswer) =>
+        Effect.map(
+          call(Option.none(), CreatedMessage, {
+            method: "POST",
+            path: `webhooks/${segment(applicationId)}/${segment(Redacted.value(token))}`,
+            route: `webhooks/${Redacted.value(token)}`,
+            body: { content: text, allowed_mentions: allowedMentions }
+          }),
+          ({ id }) => id
+        ),
+
+      /** The bytes of an attachment, which need no token. */
+      downloadAttachment: (url: string, maximumBytes: number): Effect.Effect<Uint8Array, DiscordFailure> => {
+        const address = URL.canParse(url) ? new URL(url) : null
+        if (address === null || !isAttachmentAddress(address, apiUrl) || !isSecureAddress(address))
+          return new DiscordAnswerMalformed({ operation: "attachment address" })
+        return Effect.flatMap(
+          exchange(HttpClientRequest.get(address), { timeout: "60 seconds", maximumBytes }),
+          ({ bytes, status }) =>
+            status === 200
+              ? Effect.succeed(bytes)
+              : new DiscordRequestRejected({ status, code: 0, retryAfter: Option.none() })
+        )
+      }
+    }
+  })
+
+export type DiscordClient = Effect.Effect.Success<ReturnType<typeof makeDiscordClient>>

@@ -1,0 +1,100 @@
+import { Schema } from "effect"
+import { optionalNullable } from "../../ai/vendor/VendorBodies.ts"
+
+/*
+ * Objects of the Discord API v10 that the adapter reads. https://docs.discord.com/developers/reference
+ */
+
+/** `retry_after` in seconds, of a 429. */
+export const DiscordErrorBody = Schema.Struct({
+  code: optionalNullable(Schema.Number),
+  retry_after: optionalNullable(Schema.Number),
+  global: optionalNullable(Schema.Boolean)
+})
+
+export const DiscordUser = Schema.Struct({
+  id: Schema.String,
+  username: Schema.String,
+  global_name: optionalNullable(Schema.String),
+  bot: Schema.optionalWith(Schema.Boolean, { default: () => false })
+})
+export type DiscordUser = typeof DiscordUser.Type
+
+export const DiscordApplication = Schema.Struct({
+  id: Schema.String,
+  name: Schema.String,
+  /** Ed25519, 32 bytes in hexadecimal. */
+  verify_key: Schema.String.pipe(Schema.pattern(/^[0-9a-f]{64}$/i)),
+  flags: Schema.optionalWith(Schema.Number, { default: () => 0 }),
+  interactions_endpoint_url: optionalNullable(Schema.String)
+})
+export type DiscordApplication = typeof DiscordApplication.Type
+
+export const GatewayInformation = Schema.Struct({
+  url: Schema.String,
+  session_start_limit: Schema.Struct({ remaining: Schema.Number, reset_after: Schema.Number })
+})
+export type GatewayInformation = typeof GatewayInformation.Type
+
+export const DiscordCommand = Schema.Struct({
+  id: Schema.String,
+  name: Schema.String,
+  description: Schema.String,
+  options: Schema.optionalWith(
+    Schema.Array(
+      Schema.Struct({ type: Schema.Number, name: Schema.String, required: optionalNullable(Schema.Boolean) })
+    ),
+    { default: () => [] }
+  )
+})
+export type DiscordCommand = typeof DiscordCommand.Type
+
+export const CreatedMessage = Schema.Struct({ id: Schema.String })
+
+export const DiscordAttachment = Schema.Struct({
+  id: Schema.String,
+  filename: Schema.String,
+  size: Schema.Number,
+  url: Schema.String,
+  content_type: optionalNullable(Schema.String)
+})
+export type DiscordAttachment = typeof DiscordAttachment.Type
+
+/** `MESSAGE_CREATE`. Without `guild_id` it is a direct message. */
+export const DiscordMessage = Schema.Struct({
+  id: Schema.NonEmptyString,
+  channel_id: Schema.NonEmptyString,
+  guild_id: optionalNullable(Schema.String),
+  webhook_id: optionalNullable(Schema.String),
+  type: Schema.Number,
+  author: DiscordUser,
+  content: Schema.String,
+  timestamp: Schema.String,
+  mentions: Schema.optionalWith(Schema.Array(Schema.Struct({ id: Schema.String })), { default: () => [] }),
+  attachments: Schema.optionalWith(Schema.Array(DiscordAttachment), { default: () => [] }),
+  referenced_message: optionalNullable(
+    Schema.Struct({ id: Schema.String, author: Schema.Struct({ id: Schema.String }) })
+  )
+})
+export type DiscordMessage = typeof DiscordMessage.Type
+
+/** A request of a user: a ping, or a slash command. */
+export const DiscordInteraction = Schema.Struct({
+  id: Schema.NonEmptyString,
+  application_id: Schema.String,
+  type: Schema.Number,
+  token: Schema.NonEmptyString,
+  channel_id: optionalNullable(Schema.String),
+  guild_id: optionalNullable(Schema.String),
+  user: optionalNullable(DiscordUser),
+  member: optionalNullable(Schema.Struct({ user: DiscordUser })),
+  data: optionalNullable(
+    Schema.Struct({
+      name: optionalNullable(Schema.String),
+      options: optionalNullable(
+        Schema.Array(Schema.Struct({ name: Schema.String, value: Schema.optional(Schema.Unknown) }))
+      )
+    })
+  )
+})
+export type DiscordInteraction = typeof DiscordInteraction.Type
