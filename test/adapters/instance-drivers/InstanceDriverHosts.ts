@@ -15,6 +15,7 @@ import { readFile, stat } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { promisify } from "node:util"
 import { UserId } from "@berth/domain/shared/UserId"
+import * as Kubernetes from "./KubernetesHost.ts"
 import { dockerEngine } from "../../support/DockerDaemon.ts"
 import { describeWithTool, type RequiredTool } from "../../support/RequiredTools.ts"
 import {
@@ -63,8 +64,12 @@ export interface InstanceDriverHost {
   readonly reportsStats: boolean
   /** Whether the host counts the network of an instance. */
   readonly reportsNetwork: boolean
+  /** Whether the host counts processes and threads of an instance. */
+  readonly reportsProcesses: boolean
   /** The reason of the end of an instance that holds more memory than it may. */
   readonly memoryReason: RegExp
+  /** Whether an instance that fills its disk is ended; else the volume has its size. */
+  readonly endsDiskFloods: boolean
   /** Whether an instance that floods its log is ended; else its log is bounded without harm. */
   readonly endsLogFloods: boolean
   /** Bytes of the instance's log on disk, at most. */
@@ -132,7 +137,9 @@ const processes: InstanceDriverHost = {
   separatesAccounts: process.getuid?.() === 0 && mapsManyAccounts(),
   reportsStats: existsSync("/proc/self/status"),
   reportsNetwork: false,
+  reportsProcesses: existsSync("/proc/self/status"),
   memoryReason: /it holds \d+ MB, more than the 64 MB it may/,
+  endsDiskFloods: true,
   endsLogFloods: true,
   // The longest file of an instance.
   maximumLogBytes: 64 * 1024 * 1024,
@@ -174,11 +181,48 @@ const docker: InstanceDriverHost = {
   separatesAccounts: false,
   reportsStats: true,
   reportsNetwork: true,
+  reportsProcesses: true,
   memoryReason: /it needed more than the 64 MB of memory it may hold, and the kernel killed it \(exit code 137\)/,
+  endsDiskFloods: true,
   endsLogFloods: false,
   // Two files of two megabytes, and a line of the one that rotates.
   maximumLogBytes: 5 * 1024 * 1024,
   logFiles: logFilesOf
+}
+
+/** Pods of a fake cluster, whose node runs them as processes of this machine. */
+const kubernetes: InstanceDriverHost = {
+  name: "Kubernetes",
+  driver: Kubernetes.kubernetesDriver,
+  processIdOf: Kubernetes.findPodPid,
+  isRunning: runs,
+  kill: (pid) => {
+    process.kill(pid, "SIGKILL")
+  },
+  environment: readEnvironment,
+  runtimeVariables: [...commonVariables, RuntimeEnvironment.token, RuntimeEnvironment.port],
+  ownVariables: [
+    ...Object.keys(allocatorEnvironment),
+    "PATH",
+    "NODE_VERSION",
+    "HOSTNAME",
+    "KUBERNETES_SERVICE_HOST",
+    "KUBERNETES_SERVICE_PORT"
+  ],
+  directories: (directory, owner) => {
+    const volume = Kubernetes.volumePathOf(directory, owner)
+    return { all: volume, home: join(volume, "home") }
+  },
+  giveFiles: () => Promise.resolve(),
+  separatesAccounts: false,
+  reportsStats: existsSync("/proc/self/status"),
+  reportsNetwork: false,
+  reportsProcesses: false,
+  memoryReason: docker.memoryReason,
+  endsDiskFloods: false,
+  endsLogFloods: false,
+  maximumLogBytes: docker.maximumLogBytes,
+  logFiles: Kubernetes.logFilesOf
 }
 
 export const ada = UserId.make("usr_ada")
@@ -231,13 +275,17 @@ export const awaitFirstExit = (driver: InstanceDriver["Type"]) =>
 export const testDriver = <E>(name: string, body: () => Effect.Effect<void, E, Scope.Scope>) =>
   it.scopedLive(name, () => Effect.provide(body(), Logger.remove(Logger.defaultLogger)))
 
-const instanceDriverHosts: ReadonlyArray<InstanceDriverHost> = [processes, docker]
+const instanceDriverHosts: ReadonlyArray<InstanceDriverHost> = [processes, docker, kubernetes]
 
 /** One spec over all kinds of hosts; a kind whose tool is missing is named as skipped. */
 export const describeDrivers = (title: string, tests: (host: InstanceDriverHost) => void): void => {
   for (const host of instanceDriverHosts) {
     const name = `${title}: ${host.name}`
-    if (host.tool === undefined) describe(name, () => tests(host))
+    if (host.tool === undefined)
+      describe(name, () => {
+        afterAll(Kubernetes.closeTestCluster)
+        tests(host)
+      })
     else
       describeWithTool(host.tool, name, () => {
         afterAll(removeTestInstances)

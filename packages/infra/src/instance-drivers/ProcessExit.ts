@@ -1,4 +1,5 @@
 import { Option, Schema } from "effect"
+import { constants } from "node:os"
 
 /** The exit of a process as its parent observes it. */
 export interface ProcessExit {
@@ -40,4 +41,27 @@ export const describeExit = (exit: Option.Option<ProcessExit>, logLine: string):
     onSome: ({ code, signal }) => (signal === null ? `exit code ${code ?? "unknown"}` : `signal ${signal}`)
   })
   return logLine === "" ? how : `${how}; its last log line: ${logLine}`
+}
+
+/** The end of a container's main process. */
+export interface ContainerEnd {
+  readonly exitCode: number
+  readonly isOutOfMemory: boolean
+  /** The host's own reason; empty when there is none. */
+  readonly error: string
+}
+
+/** A process that a signal ended has this exit code plus the signal's number. */
+const signalBase = 128
+
+/** Describes the exit of a container. */
+export const describeContainerEnd = (
+  { error, exitCode, isOutOfMemory }: ContainerEnd,
+  memoryMb: number,
+  logLine: string
+): string => {
+  if (isOutOfMemory)
+    return `it needed more than the ${memoryMb} MB of memory it may hold, and the kernel killed it (exit code ${exitCode})`
+  const signal = Object.entries(constants.signals).find(([, number]) => number === exitCode - signalBase)?.[0] ?? null
+  return describeExit(Option.some({ code: exitCode, signal }), error === "" ? logLine : error)
 }

@@ -3,23 +3,21 @@ import type { InstanceSpec } from "@berth/domain/instances/InstanceDriver"
 import type { UserId } from "@berth/domain/shared/UserId"
 import { Option, Redacted, Schema, Struct } from "effect"
 import { isDeepStrictEqual } from "node:util"
-import { allocatorEnvironment, makeNodeFlags, permissionFlagsOfVersion } from "../NodeFlags.ts"
+import { permissionFlagsOfVersion } from "../NodeFlags.ts"
+import {
+  homeName,
+  instanceHome,
+  instanceUid,
+  makeContainerArguments,
+  makeContainerEnvironment,
+  volumePath
+} from "../RuntimeImage.ts"
 import type { TarEntry } from "./TarArchive.ts"
 import { type ContainerCreation, type ContainerInspection, HostConfig, type ImageInspection } from "./EngineModels.ts"
 
-/** The account of every instance: no account of the host, and without rights there. */
-export const instanceUser = "65534:65534"
-const instanceUid = 65_534
-/** The port of the runtime in its container. */
-export const runtimePort = 8080
-/** The instance's volume. Its root belongs to root, so that the instance cannot replace its home. */
-export const volumePath = "/data"
-const homeName = "home"
-/** The instance's only writable directory on disk. */
-export const instanceHome = `${volumePath}/${homeName}`
+const instanceUser = `${instanceUid}:${instanceUid}`
 /** The runtime token, which `docker inspect` does not show here. The runtime deletes the file once it has read it. */
 const tokenFile = ".runtime-token"
-const bundle = "/runtime/runtime.mjs"
 
 const installationLabel = "berth.installation"
 const ownerLabel = "berth.owner"
@@ -73,6 +71,7 @@ const makeHostConfig = (
   Binds: [],
   VolumesFrom: [],
   Devices: [],
+  // The volume's root belongs to root, so that the instance cannot replace its home.
   Mounts: [{ Type: "volume", Source: volume, Target: volumePath }],
   Tmpfs: { "/tmp": "rw,noexec,nosuid,nodev,size=16m" },
   ShmSize: mib,
@@ -121,26 +120,13 @@ export const makeContainerProfile = (
 ): ContainerCreation => {
   const environment: Readonly<Record<string, string>> = {
     [RuntimeEnvironment.tokenFile]: `${instanceHome}/${tokenFile}`,
-    [RuntimeEnvironment.backendUrl]: spec.backendUrl,
-    [RuntimeEnvironment.directory]: instanceHome,
-    [RuntimeEnvironment.port]: String(runtimePort),
-    [RuntimeEnvironment.memoryMb]: String(spec.memoryMb),
-    [RuntimeEnvironment.diskMb]: String(spec.diskMb),
-    ...allocatorEnvironment
+    ...makeContainerEnvironment(spec)
   }
   return {
     Image: image.Id,
     User: instanceUser,
     Entrypoint: ["node"],
-    Cmd: [
-      ...makeNodeFlags({
-        permission: permissionFlagsOfVersion(nodeVersionOf(image)),
-        memoryMb: spec.memoryMb,
-        bundle,
-        home: instanceHome
-      }),
-      bundle
-    ],
+    Cmd: makeContainerArguments(spec.memoryMb, permissionFlagsOfVersion(nodeVersionOf(image))),
     WorkingDir: instanceHome,
     Env: Object.entries(environment).map(([name, value]) => `${name}=${value}`),
     Labels: {

@@ -7,15 +7,14 @@ import { mkdir } from "node:fs/promises"
 import { join } from "node:path"
 import { tryFileOperation } from "../HostFiles.ts"
 import * as InstanceLogFile from "../InstanceLogFile.ts"
+import { instanceHome, makeRemovalCommand, volumePath } from "../RuntimeImage.ts"
 import {
   findOwner,
   installationLabels,
-  instanceHome,
   makeContainerProfile,
   makeTaskProfile,
   makeStartFiles,
-  ownerLabels,
-  volumePath
+  ownerLabels
 } from "./ContainerProfile.ts"
 import type { DockerEngine } from "./DockerEngine.ts"
 import { type EngineError, RuntimeImageMissing } from "./EngineErrors.ts"
@@ -57,16 +56,6 @@ export interface OwnerContainers {
 
 const terminationGrace = Duration.seconds(runtimeDrainSeconds + 1)
 const taskTimeout = Duration.minutes(1)
-
-/** Deletes the entries of a directory but the kept ones. The instance controls the entries: links are removed, not followed. */
-const removalScript = `
-const { lstatSync, readdirSync, rmSync } = require("node:fs")
-const [, directory, ...kept] = process.argv
-const entries = (path) => { try { return lstatSync(path).isDirectory() ? readdirSync(path) : [] } catch (e) { if (e.code === "ENOENT") return []; throw e } }
-for (const name of entries(directory)) {
-  const path = directory + "/" + name
-  if (!kept.includes(name) || !lstatSync(path).isDirectory()) rmSync(path, { recursive: true, force: true })
-}`
 
 /** The containers and volumes of instances on an engine. Their names and labels are the driver's whole state. */
 export const make = ({ directory, engine, image, installation, network }: InstanceContainersOptions) => {
@@ -161,7 +150,7 @@ export const make = ({ directory, engine, image, installation, network }: Instan
     })
 
   const removeEntries = (names: InstanceNames, path: string, kept: ReadonlyArray<string>) =>
-    runTask(names, ["node", "-e", removalScript, path, ...kept])
+    runTask(names, makeRemovalCommand(path, kept))
 
   return {
     namesOf,

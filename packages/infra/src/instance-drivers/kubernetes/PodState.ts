@@ -1,0 +1,98 @@
+import { Data, Option } from "effect"
+import type { ContainerEnd } from "../ProcessExit.ts"
+import { runtimePort } from "../RuntimeImage.ts"
+import type { ContainerTerminated, Pod, PodMetrics } from "./ClusterModels.ts"
+import { containerName } from "./InstanceManifests.ts"
+
+/** A pod of an instance, as the driver decides by it. */
+export type PodState = Data.TaggedEnum<{
+  /** Scheduled, pulled or mounted at present. */
+  Starting: { readonly problem: string }
+  /** It does not start until something outside of it changes. */
+  Blocked: { readonly problem: string }
+  Running: { readonly endpoint: string; readonly startedAt: string; readonly containerId: string }
+  /** `isPrevious`: the kubelet has begun another run, so the log of the ended one is the previous. */
+  Ended: { readonly end: ContainerEnd; readonly isPrevious: boolean }
+  /** Deleted, and within its grace period. */
+  Terminating: { readonly node: string }
+}>
+export const PodState = Data.taggedEnum<PodState>()
+
+const imageProblems = new Set([
+  "ErrImagePull",
+  "ImagePullBackOff",
+  "InvalidImageName",
+  "ErrImageNeverPull",
+  "ImageInspectError"
+])
+const configurationProblems = new Set(["CreateContainerConfigError", "CreateContainerError", "RunContainerError"])
+
+const toContainerEnd = ({ exitCode, message, reason }: ContainerTerminated): ContainerEnd => ({
+  exitCode,
+  isOutOfMemory: reason === "OOMKilled",
+  error: reason === "Error" || reason === "Completed" ? "" : message
+})
+
+const describeWaiting = (reason: string, message: string): string => (message === "" ? reason : `${reason}: ${message}`)
+
+/** Classifies a pod. */
+export const readPodState = ({ metadata, spec, status }: Pod, container = containerName): PodState => {
+  if (metadata.deletionTimestamp !== undefined) return PodState.Terminating({ node: spec.nodeName })
+  const found = status.containerStatuses.find(({ name }) => name === container)
+  const terminated = found?.state.terminated ?? found?.lastState.terminated
+  if (found?.state.running !== undefined && status.podIP !== "")
+    return PodState.Running({
+      endpoint: `http://${status.podIP.includes(":") ? `[${status.podIP}]` : status.podIP}:${runtimePort}`,
+      startedAt: found.state.running.startedAt,
+      containerId: found.containerID
+    })
+  if (terminated !== undefined)
+    return PodState.Ended({
+      end: toContainerEnd(terminated),
+      isPrevious: found?.state.terminated === undefined
+    })
+  // Evicted, or rejected by the kubelet, before or after its container ran.
+  if (status.phase === "Failed")
+    return PodState.Ended({
+      end: { exitCode: -1, isOutOfMemory: false, error: describeWaiting(status.reason, status.message) },
+      isPrevious: false
+    })
+  const { message = "", reason = "" } = found?.state.waiting ?? {}
+  if (imageProblems.has(reason))
+    return PodState.Blocked({
+      problem: `its image cannot be pulled (${describeWaiting(reason, message)}). Check RUNTIME_IMAGE and the pull secrets of the namespace`
+    })
+  if (configurationProblems.has(reason)) return PodState.Blocked({ problem: describeWaiting(reason, message) })
+  const unscheduled = status.conditions.find(({ status: value, type }) => type === "PodScheduled" && value === "False")
+  return PodState.Starting({
+    problem: unscheduled === undefined ? describeWaiting(reason, message) : unscheduled.message
+  })
+}
+
+const cpuScales: Readonly<Record<string, number>> = { n: 1e-7, u: 1e-4, m: 0.1, "": 100 }
+export const byteScales: Readonly<Record<string, number>> = {
+  "": 1,
+  k: 1e3,
+  M: 1e6,
+  G: 1e9,
+  Ki: 1024,
+  Mi: 1024 ** 2,
+  Gi: 1024 ** 3
+}
+
+/** A quantity of the API in the unit of the scales; null for an unknown unit. */
+export const parseQuantity = (text: string, scales: Readonly<Record<string, number>>): number | null => {
+  const [, number, unit = ""] = /^(\d+(?:\.\d+)?)([A-Za-z]*)$/.exec(text) ?? []
+  const scale = scales[unit]
+  return number === undefined || scale === undefined ? null : Number(number) * scale
+}
+
+/** The figures of an instance's container, as the metrics server measured them last. */
+export const readPodFigures = ({ containers }: PodMetrics) =>
+  Option.map(Option.fromNullable(containers.find(({ name }) => name === containerName)), ({ usage }) => {
+    const bytes = parseQuantity(usage.memory, byteScales)
+    return {
+      cpuPercent: parseQuantity(usage.cpu, cpuScales),
+      memoryBytes: bytes === null ? null : Math.round(bytes)
+    }
+  })

@@ -1,0 +1,132 @@
+import type { UserId } from "@berth/domain/shared/UserId"
+import * as ClusterConnection from "@berth/infra/instance-drivers/kubernetes/ClusterConnection"
+import { makeInstanceNames } from "@berth/infra/instance-drivers/kubernetes/InstanceNames"
+import * as KubernetesInstanceDriver from "@berth/infra/instance-drivers/kubernetes/KubernetesInstanceDriver"
+import { detectPermissionFlags } from "@berth/infra/instance-drivers/NodeFlags"
+import * as UnixSocketClient from "@berth/infra/runtime/UnixSocketClient"
+import { Effect, Exit, Option, Scope } from "effect"
+import { createHash } from "node:crypto"
+import { readFileSync } from "node:fs"
+import { writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { parseAllDocuments } from "yaml"
+import { makeFakeKubernetes, type Rights } from "../../fakes/kubernetes/FakeKubernetes.ts"
+import { isObject, type JsonObject, objectsAt } from "../../fakes/kubernetes/Json.ts"
+import { listenLocally } from "../../support/LocalServer.ts"
+import { temporaryDirectory } from "../../support/TemporaryDirectories.ts"
+import type { InstanceDriverOptions } from "./InstanceDriverHosts.ts"
+
+const roleFile = fileURLToPath(new URL("../../../deploy/kubernetes/rbac.yaml", import.meta.url))
+
+/** The rules of the backend's Role in deploy/kubernetes. */
+export const readRole = (): ReadonlyArray<JsonObject> =>
+  parseAllDocuments(readFileSync(roleFile, "utf8"))
+    .map((document): unknown => document.toJS())
+    .filter(isObject)
+    .flatMap((object) => (object["kind"] === "Role" ? objectsAt(object, "rules") : []))
+
+const programs = new Map<string, string>()
+
+/** The name of an image that runs a program, by a digest of its own. */
+export const imageOf = (program: string): string => {
+  const image = `registry.example.com/berth-runtime@sha256:${createHash("sha256").update(program).digest("hex")}`
+  programs.set(image, program)
+  return image
+}
+
+/** Drivers of one directory share a namespace. */
+export const namespaceOf = (directory: string): string =>
+  `berth-${createHash("sha256").update(directory).digest("hex").slice(0, 12)}`
+
+const makeKubeconfig = (address: string, token: string) => `apiVersion: v1
+kind: Config
+current-context: fake
+contexts: [{ name: fake, context: { cluster: fake, user: ${token} } }]
+clusters: [{ name: fake, cluster: { server: "${address}", insecure-skip-tls-verify: true } }]
+users: [{ name: ${token}, user: { token: ${token} } }]
+`
+
+/** A fake cluster with the files by which the backend and an administrator reach it. */
+export const openTestCluster = Effect.gen(function* () {
+  const directory = yield* temporaryDirectory
+  const rights = new Map<string, Rights>([
+    ["backend", readRole()],
+    ["administrator", "all"],
+    ["stranger", []]
+  ])
+  const fake = makeFakeKubernetes({ directory, rights, programOf: (image) => programs.get(image) })
+  yield* Effect.addFinalizer(() => Effect.promise(fake.close))
+  const { origin } = yield* listenLocally(fake.server)
+  const writeConfig = (token: string) =>
+    Effect.promise(async () => {
+      const file = join(directory, `${token}.kubeconfig`)
+      await writeFile(file, makeKubeconfig(origin, token))
+      return file
+    })
+  return {
+    fake,
+    origin,
+    kubeconfig: yield* writeConfig("backend"),
+    administrator: yield* writeConfig("administrator"),
+    stranger: yield* writeConfig("stranger")
+  }
+})
+export type TestCluster = Effect.Effect.Success<typeof openTestCluster>
+
+let currentCluster: TestCluster | undefined
+let opened: { readonly cluster: Promise<TestCluster>; readonly scope: Scope.CloseableScope } | undefined
+
+/** The cluster of a test file, which its first test opens. */
+export const testCluster = (): Promise<TestCluster> => {
+  if (opened === undefined) {
+    const scope = Effect.runSync(Scope.make())
+    opened = {
+      scope,
+      cluster: Effect.runPromise(Scope.extend(openTestCluster, scope)).then((cluster) => (currentCluster = cluster))
+    }
+  }
+  return opened.cluster
+}
+
+export const closeTestCluster = async (): Promise<void> => {
+  const { scope } = opened ?? {}
+  opened = undefined
+  if (scope !== undefined) await Effect.runPromise(Scope.close(scope, Exit.void))
+}
+
+export const kubernetesDriver = ({ directory, intervals, onClose, program }: InstanceDriverOptions) =>
+  Effect.gen(function* () {
+    const { fake, kubeconfig } = yield* Effect.promise(testCluster)
+    const namespace = namespaceOf(directory)
+    fake.createNamespace(namespace)
+    return yield* KubernetesInstanceDriver.make({
+      connection: yield* ClusterConnection.make({
+        kubeconfig: Option.some(kubeconfig),
+        namespace: Option.some(namespace)
+      }),
+      backendUrl: new URL("http://127.0.0.1:1"),
+      image: imageOf(program),
+      permission: detectPermissionFlags(process.allowedNodeEnvironmentFlags),
+      directory,
+      onClose,
+      ...(intervals === undefined ? {} : { intervals })
+    })
+  }).pipe(Effect.provide(UnixSocketClient.layer))
+
+export const namesOf = (directory: string, owner: UserId) => Option.getOrThrow(makeInstanceNames(owner, directory))
+
+export const findPodPid = (directory: string, owner: UserId) =>
+  Effect.promise(async () => {
+    const { fake } = await testCluster()
+    return fake.kubelet.pidOf(namespaceOf(directory), namesOf(directory, owner).pod) ?? 0
+  })
+
+/** The directory of an owner's volume on this machine. */
+export const volumePathOf = (directory: string, owner: UserId): string =>
+  currentCluster?.fake.kubelet.volumeOf(namespaceOf(directory), namesOf(directory, owner).name) ?? ""
+
+export const logFilesOf = async (directory: string, owner: UserId): Promise<ReadonlyArray<string>> => {
+  const { fake } = await testCluster()
+  return fake.kubelet.logFilesOf(namespaceOf(directory), namesOf(directory, owner).pod)
+}
