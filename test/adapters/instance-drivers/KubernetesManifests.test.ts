@@ -2,7 +2,7 @@ import type { InstanceSpec } from "@berth/domain/instances/InstanceDriver"
 import { UserId } from "@berth/domain/shared/UserId"
 import { makeBackendPeer } from "@berth/infra/instance-drivers/kubernetes/BackendPeer"
 import * as Manifests from "@berth/infra/instance-drivers/kubernetes/InstanceManifests"
-import { makeInstanceNames } from "@berth/infra/instance-drivers/kubernetes/InstanceNames"
+import { makePodNames } from "@berth/infra/instance-drivers/kubernetes/PodNames"
 import { permissionFlagsOfVersion } from "@berth/infra/instance-drivers/NodeFlags"
 import { assert, describe, it } from "@effect/vitest"
 import { FastCheck, Option, Redacted } from "effect"
@@ -19,7 +19,7 @@ const specOf = (owner: string, changes: Partial<InstanceSpec> = {}): InstanceSpe
   backendUrl: "http://berth-backend.berth.svc:4001",
   ...changes
 })
-const namesOf = (owner: string) => makeInstanceNames(UserId.make(owner), "/data/instances")
+const namesOf = (owner: string) => makePodNames(UserId.make(owner), "/data/instances")
 const image = `registry.example.com/berth-runtime@sha256:${"1".repeat(64)}`
 const backend = makeBackendPeer(new URL("http://berth-backend.berth.svc:4001"), "instances")
 
@@ -67,7 +67,7 @@ describe("The manifests of an instance", () => {
     )
   })
 
-  it("makeInstanceNames gives different owners different names", () => {
+  it("makePodNames gives different owners different names", () => {
     FastCheck.assert(
       FastCheck.property(ownerId, ownerId, (one, other) => {
         const [first, second] = [namesOf(one), namesOf(other)].map(Option.getOrThrow)
@@ -80,7 +80,7 @@ describe("The manifests of an instance", () => {
     assert.strictEqual(new Set(alike).size, alike.length)
   })
 
-  it("makeInstanceNames refuses an id that is no label value", () => {
+  it("makePodNames refuses an id that is no label value", () => {
     for (const owner of ["", ".", "../evil", "a/b", "a\0b", "-a", "a_", "ü", "a".repeat(64)])
       assert.isTrue(Option.isNone(namesOf(owner)), owner)
   })

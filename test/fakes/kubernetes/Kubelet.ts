@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process"
 import { appendFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs"
 import { createServer as createTcpServer, connect, type Server } from "node:net"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 // The kubelet of a real cluster restarts containers and ends them after times, not conditions.
 import { setInterval, setTimeout } from "node:timers"
 import { at, copy, type JsonObject, numberAt, objectAt, objectsAt, textAt, textsAt } from "./Json.ts"
@@ -11,7 +11,6 @@ import { nameOf, namespaceOf, now, type ObjectStore } from "./ObjectStore.ts"
 export const containerLogBytes = 2 * 1024 * 1024
 const restartBackoffMs = 5_000
 const memorySampleMs = 30
-const imageProgram = "/runtime/runtime.mjs"
 
 interface RunningContainer {
   readonly child: ChildProcess
@@ -180,7 +179,11 @@ export const makeKubelet = ({ directory, nextAddress, programOf, store }: Kubele
     }
     const mounts = listMounts(pod)
     const place = (text: string) =>
-      mounts.reduce((result, [path, real]) => result.replaceAll(path, real), text).replaceAll(imageProgram, program)
+      mounts
+        .reduce((result, [path, real]) => result.replaceAll(path, real), text)
+        .replace(/(^|=)\/runtime\/(runtime\.mjs)?/, (_, before: string, entry: string | undefined) =>
+          entry === undefined ? `${before}${dirname(program)}/` : `${before}${program}`
+        )
     const [{ containerPort: podPort } = { containerPort: undefined }] = objectsAt(container, "ports")
     const port = await findFreePort()
     if (typeof podPort === "number") await openAddress(worker, podPort, port)

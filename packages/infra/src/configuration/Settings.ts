@@ -360,9 +360,13 @@ export const Settings = Config.all({
         )
       )
     ),
-    network: text("DOCKER_NETWORK", "berth"),
-    image: text("RUNTIME_IMAGE", "berth-runtime")
+    network: text("DOCKER_NETWORK", "berth")
   }),
+  kubernetes: Config.all({
+    kubeconfig: Config.option(Config.nonEmptyString("KUBECONFIG")),
+    namespace: Config.option(Config.nonEmptyString("KUBE_NAMESPACE"))
+  }),
+  runtimeImage: text("RUNTIME_IMAGE", "berth-runtime"),
   runtimeBackendUrl: Config.option(webAddress("RUNTIME_BACKEND_URL")),
   allowProcessRuntime: Config.withDefault(flag("ALLOW_PROCESS_RUNTIME"), false),
   instanceIdle,

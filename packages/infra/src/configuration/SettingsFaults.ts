@@ -36,6 +36,32 @@ const findPortFaults = (
   ]
 }
 
+/** A tag could be moved, which would change what instances run. */
+const isDigest = (image: string) => /@sha256:[0-9a-f]{64}$/.test(image)
+
+const findKubernetesFaults = ({
+  addresses: { backendPort, port },
+  environment,
+  runtimeBackendUrl,
+  runtimeImage
+}: Settings) => {
+  const listens = Option.map(runtimeBackendUrl, (url) => Number(url.port === "" ? 80 : url.port))
+  return [
+    fault(
+      Option.isNone(runtimeBackendUrl),
+      "RUNTIME_BACKEND_URL: is required with AGENT_RUNTIME=kubernetes; set the address of the backend's runtime routes as pods reach it, for example http://berth-backend.berth.svc:4001"
+    ),
+    fault(
+      Option.exists(listens, (chosen) => chosen === backendPort || chosen === port),
+      "RUNTIME_BACKEND_URL: must have another port than PORT and BACKEND_PORT with AGENT_RUNTIME=kubernetes, because its listener serves the runtime routes alone"
+    ),
+    fault(
+      environment === "production" && !isDigest(runtimeImage),
+      "RUNTIME_IMAGE: must end with a digest (@sha256:...) in production with AGENT_RUNTIME=kubernetes, so that instances keep the version that they were accepted with"
+    )
+  ]
+}
+
 const findProductionFaults = (settings: Settings, program: ProgramKind) => {
   const { addresses, mpp } = settings
   const required = (name: string, value: Option.Option<unknown>, expected: string) =>
@@ -92,7 +118,9 @@ export const findSettingsFaults = (settings: Settings, program: ProgramKind): Re
       Option.contains(settings.bots.detection, "turnstile") && Option.isNone(settings.bots.turnstileSecret),
       "TURNSTILE_SECRET: is missing; BOT_DETECTION=turnstile needs it"
     ),
-    fault(settings.agentRuntime === "kubernetes", "AGENT_RUNTIME: kubernetes is not built yet; use docker or process"),
+    ...(settings.agentRuntime === "kubernetes" && program !== "worker" && settings.role !== "web"
+      ? findKubernetesFaults(settings)
+      : []),
     fault(
       settings.agentRuntime === "docker" && isWildcard(addresses.backendHost),
       "BACKEND_HOST: must be one address with AGENT_RUNTIME=docker, or instances could reach the whole backend API"

@@ -1,5 +1,6 @@
 import { RuntimeEnvironment } from "@berth/api/runtime/RuntimeContract"
 import type { InstanceSpec } from "@berth/domain/instances/InstanceDriver"
+import { Data } from "effect"
 import { allocatorEnvironment, makeNodeFlags, type PermissionFlags } from "./NodeFlags.ts"
 
 /** The account of every instance: no account of the host, and without rights there. */
@@ -51,3 +52,10 @@ export const makeRemovalCommand = (directory: string, kept: ReadonlyArray<string
   directory,
   ...kept
 ]
+
+/** A task on an instance's files ended with an error. */
+export class InstanceTaskFailed extends Data.TaggedError("InstanceTaskFailed")<{ readonly reason: string }> {
+  override get message() {
+    return `The files of the instance cannot be removed: ${this.reason}`
+  }
+}

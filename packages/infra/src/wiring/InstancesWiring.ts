@@ -9,6 +9,9 @@ import * as DockerEngine from "../instance-drivers/docker/DockerEngine.ts"
 import * as DockerInstanceDriver from "../instance-drivers/docker/DockerInstanceDriver.ts"
 import { closeHostPorts } from "../instance-drivers/docker/HostFirewall.ts"
 import { ensureNetwork } from "../instance-drivers/docker/InstanceNetwork.ts"
+import * as ClusterConnection from "../instance-drivers/kubernetes/ClusterConnection.ts"
+import * as KubernetesInstanceDriver from "../instance-drivers/kubernetes/KubernetesInstanceDriver.ts"
+import { permissionFlagsOfVersion } from "../instance-drivers/NodeFlags.ts"
 import * as ProcessInstanceDriver from "../instance-drivers/process/ProcessInstanceDriver.ts"
 import { toLocalAddress } from "../net/ListenHosts.ts"
 import { findBindablePort } from "../net/PortProbe.ts"
@@ -82,7 +85,7 @@ const containers = (settings: Settings) =>
         engine,
         installation: Redacted.value(installation),
         network: network.name,
-        image: settings.docker.image,
+        image: settings.runtimeImage,
         directory: instancesDirectory(settings),
         onClose: onClose(settings)
       })
@@ -93,12 +96,51 @@ const containers = (settings: Settings) =>
     }).pipe(Effect.mapError((error) => (error._tag === "ProgramMisconfigured" ? error : toProgramMisconfigured(error))))
   )
 
+/** Of the base of deploy/runtime/Dockerfile, which the API server does not show. */
+export const imageNodeVersion = "24.0.0"
+
+/** Pods, whose network policy reaches only a listener of its own for the runtime routes. */
+const pods = (settings: Settings) =>
+  Layer.scopedContext(
+    Effect.gen(function* () {
+      const url = yield* Effect.mapError(
+        settings.runtimeBackendUrl,
+        () => new ProgramMisconfigured({ reason: "RUNTIME_BACKEND_URL is missing." })
+      )
+      const driver = yield* KubernetesInstanceDriver.make({
+        connection: yield* ClusterConnection.make(settings.kubernetes),
+        backendUrl: url,
+        image: settings.runtimeImage,
+        permission: permissionFlagsOfVersion(imageNodeVersion),
+        directory: instancesDirectory(settings),
+        onClose: onClose(settings)
+      })
+      // Every address of the backend's pod: the policies of pods and namespace allow instances this port alone.
+      const address = { host: "0.0.0.0", port: Number(url.port === "" ? 80 : url.port) }
+      return Context.make(InstanceDriver, driver).pipe(
+        Context.add(InstanceSettings, { backendUrl: url.origin, idleAfter: settings.instanceIdle }),
+        Context.add(RuntimeListenerAddress, Option.some(address))
+      )
+    }).pipe(Effect.mapError((error) => (error._tag === "ProgramMisconfigured" ? error : toProgramMisconfigured(error))))
+  )
+
+const makeInstances = (settings: Settings, bundle: string) => {
+  switch (settings.agentRuntime) {
+    case "process":
+      return processes(settings, bundle)
+    case "docker":
+      return containers(settings)
+    case "kubernetes":
+      return pods(settings)
+  }
+}
+
 /** The instances of `AGENT_RUNTIME`. */
 export const fromSettings = (settings: Settings, bundle: string) =>
   Layer.merge(
     prepareDataDirectory(resolve(settings.dataDir)).pipe(
       Effect.mapError(toProgramMisconfigured),
-      Effect.as(settings.agentRuntime === "docker" ? containers(settings) : processes(settings, bundle)),
+      Effect.as(makeInstances(settings, bundle)),
       Layer.unwrapEffect
     ),
     BerthAgentRuntime.layer

@@ -330,4 +330,37 @@ describe("settings", () => {
         assert.match((yield* Effect.flip(checkSettings(embedded, program))).message, /DATABASE_URL: is required/)
     })
   )
+
+  it.effect("Settings of Kubernetes require an address of the runtime routes with a port of its own", () =>
+    Effect.gen(function* () {
+      const environment = { AGENT_RUNTIME: "kubernetes" }
+      const check = (changes: Record<string, string>, program: "server" | "worker" = "server") =>
+        Effect.map(Effect.either(checkSettings({ ...environment, ...changes }, program)), (checked) =>
+          Either.match(checked, { onLeft: ({ faults }) => faults.join("; "), onRight: () => "" })
+        )
+      assert.include(yield* check({}), "RUNTIME_BACKEND_URL: is required with AGENT_RUNTIME=kubernetes")
+      for (const port of [3000, 4000])
+        assert.include(
+          yield* check({ RUNTIME_BACKEND_URL: `http://berth.berth.svc:${port}` }),
+          "RUNTIME_BACKEND_URL: must have another port"
+        )
+      assert.strictEqual(yield* check({ RUNTIME_BACKEND_URL: "http://berth.berth.svc:4001" }), "")
+      assert.strictEqual(yield* check({}, "worker"), "")
+      assert.strictEqual(yield* check({ SERVER_ROLE: "web" }), "")
+    })
+  )
+
+  it.effect("Settings of Kubernetes require a digest of the runtime image in production", () =>
+    Effect.gen(function* () {
+      const environment = {
+        ...production,
+        AGENT_RUNTIME: "kubernetes",
+        RUNTIME_BACKEND_URL: "http://berth-backend.berth.svc:4001"
+      }
+      const failure = yield* Effect.flip(checkSettings(environment, "server"))
+      assert.include(failure.faults.join("; "), "RUNTIME_IMAGE: must end with a digest")
+      const image = `registry.example.com/berth-runtime@sha256:${"a".repeat(64)}`
+      yield* checkSettings({ ...environment, RUNTIME_IMAGE: image }, "server")
+    })
+  )
 })

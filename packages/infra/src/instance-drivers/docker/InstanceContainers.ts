@@ -2,12 +2,12 @@ import { runtimeAgentsDirectory, runtimeDrainSeconds } from "@berth/api/runtime/
 import type { InstanceSpec } from "@berth/domain/instances/InstanceDriver"
 import type { AgentId } from "@berth/domain/shared/AgentId"
 import { UserId } from "@berth/domain/shared/UserId"
-import { Data, Duration, Effect, Option, type Redacted } from "effect"
+import { Duration, Effect, Option, type Redacted } from "effect"
 import { mkdir } from "node:fs/promises"
 import { join } from "node:path"
 import { tryFileOperation } from "../HostFiles.ts"
 import * as InstanceLogFile from "../InstanceLogFile.ts"
-import { instanceHome, makeRemovalCommand, volumePath } from "../RuntimeImage.ts"
+import { InstanceTaskFailed, instanceHome, makeRemovalCommand, volumePath } from "../RuntimeImage.ts"
 import {
   findOwner,
   installationLabels,
@@ -20,13 +20,6 @@ import type { DockerEngine } from "./DockerEngine.ts"
 import { type EngineError, RuntimeImageMissing } from "./EngineErrors.ts"
 import type { ContainerInspection, ImageInspection } from "./EngineModels.ts"
 import { makeTarArchive } from "./TarArchive.ts"
-
-/** A task on an instance's files ended with an error. */
-export class InstanceTaskFailed extends Data.TaggedError("InstanceTaskFailed")<{ readonly reason: string }> {
-  override get message() {
-    return `The files of the instance cannot be removed: ${this.reason}`
-  }
-}
 
 /** The names of an owner's objects on the engine, and the files of its log on the host. */
 export interface InstanceNames extends InstanceLogFile.InstanceLogFiles {

@@ -1,6 +1,6 @@
 import type { V1NetworkPolicyEgressRule, V1NetworkPolicyPeer } from "@kubernetes/client-node"
 import { isIP } from "node:net"
-import { backendLabels } from "./InstanceNames.ts"
+import { backendLabels } from "./PodNames.ts"
 
 const namespaceLabel = "kubernetes.io/metadata.name"
 

@@ -27,7 +27,7 @@ import {
   runtimePort
 } from "../RuntimeImage.ts"
 import type { BackendPeer } from "./BackendPeer.ts"
-import { type InstanceNames, makeLabels, makePodSelector } from "./InstanceNames.ts"
+import { type PodNames, makeLabels, makePodSelector } from "./PodNames.ts"
 
 export const containerName = "runtime"
 export const taskContainerName = "task"
@@ -106,7 +106,7 @@ const podProfile = (claim: string) =>
     ]
   }) satisfies Partial<V1PodSpec>
 
-const metadataOf = (names: InstanceNames, namespace: string) => ({
+const metadataOf = (names: PodNames, namespace: string) => ({
   name: names.name,
   namespace,
   labels: makeLabels(names, "instance")
@@ -114,7 +114,7 @@ const metadataOf = (names: InstanceNames, namespace: string) => ({
 
 const makePodTemplate = (
   spec: InstanceSpec,
-  names: InstanceNames,
+  names: PodNames,
   image: string,
   permission: PermissionFlags
 ): V1PodTemplateSpec => {
@@ -162,7 +162,7 @@ export interface StatefulSetOptions {
 /** The pod of an instance is replaced by scaling to zero and back, never by a change of the template. */
 export const makeStatefulSet = (
   spec: InstanceSpec,
-  names: InstanceNames,
+  names: PodNames,
   { accepted, image, namespace, permission, replicas }: StatefulSetOptions
 ): V1StatefulSet => ({
   apiVersion: "apps/v1",
@@ -189,7 +189,7 @@ export const makeStatefulSet = (
   }
 })
 
-export const makeSecret = (spec: InstanceSpec, names: InstanceNames, namespace: string): V1Secret => ({
+export const makeSecret = (spec: InstanceSpec, names: PodNames, namespace: string): V1Secret => ({
   apiVersion: "v1",
   kind: "Secret",
   type: "Opaque",
@@ -198,7 +198,7 @@ export const makeSecret = (spec: InstanceSpec, names: InstanceNames, namespace: 
 })
 
 /** Gives the pod its name in DNS; a StatefulSet requires one. */
-export const makeService = (names: InstanceNames, namespace: string): V1Service => ({
+export const makeService = (names: PodNames, namespace: string): V1Service => ({
   apiVersion: "v1",
   kind: "Service",
   metadata: metadataOf(names, namespace),
@@ -224,7 +224,7 @@ export interface NetworkPolicyManifest extends Omit<V1NetworkPolicy, "spec"> {
 
 /** Ingress from the backend alone, egress to the backend's runtime routes and to the name server that finds them. */
 export const makeNetworkPolicy = (
-  names: InstanceNames,
+  names: PodNames,
   namespace: string,
   { names: nameServer, peer, port }: BackendPeer
 ): NetworkPolicyManifest => ({
@@ -241,7 +241,7 @@ export const makeNetworkPolicy = (
 
 export const makeVolumeClaim = (
   { diskMb }: Pick<InstanceSpec, "diskMb">,
-  names: InstanceNames,
+  names: PodNames,
   namespace: string
 ): V1PersistentVolumeClaim => ({
   apiVersion: "v1",
@@ -251,7 +251,7 @@ export const makeVolumeClaim = (
 })
 
 /** Drains of a node wait until the instance sleeps, so no turn is cut off. One that is not ready never delays them. */
-export const makeDisruptionBudget = (names: InstanceNames, namespace: string): V1PodDisruptionBudget => ({
+export const makeDisruptionBudget = (names: PodNames, namespace: string): V1PodDisruptionBudget => ({
   apiVersion: "policy/v1",
   kind: "PodDisruptionBudget",
   metadata: metadataOf(names, namespace),
@@ -271,7 +271,7 @@ export interface TaskPodOptions {
 }
 
 /** A short task on the instance's files, as the instance itself and without its token. */
-export const makeTaskPod = (names: InstanceNames, { command, image, isRunning, namespace }: TaskPodOptions): V1Pod => ({
+export const makeTaskPod = (names: PodNames, { command, image, isRunning, namespace }: TaskPodOptions): V1Pod => ({
   apiVersion: "v1",
   kind: "Pod",
   metadata: { name: names.task, namespace, labels: makeLabels(names, "task") },

@@ -2,12 +2,12 @@ import { runtimeAgentsDirectory } from "@berth/api/runtime/RuntimeContract"
 import type { InstanceSpec } from "@berth/domain/instances/InstanceDriver"
 import type { AgentId } from "@berth/domain/shared/AgentId"
 import { UserId } from "@berth/domain/shared/UserId"
-import { Data, Duration, Effect, Option, Schedule, Stream } from "effect"
+import { Duration, Effect, Option, Schedule, Stream } from "effect"
 import { mkdir } from "node:fs/promises"
 import { tryFileOperation } from "../HostFiles.ts"
 import * as InstanceLogFile from "../InstanceLogFile.ts"
 import type { PermissionFlags } from "../NodeFlags.ts"
-import { instanceHome, makeRemovalCommand } from "../RuntimeImage.ts"
+import { InstanceTaskFailed, instanceHome, makeRemovalCommand } from "../RuntimeImage.ts"
 import type { BackendPeer } from "./BackendPeer.ts"
 import type { ClusterClient } from "./ClusterClient.ts"
 import {
@@ -33,16 +33,9 @@ import {
   taskContainerName,
   terminationGraceSeconds
 } from "./InstanceManifests.ts"
-import { type InstanceNames, instanceSelector, makeInstanceNames, ownerLabel } from "./InstanceNames.ts"
+import { type PodNames, instanceSelector, makePodNames, ownerLabel } from "./PodNames.ts"
 import { byteScales, parseQuantity, readPodState } from "./PodState.ts"
 import type { PodWatch } from "./PodWatch.ts"
-
-/** A task on an instance's files ended with an error. */
-export class InstanceTaskFailed extends Data.TaggedError("InstanceTaskFailed")<{ readonly reason: string }> {
-  override get message() {
-    return `The files of the instance cannot be removed: ${this.reason}`
-  }
-}
 
 export interface InstanceObjectsOptions {
   readonly client: ClusterClient
@@ -111,12 +104,12 @@ export const make = ({ backend, client, directory, image, permission, watch }: I
 
   const makeManifest = (
     spec: InstanceSpec,
-    names: InstanceNames,
+    names: PodNames,
     options: Omit<StatefulSetOptions, "namespace" | "permission">
   ) => makeStatefulSet(spec, names, { ...options, namespace, permission })
 
   /** A claim grows where its storage class allows it, and never shrinks. */
-  const applyClaim = ({ diskMb }: InstanceSpec, names: InstanceNames) =>
+  const applyClaim = ({ diskMb }: InstanceSpec, names: PodNames) =>
     Effect.gen(function* () {
       const found = yield* client.getVolumeClaim(names.name)
       const currentMb = Option.match(found, {
@@ -134,11 +127,7 @@ export const make = ({ backend, client, directory, image, permission, watch }: I
     })
 
   /** Makes every object of the instance so. The StatefulSet is last: it needs the others. */
-  const apply = (
-    spec: InstanceSpec,
-    names: InstanceNames,
-    options: Omit<StatefulSetOptions, "namespace" | "permission">
-  ) =>
+  const apply = (spec: InstanceSpec, names: PodNames, options: Omit<StatefulSetOptions, "namespace" | "permission">) =>
     Effect.gen(function* () {
       yield* Effect.orDie(
         tryFileOperation(`making ${names.directory}`, () => mkdir(names.directory, { recursive: true, mode: 0o700 }))
@@ -157,14 +146,14 @@ export const make = ({ backend, client, directory, image, permission, watch }: I
     })
 
   /** Saves the log of the pod on the backend's disk: it goes with the pod. */
-  const saveLog = (names: InstanceNames, isPrevious: boolean) =>
+  const saveLog = (names: PodNames, isPrevious: boolean) =>
     Effect.gen(function* () {
       const log = Option.getOrElse(yield* client.readLog(names.pod, containerName, isPrevious), () => "")
       if (log !== "") yield* Effect.orDie(InstanceLogFile.append(names, `${log.replace(/\n$/, "")}\n`))
     })
 
   /** Ends the pod by force after a grace period, and keeps its log. Idempotent. */
-  const stop = (names: InstanceNames) =>
+  const stop = (names: PodNames) =>
     Effect.gen(function* () {
       const pod = yield* client.getPod(names.pod)
       if (Option.isSome(pod)) {
@@ -175,7 +164,7 @@ export const make = ({ backend, client, directory, image, permission, watch }: I
       if (Option.isSome(pod)) yield* awaitPodGone(names.pod)
     })
 
-  const runTask = (names: InstanceNames, command: ReadonlyArray<string>) =>
+  const runTask = (names: PodNames, command: ReadonlyArray<string>) =>
     Effect.gen(function* () {
       if (Option.isNone(yield* client.getVolumeClaim(names.name))) return
       const [found, pod] = yield* Effect.all([client.getStatefulSet(names.name), client.getPod(names.pod)], {
@@ -222,32 +211,29 @@ export const make = ({ backend, client, directory, image, permission, watch }: I
       yield* awaitPodGone(names.task)
     })
 
-  const removeEntries = (names: InstanceNames, path: string, kept: ReadonlyArray<string>) =>
+  const removeEntries = (names: PodNames, path: string, kept: ReadonlyArray<string>) =>
     runTask(names, makeRemovalCommand(path, kept))
 
   return {
-    namesOf: (owner: UserId) => makeInstanceNames(owner, directory),
+    namesOf: (owner: UserId) => makePodNames(owner, directory),
     image,
     apply,
     /** Makes the StatefulSet alone so; its other objects stay. */
-    applySet: (
-      spec: InstanceSpec,
-      names: InstanceNames,
-      options: Omit<StatefulSetOptions, "namespace" | "permission">
-    ) => client.apply("statefulsets", makeManifest(spec, names, options)),
+    applySet: (spec: InstanceSpec, names: PodNames, options: Omit<StatefulSetOptions, "namespace" | "permission">) =>
+      client.apply("statefulsets", makeManifest(spec, names, options)),
     /** Whether a pod was made by the manifest of these settings. */
-    hasProfile: (pod: Pod, spec: InstanceSpec, names: InstanceNames, from: string): boolean => {
+    hasProfile: (pod: Pod, spec: InstanceSpec, names: PodNames, from: string): boolean => {
       const { spec: wanted } = makeManifest(spec, names, { image: from, accepted: null, replicas: 1 })
       return pod.metadata.annotations[profileAnnotation] === wanted?.template.metadata?.annotations?.[profileAnnotation]
     },
     awaitPod,
     stop,
-    removeOtherAgents: (names: InstanceNames, kept: ReadonlyArray<AgentId>) =>
+    removeOtherAgents: (names: PodNames, kept: ReadonlyArray<AgentId>) =>
       removeEntries(names, `${instanceHome}/${runtimeAgentsDirectory}`, kept),
     /** Removes everything but the files of the agents. */
-    resetFiles: (names: InstanceNames) => removeEntries(names, instanceHome, [runtimeAgentsDirectory]),
+    resetFiles: (names: PodNames) => removeEntries(names, instanceHome, [runtimeAgentsDirectory]),
     /** Removes every object of the owner, its claim last, by which `listOwners` finds it. Idempotent. */
-    removeAll: (names: InstanceNames) =>
+    removeAll: (names: PodNames) =>
       Effect.gen(function* () {
         yield* client.remove("pods", names.task)
         for (const resource of [
@@ -270,13 +256,13 @@ export const make = ({ backend, client, directory, image, permission, watch }: I
           )
       }),
     /** Versions of the controller's warnings so far; they stay for an hour. */
-    listWarningVersions: (names: InstanceNames) =>
+    listWarningVersions: (names: PodNames) =>
       Effect.map(
         client.listWarnings("StatefulSet", names.name),
         (warnings) => new Set(warnings.map(({ metadata }) => metadata.resourceVersion))
       ),
     /** The reason for which the controller may not create the pod, from a warning that is not known yet. */
-    findDenial: (names: InstanceNames, known: ReadonlySet<string>) =>
+    findDenial: (names: PodNames, known: ReadonlySet<string>) =>
       Effect.map(client.listWarnings("StatefulSet", names.name), (warnings) =>
         Option.map(
           Option.fromNullable(warnings.findLast(({ metadata }) => !known.has(metadata.resourceVersion))),
@@ -286,7 +272,7 @@ export const make = ({ backend, client, directory, image, permission, watch }: I
               : new ClusterAdmissionDenied({ reason: message })
         )
       ),
-    findClaimProblem: (names: InstanceNames) =>
+    findClaimProblem: (names: PodNames) =>
       Effect.map(client.getVolumeClaim(names.name), (claim) =>
         Option.filter(
           Option.map(claim, ({ status }) => status.phase),

@@ -1,17 +1,18 @@
-import { InstanceDriver, InstanceHostUnavailable } from "@berth/domain/instances/InstanceDriver"
+import { InstanceDriver, type InstanceHostUnavailable } from "@berth/domain/instances/InstanceDriver"
 import type { AgentId } from "@berth/domain/shared/AgentId"
 import type { UserId } from "@berth/domain/shared/UserId"
 import * as HttpClient from "@effect/platform/HttpClient"
 import { Deferred, Effect, Option, type Scope } from "effect"
 import { mkdir, rm } from "node:fs/promises"
 import * as RuntimeClient from "../../runtime/RuntimeClient.ts"
+import { stopAll, toHostUnavailable } from "../HostFailure.ts"
 import { type FileOperationFailed, tryFileOperation } from "../HostFiles.ts"
 import type { PermissionFlags } from "../NodeFlags.ts"
 import * as ClusterClient from "./ClusterClient.ts"
 import type { ClusterConnection } from "./ClusterConnection.ts"
-import { type ClusterError, isClusterFault } from "./ClusterErrors.ts"
+import type { ClusterError } from "./ClusterErrors.ts"
 import { makeBackendPeer } from "./BackendPeer.ts"
-import type { InstanceNames } from "./InstanceNames.ts"
+import type { PodNames } from "./PodNames.ts"
 import * as InstanceObjects from "./InstanceObjects.ts"
 import * as PodMonitor from "./PodMonitor.ts"
 import * as PodReports from "./PodReports.ts"
@@ -67,14 +68,18 @@ export const make = (
     const reports = PodReports.make({ client, objects, running, runtime, adopt: starts.adopt })
 
     /** Does nothing for an id that names no pod. */
-    const withNames = <A, E>(owner: UserId, work: (names: InstanceNames) => Effect.Effect<A, E>) =>
+    const withNames = <A, E extends Error>(
+      owner: UserId,
+      work: (names: PodNames) => Effect.Effect<A, E>
+    ): Effect.Effect<void, InstanceHostUnavailable> =>
       Effect.gen(function* () {
         yield* Effect.annotateCurrentSpan({ "user.id": owner })
         const names = objects.namesOf(owner)
-        if (Option.isSome(names)) yield* running.withOwnerLock(owner, work(names.value))
+        if (Option.isSome(names))
+          yield* Effect.mapError(running.withOwnerLock(owner, work(names.value)), toHostUnavailable)
       })
 
-    const stop = Effect.fn("InstanceDriver.stop")((owner: UserId) => Effect.orDie(withNames(owner, starts.end)))
+    const stop = Effect.fn("InstanceDriver.stop")((owner: UserId) => withNames(owner, starts.end))
     const remove = Effect.fn("InstanceDriver.remove")((owner: UserId) =>
       withNames(owner, (names) =>
         Effect.gen(function* () {
@@ -84,15 +89,11 @@ export const make = (
             rm(names.directory, { recursive: true, force: true })
           )
         })
-      ).pipe(Effect.orDie)
+      )
     )
     const removeOtherAgents = Effect.fn("InstanceDriver.removeOtherAgents")(
       (owner: UserId, kept: ReadonlyArray<AgentId>) =>
-        withNames(owner, (names) => objects.removeOtherAgents(names, kept)).pipe(
-          Effect.catchAll((error) =>
-            isClusterFault(error) ? new InstanceHostUnavailable({ reason: error.message }) : Effect.die(error)
-          )
-        )
+        withNames(owner, (names) => objects.removeOtherAgents(names, kept))
     )
 
     // A wrong address, missing rights and a missing namespace are reported at the start.
@@ -102,7 +103,7 @@ export const make = (
         const owners = running.list().map(({ instance }) => instance.owner)
         return options.onClose === "leave"
           ? Effect.logInfo("Instances left running").pipe(Effect.annotateLogs({ instances: owners.length }))
-          : Effect.forEach(owners, stop, { concurrency: 16, discard: true })
+          : stopAll(owners, stop)
       })
     )
 
@@ -112,7 +113,9 @@ export const make = (
       stop,
       remove,
       removeOtherAgents,
-      listOwners: Effect.orDie(objects.listOwners).pipe(Effect.withSpan("InstanceDriver.listOwners")),
+      listOwners: Effect.mapError(objects.listOwners, toHostUnavailable).pipe(
+        Effect.withSpan("InstanceDriver.listOwners")
+      ),
       ...reports,
       exits: running.exits
     })

@@ -4,11 +4,12 @@ import type { UserId } from "@berth/domain/shared/UserId"
 import { Array, DateTime, Effect, Option, Order, Redacted } from "effect"
 import type { RuntimeClient } from "../../runtime/RuntimeClient.ts"
 import { probeHealth } from "../HealthProbe.ts"
+import { toHostUnavailable } from "../HostFailure.ts"
 import * as InstanceLogFile from "../InstanceLogFile.ts"
 import { parseLogEntries } from "../LogLines.ts"
 import type { ClusterClient } from "./ClusterClient.ts"
 import { containerName } from "./InstanceManifests.ts"
-import type { InstanceNames } from "./InstanceNames.ts"
+import type { PodNames } from "./PodNames.ts"
 import { findAccepted, type InstanceObjects } from "./InstanceObjects.ts"
 import type { PodStart } from "./PodStart.ts"
 import { readPodFigures, readPodState } from "./PodState.ts"
@@ -26,7 +27,7 @@ const byTime: Order.Order<RuntimeLogEntry> = Order.mapInput(DateTime.Order, ({ t
 
 /** The state, the logs and the figures of instances. */
 export const make = ({ adopt, client, objects, running, runtime }: PodReportsOptions) => {
-  const findInstance = (names: InstanceNames) =>
+  const findInstance = (names: PodNames) =>
     Effect.gen(function* () {
       const none = Option.none<RunningInstance>()
       const [found, pod] = yield* Effect.all([client.getStatefulSet(names.name), client.getPod(names.pod)], {
@@ -49,23 +50,24 @@ export const make = ({ adopt, client, objects, running, runtime }: PodReportsOpt
     const names = objects.namesOf(owner)
     return Option.isNone(names)
       ? Option.none<RunningInstance>()
-      : yield* Effect.orDie(running.withOwnerLock(owner, findInstance(names.value)))
+      : yield* Effect.mapError(running.withOwnerLock(owner, findInstance(names.value)), toHostUnavailable)
   })
 
   const logs = Effect.fn("InstanceDriver.logs")(function* (owner: UserId, query: RuntimeLogQuery) {
     const names = objects.namesOf(owner)
     if (Option.isNone(names)) return { entries: [], total: 0 }
-    const [host, own] = yield* Effect.orDie(
+    const [host, own] = yield* Effect.mapError(
       Effect.all([InstanceLogFile.readEntries(names.value), client.readLog(names.value.pod, containerName)], {
         concurrency: 2
-      })
+      }),
+      toHostUnavailable
     )
     const pod = Option.match(own, { onNone: () => [], onSome: parseLogEntries })
     return selectLogPage(Array.sort([...host, ...pod], byTime), query)
   })
 
   /** Without a metrics server, or the right to read it, there are no figures. */
-  const readFigures = ({ pod }: InstanceNames) =>
+  const readFigures = ({ pod }: PodNames) =>
     client.readMetrics(pod).pipe(
       Effect.map(Option.flatMap(readPodFigures)),
       Effect.catchTags({
@@ -81,7 +83,7 @@ export const make = ({ adopt, client, objects, running, runtime }: PodReportsOpt
     if (Option.isNone(pod)) return Option.none()
     const { instance, memoryMb, names } = pod.value
     return Option.some({
-      ...(yield* Effect.orDie(readFigures(names))),
+      ...(yield* Effect.mapError(readFigures(names), toHostUnavailable)),
       memoryLimitBytes: memoryMb * 1024 * 1024,
       // The metrics API has neither.
       networkReceivedBytes: null,

@@ -8,12 +8,13 @@ import type { UserId } from "@berth/domain/shared/UserId"
 import { Duration, Effect, Option, Schedule } from "effect"
 import type { RuntimeClient } from "../../runtime/RuntimeClient.ts"
 import { probeHealth } from "../HealthProbe.ts"
+import type { InstanceTaskFailed } from "../RuntimeImage.ts"
 import { RuntimeNotReady } from "../RuntimeNotReady.ts"
 import type { ClusterClient } from "./ClusterClient.ts"
 import { type ClusterError, ClusterResourcesMissing, isClusterFault } from "./ClusterErrors.ts"
 import type { Pod } from "./ClusterModels.ts"
-import type { InstanceNames } from "./InstanceNames.ts"
-import { type AcceptedVersion, findAccepted, type InstanceObjects, type InstanceTaskFailed } from "./InstanceObjects.ts"
+import type { PodNames } from "./PodNames.ts"
+import { type AcceptedVersion, findAccepted, type InstanceObjects } from "./InstanceObjects.ts"
 import { readPodState, type PodState } from "./PodState.ts"
 import { describePodEnd, type RunningPods } from "./RunningPods.ts"
 
@@ -47,7 +48,7 @@ export const make = ({ client, objects, running, runtime }: PodStartOptions) => 
     )
 
   /** The reason for which a pod is still not running after its time. */
-  const explainDelay = (names: InstanceNames, pod: Option.Option<Pod>) =>
+  const explainDelay = (names: PodNames, pod: Option.Option<Pod>) =>
     Effect.gen(function* () {
       const claim = yield* objects.findClaimProblem(names)
       if (Option.isSome(claim))
@@ -65,11 +66,11 @@ export const make = ({ client, objects, running, runtime }: PodStartOptions) => 
 
   const notReady = (reason: string) => new RuntimeNotReady({ reason })
 
-  const failEnded = (spec: InstanceSpec, names: InstanceNames, state: Extract<PodState, { readonly _tag: "Ended" }>) =>
+  const failEnded = (spec: InstanceSpec, names: PodNames, state: Extract<PodState, { readonly _tag: "Ended" }>) =>
     Effect.flatMap(describePodEnd(client, names, spec.memoryMb, state), (reason) => notReady(reason))
 
   /** Waits until the container runs. A pod that the controller may not create is explained as soon as it says so. */
-  const awaitRunning = (spec: InstanceSpec, names: InstanceNames, warnings: ReadonlySet<string>) => {
+  const awaitRunning = (spec: InstanceSpec, names: PodNames, warnings: ReadonlySet<string>) => {
     let latest = Option.none<Pod>()
     return objects
       .awaitPod(names.pod, (pod) =>
@@ -94,7 +95,7 @@ export const make = ({ client, objects, running, runtime }: PodStartOptions) => 
   }
 
   /** Fails when the container that ran ends. */
-  const awaitEnd = (spec: InstanceSpec, names: InstanceNames, { containerId }: RunningState) =>
+  const awaitEnd = (spec: InstanceSpec, names: PodNames, { containerId }: RunningState) =>
     objects.awaitPod<never, ClusterError | RuntimeNotReady>(names.pod, (pod) =>
       Effect.gen(function* () {
         if (Option.isNone(pod)) return yield* notReady("its pod was removed")
@@ -106,7 +107,7 @@ export const make = ({ client, objects, running, runtime }: PodStartOptions) => 
     )
 
   /** Waits until the runtime in the pod accepts the token. */
-  const waitUntilReady = (spec: InstanceSpec, names: InstanceNames, warnings: ReadonlySet<string>) =>
+  const waitUntilReady = (spec: InstanceSpec, names: PodNames, warnings: ReadonlySet<string>) =>
     Effect.gen(function* () {
       const { pod, state } = yield* awaitRunning(spec, names, warnings)
       const ready = runtime.health({ endpoint: state.endpoint, token: spec.token }).pipe(
@@ -126,7 +127,7 @@ export const make = ({ client, objects, running, runtime }: PodStartOptions) => 
     )
 
   /** Stops the owner's pod, registered or not. The caller holds the owner's lock. */
-  const end = (names: InstanceNames) =>
+  const end = (names: PodNames) =>
     Effect.suspend(() => {
       running.unregister(names.owner)
       return objects.stop(names)
@@ -135,7 +136,7 @@ export const make = ({ client, objects, running, runtime }: PodStartOptions) => 
   /** Starts a pod of the image, which becomes the accepted one. A failure or an interruption leaves the one before, stopped. */
   const replace = <E>(
     spec: InstanceSpec,
-    names: InstanceNames,
+    names: PodNames,
     image: string,
     before: Option.Option<AcceptedVersion>,
     options: { readonly fresh: boolean; readonly accept: (instance: RunningInstance) => Effect.Effect<void, E> }
@@ -178,7 +179,7 @@ export const make = ({ client, objects, running, runtime }: PodStartOptions) => 
     Effect.logWarning("Instance replaced").pipe(Effect.annotateLogs({ userId: owner, reason }))
 
   /** Registers a pod that an earlier backend, or another driver, started. Idempotent. */
-  const adopt = (names: InstanceNames, pod: Pod, state: RunningState, runtimeVersion: string) =>
+  const adopt = (names: PodNames, pod: Pod, state: RunningState, runtimeVersion: string) =>
     Effect.gen(function* () {
       const registered = running.get(names.owner)
       if (Option.isSome(registered) && registered.value.containerId === state.containerId)
@@ -187,7 +188,7 @@ export const make = ({ client, objects, running, runtime }: PodStartOptions) => 
       return running.register(names, pod, state, runtimeVersion)
     })
 
-  const startLocked = (spec: InstanceSpec, names: InstanceNames) =>
+  const startLocked = (spec: InstanceSpec, names: PodNames) =>
     Effect.gen(function* () {
       const { accepted, adopted } = yield* toStartFailed(names.owner)(
         Effect.gen(function* () {

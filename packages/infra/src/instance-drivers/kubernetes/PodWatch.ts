@@ -1,6 +1,6 @@
 import { Duration, Effect, PubSub, Ref, Schedule, Stream } from "effect"
 import type { ClusterClient } from "./ClusterClient.ts"
-import { instanceSelector } from "./InstanceNames.ts"
+import { instanceSelector } from "./PodNames.ts"
 
 const reconnectInterval = Duration.seconds(1)
 const goneStatus = 410

@@ -7,7 +7,7 @@ import { describeContainerEnd, findExitMessage } from "../ProcessExit.ts"
 import type { ClusterClient } from "./ClusterClient.ts"
 import type { Pod } from "./ClusterModels.ts"
 import { containerName, findMemoryMb } from "./InstanceManifests.ts"
-import type { InstanceNames } from "./InstanceNames.ts"
+import type { PodNames } from "./PodNames.ts"
 import type { InstanceObjects } from "./InstanceObjects.ts"
 import { type PodState, readPodState } from "./PodState.ts"
 import type { PodWatch } from "./PodWatch.ts"
@@ -15,7 +15,7 @@ import type { PodWatch } from "./PodWatch.ts"
 /** The pod of a running instance. */
 export interface RunningPod {
   readonly instance: RunningInstance
-  readonly names: InstanceNames
+  readonly names: PodNames
   /** Of this run: a pod that the cluster replaced or restarted is another. */
   readonly uid: string
   readonly containerId: string
@@ -31,7 +31,7 @@ export interface RunningPodsOptions {
 /** Describes the end of a pod, with the line of its log that tells why. */
 export const describePodEnd = (
   client: ClusterClient,
-  { pod }: InstanceNames,
+  { pod }: PodNames,
   memoryMb: number,
   { end, isPrevious }: Extract<PodState, { readonly _tag: "Ended" }>
 ) =>
@@ -118,7 +118,7 @@ export const make = ({ client, objects, watch }: RunningPodsOptions) =>
     )
 
     const register = (
-      names: InstanceNames,
+      names: PodNames,
       pod: Pod,
       state: Extract<PodState, { readonly _tag: "Running" }>,
       runtimeVersion: string

@@ -5,7 +5,7 @@ import { join } from "node:path"
 import type { InstanceLogFiles } from "../InstanceLogFile.ts"
 
 /** The name of an owner's objects in the namespace, and the files of its log on the backend's disk. */
-export interface InstanceNames extends InstanceLogFiles {
+export interface PodNames extends InstanceLogFiles {
   readonly owner: UserId
   /** Of every object but the pods. */
   readonly name: string
@@ -26,7 +26,7 @@ export const instanceSelector = Object.entries({ ...commonLabels, [componentLabe
   .map(([name, value]) => `${name}=${value}`)
   .join(",")
 
-export const makeLabels = ({ name, owner }: InstanceNames, component: "instance" | "task") => ({
+export const makeLabels = ({ name, owner }: PodNames, component: "instance" | "task") => ({
   ...commonLabels,
   "app.kubernetes.io/name": "berth-runtime",
   "app.kubernetes.io/instance": name,
@@ -35,7 +35,7 @@ export const makeLabels = ({ name, owner }: InstanceNames, component: "instance"
 })
 
 /** The labels by which a StatefulSet and a Service find the instance's pod. */
-export const makePodSelector = ({ name }: InstanceNames) => ({
+export const makePodSelector = ({ name }: PodNames) => ({
   "app.kubernetes.io/instance": name,
   [componentLabel]: "instance"
 })
@@ -47,7 +47,7 @@ const readableLength = 24
  * None for an id that is no label value. The hash separates ids that differ in case or punctuation. At most 47 characters:
  * a StatefulSet's name becomes part of labels of 63.
  */
-export const makeInstanceNames = (owner: UserId, directory: string): Option.Option<InstanceNames> => {
+export const makePodNames = (owner: UserId, directory: string): Option.Option<PodNames> => {
   if (!/^[A-Za-z0-9]([A-Za-z0-9_-]{0,61}[A-Za-z0-9])?$/.test(owner)) return Option.none()
   const readable = owner.toLowerCase().replaceAll("_", "-").slice(0, readableLength).replace(/-+$/, "")
   const name = `berth-${readable}-${createHash("sha256").update(owner).digest("hex").slice(0, 16)}`
