@@ -13,6 +13,7 @@ export const scenarioNames = [
   "charge",
   "stream",
   "memory",
+  "socket",
   "crowd"
 ] as const
 export type ScenarioName = (typeof scenarioNames)[number]

@@ -21,6 +21,9 @@ export interface RunSize {
   readonly ownersInCrowd: number
   readonly agentsEach: number
   readonly settleSeconds: number
+  /** Owners of idle sockets, with `socketsEach` of them. */
+  readonly socketOwners: number
+  readonly socketsEach: number
 }
 
 export const fullRun: RunSize = {
@@ -39,7 +42,9 @@ export const fullRun: RunSize = {
   pacedStreams: 3,
   ownersInCrowd: 50,
   agentsEach: 4,
-  settleSeconds: 10
+  settleSeconds: 10,
+  socketOwners: 32,
+  socketsEach: 64
 }
 
 export const quickRun: RunSize = {
@@ -54,5 +59,6 @@ export const quickRun: RunSize = {
   streams: 25,
   pacedStreams: 1,
   ownersInCrowd: 5,
-  settleSeconds: 3
+  settleSeconds: 3,
+  socketOwners: 8
 }

@@ -5,6 +5,7 @@ import * as Amounts from "./RunSize.ts"
 import * as Storage from "./berth/Storage.ts"
 import { charges } from "./Charges.ts"
 import { chats } from "./Chats.ts"
+import { idleSockets } from "./IdleSockets.ts"
 import { manyOwners } from "./ManyOwners.ts"
 import { memory } from "./Memory.ts"
 import { gateways } from "./Gateways.ts"
@@ -32,6 +33,7 @@ const scenarios: Readonly<Record<ScenarioName, Scenario>> = {
   charge: charges,
   stream: streams,
   memory,
+  socket: idleSockets,
   crowd: manyOwners
 }
 

@@ -565,6 +565,40 @@ layer(strict({ bufferedBytes: 64 * 1024, closeTimeout: Duration.millis(300) }), 
   }
 )
 
+layer(strict({ perUser: 1, bufferedBytes: 256 * 1024 * 1024, heartbeat: Duration.millis(300) }), {
+  excludeTestServices: true
+})("A client that sends and does not read", (it) => {
+  it.scoped(
+    "An agent's WebSocket is disconnected when unread output makes no progress, although its client sends",
+    () =>
+      Effect.gen(function* () {
+        const owner = yield* createOwnerWithAgent()
+        const { withBehavior } = yield* AgentManagerTest
+        const chat = () =>
+          Stream.range(1, 300).pipe(
+            Stream.map((): TurnEvent => ({ type: "delta", text: "x".repeat(64 * 1024) })),
+            Stream.rechunk(1),
+            Stream.concat(Stream.make<[TurnEvent]>({ type: "done", reply: "long", model: "test" }))
+          )
+        yield* withBehavior({ chat })(
+          Effect.gen(function* () {
+            const client = yield* socketOf(owner)
+            client.send({ type: "chat", message: "hello" })
+            yield* client.until(ofType("accepted"))
+            client.ws.pause()
+            yield* Effect.forkScoped(
+              Effect.schedule(
+                Effect.sync(() => client.send({ type: "ping" })),
+                Schedule.spaced("50 millis")
+              )
+            )
+            yield* eventually(Effect.either(Effect.scoped(socketOf(owner))), (another) => another._tag === "Right")
+          })
+        )
+      })
+  )
+})
+
 describe("An open socket", () => {
   test.scopedLive("A message by an agent's WebSocket counts as use of its instance", () =>
     Effect.gen(function* () {

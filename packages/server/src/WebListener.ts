@@ -41,6 +41,7 @@ import { withRedactedHeaders } from "./http/SpanRedaction.ts"
 import * as DeploymentsHttp from "./instances/DeploymentsHttp.ts"
 import * as InstancesHttp from "./instances/InstancesHttp.ts"
 import * as InstanceOwnerHttp from "./instances/InstanceOwnerHttp.ts"
+import * as AgentSocketDocumentHttp from "./interaction/AgentSocketDocumentHttp.ts"
 import * as AgentSocketHttp from "./interaction/AgentSocketHttp.ts"
 import * as AgentSockets from "./interaction/AgentSockets.ts"
 import { moveTokenToHeader } from "./interaction/SocketCredentials.ts"
@@ -105,6 +106,7 @@ const table = [
   ...healthPaths,
   ...DocumentationHttp.documentationRoutes,
   ...AgentSocketHttp.agentSocketRoutes,
+  ...AgentSocketDocumentHttp.agentSocketDocumentRoutes,
   ...PagesHttp.pageRoutes,
   ...InstancePagesHttp.instanceTicketRoutes
 ]
@@ -136,6 +138,7 @@ const bodyLimit = (path: string, { headers }: HttpServerRequest.HttpServerReques
 const routes = Layer.mergeAll(
   HttpLayerRouter.addHttpApi(WebApi).pipe(Layer.provide(groups), Layer.provide(middlewares)),
   AgentSocketHttp.layer,
+  AgentSocketDocumentHttp.layer,
   PagesHttp.layer,
   DocumentationHttp.layer(WebApi),
   PricedOpenApi.layer,

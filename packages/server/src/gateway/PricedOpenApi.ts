@@ -1,5 +1,6 @@
 import { gatewayPath } from "@berth/api/gateway/GatewayApi"
 import { exampleGatewayBody } from "@berth/api/gateway/plugins/PluginBodies"
+import { agentSocketDocumentPath } from "@berth/api/interaction/AgentSocketDocument"
 import { developmentPlanPath } from "@berth/api/billing/subscriptions/DevelopmentPlansApi"
 import { WebApi } from "@berth/api/WebApi"
 import { BillingSettings } from "@berth/domain/billing/BillingSettings"
@@ -40,6 +41,7 @@ const makePricedOpenApi = Effect.gen(function* () {
   return {
     ...document,
     "x-service-info": { docs: { apiReference: "/docs" } },
+    externalDocs: { url: agentSocketDocumentPath, description: "The agents' WebSocket, in AsyncAPI 3" },
     paths: {
       ...paths,
       ...(offersPlansWithoutPayment && { [developmentPlanPath]: developmentPlan }),

@@ -17,19 +17,7 @@ import type { Message } from "@berth/domain/interaction/Conversation"
 import { MessageNotFound } from "@berth/domain/interaction/ConversationErrors"
 import type { RequestProof } from "@berth/domain/sessions/Principal"
 import type { Conversations } from "@berth/domain/interaction/conversations/Conversations"
-import {
-  type Context,
-  Deferred,
-  Duration,
-  Effect,
-  Either,
-  FiberSet,
-  Mailbox,
-  Option,
-  Schedule,
-  type Scope,
-  Stream
-} from "effect"
+import { type Context, Deferred, Duration, Effect, Either, FiberSet, Mailbox, Option, type Scope, Stream } from "effect"
 import { WebSocket } from "ws"
 import { currentTraceId } from "../http/TraceId.ts"
 import { makeErrorFrame, readClientFrame, readText } from "./SocketFrames.ts"
@@ -50,6 +38,8 @@ export interface AgentSocket {
   /** Rejects further messages and waits for the answers in progress. */
   readonly drain: Effect.Effect<void>
   readonly closed: Effect.Effect<void>
+  /** Pings the client, or disconnects one that is silent or does not read. Called once per `heartbeat`. */
+  readonly beat: () => void
 }
 
 /** Serves one socket until the scope closes; `closed` succeeds when the client disconnects. */
@@ -68,6 +58,14 @@ export const make = (
     let isDraining = false
     let isAlive = true
     let lastStatus: AgentStatus | undefined
+    /** Frames given to the connection, and frames of them that it took; the latter also at the last beat. */
+    let sent = 0
+    let written = 0
+    let writtenAtBeat = 0
+    let stalledBeats = 0
+    const countWritten = () => {
+      written += 1
+    }
 
     const closeSocket = (code: number, reason: string) => {
       ws.close(code, reason)
@@ -79,7 +77,10 @@ export const make = (
         if (ws.readyState !== WebSocket.OPEN) return
         // Back-pressure: the client can resume the answer on another socket.
         if (ws.bufferedAmount > limits.bufferedBytes) closeSocket(SocketClose.tooSlow, "the client reads too slowly")
-        else ws.send(JSON.stringify(frame))
+        else {
+          sent += 1
+          ws.send(JSON.stringify(frame), countWritten)
+        }
       })
 
     const sendError = (error: FrameError, id: string | undefined) => Effect.flatMap(makeErrorFrame(error, id), send)
@@ -184,15 +185,18 @@ export const make = (
         return send({ type: "status", status })
       })
 
-    const beat = Effect.sync(() => {
-      if (!isAlive) return ws.terminate()
+    const beat = () => {
+      stalledBeats = written < sent && written === writtenAtBeat ? stalledBeats + 1 : 0
+      writtenAtBeat = written
+      // The first beat only begins the first interval.
+      if (!isAlive || stalledBeats > limits.stalledBeats) return ws.terminate()
       isAlive = false
       if (ws.readyState === WebSocket.OPEN) ws.ping()
-    })
+    }
 
     yield* sendStatus(agent.status)
-    yield* Effect.forkScoped(Stream.runForEach(Mailbox.toStream(frames), handleText))
-    yield* Effect.forkScoped(Effect.schedule(beat, Schedule.spaced(limits.heartbeat)))
+    // Without a stream stage, which an idle socket would keep in memory.
+    yield* Effect.forkScoped(Effect.forever(Effect.flatMap(frames.take, handleText)))
 
     return {
       holder,
@@ -203,6 +207,7 @@ export const make = (
         // Waits for the frame in progress.
         return Effect.zipRight(turn.withPermits(1)(Effect.void), FiberSet.awaitEmpty(answers))
       }),
-      closed: Deferred.await(closed)
+      closed: Deferred.await(closed),
+      beat
     }
   })

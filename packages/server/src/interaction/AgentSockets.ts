@@ -139,6 +139,12 @@ const make = ({ drain, idleAfter }: AgentSocketsOptions) =>
       Effect.interruptible(Effect.schedule(updateStatuses, Schedule.spaced(limits.pollInterval)))
     )
 
+    // One timer for all sockets.
+    const beat = Effect.sync(() => {
+      for (const socket of sockets.keys()) socket.beat()
+    })
+    yield* Effect.forkScoped(Effect.interruptible(Effect.schedule(beat, Schedule.spaced(limits.heartbeat))))
+
     if (Option.isSome(idleAfter))
       yield* Effect.suspend(() => instances.recordUse([...counts.keys()])).pipe(
         Effect.catchAllCause((cause) => Effect.logWarning("Use by open sockets not recorded", cause)),

@@ -13,6 +13,8 @@ export class SocketLimits extends Context.Reference<SocketLimits>()("@berth/Sock
     bufferedBytes: 1024 * 1024,
     /** Ping interval; a client that is silent for one interval is disconnected. */
     heartbeat: Duration.seconds(30),
+    /** Intervals in which a client reads nothing of what is sent to it before it is disconnected. */
+    stalledBeats: 2,
     /** Interval at which statuses are read. */
     pollInterval: Duration.seconds(1),
     /** Time for a client to answer a close. */
