@@ -77,7 +77,9 @@ const nameOf = ({ method, path }: KnownRoute) => `${method} ${path}`
 /** These say to everybody that they are gone, whatever their path names. */
 const deprecated = new Set(["PUT /api/agents/:id", "DELETE /api/agents/:id"])
 
-const routesWithIds = listRoutes(WebApi).filter(({ path }) => path.includes("/:"))
+/** Stream keys and ids of live streams are secrets themselves, not what a user owns. */
+const isOfLiveStreams = ({ path }: KnownRoute) => path.startsWith("/live/")
+const routesWithIds = listRoutes(WebApi).filter((route) => route.path.includes("/:") && !isOfLiveStreams(route))
 /** Authentic by a secret of the agent, for platforms. */
 const isWebhook = ({ path }: KnownRoute) => path.startsWith("/api/webhooks/")
 const isForAdministrators = ({ path }: KnownRoute) => path.startsWith("/api/ops/")

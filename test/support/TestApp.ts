@@ -62,6 +62,7 @@ import * as PaymentChainTest from "@berth/infra/tempo/PaymentChainTest"
 import { makeGatewaySettings } from "./payments/PaymentFixtures.ts"
 import { recordLogs } from "./RecordedTelemetry.ts"
 import * as FakeAgentTasks from "../fakes/FakeAgentTasks.ts"
+import * as BuiltInLiveStreams from "@berth/domain/provisioning/live-streams/BuiltInLiveStreams"
 import * as SpeechTest from "@berth/infra/backend/SpeechTest"
 import * as ModelProvidersTest from "@berth/infra/ai/ModelProvidersTest"
 import { Credits } from "@berth/domain/shared/Money"
@@ -280,6 +281,7 @@ const make = (options: TestAppOptions) =>
       verifiedEmailsOnly
     })
     const around = Layer.mergeAll(
+      BuiltInLiveStreams.layer({ appUrl }),
       SessionsWiring.layer({ key: yield* parseJwtKey(generateJwtKey()), appUrl }),
       Layer.succeed(WebSettings, {
         appUrl,

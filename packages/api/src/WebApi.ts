@@ -23,6 +23,7 @@ import { InteractionApi } from "./interaction/InteractionApi.ts"
 import { ApiKeysApi } from "./accounts/api-keys/ApiKeysApi.ts"
 import { AccessTokensApi } from "./sessions/AccessTokensApi.ts"
 import { apiKeyScheme, apiKeySecurityScheme } from "./sessions/RequiredScope.ts"
+import { AgentLiveStreamsApi, LiveIngestApi, LivePlaybackApi } from "./provisioning/live-streams/LiveStreamsApi.ts"
 import { SessionsApi } from "./sessions/SessionsApi.ts"
 import { OAuthApi } from "./signin/oauth/OAuthApi.ts"
 import { SignInApi } from "./signin/SignInApi.ts"
@@ -49,6 +50,9 @@ export class WebApi extends HttpApi.make("web")
   .add(DeploymentsApi)
   .add(InteractionApi)
   .add(ChannelsApi)
+  .add(AgentLiveStreamsApi)
+  .add(LiveIngestApi)
+  .add(LivePlaybackApi)
   .add(WebhooksApi)
   .add(ChannelWebhooksApi)
   .add(BillingApi)

@@ -11,6 +11,7 @@ import * as ChainWiring from "@berth/infra/wiring/ChainWiring"
 import * as InstancesWiring from "@berth/infra/wiring/InstancesWiring"
 import * as MailWiring from "@berth/infra/wiring/MailWiring"
 import * as LimitsWiring from "@berth/infra/wiring/LimitsWiring"
+import * as ProvisioningWiring from "@berth/infra/wiring/ProvisioningWiring"
 import * as SessionsWiring from "@berth/infra/wiring/SessionsWiring"
 import * as SignInWiring from "@berth/infra/wiring/SignInWiring"
 import { requireDatabaseUrl, resolveAdminEmails, resolveInternalApiKey } from "@berth/infra/wiring/SecretsWiring"
@@ -58,6 +59,7 @@ const webSettings = (settings: Settings) =>
 const webPorts = (settings: Settings) =>
   Layer.mergeAll(
     SessionsWiring.fromSettings(settings),
+    ProvisioningWiring.liveStreamsFromSettings(settings),
     BillingWiring.secretFromSettings(settings),
     BillingWiring.fromSettings(settings),
     AiWiring.keyVerifierFromSettings(settings),

@@ -19,6 +19,8 @@ import { Memories } from "@berth/domain/interaction/memory/Memories"
 import { TurnModelCalls } from "@berth/domain/interaction/turns/TurnModelCalls"
 import { DeadLetters } from "@berth/domain/jobs/DeadLetters"
 import { MailOutbox } from "@berth/domain/mail/MailOutbox"
+import { AgentLiveStreams } from "@berth/domain/provisioning/live-streams/AgentLiveStreams"
+import { LiveOrigin } from "@berth/domain/provisioning/live-streams/LiveOrigin"
 import * as RecoveryServices from "@berth/domain/recovery/RecoveryServices"
 import { CredentialVault } from "@berth/domain/secrets/CredentialVault"
 import { OwnModelKeys } from "@berth/domain/secrets/OwnModelKeys"
@@ -43,6 +45,8 @@ export const web = Layer.mergeAll(
   GatewayServices.layer,
   Layer.provide(InteractionServices.layer, QuotedOwnKeyCoverage.layer),
   QuotedModelSubstitutes.layer,
+  AgentLiveStreams.Default,
+  LiveOrigin.Default,
   Layer.provide(Layer.provideMerge(AdministrationServices.layer, BillingServices.layer), AgentsServices.limits),
   SignInServices.layer,
   BearerSessions.Default,

@@ -1,9 +1,12 @@
+import { ingestPath } from "@berth/api/provisioning/live-streams/LiveStreamsApi"
+import { liveLimits } from "@berth/domain/provisioning/live-streams/LiveStream"
 import { gatewayPath } from "@berth/api/gateway/GatewayApi"
 import { developmentPlanPath } from "@berth/api/billing/subscriptions/DevelopmentPlansApi"
 import { WebApi } from "@berth/api/WebApi"
 import { BillingSettings } from "@berth/domain/billing/BillingSettings"
 import { HttpLayerRouter, type HttpServerRequest } from "@effect/platform"
 import { Effect, identity, Layer } from "effect"
+import type { IncomingMessage } from "node:http"
 import * as ApiKeysHttp from "./accounts/ApiKeysHttp.ts"
 import * as AccountsHttp from "./accounts/AccountsHttp.ts"
 import * as AdministrationHttp from "./administration/AdministrationHttp.ts"
@@ -46,6 +49,10 @@ import * as AgentSocketHttp from "./interaction/AgentSocketHttp.ts"
 import * as AgentSockets from "./interaction/AgentSockets.ts"
 import { moveTokenToHeader } from "./interaction/SocketCredentials.ts"
 import * as InteractionHttp from "./interaction/InteractionHttp.ts"
+import * as AgentLiveStreamsHttp from "./provisioning/AgentLiveStreamsHttp.ts"
+import * as LiveIngestHttp from "./provisioning/LiveIngestHttp.ts"
+import * as LivePlaybackHttp from "./provisioning/LivePlaybackHttp.ts"
+import { moveStreamKeyToHeader } from "./provisioning/StreamKeys.ts"
 import * as RateLimitsHttp from "./http/RateLimitsHttp.ts"
 import * as AssetsHttp from "./pages/AssetsHttp.ts"
 import * as InstancePagesHttp from "./pages/InstancePagesHttp.ts"
@@ -80,6 +87,9 @@ const groups = Layer.mergeAll(
   InstancesHttp.layer,
   DeploymentsHttp.layer,
   InteractionHttp.layer,
+  AgentLiveStreamsHttp.layer,
+  LiveIngestHttp.layer,
+  LivePlaybackHttp.layer,
   GatewayHttp.layer,
   ChannelsHttp.layer,
   WebhooksHttp.layer,
@@ -131,9 +141,16 @@ export const instanceTable = [
   ...AssetsHttp.assetRoutes
 ]
 
-/** Bodies of the gateway with a declared length. */
-const bodyLimit = (path: string, { headers }: HttpServerRequest.HttpServerRequest) =>
-  path.startsWith(gatewayPath) && headers["content-length"] !== undefined ? gatewayBodyLimit : defaultBodyLimit
+/** Bodies of the gateway with a declared length, and files of live streams. */
+const bodyLimit = (path: string, { headers }: HttpServerRequest.HttpServerRequest) => {
+  if (path.startsWith(ingestPath)) return liveLimits.maximumFileBytes
+  return path.startsWith(gatewayPath) && headers["content-length"] !== undefined ? gatewayBodyLimit : defaultBodyLimit
+}
+
+const moveSecretsToHeaders = (request: IncomingMessage) => {
+  moveTokenToHeader(request)
+  moveStreamKeyToHeader(request)
+}
 
 const routes = Layer.mergeAll(
   HttpLayerRouter.addHttpApi(WebApi).pipe(Layer.provide(groups), Layer.provide(middlewares)),
@@ -177,5 +194,5 @@ export const layer = (options: HttpListener.HttpListenerOptions & AgentSockets.A
     Layer.provide(Layer.provideMerge(Layer.fresh(IdempotencyMiddleware.Default), RequestCredentials.Default)),
     Layer.provide(Layer.merge(CredentialWatch.Default, InstanceCredentials.Default)),
     Layer.provide(sessionCookieLayer),
-    Layer.provide(HttpListener.layer({ ...options, prepare: moveTokenToHeader }))
+    Layer.provide(HttpListener.layer({ ...options, prepare: moveSecretsToHeaders }))
   )

@@ -8,6 +8,7 @@ import * as InteractionWiring from "@berth/infra/wiring/InteractionWiring"
 import * as ChannelsWiring from "@berth/infra/wiring/ChannelsWiring"
 import * as MailWiring from "@berth/infra/wiring/MailWiring"
 import * as JobsWiring from "@berth/infra/wiring/JobsWiring"
+import * as ProvisioningWiring from "@berth/infra/wiring/ProvisioningWiring"
 import * as PersistenceWiring from "@berth/infra/wiring/PersistenceWiring"
 import type { Settings } from "@berth/infra/configuration/Settings"
 import { countSealedValues, resealSecrets, type SealedCount } from "@berth/infra/postgres/SecretResealing"
@@ -75,6 +76,7 @@ export const workerProgram = (settings: Settings) =>
         Layer.provide(ChannelsWiring.fromSettings(settings)),
         Layer.provide(InteractionWiring.fromSettings(settings)),
         Layer.provide(AccountsWiring.fromSettings(settings)),
+        Layer.provide(ProvisioningWiring.liveStreamsFromSettings(settings)),
         Layer.provide(BackendWiring.fromSettings(settings)),
         Layer.provide(JobsWiring.fromSettings(settings, databaseUrl)),
         Layer.provide(

@@ -13,6 +13,9 @@ import * as JobConsumers from "./jobs/JobConsumers.ts"
 import * as OutageRecovery from "./jobs/OutageRecovery.ts"
 import * as OutboxRelay from "./jobs/OutboxRelay.ts"
 import * as RetentionJobs from "./jobs/RetentionJobs.ts"
+import { AgentLiveStreams } from "@berth/domain/provisioning/live-streams/AgentLiveStreams"
+import { LiveOrigin } from "@berth/domain/provisioning/live-streams/LiveOrigin"
+import * as LiveStreamUpkeep from "./provisioning/LiveStreamUpkeep.ts"
 import * as StuckAgentRecovery from "./instances/StuckAgentRecovery.ts"
 
 /** Services that several jobs use. */
@@ -33,8 +36,10 @@ export const layer = (options: JobConsumers.JobConsumerOptions & RetentionJobs.R
     BillingRecovery.layer,
     LedgerAuditSchedule.layer,
     StuckAgentRecovery.layer,
-    AbandonedTurnRecovery.layer
+    AbandonedTurnRecovery.layer,
+    LiveStreamUpkeep.layer
   ).pipe(
+    Layer.provide(Layer.merge(LiveOrigin.Default, AgentLiveStreams.Default)),
     Layer.provide(
       Layer.mergeAll(
         InteractionServices.interactionJobs,

@@ -311,6 +311,24 @@ export const Settings = Config.all({
     recipient: Config.option(readWalletAddress("MPP_RECIPIENT")),
     secret: optionalSecret("MPP_SECRET")
   }),
+  mux: Config.all({
+    token: Config.all({
+      tokenId: Config.option(Config.string("MUX_TOKEN_ID")),
+      tokenSecret: optionalSecret("MUX_TOKEN_SECRET")
+    }).pipe(
+      Config.mapOrFail(({ tokenId, tokenSecret }) =>
+        Option.isSome(tokenId) === Option.isSome(tokenSecret)
+          ? Either.right(Option.all({ tokenId, tokenSecret }))
+          : Either.left(
+              ConfigError.InvalidData(
+                [Option.isSome(tokenId) ? "MUX_TOKEN_SECRET" : "MUX_TOKEN_ID"],
+                "must be set together with the other part of the Mux access token"
+              )
+            )
+      )
+    ),
+    apiUrl: Config.withDefault(webAddress("MUX_API_URL"), new URL("https://api.mux.com"))
+  }),
   priceMargin: atLeast("PRICE_MARGIN", 1, 1.3),
   turnBudgetUsd: price("TURN_BUDGET_USD", 0.25),
   prices: Config.all({

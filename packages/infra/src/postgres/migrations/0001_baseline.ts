@@ -636,6 +636,40 @@ create index outbound_messages_of_chat on outbound_messages (agent_id, platform,
   where status in ('pending', 'waiting');
 create index outbound_messages_by_age on outbound_messages (created_at) where status in ('sent', 'failed');
 
+-- provisioning: live streams. Without an agent: to be ended at the provider.
+create table live_streams (
+  id text primary key,
+  agent_id text constraint live_streams_agent_key unique references agents on delete set null,
+  playback_url text not null,
+  -- Hash of the stream key at the built-in origin; null for streams of a provider.
+  key_hash text unique,
+  created_at timestamptz not null,
+  -- The latest broadcast.
+  started_at timestamptz,
+  ended_at timestamptz,
+  last_upload_at timestamptz,
+  window_started_at timestamptz,
+  window_uploads integer not null default 0,
+  window_bytes bigint not null default 0
+);
+create index live_streams_abandoned on live_streams (id) where agent_id is null;
+create index live_streams_in_broadcast on live_streams (last_upload_at) where ended_at is null;
+
+-- Playlists and segments of the last minutes. Unlogged: a crash of the database ends broadcasts, and encoders upload again.
+create unlogged table live_files (
+  stream_id text not null references live_streams on delete cascade,
+  name text not null,
+  content bytea not null,
+  byte_length integer not null,
+  uploaded_at timestamptz not null,
+  -- Latest upload of the file, or of a playlist that lists it.
+  listed_at timestamptz not null,
+  primary key (stream_id, name)
+);
+-- Media is compressed already.
+alter table live_files alter column content set storage external;
+create index live_files_by_age on live_files (listed_at);
+
 -- Entries of agents' logs from outside their instances.
 create table agent_log_entries (
   id text primary key,

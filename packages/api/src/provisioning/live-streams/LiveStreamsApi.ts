@@ -1,0 +1,151 @@
+import { LiveStreamId, LiveStreamStatus } from "@berth/domain/provisioning/live-streams/LiveStream"
+import { AgentId } from "@berth/domain/shared/AgentId"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "@effect/platform"
+import { Schema } from "effect"
+import { AgentOwner } from "../../agents/OwnedAgent.ts"
+import { CrossOrigin } from "../../http/CrossOrigin.ts"
+import { Timestamp } from "../../http/Timestamp.ts"
+import {
+  BodyMalformedBody,
+  BodyTooLargeBody,
+  InternalFailureBody,
+  RequestTimeoutBody
+} from "../../http/TransportErrors.ts"
+import { acceptApiKeys } from "../../sessions/RequiredScope.ts"
+import {
+  LiveFileNameInvalidBody,
+  LiveLimitReachedBody,
+  LivePlaylistInvalidBody,
+  LiveRangeUnsatisfiableBody,
+  LiveReloadInvalidBody,
+  LiveReloadTimedOutBody,
+  LiveStorageFullBody,
+  LiveStreamNotFoundBody,
+  LiveStreamsUnavailableBody
+} from "./LiveStreamErrorBodies.ts"
+
+export const livePath = "/live/"
+export const ingestPath = `${livePath}ingest/`
+/** Where the listener moves the stream key of the path, which is then logged as "-". */
+export const streamKeyHeader = "x-stream-token"
+
+const file = Schema.String.annotations({ description: "Name of a playlist or media file, without folders" })
+const ingestFile = Schema.Struct({ streamKey: Schema.String, file })
+
+const uploadErrors = Schema.Union(
+  LiveStreamNotFoundBody,
+  LiveFileNameInvalidBody,
+  LivePlaylistInvalidBody,
+  BodyMalformedBody,
+  BodyTooLargeBody,
+  RequestTimeoutBody,
+  LiveLimitReachedBody,
+  LiveStorageFullBody
+)
+const uploadSummary = "Upload a file of a live stream"
+const uploadDescription =
+  "For encoders: playlists and segments as ffmpeg's HLS muxer uploads them. The body is the file; a body that breaks off leaves nothing. A wrong key is 404."
+
+const upload = HttpApiEndpoint.put("upload", "/live/ingest/:streamKey/:file")
+  .setPath(ingestFile)
+  .addSuccess(HttpApiSchema.NoContent)
+  .addError(uploadErrors)
+  .annotate(OpenApi.Summary, uploadSummary)
+  .annotate(OpenApi.Description, uploadDescription)
+
+const uploadByPost = HttpApiEndpoint.post("uploadByPost", "/live/ingest/:streamKey/:file")
+  .setPath(ingestFile)
+  .addSuccess(HttpApiSchema.NoContent)
+  .addError(uploadErrors)
+  .annotate(OpenApi.Summary, uploadSummary)
+  .annotate(OpenApi.Description, uploadDescription)
+
+const remove = HttpApiEndpoint.del("remove", "/live/ingest/:streamKey/:file")
+  .setPath(ingestFile)
+  .addSuccess(HttpApiSchema.NoContent)
+  .addError(LiveStreamNotFoundBody)
+  .addError(LiveFileNameInvalidBody)
+  .annotate(OpenApi.Summary, "Delete a file of a live stream")
+  .annotate(OpenApi.Description, "For encoders that delete the segments that left their playlist. Idempotent.")
+
+/** PUT, POST and DELETE /live/ingest/:streamKey/:file */
+export class LiveIngestApi extends HttpApiGroup.make("liveIngest")
+  .add(upload)
+  .add(uploadByPost)
+  .add(remove)
+  .addError(InternalFailureBody) {}
+
+const directive = Schema.NumberFromString.pipe(Schema.int(), Schema.between(0, Number.MAX_SAFE_INTEGER))
+
+/** GET /live/:liveStreamId/:file */
+const play = HttpApiEndpoint.get("play", "/live/:liveStreamId/:file")
+  .setPath(Schema.Struct({ liveStreamId: LiveStreamId, file }))
+  .setUrlParams(
+    Schema.Struct({
+      _HLS_msn: Schema.optional(
+        directive.annotations({ description: "Waits until the playlist has this media sequence number" })
+      ),
+      _HLS_part: Schema.optional(directive.annotations({ description: "Waits until the playlist has this part of it" }))
+    })
+  )
+  .addSuccess(HttpApiSchema.withEncoding(Schema.String, { kind: "Text", contentType: "application/vnd.apple.mpegurl" }))
+  .addSuccess(
+    HttpApiSchema.withEncoding(Schema.Uint8ArrayFromSelf, { kind: "Uint8Array", contentType: "video/mp2t" }),
+    {
+      status: 206
+    }
+  )
+  .addError(LiveStreamNotFoundBody)
+  .addError(LiveReloadInvalidBody)
+  .addError(LiveReloadTimedOutBody)
+  .addError(LiveRangeUnsatisfiableBody)
+  .addError(LiveLimitReachedBody)
+  .annotate(OpenApi.Summary, "Fetch a file of a live stream")
+  .annotate(
+    OpenApi.Description,
+    "For players: the playlist index.m3u8 and the files that it lists. Supports byte ranges, and blocking reloads where the encoder announces them."
+  )
+
+const preflight = HttpApiEndpoint.options("preflight", "/live/:liveStreamId/:file")
+  .setPath(Schema.Struct({ liveStreamId: LiveStreamId, file }))
+  .addSuccess(HttpApiSchema.NoContent)
+  .annotate(OpenApi.Summary, "Preflight of the playback")
+  .annotate(OpenApi.Description, "Pages of every origin may play live streams.")
+
+export class LivePlaybackApi extends HttpApiGroup.make("livePlayback")
+  .add(play)
+  .add(preflight)
+  .addError(InternalFailureBody)
+  .annotate(CrossOrigin, {
+    methods: ["GET", "HEAD", "OPTIONS"],
+    requestHeaders: ["Range", "If-None-Match", "If-Range"],
+    responseHeaders: ["Content-Length", "Content-Range", "ETag", "Retry-After", "X-Request-Id"],
+    maxAgeSeconds: 86_400
+  }) {}
+
+const AgentLiveStream = Schema.Struct({
+  liveStreamId: LiveStreamId,
+  status: LiveStreamStatus,
+  playbackUrl: Schema.String,
+  startedAt: Schema.NullOr(Timestamp).annotations({
+    description: "Start of the latest broadcast at the built-in origin"
+  }),
+  endedAt: Schema.NullOr(Timestamp)
+}).annotations({ identifier: "AgentLiveStream" })
+
+const find = HttpApiEndpoint.get("find", "/api/agents/:id/live-stream")
+  .setPath(Schema.Struct({ id: AgentId }))
+  .addSuccess(Schema.Struct({ liveStream: Schema.NullOr(AgentLiveStream) }))
+  .addError(LiveStreamsUnavailableBody)
+  .annotate(OpenApi.Summary, "Live stream of an agent")
+  .annotate(
+    OpenApi.Description,
+    "Null for agents without a live stream. The stream key is shown once, when the stream is created."
+  )
+
+/** GET /api/agents/:id/live-stream */
+export class AgentLiveStreamsApi extends HttpApiGroup.make("agentLiveStreams")
+  .add(find)
+  .middlewareEndpoints(AgentOwner)
+  .annotateEndpointsContext(acceptApiKeys("agents"))
+  .addError(InternalFailureBody) {}

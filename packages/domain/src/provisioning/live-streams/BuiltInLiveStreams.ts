@@ -1,0 +1,38 @@
+import { DateTime, Effect, Layer, Option, type Redacted } from "effect"
+import { Digests, hashSecret } from "../../secrets/Digests.ts"
+import { Tokens } from "../../secrets/Tokens.ts"
+import { decideLiveStreamStatus, LiveStreamId } from "./LiveStream.ts"
+import { LiveStreamRepository } from "./LiveStreamRepository.ts"
+import { LiveStreams } from "./LiveStreams.ts"
+
+/** Live streams of the built-in HLS origin, which every process of the web API serves. */
+export const layer = ({ appUrl }: { readonly appUrl: URL }) =>
+  Layer.effect(
+    LiveStreams,
+    Effect.gen(function* () {
+      const repository = yield* LiveStreamRepository
+      const tokens = yield* Tokens
+      const digests = yield* Digests
+      return LiveStreams.of({
+        create: Effect.fn("LiveStreams.create")(function* () {
+          const id = LiveStreamId.make(`lst_${hashSecret(digests, yield* tokens.make).slice(0, 32)}`)
+          const streamKey: Redacted.Redacted = yield* tokens.make
+          return {
+            id,
+            streamKey,
+            playbackUrl: `${appUrl.origin}/live/${id}/index.m3u8`,
+            keyHash: Option.some(hashSecret(digests, streamKey))
+          }
+        }),
+        // The row is the stream.
+        end: () => Effect.void,
+        status: Effect.fn("LiveStreams.status")(function* (id: LiveStreamId) {
+          const now = yield* DateTime.now
+          return Option.match(yield* repository.find(id), {
+            onNone: () => "idle" as const,
+            onSome: (stream) => decideLiveStreamStatus(stream, now)
+          })
+        })
+      })
+    })
+  )

@@ -1,0 +1,121 @@
+import { Either, Option } from "effect"
+import { type LiveFileName, parseLiveFileName } from "./LiveFile.ts"
+import { LivePlaylistInvalid } from "./LiveStreamErrors.ts"
+
+/** A playlist of an encoder (RFC 8216 and its second edition), as far as the origin reads it. */
+export interface LivePlaylist {
+  /** Differs from the upload only where an address of the ingest became a file name. */
+  readonly text: string
+  /** Files that it lists. */
+  readonly files: ReadonlyArray<LiveFileName>
+  readonly isEnded: boolean
+}
+
+const uriAttribute = /\bURI="([^"]*)"/
+const ingestAddress = /^https?:\/\/[^/]+\/live\/ingest\/[^/]+\/([^/?#]+)$/
+
+/** The file that an address of a playlist names: in the same stream, or nothing. */
+const parseReference = (address: string): Either.Either<LiveFileName, LivePlaylistInvalid> => {
+  // An encoder with a base URL writes its stream key into the playlist, which players must not see.
+  const name = ingestAddress.exec(address)?.[1] ?? address
+  return Either.fromOption(
+    parseLiveFileName(name),
+    () => new LivePlaylistInvalid({ reason: "it lists an address that is no file name of this stream" })
+  )
+}
+
+/** Validates and, where needed, rewrites one line; the file is the one that it lists. */
+const parseLine = (
+  line: string
+): Either.Either<{ readonly line: string; readonly file: Option.Option<LiveFileName> }, LivePlaylistInvalid> => {
+  if (line === "") return Either.right({ line, file: Option.none() })
+  if (!line.startsWith("#"))
+    return Either.map(parseReference(line), (name) => ({ line: name, file: Option.some(name) }))
+  if (line.startsWith("#EXT-X-KEY:") && !/^#EXT-X-KEY:METHOD=NONE\s*$/.test(line))
+    return Either.left(new LivePlaylistInvalid({ reason: "encrypted segments are not supported" }))
+  const address = line.startsWith("#EXT") ? uriAttribute.exec(line)?.[1] : undefined
+  if (address === undefined) return Either.right({ line, file: Option.none() })
+  return Either.map(parseReference(address), (name) => ({
+    line: line.replace(uriAttribute, () => `URI="${name}"`),
+    file: Option.some(name)
+  }))
+}
+
+const lineEnd = /\r?\n/
+
+/** Validates the playlist of an encoder. Every address must be a file name of the same stream. */
+export const parseLivePlaylist = (bytes: Uint8Array): Either.Either<LivePlaylist, LivePlaylistInvalid> =>
+  Either.gen(function* () {
+    const text = yield* Either.try({
+      try: () => new TextDecoder("utf-8", { fatal: true }).decode(bytes),
+      catch: () => new LivePlaylistInvalid({ reason: "it is not UTF-8" })
+    })
+    const lines = text.split(lineEnd)
+    if (lines[0] !== "#EXTM3U")
+      return yield* Either.left(new LivePlaylistInvalid({ reason: "it does not begin with #EXTM3U" }))
+    const parsed = yield* Either.all(lines.map(parseLine))
+    return {
+      text: parsed.some(({ line }, index) => line !== lines[index]) ? parsed.map(({ line }) => line).join("\n") : text,
+      files: [...new Set(parsed.flatMap(({ file }) => Option.toArray(file)))],
+      isEnded: lines.includes("#EXT-X-ENDLIST")
+    }
+  })
+
+/** Tags that precede a segment and belong to it. */
+const segmentTags = /^#EXT(?:INF|-X-(?:BYTERANGE|DISCONTINUITY|PROGRAM-DATE-TIME|GAP|BITRATE|PART)\b)/
+
+/** Without the last segments that are not stored yet; players would fail on them. Idempotent. */
+export const withholdMissingTail = (text: string, stored: ReadonlySet<string>): string => {
+  const lines = text.split(lineEnd)
+  const isSegment = (line: string) => line !== "" && !line.startsWith("#")
+  const lastStored = lines.findLastIndex((line) => isSegment(line) && stored.has(line))
+  const firstMissing = lines.findIndex((line, index) => index > lastStored && isSegment(line) && !stored.has(line))
+  if (firstMissing === -1) return text
+  const tagsFrom = lines.slice(0, firstMissing).findLastIndex((line) => !segmentTags.test(line)) + 1
+  const kept = lines.slice(0, tagsFrom)
+  return `${kept.join("\n")}\n`
+}
+
+/** The last segment and, of the segment after it, the number of parts so far. */
+export interface LivePosition {
+  readonly lastSegment: number
+  readonly parts: number
+}
+
+export interface ReloadTarget {
+  readonly segment: number
+  /** None waits for the whole segment. */
+  readonly part: Option.Option<number>
+}
+
+const numberOf = (text: string, tag: string, fallback: number): number => {
+  const found = new RegExp(`^#EXT-X-${tag}:(\\d{1,15})\\s*$`, "m").exec(text)?.[1]
+  return found === undefined ? fallback : Number(found)
+}
+
+/** Whether the encoder announces blocking reloads. */
+export const canBlockReload = (text: string): boolean => /^#EXT-X-SERVER-CONTROL:.*\bCAN-BLOCK-RELOAD=YES\b/m.test(text)
+
+/** Seconds. */
+export const findTargetDuration = (text: string): number => numberOf(text, "TARGETDURATION", 6)
+
+export const findLivePosition = (text: string): LivePosition => {
+  const lines = text.split(lineEnd)
+  const isSegment = (line: string) => line !== "" && !line.startsWith("#")
+  const segments = lines.filter(isSegment).length
+  return {
+    lastSegment: numberOf(text, "MEDIA-SEQUENCE", 0) + segments - 1,
+    parts: lines.slice(lines.findLastIndex(isSegment) + 1).filter((line) => line.startsWith("#EXT-X-PART:")).length
+  }
+}
+
+export type ReloadDecision = "respond" | "wait" | "reject"
+
+/** Decides about a blocking reload (RFC 8216bis, section 6.2.5.2). */
+export const decideReload = (text: string, { part, segment }: ReloadTarget): ReloadDecision => {
+  if (!canBlockReload(text) || /^#EXT-X-ENDLIST\s*$/m.test(text)) return "respond"
+  const { lastSegment, parts } = findLivePosition(text)
+  if (segment > lastSegment + 2) return "reject"
+  if (segment <= lastSegment) return "respond"
+  return Option.exists(part, (index) => segment === lastSegment + 1 && index < parts) ? "respond" : "wait"
+}

@@ -1,0 +1,19 @@
+import { Data, type Duration } from "effect"
+
+/** Also for a wrong stream key, so that no request reveals which keys or streams exist. */
+export class LiveStreamNotFound extends Data.TaggedError("LiveStreamNotFound")<object> {}
+export class LiveFileNameInvalid extends Data.TaggedError("LiveFileNameInvalid")<object> {}
+export class LivePlaylistInvalid extends Data.TaggedError("LivePlaylistInvalid")<{ readonly reason: string }> {}
+/** A blocking reload asks for a segment too far ahead, or its directives are malformed. */
+export class LiveReloadInvalid extends Data.TaggedError("LiveReloadInvalid")<{ readonly reason: string }> {}
+/** The byte range begins after the end of the file. */
+export class LiveRangeUnsatisfiable extends Data.TaggedError("LiveRangeUnsatisfiable")<{ readonly length: number }> {}
+/** The awaited segment did not arrive in time. */
+export class LiveReloadTimedOut extends Data.TaggedError("LiveReloadTimedOut")<object> {}
+export class LiveLimitReached extends Data.TaggedError("LiveLimitReached")<{
+  readonly limit: "uploads" | "bandwidth" | "playback"
+  readonly retryAfter: Duration.Duration
+}> {}
+export class LiveStorageFull extends Data.TaggedError("LiveStorageFull")<{ readonly retryAfter: Duration.Duration }> {}
+/** The provider of live streams does not answer or rejects the request. */
+export class LiveStreamsUnavailable extends Data.TaggedError("LiveStreamsUnavailable")<{ readonly reason: string }> {}

@@ -1,0 +1,59 @@
+import { Context, type DateTime, type Duration, type Effect, type Option } from "effect"
+import type { AgentId } from "../../shared/AgentId.ts"
+import type { LiveFileName } from "./LiveFile.ts"
+import type { LiveStream, LiveStreamId } from "./LiveStream.ts"
+
+export interface NewLiveStream {
+  readonly id: LiveStreamId
+  readonly agentId: AgentId
+  readonly playbackUrl: string
+  /** Of the stream key; none for streams of a provider. */
+  readonly keyHash: Option.Option<string>
+}
+
+export interface LiveFile {
+  readonly content: Uint8Array
+  readonly uploadedAt: DateTime.Utc
+}
+
+export interface LiveUpload {
+  /** Nanoseconds since the epoch. Encoders do not wait for answers, so a later upload can be stored before an earlier one. */
+  readonly receivedAt: bigint
+  readonly name: LiveFileName
+  readonly content: Uint8Array
+  /** Files that the uploaded playlist lists. */
+  readonly listed: ReadonlyArray<LiveFileName>
+  /** Whether the uploaded playlist ends the broadcast. */
+  readonly endsBroadcast: boolean
+}
+
+export interface StoredUpload {
+  readonly hasStarted: boolean
+  readonly hasEnded: boolean
+}
+
+/** The streams of agents, and the files of the built-in origin for a short time. */
+export class LiveStreamRepository extends Context.Tag("@berth/LiveStreamRepository")<
+  LiveStreamRepository,
+  {
+    readonly insert: (stream: NewLiveStream) => Effect.Effect<void>
+    readonly find: (id: LiveStreamId) => Effect.Effect<Option.Option<LiveStream>>
+    readonly findByAgent: (agentId: AgentId) => Effect.Effect<Option.Option<LiveStream>>
+    readonly findByKeyHash: (keyHash: string) => Effect.Effect<Option.Option<LiveStream>>
+    /** Stores and counts the file; a version that was received earlier is ignored. None when the stream has used up its window. Joins the running transaction. */
+    readonly store: (id: LiveStreamId, upload: LiveUpload) => Effect.Effect<Option.Option<StoredUpload>>
+    /** Idempotent. */
+    readonly removeFile: (id: LiveStreamId, name: LiveFileName) => Effect.Effect<void>
+    readonly readFile: (id: LiveStreamId, name: LiveFileName) => Effect.Effect<Option.Option<LiveFile>>
+    readonly listFileNames: (id: LiveStreamId) => Effect.Effect<ReadonlySet<string>>
+    /** Bytes of the files of all streams. */
+    readonly storedBytes: Effect.Effect<number>
+    /** Ends the broadcasts without an upload for `idle`; returns their agents. */
+    readonly endIdle: (idle: Duration.Duration) => Effect.Effect<ReadonlyArray<AgentId>>
+    /** Deletes the files past their retention; returns their number. */
+    readonly pruneFiles: (retention: Duration.Duration) => Effect.Effect<number>
+    /** Streams whose agent was deleted. */
+    readonly listAbandoned: Effect.Effect<ReadonlyArray<LiveStreamId>>
+    readonly remove: (id: LiveStreamId) => Effect.Effect<void>
+  }
+>() {}

@@ -1,0 +1,85 @@
+import { HttpClient, HttpClientRequest, HttpClientResponse } from "@effect/platform"
+import { Data, Duration, Effect, type Redacted, Redacted as Secret, Schema } from "effect"
+
+export interface MuxAccess {
+  readonly tokenId: string
+  readonly tokenSecret: Redacted.Redacted
+  readonly apiUrl: URL
+}
+
+/** `status` is null when the API was not reached or its answer was not understood. */
+export class MuxCallFailed extends Data.TaggedError("MuxCallFailed")<{
+  readonly status: number | null
+  readonly reason: string
+}> {}
+
+const LiveStream = Schema.Struct({
+  id: Schema.String,
+  stream_key: Schema.Redacted(Schema.String),
+  status: Schema.Literal("idle", "active", "disabled"),
+  playback_ids: Schema.optionalWith(Schema.Array(Schema.Struct({ id: Schema.String, policy: Schema.String })), {
+    default: () => []
+  })
+})
+const Answer = Schema.Struct({ data: LiveStream })
+const Refusal = Schema.Struct({ error: Schema.Struct({ type: Schema.String, messages: Schema.Array(Schema.String) }) })
+
+const timeout = Duration.seconds(10)
+
+/** The live-stream endpoints of the Mux Video API. Every call has a timeout. */
+export const makeMuxClient = ({ apiUrl, tokenId, tokenSecret }: MuxAccess) =>
+  Effect.map(HttpClient.HttpClient, (client) => {
+    const http = client.pipe(
+      HttpClient.withTracerPropagation(false),
+      HttpClient.mapRequest((request) =>
+        request.pipe(
+          HttpClientRequest.prependUrl(`${apiUrl.href.replace(/\/$/, "")}/video/v1/live-streams`),
+          HttpClientRequest.basicAuth(Secret.make(tokenId), tokenSecret),
+          HttpClientRequest.acceptJson
+        )
+      )
+    )
+
+    const refuse = (response: HttpClientResponse.HttpClientResponse) =>
+      HttpClientResponse.schemaBodyJson(Refusal)(response).pipe(
+        Effect.match({
+          onSuccess: ({ error }) => `${error.type}: ${error.messages.join(" ")}`,
+          onFailure: () => "no reason given"
+        }),
+        Effect.flatMap((reason) => new MuxCallFailed({ status: response.status, reason }))
+      )
+
+    const send = <A>(
+      request: HttpClientRequest.HttpClientRequest,
+      read: (response: HttpClientResponse.HttpClientResponse) => Effect.Effect<A, { readonly _tag: string }>
+    ): Effect.Effect<A, MuxCallFailed> =>
+      http.execute(request).pipe(
+        Effect.mapError(({ reason }) => new MuxCallFailed({ status: null, reason })),
+        Effect.filterOrElse(({ status }) => status < 300, refuse),
+        Effect.flatMap((response) =>
+          Effect.mapError(read(response), ({ _tag }) => new MuxCallFailed({ status: null, reason: _tag }))
+        ),
+        Effect.interruptible,
+        Effect.timeoutFail({
+          duration: timeout,
+          onTimeout: () => new MuxCallFailed({ status: null, reason: "no answer in time" })
+        })
+      )
+
+    const readStream = (response: HttpClientResponse.HttpClientResponse) =>
+      Effect.map(HttpClientResponse.schemaBodyJson(Answer)(response), ({ data }) => data)
+
+    return {
+      create: (passthrough: string) =>
+        send(
+          HttpClientRequest.bodyUnsafeJson(HttpClientRequest.post(""), {
+            playback_policy: ["public"],
+            latency_mode: "low",
+            passthrough
+          }),
+          readStream
+        ),
+      find: (id: string) => send(HttpClientRequest.get(`/${encodeURIComponent(id)}`), readStream),
+      remove: (id: string) => send(HttpClientRequest.del(`/${encodeURIComponent(id)}`), () => Effect.void)
+    }
+  })

@@ -1,0 +1,45 @@
+import { LiveStreamId } from "@berth/domain/provisioning/live-streams/LiveStream"
+import { LiveStreamsUnavailable } from "@berth/domain/provisioning/live-streams/LiveStreamErrors"
+import { LiveStreams } from "@berth/domain/provisioning/live-streams/LiveStreams"
+import { Effect, Layer, Option } from "effect"
+import { makeMuxClient, type MuxAccess, type MuxCallFailed } from "./MuxClient.ts"
+
+const toUnavailable = ({ reason, status }: MuxCallFailed) =>
+  new LiveStreamsUnavailable({ reason: status === null ? reason : `status ${status}, ${reason}` })
+
+const isMissing = ({ status }: MuxCallFailed) => status === 404
+
+/** Live streams at Mux, which receives them by RTMP and plays them by HLS. */
+export const layer = (access: MuxAccess) =>
+  Layer.effect(
+    LiveStreams,
+    Effect.map(makeMuxClient(access), (mux) =>
+      LiveStreams.of({
+        create: Effect.fn("LiveStreams.create")(function* (reference: string) {
+          const { id, playback_ids, stream_key } = yield* Effect.mapError(mux.create(reference), toUnavailable)
+          const playback = playback_ids.find(({ policy }) => policy === "public")
+          if (playback === undefined)
+            return yield* new LiveStreamsUnavailable({ reason: "the stream has no public playback id" })
+          return {
+            id: LiveStreamId.make(id),
+            streamKey: stream_key,
+            playbackUrl: `https://stream.mux.com/${playback.id}.m3u8`,
+            keyHash: Option.none()
+          }
+        }),
+        end: Effect.fn("LiveStreams.end")((id: LiveStreamId) =>
+          mux.remove(id).pipe(
+            Effect.catchIf(isMissing, () => Effect.void),
+            Effect.mapError(toUnavailable)
+          )
+        ),
+        status: Effect.fn("LiveStreams.status")((id: LiveStreamId) =>
+          mux.find(id).pipe(
+            Effect.map(({ status }) => (status === "active" ? ("active" as const) : ("idle" as const))),
+            Effect.catchIf(isMissing, () => Effect.succeed("idle" as const)),
+            Effect.mapError(toUnavailable)
+          )
+        )
+      })
+    )
+  )

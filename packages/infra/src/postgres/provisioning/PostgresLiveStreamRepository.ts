@@ -1,0 +1,171 @@
+import type { LiveFileName } from "@berth/domain/provisioning/live-streams/LiveFile"
+import {
+  broadcastIdleTimeout,
+  LiveStream,
+  LiveStreamId,
+  liveLimits
+} from "@berth/domain/provisioning/live-streams/LiveStream"
+import {
+  LiveStreamRepository,
+  type LiveUpload,
+  type NewLiveStream
+} from "@berth/domain/provisioning/live-streams/LiveStreamRepository"
+import { AgentId } from "@berth/domain/shared/AgentId"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { Array, DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
+import { countAffectedRows, decodeFirstRow, decodeRows, decodeSingleRow } from "../Rows.ts"
+import { toStorableText } from "../StorableText.ts"
+
+const StreamRow = Schema.Struct({
+  ...LiveStream.fields,
+  startedAt: Schema.NullOr(Schema.DateTimeUtcFromDate),
+  endedAt: Schema.NullOr(Schema.DateTimeUtcFromDate),
+  lastUploadAt: Schema.NullOr(Schema.DateTimeUtcFromDate)
+})
+const FileRow = Schema.Struct({ content: Schema.Uint8ArrayFromSelf, uploadedAt: Schema.DateTimeUtcFromDate })
+const Name = Schema.Struct({ name: Schema.String })
+const Id = Schema.Struct({ id: LiveStreamId })
+const Agent = Schema.Struct({ agentId: AgentId })
+const Bytes = Schema.Struct({ bytes: Schema.NumberFromString })
+const Broadcast = Schema.Struct({ wasActive: Schema.Boolean, isLate: Schema.Boolean })
+
+const make = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  // One clock for the uploads of all processes.
+  const ago = (time: Duration.Duration) => sql`now() - make_interval(secs => ${Duration.toSeconds(time)})`
+
+  const toTime = (nanos: bigint) => sql`to_timestamp(${Number(nanos / 1000n)}::float8 / 1e6)`
+
+  const columns = sql.literal("id, agent_id, playback_url, started_at, ended_at, last_upload_at")
+  const findBy = (column: "id" | "agent_id" | "key_hash", value: string) =>
+    sql`
+      select ${columns} from live_streams where ${sql(column)} = ${toStorableText(value)} and agent_id is not null`.pipe(
+      decodeFirstRow(StreamRow),
+      Effect.map(Option.map((row) => new LiveStream(row))),
+      Effect.orDie
+    )
+
+  /** Counts an upload in the stream's window and records the broadcast. None when the window is used up. */
+  const countUpload = (id: LiveStreamId, { content, endsBroadcast, receivedAt }: LiveUpload) =>
+    sql`
+      with before as (
+        select id,
+          coalesce(ended_at is null and last_upload_at > ${ago(broadcastIdleTimeout)}, false) as was_active,
+          coalesce(ended_at > ${toTime(receivedAt)}, false) as is_late,
+          coalesce(window_started_at < ${ago(liveLimits.window)}, true) as is_new
+        from live_streams where id = ${id} for update
+      )
+      update live_streams set
+        window_started_at = case when is_new then now() else window_started_at end,
+        window_uploads = case when is_new then 0 else window_uploads end + 1,
+        window_bytes = case when is_new then 0 else window_bytes end + ${content.length},
+        last_upload_at = now(),
+        started_at = case when was_active or is_late or ${endsBroadcast} then started_at else now() end,
+        ended_at = case
+          when is_late or ${endsBroadcast} and not was_active and ended_at is not null then ended_at
+          when ${endsBroadcast} then ${toTime(receivedAt)}
+        end
+      from before
+      where live_streams.id = before.id and (
+        is_new
+        or (
+          window_uploads < ${liveLimits.uploadsPerWindow}
+          and window_bytes + ${content.length} <= ${liveLimits.bytesPerWindow}
+        )
+      )
+      returning was_active, is_late`.pipe(decodeFirstRow(Broadcast))
+
+  /** Deletes the oldest files above the stream's share; playlists stay. */
+  const evict = (id: LiveStreamId) =>
+    sql`
+      delete from live_files where stream_id = ${id} and name in (
+        select name from (
+          select name, sum(byte_length) over (
+            order by name like '%.m3u8' desc, listed_at desc, uploaded_at desc, name desc
+          ) as total
+          from live_files where stream_id = ${id}
+        ) as kept where total > ${liveLimits.storedBytesPerStream}
+      )`
+
+  return LiveStreamRepository.of({
+    insert: Effect.fn("LiveStreamRepository.insert")(function* ({ keyHash, ...stream }: NewLiveStream) {
+      const values = {
+        ...stream,
+        keyHash: Option.getOrNull(keyHash),
+        createdAt: DateTime.toDate(yield* DateTime.now)
+      }
+      yield* Effect.orDie(sql`insert into live_streams ${sql.insert(values)}`)
+    }),
+    find: Effect.fn("LiveStreamRepository.find")((id: LiveStreamId) => findBy("id", id)),
+    findByAgent: Effect.fn("LiveStreamRepository.findByAgent")((agentId: AgentId) => findBy("agent_id", agentId)),
+    findByKeyHash: Effect.fn("LiveStreamRepository.findByKeyHash")((hash: string) => findBy("key_hash", hash)),
+    store: Effect.fn("LiveStreamRepository.store")(function* (id: LiveStreamId, upload: LiveUpload) {
+      const { content, endsBroadcast, listed, name, receivedAt } = upload
+      const counted = yield* Effect.orDie(countUpload(id, upload))
+      if (Option.isNone(counted)) return Option.none()
+      // Of two processes whose clocks differ, one could be ignored for longer than uploads overlap.
+      yield* Effect.orDie(sql`
+        insert into live_files (stream_id, name, content, byte_length, uploaded_at, listed_at)
+        values (${id}, ${name}, ${content}, ${content.length}, ${toTime(receivedAt)}, now())
+        on conflict (stream_id, name) do update set
+          content = excluded.content, byte_length = excluded.byte_length,
+          uploaded_at = excluded.uploaded_at, listed_at = excluded.listed_at
+        where live_files.uploaded_at not between excluded.uploaded_at and excluded.uploaded_at + interval '10 seconds'`)
+      if (listed.length > 0)
+        yield* Effect.orDie(
+          sql`update live_files set listed_at = now() where stream_id = ${id} and ${sql.in("name", listed)}`
+        )
+      yield* Effect.orDie(evict(id))
+      const { isLate, wasActive } = counted.value
+      return Option.some({
+        hasStarted: !wasActive && !endsBroadcast && !isLate,
+        hasEnded: wasActive && endsBroadcast
+      })
+    }),
+    removeFile: Effect.fn("LiveStreamRepository.removeFile")(function* (id: LiveStreamId, name: LiveFileName) {
+      yield* Effect.orDie(sql`delete from live_files where stream_id = ${id} and name = ${name}`)
+    }),
+    readFile: Effect.fn("LiveStreamRepository.readFile")((id: LiveStreamId, name: LiveFileName) =>
+      sql`
+        select content, uploaded_at from live_files
+        where stream_id = ${toStorableText(id)} and name = ${name}`.pipe(decodeFirstRow(FileRow), Effect.orDie)
+    ),
+    listFileNames: Effect.fn("LiveStreamRepository.listFileNames")((id: LiveStreamId) =>
+      sql`select name from live_files where stream_id = ${toStorableText(id)}`.pipe(
+        decodeRows(Name),
+        Effect.map((rows) => new Set(Array.map(rows, ({ name }) => name))),
+        Effect.orDie
+      )
+    ),
+    storedBytes: sql`select coalesce(sum(byte_length), 0)::text as bytes from live_files`.pipe(
+      decodeSingleRow(Bytes),
+      Effect.map(({ bytes }) => bytes),
+      Effect.orDie
+    ),
+    endIdle: Effect.fn("LiveStreamRepository.endIdle")((idle: Duration.Duration) =>
+      sql`
+        update live_streams set ended_at = now()
+        where agent_id is not null and ended_at is null and last_upload_at < ${ago(idle)} returning agent_id`.pipe(
+        decodeRows(Agent),
+        Effect.map(Array.map(({ agentId }) => agentId)),
+        Effect.orDie
+      )
+    ),
+    pruneFiles: Effect.fn("LiveStreamRepository.pruneFiles")((retention: Duration.Duration) =>
+      countAffectedRows(sql`
+        delete from live_files using live_streams
+        where live_streams.id = stream_id and listed_at < ${ago(retention)}
+          and (name not like '%.m3u8' or last_upload_at < ${ago(retention)})`).pipe(Effect.orDie)
+    ),
+    listAbandoned: sql`select id from live_streams where agent_id is null limit 100`.pipe(
+      decodeRows(Id),
+      Effect.map(Array.map(({ id }) => id)),
+      Effect.orDie
+    ),
+    remove: Effect.fn("LiveStreamRepository.remove")(function* (id: LiveStreamId) {
+      yield* Effect.orDie(sql`delete from live_streams where id = ${id}`)
+    })
+  })
+})
+
+export const layer = Layer.effect(LiveStreamRepository, make)

@@ -1,0 +1,27 @@
+import { OwnedAgent } from "@berth/api/agents/OwnedAgent"
+import { WebApi } from "@berth/api/WebApi"
+import { AgentLiveStreams } from "@berth/domain/provisioning/live-streams/AgentLiveStreams"
+import { HttpApiBuilder } from "@effect/platform"
+import { Effect, Option } from "effect"
+
+export const layer = HttpApiBuilder.group(WebApi, "agentLiveStreams", (handlers) =>
+  Effect.map(AgentLiveStreams, (streams) =>
+    handlers.handle("find", () =>
+      Effect.gen(function* () {
+        const { agent } = yield* OwnedAgent
+        return {
+          liveStream: Option.match(yield* streams.find(agent.id), {
+            onNone: () => null,
+            onSome: ({ endedAt, id, playbackUrl, startedAt, status }) => ({
+              liveStreamId: id,
+              status,
+              playbackUrl,
+              startedAt,
+              endedAt
+            })
+          })
+        }
+      })
+    )
+  )
+)

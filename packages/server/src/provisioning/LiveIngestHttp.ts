@@ -1,0 +1,41 @@
+import { streamKeyHeader } from "@berth/api/provisioning/live-streams/LiveStreamsApi"
+import { WebApi } from "@berth/api/WebApi"
+import { LiveOrigin } from "@berth/domain/provisioning/live-streams/LiveOrigin"
+import { HttpApiBuilder, type HttpServerRequest, HttpServerResponse } from "@effect/platform"
+import { Effect, Redacted } from "effect"
+import { addRetryAfter } from "../http/ResponseHeaders.ts"
+
+interface IngestCall {
+  readonly request: HttpServerRequest.HttpServerRequest
+  readonly path: { readonly file: string }
+}
+
+const keyOf = ({ headers }: HttpServerRequest.HttpServerRequest) => Redacted.make(headers[streamKeyHeader] ?? "")
+// ffmpeg closes its connection without waiting for the answer.
+const complete = { uninterruptible: true }
+const done = HttpServerResponse.empty({ status: 204 })
+
+export const layer = HttpApiBuilder.group(WebApi, "liveIngest", (handlers) =>
+  Effect.gen(function* () {
+    const origin = yield* LiveOrigin
+
+    const upload = ({ path, request }: IngestCall) =>
+      origin
+        .ingest(
+          keyOf(request),
+          path.file,
+          // The pipeline answers what is wrong with a body.
+          Effect.map(Effect.orDie(request.arrayBuffer), (body) => new Uint8Array(body))
+        )
+        .pipe(
+          Effect.tapErrorTag("LiveLimitReached", addRetryAfter),
+          Effect.tapErrorTag("LiveStorageFull", addRetryAfter),
+          Effect.as(done)
+        )
+
+    return handlers
+      .handleRaw("upload", upload, complete)
+      .handleRaw("uploadByPost", upload, complete)
+      .handleRaw("remove", ({ path, request }) => Effect.as(origin.removeFile(keyOf(request), path.file), done))
+  })
+)

@@ -1,0 +1,19 @@
+import { AgentLiveStreams } from "@berth/domain/provisioning/live-streams/AgentLiveStreams"
+import { LiveOrigin } from "@berth/domain/provisioning/live-streams/LiveOrigin"
+import { Effect, Layer } from "effect"
+import { runRecurringTask } from "../jobs/RecurringTask.ts"
+
+const every = "10 seconds"
+
+/** Ends broadcasts whose encoder is gone and the streams of deleted agents, and deletes old files. */
+export const layer = Layer.scopedDiscard(
+  Effect.gen(function* () {
+    const origin = yield* LiveOrigin
+    const streams = yield* AgentLiveStreams
+    const upkeep = <A, E, R>(name: string, work: Effect.Effect<A, E, R>) =>
+      runRecurringTask(name, every, Effect.withTracerEnabled(work, false))
+    yield* upkeep("end idle broadcasts", origin.endIdleBroadcasts())
+    yield* upkeep("end abandoned live streams", streams.endAbandoned())
+    yield* upkeep("retention of live files", origin.pruneFiles)
+  })
+)
