@@ -107,6 +107,13 @@ const rewriteLastMessage = (page: Page, change: object) =>
     })
   })
 
+const decodeAgents = Schema.decodeUnknownSync(
+  Schema.parseJson(Schema.Struct({ agents: Schema.NonEmptyArray(Schema.Struct({ id: Schema.String })) }))
+)
+const decodeDetail = Schema.decodeUnknownSync(
+  Schema.parseJson(Schema.Struct({ agent: Schema.Struct({ url: Schema.String }) }))
+)
+
 const pathOf = (page: Page) => {
   const { pathname, search } = new URL(page.url())
   return pathname + search
@@ -552,5 +559,36 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
         })
       )
     }
+
+    it.effect(
+      "The page of an instance's subdomain takes over a session, also one that begins on the way, and chats",
+      () =>
+        Effect.gen(function* () {
+          let url = ""
+          yield* visiting({}, async ({ page }) => {
+            await openChat(page)
+            const { agents } = decodeAgents(await (await page.request.get("/api/agents")).text())
+            const detail = await page.request.get(`/api/agents/${agents[0].id}`)
+            url = decodeDetail(await detail.text()).agent.url
+            await page.goto(url)
+            await page.waitForURL(`${url}/`)
+            await page.locator("#chat-form button:enabled").waitFor()
+            await say(page, "from the subdomain")
+            await page.getByText("from the subdomain").nth(1).waitFor()
+          })
+          yield* visiting({}, async ({ context, page }) => {
+            await page.goto(url)
+            assert.strictEqual(new URL(page.url()).pathname, "/login")
+            await signIn(page, talker)
+            await page.waitForURL(`${url}/`)
+            await page.getByText("from the subdomain").first().waitFor()
+            const cookies = await context.cookies(url)
+            assert.deepStrictEqual(
+              cookies.map(({ domain }) => domain),
+              [new URL(url).hostname]
+            )
+          })
+        })
+    )
   })
 })

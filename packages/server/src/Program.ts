@@ -49,7 +49,7 @@ const statementTimeout = Duration.seconds(4)
 const webSettings = (settings: Settings) =>
   Layer.succeed(WebSettings, {
     appUrl: settings.addresses.appUrl,
-    agentsDomain: settings.agentsDomain,
+    agentsDomain: settings.addresses.agentsDomain,
     trustedProxies: parseProxies(settings.trustedProxies),
     serviceVersion,
     uploads: { ...settings.uploads, grace: Duration.seconds(10) }

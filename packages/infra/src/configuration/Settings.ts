@@ -184,20 +184,28 @@ const pathUsd = WalletAddress.make("0x20c0000000000000000000000000000000000000")
 
 const environment = Config.withDefault(Config.literal("development", "production")("BERTH_ENV"), "development")
 
+/** An IP address has no subdomains. */
+const hostNameOf = ({ hostname }: URL) => (isIP(hostname.replace(/[[\]]/g, "")) === 0 ? hostname : "localhost")
+
 const addresses = Config.all({
   host: host("HOST", "127.0.0.1"),
   port: port("PORT", 3000),
   appUrl: Config.option(origin("APP_URL")),
   backendHost: host("BACKEND_HOST", "127.0.0.1"),
   backendPort: port("BACKEND_PORT", 4000),
-  backendUrl: Config.option(origin("BACKEND_URL"))
+  backendUrl: Config.option(origin("BACKEND_URL")),
+  agentsDomain: host("AGENTS_DOMAIN", "")
 }).pipe(
-  Config.map((given) => ({
-    ...given,
-    appUrlIsSet: given.appUrl._tag === "Some",
-    appUrl: orElseUrl(given.appUrl, `http://localhost:${given.port}`),
-    backendUrl: orElseUrl(given.backendUrl, `http://localhost:${given.backendPort}`)
-  }))
+  Config.map((given) => {
+    const appUrl = orElseUrl(given.appUrl, `http://localhost:${given.port}`)
+    return {
+      ...given,
+      appUrlIsSet: given.appUrl._tag === "Some",
+      appUrl,
+      backendUrl: orElseUrl(given.backendUrl, `http://localhost:${given.backendPort}`),
+      agentsDomain: given.agentsDomain === "" ? `agents.${hostNameOf(appUrl)}` : given.agentsDomain
+    }
+  })
 )
 
 /** Instances sleep in production only, unless set. */
@@ -396,7 +404,6 @@ export const Settings = Config.all({
     ),
     Config.option
   ),
-  agentsDomain: host("AGENTS_DOMAIN", "agents.localhost"),
   salesEmail: Config.string("SALES_EMAIL").pipe(
     Config.validate({ message: "must be an email address", validation: (value) => Option.isSome(parseEmail(value)) }),
     Config.withDefault("sales@example.com")

@@ -73,6 +73,22 @@ describe("settings", () => {
     })
   )
 
+  it.effect("Settings derive the domain of instances from the public host, unless it is an address or set", () =>
+    Effect.gen(function* () {
+      const domainOf = (given: Readonly<Record<string, string>>) =>
+        Effect.map(loadSettings({ BERTH_ENV: "development", ...given }), ({ addresses }) => addresses.agentsDomain)
+      assert.deepStrictEqual(
+        yield* Effect.all([
+          domainOf({}),
+          domainOf({ APP_URL: "https://berth.example.com" }),
+          domainOf({ APP_URL: "http://[::1]:3000" }),
+          domainOf({ APP_URL: "https://berth.example.com", AGENTS_DOMAIN: "agents.example.net" })
+        ]),
+        ["agents.localhost", "agents.berth.example.com", "agents.localhost", "agents.example.net"]
+      )
+    })
+  )
+
   it.effect("Settings derive addresses from the ports", () =>
     Effect.gen(function* () {
       const { addresses } = yield* loadSettings({ PORT: "3100", BACKEND_PORT: "4100" })

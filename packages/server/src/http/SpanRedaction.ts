@@ -5,6 +5,7 @@ import { Effect, Layer, Option } from "effect"
 const secretHeaders: ReadonlyArray<string | RegExp> = [
   "referer",
   "location",
+  "refresh",
   "idempotency-key",
   "www-authenticate",
   "proxy-authorization",
