@@ -11,6 +11,7 @@ import { deprecatedRows } from "./rows/DeprecatedRows.ts"
 import { gatewayRows } from "./rows/GatewayRows.ts"
 import { instanceRows } from "./rows/InstanceRows.ts"
 import { interactionRows } from "./rows/InteractionRows.ts"
+import { provisioningRows } from "./rows/ProvisioningRows.ts"
 import { socialIdentityRows } from "./rows/SocialIdentityRows.ts"
 import { walletRows } from "./rows/WalletRows.ts"
 import { webhookRows } from "./rows/WebhookRows.ts"
@@ -25,6 +26,7 @@ export const errorRows: ReadonlyArray<ErrorRow> = [
   ...channelRows,
   ...instanceRows,
   ...deploymentRows,
+  ...provisioningRows,
   ...interactionRows,
   ...gatewayRows,
   ...webhookRows,

@@ -216,6 +216,7 @@ layer(App.layer(), { excludeTestServices: true })("The documentation", (it) => {
       assert.includeMembers(statuses("POST", "/api/register"), ["200", "400", "409", "429", "500"])
       assert.includeMembers(statuses("POST", "/api/auth/callback/credentials"), ["200", "302", "400", "401", "429"])
       assert.includeMembers(statuses("POST", "/api/agents/provision"), ["201", "401", "402", "409", "422", "429"])
+      assert.includeMembers(statuses("POST", "/api/provision"), ["200", "400", "409", "422", "429", "500", "502"])
       assert.includeMembers(statuses("POST", "/api/deployments"), [
         "200",
         "201",
@@ -231,10 +232,10 @@ layer(App.layer(), { excludeTestServices: true })("The documentation", (it) => {
 })
 
 layer(App.layer({ aiLayerIsPrivate: true }), { excludeTestServices: true })("The private listener", (it) => {
-  const internal = apis.backend.filter(({ path }) => path.startsWith("/internal/"))
+  const internal = apis.backend.filter(({ path }) => path.startsWith("/internal/") || path === "/api/provision")
   const ai = apis.backend.filter(({ path }) => path.startsWith("/api/ai/") || path.startsWith("/v1/"))
 
-  it("The private listener has every route under one of its three paths", () => {
+  it("The private listener has every route under one of its four paths", () => {
     assert.strictEqual(internal.length + ai.length, apis.backend.length)
     assert.isAbove(internal.length, 5)
   })

@@ -62,6 +62,7 @@ import * as PaymentChainTest from "@berth/infra/tempo/PaymentChainTest"
 import { makeGatewaySettings } from "./payments/PaymentFixtures.ts"
 import { recordLogs } from "./RecordedTelemetry.ts"
 import * as FakeAgentTasks from "../fakes/FakeAgentTasks.ts"
+import { UnclaimedPolicy } from "@berth/domain/provisioning/UnclaimedAgents"
 import * as BuiltInLiveStreams from "@berth/domain/provisioning/live-streams/BuiltInLiveStreams"
 import * as SpeechTest from "@berth/infra/backend/SpeechTest"
 import * as ModelProvidersTest from "@berth/infra/ai/ModelProvidersTest"
@@ -108,6 +109,10 @@ export interface TestAppOptions {
   readonly creditPrices?: ReadonlyMap<string, number>
   /** False: no card-free plans and no hints of development; true by default. */
   readonly isDevelopment?: boolean
+  /** Where the web listener looks for the backend if its transport is remote; by default where the backend is. */
+  readonly remoteBackendUrl?: string
+  /** 500 by default. */
+  readonly unclaimedMaximum?: number
   /** By default as in production. */
   readonly turnBudgetUsd?: number
   /** Address of a listener with the runtime routes alone; absent: none. */
@@ -282,6 +287,7 @@ const make = (options: TestAppOptions) =>
     })
     const around = Layer.mergeAll(
       BuiltInLiveStreams.layer({ appUrl }),
+      Layer.succeed(UnclaimedPolicy, { lifetime: Duration.hours(24), maximum: options.unclaimedMaximum ?? 500 }),
       SessionsWiring.layer({ key: yield* parseJwtKey(generateJwtKey()), appUrl }),
       Layer.succeed(WebSettings, {
         appUrl,
@@ -329,7 +335,7 @@ const make = (options: TestAppOptions) =>
     )
     const payments = Layer.succeed(GatewaySettings, makeGatewaySettings({ network, realm: appUrl.host }))
     const listening = (port: number) => ({ host: "127.0.0.1", port, drain: options.drainLimit ?? Duration.seconds(1) })
-    const remote = { backendUrl, internalApiKey: internalKey }
+    const remote = { backendUrl: options.remoteBackendUrl ?? backendUrl, internalApiKey: internalKey }
     const idleAfter = Option.fromNullable(options.instanceIdle)
     const web = WebListener.layer({ ...listening(webPort), idleAfter }).pipe(
       Layer.provide(UseCases.web),
@@ -346,6 +352,7 @@ const make = (options: TestAppOptions) =>
       Layer.provide(privately),
       Layer.provide(UseCases.backend)
     )
+    const provisioning = Layer.provide(UseCases.provisioning, rules)
     const app = Layer.succeed(TestApp, {
       appUrl,
       cookieName: makeSessionCookieName(appUrl),
@@ -361,10 +368,13 @@ const make = (options: TestAppOptions) =>
     return app.pipe(
       Layer.provideMerge(
         options.agentManagerTransport === "remote"
-          ? Layer.provide(Layer.fresh(web), BackendWiring.remoteAgentManager(remote))
-          : web
+          ? Layer.provide(
+              Layer.fresh(web),
+              Layer.merge(BackendWiring.remoteAgentManager(remote), BackendWiring.remoteProvisioning(remote))
+            )
+          : Layer.provide(web, provisioning)
       ),
-      Layer.provideMerge(backend),
+      Layer.provideMerge(Layer.provide(backend, provisioning)),
       Layer.provideMerge(Layer.provide(Mailbox.layer, accountRules)),
       Layer.provideMerge(UseCases.shared),
       Layer.provide(Layer.succeed(AgentSettings, { models: ["claude-opus-4-6", "gpt-4"], legacyModels: new Map() })),

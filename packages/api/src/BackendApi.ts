@@ -5,6 +5,7 @@ import { RuntimeMemoryApi } from "./runtime/RuntimeMemoryApi.ts"
 import { RuntimeModelApi } from "./runtime/RuntimeModelApi.ts"
 import { ModelAnswersApi } from "./gateway/plugins/ModelAnswersApi.ts"
 import { SpeechApi } from "./gateway/speech/SpeechApi.ts"
+import { BackendProvisioningApi } from "./provisioning/BackendProvisioningApi.ts"
 import { describeApi } from "./http/OpenApiDocument.ts"
 import { requestErrors } from "./http/RequestErrors.ts"
 import { AgentManagerApi } from "./instances/AgentManagerApi.ts"
@@ -20,6 +21,7 @@ export class BackendApi extends HttpApi.make("backend")
   .add(JobsApi)
   .add(ModelAnswersApi)
   .add(SpeechApi)
+  .add(BackendProvisioningApi)
   .annotateContext(
     describeApi({ title: "Berth backend", description: "AI layer and agent manager." }, { hasOriginCheck: false })
   ) {

@@ -24,6 +24,7 @@ import { ApiKeysApi } from "./accounts/api-keys/ApiKeysApi.ts"
 import { AccessTokensApi } from "./sessions/AccessTokensApi.ts"
 import { apiKeyScheme, apiKeySecurityScheme } from "./sessions/RequiredScope.ts"
 import { AgentLiveStreamsApi, LiveIngestApi, LivePlaybackApi } from "./provisioning/live-streams/LiveStreamsApi.ts"
+import { ProvisioningApi } from "./provisioning/ProvisioningApi.ts"
 import { SessionsApi } from "./sessions/SessionsApi.ts"
 import { OAuthApi } from "./signin/oauth/OAuthApi.ts"
 import { SignInApi } from "./signin/SignInApi.ts"
@@ -50,6 +51,7 @@ export class WebApi extends HttpApi.make("web")
   .add(DeploymentsApi)
   .add(InteractionApi)
   .add(ChannelsApi)
+  .add(ProvisioningApi)
   .add(AgentLiveStreamsApi)
   .add(LiveIngestApi)
   .add(LivePlaybackApi)

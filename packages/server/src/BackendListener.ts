@@ -27,6 +27,7 @@ import { withPlainSpans } from "./http/RequestSpan.ts"
 import { healthPaths, listRoutes } from "./http/RouteTable.ts"
 import { withRedactedHeaders } from "./http/SpanRedaction.ts"
 import * as AgentManagerHttp from "./instances/AgentManagerHttp.ts"
+import * as BackendProvisioningHttp from "./provisioning/BackendProvisioningHttp.ts"
 import * as JobsHttp from "./jobs/JobsHttp.ts"
 import { RequestCredentials } from "./http/RequestCredentials.ts"
 import { sessionCookieLayer } from "./http/SecretCookies.ts"
@@ -39,7 +40,8 @@ const groups = Layer.mergeAll(
   RuntimeMemoryHttp.layer,
   JobsHttp.layer,
   ModelAnswersHttp.layer,
-  SpeechHttp.layer
+  SpeechHttp.layer,
+  BackendProvisioningHttp.layer
 )
 
 const middlewares = Layer.mergeAll(InternalAuthHttp.layer, RuntimeAuthHttp.layer, AiAccessHttp.layer)

@@ -74,6 +74,15 @@ const webPorts = (settings: Settings) =>
     Argon2PasswordHasher.layer({ maxConcurrent: Math.max(1, Math.floor(availableParallelism() / 2)) })
   )
 
+/** Ports of provisioning with channel tokens. */
+const provisioningPorts = (settings: Settings) =>
+  Layer.mergeAll(
+    AccountsWiring.fromSettings(settings),
+    ChannelsWiring.fromSettings(settings),
+    ProvisioningWiring.liveStreamsFromSettings(settings),
+    ProvisioningWiring.policyFromSettings(settings)
+  )
+
 const models = (settings: Settings) => Layer.merge(AiWiring.modelsFromSettings(settings), UseCases.ownerKeys)
 
 /** Speech with this process's providers. */
@@ -168,6 +177,7 @@ export const serverProgram = (settings: Settings) =>
         Layer.provide(JobsWiring.fromSettings(settings, databaseUrl))
       )
       const localSpeech = speech(settings)
+      const localProvisioning = Layer.provide(UseCases.provisioning, provisioningPorts(settings))
       const webUp = Layer.provideMerge(announced("web API", `http://${hostInUrl(host)}:${port}`), webListener)
       const backendUp = Layer.provideMerge(
         announced("backend API", `http://${hostInUrl(backendHost)}:${backendPort}`),
@@ -178,12 +188,18 @@ export const serverProgram = (settings: Settings) =>
         all: webUp.pipe(
           Layer.provide(GatewayServices.localAnswers),
           Layer.provide(backendUp),
+          Layer.provide(localProvisioning),
           Layer.provide(localSpeech),
           Layer.provide(instances(settings)),
           Layer.provide(ai)
         ),
         web: Layer.provide(webUp, BackendWiring.fromSettings(settings)),
-        backend: backendUp.pipe(Layer.provide(localSpeech), Layer.provide(instances(settings)), Layer.provide(ai))
+        backend: backendUp.pipe(
+          Layer.provide(localProvisioning),
+          Layer.provide(localSpeech),
+          Layer.provide(instances(settings)),
+          Layer.provide(ai)
+        )
       }
       return listeners[settings.role].pipe(
         Layer.provide(readiness),

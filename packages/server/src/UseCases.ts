@@ -19,6 +19,12 @@ import { Memories } from "@berth/domain/interaction/memory/Memories"
 import { TurnModelCalls } from "@berth/domain/interaction/turns/TurnModelCalls"
 import { DeadLetters } from "@berth/domain/jobs/DeadLetters"
 import { MailOutbox } from "@berth/domain/mail/MailOutbox"
+import { AgentClaims } from "@berth/domain/provisioning/AgentClaims"
+import * as LocalChannelProvisioning from "@berth/domain/provisioning/LocalChannelProvisioning"
+import { Channels } from "@berth/domain/channels/Channels"
+import { Referrals } from "@berth/domain/accounts/referrals/Referrals"
+import { ExternalAccounts } from "@berth/domain/accounts/registration/ExternalAccounts"
+import { AgentConversations } from "@berth/domain/interaction/conversations/AgentConversations"
 import { AgentLiveStreams } from "@berth/domain/provisioning/live-streams/AgentLiveStreams"
 import { LiveOrigin } from "@berth/domain/provisioning/live-streams/LiveOrigin"
 import * as RecoveryServices from "@berth/domain/recovery/RecoveryServices"
@@ -45,6 +51,7 @@ export const web = Layer.mergeAll(
   GatewayServices.layer,
   Layer.provide(InteractionServices.layer, QuotedOwnKeyCoverage.layer),
   QuotedModelSubstitutes.layer,
+  Layer.provide(AgentClaims.Default, AgentConversations.Default),
   AgentLiveStreams.Default,
   LiveOrigin.Default,
   Layer.provide(Layer.provideMerge(AdministrationServices.layer, BillingServices.layer), AgentsServices.limits),
@@ -63,6 +70,19 @@ export const web = Layer.mergeAll(
 
 export const agentTasks = GatewayServices.agentTaskRunner.pipe(
   Layer.provide(Layer.merge(AccountsServices.users, AgentsServices.layer)),
+  Layer.provide(ManagedAgentInstances.layer)
+)
+
+/** Provisioning with channel tokens in this process. */
+export const provisioning = LocalChannelProvisioning.layer.pipe(
+  Layer.provide(
+    Layer.mergeAll(
+      Layer.provide(ExternalAccounts.Default, Referrals.Default),
+      AgentsServices.layer,
+      Channels.Default,
+      CredentialVault.Default
+    )
+  ),
   Layer.provide(ManagedAgentInstances.layer)
 )
 

@@ -52,6 +52,7 @@ import * as InteractionHttp from "./interaction/InteractionHttp.ts"
 import * as AgentLiveStreamsHttp from "./provisioning/AgentLiveStreamsHttp.ts"
 import * as LiveIngestHttp from "./provisioning/LiveIngestHttp.ts"
 import * as LivePlaybackHttp from "./provisioning/LivePlaybackHttp.ts"
+import * as ProvisioningHttp from "./provisioning/ProvisioningHttp.ts"
 import { moveStreamKeyToHeader } from "./provisioning/StreamKeys.ts"
 import * as RateLimitsHttp from "./http/RateLimitsHttp.ts"
 import * as AssetsHttp from "./pages/AssetsHttp.ts"
@@ -87,6 +88,7 @@ const groups = Layer.mergeAll(
   InstancesHttp.layer,
   DeploymentsHttp.layer,
   InteractionHttp.layer,
+  ProvisioningHttp.layer,
   AgentLiveStreamsHttp.layer,
   LiveIngestHttp.layer,
   LivePlaybackHttp.layer,

@@ -77,6 +77,7 @@ export const workerProgram = (settings: Settings) =>
         Layer.provide(InteractionWiring.fromSettings(settings)),
         Layer.provide(AccountsWiring.fromSettings(settings)),
         Layer.provide(ProvisioningWiring.liveStreamsFromSettings(settings)),
+        Layer.provide(ProvisioningWiring.policyFromSettings(settings)),
         Layer.provide(BackendWiring.fromSettings(settings)),
         Layer.provide(JobsWiring.fromSettings(settings, databaseUrl)),
         Layer.provide(

@@ -15,6 +15,8 @@ import * as OutboxRelay from "./jobs/OutboxRelay.ts"
 import * as RetentionJobs from "./jobs/RetentionJobs.ts"
 import { AgentLiveStreams } from "@berth/domain/provisioning/live-streams/AgentLiveStreams"
 import { LiveOrigin } from "@berth/domain/provisioning/live-streams/LiveOrigin"
+import { UnclaimedExpiry } from "@berth/domain/provisioning/UnclaimedExpiry"
+import * as UnclaimedAgentExpiry from "./provisioning/UnclaimedAgentExpiry.ts"
 import * as LiveStreamUpkeep from "./provisioning/LiveStreamUpkeep.ts"
 import * as StuckAgentRecovery from "./instances/StuckAgentRecovery.ts"
 
@@ -37,9 +39,10 @@ export const layer = (options: JobConsumers.JobConsumerOptions & RetentionJobs.R
     LedgerAuditSchedule.layer,
     StuckAgentRecovery.layer,
     AbandonedTurnRecovery.layer,
-    LiveStreamUpkeep.layer
+    LiveStreamUpkeep.layer,
+    UnclaimedAgentExpiry.layer
   ).pipe(
-    Layer.provide(Layer.merge(LiveOrigin.Default, AgentLiveStreams.Default)),
+    Layer.provide(Layer.mergeAll(LiveOrigin.Default, AgentLiveStreams.Default, UnclaimedExpiry.Default)),
     Layer.provide(
       Layer.mergeAll(
         InteractionServices.interactionJobs,

@@ -51,6 +51,11 @@ export class ResetPasswordLimit extends HttpApiMiddleware.Tag<ResetPasswordLimit
   failure: RateLimitExceededBody
 }) {}
 
+/** Counts provisioning with channel tokens per client address. */
+export class ProvisionLimit extends HttpApiMiddleware.Tag<ProvisionLimit>()("ProvisionLimit", {
+  failure: RateLimitExceededBody
+}) {}
+
 /** Counts token gating checks per client address: each can cause a call to the chain. */
 export class TokenGatingLimit extends HttpApiMiddleware.Tag<TokenGatingLimit>()("TokenGatingLimit", {
   failure: RateLimitExceededBody

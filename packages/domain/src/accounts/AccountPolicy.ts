@@ -13,6 +13,8 @@ export class AccountPolicy extends Context.Tag("@berth/AccountPolicy")<
     readonly walletEmailDomain: string
     /** Domain of addresses derived from social identities; password registration rejects it. */
     readonly socialEmailDomain: string
+    /** Domain of the addresses of anonymous owners; password registration rejects it. */
+    readonly unclaimedEmailDomain: string
     /** Base of the links in mails: `APP_URL`. */
     readonly appUrl: URL
     /** True in production: rights that depend on an email address require a verified one. */
@@ -20,17 +22,16 @@ export class AccountPolicy extends Context.Tag("@berth/AccountPolicy")<
   }
 >() {}
 
+type SyntheticDomains = Pick<AccountPolicy["Type"], "walletEmailDomain" | "socialEmailDomain" | "unclaimedEmailDomain">
+
 /** Whether Berth derived the address itself: no mail arrives there. */
-export const isSyntheticEmail = (
-  email: Email,
-  policy: Pick<AccountPolicy["Type"], "walletEmailDomain" | "socialEmailDomain">
-): boolean => isInDomain(email, policy.walletEmailDomain) || isInDomain(email, policy.socialEmailDomain)
+export const isSyntheticEmail = (email: Email, policy: SyntheticDomains): boolean =>
+  [policy.walletEmailDomain, policy.socialEmailDomain, policy.unclaimedEmailDomain].some((domain) =>
+    isInDomain(email, domain)
+  )
 
 /** An address that a person may give to an account. */
-export const parseAccountEmail = (
-  text: string,
-  policy: Pick<AccountPolicy["Type"], "walletEmailDomain" | "socialEmailDomain">
-): Either.Either<Email, EmailInvalid> =>
+export const parseAccountEmail = (text: string, policy: SyntheticDomains): Either.Either<Email, EmailInvalid> =>
   Either.fromOption(
     Option.filter(parseEmail(text), (email) => !isSyntheticEmail(email, policy)),
     () => new EmailInvalid()

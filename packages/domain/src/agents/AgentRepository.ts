@@ -17,6 +17,8 @@ export class AgentRepository extends Context.Tag("@berth/AgentRepository")<
     readonly lockOwner: (ownerId: UserId) => Effect.Effect<void>
     /** Agents that count towards the owner's limit: all but failed ones. */
     readonly countTowardsLimit: (ownerId: UserId) => Effect.Effect<number>
+    /** Gives the agent to another owner as a new one, in `provisioning`. None when `from` does not own it. */
+    readonly transfer: (id: AgentId, from: UserId, to: UserId) => Effect.Effect<Option.Option<Agent>>
     readonly insert: (agent: Agent) => Effect.Effect<void>
     readonly find: (id: AgentId) => Effect.Effect<Option.Option<Agent>>
     readonly findOwned: (ownerId: UserId, id: AgentId) => Effect.Effect<Option.Option<Agent>>

@@ -17,6 +17,7 @@ import { AgentSettings } from "./AgentSettings.ts"
 import { isUp } from "./AgentStatus.ts"
 import { validatePlanFeatures, validateSkillSelection, deduplicateSelections } from "./AgentConfigPolicy.ts"
 import { AgentId } from "../shared/AgentId.ts"
+import type { Channel } from "../shared/Channel.ts"
 import type { UserId } from "../shared/UserId.ts"
 import { ProvisionAgentJob } from "./AgentJobs.ts"
 
@@ -84,6 +85,40 @@ export class Agents extends Effect.Service<Agents>()("@berth/Agents", {
       return agent
     })
 
+    /** Inserts the first agent of an owner without a plan; a job deploys it. Joins the running transaction. */
+    const provisionUnclaimed = Effect.fn("Agents.provisionUnclaimed")(function* (
+      ownerId: UserId,
+      { channels, name }: { readonly name: string; readonly channels: ReadonlyArray<Channel> }
+    ) {
+      const now = yield* DateTime.now
+      const agent = new Agent({
+        id: AgentId.make(yield* ids.next("agt")),
+        ownerId,
+        name,
+        ...(yield* Effect.orDie(resolveAgentModel(models, {}))),
+        status: "provisioning",
+        config: { ...newAgentConfig, channels: [...newAgentConfig.channels, ...channels] },
+        createdAt: now,
+        updatedAt: now
+      })
+      yield* instances.ensure(ownerId)
+      yield* agents.insert(agent)
+      yield* outbox.append(ProvisionAgentJob, { agentId: agent.id }, ownerId)
+      return agent
+    })
+
+    /** Gives an agent to another owner within the limits of the plan; a job deploys it. Joins the running transaction. */
+    const transfer = Effect.fn("Agents.transfer")(function* (id: AgentId, from: UserId, to: User) {
+      yield* agents.lockOwner(to.id)
+      const current = yield* agents.countTowardsLimit(to.id)
+      const { agents: limit } = yield* allowances.find(to)
+      if (current >= limit) return yield* new PlanLimitReached({ current, limit })
+      yield* instances.ensure(to.id)
+      const moved = yield* Effect.mapError(yield* agents.transfer(id, from, to.id), () => new AgentNotFound())
+      yield* outbox.append(ProvisionAgentJob, { agentId: id }, to.id)
+      return moved
+    })
+
     /** Newest first. */
     const list = Effect.fn("Agents.list")(function* (ownerId: UserId) {
       return yield* agents.listOwned(ownerId)
@@ -113,6 +148,16 @@ export class Agents extends Effect.Service<Agents>()("@berth/Agents", {
       return Option.orElse(Array.last(Array.filter(owned, ({ status }) => isUp(status))), () => Array.last(owned))
     })
 
-    return { provision, list, find, findUnscoped, findStatuses, findDefaultRunning, findDefault }
+    return {
+      provision,
+      provisionUnclaimed,
+      transfer,
+      list,
+      find,
+      findUnscoped,
+      findStatuses,
+      findDefaultRunning,
+      findDefault
+    }
   })
 }) {}

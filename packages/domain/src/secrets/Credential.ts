@@ -12,6 +12,10 @@ export const CredentialKey = Schema.Literal(
 ).annotations({ identifier: "CredentialKey" })
 export type CredentialKey = typeof CredentialKey.Type
 
+/** The keys of the credential map, and those of providers outside it. */
+export const StoredCredentialKey = Schema.Literal(...CredentialKey.literals, "groq")
+export type StoredCredentialKey = typeof StoredCredentialKey.Type
+
 /** Used by the AI layer for their owner's calls. */
 export const modelCredentialKeys = [
   "anthropic",
@@ -22,7 +26,11 @@ export const modelCredentialKeys = [
 /** Used by the owner's messaging channels only. */
 export const channelCredentialKeys = ["telegram", "discord", "whatsapp"] as const satisfies ReadonlyArray<CredentialKey>
 
-export type CredentialValues = { readonly [Key in CredentialKey]?: Redacted.Redacted }
+export type CredentialValues = { readonly [Key in StoredCredentialKey]?: Redacted.Redacted }
+
+/** Every key of a model provider. */
+export type StoredModelKey = (typeof storedModelKeys)[number]
+export const storedModelKeys = [...modelCredentialKeys, "groq"] as const satisfies ReadonlyArray<StoredCredentialKey>
 
 /** Whether each credential is configured; never its value. */
 export const CredentialMap = Schema.Struct({
@@ -40,7 +48,7 @@ export class CredentialKeyUnknown extends Data.TaggedError("CredentialKeyUnknown
 /** The value cannot be a key or token. `reason` never quotes it. */
 export class CredentialInvalid extends Data.TaggedError("CredentialInvalid")<{ readonly reason: string }> {}
 
-export const makeCredentialMap = (configured: ReadonlyArray<CredentialKey>): CredentialMap => ({
+export const makeCredentialMap = (configured: ReadonlyArray<StoredCredentialKey>): CredentialMap => ({
   anthropic: configured.includes("anthropic"),
   openai: configured.includes("openai"),
   openrouter: configured.includes("openrouter"),

@@ -1,7 +1,9 @@
 import { Effect, type Redacted } from "effect"
 import {
   channelCredentialKeys,
-  type CredentialKey,
+  type StoredCredentialKey,
+  type StoredModelKey,
+  storedModelKeys,
   makeCredentialMap,
   modelCredentialKeys,
   parseCredentialKey,
@@ -36,12 +38,47 @@ export class CredentialVault extends Effect.Service<CredentialVault>()("@berth/C
       return yield* repository.decrypt(userId, channelCredentialKeys)
     })
 
-    const remove = Effect.fn("CredentialVault.remove")(function* (userId: UserId, keys: ReadonlyArray<CredentialKey>) {
+    /** Stores a model key as it is; the provider is not asked. Joins the running transaction. */
+    const setModelKey = Effect.fn("CredentialVault.setModelKey")(function* (
+      userId: UserId,
+      key: StoredModelKey,
+      value: Redacted.Redacted
+    ) {
+      yield* repository.set(userId, key, value)
+    })
+
+    /** Gives the model keys to another user, except for providers whose key that user has. Joins the running transaction. */
+    const moveModelKeys = Effect.fn("CredentialVault.moveModelKeys")(function* (from: UserId, to: UserId) {
+      const [values, known] = [yield* repository.decrypt(from, storedModelKeys), yield* repository.listKeys(to)]
+      yield* Effect.forEach(
+        storedModelKeys,
+        (key) => {
+          const value = values[key]
+          return value === undefined || known.includes(key) ? Effect.void : repository.set(to, key, value)
+        },
+        { discard: true }
+      )
+      yield* repository.remove(from, storedModelKeys)
+    })
+
+    const remove = Effect.fn("CredentialVault.remove")(function* (
+      userId: UserId,
+      keys: ReadonlyArray<StoredCredentialKey>
+    ) {
       const removed = yield* repository.remove(userId, keys)
       if (removed > 0)
         yield* Effect.logInfo("Credentials removed").pipe(Effect.annotateLogs({ userId, credentials: removed }))
     })
 
-    return { set, remove, removeSince: repository.removeSince, findConfigured, readModelKeys, readChannelTokens }
+    return {
+      set,
+      setModelKey,
+      moveModelKeys,
+      remove,
+      removeSince: repository.removeSince,
+      findConfigured,
+      readModelKeys,
+      readChannelTokens
+    }
   })
 }) {}

@@ -1,5 +1,5 @@
 import { Data, Effect, Either, type Redacted } from "effect"
-import { CredentialKeyUnknown, modelCredentialKeys, parseCredentialValue } from "./Credential.ts"
+import { CredentialKeyUnknown, modelCredentialKeys, parseCredentialValue, storedModelKeys } from "./Credential.ts"
 import { CredentialVault } from "./CredentialVault.ts"
 import { ModelKeyVerifier, type ModelCredentialKey } from "./ModelKeyVerifier.ts"
 import type { UserId } from "../shared/UserId.ts"
@@ -47,7 +47,7 @@ export class OwnModelKeys extends Effect.Service<OwnModelKeys>()("@berth/OwnMode
 
     /** Removes all model keys of the owner, not the channel tokens. */
     const disable = Effect.fn("OwnModelKeys.disable")(function* (userId: UserId) {
-      yield* vault.remove(userId, modelCredentialKeys)
+      yield* vault.remove(userId, storedModelKeys)
     })
 
     return { isEnabled, enable, disable }

@@ -319,6 +319,10 @@ export const Settings = Config.all({
     recipient: Config.option(readWalletAddress("MPP_RECIPIENT")),
     secret: optionalSecret("MPP_SECRET")
   }),
+  unclaimed: Config.all({
+    lifetime: duration("UNCLAIMED_TTL", Duration.hours(24)),
+    maximum: positive("UNCLAIMED_MAX", 500)
+  }),
   mux: Config.all({
     token: Config.all({
       tokenId: Config.option(Config.string("MUX_TOKEN_ID")),

@@ -9,11 +9,14 @@ import type { Settings } from "../configuration/Settings.ts"
 import { ProgramMisconfigured } from "../process/ProgramRunner.ts"
 
 /** The operator's rules of accounts. */
-export const layer = (rules: Omit<AccountPolicy["Type"], "walletEmailDomain" | "socialEmailDomain">) =>
+export const layer = (
+  rules: Omit<AccountPolicy["Type"], "walletEmailDomain" | "socialEmailDomain" | "unclaimedEmailDomain">
+) =>
   Layer.succeed(AccountPolicy, {
     ...rules,
     walletEmailDomain: `wallet.${rules.appUrl.hostname}`,
-    socialEmailDomain: `social.${rules.appUrl.hostname}`
+    socialEmailDomain: `social.${rules.appUrl.hostname}`,
+    unclaimedEmailDomain: `unclaimed.${rules.appUrl.hostname}`
   })
 
 export const fromSettings = ({ addresses, environment, referralCredits }: Settings) =>

@@ -1,6 +1,7 @@
 import { FetchHttpClient } from "@effect/platform"
 import { Effect, Layer } from "effect"
 import * as BackendAgentManager from "../backend/BackendAgentManager.ts"
+import * as BackendChannelProvisioning from "../backend/BackendChannelProvisioning.ts"
 import type { BackendClientOptions } from "../backend/BackendClient.ts"
 import * as BackendModelAnswers from "../backend/BackendModelAnswers.ts"
 import * as BackendSpeech from "../backend/BackendSpeech.ts"
@@ -9,6 +10,9 @@ import { resolveInternalApiKey } from "./SecretsWiring.ts"
 
 export const remoteAgentManager = (options: BackendClientOptions) =>
   Layer.provide(BackendAgentManager.layer(options), FetchHttpClient.layer)
+
+export const remoteProvisioning = (options: BackendClientOptions) =>
+  Layer.provide(BackendChannelProvisioning.layer(options), FetchHttpClient.layer)
 
 export const remoteModelAnswers = (options: BackendClientOptions) =>
   Layer.provide(BackendModelAnswers.layer(options), FetchHttpClient.layer)
@@ -21,6 +25,7 @@ export const fromSettings = (settings: Settings) =>
       return Layer.mergeAll(
         remoteAgentManager(backend),
         remoteModelAnswers(backend),
+        remoteProvisioning(backend),
         Layer.provide(BackendSpeech.layer(backend), FetchHttpClient.layer)
       )
     })

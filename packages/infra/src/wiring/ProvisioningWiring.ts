@@ -1,4 +1,5 @@
 import * as BuiltInLiveStreams from "@berth/domain/provisioning/live-streams/BuiltInLiveStreams"
+import { UnclaimedPolicy } from "@berth/domain/provisioning/UnclaimedAgents"
 import { FetchHttpClient } from "@effect/platform"
 import { Layer, Option } from "effect"
 import type { Settings } from "../configuration/Settings.ts"
@@ -10,3 +11,5 @@ export const liveStreamsFromSettings = ({ addresses, mux }: Settings) =>
     onNone: () => BuiltInLiveStreams.layer({ appUrl: addresses.appUrl }),
     onSome: (token) => Layer.provide(MuxLiveStreams.layer({ ...token, apiUrl: mux.apiUrl }), FetchHttpClient.layer)
   })
+
+export const policyFromSettings = ({ unclaimed }: Settings) => Layer.succeed(UnclaimedPolicy, unclaimed)

@@ -1,5 +1,6 @@
 import {
   ForgotPasswordLimit,
+  ProvisionLimit,
   RegisterLimit,
   ResetPasswordLimit,
   SignInLimit,
@@ -27,5 +28,6 @@ export const layer = Layer.mergeAll(
   Layer.effect(SignInLimit, Effect.map(perAddress("sign-in"), SignInLimit.of)),
   Layer.effect(ForgotPasswordLimit, Effect.map(perAddress("forgot-password"), ForgotPasswordLimit.of)),
   Layer.effect(ResetPasswordLimit, Effect.map(perAddress("reset-password"), ResetPasswordLimit.of)),
+  Layer.effect(ProvisionLimit, Effect.map(perAddress("provision"), ProvisionLimit.of)),
   Layer.effect(TokenGatingLimit, Effect.map(perAddress("token-gating"), TokenGatingLimit.of))
 )

@@ -1,5 +1,6 @@
 import { DateTime, Effect, Option } from "effect"
 import { Credits } from "../../shared/Money.ts"
+import { isInDomain } from "../../shared/Email.ts"
 import type { User } from "../../shared/User.ts"
 import { ReferralCodeInvalid } from "../AccountErrors.ts"
 import { AccountPolicy } from "../AccountPolicy.ts"
@@ -21,7 +22,11 @@ export class Referrals extends Effect.Service<Referrals>()("@berth/Referrals", {
 
     const findReferrer = Effect.fn("Referrals.findReferrer")(function* (text: string) {
       const code = yield* Effect.mapError(parseReferralCode(text), () => new ReferralCodeInvalid())
-      const referrer = yield* users.findByReferralCode(code)
+      const referrer = Option.filter(
+        yield* users.findByReferralCode(code),
+        // An anonymous owner has no use of credits.
+        ({ email }) => !isInDomain(email, policy.unclaimedEmailDomain)
+      )
       return yield* Effect.mapError(referrer, () => new ReferralCodeInvalid())
     })
 

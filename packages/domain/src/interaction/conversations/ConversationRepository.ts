@@ -86,6 +86,8 @@ export class ConversationRepository extends Context.Tag("@berth/ConversationRepo
     /** Returns the number of deleted sessions; their messages go with them. */
     readonly removeSessions: (userId: UserId) => Effect.Effect<number>
     /** Newest first. */
+    /** Gives the sessions and messages of an agent to another user. */
+    readonly transfer: (agentId: AgentId, to: UserId) => Effect.Effect<void>
     readonly listByUser: (userId: UserId, limit: number) => Effect.Effect<ReadonlyArray<Message>>
     readonly countByUser: (userId: UserId) => Effect.Effect<number>
   }

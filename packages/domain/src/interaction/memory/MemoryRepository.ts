@@ -43,6 +43,7 @@ export class MemoryRepository extends Context.Tag("@berth/MemoryRepository")<
     /** Monotonic: ignores a summary that covers no more than the stored one. Ignores deleted sessions. */
     readonly saveSummary: (sessionId: ChatSessionId, summary: ConversationSummary) => Effect.Effect<void>
     /** Summaries are deleted with their sessions. */
+    readonly transferNotes: (agentId: AgentId, to: UserId) => Effect.Effect<void>
     readonly removeNotes: (userId: UserId) => Effect.Effect<void>
   }
 >() {}

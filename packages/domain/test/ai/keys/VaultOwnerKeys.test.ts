@@ -1,5 +1,5 @@
 import { OwnerKeys } from "@berth/domain/ai/keys/OwnerKeys"
-import type { CredentialKey, CredentialValues } from "@berth/domain/secrets/Credential"
+import type { StoredCredentialKey, CredentialValues } from "@berth/domain/secrets/Credential"
 import { CredentialRepository } from "@berth/domain/secrets/CredentialRepository"
 import { CredentialVault } from "@berth/domain/secrets/CredentialVault"
 import * as OwnerKeysFromVault from "@berth/domain/ai/keys/VaultOwnerKeys"
@@ -13,7 +13,7 @@ const [ada, bob] = [UserId.make("usr_ada"), UserId.make("usr_bob")]
 const scene = (around: <A>(read: Effect.Effect<A>) => Effect.Effect<A> = (read) => read) =>
   Effect.gen(function* () {
     const kept = yield* Ref.make<ReadonlyMap<string, Redacted.Redacted>>(new Map())
-    const reads = yield* Ref.make<ReadonlyArray<readonly [UserId, ReadonlyArray<CredentialKey>]>>([])
+    const reads = yield* Ref.make<ReadonlyArray<readonly [UserId, ReadonlyArray<StoredCredentialKey>]>>([])
     const repository = Layer.succeed(CredentialRepository, {
       set: (userId, key, value) => Ref.update(kept, (all) => new Map(all).set(`${userId} ${key}`, value)),
       listKeys: () => Effect.succeed([]),

@@ -50,6 +50,13 @@ export const layer: Layer.Layer<AgentRepository, never, SqlClient> = Layer.effec
           updatedAt: DateTime.toDate(agent.updatedAt)
         })}`.pipe(Effect.orDie)
       }),
+      transfer: Effect.fn("AgentRepository.transfer")(function* (id: AgentId, from: UserId, to: UserId) {
+        const now = DateTime.toDate(yield* DateTime.now)
+        const row = yield* sql`
+          update agents set owner_id = ${to}, status = 'provisioning', created_at = ${now}, updated_at = ${now}
+          where id = ${id} and owner_id = ${from} returning *`.pipe(decodeFirstRow(AgentRow), Effect.orDie)
+        return Option.map(row, toAgent)
+      }),
       find: Effect.fn("AgentRepository.find")(function* (id: AgentId) {
         const row = yield* sql`select * from agents where id = ${toStorableText(id)}`.pipe(
           decodeFirstRow(AgentRow),

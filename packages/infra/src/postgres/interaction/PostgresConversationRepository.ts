@@ -227,6 +227,10 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
       removeSessions: Effect.fn("ConversationRepository.removeSessions")(function* (userId: UserId) {
         return yield* countAffectedRows(sql`delete from chat_sessions where user_id = ${userId}`).pipe(Effect.orDie)
       }),
+      transfer: Effect.fn("ConversationRepository.transfer")(function* (agentId: AgentId, to: UserId) {
+        yield* sql`update chat_sessions set user_id = ${to} where agent_id = ${agentId}`.pipe(Effect.orDie)
+        yield* sql`update messages set user_id = ${to} where agent_id = ${agentId}`.pipe(Effect.orDie)
+      }),
       listByUser: Effect.fn("ConversationRepository.listByUser")(function* (userId: UserId, limit: number) {
         return yield* sql`
           select ${selectMessageColumns(sql)} from messages where user_id = ${userId}

@@ -1,3 +1,4 @@
+import type { AgentId } from "@berth/domain/shared/AgentId"
 import { type ChatSessionId, type Message, Sender } from "@berth/domain/interaction/Conversation"
 import { MemoryRepository, type NewNote, type MemoryOwner } from "@berth/domain/interaction/memory/MemoryRepository"
 import type { MemoryNote, RecalledMessage } from "@berth/domain/interaction/memory/Recollection"
@@ -166,6 +167,9 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
           on conflict (session_id) do update
             set summary = excluded.summary, up_to_seq = excluded.up_to_seq, updated_at = excluded.updated_at
             where excluded.up_to_seq > session_summaries.up_to_seq`.pipe(Effect.orDie)
+      }),
+      transferNotes: Effect.fn("MemoryRepository.transferNotes")(function* (agentId: AgentId, to: UserId) {
+        yield* sql`update agent_notes set user_id = ${to} where agent_id = ${agentId}`.pipe(Effect.orDie)
       }),
       removeNotes: Effect.fn("MemoryRepository.removeNotes")(function* (userId: UserId) {
         yield* sql`delete from agent_notes where user_id = ${userId}`.pipe(Effect.orDie)

@@ -347,7 +347,7 @@ create index agents_in_provisioning on agents (updated_at) where status = 'provi
 -- Values are sealed for this owner and this key.
 create table credentials (
   user_id text not null references users on delete cascade,
-  key text not null check (key in ('anthropic', 'openai', 'openrouter', 'google', 'telegram', 'discord', 'whatsapp')),
+  key text not null check (key in ('anthropic', 'openai', 'openrouter', 'google', 'telegram', 'discord', 'whatsapp', 'groq')),
   sealed text not null,
   updated_at timestamptz not null,
   primary key (user_id, key)
@@ -636,7 +636,19 @@ create index outbound_messages_of_chat on outbound_messages (agent_id, platform,
   where status in ('pending', 'waiting');
 create index outbound_messages_by_age on outbound_messages (created_at) where status in ('sent', 'failed');
 
--- provisioning: live streams. Without an agent: to be ended at the provider.
+-- provisioning: agents of anonymous owners, until somebody claims them.
+create table unclaimed_agents (
+  owner_id text primary key references users on delete cascade,
+  agent_id text not null references agents on delete cascade,
+  code_hash text not null unique,
+  created_at timestamptz not null,
+  stopped_at timestamptz,
+  removed_at timestamptz
+);
+create index unclaimed_agents_by_agent on unclaimed_agents (agent_id);
+create index unclaimed_agents_by_age on unclaimed_agents (created_at);
+
+-- live streams. Without an agent: to be ended at the provider.
 create table live_streams (
   id text primary key,
   agent_id text constraint live_streams_agent_key unique references agents on delete set null,

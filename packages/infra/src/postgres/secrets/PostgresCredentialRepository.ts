@@ -1,4 +1,4 @@
-import { CredentialKey } from "@berth/domain/secrets/Credential"
+import { StoredCredentialKey } from "@berth/domain/secrets/Credential"
 import { CredentialRepository } from "@berth/domain/secrets/CredentialRepository"
 import { SecretBox } from "@berth/domain/secrets/SecretBox"
 import { SqlClient } from "@effect/sql/SqlClient"
@@ -6,11 +6,11 @@ import { DateTime, Effect, Layer, type Redacted, Schema } from "effect"
 import { countAffectedRows, decodeRows } from "../Rows.ts"
 import type { UserId } from "@berth/domain/shared/UserId"
 
-const KeyRow = Schema.Struct({ key: CredentialKey })
-const SealedRow = Schema.Struct({ key: CredentialKey, sealed: Schema.String })
+const KeyRow = Schema.Struct({ key: StoredCredentialKey })
+const SealedRow = Schema.Struct({ key: StoredCredentialKey, sealed: Schema.String })
 
 /** Unique per row: ids and keys contain no colons. */
-const contextOf = (userId: UserId, key: CredentialKey) => `credentials.sealed:${userId}:${key}`
+const contextOf = (userId: UserId, key: StoredCredentialKey) => `credentials.sealed:${userId}:${key}`
 
 export const layer: Layer.Layer<CredentialRepository, never, SqlClient | SecretBox> = Layer.effect(
   CredentialRepository,
@@ -21,7 +21,7 @@ export const layer: Layer.Layer<CredentialRepository, never, SqlClient | SecretB
     return CredentialRepository.of({
       set: Effect.fn("CredentialRepository.set")(function* (
         userId: UserId,
-        key: CredentialKey,
+        key: StoredCredentialKey,
         value: Redacted.Redacted
       ) {
         const now = yield* DateTime.now
@@ -43,7 +43,10 @@ export const layer: Layer.Layer<CredentialRepository, never, SqlClient | SecretB
         )
         return rows.map(({ key }) => key)
       }),
-      remove: Effect.fn("CredentialRepository.remove")(function* (userId: UserId, keys: ReadonlyArray<CredentialKey>) {
+      remove: Effect.fn("CredentialRepository.remove")(function* (
+        userId: UserId,
+        keys: ReadonlyArray<StoredCredentialKey>
+      ) {
         return yield* Effect.orDie(
           countAffectedRows(sql`delete from credentials where user_id = ${userId} and ${sql.in("key", keys)}`)
         )
@@ -56,14 +59,14 @@ export const layer: Layer.Layer<CredentialRepository, never, SqlClient | SecretB
       }),
       decrypt: Effect.fn("CredentialRepository.decrypt")(function* (
         userId: UserId,
-        keys: ReadonlyArray<CredentialKey>
+        keys: ReadonlyArray<StoredCredentialKey>
       ) {
         const rows = yield* sql`
           select key, sealed from credentials where user_id = ${userId} and ${sql.in("key", keys)}`.pipe(
           decodeRows(SealedRow),
           Effect.orDie
         )
-        const opened: { [Key in CredentialKey]?: Redacted.Redacted } = {}
+        const opened: { [Key in StoredCredentialKey]?: Redacted.Redacted } = {}
         for (const { key, sealed } of rows) opened[key] = yield* Effect.orDie(box.open(sealed, contextOf(userId, key)))
         return opened
       })

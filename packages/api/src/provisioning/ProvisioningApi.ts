@@ -1,0 +1,53 @@
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
+import { Schema } from "effect"
+import { PlanLimitReachedBody } from "../agents/AgentErrorBodies.ts"
+import { ProvisionedAgentAnswer } from "../agents/AgentsApi.ts"
+import { payload, SecretText } from "../http/Payload.ts"
+import { InternalFailureBody } from "../http/TransportErrors.ts"
+import { IdempotencyErrors } from "../limits/IdempotencyErrors.ts"
+import { ProvisionLimit } from "../limits/RateLimits.ts"
+import { acceptApiKeys } from "../sessions/RequiredScope.ts"
+import { PrincipalAuth } from "../sessions/SessionAuth.ts"
+import { ClaimCodeUnknownBody } from "./ProvisioningErrorBodies.ts"
+import {
+  provisionedFields,
+  ProvisioningBody,
+  ProvisioningErrors,
+  ProvisioningHeaders,
+  provisionPath
+} from "./ProvisioningFields.ts"
+
+export const ProvisionedAnswer = Schema.Struct(provisionedFields).annotations({ identifier: "ProvisionedChannelAgent" })
+
+/** POST /api/provision */
+const provision = HttpApiEndpoint.post("provision", provisionPath)
+  .setHeaders(ProvisioningHeaders)
+  .setPayload(ProvisioningBody)
+  .addSuccess(ProvisionedAnswer)
+  .addError(ProvisioningErrors)
+  .addError(IdempotencyErrors)
+  .middleware(ProvisionLimit)
+  .annotate(OpenApi.Summary, "Provision an agent with channel tokens")
+  .annotate(
+    OpenApi.Description,
+    "Without an account: makes an agent on messaging channels with a live stream, which somebody claims later. Until then the limits of the free plan apply."
+  )
+
+/** POST /api/agents/claim */
+const claim = HttpApiEndpoint.post("claim", "/api/agents/claim")
+  .setPayload(payload({ code: SecretText }))
+  .addSuccess(ProvisionedAgentAnswer)
+  .addError(ClaimCodeUnknownBody)
+  .addError(PlanLimitReachedBody)
+  .middleware(PrincipalAuth)
+  .annotateContext(acceptApiKeys("agents"))
+  .annotate(OpenApi.Summary, "Claim an agent")
+  .annotate(
+    OpenApi.Description,
+    "Moves an agent that was provisioned with channel tokens to the caller's account, with its channels, live stream, conversations and model keys."
+  )
+
+export class ProvisioningApi extends HttpApiGroup.make("provisioning")
+  .add(provision)
+  .add(claim)
+  .addError(InternalFailureBody) {}

@@ -1,0 +1,47 @@
+import {
+  ChannelTokenMissing,
+  ClaimCodeUnknown,
+  ProvisioningFieldInvalid,
+  ProvisioningUnavailable,
+  UnclaimedLimitReached
+} from "@berth/domain/provisioning/ProvisioningErrors"
+import { Duration, Schema } from "effect"
+import { errorBody, extendedErrorBody, plainErrorBody } from "../http/ErrorBody.ts"
+import { toRetryAfterSeconds } from "../limits/RateLimits.ts"
+
+export const ChannelTokenMissingBody = plainErrorBody(ChannelTokenMissing, {
+  status: 400,
+  error: "Channel token missing",
+  message: "Give at least one of platformAToken, platformBToken and platformCBotToken."
+})
+export const ProvisioningFieldInvalidBody = errorBody(ProvisioningFieldInvalid, {
+  status: 400,
+  error: "Invalid field",
+  message: ({ field, reason }) => `${field}: ${reason}`,
+  read: (message) => {
+    const [field = "", ...reason] = message.split(": ")
+    return new ProvisioningFieldInvalid({ field, reason: reason.join(": ") })
+  }
+})
+export const UnclaimedLimitReachedBody = extendedErrorBody(
+  UnclaimedLimitReached,
+  Schema.Struct({ limit: Schema.Number, retryAfter: Schema.Number.annotations({ description: "Seconds" }) }),
+  {
+    status: 429,
+    error: "Too many unclaimed agents",
+    message: ({ limit }) =>
+      `${limit} agents wait for their claim, which is the limit. Claim yours, or try again later.`,
+    members: ({ limit, retryAfter }) => ({ limit, retryAfter: toRetryAfterSeconds(retryAfter) }),
+    read: (_, { limit, retryAfter }) => new UnclaimedLimitReached({ limit, retryAfter: Duration.seconds(retryAfter) })
+  }
+)
+export const ProvisioningUnavailableBody = plainErrorBody(ProvisioningUnavailable, {
+  status: 502,
+  error: "Provisioning service unavailable",
+  message: "The provisioning service does not answer. Try again in a moment."
+})
+export const ClaimCodeUnknownBody = plainErrorBody(ClaimCodeUnknown, {
+  status: 404,
+  error: "Claim code not found",
+  message: "code: no agent waits for a claim with this code. Codes work once and expire."
+})

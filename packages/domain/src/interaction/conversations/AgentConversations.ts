@@ -1,0 +1,21 @@
+import { Effect } from "effect"
+import type { AgentId } from "../../shared/AgentId.ts"
+import type { UserId } from "../../shared/UserId.ts"
+import { MemoryRepository } from "../memory/MemoryRepository.ts"
+import { ConversationRepository } from "./ConversationRepository.ts"
+
+/** The conversations and notes of an agent as a whole. */
+export class AgentConversations extends Effect.Service<AgentConversations>()("@berth/AgentConversations", {
+  effect: Effect.gen(function* () {
+    const conversations = yield* ConversationRepository
+    const memory = yield* MemoryRepository
+
+    /** Gives them to another user. Joins the running transaction. */
+    const transfer = Effect.fn("AgentConversations.transfer")(function* (agentId: AgentId, to: UserId) {
+      yield* conversations.transfer(agentId, to)
+      yield* memory.transferNotes(agentId, to)
+    })
+
+    return { transfer }
+  })
+}) {}

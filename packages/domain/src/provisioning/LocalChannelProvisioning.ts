@@ -1,0 +1,151 @@
+import { Duration, Effect, Layer, Option, Redacted, Schema } from "effect"
+import { AccountPolicy } from "../accounts/AccountPolicy.ts"
+import { ExternalAccounts } from "../accounts/registration/ExternalAccounts.ts"
+import { AgentInstances } from "../agents/AgentInstances.ts"
+import { Agents } from "../agents/Agents.ts"
+import { AgentStatus } from "../agents/AgentStatus.ts"
+import { Channels } from "../channels/Channels.ts"
+import { IdempotentExecution } from "../limits/IdempotentExecution.ts"
+import { Transaction } from "../persistence/Transaction.ts"
+import { CredentialVault } from "../secrets/CredentialVault.ts"
+import { Digests, hashSecret } from "../secrets/Digests.ts"
+import { Tokens } from "../secrets/Tokens.ts"
+import { AgentId } from "../shared/AgentId.ts"
+import { Email } from "../shared/Email.ts"
+import { UserId } from "../shared/UserId.ts"
+import { ChannelProvisioning } from "./ChannelProvisioning.ts"
+import { LiveStreamId } from "./live-streams/LiveStream.ts"
+import { LiveStreamRepository } from "./live-streams/LiveStreamRepository.ts"
+import { type CreatedLiveStream, LiveStreams } from "./live-streams/LiveStreams.ts"
+import { UnclaimedLimitReached } from "./ProvisioningErrors.ts"
+import {
+  parseProvisioningRequest,
+  type ProvisioningOrder,
+  ProvisioningPlan,
+  ProvisioningProvider,
+  type ProvisioningRequest
+} from "./ProvisioningRequest.ts"
+import { UnclaimedAgents, UnclaimedPolicy } from "./UnclaimedAgents.ts"
+
+/** The result as stored, sealed, with the idempotency key of its request. */
+const Provisioned = Schema.Struct({
+  userId: UserId,
+  agentId: AgentId,
+  subdomain: Schema.String,
+  streamKey: Schema.Redacted(Schema.String),
+  liveStreamId: LiveStreamId,
+  playbackUrl: Schema.String,
+  aiProvider: ProvisioningProvider,
+  plan: ProvisioningPlan,
+  status: AgentStatus,
+  createdAt: Schema.DateTimeUtc,
+  claimCode: Schema.Option(Schema.Redacted(Schema.String))
+})
+
+const agentName = "Agent"
+const ownerName = "Unclaimed agent"
+
+const greet = (code: Redacted.Redacted) =>
+  `Your agent is connected. To add it to your account, sign in and claim it with this code, which works once:\n${Redacted.value(code)}`
+
+/** Provisions in this process. */
+export const layer = Layer.effect(
+  ChannelProvisioning,
+  Effect.gen(function* () {
+    const accounts = yield* ExternalAccounts
+    const agents = yield* Agents
+    const instances = yield* AgentInstances
+    const channels = yield* Channels
+    const vault = yield* CredentialVault
+    const streams = yield* LiveStreams
+    const liveStreams = yield* LiveStreamRepository
+    const unclaimed = yield* UnclaimedAgents
+    const { unclaimedEmailDomain } = yield* AccountPolicy
+    const { lifetime, maximum } = yield* UnclaimedPolicy
+    const { run } = yield* IdempotentExecution
+    const transaction = yield* Transaction
+    const tokens = yield* Tokens
+    const digests = yield* Digests
+
+    const limitReached = new UnclaimedLimitReached({
+      limit: maximum,
+      retryAfter: Duration.min(lifetime, Duration.hours(1))
+    })
+
+    const accept = Effect.fnUntraced(function* (order: ProvisioningOrder, stream: CreatedLiveStream) {
+      const owner = yield* Effect.orDie(
+        accounts.create({
+          email: (id) => Email.make(`${id}@${unclaimedEmailDomain}`),
+          name: Option.some(ownerName)
+        })
+      )
+      const agent = yield* agents.provisionUnclaimed(owner.id, {
+        name: agentName,
+        channels: order.tokens.map(({ platform }) => platform)
+      })
+      if (Option.isSome(order.apiKey))
+        yield* vault.setModelKey(owner.id, order.apiKey.value.key, order.apiKey.value.value)
+      const code = yield* tokens.make
+      yield* Effect.forEach(
+        order.tokens,
+        ({ platform, token }) =>
+          channels.connect(
+            owner.id,
+            { agentId: agent.id, platform },
+            {
+              secrets: { token },
+              greeting:
+                platform === "platformA"
+                  ? Option.getOrUndefined(Option.map(order.claimant, (chatId) => ({ chatId, text: greet(code) })))
+                  : undefined
+            }
+          ),
+        { discard: true }
+      )
+      const { id, keyHash, playbackUrl, streamKey } = stream
+      yield* liveStreams.insert({ id, agentId: agent.id, playbackUrl, keyHash })
+      const { subdomain } = yield* instances.describe(owner.id)
+      // Last: it holds a lock of all provisioning until the commit.
+      const isAccepted = yield* unclaimed.insert(
+        { ownerId: owner.id, agentId: agent.id, codeHash: hashSecret(digests, code) },
+        maximum
+      )
+      if (!isAccepted) return yield* limitReached
+      return {
+        userId: owner.id,
+        agentId: agent.id,
+        subdomain,
+        streamKey,
+        liveStreamId: id,
+        playbackUrl,
+        aiProvider: order.provider,
+        plan: order.plan,
+        status: agent.status,
+        createdAt: agent.createdAt,
+        claimCode: Option.isSome(order.claimant) ? Option.none() : Option.some(code)
+      }
+    })
+
+    /** Best-effort: a stream that stays at the provider has no rows and no viewers. */
+    const discard = ({ id }: CreatedLiveStream) =>
+      Effect.catchAllCause(streams.end(id), (cause) => Effect.logWarning("Live stream not ended", cause))
+
+    const provision = Effect.fn("ChannelProvisioning.provision")(function* (request: ProvisioningRequest) {
+      const order = yield* parseProvisioningRequest(request)
+      // Before the provider of live streams is called; the count under the lock decides.
+      if ((yield* unclaimed.count) >= maximum) return yield* limitReached
+      const stream = yield* streams.create("unclaimed agent")
+      const provisioned = yield* transaction
+        .run(run(Provisioned, accept(order, stream)))
+        .pipe(Effect.onError(() => discard(stream)))
+      // A repetition has the stream of the first request.
+      if (provisioned.liveStreamId !== stream.id) yield* discard(stream)
+      yield* Effect.logInfo("Unclaimed agent accepted").pipe(
+        Effect.annotateLogs({ agentId: provisioned.agentId, userId: provisioned.userId })
+      )
+      return provisioned
+    })
+
+    return ChannelProvisioning.of({ provision })
+  })
+)

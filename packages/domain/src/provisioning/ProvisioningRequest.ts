@@ -1,0 +1,93 @@
+import { Either, Option, type Redacted, Schema } from "effect"
+import { parseCredentialValue, type StoredModelKey } from "../secrets/Credential.ts"
+import type { MessagingPlatform } from "../shared/Channel.ts"
+import { PlanId } from "../shared/PlanId.ts"
+import { ChannelTokenMissing, ProvisioningFieldInvalid } from "./ProvisioningErrors.ts"
+
+export const ProvisioningProvider = Schema.Literal("openrouter", "anthropic", "openai", "google", "groq").annotations({
+  identifier: "ProvisioningProvider"
+})
+export type ProvisioningProvider = typeof ProvisioningProvider.Type
+
+/** The plan that the caller has in mind. Until the claim the limits of free apply, afterwards the claimer's plan. */
+export const ProvisioningPlan = PlanId.pipe(Schema.pickLiteral("free", "pro", "enterprise")).annotations({
+  identifier: "ProvisioningPlan"
+})
+export type ProvisioningPlan = typeof ProvisioningPlan.Type
+
+export interface ProvisioningRequest {
+  readonly platformAToken?: Redacted.Redacted | undefined
+  /** User of platform A who may claim the agent. */
+  readonly platformAUserId?: string | undefined
+  readonly platformBToken?: Redacted.Redacted | undefined
+  readonly platformCBotToken?: Redacted.Redacted | undefined
+  readonly aiProvider?: ProvisioningProvider | "gemini" | undefined
+  readonly apiKey?: Redacted.Redacted | undefined
+  readonly plan?: ProvisioningPlan | undefined
+}
+
+/** A validated request. */
+export interface ProvisioningOrder {
+  readonly tokens: ReadonlyArray<{ readonly platform: MessagingPlatform; readonly token: Redacted.Redacted }>
+  /** Receives the claim code; none when the caller does. */
+  readonly claimant: Option.Option<string>
+  readonly provider: ProvisioningProvider
+  readonly apiKey: Option.Option<{ readonly key: StoredModelKey; readonly value: Redacted.Redacted }>
+  readonly plan: ProvisioningPlan
+}
+
+const tokenFields = {
+  platformA: "platformAToken",
+  platformB: "platformBToken",
+  platformC: "platformCBotToken"
+} as const satisfies Record<MessagingPlatform, keyof ProvisioningRequest>
+const platforms = ["platformA", "platformB", "platformC"] as const satisfies ReadonlyArray<MessagingPlatform>
+
+const userIdPattern = /^[\x21-\x7e]{1,64}$/
+
+const parseSecret = (field: string, value: Redacted.Redacted | undefined) =>
+  value === undefined
+    ? Either.right(Option.none())
+    : Either.mapBoth(parseCredentialValue(value), {
+        onLeft: ({ reason }) => new ProvisioningFieldInvalid({ field, reason }),
+        onRight: Option.some
+      })
+
+const parseClaimant = (userId: string | undefined) => {
+  if (userId === undefined) return Either.right(Option.none<string>())
+  return userIdPattern.test(userId.trim())
+    ? Either.right(Option.some(userId.trim()))
+    : Either.left(
+        new ProvisioningFieldInvalid({
+          field: "platformAUserId",
+          reason: "must have 1 to 64 printable ASCII characters without blanks"
+        })
+      )
+}
+
+/** Validates the form of a request; platforms and providers are not asked. */
+export const parseProvisioningRequest = (
+  request: ProvisioningRequest
+): Either.Either<ProvisioningOrder, ChannelTokenMissing | ProvisioningFieldInvalid> =>
+  Either.gen(function* () {
+    const given = platforms.filter((platform) => request[tokenFields[platform]] !== undefined)
+    if (given.length === 0) return yield* Either.left(new ChannelTokenMissing())
+    const tokens = yield* Either.all(
+      given.map((platform) =>
+        Either.map(parseSecret(tokenFields[platform], request[tokenFields[platform]]), (token) =>
+          Option.toArray(token).map((value) => ({ platform, token: value }))
+        )
+      )
+    )
+    const claimant = yield* parseClaimant(request.platformAUserId)
+    const provider = request.aiProvider === "gemini" ? "google" : (request.aiProvider ?? "openrouter")
+    const apiKey = yield* parseSecret("apiKey", request.apiKey)
+    return {
+      tokens: tokens.flat(),
+      // Only the bot of platform A can write to that user.
+      claimant: given.includes("platformA") ? claimant : Option.none(),
+      provider,
+      apiKey: Option.map(apiKey, (value) => ({ key: provider, value })),
+      plan: request.plan ?? "free"
+    }
+  })

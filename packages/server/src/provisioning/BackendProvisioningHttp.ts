@@ -1,0 +1,15 @@
+import { BackendApi } from "@berth/api/BackendApi"
+import { BackendProvisionedAnswer } from "@berth/api/provisioning/BackendProvisioningApi"
+import { HttpApiBuilder } from "@effect/platform"
+import { Effect, Schema } from "effect"
+import { makeProvisioningResponder } from "./ProvisioningResponse.ts"
+
+const encode = Schema.encodeSync(BackendProvisionedAnswer)
+
+export const layer = HttpApiBuilder.group(BackendApi, "provisioning", (handlers) =>
+  Effect.map(makeProvisioningResponder("backend"), (respond) =>
+    handlers.handle("provision", ({ headers, payload }) =>
+      respond(payload, headers["idempotency-key"], (made) => encode(made))
+    )
+  )
+)

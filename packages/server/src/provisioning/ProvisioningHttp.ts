@@ -1,0 +1,32 @@
+import { ProvisionedAnswer } from "@berth/api/provisioning/ProvisioningApi"
+import { WebApi } from "@berth/api/WebApi"
+import { AgentClaims } from "@berth/domain/provisioning/AgentClaims"
+import { Principal } from "@berth/domain/sessions/Principal"
+import { HttpApiBuilder } from "@effect/platform"
+import { Effect, Schema } from "effect"
+import { makeAgentWebSocketUrl } from "../agents/AgentUrls.ts"
+import { WebSettings } from "../http/WebSettings.ts"
+import { makeProvisioningResponder } from "./ProvisioningResponse.ts"
+
+const encode = Schema.encodeSync(ProvisionedAnswer)
+
+export const layer = HttpApiBuilder.group(WebApi, "provisioning", (handlers) =>
+  Effect.gen(function* () {
+    const respond = yield* makeProvisioningResponder("web")
+    const claims = yield* AgentClaims
+    const { appUrl } = yield* WebSettings
+
+    return handlers
+      .handle("provision", ({ headers, payload }) =>
+        respond(payload, headers["idempotency-key"], (made) => encode(made))
+      )
+      .handle("claim", ({ payload: { code } }) =>
+        Effect.gen(function* () {
+          const { user } = yield* Principal
+          const { createdAt, id, model, name, status } = yield* claims.claim(user, code)
+          const websocketUrl = makeAgentWebSocketUrl(id, appUrl)
+          return { success: true, agent: { id, name, model, status, websocketUrl, createdAt } }
+        })
+      )
+  })
+)

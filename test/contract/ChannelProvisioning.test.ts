@@ -1,0 +1,333 @@
+import { AgentRepository } from "@berth/domain/agents/AgentRepository"
+import { ChannelConnections } from "@berth/domain/channels/ChannelConnections"
+import { UnclaimedPolicy } from "@berth/domain/provisioning/UnclaimedAgents"
+import { UnclaimedExpiry } from "@berth/domain/provisioning/UnclaimedExpiry"
+import { CredentialVault } from "@berth/domain/secrets/CredentialVault"
+import { AgentId } from "@berth/domain/shared/AgentId"
+import { UserId } from "@berth/domain/shared/UserId"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { assert, layer } from "@effect/vitest"
+import { Duration, Effect, Layer, Option, Redacted } from "effect"
+import type { HttpCallResponse } from "../support/HttpCall.ts"
+import * as App from "../support/TestApp.ts"
+import { assertError } from "./ErrorAssertions.ts"
+import { createOwnerWithAgent } from "./OwnerFixtures.ts"
+
+const token = "123456:AAE-a-token-hunter2"
+const documented = ["liveStreamId", "streamKey", "subdomain", "success", "url", "userId"]
+
+const provision = (
+  json: unknown,
+  { from, headers = {} }: { readonly from?: string; readonly headers?: Readonly<Record<string, string>> } = {}
+) =>
+  Effect.flatMap(App.TestApp, ({ web }) =>
+    web({ method: "POST", path: "/api/provision", json, headers, ...(from === undefined ? {} : { from }) })
+  )
+
+const viaBackend = (json: unknown, headers: Readonly<Record<string, string>> = {}) =>
+  Effect.flatMap(App.TestApp, ({ backend, internalKey }) =>
+    backend({
+      method: "POST",
+      path: "/api/provision",
+      json,
+      headers: { authorization: `Bearer ${internalKey}`, ...headers }
+    })
+  )
+
+const codeOf = ({ headers }: HttpCallResponse) => String(headers["x-berth-claim-code"])
+
+const claim = (as: App.SignedIn, code: string) =>
+  Effect.flatMap(App.TestApp, ({ web }) => web({ method: "POST", path: "/api/agents/claim", as, json: { code } }))
+
+const unclaimedRows = Effect.flatMap(
+  SqlClient,
+  (sql) => sql<{ readonly ownerId: string; readonly agentId: string }>`select owner_id, agent_id from unclaimed_agents`
+)
+const agentOf = ({ body }: HttpCallResponse) =>
+  Effect.map(unclaimedRows, (rows) => String(rows.find(({ ownerId }) => ownerId === body["userId"])?.agentId))
+
+const outboxOf = (name: string, member: string, value: string) =>
+  Effect.flatMap(
+    SqlClient,
+    (sql) => sql`select id from outbox where name = ${name} and payload ->> ${member} = ${value}`
+  )
+
+for (const agentManagerTransport of ["in process", "remote"] as const)
+  layer(App.layer({ agentManagerTransport }), { excludeTestServices: true })(
+    `Provisioning with channel tokens, ${agentManagerTransport}`,
+    (it) => {
+      it.effect(`Provisioning ${agentManagerTransport} answers the documented fields alone and makes everything`, () =>
+        Effect.gen(function* () {
+          const answer = yield* provision({ platformAToken: token, aiProvider: "gemini", apiKey: "sk-own-hunter2" })
+          assert.strictEqual(answer.status, 200, answer.text)
+          assert.deepStrictEqual(Object.keys(answer.body).sort(), documented)
+          const [userId, agentId] = [UserId.make(String(answer.body["userId"])), AgentId.make(yield* agentOf(answer))]
+          const agent = Option.getOrThrow(yield* (yield* AgentRepository).find(agentId))
+          assert.deepStrictEqual([agent.ownerId, agent.status], [userId, "provisioning"])
+          assert.deepStrictEqual([...agent.config.channels], ["web", "platformA"])
+          const keys = yield* (yield* Effect.provide(CredentialVault, CredentialVault.Default)).readModelKeys(userId)
+          assert.strictEqual(Redacted.value(keys.google ?? Redacted.make("none")), "sk-own-hunter2")
+          const secrets = yield* (yield* ChannelConnections).readSecrets({ agentId, platform: "platformA" })
+          assert.strictEqual(Redacted.value(Option.getOrThrow(secrets).token), token)
+          assert.lengthOf(yield* outboxOf("new-agent", "agentId", agentId), 1)
+          const { web } = yield* App.TestApp
+          const upload = `/live/ingest/${String(answer.body["streamKey"])}/seg0.ts`
+          assert.strictEqual((yield* web({ method: "PUT", path: upload, body: "x" })).status, 204)
+          const sql = yield* SqlClient
+          const tables = ["credentials", "channel_connections", "live_streams", "unclaimed_agents", "users", "outbox"]
+          const texts = yield* Effect.forEach(
+            tables,
+            (table) => sql`select ${sql(table)}::text as row from ${sql(table)}`
+          )
+          for (const secret of [token, "sk-own-hunter2", String(answer.body["streamKey"]), codeOf(answer)])
+            assert.notInclude(JSON.stringify(texts), secret)
+        })
+      )
+
+      it.effect(`Provisioning ${agentManagerTransport} names what is wrong with a request`, () =>
+        Effect.gen(function* () {
+          const missing = yield* provision({ plan: "free" })
+          assertError(missing, { status: 400, code: "channel_token_missing" })
+          for (const field of ["platformAToken", "platformBToken", "platformCBotToken"])
+            assert.include(String(missing.body["message"]), field)
+          const wrong: ReadonlyArray<readonly [field: string, value: unknown, code: string]> = [
+            ["platformAToken", "", "provisioning_field_invalid"],
+            ["platformBToken", "two\nlines", "provisioning_field_invalid"],
+            ["apiKey", "é", "provisioning_field_invalid"],
+            ["platformAUserId", "a b", "provisioning_field_invalid"],
+            ["platformCBotToken", 5, "invalid_request"],
+            ["aiProvider", "mistral", "invalid_request"],
+            ["plan", "solo", "invalid_request"]
+          ]
+          for (const [field, value, code] of wrong) {
+            const refused = yield* provision({ platformAToken: token, [field]: value })
+            assertError(refused, { status: 400, code })
+            assert.include(String(refused.body["message"]), field)
+          }
+          assert.strictEqual((yield* provision({ platformAToken: null, platformBToken: token })).status, 200)
+        })
+      )
+
+      it.effect(`Provisioning ${agentManagerTransport} ignores the removed fields and names them in a warning`, () =>
+        Effect.gen(function* () {
+          const removed = { platformBPhoneNumberId: "secret-1", platformCGuildId: 5, platformCChannelId: null }
+          const answer = yield* provision({ platformBToken: token, ...removed })
+          assert.strictEqual(answer.status, 200)
+          for (const field of ["platformBPhoneNumberId", "platformCGuildId"])
+            assert.include(String(answer.headers["warning"]), field)
+          assert.notInclude(String(answer.headers["warning"]), "platformBBusinessAccountId")
+          assert.notProperty((yield* provision({ platformBToken: token })).headers, "warning")
+        })
+      )
+
+      it.effect(`Provisioning ${agentManagerTransport} answers repetitions of a key once, per client address`, () =>
+        Effect.gen(function* () {
+          const call = { from: "192.0.2.7", headers: { "idempotency-key": "first" } }
+          const before = (yield* unclaimedRows).length
+          const answers = yield* Effect.replicateEffect(provision({ platformAToken: token }, call), 4, {
+            concurrency: "unbounded"
+          })
+          assert.deepStrictEqual([...new Set(answers.map(({ status }) => status))], [200])
+          assert.lengthOf([...new Set(answers.map(({ text }) => text))], 1)
+          assert.lengthOf([...new Set(answers.map(codeOf))], 1)
+          assert.strictEqual((yield* unclaimedRows).length, before + 1)
+          const other = yield* provision({ platformAToken: `${token}2` }, call)
+          assertError(other, { status: 422, code: "idempotency_key_reused" })
+          const elsewhere = yield* provision({ platformAToken: token }, { ...call, from: "192.0.2.8" })
+          assert.notStrictEqual(elsewhere.body["userId"], answers[0]?.body["userId"])
+        })
+      )
+
+      it.effect(`Provisioning ${agentManagerTransport} is limited per client address before anything else`, () =>
+        Effect.gen(function* () {
+          const answers = yield* Effect.forEach([1, 2, 3, 4, 5, 6], () => provision({ plan: 5 }, { from: "192.0.2.9" }))
+          assert.deepStrictEqual(
+            answers.map(({ status }) => status),
+            [400, 400, 400, 400, 400, 429]
+          )
+          assert.property(answers[5]?.headers ?? {}, "retry-after")
+        })
+      )
+    }
+  )
+
+layer(App.layer(), { excludeTestServices: true })("Unclaimed agents", (it) => {
+  it.effect("The backend answers every field to the internal key alone, and is not limited", () =>
+    Effect.gen(function* () {
+      const { backend } = yield* App.TestApp
+      const answers = yield* Effect.replicateEffect(viaBackend({ platformAToken: token, plan: "pro" }), 7)
+      for (const { body, status } of answers) {
+        assert.strictEqual(status, 200)
+        assert.deepStrictEqual(
+          Object.keys(body).sort(),
+          [...documented, "agentId", "aiProvider", "createdAt", "plan", "playbackUrl", "status"].sort()
+        )
+        assert.deepInclude(body, { success: true, aiProvider: "openrouter", plan: "pro", status: "provisioning" })
+      }
+      const sql = yield* SqlClient
+      assert.deepStrictEqual(
+        yield* sql`select plan from users where id = ${String(answers[0]?.body["userId"])}`,
+        [{ plan: "free" }],
+        "nobody gets a paid plan for nothing"
+      )
+      const stranger = yield* backend({ method: "POST", path: "/api/provision", json: { platformAToken: token } })
+      assertError(stranger, { status: 401, code: "internal_key_required" })
+    })
+  )
+
+  it.effect("A claim moves the agent with its stream, channels, conversations and keys, once", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const answer = yield* provision({ platformAToken: token, aiProvider: "groq", apiKey: "gsk-hunter2" })
+      const [agentId, owner] = [yield* agentOf(answer), String(answer.body["userId"])]
+      yield* sql`
+        insert into chat_sessions (id, user_id, agent_id, status, created_at, last_activity)
+        values (${`chs_${agentId}`}, ${owner}, ${agentId}, 'active', now(), now())`
+      const claimers = yield* Effect.replicateEffect(App.signInNewUser(), 4)
+      const claims = yield* Effect.forEach(
+        claimers,
+        (as) => Effect.map(claim(as, codeOf(answer)), (got) => ({ as, got })),
+        {
+          concurrency: "unbounded"
+        }
+      )
+      const winners = claims.filter(({ got }) => got.status === 200)
+      assert.lengthOf(winners, 1)
+      for (const { got } of claims)
+        if (got.status !== 200) assertError(got, { status: 404, code: "claim_code_unknown" })
+      const winner = winners[0]?.as
+      if (winner === undefined) return assert.fail("nobody won")
+      const { web } = yield* App.TestApp
+      const list = yield* web({ method: "GET", path: "/api/agents", as: winner })
+      assert.include(list.text, agentId)
+      const stream = yield* web({ method: "GET", path: `/api/agents/${agentId}/live-stream`, as: winner })
+      assert.include(stream.text, String(answer.body["liveStreamId"]))
+      const moved = yield* sql`
+        select (select user_id from chat_sessions where agent_id = ${agentId}) as session,
+          (select owner_id from instances where owner_id = ${winner.user.id}) as instance,
+          (select user_id from credentials where key = 'groq') as key`
+      assert.deepStrictEqual(moved, [{ session: winner.user.id, instance: winner.user.id, key: winner.user.id }])
+      assert.lengthOf(yield* outboxOf("remove-account", "userId", owner), 1)
+      assert.isAtLeast((yield* outboxOf("new-agent", "agentId", agentId)).length, 2)
+    })
+  )
+
+  it.effect("A claim beyond the plan of the claimer is refused, and the agent stays unclaimed", () =>
+    Effect.gen(function* () {
+      const answer = yield* provision({ platformAToken: token })
+      const owner = yield* createOwnerWithAgent("starter")
+      const refused = yield* claim(owner, codeOf(answer))
+      assertError(refused, { status: 429, code: "plan_limit_reached" })
+      assert.deepStrictEqual([refused.body["current"], refused.body["limit"]], [1, 1])
+      assertError(yield* claim(owner, "unknown"), { status: 404, code: "claim_code_unknown" })
+      assert.strictEqual((yield* claim(yield* App.signInNewUser(), codeOf(answer))).status, 200)
+    })
+  )
+
+  it.effect("The bot sends the code to the user of platform A, and the caller does not get it", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const answer = yield* provision({ platformAToken: token, platformAUserId: "4711" })
+      assert.notProperty(answer.headers, "x-berth-claim-code")
+      const sent = yield* sql<{ readonly chatId: string; readonly text: string }>`
+        select chat_id, text from outbound_messages where agent_id = ${yield* agentOf(answer)}`
+      assert.deepStrictEqual(
+        sent.map(({ chatId }) => chatId),
+        ["4711"]
+      )
+      const code = sent[0]?.text.split("\n").at(-1) ?? ""
+      assert.strictEqual((yield* claim(yield* App.signInNewUser(), code)).status, 200)
+    })
+  )
+
+  it.effect("An anonymous owner gets no mail, cannot sign in and refers no one", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const sql = yield* SqlClient
+      const answer = yield* provision({ platformAToken: token })
+      const [owner] = yield* sql<{ readonly email: string; readonly referralCode: string }>`
+        select email, referral_code from users where id = ${String(answer.body["userId"])}`
+      const json = { email: owner?.email, password: "correct horse battery" }
+      const signIn = yield* web({ method: "POST", path: "/api/auth/callback/credentials", json })
+      assert.strictEqual(signIn.status, 401)
+      assertError(yield* web({ method: "POST", path: "/api/register", json }), { status: 400, code: "email_invalid" })
+      const newcomer = { email: "new@example.com", password: json.password, referralCode: owner?.referralCode }
+      assertError(yield* web({ method: "POST", path: "/api/register", json: newcomer }), {
+        status: 400,
+        code: "referral_code_invalid"
+      })
+      yield* web({ method: "POST", path: "/api/auth/forgot-password", json: { email: owner?.email } })
+      assert.deepStrictEqual(yield* sql`select id from outbox where name = 'send-mail'`, [])
+    })
+  )
+
+  it.effect("What is not claimed is stopped once and later removed with its code", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const answer = yield* provision({ platformAToken: token })
+      const owner = String(answer.body["userId"])
+      const expire = Effect.flatMap(UnclaimedExpiry, ({ run }) => run()).pipe(
+        Effect.provide(
+          UnclaimedExpiry.Default.pipe(
+            Layer.provide(Layer.succeed(UnclaimedPolicy, { lifetime: Duration.hours(24), maximum: 500 }))
+          )
+        )
+      )
+      const age = (hours: number) =>
+        sql`update unclaimed_agents set created_at = now() - make_interval(hours => ${hours}) where owner_id = ${owner}`
+      const jobs = Effect.all([
+        outboxOf("act-on-instance", "userId", owner),
+        outboxOf("remove-account", "userId", owner)
+      ])
+      const counts = Effect.map(jobs, (all) => all.map((rows) => rows.length))
+      yield* age(23)
+      yield* expire
+      assert.deepStrictEqual(yield* counts, [0, 0])
+      yield* age(25)
+      yield* Effect.replicateEffect(expire, 2)
+      assert.deepStrictEqual(yield* counts, [1, 0])
+      yield* age(49)
+      yield* Effect.replicateEffect(expire, 2)
+      assert.deepStrictEqual(yield* counts, [1, 1])
+      assertError(yield* claim(yield* App.signInNewUser(), codeOf(answer)), { status: 404, code: "claim_code_unknown" })
+    })
+  )
+})
+
+layer(App.layer({ unclaimedMaximum: 20 }), { excludeTestServices: true })("The limit of unclaimed agents", (it) => {
+  it.effect("Of 60 concurrent calls exactly as many succeed as may wait for their claim", () =>
+    Effect.gen(function* () {
+      const answers = yield* Effect.replicateEffect(provision({ platformAToken: token }), 60, { concurrency: 60 })
+      const refused = answers.filter(({ status }) => status !== 200)
+      assert.lengthOf(refused, 40)
+      for (const answer of refused) {
+        assertError(answer, { status: 429, code: "unclaimed_limit_reached" })
+        assert.property(answer.headers, "retry-after")
+      }
+      const sql = yield* SqlClient
+      const left = yield* sql`
+        select (select count(*)::int from unclaimed_agents) as unclaimed, (select count(*)::int from users) as users,
+          (select count(*)::int from live_streams) as streams`
+      assert.deepStrictEqual(left, [{ unclaimed: 20, users: 20, streams: 20 }])
+      const [first] = answers.filter(({ status }) => status === 200)
+      if (first === undefined) return assert.fail("none succeeded")
+      assert.strictEqual((yield* claim(yield* App.signInNewUser(), codeOf(first))).status, 200)
+      assert.strictEqual((yield* provision({ platformAToken: token })).status, 200)
+    })
+  )
+})
+
+layer(App.layer({ agentManagerTransport: "remote", remoteBackendUrl: "http://127.0.0.1:1" }), {
+  excludeTestServices: true
+})("Provisioning without a backend", (it) => {
+  it.effect("Provisioning is 502 while the backend is away, and the key of the request stays free", () =>
+    Effect.gen(function* () {
+      const call = { from: "192.0.2.7", headers: { "idempotency-key": "first" } }
+      for (const _ of [1, 2])
+        assertError(yield* provision({ platformAToken: token }, call), {
+          status: 502,
+          code: "provisioning_unavailable"
+        })
+    })
+  )
+})
