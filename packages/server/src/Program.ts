@@ -17,6 +17,7 @@ import * as SignInWiring from "@berth/infra/wiring/SignInWiring"
 import { requireDatabaseUrl, resolveAdminEmails, resolveInternalApiKey } from "@berth/infra/wiring/SecretsWiring"
 import * as GatewayWiring from "@berth/infra/wiring/GatewayWiring"
 import * as InteractionWiring from "@berth/infra/wiring/InteractionWiring"
+import * as RedisStartup from "@berth/infra/redis/RedisStartup"
 import * as JobsWiring from "@berth/infra/wiring/JobsWiring"
 import * as PersistenceWiring from "@berth/infra/wiring/PersistenceWiring"
 import type { Settings } from "@berth/infra/configuration/Settings"
@@ -212,6 +213,7 @@ export const serverProgram = (settings: Settings) =>
         Layer.provide(InteractionWiring.fromSettings(settings)),
         Layer.provide(webSettings(settings)),
         Layer.provide(LimitsWiring.fromSettings(settings, databaseUrl)),
+        Layer.provide(RedisStartup.layer(settings.redisUrl)),
         Layer.provide(
           PersistenceWiring.fromSettings(settings, {
             maxConnections: poolSize,

@@ -7,6 +7,7 @@ import { requireDatabaseUrl, resolveKeyEncryptionKeys } from "@berth/infra/wirin
 import * as InteractionWiring from "@berth/infra/wiring/InteractionWiring"
 import * as ChannelsWiring from "@berth/infra/wiring/ChannelsWiring"
 import * as MailWiring from "@berth/infra/wiring/MailWiring"
+import * as RedisStartup from "@berth/infra/redis/RedisStartup"
 import * as JobsWiring from "@berth/infra/wiring/JobsWiring"
 import * as ProvisioningWiring from "@berth/infra/wiring/ProvisioningWiring"
 import * as PersistenceWiring from "@berth/infra/wiring/PersistenceWiring"
@@ -80,6 +81,7 @@ export const workerProgram = (settings: Settings) =>
         Layer.provide(ProvisioningWiring.policyFromSettings(settings)),
         Layer.provide(BackendWiring.fromSettings(settings)),
         Layer.provide(JobsWiring.fromSettings(settings, databaseUrl)),
+        Layer.provide(RedisStartup.layer(settings.redisUrl)),
         Layer.provide(
           PersistenceWiring.fromSettings(settings, { maxConnections: poolSize, applicationName: "berth-worker" })
         )

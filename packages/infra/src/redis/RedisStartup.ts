@@ -1,4 +1,4 @@
-import { Data, Effect, Redacted } from "effect"
+import { Data, Effect, Layer, Option, Redacted } from "effect"
 import { Redis } from "ioredis"
 import { readHostPort, waitUntilResponding } from "../net/StartupWait.ts"
 import { ProgramMisconfigured } from "../process/ProgramRunner.ts"
@@ -50,3 +50,7 @@ export const requireRedis = Effect.fn("RedisStartup.require")((url: Redacted.Red
     isPermanent
   }).pipe(Effect.mapError(({ reason }) => new ProgramMisconfigured({ reason: describeRejection(reason, address) })))
 })
+
+/** Waits until Redis responds, when `REDIS_URL` is set. Programs provide it once to everything that uses Redis. */
+export const layer = (redisUrl: Option.Option<Redacted.Redacted>) =>
+  Option.match(redisUrl, { onNone: () => Layer.empty, onSome: (url) => Layer.effectDiscard(requireRedis(url)) })

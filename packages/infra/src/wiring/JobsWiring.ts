@@ -1,6 +1,5 @@
-import { Effect, Layer, Option, type Redacted } from "effect"
+import { Option, type Redacted } from "effect"
 import type { Settings } from "../configuration/Settings.ts"
-import { requireRedis } from "../redis/RedisStartup.ts"
 import * as PostgresJobQueue from "../queue/PostgresJobQueue.ts"
 import * as RedisJobQueue from "../queue/RedisJobQueue.ts"
 
@@ -8,5 +7,5 @@ import * as RedisJobQueue from "../queue/RedisJobQueue.ts"
 export const fromSettings = (settings: Settings, databaseUrl: Redacted.Redacted) =>
   Option.match(settings.redisUrl, {
     onNone: () => PostgresJobQueue.layer({ url: databaseUrl, schema: "bullmq" }),
-    onSome: (url) => Layer.unwrapEffect(Effect.as(requireRedis(url), RedisJobQueue.layer({ url, prefix: "berth" })))
+    onSome: (url) => RedisJobQueue.layer({ url, prefix: "berth" })
   })

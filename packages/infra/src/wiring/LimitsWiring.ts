@@ -1,6 +1,5 @@
-import { Effect, Layer, Option, type Redacted } from "effect"
+import { Option, type Redacted } from "effect"
 import type { Settings } from "../configuration/Settings.ts"
-import { requireRedis } from "../redis/RedisStartup.ts"
 import * as PostgresRateLimiter from "../rate-limiter/PostgresRateLimiter.ts"
 import * as RedisRateLimiter from "../rate-limiter/RedisRateLimiter.ts"
 
@@ -8,5 +7,5 @@ import * as RedisRateLimiter from "../rate-limiter/RedisRateLimiter.ts"
 export const fromSettings = ({ limits, redisUrl }: Settings, databaseUrl: Redacted.Redacted) =>
   Option.match(redisUrl, {
     onNone: () => PostgresRateLimiter.layer({ url: databaseUrl, limits }),
-    onSome: (url) => Layer.unwrapEffect(Effect.as(requireRedis(url), RedisRateLimiter.layer({ url, limits })))
+    onSome: (url) => RedisRateLimiter.layer({ url, limits })
   })
