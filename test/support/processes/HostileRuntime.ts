@@ -1,4 +1,4 @@
-import { runtimeAddressFile, RuntimeEnvironment } from "@berth/api/runtime/RuntimeContract"
+import { runtimeAddressFile, RuntimeEnvironment } from "@berth/api/runtime/RuntimeEnvironment"
 import { openSync, unlinkSync, writeFileSync, writeSync } from "node:fs"
 import { createServer } from "node:http"
 import { join } from "node:path"

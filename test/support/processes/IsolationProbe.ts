@@ -1,4 +1,4 @@
-import { runtimeAddressFile, RuntimeEnvironment } from "@berth/api/runtime/RuntimeContract"
+import { runtimeAddressFile, RuntimeEnvironment } from "@berth/api/runtime/RuntimeEnvironment"
 import { spawnSync } from "node:child_process"
 import { readFileSync, writeFileSync } from "node:fs"
 import { createServer } from "node:http"
