@@ -19,6 +19,8 @@ const longest = [
   "integration/InstanceReconciler",
   "contract/ErrorResponses",
   "instance-drivers/InstanceDriverIsolation",
+  "instance-drivers/InstanceDriver",
+  "instance-drivers/KubernetesFaults",
   "contract/Outages",
   "browser/Pages",
   "integration/EmbeddedPostgres",

@@ -5,7 +5,7 @@ import * as KubernetesInstanceDriver from "@berth/infra/instance-drivers/kuberne
 import type { PodMonitorIntervals } from "@berth/infra/instance-drivers/kubernetes/PodMonitor"
 import { detectPermissionFlags } from "@berth/infra/instance-drivers/NodeFlags"
 import * as UnixSocketClient from "@berth/infra/runtime/UnixSocketClient"
-import { Effect, Exit, Option, Scope } from "effect"
+import { type Duration, Effect, Exit, Option, Scope } from "effect"
 import { createHash } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { writeFile } from "node:fs/promises"
@@ -39,11 +39,11 @@ export const imageOf = (program: string): string => {
 export const namespaceOf = (directory: string): string =>
   `berth-${createHash("sha256").update(directory).digest("hex").slice(0, 12)}`
 
-const makeKubeconfig = (address: string, token: string) => `apiVersion: v1
+const makeKubeconfig = (address: string, certificate: string, token: string) => `apiVersion: v1
 kind: Config
 current-context: fake
 contexts: [{ name: fake, context: { cluster: fake, user: ${token} } }]
-clusters: [{ name: fake, cluster: { server: "${address}", insecure-skip-tls-verify: true } }]
+clusters: [{ name: fake, cluster: { server: "${address}", certificate-authority-data: ${Buffer.from(certificate).toString("base64")} } }]
 users: [{ name: ${token}, user: { token: ${token} } }]
 `
 
@@ -57,11 +57,12 @@ export const openTestCluster = Effect.gen(function* () {
   ])
   const fake = makeFakeKubernetes({ directory, rights, programOf: (image) => programs.get(image) })
   yield* Effect.addFinalizer(() => Effect.promise(fake.close))
-  const { origin } = yield* listenLocally(fake.server)
+  const { port } = yield* listenLocally(fake.server)
+  const origin = `https://127.0.0.1:${port}`
   const writeConfig = (token: string) =>
     Effect.promise(async () => {
       const file = join(directory, `${token}.kubeconfig`)
-      await writeFile(file, makeKubeconfig(origin, token))
+      await writeFile(file, makeKubeconfig(origin, fake.certificate, token))
       return file
     })
   return {
@@ -101,23 +102,37 @@ export interface KubernetesDriverOptions {
   readonly program: string
   readonly onClose: "leave" | "stop"
   readonly intervals?: Partial<PodMonitorIntervals>
+  readonly podTimeout?: Duration.Duration
+  /** Absent: that of the backend. */
+  readonly kubeconfig?: string
+  /** Absent: an image of the program. */
+  readonly image?: string
 }
 
-export const kubernetesDriver = ({ directory, intervals, onClose, program }: KubernetesDriverOptions) =>
+export const kubernetesDriver = ({
+  directory,
+  image,
+  intervals,
+  kubeconfig,
+  onClose,
+  podTimeout,
+  program
+}: KubernetesDriverOptions) =>
   Effect.gen(function* () {
-    const { fake, kubeconfig } = yield* Effect.promise(testCluster)
+    const { fake, kubeconfig: own } = yield* Effect.promise(testCluster)
     const namespace = namespaceOf(directory)
     fake.createNamespace(namespace)
     return yield* KubernetesInstanceDriver.make({
       connection: yield* ClusterConnection.make({
-        kubeconfig: Option.some(kubeconfig),
+        kubeconfig: Option.some(kubeconfig ?? own),
         namespace: Option.some(namespace)
       }),
       backendUrl: new URL("http://127.0.0.1:1"),
-      image: imageOf(program),
+      image: image ?? imageOf(program),
       permission: detectPermissionFlags(process.allowedNodeEnvironmentFlags),
       directory,
       onClose,
+      ...(podTimeout === undefined ? {} : { podTimeout }),
       ...(intervals === undefined ? {} : { intervals })
     })
   }).pipe(Effect.provide(UnixSocketClient.layer))

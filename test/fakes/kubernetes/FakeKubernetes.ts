@@ -1,4 +1,5 @@
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
+import type { IncomingMessage, ServerResponse } from "node:http"
+import { createServer } from "node:https"
 // An API server ends watches and sends bookmarks after times.
 import { setInterval, setTimeout } from "node:timers"
 import { parse } from "yaml"
@@ -9,6 +10,7 @@ import { makeKubelet } from "./Kubelet.ts"
 import { findChangeFaults, findObjectFaults } from "./ObjectSchema.ts"
 import { makeObjectStore, matchesFields, matchesSelector, nameOf, now, type StoredChange } from "./ObjectStore.ts"
 import { findRestrictedViolations } from "./PodSecurity.ts"
+import { makeSelfSignedCertificate } from "./SelfSignedCertificate.ts"
 import { apiVersionOf, describeGroups, describeResources, type ResourceKind, resources } from "./Resources.ts"
 
 /** Rights of a bearer token: rules as of a Role, or everything. */
@@ -90,6 +92,7 @@ export const makeFakeKubernetes = ({ bookmarkMs = 500, directory, programOf, rig
   const store = makeObjectStore()
   /** Verbs that each token used, as `<group>/<resource> <verb>`. */
   const usedVerbs = new Set<string>()
+  const watches = new Set<ServerResponse>()
   const podQuotas = new Map<string, number>()
   const faults: {
     intercept: Intercept
@@ -370,7 +373,7 @@ export const makeFakeKubernetes = ({ bookmarkMs = 500, directory, programOf, rig
     }
   }
 
-  const watch = (target: Target, request: IncomingMessage, response: ServerResponse) => {
+  const watch = (target: Target, response: ServerResponse) => {
     const { kind, query } = target
     response.writeHead(200, { "content-type": "application/json" })
     response.flushHeaders()
@@ -394,11 +397,12 @@ export const makeFakeKubernetes = ({ bookmarkMs = 500, directory, programOf, rig
         metadata: { resourceVersion: String(store.currentVersion()) }
       })
     const stop = store.onChange(send)
+    watches.add(response)
     const bookmarks = isTrue(query, "allowWatchBookmarks") ? setInterval(bookmark, bookmarkMs) : undefined
     const timeout = setTimeout(() => response.end(), Number(query.get("timeoutSeconds") ?? 1800) * 1000).unref()
-    request.on("close", () => undefined)
     response.on("close", () => {
       stop()
+      watches.delete(response)
       clearInterval(bookmarks)
       clearTimeout(timeout)
     })
@@ -503,7 +507,7 @@ export const makeFakeKubernetes = ({ bookmarkMs = 500, directory, programOf, rig
     )
     const body = await readBody(request)
     if (method === "GET") {
-      if (isWatch) watch(target, request, response)
+      if (isWatch) watch(target, response)
       else if (target.subresource === "log") sendLog(target, response)
       else sendJson(response, 200, target.name === "" ? list(target) : requireObject(target))
       return
@@ -516,7 +520,8 @@ export const makeFakeKubernetes = ({ bookmarkMs = 500, directory, programOf, rig
     else throw new ApiError(405, "MethodNotAllowed", `${method} is not supported`)
   }
 
-  const server = createServer((request, response) => {
+  const certificate = makeSelfSignedCertificate()
+  const server = createServer(certificate, (request, response) => {
     answer(request, response).catch((cause: unknown) => {
       const error =
         cause instanceof ApiError
@@ -536,11 +541,18 @@ export const makeFakeKubernetes = ({ bookmarkMs = 500, directory, programOf, rig
 
   return {
     server,
+    /** Of the authority that clients trust. */
+    certificate: certificate.cert,
     store,
     kubelet,
     faults,
     podQuotas,
     usedVerbs,
+    countWatches: () => watches.size,
+    /** Ends the connections of all watches. */
+    endWatches: () => {
+      for (const response of watches) response.end()
+    },
     /** Makes a namespace that enforces the Pod Security Standard `restricted`. Idempotent. */
     createNamespace: (name: string) => {
       if (store.get("namespaces", "", name) !== undefined) return

@@ -184,13 +184,18 @@ export const makeKubelet = ({ directory, nextAddress, programOf, store }: Kubele
         .replace(/(^|=)\/runtime\/(runtime\.mjs)?/, (_, before: string, entry: string | undefined) =>
           entry === undefined ? `${before}${dirname(program)}/` : `${before}${program}`
         )
+    /** The image has the Node.js of this machine, which may know the permission model by its former name only. */
+    const adapt = (text: string) =>
+      text === "--permission" && !process.allowedNodeEnvironmentFlags.has(text) ? "--experimental-permission" : text
     const [{ containerPort: podPort } = { containerPort: undefined }] = objectsAt(container, "ports")
     const port = await findFreePort()
     if (typeof podPort === "number") await openAddress(worker, podPort, port)
     const given = Object.entries(environment).map(
       ([name, value]) => [name, value === String(podPort) ? String(port) : place(value)] as const
     )
-    const [command = "", ...args] = [...textsAt(container, "command"), ...textsAt(container, "args")].map(place)
+    const [command = "", ...args] = [...textsAt(container, "command"), ...textsAt(container, "args")]
+      .map(place)
+      .map(adapt)
     // It was deleted in the meantime.
     if (worker.isEnding) return finish(pod, worker)
     const child = spawn(command === "node" ? process.execPath : command, args, {

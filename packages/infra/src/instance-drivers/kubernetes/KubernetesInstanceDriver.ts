@@ -2,7 +2,7 @@ import { InstanceDriver, type InstanceHostUnavailable } from "@berth/domain/inst
 import type { AgentId } from "@berth/domain/shared/AgentId"
 import type { UserId } from "@berth/domain/shared/UserId"
 import * as HttpClient from "@effect/platform/HttpClient"
-import { Deferred, Effect, Option, type Scope } from "effect"
+import { Deferred, type Duration, Effect, Option, type Scope } from "effect"
 import { mkdir, rm } from "node:fs/promises"
 import * as RuntimeClient from "../../runtime/RuntimeClient.ts"
 import { stopAll, toHostUnavailable } from "../HostFailure.ts"
@@ -33,6 +33,7 @@ export interface KubernetesInstanceDriverOptions {
   /** Whether the pods outlive the driver; a later backend adopts them. */
   readonly onClose: "leave" | "stop"
   readonly intervals?: Partial<PodMonitor.PodMonitorIntervals>
+  readonly podTimeout?: Duration.Duration
 }
 
 /** Instances as hardened pods in a namespace of a Kubernetes cluster, which outlive the backend. */
@@ -59,7 +60,13 @@ export const make = (
     })
     const running = yield* RunningPods.make({ client, objects, watch })
     yield* Deferred.succeed(runningPods, running)
-    const starts = PodStart.make({ client, objects, running, runtime })
+    const starts = PodStart.make({
+      client,
+      objects,
+      running,
+      runtime,
+      podTimeout: options.podTimeout ?? PodStart.defaultPodTimeout
+    })
     yield* PodMonitor.make({
       running,
       runtime,

@@ -23,17 +23,18 @@ export interface PodStartOptions {
   readonly objects: InstanceObjects
   readonly running: RunningPods
   readonly runtime: RuntimeClient
+  /** For a node that must be found, a volume that must be mounted and an image that must be pulled. */
+  readonly podTimeout: Duration.Duration
 }
 
-/** For a node that must be found, a volume that must be mounted and an image that must be pulled. */
-const podTimeout = Duration.seconds(90)
+export const defaultPodTimeout = Duration.seconds(90)
 const readyTimeout = Duration.seconds(15)
 const pollSchedule = Schedule.spaced("20 millis")
 
 type RunningState = Extract<PodState, { readonly _tag: "Running" }>
 
 /** Starts, adopts and replaces the pods of instances. */
-export const make = ({ client, objects, running, runtime }: PodStartOptions) => {
+export const make = ({ client, objects, podTimeout, running, runtime }: PodStartOptions) => {
   const requireNames = (owner: UserId) =>
     Effect.mapError(
       objects.namesOf(owner),
