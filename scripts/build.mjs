@@ -155,9 +155,14 @@ const bundleRuntime = async (build, outdir) => {
     logLevel: "warning",
     metafile: true
   }
-  const start = join(root, "packages", "runtime", "src", "start.ts")
+  const source = (name) => join(root, "packages", "runtime", "src", `${name}.ts`)
   const made = await Promise.all([
-    build({ ...options, entryPoints: { runtime: start }, format: "esm", outExtension: { ".js": ".mjs" } }),
+    build({
+      ...options,
+      entryPoints: { runtime: source("start"), "write-cache": source("writeCache") },
+      format: "esm",
+      outExtension: { ".js": ".mjs" }
+    }),
     build({
       ...options,
       entryPoints: { program: entry("runtime") },
@@ -175,15 +180,15 @@ const bundleRuntime = async (build, outdir) => {
   return made[1]
 }
 
-/** One start and stop of the runtime, whose compiled functions are kept. */
+/** Keeps the functions that the runtime compiles for a start and a turn. */
 const writeCompileCache = (directory) => {
   const flags = JSON.parse(readFileSync(sizeFlags, "utf8"))
-  const { status, stdout, stderr } = spawnSync(
-    process.execPath,
-    [...flags, join(directory, "runtime.mjs"), "--write-cache"],
-    { encoding: "utf8", timeout: 60_000, env: {} }
-  )
-  if (status !== 0) throw new Error(`The runtime does not start and stop: ${stdout}${stderr}`)
+  const { status, stdout, stderr } = spawnSync(process.execPath, [...flags, join(directory, "write-cache.mjs")], {
+    encoding: "utf8",
+    timeout: 60_000,
+    env: {}
+  })
+  if (status !== 0) throw new Error(`The runtime does not start, answer and stop: ${stdout}${stderr}`)
 }
 
 /** Replaces dist/NAME by dist/.new-NAME. */
