@@ -50,18 +50,15 @@ export class InstanceContents extends Effect.Service<InstanceContents>()("@berth
         }))
       }
 
-    const featuresOf = (userId: UserId) =>
-      users.find(userId).pipe(
-        Effect.mapError(() => new InstanceUnavailable({ reason: "its owner was deleted" })),
-        Effect.flatMap(allowances.find),
-        Effect.map(({ features }) => features)
-      )
+    /** The agents as their runtime takes them. */
+    const describe = Effect.fn("InstanceContents.describe")(function* (owner: User, members: ReadonlyArray<Agent>) {
+      const { features } = yield* allowances.find(owner)
+      return yield* Effect.forEach(members, toRuntimeAgent(features))
+    })
 
-    /** Configures the instance with exactly these agents. */
-    const configure = Effect.fn("InstanceContents.configure")(
-      function* (access: RuntimeAccess, members: ReadonlyArray<Agent>) {
-        const features = yield* featuresOf(access.instance.owner)
-        yield* runtime.configure(access, yield* Effect.forEach(members, toRuntimeAgent(features)))
+    const send = Effect.fn("InstanceContents.send")(
+      function* (access: RuntimeAccess, described: ReadonlyArray<RuntimeAgent>) {
+        yield* runtime.configure(access, described)
         yield* Ref.update(configured, (all) =>
           new Map(all).set(access.instance.owner, access.instance.startedAt.epochMillis)
         )
@@ -69,9 +66,21 @@ export class InstanceContents extends Effect.Service<InstanceContents>()("@berth
       Effect.mapError(({ reason }) => new InstanceUnavailable({ reason }))
     )
 
+    /** Configures the instance with exactly these agents. */
+    const configure = Effect.fn("InstanceContents.configure")(function* (
+      access: RuntimeAccess,
+      members: ReadonlyArray<Agent>
+    ) {
+      const owner = yield* Effect.mapError(
+        users.find(access.instance.owner),
+        () => new InstanceUnavailable({ reason: "its owner was deleted" })
+      )
+      yield* send(access, yield* describe(owner, members))
+    })
+
     const isConfigured = ({ owner, startedAt }: RunningInstance) =>
       Effect.map(Ref.get(configured), (all) => all.get(owner) === startedAt.epochMillis)
 
-    return { makeSpec, configure, isConfigured }
+    return { makeSpec, describe, send, configure, isConfigured }
   })
 }) {}

@@ -35,22 +35,28 @@ export class InstanceLaunches extends Effect.Service<InstanceLaunches>()("@berth
     const crashes = yield* CrashHistory
 
     /** The caller holds the owner's lock, so no agent is added meanwhile that has files. */
-    const removeDeletedAgents = Effect.fnUntraced(function* (userId: UserId) {
-      const owned = yield* agents.listOwned(userId)
-      yield* driver.removeOtherAgents(
+    const removeDeletedAgents = (userId: UserId, owned: ReadonlyArray<Agent>) =>
+      driver.removeOtherAgents(
         userId,
         owned.map(({ id }) => id)
       )
-    })
 
-    const bringUp = Effect.fn("InstanceLaunches.bringUp")(
-      function* (owner: User) {
-        const spec = yield* contents.makeSpec(owner)
-        yield* removeDeletedAgents(owner.id)
-        return { instance: yield* driver.start(spec), token: spec.token } satisfies RuntimeAccess
-      },
-      Effect.catchTag("InstanceStartFailed", toUnavailable)
-    )
+    /** Starts or adopts the instance and configures it with `members` of the owner's agents. */
+    const bringUp = Effect.fn("InstanceLaunches.bringUp")(function* (
+      owner: User,
+      owned: ReadonlyArray<Agent>,
+      members: ReadonlyArray<Agent>
+    ) {
+      const spec = yield* contents.makeSpec(owner)
+      const start = removeDeletedAgents(owner.id, owned).pipe(
+        Effect.zipRight(driver.start(spec)),
+        Effect.catchTag("InstanceStartFailed", toUnavailable)
+      )
+      const [instance, described] = yield* Effect.all([start, contents.describe(owner, members)], { concurrency: 2 })
+      const access: RuntimeAccess = { instance, token: spec.token }
+      yield* contents.send(access, described)
+      return access
+    })
 
     const deployLocked = Effect.fnUntraced(function* (userId: UserId, agentId: AgentId) {
       const owned = yield* agents.listOwned(userId)
@@ -62,9 +68,9 @@ export class InstanceLaunches extends Effect.Service<InstanceLaunches>()("@berth
 
     /** Brings the instance up with its agents that are up, and this one. */
     const bringUpWith = Effect.fnUntraced(function* (owner: User, owned: ReadonlyArray<Agent>, agent: Agent) {
-      const access = yield* bringUp(owner)
-      yield* contents.configure(
-        access,
+      const access = yield* bringUp(
+        owner,
+        owned,
         owned.filter(({ id, status }) => isUp(status) || id === agent.id)
       )
       const isNew = agent.status === "provisioning"
@@ -116,12 +122,15 @@ export class InstanceLaunches extends Effect.Service<InstanceLaunches>()("@berth
       Effect.catchTag("InstanceNotFound", () => new InstanceUnavailable({ reason: "there is no instance" }))
     )
 
-    const startWith = Effect.fnUntraced(function* (owner: User, event: LaunchEvent, members: ReadonlyArray<Agent>) {
+    const startWith = Effect.fnUntraced(function* (
+      owner: User,
+      event: LaunchEvent,
+      owned: ReadonlyArray<Agent>,
+      members: ReadonlyArray<Agent>
+    ) {
       if (event === "started" || event === "restarted") {
         if (event === "restarted") yield* driver.stop(owner.id)
-        const access = yield* bringUp(owner)
-        yield* contents.configure(access, members)
-        return access.instance
+        return (yield* bringUp(owner, owned, members)).instance
       }
       const spec = yield* contents.makeSpec(owner)
       // A new version is accepted only when it also takes its configuration.
@@ -137,13 +146,14 @@ export class InstanceLaunches extends Effect.Service<InstanceLaunches>()("@berth
       yield* records.require(userId)
       const owner = yield* records.requireOwner(userId)
       const allowance = yield* allowances.find(owner)
-      const { leave, start } = selectAgentsToStart(yield* agents.listOwned(userId), allowance.agents)
+      const owned = yield* agents.listOwned(userId)
+      const { leave, start } = selectAgentsToStart(owned, allowance.agents)
       if (leave.length > 0)
         yield* Effect.logWarning("Agents over the plan's limit not started").pipe(
           Effect.annotateLogs({ userId, agentIds: leave })
         )
       const { healings, members } = yield* agents.replaceRetiredModels(start)
-      const instance = yield* startWith(owner, event, members)
+      const instance = yield* startWith(owner, event, owned, members)
       yield* records.record(userId, event, members, makeUpChanges(instance, event === "updated" ? "running" : "active"))
       yield* crashes.clear(userId)
       return { runtimeVersion: instance.runtimeVersion, healings }
@@ -164,7 +174,13 @@ export class InstanceLaunches extends Effect.Service<InstanceLaunches>()("@berth
     /** Configures a running instance with the agents of the rows, or stops it when no agent needs it. Idempotent. */
     const reconfigure = Effect.fn("InstanceLaunches.reconfigure")((userId: UserId) =>
       // Files last: a running instance would otherwise still write those of a deleted agent.
-      instances.serialized(userId, Effect.zipLeft(reconfigureRunning(userId), removeDeletedAgents(userId)))
+      instances.serialized(
+        userId,
+        Effect.zipLeft(
+          reconfigureRunning(userId),
+          Effect.flatMap(agents.listOwned(userId), (owned) => removeDeletedAgents(userId, owned))
+        )
+      )
     )
 
     const reviveLocked = Effect.fnUntraced(function* (userId: UserId) {
@@ -178,8 +194,7 @@ export class InstanceLaunches extends Effect.Service<InstanceLaunches>()("@berth
         if (!owned.some(needsInstance)) yield* shutdown.stopUnused(userId, "stopped")
         return yield* new InstanceUnavailable({ reason: "no agent of the instance is up" })
       }
-      const access = yield* bringUp(yield* records.requireOwner(userId))
-      yield* contents.configure(access, members)
+      const access = yield* bringUp(yield* records.requireOwner(userId), owned, members)
       yield* instances.update(userId, makeUpChanges(access.instance, isUp(status) ? status : "active"))
       return access
     })

@@ -11,6 +11,7 @@ import { probeHealth } from "../HealthProbe.ts"
 import type { FileOperationFailed } from "../HostFiles.ts"
 import type { InstanceTaskFailed } from "../RuntimeImage.ts"
 import { RuntimeNotReady } from "../RuntimeNotReady.ts"
+import * as StartSlots from "../StartSlots.ts"
 import { describeContainerExit, readExitMessage } from "./ContainerExit.ts"
 import { findProfileDifferences } from "./ContainerProfile.ts"
 import type { DockerEngine } from "./DockerEngine.ts"
@@ -40,6 +41,8 @@ const pollSchedule = Schedule.spaced("20 millis")
 
 /** Starts, adopts and replaces the containers of instances. */
 export const make = ({ client, containers, engine, running }: ContainerStartOptions) => {
+  const startSlots = StartSlots.make()
+
   const requireContainer = (id: string) =>
     Effect.flatMap(
       engine.inspectContainer(id),
@@ -94,7 +97,9 @@ export const make = ({ client, containers, engine, running }: ContainerStartOpti
   const launch = (spec: InstanceSpec, names: InstanceNames, id: string) =>
     Effect.gen(function* () {
       const { bytes: diskAtStart } = yield* measureVolume(engine, names.volume, Number.MAX_SAFE_INTEGER)
-      const ready = Effect.zipRight(containers.start(id, spec.token), waitUntilReady(spec, id))
+      const ready = startSlots.withPermits(1)(
+        Effect.zipRight(containers.start(id, spec.token), waitUntilReady(spec, id))
+      )
       const { inspected, ...given } = yield* Effect.onError(ready, () => logFailure(containers.stop(id)))
       yield* Effect.logInfo("Instance started").pipe(Effect.annotateLogs({ userId: names.owner, container: id }))
       return running.register(names, inspected, { ...given, diskAtStart })

@@ -12,6 +12,7 @@ import { accountOf } from "./ProcessRecord.ts"
 import { terminateProcess } from "./ProcessTermination.ts"
 import { type RunningProcesses, terminateRegistered } from "./RunningProcesses.ts"
 import type * as RuntimeBundles from "./RuntimeBundles.ts"
+import * as StartSlots from "../StartSlots.ts"
 import { decideStart } from "./StartDecision.ts"
 
 export interface ProcessLaunchOptions {
@@ -43,6 +44,8 @@ const resetDirectory = ({ agents, home }: InstanceDirectory) =>
 
 /** Starts, replaces and ends the processes of instances. */
 export const make = ({ bundles, processes, root, settings }: ProcessLaunchOptions) => {
+  const startSlots = StartSlots.make()
+
   const requireDirectory = (owner: UserId) =>
     Effect.mapError(
       resolveInstanceDirectory(root, owner),
@@ -55,12 +58,8 @@ export const make = ({ bundles, processes, root, settings }: ProcessLaunchOption
   const startNew = (spec: InstanceSpec, directory: InstanceDirectory, bundle: RuntimeBundles.RuntimeBundle) =>
     Effect.gen(function* () {
       const { diskMb, memoryMb, owner } = spec
-      const { child, diskAtStart, instance, logOffset, startMark, uid } = yield* startProcess(
-        settings,
-        spec,
-        directory,
-        bundle
-      )
+      const started = startSlots.withPermits(1)(startProcess(settings, spec, directory, bundle))
+      const { child, diskAtStart, instance, logOffset, startMark, uid } = yield* started
       const { pid } = child
       yield* Effect.logInfo("Instance started").pipe(Effect.annotateLogs({ userId: owner, pid }))
       return yield* processes.register({

@@ -1,5 +1,7 @@
+import type { RuntimeAddress } from "@berth/api/runtime/RuntimeContract"
 import type { RunningInstance, InstanceSpec } from "@berth/domain/instances/InstanceDriver"
-import { Deferred, Duration, Effect, Option, Schedule } from "effect"
+import { Deferred, Duration, Effect, Option, Queue } from "effect"
+import { watch } from "node:fs"
 import { rm } from "node:fs/promises"
 import type { RuntimeClient } from "../../runtime/RuntimeClient.ts"
 import type { RuntimeBundle } from "./RuntimeBundles.ts"
@@ -41,19 +43,37 @@ export interface StartedProcess {
 }
 
 const readyTimeout = Duration.seconds(15)
-/** A start takes about 250 ms; a poll reads one small file. */
-const pollSchedule = Schedule.spaced("10 millis")
+/** For a file system that reports no changes. */
+const pollInterval = Duration.millis(200)
+
+/** Waits for the next change in a directory, from this call on. */
+const watchDirectory = (path: string) =>
+  Effect.gen(function* () {
+    const changes = yield* Queue.sliding<void>(1)
+    const watching = Effect.try(() =>
+      watch(path, { persistent: false }, () => changes.unsafeOffer(undefined)).on("error", ({ message }) =>
+        Effect.runFork(Effect.logDebug("Directory not watched").pipe(Effect.annotateLogs({ path, reason: message })))
+      )
+    )
+    yield* Effect.acquireRelease(Effect.option(watching), (watcher) =>
+      Effect.sync(() => Option.getOrUndefined(watcher)?.close())
+    )
+    return Queue.take(changes)
+  })
 
 /** Waits until the child publishes its address, and proves it by a health request with the token. */
 const waitForRuntime = (
   settings: ProcessStartSettings,
   spec: InstanceSpec,
   directory: InstanceDirectory,
-  child: SpawnedProcess
+  child: SpawnedProcess,
+  nextChange: Effect.Effect<void>
 ) =>
   Effect.gen(function* () {
+    const isPublished = (found: Option.Option<RuntimeAddress>) => Option.exists(found, ({ pid }) => pid === child.pid)
     yield* ProcessRecord.readRuntimeAddress(directory).pipe(
-      Effect.repeat({ until: Option.exists(({ pid }) => pid === child.pid), schedule: pollSchedule })
+      Effect.tap((found) => (isPublished(found) ? Effect.void : Effect.timeoutOption(nextChange, pollInterval))),
+      Effect.repeat({ until: isPublished })
     )
     const health = yield* settings.client
       .health({ endpoint: makeSocketEndpoint(directory.socket), token: spec.token })
@@ -71,6 +91,7 @@ const waitUntilReady = (
   spec: InstanceSpec,
   directory: InstanceDirectory,
   child: SpawnedProcess,
+  nextChange: Effect.Effect<void>,
   logFrom: number
 ): Effect.Effect<RunningInstance, RuntimeNotReady | FileOperationFailed> => {
   const exitMessage = Effect.map(InstanceLogFile.readTail(directory, logFrom), findExitMessage)
@@ -83,7 +104,7 @@ const waitUntilReady = (
       reason: `it was not ready within ${limit}${message === "" ? "" : `; its last log line: ${message}`}`
     })
   })
-  return Effect.raceFirst(waitForRuntime(settings, spec, directory, child), ended).pipe(
+  return Effect.raceFirst(waitForRuntime(settings, spec, directory, child, nextChange), ended).pipe(
     Effect.timeoutOption(readyTimeout),
     Effect.flatMap(Option.match({ onNone: () => late, onSome: Effect.succeed }))
   )
@@ -101,12 +122,18 @@ export const startProcess = (
 > =>
   Effect.gen(function* () {
     const uid = yield* settings.accounts.prepare(spec.owner, directory)
-    yield* killAccount(uid)
-    yield* tryFileOperation(`removing ${directory.address}`, () => rm(directory.address, { force: true }))
-    const log = yield* Effect.acquireRelease(InstanceLogFile.openForProcess(directory), ({ file }) =>
+    const removeAddress = Effect.zipRight(
+      killAccount(uid),
+      tryFileOperation(`removing ${directory.address}`, () => rm(directory.address, { force: true }))
+    )
+    const openLog = Effect.acquireRelease(InstanceLogFile.openForProcess(directory), ({ file }) =>
       Effect.orDie(tryFileOperation(`closing ${directory.log}`, () => file.close()))
     )
-    const diskAtStart = yield* measureDiskUsage(directory.home, Number.MAX_SAFE_INTEGER)
+    const [, log, diskAtStart] = yield* Effect.all(
+      [removeAddress, openLog, measureDiskUsage(directory.home, Number.MAX_SAFE_INTEGER)],
+      { concurrency: "unbounded" }
+    )
+    const nextChange = yield* watchDirectory(directory.home)
     const { node, otlpEndpoint, permission } = settings
     const { file } = bundle
     const flags = makeNodeFlags({
@@ -141,7 +168,7 @@ export const startProcess = (
             bundle: bundle.digest,
             backendUrl: spec.backendUrl
           }),
-          restore(waitUntilReady(settings, spec, directory, child, log.from))
+          restore(waitUntilReady(settings, spec, directory, child, nextChange, log.from))
         )
         const instance = yield* Effect.onError(ready, () => terminateProcess(child.pid, startMark, uid))
         return { instance, child, startMark, uid, diskAtStart, logOffset: log.from }
