@@ -14,7 +14,8 @@ export const scenarioNames = [
   "stream",
   "memory",
   "socket",
-  "crowd"
+  "crowd",
+  "wake"
 ] as const
 export type ScenarioName = (typeof scenarioNames)[number]
 

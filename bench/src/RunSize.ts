@@ -24,6 +24,11 @@ export interface RunSize {
   /** Owners of idle sockets, with `socketsEach` of them. */
   readonly socketOwners: number
   readonly socketsEach: number
+  /** Owners whose instances start one by one, then sleep and wake this many times. */
+  readonly coldStarts: number
+  readonly wakeRounds: number
+  readonly wakesAtOnce: number
+  readonly wakesAtOnceInDocker: number
 }
 
 export const fullRun: RunSize = {
@@ -44,7 +49,11 @@ export const fullRun: RunSize = {
   agentsEach: 4,
   settleSeconds: 10,
   socketOwners: 32,
-  socketsEach: 64
+  socketsEach: 64,
+  coldStarts: 10,
+  wakeRounds: 4,
+  wakesAtOnce: 100,
+  wakesAtOnceInDocker: 30
 }
 
 export const quickRun: RunSize = {
@@ -60,5 +69,9 @@ export const quickRun: RunSize = {
   pacedStreams: 1,
   ownersInCrowd: 5,
   settleSeconds: 3,
-  socketOwners: 8
+  socketOwners: 8,
+  coldStarts: 3,
+  wakeRounds: 2,
+  wakesAtOnce: 10,
+  wakesAtOnceInDocker: 4
 }

@@ -20,6 +20,7 @@ import { sessionReads } from "./SessionReads.ts"
 import { signIns } from "./SignIns.ts"
 import { startup } from "./Startup.ts"
 import { streams } from "./Streams.ts"
+import { wakes } from "./Wakes.ts"
 
 const scenarios: Readonly<Record<ScenarioName, Scenario>> = {
   startup,
@@ -34,7 +35,8 @@ const scenarios: Readonly<Record<ScenarioName, Scenario>> = {
   stream: streams,
   memory,
   socket: idleSockets,
-  crowd: manyOwners
+  crowd: manyOwners,
+  wake: wakes
 }
 
 /** Upper bound of a scenario. */
