@@ -258,7 +258,7 @@ export const wakes: Scenario = (amounts) =>
             `${it.mib.asleepProcesses} processes`,
             String(it.fitInMemory)
           ]),
-          note: `Aim of rss: ${memoryAim} MiB awake. fit: awake instances in three quarters of this machine's memory, by pss.`
+          note: `Aim of rss: ${memoryAim} MiB awake. fit: awake instances in 75 % of this machine's memory, by pss.`
         }
       ],
       panels: [
