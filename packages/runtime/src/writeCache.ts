@@ -28,7 +28,10 @@ const backend = createServer((received, response) => {
 const send = (method: string, path: string, body?: unknown) =>
   new Promise<string>((resolve, reject) => {
     const headers = { authorization: "Bearer none", "content-type": "application/json" }
-    request({ socketPath: socket, method, path, headers, agent: false }, (response) => void text(response).then(resolve, reject))
+    request(
+      { socketPath: socket, method, path, headers, agent: false },
+      (response) => void text(response).then(resolve, reject)
+    )
       .once("error", reject)
       .end(body === undefined ? "" : JSON.stringify(body))
   })
