@@ -15,7 +15,8 @@ export const scenarioNames = [
   "memory",
   "socket",
   "crowd",
-  "wake"
+  "wake",
+  "scale"
 ] as const
 export type ScenarioName = (typeof scenarioNames)[number]
 

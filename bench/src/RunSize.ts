@@ -29,6 +29,9 @@ export interface RunSize {
   readonly wakeRounds: number
   readonly wakesAtOnce: number
   readonly wakesAtOnceInDocker: number
+  readonly sleepingOwners: number
+  readonly awakeOwners: number
+  readonly sleepersWoken: number
 }
 
 export const fullRun: RunSize = {
@@ -53,7 +56,10 @@ export const fullRun: RunSize = {
   coldStarts: 10,
   wakeRounds: 4,
   wakesAtOnce: 100,
-  wakesAtOnceInDocker: 30
+  wakesAtOnceInDocker: 30,
+  sleepingOwners: 1000,
+  awakeOwners: 50,
+  sleepersWoken: 40
 }
 
 export const quickRun: RunSize = {
@@ -73,5 +79,8 @@ export const quickRun: RunSize = {
   coldStarts: 3,
   wakeRounds: 2,
   wakesAtOnce: 10,
-  wakesAtOnceInDocker: 4
+  wakesAtOnceInDocker: 4,
+  sleepingOwners: 100,
+  awakeOwners: 5,
+  sleepersWoken: 5
 }

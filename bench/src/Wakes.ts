@@ -1,7 +1,7 @@
 import { AgentStatus } from "@berth/domain/agents/AgentStatus"
 import { UserId } from "@berth/domain/shared/UserId"
 import { freePort } from "@berth/test/support/FreePort"
-import { Clock, Deferred, Effect, Exit, Option, Schema } from "effect"
+import { Deferred, Effect, Option, Schema } from "effect"
 import { totalmem } from "node:os"
 import type { Database } from "./berth/Database.ts"
 import { dockerEnvironment, runDocker } from "./berth/Docker.ts"
@@ -11,7 +11,8 @@ import { createOwners, type Owner, ownerPost } from "./berth/Owners.ts"
 import { listChildren, readCpuSeconds, readResidentMemory } from "./berth/Processes.ts"
 import { putToSleep, readTransactions } from "./berth/Sleep.ts"
 import { upstreamEnvironment } from "./Chats.ts"
-import { type Latencies, median, summarizeLatencies } from "./measure/Latencies.ts"
+import { attempt, type Attempts, summarizeAttempts } from "./measure/Attempts.ts"
+import { median } from "./measure/Latencies.ts"
 import { openConnection, requestOnce } from "./measure/TimedRequest.ts"
 import { formatFigure } from "./report/Figure.ts"
 import type { RunSize } from "./RunSize.ts"
@@ -23,27 +24,6 @@ const wakeAims = { process: 300, Docker: 800 }
 const memoryAim = 60
 const provisionCall = { name: "First mate", model: "custom", config: { customModel: "openai/gpt-4o-mini" } }
 const message = { message: "Ahoy! Who are you?" }
-
-/** Milliseconds of each attempt that succeeded, and the part that did. */
-interface Attempts extends Latencies {
-  readonly count: number
-  readonly succeeded: number
-}
-
-const summarize = (attempts: ReadonlyArray<Option.Option<number>>): Attempts => {
-  const times = attempts.flatMap(Option.toArray)
-  return { count: attempts.length, succeeded: times.length / attempts.length, ...summarizeLatencies(times) }
-}
-
-/** None for an attempt that fails, which is logged. */
-const attempt = <E, R>(work: Effect.Effect<void, E, R>) =>
-  Effect.gen(function* () {
-    const began = yield* Clock.currentTimeNanos
-    const exit = yield* Effect.exit(work)
-    if (Exit.isSuccess(exit)) return Option.some(Number((yield* Clock.currentTimeNanos) - began) / 1e6)
-    yield* Effect.logWarning("An attempt failed", exit.cause)
-    return Option.none<number>()
-  })
 
 const Row = Schema.Struct({ ownerId: UserId, status: AgentStatus })
 
@@ -170,11 +150,11 @@ const measure = (upstream: string, { atOnce, bare, environment, instances, name 
     const pss = median(awake.map((memory) => memory.pss))
     return {
       name,
-      bare: summarize(bareTimes),
-      cold: summarize(cold),
-      wakes: summarize(rounds.flatMap(({ times }) => times)),
-      coldAtOnce: summarize(coldAtOnce),
-      wakesAtOnce: summarize(wakesAtOnce),
+      bare: summarizeAttempts(bareTimes),
+      cold: summarizeAttempts(cold),
+      wakes: summarizeAttempts(rounds.flatMap(({ times }) => times)),
+      coldAtOnce: summarizeAttempts(coldAtOnce),
+      wakesAtOnce: summarizeAttempts(wakesAtOnce),
       perWake: {
         serverCpuMs: median(rounds.map(({ serverCpu }) => serverCpu)),
         instanceCpuMs: median(rounds.map(({ instanceCpu }) => instanceCpu)),

@@ -18,6 +18,7 @@ import { renderReport, type Outcome, type Report, writeReport } from "./report/R
 import type { Scenario } from "./Scenario.ts"
 import { sessionReads } from "./SessionReads.ts"
 import { signIns } from "./SignIns.ts"
+import { sleepingOwners } from "./SleepingOwners.ts"
 import { startup } from "./Startup.ts"
 import { streams } from "./Streams.ts"
 import { wakes } from "./Wakes.ts"
@@ -36,7 +37,8 @@ const scenarios: Readonly<Record<ScenarioName, Scenario>> = {
   memory,
   socket: idleSockets,
   crowd: manyOwners,
-  wake: wakes
+  wake: wakes,
+  scale: sleepingOwners
 }
 
 /** Upper bound of a scenario. */
