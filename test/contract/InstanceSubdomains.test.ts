@@ -330,6 +330,8 @@ layer(App.layer({ agentManagerTransport: "remote" }), { excludeTestServices: tru
           code: "agent_not_found"
         })
       }
+      for (const host of [hostOf(owner), `usr-0.${domain}`])
+        assertError(yield* readSocketRefusal(call(host, owner, {})), { status: 401, code: "unauthorized" })
       const token = yield* tokenOf(owner)
       const evil = call(hostOf(owner), owner, { ...token, origin: appUrl.origin })
       assertError(yield* readSocketRefusal(evil), { status: 403, code: "origin_not_allowed" })

@@ -67,7 +67,8 @@ export class WebApi extends HttpApi.make("web")
     describeApi(
       {
         title: "Berth",
-        description: "Accounts, agents in isolated instances, conversations, billing and the gateway."
+        description:
+          "Accounts, agents in isolated instances, conversations, billing and the gateway. Conversations, and messages, logs and stats of agents, are also served at the instance's own address (`url` of an agent), where its gateway token is a bearer token."
       },
       { hasOriginCheck: true, securitySchemes: { [apiKeyScheme]: apiKeySecurityScheme } }
     )

@@ -29,7 +29,7 @@ export const ScopeMissingBody = errorBody(ScopeMissing, {
   message: ({ required }) =>
     required === null
       ? "This route accepts no API key. Sign in."
-      : `This API key lacks the scope \`${required}\`. Use a key with this scope.`,
+      : `This credential lacks the scope \`${required}\`. Use an API key with this scope, or sign in.`,
   read: () => new ScopeMissing({ required: null })
 })
 

@@ -1,4 +1,5 @@
 import { AgentSettings } from "@berth/domain/agents/AgentSettings"
+import { AgentInstances } from "@berth/domain/agents/AgentInstances"
 import { Agents } from "@berth/domain/agents/Agents"
 import { StorageEntitlements } from "@berth/domain/billing/storage/StorageEntitlements"
 import { Allowances } from "@berth/domain/billing/subscriptions/Allowances"
@@ -6,6 +7,7 @@ import { ClaimNotices } from "@berth/domain/recovery/claims/ClaimNotices"
 import { Wallets } from "@berth/domain/signin/wallets/Wallets"
 import { HttpLayerRouter, HttpServerResponse } from "@effect/platform"
 import { Array, Effect, Option } from "effect"
+import { makeInstanceUrl } from "../agents/AgentUrls.ts"
 import { makeModelWarning } from "../agents/ModelWarning.ts"
 import { WebSettings } from "../http/WebSettings.ts"
 import { renderDashboardPage } from "./DashboardPage.ts"
@@ -20,7 +22,8 @@ import { makeSignedInPages } from "./SignedInPages.ts"
 /** `/dashboard`, `/dashboard/files` and `/onboarding`. */
 export const layer = HttpLayerRouter.use((router) =>
   Effect.gen(function* () {
-    const { appUrl } = yield* WebSettings
+    const { agentsDomain, appUrl } = yield* WebSettings
+    const instances = yield* AgentInstances
     const assets = yield* PageAssets
     const agents = yield* Agents
     const allowances = yield* Allowances
@@ -38,8 +41,10 @@ export const layer = HttpLayerRouter.use((router) =>
       Effect.gen(function* () {
         const owned = yield* agents.list(user.id)
         const chosen = Array.findFirst(owned, ({ id }) => id === query.get("agent"))
+        const { subdomain } = yield* instances.describe(user.id)
         const main = renderDashboardPage({
           user,
+          instanceUrl: makeInstanceUrl(subdomain, agentsDomain, appUrl),
           allowance: yield* allowances.find(user),
           agents: owned,
           chosen,

@@ -22,6 +22,8 @@ import { renderOutcome, renderStatusLine } from "./Layout.ts"
 export interface DashboardPage {
   readonly user: User
   readonly allowance: Allowance
+  /** Address of the instance's subdomain. */
+  readonly instanceUrl: string
   readonly agents: ReadonlyArray<Agent>
   /** The agent of the chat, one of `agents`. */
   readonly chosen: Option.Option<Agent>
@@ -59,7 +61,7 @@ const instanceActions = [
   ["restart", "Restart"]
 ] as const
 
-const agentsSection = ({ agents, allowance, form, user }: DashboardPage): Html => html`
+const agentsSection = ({ agents, allowance, form, instanceUrl, user }: DashboardPage): Html => html`
   <section aria-labelledby="agents-title" id="agents" data-user-id="${user.id}">
     <h2 id="agents-title">Agents</h2>
     ${agents.length === 0 && html`<p class="muted">You have no agents yet.</p>`}
@@ -69,9 +71,10 @@ const agentsSection = ({ agents, allowance, form, user }: DashboardPage): Html =
     ${
       agents.length > 0 &&
       html`<div class="actions" role="group" aria-label="Instance" data-needs-script hidden>
-        ${instanceActions.map(([act, label]) => html`<button data-instance="${act}">${label}</button>`)}
-        <span class="muted">Your agents share one instance: these buttons apply to all of them.</span>
-      </div>`
+          ${instanceActions.map(([act, label]) => html`<button data-instance="${act}">${label}</button>`)}
+          <span class="muted">Your agents share one instance: these buttons apply to all of them.</span>
+        </div>
+        <p><a href="${instanceUrl}">Open the instance at its own address</a></p>`
     }
     ${renderStatusLine("agents-status")} ${renderStatusLine("agents-live")}
     <details ${agents.length === 0 && html`open`}>
