@@ -151,6 +151,8 @@ const bundleRuntime = async (build, outdir) => {
     target: "node20",
     // Every instance holds the program's text in memory.
     minify: true,
+    // Node.js prints the source line of a crash before its error, and a pipe takes 64 KB of an ending process.
+    lineLimit: 500,
     legalComments: "none",
     logLevel: "warning",
     metafile: true

@@ -53,8 +53,16 @@ const importBase = async () => {
   const load = spawn("docker", ["import", ...changes.flatMap((change) => ["--change", change]), "-", name], {
     stdio: [archive.stdout, "ignore", "inherit"]
   })
-  const code = await new Promise((resolve) => load.once("close", resolve))
-  if (code !== 0) fail("The base image was not imported; see above.")
+  // Nothing reads the stream of tar here, so its "close" would not come.
+  const ended = (child) => new Promise((resolve) => child.once("exit", (code, signal) => resolve(signal ?? code)))
+  const [archived, loaded] = await Promise.all([ended(archive), ended(load)])
+  archive.stdout.destroy()
+  // The import may end before the padding of the archive.
+  if (loaded !== 0 || ![0, "SIGPIPE"].includes(archived)) {
+    // The import of an incomplete archive succeeds.
+    docker(["image", "rm", "--force", name])
+    fail("The base image was not imported; see above.")
+  }
   return name
 }
 

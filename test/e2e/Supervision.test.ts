@@ -1,11 +1,13 @@
 import { isProcessAlive } from "@berth/infra/process/ProcessIdentity"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Option } from "effect"
+import { spawnSync } from "node:child_process"
+import { join } from "node:path"
 import { eventually } from "../support/Eventually.ts"
 import { freshDatabase } from "../support/Databases.ts"
 import { freePort } from "../support/FreePort.ts"
 import { listRuntimeProcesses } from "./RuntimeProcesses.ts"
-import { type Berth, type BerthPids, launchBerth, startBerth } from "./BerthProcess.ts"
+import { type Berth, type BerthPids, launchBerth, makeShellEnvironment, root, startBerth } from "./BerthProcess.ts"
 import * as Records from "./ServiceDatabase.ts"
 import { signUpClient } from "./WebClient.ts"
 
@@ -162,6 +164,14 @@ describe("npm start", () => {
         assert.deepStrictEqual([...living(pids), ...instances.filter(isProcessAlive)], [])
       })
     )
+
+  it("A program with invalid settings names them and exits with code 78", () => {
+    const { status, stderr } = spawnSync(process.execPath, [join(root, "dist", "worker.mjs")], {
+      encoding: "utf8",
+      env: { ...makeShellEnvironment(), WORKER_DRAIN_SECONDS: "soon" }
+    })
+    assert.deepStrictEqual([status, /WORKER_DRAIN_SECONDS: Expected/.test(stderr)], [78, true], stderr)
+  })
 
   it.scopedLive("The command npm start names invalid settings and exits", () =>
     Effect.gen(function* () {

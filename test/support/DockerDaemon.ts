@@ -41,14 +41,14 @@ const subnetOf = (directory: string) => {
 }
 
 /** Starts a daemon in a directory. Returns when its socket accepts connections. */
-export const startDaemon = async (directory: string): Promise<string> => {
+export const startDaemon = async (directory: string, options: ReadonlyArray<string> = []): Promise<string> => {
   const socket = join(directory, "docker.sock")
   // The first of several workers starts it.
   const isFirst = await mkdir(directory).then(
     () => true,
     () => false
   )
-  if (isFirst) launchDaemon(directory)
+  if (isFirst) launchDaemon(directory, options)
   for (let tries = 0; tries < 600; tries++) {
     if (existsSync(socket) && (await isListening(socket))) return `unix://${socket}`
     await setTimeout(100)
@@ -57,7 +57,7 @@ export const startDaemon = async (directory: string): Promise<string> => {
 }
 
 /** Starts dockerd, also again after it was killed. */
-export const launchDaemon = (directory: string): void => {
+export const launchDaemon = (directory: string, options: ReadonlyArray<string> = []): void => {
   const log = openSync(join(directory, "log"), "a")
   mkdirSync(join(directory, "data"), { recursive: true })
   spawn(
@@ -76,7 +76,8 @@ export const launchDaemon = (directory: string): void => {
       "--bridge",
       "none",
       "--default-address-pool",
-      `base=${subnetOf(directory)},size=28`
+      `base=${subnetOf(directory)},size=28`,
+      ...options
     ],
     { detached: true, stdio: ["ignore", log, log] }
   ).unref()

@@ -16,6 +16,7 @@ const bundle = async (entry: string, define: Readonly<Record<string, string>>) =
     target: "node20",
     format: "esm",
     minify: true,
+    lineLimit: 500,
     logLevel: "error",
     // An optional dependency of pg.
     external: ["pg-native"],

@@ -1,3 +1,4 @@
+import { loadSettings } from "@berth/infra/configuration/SettingsLoader"
 import { installationLabels } from "@berth/infra/instance-drivers/docker/ContainerProfile"
 import * as DockerEngine from "@berth/infra/instance-drivers/docker/DockerEngine"
 import * as DockerInstanceDriver from "@berth/infra/instance-drivers/docker/DockerInstanceDriver"
@@ -7,11 +8,13 @@ import { isProcessAlive } from "@berth/infra/process/ProcessIdentity"
 import * as UnixSocketClient from "@berth/infra/runtime/UnixSocketClient"
 import { assert, beforeAll, it } from "@effect/vitest"
 import { Effect, Fiber, Option, Schedule, TestClock } from "effect"
-import { readFileSync, rmSync } from "node:fs"
+import { copyFileSync, readFileSync, rmSync } from "node:fs"
 import { createServer } from "node:net"
 import { join } from "node:path"
+import { makeCertificates } from "../../support/Certificates.ts"
 import { daemonPidFile, stopDaemon } from "../../support/DaemonEnd.ts"
 import { dockerEngine, launchDaemon, startDaemon } from "../../support/DockerDaemon.ts"
+import { freePort } from "../../support/FreePort.ts"
 import { describeWithTool } from "../../support/RequiredTools.ts"
 import { bundleHostileRuntime } from "../../support/RuntimeBundle.ts"
 import { temporaryDirectory } from "../../support/TemporaryDirectories.ts"
@@ -173,61 +176,82 @@ describeWithTool(dockerEngine, "DockerInstanceDriver after a fault", () => {
     })
   )
 
-  testDriver("DockerInstanceDriver fails while the engine is down, and recovers its instances afterwards", () =>
-    Effect.gen(function* () {
-      const root = yield* temporaryDirectory
-      const directory = join(root, "docker")
-      yield* Effect.addFinalizer(() => Effect.sync(() => stopDaemon(directory)))
-      const host = yield* Effect.promise(() => startDaemon(directory))
-      const image = yield* Effect.promise(() => buildImage(program, host))
-      const engine = yield* DockerEngine.make(EngineAddress.Socket({ path: join(directory, "docker.sock") }))
-      const driver = yield* DockerInstanceDriver.make({
-        engine,
-        installation: installationOf(root),
-        network: (yield* ensureNetwork(engine, testNetwork)).name,
-        image,
-        directory: join(root, "instances"),
-        onClose: "stop"
-      }).pipe(Effect.provide(UnixSocketClient.layer))
-      yield* driver.start(makeInstanceSpec(ada))
-      const exit = yield* awaitFirstExit(driver)
+  testDriver(
+    "DockerInstanceDriver over TCP with client certificates fails while the engine is down, and recovers its instances afterwards",
+    () =>
+      Effect.gen(function* () {
+        const root = yield* temporaryDirectory
+        const directory = join(root, "docker")
+        yield* Effect.addFinalizer(() => Effect.sync(() => stopDaemon(directory)))
+        const certificates = makeCertificates(join(root, "certificates"))
+        const port = yield* freePort
+        const tls = { cacert: "ca.pem", cert: "cert.pem", key: "key.pem" }
+        const options = [
+          `--host=tcp://127.0.0.1:${port}`,
+          "--tlsverify",
+          ...Object.entries(tls).map(([option, file]) => `--tls${option}=${join(certificates, file)}`)
+        ]
+        const host = yield* Effect.promise(() => startDaemon(directory, options))
+        const image = yield* Effect.promise(() => buildImage(program, host))
+        const connect = (environment: Readonly<Record<string, string>>) =>
+          loadSettings({ DOCKER_HOST: `tcp://127.0.0.1:${port}`, ...environment }).pipe(
+            Effect.flatMap(({ docker }) => DockerEngine.make(docker.address))
+          )
+        const stranger = makeCertificates(join(root, "stranger"))
+        for (const environment of [{}, { DOCKER_TLS_VERIFY: "1", DOCKER_CERT_PATH: stranger }])
+          assert.match((yield* Effect.flip(connect(environment))).message, /^The Docker Engine|not one of a Docker/)
+        // A client of another authority, which trusts this one.
+        copyFileSync(join(certificates, "ca.pem"), join(stranger, "ca.pem"))
+        const refused = yield* Effect.flip(connect({ DOCKER_TLS_VERIFY: "1", DOCKER_CERT_PATH: stranger }))
+        assert.match(refused.message, /cannot be reached \(.+\)\. .+ check the certificates of DOCKER_CERT_PATH\.$/)
+        const engine = yield* connect({ DOCKER_TLS_VERIFY: "1", DOCKER_CERT_PATH: certificates })
+        const driver = yield* DockerInstanceDriver.make({
+          engine,
+          installation: installationOf(root),
+          network: (yield* ensureNetwork(engine, testNetwork)).name,
+          image,
+          directory: join(root, "instances"),
+          onClose: "stop"
+        }).pipe(Effect.provide(UnixSocketClient.layer))
+        yield* driver.start(makeInstanceSpec(ada))
+        const exit = yield* awaitFirstExit(driver)
 
-      const pid = Number(readFileSync(daemonPidFile(directory), "utf8"))
-      process.kill(pid, "SIGKILL")
-      yield* waitUntil(() => !isProcessAlive(pid))
-      const calls: ReadonlyArray<Effect.Effect<unknown, { readonly _tag: string; readonly reason: string }>> = [
-        driver.start(makeInstanceSpec(ada)),
-        driver.update(makeInstanceSpec(ada), { fresh: false }, accepted),
-        driver.stop(ada),
-        driver.remove(ada),
-        driver.removeOtherAgents(ada, []),
-        driver.listOwners,
-        driver.inspect(bob),
-        driver.logs(ada, { limit: 1 }),
-        driver.stats(ada)
-      ]
-      for (const call of calls) {
-        const { _tag, reason } = yield* Effect.flip(call)
-        assert.strictEqual(_tag, "InstanceHostUnavailable")
-        assert.match(reason, /cannot be reached \(\w+\)\. Start it/)
-      }
-      // Not reported as down: a turn may reach it.
-      assert.isTrue(Option.isSome(yield* driver.inspect(ada)))
+        const pid = Number(readFileSync(daemonPidFile(directory), "utf8"))
+        process.kill(pid, "SIGKILL")
+        yield* waitUntil(() => !isProcessAlive(pid))
+        const calls: ReadonlyArray<Effect.Effect<unknown, { readonly _tag: string; readonly reason: string }>> = [
+          driver.start(makeInstanceSpec(ada)),
+          driver.update(makeInstanceSpec(ada), { fresh: false }, accepted),
+          driver.stop(ada),
+          driver.remove(ada),
+          driver.removeOtherAgents(ada, []),
+          driver.listOwners,
+          driver.inspect(bob),
+          driver.logs(ada, { limit: 1 }),
+          driver.stats(ada)
+        ]
+        for (const call of calls) {
+          const { _tag, reason } = yield* Effect.flip(call)
+          assert.strictEqual(_tag, "InstanceHostUnavailable")
+          assert.match(reason, /cannot be reached \(\w+\)\. Start it/)
+        }
+        // Not reported as down: a turn may reach it.
+        assert.isTrue(Option.isSome(yield* driver.inspect(ada)))
 
-      // The killed daemon's containerd has ended; the next daemon would wait for the one that this file names.
-      rmSync(join(directory, "exec", "containerd", "containerd.pid"), { force: true })
-      launchDaemon(directory)
-      yield* Effect.retry(engine.info, Schedule.spaced("100 millis")).pipe(Effect.timeout("60 seconds"))
-      // Without live restore, a starting engine ends the containers that it finds.
-      assert.strictEqual((yield* exit).owner, ada)
-      const { startedAt } = yield* driver.start(makeInstanceSpec(ada))
-      assert.deepStrictEqual(
-        Option.map(yield* driver.stats(ada), (stats) => stats.startedAt),
-        Option.some(startedAt)
-      )
-      assert.deepStrictEqual(yield* countObjects(engine, root), { containers: 1, volumes: 1 })
-      yield* driver.remove(ada)
-      assert.deepStrictEqual(yield* countObjects(engine, root), nothing)
-    })
+        // The killed daemon's containerd has ended; the next daemon would wait for the one that this file names.
+        rmSync(join(directory, "exec", "containerd", "containerd.pid"), { force: true })
+        launchDaemon(directory, options)
+        yield* Effect.retry(engine.info, Schedule.spaced("100 millis")).pipe(Effect.timeout("60 seconds"))
+        // Without live restore, a starting engine ends the containers that it finds.
+        assert.strictEqual((yield* exit).owner, ada)
+        const { startedAt } = yield* driver.start(makeInstanceSpec(ada))
+        assert.deepStrictEqual(
+          Option.map(yield* driver.stats(ada), (stats) => stats.startedAt),
+          Option.some(startedAt)
+        )
+        assert.deepStrictEqual(yield* countObjects(engine, root), { containers: 1, volumes: 1 })
+        yield* driver.remove(ada)
+        assert.deepStrictEqual(yield* countObjects(engine, root), nothing)
+      })
   )
 })

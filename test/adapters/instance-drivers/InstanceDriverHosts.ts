@@ -66,6 +66,8 @@ export interface InstanceDriverHost {
   readonly reportsNetwork: boolean
   /** Whether the host counts processes and threads of an instance. */
   readonly reportsProcesses: boolean
+  /** Whether an instance near its memory limit is reported in its log. */
+  readonly warnsOfMemory: boolean
   /** The reason of the end of an instance that holds more memory than it may. */
   readonly memoryReason: RegExp
   /** Whether an instance that fills its disk is ended; else the volume has its size. */
@@ -82,7 +84,8 @@ const decodeRecord = Schema.decodeUnknownPromise(Schema.parseJson(Schema.Struct(
 
 const runs = (pid: number): boolean => {
   try {
-    return process.kill(pid, 0)
+    // A container that has ended has process 0.
+    return pid > 0 && process.kill(pid, 0)
   } catch {
     return false
   }
@@ -112,7 +115,7 @@ const giveFiles = async (home: string) => {
   await promisify(execFile)("chown", ["-Rh", `${uid}:${gid}`, home])
 }
 
-const processes: InstanceDriverHost = {
+export const processHost: InstanceDriverHost = {
   name: "process",
   driver: ({ directory, intervals, onClose, program }) =>
     ProcessInstanceDriver.layer({ directory, bundle: program, onClose, intervals: intervals ?? {} }).pipe(
@@ -138,6 +141,7 @@ const processes: InstanceDriverHost = {
   reportsStats: existsSync("/proc/self/status"),
   reportsNetwork: false,
   reportsProcesses: existsSync("/proc/self/status"),
+  warnsOfMemory: true,
   memoryReason: /it holds \d+ MB, more than the 64 MB it may/,
   endsDiskFloods: true,
   endsLogFloods: true,
@@ -182,6 +186,7 @@ const docker: InstanceDriverHost = {
   reportsStats: true,
   reportsNetwork: true,
   reportsProcesses: true,
+  warnsOfMemory: true,
   memoryReason: /it needed more than the 64 MB of memory it may hold, and the kernel killed it \(exit code 137\)/,
   endsDiskFloods: true,
   endsLogFloods: false,
@@ -218,6 +223,7 @@ const kubernetes: InstanceDriverHost = {
   reportsStats: existsSync("/proc/self/status"),
   reportsNetwork: false,
   reportsProcesses: false,
+  warnsOfMemory: false,
   memoryReason: docker.memoryReason,
   endsDiskFloods: false,
   endsLogFloods: false,
@@ -275,7 +281,7 @@ export const awaitFirstExit = (driver: InstanceDriver["Type"]) =>
 export const testDriver = <E>(name: string, body: () => Effect.Effect<void, E, Scope.Scope>) =>
   it.scopedLive(name, () => Effect.provide(body(), Logger.remove(Logger.defaultLogger)))
 
-const instanceDriverHosts: ReadonlyArray<InstanceDriverHost> = [processes, docker, kubernetes]
+const instanceDriverHosts: ReadonlyArray<InstanceDriverHost> = [processHost, docker, kubernetes]
 
 /** One spec over all kinds of hosts; a kind whose tool is missing is named as skipped. */
 export const describeDrivers = (title: string, tests: (host: InstanceDriverHost) => void): void => {

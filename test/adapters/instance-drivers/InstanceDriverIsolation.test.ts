@@ -66,6 +66,23 @@ describeDrivers("InstanceDriver with a hostile instance", (host) => {
       })
     )
 
+  testDriver("warns of one that uses most of its memory before its end, with figures in its log", () =>
+    Effect.gen(function* () {
+      if (!host.warnsOfMemory) return
+      const { directory, driver } = yield* hostile("uses most of its memory")
+      yield* driver.start(makeInstanceSpec(ada))
+      const warnings = driver.logs(ada, { limit: 5, level: "warning" })
+      yield* waitUntilEffect(Effect.map(warnings, ({ total }) => total > 0))
+      const { entries } = yield* warnings
+      assert.strictEqual(entries[0]?.source, "host")
+      assert.match(
+        entries[0]?.message ?? "",
+        /^The instance uses \d+ of its 256 MB of memory \(\d+ %\)\. It is ended when/
+      )
+      assert.isTrue(host.isRunning(yield* host.processIdOf(directory, ada)))
+    })
+  )
+
   testDriver("bounds the log file of one that floods it unmonitored", () =>
     Effect.gen(function* () {
       const directory = yield* temporaryDirectory

@@ -23,6 +23,9 @@ const behaviors: Readonly<Record<string, () => void>> = {
   "leaks memory": () => {
     setInterval(() => kept.push(Buffer.alloc(16 * 1024 * 1024, 1)), 50)
   },
+  "uses most of its memory": () => {
+    for (let times = 0; times < 26; times++) kept.push(Buffer.alloc(8 * 1024 * 1024, 1))
+  },
   hangs: () => {
     for (;;);
   },

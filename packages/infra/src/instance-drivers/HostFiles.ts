@@ -2,14 +2,29 @@ import { Data, Effect, Option, Predicate } from "effect"
 import { constants } from "node:fs"
 import { lstat, mkdir, open } from "node:fs/promises"
 
+/** The codes that blame the host, whatever the file, and what helps. */
+const hostAdvice: Readonly<Record<string, string>> = {
+  ENOSPC: "The disk is full: free space on it.",
+  EDQUOT: "The disk quota is used up: raise it, or free space.",
+  EROFS: "The disk is mounted read-only: mount it for writing.",
+  EIO: "The disk reports an error: check the host's log.",
+  EMFILE: "Raise the limit of open files.",
+  ENFILE: "Raise the host's limit of open files."
+}
+
 export class FileOperationFailed extends Data.TaggedError("FileOperationFailed")<{
   readonly operation: string
   readonly cause: unknown
 }> {
   override get message() {
-    return `${this.operation} failed (${codeOf(this.cause)})`
+    const code = codeOf(this.cause)
+    const advice = hostAdvice[code]
+    return `${this.operation} failed (${code})${advice === undefined ? "" : `. ${advice}`}`
   }
 }
+
+/** Whether the host is at fault, not the file. */
+export const isHostFault = ({ cause }: FileOperationFailed): boolean => Object.hasOwn(hostAdvice, codeOf(cause))
 
 const codeOf = (cause: unknown): string =>
   Predicate.hasProperty(cause, "code") && Predicate.isString(cause.code) ? cause.code : String(cause)

@@ -70,31 +70,33 @@ export const openForProcess = (
     return { file, from: yield* readFileSize(directory.log) }
   })
 
-/** Appends text that ends with a newline. */
-export const append = (files: InstanceLogFiles, text: string): Effect.Effect<void, FileOperationFailed> =>
-  Effect.gen(function* () {
-    // An instance that has exited is no longer monitored, and its log may be over the limit.
-    yield* rotate(files)
-    yield* tryFileOperation(`writing to ${files.log}`, () =>
+/** Appends text that ends with a newline. Best-effort: a full disk must not keep an exit from being handled. */
+export const append = (files: InstanceLogFiles, text: string): Effect.Effect<void> =>
+  // An instance that has exited is no longer monitored, and its log may be over the limit.
+  Effect.zipRight(
+    rotate(files),
+    tryFileOperation(`writing to ${files.log}`, () =>
       // The leading newline ends a line that the process left unfinished.
       appendFile(files.log, `\n${text}`, { flag: appending, mode: 0o600 })
     )
-  })
+  ).pipe(
+    Effect.catchAll(({ message }) =>
+      Effect.logWarning("Log of an instance not written").pipe(Effect.annotateLogs({ reason: message }))
+    )
+  )
 
 /** Appends a message of the host to the instance's log. */
-export const appendHostLine = (
-  files: InstanceLogFiles,
-  level: LogLevel,
-  message: string
-): Effect.Effect<void, FileOperationFailed> =>
+export const appendHostLine = (files: InstanceLogFiles, level: LogLevel, message: string): Effect.Effect<void> =>
   Effect.flatMap(DateTime.now, (now) => append(files, formatHostLine(level, now, message)))
 
-/** The end of the log, from `from` on. */
-export const readTail = (directory: InstanceLogFiles, from = 0): Effect.Effect<string, FileOperationFailed> =>
+/** The end of the log, from `from` on; empty when it cannot be read. */
+export const readTail = (directory: InstanceLogFiles, from = 0): Effect.Effect<string> =>
   Effect.flatMap(readFileSize(directory.log), (size) =>
-    Effect.map(
-      readRegularFile(directory.log, tailBytes, Math.max(from > size ? 0 : from, size - tailBytes)),
-      Option.getOrElse(() => "")
+    readRegularFile(directory.log, tailBytes, Math.max(from > size ? 0 : from, size - tailBytes))
+  ).pipe(
+    Effect.map(Option.getOrElse(() => "")),
+    Effect.catchAll(({ message }) =>
+      Effect.as(Effect.logWarning("Log of an instance not read").pipe(Effect.annotateLogs({ reason: message })), "")
     )
   )
 

@@ -1,10 +1,22 @@
-import { readRegularFile } from "@berth/infra/instance-drivers/HostFiles"
+import { FileOperationFailed, isHostFault, readRegularFile } from "@berth/infra/instance-drivers/HostFiles"
 import { assert, it } from "@effect/vitest"
 import { Effect, Option } from "effect"
 import { execFileSync } from "node:child_process"
 import { mkdir, symlink, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { temporaryDirectory } from "../../../../test/support/TemporaryDirectories.ts"
+
+it("FileOperationFailed tells how to repair the host, and blames it only for its own errors", () => {
+  const failure = (code: string) => new FileOperationFailed({ operation: "writing /a", cause: { code } })
+  assert.strictEqual(failure("ENOSPC").message, "writing /a failed (ENOSPC). The disk is full: free space on it.")
+  assert.strictEqual(failure("ENOENT").message, "writing /a failed (ENOENT)")
+  assert.deepStrictEqual(
+    ["ENOSPC", "EDQUOT", "EROFS", "EIO", "EMFILE", "ENFILE", "ENOENT", "EACCES", "ELOOP", "toString"].filter((code) =>
+      isHostFault(failure(code))
+    ),
+    ["ENOSPC", "EDQUOT", "EROFS", "EIO", "EMFILE", "ENFILE"]
+  )
+})
 
 it.scopedLive("readRegularFile reads regular files up to its limit, and no links, pipes or directories", () =>
   Effect.gen(function* () {

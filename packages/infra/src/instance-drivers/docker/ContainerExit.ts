@@ -5,7 +5,7 @@ import type { ContainerInspection, ContainerState } from "./EngineModels.ts"
 
 /** The line of the container's latest run that tells why it exited. */
 export const readExitMessage = (engine: DockerEngine, { Id, State: { StartedAt } }: ContainerInspection) =>
-  Effect.map(engine.readLog(Id, Math.floor(Date.parse(StartedAt) / 1000)), (log) =>
+  Effect.map(engine.readLog(Id, Math.floor(StartedAt.epochMillis / 1000)), (log) =>
     findExitMessage(Option.getOrElse(log, () => ""))
   )
 

@@ -1,31 +1,35 @@
-import {
-  InstanceHostUnavailable,
-  type InstanceSpec,
-  InstanceStartFailed,
-  type RunningInstance
-} from "@berth/domain/instances/InstanceDriver"
+import { type InstanceSpec, InstanceStartFailed, type RunningInstance } from "@berth/domain/instances/InstanceDriver"
 import type { UserId } from "@berth/domain/shared/UserId"
 import { Duration, Effect, Option, Schedule } from "effect"
 import type { RuntimeClient } from "../../runtime/RuntimeClient.ts"
 import { probeHealth } from "../HealthProbe.ts"
-import type { FileOperationFailed } from "../HostFiles.ts"
+import { toHostUnavailable } from "../HostFailure.ts"
+import { type FileOperationFailed, isHostFault } from "../HostFiles.ts"
 import type { InstanceTaskFailed } from "../RuntimeImage.ts"
 import { RuntimeNotReady } from "../RuntimeNotReady.ts"
 import * as StartSlots from "../StartSlots.ts"
 import { describeContainerExit, readExitMessage } from "./ContainerExit.ts"
 import { findProfileDifferences } from "./ContainerProfile.ts"
 import type { DockerEngine } from "./DockerEngine.ts"
-import { type EngineError, isEngineDown, type RuntimeImageMissing } from "./EngineErrors.ts"
+import { type EngineError, isEngineFault, type RuntimeImageMissing } from "./EngineErrors.ts"
 import type { ContainerInspection, ImageInspection } from "./EngineModels.ts"
 import type { InstanceContainers, InstanceNames } from "./InstanceContainers.ts"
 import { findEndpoint, type RunningContainers } from "./RunningContainers.ts"
-import { measureVolume } from "./VolumeUsage.ts"
+import type { VolumeUsage } from "./VolumeUsage.ts"
 
 export interface ContainerStartOptions {
   readonly engine: DockerEngine
   readonly containers: InstanceContainers
   readonly running: RunningContainers
   readonly client: RuntimeClient
+  readonly volumes: VolumeUsage
+}
+
+type StartProblem = EngineError | RuntimeNotReady | FileOperationFailed | RuntimeImageMissing | InstanceTaskFailed
+
+const isHostProblem = (error: StartProblem): boolean => {
+  if (error._tag === "RuntimeNotReady" || error._tag === "InstanceTaskFailed") return false
+  return error._tag === "FileOperationFailed" ? isHostFault(error) : isEngineFault(error)
 }
 
 const readyTimeout = Duration.seconds(15)
@@ -40,7 +44,7 @@ const logFailure = <A>(effect: Effect.Effect<A, EngineError>): Effect.Effect<voi
 const pollSchedule = Schedule.spaced("20 millis")
 
 /** Starts, adopts and replaces the containers of instances. */
-export const make = ({ client, containers, engine, running }: ContainerStartOptions) => {
+export const make = ({ client, containers, engine, running, volumes }: ContainerStartOptions) => {
   const startSlots = StartSlots.make()
 
   const requireContainer = (id: string) =>
@@ -56,11 +60,8 @@ export const make = ({ client, containers, engine, running }: ContainerStartOpti
     )
 
   const toStartFailed = (owner: UserId) =>
-    Effect.mapError(
-      (error: EngineError | RuntimeNotReady | FileOperationFailed | RuntimeImageMissing | InstanceTaskFailed) =>
-        isEngineDown(error)
-          ? new InstanceHostUnavailable({ reason: error.message })
-          : new InstanceStartFailed({ owner, reason: error.message })
+    Effect.mapError((error: StartProblem) =>
+      isHostProblem(error) ? toHostUnavailable(error) : new InstanceStartFailed({ owner, reason: error.message })
     )
 
   /** Waits until the runtime in a started container accepts the token. */
@@ -96,7 +97,7 @@ export const make = ({ client, containers, engine, running }: ContainerStartOpti
   /** Starts an existing container and registers it once its runtime is ready. A failure or an interruption leaves it stopped. */
   const launch = (spec: InstanceSpec, names: InstanceNames, id: string) =>
     Effect.gen(function* () {
-      const { bytes: diskAtStart } = yield* measureVolume(engine, names.volume, Number.MAX_SAFE_INTEGER)
+      const { bytes: diskAtStart } = yield* volumes.measure(names.volume, Number.MAX_SAFE_INTEGER)
       const ready = startSlots.withPermits(1)(
         Effect.zipRight(containers.start(id, spec.token), waitUntilReady(spec, id))
       )
@@ -203,7 +204,7 @@ export const make = ({ client, containers, engine, running }: ContainerStartOpti
       const endpoint = findEndpoint(inspected, running.network)
       if (Option.isNone(endpoint)) return Option.none()
       yield* Effect.logInfo("Instance adopted").pipe(Effect.annotateLogs({ userId: names.owner }))
-      const { bytes: diskAtStart } = yield* measureVolume(engine, names.volume, Number.MAX_SAFE_INTEGER)
+      const { bytes: diskAtStart } = yield* volumes.measure(names.volume, Number.MAX_SAFE_INTEGER)
       return Option.some(running.register(names, inspected, { endpoint: endpoint.value, diskAtStart }))
     })
 

@@ -3,7 +3,7 @@ import * as HttpBody from "@effect/platform/HttpBody"
 import * as HttpClient from "@effect/platform/HttpClient"
 import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
 import type * as HttpClientResponse from "@effect/platform/HttpClientResponse"
-import { Chunk, Context, Duration, Effect, Layer, Option, Schema, Stream } from "effect"
+import { Chunk, Context, Duration, Effect, Layer, Option, ParseResult, Schema, Stream } from "effect"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import * as UnixSocketClient from "../../runtime/UnixSocketClient.ts"
@@ -72,6 +72,13 @@ const causeOf = (error: unknown): string => {
   return error.cause === undefined ? error.message : causeOf(error.cause)
 }
 
+const describeFirstIssue = (error: ParseResult.ParseError): string => {
+  const [issue] = ParseResult.ArrayFormatter.formatErrorSync(error)
+  return issue === undefined
+    ? "unknown"
+    : [issue.path.join("."), issue.message].filter((part) => part !== "").join(": ")
+}
+
 /** The parts of the Docker Engine API that the driver uses, one function per endpoint. Every call has a timeout. */
 export const make = (address: EngineAddress) =>
   Effect.gen(function* () {
@@ -124,10 +131,17 @@ export const make = (address: EngineAddress) =>
     const readJson =
       <A, I>(call: Call, schema: Schema.Schema<A, I>) =>
       (response: HttpClientResponse.HttpClientResponse): Effect.Effect<A, EngineError> =>
-        response.json.pipe(
-          Effect.flatMap(Schema.decodeUnknown(schema)),
-          Effect.mapError(
-            (error) => new EngineResponseMalformed({ operation: `${call.method} ${call.path}`, reason: error.message })
+        response.text.pipe(
+          Effect.mapError((error) => new EngineUnreachable({ address: shownAddress, reason: causeOf(error) })),
+          Effect.flatMap((text) =>
+            Effect.mapError(
+              Schema.decode(Schema.parseJson(schema))(text),
+              (error) =>
+                new EngineResponseMalformed({
+                  operation: `${call.method} ${call.path}`,
+                  reason: describeFirstIssue(error)
+                })
+            )
           )
         )
 
@@ -168,7 +182,6 @@ export const make = (address: EngineAddress) =>
     const container = (id: string) => `/containers/${encodeURIComponent(id)}`
 
     return {
-      address: shownAddress,
       info: json(Models.EngineInfo, { method: "GET", path: "/info" }),
       inspectImage: (name: string) =>
         optional(json(Models.ImageInspection, { method: "GET", path: `/images/${encodeURIComponent(name)}/json` })),

@@ -14,6 +14,7 @@ import type { DockerEngine } from "./DockerEngine.ts"
 import { type EngineError, EngineUnsafe } from "./EngineErrors.ts"
 import * as InstanceContainers from "./InstanceContainers.ts"
 import * as RunningContainers from "./RunningContainers.ts"
+import * as VolumeUsage from "./VolumeUsage.ts"
 
 export interface DockerInstanceDriverOptions {
   readonly engine: DockerEngine
@@ -60,13 +61,10 @@ export const make = (
     const client = RuntimeClient.make(yield* HttpClient.HttpClient)
     const containers = InstanceContainers.make(options)
     const running = yield* RunningContainers.make({ engine, containers, installation, network })
-    const starts = ContainerStart.make({ engine, containers, running, client })
-    const monitor = yield* ContainerMonitor.make({
-      engine,
-      running,
-      client,
-      intervals: { ...ContainerMonitor.defaultContainerMonitorIntervals, ...options.intervals }
-    })
+    const intervals = { ...ContainerMonitor.defaultContainerMonitorIntervals, ...options.intervals }
+    const volumes = yield* VolumeUsage.make(engine, intervals.disk)
+    const starts = ContainerStart.make({ engine, containers, running, client, volumes })
+    const monitor = yield* ContainerMonitor.make({ engine, running, client, volumes, intervals })
     const reports = ContainerReports.make({ engine, containers, running, client, monitor, adopt: starts.adopt })
 
     /** Does nothing for an id that names no container. */

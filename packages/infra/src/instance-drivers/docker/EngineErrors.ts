@@ -6,7 +6,8 @@ export class EngineUnreachable extends Data.TaggedError("EngineUnreachable")<{
   readonly reason: string
 }> {
   override get message() {
-    return `The Docker Engine at ${this.address} cannot be reached (${this.reason}). Start it, or set DOCKER_HOST to its address.`
+    const advice = this.address.startsWith("https:") ? ", and check the certificates of DOCKER_CERT_PATH" : ""
+    return `The Docker Engine at ${this.address} cannot be reached (${this.reason}). Start it, or set DOCKER_HOST to its address${advice}.`
   }
 }
 
@@ -30,7 +31,7 @@ export class EngineRequestRejected extends Data.TaggedError("EngineRequestReject
   override get message() {
     return /no space left on device/i.test(this.reason)
       ? "The disk of the Docker Engine is full. Free space below its data root, for example with `docker system prune`."
-      : `The Docker Engine rejected ${this.operation} (${this.status}): ${this.reason}.`
+      : `The Docker Engine rejected ${this.operation} (${this.status}): ${this.reason.replace(/\.$/, "")}. Read the log of the engine.`
   }
 }
 
@@ -40,15 +41,11 @@ export class EngineResponseMalformed extends Data.TaggedError("EngineResponseMal
   readonly reason: string
 }> {
   override get message() {
-    return `The response to ${this.operation} is not one of a Docker Engine with API 1.41 or later: ${this.reason}`
+    return `The response to ${this.operation} is not one of a Docker Engine with API 1.41 or later (${this.reason}). Set DOCKER_HOST to the address of one, or update it.`
   }
 }
 
 export type EngineError = EngineUnreachable | EngineUnresponsive | EngineRequestRejected | EngineResponseMalformed
-
-/** Whether the engine itself does not work, whatever it was asked for. */
-export const isEngineDown = ({ _tag }: { readonly _tag: string }): boolean =>
-  _tag === "EngineUnreachable" || _tag === "EngineUnresponsive"
 
 export class RuntimeImageMissing extends Data.TaggedError("RuntimeImageMissing")<{ readonly image: string }> {
   override get message() {
@@ -62,3 +59,7 @@ export class EngineUnsafe extends Data.TaggedError("EngineUnsafe")<{ readonly re
     return this.reason
   }
 }
+
+/** Whether the engine itself does not work, whatever it was asked for. */
+export const isEngineFault = (error: EngineError | RuntimeImageMissing): boolean =>
+  error._tag !== "EngineRequestRejected" || error.status >= 500

@@ -8,12 +8,9 @@ import { Schema } from "effect"
 const listOf = <A, I>(item: Schema.Schema<A, I>) =>
   Schema.optionalWith(Schema.Array(item), { nullable: true, default: () => [] })
 const StringMap = Schema.Record({ key: Schema.String, value: Schema.String })
-export const EngineVersion = Schema.Struct({ Version: Schema.String, ApiVersion: Schema.String })
+export const EngineVersion = Schema.Struct({ ApiVersion: Schema.String })
 
-export const EngineInfo = Schema.Struct({
-  OSType: Schema.String,
-  SecurityOptions: Schema.NullOr(Schema.Array(Schema.String))
-})
+export const EngineInfo = Schema.Struct({ SecurityOptions: Schema.NullOr(Schema.Array(Schema.String)) })
 
 export const ImageInspection = Schema.Struct({
   Id: Schema.String,
@@ -114,19 +111,17 @@ export type ContainerCreation = typeof ContainerCreation.Type
 export const ContainerCreated = Schema.Struct({ Id: Schema.String })
 
 export const ContainerState = Schema.Struct({
-  Status: Schema.String,
   Running: Schema.Boolean,
   OOMKilled: Schema.Boolean,
   ExitCode: Schema.Int,
   Error: Schema.String,
   Pid: Schema.Int,
-  StartedAt: Schema.String
+  StartedAt: Schema.DateTimeUtc
 })
 export type ContainerState = typeof ContainerState.Type
 
 export const ContainerInspection = Schema.Struct({
   Id: Schema.String,
-  Name: Schema.String,
   /** Id of the image. */
   Image: Schema.String,
   State: ContainerState,
@@ -145,13 +140,7 @@ export const ContainerInspection = Schema.Struct({
 })
 export type ContainerInspection = typeof ContainerInspection.Type
 
-export const ContainerSummary = Schema.Struct({
-  Id: Schema.String,
-  Names: Schema.Array(Schema.String),
-  State: Schema.String,
-  Labels
-})
-export type ContainerSummary = typeof ContainerSummary.Type
+export const ContainerSummary = Schema.Struct({ Id: Schema.String, Labels })
 
 /** A sample; absent members where the engine or the cgroup version has none. */
 export const ContainerStats = Schema.Struct({
@@ -159,7 +148,6 @@ export const ContainerStats = Schema.Struct({
   cpu_stats: Schema.Struct({ cpu_usage: Schema.Struct({ total_usage: Schema.Number }) }),
   memory_stats: Schema.Struct({
     usage: Schema.optional(Schema.Int),
-    limit: Schema.optional(Schema.Number),
     stats: Schema.optional(Schema.Record({ key: Schema.String, value: Schema.Number }))
   }),
   networks: Schema.optional(

@@ -33,31 +33,33 @@ export const makeFirewallPlan = ({ bridge, host, port }: HostFirewallOptions): F
   }
 }
 
-/** Whether iptables accepted the command. */
-const iptables = (...args: ReadonlyArray<string>): Effect.Effect<boolean> =>
+/** Fails with the output of iptables. */
+const iptables = (...args: ReadonlyArray<string>): Effect.Effect<void, string> =>
   Effect.async((resume) => {
-    execFile("iptables", ["--wait", "10", ...args], { timeout: 15_000 }, (error) =>
-      resume(Effect.succeed(error === null))
-    )
+    execFile("iptables", ["--wait", "10", ...args], { timeout: 15_000 }, (error, _output, errors) => {
+      const [line = ""] = errors.trim().split("\n")
+      resume(error === null ? Effect.void : Effect.fail(line === "" ? error.message : line))
+    })
   })
 
-const ensure = (command: "-A" | "-I", [chain, ...match]: Rule): Effect.Effect<boolean> =>
-  Effect.flatMap(iptables("-C", chain, ...match), (exists) =>
-    exists ? Effect.succeed(true) : iptables(command, chain, ...match)
-  )
+const ensure = (command: "-A" | "-I", [chain, ...match]: Rule): Effect.Effect<void, string> =>
+  Effect.orElse(iptables("-C", chain, ...match), () => iptables(command, chain, ...match))
 
 /** Adds the rules where this process may. Elsewhere listeners on all addresses of the host stay reachable, which is logged. */
 export const closeHostPorts = (options: HostFirewallOptions): Effect.Effect<void> =>
   Effect.gen(function* () {
     const { chain, first, last } = makeFirewallPlan(options)
-    // It exists after the first start.
-    yield* iptables("-N", chain)
-    const added = yield* Effect.forEach([last, ...first], (rule) => ensure(rule === last ? "-A" : "-I", rule))
-    if (added.every((isIn) => isIn)) return
-    yield* Effect.logWarning("Host ports not closed to instances").pipe(
-      Effect.annotateLogs({
-        bridge: options.bridge,
-        reason: "Run the backend as root with iptables, or bind other listeners of this host to 127.0.0.1."
-      })
+    // It exists after the first start; another failure comes again with its rules.
+    yield* Effect.ignore(iptables("-N", chain))
+    yield* Effect.forEach([last, ...first], (rule) => ensure(rule === last ? "-A" : "-I", rule), { discard: true })
+  }).pipe(
+    Effect.catchAll((error) =>
+      Effect.logWarning("Host ports not closed to instances").pipe(
+        Effect.annotateLogs({
+          bridge: options.bridge,
+          error,
+          reason: "Run the backend as root with iptables, or bind other listeners of this host to 127.0.0.1."
+        })
+      )
     )
-  })
+  )

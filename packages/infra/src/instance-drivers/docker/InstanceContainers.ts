@@ -93,8 +93,8 @@ export const make = ({ directory, engine, image, installation, network }: Instan
 
   const create = (spec: InstanceSpec, names: InstanceNames, from: ImageInspection, name: string) =>
     Effect.gen(function* () {
-      yield* Effect.orDie(
-        tryFileOperation(`making ${names.directory}`, () => mkdir(names.directory, { recursive: true, mode: 0o700 }))
+      yield* tryFileOperation(`making ${names.directory}`, () =>
+        mkdir(names.directory, { recursive: true, mode: 0o700 })
       )
       yield* engine.createVolume(names.volume, ownerLabels(installation, names.owner))
       return yield* engine.createContainer(name, makeProfile(spec, names, from))
@@ -110,7 +110,7 @@ export const make = ({ directory, engine, image, installation, network }: Instan
   const discard = (names: InstanceNames, id: string) =>
     Effect.gen(function* () {
       const log = Option.getOrElse(yield* engine.readLog(id), () => "")
-      if (log !== "") yield* Effect.orDie(InstanceLogFile.append(names, `${log.replace(/\n$/, "")}\n`))
+      if (log !== "") yield* InstanceLogFile.append(names, `${log.replace(/\n$/, "")}\n`)
       yield* engine.removeContainer(id)
     })
 
@@ -138,7 +138,11 @@ export const make = ({ directory, engine, image, installation, network }: Instan
             const log = Option.getOrElse(yield* engine.readLog(id), () => "")
             return yield* new InstanceTaskFailed({ reason: `exit code ${code}. ${log.slice(-500)}` })
           }),
-        (id) => Effect.orDie(engine.removeContainer(id))
+        // The next task removes it too.
+        (id) =>
+          Effect.catchAll(engine.removeContainer(id), ({ message }) =>
+            Effect.logWarning("Container of a task not removed").pipe(Effect.annotateLogs({ reason: message }))
+          )
       )
     })
 

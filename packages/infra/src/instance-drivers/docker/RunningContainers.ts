@@ -1,6 +1,6 @@
 import type { InstanceExit, RunningInstance } from "@berth/domain/instances/InstanceDriver"
 import type { UserId } from "@berth/domain/shared/UserId"
-import { DateTime, Duration, Effect, Option, PubSub, Schedule, Stream } from "effect"
+import { Duration, Effect, Option, PubSub, Schedule, Stream } from "effect"
 import * as InstanceLogFile from "../InstanceLogFile.ts"
 import * as OwnerLocks from "../OwnerLocks.ts"
 import { describeContainerExit, readExitMessage } from "./ContainerExit.ts"
@@ -55,7 +55,7 @@ export const make = ({ containers, engine, installation, network }: RunningConta
       Effect.gen(function* () {
         const { owner } = container.instance
         yield* Effect.logWarning("Instance exited").pipe(Effect.annotateLogs({ userId: owner, reason }))
-        yield* Effect.orDie(InstanceLogFile.appendHostLine(container.names, "error", hostLine))
+        yield* InstanceLogFile.appendHostLine(container.names, "error", hostLine)
         yield* PubSub.publish(exits, { owner, reason })
       })
 
@@ -74,11 +74,20 @@ export const make = ({ containers, engine, installation, network }: RunningConta
     /** Ends a container that must not go on. Published as an exit. */
     const endWithReason = (container: RunningContainer, reason: string) =>
       Effect.gen(function* () {
+        const { owner } = container.instance
         if (!isRegistered(container)) return
-        running.delete(container.instance.owner)
-        yield* containers.stop(container.id)
+        running.delete(owner)
+        yield* Effect.tapError(containers.stop(container.id), () => Effect.sync(() => running.set(owner, container)))
         yield* publish(container, reason, `The instance was ended: ${reason}.`)
-      }).pipe(Effect.orDie, Effect.uninterruptible, (work) => withOwnerLock(container.instance.owner, work))
+      }).pipe(
+        Effect.catchAll(({ message }) =>
+          Effect.logWarning("Instance not ended").pipe(
+            Effect.annotateLogs({ userId: container.instance.owner, reason: message })
+          )
+        ),
+        Effect.uninterruptible,
+        (work) => withOwnerLock(container.instance.owner, work)
+      )
 
     const checkAll = Effect.suspend(() =>
       Effect.forEach([...running.values()], checkExit, { concurrency: 4, discard: true })
@@ -111,8 +120,7 @@ export const make = ({ containers, engine, installation, network }: RunningConta
       const { Config, Id, State } = inspected
       const { diskAtStart, endpoint, runtimeVersion = findRuntimeVersion(Config.Labels) } = given
       const { owner } = names
-      const startedAt = DateTime.unsafeMake(State.StartedAt)
-      const instance = { owner, endpoint, startedAt, runtimeVersion }
+      const instance = { owner, endpoint, startedAt: State.StartedAt, runtimeVersion }
       running.set(owner, { instance, names, id: Id, pid: State.Pid, ...findLimits(Config.Labels), diskAtStart })
       return instance
     }

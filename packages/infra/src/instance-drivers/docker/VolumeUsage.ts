@@ -1,13 +1,19 @@
-import { Effect, Option } from "effect"
+import { type Duration, Effect, Option } from "effect"
 import { access, constants } from "node:fs/promises"
-import { beginDiskCount, continueDiskCount, maximumEntries } from "../DiskUsage.ts"
+import { beginDiskCount, continueDiskCount, type DiskCount, maximumEntries } from "../DiskUsage.ts"
 import type { FileOperationFailed } from "../HostFiles.ts"
 import type { DockerEngine } from "./DockerEngine.ts"
 import type { EngineError } from "./EngineErrors.ts"
 
 export interface VolumeUsage {
-  readonly bytes: number
-  readonly entries: number
+  /**
+   * The size of a volume, counted up to `enough` bytes where this process can read it. Elsewhere the engine measures it, which
+   * counts neither entries nor the size of an empty file.
+   */
+  readonly measure: (
+    volume: string,
+    enough: number
+  ) => Effect.Effect<Pick<DiskCount, "bytes" | "entries">, EngineError | FileOperationFailed>
 }
 
 const isReadable = (directory: string) =>
@@ -18,21 +24,20 @@ const isReadable = (directory: string) =>
     )
   )
 
-/**
- * The size of a volume, counted up to `enough` bytes where this process can read it. Elsewhere the engine measures it, which counts
- * neither entries nor the size of an empty file.
- */
-export const measureVolume = (
-  engine: DockerEngine,
-  volume: string,
-  enough: number
-): Effect.Effect<VolumeUsage, EngineError | FileOperationFailed> =>
-  Effect.gen(function* () {
-    const found = yield* engine.inspectVolume(volume)
-    if (Option.isNone(found)) return { bytes: 0, entries: 0 }
-    const { Mountpoint } = found.value
-    if (!(yield* isReadable(Mountpoint))) return { bytes: (yield* engine.measureVolumes).get(volume) ?? 0, entries: 0 }
-    const count = beginDiskCount(Mountpoint)
-    yield* continueDiskCount(count, maximumEntries + 1, enough)
-    return count
-  })
+/** The engine measures all volumes at once, so its sizes are shared for the interval. */
+export const make = (
+  engine: Pick<DockerEngine, "inspectVolume" | "measureVolumes">,
+  interval: Duration.DurationInput
+): Effect.Effect<VolumeUsage> =>
+  Effect.map(Effect.cachedWithTTL(engine.measureVolumes, interval), (sizes) => ({
+    measure: (volume, enough) =>
+      Effect.gen(function* () {
+        const found = yield* engine.inspectVolume(volume)
+        if (Option.isNone(found)) return { bytes: 0, entries: 0 }
+        const { Mountpoint } = found.value
+        if (!(yield* isReadable(Mountpoint))) return { bytes: (yield* sizes).get(volume) ?? 0, entries: 0 }
+        const count = beginDiskCount(Mountpoint)
+        yield* continueDiskCount(count, maximumEntries + 1, enough)
+        return count
+      })
+  }))

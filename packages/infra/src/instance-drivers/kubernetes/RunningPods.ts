@@ -63,7 +63,7 @@ export const make = ({ client, objects, watch }: RunningPodsOptions) =>
             Effect.annotateLogs({ userId: owner, reason: message })
           )
         )
-        yield* Effect.orDie(InstanceLogFile.appendHostLine(pod.names, "error", hostLine))
+        yield* InstanceLogFile.appendHostLine(pod.names, "error", hostLine)
         yield* PubSub.publish(exits, { owner, reason })
       }).pipe(Effect.uninterruptible, (work) => withOwnerLock(pod.instance.owner, work))
 

@@ -7,7 +7,7 @@ import { ensureOwnDirectory, type FileOperationFailed, tryFileOperation } from "
 
 export class InstanceAccountsExhausted extends Data.TaggedError("InstanceAccountsExhausted")<object> {
   override get message() {
-    return "every account for instances is taken"
+    return "Every account for instances is taken. Set INSTANCE_UIDS to a larger range."
   }
 }
 

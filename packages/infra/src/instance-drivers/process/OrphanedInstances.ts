@@ -5,7 +5,7 @@ import { tryFileOperation, isFileMissing } from "../HostFiles.ts"
 import { resolveInstanceDirectory, resolveSocketRoot } from "./InstanceDirectory.ts"
 import { instanceRoots } from "./InstanceRoot.ts"
 import * as ProcessRecord from "./ProcessRecord.ts"
-import { terminateProcess } from "./ProcessTermination.ts"
+import { terminateProcessOrLog } from "./ProcessTermination.ts"
 
 /** The recorded processes of a directory of instances that still run. */
 const listRecorded = (root: string) =>
@@ -39,7 +39,7 @@ export const end = Effect.fn("OrphanedInstances.end")(function* (directory: stri
     ({ pid, startMark, uid }) =>
       Effect.zipRight(
         Effect.logWarning("Orphaned instance ended").pipe(Effect.annotateLogs({ pid })),
-        terminateProcess(pid, Option.fromNullable(startMark), Option.fromNullable(uid))
+        terminateProcessOrLog(pid, Option.fromNullable(startMark), Option.fromNullable(uid))
       ),
     { concurrency: 16, discard: true }
   )

@@ -4,12 +4,13 @@ import { Effect, Option } from "effect"
 import { readdir, rm } from "node:fs/promises"
 import { join } from "node:path"
 import { readStartMark } from "../../process/ProcessIdentity.ts"
-import { tryFileOperation } from "../HostFiles.ts"
+import { toHostUnavailable } from "../HostFailure.ts"
+import { isHostFault, tryFileOperation } from "../HostFiles.ts"
 import { type InstanceDirectory, resolveInstanceDirectory } from "./InstanceDirectory.ts"
 import { probeInstance } from "./InstanceProbe.ts"
-import { type ProcessStartSettings, startProcess } from "./ProcessStart.ts"
+import { type ProcessStartSettings, type ProcessStartFailure, startProcess } from "./ProcessStart.ts"
 import { accountOf } from "./ProcessRecord.ts"
-import { terminateProcess } from "./ProcessTermination.ts"
+import { type ProcessStillRunning, terminateProcess } from "./ProcessTermination.ts"
 import { type RunningProcesses, terminateRegistered } from "./RunningProcesses.ts"
 import type * as RuntimeBundles from "./RuntimeBundles.ts"
 import * as StartSlots from "../StartSlots.ts"
@@ -42,6 +43,12 @@ const resetDirectory = ({ agents, home }: InstanceDirectory) =>
     }
   })
 
+type StartProblem = ProcessStartFailure | ProcessStillRunning
+
+/** A program that does not come up, or files that the instance made, are no fault of the host. */
+const isHostProblem = (error: StartProblem): boolean =>
+  error._tag === "FileOperationFailed" ? isHostFault(error) : error._tag !== "RuntimeNotReady"
+
 /** Starts, replaces and ends the processes of instances. */
 export const make = ({ bundles, processes, root, settings }: ProcessLaunchOptions) => {
   const startSlots = StartSlots.make()
@@ -53,7 +60,9 @@ export const make = ({ bundles, processes, root, settings }: ProcessLaunchOption
     )
 
   const toStartFailed = (owner: UserId) =>
-    Effect.mapError(({ message }: { readonly message: string }) => new InstanceStartFailed({ owner, reason: message }))
+    Effect.mapError((error: StartProblem) =>
+      isHostProblem(error) ? toHostUnavailable(error) : new InstanceStartFailed({ owner, reason: error.message })
+    )
 
   const startNew = (spec: InstanceSpec, directory: InstanceDirectory, bundle: RuntimeBundles.RuntimeBundle) =>
     Effect.gen(function* () {
@@ -132,8 +141,12 @@ export const make = ({ bundles, processes, root, settings }: ProcessLaunchOption
       }).pipe(toStartFailed(owner))
       const work = Effect.gen(function* () {
         const instance = yield* replaced
-        yield* Effect.onError(accept(instance), () => Effect.orDie(end(owner, directory)))
-        yield* Effect.orDie(bundles.pin(directory, bundles.newest))
+        const pinned = bundles.pin(directory, bundles.newest).pipe(toStartFailed(owner))
+        yield* Effect.onError(Effect.zipRight(accept(instance), pinned), () =>
+          Effect.catchAll(end(owner, directory), ({ message }) =>
+            Effect.logError("Instance not ended").pipe(Effect.annotateLogs({ userId: owner, reason: message }))
+          )
+        )
         return instance
       })
       return yield* Effect.zipLeft(processes.withOwnerLock(owner, work), bundles.removeUnusedOrLog)

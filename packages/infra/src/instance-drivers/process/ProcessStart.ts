@@ -6,7 +6,7 @@ import { rm } from "node:fs/promises"
 import type { RuntimeClient } from "../../runtime/RuntimeClient.ts"
 import type { RuntimeBundle } from "./RuntimeBundles.ts"
 import { type SpawnedProcess, spawnProcess, type ProcessSpawnFailed } from "./SpawnedProcess.ts"
-import { killAccount, terminateProcess } from "./ProcessTermination.ts"
+import { killAccount, terminateProcessOrLog } from "./ProcessTermination.ts"
 import * as InstanceLogFile from "../InstanceLogFile.ts"
 import type { InstanceDirectory } from "./InstanceDirectory.ts"
 import * as ProcessRecord from "./ProcessRecord.ts"
@@ -29,6 +29,8 @@ export interface ProcessStartSettings {
   readonly launcher: ProcessLauncher
   readonly client: RuntimeClient
 }
+
+export type ProcessStartFailure = RuntimeNotReady | ProcessSpawnFailed | FileOperationFailed | InstanceAccountsExhausted
 
 export interface StartedProcess {
   readonly instance: RunningInstance
@@ -116,10 +118,7 @@ export const startProcess = (
   spec: InstanceSpec,
   directory: InstanceDirectory,
   bundle: RuntimeBundle
-): Effect.Effect<
-  StartedProcess,
-  RuntimeNotReady | ProcessSpawnFailed | FileOperationFailed | InstanceAccountsExhausted
-> =>
+): Effect.Effect<StartedProcess, ProcessStartFailure> =>
   Effect.gen(function* () {
     const uid = yield* settings.accounts.prepare(spec.owner, directory)
     const removeAddress = Effect.zipRight(
@@ -170,7 +169,7 @@ export const startProcess = (
           }),
           restore(waitUntilReady(settings, spec, directory, child, nextChange, log.from))
         )
-        const instance = yield* Effect.onError(ready, () => terminateProcess(child.pid, startMark, uid))
+        const instance = yield* Effect.onError(ready, () => terminateProcessOrLog(child.pid, startMark, uid))
         return { instance, child, startMark, uid, diskAtStart, logOffset: log.from }
       })
     )

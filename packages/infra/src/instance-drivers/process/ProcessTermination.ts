@@ -1,5 +1,5 @@
 import { runtimeDrainSeconds } from "@berth/api/runtime/RuntimeContract"
-import { Duration, Effect, Option, Schedule } from "effect"
+import { Data, Duration, Effect, Option, Schedule } from "effect"
 import { execFile } from "node:child_process"
 import { isProcessAlive, matchProcess, sendSignal } from "../../process/ProcessIdentity.ts"
 
@@ -31,7 +31,14 @@ export const killAccount = (account: Option.Option<number>): Effect.Effect<void>
       })
   })
 
-const terminateMain = (pid: number, startMark: Option.Option<string>): Effect.Effect<void> =>
+/** It waits in the kernel, for example for a disk. */
+export class ProcessStillRunning extends Data.TaggedError("ProcessStillRunning")<{ readonly pid: number }> {
+  override get message() {
+    return `Process ${this.pid} still runs after SIGKILL. Check the disks of the host, which such a process waits for.`
+  }
+}
+
+const terminateMain = (pid: number, startMark: Option.Option<string>): Effect.Effect<void, ProcessStillRunning> =>
   Effect.gen(function* () {
     sendSignal(pid, "SIGTERM")
     if (yield* waitUntilGone(pid, terminationGrace)) return
@@ -40,7 +47,7 @@ const terminateMain = (pid: number, startMark: Option.Option<string>): Effect.Ef
     yield* Effect.logWarning("Instance did not end in time and is killed").pipe(Effect.annotateLogs({ pid }))
     sendSignal(pid, "SIGKILL")
     if (yield* waitUntilGone(pid, killTimeout)) return
-    yield* Effect.logError("Killed instance still runs").pipe(Effect.annotateLogs({ pid }))
+    return yield* new ProcessStillRunning({ pid })
   })
 
 /**
@@ -51,4 +58,13 @@ export const terminateProcess = (
   pid: number,
   startMark: Option.Option<string>,
   account: Option.Option<number>
-): Effect.Effect<void> => Effect.uninterruptible(Effect.zipRight(terminateMain(pid, startMark), killAccount(account)))
+): Effect.Effect<void, ProcessStillRunning> =>
+  Effect.uninterruptible(Effect.ensuring(terminateMain(pid, startMark), killAccount(account)))
+
+/** The same where another failure is reported, or none can be. */
+export const terminateProcessOrLog = (
+  ...[pid, startMark, account]: Parameters<typeof terminateProcess>
+): Effect.Effect<void> =>
+  Effect.catchAll(terminateProcess(pid, startMark, account), ({ message }) =>
+    Effect.logError("Instance not ended").pipe(Effect.annotateLogs({ pid, reason: message }))
+  )

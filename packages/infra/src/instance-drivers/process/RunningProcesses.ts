@@ -11,7 +11,7 @@ import { accountOf } from "./ProcessRecord.ts"
 import { killAccount, terminateProcess } from "./ProcessTermination.ts"
 import type { RunningProcess } from "./RunningProcess.ts"
 
-export const terminateRegistered = ({ pid, startMark, startedWith }: RunningProcess): Effect.Effect<void> =>
+export const terminateRegistered = ({ pid, startMark, startedWith }: RunningProcess) =>
   terminateProcess(pid, startMark, accountOf(startedWith))
 
 /** The processes of this driver, their exits, and one lock per owner. */
@@ -42,7 +42,7 @@ export const make = Effect.gen(function* () {
       yield* Effect.logWarning("Instance exited").pipe(Effect.annotateLogs({ userId: owner, pid, reason }))
       yield* InstanceLogFile.appendHostLine(directory, "error", `The instance exited: ${reason}`)
       yield* PubSub.publish(exits, { owner, reason })
-    }).pipe(Effect.orDie)
+    })
 
   /** Ends a process that must not go on. Published as an exit. */
   const endWithReason = (process: RunningProcess, reason: string) =>
@@ -52,10 +52,18 @@ export const make = Effect.gen(function* () {
       if (!isRegistered(process)) return
       processes.delete(owner)
       yield* Effect.logWarning("Instance ended by the driver").pipe(Effect.annotateLogs({ userId: owner, pid, reason }))
-      yield* terminateRegistered(process)
+      yield* Effect.tapError(terminateRegistered(process), () => Effect.sync(() => processes.set(owner, process)))
       yield* InstanceLogFile.appendHostLine(directory, "error", `The instance was ended: ${reason}.`)
       yield* PubSub.publish(exits, { owner, reason })
-    }).pipe(Effect.orDie, Effect.uninterruptible, (work) => withOwnerLock(process.instance.owner, work))
+    }).pipe(
+      Effect.catchAll(({ message }) =>
+        Effect.logError("Instance not ended").pipe(
+          Effect.annotateLogs({ userId: process.instance.owner, reason: message })
+        )
+      ),
+      Effect.uninterruptible,
+      (work) => withOwnerLock(process.instance.owner, work)
+    )
 
   const register = (process: RunningProcess) =>
     Effect.gen(function* () {

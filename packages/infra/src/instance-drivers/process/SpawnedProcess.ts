@@ -9,7 +9,7 @@ import { makeLaunchScript, type ProcessLauncher } from "./ProcessLauncher.ts"
 
 export class ProcessSpawnFailed extends Data.TaggedError("ProcessSpawnFailed")<{ readonly reason: string }> {
   override get message() {
-    return `the process was not spawned (${this.reason})`
+    return `The process of the instance was not spawned (${this.reason}). Check the host's limits of processes, memory and open files.`
   }
 }
 

@@ -1,0 +1,121 @@
+import type { RunningInstance } from "@berth/domain/instances/InstanceDriver"
+import { Clock, type Duration, Effect, Redacted, Schedule } from "effect"
+import type { RuntimeClient } from "../runtime/RuntimeClient.ts"
+import { type CpuSample, computeCpuPercent } from "./CpuPercent.ts"
+import { type DiskCount, maximumEntries } from "./DiskUsage.ts"
+import { maximumMissedHealthChecks, probeHealth } from "./HealthProbe.ts"
+import * as InstanceLogFile from "./InstanceLogFile.ts"
+import { decideMemoryAlert, describeMemoryAlert } from "./MemoryAlert.ts"
+
+/** The state between two checks of an instance; a later backend does not need it. */
+interface Observations {
+  missedHealthChecks: number
+  memoryAlert: number
+  /** The last two samples, the newer one first. */
+  cpu: ReadonlyArray<CpuSample>
+  isEnding: boolean
+}
+
+export interface InstanceChecksOptions<Running> {
+  readonly list: () => ReadonlyArray<Running>
+  readonly logOf: (running: Running) => InstanceLogFile.InstanceLogFiles
+  /** Ends an instance that must not go on. */
+  readonly endWithReason: (running: Running, reason: string) => Effect.Effect<void>
+  readonly client: RuntimeClient
+}
+
+/** The checks of running instances that all drivers share, for as long as the scope is open. */
+export const make = <Running extends { readonly instance: RunningInstance }>({
+  client,
+  endWithReason,
+  list,
+  logOf
+}: InstanceChecksOptions<Running>) =>
+  Effect.gen(function* () {
+    const scope = yield* Effect.scope
+    const observations = new WeakMap<Running, Observations>()
+
+    const observationsOf = (running: Running): Observations => {
+      const known = observations.get(running)
+      if (known !== undefined) return known
+      const fresh: Observations = { missedHealthChecks: 0, memoryAlert: 0, cpu: [], isEnding: false }
+      observations.set(running, fresh)
+      return fresh
+    }
+
+    /** In the background: an instance that ignores SIGTERM must not delay the checks of the others. */
+    const end = (running: Running, reason: string) =>
+      Effect.suspend(() => {
+        const observed = observationsOf(running)
+        if (observed.isEnding) return Effect.void
+        observed.isEnding = true
+        // A host that was unavailable has not ended it: a later check tries again.
+        const ended = Effect.ensuring(
+          endWithReason(running, reason),
+          Effect.sync(() => {
+            observed.isEnding = false
+          })
+        )
+        return Effect.asVoid(Effect.forkIn(ended, scope))
+      })
+
+    return {
+      end,
+      endOverDisk: (running: Running, { bytes, entries }: Pick<DiskCount, "bytes" | "entries">, diskMb: number) => {
+        const held =
+          entries > maximumEntries ? `more than ${maximumEntries} files` : `${Math.round(bytes / 1024 / 1024)} MB`
+        return end(running, `it holds ${held} on the disk, more than the ${diskMb} MB it may`)
+      },
+
+      checkMemory: (running: Running, usedBytes: number, limitMb: number) =>
+        Effect.suspend(() => {
+          const observed = observationsOf(running)
+          const alert = decideMemoryAlert(observed.memoryAlert, usedBytes, limitMb)
+          observed.memoryAlert = alert.share
+          return alert.isRaised
+            ? InstanceLogFile.appendHostLine(logOf(running), "warning", describeMemoryAlert(usedBytes, limitMb))
+            : Effect.void
+        }),
+
+      checkHealth: (running: Running) =>
+        Effect.gen(function* () {
+          // An adopted instance's token is unknown; a rejection is an answer too.
+          const health = yield* probeHealth(client, running.instance.endpoint, Redacted.make("none"))
+          const observed = observationsOf(running)
+          observed.missedHealthChecks = health === "unresponsive" ? observed.missedHealthChecks + 1 : 0
+          if (observed.missedHealthChecks >= maximumMissedHealthChecks) yield* end(running, "it does not answer")
+        }),
+
+      recordCpu: (running: Running, cpuMs: number) =>
+        Effect.map(Clock.currentTimeMillis, (at) => {
+          const observed = observationsOf(running)
+          observed.cpu = [{ cpuMs, at }, ...observed.cpu.slice(0, 1)]
+        }),
+
+      /** Percent of one core over the last seconds. */
+      measureCpu: (running: Running, cpuMs: number) =>
+        Effect.map(Clock.currentTimeMillis, (at) => {
+          const started = { cpuMs: 0, at: running.instance.startedAt.epochMillis }
+          const before = observationsOf(running).cpu.find((sample) => at - sample.at >= 1000) ?? started
+          return computeCpuPercent(before, { cpuMs, at })
+        }),
+
+      checkEvery: <E>(
+        interval: Duration.DurationInput,
+        check: (running: Running) => Effect.Effect<void, E>,
+        concurrency: number
+      ) =>
+        Effect.suspend(() =>
+          Effect.forEach(
+            list(),
+            (running) =>
+              Effect.catchAllCause(check(running), (cause) =>
+                Effect.logError("Instance check failed", cause).pipe(
+                  Effect.annotateLogs({ userId: running.instance.owner })
+                )
+              ),
+            { concurrency, discard: true }
+          )
+        ).pipe(Effect.schedule(Schedule.spaced(interval)), Effect.forkScoped)
+    }
+  })
