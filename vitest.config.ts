@@ -6,6 +6,7 @@ const shared = { setupFiles: ["test/support/setup.ts"] }
 /** Files that mostly wait, for processes or for time to pass, by decreasing duration. */
 const longest = [
   "e2e/Chaos",
+  "e2e/SeededChaos",
   "e2e/MainJob",
   "e2e/Supervision",
   "e2e/SplitPrograms",
