@@ -18,6 +18,7 @@ const callTimeout = Duration.seconds(10)
 const watchSeconds = 240
 const watchTimeout = Duration.seconds(watchSeconds + 15)
 const maximumTextBytes = 16 * 1024 * 1024
+const maximumLogLines = 20_000
 const fieldManager = "berth"
 const pageSize = 500
 const longestRetryAfter = 5
@@ -228,7 +229,8 @@ export const make = ({ address, execute, namespace }: ClusterConnection) => {
       text({
         method: "GET",
         path: pathOf("pods", pod, "log"),
-        query: { container, previous, limitBytes: maximumTextBytes }
+        // The limit of bytes cuts off the end, that of lines the beginning.
+        query: { container, previous, tailLines: maximumLogLines, limitBytes: maximumTextBytes }
       }).pipe(
         Effect.asSome,
         Effect.catchIf(

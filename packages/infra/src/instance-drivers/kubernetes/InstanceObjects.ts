@@ -149,7 +149,8 @@ export const make = ({ backend, client, directory, image, permission, watch }: I
   const saveLog = (names: PodNames, isPrevious: boolean) =>
     Effect.gen(function* () {
       const log = Option.getOrElse(yield* client.readLog(names.pod, containerName, isPrevious), () => "")
-      if (log !== "") yield* InstanceLogFile.append(names, `${log.replace(/\n$/, "")}\n`)
+      if (log !== "")
+        yield* InstanceLogFile.append(names, `${log.slice(-InstanceLogFile.maximumLogBytes).replace(/\n$/, "")}\n`)
     })
 
   /** Ends the pod by force after a grace period, and keeps its log. Idempotent. */
