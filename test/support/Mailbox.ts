@@ -4,6 +4,7 @@ import { Users } from "@berth/domain/accounts/Users"
 import { PasswordResetMails } from "@berth/domain/recovery/password-reset/PasswordResetMails"
 import { CardEventEffects } from "@berth/domain/billing/events/CardEventEffects"
 import { ChannelChecks } from "@berth/domain/channels/ChannelChecks"
+import { ChatAnswers } from "@berth/domain/channels/ChatAnswers"
 import { ClaimedContents } from "@berth/domain/interaction/ClaimedContents"
 import type { CardProcessor } from "@berth/domain/billing/checkout/CardProcessor"
 import { Outbox, type OutboxEntry } from "@berth/domain/jobs/Outbox"
@@ -29,6 +30,7 @@ const isAboutMail = ({ name }: OutboxEntry) => name === SendMailJob.name || name
 /** Services of jobs that send no mail. */
 export const nothingElse = Layer.mergeAll(
   Layer.mock(ChannelChecks, { _tag: "@berth/ChannelChecks" }),
+  Layer.mock(ChatAnswers, { _tag: "@berth/ChatAnswers" }),
   Layer.mock(ClaimedContents, { _tag: "@berth/ClaimedContents" }),
   Layer.mock(AccountRemoval, { _tag: "@berth/AccountRemoval" }),
   Layer.mock(CardEventEffects, { _tag: "@berth/CardEventEffects" })

@@ -92,6 +92,8 @@ export interface TestAppOptions {
   /** Node of the base network; unreachable by default. */
   readonly baseRpcUrl?: string
   readonly gatingToken?: GatingToken
+  /** The Bot API of platformA; unreachable by default. */
+  readonly platformAUrl?: URL
   /** Whether rights of an email require its confirmation, as in production. */
   readonly verifiedEmailsOnly?: boolean
   /** Settings of the identity providers; none is configured by default. */
@@ -138,7 +140,6 @@ const defaultPorts = ({
     FakeJobQueue.layer,
     MailerTest.layer,
     BotDetectionTest.layer,
-    ChannelsWiring.layer({ appUrl }),
     StripeCardProcessor.layerNotConfigured,
     Layer.succeed(PaymentChain, network.chain),
     Layer.succeed(PaymentChainTest.PaymentChainTest, network),
@@ -288,6 +289,7 @@ const make = (options: TestAppOptions) =>
     const around = Layer.mergeAll(
       BuiltInLiveStreams.layer({ appUrl }),
       Layer.succeed(UnclaimedPolicy, { lifetime: Duration.hours(24), maximum: options.unclaimedMaximum ?? 500 }),
+      ChannelsWiring.layer({ appUrl, platforms: { platformA: { apiUrl: options.platformAUrl ?? nobody } } }),
       SessionsWiring.layer({ key: yield* parseJwtKey(generateJwtKey()), appUrl }),
       Layer.succeed(WebSettings, {
         appUrl,
@@ -350,7 +352,8 @@ const make = (options: TestAppOptions) =>
     })
     const backend = Layer.merge(BackendListener.layer(listening(backendPort)), runtimeListener).pipe(
       Layer.provide(privately),
-      Layer.provide(UseCases.backend)
+      Layer.provide(UseCases.backend),
+      Layer.provide(rules)
     )
     const provisioning = Layer.provide(UseCases.provisioning, rules)
     const app = Layer.succeed(TestApp, {

@@ -3,6 +3,7 @@ import { AiApi } from "./ai/AiApi.ts"
 import { OpenAiApi } from "./ai/OpenAiApi.ts"
 import { RuntimeMemoryApi } from "./runtime/RuntimeMemoryApi.ts"
 import { RuntimeModelApi } from "./runtime/RuntimeModelApi.ts"
+import { ChannelTurnsApi } from "./channels/ChannelTurnsApi.ts"
 import { ModelAnswersApi } from "./gateway/plugins/ModelAnswersApi.ts"
 import { SpeechApi } from "./gateway/speech/SpeechApi.ts"
 import { BackendProvisioningApi } from "./provisioning/BackendProvisioningApi.ts"
@@ -22,6 +23,7 @@ export class BackendApi extends HttpApi.make("backend")
   .add(ModelAnswersApi)
   .add(SpeechApi)
   .add(BackendProvisioningApi)
+  .add(ChannelTurnsApi)
   .annotateContext(
     describeApi({ title: "Berth backend", description: "AI layer and agent manager." }, { hasOriginCheck: false })
   ) {

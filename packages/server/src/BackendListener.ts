@@ -14,6 +14,7 @@ import * as RuntimeModelHttp from "./runtime/RuntimeModelHttp.ts"
 import * as ModelAnswersHttp from "./gateway/ModelAnswersHttp.ts"
 import { maximumFormBytes } from "./gateway/MultipartForm.ts"
 import * as SpeechHttp from "./gateway/SpeechHttp.ts"
+import * as ChannelTurnsHttp from "./channels/ChannelTurnsHttp.ts"
 import * as DocumentationHttp from "./http/DocumentationHttp.ts"
 import { healthRoutes } from "@berth/api/http/Health"
 import * as RequestCaller from "./http/RequestCaller.ts"
@@ -41,7 +42,8 @@ const groups = Layer.mergeAll(
   JobsHttp.layer,
   ModelAnswersHttp.layer,
   SpeechHttp.layer,
-  BackendProvisioningHttp.layer
+  BackendProvisioningHttp.layer,
+  ChannelTurnsHttp.layer
 )
 
 const middlewares = Layer.mergeAll(InternalAuthHttp.layer, RuntimeAuthHttp.layer, AiAccessHttp.layer)

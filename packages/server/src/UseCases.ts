@@ -10,6 +10,7 @@ import * as GatewayServices from "@berth/domain/gateway/GatewayServices"
 import * as QuotedModelSubstitutes from "@berth/domain/gateway/plugins/QuotedModelSubstitutes"
 import * as QuotedOwnKeyCoverage from "@berth/domain/gateway/plugins/QuotedOwnKeyCoverage"
 import * as ChannelsServices from "@berth/domain/channels/ChannelsServices"
+import * as LocalChannelTurns from "@berth/domain/channels/LocalChannelTurns"
 import { TokenGate } from "@berth/domain/gating/TokenGate"
 import { Instances } from "@berth/domain/instances/Instances"
 import * as InstancesServices from "@berth/domain/instances/InstancesServices"
@@ -86,13 +87,22 @@ export const provisioning = LocalChannelProvisioning.layer.pipe(
   Layer.provide(ManagedAgentInstances.layer)
 )
 
+/** Turns of messaging channels. */
+const channelTurns = LocalChannelTurns.layer.pipe(
+  Layer.provide(InteractionServices.layer),
+  Layer.provide(Layer.provide(QuotedOwnKeyCoverage.layer, GatewayServices.localAnswers)),
+  Layer.provide(Layer.mergeAll(AccountsServices.users, AgentsServices.layer, Instances.Default)),
+  Layer.provide(ManagedAgentInstances.layer)
+)
+
 /** Services of the private listener. */
 export const backend = Layer.mergeAll(
   AgentLifecycle.Default,
   Instances.Default,
   DeadLetters.Default,
   GatewayServices.localAnswers,
-  TurnModelCalls.Default
+  TurnModelCalls.Default,
+  channelTurns
 ).pipe(Layer.provideMerge(AiLayer.Default))
 
 /** Owners' model keys for the AI layer. */

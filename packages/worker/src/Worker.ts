@@ -1,11 +1,12 @@
 import * as AccountsServices from "@berth/domain/accounts/AccountsServices"
 import * as AgentsServices from "@berth/domain/agents/AgentsServices"
 import * as BillingServices from "@berth/domain/billing/BillingServices"
-import { ChannelChecks } from "@berth/domain/channels/ChannelChecks"
+import * as ChannelsServices from "@berth/domain/channels/ChannelsServices"
 import * as InteractionServices from "@berth/domain/interaction/InteractionServices"
 import { MailOutbox } from "@berth/domain/mail/MailOutbox"
 import * as RecoveryServices from "@berth/domain/recovery/RecoveryServices"
 import { Layer } from "effect"
+import * as ChannelTasks from "./channels/ChannelTasks.ts"
 import * as BillingRecovery from "./billing/BillingRecovery.ts"
 import * as LedgerAuditSchedule from "./billing/LedgerAuditSchedule.ts"
 import * as AbandonedTurnRecovery from "./interaction/AbandonedTurnRecovery.ts"
@@ -40,7 +41,8 @@ export const layer = (options: JobConsumers.JobConsumerOptions & RetentionJobs.R
     StuckAgentRecovery.layer,
     AbandonedTurnRecovery.layer,
     LiveStreamUpkeep.layer,
-    UnclaimedAgentExpiry.layer
+    UnclaimedAgentExpiry.layer,
+    ChannelTasks.layer
   ).pipe(
     Layer.provide(Layer.mergeAll(LiveOrigin.Default, AgentLiveStreams.Default, UnclaimedExpiry.Default)),
     Layer.provide(
@@ -48,7 +50,7 @@ export const layer = (options: JobConsumers.JobConsumerOptions & RetentionJobs.R
         InteractionServices.interactionJobs,
         BillingServices.billingJobs,
         RecoveryServices.recoveryJobs,
-        ChannelChecks.Default
+        ChannelsServices.channelJobs
       )
     ),
     Layer.provide(jobServices)

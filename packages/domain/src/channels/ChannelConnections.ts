@@ -36,7 +36,7 @@ export class ChannelConnections extends Context.Tag("@berth/ChannelConnections")
     readonly claimReader: (key: ChannelKey) => Effect.Effect<Option.Option<ChannelLease>>
     /** Extends the lease; false when it is lost, or the connection is not to be read any more. */
     readonly renewReader: (key: ChannelKey, claimId: string) => Effect.Effect<boolean>
-    /** Stores the cursor; false when the lease is lost. Joins the running transaction. */
+    /** Stores the cursor; false when the lease is lost or the connection is not to be read any more. Joins the running transaction. */
     readonly moveCursor: (key: ChannelKey, claimId: string, cursor: string | null) => Effect.Effect<boolean>
     readonly releaseReader: (key: ChannelKey, claimId: string) => Effect.Effect<void>
   }

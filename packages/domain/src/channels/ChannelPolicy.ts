@@ -8,3 +8,35 @@ export const floodLimits: FloodLimits = { chat: 20, agent: 300, bots: 5 }
 export const noticeInterval = Duration.hours(1)
 
 export const floodNotice = "You write faster than I can answer. I skip some messages until this slows down."
+
+export const failureNotice = "I could not answer this message. Please send it again."
+
+/** Notices of refused messages, by cause. They do not tell strangers about the owner's account. */
+export const refusalNotices = {
+  units: "I cannot answer at the moment. Please try again later.",
+  agent: "I am not running at the moment. Please try again later.",
+  owner: "I cannot answer at the moment. Please try again later.",
+  plan: "I cannot answer here at the moment."
+} as const
+export type RefusalCause = keyof typeof refusalNotices
+
+/** Reasons in the agent's log, for its owner. */
+export const refusalReasons: Record<RefusalCause, string> = {
+  units: "no units and credits are left",
+  agent: "the agent is not running",
+  owner: "the account is suspended",
+  plan: "the plan does not have the channel"
+}
+
+/** Between two signs that the agent is typing; platforms show one for five seconds or more. */
+export const typingInterval = Duration.seconds(4)
+
+/** Waits of a chat whose turn cannot begin yet. */
+export const busyPause = Duration.seconds(2)
+
+/** A message is given up after this many failed sendings, about a day. */
+export const maximumSendFailures = 300
+
+/** The pause after a number of failed sendings: doubles from one second to five minutes. */
+export const computeSendPause = (failures: number): Duration.Duration =>
+  Duration.min(Duration.seconds(2 ** Math.min(failures, 10)), Duration.minutes(5))

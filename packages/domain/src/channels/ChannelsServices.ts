@@ -1,9 +1,19 @@
 import { Layer } from "effect"
+import { ChannelChecks } from "./ChannelChecks.ts"
 import { ChannelConfiguration } from "./ChannelConfiguration.ts"
 import { ChannelInbox } from "./ChannelInbox.ts"
 import { Channels } from "./Channels.ts"
+import { ChatAnswers } from "./ChatAnswers.ts"
+import { ChatReplies } from "./ChatReplies.ts"
+import * as SpokenMessages from "./SpokenMessages.ts"
 
 /** Services of the public listener. */
 export const layer = Layer.mergeAll(ChannelConfiguration.Default, ChannelInbox.Default).pipe(
   Layer.provideMerge(Channels.Default)
+)
+
+/** Services of the worker. */
+export const channelJobs = Layer.merge(ChatAnswers.Default, ChannelInbox.Default).pipe(
+  Layer.provide(Layer.merge(ChatReplies.Default, SpokenMessages.layer)),
+  Layer.provideMerge(ChannelChecks.Default)
 )

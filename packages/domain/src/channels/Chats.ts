@@ -40,6 +40,10 @@ export class Chats extends Context.Tag("@berth/Chats")<
     readonly release: (chat: ChatKey, claimId: string) => Effect.Effect<void>
     /** The next message to send, else the next one to answer. */
     readonly findWork: (chat: ChatKey) => Effect.Effect<Option.Option<ChatWork>>
+    /** Whether there is work that may be done now. */
+    readonly hasWork: (chat: ChatKey) => Effect.Effect<boolean>
+    /** Nothing is done for the chat before the pause ends. */
+    readonly pause: (chat: ChatKey, pause: Duration.Duration) => Effect.Effect<void>
     readonly setSession: (chat: ChatKey, sessionId: ChatSessionId | null) => Effect.Effect<void>
     /** Ends the work on a received message, and appends its reply. False when the claim is lost. */
     readonly answer: (

@@ -307,6 +307,11 @@ export const Settings = Config.all({
     secretKey: optionalSecret("STRIPE_SECRET_KEY"),
     apiUrl: Config.withDefault(webAddress("STRIPE_API_URL"), new URL("https://api.stripe.com"))
   }),
+  platforms: Config.all({
+    platformA: Config.all({
+      apiUrl: Config.withDefault(webAddress("PLATFORM_A_API_URL"), new URL("https://api.telegram.org"))
+    })
+  }),
   gatingToken: readGatingToken({
     address: "GATING_TOKEN_ADDRESS",
     symbol: "GATING_TOKEN_SYMBOL",

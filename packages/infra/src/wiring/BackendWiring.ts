@@ -3,6 +3,7 @@ import { Effect, Layer } from "effect"
 import * as BackendAgentManager from "../backend/BackendAgentManager.ts"
 import * as BackendChannelProvisioning from "../backend/BackendChannelProvisioning.ts"
 import type { BackendClientOptions } from "../backend/BackendClient.ts"
+import * as BackendChannelTurns from "../backend/BackendChannelTurns.ts"
 import * as BackendModelAnswers from "../backend/BackendModelAnswers.ts"
 import * as BackendSpeech from "../backend/BackendSpeech.ts"
 import type { Settings } from "../configuration/Settings.ts"
@@ -17,7 +18,10 @@ export const remoteProvisioning = (options: BackendClientOptions) =>
 export const remoteModelAnswers = (options: BackendClientOptions) =>
   Layer.provide(BackendModelAnswers.layer(options), FetchHttpClient.layer)
 
-/** The agent manager, the model answers and speech of the backend at `BACKEND_URL`. */
+export const remoteChannelTurns = (options: BackendClientOptions) =>
+  Layer.provide(BackendChannelTurns.layer(options), FetchHttpClient.layer)
+
+/** The agent manager, the model answers, the turns of channels and speech of the backend at `BACKEND_URL`. */
 export const fromSettings = (settings: Settings) =>
   Layer.unwrapEffect(
     Effect.map(resolveInternalApiKey(settings), (internalApiKey) => {
@@ -26,6 +30,7 @@ export const fromSettings = (settings: Settings) =>
         remoteAgentManager(backend),
         remoteModelAnswers(backend),
         remoteProvisioning(backend),
+        remoteChannelTurns(backend),
         Layer.provide(BackendSpeech.layer(backend), FetchHttpClient.layer)
       )
     })

@@ -1,18 +1,26 @@
 import { type ChannelPlatform, ChannelPlatforms } from "@berth/domain/channels/ChannelPlatform"
 import { ChannelSettings } from "@berth/domain/channels/ChannelSettings"
 import type { MessagingPlatform } from "@berth/domain/shared/Channel"
-import { Layer } from "effect"
+import { FetchHttpClient } from "@effect/platform"
+import { Effect, Layer } from "effect"
+import { makeTelegramPlatform } from "../channels/telegram/TelegramPlatform.ts"
 import type { Settings } from "../configuration/Settings.ts"
 
-export interface ChannelsOptions {
+export interface ChannelsOptions extends Pick<Settings, "platforms"> {
   readonly appUrl: URL
 }
 
 /** The adapters of the messaging platforms. */
-export const layer = ({ appUrl }: ChannelsOptions) =>
+export const layer = ({ appUrl, platforms }: ChannelsOptions) =>
   Layer.merge(
     Layer.succeed(ChannelSettings, { appUrl }),
-    Layer.succeed(ChannelPlatforms, new Map<MessagingPlatform, ChannelPlatform>())
+    Layer.effect(
+      ChannelPlatforms,
+      Effect.map(
+        Effect.all([makeTelegramPlatform(platforms.platformA.apiUrl)]),
+        (adapters) => new Map<MessagingPlatform, ChannelPlatform>(adapters.map((one) => [one.platform, one]))
+      )
+    ).pipe(Layer.provide(FetchHttpClient.layer))
   )
 
-export const fromSettings = ({ addresses }: Settings) => layer({ appUrl: addresses.appUrl })
+export const fromSettings = ({ addresses, platforms }: Settings) => layer({ appUrl: addresses.appUrl, platforms })

@@ -6,6 +6,7 @@ import { cardCustomerRemovalHandler } from "../billing/CardCustomerRemovalHandle
 import { cardEventHandler } from "../billing/CardEventHandler.ts"
 import { cardEventMatchHandler } from "../billing/CardEventMatchHandler.ts"
 import { channelCheckHandler } from "../channels/ChannelCheckHandler.ts"
+import { chatAnswerHandler } from "../channels/ChatAnswerHandler.ts"
 import { instanceActionHandler } from "../instances/InstanceActionHandler.ts"
 import { instanceConfigurationHandler } from "../instances/InstanceConfigurationHandler.ts"
 import { instanceRemovalHandler } from "../instances/InstanceRemovalHandler.ts"
@@ -27,7 +28,8 @@ const handlers = [
   cardEventMatchHandler,
   cardCustomerRemovalHandler,
   agentProvisioningHandler,
-  channelCheckHandler
+  channelCheckHandler,
+  chatAnswerHandler
 ]
 
 type AnyHandler = (typeof handlers)[number] extends JobHandler<infer E, infer R> ? JobHandler<E, R> : never

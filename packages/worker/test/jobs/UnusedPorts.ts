@@ -2,6 +2,7 @@ import { CardProcessor } from "@berth/domain/billing/checkout/CardProcessor"
 import { PasswordResetMails } from "@berth/domain/recovery/password-reset/PasswordResetMails"
 import { CardEventEffects } from "@berth/domain/billing/events/CardEventEffects"
 import { ChannelChecks } from "@berth/domain/channels/ChannelChecks"
+import { ChatAnswers } from "@berth/domain/channels/ChatAnswers"
 import { ClaimedContents } from "@berth/domain/interaction/ClaimedContents"
 import { Mailer } from "@berth/domain/mail/Mailer"
 import { SecretBox } from "@berth/domain/secrets/SecretBox"
@@ -16,6 +17,7 @@ export const unusedPorts = Layer.mergeAll(
   Layer.mock(ClaimedContents, { _tag: "@berth/ClaimedContents" }),
   Layer.mock(CardEventEffects, { _tag: "@berth/CardEventEffects" }),
   Layer.mock(ChannelChecks, { _tag: "@berth/ChannelChecks" }),
+  Layer.mock(ChatAnswers, { _tag: "@berth/ChatAnswers" }),
   Layer.mock(CardProcessor, {}),
   Layer.mock(Mailer, {}),
   Layer.mock(SecretBox, {}),

@@ -4,6 +4,7 @@ import type { AgentId } from "../../shared/AgentId.ts"
 import { Agents } from "../../agents/Agents.ts"
 import { isUp } from "../../agents/AgentStatus.ts"
 import { IdGenerator } from "../../ids/IdGenerator.ts"
+import type { Channel } from "../../shared/Channel.ts"
 import type { UserId } from "../../shared/UserId.ts"
 import { type ChatSession, ChatSessionId } from "../Conversation.ts"
 import { ChatSessionLimitReached, ChatSessionNotFound, RunningAgentNotFound } from "../ConversationErrors.ts"
@@ -26,17 +27,19 @@ export class ChatSessions extends Effect.Service<ChatSessions>()("@berth/ChatSes
       return isUp(agent.status) ? agent : yield* new RunningAgentNotFound()
     })
 
-    const insert = Effect.fnUntraced(function* (userId: UserId, agent: Agent) {
-      const now = yield* DateTime.now
-      const session: ChatSession = {
-        id: ChatSessionId.make(yield* ids.next("chs")),
+    const make = (id: ChatSessionId, userId: UserId, agent: Agent) =>
+      Effect.map(DateTime.now, (now): ChatSession => ({
+        id,
         userId,
         agentId: agent.id,
         status: "active",
         messageCount: 0,
         createdAt: now,
         lastActivity: now
-      }
+      }))
+
+    const insert = Effect.fnUntraced(function* (userId: UserId, agent: Agent) {
+      const session = yield* make(ChatSessionId.make(yield* ids.next("chs")), userId, agent)
       return (yield* repository.insertSession(session, maximumSessions))
         ? session
         : yield* new ChatSessionLimitReached({ limit: maximumSessions })
@@ -44,6 +47,19 @@ export class ChatSessions extends Effect.Service<ChatSessions>()("@berth/ChatSes
 
     const create = Effect.fn("ChatSessions.create")(function* (userId: UserId, agentId: AgentId | undefined) {
       return yield* insert(userId, yield* findRunningAgent(userId, agentId))
+    })
+
+    /** Returns the session with this id of a messaging channel; creates it on first use. The agent must be running. */
+    const ensure = Effect.fn("ChatSessions.ensure")(function* (
+      userId: UserId,
+      { agentId, id, platform }: { readonly id: ChatSessionId; readonly agentId: AgentId; readonly platform: Channel }
+    ) {
+      const agent = yield* findRunningAgent(userId, agentId)
+      const found = yield* repository.findSession(userId, id)
+      if (Option.isSome(found)) return found.value
+      const session = yield* make(id, userId, agent)
+      yield* repository.insertSession(session, undefined, platform)
+      return session
     })
 
     /** Returns the named session, else the last used one with the named agent, else with the oldest running agent. */
@@ -63,6 +79,6 @@ export class ChatSessions extends Effect.Service<ChatSessions>()("@berth/ChatSes
       return yield* Option.match(active, { onNone: () => insert(userId, agent), onSome: Effect.succeed })
     })
 
-    return { create, resolve }
+    return { create, ensure, resolve }
   })
 }) {}

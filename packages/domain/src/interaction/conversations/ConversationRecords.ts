@@ -60,7 +60,8 @@ export class ConversationRecords extends Effect.Service<ConversationRecords>()("
       userId: UserId,
       agentId: AgentId
     ) {
-      return Option.map(yield* repository.findActiveSession(userId, agentId), (active) => active.lastActivity)
+      const [active] = yield* repository.listSessions(userId, 1, agentId)
+      return Option.map(Option.fromNullable(active), ({ lastActivity }) => lastActivity)
     })
 
     /** An agent's messages over all sessions, newest first. */

@@ -1,5 +1,6 @@
 import { Context, type DateTime, type Effect, type Option } from "effect"
 import type { AnsweringModel } from "../../ai/models/AnsweringModel.ts"
+import type { Channel } from "../../shared/Channel.ts"
 import type { UserId } from "../../shared/UserId.ts"
 import type { AgentId } from "../../shared/AgentId.ts"
 import type { ChatSession, ChatSessionId, Message, MessageFigures, MessageId } from "../Conversation.ts"
@@ -35,10 +36,10 @@ export interface PendingLimits {
 export class ConversationRepository extends Context.Tag("@berth/ConversationRepository")<
   ConversationRepository,
   {
-    /** Returns false when the user has `maximum` sessions. */
-    readonly insertSession: (session: ChatSession, maximum?: number) => Effect.Effect<boolean>
+    /** Returns false when the user has `maximum` sessions on the web. */
+    readonly insertSession: (session: ChatSession, maximum?: number, platform?: Channel) => Effect.Effect<boolean>
     readonly findSession: (userId: UserId, id: ChatSessionId) => Effect.Effect<Option.Option<ChatSession>>
-    /** The session used last. */
+    /** The session on the web used last. */
     readonly findActiveSession: (userId: UserId, agentId: AgentId) => Effect.Effect<Option.Option<ChatSession>>
     /** Last used first, of all agents or of one. */
     readonly listSessions: (
@@ -56,6 +57,8 @@ export class ConversationRepository extends Context.Tag("@berth/ConversationRepo
       limits?: PendingLimits
     ) => Effect.Effect<Message, ChatSessionNotFound | PendingMessageLimitReached>
     readonly findMessage: (userId: UserId, id: MessageId) => Effect.Effect<Option.Option<Message>>
+    /** The reply to a message; none while it has none. */
+    readonly findReply: (message: Message) => Effect.Effect<Option.Option<Message>>
     /** Whether no earlier message of the session is pending. */
     readonly isNext: (message: Message) => Effect.Effect<boolean>
     /** Stores the reply and marks the message answered; none when the message is no longer pending. */

@@ -1,12 +1,20 @@
-import { DateTime, Effect, FiberSet, Option, Stream } from "effect"
+import { DateTime, Effect, FiberSet, Option, Schedule, Stream } from "effect"
 import type { AgentId } from "../../shared/AgentId.ts"
 import { UnitLedger } from "../../billing/units/UnitLedger.ts"
 import { IdGenerator } from "../../ids/IdGenerator.ts"
 import { leaseDuration } from "../../limits/Lease.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
+import type { Channel } from "../../shared/Channel.ts"
 import type { User } from "../../shared/User.ts"
 import { makeAnswerPublication } from "../answers/AnswerPublication.ts"
-import { type ChatSession, type ChatSessionId, maximumMessageLength, MessageId } from "../Conversation.ts"
+import {
+  abandonedMessageFailure,
+  type ChatSession,
+  type ChatSessionId,
+  maximumMessageLength,
+  type Message,
+  MessageId
+} from "../Conversation.ts"
 import { MessageInvalid, MessageUnanswered } from "../ConversationErrors.ts"
 import { ChatSessions } from "./ChatSessions.ts"
 import { ConversationRepository } from "./ConversationRepository.ts"
@@ -22,6 +30,21 @@ export interface OutgoingMessage {
   readonly agentId?: AgentId | undefined
   readonly topic?: string | undefined
 }
+
+/** A message under an id of its sender, who can repeat it without asking twice. */
+export interface KeyedMessage {
+  readonly id: MessageId
+  readonly session: ChatSession
+  readonly message: string
+  readonly platform: Channel
+}
+
+/** The end of a turn. */
+export type TurnEnd =
+  { readonly _tag: "Answered"; readonly reply: Message } | { readonly _tag: "Failed"; readonly reason: string }
+
+/** Between two looks at a message whose turn runs elsewhere. */
+const endPoll = Schedule.spaced("250 millis")
 
 /** Pending messages at a time. */
 const pendingLimits = { session: 16, user: 64 }
@@ -44,16 +67,14 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
 
     /** Stores the message, its turn and the reservation, all or none. */
     const store = Effect.fnUntraced(function* <E>(
-      session: ChatSession,
-      toSend: OutgoingMessage,
-      pay: (id: MessageId) => Effect.Effect<TurnPayment, E>
+      { id, message: content, platform, session, topic = null }: KeyedMessage & { readonly topic?: string | null },
+      pay: Effect.Effect<TurnPayment, E>
     ) {
-      const id = MessageId.make(yield* ids.next("msg"))
       const leaseUntil = DateTime.addDuration(yield* DateTime.now, leaseDuration)
       return yield* transaction.run(
-        Effect.flatMap(pay(id), (payment) =>
+        Effect.flatMap(pay, (payment) =>
           repository.appendUserMessage(
-            { id, sessionId: session.id, content: toSend.message, topic: toSend.topic ?? null, platform: "web" },
+            { id, sessionId: session.id, content, topic, platform },
             { ...payment, leaseUntil },
             pendingLimits
           )
@@ -62,19 +83,45 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
     })
 
     /** Without units and credits, only a message that the user's own keys answer is accepted. */
-    const accept = (user: User, session: ChatSession, toSend: OutgoingMessage) =>
-      store(session, toSend, (id) =>
-        Effect.map(ledger.reserve(user, messageUnits, id), (reservation) => ({ reservation, ownKeysOnly: false }))
+    const accept = (user: User, toSend: KeyedMessage & { readonly topic?: string | null }) =>
+      store(
+        toSend,
+        Effect.map(ledger.reserve(user, messageUnits, toSend.id), (reservation) => ({
+          reservation,
+          ownKeysOnly: false
+        }))
       ).pipe(
         Effect.catchTag("UnitsExhausted", (exhausted) =>
           Effect.gen(function* () {
-            const { customModel, model } = yield* agents.find(user.id, session.agentId)
+            const { customModel, model } = yield* agents.find(user.id, toSend.session.agentId)
             return (yield* ownKeys.covers(user.id, customModel ?? model))
-              ? yield* store(session, toSend, () => Effect.succeed({ reservation: Option.none(), ownKeysOnly: true }))
+              ? yield* store(toSend, Effect.succeed({ reservation: Option.none(), ownKeysOnly: true }))
               : yield* exhausted
           })
         )
       )
+
+    const validate = (message: string) => {
+      if (message.trim() === "") return new MessageInvalid({ reason: "must not be empty" })
+      return message.length > maximumMessageLength
+        ? new MessageInvalid({ reason: `must have at most ${maximumMessageLength} characters` })
+        : Effect.void
+    }
+
+    /** An accepted message always has its turn, also when the client disconnects at this moment. */
+    const begin = Effect.fnUntraced(function* (
+      user: User,
+      toSend: KeyedMessage & { readonly topic?: string | null },
+      isResumable: boolean
+    ) {
+      const publication = yield* makeAnswerPublication
+      const message = yield* Effect.uninterruptible(
+        Effect.tap(accept(user, toSend), (accepted) =>
+          FiberSet.run(running, Effect.interruptible(turns.run(accepted, publication, isResumable)))
+        )
+      )
+      return { message, events: publication.events }
+    })
 
     /** Sends a message and returns the stream of its answer. The deltas of a resumable answer are stored for a while. */
     const send = Effect.fn("Conversations.send")(function* (
@@ -82,19 +129,50 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
       toSend: OutgoingMessage,
       { isResumable }: { readonly isResumable: boolean }
     ) {
-      if (toSend.message.trim() === "") return yield* new MessageInvalid({ reason: "must not be empty" })
-      if (toSend.message.length > maximumMessageLength)
-        return yield* new MessageInvalid({ reason: `must have at most ${maximumMessageLength} characters` })
+      yield* validate(toSend.message)
       const session = yield* sessions.resolve(user.id, toSend)
-      const publication = yield* makeAnswerPublication
-      // An accepted message always has its turn, also when the client disconnects at this moment.
-      const message = yield* Effect.uninterruptible(
-        Effect.tap(accept(user, session, toSend), (accepted) =>
-          FiberSet.run(running, Effect.interruptible(turns.run(accepted, publication, isResumable)))
-        )
+      const id = MessageId.make(yield* ids.next("msg"))
+      const { events, message } = yield* begin(
+        user,
+        { id, session, message: toSend.message, topic: toSend.topic ?? null, platform: "web" },
+        isResumable
       )
       yield* Effect.annotateCurrentSpan({ "message.id": message.id, "session.id": session.id })
-      return { opening: { message, session }, events: publication.events }
+      return { opening: { message, session }, events }
+    })
+
+    /** Reads the end of a turn that another call began. */
+    const awaitEnd = (message: Message): Effect.Effect<TurnEnd> =>
+      repository.findMessage(message.userId, message.id).pipe(
+        Effect.repeat({
+          until: (found) => !Option.exists(found, ({ state }) => state === "pending"),
+          schedule: endPoll
+        }),
+        Effect.map(() => message),
+        Effect.flatMap(readEnd)
+      )
+
+    const readEnd = Effect.fnUntraced(function* (message: Message) {
+      const reply = yield* repository.findReply(message)
+      if (Option.isSome(reply)) return { _tag: "Answered", reply: reply.value } satisfies TurnEnd
+      const ended = yield* repository.findMessage(message.userId, message.id)
+      const reason = Option.getOrUndefined(ended)?.failure ?? abandonedMessageFailure
+      return { _tag: "Failed", reason } satisfies TurnEnd
+    })
+
+    /** Sends a message once and waits for its end. Repeated calls with the id wait for the same turn, in every process. */
+    const answerOnce = Effect.fn("Conversations.answerOnce")(function* (user: User, toSend: KeyedMessage) {
+      const known = yield* repository.findMessage(user.id, toSend.id)
+      if (Option.isSome(known)) return yield* awaitEnd(known.value)
+      yield* validate(toSend.message)
+      const { events } = yield* begin(user, toSend, false)
+      const last = Option.getOrUndefined(yield* Stream.runLast(events))
+      return last?.type === "done"
+        ? ({ _tag: "Answered", reply: last.reply } satisfies TurnEnd)
+        : ({
+            _tag: "Failed",
+            reason: last?.type === "failed" ? last.reason : "the agent stopped answering"
+          } satisfies TurnEnd)
     })
 
     /** Sends a message and waits for the whole reply. */
@@ -107,6 +185,6 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
       })
     })
 
-    return { send, sendAndAwait }
+    return { send, sendAndAwait, answerOnce }
   })
 }) {}

@@ -17,7 +17,7 @@ const searchLimit = 10
 const spare = 3
 
 /** A message, or the task of an agent. */
-type Question = Pick<Message, "agentId" | "userId" | "sessionId" | "content">
+type Question = Pick<Message, "agentId" | "userId" | "sessionId" | "content"> & Partial<Pick<Message, "platform">>
 
 /** Memory of an agent across conversations with its owner: notes, earlier messages, and summaries. */
 export class Memories extends Effect.Service<Memories>()("@berth/Memories", {
@@ -45,7 +45,10 @@ export class Memories extends Effect.Service<Memories>()("@berth/Memories", {
       }))
     })
 
-    /** Returns the context of a turn: the summary of its session up to `afterSeq`, and memories from elsewhere. */
+    /**
+     * Returns the context of a turn: the summary of its session up to `afterSeq`, and memories from elsewhere. A messaging
+     * channel gets no memories: its people are not the owner.
+     */
     const recallForTurn = Effect.fn("Memories.recallForTurn")(function* (message: Question) {
       const { notes, said, summary } = yield* repository.recallForTurn(message, {
         notes: notesOfTurn,
@@ -54,7 +57,10 @@ export class Memories extends Effect.Service<Memories>()("@berth/Memories", {
       return {
         summary: Option.getOrNull(Option.map(summary, ({ text }) => text)),
         afterSeq: Option.match(summary, { onNone: () => 0, onSome: ({ upToSeq }) => upToSeq }),
-        memories: selectMemories(notes, deduplicateRecollections(said).slice(0, saidOfTurn), message.content)
+        memories:
+          (message.platform ?? "web") === "web"
+            ? selectMemories(notes, deduplicateRecollections(said).slice(0, saidOfTurn), message.content)
+            : []
       }
     })
 

@@ -174,7 +174,9 @@ export const layer: Layer.Layer<ChannelConnections, never, SqlClient | SecretBox
       ) {
         const moved = yield* countAffectedRows(sql`
           update channel_connections as connection set cursor = ${cursor}, lease_until = ${leased}
-          where ${isKey(key)} and ${isHeld(claimId)} and connection.lease_until > now()`).pipe(Effect.orDie)
+          where ${isKey(key)} and ${isHeld(claimId)} and connection.lease_until > now() and ${isReadable}`).pipe(
+          Effect.orDie
+        )
         return moved === 1
       }),
       releaseReader: Effect.fn("ChannelConnections.releaseReader")(function* (key: ChannelKey, claimId: string) {

@@ -22,6 +22,7 @@ const Known = Schema.Struct({ id: InboundId, isNewer: Schema.Boolean })
 const Counts = Schema.Struct({ ofChat: Schema.Int, ofAgent: Schema.Int })
 const Claimed = Schema.Struct({ sessionId: Schema.NullOr(ChatSessionId) })
 const Begun = Schema.Struct({ isRepeated: Schema.Boolean })
+const HasWork = Schema.Struct({ hasWork: Schema.Boolean })
 const Stranded = Schema.Struct({ ...ChatKey.fields, ownerId: UserId })
 
 /** Younger work has its own job. */
@@ -149,6 +150,18 @@ export const layer: Layer.Layer<Chats, never, SqlClient | IdGenerator> = Layer.e
           from inbound_messages where ${isChat(chat)} and status = 'waiting'
           order by sequence, position limit 1`.pipe(decodeFirstRow(InboundMessage), Effect.orDie)
         return Option.map(toAnswer, (message): ChatWork => ({ _tag: "Answer", message }))
+      }),
+      hasWork: Effect.fn("Chats.hasWork")(function* (chat: ChatKey) {
+        const { hasWork } = yield* sql`
+          select exists (select from channel_chats where ${isChat(chat)} and ${isDue}) and (
+            exists (select from outbound_messages where ${isChat(chat)} and status = 'pending')
+            or exists (select from inbound_messages where ${isChat(chat)} and status = 'waiting')
+          ) as has_work`.pipe(decodeSingleRow(HasWork), Effect.orDie)
+        return hasWork
+      }),
+      pause: Effect.fn("Chats.pause")(function* (chat: ChatKey, pause: Duration.Duration) {
+        yield* sql`
+          update channel_chats set paused_until = now() + ${seconds(pause)} where ${isChat(chat)}`.pipe(Effect.orDie)
       }),
       setSession: Effect.fn("Chats.setSession")(function* (chat: ChatKey, sessionId: ChatSessionId | null) {
         yield* sql`update channel_chats set session_id = ${sessionId} where ${isChat(chat)}`.pipe(Effect.orDie)

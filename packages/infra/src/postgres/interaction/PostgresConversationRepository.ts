@@ -1,3 +1,4 @@
+import type { Channel } from "@berth/domain/shared/Channel"
 import type { UserId } from "@berth/domain/shared/UserId"
 import type { AgentId } from "@berth/domain/shared/AgentId"
 import {
@@ -40,14 +41,15 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
     ConversationRepository.of({
       insertSession: Effect.fn("ConversationRepository.insertSession")(function* (
         session: ChatSession,
-        maximum?: number
+        maximum?: number,
+        platform: Channel = "web"
       ) {
         const inserted = yield* countAffectedRows(sql`
-          insert into chat_sessions (id, user_id, agent_id, status, message_count, created_at, last_activity)
-          select ${session.id}, ${session.userId}, ${session.agentId}, ${session.status}, ${session.messageCount}::int,
+          insert into chat_sessions (id, user_id, agent_id, platform, status, message_count, created_at, last_activity)
+          select ${session.id}, ${session.userId}, ${session.agentId}, ${platform}, ${session.status}, ${session.messageCount}::int,
             ${DateTime.toDate(session.createdAt)}::timestamptz, ${DateTime.toDate(session.lastActivity)}::timestamptz
           where ${maximum ?? null}::int is null
-            or (select count(*) from chat_sessions where user_id = ${session.userId}) < ${maximum ?? null}::int`).pipe(
+            or (select count(*) from chat_sessions where user_id = ${session.userId} and platform = 'web') < ${maximum ?? null}::int`).pipe(
           Effect.orDie
         )
         return inserted === 1
@@ -63,7 +65,8 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
         agentId: AgentId
       ) {
         return yield* sql`
-          select * from chat_sessions where user_id = ${userId} and agent_id = ${toStorableText(agentId)}
+          select * from chat_sessions
+          where user_id = ${userId} and agent_id = ${toStorableText(agentId)} and platform = 'web'
           order by last_activity desc, id desc limit 1`.pipe(decodeFirstRow(ChatSessionRow), Effect.orDie)
       }),
       listSessions: Effect.fn("ConversationRepository.listSessions")(function* (
@@ -121,6 +124,14 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
         return yield* sql`
           select ${selectMessageColumns(sql)} from messages
           where id = ${toStorableText(id)} and user_id = ${userId} and sender = 'user'`.pipe(
+          decodeFirstRow(MessageRow),
+          Effect.orDie
+        )
+      }),
+      findReply: Effect.fn("ConversationRepository.findReply")(function* (message: Message) {
+        return yield* sql`
+          select ${selectMessageColumns(sql)} from messages
+          where session_id = ${message.sessionId} and seq = ${message.seq + 1} and sender = 'agent'`.pipe(
           decodeFirstRow(MessageRow),
           Effect.orDie
         )

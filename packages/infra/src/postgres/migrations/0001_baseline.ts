@@ -572,7 +572,8 @@ create table channel_chats (
   agent_id text not null,
   platform text not null,
   chat_id text not null,
-  session_id text references chat_sessions on delete set null,
+  -- Id of the conversation, which its first message creates.
+  session_id text,
   last_position bigint not null default 0,
   -- Messages of bots since the last one of a person.
   bot_streak integer not null default 0,
@@ -585,7 +586,6 @@ create table channel_chats (
   primary key (agent_id, platform, chat_id),
   foreign key (agent_id, platform) references channel_connections on delete cascade
 );
-create index channel_chats_of_session on channel_chats (session_id);
 
 create table inbound_messages (
   id text primary key,

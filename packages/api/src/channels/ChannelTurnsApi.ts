@@ -1,0 +1,13 @@
+import { ChannelTurn, ChannelTurnOutcome } from "@berth/domain/channels/ChannelTurns"
+import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
+import { InternalAuth } from "../http/InternalAuth.ts"
+import { BackendUnavailableBody } from "../instances/LifecycleErrorBodies.ts"
+
+/** Waits for the end of the turn. Idempotent by `messageId`; the turn goes on without the caller. */
+const answer = HttpApiEndpoint.post("answer", "/internal/channel-turns")
+  .setPayload(ChannelTurn)
+  .addSuccess(ChannelTurnOutcome)
+  .addError(BackendUnavailableBody)
+
+/** Turns of messaging channels, for the worker. */
+export class ChannelTurnsApi extends HttpApiGroup.make("channelTurns").add(answer).middlewareEndpoints(InternalAuth) {}

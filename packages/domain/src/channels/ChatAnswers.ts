@@ -1,0 +1,192 @@
+import { Effect, Option, Ref, Schedule } from "effect"
+import { Users } from "../accounts/Users.ts"
+import { Allowances } from "../billing/subscriptions/Allowances.ts"
+import { IdGenerator } from "../ids/IdGenerator.ts"
+import { AgentLog } from "../instances/AgentLog.ts"
+import { ChatSessionId, MessageId } from "../interaction/Conversation.ts"
+import { whileRenewed } from "../limits/Lease.ts"
+import { isSelected } from "./ChannelConnection.ts"
+import { ChannelConnections } from "./ChannelConnections.ts"
+import type { ChatKey, InboundMessage } from "./ChannelMessage.ts"
+import { ChannelPlatforms } from "./ChannelPlatform.ts"
+import {
+  busyPause,
+  failureNotice,
+  noticeInterval,
+  type RefusalCause,
+  refusalNotices,
+  refusalReasons,
+  typingInterval
+} from "./ChannelPolicy.ts"
+import { ChannelTurns } from "./ChannelTurns.ts"
+import { findCommandReply } from "./ChatCommands.ts"
+import { ChatReplies, type OpenChannel } from "./ChatReplies.ts"
+import { Chats } from "./Chats.ts"
+import { InboundAudio } from "./InboundAudio.ts"
+import { formatForModel } from "./InboundText.ts"
+
+/** The turn of a message: the same at every attempt. */
+export const makeTurnId = ({ id }: Pick<InboundMessage, "id">): MessageId => MessageId.make(id.replace(/^inb_/, "msg_"))
+
+interface ClaimedWork {
+  readonly chat: ChatKey
+  readonly channel: OpenChannel
+  readonly claimId: string
+  readonly session: Ref.Ref<ChatSessionId | null>
+}
+
+/** Answers the waiting messages of chats, one chat at a time per lease, in order. */
+export class ChatAnswers extends Effect.Service<ChatAnswers>()("@berth/ChatAnswers", {
+  effect: Effect.gen(function* () {
+    const agentLog = yield* AgentLog
+    const allowances = yield* Allowances
+    const audio = yield* InboundAudio
+    const chats = yield* Chats
+    const connections = yield* ChannelConnections
+    const ids = yield* IdGenerator
+    const platforms = yield* ChannelPlatforms
+    const replies = yield* ChatReplies
+    const turns = yield* ChannelTurns
+    const users = yield* Users
+
+    const openChannel = Effect.fnUntraced(function* (chat: ChatKey) {
+      const [found, secrets] = yield* Effect.all([connections.find(chat), connections.readSecrets(chat)])
+      const adapter = platforms.get(chat.platform)
+      const connection = Option.getOrUndefined(found)
+      if (connection === undefined || Option.isNone(secrets) || adapter === undefined) return Option.none()
+      if (connection.bot === null || connection.state === "refused") return Option.none()
+      const bot = { agentId: chat.agentId, bot: connection.bot, secrets: secrets.value }
+      return Option.some<OpenChannel>({ connection, adapter, bot })
+    })
+
+    const reply = ({ claimId }: ClaimedWork, message: InboundMessage, text: string, status: "answered" | "refused") =>
+      chats.answer(message, claimId, {
+        status,
+        reply: { text, replyTo: message.content.isGroup ? message.content.messageId : null }
+      })
+
+    /** Answers with a notice and writes a log entry, both at most once per interval and chat. */
+    const refuse = Effect.fnUntraced(function* (work: ClaimedWork, message: InboundMessage, cause: RefusalCause) {
+      if (!(yield* chats.mayNotify(work.chat, noticeInterval)))
+        return yield* chats.answer(message, work.claimId, { status: "refused" })
+      yield* agentLog.append(
+        message.agentId,
+        "warning",
+        `Channel ${message.platform} does not answer chat ${message.chatId}: ${refusalReasons[cause]}`
+      )
+      return yield* reply(work, message, refusalNotices[cause], "refused")
+    })
+
+    const showTyping = ({ channel, chat }: ClaimedWork) =>
+      channel.adapter
+        .showTyping(channel.bot, chat.chatId)
+        .pipe(Effect.ignore, Effect.repeat(Schedule.spaced(typingInterval)), Effect.zipRight(Effect.never))
+
+    const ensureSession = ({ chat, session }: ClaimedWork) =>
+      Effect.gen(function* () {
+        const known = yield* Ref.get(session)
+        if (known !== null) return known
+        const made = ChatSessionId.make(yield* ids.next("chs"))
+        yield* chats.setSession(chat, made)
+        yield* Ref.set(session, made)
+        return made
+      })
+
+    const findRefusal = Effect.fnUntraced(function* ({ channel: { connection } }: ClaimedWork) {
+      const owner = yield* Effect.option(users.find(connection.ownerId))
+      if (Option.isNone(owner) || owner.value.suspendedAt !== null) return Option.some<RefusalCause>("owner")
+      const { features } = yield* allowances.find(owner.value)
+      return features.channels.includes(connection.platform) ? Option.none() : Option.some<RefusalCause>("plan")
+    })
+
+    /** Asks the agent, and shows meanwhile that it is typing. */
+    const ask = Effect.fnUntraced(function* (work: ClaimedWork, message: InboundMessage) {
+      const { agentId, platform } = message
+      const userId = work.channel.connection.ownerId
+      const sessionId = yield* ensureSession(work)
+      const transcripts = yield* audio.transcribe(work.channel, message)
+      const turn = {
+        userId,
+        agentId,
+        platform,
+        sessionId,
+        messageId: makeTurnId(message),
+        message: formatForModel(message.content, transcripts)
+      }
+      return yield* Effect.raceFirst(turns.answer(turn), showTyping(work))
+    })
+
+    /** Returns false when the chat has to wait, or the claim is lost. */
+    const answer = Effect.fn("ChatAnswers.answer")(function* (work: ClaimedWork, message: InboundMessage) {
+      const { content } = message
+      if (!isSelected(work.channel.connection)) return yield* chats.answer(message, work.claimId, { status: "ignored" })
+      const commandReply =
+        content.command === null ? undefined : findCommandReply(content.command, work.channel.connection.agentName)
+      if (commandReply !== undefined) {
+        if (content.command === "reset") {
+          yield* chats.setSession(work.chat, null)
+          yield* Ref.set(work.session, null)
+        }
+        return yield* reply(work, message, commandReply, "answered")
+      }
+      const refusal = yield* findRefusal(work)
+      if (Option.isSome(refusal)) return yield* refuse(work, message, refusal.value)
+      const outcome = yield* Effect.catchTag(ask(work, message), "BackendUnavailable", ({ reason }) =>
+        Effect.as(Effect.logWarning("Chat waits for the backend").pipe(Effect.annotateLogs({ reason })), {
+          type: "busy"
+        } as const)
+      )
+      switch (outcome.type) {
+        case "answered":
+          return yield* reply(work, message, outcome.reply, "answered")
+        case "refused":
+          return yield* refuse(work, message, outcome.why)
+        case "failed":
+          yield* agentLog.append(
+            message.agentId,
+            "error",
+            `Channel ${message.platform} got no answer for chat ${message.chatId}: ${outcome.reason}`
+          )
+          return yield* reply(work, message, failureNotice, "answered")
+        case "busy":
+          yield* chats.pause(work.chat, busyPause)
+          return false
+      }
+    })
+
+    const workOn = (work: ClaimedWork): Effect.Effect<void> =>
+      Effect.gen(function* () {
+        const next = yield* chats.findWork(work.chat)
+        if (Option.isNone(next)) return false
+        return next.value._tag === "Send"
+          ? yield* replies.send(work.channel, next.value.message, work.claimId)
+          : yield* answer(work, next.value.message)
+      }).pipe(Effect.repeat({ while: (goesOn) => goesOn }), Effect.asVoid)
+
+    /** Answers what waits in a chat, unless another worker does. */
+    const run = (chat: ChatKey): Effect.Effect<void> =>
+      Effect.gen(function* () {
+        const channel = yield* openChannel(chat)
+        if (Option.isNone(channel)) return
+        const isClaimed = yield* Effect.acquireUseRelease(
+          chats.claim(chat),
+          Option.match({
+            onNone: () => Effect.succeed(false),
+            onSome: ({ claimId, sessionId }) =>
+              Effect.gen(function* () {
+                const session = yield* Ref.make(sessionId)
+                yield* workOn({ chat, channel: channel.value, claimId, session }).pipe(
+                  whileRenewed(chats.renew(chat, claimId))
+                )
+                return true
+              })
+          }),
+          Option.match({ onNone: () => Effect.void, onSome: ({ claimId }) => chats.release(chat, claimId) })
+        )
+        // A message that arrived just before the release found the chat claimed.
+        if (isClaimed && (yield* chats.hasWork(chat))) yield* run(chat)
+      }).pipe(Effect.withSpan("ChatAnswers.run", { attributes: { "agent.id": chat.agentId } }))
+
+    return { run }
+  })
+}) {}

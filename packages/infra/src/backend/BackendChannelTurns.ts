@@ -1,0 +1,20 @@
+import { ChannelTurns } from "@berth/domain/channels/ChannelTurns"
+import { BackendUnavailable } from "@berth/domain/instances/InstanceErrors"
+import { Effect, Layer } from "effect"
+import { type BackendClientOptions, failTransport, isTransportFailure, makeBackendClient } from "./BackendClient.ts"
+
+const unreachable = new BackendUnavailable({ reason: "it cannot be reached" })
+
+/** Turns of channels in the backend process. A turn has no time limit here: the runtime's own apply. */
+export const layer = (options: BackendClientOptions) =>
+  Layer.effect(
+    ChannelTurns,
+    Effect.map(makeBackendClient(options), ({ api }) =>
+      ChannelTurns.of({
+        answer: (turn) =>
+          Effect.catchAll(api.channelTurns.answer({ payload: turn }), (error) =>
+            isTransportFailure<BackendUnavailable>(error) ? failTransport(error, unreachable) : Effect.fail(error)
+          )
+      })
+    )
+  )

@@ -1,0 +1,708 @@
+import { ChannelReaders } from "@berth/domain/channels/ChannelReaders"
+import { ChannelRecovery } from "@berth/domain/channels/ChannelRecovery"
+import type { TurnEvent } from "@berth/domain/instances/AgentRuntime"
+import { InstanceUnavailable } from "@berth/domain/instances/InstanceErrors"
+import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { assert, layer } from "@effect/vitest"
+import { Effect, Fiber, Stream } from "effect"
+import * as ChannelWorker from "../support/ChannelWorker.ts"
+import { eventually } from "../support/Eventually.ts"
+import * as App from "../support/TestApp.ts"
+import { createOwnerWithAgent, exhaustUnits, lapseSubscription, type OwnerWithAgent } from "./OwnerFixtures.ts"
+import { findUsedUnits } from "./TurnFixtures.ts"
+
+const { FakeTelegram, runChannelJobs } = ChannelWorker
+
+let messageIds = 0
+let chatIds = 9_000
+
+/** A new private chat of one person. */
+const newChat = () => {
+  chatIds += 1
+  return { id: chatIds, type: "private" }
+}
+type Chat = ReturnType<typeof newChat>
+
+/** A message as Telegram describes it. */
+const messageIn = (chat: Chat, text: string, more: Readonly<Record<string, unknown>> = {}) => {
+  messageIds += 1
+  return {
+    message_id: messageIds,
+    date: 1_800_000_000,
+    chat,
+    from: { id: chat.id, is_bot: false, first_name: "Ada" },
+    text,
+    ...(text.startsWith("/")
+      ? { entities: [{ type: "bot_command", offset: 0, length: text.split(" ")[0]?.length }] }
+      : {}),
+    ...more
+  }
+}
+
+const put = (owner: OwnerWithAgent, json: unknown) =>
+  Effect.flatMap(App.TestApp, ({ web }) =>
+    web({ method: "PUT", path: `/api/agents/${owner.agent.id}/channels`, as: owner, json })
+  )
+
+/** An owner whose agent is connected to the bot; others lose it. */
+const connectOwner = (plan: "pro" | "starter" = "pro") =>
+  Effect.gen(function* () {
+    const { token } = yield* FakeTelegram
+    const owner = yield* createOwnerWithAgent(plan)
+    const answer = yield* put(owner, { platformA: { token } })
+    assert.strictEqual(answer.status, 200, answer.text)
+    yield* runChannelJobs
+    return owner
+  })
+
+const readHealth = (owner: OwnerWithAgent) =>
+  Effect.gen(function* () {
+    const { web } = yield* App.TestApp
+    const { text } = yield* web({ method: "GET", path: `/api/agents/${owner.agent.id}/channels`, as: owner })
+    const view: unknown = JSON.parse(text)
+    return JSON.stringify(view)
+  })
+
+const readLogs = (owner: OwnerWithAgent) =>
+  Effect.gen(function* () {
+    const { web } = yield* App.TestApp
+    return (yield* web({ method: "GET", path: `/api/agents/${owner.agent.id}/logs`, as: owner })).text
+  })
+
+let updateIds = 100
+
+/** Delivers an update as Telegram calls the webhook. */
+const deliver = (owner: OwnerWithAgent, update: Readonly<Record<string, unknown>>, secret?: string) =>
+  Effect.gen(function* () {
+    const { web } = yield* App.TestApp
+    const { webhook } = yield* FakeTelegram
+    updateIds += 1
+    return yield* web({
+      method: "POST",
+      path: `/api/webhooks/platformA/${owner.agent.id}`,
+      json: { update_id: updateIds, ...update },
+      headers: { "x-telegram-bot-api-secret-token": secret ?? webhook()?.secret ?? "" }
+    })
+  })
+
+const sentTo = (chat: Chat) =>
+  Effect.map(FakeTelegram, ({ sent }) =>
+    sent()
+      .filter(({ chatId }) => chatId === String(chat.id))
+      .map(({ text }) => text)
+  )
+
+/** The messages that agents were asked since a number of calls. */
+const askedAfter = (before: number) =>
+  Effect.gen(function* () {
+    const { calls } = yield* AgentManagerTest
+    return (yield* calls)
+      .slice(before)
+      .flatMap(({ method, turn }) => (method === "chat" && turn !== undefined ? [turn.message] : []))
+  })
+const countCalls = Effect.flatMap(AgentManagerTest, ({ calls }) => Effect.map(calls, (all) => all.length))
+
+layer(ChannelWorker.layer({ appUrl: "https://berth.example" }), { excludeTestServices: true })(
+  "Telegram by webhook",
+  (it) => {
+    it.effect("A connected agent has a webhook with a secret of its own, and its health shows the bot", () =>
+      Effect.gen(function* () {
+        const { bot, webhook } = yield* FakeTelegram
+        const owner = yield* connectOwner()
+        const url = `https://berth.example/api/webhooks/platformA/${owner.agent.id}`
+        assert.strictEqual(webhook()?.url, url)
+        const health = yield* readHealth(owner)
+        assert.include(health, '"state":"connected"')
+        assert.include(health, `"name":"${bot.username}"`)
+        assert.include(health, url)
+        assert.notInclude(health, webhook()?.secret ?? "none")
+        assert.include(yield* readLogs(owner), "Channel platformA connected as berth_bot")
+      })
+    )
+
+    it.effect("A message is answered in its chat, charged to the owner, and listed with its platform", () =>
+      Effect.gen(function* () {
+        const { web } = yield* App.TestApp
+        const owner = yield* connectOwner()
+        const chat = newChat()
+        const used = yield* findUsedUnits(owner)
+        const answer = yield* deliver(owner, { message: messageIn(chat, "What is **up**?") })
+        assert.deepStrictEqual([answer.status, answer.body], [200, { received: true }])
+        yield* runChannelJobs
+        assert.deepStrictEqual(yield* sentTo(chat), ["Echo: What is up?"])
+        assert.strictEqual((yield* findUsedUnits(owner)) - used, 1)
+        const listed = yield* web({ method: "GET", path: `/api/agents/${owner.agent.id}/messages`, as: owner })
+        assert.deepInclude(Object(listed.body), { total: 2 })
+        assert.strictEqual(listed.text.split('"platform":"platformA"').length, 3)
+      })
+    )
+
+    it.effect("A webhook request without the right secret stores nothing", () =>
+      Effect.gen(function* () {
+        const owner = yield* connectOwner()
+        const chat = newChat()
+        const { webhook } = yield* FakeTelegram
+        const secret = webhook()?.secret ?? ""
+        for (const wrong of ["", "x", secret.slice(1), `${secret}x`, secret.toUpperCase()]) {
+          const refused = yield* deliver(owner, { message: messageIn(chat, "forged") }, wrong)
+          assert.deepStrictEqual([refused.status, refused.body["code"]], [401, "webhook_not_authentic"])
+        }
+        assert.strictEqual(yield* runChannelJobs, 0)
+        assert.deepStrictEqual(yield* sentTo(chat), [])
+      })
+    )
+
+    it.effect("The secret of one agent opens no other agent's webhook", () =>
+      Effect.gen(function* () {
+        const [owner, other] = [yield* createOwnerWithAgent(), yield* connectOwner()]
+        const { webhook } = yield* FakeTelegram
+        yield* put(owner, { platformA: { token: "1:other" } })
+        const refused = yield* deliver(owner, { message: messageIn(newChat(), "hi") }, webhook()?.secret)
+        assert.strictEqual(refused.status, 401)
+        assert.strictEqual((yield* deliver(other, { message: messageIn(newChat(), "hi") })).status, 200)
+        yield* runChannelJobs
+      })
+    )
+
+    it.effect("One hundred parallel replays of an update ask the model once and are answered once", () =>
+      Effect.gen(function* () {
+        const owner = yield* connectOwner()
+        const chat = newChat()
+        const message = messageIn(chat, "once")
+        const before = yield* countCalls
+        const answers = yield* Effect.replicateEffect(deliver(owner, { message }), 100, { concurrency: "unbounded" })
+        assert.deepStrictEqual([...new Set(answers.map(({ status }) => status))], [200])
+        yield* Effect.all([runChannelJobs, runChannelJobs, runChannelJobs], { concurrency: "unbounded" })
+        yield* deliver(owner, { message })
+        yield* runChannelJobs
+        assert.deepStrictEqual(yield* askedAfter(before), ["once"])
+        assert.deepStrictEqual(yield* sentTo(chat), ["Echo: once"])
+      })
+    )
+
+    it.effect("Messages of a chat are answered in the platform's order, in one conversation", () =>
+      Effect.gen(function* () {
+        const owner = yield* connectOwner()
+        const chat = newChat()
+        const messages = ["one", "two", "three", "four"].map((text) => messageIn(chat, text))
+        const before = yield* countCalls
+        for (const message of messages.toReversed()) yield* deliver(owner, { message })
+        yield* runChannelJobs
+        assert.deepStrictEqual(yield* askedAfter(before), ["one", "two", "three", "four"])
+        assert.deepStrictEqual(yield* sentTo(chat), ["Echo: one", "Echo: two", "Echo: three", "Echo: four"])
+        const { calls } = yield* AgentManagerTest
+        const turns = (yield* calls).slice(before).flatMap(({ turn }) => (turn === undefined ? [] : [turn]))
+        assert.lengthOf([...new Set(turns.map(({ sessionId }) => sessionId))], 1)
+        assert.lengthOf(turns.at(-1)?.history ?? [], 6)
+      })
+    )
+
+    it.effect("An edit replaces the text of a waiting message, and changes nothing of an answered one", () =>
+      Effect.gen(function* () {
+        const owner = yield* connectOwner()
+        const chat = newChat()
+        const message = messageIn(chat, "typo")
+        const edited = { ...message, text: "fixed", edit_date: message.date + 5 }
+        const before = yield* countCalls
+        yield* deliver(owner, { edited_message: edited })
+        yield* deliver(owner, { message })
+        yield* runChannelJobs
+        yield* deliver(owner, { edited_message: { ...edited, text: "again", edit_date: message.date + 9 } })
+        const late = messageIn(chat, "long ago")
+        yield* deliver(owner, { edited_message: { ...late, edit_date: late.date + 3600 } })
+        yield* runChannelJobs
+        assert.deepStrictEqual(yield* askedAfter(before), ["fixed"])
+      })
+    )
+
+    it.effect(
+      "In a group the agent answers when it is mentioned, replied to or commanded, as a reply in the topic",
+      () =>
+        Effect.gen(function* () {
+          const { bot, sent } = yield* FakeTelegram
+          const owner = yield* connectOwner()
+          const group = { ...newChat(), id: -100_500, type: "supergroup" }
+          const from = { id: 5, is_bot: false, first_name: "Ada", last_name: "L" }
+          const mention = { type: "mention", offset: 0, length: 10 }
+          const before = yield* countCalls
+          const inGroup = (text: string, more = {}) => ({ message: messageIn(group, text, { from, ...more }) })
+          yield* deliver(owner, inGroup("nobody is asked"))
+          yield* deliver(owner, inGroup("@other_bot hello", { entities: [mention] }))
+          yield* deliver(
+            owner,
+            inGroup("/help@other_bot", { entities: [{ type: "bot_command", offset: 0, length: 15 }] })
+          )
+          yield* deliver(owner, inGroup("@Berth_Bot hello", { entities: [mention] }))
+          yield* deliver(owner, inGroup("and this?", { reply_to_message: { from: { id: bot.id } } }))
+          const topic = { message_thread_id: 3, is_topic_message: true, entities: [mention] }
+          yield* deliver(owner, inGroup("@berth_bot topic", topic))
+          yield* deliver(owner, {
+            message: {
+              ...messageIn(group, "@berth_bot me", { entities: [mention] }),
+              from: { ...from, id: bot.id, is_bot: true }
+            }
+          })
+          yield* runChannelJobs
+          assert.sameMembers([...(yield* askedAfter(before))], ["Ada L: hello", "Ada L: and this?", "Ada L: topic"])
+          const replies = sent().filter(({ chatId }) => chatId === String(group.id))
+          assert.lengthOf(replies, 3)
+          for (const { replyTo } of replies) assert.isNumber(replyTo)
+          assert.deepStrictEqual(
+            replies.flatMap(({ threadId }) => (threadId === undefined ? [] : [threadId])),
+            [3]
+          )
+        })
+    )
+
+    it.effect("Commands are answered without the model and free of charge; /reset begins a new conversation", () =>
+      Effect.gen(function* () {
+        const owner = yield* connectOwner()
+        const chat = newChat()
+        const used = yield* findUsedUnits(owner)
+        const before = yield* countCalls
+        for (const text of ["/start", "/help", "hello", "/reset", "again"]) {
+          yield* deliver(owner, { message: messageIn(chat, text) })
+          yield* runChannelJobs
+        }
+        assert.deepStrictEqual(yield* askedAfter(before), ["hello", "again"])
+        assert.strictEqual((yield* findUsedUnits(owner)) - used, 2)
+        const { calls } = yield* AgentManagerTest
+        const turns = (yield* calls).slice(before).flatMap(({ turn }) => (turn === undefined ? [] : [turn]))
+        assert.lengthOf([...new Set(turns.map(({ sessionId }) => sessionId))], 2)
+        assert.deepStrictEqual(turns.at(-1)?.history, [])
+        assert.lengthOf(yield* sentTo(chat), 5)
+      })
+    )
+
+    it.effect("Unknown kinds of updates and odd messages are accepted and ignored", () =>
+      Effect.gen(function* () {
+        const owner = yield* connectOwner()
+        const odd: ReadonlyArray<Readonly<Record<string, unknown>>> = [
+          { poll: { id: "1" } },
+          { my_chat_member: {} },
+          { message: { message_id: "x" } },
+          { message: 7 },
+          { message: { ...messageIn(newChat(), ""), new_chat_members: [{}] } }
+        ]
+        for (const update of odd) assert.strictEqual((yield* deliver(owner, update)).status, 200)
+        assert.strictEqual(yield* runChannelJobs, 0)
+        const { web } = yield* App.TestApp
+        const { webhook } = yield* FakeTelegram
+        const malformed = yield* web({
+          method: "POST",
+          path: `/api/webhooks/platformA/${owner.agent.id}`,
+          body: "{bad",
+          headers: {
+            "content-type": "application/json",
+            "x-telegram-bot-api-secret-token": webhook()?.secret ?? ""
+          }
+        })
+        assert.strictEqual(malformed.status, 400)
+      })
+    )
+
+    it.effect("Files are described to the model as text", () =>
+      Effect.gen(function* () {
+        const owner = yield* connectOwner()
+        const chat = newChat()
+        const before = yield* countCalls
+        const { text: _, ...message } = messageIn(chat, "")
+        yield* deliver(owner, {
+          message: {
+            ...message,
+            caption: "Look",
+            photo: [
+              { file_id: "small", file_size: 10 },
+              { file_id: "large", file_size: 300_000 }
+            ]
+          }
+        })
+        const { text: _text, ...second } = messageIn(chat, "")
+        const document = { file_id: "d", file_name: "a.pdf", mime_type: "application/pdf", file_size: 50_000_000 }
+        yield* deliver(owner, { message: { ...second, document } })
+        yield* runChannelJobs
+        const [photo = "", pdf = ""] = yield* askedAfter(before)
+        assert.match(photo, /^Look\n\[photo, 293 kB; its content is not available here\]$/)
+        assert.match(pdf, /^\[document, a.pdf, application\/pdf, 47.7 MB; /)
+      })
+    )
+
+    it.effect("A long answer is sent in parts within the limit, in order, with its code blocks whole", () =>
+      Effect.gen(function* () {
+        const { withBehavior } = yield* AgentManagerTest
+        const owner = yield* connectOwner()
+        const chat = newChat()
+        const reply = `Intro\n\n\`\`\`ts\n${"const a = 1 // 😀 <b>\n".repeat(500)}\`\`\`\nEnd`
+        const done: TurnEvent = { type: "done", reply, model: "m" }
+        yield* deliver(owner, { message: messageIn(chat, "long") })
+        yield* withBehavior({ chat: () => Stream.make(done) })(runChannelJobs)
+        const parts = yield* sentTo(chat)
+        assert.isAbove(parts.length, 2)
+        assert.isTrue((parts[0] ?? "").startsWith("Intro"))
+        assert.isTrue((parts.at(-1) ?? "").endsWith("End"))
+        assert.strictEqual(parts.join("").split("const a = 1 // 😀 <b>").length, 501)
+      })
+    )
+
+    it.effect("An answer whose format Telegram refuses is sent as plain text", () =>
+      Effect.gen(function* () {
+        const { failNext, sent } = yield* FakeTelegram
+        const owner = yield* connectOwner()
+        const chat = newChat()
+        failNext("sendMessage", { kind: "status", status: 400, description: "Bad Request: can't parse entities: x" })
+        yield* deliver(owner, { message: messageIn(chat, "**hi**") })
+        yield* runChannelJobs
+        const [message] = sent().filter(({ chatId }) => chatId === String(chat.id))
+        assert.deepInclude(message, { text: "Echo: **hi**", isHtml: false })
+      })
+    )
+
+    it.effect(
+      "A message that Telegram throttles or cuts off is sent later, in order, and possible repeats are counted",
+      () =>
+        Effect.gen(function* () {
+          const { failNext } = yield* FakeTelegram
+          const sql = yield* SqlClient
+          const owner = yield* connectOwner()
+          const chat = newChat()
+          failNext(
+            "sendMessage",
+            { kind: "status", status: 429, description: "Too Many Requests", retryAfter: 1 },
+            { kind: "accept-and-cut" }
+          )
+          yield* deliver(owner, { message: messageIn(chat, "one") })
+          yield* deliver(owner, { message: messageIn(chat, "two") })
+          yield* runChannelJobs
+          assert.deepStrictEqual(yield* sentTo(chat), [])
+          const resume = Effect.gen(function* () {
+            yield* sql`update channel_chats set paused_until = null where chat_id = ${String(chat.id)}`
+            yield* sql`update outbound_messages set created_at = now() - interval '1 minute'`
+            yield* (yield* ChannelRecovery).resumeChats
+            yield* runChannelJobs
+          })
+          yield* resume
+          assert.deepStrictEqual(yield* sentTo(chat), ["Echo: one"])
+          yield* resume
+          // The platform accepted the first one before it broke off.
+          assert.deepStrictEqual(yield* sentTo(chat), ["Echo: one", "Echo: one", "Echo: two"])
+          const rows =
+            yield* sql`select repeats, status from outbound_messages where chat_id = ${String(chat.id)} order by id`
+          assert.deepStrictEqual(rows, [
+            { repeats: 1, status: "sent" },
+            { repeats: 0, status: "sent" }
+          ])
+        })
+    )
+
+    it.effect("A chat that has blocked the bot loses its answer with a log line, and later ones are answered", () =>
+      Effect.gen(function* () {
+        const owner = yield* connectOwner()
+        yield* deliver(owner, { message: messageIn({ id: 403, type: "private" }, "blocked") })
+        yield* runChannelJobs
+        assert.include(yield* readLogs(owner), "could not send to chat 403: Forbidden: bot was blocked by the user")
+        const [row] = yield* (yield* SqlClient)`select status from outbound_messages where chat_id = '403'`
+        assert.deepStrictEqual(row, { status: "failed" })
+      })
+    )
+
+    it.effect(
+      "A revoked token shows in the health and the log, keeps the agent up, and answers go out with a new token",
+      () =>
+        Effect.gen(function* () {
+          const { setRevoked, token } = yield* FakeTelegram
+          const sql = yield* SqlClient
+          const owner = yield* connectOwner()
+          const chat = newChat()
+          yield* deliver(owner, { message: messageIn(chat, "hello") })
+          yield* Effect.acquireUseRelease(
+            Effect.sync(() => setRevoked(true)),
+            () => runChannelJobs,
+            () => Effect.sync(() => setRevoked(false))
+          )
+          assert.include(yield* readHealth(owner), '"state":"refused","reason":"Telegram refuses the token."')
+          assert.include(yield* readLogs(owner), "Channel platformA refused: Telegram refuses the token.")
+          const [agent] = yield* sql`select status from agents where id = ${owner.agent.id}`
+          assert.deepStrictEqual(agent, { status: "running" })
+          yield* put(owner, { platformA: { token } })
+          yield* runChannelJobs
+          yield* sql`update channel_chats set paused_until = null`
+          yield* sql`update outbound_messages set created_at = now() - interval '1 minute'`
+          yield* (yield* ChannelRecovery).resumeChats
+          yield* runChannelJobs
+          assert.deepStrictEqual(yield* sentTo(chat), ["Echo: hello"])
+        })
+    )
+
+    it.effect("A refused token, and a platform that is down, never fail the request that connects", () =>
+      Effect.gen(function* () {
+        const { failNext, token } = yield* FakeTelegram
+        const owner = yield* createOwnerWithAgent()
+        yield* put(owner, { platformA: { token: "1:wrong" } })
+        yield* runChannelJobs
+        assert.include(yield* readHealth(owner), '"state":"refused"')
+        failNext("getMe", { kind: "status", status: 502, description: "Bad Gateway" })
+        yield* put(owner, { platformA: { token } })
+        yield* runChannelJobs
+        assert.include(yield* readHealth(owner), '"state":"unreachable"')
+        yield* (yield* SqlClient)`update channel_connections set checked_at = now() - interval '2 minutes'`
+        yield* (yield* ChannelRecovery).repeatChecks
+        yield* runChannelJobs
+        assert.include(yield* readHealth(owner), '"state":"connected"')
+      })
+    )
+
+    it.effect("The latest connection of a bot wins, and the earlier one shows why it ended", () =>
+      Effect.gen(function* () {
+        const [first, second] = [yield* connectOwner(), yield* connectOwner()]
+        assert.include(yield* readHealth(first), '"state":"refused","reason":"Another agent uses this bot."')
+        assert.include(yield* readHealth(second), '"state":"connected"')
+      })
+    )
+
+    it.effect(
+      "Without units, for a stopped agent or a plan without the channel, one notice per hour is sent and nothing is asked",
+      () =>
+        Effect.gen(function* () {
+          const sql = yield* SqlClient
+          const cases = [
+            ["no units and credits are left", exhaustUnits],
+            [
+              "the agent is not running",
+              (owner: OwnerWithAgent) => sql`update agents set status = 'stopped' where id = ${owner.agent.id}`
+            ],
+            [
+              "the account is suspended",
+              (owner: OwnerWithAgent) => sql`update users set suspended_at = now() where id = ${owner.user.id}`
+            ]
+          ] as const
+          for (const [reason, break_] of cases) {
+            const owner = yield* connectOwner()
+            const chat = newChat()
+            yield* break_(owner)
+            const used = yield* findUsedUnits(owner)
+            const before = yield* countCalls
+            for (const text of ["one", "two", "three"]) {
+              yield* deliver(owner, { message: messageIn(chat, text) })
+              yield* runChannelJobs
+            }
+            assert.deepStrictEqual(yield* askedAfter(before), [], reason)
+            assert.lengthOf(yield* sentTo(chat), 1, reason)
+            assert.strictEqual(yield* findUsedUnits(owner), used)
+            const [entries] = yield* sql`
+            select count(*)::int as count from agent_log_entries where message like ${`%${reason}`} and agent_id = ${owner.agent.id}`
+            assert.deepStrictEqual(entries, { count: 1 }, reason)
+          }
+        })
+    )
+
+    it.effect("A failed turn is answered by an apology, never asked again, and logged", () =>
+      Effect.gen(function* () {
+        const { withBehavior } = yield* AgentManagerTest
+        const owner = yield* connectOwner()
+        const chat = newChat()
+        const before = yield* countCalls
+        yield* deliver(owner, { message: messageIn(chat, "hello") })
+        const broken = { chat: () => Stream.fail(new InstanceUnavailable({ reason: "it hangs" })) }
+        yield* withBehavior(broken)(runChannelJobs)
+        assert.deepStrictEqual(yield* sentTo(chat), ["I could not answer this message. Please send it again."])
+        assert.deepStrictEqual(yield* askedAfter(before), ["hello"])
+        assert.include(yield* readLogs(owner), "got no answer")
+      })
+    )
+
+    it.effect(
+      "A worker that dies in mid-turn leaves the turn running, and another one sends the answer after a sign of typing",
+      () =>
+        Effect.gen(function* () {
+          const { withBehavior } = yield* AgentManagerTest
+          const sql = yield* SqlClient
+          const owner = yield* connectOwner()
+          const chat = newChat()
+          const telegram = yield* FakeTelegram
+          const typed = telegram.calls("sendChatAction").length
+          const before = yield* countCalls
+          yield* deliver(owner, { message: messageIn(chat, "slow") })
+          const slow = (_: unknown, turn: { readonly message: string }) =>
+            Stream.fromEffect(
+              Effect.as(Effect.sleep("700 millis"), {
+                type: "done",
+                reply: `Slow: ${turn.message}`,
+                model: "m"
+              } satisfies TurnEvent)
+            )
+          yield* withBehavior({ chat: slow })(
+            Effect.gen(function* () {
+              const worker = yield* Effect.fork(runChannelJobs)
+              yield* eventually(askedAfter(before), (asked) => asked.length === 1)
+              yield* Fiber.interrupt(worker)
+              yield* sql`update inbound_messages set received_at = now() - interval '1 minute'`
+              yield* sql`update channel_chats set claim_id = null, lease_until = null`
+              yield* (yield* ChannelRecovery).resumeChats
+              yield* runChannelJobs
+            })
+          )
+          assert.deepStrictEqual(yield* sentTo(chat), ["Slow: slow"])
+          assert.isAbove(telegram.calls("sendChatAction").length, typed)
+          assert.deepStrictEqual(yield* askedAfter(before), ["slow"])
+        })
+    )
+
+    it.effect("A chat that floods is answered up to the limit with one notice, and others go on", () =>
+      Effect.gen(function* () {
+        const owner = yield* connectOwner()
+        const [loud, calm] = [newChat(), newChat()]
+        const before = yield* countCalls
+        yield* Effect.forEach(
+          Array.from({ length: 40 }, (_, n) => messageIn(loud, `spam ${n}`)),
+          (message) => deliver(owner, { message }),
+          { concurrency: 10, discard: true }
+        )
+        yield* deliver(owner, { message: messageIn(calm, "calm") })
+        yield* runChannelJobs
+        assert.lengthOf(yield* askedAfter(before), 21)
+        const sent = yield* sentTo(loud)
+        assert.lengthOf(sent, 21)
+        assert.lengthOf(
+          sent.filter((text) => text.startsWith("You write faster")),
+          1
+        )
+        assert.deepStrictEqual(yield* sentTo(calm), ["Echo: calm"])
+      })
+    )
+
+    it.effect("Messages of bots are ignored unless configured, and bots that only answer each other are stopped", () =>
+      Effect.gen(function* () {
+        const owner = yield* connectOwner()
+        const chat = newChat()
+        const from = { id: 77, is_bot: true, first_name: "Other" }
+        const before = yield* countCalls
+        yield* deliver(owner, { message: messageIn(chat, "from a bot", { from }) })
+        assert.strictEqual(yield* runChannelJobs, 0)
+        yield* put(owner, { platformA: { answersBots: true } })
+        for (let n = 0; n < 8; n += 1) yield* deliver(owner, { message: messageIn(chat, `loop ${n}`, { from }) })
+        yield* deliver(owner, { message: messageIn(chat, "a person") })
+        yield* deliver(owner, { message: messageIn(chat, "loop again", { from }) })
+        yield* runChannelJobs
+        assert.deepStrictEqual(yield* askedAfter(before), [
+          ...Array.from({ length: 5 }, (_, n) => `loop ${n}`),
+          "a person",
+          "loop again"
+        ])
+        assert.include(yield* readLogs(owner), "only bots write")
+      })
+    )
+
+    it.effect("A downgraded plan ends the channel without an error at the webhook", () =>
+      Effect.gen(function* () {
+        const owner = yield* connectOwner()
+        yield* lapseSubscription(owner)
+        const chat = newChat()
+        assert.strictEqual((yield* deliver(owner, { message: messageIn(chat, "hi") })).status, 200)
+        yield* put(owner, { platformA: { enabled: false } })
+        assert.strictEqual((yield* deliver(owner, { message: messageIn(chat, "off") })).status, 200)
+        const before = yield* countCalls
+        yield* runChannelJobs
+        assert.deepStrictEqual(yield* askedAfter(before), [])
+      })
+    )
+
+    it.effect("No secret of a channel appears in a log or a response", () =>
+      Effect.gen(function* () {
+        const { logLines, web } = yield* App.TestApp
+        const { token, webhook } = yield* FakeTelegram
+        const owner = yield* connectOwner()
+        yield* deliver(owner, { message: messageIn(newChat(), "hello") })
+        yield* runChannelJobs
+        const lines = (yield* logLines).join("\n")
+        const secret = token.split(":")[1] ?? token
+        const paths = ["channels", "config", "logs", "messages"].map((name) => `/api/agents/${owner.agent.id}/${name}`)
+        const texts = yield* Effect.forEach(paths, (path) =>
+          Effect.map(web({ method: "GET", path, as: owner }), ({ text }) => text)
+        )
+        for (const text of [lines, ...texts]) {
+          assert.notInclude(text, secret)
+          assert.notInclude(text, webhook()?.secret ?? "none")
+        }
+      })
+    )
+  }
+)
+
+/** The texts in a chat after the waiting jobs. */
+const sentAfterJobs = (chat: Chat) => Effect.zipRight(runChannelJobs, sentTo(chat))
+
+layer(ChannelWorker.layer(), { excludeTestServices: true })("Telegram by polling", (it) => {
+  const lease = Effect.flatMap(
+    SqlClient,
+    (sql) => sql`select claim_id, cursor from channel_connections where cursor is not null`
+  )
+
+  it.effect("Without a public address updates are read, each once, and the cursor moves with the stored messages", () =>
+    Effect.gen(function* () {
+      const { addUpdate, calls, updatesLeft, webhook } = yield* FakeTelegram
+      const owner = yield* connectOwner()
+      assert.isUndefined(webhook())
+      assert.include(yield* readHealth(owner), '"transport":"polling","webhookUrl":null')
+      const chat = newChat()
+      addUpdate({ message: messageIn(chat, "first") })
+      const { readUnread } = yield* ChannelReaders
+      yield* readUnread
+      yield* readUnread
+      yield* eventually(sentAfterJobs(chat), (sent) => sent.length === 1)
+      const last = addUpdate({ message: messageIn(chat, "second") })
+      yield* eventually(sentAfterJobs(chat), (sent) => sent.length === 2)
+      yield* eventually(Effect.sync(updatesLeft), (left) => left === 0)
+      const [row] = yield* lease
+      assert.strictEqual(row?.["cursor"], String(last + 1))
+      assert.isAtLeast(calls("getUpdates").length, 2)
+    })
+  )
+
+  it.effect("A reader whose lease is lost stops, and stores nothing more", () =>
+    Effect.gen(function* () {
+      const { addUpdate, updatesLeft } = yield* FakeTelegram
+      const sql = yield* SqlClient
+      const chat = newChat()
+      yield* sql`update channel_connections set claim_id = 'another', lease_until = now() + interval '1 minute'`
+      addUpdate({ message: messageIn(chat, "for the other") })
+      yield* eventually(
+        Effect.flatMap(App.TestApp, ({ logLines }) => logLines),
+        (lines) => lines.join("\n").includes("reader's lease lost")
+      )
+      assert.deepStrictEqual(yield* sql`select id from inbound_messages where chat_id = ${String(chat.id)}`, [])
+      assert.strictEqual(updatesLeft(), 1)
+      yield* sql`update channel_connections set claim_id = null, lease_until = null`
+      yield* (yield* ChannelReaders).readUnread
+      yield* eventually(sentAfterJobs(chat), (sent) => sent.length === 1)
+    })
+  )
+
+  it.effect("A conflict with another reader shows in the health, and the next check reads again", () =>
+    Effect.gen(function* () {
+      const { addUpdate, failNext } = yield* FakeTelegram
+      const sql = yield* SqlClient
+      const owner = yield* connectOwner()
+      failNext("getUpdates", {
+        kind: "status",
+        status: 409,
+        description: "Conflict: terminated by other getUpdates request"
+      })
+      yield* (yield* ChannelReaders).readUnread
+      yield* eventually(readHealth(owner), (health) => health.includes("Conflict: terminated"))
+      yield* sql`update channel_connections set checked_at = now() - interval '2 minutes'`
+      yield* (yield* ChannelRecovery).repeatChecks
+      yield* runChannelJobs
+      assert.include(yield* readHealth(owner), '"state":"connected"')
+      const chat = newChat()
+      addUpdate({ message: messageIn(chat, "back") })
+      yield* eventually(
+        Effect.zipRight(
+          Effect.flatMap(ChannelReaders, ({ readUnread }) => readUnread),
+          sentAfterJobs(chat)
+        ),
+        (sent) => sent.length === 1
+      )
+    })
+  )
+})

@@ -1,0 +1,258 @@
+import { Effect, type Scope } from "effect"
+import { once } from "node:events"
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
+import { listenLocally } from "../../support/LocalServer.ts"
+import { checkTelegramHtml } from "./TelegramHtmlCheck.ts"
+
+/** A message that the bot has sent. */
+export interface SentMessage {
+  readonly chatId: string
+  readonly text: string
+  readonly isHtml: boolean
+  readonly replyTo: number | undefined
+  readonly threadId: number | undefined
+  readonly at: number
+}
+
+export type Fault =
+  | { readonly kind: "status"; readonly status: number; readonly description: string; readonly retryAfter?: number }
+  | { readonly kind: "hang" }
+  | { readonly kind: "accept-and-cut" }
+  | { readonly kind: "body"; readonly body: string }
+
+export interface FakeTelegram {
+  readonly url: URL
+  readonly token: string
+  readonly bot: { readonly id: number; readonly username: string }
+  readonly sent: () => ReadonlyArray<SentMessage>
+  /** Calls of a method so far, with their parameters. */
+  readonly calls: (method: string) => ReadonlyArray<Readonly<Record<string, unknown>>>
+  readonly webhook: () => { readonly url: string; readonly secret: string } | undefined
+  /** Appends an update for readers; returns its id. */
+  readonly addUpdate: (update: Readonly<Record<string, unknown>>) => number
+  readonly updatesLeft: () => number
+  /** Answers the next calls of a method by a fault, in order. */
+  readonly failNext: (method: string, ...faults: ReadonlyArray<Fault>) => void
+  /** Makes the token invalid, as its owner does with BotFather, or valid again. */
+  readonly setRevoked: (revoked: boolean) => void
+  /** Messages per second and chat above which Telegram asks to wait; none by default. */
+  readonly setFloodLimit: (perSecond: number | undefined) => void
+  /** Adds a file that `getFile` knows. */
+  readonly addFile: (id: string, bytes: Uint8Array) => void
+}
+
+const maximumText = 4096
+const secretPattern = /^[A-Za-z0-9_-]{1,256}$/
+
+interface Answer {
+  readonly status: number
+  readonly body: unknown
+}
+interface State {
+  isRevoked: boolean
+  webhook: { readonly url: string; readonly secret: string } | undefined
+  floodLimit: number | undefined
+  updates: ReadonlyArray<Readonly<Record<string, unknown>> & { readonly update_id: number }>
+  nextUpdate: number
+  nextMessage: number
+  /** Ends the held request for updates. */
+  endPoll: ((answer: Answer) => void) | undefined
+  readonly wake: Set<() => void>
+}
+const ok = (result: unknown): Answer => ({ status: 200, body: { ok: true, result } })
+const refuse = (status: number, description: string, parameters?: Readonly<Record<string, unknown>>): Answer => ({
+  status,
+  body: { ok: false, error_code: status, description, ...(parameters === undefined ? {} : { parameters }) }
+})
+
+const readJson = async (request: IncomingMessage): Promise<Readonly<Record<string, unknown>>> => {
+  const chunks: Array<Buffer> = []
+  request.on("data", (chunk: Buffer) => chunks.push(chunk))
+  await once(request, "end")
+  const text = Buffer.concat(chunks).toString("utf8")
+  const parsed: unknown = text === "" ? {} : JSON.parse(text)
+  return typeof parsed === "object" && parsed !== null ? { ...parsed } : {}
+}
+
+/** The Telegram Bot API over HTTP for one bot. Refuses what Telegram refuses. */
+export const makeFakeTelegram: Effect.Effect<FakeTelegram, never, Scope.Scope> = Effect.gen(function* () {
+  const bot = { id: 7_000_001, username: "berth_bot" }
+  const token = `${bot.id}:AAtestTESTtest_token-0123456789abcdefg`
+  const sent: Array<SentMessage> = []
+  const calls: Array<{ readonly method: string; readonly parameters: Readonly<Record<string, unknown>> }> = []
+  const faults = new Map<string, Array<Fault>>()
+  const files = new Map<string, Uint8Array>()
+  const state: State = {
+    isRevoked: false,
+    webhook: undefined,
+    floodLimit: undefined,
+    updates: [],
+    nextUpdate: 500_000,
+    nextMessage: 10_000,
+    endPoll: undefined,
+    wake: new Set()
+  }
+
+  const sendMessage = (parameters: Readonly<Record<string, unknown>>): Answer => {
+    const { chat_id: chatId, message_thread_id, parse_mode, reply_parameters, text } = parameters
+    if (typeof chatId !== "string" || chatId === "") return refuse(400, "Bad Request: chat not found")
+    if (chatId === "403") return refuse(403, "Forbidden: bot was blocked by the user")
+    if (typeof text !== "string" || text.trim() === "") return refuse(400, "Bad Request: message text is empty")
+    const isHtml = parse_mode === "HTML"
+    const checked = isHtml ? checkTelegramHtml(text) : { visible: text }
+    if ("problem" in checked) return refuse(400, `Bad Request: can't parse entities: ${checked.problem}`)
+    if (checked.visible.trim() === "") return refuse(400, "Bad Request: message text is empty")
+    if (checked.visible.length > maximumText) return refuse(400, "Bad Request: message is too long")
+    if (!text.isWellFormed()) return refuse(400, "Bad Request: strings must be encoded in UTF-8")
+    const now = Date.now()
+    const recent = sent.filter((one) => one.chatId === chatId && now - one.at < 1000)
+    if (state.floodLimit !== undefined && recent.length >= state.floodLimit)
+      return refuse(429, "Too Many Requests: retry after 1", { retry_after: 1 })
+    const replyTo =
+      typeof reply_parameters === "object" && reply_parameters !== null && "message_id" in reply_parameters
+        ? Number(reply_parameters.message_id)
+        : undefined
+    sent.push({
+      chatId,
+      text: checked.visible,
+      isHtml,
+      replyTo,
+      threadId: message_thread_id === undefined ? undefined : Number(message_thread_id),
+      at: now
+    })
+    return ok({ message_id: (state.nextMessage += 1), date: Math.floor(now / 1000), chat: { id: Number(chatId) } })
+  }
+
+  const getUpdates = ({ limit, offset, timeout }: Readonly<Record<string, unknown>>): Promise<Answer> | Answer => {
+    if (state.webhook !== undefined)
+      return refuse(
+        409,
+        "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete it first"
+      )
+    state.endPoll?.(
+      refuse(409, "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running")
+    )
+    if (typeof offset === "number") state.updates = state.updates.filter(({ update_id }) => update_id >= offset)
+    const take = () => state.updates.slice(0, Number(limit ?? 100))
+    if (take().length > 0 || Number(timeout ?? 0) === 0) return ok(take())
+    return new Promise<Answer>((resolve) => {
+      const finish = (answer: Answer) => {
+        state.wake.delete(wake)
+        if (state.endPoll === finish) state.endPoll = undefined
+        resolve(answer)
+      }
+      const wake = () => finish(ok(take()))
+      Effect.runFork(
+        Effect.delay(
+          Effect.sync(() => finish(ok([]))),
+          Number(timeout) * 1000
+        )
+      )
+      state.wake.add(wake)
+      state.endPoll = finish
+    })
+  }
+
+  const answer = (method: string, parameters: Readonly<Record<string, unknown>>): Promise<Answer> | Answer => {
+    switch (method) {
+      case "getMe":
+        return ok({ ...bot, is_bot: true, first_name: "Berth" })
+      case "setWebhook": {
+        const { secret_token: secret = "", url = "" } = parameters
+        if (typeof url !== "string" || !url.startsWith("https://"))
+          return refuse(400, "Bad Request: bad webhook: An HTTPS URL must be provided for webhook")
+        if (typeof secret !== "string" || !secretPattern.test(secret))
+          return refuse(400, "Bad Request: secret token contains unallowed characters")
+        state.webhook = { url, secret }
+        return ok(true)
+      }
+      case "deleteWebhook":
+        state.webhook = undefined
+        return ok(true)
+      case "getUpdates":
+        return getUpdates(parameters)
+      case "sendMessage":
+        return sendMessage(parameters)
+      case "sendChatAction":
+        return parameters["action"] === "typing"
+          ? ok(true)
+          : refuse(400, "Bad Request: wrong parameter action in request")
+      case "getFile": {
+        const id = String(parameters["file_id"])
+        return files.has(id)
+          ? ok({ file_id: id, file_unique_id: id, file_path: `files/${id}` })
+          : refuse(400, "Bad Request: invalid file_id")
+      }
+      default:
+        return refuse(404, "Not Found: method not found")
+    }
+  }
+
+  const respond = (response: ServerResponse, { body, status }: Answer) =>
+    response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body))
+
+  const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const { pathname } = new URL(request.url ?? "/", "http://fake")
+    const [, file] = /^\/file\/bot[^/]+\/files\/(.+)$/.exec(pathname) ?? []
+    if (file !== undefined) {
+      const bytes = files.get(file)
+      response.writeHead(bytes === undefined ? 404 : 200).end(bytes)
+      return
+    }
+    const [, shown = "", method = ""] = /^\/bot([^/]+)\/(\w+)$/.exec(pathname) ?? []
+    const parameters = await readJson(request)
+    if (decodeURIComponent(shown) !== token || state.isRevoked)
+      return void respond(response, refuse(401, "Unauthorized"))
+    calls.push({ method, parameters })
+    const fault = faults.get(method)?.shift()
+    if (fault === undefined) return void respond(response, await answer(method, parameters))
+    switch (fault.kind) {
+      case "hang":
+        return
+      case "accept-and-cut":
+        await answer(method, parameters)
+        return void request.socket.destroy()
+      case "body":
+        return void response.writeHead(200).end(fault.body)
+      case "status":
+        return void respond(
+          response,
+          refuse(
+            fault.status,
+            fault.description,
+            fault.retryAfter === undefined ? undefined : { retry_after: fault.retryAfter }
+          )
+        )
+    }
+  }
+
+  const { origin } = yield* listenLocally(
+    createServer((request, response) => {
+      handle(request, response).catch((error: unknown) => response.destroy(error instanceof Error ? error : undefined))
+    })
+  )
+
+  return {
+    url: new URL(origin),
+    token,
+    bot,
+    sent: () => [...sent],
+    calls: (method) => calls.filter((call) => call.method === method).map(({ parameters }) => parameters),
+    webhook: () => state.webhook,
+    addUpdate: (update) => {
+      state.nextUpdate += 1
+      state.updates = [...state.updates, { update_id: state.nextUpdate, ...update }]
+      for (const wake of state.wake) wake()
+      return state.nextUpdate
+    },
+    updatesLeft: () => state.updates.length,
+    failNext: (method, ...more) => void faults.set(method, [...(faults.get(method) ?? []), ...more]),
+    setRevoked: (revoked) => {
+      state.isRevoked = revoked
+    },
+    setFloodLimit: (perSecond) => {
+      state.floodLimit = perSecond
+    },
+    addFile: (id, bytes) => void files.set(id, bytes)
+  }
+})

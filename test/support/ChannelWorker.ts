@@ -1,0 +1,61 @@
+import * as AccountsServices from "@berth/domain/accounts/AccountsServices"
+import * as ChannelsServices from "@berth/domain/channels/ChannelsServices"
+import { ChannelReaders } from "@berth/domain/channels/ChannelReaders"
+import { ChannelRecovery } from "@berth/domain/channels/ChannelRecovery"
+import { Outbox, type OutboxEntry } from "@berth/domain/jobs/Outbox"
+import * as BackendWiring from "@berth/infra/wiring/BackendWiring"
+import { channelCheckHandler } from "@berth/worker/channels/ChannelCheckHandler"
+import { chatAnswerHandler } from "@berth/worker/channels/ChatAnswerHandler"
+import { Context, Effect, Layer, Redacted } from "effect"
+import { makeFakeTelegram, type FakeTelegram as Fake } from "../fakes/channels/FakeTelegram.ts"
+import * as App from "./TestApp.ts"
+
+/** The Bot API that the application calls. */
+export class FakeTelegram extends Context.Tag("@berth/test/FakeTelegram")<FakeTelegram, Fake>() {}
+
+/** The services of a worker's channel jobs, over the application's backend. */
+const worker = Layer.unwrapEffect(
+  Effect.map(App.TestApp, ({ backendUrl, internalKey }) =>
+    Layer.mergeAll(ChannelReaders.Default, ChannelRecovery.Default).pipe(
+      Layer.provideMerge(ChannelsServices.channelJobs),
+      Layer.provide(AccountsServices.users),
+      Layer.provide(BackendWiring.remoteChannelTurns({ backendUrl, internalApiKey: Redacted.make(internalKey) }))
+    )
+  )
+)
+
+/** The application, a bot of platformA, and a worker whose jobs run on request. */
+export const layer = (options: App.TestAppOptions = {}) =>
+  Layer.unwrapScoped(
+    Effect.map(makeFakeTelegram, (fake) =>
+      worker.pipe(
+        Layer.provideMerge(App.layer({ ...options, platformAUrl: fake.url })),
+        Layer.merge(Layer.succeed(FakeTelegram, fake))
+      )
+    )
+  )
+
+/** Runs the waiting jobs of channels, at most four at a time, until there are none; returns their number. */
+export const runChannelJobs = Effect.gen(function* () {
+  const outbox = yield* Outbox
+  let done = 0
+  const run = (entry: OutboxEntry) =>
+    Effect.gen(function* () {
+      const job = { ...entry, attempt: 1, isLastAttempt: false }
+      if (entry.name === channelCheckHandler.kind.name) yield* channelCheckHandler.handle(job)
+      else if (entry.name === chatAnswerHandler.kind.name) yield* chatAnswerHandler.handle(job)
+      else return yield* outbox.settle(entry.id)
+      done += 1
+      yield* outbox.settle(entry.id)
+    })
+  yield* Effect.repeat(
+    Effect.gen(function* () {
+      const entries: Array<OutboxEntry> = []
+      yield* outbox.relay(100, (entry) => Effect.sync(() => entries.push(entry)))
+      yield* Effect.forEach(entries, run, { concurrency: 4, discard: true })
+      return entries.length
+    }),
+    { until: (relayed) => relayed === 0 }
+  )
+  return done
+})
