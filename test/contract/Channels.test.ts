@@ -4,7 +4,7 @@ import { CheckChannelJob } from "@berth/domain/channels/ChannelJobs"
 import { Transaction } from "@berth/domain/persistence/Transaction"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
-import { Effect, Layer, Redacted, Schema } from "effect"
+import { Effect, Layer, Option, Redacted, Schema } from "effect"
 import * as App from "../support/TestApp.ts"
 import { createOwnerWithAgent, type OwnerWithAgent } from "./OwnerFixtures.ts"
 
@@ -88,6 +88,26 @@ layer(App.layer(), { excludeTestServices: true })("Channels of an agent", (it) =
     })
   )
 
+  it.effect("PUT of one secret keeps the others, and is checked again", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent()
+      const { readSecrets } = yield* Channels
+      yield* call(owner, "PUT", {
+        platformB: { token: "EAAJ-one", appSecret: "app", phoneNumberId: "7", answersBots: true }
+      })
+      const answer = yield* call(owner, "PUT", { platformB: { verifyToken: "verify" } })
+      assert.strictEqual(answer.status, 200, answer.text)
+      const secrets = Option.getOrThrow(yield* readSecrets({ agentId: owner.agent.id, platform: "platformB" }))
+      const { appSecret, phoneNumberId, token, verifyToken } = secrets
+      assert.deepStrictEqual(
+        [token, appSecret, verifyToken].map((secret) => (secret === undefined ? null : Redacted.value(secret))),
+        ["EAAJ-one", "app", "verify"]
+      )
+      assert.strictEqual(phoneNumberId, "7")
+      assert.include(answer.text, '"answersBots":true')
+    }).pipe(Effect.provide(Channels.Default))
+  )
+
   it.effect("Channels.connect joins its caller's transaction, and a failed check never affects the agent", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent("starter", "provisioning")
@@ -103,12 +123,12 @@ layer(App.layer(), { excludeTestServices: true })("Channels of an agent", (it) =
       yield* transaction.run(connected)
       yield* (yield* ChannelChecks).check(key)
       assert.deepNestedInclude(yield* readChannel(owner, "platformC"), {
-        "health.state": "refused",
-        "health.reason": "This service does not support the platform."
+        "health.state": "unreachable",
+        "health.reason": "Discord cannot be reached: no connection."
       })
       const { web } = yield* App.TestApp
       const logs = yield* web({ method: "GET", path: `/api/agents/${owner.agent.id}/logs`, as: owner })
-      assert.include(logs.text, "Channel platformC refused")
+      assert.include(logs.text, "Channel platformC unreachable")
       const [agent] = yield* (yield* SqlClient)`select status from agents where id = ${owner.agent.id}`
       assert.deepStrictEqual(agent, { status: "provisioning" })
     }).pipe(Effect.provide(Layer.merge(Channels.Default, ChannelChecks.Default)))

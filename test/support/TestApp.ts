@@ -94,6 +94,10 @@ export interface TestAppOptions {
   readonly gatingToken?: GatingToken
   /** The Bot API of platformA; unreachable by default. */
   readonly platformAUrl?: URL
+  /** The WhatsApp Cloud API, and the operator's app secret; unreachable and none by default. */
+  readonly platformB?: { readonly apiUrl: URL; readonly appSecret: string }
+  /** The Discord API; unreachable by default. */
+  readonly platformCUrl?: URL
   /** Whether rights of an email require its confirmation, as in production. */
   readonly verifiedEmailsOnly?: boolean
   /** Settings of the identity providers; none is configured by default. */
@@ -184,6 +188,7 @@ export class TestApp extends Context.Tag("@berth/test/TestApp")<
     readonly appUrl: URL
     readonly cookieName: string
     readonly internalKey: string
+    readonly webUrl: string
     readonly backendUrl: string
     readonly web: (call: AppCall) => Effect.Effect<HttpCallResponse>
     readonly backend: (call: AppCall) => Effect.Effect<HttpCallResponse>
@@ -289,7 +294,18 @@ const make = (options: TestAppOptions) =>
     const around = Layer.mergeAll(
       BuiltInLiveStreams.layer({ appUrl }),
       Layer.succeed(UnclaimedPolicy, { lifetime: Duration.hours(24), maximum: options.unclaimedMaximum ?? 500 }),
-      ChannelsWiring.layer({ appUrl, platforms: { platformA: { apiUrl: options.platformAUrl ?? nobody } } }),
+      ChannelsWiring.layer({
+        appUrl,
+        platforms: {
+          platformA: { apiUrl: options.platformAUrl ?? nobody },
+          platformB: {
+            apiUrl: options.platformB?.apiUrl ?? nobody,
+            appSecret: Option.map(Option.fromNullable(options.platformB?.appSecret), (secret) => Redacted.make(secret)),
+            verifyToken: Option.none()
+          },
+          platformC: { apiUrl: options.platformCUrl ?? nobody }
+        }
+      }),
       SessionsWiring.layer({ key: yield* parseJwtKey(generateJwtKey()), appUrl }),
       Layer.succeed(WebSettings, {
         appUrl,
@@ -360,6 +376,7 @@ const make = (options: TestAppOptions) =>
       appUrl,
       cookieName: makeSessionCookieName(appUrl),
       internalKey: Redacted.value(internalKey),
+      webUrl,
       backendUrl,
       web: (call) => sendHttpCall(webUrl, fill(call)),
       backend: (call) => sendHttpCall(backendUrl, fill(call)),

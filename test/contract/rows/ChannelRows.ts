@@ -37,11 +37,24 @@ export const channelRows: ReadonlyArray<ErrorRow> = [
       code: "plan_feature_required"
     }
   ),
-  {
+  wrong(
+    "a member of platformB is at platformA",
+    { platformA: { token: "t", phoneNumberId: "1" } },
+    "platformA.phoneNumberId"
+  ),
+  ...(["platformA", "platformB", "platformC"] as const).map((platform): ErrorRow => ({
     when: "the request shows no secret of a connected agent",
     listener: "web",
-    route: "POST /api/webhooks/platformA/:agentId",
-    call: ({ owner }) => ({ path: `/api/webhooks/platformA/${owner.agent.id}`, json: { update_id: 1 } }),
+    route: `POST /api/webhooks/${platform}/:agentId`,
+    call: ({ owner }) => ({ path: `/api/webhooks/${platform}/${owner.agent.id}`, json: { update_id: 1 } }),
+    status: 401,
+    code: "webhook_not_authentic"
+  })),
+  {
+    when: "the verification of a webhook shows no verify token of a connected agent",
+    listener: "web",
+    route: "GET /api/webhooks/platformB/:agentId",
+    call: ({ owner }) => ({ path: `/api/webhooks/platformB/${owner.agent.id}?hub.mode=subscribe&hub.verify_token=x` }),
     status: 401,
     code: "webhook_not_authentic"
   }

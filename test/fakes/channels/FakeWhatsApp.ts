@@ -67,7 +67,15 @@ export const makeFakeWhatsApp = Effect.gen(function* () {
   const requests: Array<WhatsAppRequest> = []
   const sent: Array<SentText> = []
   const read: Array<string> = []
-  const state: { fault: WhatsAppFault | null; times: number; ahead: number; counter: number; origin: string } = {
+  const state: {
+    fault: WhatsAppFault | null
+    times: number
+    ahead: number
+    counter: number
+    origin: string
+    callbackOrigin: URL | null
+  } = {
+    callbackOrigin: null,
     fault: null,
     times: 0,
     ahead: 0,
@@ -162,7 +170,7 @@ export const makeFakeWhatsApp = Effect.gen(function* () {
 
   const verifyCallback = async (url: string, verifyToken: string): Promise<boolean> => {
     const challenge = randomBytes(4).readUInt32BE().toString()
-    const address = new URL(url)
+    const address = new URL(new URL(url).pathname, state.callbackOrigin ?? url)
     address.search = new URLSearchParams({
       "hub.mode": "subscribe",
       "hub.challenge": challenge,
@@ -333,6 +341,10 @@ export const makeFakeWhatsApp = Effect.gen(function* () {
     hideAccounts: (token: string) => void ungranular.add(token),
     addMedia: (id: string, file: FakeMedia) => void media.set(id, file),
     callbacks,
+    /** Where the public name of callbacks leads. */
+    resolveCallbacksTo: (origin: URL) => {
+      state.callbackOrigin = origin
+    },
     subscribed,
     requests,
     sent,

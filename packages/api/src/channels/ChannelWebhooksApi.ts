@@ -1,6 +1,6 @@
 import { AgentId } from "@berth/domain/shared/AgentId"
 import type { MessagingPlatform } from "@berth/domain/shared/Channel"
-import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
 import { WebhookMalformedBody, WebhookNotAuthenticBody } from "./ChannelErrorBodies.ts"
@@ -27,7 +27,39 @@ const platformA = receive(
   "The header x-telegram-bot-api-secret-token holds the secret of the agent's connection."
 )
 
+const platformB = receive(
+  "platformB",
+  "The header x-hub-signature-256 signs the body with the app secret of the agent's connection."
+)
+
+const platformBHandshake = HttpApiEndpoint.get("platformBHandshake", "/api/webhooks/platformB/:agentId")
+  .setPath(path)
+  .setUrlParams(
+    Schema.Struct({
+      "hub.mode": Schema.optional(Schema.String),
+      "hub.verify_token": Schema.optional(Schema.String),
+      "hub.challenge": Schema.optional(Schema.String)
+    })
+  )
+  .addSuccess(HttpApiSchema.Text())
+  .addError(WebhookNotAuthenticBody)
+  .annotateContext(
+    OpenApi.annotations({
+      summary: "Verification of the webhook of platformB",
+      description:
+        "Called by the platform when the webhook is registered. Answers hub.challenge when hub.verify_token is the verify token of the agent's connection."
+    })
+  )
+
+const platformC = receive(
+  "platformC",
+  "The headers x-signature-ed25519 and x-signature-timestamp sign the body with the key of the agent's application. A ping is answered by {type: 1}, a command by {type: 5}; its answer follows."
+)
+
 /** Webhooks of the messaging platforms, each authentic by a secret of the agent. */
 export class ChannelWebhooksApi extends HttpApiGroup.make("channelWebhooks")
   .add(platformA)
+  .add(platformB)
+  .add(platformBHandshake)
+  .add(platformC)
   .addError(InternalFailureBody) {}

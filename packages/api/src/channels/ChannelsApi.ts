@@ -45,6 +45,15 @@ const ChannelInput = Schema.Struct({
   enabled: exactly(Schema.Boolean),
   answersBots: exactly(Schema.Boolean)
 }).annotations({ identifier: "ChannelInput", ...strict })
+const PlatformBInput = Schema.Struct({
+  ...ChannelInput.fields,
+  phoneNumberId: exactly(Schema.NonEmptyString).annotations({
+    description: "The number to use; by default the first that the token reaches"
+  }),
+  businessAccountId: exactly(Schema.NonEmptyString).annotations({
+    description: "The account of the number; by default found by the token"
+  })
+}).annotations({ identifier: "PlatformBInput", ...strict })
 const change = exactly(Schema.NullOr(ChannelInput))
 
 const read = HttpApiEndpoint.get("read", "/api/agents/:id/channels")
@@ -60,7 +69,11 @@ const read = HttpApiEndpoint.get("read", "/api/agents/:id/channels")
 const write = HttpApiEndpoint.put("change", "/api/agents/:id/channels")
   .setPath(path)
   .setPayload(
-    Schema.Struct({ platformA: change, platformB: change, platformC: change }).annotations({
+    Schema.Struct({
+      platformA: change,
+      platformB: exactly(Schema.NullOr(PlatformBInput)),
+      platformC: change
+    }).annotations({
       identifier: "ChannelsChange",
       ...strict
     })

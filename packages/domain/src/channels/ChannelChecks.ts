@@ -57,7 +57,7 @@ export class ChannelChecks extends Effect.Service<ChannelChecks>()("@berth/Chann
       const adapter = platforms.get(platform)
       if (adapter === undefined)
         return { state: "refused", reason: "This service does not support the platform." } satisfies ChannelHealth
-      const bot = yield* adapter.verify(secrets.token)
+      const bot = yield* adapter.verify(secrets)
       const transport = selectTransport(adapter, appUrl)
       yield* adapter.activate({ agentId, bot, secrets }, findWebhookUrl(transport, appUrl, connection))
       return { state: "connected", reason: null, bot, transport } satisfies ChannelHealth

@@ -5,7 +5,7 @@ import { type CredentialKey, parseCredentialValue } from "../secrets/Credential.
 import { CredentialVault } from "../secrets/CredentialVault.ts"
 import { type Channel, MessagingPlatform } from "../shared/Channel.ts"
 import type { User } from "../shared/User.ts"
-import type { ChannelConnection } from "./ChannelConnection.ts"
+import type { ChannelConnection, ChannelKey } from "./ChannelConnection.ts"
 import { ChannelNotConnected } from "./ChannelErrors.ts"
 import { Channels } from "./Channels.ts"
 
@@ -14,6 +14,8 @@ export interface ChannelChange {
   readonly token?: Redacted.Redacted | undefined
   readonly appSecret?: Redacted.Redacted | undefined
   readonly verifyToken?: Redacted.Redacted | undefined
+  readonly phoneNumberId?: string | undefined
+  readonly businessAccountId?: string | undefined
   readonly enabled?: boolean | undefined
   readonly answersBots?: boolean | undefined
 }
@@ -67,15 +69,39 @@ export class ChannelConfiguration extends Effect.Service<ChannelConfiguration>()
       })
     })
 
-    const findToken = (owner: User, platform: MessagingPlatform, { enabled, token }: ChannelChange) =>
-      Effect.gen(function* () {
-        if (token !== undefined) return Option.some(yield* parseCredentialValue(token))
-        if (enabled !== true) return Option.none()
-        return Option.fromNullable((yield* vault.readChannelTokens(owner.id))[vaultKeys[platform]])
-      })
+    /** The owner's credential of the platform, for a channel without a token of its own. */
+    const findCredential = (owner: User, platform: MessagingPlatform) =>
+      Effect.map(vault.readChannelTokens(owner.id), (tokens) => tokens[vaultKeys[platform]])
 
     const parseOptional = (value: Redacted.Redacted | undefined) =>
       value === undefined ? Either.right(undefined) : parseCredentialValue(value)
+
+    /** Secrets after a change; none when they stay. Absent ones stay. */
+    const planSecrets = (owner: User, key: ChannelKey, change: ChannelChange) =>
+      Effect.gen(function* () {
+        const before = Option.getOrUndefined(yield* channels.readSecrets(key))
+        const { businessAccountId, enabled, phoneNumberId } = change
+        const given = yield* Effect.all({
+          token: parseOptional(change.token),
+          appSecret: parseOptional(change.appSecret),
+          verifyToken: parseOptional(change.verifyToken)
+        })
+        const isGiven = [...Object.values(given), phoneNumberId, businessAccountId].some((one) => one !== undefined)
+        if (before !== undefined && !isGiven) return undefined
+        const credential =
+          given.token === undefined && before === undefined && enabled === true
+            ? yield* findCredential(owner, key.platform)
+            : undefined
+        const token = given.token ?? before?.token ?? credential
+        if (token === undefined) return yield* new ChannelNotConnected()
+        return {
+          token,
+          appSecret: given.appSecret ?? before?.appSecret,
+          verifyToken: given.verifyToken ?? before?.verifyToken,
+          phoneNumberId: phoneNumberId ?? before?.phoneNumberId,
+          businessAccountId: businessAccountId ?? before?.businessAccountId
+        }
+      })
 
     const select = (owner: User, agent: Agent, channels: ReadonlyArray<Channel>) =>
       configuration.change(owner, agent, { config: { channels } }).pipe(
@@ -93,24 +119,12 @@ export class ChannelConfiguration extends Effect.Service<ChannelConfiguration>()
       agent: Agent,
       changes: ChannelChanges
     ) {
-      const connected = new Set((yield* channels.list(agent.id)).map(({ platform }) => platform))
+      const connections = yield* channels.list(agent.id)
       const planned = yield* Effect.forEach(changed(changes), ({ change, platform }) =>
-        Effect.gen(function* () {
-          if (change === null) return { platform, change, secrets: undefined }
-          const token =
-            change.token === undefined && connected.has(platform)
-              ? Option.none()
-              : yield* findToken(owner, platform, change)
-          if (Option.isNone(token) && !connected.has(platform)) return yield* new ChannelNotConnected()
-          const secrets = Option.isNone(token)
-            ? undefined
-            : {
-                token: token.value,
-                appSecret: yield* parseOptional(change.appSecret),
-                verifyToken: yield* parseOptional(change.verifyToken)
-              }
-          return { platform, change, secrets }
-        })
+        Effect.map(
+          change === null ? Effect.succeed(undefined) : planSecrets(owner, { agentId: agent.id, platform }, change),
+          (secrets) => ({ platform, change, secrets })
+        )
       )
       const selected = selectChannels(agent.config.channels, changes)
       const isChanged =
@@ -119,9 +133,10 @@ export class ChannelConfiguration extends Effect.Service<ChannelConfiguration>()
       for (const { change, platform, secrets } of planned) {
         const key = { agentId: agent.id, platform }
         if (change === null) yield* channels.disconnect(key)
-        else if (secrets !== undefined)
-          yield* channels.connect(owner.id, key, { secrets, answersBots: change.answersBots })
-        else if (change.answersBots !== undefined) yield* channels.setAnswersBots(key, change.answersBots)
+        else if (secrets !== undefined) {
+          const before = connections.find((one) => one.platform === platform)
+          yield* channels.connect(owner.id, key, { secrets, answersBots: change.answersBots ?? before?.answersBots })
+        } else if (change.answersBots !== undefined) yield* channels.setAnswersBots(key, change.answersBots)
       }
       yield* Effect.logInfo("Channels changed").pipe(
         Effect.annotateLogs({

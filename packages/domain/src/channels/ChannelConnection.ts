@@ -25,12 +25,17 @@ export type ChannelState = typeof ChannelState.Type
 export const ChannelTransport = Schema.Literal("webhook", "polling").annotations({ identifier: "ChannelTransport" })
 export type ChannelTransport = typeof ChannelTransport.Type
 
-/** Secrets of a connection. Berth makes `webhookSecret`; the last two are for platforms that sign with an application's secret. */
+/**
+ * Secrets of a connection. Berth makes `webhookSecret`; the next two are for platforms that sign with an application's secret.
+ * The ids choose a number among those that a token reaches.
+ */
 export const ChannelSecrets = Schema.Struct({
   token: Schema.Redacted(Schema.String),
   webhookSecret: Schema.Redacted(Schema.String),
   appSecret: Schema.optional(Schema.Redacted(Schema.String)),
-  verifyToken: Schema.optional(Schema.Redacted(Schema.String))
+  verifyToken: Schema.optional(Schema.Redacted(Schema.String)),
+  phoneNumberId: Schema.optional(Schema.String),
+  businessAccountId: Schema.optional(Schema.String)
 })
 export type ChannelSecrets = typeof ChannelSecrets.Type
 

@@ -79,6 +79,17 @@ export class ChannelInbox extends Effect.Service<ChannelInbox>()("@berth/Channel
       return response
     })
 
-    return { accept, receiveWebhook }
+    /** Answers the test of a webhook by its platform. */
+    const answerHandshake = Effect.fn("ChannelInbox.answerHandshake")(function* (
+      key: ChannelKey,
+      query: URLSearchParams
+    ) {
+      const secrets = yield* connections.readSecrets(key)
+      const adapter = platforms.get(key.platform)
+      const answer = Option.flatMap(secrets, (known) => adapter?.answerHandshake?.(known, query) ?? Option.none())
+      return yield* Effect.mapError(answer, () => new WebhookNotAuthentic())
+    })
+
+    return { accept, answerHandshake, receiveWebhook }
   })
 }) {}

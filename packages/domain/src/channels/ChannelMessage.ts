@@ -35,6 +35,8 @@ export const InboundContent = Schema.Struct({
   senderIsBot: Schema.Boolean,
   /** False in a private chat, where one person writes. */
   isGroup: Schema.Boolean,
+  /** Whether the platform expects the answer at this message, as for commands of Discord. Answers in groups are replies anyway. */
+  isAnsweredInPlace: Schema.optional(Schema.Boolean),
   /** `start`, `help`, `reset` or another name behind the platform's command sign; null for other messages. */
   command: Schema.NullOr(Schema.String),
   files: Schema.Array(InboundFile)

@@ -1,7 +1,7 @@
-import { Context, type Effect, type Either, type Option, type Redacted, type Stream } from "effect"
+import { Context, type Effect, type Either, type Option, type Stream } from "effect"
 import type { AgentId } from "../shared/AgentId.ts"
 import type { MessagingPlatform } from "../shared/Channel.ts"
-import type { BotIdentity, ChannelSecrets } from "./ChannelConnection.ts"
+import type { BotIdentity, ChannelSecrets, GivenSecrets } from "./ChannelConnection.ts"
 import type {
   ChannelFileTooLarge,
   ChannelReaderConflict,
@@ -22,9 +22,7 @@ export interface ConnectedBot {
 
 /** A request at the webhook of an agent. Header names are in lower case. */
 export interface WebhookRequest {
-  readonly method: "GET" | "POST"
   readonly headers: Readonly<Record<string, string | undefined>>
-  readonly query: URLSearchParams
   readonly body: Uint8Array
 }
 
@@ -48,7 +46,12 @@ export interface OutgoingPart {
 
 export interface OutgoingAddress {
   readonly chatId: string
+  /** The message that is answered. */
   readonly replyTo: string | null
+  /** Place of the part in its text, from 0. */
+  readonly part: number
+  /** The same at every attempt to send the part, and for no other. */
+  readonly idempotencyKey: string
 }
 
 /** A messaging platform. Adapters repeat nothing: their callers decide about retries. */
@@ -57,11 +60,13 @@ export interface ChannelPlatform {
   /** True where messages arrive at a webhook if Berth has a public address. */
   readonly hasWebhook: boolean
   /** Returns the bot of the token. */
-  readonly verify: (token: Redacted.Redacted) => Effect.Effect<BotIdentity, ChannelTokenRefused | PlatformUnreachable>
+  readonly verify: (secrets: GivenSecrets) => Effect.Effect<BotIdentity, ChannelTokenRefused | PlatformUnreachable>
   /** Directs the bot's messages to the webhook, or to readers when there is none. Idempotent. */
   readonly activate: (bot: ConnectedBot, webhookUrl: Option.Option<URL>) => Effect.Effect<void, PlatformFailure>
   /** Ends the delivery to the webhook. */
   readonly deactivate: (bot: ConnectedBot) => Effect.Effect<void, PlatformFailure>
+  /** Verifies a request by which the platform tests a webhook, before the bot is known. Pure. Returns the text to answer. */
+  readonly answerHandshake?: (secrets: ChannelSecrets, query: URLSearchParams) => Option.Option<string>
   /** Verifies and parses a webhook request. Pure. Unknown kinds of events have no messages. */
   readonly receive: (
     bot: ConnectedBot,
@@ -76,7 +81,10 @@ export interface ChannelPlatform {
   readonly split: (markdown: string) => ReadonlyArray<OutgoingPart>
   /** Sends one part and returns the platform's id of the message. */
   readonly send: (bot: ConnectedBot, to: OutgoingAddress, part: OutgoingPart) => Effect.Effect<string, PlatformFailure>
-  readonly showTyping: (bot: ConnectedBot, chatId: string) => Effect.Effect<void, PlatformFailure>
+  readonly showTyping: (
+    bot: ConnectedBot,
+    to: { readonly chatId: string; readonly messageId: string }
+  ) => Effect.Effect<void, PlatformFailure>
   readonly download: (
     bot: ConnectedBot,
     file: InboundFile

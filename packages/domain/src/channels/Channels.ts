@@ -63,6 +63,12 @@ export class Channels extends Effect.Service<Channels>()("@berth/Channels", {
       return yield* connections.list(agentId)
     })
 
-    return { connect, disconnect, list, setAnswersBots: connections.setAnswersBots }
+    return {
+      connect,
+      disconnect,
+      list,
+      readSecrets: connections.readSecrets,
+      setAnswersBots: connections.setAnswersBots
+    }
   })
 }) {}

@@ -59,11 +59,11 @@ export class ChatAnswers extends Effect.Service<ChatAnswers>()("@berth/ChatAnswe
       return Option.some<OpenChannel>({ connection, adapter, bot })
     })
 
-    const reply = ({ claimId }: ClaimedWork, message: InboundMessage, text: string, status: "answered" | "refused") =>
-      chats.answer(message, claimId, {
-        status,
-        reply: { text, replyTo: message.content.isGroup ? message.content.messageId : null }
-      })
+    const reply = ({ claimId }: ClaimedWork, message: InboundMessage, text: string, status: "answered" | "refused") => {
+      const { isAnsweredInPlace, isGroup, messageId } = message.content
+      const replyTo = isGroup || isAnsweredInPlace === true ? messageId : null
+      return chats.answer(message, claimId, { status, reply: { text, replyTo } })
+    }
 
     /** Answers with a notice and writes a log entry, both at most once per interval and chat. */
     const refuse = Effect.fnUntraced(function* (work: ClaimedWork, message: InboundMessage, cause: RefusalCause) {
@@ -77,9 +77,9 @@ export class ChatAnswers extends Effect.Service<ChatAnswers>()("@berth/ChatAnswe
       return yield* reply(work, message, refusalNotices[cause], "refused")
     })
 
-    const showTyping = ({ channel, chat }: ClaimedWork) =>
+    const showTyping = ({ channel, chat: { chatId } }: ClaimedWork, { content: { messageId } }: InboundMessage) =>
       channel.adapter
-        .showTyping(channel.bot, chat.chatId)
+        .showTyping(channel.bot, { chatId, messageId })
         .pipe(Effect.ignore, Effect.repeat(Schedule.spaced(typingInterval)), Effect.zipRight(Effect.never))
 
     const ensureSession = ({ chat, session }: ClaimedWork) =>
@@ -113,7 +113,7 @@ export class ChatAnswers extends Effect.Service<ChatAnswers>()("@berth/ChatAnswe
         messageId: makeTurnId(message),
         message: formatForModel(message.content, transcripts)
       }
-      return yield* Effect.raceFirst(turns.answer(turn), showTyping(work))
+      return yield* Effect.raceFirst(turns.answer(turn), showTyping(work, message))
     })
 
     /** Returns false when the chat has to wait, or the claim is lost. */

@@ -88,7 +88,8 @@ export class ChatReplies extends Effect.Service<ChatReplies>()("@berth/ChatRepli
             Effect.annotateLogs({ outboundId: message.id, part: place })
           )
         }
-        const to = { chatId: message.chatId, replyTo: place === 0 ? message.replyTo : null }
+        const { chatId, id, replyTo } = message
+        const to = { chatId, replyTo, part: place, idempotencyKey: `${id}/${place}` }
         // The record follows the platform's acceptance also when the worker stops at this moment.
         const failure = yield* Effect.uninterruptibleMask((restore) =>
           restore(channel.adapter.send(channel.bot, to, part)).pipe(

@@ -310,6 +310,14 @@ export const Settings = Config.all({
   platforms: Config.all({
     platformA: Config.all({
       apiUrl: Config.withDefault(webAddress("PLATFORM_A_API_URL"), new URL("https://api.telegram.org"))
+    }),
+    platformB: Config.all({
+      apiUrl: Config.withDefault(webAddress("PLATFORM_B_API_URL"), new URL("https://graph.facebook.com/v25.0")),
+      appSecret: optionalSecret("PLATFORM_B_APP_SECRET"),
+      verifyToken: optionalSecret("PLATFORM_B_VERIFY_TOKEN")
+    }),
+    platformC: Config.all({
+      apiUrl: Config.withDefault(webAddress("PLATFORM_C_API_URL"), new URL("https://discord.com/api/v10"))
     })
   }),
   gatingToken: readGatingToken({

@@ -3,7 +3,9 @@ import { ChannelSettings } from "@berth/domain/channels/ChannelSettings"
 import type { MessagingPlatform } from "@berth/domain/shared/Channel"
 import { FetchHttpClient } from "@effect/platform"
 import { Effect, Layer } from "effect"
+import { makeDiscordPlatform } from "../channels/discord/DiscordPlatform.ts"
 import { makeTelegramPlatform } from "../channels/telegram/TelegramPlatform.ts"
+import { makeWhatsAppPlatform } from "../channels/whatsapp/WhatsAppPlatform.ts"
 import type { Settings } from "../configuration/Settings.ts"
 
 export interface ChannelsOptions extends Pick<Settings, "platforms"> {
@@ -17,7 +19,11 @@ export const layer = ({ appUrl, platforms }: ChannelsOptions) =>
     Layer.effect(
       ChannelPlatforms,
       Effect.map(
-        Effect.all([makeTelegramPlatform(platforms.platformA.apiUrl)]),
+        Effect.all([
+          makeTelegramPlatform(platforms.platformA.apiUrl),
+          makeWhatsAppPlatform(platforms.platformB),
+          makeDiscordPlatform(platforms.platformC)
+        ]),
         (adapters) => new Map<MessagingPlatform, ChannelPlatform>(adapters.map((one) => [one.platform, one]))
       )
     ).pipe(Layer.provide(FetchHttpClient.layer))

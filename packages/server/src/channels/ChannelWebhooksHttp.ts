@@ -8,7 +8,6 @@ import { Effect } from "effect"
 export const layer = HttpApiBuilder.group(WebApi, "channelWebhooks", (handlers) =>
   Effect.map(ChannelInbox, (inbox) => {
     const receive = (
-      method: "GET" | "POST",
       platform: MessagingPlatform,
       { agentId, request }: { readonly agentId: AgentId; readonly request: HttpServerRequest.HttpServerRequest }
     ) =>
@@ -16,9 +15,7 @@ export const layer = HttpApiBuilder.group(WebApi, "channelWebhooks", (handlers) 
         const response = yield* inbox.receiveWebhook(
           { agentId, platform },
           {
-            method,
             headers: request.headers,
-            query: new URL(request.url, "http://localhost").searchParams,
             // The pipeline has read the whole body.
             body: new Uint8Array(yield* Effect.orDie(request.arrayBuffer))
           }
@@ -28,8 +25,12 @@ export const layer = HttpApiBuilder.group(WebApi, "channelWebhooks", (handlers) 
           : HttpServerResponse.text(response.body, { contentType: response.contentType })
       })
 
-    return handlers.handleRaw("platformA", ({ path: { agentId }, request }) =>
-      receive("POST", "platformA", { agentId, request })
-    )
+    return handlers
+      .handleRaw("platformA", ({ path: { agentId }, request }) => receive("platformA", { agentId, request }))
+      .handleRaw("platformB", ({ path: { agentId }, request }) => receive("platformB", { agentId, request }))
+      .handle("platformBHandshake", ({ path: { agentId }, request }) =>
+        inbox.answerHandshake({ agentId, platform: "platformB" }, new URL(request.url, "http://localhost").searchParams)
+      )
+      .handleRaw("platformC", ({ path: { agentId }, request }) => receive("platformC", { agentId, request }))
   })
 )

@@ -50,7 +50,12 @@ export const makeTelegramPlatform = (
     const client = yield* makeTelegramClient(apiUrl)
     const { equal } = yield* Digests
 
-    const sendText = ({ secrets }: ConnectedBot, { chatId, replyTo }: OutgoingAddress, text: string, isHtml: boolean) =>
+    const sendText = (
+      { secrets }: ConnectedBot,
+      { chatId, part, replyTo }: OutgoingAddress,
+      text: string,
+      isHtml: boolean
+    ) =>
       client.call(
         secrets.token,
         "sendMessage",
@@ -59,7 +64,7 @@ export const makeTelegramPlatform = (
           text,
           ...(isHtml ? { parse_mode: "HTML" as const } : {}),
           link_preview_options: { is_disabled: true },
-          ...(replyTo === null
+          ...(replyTo === null || part > 0
             ? {}
             : { reply_parameters: { message_id: Number(replyTo), allow_sending_without_reply: true } })
         },
@@ -83,7 +88,7 @@ export const makeTelegramPlatform = (
     return {
       platform: "platformA",
       hasWebhook: true,
-      verify: (token) =>
+      verify: ({ token }) =>
         client.call(token, "getMe", undefined, Me).pipe(
           Effect.map(({ id, username }) => ({ id: String(id), name: username, details: {} })),
           Effect.catchTags({
@@ -141,7 +146,7 @@ export const makeTelegramPlatform = (
           Effect.map(({ message_id }) => String(message_id)),
           withoutConflict
         ),
-      showTyping: ({ secrets }, chatId) =>
+      showTyping: ({ secrets }, { chatId }) =>
         client
           .call(secrets.token, "sendChatAction", { ...parseChat(chatId), action: "typing" }, Schema.Literal(true))
           .pipe(Effect.asVoid, withoutConflict),

@@ -6,7 +6,6 @@ import {
   Acknowledgment,
   GraphError,
   MediaDetails,
-  PhoneNumber,
   PhoneNumbers,
   SentMessages,
   TokenInspection
@@ -92,9 +91,6 @@ export const makeWhatsAppClient = (apiUrl: URL) =>
           ),
           ({ data }) => data
         ),
-
-      findPhoneNumber: (token: Redacted.Redacted, phoneNumberId: string) =>
-        call(token, PhoneNumber, "phone number", get(segment(phoneNumberId), { fields: phoneFields })),
 
       /** Subscribes the token's application to the messages of a business account. Idempotent. */
       subscribe: (token: Redacted.Redacted, businessAccountId: string) =>

@@ -1,0 +1,46 @@
+import { closesFence, type Fence, readFence } from "./MarkdownSplit.ts"
+
+/** Applies a change to the text outside of code blocks. */
+export const mapProse = (markdown: string, change: (prose: string) => string): string => {
+  const output: Array<string> = []
+  let pending: Array<string> = []
+  let open: Fence | undefined
+  const flush = () => {
+    if (pending.length > 0) output.push(change(pending.join("\n")))
+    pending = []
+  }
+  for (const line of markdown.split("\n")) {
+    const opened = open === undefined ? readFence(line) : undefined
+    if (open === undefined && opened === undefined) pending.push(line)
+    else {
+      flush()
+      output.push(line)
+      if (opened !== undefined) open = opened
+      else if (open !== undefined && closesFence(line, open)) open = undefined
+    }
+  }
+  flush()
+  return output.join("\n")
+}
+
+/** Applies a change to the text outside of inline code. */
+export const mapInline = (line: string, change: (text: string) => string): string =>
+  line
+    .split(/(`[^`\n]+`)/)
+    .map((part, index) => (index % 2 === 1 ? part : change(part)))
+    .join("")
+
+const tableRow = /^ {0,3}\|.*\|\s*$/
+
+/** Tables as code blocks. */
+export const fenceTables = (prose: string): string => {
+  const output: Array<string> = []
+  let isInTable = false
+  for (const line of prose.split("\n")) {
+    const isRow = tableRow.test(line)
+    if (isRow !== isInTable) output.push("```")
+    isInTable = isRow
+    output.push(line)
+  }
+  return [...output, ...(isInTable ? ["```"] : [])].join("\n")
+}

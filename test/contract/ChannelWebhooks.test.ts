@@ -1,0 +1,219 @@
+import { ChannelReaders } from "@berth/domain/channels/ChannelReaders"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { assert, layer } from "@effect/vitest"
+import { Context, Effect, Layer } from "effect"
+import { type FakeDiscord, makeFakeDiscord } from "../fakes/channels/FakeDiscord.ts"
+import { type FakeWhatsApp, makeFakeWhatsApp } from "../fakes/channels/FakeWhatsApp.ts"
+import { readText } from "../fakes/channels/JsonFields.ts"
+import * as ChannelWorker from "../support/ChannelWorker.ts"
+import { eventually } from "../support/Eventually.ts"
+import * as App from "../support/TestApp.ts"
+import { createOwnerWithAgent, type OwnerWithAgent } from "./OwnerFixtures.ts"
+
+class WhatsApp extends Context.Tag("@berth/test/WhatsApp")<WhatsApp, FakeWhatsApp>() {}
+class Discord extends Context.Tag("@berth/test/Discord")<Discord, FakeDiscord>() {}
+
+const { runChannelJobs } = ChannelWorker
+
+/** The application and its worker with fakes of both platforms, at a public name. */
+const Platforms = Layer.unwrapScoped(
+  Effect.gen(function* () {
+    const whatsApp = yield* makeFakeWhatsApp
+    const discord = yield* makeFakeDiscord
+    return ChannelWorker.layer({
+      appUrl: "https://berth.example",
+      platformB: { apiUrl: whatsApp.apiUrl, appSecret: "operator-secret" },
+      platformCUrl: discord.apiUrl
+    }).pipe(Layer.merge(Layer.succeed(WhatsApp, whatsApp)), Layer.merge(Layer.succeed(Discord, discord)))
+  })
+)
+
+const put = (owner: OwnerWithAgent, json: unknown) =>
+  Effect.gen(function* () {
+    const { web } = yield* App.TestApp
+    const answer = yield* web({ method: "PUT", path: `/api/agents/${owner.agent.id}/channels`, as: owner, json })
+    assert.strictEqual(answer.status, 200, answer.text)
+    yield* runChannelJobs
+  })
+
+const readChannels = (owner: OwnerWithAgent) =>
+  Effect.gen(function* () {
+    const { web } = yield* App.TestApp
+    return (yield* web({ method: "GET", path: `/api/agents/${owner.agent.id}/channels`, as: owner })).text
+  })
+
+const connectWhatsApp = (secrets: Readonly<Record<string, string>> = {}) =>
+  Effect.gen(function* () {
+    const { webUrl } = yield* App.TestApp
+    const fake = yield* WhatsApp
+    fake.resolveCallbacksTo(new URL(webUrl))
+    const account = { ...fake.addAccount(), appSecret: secrets.appSecret ?? "operator-secret" }
+    const owner = yield* createOwnerWithAgent("pro")
+    yield* put(owner, { platformB: { token: account.token, ...secrets } })
+    const path = `/api/webhooks/platformB/${owner.agent.id}`
+    return { account, fake, owner, path, url: new URL(path, webUrl) }
+  })
+
+const connectDiscord = Effect.gen(function* () {
+  const { webUrl } = yield* App.TestApp
+  const fake = yield* Discord
+  const bot = fake.addBot()
+  const owner = yield* createOwnerWithAgent("pro")
+  yield* put(owner, { platformC: { token: bot.token } })
+  return { bot, fake, owner, url: new URL(`/api/webhooks/platformC/${owner.agent.id}`, webUrl) }
+})
+
+const countInbound = ({ agent }: OwnerWithAgent) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    const [row] = yield* sql<{
+      count: number
+    }>`select count(*)::int as count from inbound_messages where agent_id = ${agent.id}`
+    return row?.count ?? 0
+  })
+
+const customer = "15551230000"
+
+layer(Platforms, { excludeTestServices: true })("Webhooks of WhatsApp and Discord", (it) => {
+  it.effect("A WhatsApp agent has a verified callback of its own, and answers messages", () =>
+    Effect.gen(function* () {
+      const { account, fake, owner, path, url } = yield* connectWhatsApp()
+      assert.strictEqual(fake.callbacks.get(account.phoneNumberId)?.url, `https://berth.example${path}`)
+      const view = yield* readChannels(owner)
+      assert.include(view, '"state":"connected"')
+      assert.notInclude(view, account.token)
+      assert.notInclude(view, fake.callbacks.get(account.phoneNumberId)?.verifyToken ?? "none")
+      assert.strictEqual(yield* fake.deliver(account, url, [fake.makeText(customer, "What is up?")]), 200)
+      yield* runChannelJobs
+      const sent = fake.sent.filter(({ from }) => from === account.phoneNumberId)
+      assert.deepEqual(
+        sent.map(({ text, to }) => [to, text]),
+        [[customer, "Echo: What is up?"]]
+      )
+    })
+  )
+
+  it.effect("A delivery of WhatsApp that arrives 100 times at once is stored and answered once", () =>
+    Effect.gen(function* () {
+      const { account, fake, owner, url } = yield* connectWhatsApp()
+      const messages = [fake.makeText(customer, "Only once"), fake.makeText("15550001111", "And this")]
+      const statuses = yield* Effect.all(
+        Array.from({ length: 100 }, () => fake.deliver(account, url, messages)),
+        { concurrency: "unbounded" }
+      )
+      assert.isTrue(statuses.every((status) => status === 200))
+      assert.strictEqual(yield* countInbound(owner), 2)
+      yield* runChannelJobs
+      assert.strictEqual(fake.sent.filter(({ from }) => from === account.phoneNumberId).length, 2)
+    })
+  )
+
+  it.effect("Forged deliveries of WhatsApp store nothing, with one answer for every fault", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const { account, fake, owner, path, url } = yield* connectWhatsApp({ appSecret: "own-secret" })
+      const body = JSON.stringify(fake.makeNotification(account, [fake.makeText(customer, "forged")]))
+      const post = (signature: string | undefined, to = path) =>
+        web({
+          method: "POST",
+          path: to,
+          body,
+          headers: {
+            "content-type": "application/json",
+            ...(signature === undefined ? {} : { "x-hub-signature-256": signature })
+          }
+        })
+      const genuine = fake.sign(body, "own-secret")
+      const refused = yield* Effect.all([
+        post(undefined),
+        post(""),
+        post("sha256="),
+        post(genuine.slice(7)),
+        post(fake.sign(body, "operator-secret")),
+        post(fake.sign(`${body} `, "own-secret")),
+        post(genuine, "/api/webhooks/platformB/agt_unknown"),
+        post(genuine, `/api/webhooks/platformC/${owner.agent.id}`)
+      ])
+      assert.deepEqual([...new Set(refused.map(({ status }) => status))], [401])
+      assert.strictEqual(
+        new Set(refused.map(({ body: { error, message } }) => JSON.stringify([error, message]))).size,
+        1
+      )
+      assert.strictEqual(yield* countInbound(owner), 0)
+      assert.strictEqual(yield* fake.deliver(account, url, [fake.makeText(customer, "genuine")]), 200)
+      assert.strictEqual(yield* countInbound(owner), 1)
+    })
+  )
+
+  it.effect("A subscription of WhatsApp is verified by the verify token, and echoed as text", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const { path } = yield* connectWhatsApp({ verifyToken: "own-verify" })
+      const verify = (token: string, to = path) =>
+        web({ method: "GET", path: `${to}?hub.mode=subscribe&hub.challenge=1158201444&hub.verify_token=${token}` })
+      const verified = yield* verify("own-verify")
+      assert.deepEqual([verified.status, verified.text], [200, "1158201444"])
+      assert.match(String(verified.headers["content-type"]), /^text\/plain/)
+      assert.strictEqual((yield* verify("wrong")).status, 401)
+      assert.strictEqual((yield* verify("own-verify", "/api/webhooks/platformB/agt_unknown")).status, 401)
+      assert.strictEqual((yield* web({ method: "GET", path })).status, 401)
+    })
+  )
+
+  it.effect("A reply outside of WhatsApp's 24 hours is given up at once, with a reason in the agent's log", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const { account, fake, owner, url } = yield* connectWhatsApp()
+      yield* fake.deliver(account, url, [fake.makeText("15557770000", "Answer me tomorrow")])
+      fake.advanceClock(25 * 60 * 60 * 1_000)
+      yield* runChannelJobs
+      assert.strictEqual(fake.sent.filter(({ to }) => to === "15557770000").length, 0)
+      const logs = yield* web({ method: "GET", path: `/api/agents/${owner.agent.id}/logs`, as: owner })
+      assert.include(logs.text, "More than 24 hours")
+      assert.strictEqual(yield* runChannelJobs, 0)
+    })
+  )
+
+  it.effect("A slash command of Discord is deferred, and its answer replaces the deferred one", () =>
+    Effect.gen(function* () {
+      const { bot, fake, owner, url } = yield* connectDiscord
+      const ping = { ...fake.makeInteraction(bot, ""), type: 1 }
+      assert.deepEqual(yield* fake.interact(bot, url, ping), { status: 200, body: '{"type":1}' })
+      assert.strictEqual((yield* fake.interact(bot, url, ping, "1", fake.addBot())).status, 401)
+      const question = fake.makeInteraction(bot, "How are you?")
+      const deferred = yield* Effect.all(
+        Array.from({ length: 100 }, () => fake.interact(bot, url, question)),
+        { concurrency: "unbounded" }
+      )
+      assert.isTrue(deferred.every(({ body, status }) => status === 200 && body === '{"type":5}'))
+      assert.strictEqual(yield* countInbound(owner), 1)
+      yield* runChannelJobs
+      assert.deepEqual(fake.answers.get(question.token), ["Echo: How are you?"])
+    })
+  )
+
+  it.effect("A message of Discord's gateway is read by one worker, stored with the session, and answered", () =>
+    Effect.gen(function* () {
+      const { readUnread } = yield* ChannelReaders
+      const { bot, fake, owner } = yield* connectDiscord
+      yield* Effect.repeat(readUnread, { times: 2 })
+      yield* eventually(
+        Effect.sync(() => fake.isConnected(bot)),
+        Boolean
+      )
+      assert.strictEqual(fake.received.filter(({ d, op }) => op === 2 && readText(d, "token") === bot.token).length, 1)
+      fake.sendMessage(bot, { channelId: "300000000000000009", content: "Hello" })
+      yield* eventually(countInbound(owner), (count) => count === 1)
+      yield* runChannelJobs
+      assert.deepEqual(
+        fake.posted.filter(({ channelId }) => channelId === "300000000000000009").map(({ content }) => content),
+        ["Echo: Hello"]
+      )
+      fake.revokeToken(bot)
+      yield* eventually(
+        readChannels(owner),
+        (view) => view.includes('"state":"refused"') && view.includes("platformCBotToken")
+      )
+    })
+  )
+})

@@ -1,0 +1,109 @@
+import type { BotIdentity, ChannelSecrets } from "@berth/domain/channels/ChannelConnection"
+import type { ChannelPlatform, ConnectedBot, WebhookRequest } from "@berth/domain/channels/ChannelPlatform"
+import { makeDiscordPlatform } from "@berth/infra/channels/discord/DiscordPlatform"
+import { makeWhatsAppPlatform } from "@berth/infra/channels/whatsapp/WhatsAppPlatform"
+import { AgentId } from "@berth/domain/shared/AgentId"
+import { FetchHttpClient } from "@effect/platform"
+import { Effect, Option, Redacted, type Scope } from "effect"
+import { makeFakeDiscord } from "../fakes/channels/FakeDiscord.ts"
+import { makeFakeWhatsApp } from "../fakes/channels/FakeWhatsApp.ts"
+
+export const makeSecrets = (token: string, more: Partial<ChannelSecrets> = {}): ChannelSecrets => ({
+  token: Redacted.make(token),
+  webhookSecret: Redacted.make("webhook-secret"),
+  ...more
+})
+
+export const toConnected = (bot: BotIdentity, secrets: ChannelSecrets): ConnectedBot => ({
+  agentId: AgentId.make("agt_1"),
+  bot,
+  secrets
+})
+
+export const makePost = (body: string, headers: Readonly<Record<string, string>> = {}): WebhookRequest => ({
+  headers,
+  body: Buffer.from(body)
+})
+
+/** A messaging platform behind its adapter, as the port spec uses it. */
+export interface PlatformUnderTest {
+  readonly adapter: ChannelPlatform
+  readonly secrets: ChannelSecrets
+  /** Of a chat that accepts messages. */
+  readonly chatId: string
+  /** Of a chat that refuses them. */
+  readonly goneChatId: string
+  readonly longestText: number
+  readonly trouble: (how: "hangs" | "fails" | "is cut" | "limits" | "answers HTML") => void
+  readonly endTrouble: () => void
+  readonly revokeToken: () => void
+  readonly sentTexts: () => ReadonlyArray<string>
+  /** An authentic webhook request with a message of this text. */
+  readonly makeRequest: (text: string) => WebhookRequest
+  /** An authentic webhook request with this body. */
+  readonly signBody: (body: string) => WebhookRequest
+  /** Names of the headers of every request that arrived. */
+  readonly headerNames: () => ReadonlyArray<string>
+  readonly addFile: (bytes: Uint8Array) => string
+}
+
+export const makeWhatsAppUnderTest: Effect.Effect<PlatformUnderTest, never, Scope.Scope> = Effect.gen(function* () {
+  const fake = yield* makeFakeWhatsApp
+  const account = fake.addAccount()
+  const adapter = yield* makeWhatsAppPlatform({
+    apiUrl: fake.apiUrl,
+    appSecret: Option.some(Redacted.make(account.appSecret)),
+    verifyToken: Option.none()
+  })
+  const chatId = "15551230000"
+  const goneChatId = "99912300000"
+  fake.openWindow(account, chatId)
+  fake.openWindow(account, goneChatId)
+  const signBody = (body: string) => makePost(body, { "x-hub-signature-256": fake.sign(body, account.appSecret) })
+  const given: PlatformUnderTest = {
+    adapter,
+    secrets: makeSecrets(account.token),
+    chatId,
+    goneChatId,
+    longestText: 4_096,
+    trouble: (how) => fake.trouble(how),
+    endTrouble: fake.endTrouble,
+    revokeToken: () => fake.revokeToken(account.token),
+    sentTexts: () => fake.sent.map(({ text }) => text),
+    makeRequest: (text) => signBody(JSON.stringify(fake.makeNotification(account, [fake.makeText(chatId, text)]))),
+    signBody,
+    headerNames: () => fake.requests.flatMap(({ headers }) => Object.keys(headers)),
+    addFile: (bytes) => {
+      fake.addMedia("1234567890", { bytes, mimeType: "image/jpeg" })
+      return "1234567890"
+    }
+  }
+  return given
+}).pipe(Effect.provide(FetchHttpClient.layer))
+
+export const makeDiscordUnderTest: Effect.Effect<PlatformUnderTest, never, Scope.Scope> = Effect.gen(function* () {
+  const fake = yield* makeFakeDiscord
+  const bot = fake.addBot()
+  const adapter = yield* makeDiscordPlatform({ apiUrl: fake.apiUrl })
+  const signBody = (body: string) =>
+    makePost(body, {
+      "x-signature-ed25519": fake.signRequest(bot, body, "1772366400"),
+      "x-signature-timestamp": "1772366400"
+    })
+  const given: PlatformUnderTest = {
+    adapter,
+    secrets: makeSecrets(bot.token),
+    chatId: "300000000000000001",
+    goneChatId: "404000000000000001",
+    longestText: 2_000,
+    trouble: (how) => fake.trouble(how === "limits" ? "limits for long" : how),
+    endTrouble: fake.endTrouble,
+    revokeToken: () => fake.revokeToken(bot),
+    sentTexts: () => fake.posted.map(({ content }) => content),
+    makeRequest: (text) => signBody(JSON.stringify(fake.makeInteraction(bot, text))),
+    signBody,
+    headerNames: () => fake.requests.flatMap(({ headers }) => Object.keys(headers)),
+    addFile: (bytes) => fake.addFile("/attachments/1/2/file.png", bytes)
+  }
+  return given
+}).pipe(Effect.provide(FetchHttpClient.layer))
