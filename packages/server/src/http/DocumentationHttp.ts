@@ -1,5 +1,6 @@
 import { HttpApiScalar, HttpLayerRouter, HttpServerResponse } from "@effect/platform"
 import type { HttpApi, HttpApiGroup } from "@effect/platform"
+import { Effect, Layer } from "effect"
 import { makePlainRoute } from "./RouteTable.ts"
 
 // The page is one document with an inline script, which compiles a WebAssembly module, and inline styles.
@@ -20,10 +21,26 @@ export const documentationRoutes = [
   { ...makePlainRoute("GET", "/docs"), headers: { "content-security-policy": documentationPolicy } }
 ]
 
-/** Serves `/docs`, the reference of a contract; the contract's routes serve `/openapi.json`. */
+/** The reference of a contract: four megabytes, encoded when they are made. */
+const makeReference = <Id extends string, Groups extends HttpApiGroup.HttpApiGroup.Any, E, R>(
+  api: HttpApi.HttpApi<Id, Groups, E, R>
+) =>
+  Effect.gen(function* () {
+    const router = yield* HttpLayerRouter.make
+    const reference = HttpApiScalar.layerHttpLayerRouter({ api, path: "/docs", scalar: { withDefaultFonts: false } })
+    yield* Effect.scoped(Layer.build(Layer.provide(reference, Layer.succeed(HttpLayerRouter.HttpRouter, router))))
+    return Effect.orDie(router.asHttpEffect())
+  })
+
+/** Serves `/docs`, made by its first request; the contract's routes serve `/openapi.json`. */
 export const layer = <Id extends string, Groups extends HttpApiGroup.HttpApiGroup.Any, E, R>(
   api: HttpApi.HttpApi<Id, Groups, E, R>
-) => HttpApiScalar.layerHttpLayerRouter({ api, path: "/docs", scalar: { withDefaultFonts: false } })
+) =>
+  HttpLayerRouter.use((router) =>
+    Effect.flatMap(Effect.cached(makeReference(api)), (reference) =>
+      router.add("GET", "/docs", Effect.flatten(reference))
+    )
+  )
 
 export const frontRoutes = [makePlainRoute("GET", "/")]
 
