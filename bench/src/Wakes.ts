@@ -4,7 +4,7 @@ import { freePort } from "@berth/test/support/FreePort"
 import { Deferred, Effect, Option, Schema } from "effect"
 import { totalmem } from "node:os"
 import type { Database } from "./berth/Database.ts"
-import { dockerEnvironment, runDocker } from "./berth/Docker.ts"
+import { dockerEnvironment, dockerNetwork, runDocker } from "./berth/Docker.ts"
 import { type HostedBerth, hostBerth } from "./berth/HostedBerth.ts"
 import { MeasurementNotPossible } from "./berth/MeasurementNotPossible.ts"
 import { createOwners, type Owner, ownerPost } from "./berth/Owners.ts"
@@ -98,7 +98,7 @@ interface Place {
   readonly instances: (server: number) => Effect.Effect<ReadonlyArray<number>>
 }
 
-const containerPids = Effect.flatMap(runDocker("ps", "--quiet", "--filter", "network=berth-bench"), (ids) =>
+const containerPids = Effect.flatMap(runDocker("ps", "--quiet", "--filter", `network=${dockerNetwork}`), (ids) =>
   ids === ""
     ? Effect.succeed([])
     : Effect.map(runDocker("inspect", "--format", "{{.State.Pid}}", ...ids.split("\n")), (pids) =>

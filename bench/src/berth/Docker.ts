@@ -5,7 +5,8 @@ import { join } from "node:path"
 import { promisify } from "node:util"
 
 const run = promisify(execFile)
-const network = "berth-bench"
+/** Made by the measured service. */
+export const dockerNetwork = "berth-bench"
 const image = "berth-bench-runtime"
 
 const execute = (command: string, args: ReadonlyArray<string>) =>
@@ -24,13 +25,18 @@ export const dockerEnvironment = Effect.gen(function* () {
   yield* execute(process.execPath, [join(root, "scripts", "image.mjs"), "--local", "--tag", image])
   yield* Effect.addFinalizer(() =>
     Effect.gen(function* () {
-      const left = yield* runDocker("ps", "--all", "--quiet", "--filter", `network=${network}`)
+      const left = yield* runDocker("ps", "--all", "--quiet", "--filter", `network=${dockerNetwork}`)
       if (left !== "") yield* runDocker("rm", "--force", "--volumes", ...left.split("\n"))
-      yield* Effect.ignore(Effect.sandbox(runDocker("network", "rm", network)))
+      yield* Effect.ignore(Effect.sandbox(runDocker("network", "rm", dockerNetwork)))
     })
   )
   return Option.some({
     image,
-    environment: { AGENT_RUNTIME: "docker", DOCKER_HOST: host.value, DOCKER_NETWORK: network, RUNTIME_IMAGE: image }
+    environment: {
+      AGENT_RUNTIME: "docker",
+      DOCKER_HOST: host.value,
+      DOCKER_NETWORK: dockerNetwork,
+      RUNTIME_IMAGE: image
+    }
   })
 })

@@ -1,14 +1,17 @@
-import { Clock, Effect } from "effect"
+import { Clock, Effect, Schedule } from "effect"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
-import { runDocker } from "../berth/Docker.ts"
+import { dockerNetwork, runDocker } from "../berth/Docker.ts"
 
 const program = `require("node:http").createServer((_, response) => response.end("ok")).listen(PORT, () => console.log(PORT))`
 
 const millisSince = (began: bigint) => Effect.map(Clock.currentTimeNanos, (now) => Number(now - began) / 1e6)
 
 const firstAnswer = (url: string) =>
-  Effect.tryPromise((signal) => fetch(url, { signal })).pipe(Effect.retry({ times: 200 }), Effect.orDie)
+  Effect.tryPromise((signal) => fetch(url, { signal })).pipe(
+    Effect.retry({ schedule: Schedule.spaced("5 millis"), times: 2000 }),
+    Effect.orDie
+  )
 
 /** Milliseconds from the spawn of a bare node:http server to its first answer. */
 export const startBareProcess = (port: number): Effect.Effect<number> =>
@@ -33,7 +36,15 @@ export const startBareProcess = (port: number): Effect.Effect<number> =>
 export const startBareContainer = (image: string): Effect.Effect<number> =>
   Effect.gen(function* () {
     const began = yield* Clock.currentTimeNanos
-    const id = yield* runDocker("run", "--detach", image, "-e", program.replaceAll("PORT", "8080"))
+    const id = yield* runDocker(
+      "run",
+      "--detach",
+      "--network",
+      dockerNetwork,
+      image,
+      "-e",
+      program.replaceAll("PORT", "8080")
+    )
     const address = yield* runDocker(
       "inspect",
       "--format",

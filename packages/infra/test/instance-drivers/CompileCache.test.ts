@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
-import { existsSync, readFileSync } from "node:fs"
+import { existsSync, readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { root } from "../../../../test/e2e/BerthProcess.ts"
@@ -58,6 +58,11 @@ describe("The compile cache of the runtime", () => {
         assert.isBelow(yield* measureStart(4096), 26)
       })
   )
+
+  it("The built runtime loads less than 1 MB of program, by an entry without libraries", () => {
+    assert.isBelow(statSync(bundle).size, 4_000)
+    assert.isBelow(statSync(join(root, "dist", "runtime", "program.cjs")).size, 1_000_000)
+  })
 
   it("The image of the runtime makes its compile cache with the flags of the drivers", () => {
     const file = fileURLToPath(new URL("../../src/instance-drivers/node-size-flags.json", import.meta.url))
