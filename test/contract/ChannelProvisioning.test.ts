@@ -61,6 +61,7 @@ for (const agentManagerTransport of ["in process", "remote"] as const)
           const answer = yield* provision({ platformAToken: token, aiProvider: "gemini", apiKey: "sk-own-hunter2" })
           assert.strictEqual(answer.status, 200, answer.text)
           assert.deepStrictEqual(Object.keys(answer.body).sort(), documented)
+          assert.strictEqual(answer.headers["cache-control"], "no-store")
           const [userId, agentId] = [UserId.make(String(answer.body["userId"])), AgentId.make(yield* agentOf(answer))]
           const agent = Option.getOrThrow(yield* (yield* AgentRepository).find(agentId))
           assert.deepStrictEqual([agent.ownerId, agent.status], [userId, "provisioning"])

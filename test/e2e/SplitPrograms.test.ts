@@ -158,6 +158,37 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })(
     )
 
     it.scoped(
+      "Split programs provision with channel tokens once, and receive and play a live stream at any web process",
+      Effect.fn(function* () {
+        const { backend, webUrls } = yield* Service
+        const running = yield* backend()
+        const provision = (webUrl: string, key: string) =>
+          Effect.promise(() =>
+            fetch(`${webUrl}/api/provision`, {
+              method: "POST",
+              headers: { "content-type": "application/json", "idempotency-key": key },
+              body: JSON.stringify({ platformAToken: "123456:AAE-a-token" })
+            })
+          )
+        const answers = yield* Effect.forEach(webUrls, (webUrl) => provision(webUrl, "once"), many)
+        const bodies = yield* Effect.forEach(answers, (answer) => Effect.promise((): Promise<unknown> => answer.json()))
+        assert.deepStrictEqual(
+          answers.map(({ status }) => status),
+          [200, 200]
+        )
+        assert.deepStrictEqual(bodies[0], bodies[1])
+        const live = (webUrl: string, path: string, init: RequestInit = {}) =>
+          Effect.promise(() => fetch(`${webUrl}/live/${path}`, init))
+        const upload = `ingest/${String(memberAt(bodies[0], "streamKey"))}/seg0.ts`
+        assert.strictEqual((yield* live(webUrls[0], upload, { method: "PUT", body: "segment" })).status, 204)
+        const played = yield* live(webUrls[1], `${String(memberAt(bodies[0], "liveStreamId"))}/seg0.ts`)
+        assert.strictEqual(yield* Effect.promise(() => played.text()), "segment")
+        yield* running.end("SIGKILL")
+        assert.strictEqual((yield* provision(webUrls[0], "later")).status, 502)
+      })
+    )
+
+    it.scoped(
       "Split programs report an unreachable backend and continue when it returns",
       Effect.fn(function* () {
         const { backend } = yield* Service

@@ -11,7 +11,7 @@ import { makeInstanceUrl } from "../agents/AgentUrls.ts"
 import { makeWarningHeaders } from "../agents/ModelWarning.ts"
 import { IdempotencyMiddleware } from "../http/IdempotencyMiddleware.ts"
 import { currentAddressKey } from "../http/RateLimitsHttp.ts"
-import { addResponseHeaders, addRetryAfter } from "../http/ResponseHeaders.ts"
+import { addResponseHeaders, addRetryAfter, privately } from "../http/ResponseHeaders.ts"
 import { WebSettings } from "../http/WebSettings.ts"
 
 type Body = typeof ProvisioningBody.Type
@@ -55,10 +55,13 @@ export const makeProvisioningResponder = (listener: "web" | "backend") =>
           )
           const url = makeInstanceUrl(provisioned.subdomain, agentsDomain, appUrl)
           return HttpServerResponse.unsafeJson(encode({ ...provisioned, success: true, url }), {
-            headers: Option.match(provisioned.claimCode, {
-              onNone: () => ({}),
-              onSome: (code) => ({ [claimCodeHeader]: Redacted.value(code) })
-            })
+            headers: {
+              ...privately,
+              ...Option.match(provisioned.claimCode, {
+                onNone: () => ({}),
+                onSome: (code) => ({ [claimCodeHeader]: Redacted.value(code) })
+              })
+            }
           })
         })
         if (key === undefined) return yield* respond
