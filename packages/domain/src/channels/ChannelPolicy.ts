@@ -40,3 +40,6 @@ export const maximumSendFailures = 300
 /** The pause after a number of failed sendings: doubles from one second to five minutes. */
 export const computeSendPause = (failures: number): Duration.Duration =>
   Duration.min(Duration.seconds(2 ** Math.min(failures, 10)), Duration.minutes(5))
+
+/** Platforms redeliver for at most a day; older ids of messages are not needed. */
+export const channelMessageRetention = Duration.days(7)

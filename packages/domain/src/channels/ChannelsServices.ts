@@ -5,7 +5,6 @@ import { ChannelInbox } from "./ChannelInbox.ts"
 import { Channels } from "./Channels.ts"
 import { ChatAnswers } from "./ChatAnswers.ts"
 import { ChatReplies } from "./ChatReplies.ts"
-import * as SpokenMessages from "./SpokenMessages.ts"
 
 /** Services of the public listener. */
 export const layer = Layer.mergeAll(ChannelConfiguration.Default, ChannelInbox.Default).pipe(
@@ -14,6 +13,6 @@ export const layer = Layer.mergeAll(ChannelConfiguration.Default, ChannelInbox.D
 
 /** Services of the worker. */
 export const channelJobs = Layer.merge(ChatAnswers.Default, ChannelInbox.Default).pipe(
-  Layer.provide(Layer.merge(ChatReplies.Default, SpokenMessages.layer)),
+  Layer.provide(ChatReplies.Default),
   Layer.provideMerge(ChannelChecks.Default)
 )

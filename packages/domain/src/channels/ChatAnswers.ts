@@ -22,7 +22,6 @@ import { ChannelTurns } from "./ChannelTurns.ts"
 import { findCommandReply } from "./ChatCommands.ts"
 import { ChatReplies, type OpenChannel } from "./ChatReplies.ts"
 import { Chats } from "./Chats.ts"
-import { InboundAudio } from "./InboundAudio.ts"
 import { formatForModel } from "./InboundText.ts"
 
 /** The turn of a message: the same at every attempt. */
@@ -40,7 +39,6 @@ export class ChatAnswers extends Effect.Service<ChatAnswers>()("@berth/ChatAnswe
   effect: Effect.gen(function* () {
     const agentLog = yield* AgentLog
     const allowances = yield* Allowances
-    const audio = yield* InboundAudio
     const chats = yield* Chats
     const connections = yield* ChannelConnections
     const ids = yield* IdGenerator
@@ -104,14 +102,13 @@ export class ChatAnswers extends Effect.Service<ChatAnswers>()("@berth/ChatAnswe
       const { agentId, platform } = message
       const userId = work.channel.connection.ownerId
       const sessionId = yield* ensureSession(work)
-      const transcripts = yield* audio.transcribe(work.channel, message)
       const turn = {
         userId,
         agentId,
         platform,
         sessionId,
         messageId: makeTurnId(message),
-        message: formatForModel(message.content, transcripts)
+        message: formatForModel(message.content)
       }
       return yield* Effect.raceFirst(turns.answer(turn), showTyping(work, message))
     })

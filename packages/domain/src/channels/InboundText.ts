@@ -24,20 +24,13 @@ export const describeFile = ({ bytes, kind, mediaType, name, seconds }: InboundF
   return `[${[names[kind], ...facts].join(", ")}; its content is not available here]`
 }
 
-/**
- * The message for the model: the sender's name in groups, the text, the transcripts of voice messages, and a line for every
- * other file.
- */
-export const formatForModel = (
-  { files, isGroup, senderName, text }: Pick<InboundContent, "files" | "isGroup" | "senderName" | "text">,
-  transcripts: ReadonlyMap<string, string> = new Map()
-): string => {
-  const lines = [
-    ...(text.trim() === "" ? [] : [text.trim()]),
-    ...files.map((file) => {
-      const transcript = transcripts.get(file.id)
-      return transcript === undefined ? describeFile(file) : `[${names[file.kind]}] ${transcript}`
-    })
-  ]
+/** The message for the model: the sender's name in groups, the text, and a line for every file. */
+export const formatForModel = ({
+  files,
+  isGroup,
+  senderName,
+  text
+}: Pick<InboundContent, "files" | "isGroup" | "senderName" | "text">): string => {
+  const lines = [...(text.trim() === "" ? [] : [text.trim()]), ...files.map(describeFile)]
   return `${isGroup ? `${senderName}: ` : ""}${lines.join("\n")}`
 }

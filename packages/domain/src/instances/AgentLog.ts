@@ -1,7 +1,10 @@
-import { Context, type DateTime, type Effect } from "effect"
+import { Context, type DateTime, Duration, type Effect } from "effect"
 import type { AgentId } from "../shared/AgentId.ts"
 import type { UserId } from "../shared/UserId.ts"
 import type { LogLevel, RuntimeLogPage, RuntimeLogQuery } from "./RuntimeLog.ts"
+
+/** Age at which entries are deleted. */
+export const agentLogRetention = Duration.days(30)
 
 /** Entries of agents' logs from outside their instances, for example from messaging channels. */
 export class AgentLog extends Context.Tag("@berth/AgentLog")<

@@ -4,6 +4,9 @@ import { SavedCardCharges } from "@berth/domain/billing/checkout/SavedCardCharge
 import { CardEventEffects } from "@berth/domain/billing/events/CardEventEffects"
 import { ReservationRepository } from "@berth/domain/billing/units/ReservationRepository"
 import { PaymentRedemptions } from "@berth/domain/gateway/payments/PaymentRedemptions"
+import { channelMessageRetention } from "@berth/domain/channels/ChannelPolicy"
+import { Chats } from "@berth/domain/channels/Chats"
+import { AgentLog, agentLogRetention } from "@berth/domain/instances/AgentLog"
 import { AnswerStreams } from "@berth/domain/interaction/answers/AnswerStreams"
 import { Outbox } from "@berth/domain/jobs/Outbox"
 import { IdempotencyKeys } from "@berth/domain/limits/IdempotencyKeys"
@@ -83,6 +86,20 @@ export const layer = ({ modelUsageRetention, reservationRetention, streamRetenti
           "1 hour",
           Effect.flatMap(Effect.all([ModelUsage, DateTime.now]), ([usage, now]) =>
             usage.prune(DateTime.subtractDuration(now, modelUsageRetention))
+          )
+        ),
+        retention(
+          "messages of channels",
+          "1 hour",
+          Effect.flatMap(Effect.all([Chats, DateTime.now]), ([chats, now]) =>
+            chats.prune(DateTime.subtractDuration(now, channelMessageRetention))
+          )
+        ),
+        retention(
+          "agents' log entries",
+          "1 hour",
+          Effect.flatMap(Effect.all([AgentLog, DateTime.now]), ([log, now]) =>
+            log.prune(DateTime.subtractDuration(now, agentLogRetention))
           )
         ),
         retention(

@@ -11,6 +11,8 @@ import { SessionRepository } from "@berth/domain/sessions/SessionRepository"
 import { OAuthStateRepository } from "@berth/domain/signin/oauth/OAuthStateRepository"
 import { WalletNonceRepository } from "@berth/domain/signin/wallets/WalletNonceRepository"
 import { assert, describe, it } from "@effect/vitest"
+import { Chats } from "@berth/domain/channels/Chats"
+import { AgentLog } from "@berth/domain/instances/AgentLog"
 import { DateTime, Duration, Effect, HashMap, Layer, Logger, Option, Ref, TestClock } from "effect"
 import * as RetentionJobs from "../../src/jobs/RetentionJobs.ts"
 
@@ -41,6 +43,8 @@ const runRetentions = Effect.gen(function* () {
     Layer.mock(ReservationRepository, { prune: (before) => recordAt("reservations", before) }),
     Layer.mock(ModelUsage, { prune: (before) => recordAt("model usage", before) }),
     Layer.mock(Outbox, { append: () => Effect.void, prune: record("outbox entries") }),
+    Layer.mock(Chats, { prune: (before) => recordAt("messages of channels", before) }),
+    Layer.mock(AgentLog, { prune: (before) => recordAt("agents' log entries", before) }),
     Layer.mock(AnswerStreams, { prune: (before) => recordAt("answer events", before) })
   )
   yield* TestClock.setTime(start)
@@ -84,6 +88,17 @@ describe("RetentionJobs", () => {
       const { minutes } = yield* runRetentions
       assert.deepStrictEqual(minutes("model usage"), [-24 * 60, -23 * 60, -22 * 60])
     })
+  )
+
+  it.scoped(
+    "RetentionJobs deletes handled messages of channels after a week and agents' log entries after a month",
+    () =>
+      Effect.gen(function* () {
+        const { minutes } = yield* runRetentions
+        const day = 24 * 60
+        assert.deepStrictEqual(minutes("messages of channels"), [-7 * day, -7 * day + 60, -7 * day + 120])
+        assert.deepStrictEqual(minutes("agents' log entries"), [-30 * day, -30 * day + 60, -30 * day + 120])
+      })
   )
 
   it.scoped("RetentionJobs deletes published outbox entries every ten minutes", () =>
