@@ -52,11 +52,13 @@ export default defineConfig({
     isolate: false,
     // For two cores, whose time the waits of some files leave to others. Idle workers stay: ending one can end a file that
     // was just given to it. For one worker: --no-file-parallelism.
-    minWorkers: 4,
-    maxWorkers: 4,
+    minWorkers: 5,
+    maxWorkers: 5,
     // Most code of a test runs a few times: optimizing it later and collecting its garbage in larger steps costs less.
     poolOptions: {
-      forks: { execArgv: ["--interrupt-budget=540672", "--max-semi-space-size=32", "--single-threaded-gc"] }
+      forks: { execArgv: ["--interrupt-budget=540672", "--max-semi-space-size=32", "--single-threaded-gc"] },
+      // Fewer, which end later: without their programs the other files leave a core idle.
+      threads: { minThreads: 3, maxThreads: 3 }
     },
     sequence: { sequencer: LongestFirst },
     teardownTimeout: 60_000,
