@@ -1,11 +1,14 @@
 import type { BotIdentity, ChannelSecrets } from "@berth/domain/channels/ChannelConnection"
 import type { ChannelPlatform, ConnectedBot, WebhookRequest } from "@berth/domain/channels/ChannelPlatform"
 import { makeDiscordPlatform } from "@berth/infra/channels/discord/DiscordPlatform"
+import { makeTelegramPlatform } from "@berth/infra/channels/telegram/TelegramPlatform"
 import { makeWhatsAppPlatform } from "@berth/infra/channels/whatsapp/WhatsAppPlatform"
 import { AgentId } from "@berth/domain/shared/AgentId"
+import * as NodeDigests from "@berth/infra/crypto/NodeDigests"
 import { FetchHttpClient } from "@effect/platform"
-import { Effect, Option, Redacted, type Scope } from "effect"
+import { Effect, Layer, Option, Redacted, type Scope } from "effect"
 import { makeFakeDiscord } from "../fakes/channels/FakeDiscord.ts"
+import { type Fault, makeFakeTelegram } from "../fakes/channels/FakeTelegram.ts"
 import { makeFakeWhatsApp } from "../fakes/channels/FakeWhatsApp.ts"
 
 export const makeSecrets = (token: string, more: Partial<ChannelSecrets> = {}): ChannelSecrets => ({
@@ -34,6 +37,8 @@ export interface PlatformUnderTest {
   /** Of a chat that refuses them. */
   readonly goneChatId: string
   readonly longestText: number
+  /** Whether webhook requests are authentic by a signature of their body, rather than by a secret. */
+  readonly signsBodies: boolean
   readonly trouble: (how: "hangs" | "fails" | "is cut" | "limits" | "answers HTML") => void
   readonly endTrouble: () => void
   readonly revokeToken: () => void
@@ -46,6 +51,52 @@ export interface PlatformUnderTest {
   readonly headerNames: () => ReadonlyArray<string>
   readonly addFile: (bytes: Uint8Array) => string
 }
+
+const telegramFaults: Record<Parameters<PlatformUnderTest["trouble"]>[0], Fault> = {
+  hangs: { kind: "hang" },
+  fails: { kind: "status", status: 502, description: "Bad Gateway" },
+  "is cut": { kind: "accept-and-cut" },
+  limits: { kind: "status", status: 429, description: "Too Many Requests", retryAfter: 60 },
+  "answers HTML": { kind: "body", body: "<html>Bad gateway</html>" }
+}
+
+export const makeTelegramUnderTest: Effect.Effect<PlatformUnderTest, never, Scope.Scope> = Effect.gen(function* () {
+  const fake = yield* makeFakeTelegram
+  const adapter = yield* makeTelegramPlatform(fake.url)
+  const secrets = makeSecrets(fake.token)
+  const signBody = (body: string) =>
+    makePost(body, { "x-telegram-bot-api-secret-token": Redacted.value(secrets.webhookSecret) })
+  const message = (text: string) => ({
+    message_id: 1,
+    date: 1_800_000_000,
+    chat: { id: 42, type: "private" },
+    from: { id: 42, is_bot: false, first_name: "Ada" },
+    text
+  })
+  const given: PlatformUnderTest = {
+    adapter,
+    secrets,
+    chatId: "42",
+    goneChatId: "403",
+    longestText: 4_096,
+    signsBodies: false,
+    // One fault for the next call of each method.
+    trouble: (how) => {
+      for (const method of ["getMe", "sendMessage"]) fake.failNext(method, telegramFaults[how])
+    },
+    endTrouble: () => undefined,
+    revokeToken: () => fake.setRevoked(true),
+    sentTexts: () => fake.sent().map(({ text }) => text),
+    makeRequest: (text) => signBody(JSON.stringify({ update_id: 1, message: message(text) })),
+    signBody,
+    headerNames: fake.headerNames,
+    addFile: (bytes) => {
+      fake.addFile("file-1", bytes)
+      return "file-1"
+    }
+  }
+  return given
+}).pipe(Effect.provide(Layer.merge(FetchHttpClient.layer, NodeDigests.layer)))
 
 export const makeWhatsAppUnderTest: Effect.Effect<PlatformUnderTest, never, Scope.Scope> = Effect.gen(function* () {
   const fake = yield* makeFakeWhatsApp
@@ -66,6 +117,7 @@ export const makeWhatsAppUnderTest: Effect.Effect<PlatformUnderTest, never, Scop
     chatId,
     goneChatId,
     longestText: 4_096,
+    signsBodies: true,
     trouble: (how) => fake.trouble(how),
     endTrouble: fake.endTrouble,
     revokeToken: () => fake.revokeToken(account.token),
@@ -96,6 +148,7 @@ export const makeDiscordUnderTest: Effect.Effect<PlatformUnderTest, never, Scope
     chatId: "300000000000000001",
     goneChatId: "404000000000000001",
     longestText: 2_000,
+    signsBodies: true,
     trouble: (how) => fake.trouble(how === "limits" ? "limits for long" : how),
     endTrouble: fake.endTrouble,
     revokeToken: () => fake.revokeToken(bot),

@@ -37,6 +37,8 @@ export interface FakeTelegram {
   readonly setRevoked: (revoked: boolean) => void
   /** Messages per second and chat above which Telegram asks to wait; none by default. */
   readonly setFloodLimit: (perSecond: number | undefined) => void
+  /** Names of the headers of every request that arrived. */
+  readonly headerNames: () => ReadonlyArray<string>
   /** Adds a file that `getFile` knows. */
   readonly addFile: (id: string, bytes: Uint8Array) => void
 }
@@ -82,6 +84,7 @@ export const makeFakeTelegram: Effect.Effect<FakeTelegram, never, Scope.Scope> =
   const calls: Array<{ readonly method: string; readonly parameters: Readonly<Record<string, unknown>> }> = []
   const faults = new Map<string, Array<Fault>>()
   const files = new Map<string, Uint8Array>()
+  const headerNames: Array<string> = []
   const state: State = {
     isRevoked: false,
     webhook: undefined,
@@ -192,6 +195,7 @@ export const makeFakeTelegram: Effect.Effect<FakeTelegram, never, Scope.Scope> =
     response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body))
 
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    headerNames.push(...Object.keys(request.headers))
     const { pathname } = new URL(request.url ?? "/", "http://fake")
     const [, file] = /^\/file\/bot[^/]+\/files\/(.+)$/.exec(pathname) ?? []
     if (file !== undefined) {
@@ -253,6 +257,7 @@ export const makeFakeTelegram: Effect.Effect<FakeTelegram, never, Scope.Scope> =
     setFloodLimit: (perSecond) => {
       state.floodLimit = perSecond
     },
+    headerNames: () => [...headerNames],
     addFile: (id, bytes) => void files.set(id, bytes)
   }
 })
