@@ -57,6 +57,11 @@ describe("splitMarkdown", () => {
     assert.lengthOf(splitMarkdown("x".repeat(1000), 128), 9)
   })
 
+  it("splitMarkdown never cuts a surrogate pair", () => {
+    for (const before of ["", "x"])
+      for (const { text } of splitMarkdown(`${before}${"😀".repeat(300)}`, 128)) assert.isTrue(text.isWellFormed())
+  })
+
   it("splitMarkdown reopens a cut code block with its language", () => {
     const code = Array.from({ length: 40 }, (_, line) => `const value${line} = ${line}`).join("\n")
     const pieces = splitMarkdown(`Look:\n\`\`\`ts\n${code}\n\`\`\`\nDone.`, 256)
