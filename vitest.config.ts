@@ -8,6 +8,7 @@ const longest = [
   "e2e/Chaos",
   "e2e/SeededChaos",
   "e2e/MainJob",
+  "e2e/Channels",
   "e2e/Supervision",
   "e2e/SplitPrograms",
   "e2e/Streams",
