@@ -119,11 +119,12 @@ describe.each(platforms)("ChannelPlatform over %s", (name, make) => {
     })
   )
 
-  test("sends to a chat, and reports one that refuses messages", (given) =>
+  test("shows that it writes, sends to a chat, and reports one that refuses messages", (given) =>
     Effect.gen(function* () {
       const bot = yield* connect(given)
       const to = { chatId: given.chatId, replyTo: null, part: 0, idempotencyKey: "out_1/0" }
       assert.notStrictEqual(yield* given.adapter.send(bot, to, plainPart("Hello")), "")
+      yield* given.adapter.showTyping(bot, { chatId: given.chatId, messageId: "wamid.1" })
       assert.deepEqual(given.sentTexts(), ["Hello"])
       const gone = { ...to, chatId: given.goneChatId, idempotencyKey: "out_2/0" }
       assert.strictEqual(
