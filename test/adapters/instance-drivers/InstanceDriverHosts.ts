@@ -223,7 +223,7 @@ const kubernetes: InstanceDriverHost = {
   reportsStats: existsSync("/proc/self/status"),
   reportsNetwork: false,
   reportsProcesses: false,
-  warnsOfMemory: false,
+  warnsOfMemory: true,
   memoryReason: docker.memoryReason,
   endsDiskFloods: false,
   endsLogFloods: false,

@@ -438,29 +438,36 @@ export const makeFakeKubernetes = ({ bookmarkMs = 500, directory, programOf, rig
   const sendJson = (response: ServerResponse, status: number, body: object) =>
     response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body))
 
-  const sendMetrics = (path: string, token: string, response: ServerResponse) => {
-    const [, namespace = "", name = ""] = /namespaces\/([^/]+)\/pods\/([^/]+)$/.exec(path) ?? []
-    const kind = { ...resources[0], group: "metrics.k8s.io", plural: "pods" }
-    const [first] = resources
-    if (first !== undefined)
-      requireRight(
-        token,
-        { kind: { ...first, ...kind }, namespace, name, subresource: "", query: new URLSearchParams() },
-        "get"
-      )
-    const usage = faults.hasMetrics ? kubelet.readUsage(namespace, name) : undefined
-    if (usage === undefined)
-      throw new ApiError(404, "NotFound", `podmetrics.metrics.k8s.io "${namespace}/${name}" not found`)
-    sendJson(response, 200, {
+  const readMetrics = (namespace: string, pod: JsonObject) => {
+    const usage = faults.hasMetrics ? kubelet.readUsage(namespace, nameOf(pod)) : undefined
+    if (usage === undefined) return undefined
+    const { cpuNanos, memoryBytes } = usage
+    return {
       kind: "PodMetrics",
       apiVersion: "metrics.k8s.io/v1beta1",
-      metadata: { name, namespace },
+      metadata: { name: nameOf(pod), namespace, labels: objectAt(pod, "metadata", "labels") },
       timestamp: now(),
       window: "10s",
-      containers: [
-        { name: "runtime", usage: { cpu: `${usage.cpuNanos}n`, memory: `${Math.round(usage.memoryBytes / 1024)}Ki` } }
-      ]
-    })
+      containers: [{ name: "runtime", usage: { cpu: `${cpuNanos}n`, memory: `${Math.round(memoryBytes / 1024)}Ki` } }]
+    }
+  }
+
+  const sendMetrics = (url: URL, token: string, response: ServerResponse) => {
+    const [, namespace = "", name = ""] = /namespaces\/([^/]+)\/pods(?:\/([^/]+))?$/.exec(url.pathname) ?? []
+    const pods = resources.find(({ plural }) => plural === "pods")
+    if (pods === undefined) return
+    const kind = { ...pods, group: "metrics.k8s.io" }
+    const target = { kind, namespace, name, subresource: "", query: url.searchParams }
+    requireRight(token, target, name === "" ? "list" : "get")
+    const found = store
+      .list("pods", namespace)
+      .filter((pod) => isSelected({ ...target, kind: pods }, pod) && (name === "" || nameOf(pod) === name))
+      .flatMap((pod) => readMetrics(namespace, pod) ?? [])
+    const [first] = found
+    if (name === "") sendJson(response, 200, { kind: "PodMetricsList", metadata: {}, items: found })
+    else if (first === undefined)
+      throw new ApiError(404, "NotFound", `podmetrics.metrics.k8s.io "${namespace}/${name}" not found`)
+    else sendJson(response, 200, first)
   }
 
   const discover = (path: string): object | undefined => {
@@ -494,7 +501,7 @@ export const makeFakeKubernetes = ({ bookmarkMs = 500, directory, programOf, rig
       return
     }
     if (url.pathname.startsWith("/apis/metrics.k8s.io/")) {
-      sendMetrics(url.pathname, token, response)
+      sendMetrics(url, token, response)
       return
     }
     const target = parseTarget(url)

@@ -247,6 +247,16 @@ export const make = ({ address, execute, namespace }: ClusterConnection) => {
           path: `/apis/metrics.k8s.io/v1beta1/namespaces/${namespace}/pods/${encodeURIComponent(pod)}`
         })
       ),
+    /** Of all pods that have a sample. */
+    listMetrics: (labelSelector: string) =>
+      Effect.map(
+        json(Models.listOf(Models.PodMetrics), {
+          method: "GET",
+          path: `/apis/metrics.k8s.io/v1beta1/namespaces/${namespace}/pods`,
+          query: { labelSelector }
+        }),
+        ({ items }) => items
+      ),
     /** Changes of pods after a resource version. Ends with the connection. An expired version fails with status 410. */
     watchPods: (labelSelector: string, resourceVersion: string): Stream.Stream<WatchedChange, ClusterError> => {
       const call: Call = {

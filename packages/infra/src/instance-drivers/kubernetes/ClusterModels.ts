@@ -106,6 +106,7 @@ export const WatchedObject = Schema.Struct({
 })
 
 export const PodMetrics = Schema.Struct({
+  metadata: Metadata,
   containers: Schema.Array(
     Schema.Struct({ name: Schema.String, usage: Schema.Struct({ cpu: Schema.String, memory: Schema.String }) })
   )

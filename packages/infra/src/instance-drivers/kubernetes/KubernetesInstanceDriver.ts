@@ -68,6 +68,7 @@ export const make = (
       podTimeout: options.podTimeout ?? PodStart.defaultPodTimeout
     })
     yield* PodMonitor.make({
+      client,
       running,
       runtime,
       intervals: { ...PodMonitor.defaultPodMonitorIntervals, ...options.intervals }

@@ -1,6 +1,9 @@
-import { type Duration, Effect, Redacted, Schedule } from "effect"
+import { type Duration, Effect, Option, Schedule } from "effect"
 import type { RuntimeClient } from "../../runtime/RuntimeClient.ts"
-import { maximumMissedHealthChecks, probeHealth } from "../HealthProbe.ts"
+import * as InstanceChecks from "../InstanceChecks.ts"
+import type { ClusterClient } from "./ClusterClient.ts"
+import { instanceSelector } from "./PodNames.ts"
+import { readPodFigures } from "./PodState.ts"
 import type { RunningPod, RunningPods } from "./RunningPods.ts"
 
 export interface PodMonitorIntervals {
@@ -10,30 +13,40 @@ export interface PodMonitorIntervals {
 export const defaultPodMonitorIntervals: PodMonitorIntervals = { health: "10 seconds" }
 
 export interface PodMonitorOptions {
+  readonly client: ClusterClient
   readonly running: RunningPods
   readonly runtime: RuntimeClient
   readonly intervals: PodMonitorIntervals
 }
 
-/** Ends instances that hang, and finds exits that the watch missed, for as long as the scope is open. */
-export const make = ({ intervals, running, runtime }: PodMonitorOptions) =>
+/** Ends instances that hang, and warns of those near their memory limit, for as long as the scope is open. */
+export const make = ({ client, intervals, running, runtime }: PodMonitorOptions) =>
   Effect.gen(function* () {
-    const scope = yield* Effect.scope
-    const missed = new WeakMap<RunningPod, number>()
+    const checks = yield* InstanceChecks.make<RunningPod>({
+      list: running.list,
+      logOf: ({ names }) => names,
+      endWithReason: running.endWithReason,
+      client: runtime
+    })
 
-    const check = (pod: RunningPod) =>
-      Effect.gen(function* () {
-        // An adopted instance's token is unknown; a rejection is an answer too.
-        const health = yield* probeHealth(runtime, pod.instance.endpoint, Redacted.make("none"))
-        const count = health === "unresponsive" ? (missed.get(pod) ?? 0) + 1 : 0
-        missed.set(pod, count)
-        // In the background: a pod that ignores SIGTERM must not delay the checks of the others.
-        if (count >= maximumMissedHealthChecks)
-          yield* Effect.forkIn(running.endWithReason(pod, "it does not answer"), scope)
-      })
-
-    yield* Effect.suspend(() => Effect.forEach(running.list(), check, { concurrency: 16, discard: true })).pipe(
-      Effect.schedule(Schedule.spaced(intervals.health)),
-      Effect.forkScoped
+    /** One request for all pods. Without a metrics server, or the right to read it, nothing is warned of. */
+    const checkMemory = client.listMetrics(instanceSelector).pipe(
+      Effect.flatMap((metrics) => {
+        const figures = new Map(metrics.map((one) => [one.metadata.name, Option.getOrNull(readPodFigures(one))]))
+        return Effect.forEach(
+          running.list(),
+          (pod) => {
+            const bytes = figures.get(pod.names.pod)?.memoryBytes ?? null
+            return bytes === null ? Effect.void : checks.checkMemory(pod, bytes, pod.memoryMb)
+          },
+          { discard: true }
+        )
+      }),
+      Effect.catchAll(({ message }) =>
+        Effect.logDebug("Metrics of pods not read").pipe(Effect.annotateLogs({ reason: message }))
+      )
     )
+
+    yield* checks.checkEvery(intervals.health, checks.checkHealth, 16)
+    yield* Effect.forkScoped(Effect.repeat(checkMemory, Schedule.spaced(intervals.health)))
   })

@@ -88,7 +88,7 @@ export const parseQuantity = (text: string, scales: Readonly<Record<string, numb
 }
 
 /** The figures of an instance's container, as the metrics server measured them last. */
-export const readPodFigures = ({ containers }: PodMetrics) =>
+export const readPodFigures = ({ containers }: Pick<PodMetrics, "containers">) =>
   Option.map(Option.fromNullable(containers.find(({ name }) => name === containerName)), ({ usage }) => {
     const bytes = parseQuantity(usage.memory, byteScales)
     return {
