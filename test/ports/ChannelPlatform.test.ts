@@ -168,7 +168,8 @@ describe.each(platforms)("ChannelPlatform over %s", (name, make) => {
           "*",
           "_",
           " ",
-          "y".repeat(1_500),
+          // On a line of its own: the language of a code block may be shortened and repeated.
+          `\n${"y".repeat(1_500)}`,
           "🙂",
           "[l](https://e.x)",
           "~~~"
