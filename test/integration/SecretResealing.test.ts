@@ -1,3 +1,4 @@
+import { ChannelConnections } from "@berth/domain/channels/ChannelConnections"
 import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
 import { makeSubdomain } from "@berth/domain/instances/Instance"
 import { IdempotencyKeys } from "@berth/domain/limits/IdempotencyKeys"
@@ -16,7 +17,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Option, Redacted, Schema } from "effect"
 import { randomBytes } from "node:crypto"
 import { migratedDatabase } from "../support/MigratedDatabase.ts"
-import { insertUser } from "../support/Samples.ts"
+import { insertAgent, insertUser } from "../support/Samples.ts"
 
 const makeKey = (id: string) => ({ id, key: Redacted.make(randomBytes(32)) })
 type Key = ReturnType<typeof makeKey>
@@ -42,6 +43,10 @@ const storeSecrets = Effect.gen(function* () {
   yield* instances.ensure(id, makeSubdomain(id))
   const runtime = Redacted.value(yield* instances.ensureRuntimeToken(id))
   const gateway = Redacted.value(yield* instances.ensureGatewayToken(id))
+  const agent = yield* insertAgent(id)
+  const channel = { agentId: agent.id, platform: "platformA" } as const
+  const secrets = { token: Redacted.make("channel-token"), webhookSecret: Redacted.make("hook") }
+  yield* (yield* ChannelConnections).save(channel, { secrets, answersBots: false })
   const keys = yield* IdempotencyKeys
   const key = { principal: id, route: "POST /x", key: "one" }
   const claim = yield* keys.claim(key, "hash")
@@ -55,12 +60,12 @@ const storeSecrets = Effect.gen(function* () {
   }
   const mail = { to: Email.make("reader@example.com"), subject: "A link", text: "secret link" }
   yield* Effect.flatMap(MailOutbox, ({ append }) => append(mail, id)).pipe(Effect.provide(MailOutbox.Default))
-  return { id, key, runtime, gateway }
+  return { id, key, runtime, gateway, channel }
 })
 type Stored = Effect.Effect.Success<typeof storeSecrets>
 
 /** Reads each value through its adapter. */
-const assertReadable = ({ gateway, id, key, runtime }: Stored) =>
+const assertReadable = ({ channel, gateway, id, key, runtime }: Stored) =>
   Effect.gen(function* () {
     const { decrypt } = yield* CredentialRepository
     const values = yield* decrypt(id, ["openai", "telegram"])
@@ -68,6 +73,8 @@ const assertReadable = ({ gateway, id, key, runtime }: Stored) =>
       [values.openai, values.telegram].map((value) => value && Redacted.value(value)),
       ["sk-secret", "bot-secret"]
     )
+    const secrets = yield* Effect.flatten((yield* ChannelConnections).readSecrets(channel))
+    assert.strictEqual(Redacted.value(secrets.token), "channel-token")
     const instances = yield* InstanceRepository
     assert.strictEqual(Redacted.value(yield* instances.ensureRuntimeToken(id)), runtime)
     assert.strictEqual(Redacted.value(yield* instances.ensureGatewayToken(id)), gateway)
