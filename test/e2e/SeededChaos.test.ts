@@ -2,7 +2,7 @@ import type { AgentId } from "@berth/domain/shared/AgentId"
 import type { UserId } from "@berth/domain/shared/UserId"
 import { assert, it } from "@effect/vitest"
 import { SqlClient } from "@effect/sql/SqlClient"
-import { Array, Duration, Effect, Exit, type Scope } from "effect"
+import { Array, Duration, Effect, Exit, Schedule, type Scope } from "effect"
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { makeFakeOpenAi } from "../fakes/models/FakeOpenAi.ts"
@@ -168,7 +168,10 @@ const runSeed = (host: ChaosHost, service: Service, seed: number) =>
       const acting = yield* Effect.fork(Effect.forEach(work, (call) => Effect.exit(call), many))
       if (step !== null)
         yield* berth.logs.pipe(
-          Effect.repeat({ until: (text) => text.slice(begun).includes(`"${step}"`) }),
+          Effect.repeat({
+            until: (text) => text.slice(begun).includes(`"${step}"`),
+            schedule: Schedule.spaced("20 millis")
+          }),
           Effect.timeoutOption("2 seconds")
         )
       yield* Effect.sleep(delayMs)
