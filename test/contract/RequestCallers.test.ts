@@ -110,4 +110,15 @@ layer(App.layer().pipe(Layer.provide(recording)), { excludeTestServices: true })
       assert.notInclude(JSON.stringify(spans.map((attributes) => [...attributes])), "hunter2")
     })
   )
+
+  it.effect("The spans of provisioning have neither the claim code nor the stream key", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const { body, headers } = yield* web({ method: "POST", path: "/api/provision", json: { platformAToken: "a" } })
+      const recorded = JSON.stringify(spans.map((attributes) => [...attributes]))
+      assert.include(recorded, "http.response.header.x-berth-claim-code")
+      for (const secret of [headers["x-berth-claim-code"], body["streamKey"]])
+        assert.notInclude(recorded, String(secret))
+    })
+  )
 })

@@ -9,7 +9,7 @@ const secretHeaders: ReadonlyArray<string | RegExp> = [
   "idempotency-key",
   "www-authenticate",
   "proxy-authorization",
-  /token|secret|signature|payment|password|api-key|turnstile/i
+  /token|secret|claim-code|signature|payment|password|api-key|turnstile/i
 ]
 
 /** Redacts these headers in the spans of a listener. */
