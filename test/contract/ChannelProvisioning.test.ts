@@ -225,6 +225,20 @@ layer(App.layer(), { excludeTestServices: true })("Unclaimed agents", (it) => {
     })
   )
 
+  it.effect("A claim does not free an agent from the suspension of its owner", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const answer = yield* provision({ platformAToken: token })
+      const suspend = (at: Date | null) =>
+        sql`update users set suspended_at = ${at} where id = ${String(answer.body["userId"])}`
+      yield* suspend(new Date(0))
+      const claimer = yield* App.signInNewUser()
+      assertError(yield* claim(claimer, codeOf(answer)), { status: 404, code: "claim_code_unknown" })
+      yield* suspend(null)
+      assert.strictEqual((yield* claim(claimer, codeOf(answer))).status, 200)
+    })
+  )
+
   it.effect("The bot sends the code to the user of platform A, and the caller does not get it", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient

@@ -40,7 +40,8 @@ export const layer = Layer.effect(
       }),
       take: Effect.fn("UnclaimedAgents.take")((codeHash: string) =>
         sql`
-          delete from unclaimed_agents where code_hash = ${codeHash} and removed_at is null
+          delete from unclaimed_agents using users
+          where code_hash = ${codeHash} and removed_at is null and users.id = owner_id and users.suspended_at is null
           returning owner_id, agent_id`.pipe(decodeFirstRow(AgentRow), Effect.orDie)
       ),
       markStopped: Effect.fn("UnclaimedAgents.markStopped")((age: Duration.Duration) => mark("stopped_at", age)),
