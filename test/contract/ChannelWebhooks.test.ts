@@ -1,4 +1,6 @@
+import { floodLimits } from "@berth/domain/channels/ChannelPolicy"
 import { ChannelReaders } from "@berth/domain/channels/ChannelReaders"
+import { Chats } from "@berth/domain/channels/Chats"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
@@ -105,6 +107,44 @@ layer(Platforms, { excludeTestServices: true })("Webhooks of WhatsApp and Discor
       assert.strictEqual(yield* countInbound(owner), 2)
       yield* runChannelJobs
       assert.strictEqual(fake.sent.filter(({ from }) => from === account.phoneNumberId).length, 2)
+    })
+  )
+
+  it.effect("A delivery from more senders than the agent may have leaves neither chats nor notices of the others", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const { account, fake, owner, url } = yield* connectWhatsApp({ appSecret: "own-secret" })
+      assert.strictEqual(yield* fake.deliver(account, url, [fake.makeText(customer, "first")]), 200)
+      yield* sql`
+        insert into inbound_messages
+          (id, agent_id, platform, chat_id, external_id, version, sequence, position, status, received_at)
+        select 'inb_' || n || ${owner.agent.id}::text, ${owner.agent.id}, 'platformB', ${customer}, n::text, 0, n, n,
+          'answered', now()
+        from generate_series(1, ${floodLimits.agent}) as n`
+      const messages = ["15550000001", "15550000002"].map((sender) => fake.makeText(sender, "spam"))
+      assert.strictEqual(yield* fake.deliver(account, url, messages), 200)
+      const counts = yield* sql`
+        select (select count(*)::int from channel_chats where agent_id = ${owner.agent.id}) as chats,
+          (select count(*)::int from outbound_messages where agent_id = ${owner.agent.id}) as notices`
+      assert.deepStrictEqual(counts, [{ chats: 1, notices: 0 }])
+    })
+  )
+
+  it.effect("A chat of a bot that was never identified is not repeated before the chats of others", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const { owner } = yield* connectWhatsApp()
+      const chat = { agentId: owner.agent.id, platform: "platformB", chatId: customer } as const
+      const chats = yield* Chats
+      yield* chats.enqueue(chat, "waits")
+      yield* sql`update outbound_messages set created_at = now() - interval '1 minute' where agent_id = ${owner.agent.id}`
+      const isListed = Effect.map(chats.listStranded(100), (all) =>
+        all.some(({ chat: { agentId } }) => agentId === owner.agent.id)
+      )
+      assert.isTrue(yield* isListed)
+      yield* sql`
+        update channel_connections set state = 'unreachable', bot = null where agent_id = ${owner.agent.id}`
+      assert.isFalse(yield* isListed)
     })
   )
 

@@ -20,6 +20,7 @@ import { toStorableJson, toStorableText } from "../StorableText.ts"
 const Position = Schema.Struct({ position: Schema.NumberFromString, botStreak: Schema.Int })
 const Known = Schema.Struct({ id: InboundId, isNewer: Schema.Boolean })
 const Counts = Schema.Struct({ ofChat: Schema.Int, ofAgent: Schema.Int })
+const Closed = Schema.Struct({ isClosed: Schema.Boolean })
 const Claimed = Schema.Struct({ sessionId: Schema.NullOr(ChatSessionId) })
 const Begun = Schema.Struct({ isRepeated: Schema.Boolean })
 const HasWork = Schema.Struct({ hasWork: Schema.Boolean })
@@ -76,6 +77,13 @@ export const layer: Layer.Layer<Chats, never, SqlClient | IdGenerator> = Layer.e
     const receive = (key: ChannelKey, message: ReceivedMessage, limits: FloodLimits) =>
       Effect.gen(function* () {
         const chat = { ...key, chatId: message.chatId }
+        const { isClosed } = yield* sql`
+          select not exists (select from channel_chats where ${isChat(chat)}) and (
+            select count(*) from inbound_messages
+            where agent_id = ${key.agentId} and received_at > now() - interval '1 minute'
+          ) >= ${limits.agent} as is_closed`.pipe(decodeSingleRow(Closed))
+        // A new chat would store a row and a notice per sender.
+        if (isClosed) return "flooded" satisfies Reception
         const locked = yield* lockChat(chat)
         if (Option.isNone(locked)) return "known" satisfies Reception
         const content = toStorableJson(message.content)
@@ -246,7 +254,7 @@ export const layer: Layer.Layer<Chats, never, SqlClient | IdGenerator> = Layer.e
           join channel_chats as chat using (agent_id, platform, chat_id)
           join channel_connections as connection using (agent_id, platform)
           join agents on agents.id = chat.agent_id
-          where connection.state in ('connected', 'unreachable')
+          where connection.state in ('connected', 'unreachable') and connection.bot is not null
             and (chat.lease_until is null or chat.lease_until <= now())
             and (chat.paused_until is null or chat.paused_until <= now())
           order by work.since limit ${limit}`.pipe(
