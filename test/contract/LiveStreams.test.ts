@@ -1,10 +1,10 @@
 import { LiveOrigin } from "@berth/domain/provisioning/live-streams/LiveOrigin"
-import { liveLimits } from "@berth/domain/provisioning/live-streams/LiveStream"
+import { liveLimits, LiveStreamId } from "@berth/domain/provisioning/live-streams/LiveStream"
 import { AgentLiveStreams } from "@berth/domain/provisioning/live-streams/AgentLiveStreams"
 import { LiveStreamRepository } from "@berth/domain/provisioning/live-streams/LiveStreamRepository"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
-import { Effect, Fiber, Schema } from "effect"
+import { Effect, Fiber, Option, Schema } from "effect"
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { connect } from "node:net"
 import { tmpdir } from "node:os"
@@ -266,6 +266,40 @@ layer(App.layer(), { excludeTestServices: true })("Live streams", (it) => {
       yield* sql`update live_streams set last_upload_at = now() - interval '3 minutes' where id = ${stream.liveStreamId}`
       yield* pruneFiles
       assert.deepStrictEqual(yield* names, [])
+    })
+  )
+
+  it.effect("The origin keeps a bounded number of files of a stream, playlists included", () =>
+    Effect.gen(function* () {
+      const stream = yield* createOwnerWithStream
+      const sql = yield* SqlClient
+      yield* sql`
+        insert into live_files (stream_id, name, content, byte_length, uploaded_at, listed_at)
+        select ${stream.liveStreamId}, 'p' || n || '.m3u8', '', 0, now(), now()
+        from generate_series(1, ${liveLimits.storedFilesPerStream}) as n`
+      yield* stream.upload("index.m3u8", playlist([0]))
+      const names = yield* (yield* LiveStreamRepository).listFileNames(stream.liveStreamId)
+      assert.strictEqual(names.size, liveLimits.storedFilesPerStream)
+      assert.isTrue(names.has("index.m3u8"))
+    })
+  )
+
+  it.effect("Requests for many unknown streams do not renew the bandwidth of a stream that has used it up", () =>
+    Effect.gen(function* () {
+      const stream = yield* createOwnerWithStream
+      yield* stream.upload("seg0.ts", "zero")
+      const origin = yield* Effect.provide(LiveOrigin, LiveOrigin.Default)
+      const play = (id: string) => origin.play(LiveStreamId.make(id), "seg0.ts", Option.none())
+      yield* (yield* play(stream.liveStreamId)).takeBytes(1e10)
+      yield* Effect.forEach(
+        Array.from({ length: 1100 }, (_, n) => `lst_${n}`),
+        (id) => Effect.flip(play(id)),
+        {
+          concurrency: 10,
+          discard: true
+        }
+      )
+      assert.strictEqual((yield* Effect.flip(play(stream.liveStreamId)))._tag, "LiveLimitReached")
     })
   )
 

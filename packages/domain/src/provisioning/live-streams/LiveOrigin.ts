@@ -165,17 +165,20 @@ export class LiveOrigin extends Effect.Service<LiveOrigin>()("@berth/LiveOrigin"
     const allowanceOf = (all: ReadonlyMap<string, ByteAllowance>, name: string, rate: number, now: number) =>
       refillAllowance(all.get(name) ?? { bytes: rate, at: now }, rate, now)
 
-    const rates = (id: LiveStreamId) =>
-      [
-        [id, liveLimits.playbackBytesPerSecond],
-        [totalAllowance, liveLimits.playbackBytesPerSecondInTotal]
-      ] as const
+    const rateOf = (name: string) =>
+      name === totalAllowance ? liveLimits.playbackBytesPerSecondInTotal : liveLimits.playbackBytesPerSecond
+
+    /** Without those that are full again, so that names of unknown streams displace none in use. */
+    const keepUsed = (all: ReadonlyMap<string, ByteAllowance>, now: number) =>
+      new Map([...all].filter(([name]) => allowanceOf(all, name, rateOf(name), now).bytes < rateOf(name)))
+
+    const rates = (id: LiveStreamId) => [id, totalAllowance].map((name) => [name, rateOf(name)] as const)
 
     /** Takes bytes of the stream's and of the process's bandwidth, unless one of them is used up. */
     const takeBytes = (id: LiveStreamId, bytes: number) =>
       Effect.flatMap(Clock.currentTimeMillis, (now) =>
         Ref.modify(allowances, (all) => {
-          const known = all.size >= maximumAllowances ? new Map<string, ByteAllowance>() : all
+          const known = all.size < maximumAllowances ? all : keepUsed(all, now)
           const refilled = rates(id).map(([name, rate]) => [name, allowanceOf(known, name, rate, now)] as const)
           const isUsedUp = refilled.some(([, allowance]) => allowance.bytes <= 0)
           const taken = refilled.map(

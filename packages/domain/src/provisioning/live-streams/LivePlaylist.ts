@@ -11,7 +11,7 @@ export interface LivePlaylist {
   readonly isEnded: boolean
 }
 
-const uriAttribute = /\bURI="([^"]*)"/
+const uriAttribute = /\bURI="([^"]*)"/g
 const ingestAddress = /^https?:\/\/[^/]+\/live\/ingest\/[^/]+\/([^/?#]+)$/
 
 /** The file that an address of a playlist names: in the same stream, or nothing. */
@@ -33,7 +33,9 @@ const parseLine = (
     return Either.map(parseReference(line), (name) => ({ line: name, file: Option.some(name) }))
   if (line.startsWith("#EXT-X-KEY:") && !/^#EXT-X-KEY:METHOD=NONE\s*$/.test(line))
     return Either.left(new LivePlaylistInvalid({ reason: "encrypted segments are not supported" }))
-  const address = line.startsWith("#EXT") ? uriAttribute.exec(line)?.[1] : undefined
+  const [found, second] = line.startsWith("#EXT") ? line.matchAll(uriAttribute) : []
+  if (second !== undefined) return Either.left(new LivePlaylistInvalid({ reason: "a tag has two addresses" }))
+  const address = found?.[1]
   if (address === undefined) return Either.right({ line, file: Option.none() })
   return Either.map(parseReference(address), (name) => ({
     line: line.replace(uriAttribute, () => `URI="${name}"`),

@@ -48,6 +48,8 @@ export const liveLimits = {
   bytesPerWindow: 18 * mebibyte,
   /** Stored files of one stream; the oldest ones give way. */
   storedBytesPerStream: 128 * mebibyte,
+  /** More than a stream may upload within the retention. */
+  storedFilesPerStream: 4000,
   /** Stored files of all streams; further uploads are rejected. */
   storedBytes: 4096 * mebibyte,
   /** Age of a file since it was uploaded or listed in a playlist, and of a playlist since the latest upload of its stream. */

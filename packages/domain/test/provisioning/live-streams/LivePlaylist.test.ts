@@ -50,6 +50,11 @@ describe("LivePlaylist", () => {
     assert.isTrue(Either.getOrThrow(parse(`${text}#EXT-X-ENDLIST\n`)).isEnded)
   })
 
+  it("parseLivePlaylist refuses a tag with a second address, whichever of them is a file name", () => {
+    for (const tag of ['X-URI="a.mp4",URI="https://example.com/b.mp4"', 'URI="a.mp4",URI="https://example.com/b.mp4"'])
+      assert.isTrue(isRefused(playlist(0, 1, `#EXT-X-MAP:${tag}\n`)), tag)
+  })
+
   it("parseLivePlaylist replaces addresses of the ingest, which hold the stream key, by file names", () => {
     const base = "http://localhost:3000/live/ingest/secret-key/"
     const text = `#EXTM3U\n#EXT-X-MAP:URI="${base}init.mp4"\n#EXTINF:2,\n${base}seg0.m4s\n`

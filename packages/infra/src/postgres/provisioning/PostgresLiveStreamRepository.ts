@@ -75,16 +75,15 @@ const make = Effect.gen(function* () {
       )
       returning was_active, is_late`.pipe(decodeFirstRow(Broadcast))
 
-  /** Deletes the oldest files above the stream's share; playlists stay. */
+  /** Deletes the oldest files above the stream's share, segments before playlists. */
   const evict = (id: LiveStreamId) =>
     sql`
       delete from live_files where stream_id = ${id} and name in (
         select name from (
-          select name, sum(byte_length) over (
-            order by name like '%.m3u8' desc, listed_at desc, uploaded_at desc, name desc
-          ) as total
+          select name, sum(byte_length) over newest as total, row_number() over newest as place
           from live_files where stream_id = ${id}
-        ) as kept where total > ${liveLimits.storedBytesPerStream}
+          window newest as (order by name like '%.m3u8' desc, listed_at desc, uploaded_at desc, name desc)
+        ) as kept where total > ${liveLimits.storedBytesPerStream} or place > ${liveLimits.storedFilesPerStream}
       )`
 
   return LiveStreamRepository.of({
