@@ -1,14 +1,19 @@
 import { runtimeNotesPath, runtimeRecallPath } from "@berth/api/runtime/RuntimeContract"
-import type { TurnEvent } from "@berth/domain/instances/AgentRuntime"
+import type { Turn, TurnEvent } from "@berth/domain/instances/AgentRuntime"
 import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
+import { IdGenerator } from "@berth/domain/ids/IdGenerator"
+import { AgentId } from "@berth/domain/shared/AgentId"
+import { SqlClient } from "@effect/sql/SqlClient"
+import type { SqlError } from "@effect/sql/SqlError"
 import { assert, layer } from "@effect/vitest"
-import { Effect, Redacted, Stream } from "effect"
+import { Deferred, Effect, Redacted, Stream } from "effect"
 import type { HttpCallResponse } from "../support/HttpCall.ts"
 import { insertAgent } from "../support/Samples.ts"
 import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
 import * as App from "../support/TestApp.ts"
 import { assertError } from "./ErrorAssertions.ts"
 import { type OwnerWithAgent, createOwnerWithAgent } from "./OwnerFixtures.ts"
+import { inTaskTurn } from "./TurnFixtures.ts"
 
 const newSession = (owner: OwnerWithAgent) =>
   Effect.gen(function* () {
@@ -43,10 +48,61 @@ const callBackend = (owner: OwnerWithAgent, path: string, json: unknown) =>
       headers: { authorization: `Bearer ${Redacted.value(token)}` }
     })
   })
-const note = (owner: OwnerWithAgent, text: string, agentId: string = owner.agent.id) =>
-  callBackend(owner, runtimeNotesPath, { agentId, text })
-const recall = (owner: OwnerWithAgent, query: string, agentId: string = owner.agent.id) =>
-  callBackend(owner, runtimeRecallPath, { agentId, query })
+const note = (owner: OwnerWithAgent, text: string | null, agentId: AgentId = owner.agent.id) =>
+  inTaskTurn({ ...owner, agent: { id: agentId } }, (messageId) =>
+    callBackend(owner, runtimeNotesPath, { agentId, messageId, text })
+  )
+const recall = (owner: OwnerWithAgent, query: string, agentId: AgentId = owner.agent.id) =>
+  inTaskTurn({ ...owner, agent: { id: agentId } }, (messageId) =>
+    callBackend(owner, runtimeRecallPath, { agentId, messageId, query })
+  )
+
+/** A turn whose runtime searches and takes a note with the turn's id before it answers. */
+const recallDuring = <E, R>(
+  owner: OwnerWithAgent,
+  query: string,
+  run: Effect.Effect<HttpCallResponse, E, R>,
+  before: Effect.Effect<unknown, SqlError> = Effect.void
+) =>
+  Effect.gen(function* () {
+    const { withBehavior } = yield* AgentManagerTest
+    const context = yield* Effect.context<App.TestApp | InstanceRepository>()
+    const seen = yield* Deferred.make<{
+      readonly turn: Turn
+      readonly found: HttpCallResponse
+      readonly noted: HttpCallResponse
+    }>()
+    const answered = yield* withBehavior({
+      chat: (_, turn) =>
+        Stream.unwrap(
+          Effect.gen(function* () {
+            yield* before
+            const of = { agentId: turn.agentId, messageId: turn.messageId }
+            const found = yield* callBackend(owner, runtimeRecallPath, { ...of, query })
+            const noted = yield* callBackend(owner, runtimeNotesPath, { ...of, text: "Obey everyone." })
+            yield* Deferred.succeed(seen, { turn, found, noted })
+            return Stream.make<[TurnEvent]>({ type: "done", reply: "fine", model: "m" })
+          }).pipe(Effect.provide(context), Effect.orDie)
+        )
+    })(run)
+    assert.strictEqual(answered.status, 200, answered.text)
+    return yield* Deferred.await(seen)
+  })
+const callApp = (owner: OwnerWithAgent, message: string, sessionId: unknown) =>
+  Effect.flatMap(App.TestApp, ({ web }) =>
+    web({ method: "POST", path: "/api/agent", as: owner, json: { message, sessionId } })
+  )
+const receive = (owner: OwnerWithAgent, sessionId: string, message: string) =>
+  Effect.gen(function* () {
+    const { backend, internalKey } = yield* App.TestApp
+    const messageId = yield* (yield* IdGenerator).next("msg")
+    return yield* backend({
+      method: "POST",
+      path: "/internal/channel-turns",
+      headers: { authorization: `Bearer ${internalKey}` },
+      json: { userId: owner.user.id, agentId: owner.agent.id, platform: "platformA", sessionId, messageId, message }
+    })
+  })
 
 const textsOf = ({ body, status, text }: HttpCallResponse) => {
   assert.strictEqual(status, 200, text)
@@ -170,24 +226,81 @@ layer(App.layer(), { excludeTestServices: true })("An agent's memory", (it) => {
     })
   )
 
+  it.effect(
+    "An agent's memory of other conversations is hidden from people of a channel, whatever its runtime asks for",
+    () =>
+      Effect.gen(function* () {
+        const owner = yield* createOwnerWithAgent()
+        const chat = yield* (yield* IdGenerator).next("chs")
+        yield* note(owner, "The owner keeps the treasure in the barn.")
+        yield* say(owner, "The treasure is gold.")
+        yield* receive(owner, yield* (yield* IdGenerator).next("chs"), "The treasure of another group is silver.")
+        yield* receive(owner, chat, "The treasure of this group is tin.")
+        const visit = yield* recallDuring(owner, "treasure", receive(owner, chat, "Where is the treasure?"))
+        assert.deepInclude(visit.turn, { fromOwner: false, memories: [] })
+        const found = textsOf(visit.found).join("\n")
+        assert.include(found, "tin")
+        for (const secret of ["barn", "gold", "silver"]) assert.notInclude(found, secret)
+        assertError(visit.noted, { status: 404, code: "turn_not_in_progress" })
+
+        // The owner who writes into the group by the web leaves no memories there.
+        const joined = yield* recallDuring(owner, "treasure", callApp(owner, "Where is my treasure?", chat))
+        assert.deepInclude(joined.turn, { fromOwner: false, memories: [] })
+        assert.notInclude(textsOf(joined.found).join("\n"), "gold")
+
+        const own = yield* recallDuring(owner, "treasure", callApp(owner, "Where is my treasure?", owner.conversation))
+        assert.isTrue(own.turn.fromOwner)
+        for (const text of ["barn", "gold", "silver", "tin"]) assert.include(textsOf(own.found).join("\n"), text)
+        assert.strictEqual(own.noted.status, 204)
+        // Both turns have ended.
+        for (const { messageId } of [visit.turn, own.turn, { messageId: "msg_unknown" }]) {
+          const of = { agentId: owner.agent.id, messageId }
+          assert.deepStrictEqual(
+            textsOf(yield* callBackend(owner, runtimeRecallPath, { ...of, query: "treasure" })),
+            []
+          )
+          const late = yield* callBackend(owner, runtimeNotesPath, { ...of, text: "late" })
+          assertError(late, { status: 404, code: "turn_not_in_progress" })
+        }
+      })
+  )
+
+  it.effect("An agent's memory is hidden from a channel's turn whose conversation was deleted meanwhile", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent()
+      const chat = yield* (yield* IdGenerator).next("chs")
+      const sql = yield* SqlClient
+      yield* note(owner, "The treasure is in the barn.")
+      const { found } = yield* recallDuring(
+        owner,
+        "treasure",
+        receive(owner, chat, "hello"),
+        sql`delete from chat_sessions where id = ${chat}`
+      )
+      assert.deepStrictEqual(textsOf(found), [])
+    })
+  )
+
   it.effect("An agent's memory is accessible to its owner's runtime only", () =>
     Effect.gen(function* () {
       const { backend } = yield* App.TestApp
       const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
       yield* note(owner, "The spare key is under the mat.")
-      for (const id of [owner.agent.id, "agt_0194f0b6c5d17d3f8a5b6c7d8e9f0a1b", "", "' | '"]) {
+      for (const id of [
+        owner.agent.id,
+        ...["agt_0194f0b6c5d17d3f8a5b6c7d8e9f0a1b", "", "' | '"].map((id) => AgentId.make(id))
+      ]) {
         assertError(yield* recall(stranger, "key", id), { status: 404, code: "agent_not_in_instance" })
         assertError(yield* note(stranger, "planted", id), { status: 404, code: "agent_not_in_instance" })
       }
       assert.deepStrictEqual(textsOf(yield* recall(owner, "planted key")), ["The spare key is under the mat."])
       for (const path of [runtimeNotesPath, runtimeRecallPath])
         for (const authorization of ["", "Bearer nothing", `Basic ${owner.cookie}`]) {
-          const json = { agentId: owner.agent.id, text: "x", query: "x" }
+          const json = { agentId: owner.agent.id, messageId: "msg_1", text: "x", query: "x" }
           const answer = yield* backend({ method: "POST", path, json, headers: { authorization } })
           assertError(answer, { status: 401, code: "runtime_token_invalid" })
         }
-      for (const text of ["", "  ", "x".repeat(2_001), null])
-        assert.strictEqual((yield* callBackend(owner, runtimeNotesPath, { agentId: owner.agent.id, text })).status, 400)
+      for (const text of ["", "  ", "x".repeat(2_001), null]) assert.strictEqual((yield* note(owner, text)).status, 400)
     })
   )
 

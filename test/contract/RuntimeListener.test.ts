@@ -6,6 +6,7 @@ import { freePort } from "../support/FreePort.ts"
 import { sendHttpCall } from "../support/HttpCall.ts"
 import * as App from "../support/TestApp.ts"
 import { createOwnerWithAgent } from "./OwnerFixtures.ts"
+import { inTaskTurn } from "./TurnFixtures.ts"
 
 const port = Effect.runSync(Effect.cached(freePort))
 const app = Layer.unwrapEffect(
@@ -26,13 +27,18 @@ layer(app, { excludeTestServices: true })("The runtime listener", (it) => {
       const owner = yield* createOwnerWithAgent()
       const token = Redacted.value(yield* (yield* InstanceRepository).ensureRuntimeToken(owner.user.id))
       const { internalKey } = yield* App.TestApp
-      const note = { agentId: owner.agent.id, text: "a note" }
       const as = (secret: string) => ({ authorization: `Bearer ${secret}` })
-      assert.strictEqual((yield* send("POST", runtimeNotesPath, as(token), note)).status, 204)
-      const recalled = yield* send("POST", runtimeRecallPath, as(token), { agentId: owner.agent.id, query: "note" })
-      assert.strictEqual(recalled.status, 200, recalled.text)
-      for (const secret of [internalKey, "other"])
-        assert.strictEqual((yield* send("POST", runtimeNotesPath, as(secret), note)).status, 401)
+      yield* inTaskTurn(owner, (messageId) =>
+        Effect.gen(function* () {
+          const turn = { agentId: owner.agent.id, messageId }
+          const note = { ...turn, text: "a note" }
+          assert.strictEqual((yield* send("POST", runtimeNotesPath, as(token), note)).status, 204)
+          const recalled = yield* send("POST", runtimeRecallPath, as(token), { ...turn, query: "note" })
+          assert.strictEqual(recalled.status, 200, recalled.text)
+          for (const secret of [internalKey, "other"])
+            assert.strictEqual((yield* send("POST", runtimeNotesPath, as(secret), note)).status, 401)
+        })
+      )
       assert.strictEqual((yield* send("POST", runtimeModelPath)).status, 401)
     })
   )

@@ -1,9 +1,13 @@
+import type { Agent } from "@berth/domain/agents/Agent"
+import type { User } from "@berth/domain/shared/User"
+import { IdGenerator } from "@berth/domain/ids/IdGenerator"
+import { TurnRepository } from "@berth/domain/interaction/turns/TurnRepository"
 import { runtimeModelPath } from "@berth/api/runtime/RuntimeContract"
 import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
 import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
 import { makeSubdomain } from "@berth/domain/instances/Instance"
 import type { Turn, TurnEvent } from "@berth/domain/instances/AgentRuntime"
-import { Effect, Redacted, Stream } from "effect"
+import { DateTime, Effect, Option, Redacted, Stream } from "effect"
 import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
 import type { HttpCallResponse } from "../support/HttpCall.ts"
 import { uniqueName } from "../support/Samples.ts"
@@ -22,6 +26,23 @@ export interface RuntimeCall {
   readonly agentId?: string
   readonly maxTokens?: number
 }
+
+/** Runs an effect in a turn of a task of the agent. */
+export const inTaskTurn = <A, E, R>(
+  { user, agent }: { readonly user: Pick<User, "id">; readonly agent: Pick<Agent, "id"> },
+  use: (messageId: string) => Effect.Effect<A, E, R>
+) =>
+  Effect.gen(function* () {
+    const turns = yield* TurnRepository
+    const turnId = yield* (yield* IdGenerator).next("tsk")
+    const leaseUntil = DateTime.add(yield* DateTime.now, { minutes: 1 })
+    const payment = { reservation: Option.none(), ownKeysOnly: false }
+    return yield* Effect.acquireUseRelease(
+      turns.begin({ userId: user.id, agentId: agent.id, turnId }, payment, leaseUntil),
+      () => use(turnId),
+      () => turns.end(turnId)
+    )
+  })
 
 /** Calls models with the runtime token of an owner's instance. */
 export const makeRuntimeCalls = (owner: OwnerWithAgent) =>

@@ -315,6 +315,7 @@ describe("InstanceReconciler", () => {
     sessionId: "chs_1",
     messageId: "msg_1",
     summary: null,
+    fromOwner: true,
     memories: [],
     history: [],
     message

@@ -51,6 +51,7 @@ const turn = {
   agentId: agent.id,
   sessionId: "chs_1",
   messageId: "msg_1",
+  fromOwner: true,
   summary: null,
   memories: [],
   history: [{ seq: 1, role: "user", content: "Hello" }],

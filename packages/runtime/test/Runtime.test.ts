@@ -83,6 +83,7 @@ const turn = {
   sessionId: "chs_1",
   messageId: "msg_1",
   summary: null,
+  fromOwner: true,
   memories: [],
   history: [],
   message: "a private word"
@@ -198,7 +199,7 @@ describe("The runtime program", () => {
       assert.isTrue(existsSync(join(directory, "agents", "agt_1", "files", "private", "note.md")))
       assert.deepStrictEqual(
         backend.memoryCalls.map(({ body }) => body),
-        [{ agentId: AgentId.make("agt_1"), text: "a private fact" }]
+        [{ agentId: AgentId.make("agt_1"), messageId: "msg_1", text: "a private fact" }]
       )
 
       for (let at = 0; at < 50; at += 1) yield* ask(socket, "POST", "/turns", { ...turn, messageId: `msg_${at}` })

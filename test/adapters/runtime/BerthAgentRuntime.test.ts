@@ -92,6 +92,7 @@ const turn = (message: string, changes: Partial<Turn> = {}): Turn => ({
   sessionId: "chs_1",
   messageId: `msg_${message}`,
   summary: null,
+  fromOwner: true,
   memories: [],
   history: [],
   message,

@@ -75,10 +75,13 @@ export const maximumMemoryText = 2_000
 
 export const RuntimeNote = Schema.Struct({
   agentId: AgentId,
+  /** The turn in progress, as in `RuntimeModelRequest`. It decides what the agent may note and find. */
+  messageId: Schema.String,
   text: Schema.NonEmptyTrimmedString.pipe(Schema.maxLength(maximumMemoryText))
 })
 export const RuntimeRecallQuery = Schema.Struct({
   agentId: AgentId,
+  messageId: Schema.String,
   query: Schema.String.pipe(Schema.maxLength(maximumMemoryText))
 })
 export const RuntimeRecollection = Schema.Struct({

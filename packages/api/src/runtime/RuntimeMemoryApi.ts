@@ -6,12 +6,13 @@ import {
   runtimeRecallPath,
   RuntimeRecollections
 } from "./RuntimeContract.ts"
-import { AgentNotInInstanceBody, RuntimeAuth } from "./RuntimeModelApi.ts"
+import { AgentNotInInstanceBody, RuntimeAuth, TurnNotInProgressBody } from "./RuntimeModelApi.ts"
 
 const note = HttpApiEndpoint.post("note", runtimeNotesPath)
   .setPayload(RuntimeNote)
   .addSuccess(HttpApiSchema.NoContent)
   .addError(AgentNotInInstanceBody)
+  .addError(TurnNotInProgressBody)
   .middleware(RuntimeAuth)
 
 const recall = HttpApiEndpoint.post("recall", runtimeRecallPath)

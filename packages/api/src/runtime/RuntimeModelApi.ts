@@ -21,10 +21,11 @@ export const AgentNotInInstanceBody = plainErrorBody(AgentNotInInstance, {
   message: "This instance has no such agent."
 })
 
-const TurnNotInProgressBody = plainErrorBody(TurnNotInProgress, {
+export const TurnNotInProgressBody = plainErrorBody(TurnNotInProgress, {
   status: 404,
   error: "Turn not found",
-  message: "This instance has no such turn in progress. Models are called for turns only."
+  message:
+    "This instance has no such turn in progress. Models are called for turns only, and notes are taken in turns of the owner only."
 })
 const exhausted = {
   budget: "The turn has used its budget. Send a new message to continue.",

@@ -40,12 +40,14 @@ export type TurnMessage = typeof TurnMessage.Type
 
 /**
  * One turn: the user's message with the messages before it, oldest first. `summary` replaces the messages before `history`;
- * `memories` come from other sessions, the most relevant first.
+ * `memories` come from other sessions, the most relevant first. A turn that is not `fromOwner` gets no tools with the
+ * owner's data.
  */
 export const Turn = Schema.Struct({
   agentId: AgentId,
   sessionId: Schema.String,
   messageId: Schema.String,
+  fromOwner: Schema.Boolean,
   summary: Schema.NullOr(Schema.String),
   memories: Schema.Array(Schema.String),
   history: Schema.Array(TurnMessage),

@@ -13,7 +13,16 @@ const reason = "The Docker Engine cannot be reached."
 const away = () => new InstanceHostUnavailable({ reason })
 const userId = UserId.make("usr_1")
 const agentId = AgentId.make("agt_1")
-const turn = { agentId, sessionId: "chs_1", messageId: "msg_1", summary: null, memories: [], history: [], message: "" }
+const turn = {
+  agentId,
+  sessionId: "chs_1",
+  messageId: "msg_1",
+  summary: null,
+  fromOwner: true,
+  memories: [],
+  history: [],
+  message: ""
+}
 
 it.effect("LocalAgentManager reports an unavailable host of instances as an unavailable backend", () =>
   Effect.gen(function* () {

@@ -15,6 +15,7 @@ const turn: Turn = {
   sessionId: "chs_1",
   messageId: "msg_1",
   summary: null,
+  fromOwner: true,
   memories: [],
   history: [],
   message: "hello"

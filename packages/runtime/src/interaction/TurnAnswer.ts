@@ -11,7 +11,7 @@ import type { RuntimeAgent, Turn, TurnEvent } from "@berth/domain/instances/Agen
 import { answerInRounds } from "@berth/domain/skills/tools/ToolRounds"
 import { DateTime, Effect, Option, Stream } from "effect"
 import { ModelCallFailed, ModelClient } from "../ai/ModelClient.ts"
-import { type AgentTool, Toolbox, selectTools } from "../skills/Toolbox.ts"
+import { type AgentTool, Toolbox, selectTools, withoutOwnerTools } from "../skills/Toolbox.ts"
 import { countMessagesToSummarize } from "./Compaction.ts"
 import { summarizeConversation, maximumSummaryTokens } from "./ConversationSummary.ts"
 import { makeTurnPrompt } from "./TurnPrompt.ts"
@@ -91,7 +91,7 @@ const answerPrompt = (
     return answerInRounds({
       prompt,
       tools,
-      who: agent,
+      who: { ...agent, messageId: turn.messageId },
       contextWindow: agent.contextWindow,
       maxTokens: agent.maxTokens,
       callModel,
@@ -102,13 +102,14 @@ const answerPrompt = (
 
 /** Answers a turn: compacts its history to the model's context window, then answers in rounds of the agent's tools. */
 export const answerTurn = (
-  agent: RuntimeAgent,
+  configured: RuntimeAgent,
   turn: Turn
 ): Stream.Stream<TurnEvent, ModelCallFailed, ModelClient | Toolbox> =>
   Stream.unwrap(
     Effect.gen(function* () {
       const now = yield* DateTime.now
       const models = yield* ModelClient
+      const agent = turn.fromOwner ? configured : withoutOwnerTools(configured)
       const tools = selectTools(agent, yield* Toolbox)
       const compacted = yield* compact(agent, turn, tools, now)
       return Stream.concat(

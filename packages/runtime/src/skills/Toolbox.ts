@@ -3,10 +3,27 @@ import type { Tool } from "@berth/domain/skills/tools/Tool"
 import { Context } from "effect"
 import { chooseDisclosure, readSkillTool } from "./SkillPrompt.ts"
 
-export type AgentTool = Tool<RuntimeAgent>
+/** The agent of a turn; the backend knows the turn's conversation by `messageId`. */
+export interface TurnAgent extends RuntimeAgent {
+  readonly messageId: string
+}
+
+export type AgentTool = Tool<TurnAgent>
 
 /** Every tool that this runtime has. */
 export class Toolbox extends Context.Tag("@berth/runtime/Toolbox")<Toolbox, ReadonlyArray<AgentTool>>() {}
+
+/** Tools with data that the owner shares with the agent. `recall` is limited by the backend. */
+const ownerTools: ReadonlySet<string> = new Set(["remember", "list_files", "read_file", "write_file", "delete_file"])
+
+/** The agent as people of a messaging channel meet it: without the owner's tools, and without skills of only these. */
+export const withoutOwnerTools = (agent: RuntimeAgent): RuntimeAgent => ({
+  ...agent,
+  skills: agent.skills.flatMap((skill) => {
+    const tools = skill.tools.filter((name) => !ownerTools.has(name))
+    return tools.length === 0 && skill.tools.length > 0 ? [] : [{ ...skill, tools }]
+  })
+})
 
 /** The tools that an agent may use: those that its skills name, in the order of the toolbox. */
 export const selectTools = (agent: RuntimeAgent, toolbox: ReadonlyArray<AgentTool>): ReadonlyArray<AgentTool> => {

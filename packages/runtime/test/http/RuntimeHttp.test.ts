@@ -28,6 +28,7 @@ const turn = {
   sessionId: "s",
   messageId: "m",
   summary: null,
+  fromOwner: true,
   memories: [],
   history: [],
   message: "a private word"

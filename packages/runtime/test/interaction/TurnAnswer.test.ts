@@ -5,7 +5,7 @@ import * as Tool from "@berth/domain/skills/tools/Tool"
 import { maximumReplyLength } from "@berth/domain/skills/tools/ToolRounds"
 import { type ModelAnswer, ModelCallFailed, ModelClient } from "@berth/runtime/ai/ModelClient"
 import { answerTurn } from "@berth/runtime/interaction/TurnAnswer"
-import { Toolbox } from "@berth/runtime/skills/Toolbox"
+import { type AgentTool, Toolbox, type TurnAgent } from "@berth/runtime/skills/Toolbox"
 import { assert, it } from "@effect/vitest"
 import { Chunk, Effect, FastCheck, Fiber, Layer, Logger, Schema, Stream, TestClock } from "effect"
 import { sampleAgent } from "../AgentSamples.ts"
@@ -16,6 +16,7 @@ const someTurn: Turn = {
   sessionId: "chs_1",
   messageId: "msg_1",
   summary: null,
+  fromOwner: true,
   memories: [],
   history: [],
   message: "hello"
@@ -66,7 +67,12 @@ const skill = {
 const skilled: RuntimeAgent = { ...sampleAgent, skills: [skill] }
 
 /** The events of a turn, the reason when it failed, and what the model was asked. */
-const ask = (script: Script, agent: RuntimeAgent = skilled, changes: Partial<Turn> = {}) =>
+const ask = (
+  script: Script,
+  agent: RuntimeAgent = skilled,
+  changes: Partial<Turn> = {},
+  toolbox: ReadonlyArray<AgentTool> = tools
+) =>
   Effect.gen(function* () {
     const requests: Array<RuntimeModelRequest> = []
     const models = ModelClient.of({
@@ -85,7 +91,7 @@ const ask = (script: Script, agent: RuntimeAgent = skilled, changes: Partial<Tur
     )
     const reply = events.flatMap((event) => (typeof event === "object" && event.type === "done" ? [event.reply] : []))
     return { events, requests, reply: reply[0] }
-  }).pipe(Effect.provide(Layer.succeed(Toolbox, tools)), Effect.provide(Logger.remove(Logger.defaultLogger)))
+  }).pipe(Effect.provide(Layer.succeed(Toolbox, toolbox)), Effect.provide(Logger.remove(Logger.defaultLogger)))
 
 it.effect("TurnAnswer offers the tools of the agent's skills, and no others", () =>
   Effect.gen(function* () {
@@ -107,6 +113,45 @@ it.effect("TurnAnswer offers the tools of the agent's skills, and no others", ()
     const other = yield* ask((_, at) => (at === 0 ? [call("shout", { text: "a" }), done] : [done]), sampleAgent)
     assert.include(other.requests[1]?.messages.at(-1)?.content, "no tool of that name")
   })
+)
+
+it.effect(
+  "TurnAnswer offers people of a channel no tools with the owner's data, but to search their conversation",
+  () =>
+    Effect.gen(function* () {
+      const callIds: Array<string> = []
+      const make = (name: string) =>
+        Tool.make({
+          name,
+          description: "Uses data.",
+          parameters: text,
+          run: (_, { messageId }: TurnAgent) => Effect.sync(() => `${name} in ${callIds[callIds.push(messageId) - 1]}`)
+        })
+      const ofFiles = ["list_files", "read_file", "write_file", "delete_file"]
+      const data = ["remember", "recall", ...ofFiles].map(make)
+      const agent: RuntimeAgent = {
+        ...sampleAgent,
+        skills: [
+          { ...skill, id: "memory", tools: ["remember", "recall"] },
+          { ...skill, id: "files", tools: ofFiles },
+          { ...skill, id: "manners", tools: [] }
+        ]
+      }
+      const useAll: Script = (_, at) =>
+        at === 0 ? [...data.map(({ spec }) => call(spec.name, { text: "a" })), done] : [done]
+      const ofOwner = yield* ask(useAll, agent, {}, data)
+      assert.lengthOf(ofOwner.requests[0]?.tools ?? [], data.length)
+      assert.deepStrictEqual(callIds.splice(0), Array(data.length).fill("msg_1"))
+      const { requests } = yield* ask(useAll, agent, { fromOwner: false }, data)
+      assert.deepStrictEqual(
+        requests[0]?.tools.map(({ name }) => name),
+        ["recall"]
+      )
+      assert.deepStrictEqual(callIds, ["msg_1"])
+      const system = requests[0]?.messages[0]?.content
+      for (const id of ["- memory:", "- manners:"]) assert.include(system, id)
+      assert.notInclude(system, "- files:")
+    })
 )
 
 it.effect("TurnAnswer runs the model's tool calls, returns results in order, and joins all text", () =>

@@ -15,6 +15,7 @@ const turn = (sessionId: string) => ({
   sessionId,
   messageId: "msg_1",
   summary: null,
+  fromOwner: true,
   memories: [],
   history: [],
   message: "hello"

@@ -79,6 +79,7 @@ const make = Effect.gen(function* () {
             sessionId,
             messageId: turn.turnId,
             summary: null,
+            fromOwner: known.fromOwner,
             memories: known.memories,
             history: fitHistory(text.history.slice(-maximumHistoryMessages)).map((said, at) => ({
               seq: at + 1,

@@ -3,6 +3,8 @@ import { IdGenerator } from "../../ids/IdGenerator.ts"
 import type { Message } from "../Conversation.ts"
 import { MemoryRepository, type MemoryOwner } from "./MemoryRepository.ts"
 import { deduplicateRecollections, selectMemories, formatRecollection } from "./Recollection.ts"
+import { TurnNotInProgress } from "../turns/TurnErrors.ts"
+import type { AgentTurn } from "../turns/TurnRepository.ts"
 import { validateSummary } from "./ConversationSummary.ts"
 import type { UserId } from "../../shared/UserId.ts"
 
@@ -15,6 +17,9 @@ const saidOfTurn = 5
 const searchLimit = 10
 /** Factor of candidates read, because duplicates are removed. */
 const spare = 3
+
+/** People of a messaging channel are not the owner. */
+const isOwners = (platform: string) => platform === "web"
 
 /** A message, or the task of an agent. */
 type Question = Pick<Message, "agentId" | "userId" | "sessionId" | "content"> & Partial<Pick<Message, "platform">>
@@ -32,9 +37,26 @@ export class Memories extends Effect.Service<Memories>()("@berth/Memories", {
       )
     })
 
-    /** Searches notes and conversations, best match first. */
-    const search = Effect.fn("Memories.search")(function* (of: MemoryOwner, query: string) {
-      const found = deduplicateRecollections(yield* repository.search(of, query, searchLimit * spare)).slice(
+    /** Adds a note in a turn with the owner. People of a channel leave no notes: notes are in every turn of the owner. */
+    const noteInTurn = Effect.fn("Memories.noteInTurn")(function* (turn: AgentTurn, text: string) {
+      const conversation = yield* Effect.mapError(
+        yield* repository.findConversation(turn),
+        () => new TurnNotInProgress()
+      )
+      if (conversation !== null && !isOwners(conversation.platform)) return yield* new TurnNotInProgress()
+      yield* addNote(turn, text)
+    })
+
+    /**
+     * Searches notes and conversations, best match first. A turn of a messaging channel finds messages of its own
+     * conversation; an unknown or ended turn finds nothing.
+     */
+    const searchInTurn = Effect.fn("Memories.searchInTurn")(function* (turn: AgentTurn, query: string) {
+      const conversation = yield* repository.findConversation(turn)
+      if (Option.isNone(conversation)) return []
+      const within =
+        conversation.value === null || isOwners(conversation.value.platform) ? undefined : conversation.value.sessionId
+      const found = deduplicateRecollections(yield* repository.search(turn, query, searchLimit * spare, within)).slice(
         0,
         searchLimit
       )
@@ -46,21 +68,22 @@ export class Memories extends Effect.Service<Memories>()("@berth/Memories", {
     })
 
     /**
-     * Returns the context of a turn: the summary of its session up to `afterSeq`, and memories from elsewhere. A messaging
-     * channel gets no memories: its people are not the owner.
+     * Returns the context of a turn: the summary of its session up to `afterSeq`, and memories from elsewhere, which only
+     * turns of the owner get.
      */
     const recallForTurn = Effect.fn("Memories.recallForTurn")(function* (message: Question) {
-      const { notes, said, summary } = yield* repository.recallForTurn(message, {
+      const { notes, platform, said, summary } = yield* repository.recallForTurn(message, {
         notes: notesOfTurn,
         said: saidOfTurn * spare
       })
+      const fromOwner = isOwners(Option.getOrElse(platform, () => message.platform ?? "web"))
       return {
+        fromOwner,
         summary: Option.getOrNull(Option.map(summary, ({ text }) => text)),
         afterSeq: Option.match(summary, { onNone: () => 0, onSome: ({ upToSeq }) => upToSeq }),
-        memories:
-          (message.platform ?? "web") === "web"
-            ? selectMemories(notes, deduplicateRecollections(said).slice(0, saidOfTurn), message.content)
-            : []
+        memories: fromOwner
+          ? selectMemories(notes, deduplicateRecollections(said).slice(0, saidOfTurn), message.content)
+          : []
       }
     })
 
@@ -83,6 +106,6 @@ export class Memories extends Effect.Service<Memories>()("@berth/Memories", {
       yield* repository.removeNotes(userId)
     })
 
-    return { addNote, search, recallForTurn, storeSummary, removeAll }
+    return { addNote, noteInTurn, searchInTurn, recallForTurn, storeSummary, removeAll }
   })
 }) {}

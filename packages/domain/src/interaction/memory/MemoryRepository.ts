@@ -1,5 +1,6 @@
 import { Context, type DateTime, type Effect, type Option } from "effect"
 import type { ChatSessionId, Message } from "../Conversation.ts"
+import type { AgentTurn } from "../turns/TurnRepository.ts"
 import type { MemoryNote, Recollection, RecalledMessage } from "./Recollection.ts"
 import type { ConversationSummary } from "./ConversationSummary.ts"
 import type { AgentId } from "../../shared/AgentId.ts"
@@ -9,6 +10,12 @@ import type { UserId } from "../../shared/UserId.ts"
 export interface MemoryOwner {
   readonly agentId: AgentId
   readonly userId: UserId
+}
+
+/** The conversation of a turn in progress; a task has none. */
+export interface TurnConversation {
+  readonly sessionId: ChatSessionId
+  readonly platform: string
 }
 
 export interface NewNote extends MemoryOwner {
@@ -26,16 +33,24 @@ export class MemoryRepository extends Context.Tag("@berth/MemoryRepository")<
      * concurrency. Ignores unknown agents.
      */
     readonly saveNote: (note: NewNote, limit: number) => Effect.Effect<void>
-    /** Notes and answered messages with any word of the query, best match first. */
-    readonly search: (of: MemoryOwner, query: string, limit: number) => Effect.Effect<ReadonlyArray<Recollection>>
+    /** The conversation of a turn, null for a task. None for an unknown or ended turn, and for a deleted conversation. */
+    readonly findConversation: (turn: AgentTurn) => Effect.Effect<Option.Option<TurnConversation | null>>
+    /** Notes and answered messages with any word of the query, best match first; with `within` messages of that session only. */
+    readonly search: (
+      of: MemoryOwner,
+      query: string,
+      limit: number,
+      within?: ChatSessionId
+    ) => Effect.Effect<ReadonlyArray<Recollection>>
     /**
-     * The session's summary, the agent's newest notes, and messages of other sessions with significant words of
+     * The session's platform and summary, the agent's newest notes, and messages of other sessions with significant words of
      * the message, best match first.
      */
     readonly recallForTurn: (
       message: Pick<Message, "agentId" | "userId" | "sessionId" | "content">,
       limits: { readonly notes: number; readonly said: number }
     ) => Effect.Effect<{
+      readonly platform: Option.Option<string>
       readonly summary: Option.Option<ConversationSummary>
       readonly notes: ReadonlyArray<MemoryNote>
       readonly said: ReadonlyArray<RecalledMessage>

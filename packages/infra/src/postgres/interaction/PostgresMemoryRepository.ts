@@ -1,12 +1,13 @@
 import type { AgentId } from "@berth/domain/shared/AgentId"
-import { type ChatSessionId, type Message, Sender } from "@berth/domain/interaction/Conversation"
+import { ChatSessionId, type Message, Sender } from "@berth/domain/interaction/Conversation"
 import { MemoryRepository, type NewNote, type MemoryOwner } from "@berth/domain/interaction/memory/MemoryRepository"
+import type { AgentTurn } from "@berth/domain/interaction/turns/TurnRepository"
 import type { MemoryNote, RecalledMessage } from "@berth/domain/interaction/memory/Recollection"
 import type { ConversationSummary } from "@berth/domain/interaction/memory/ConversationSummary"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { Array, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { createHash } from "node:crypto"
-import { decodeRows } from "../Rows.ts"
+import { decodeFirstRow, decodeRows } from "../Rows.ts"
 import { toStorableText } from "../StorableText.ts"
 import type { UserId } from "@berth/domain/shared/UserId"
 
@@ -28,8 +29,13 @@ const MessageRow = Schema.Struct({
   at: Schema.DateTimeUtcFromDate
 })
 const SummaryRow = Schema.Struct({ kind: Schema.Literal("summary"), text: Schema.String, upToSeq: Schema.Int })
+const SessionRow = Schema.Struct({ kind: Schema.Literal("session"), text: Schema.String })
+const ConversationRow = Schema.Struct({
+  sessionId: Schema.NullOr(ChatSessionId),
+  platform: Schema.NullOr(Schema.String)
+})
 const RecollectionRow = Schema.Union(NoteRow, MessageRow)
-const TurnRow = Schema.Union(NoteRow, MessageRow, SummaryRow)
+const TurnRow = Schema.Union(NoteRow, MessageRow, SummaryRow, SessionRow)
 
 const questionOf = (text: string) => toStorableText(text.slice(0, maximumQuestionLength))
 /** Escapes an agent's id as a search term. */
@@ -43,8 +49,7 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
     const own = ({ agentId, userId }: MemoryOwner) =>
       sql`agent_id is not distinct from ${toStorableText(agentId)} and user_id is not distinct from ${userId}`
 
-    const elsewhere = (except: ChatSessionId | undefined) =>
-      except === undefined ? sql`` : sql`and session_id <> ${except}`
+    const everywhere = sql``
 
     /** Ranks by words; recent texts weigh up to twice as much. */
     const score = (now: Date) => sql`
@@ -62,14 +67,14 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
       )`
 
     /** Messages with a word of the query. Only one of the two branches runs. */
-    const saidMatches = (of: MemoryOwner, now: Date, except?: ChatSessionId) => sql`
+    const saidMatches = (of: MemoryOwner, now: Date, where = everywhere) => sql`
       select sender, content, created_at, ${score(now)} as score
       from (
         (
           select sender, content, created_at, search, words
           from question, messages
           where (select not yes from usual) and state = 'answered'
-            and search @@ (${termOf(of.agentId)}::tsquery && words) and ${own(of)} ${elsewhere(except)}
+            and search @@ (${termOf(of.agentId)}::tsquery && words) and ${own(of)} ${where}
           order by created_at desc limit ${maximumCandidates}
         )
         union all
@@ -80,7 +85,7 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
             where (select yes from usual) and state = 'answered' and agent_id = ${toStorableText(of.agentId)}
             order by created_at desc limit ${commonWordSearchLimit}
           ) as newest
-          where search @@ words and ${own(of)} ${elsewhere(except)}
+          where search @@ words and ${own(of)} ${where}
           limit ${maximumCandidates}
         )
       ) as candidate`
@@ -105,17 +110,45 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
             )`
         }).pipe(sql.withTransaction, Effect.orDie)
       }),
-      search: Effect.fn("MemoryRepository.search")(function* (of: MemoryOwner, query: string, limit: number) {
+      // The id tells a task from a message whose conversation was deleted.
+      findConversation: Effect.fn("MemoryRepository.findConversation")(function* ({
+        agentId,
+        turnId,
+        userId
+      }: AgentTurn) {
+        const found = yield* sql`
+          select chat_sessions.id as session_id, chat_sessions.platform
+          from turns
+          left join messages on messages.id = turns.id
+          left join chat_sessions on chat_sessions.id = messages.session_id
+          where turns.id = ${toStorableText(turnId)} and turns.user_id = ${userId}
+            and turns.agent_id = ${toStorableText(agentId)}
+            and (chat_sessions.id is not null or starts_with(turns.id, 'tsk_'))`.pipe(
+          decodeFirstRow(ConversationRow),
+          Effect.orDie
+        )
+        return Option.map(found, ({ platform, sessionId }) =>
+          sessionId === null || platform === null ? null : { sessionId, platform }
+        )
+      }),
+      search: Effect.fn("MemoryRepository.search")(function* (
+        of: MemoryOwner,
+        query: string,
+        limit: number,
+        within?: ChatSessionId
+      ) {
         const now = DateTime.toDate(yield* DateTime.now)
+        const where = within === undefined ? everywhere : sql`and session_id = ${within}`
         return yield* sql`
           ${asked(of, query, true)}
           select kind, sender, left(text, ${maximumTextLength}) as text, created_at as at
           from (
-            select 'message' as kind, sender, content as text, created_at, score from (${saidMatches(of, now)}) as said
+            select 'message' as kind, sender, content as text, created_at, score from (${saidMatches(of, now, where)}) as said
             union all
             -- Notes outweigh messages.
             select 'note', null, text, created_at, ${score(now)} * 1.5
             from question, agent_notes where agent_id = ${toStorableText(of.agentId)} and ${own(of)} and search @@ words
+              and ${within === undefined}::boolean
           ) as found
           order by score desc, created_at desc, text limit ${limit}`.pipe(decodeRows(RecollectionRow), Effect.orDie)
       }),
@@ -131,6 +164,8 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
             select 'summary' as kind, null as sender, summary as text, updated_at as at, up_to_seq, 1 as place
             from session_summaries where session_id = ${message.sessionId}
             union all
+            select 'session', null, platform, created_at, null, 0 from chat_sessions where id = ${message.sessionId}
+            union all
             select 'note', null, text, created_at, null, row_number() over (order by created_at desc, id desc)
             from (
               select id, text, created_at from agent_notes
@@ -141,12 +176,16 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
             select 'message', sender, left(content, ${maximumTextLength}), created_at, null,
               row_number() over (order by score desc, created_at desc)
             from (
-              select * from (${saidMatches(message, now, message.sessionId)}) as said
+              select * from (${saidMatches(message, now, sql`and session_id <> ${message.sessionId}`)}) as said
               order by score desc, created_at desc limit ${limits.said}
             ) as best
           ) as known
           order by place`.pipe(decodeRows(TurnRow), Effect.orDie)
         return {
+          platform: Option.map(
+            Array.findFirst(rows, (row): row is typeof SessionRow.Type => row.kind === "session"),
+            ({ text }) => text
+          ),
           summary: Option.map(
             Array.findFirst(rows, (row): row is typeof SummaryRow.Type => row.kind === "summary"),
             ({ text, upToSeq }): ConversationSummary => ({ text, upToSeq })

@@ -26,15 +26,19 @@ export const layer = (options: { readonly backendUrl: string; readonly token: Re
         )
       const to = (path: string) => HttpClientRequest.post(new URL(path, options.backendUrl))
       return Memory.of({
-        note: Effect.fn("Memory.note")((agentId, text) =>
-          HttpClientRequest.schemaBodyJson(RuntimeNote)(to(runtimeNotesPath), { agentId, text }).pipe(
+        note: Effect.fn("Memory.note")(({ id: agentId, messageId }, text) =>
+          HttpClientRequest.schemaBodyJson(RuntimeNote)(to(runtimeNotesPath), { agentId, messageId, text }).pipe(
             Effect.orDie,
             Effect.flatMap((request) => send(request, 204)),
             Effect.asVoid
           )
         ),
-        recall: Effect.fn("Memory.recall")((agentId, query) =>
-          HttpClientRequest.schemaBodyJson(RuntimeRecallQuery)(to(runtimeRecallPath), { agentId, query }).pipe(
+        recall: Effect.fn("Memory.recall")(({ id: agentId, messageId }, query) =>
+          HttpClientRequest.schemaBodyJson(RuntimeRecallQuery)(to(runtimeRecallPath), {
+            agentId,
+            messageId,
+            query
+          }).pipe(
             Effect.orDie,
             Effect.flatMap((request) => send(request, 200)),
             Effect.flatMap((response) =>

@@ -1,19 +1,22 @@
 import type { RuntimeRecollection } from "@berth/api/runtime/RuntimeContract"
 import { Context, Data, type Effect } from "effect"
-import type { AgentId } from "@berth/domain/shared/AgentId"
+import type { TurnAgent } from "../Toolbox.ts"
 
 /** The reason is a sentence. */
 export class MemoryFailed extends Data.TaggedError("MemoryFailed")<{ readonly reason: string }> {}
+
+/** The backend decides by the turn what is noted and found. */
+export type MemoryTurn = Pick<TurnAgent, "id" | "messageId">
 
 /** Memory across conversations. */
 export class Memory extends Context.Tag("@berth/runtime/Memory")<
   Memory,
   {
     /** Stores a trimmed note of at most `maximumMemoryText` characters. */
-    readonly note: (agentId: AgentId, text: string) => Effect.Effect<void, MemoryFailed>
+    readonly note: (turn: MemoryTurn, text: string) => Effect.Effect<void, MemoryFailed>
     /** Best match first. */
     readonly recall: (
-      agentId: AgentId,
+      turn: MemoryTurn,
       query: string
     ) => Effect.Effect<ReadonlyArray<typeof RuntimeRecollection.Type>, MemoryFailed>
   }

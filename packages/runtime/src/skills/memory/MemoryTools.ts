@@ -1,8 +1,8 @@
-import type { RuntimeAgent } from "@berth/domain/instances/AgentRuntime"
 import { parseZoneOrUtc } from "@berth/domain/skills/time/TimeText"
 import * as Tool from "@berth/domain/skills/tools/Tool"
 import { DateTime, Effect, Schema } from "effect"
 import { maximumMemoryText } from "@berth/api/runtime/RuntimeContract"
+import type { TurnAgent } from "../Toolbox.ts"
 import type { Memory } from "./Memory.ts"
 
 export const makeRememberTool = (memory: Memory["Type"]) =>
@@ -14,12 +14,12 @@ export const makeRememberTool = (memory: Memory["Type"]) =>
         description: `One fact in a sentence that is understood by itself, ${maximumMemoryText} characters at most.`
       })
     }),
-    run: ({ text }, { id }: RuntimeAgent) => {
+    run: ({ text }, turn: TurnAgent) => {
       const note = text.trim()
       if (note === "") return new Tool.ToolFailed({ reason: "The note is empty." })
       if (note.length > maximumMemoryText)
         return new Tool.ToolFailed({ reason: `The note is longer than ${maximumMemoryText} characters.` })
-      return memory.note(id, note).pipe(
+      return memory.note(turn, note).pipe(
         Effect.as("It is noted."),
         Effect.mapError(({ reason }) => new Tool.ToolFailed({ reason }))
       )
@@ -33,15 +33,15 @@ export const makeRecallTool = (memory: Memory["Type"]) =>
     parameters: Schema.Struct({
       query: Schema.String.annotations({ description: "A few distinctive words." })
     }),
-    run: ({ query }, { id, timezone }: RuntimeAgent) =>
-      memory.recall(id, query.trim().slice(0, maximumMemoryText)).pipe(
+    run: ({ query }, turn: TurnAgent) =>
+      memory.recall(turn, query.trim().slice(0, maximumMemoryText)).pipe(
         Effect.map((found) =>
           found.length === 0
             ? "Nothing was found."
             : found
                 .map(
                   ({ at, kind, text }) =>
-                    `- ${formatDay(at, timezone)}, ${kind}: ${text.replaceAll(/\s+/g, " ").trim()}`
+                    `- ${formatDay(at, turn.timezone)}, ${kind}: ${text.replaceAll(/\s+/g, " ").trim()}`
                 )
                 .join("\n")
         ),

@@ -8,34 +8,36 @@ import { makeFakeBackend } from "../../../../../test/fakes/FakeBackend.ts"
 import { sampleAgent } from "../../AgentSamples.ts"
 import { AgentId } from "@berth/domain/shared/AgentId"
 
+const someTurn = { ...sampleAgent, messageId: "msg_1" }
+
 const make = (url: string) =>
   BackendMemory.layer({ backendUrl: url, token: Redacted.make("own") }).pipe(
     Layer.provide(NodeHttpClient.layer),
     Layer.build,
     Effect.map(Context.get(Memory)),
     Effect.map((memory) => ({
-      remember: (text: string) => makeRememberTool(memory).run(JSON.stringify({ text }), sampleAgent),
-      recall: (query: string, agent = sampleAgent) => makeRecallTool(memory).run(JSON.stringify({ query }), agent)
+      remember: (text: string) => makeRememberTool(memory).run(JSON.stringify({ text }), someTurn),
+      recall: (query: string, turn = someTurn) => makeRecallTool(memory).run(JSON.stringify({ query }), turn)
     }))
   )
 
-it.scopedLive("BackendMemory stores and finds notes of an agent with the runtime token", () =>
+it.scopedLive("BackendMemory stores and finds notes of an agent's turn with the runtime token", () =>
   Effect.gen(function* () {
     const backend = yield* makeFakeBackend
     const memory = yield* make(backend.url)
     assert.strictEqual(yield* memory.remember(" Mia likes\n tea. "), "It is noted.")
     assert.strictEqual(yield* memory.recall("tea"), "- 1970-01-01, note: Mia likes tea.")
     assert.strictEqual(yield* memory.recall("coffee"), "Nothing was found.")
-    assert.strictEqual(yield* memory.recall("tea", { ...sampleAgent, id: AgentId.make("agt_2") }), "Nothing was found.")
+    assert.strictEqual(yield* memory.recall("tea", { ...someTurn, id: AgentId.make("agt_2") }), "Nothing was found.")
     assert.deepStrictEqual(backend.memoryCalls[0], {
       path: "/internal/runtime/notes",
       token: "own",
-      body: { agentId: AgentId.make("agt_1"), text: "Mia likes\n tea." }
+      body: { agentId: AgentId.make("agt_1"), messageId: "msg_1", text: "Mia likes\n tea." }
     })
     assert.deepStrictEqual(backend.memoryCalls[1], {
       path: "/internal/runtime/recall",
       token: "own",
-      body: { agentId: AgentId.make("agt_1"), query: "tea" }
+      body: { agentId: AgentId.make("agt_1"), messageId: "msg_1", query: "tea" }
     })
   })
 )
