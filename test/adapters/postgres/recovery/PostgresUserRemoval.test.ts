@@ -31,6 +31,8 @@ const retainedTables: Readonly<Record<string, string>> = {
   used_wallet_nonces: "digests of nonces, which are random, for ten minutes",
   used_oauth_states: "digests of what browsers began at providers, for ten minutes",
   payment_redemptions: "what was paid on a chain, with no word of who paid; deleted after 30 days",
+  live_streams: "lose their agent, are neither played nor received any more, and are deleted within seconds",
+  live_files: "media of live streams, without a column for a user; deleted with their stream",
   audit_entries: "actions of administrators, under the bare id of the user",
   schema_migrations: "the schema's own"
 }
@@ -137,6 +139,27 @@ const userWithRowsEverywhere = Effect.gen(function* () {
   yield* sql`
     insert into idempotency_keys (id, principal_hash, claim_id, first_claim_id, request_hash, lease_until, response_sealed, expires_at)
     values (${tag}, ${digestPrincipal(user.id)}, 'c', 'c', 'h', now(), 'answer to Wanda', now() + interval '1 day')`
+  yield* sql`
+    insert into agent_log_entries (id, agent_id, level, message, created_at)
+    values (${`log_${tag}`}, ${agent}, 'info', 'Wanda connected', now())`
+  yield* sql`
+    insert into channel_connections (agent_id, platform, secrets_sealed, answers_bots, state, updated_at)
+    values (${agent}, 'platformA', 'sealed of Wanda', false, 'connected', now())`
+  yield* sql`
+    insert into channel_chats (agent_id, platform, chat_id, session_id) values (${agent}, 'platformA', '1', ${chat})`
+  yield* sql`
+    insert into inbound_messages
+      (id, agent_id, platform, chat_id, external_id, version, sequence, position, content, status, received_at)
+    values (${`inb_${tag}`}, ${agent}, 'platformA', '1', '1', 1, 1, 1, '{"text":"Wanda"}', 'waiting', now())`
+  yield* sql`
+    insert into outbound_messages (id, agent_id, platform, chat_id, inbound_id, text, status, created_at)
+    values (${`out_${tag}`}, ${agent}, 'platformA', '1', ${`inb_${tag}`}, 'Hello Wanda', 'pending', now())`
+  yield* sql`
+    insert into unclaimed_agents (owner_id, agent_id, code_hash, created_at)
+    values (${user.id}, ${agent}, ${tag}, now())`
+  yield* sql`
+    insert into live_streams (id, agent_id, playback_url, created_at)
+    values (${yield* uniqueName("lst")}, ${agent}, 'https://example.com/live', now())`
   return { user, tag, agent, chat, message }
 })
 
@@ -223,6 +246,7 @@ layer(Live, { excludeTestServices: true })("The removal of a user", (it) => {
         "used_wallet_nonces",
         "used_oauth_states",
         "payment_redemptions",
+        "live_files",
         "schema_migrations"
       ])
       assert.deepStrictEqual(
