@@ -53,8 +53,8 @@ export default defineConfig({
     isolate: false,
     // For two cores, whose time the waits of some files leave to others. Idle workers stay: ending one can end a file that
     // was just given to it. For one worker: --no-file-parallelism.
-    minWorkers: 5,
-    maxWorkers: 5,
+    minWorkers: 4,
+    maxWorkers: 4,
     // Most code of a test runs a few times: optimizing it later and collecting its garbage in larger steps costs less.
     poolOptions: {
       forks: { execArgv: ["--interrupt-budget=540672", "--max-semi-space-size=32", "--single-threaded-gc"] },
