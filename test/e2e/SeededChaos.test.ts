@@ -68,6 +68,8 @@ const subscriber = ({ berth }: Service, name: string) =>
   Effect.gen(function* () {
     const person = yield* signUpClient(berth.webUrl)
     yield* Records.insertSubscription(person.userId, "pro")
+    // The daily units of free are fewer than the turns of the long set.
+    yield* Effect.flatMap(SqlClient, (sql) => sql`update users set plan = 'pro' where id = ${person.userId}`)
     return { ...person, name } satisfies Owner
   })
 
