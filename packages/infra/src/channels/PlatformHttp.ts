@@ -7,6 +7,7 @@ import {
 } from "@effect/platform"
 import { Chunk, Data, type Duration, Effect, type Option, Schema, Stream } from "effect"
 import { findSystemErrorCode } from "../ai/vendor/HttpExchange.ts"
+import { isLoopback } from "../net/ListenHosts.ts"
 
 /** A messaging platform gave no usable answer. `reason` quotes neither the request nor the answer. */
 export class PlatformConnectionFailed extends Data.TaggedError("PlatformConnectionFailed")<{
@@ -90,8 +91,6 @@ export const makePlatformHttp = Effect.map(HttpClient.HttpClient, (http) => {
 export const parseAnswer = <A, I>(schema: Schema.Schema<A, I>, { bytes }: PlatformAnswer): Option.Option<A> =>
   Schema.decodeUnknownOption(Schema.parseJson(schema))(Buffer.from(bytes).toString("utf8"))
 
-const loopback = new Set(["127.0.0.1", "localhost", "[::1]"])
-
 /** Whether a token may be sent to an address: over TLS, or to this machine. */
 export const isSecureAddress = ({ hostname, protocol }: URL): boolean =>
-  protocol === "https:" || protocol === "wss:" || loopback.has(hostname)
+  protocol === "https:" || protocol === "wss:" || isLoopback(hostname)
