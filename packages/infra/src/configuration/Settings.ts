@@ -12,6 +12,7 @@ import { parseJwtKey } from "../crypto/JwtKey.ts"
 import { readCardSettings } from "./CardSettings.ts"
 import { readGatingToken, readNodeUrl, readRpcUrl, readWalletAddress } from "./ChainSettings.ts"
 import { readOAuthASettings, readOAuthBSettings, readSocialIdentitySettings } from "./SignInSettings.ts"
+import { isNetwork } from "../net/OutboundAddresses.ts"
 import { logLevelSetting } from "./LogLevelSetting.ts"
 import { readMailSender, readSmtpUrl } from "./MailSettings.ts"
 import { defaultEngineSocket, parseEngineAddress } from "../instance-drivers/docker/EngineAddress.ts"
@@ -240,6 +241,14 @@ export const Settings = Config.all({
       entries.every(isAddressOrRange)
         ? Either.right(entries)
         : Either.left(ConfigError.InvalidData(["TRUSTED_PROXIES"], "must be addresses or CIDR ranges, comma-separated"))
+    ),
+    Config.withDefault([])
+  ),
+  outboundAllowCidrs: Config.array(Config.string(), "OUTBOUND_ALLOW_CIDRS").pipe(
+    Config.mapOrFail((entries) =>
+      entries.every(isNetwork)
+        ? Either.right(entries)
+        : Either.left(ConfigError.InvalidData(["OUTBOUND_ALLOW_CIDRS"], "must be CIDR ranges, comma-separated"))
     ),
     Config.withDefault([])
   ),

@@ -279,6 +279,7 @@ describe("settings", () => {
     SECRETS_KEYS: `a:${Buffer.alloc(31).toString("base64")}`,
     JWT_PRIVATE_KEY: "hunter2",
     ADMIN_EMAILS: "owner",
+    OUTBOUND_ALLOW_CIDRS: "10.0.0.0",
     SALES_EMAIL: "sales",
     REFERRAL_CREDITS: "-1",
     OTEL_EXPORTER_OTLP_ENDPOINT: "collector:4318",

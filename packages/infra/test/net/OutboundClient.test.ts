@@ -1,0 +1,158 @@
+import { listenLocally } from "../../../../test/support/LocalServer.ts"
+import { assert, describe, it } from "@effect/vitest"
+import { makeAddressPolicy } from "../../src/net/OutboundAddresses.ts"
+import { make, type OutboundRequest, type ResolveName } from "../../src/net/OutboundClient.ts"
+import { Effect } from "effect"
+import { createServer, type RequestListener } from "node:http"
+
+const open = (listener: RequestListener) =>
+  Effect.gen(function* () {
+    const requests: Array<{ readonly headers: unknown; readonly url: string | undefined }> = []
+    const server = createServer((request, response) => {
+      requests.push({ headers: request.headers, url: request.url })
+      listener(request, response)
+    })
+    return { url: yield* listenLocally(server), requests }
+  })
+
+const resolveTo =
+  (...addresses: ReadonlyArray<string>): ResolveName =>
+  (_name, done) =>
+    done(
+      null,
+      addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }))
+    )
+
+const allowed = makeAddressPolicy(["127.0.0.0/8"])
+const call = (url: URL): OutboundRequest => ({
+  method: "POST",
+  url,
+  headers: { "x-test": "1" },
+  body: "{}",
+  timeout: "2 seconds",
+  maximumBytes: 1024
+})
+const named = (url: URL) => new URL(`http://receiver.example:${url.port}/`)
+
+describe("OutboundClient", () => {
+  it.live("OutboundClient.send returns status, headers and body, and sends no trace headers", () =>
+    Effect.gen(function* () {
+      const { requests, url } = yield* open((_request, response) => response.writeHead(202, { "x-a": "b" }).end("done"))
+      const response = yield* make(allowed).send(call(url)).pipe(Effect.withSpan("caller"))
+      assert.deepInclude(
+        { ...response, body: response.body.toString() },
+        { status: 202, body: "done", isComplete: true }
+      )
+      assert.strictEqual(response.headers["x-a"], "b")
+      assert.notProperty(requests[0]?.headers, "traceparent")
+      assert.notProperty(requests[0]?.headers, "b3")
+    }).pipe(Effect.scoped)
+  )
+
+  for (const host of ["127.0.0.1", "localhost", "[::1]", "0x7f.1", "2130706433", "[::ffff:127.0.0.1]"])
+    it.live(`OutboundClient.send makes no connection to ${host}`, () =>
+      Effect.gen(function* () {
+        const { requests, url } = yield* open((_request, response) => response.end())
+        const failure = yield* Effect.flip(
+          make(makeAddressPolicy([])).send(call(new URL(`http://${host}:${url.port}`)))
+        )
+        assert.strictEqual(failure._tag, "AddressNotAllowed")
+        assert.lengthOf(requests, 0)
+      }).pipe(Effect.scoped)
+    )
+
+  it.live("OutboundClient.send refuses a name that has changed to a private address since the last check", () =>
+    Effect.gen(function* () {
+      const { requests, url } = yield* open((_request, response) => response.end())
+      let answers = 0
+      const rebinding: ResolveName = (name, done) => {
+        answers += 1
+        return resolveTo(answers === 1 ? "127.0.0.1" : "127.0.0.2")(name, done)
+      }
+      const { send } = make((address) => address === "127.0.0.1", rebinding)
+      assert.strictEqual((yield* send(call(named(url)))).status, 200)
+      assert.strictEqual((yield* Effect.flip(send(call(named(url)))))._tag, "AddressNotAllowed")
+      assert.lengthOf(requests, 1)
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("OutboundClient.send connects to the permitted addresses of a name only", () =>
+    Effect.gen(function* () {
+      const { requests, url } = yield* open((_request, response) => response.end())
+      const { send } = make((address) => address === "127.0.0.1", resolveTo("10.0.0.1", "127.0.0.1"))
+      assert.strictEqual((yield* send(call(named(url)))).status, 200)
+      assert.lengthOf(requests, 1)
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("OutboundClient.send does not follow a redirect", () =>
+    Effect.gen(function* () {
+      const { requests, url } = yield* open((_request, response) =>
+        response.writeHead(307, { location: "/next" }).end()
+      )
+      assert.strictEqual((yield* make(allowed).send(call(url))).status, 307)
+      assert.lengthOf(requests, 1)
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("OutboundClient.send reads no more of a body than its limit", () =>
+    Effect.gen(function* () {
+      const { url } = yield* open((_request, response) => {
+        const write = () => {
+          while (!response.destroyed && response.write(Buffer.alloc(65_536)));
+        }
+        response.on("drain", write)
+        response.writeHead(200)
+        write()
+      })
+      const { body, isComplete, status } = yield* make(allowed).send(call(url))
+      assert.deepStrictEqual(
+        { status, isComplete, length: body.length },
+        { status: 200, isComplete: false, length: 1024 }
+      )
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("OutboundClient.send ends a body that does not at the timeout, and keeps the status", () =>
+    Effect.gen(function* () {
+      const { url } = yield* open((_request, response) => response.writeHead(200).write("a"))
+      const { isComplete, status } = yield* make(allowed).send({ ...call(url), timeout: "100 millis" })
+      assert.deepStrictEqual({ status, isComplete }, { status: 200, isComplete: false })
+    }).pipe(Effect.scoped)
+  )
+
+  for (const { fault, listener, reason, timeout } of [
+    { fault: "does not respond", listener: () => {}, reason: "timeout", timeout: "100 millis" },
+    {
+      fault: "closes the connection",
+      listener: (request) => request.socket.destroy(),
+      reason: "ECONNRESET",
+      timeout: "2 seconds"
+    },
+    {
+      fault: "does not speak HTTP",
+      listener: (request) => request.socket.end("garbage\r\n\r\n"),
+      reason: "HPE_INVALID_CONSTANT",
+      timeout: "2 seconds"
+    }
+  ] satisfies ReadonlyArray<{
+    fault: string
+    listener: RequestListener
+    reason: string
+    timeout: "100 millis" | "2 seconds"
+  }>)
+    it.live(`OutboundClient.send fails with ${reason} when the receiver ${fault}`, () =>
+      Effect.gen(function* () {
+        const { url } = yield* open(listener)
+        const failure = yield* Effect.flip(make(allowed).send({ ...call(url), timeout }))
+        assert.strictEqual(failure.message, reason)
+      }).pipe(Effect.scoped)
+    )
+
+  it.live("OutboundClient.send fails when nothing listens", () =>
+    Effect.gen(function* () {
+      const { url } = yield* Effect.scoped(open(() => {}))
+      assert.strictEqual((yield* Effect.flip(make(allowed).send(call(url)))).message, "ECONNREFUSED")
+    })
+  )
+})
