@@ -1,13 +1,15 @@
 import { AgentRepository } from "@berth/domain/agents/AgentRepository"
 import { ChannelConnections } from "@berth/domain/channels/ChannelConnections"
-import { UnclaimedPolicy } from "@berth/domain/provisioning/UnclaimedAgents"
+import { AgentLiveStreams } from "@berth/domain/provisioning/live-streams/AgentLiveStreams"
 import { UnclaimedExpiry } from "@berth/domain/provisioning/UnclaimedExpiry"
+import { Instances } from "@berth/domain/instances/Instances"
+import { Sessions } from "@berth/domain/sessions/Sessions"
 import { CredentialVault } from "@berth/domain/secrets/CredentialVault"
 import { AgentId } from "@berth/domain/shared/AgentId"
 import { UserId } from "@berth/domain/shared/UserId"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
-import { Duration, Effect, Layer, Option, Redacted } from "effect"
+import { Array, Duration, Effect, Option, Redacted, Schema } from "effect"
 import type { HttpCallResponse } from "../support/HttpCall.ts"
 import * as App from "../support/TestApp.ts"
 import { assertError } from "./ErrorAssertions.ts"
@@ -51,6 +53,10 @@ const outboxOf = (name: string, member: string, value: string) =>
     SqlClient,
     (sql) => sql`select id from outbox where name = ${name} and payload ->> ${member} = ${value}`
   )
+
+const expiry = UnclaimedExpiry.pipe(Effect.provide(UnclaimedExpiry.Default), Effect.provide(AgentLiveStreams.Default))
+const expire = Effect.flatMap(expiry, ({ run }) => run())
+const revokeStreamKey = (agentId: AgentId) => Effect.flatMap(expiry, (service) => service.revokeStreamKey(agentId))
 
 for (const agentManagerTransport of ["in process", "remote"] as const)
   layer(App.layer({ agentManagerTransport }), { excludeTestServices: true })(
@@ -213,6 +219,86 @@ layer(App.layer(), { excludeTestServices: true })("Unclaimed agents", (it) => {
     })
   )
 
+  it.effect(
+    "A claim replaces the stream key, names the secrets that the previous holder has, and ends its access",
+    () =>
+      Effect.gen(function* () {
+        const { cookieName, web } = yield* App.TestApp
+        const sql = yield* SqlClient
+        const answer = yield* provision({
+          platformAToken: token,
+          platformBToken: "wa-hunter2",
+          aiProvider: "groq",
+          apiKey: "gsk-hunter2"
+        })
+        const [agentId, owner] = [yield* agentOf(answer), UserId.make(String(answer.body["userId"]))]
+        const upload = (key: unknown) => web({ method: "PUT", path: `/live/ingest/${String(key)}/seg0.ts`, body: "x" })
+        assert.strictEqual((yield* upload(answer.body["streamKey"])).status, 204)
+        const before = yield* (yield* Sessions).open(owner)
+        const withSession = {
+          method: "GET",
+          path: "/api/auth/session",
+          headers: { cookie: `${cookieName}=${Redacted.value(before.token)}` }
+        }
+        assert.strictEqual((yield* web(withSession)).status, 200)
+        const gatewayToken = Redacted.value(
+          yield* (yield* Effect.provide(Instances, Instances.Default)).ensureGatewayToken(owner)
+        )
+        const withToken = {
+          method: "GET",
+          path: "/api/agent?action=sessions",
+          headers: {
+            host: `${String(answer.body["subdomain"])}.agents.localhost`,
+            authorization: `Bearer ${gatewayToken}`
+          }
+        }
+        assert.strictEqual((yield* web(withToken)).status, 200)
+        const claimer = yield* App.signInNewUser()
+        const claimed = yield* claim(claimer, codeOf(answer))
+        assert.strictEqual(claimed.status, 200, claimed.text)
+        assert.deepStrictEqual(claimed.body["shared"], { channels: ["platformA", "platformB"], modelKeys: ["groq"] })
+        const stream = yield* Schema.decodeUnknown(
+          Schema.Struct({ liveStreamId: Schema.String, streamKey: Schema.String, playbackUrl: Schema.String })
+        )(claimed.body["liveStream"])
+        assert.strictEqual(stream.liveStreamId, answer.body["liveStreamId"])
+        assertError(yield* upload(answer.body["streamKey"]), { status: 404, code: "live_stream_not_found" })
+        assert.strictEqual((yield* upload(stream.streamKey)).status, 204)
+        assert.strictEqual((yield* web(withSession)).body["user"] ?? null, null)
+        assert.strictEqual((yield* web(withToken)).status, 401)
+        const entries = yield* sql<{ readonly message: string }>`
+        select message from agent_log_entries where agent_id = ${agentId} and message like 'Agent claimed%'`
+        assert.lengthOf(entries, 1)
+        for (const name of ["platformA", "platformB", "groq"]) assert.include(entries[0]?.message, name)
+        const keys = { method: "POST", path: `/api/agents/${agentId}/live-stream/key` }
+        const rotated = yield* web({ ...keys, as: claimer })
+        assert.strictEqual(rotated.status, 200, rotated.text)
+        assert.strictEqual((yield* upload(stream.streamKey)).status, 404)
+        assert.notInclude(rotated.text, stream.streamKey)
+      })
+  )
+
+  it.effect("An expired agent's stream accepts no uploads until the agent is claimed", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const sql = yield* SqlClient
+      const answer = yield* provision({ platformAToken: token })
+      const agentId = AgentId.make(yield* agentOf(answer))
+      const upload = (key: string) => web({ method: "PUT", path: `/live/ingest/${key}/seg0.ts`, body: "x" })
+      const first = String(answer.body["streamKey"])
+      yield* revokeStreamKey(agentId)
+      assert.strictEqual((yield* upload(first)).status, 204, "not expired")
+      yield* sql`update unclaimed_agents set created_at = now() - interval '25 h' where agent_id = ${agentId}`
+      yield* expire
+      assert.lengthOf(yield* outboxOf("revoke-stream-key", "agentId", agentId), 1)
+      yield* revokeStreamKey(agentId)
+      assertError(yield* upload(first), { status: 404, code: "live_stream_not_found" })
+      const claimed = yield* claim(yield* App.signInNewUser(), codeOf(answer))
+      const key = /"streamKey":"([^"]+)"/.exec(claimed.text)?.[1] ?? ""
+      yield* revokeStreamKey(agentId)
+      assert.strictEqual((yield* upload(key)).status, 204, "a late job leaves the key of the claimer")
+    })
+  )
+
   it.effect("A claim beyond the plan of the claimer is refused, and the agent stays unclaimed", () =>
     Effect.gen(function* () {
       const answer = yield* provision({ platformAToken: token })
@@ -281,13 +367,6 @@ layer(App.layer(), { excludeTestServices: true })("Unclaimed agents", (it) => {
       const sql = yield* SqlClient
       const answer = yield* provision({ platformAToken: token })
       const owner = String(answer.body["userId"])
-      const expire = Effect.flatMap(UnclaimedExpiry, ({ run }) => run()).pipe(
-        Effect.provide(
-          UnclaimedExpiry.Default.pipe(
-            Layer.provide(Layer.succeed(UnclaimedPolicy, { lifetime: Duration.hours(24), maximum: 500 }))
-          )
-        )
-      )
       const age = (hours: number) =>
         sql`update unclaimed_agents set created_at = now() - make_interval(hours => ${hours}) where owner_id = ${owner}`
       const jobs = Effect.all([
@@ -328,6 +407,36 @@ layer(App.layer({ unclaimedMaximum: 20 }), { excludeTestServices: true })("The l
       if (first === undefined) return assert.fail("none succeeded")
       assert.strictEqual((yield* claim(yield* App.signInNewUser(), codeOf(first))).status, 200)
       assert.strictEqual((yield* provision({ platformAToken: token })).status, 200)
+    })
+  )
+})
+
+layer(App.layer({ unclaimedMaximum: 20, limits: { provision: { count: 1_000, window: Duration.hours(1) } } }), {
+  excludeTestServices: true
+})("The share of a network in the limit of unclaimed agents", (it) => {
+  it.effect("Of concurrent calls of one network exactly its share succeeds, and others are not affected", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const from = (index: number) => `2001:db8:7:1::${index.toString(16)}`
+      const answers = yield* Effect.forEach(
+        Array.range(1, 20),
+        (index) => provision({ platformAToken: token }, { from: from(index) }),
+        { concurrency: "unbounded" }
+      )
+      const refused = answers.filter(({ status }) => status !== 200)
+      assert.lengthOf(refused, 15)
+      for (const one of refused) {
+        assertError(one, { status: 429, code: "unclaimed_limit_reached" })
+        assert.deepStrictEqual([one.body["scope"], one.body["limit"]], ["network", 5])
+        assert.property(one.headers, "retry-after")
+      }
+      assert.strictEqual((yield* provision({ platformAToken: token }, { from: "2001:db8:7:2::1" })).status, 200)
+      assert.deepStrictEqual(yield* sql`select count(*)::int as agents from agents`, [{ agents: 6 }])
+      for (const _ of [1, 2, 3, 4, 5, 6]) assert.strictEqual((yield* viaBackend({ platformAToken: token })).status, 200)
+      const claimed = answers.find(({ status }) => status === 200)
+      if (claimed === undefined) return assert.fail("none succeeded")
+      yield* claim(yield* App.signInNewUser(), codeOf(claimed))
+      assert.strictEqual((yield* provision({ platformAToken: token }, { from: from(1) })).status, 200)
     })
   )
 })

@@ -53,9 +53,13 @@ describe("MuxLiveStreams", () => {
     Effect.gen(function* () {
       const fake = yield* makeFakeMux
       yield* Effect.gen(function* () {
-        const { create, end, status } = yield* LiveStreams
-        const { id, keyHash } = yield* create("agt_1")
+        const { create, end, rotateKey, status } = yield* LiveStreams
+        const { id, keyHash, streamKey } = yield* create("agt_1")
         assert.isTrue(Option.isNone(keyHash))
+        const rotated = Option.getOrThrow(yield* rotateKey(id))
+        assert.notStrictEqual(Redacted.value(rotated.streamKey), Redacted.value(streamKey))
+        assert.isTrue(Option.isNone(rotated.keyHash))
+        assert.isTrue(Option.isNone(yield* rotateKey(LiveStreamId.make("none"))))
         assert.deepStrictEqual(yield* fake.references, ["agt_1"])
         yield* fake.setStatus("active")
         assert.strictEqual(yield* status(id), "active")

@@ -6,6 +6,7 @@ import { CardEventEffects } from "@berth/domain/billing/events/CardEventEffects"
 import { ChannelChecks } from "@berth/domain/channels/ChannelChecks"
 import { ChatAnswers } from "@berth/domain/channels/ChatAnswers"
 import { ClaimedContents } from "@berth/domain/interaction/ClaimedContents"
+import { UnclaimedExpiry } from "@berth/domain/provisioning/UnclaimedExpiry"
 import type { CardProcessor } from "@berth/domain/billing/checkout/CardProcessor"
 import { Outbox, type OutboxEntry } from "@berth/domain/jobs/Outbox"
 import type { Mailer } from "@berth/domain/mail/Mailer"
@@ -32,6 +33,7 @@ export const nothingElse = Layer.mergeAll(
   Layer.mock(ChannelChecks, { _tag: "@berth/ChannelChecks" }),
   Layer.mock(ChatAnswers, { _tag: "@berth/ChatAnswers" }),
   Layer.mock(ClaimedContents, { _tag: "@berth/ClaimedContents" }),
+  Layer.mock(UnclaimedExpiry, { _tag: "@berth/UnclaimedExpiry" }),
   Layer.mock(AccountRemoval, { _tag: "@berth/AccountRemoval" }),
   Layer.mock(CardEventEffects, { _tag: "@berth/CardEventEffects" })
 )

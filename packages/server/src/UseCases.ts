@@ -52,8 +52,10 @@ export const web = Layer.mergeAll(
   GatewayServices.layer,
   Layer.provide(InteractionServices.layer, QuotedOwnKeyCoverage.layer),
   QuotedModelSubstitutes.layer,
-  Layer.provide(AgentClaims.Default, AgentConversations.Default),
-  AgentLiveStreams.Default,
+  Layer.provideMerge(
+    Layer.provide(AgentClaims.Default, Layer.merge(AgentConversations.Default, Channels.Default)),
+    AgentLiveStreams.Default
+  ),
   LiveOrigin.Default,
   Layer.provide(Layer.provideMerge(AdministrationServices.layer, BillingServices.layer), AgentsServices.limits),
   SignInServices.layer,

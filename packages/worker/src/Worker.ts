@@ -44,7 +44,8 @@ export const layer = (options: JobConsumers.JobConsumerOptions & RetentionJobs.R
     UnclaimedAgentExpiry.layer,
     ChannelTasks.layer
   ).pipe(
-    Layer.provide(Layer.mergeAll(LiveOrigin.Default, AgentLiveStreams.Default, UnclaimedExpiry.Default)),
+    Layer.provide(Layer.mergeAll(LiveOrigin.Default, UnclaimedExpiry.Default)),
+    Layer.provide(AgentLiveStreams.Default),
     Layer.provide(
       Layer.mergeAll(
         InteractionServices.interactionJobs,

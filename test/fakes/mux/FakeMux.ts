@@ -41,7 +41,10 @@ const readBody = (request: IncomingMessage) =>
 
 /** The live-stream endpoints of Mux Video over HTTP. */
 export const makeFakeMux: Effect.Effect<FakeMux, never, Scope.Scope> = Effect.gen(function* () {
-  const streams = new Map<string, { readonly passthrough: string; readonly playbackIds: ReadonlyArray<unknown> }>()
+  const streams = new Map<
+    string,
+    { readonly key: string; readonly passthrough: string; readonly playbackIds: ReadonlyArray<unknown> }
+  >()
   const state: { status: string; failure: number | null } = { status: "idle", failure: null }
   let made = 0
 
@@ -54,7 +57,7 @@ export const makeFakeMux: Effect.Effect<FakeMux, never, Scope.Scope> = Effect.ge
           body: {
             data: {
               id,
-              stream_key: `key-of-${id}`,
+              stream_key: stream.key,
               status: state.status,
               playback_ids: stream.playbackIds,
               passthrough: stream.passthrough,
@@ -75,8 +78,14 @@ export const makeFakeMux: Effect.Effect<FakeMux, never, Scope.Scope> = Effect.ge
     made += 1
     const id = `QrikEQpEXp3RvklQSHyHSYOakQkXlRId${made}`
     const playbackIds = Array.isArray(policy) ? policy.map((one: unknown) => ({ id: `play${made}`, policy: one })) : []
-    streams.set(id, { passthrough, playbackIds })
+    streams.set(id, { key: `key-of-${id}`, passthrough, playbackIds })
     return { ...show(id), status: 201 }
+  }
+
+  const resetKey = (id: string): Answer => {
+    const stream = streams.get(id)
+    if (stream !== undefined) streams.set(id, { ...stream, key: `${stream.key}-again` })
+    return stream === undefined ? show(id) : { ...show(id), status: 201 }
   }
 
   const answer = async (request: IncomingMessage): Promise<Answer> => {
@@ -84,7 +93,9 @@ export const makeFakeMux: Effect.Effect<FakeMux, never, Scope.Scope> = Effect.ge
     if (state.failure !== null) return refuse(state.failure, "internal_error", "Something failed")
     if (request.headers.authorization !== authorization)
       return refuse(401, "unauthorized", "Unauthorized request. Make sure that authorization credentials are present.")
-    const [, id = ""] = /^\/video\/v1\/live-streams(?:\/([^/]+))?$/.exec(request.url ?? "") ?? []
+    const [, id = "", action = ""] =
+      /^\/video\/v1\/live-streams(?:\/([^/]+)(?:\/(reset-stream-key))?)?$/.exec(request.url ?? "") ?? []
+    if (action !== "") return request.method === "POST" ? resetKey(id) : refuse(404, "not_found", "No such route")
     if (request.method === "POST" && id === "") return create(text)
     if (request.method === "GET" && id !== "") return show(id)
     if (request.method === "DELETE" && id !== "") return streams.delete(id) ? { status: 204 } : show(id)

@@ -1,3 +1,5 @@
+import { storedModelKeys } from "@berth/domain/secrets/Credential"
+import { MessagingPlatform } from "@berth/domain/shared/Channel"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
 import { PlanLimitReachedBody } from "../agents/AgentErrorBodies.ts"
@@ -8,6 +10,8 @@ import { IdempotencyErrors } from "../limits/IdempotencyErrors.ts"
 import { ProvisionLimit } from "../limits/RateLimits.ts"
 import { acceptApiKeys } from "../sessions/RequiredScope.ts"
 import { PrincipalAuth } from "../sessions/SessionAuth.ts"
+import { RotatedLiveStreamAnswer } from "./live-streams/LiveStreamsApi.ts"
+import { LiveStreamsUnavailableBody } from "./live-streams/LiveStreamErrorBodies.ts"
 import { ClaimCodeUnknownBody } from "./ProvisioningErrorBodies.ts"
 import {
   provisionedFields,
@@ -33,18 +37,32 @@ const provision = HttpApiEndpoint.post("provision", provisionPath)
     "Without an account: makes an agent on messaging channels with a live stream, which somebody claims later. Until then the limits of the free plan apply."
   )
 
+const ClaimedAgentAnswer = Schema.Struct({
+  ...ProvisionedAgentAnswer.fields,
+  liveStream: Schema.NullOr(RotatedLiveStreamAnswer),
+  shared: Schema.Struct({
+    channels: Schema.Array(MessagingPlatform).annotations({
+      description: "Channels with a token of the previous holder"
+    }),
+    modelKeys: Schema.Array(Schema.Literal(...storedModelKeys)).annotations({
+      description: "Model keys of the previous holder"
+    })
+  })
+}).annotations({ identifier: "ClaimedAgent" })
+
 /** POST /api/agents/claim */
 const claim = HttpApiEndpoint.post("claim", "/api/agents/claim")
   .setPayload(payload({ code: SecretText }))
-  .addSuccess(ProvisionedAgentAnswer)
+  .addSuccess(ClaimedAgentAnswer)
   .addError(ClaimCodeUnknownBody)
+  .addError(LiveStreamsUnavailableBody)
   .addError(PlanLimitReachedBody)
   .middleware(PrincipalAuth)
   .annotateContext(acceptApiKeys("agents"))
   .annotate(OpenApi.Summary, "Claim an agent")
   .annotate(
     OpenApi.Description,
-    "Moves an agent that was provisioned with channel tokens to the caller's account, with its channels, live stream, conversations and model keys."
+    "Moves an agent that was provisioned with channel tokens to the caller's account, with its channels, live stream, conversations and model keys. The stream key is replaced. `shared` names the secrets that the previous holder still has, for the caller to replace."
   )
 
 export class ProvisioningApi extends HttpApiGroup.make("provisioning")

@@ -3,7 +3,8 @@ import {
   ClaimCodeUnknown,
   ProvisioningFieldInvalid,
   ProvisioningUnavailable,
-  UnclaimedLimitReached
+  UnclaimedLimitReached,
+  UnclaimedLimitScope
 } from "@berth/domain/provisioning/ProvisioningErrors"
 import { Duration, Schema } from "effect"
 import { errorBody, extendedErrorBody, plainErrorBody } from "../http/ErrorBody.ts"
@@ -25,14 +26,19 @@ export const ProvisioningFieldInvalidBody = errorBody(ProvisioningFieldInvalid, 
 })
 export const UnclaimedLimitReachedBody = extendedErrorBody(
   UnclaimedLimitReached,
-  Schema.Struct({ limit: Schema.Number, retryAfter: Schema.Number.annotations({ description: "Seconds" }) }),
+  Schema.Struct({
+    scope: UnclaimedLimitScope,
+    limit: Schema.Number,
+    retryAfter: Schema.Number.annotations({ description: "Seconds" })
+  }),
   {
     status: 429,
     error: "Too many unclaimed agents",
-    message: ({ limit }) =>
-      `${limit} agents wait for their claim, which is the limit. Claim yours, or try again later.`,
-    members: ({ limit, retryAfter }) => ({ limit, retryAfter: toRetryAfterSeconds(retryAfter) }),
-    read: (_, { limit, retryAfter }) => new UnclaimedLimitReached({ limit, retryAfter: Duration.seconds(retryAfter) })
+    message: ({ limit, scope }) =>
+      `${limit} agents${scope === "network" ? " of your network" : ""} wait for their claim, which is the limit. Claim yours, or try again later.`,
+    members: ({ limit, retryAfter, scope }) => ({ scope, limit, retryAfter: toRetryAfterSeconds(retryAfter) }),
+    read: (_, { limit, retryAfter, scope }) =>
+      new UnclaimedLimitReached({ scope, limit, retryAfter: Duration.seconds(retryAfter) })
   }
 )
 export const ProvisioningUnavailableBody = plainErrorBody(ProvisioningUnavailable, {

@@ -1,32 +1,66 @@
-import { Effect, Option, type Redacted } from "effect"
+import { Array, DateTime, Effect, Option, type Redacted } from "effect"
+import type { Agent } from "../agents/Agent.ts"
 import { Agents } from "../agents/Agents.ts"
+import { Channels } from "../channels/Channels.ts"
+import { AgentLog } from "../instances/AgentLog.ts"
 import { AgentConversations } from "../interaction/conversations/AgentConversations.ts"
 import { Outbox } from "../jobs/Outbox.ts"
 import { Transaction } from "../persistence/Transaction.ts"
+import { AccessMethods } from "../recovery/claims/AccessMethods.ts"
 import { RemoveAccountJob } from "../recovery/deletion/AccountDeletionJobs.ts"
+import type { StoredModelKey } from "../secrets/Credential.ts"
 import { CredentialVault } from "../secrets/CredentialVault.ts"
 import { Digests, hashSecret } from "../secrets/Digests.ts"
+import type { MessagingPlatform } from "../shared/Channel.ts"
 import type { User } from "../shared/User.ts"
+import { AgentLiveStreams, type RotatedLiveStream } from "./live-streams/AgentLiveStreams.ts"
 import { ClaimCodeUnknown } from "./ProvisioningErrors.ts"
 import { UnclaimedAgents } from "./UnclaimedAgents.ts"
+
+/** Secrets that their previous holder still has: only their platforms can replace them. */
+export interface SharedSecrets {
+  readonly channels: ReadonlyArray<MessagingPlatform>
+  /** Without those of providers whose key the claimer has. */
+  readonly modelKeys: ReadonlyArray<StoredModelKey>
+}
+
+export interface ClaimedAgent {
+  readonly agent: Agent
+  readonly liveStream: Option.Option<RotatedLiveStream>
+  readonly shared: SharedSecrets
+}
+
+const claimed = "Agent claimed, stream key replaced"
+
+/** The entry in the agent's log. */
+export const describeClaim = ({ channels, modelKeys }: SharedSecrets): string => {
+  const names = [...channels.map((platform) => `the token of ${platform}`), ...modelKeys.map((key) => `the ${key} key`)]
+  return names.length === 0
+    ? claimed
+    : `${claimed}. The previous holder still has ${names.join(", ")}: make new ones and set them.`
+}
 
 /** Moves unclaimed agents to the accounts of those who have their codes. */
 export class AgentClaims extends Effect.Service<AgentClaims>()("@berth/AgentClaims", {
   effect: Effect.gen(function* () {
     const unclaimed = yield* UnclaimedAgents
     const agents = yield* Agents
+    const channels = yield* Channels
     const conversations = yield* AgentConversations
+    const liveStreams = yield* AgentLiveStreams
     const vault = yield* CredentialVault
+    const accessMethods = yield* AccessMethods
+    const log = yield* AgentLog
     const outbox = yield* Outbox
     const transaction = yield* Transaction
     const digests = yield* Digests
 
     /**
-     * Moves the agent with its channels, live stream, conversations and model keys, within the limits of the claimer's plan.
-     * A code works once; a claim that fails leaves it valid.
+     * Moves the agent with its channels, live stream, conversations and model keys, within the limits of the claimer's plan. The
+     * stream gets another key. A code works once; a claim that fails leaves it valid.
      */
     const claim = Effect.fn("AgentClaims.claim")(function* (claimer: User, code: Redacted.Redacted) {
-      const moved = yield* transaction.run(
+      const moved: ClaimedAgent = yield* transaction.run(
         Effect.gen(function* () {
           const found = yield* unclaimed.take(hashSecret(digests, code))
           if (Option.isNone(found)) return yield* new ClaimCodeUnknown()
@@ -37,13 +71,20 @@ export class AgentClaims extends Effect.Service<AgentClaims>()("@berth/AgentClai
             () => new ClaimCodeUnknown()
           )
           yield* conversations.transfer(agentId, claimer.id)
-          yield* vault.moveModelKeys(ownerId, claimer.id)
+          const shared = {
+            channels: Array.map(yield* channels.list(agentId), ({ platform }) => platform),
+            modelKeys: yield* vault.moveModelKeys(ownerId, claimer.id)
+          }
+          yield* log.append(agentId, "warning", describeClaim(shared))
+          yield* accessMethods.revokeAll(ownerId, DateTime.unsafeMake(0))
           yield* outbox.append(RemoveAccountJob, { userId: ownerId })
-          return agent
+          // Last: a provider that has replaced the key does not take it back.
+          return { agent, shared, liveStream: yield* liveStreams.rotateKey(agentId) }
         })
       )
-      yield* Effect.annotateCurrentSpan({ "agent.id": moved.id, "user.id": claimer.id })
-      yield* Effect.logInfo("Agent claimed").pipe(Effect.annotateLogs({ agentId: moved.id, userId: claimer.id }))
+      const { id } = moved.agent
+      yield* Effect.annotateCurrentSpan({ "agent.id": id, "user.id": claimer.id })
+      yield* Effect.logInfo("Agent claimed").pipe(Effect.annotateLogs({ agentId: id, userId: claimer.id }))
       return moved
     })
 

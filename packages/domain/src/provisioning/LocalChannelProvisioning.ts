@@ -5,11 +5,13 @@ import { AgentInstances } from "../agents/AgentInstances.ts"
 import { Agents } from "../agents/Agents.ts"
 import { AgentStatus } from "../agents/AgentStatus.ts"
 import { Channels } from "../channels/Channels.ts"
+import { normalizeClientAddress } from "../limits/ClientAddress.ts"
 import { IdempotentExecution } from "../limits/IdempotentExecution.ts"
 import { Transaction } from "../persistence/Transaction.ts"
 import { CredentialVault } from "../secrets/CredentialVault.ts"
 import { Digests, hashSecret } from "../secrets/Digests.ts"
 import { Tokens } from "../secrets/Tokens.ts"
+import { Caller } from "../sessions/Caller.ts"
 import { AgentId } from "../shared/AgentId.ts"
 import { Email } from "../shared/Email.ts"
 import { UserId } from "../shared/UserId.ts"
@@ -25,7 +27,7 @@ import {
   ProvisioningProvider,
   type ProvisioningRequest
 } from "./ProvisioningRequest.ts"
-import { UnclaimedAgents, UnclaimedPolicy } from "./UnclaimedAgents.ts"
+import { computeNetworkMaximum, UnclaimedAgents, UnclaimedPolicy } from "./UnclaimedAgents.ts"
 
 /** The result as stored, sealed, with the idempotency key of its request. */
 const Provisioned = Schema.Struct({
@@ -67,12 +69,23 @@ export const layer = Layer.effect(
     const tokens = yield* Tokens
     const digests = yield* Digests
 
-    const limitReached = new UnclaimedLimitReached({
-      limit: maximum,
-      retryAfter: Duration.min(lifetime, Duration.hours(1))
-    })
+    const ofNetwork = computeNetworkMaximum(maximum)
 
-    const accept = Effect.fnUntraced(function* (order: ProvisioningOrder, stream: CreatedLiveStream) {
+    const checkLimits = (network: Option.Option<string>) =>
+      Effect.gen(function* () {
+        const count = yield* unclaimed.count(network)
+        const retryAfter = Duration.min(lifetime, Duration.hours(1))
+        if (count.total >= maximum)
+          return yield* new UnclaimedLimitReached({ scope: "all", limit: maximum, retryAfter })
+        if (count.ofNetwork >= ofNetwork)
+          return yield* new UnclaimedLimitReached({ scope: "network", limit: ofNetwork, retryAfter })
+      })
+
+    const accept = Effect.fnUntraced(function* (
+      order: ProvisioningOrder,
+      stream: CreatedLiveStream,
+      network: Option.Option<string>
+    ) {
       const owner = yield* Effect.orDie(
         accounts.create({
           email: (id) => Email.make(`${id}@${unclaimedEmailDomain}`),
@@ -106,11 +119,9 @@ export const layer = Layer.effect(
       yield* liveStreams.insert({ id, agentId: agent.id, playbackUrl, keyHash })
       const { subdomain } = yield* instances.describe(owner.id)
       // Last: it holds a lock of all provisioning until the commit.
-      const isAccepted = yield* unclaimed.insert(
-        { ownerId: owner.id, agentId: agent.id, codeHash: hashSecret(digests, code) },
-        maximum
-      )
-      if (!isAccepted) return yield* limitReached
+      yield* unclaimed.lock
+      yield* checkLimits(network)
+      yield* unclaimed.insert({ ownerId: owner.id, agentId: agent.id, codeHash: hashSecret(digests, code), network })
       return {
         userId: owner.id,
         agentId: agent.id,
@@ -132,11 +143,12 @@ export const layer = Layer.effect(
 
     const provision = Effect.fn("ChannelProvisioning.provision")(function* (request: ProvisioningRequest) {
       const order = yield* parseProvisioningRequest(request)
+      const network = Option.map((yield* Caller).address, normalizeClientAddress)
       // Before the provider of live streams is called; the count under the lock decides.
-      if ((yield* unclaimed.count) >= maximum) return yield* limitReached
+      yield* checkLimits(network)
       const stream = yield* streams.create("unclaimed agent")
       const provisioned = yield* transaction
-        .run(run(Provisioned, accept(order, stream)))
+        .run(run(Provisioned, accept(order, stream, network)))
         .pipe(Effect.onError(() => discard(stream)))
       // A repetition has the stream of the first request.
       if (provisioned.liveStreamId !== stream.id) yield* discard(stream)

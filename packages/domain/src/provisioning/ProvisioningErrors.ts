@@ -1,4 +1,7 @@
-import { Data, type Duration } from "effect"
+import { Data, type Duration, Schema } from "effect"
+
+export const UnclaimedLimitScope = Schema.Literal("network", "all")
+export type UnclaimedLimitScope = typeof UnclaimedLimitScope.Type
 
 /** None of the three channel tokens is given. */
 export class ChannelTokenMissing extends Data.TaggedError("ChannelTokenMissing")<object> {}
@@ -7,8 +10,9 @@ export class ProvisioningFieldInvalid extends Data.TaggedError("ProvisioningFiel
   readonly field: string
   readonly reason: string
 }> {}
-/** As many agents as allowed wait for their claim. */
+/** As many agents as allowed wait for their claim: of the caller's network, or of all. */
 export class UnclaimedLimitReached extends Data.TaggedError("UnclaimedLimitReached")<{
+  readonly scope: UnclaimedLimitScope
   readonly limit: number
   readonly retryAfter: Duration.Duration
 }> {}

@@ -18,17 +18,40 @@ export interface UnclaimedAgent {
   readonly agentId: AgentId
 }
 
+/** Share of a client network in the maximum, so that few networks cannot use it up. */
+const networkShare = 0.05
+const leastNetworkShare = 5
+
+/** Agents of one network that wait for their claim at once. */
+export const computeNetworkMaximum = (maximum: number): number =>
+  Math.min(maximum, Math.max(leastNetworkShare, Math.floor(maximum * networkShare)))
+
+export interface NewUnclaimedAgent extends UnclaimedAgent {
+  readonly codeHash: string
+  /** Of the client that provisioned it; none for a program of the operator. */
+  readonly network: Option.Option<string>
+}
+
+export interface UnclaimedCount {
+  readonly total: number
+  readonly ofNetwork: number
+}
+
 /** Stores which anonymous owners wait for a claim. */
 export class UnclaimedAgents extends Context.Tag("@berth/UnclaimedAgents")<
   UnclaimedAgents,
   {
-    readonly count: Effect.Effect<number>
-    /** False when `maximum` agents wait already; exact under concurrent calls. Joins the running transaction. */
-    readonly insert: (agent: UnclaimedAgent & { readonly codeHash: string }, maximum: number) => Effect.Effect<boolean>
+    readonly count: (network: Option.Option<string>) => Effect.Effect<UnclaimedCount>
+    /** Serializes the rest of the transaction over all insertions, so that a count is exact until the commit. */
+    readonly lock: Effect.Effect<void>
+    /** Joins the running transaction. */
+    readonly insert: (agent: NewUnclaimedAgent) => Effect.Effect<void>
     /** Takes the agent of the code out; of concurrent calls one gets it. Joins the running transaction. */
     readonly take: (codeHash: string) => Effect.Effect<Option.Option<UnclaimedAgent>>
     /** Marks the owners that have waited for `age` and are not marked yet. Joins the running transaction. */
-    readonly markStopped: (age: Duration.Duration) => Effect.Effect<ReadonlyArray<UserId>>
-    readonly markRemoved: (age: Duration.Duration) => Effect.Effect<ReadonlyArray<UserId>>
+    readonly markStopped: (age: Duration.Duration) => Effect.Effect<ReadonlyArray<UnclaimedAgent>>
+    readonly markRemoved: (age: Duration.Duration) => Effect.Effect<ReadonlyArray<UnclaimedAgent>>
+    /** Locks the mark of an agent against a claim until the commit. False when it was claimed or is not stopped. */
+    readonly lockStopped: (agentId: AgentId) => Effect.Effect<boolean>
   }
 >() {}

@@ -3,12 +3,16 @@ import { InstanceActionJob } from "../instances/InstanceJobs.ts"
 import { Outbox } from "../jobs/Outbox.ts"
 import { Transaction } from "../persistence/Transaction.ts"
 import { RemoveAccountJob } from "../recovery/deletion/AccountDeletionJobs.ts"
+import type { AgentId } from "../shared/AgentId.ts"
+import { AgentLiveStreams } from "./live-streams/AgentLiveStreams.ts"
+import { RevokeStreamKeyJob } from "./ProvisioningJobs.ts"
 import { UnclaimedAgents, UnclaimedPolicy } from "./UnclaimedAgents.ts"
 
-/** Ends what is not claimed: the instance is stopped after the lifetime, the account deleted after twice that time. */
+/** Ends what is not claimed: instance and stream key after the lifetime, the account after twice that time. */
 export class UnclaimedExpiry extends Effect.Service<UnclaimedExpiry>()("@berth/UnclaimedExpiry", {
   effect: Effect.gen(function* () {
     const unclaimed = yield* UnclaimedAgents
+    const liveStreams = yield* AgentLiveStreams
     const outbox = yield* Outbox
     const transaction = yield* Transaction
     const { lifetime } = yield* UnclaimedPolicy
@@ -16,19 +20,23 @@ export class UnclaimedExpiry extends Effect.Service<UnclaimedExpiry>()("@berth/U
     /** Idempotent: each owner is stopped and removed once. */
     const run = Effect.fn("UnclaimedExpiry.run")(function* () {
       const stopped = yield* transaction.run(
-        Effect.tap(unclaimed.markStopped(lifetime), (owners) =>
+        Effect.tap(unclaimed.markStopped(lifetime), (agents) =>
           Effect.forEach(
-            owners,
-            (userId) => outbox.append(InstanceActionJob, { userId, action: "stop" as const }, userId),
-            {
-              discard: true
-            }
+            agents,
+            ({ agentId, ownerId }) =>
+              Effect.zipRight(
+                outbox.append(InstanceActionJob, { userId: ownerId, action: "stop" as const }, ownerId),
+                outbox.append(RevokeStreamKeyJob, { agentId }, ownerId)
+              ),
+            { discard: true }
           )
         )
       )
       const removed = yield* transaction.run(
-        Effect.tap(unclaimed.markRemoved(Duration.times(lifetime, 2)), (owners) =>
-          Effect.forEach(owners, (userId) => outbox.append(RemoveAccountJob, { userId }), { discard: true })
+        Effect.tap(unclaimed.markRemoved(Duration.times(lifetime, 2)), (agents) =>
+          Effect.forEach(agents, ({ ownerId }) => outbox.append(RemoveAccountJob, { userId: ownerId }), {
+            discard: true
+          })
         )
       )
       if (stopped.length + removed.length > 0)
@@ -37,6 +45,11 @@ export class UnclaimedExpiry extends Effect.Service<UnclaimedExpiry>()("@berth/U
         )
     })
 
-    return { run }
+    /** Replaces the stream key of an expired agent by one that is not known to anyone. A claim makes another one. */
+    const revokeStreamKey = Effect.fn("UnclaimedExpiry.revokeStreamKey")(function* (agentId: AgentId) {
+      yield* transaction.run(Effect.whenEffect(liveStreams.rotateKey(agentId), unclaimed.lockStopped(agentId)))
+    })
+
+    return { run, revokeStreamKey }
   })
 }) {}

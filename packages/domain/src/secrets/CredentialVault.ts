@@ -47,18 +47,17 @@ export class CredentialVault extends Effect.Service<CredentialVault>()("@berth/C
       yield* repository.set(userId, key, value)
     })
 
-    /** Gives the model keys to another user, except for providers whose key that user has. Joins the running transaction. */
+    /** Gives the model keys to another user, except for providers whose key that user has; returns the moved ones. Joins the running transaction. */
     const moveModelKeys = Effect.fn("CredentialVault.moveModelKeys")(function* (from: UserId, to: UserId) {
       const [values, known] = [yield* repository.decrypt(from, storedModelKeys), yield* repository.listKeys(to)]
-      yield* Effect.forEach(
-        storedModelKeys,
-        (key) => {
-          const value = values[key]
-          return value === undefined || known.includes(key) ? Effect.void : repository.set(to, key, value)
-        },
-        { discard: true }
-      )
+      const moved = yield* Effect.filter(storedModelKeys, (key) => {
+        const value = values[key]
+        return value === undefined || known.includes(key)
+          ? Effect.succeed(false)
+          : Effect.as(repository.set(to, key, value), true)
+      })
       yield* repository.remove(from, storedModelKeys)
+      return moved
     })
 
     const remove = Effect.fn("CredentialVault.remove")(function* (

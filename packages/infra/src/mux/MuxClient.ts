@@ -79,6 +79,7 @@ export const makeMuxClient = ({ apiUrl, tokenId, tokenSecret }: MuxAccess) =>
           }),
           readStream
         ),
+      resetKey: (id: string) => send(HttpClientRequest.post(`/${encodeURIComponent(id)}/reset-stream-key`), readStream),
       find: (id: string) => send(HttpClientRequest.get(`/${encodeURIComponent(id)}`), readStream),
       remove: (id: string) => send(HttpClientRequest.del(`/${encodeURIComponent(id)}`), () => Effect.void)
     }

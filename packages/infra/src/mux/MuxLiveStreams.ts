@@ -27,6 +27,13 @@ export const layer = (access: MuxAccess) =>
             keyHash: Option.none()
           }
         }),
+        rotateKey: Effect.fn("LiveStreams.rotateKey")((id: LiveStreamId) =>
+          mux.resetKey(id).pipe(
+            Effect.map(({ stream_key }) => Option.some({ streamKey: stream_key, keyHash: Option.none() })),
+            Effect.catchIf(isMissing, () => Effect.succeedNone),
+            Effect.mapError(toUnavailable)
+          )
+        ),
         end: Effect.fn("LiveStreams.end")((id: LiveStreamId) =>
           mux.remove(id).pipe(
             Effect.catchIf(isMissing, () => Effect.void),

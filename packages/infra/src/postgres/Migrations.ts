@@ -3,13 +3,17 @@ import { SqlClient } from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import { Duration, Effect, Layer, Schema } from "effect"
 import baseline from "./migrations/0001_baseline.ts"
+import provisioning from "./migrations/0002_provisioning.ts"
 import { type Migration, pendingMigrations, sha256Of } from "./PendingMigrations.ts"
 import { type DatabaseUnreachable, layer, type PostgresPoolOptions } from "./PostgresPool.ts"
 import { decodeRows, decodeSingleRow } from "./Rows.ts"
 import { DatabaseEncodingUnsupported, type DatabaseRefused, SchemaOutdated } from "./SchemaErrors.ts"
 
 /** Every file of `migrations/`, in order. A file never changes once it is on the list; a change is a new file. */
-export const migrations: ReadonlyArray<Migration> = [{ id: 1, file: "0001_baseline.ts", sql: baseline }]
+export const migrations: ReadonlyArray<Migration> = [
+  { id: 1, file: "0001_baseline.ts", sql: baseline },
+  { id: 2, file: "0002_provisioning.ts", sql: provisioning }
+]
 
 const DatabaseRow = Schema.Struct({
   database: Schema.String,

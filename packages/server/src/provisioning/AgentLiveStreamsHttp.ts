@@ -1,27 +1,39 @@
 import { OwnedAgent } from "@berth/api/agents/OwnedAgent"
 import { WebApi } from "@berth/api/WebApi"
-import { AgentLiveStreams } from "@berth/domain/provisioning/live-streams/AgentLiveStreams"
+import { AgentLiveStreams, type RotatedLiveStream } from "@berth/domain/provisioning/live-streams/AgentLiveStreams"
 import { HttpApiBuilder } from "@effect/platform"
 import { Effect, Option } from "effect"
 
+export const encodeRotatedStream = Option.match({
+  onNone: () => null,
+  onSome: ({ id, playbackUrl, streamKey }: RotatedLiveStream) => ({ liveStreamId: id, streamKey, playbackUrl })
+})
+
 export const layer = HttpApiBuilder.group(WebApi, "agentLiveStreams", (handlers) =>
   Effect.map(AgentLiveStreams, (streams) =>
-    handlers.handle("find", () =>
-      Effect.gen(function* () {
-        const { agent } = yield* OwnedAgent
-        return {
-          liveStream: Option.match(yield* streams.find(agent.id), {
-            onNone: () => null,
-            onSome: ({ endedAt, id, playbackUrl, startedAt, status }) => ({
-              liveStreamId: id,
-              status,
-              playbackUrl,
-              startedAt,
-              endedAt
+    handlers
+      .handle("find", () =>
+        Effect.gen(function* () {
+          const { agent } = yield* OwnedAgent
+          return {
+            liveStream: Option.match(yield* streams.find(agent.id), {
+              onNone: () => null,
+              onSome: ({ endedAt, id, playbackUrl, startedAt, status }) => ({
+                liveStreamId: id,
+                status,
+                playbackUrl,
+                startedAt,
+                endedAt
+              })
             })
-          })
-        }
-      })
-    )
+          }
+        })
+      )
+      .handle("rotateKey", () =>
+        Effect.gen(function* () {
+          const { agent } = yield* OwnedAgent
+          return { liveStream: encodeRotatedStream(yield* streams.rotateKey(agent.id)) }
+        })
+      )
   )
 )

@@ -1,5 +1,6 @@
 import { BackendApi } from "@berth/api/BackendApi"
 import { BackendProvisionedAnswer } from "@berth/api/provisioning/BackendProvisioningApi"
+import { clientAddressHeader } from "@berth/api/http/ActingUserHeaders"
 import { HttpApiBuilder } from "@effect/platform"
 import { Effect, Schema } from "effect"
 import { makeProvisioningResponder } from "./ProvisioningResponse.ts"
@@ -8,8 +9,10 @@ const encode = Schema.encodeSync(BackendProvisionedAnswer)
 
 export const layer = HttpApiBuilder.group(BackendApi, "provisioning", (handlers) =>
   Effect.map(makeProvisioningResponder("backend"), (respond) =>
-    handlers.handle("provision", ({ headers, payload }) =>
-      respond(payload, headers["idempotency-key"], (made) => encode(made))
+    handlers.handle("provision", ({ headers, payload, request }) =>
+      respond(payload, headers["idempotency-key"], (made) => encode(made), {
+        hasNetwork: request.headers[clientAddressHeader] !== undefined
+      })
     )
   )
 )

@@ -6,6 +6,7 @@ import { HttpApiBuilder } from "@effect/platform"
 import { Effect, Schema } from "effect"
 import { makeAgentWebSocketUrl } from "../agents/AgentUrls.ts"
 import { WebSettings } from "../http/WebSettings.ts"
+import { encodeRotatedStream } from "./AgentLiveStreamsHttp.ts"
 import { makeProvisioningResponder } from "./ProvisioningResponse.ts"
 
 const encode = Schema.encodeSync(ProvisionedAnswer)
@@ -23,9 +24,15 @@ export const layer = HttpApiBuilder.group(WebApi, "provisioning", (handlers) =>
       .handle("claim", ({ payload: { code } }) =>
         Effect.gen(function* () {
           const { user } = yield* Principal
-          const { createdAt, id, model, name, status } = yield* claims.claim(user, code)
+          const { agent, liveStream, shared } = yield* claims.claim(user, code)
+          const { createdAt, id, model, name, status } = agent
           const websocketUrl = makeAgentWebSocketUrl(id, appUrl)
-          return { success: true, agent: { id, name, model, status, websocketUrl, createdAt } }
+          return {
+            success: true,
+            agent: { id, name, model, status, websocketUrl, createdAt },
+            liveStream: encodeRotatedStream(liveStream),
+            shared
+          }
         })
       )
   })

@@ -5,6 +5,7 @@ import {
   type ProvisioningFailure
 } from "@berth/domain/provisioning/ChannelProvisioning"
 import { Digests, hashSecret } from "@berth/domain/secrets/Digests"
+import { Caller } from "@berth/domain/sessions/Caller"
 import { HttpServerResponse } from "@effect/platform"
 import { Effect, Option, Redacted, type Scope } from "effect"
 import { makeInstanceUrl } from "../agents/AgentUrls.ts"
@@ -43,16 +44,20 @@ export const makeProvisioningResponder = (listener: "web" | "backend") =>
     return (
       body: Body,
       key: string | undefined,
-      encode: (provisioned: ProvisionedChannelAgent & { readonly success: true; readonly url: string }) => unknown
+      encode: (provisioned: ProvisionedChannelAgent & { readonly success: true; readonly url: string }) => unknown,
+      // A program of the operator that names no client is in no network.
+      { hasNetwork = true } = {}
     ): Effect.Effect<HttpServerResponse.HttpServerResponse, ProvisioningFailure, Scope.Scope> =>
       Effect.gen(function* () {
+        const caller = yield* Caller
         yield* addResponseHeaders(makeWarningHeaders(makeRemovedFieldsWarning(body)))
         const respond = Effect.gen(function* () {
-          const provisioned = yield* Effect.tapErrorTag(
-            provisioning.provision(body),
-            "UnclaimedLimitReached",
-            addRetryAfter
-          )
+          const provisioned = yield* provisioning
+            .provision(body)
+            .pipe(
+              Effect.provideService(Caller, hasNetwork ? caller : { ...caller, address: Option.none() }),
+              Effect.tapErrorTag("UnclaimedLimitReached", addRetryAfter)
+            )
           const url = makeInstanceUrl(provisioned.subdomain, agentsDomain, appUrl)
           return HttpServerResponse.unsafeJson(encode({ ...provisioned, success: true, url }), {
             headers: {

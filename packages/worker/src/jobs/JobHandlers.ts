@@ -14,6 +14,7 @@ import { claimedContentsResetHandler } from "../interaction/ClaimedContentsReset
 import type { JobHandler } from "./JobHandler.ts"
 import { mailDeliveryHandler } from "../mail/MailDeliveryHandler.ts"
 import { accountRemovalHandler } from "../recovery/AccountRemovalHandler.ts"
+import { streamKeyRevocationHandler } from "../provisioning/StreamKeyRevocationHandler.ts"
 import { passwordResetHandler } from "../recovery/PasswordResetHandler.ts"
 
 const handlers = [
@@ -29,7 +30,8 @@ const handlers = [
   cardCustomerRemovalHandler,
   agentProvisioningHandler,
   channelCheckHandler,
-  chatAnswerHandler
+  chatAnswerHandler,
+  streamKeyRevocationHandler
 ]
 
 type AnyHandler = (typeof handlers)[number] extends JobHandler<infer E, infer R> ? JobHandler<E, R> : never

@@ -4,6 +4,7 @@ import { CardEventEffects } from "@berth/domain/billing/events/CardEventEffects"
 import { ChannelChecks } from "@berth/domain/channels/ChannelChecks"
 import { ChatAnswers } from "@berth/domain/channels/ChatAnswers"
 import { ClaimedContents } from "@berth/domain/interaction/ClaimedContents"
+import { UnclaimedExpiry } from "@berth/domain/provisioning/UnclaimedExpiry"
 import { Mailer } from "@berth/domain/mail/Mailer"
 import { SecretBox } from "@berth/domain/secrets/SecretBox"
 import { AccountRemoval } from "@berth/domain/recovery/deletion/AccountRemoval"
@@ -15,6 +16,7 @@ export const unusedPorts = Layer.mergeAll(
   AgentManagerTest.layer,
   Layer.mock(AccountRemoval, { _tag: "@berth/AccountRemoval" }),
   Layer.mock(ClaimedContents, { _tag: "@berth/ClaimedContents" }),
+  Layer.mock(UnclaimedExpiry, { _tag: "@berth/UnclaimedExpiry" }),
   Layer.mock(CardEventEffects, { _tag: "@berth/CardEventEffects" }),
   Layer.mock(ChannelChecks, { _tag: "@berth/ChannelChecks" }),
   Layer.mock(ChatAnswers, { _tag: "@berth/ChatAnswers" }),

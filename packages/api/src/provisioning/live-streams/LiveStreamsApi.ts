@@ -140,12 +140,27 @@ const find = HttpApiEndpoint.get("find", "/api/agents/:id/live-stream")
   .annotate(OpenApi.Summary, "Live stream of an agent")
   .annotate(
     OpenApi.Description,
-    "Null for agents without a live stream. The stream key is shown once, when the stream is created."
+    "Null for agents without a live stream. The stream key is shown once, when it is made."
   )
 
-/** GET /api/agents/:id/live-stream */
+/** A stream with a new key, which is shown once. */
+export const RotatedLiveStreamAnswer = Schema.Struct({
+  liveStreamId: LiveStreamId,
+  streamKey: Schema.Redacted(Schema.String),
+  playbackUrl: Schema.String
+}).annotations({ identifier: "RotatedLiveStream" })
+
+const rotateKey = HttpApiEndpoint.post("rotateKey", "/api/agents/:id/live-stream/key")
+  .setPath(Schema.Struct({ id: AgentId }))
+  .addSuccess(Schema.Struct({ liveStream: Schema.NullOr(RotatedLiveStreamAnswer) }))
+  .addError(LiveStreamsUnavailableBody)
+  .annotate(OpenApi.Summary, "Replace the stream key")
+  .annotate(OpenApi.Description, "Uploads with the old key are refused from then on. The new key is shown once.")
+
+/** GET /api/agents/:id/live-stream, POST /api/agents/:id/live-stream/key */
 export class AgentLiveStreamsApi extends HttpApiGroup.make("agentLiveStreams")
   .add(find)
+  .add(rotateKey)
   .middlewareEndpoints(AgentOwner)
   .annotateEndpointsContext(acceptApiKeys("agents"))
   .addError(InternalFailureBody) {}

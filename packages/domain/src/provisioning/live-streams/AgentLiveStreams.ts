@@ -1,7 +1,13 @@
-import { Effect } from "effect"
+import { Effect, Option, type Redacted } from "effect"
 import type { AgentId } from "../../shared/AgentId.ts"
+import type { LiveStream } from "./LiveStream.ts"
 import { LiveStreamRepository } from "./LiveStreamRepository.ts"
 import { LiveStreams } from "./LiveStreams.ts"
+
+export interface RotatedLiveStream extends Pick<LiveStream, "id" | "playbackUrl"> {
+  /** Secret of the encoder, shown once. */
+  readonly streamKey: Redacted.Redacted
+}
 
 /** The live streams that belong to agents. */
 export class AgentLiveStreams extends Effect.Service<AgentLiveStreams>()("@berth/AgentLiveStreams", {
@@ -13,6 +19,16 @@ export class AgentLiveStreams extends Effect.Service<AgentLiveStreams>()("@berth
     const find = Effect.fn("AgentLiveStreams.find")(function* (agentId: AgentId) {
       return yield* Effect.transposeMapOption(yield* repository.findByAgent(agentId), (stream) =>
         Effect.map(streams.status(stream.id), (status) => ({ ...stream, status }))
+      )
+    })
+
+    /** Replaces the stream key; uploads with the old one are refused from then on. None without a stream. Joins the running transaction. */
+    const rotateKey = Effect.fn("AgentLiveStreams.rotateKey")(function* (agentId: AgentId) {
+      const stream = yield* repository.findByAgent(agentId)
+      if (Option.isNone(stream)) return Option.none<RotatedLiveStream>()
+      const { id, playbackUrl } = stream.value
+      return yield* Effect.transposeMapOption(yield* streams.rotateKey(id), ({ keyHash, streamKey }) =>
+        Effect.as(repository.setKeyHash(id, keyHash), { id, playbackUrl, streamKey })
       )
     })
 
@@ -31,6 +47,6 @@ export class AgentLiveStreams extends Effect.Service<AgentLiveStreams>()("@berth
       )
     })
 
-    return { find, endAbandoned }
+    return { find, rotateKey, endAbandoned }
   })
 }) {}

@@ -1,4 +1,4 @@
-import { DateTime, Effect, Layer, Option, type Redacted } from "effect"
+import { DateTime, Effect, Layer, Option } from "effect"
 import { Digests, hashSecret } from "../../secrets/Digests.ts"
 import { Tokens } from "../../secrets/Tokens.ts"
 import { decideLiveStreamStatus, LiveStreamId } from "./LiveStream.ts"
@@ -13,17 +13,16 @@ export const layer = ({ appUrl }: { readonly appUrl: URL }) =>
       const repository = yield* LiveStreamRepository
       const tokens = yield* Tokens
       const digests = yield* Digests
+      const makeKey = Effect.map(tokens.make, (streamKey) => ({
+        streamKey,
+        keyHash: Option.some(hashSecret(digests, streamKey))
+      }))
       return LiveStreams.of({
         create: Effect.fn("LiveStreams.create")(function* () {
           const id = LiveStreamId.make(`lst_${hashSecret(digests, yield* tokens.make).slice(0, 32)}`)
-          const streamKey: Redacted.Redacted = yield* tokens.make
-          return {
-            id,
-            streamKey,
-            playbackUrl: `${appUrl.origin}/live/${id}/index.m3u8`,
-            keyHash: Option.some(hashSecret(digests, streamKey))
-          }
+          return { id, playbackUrl: `${appUrl.origin}/live/${id}/index.m3u8`, ...(yield* makeKey) }
         }),
+        rotateKey: Effect.fn("LiveStreams.rotateKey")(() => Effect.asSome(makeKey)),
         // The row is the stream.
         end: () => Effect.void,
         status: Effect.fn("LiveStreams.status")(function* (id: LiveStreamId) {

@@ -50,17 +50,13 @@ export class LiveOrigin extends Effect.Service<LiveOrigin>()("@berth/LiveOrigin"
     const reloads = yield* Effect.makeSemaphore(waitingReloads)
     const storedBytes = yield* Effect.cachedWithTTL(repository.storedBytes, Duration.seconds(1))
 
-    const findByKey = (key: Redacted.Redacted) =>
-      Effect.flatMap(
-        repository.findByKeyHash(hashSecret(digests, key)),
-        Option.match({ onNone: () => new LiveStreamNotFound(), onSome: Effect.succeed })
-      )
-
     /** The stream of the key and the name of its file; a wrong key is refused before the name is looked at. */
     const authorize = (key: Redacted.Redacted, name: string) =>
       Effect.gen(function* () {
-        const stream = yield* findByKey(key)
-        return { stream, name: yield* Effect.mapError(parseLiveFileName(name), () => new LiveFileNameInvalid()) }
+        const keyHash = hashSecret(digests, key)
+        const stream = yield* Effect.mapError(yield* repository.findByKeyHash(keyHash), () => new LiveStreamNotFound())
+        const fileName = yield* Effect.mapError(parseLiveFileName(name), () => new LiveFileNameInvalid())
+        return { keyHash, stream, name: fileName }
       })
 
     const countUpload = (id: LiveStreamId, change: 1 | -1) =>
@@ -89,28 +85,24 @@ export class LiveOrigin extends Effect.Service<LiveOrigin>()("@berth/LiveOrigin"
             endsBroadcast: isEnded
           }))
 
-    const store = (stream: LiveStream, received: Pick<LiveUpload, "name" | "content" | "receivedAt">) =>
+    const store = (
+      keyHash: string,
+      { agentId }: LiveStream,
+      received: Pick<LiveUpload, "name" | "content" | "receivedAt">
+    ) =>
       Effect.gen(function* () {
         const upload = isPlaylistName(received.name)
           ? { ...received, ...(yield* readPlaylist(received.content)) }
           : { ...received, listed: [], endsBroadcast: false }
         if ((yield* storedBytes) > liveLimits.storedBytes)
           return yield* new LiveStorageFull({ retryAfter: Duration.seconds(10) })
-        const stored = yield* transaction.run(
-          Effect.tap(
-            repository.store(stream.id, upload),
-            Option.match({
-              onNone: () => Effect.void,
-              onSome: ({ hasEnded, hasStarted }) =>
-                Effect.gen(function* () {
-                  if (hasStarted) yield* log.append(stream.agentId, "info", started)
-                  if (hasEnded) yield* log.append(stream.agentId, "info", ended)
-                })
-            })
-          )
+        yield* transaction.run(
+          Effect.gen(function* () {
+            const { hasEnded, hasStarted } = yield* repository.store(keyHash, upload)
+            if (hasStarted) yield* log.append(agentId, "info", started)
+            if (hasEnded) yield* log.append(agentId, "info", ended)
+          })
         )
-        if (Option.isNone(stored))
-          return yield* new LiveLimitReached({ limit: "bandwidth", retryAfter: liveLimits.window })
       })
 
     /** Stores an upload of an encoder. An incomplete body leaves nothing. */
@@ -122,10 +114,10 @@ export class LiveOrigin extends Effect.Service<LiveOrigin>()("@berth/LiveOrigin"
       const receivedAt = yield* Clock.currentTimeNanos
       // Reading begins before the key is checked: ffmpeg closes the connection after the last byte, and unread bytes are lost.
       const body = yield* Effect.forkScoped(Effect.interruptible(read))
-      const { name, stream } = yield* authorize(key, fileName)
+      const { keyHash, name, stream } = yield* authorize(key, fileName)
       yield* Effect.annotateCurrentSpan({ "agent.id": stream.agentId })
       yield* holdUpload(stream.id)
-      yield* store(stream, { name, receivedAt, content: yield* Fiber.join(body) })
+      yield* store(keyHash, stream, { name, receivedAt, content: yield* Fiber.join(body) })
     }, Effect.scoped)
 
     /** Deletes a file that left the encoder's playlist. Idempotent. */

@@ -2,6 +2,7 @@ import { Context, type DateTime, type Duration, type Effect, type Option } from 
 import type { AgentId } from "../../shared/AgentId.ts"
 import type { LiveFileName } from "./LiveFile.ts"
 import type { LiveStream, LiveStreamId } from "./LiveStream.ts"
+import type { LiveLimitReached, LiveStreamNotFound } from "./LiveStreamErrors.ts"
 
 export interface NewLiveStream {
   readonly id: LiveStreamId
@@ -40,8 +41,13 @@ export class LiveStreamRepository extends Context.Tag("@berth/LiveStreamReposito
     readonly find: (id: LiveStreamId) => Effect.Effect<Option.Option<LiveStream>>
     readonly findByAgent: (agentId: AgentId) => Effect.Effect<Option.Option<LiveStream>>
     readonly findByKeyHash: (keyHash: string) => Effect.Effect<Option.Option<LiveStream>>
-    /** Stores and counts the file; a version that was received earlier is ignored. None when the stream has used up its window. Joins the running transaction. */
-    readonly store: (id: LiveStreamId, upload: LiveUpload) => Effect.Effect<Option.Option<StoredUpload>>
+    /** Without a hash: no upload reaches the stream. */
+    readonly setKeyHash: (id: LiveStreamId, keyHash: Option.Option<string>) => Effect.Effect<void>
+    /** Stores and counts the file in the stream of the key; a version that was received earlier is ignored. Joins the running transaction. */
+    readonly store: (
+      keyHash: string,
+      upload: LiveUpload
+    ) => Effect.Effect<StoredUpload, LiveStreamNotFound | LiveLimitReached>
     /** Idempotent. */
     readonly removeFile: (id: LiveStreamId, name: LiveFileName) => Effect.Effect<void>
     readonly readFile: (id: LiveStreamId, name: LiveFileName) => Effect.Effect<Option.Option<LiveFile>>

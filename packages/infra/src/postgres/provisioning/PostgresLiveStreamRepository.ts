@@ -5,6 +5,7 @@ import {
   LiveStreamId,
   liveLimits
 } from "@berth/domain/provisioning/live-streams/LiveStream"
+import { LiveLimitReached, LiveStreamNotFound } from "@berth/domain/provisioning/live-streams/LiveStreamErrors"
 import {
   LiveStreamRepository,
   type LiveUpload,
@@ -27,7 +28,7 @@ const Name = Schema.Struct({ name: Schema.String })
 const Id = Schema.Struct({ id: LiveStreamId })
 const Agent = Schema.Struct({ agentId: AgentId })
 const Bytes = Schema.Struct({ bytes: Schema.NumberFromString })
-const Broadcast = Schema.Struct({ wasActive: Schema.Boolean, isLate: Schema.Boolean })
+const Broadcast = Schema.Struct({ id: LiveStreamId, wasActive: Schema.Boolean, isLate: Schema.Boolean })
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient
@@ -45,15 +46,15 @@ const make = Effect.gen(function* () {
       Effect.orDie
     )
 
-  /** Counts an upload in the stream's window and records the broadcast. None when the window is used up. */
-  const countUpload = (id: LiveStreamId, { content, endsBroadcast, receivedAt }: LiveUpload) =>
+  /** Counts an upload in the stream's window and records the broadcast. None for a wrong key or a window that is used up. */
+  const countUpload = (keyHash: string, { content, endsBroadcast, receivedAt }: LiveUpload) =>
     sql`
       with before as (
         select id,
           coalesce(ended_at is null and last_upload_at > ${ago(broadcastIdleTimeout)}, false) as was_active,
           coalesce(ended_at > ${toTime(receivedAt)}, false) as is_late,
           coalesce(window_started_at < ${ago(liveLimits.window)}, true) as is_new
-        from live_streams where id = ${id} for update
+        from live_streams where key_hash = ${keyHash} and agent_id is not null for update
       )
       update live_streams set
         window_started_at = case when is_new then now() else window_started_at end,
@@ -73,7 +74,7 @@ const make = Effect.gen(function* () {
           and window_bytes + ${content.length} <= ${liveLimits.bytesPerWindow}
         )
       )
-      returning was_active, is_late`.pipe(decodeFirstRow(Broadcast))
+      returning live_streams.id, was_active, is_late`.pipe(decodeFirstRow(Broadcast))
 
   /** Deletes the oldest files above the stream's share, segments before playlists. */
   const evict = (id: LiveStreamId) =>
@@ -98,10 +99,20 @@ const make = Effect.gen(function* () {
     find: Effect.fn("LiveStreamRepository.find")((id: LiveStreamId) => findBy("id", id)),
     findByAgent: Effect.fn("LiveStreamRepository.findByAgent")((agentId: AgentId) => findBy("agent_id", agentId)),
     findByKeyHash: Effect.fn("LiveStreamRepository.findByKeyHash")((hash: string) => findBy("key_hash", hash)),
-    store: Effect.fn("LiveStreamRepository.store")(function* (id: LiveStreamId, upload: LiveUpload) {
+    setKeyHash: Effect.fn("LiveStreamRepository.setKeyHash")(function* (
+      id: LiveStreamId,
+      keyHash: Option.Option<string>
+    ) {
+      yield* Effect.orDie(sql`update live_streams set key_hash = ${Option.getOrNull(keyHash)} where id = ${id}`)
+    }),
+    store: Effect.fn("LiveStreamRepository.store")(function* (keyHash: string, upload: LiveUpload) {
       const { content, endsBroadcast, listed, name, receivedAt } = upload
-      const counted = yield* Effect.orDie(countUpload(id, upload))
-      if (Option.isNone(counted)) return Option.none()
+      const counted = yield* Effect.orDie(countUpload(keyHash, upload))
+      if (Option.isNone(counted))
+        return yield* Option.isNone(yield* findBy("key_hash", keyHash))
+          ? new LiveStreamNotFound()
+          : new LiveLimitReached({ limit: "bandwidth", retryAfter: liveLimits.window })
+      const { id, isLate, wasActive } = counted.value
       // Of two processes whose clocks differ, one could be ignored for longer than uploads overlap.
       yield* Effect.orDie(sql`
         insert into live_files (stream_id, name, content, byte_length, uploaded_at, listed_at)
@@ -115,11 +126,7 @@ const make = Effect.gen(function* () {
           sql`update live_files set listed_at = now() where stream_id = ${id} and ${sql.in("name", listed)}`
         )
       yield* Effect.orDie(evict(id))
-      const { isLate, wasActive } = counted.value
-      return Option.some({
-        hasStarted: !wasActive && !endsBroadcast && !isLate,
-        hasEnded: wasActive && endsBroadcast
-      })
+      return { hasStarted: !wasActive && !endsBroadcast && !isLate, hasEnded: wasActive && endsBroadcast }
     }),
     removeFile: Effect.fn("LiveStreamRepository.removeFile")(function* (id: LiveStreamId, name: LiveFileName) {
       yield* Effect.orDie(sql`delete from live_files where stream_id = ${id} and name = ${name}`)

@@ -1,42 +1,38 @@
-import { type UnclaimedAgent, UnclaimedAgents } from "@berth/domain/provisioning/UnclaimedAgents"
+import { type NewUnclaimedAgent, UnclaimedAgents } from "@berth/domain/provisioning/UnclaimedAgents"
 import { AgentId } from "@berth/domain/shared/AgentId"
 import { UserId } from "@berth/domain/shared/UserId"
 import { SqlClient } from "@effect/sql/SqlClient"
-import { Array, Duration, Effect, Layer, Schema } from "effect"
+import { Duration, Effect, Layer, Option, Schema } from "effect"
 import { decodeFirstRow, decodeRows, decodeSingleRow } from "../Rows.ts"
 
-const Count = Schema.Struct({ count: Schema.Int })
-const Owner = Schema.Struct({ ownerId: UserId })
+const Count = Schema.Struct({ total: Schema.Int, ofNetwork: Schema.Int })
 const AgentRow = Schema.Struct({ ownerId: UserId, agentId: AgentId })
 
 export const layer = Layer.effect(
   UnclaimedAgents,
   Effect.map(SqlClient, (sql) => {
-    const count = sql`select count(*)::int as count from unclaimed_agents`.pipe(
-      decodeSingleRow(Count),
-      Effect.map((row) => row.count),
-      Effect.orDie
-    )
-
     const mark = (column: "stopped_at" | "removed_at", age: Duration.Duration) =>
       sql`
         update unclaimed_agents set ${sql(column)} = now()
         where ${sql(column)} is null and created_at < now() - make_interval(secs => ${Duration.toSeconds(age)})
-        returning owner_id`.pipe(decodeRows(Owner), Effect.map(Array.map(({ ownerId }) => ownerId)), Effect.orDie)
+        returning owner_id, agent_id`.pipe(decodeRows(AgentRow), Effect.orDie)
 
     return UnclaimedAgents.of({
-      count,
-      insert: Effect.fn("UnclaimedAgents.insert")(function* (
-        { agentId, codeHash, ownerId }: UnclaimedAgent & { readonly codeHash: string },
-        maximum: number
-      ) {
-        // Held until the commit, so that the count is exact.
-        yield* Effect.orDie(sql`select pg_advisory_xact_lock(hashtextextended('unclaimed agents', 0))`)
-        if ((yield* count) >= maximum) return false
+      count: Effect.fn("UnclaimedAgents.count")((network: Option.Option<string>) =>
+        sql`
+          select count(*)::int as total, count(*) filter (where network = ${Option.getOrNull(network)})::int as of_network
+          from unclaimed_agents`.pipe(decodeSingleRow(Count), Effect.orDie)
+      ),
+      lock: Effect.asVoid(Effect.orDie(sql`select pg_advisory_xact_lock(hashtextextended('unclaimed agents', 0))`)),
+      insert: Effect.fn("UnclaimedAgents.insert")(function* ({
+        agentId,
+        codeHash,
+        network,
+        ownerId
+      }: NewUnclaimedAgent) {
         yield* Effect.orDie(sql`
-          insert into unclaimed_agents (owner_id, agent_id, code_hash, created_at)
-          values (${ownerId}, ${agentId}, ${codeHash}, now())`)
-        return true
+          insert into unclaimed_agents (owner_id, agent_id, code_hash, network, created_at)
+          values (${ownerId}, ${agentId}, ${codeHash}, ${Option.getOrNull(network)}, now())`)
       }),
       take: Effect.fn("UnclaimedAgents.take")((codeHash: string) =>
         sql`
@@ -45,7 +41,16 @@ export const layer = Layer.effect(
           returning owner_id, agent_id`.pipe(decodeFirstRow(AgentRow), Effect.orDie)
       ),
       markStopped: Effect.fn("UnclaimedAgents.markStopped")((age: Duration.Duration) => mark("stopped_at", age)),
-      markRemoved: Effect.fn("UnclaimedAgents.markRemoved")((age: Duration.Duration) => mark("removed_at", age))
+      markRemoved: Effect.fn("UnclaimedAgents.markRemoved")((age: Duration.Duration) => mark("removed_at", age)),
+      lockStopped: Effect.fn("UnclaimedAgents.lockStopped")((agentId: AgentId) =>
+        sql`
+          select owner_id, agent_id from unclaimed_agents
+          where agent_id = ${agentId} and stopped_at is not null for update`.pipe(
+          decodeFirstRow(AgentRow),
+          Effect.map(Option.isSome),
+          Effect.orDie
+        )
+      )
     })
   })
 )
