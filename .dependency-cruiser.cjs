@@ -41,8 +41,8 @@ const wiredOnlyIn = (name) => ({
 
 /** The order of the contexts: each imports from itself and from those before it. */
 const contexts = (
-  "ids persistence shared chain secrets limits jobs mail gating sessions accounts " +
-  "recovery signin ai billing skills agents instances interaction gateway channels provisioning administration"
+  "ids persistence shared chain secrets limits jobs events mail gating sessions accounts " +
+  "recovery signin ai billing skills agents instances interaction gateway channels provisioning webhooks administration"
 ).split(" ")
 
 /** The folder of a context in every package. */
@@ -123,7 +123,7 @@ module.exports = {
       from: { path: "^packages/domain/src/([^/]+)/" },
       to: {
         path: `^packages/domain/src/.+/(${stores.join("|")})\\.ts$`,
-        pathNot: ["^packages/domain/src/$1/", "^packages/domain/src/(persistence|jobs|limits)/"]
+        pathNot: ["^packages/domain/src/$1/", "^packages/domain/src/(persistence|jobs|events|limits)/"]
       }
     },
     only("domain", []),

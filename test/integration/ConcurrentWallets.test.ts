@@ -15,6 +15,7 @@ import { Wallets } from "@berth/domain/signin/wallets/Wallets"
 import { WalletAddress } from "@berth/domain/chain/WalletAddress"
 import { LinkedIdentities } from "@berth/domain/signin/identities/LinkedIdentities"
 import * as PostgresLinkedIdentityRepository from "@berth/infra/postgres/signin/PostgresLinkedIdentityRepository"
+import * as PostgresDomainEvents from "@berth/infra/postgres/events/PostgresDomainEvents"
 import * as PostgresTransaction from "@berth/infra/postgres/persistence/PostgresTransaction"
 import * as PostgresUserRepository from "@berth/infra/postgres/accounts/PostgresUserRepository"
 import * as PostgresWalletRepository from "@berth/infra/postgres/signin/PostgresWalletRepository"
@@ -30,6 +31,7 @@ import { Credits } from "@berth/domain/shared/Money"
 const ports = Layer.mergeAll(
   PostgresUserRepository.layer,
   PostgresTransaction.layer,
+  PostgresDomainEvents.layer,
   AccountsWiring.layer({
     referralCredits: Credits(1),
     appUrl: new URL("https://example.com"),

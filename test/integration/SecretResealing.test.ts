@@ -8,6 +8,7 @@ import { SendMailJob } from "@berth/domain/mail/MailJobs"
 import { Mailer } from "@berth/domain/mail/Mailer"
 import { Transaction } from "@berth/domain/persistence/Transaction"
 import { CredentialRepository } from "@berth/domain/secrets/CredentialRepository"
+import { SecretBox } from "@berth/domain/secrets/SecretBox"
 import { Email } from "@berth/domain/shared/Email"
 import { sealedColumns } from "@berth/infra/postgres/SealedColumns"
 import { countSealedValues, resealSecrets } from "@berth/infra/postgres/SecretResealing"
@@ -58,6 +59,14 @@ const storeSecrets = Effect.gen(function* () {
       .pipe(Effect.provideService(RequestClaim, Option.some({ key, id: claim.id })))
     yield* keys.complete(key, claim.id, { status: 200, headers: {}, body: "response" })
   }
+  const box = yield* SecretBox
+  const endpointId = `whe_${id}`
+  const sealFor = (column: string) => box.seal(Redacted.make(column), `webhook_endpoints.${column}:${endpointId}`)
+  yield* (yield* SqlClient)`
+    insert into webhook_endpoints
+      (id, user_id, url, kinds, is_ordered, secret_sealed, previous_secret_sealed, created_at)
+    values (${endpointId}, ${id}, 'https://receiver.example', array['agent.status'], false,
+      ${yield* sealFor("secret_sealed")}, ${yield* sealFor("previous_secret_sealed")}, now())`
   const mail = { to: Email.make("reader@example.com"), subject: "A link", text: "secret link" }
   yield* Effect.flatMap(MailOutbox, ({ append }) => append(mail, id)).pipe(Effect.provide(MailOutbox.Default))
   return { id, key, runtime, gateway, channel }

@@ -5,6 +5,7 @@ import { computeBalances, findUnbalanced } from "./LedgerSums.ts"
 import type { Reversal } from "@berth/domain/billing/Reversal"
 import * as PostgresBillingHistory from "@berth/infra/postgres/billing/PostgresBillingHistory"
 import { UnitLedger, UnitPolicy } from "@berth/domain/billing/units/UnitLedger"
+import * as PostgresDomainEvents from "@berth/infra/postgres/events/PostgresDomainEvents"
 import * as PostgresReservationRepository from "@berth/infra/postgres/billing/PostgresReservationRepository"
 import * as PostgresCreditGrants from "@berth/infra/postgres/billing/PostgresCreditGrants"
 import * as PostgresCreditPurchases from "@berth/infra/postgres/billing/PostgresCreditPurchases"
@@ -24,6 +25,7 @@ import { MinorUnits } from "@berth/domain/shared/Money"
 export const BillingServices = Layer.mergeAll(
   UnitLedger.Default.pipe(
     Layer.provideMerge(PostgresReservationRepository.layer),
+    Layer.provide(PostgresDomainEvents.layer),
     Layer.provide(Layer.succeed(UnitPolicy, { confirmedEmailRequired: false }))
   ),
   PostgresCreditPurchases.layer,

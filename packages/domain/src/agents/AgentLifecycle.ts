@@ -2,6 +2,7 @@ import { Effect, Option } from "effect"
 import type { Agent } from "./Agent.ts"
 import { AgentRepository } from "./AgentRepository.ts"
 import { AgentSettings } from "./AgentSettings.ts"
+import { makeAgentStatusChange } from "./AgentStatusChanges.ts"
 import { type AgentLifecycleEvent, transitionAgentStatus } from "./AgentStatus.ts"
 import { type ModelReplacement, findModelReplacement } from "./LegacyModels.ts"
 import type { AgentId } from "../shared/AgentId.ts"
@@ -11,13 +12,13 @@ import type { UserId } from "../shared/UserId.ts"
 export class AgentLifecycle extends Effect.Service<AgentLifecycle>()("@berth/AgentLifecycle", {
   effect: Effect.gen(function* () {
     const repository = yield* AgentRepository
+    const changeStatus = yield* makeAgentStatusChange
     const { legacyModels } = yield* AgentSettings
 
     /** Applies an event by compare-and-set; a rejected event is logged. Returns whether the status changed. */
     const apply = (agent: Agent, event: AgentLifecycleEvent) =>
       Effect.matchEffect(transitionAgentStatus(agent.status, event), {
-        onSuccess: (to) =>
-          to === agent.status ? Effect.succeed(false) : repository.changeStatus(agent.id, agent.status, to),
+        onSuccess: (to) => (to === agent.status ? Effect.succeed(false) : changeStatus(agent, to)),
         onFailure: ({ from }) =>
           Effect.logWarning("Status transition rejected").pipe(
             Effect.annotateLogs({ agentId: agent.id, from, event }),

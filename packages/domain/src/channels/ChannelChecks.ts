@@ -1,4 +1,5 @@
 import { Effect, Option } from "effect"
+import { DomainEvents } from "../events/DomainEvents.ts"
 import { AgentLog } from "../instances/AgentLog.ts"
 import type { LogLevel } from "../instances/RuntimeLog.ts"
 import type { ChannelConnection, ChannelHealth, ChannelKey, ChannelSecrets } from "./ChannelConnection.ts"
@@ -36,6 +37,15 @@ export class ChannelChecks extends Effect.Service<ChannelChecks>()("@berth/Chann
     const platforms = yield* ChannelPlatforms
     const { appUrl } = yield* ChannelSettings
     const agentLog = yield* AgentLog
+    const events = yield* DomainEvents
+
+    const announce = ({ agentId, ownerId, platform, state: before }: ChannelConnection, health: ChannelHealth) =>
+      health.state === "connected" || health.state === before
+        ? Effect.void
+        : events.append(
+            { kind: "channel.broken", data: { agentId, platform, state: health.state, reason: health.reason } },
+            ownerId
+          )
 
     /** Records a health with an entry in the agent's log when it changes. False for replaced secrets. */
     const record = Effect.fn("ChannelChecks.record")(function* (connection: ChannelConnection, health: ChannelHealth) {
@@ -45,6 +55,7 @@ export class ChannelChecks extends Effect.Service<ChannelChecks>()("@berth/Chann
         health.state !== connection.state || health.reason !== connection.reason || connection.checkedAt === null
       if (isCurrent && isNews) {
         yield* agentLog.append(agentId, levels[health.state], describeHealth(connection, health))
+        yield* announce(connection, health)
         yield* Effect.logInfo("Channel checked").pipe(
           Effect.annotateLogs({ agentId, platform, state: health.state, reason: health.reason })
         )
@@ -74,8 +85,11 @@ export class ChannelChecks extends Effect.Service<ChannelChecks>()("@berth/Chann
       const refused = yield* connections.refuseOthers(key, health.bot.id, botTaken)
       yield* Effect.forEach(
         refused,
-        (other) =>
-          agentLog.append(other.agentId, "error", describeHealth(other, { state: "refused", reason: botTaken })),
+        ({ ownerId, ...other }) =>
+          Effect.zipRight(
+            agentLog.append(other.agentId, "error", describeHealth(other, { state: "refused", reason: botTaken })),
+            events.append({ kind: "channel.broken", data: { ...other, state: "refused", reason: botTaken } }, ownerId)
+          ),
         { discard: true }
       )
     })

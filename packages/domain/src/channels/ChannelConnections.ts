@@ -23,7 +23,11 @@ export class ChannelConnections extends Context.Tag("@berth/ChannelConnections")
     /** False when the connection is gone or has another revision. */
     readonly recordHealth: (key: ChannelKey, revision: number, health: ChannelHealth) => Effect.Effect<boolean>
     /** Refuses the connections of other agents to the same bot; returns them. The latest connection of a bot wins. */
-    readonly refuseOthers: (key: ChannelKey, botId: string, reason: string) => Effect.Effect<ReadonlyArray<ChannelKey>>
+    readonly refuseOthers: (
+      key: ChannelKey,
+      botId: string,
+      reason: string
+    ) => Effect.Effect<ReadonlyArray<Pick<ChannelConnection, "agentId" | "platform" | "ownerId">>>
     readonly remove: (key: ChannelKey) => Effect.Effect<boolean>
     /** Connections to check: new or unreachable ones last looked at before `retry`, others before `renew`. */
     readonly listDue: (

@@ -23,6 +23,8 @@ export type IdPrefix =
   | "inb"
   | "out"
   | "log"
+  | "evt"
+  | "whe"
 
 /** Source of new ids: `<prefix>_<32 hex digits>`. */
 export class IdGenerator extends Context.Tag("@berth/IdGenerator")<

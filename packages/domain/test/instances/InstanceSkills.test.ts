@@ -7,6 +7,7 @@ import { Agent, defaultAgentConfig } from "@berth/domain/agents/Agent"
 import { AgentRepository } from "@berth/domain/agents/AgentRepository"
 import { AgentLifecycle } from "@berth/domain/agents/AgentLifecycle"
 import { AgentSettings } from "@berth/domain/agents/AgentSettings"
+import { DomainEvents } from "@berth/domain/events/DomainEvents"
 import { ContextWindows } from "@berth/domain/ai/ContextWindows"
 import { Allowances } from "@berth/domain/billing/subscriptions/Allowances"
 import { StorageEntitlements } from "@berth/domain/billing/storage/StorageEntitlements"
@@ -83,6 +84,7 @@ const configuredSkills = (subscription: Option.Option<Subscription>, isAdmin = f
         inspect: (of) => Effect.succeedSome({ owner: of, endpoint: "", startedAt: start, runtimeVersion: "1" })
       }),
       Layer.mock(AgentRuntime, { chat: () => Stream.never, configure: (_access, agents) => Ref.set(told, agents) }),
+      Layer.mock(DomainEvents, {}),
       Layer.succeed(Transaction, { run: (effect) => effect }),
       Layer.succeed(Administrators, { includes: () => isAdmin }),
       Layer.succeed(InstanceSettings, { backendUrl: "http://127.0.0.1", idleAfter: Option.none() }),

@@ -4,6 +4,7 @@ import type { SqlError } from "@effect/sql/SqlError"
 import { Duration, Effect, Layer, Schema } from "effect"
 import baseline from "./migrations/0001_baseline.ts"
 import provisioning from "./migrations/0002_provisioning.ts"
+import events from "./migrations/0003_events.ts"
 import { type Migration, pendingMigrations, sha256Of } from "./PendingMigrations.ts"
 import { type DatabaseUnreachable, layer, type PostgresPoolOptions } from "./PostgresPool.ts"
 import { decodeRows, decodeSingleRow } from "./Rows.ts"
@@ -12,7 +13,8 @@ import { DatabaseEncodingUnsupported, type DatabaseRefused, SchemaOutdated } fro
 /** Every file of `migrations/`, in order. A file never changes once it is on the list; a change is a new file. */
 export const migrations: ReadonlyArray<Migration> = [
   { id: 1, file: "0001_baseline.ts", sql: baseline },
-  { id: 2, file: "0002_provisioning.ts", sql: provisioning }
+  { id: 2, file: "0002_provisioning.ts", sql: provisioning },
+  { id: 3, file: "0003_events.ts", sql: events }
 ]
 
 const DatabaseRow = Schema.Struct({

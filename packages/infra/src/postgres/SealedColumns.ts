@@ -28,6 +28,8 @@ export const sealedColumns: ReadonlyArray<SealedColumn> = [
   ofColumn("instances", "runtime_token_sealed", "owner_id"),
   ofColumn("instances", "gateway_token_sealed", "owner_id"),
   ofColumn("channel_connections", "secrets_sealed", "agent_id || ':' || platform"),
+  ofColumn("webhook_endpoints", "secret_sealed", "id"),
+  ofColumn("webhook_endpoints", "previous_secret_sealed", "id"),
   ofColumn("idempotency_keys", "outcome_sealed", "id"),
   ofColumn("idempotency_keys", "response_sealed", "id"),
   {

@@ -25,6 +25,7 @@ import * as AccountsStores from "../postgres/accounts/AccountsStores.ts"
 import * as SignInStores from "../postgres/signin/SignInStores.ts"
 import * as Migrations from "../postgres/Migrations.ts"
 import * as PostgresModelUsage from "../postgres/ai/PostgresModelUsage.ts"
+import * as PostgresDomainEvents from "../postgres/events/PostgresDomainEvents.ts"
 import * as PostgresOutageDetector from "../postgres/PostgresOutageDetector.ts"
 import * as PostgresOutbox from "../postgres/jobs/PostgresOutbox.ts"
 import * as PostgresPaymentRedemptions from "../postgres/gateway/PostgresPaymentRedemptions.ts"
@@ -55,6 +56,7 @@ export const layer = ({ adminEmails, databaseUrl, keys, verifiedEmailsOnly, ...p
     PostgresCredentialRepository.layer,
     LimitsStores.layer,
     PostgresOutbox.layer,
+    PostgresDomainEvents.layer,
     PostgresOutageDetector.layer,
     PostgresSessionRepository.layer,
     AccountsStores.layer,

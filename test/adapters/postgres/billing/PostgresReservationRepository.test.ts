@@ -8,6 +8,7 @@ import { ReservationId, UnitsExhausted } from "@berth/domain/billing/units/Reser
 import { SubscriptionRepository } from "@berth/domain/billing/subscriptions/SubscriptionRepository"
 import { Transaction } from "@berth/domain/persistence/Transaction"
 import { ReservationRepository } from "@berth/domain/billing/units/ReservationRepository"
+import * as PostgresDomainEvents from "@berth/infra/postgres/events/PostgresDomainEvents"
 import * as PostgresReservationRepository from "@berth/infra/postgres/billing/PostgresReservationRepository"
 import * as PostgresTransaction from "@berth/infra/postgres/persistence/PostgresTransaction"
 import * as PostgresSubscriptionRepository from "@berth/infra/postgres/billing/PostgresSubscriptionRepository"
@@ -24,6 +25,7 @@ const admins = Layer.succeed(Administrators, { includes: (user) => user.name ===
 const makeUnitLedger = (confirmedEmailRequired: boolean) =>
   UnitLedger.Default.pipe(
     Layer.provideMerge(PostgresReservationRepository.layer),
+    Layer.provide(PostgresDomainEvents.layer),
     Layer.provide(Layer.succeed(UnitPolicy, { confirmedEmailRequired }))
   )
 const unitLedger = makeUnitLedger(false)
@@ -383,7 +385,11 @@ layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
       const ledger = Context.get(yield* Layer.build(Layer.fresh(makeUnitLedger(true))), UnitLedger)
       const user = yield* userWithCredits(0.1)
       assert.deepStrictEqual(yield* ledger.findUsage(user), { dailyUnits: 0, used: 0, remaining: 0 })
-      assert.deepInclude(yield* Effect.flip(ledger.reserve(user, Units(11), "too much")), { remaining: Units(10) })
+      for (const cause of ["too much", "again"])
+        assert.deepInclude(yield* Effect.flip(ledger.reserve(user, Units(11), cause)), { remaining: Units(10) })
+      assert.deepStrictEqual(yield* sql`select kind, data from events where user_id = ${user.id}`, [
+        { kind: "budget.reached", data: { remainingUnits: 10, requiredUnits: 11 } }
+      ])
       yield* ledger.reserve(user, Units(4), "credits")
       assert.deepStrictEqual(yield* balanceOf(user), { used: 0, credits: 0.06 })
       yield* sql`update users set email_verified_at = now() where id = ${user.id}`

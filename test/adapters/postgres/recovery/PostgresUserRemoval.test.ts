@@ -140,6 +140,15 @@ const userWithRowsEverywhere = Effect.gen(function* () {
     insert into idempotency_keys (id, principal_hash, claim_id, first_claim_id, request_hash, lease_until, response_sealed, expires_at)
     values (${tag}, ${digestPrincipal(user.id)}, 'c', 'c', 'h', now(), 'answer to Wanda', now() + interval '1 day')`
   yield* sql`
+    insert into webhook_endpoints (id, user_id, url, kinds, is_ordered, secret_sealed, created_at)
+    values (${`whe_${tag}`}, ${user.id}, 'https://wanda.example', array['agent.status'], false, 'sealed of Wanda', now())`
+  yield* sql`
+    insert into events (id, kind, user_id, data, created_at)
+    values (${`evt_${tag}`}, 'user.created', ${user.id}, '{"name":"Wanda"}', now())`
+  yield* sql`
+    insert into webhook_deliveries (id, endpoint_id, event_id, position, status, due_at, created_at)
+    values (${`dlv_${tag}`}, ${`whe_${tag}`}, ${`evt_${tag}`}, 1, 'pending', now(), now())`
+  yield* sql`
     insert into agent_log_entries (id, agent_id, level, message, created_at)
     values (${`log_${tag}`}, ${agent}, 'info', 'Wanda connected', now())`
   yield* sql`

@@ -1,9 +1,11 @@
 import { Data, Effect, Option, type Redacted } from "effect"
+import { DomainEvents } from "../../events/DomainEvents.ts"
 import { MailOutbox } from "../../mail/MailOutbox.ts"
 import type { User } from "../../shared/User.ts"
 import { composeEmailChangedMail } from "../AccountMails.ts"
 import { AccountPolicy, isSyntheticEmail } from "../AccountPolicy.ts"
 import { MailedTokens } from "../mailed-tokens/MailedTokens.ts"
+import { summarizeUser } from "../AccountSummary.ts"
 import { UserRepository } from "../UserRepository.ts"
 
 /** The link is unknown, expired or used. */
@@ -17,6 +19,7 @@ export class EmailChanges extends Effect.Service<EmailChanges>()("@berth/EmailCh
     const users = yield* UserRepository
     const mailed = yield* MailedTokens
     const mails = yield* MailOutbox
+    const events = yield* DomainEvents
     const policy = yield* AccountPolicy
 
     /** Notifies the previous address. Joins the running transaction, which holds the user. */
@@ -35,7 +38,8 @@ export class EmailChanges extends Effect.Service<EmailChanges>()("@berth/EmailCh
       // Lock order: users before tokens.
       yield* Effect.mapError(yield* users.findForUpdate(userId), invalid)
       yield* Effect.mapError(yield* mailed.consume(purpose, token), invalid)
-      yield* users.update(userId, { email })
+      const restored = yield* Effect.mapError(yield* users.update(userId, { email }), invalid)
+      yield* events.append({ kind: "user.updated", data: { ...summarizeUser(restored), changed: ["email"] } }, userId)
       yield* users.markEmailVerified(userId)
       yield* mailed.revoke(userId, "email-verification")
       return { userId, changedAt: issuedAt }

@@ -1,4 +1,5 @@
-import { Effect, Option } from "effect"
+import { Effect, Option, Struct } from "effect"
+import { DomainEvents } from "../../events/DomainEvents.ts"
 import { RateLimiter } from "../../limits/RateLimiter.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
 import type { SessionId } from "../../sessions/Session.ts"
@@ -11,6 +12,7 @@ import { EmailChanges } from "../email-change/EmailChanges.ts"
 import { EmailVerifications } from "../email-verification/EmailVerifications.ts"
 import { MailedTokens } from "../mailed-tokens/MailedTokens.ts"
 import { PasswordCredentials } from "../password/PasswordCredentials.ts"
+import { summarizeUser } from "../AccountSummary.ts"
 import { type UserChanges, UserRepository } from "../UserRepository.ts"
 import { validateDisplayName } from "./DisplayName.ts"
 
@@ -28,6 +30,7 @@ export class ProfileSettings extends Effect.Service<ProfileSettings>()("@berth/P
     const credentials = yield* PasswordCredentials
     const emailChanges = yield* EmailChanges
     const mailed = yield* MailedTokens
+    const events = yield* DomainEvents
     const limiter = yield* RateLimiter
     const transaction = yield* Transaction
     const policy = yield* AccountPolicy
@@ -63,6 +66,9 @@ export class ProfileSettings extends Effect.Service<ProfileSettings>()("@berth/P
             if (Option.exists(reserved, ({ userId }) => userId !== id)) return yield* new EmailAlreadyTaken()
           }
           const after = yield* Effect.mapError(yield* users.update(id, changes), () => new UserNotFound())
+          const changed = Struct.keys(changes)
+          if (changed.length > 0)
+            yield* events.append({ kind: "user.updated", data: { ...summarizeUser(after), changed } }, id)
           // A revoked session must not direct recovery mails to a new address.
           if (changes.email !== undefined) yield* sessions.lock(sessionId)
           if (replacesEmailOf(before)) yield* replaceEmail(before, after)

@@ -1,11 +1,14 @@
 import { Effect, Option, Redacted } from "effect"
+import { DomainEvents } from "../../events/DomainEvents.ts"
 import { IdGenerator } from "../../ids/IdGenerator.ts"
 import { Outbox } from "../../jobs/Outbox.ts"
+import { Transaction } from "../../persistence/Transaction.ts"
 import { Tokens } from "../../secrets/Tokens.ts"
 import type { Email } from "../../shared/Email.ts"
 import { parseDisplayName } from "../profile/DisplayName.ts"
 import { makeReferralCode } from "../referrals/ReferralCode.ts"
 import { Referrals } from "../referrals/Referrals.ts"
+import { summarizeUser } from "../AccountSummary.ts"
 import { UserRepository } from "../UserRepository.ts"
 import { UserId } from "../../shared/UserId.ts"
 import { EmailAddressConfirmedJob } from "../AccountJobs.ts"
@@ -16,6 +19,8 @@ export class ExternalAccounts extends Effect.Service<ExternalAccounts>()("@berth
     const repository = yield* UserRepository
     const referrals = yield* Referrals
     const outbox = yield* Outbox
+    const events = yield* DomainEvents
+    const transaction = yield* Transaction
     const ids = yield* IdGenerator
     const tokens = yield* Tokens
 
@@ -26,13 +31,18 @@ export class ExternalAccounts extends Effect.Service<ExternalAccounts>()("@berth
     }) {
       const id = UserId.make(yield* ids.next("usr"))
       const email = typeof given.email === "function" ? given.email(id) : given.email
-      return yield* repository.insert({
+      const user = {
         id,
         email,
         name: Option.getOrElse(Option.flatMap(given.name, parseDisplayName), () => email),
         passwordHash: null,
         referralCode: makeReferralCode(Redacted.value(yield* tokens.make))
-      })
+      }
+      return yield* transaction.run(
+        Effect.tap(repository.insert(user), (created) =>
+          events.append({ kind: "user.created", data: summarizeUser(created) }, id)
+        )
+      )
     })
 
     /** Verifies the account's present address, as its mailed link does. Joins the running transaction. */

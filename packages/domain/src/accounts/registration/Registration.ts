@@ -1,4 +1,5 @@
 import { Effect, Option, RcMap, Redacted, Ref } from "effect"
+import { DomainEvents } from "../../events/DomainEvents.ts"
 import { IdGenerator } from "../../ids/IdGenerator.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
 import { Tokens } from "../../secrets/Tokens.ts"
@@ -15,6 +16,7 @@ import { validateDisplayName } from "../profile/DisplayName.ts"
 import { makeReferralCode } from "../referrals/ReferralCode.ts"
 import { Referrals } from "../referrals/Referrals.ts"
 import { UserRepository } from "../UserRepository.ts"
+import { summarizeUser } from "../AccountSummary.ts"
 import { UserId } from "../../shared/UserId.ts"
 
 export interface RegistrationRequest {
@@ -33,6 +35,7 @@ export class Registration extends Effect.Service<Registration>()("@berth/Registr
     const verifications = yield* EmailVerifications
     const mailed = yield* MailedTokens
     const referrals = yield* Referrals
+    const events = yield* DomainEvents
     const ids = yield* IdGenerator
     const tokens = yield* Tokens
     const transaction = yield* Transaction
@@ -73,6 +76,7 @@ export class Registration extends Effect.Service<Registration>()("@berth/Registr
       return yield* transaction.run(
         Effect.gen(function* () {
           const created = yield* users.insert({ id, email, name, passwordHash, referralCode })
+          yield* events.append({ kind: "user.created", data: summarizeUser(created) }, id)
           if (Option.isSome(referrer)) yield* referrals.recordReferral(referrer.value, created)
           yield* verifications.start(created)
           return created

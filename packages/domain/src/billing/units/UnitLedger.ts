@@ -1,5 +1,6 @@
 import { Context, DateTime, Duration, Effect, Option, Schedule } from "effect"
 import { Administrators } from "../../accounts/Administrators.ts"
+import { DomainEvents } from "../../events/DomainEvents.ts"
 import { noUnits, type Units } from "../../shared/Money.ts"
 import type { User } from "../../shared/User.ts"
 import { isBillingExempt } from "../BillingExemption.ts"
@@ -39,6 +40,7 @@ export class UnitLedger extends Effect.Service<UnitLedger>()("@berth/UnitLedger"
     const reservations = yield* ReservationRepository
     const administrators = yield* Administrators
     const policy = yield* UnitPolicy
+    const events = yield* DomainEvents
     const dailyUnitsOf = (payer: UnitPayer) => findDailyUnits(payer, policy)
 
     const renewLease = Effect.flatMap(DateTime.now, (now) =>
@@ -52,13 +54,24 @@ export class UnitLedger extends Effect.Service<UnitLedger>()("@berth/UnitLedger"
       Effect.forkScoped
     )
 
+    const announceExhaustion = Effect.fnUntraced(function* ({ id }: User, remainingUnits: Units, requiredUnits: Units) {
+      const day = DateTime.formatIsoDateUtc(yield* DateTime.now)
+      yield* events.append(
+        { kind: "budget.reached", data: { remainingUnits, requiredUnits } },
+        id,
+        `budget.reached ${id} ${day}`
+      )
+    })
+
     /** None for a user exempt from billing. `cause` names the work: the same cause reserves once. */
     const reserve = Effect.fn("UnitLedger.reserve")(function* (user: User, units: Units, cause: string) {
       if (isBillingExempt(administrators, user)) return Option.none<ReservationId>()
-      const reserved = Effect.mapError(
-        reservations.reserve({ user, units, cause, dailyUnitsOf }),
-        ({ remaining, units }) =>
-          new UnitsExhausted({ units, remaining, awaitsConfirmation: awaitsConfirmation(user, policy) })
+      const reserved = reservations.reserve({ user, units, cause, dailyUnitsOf }).pipe(
+        Effect.tapError(({ remaining, units }) => announceExhaustion(user, remaining, units)),
+        Effect.mapError(
+          ({ remaining, units }) =>
+            new UnitsExhausted({ units, remaining, awaitsConfirmation: awaitsConfirmation(user, policy) })
+        )
       )
       return Option.some(yield* reserved)
     })

@@ -1,5 +1,6 @@
 import { Effect, Schedule } from "effect"
 import { Users } from "../../accounts/Users.ts"
+import { DomainEvents } from "../../events/DomainEvents.ts"
 import { Outbox } from "../../jobs/Outbox.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
 import { Digests, hashSecret } from "../../secrets/Digests.ts"
@@ -21,6 +22,7 @@ export class AccountRemoval extends Effect.Service<AccountRemoval>()("@berth/Acc
     const tokens = yield* Tokens
     const digests = yield* Digests
     const outbox = yield* Outbox
+    const events = yield* DomainEvents
     const transaction = yield* Transaction
 
     /** Idempotent. */
@@ -28,7 +30,12 @@ export class AccountRemoval extends Effect.Service<AccountRemoval>()("@berth/Acc
       // Random, so that nothing leads from the pseudonym to the user.
       const formerUser = `fmr_${hashSecret(digests, yield* tokens.make).slice(0, 32)}`
       const removal = Effect.tap(users.remove(userId, formerUser), (removed) =>
-        removed ? outbox.append(AccountRemovedJob, { userId }) : Effect.void
+        removed
+          ? Effect.zipRight(
+              outbox.append(AccountRemovedJob, { userId }),
+              events.append({ kind: "user.deleted", data: { userId } }, null)
+            )
+          : Effect.void
       )
       const removed = yield* Effect.retry(transaction.run(removal), retrySchedule)
       if (removed) yield* Effect.logInfo("Account deleted").pipe(Effect.annotateLogs("userId", userId))

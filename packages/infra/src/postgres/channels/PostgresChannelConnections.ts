@@ -124,10 +124,10 @@ export const layer: Layer.Layer<ChannelConnections, never, SqlClient | SecretBox
         reason: string
       ) {
         return yield* sql`
-          update channel_connections as connection set state = 'refused', reason = ${reason}
-          where connection.platform = ${key.platform} and connection.bot ->> 'id' = ${botId}
+          update channel_connections as connection set state = 'refused', reason = ${reason} from agents
+          where agents.id = connection.agent_id and connection.platform = ${key.platform} and connection.bot ->> 'id' = ${botId}
             and connection.agent_id <> ${key.agentId} and connection.state <> 'refused'
-          returning connection.agent_id, connection.platform`.pipe(decodeRows(ChannelKey), Effect.orDie)
+          returning connection.agent_id, connection.platform, agents.owner_id`.pipe(decodeRows(DueRow), Effect.orDie)
       }),
       remove: Effect.fn("ChannelConnections.remove")(function* (key: ChannelKey) {
         const removed = yield* countAffectedRows(

@@ -1,10 +1,11 @@
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
-import type { JobKind, TraceParent } from "@berth/domain/jobs/JobKind"
+import type { JobKind } from "@berth/domain/jobs/JobKind"
 import { maximumInFlightPerOwner, Outbox, OutboxEntry } from "@berth/domain/jobs/Outbox"
 import type { PgClient } from "@effect/sql-pg/PgClient"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { SqlError } from "@effect/sql/SqlError"
 import { Array, type Cause, DateTime, Duration, Effect, Exit, Layer, Option, Schema, Scope } from "effect"
+import { currentTrace } from "../CurrentTrace.ts"
 import { countAffectedRows, decodeRows } from "../Rows.ts"
 import { makeWakeups } from "../Wakeups.ts"
 import { toStorableJson, toStorableText } from "../StorableText.ts"
@@ -18,12 +19,6 @@ const publishedRetention = Duration.days(1)
 
 // Frees the slot of a job whose worker ended before it settled.
 const unsettledTimeout = Duration.minutes(15)
-
-// Without a tracer the span has no W3C ids.
-const currentTrace: Effect.Effect<TraceParent | null> = Effect.currentSpan.pipe(
-  Effect.map(({ traceId, spanId, sampled }) => (/^[0-9a-f]{32}$/.test(traceId) ? { traceId, spanId, sampled } : null)),
-  Effect.catchTag("NoSuchElementException", () => Effect.succeed(null))
-)
 
 const make = (pollInterval: Duration.DurationInput) =>
   Effect.gen(function* () {
