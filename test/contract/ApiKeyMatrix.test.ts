@@ -20,7 +20,12 @@ interface CheckedRoute {
 }
 
 /** Their handlers read the session themselves, and refuse keys. */
-const sessionHandlers = new Set(["GET /api/auth/session", "POST /api/auth/signout"])
+const sessionHandlers = new Set([
+  "GET /api/auth/session",
+  "POST /api/auth/signout",
+  "GET /api/wallet",
+  "GET /api/wallet/address"
+])
 
 /** Admit callers without a credential. */
 const optional = new Set(["GET /api/agents"])

@@ -13,6 +13,7 @@ import { instanceRows } from "./rows/InstanceRows.ts"
 import { interactionRows } from "./rows/InteractionRows.ts"
 import { provisioningRows } from "./rows/ProvisioningRows.ts"
 import { socialIdentityRows } from "./rows/SocialIdentityRows.ts"
+import { userWalletRows } from "./rows/UserWalletRows.ts"
 import { walletRows } from "./rows/WalletRows.ts"
 import { webhookRows } from "./rows/WebhookRows.ts"
 
@@ -20,6 +21,7 @@ import { webhookRows } from "./rows/WebhookRows.ts"
 export const errorRows: ReadonlyArray<ErrorRow> = [
   ...accountRows,
   ...walletRows,
+  ...userWalletRows,
   ...socialIdentityRows,
   ...agentRows,
   ...agentDetailRows,

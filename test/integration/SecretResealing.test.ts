@@ -10,6 +10,8 @@ import { Transaction } from "@berth/domain/persistence/Transaction"
 import { CredentialRepository } from "@berth/domain/secrets/CredentialRepository"
 import { SecretBox } from "@berth/domain/secrets/SecretBox"
 import { Email } from "@berth/domain/shared/Email"
+import { WalletAddress } from "@berth/domain/chain/WalletAddress"
+import { UserWalletRepository } from "@berth/domain/wallets/UserWalletRepository"
 import { sealedColumns } from "@berth/infra/postgres/SealedColumns"
 import { countSealedValues, resealSecrets } from "@berth/infra/postgres/SecretResealing"
 import * as PersistenceWiring from "@berth/infra/wiring/PersistenceWiring"
@@ -48,6 +50,12 @@ const storeSecrets = Effect.gen(function* () {
   const channel = { agentId: agent.id, platform: "platformA" } as const
   const secrets = { token: Redacted.make("channel-token"), webhookSecret: Redacted.make("hook") }
   yield* (yield* ChannelConnections).save(channel, { secrets, answersBots: false })
+  const wallets = yield* UserWalletRepository
+  const wallet = yield* wallets.insert(id, "user", {
+    address: WalletAddress.make(`0x${"ab".repeat(20)}`),
+    privateKey: Redacted.make("wallet-key"),
+    isGiven: false
+  })
   const keys = yield* IdempotencyKeys
   const key = { principal: id, route: "POST /x", key: "one" }
   const claim = yield* keys.claim(key, "hash")
@@ -69,12 +77,12 @@ const storeSecrets = Effect.gen(function* () {
       ${yield* sealFor("secret_sealed")}, ${yield* sealFor("previous_secret_sealed")}, now())`
   const mail = { to: Email.make("reader@example.com"), subject: "A link", text: "secret link" }
   yield* Effect.flatMap(MailOutbox, ({ append }) => append(mail, id)).pipe(Effect.provide(MailOutbox.Default))
-  return { id, key, runtime, gateway, channel }
+  return { id, key, runtime, gateway, channel, wallet }
 })
 type Stored = Effect.Effect.Success<typeof storeSecrets>
 
 /** Reads each value through its adapter. */
-const assertReadable = ({ channel, gateway, id, key, runtime }: Stored) =>
+const assertReadable = ({ channel, gateway, id, key, runtime, wallet }: Stored) =>
   Effect.gen(function* () {
     const { decrypt } = yield* CredentialRepository
     const values = yield* decrypt(id, ["openai", "telegram"])
@@ -84,6 +92,8 @@ const assertReadable = ({ channel, gateway, id, key, runtime }: Stored) =>
     )
     const secrets = yield* Effect.flatten((yield* ChannelConnections).readSecrets(channel))
     assert.strictEqual(Redacted.value(secrets.token), "channel-token")
+    const walletKey = yield* (yield* UserWalletRepository).openKey(wallet)
+    assert.strictEqual(Redacted.value(walletKey), "wallet-key")
     const instances = yield* InstanceRepository
     assert.strictEqual(Redacted.value(yield* instances.ensureRuntimeToken(id)), runtime)
     assert.strictEqual(Redacted.value(yield* instances.ensureGatewayToken(id)), gateway)

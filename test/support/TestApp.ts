@@ -20,6 +20,8 @@ import * as AccountsWiring from "@berth/infra/wiring/AccountsWiring"
 import * as BackendWiring from "@berth/infra/wiring/BackendWiring"
 import * as ChannelsWiring from "@berth/infra/wiring/ChannelsWiring"
 import * as ChainWiring from "@berth/infra/wiring/ChainWiring"
+import type { CdpSettings } from "@berth/infra/cdp/CdpDeveloperWallets"
+import * as WalletsWiring from "@berth/infra/wiring/WalletsWiring"
 import * as SessionsWiring from "@berth/infra/wiring/SessionsWiring"
 import * as SignInWiring from "@berth/infra/wiring/SignInWiring"
 import * as PersistenceWiring from "@berth/infra/wiring/PersistenceWiring"
@@ -51,6 +53,7 @@ import { migratedDatabase } from "./MigratedDatabase.ts"
 import { pageAssets, skillCatalog, insertUser } from "./Samples.ts"
 import * as BotDetectionTest from "@berth/infra/bots/BotDetectionTest"
 import type { BaseChainTest } from "@berth/infra/chain/BaseChainTest"
+import type { WalletChainTest } from "@berth/infra/chain/WalletChainTest"
 import * as MailerTest from "@berth/infra/mail/MailerTest"
 import * as ModelKeyVerifierTest from "@berth/infra/ai/ModelKeyVerifierTest"
 import type { OAuthProvidersTest } from "@berth/infra/oauth/OAuthProvidersTest"
@@ -91,6 +94,10 @@ export interface TestAppOptions {
   readonly instanceIdle?: Duration.Duration
   /** Node of the base network; unreachable by default. */
   readonly baseRpcUrl?: string
+  /** Node of base-sepolia, where the user wallets are; unreachable by default. */
+  readonly baseSepoliaRpcUrl?: string
+  /** The developer platform; not configured by default. */
+  readonly cdp?: CdpSettings
   readonly gatingToken?: GatingToken
   /** The Bot API of platformA; unreachable by default. */
   readonly platformAUrl?: URL
@@ -151,6 +158,10 @@ const defaultPorts = ({
       baseRpcUrl: Redacted.make(new URL(options.baseRpcUrl ?? unreachableNodeUrl)),
       gatingToken: Option.fromNullable(options.gatingToken)
     }),
+    WalletsWiring.layer({
+      rpcUrl: Redacted.make(new URL(options.baseSepoliaRpcUrl ?? unreachableNodeUrl)),
+      cdp: Option.fromNullable(options.cdp)
+    }),
     SignInWiring.layer({
       appUrl,
       oauthA: { ...nobodyA, ...options.oauthA },
@@ -165,6 +176,7 @@ type Port =
   | Layer.Layer.Success<ReturnType<typeof defaultPorts>>
   | CardProcessorTest
   | BaseChainTest
+  | WalletChainTest
   | OAuthProvidersTest
   | SocialIdentityTokensTest
 

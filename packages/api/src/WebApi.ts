@@ -29,6 +29,7 @@ import { SessionsApi } from "./sessions/SessionsApi.ts"
 import { OAuthApi } from "./signin/oauth/OAuthApi.ts"
 import { SignInApi } from "./signin/SignInApi.ts"
 import { SocialIdentityApi } from "./signin/social/SocialIdentityApi.ts"
+import { UserWalletsApi } from "./wallets/UserWalletsApi.ts"
 import { WalletApi } from "./signin/wallets/WalletApi.ts"
 
 /** The public API. */
@@ -41,6 +42,7 @@ export class WebApi extends HttpApi.make("web")
   .add(SessionsApi)
   .add(ApiKeysApi)
   .add(WalletApi)
+  .add(UserWalletsApi)
   .add(OAuthApi)
   .add(SocialIdentityApi)
   .add(GatingApi)

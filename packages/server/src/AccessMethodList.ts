@@ -6,6 +6,7 @@ import { CredentialVault } from "@berth/domain/secrets/CredentialVault"
 import { Sessions } from "@berth/domain/sessions/Sessions"
 import { LinkedIdentities } from "@berth/domain/signin/identities/LinkedIdentities"
 import { Wallets } from "@berth/domain/signin/wallets/Wallets"
+import { UserWallets } from "@berth/domain/wallets/UserWallets"
 import { Effect, Layer } from "effect"
 
 /** Every way into an account: a new access method is added here. */
@@ -19,6 +20,7 @@ export const layer = Layer.effect(
     const identities = yield* LinkedIdentities
     const instances = yield* Instances
     const vault = yield* CredentialVault
+    const userWallets = yield* UserWallets
     return makeAccessMethods([
       // First: waits for a session that is adding another method, so that this method is revoked too.
       { name: "sessions", revoke: (userId) => Effect.asVoid(sessions.revokeAll(userId)) },
@@ -30,6 +32,8 @@ export const layer = Layer.effect(
       { name: "gateway token", revoke: instances.revokeGatewayToken },
       // A channel token reaches the agents, and the owner of a model key reads its calls at the provider.
       { name: "stored keys", revoke: vault.removeSince },
+      // The other party knows the key.
+      { name: "given wallet key", revoke: userWallets.removeGivenSince },
       // Again: sessions that were opened by a method while it was being revoked.
       { name: "new sessions", revoke: (userId) => Effect.asVoid(sessions.revokeAll(userId)) }
     ])

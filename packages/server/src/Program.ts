@@ -18,6 +18,7 @@ import { requireDatabaseUrl, resolveAdminEmails, resolveInternalApiKey } from "@
 import * as GatewayWiring from "@berth/infra/wiring/GatewayWiring"
 import * as InteractionWiring from "@berth/infra/wiring/InteractionWiring"
 import * as RedisStartup from "@berth/infra/redis/RedisStartup"
+import * as WalletsWiring from "@berth/infra/wiring/WalletsWiring"
 import * as JobsWiring from "@berth/infra/wiring/JobsWiring"
 import * as PersistenceWiring from "@berth/infra/wiring/PersistenceWiring"
 import type { Settings } from "@berth/infra/configuration/Settings"
@@ -70,6 +71,7 @@ const webPorts = (settings: Settings) =>
     AccountsWiring.fromSettings(settings),
     AccountsWiring.botDetectionFromSettings(settings),
     ChannelsWiring.fromSettings(settings),
+    WalletsWiring.fromSettings(settings),
     ZxcvbnCommonPasswords.layer,
     // At most half the threads hash, so that a burst of registrations leaves capacity for other requests.
     Argon2PasswordHasher.layer({ maxConcurrent: Math.max(1, Math.floor(availableParallelism() / 2)) })

@@ -35,6 +35,7 @@ import { BearerSessions } from "@berth/domain/sessions/BearerSessions"
 import { Sessions } from "@berth/domain/sessions/Sessions"
 import * as SignInServices from "@berth/domain/signin/SignInServices"
 import { SocialSessions } from "@berth/domain/signin/social/SocialSessions"
+import * as WalletsServices from "@berth/domain/wallets/WalletsServices"
 import { Layer } from "effect"
 import * as AccessMethodList from "./AccessMethodList.ts"
 
@@ -64,6 +65,7 @@ export const web = Layer.mergeAll(
 ).pipe(
   Layer.provideMerge(RecoveryServices.layer),
   Layer.provide(Layer.merge(AccessMethodList.layer, BillingServices.deletionHooks)),
+  Layer.provideMerge(WalletsServices.layer),
   Layer.provideMerge(Layer.mergeAll(SignInServices.links, TokenGate.Default, OwnModelKeys.Default)),
   Layer.provideMerge(Layer.merge(CredentialVault.Default, InstancesServices.layer)),
   Layer.provideMerge(Layer.merge(AccountsServices.layer, AgentsServices.layer)),

@@ -68,6 +68,7 @@ import * as SessionsHttp from "./sessions/SessionsHttp.ts"
 import * as OAuthHttp from "./signin/OAuthHttp.ts"
 import * as SignInHttp from "./signin/SignInHttp.ts"
 import * as SocialIdentityHttp from "./signin/SocialIdentityHttp.ts"
+import * as UserWalletsHttp from "./wallets/UserWalletsHttp.ts"
 import * as WalletsHttp from "./signin/WalletsHttp.ts"
 
 const groups = Layer.mergeAll(
@@ -79,6 +80,7 @@ const groups = Layer.mergeAll(
   SessionsHttp.layer,
   ApiKeysHttp.layer,
   WalletsHttp.layer,
+  UserWalletsHttp.layer,
   OAuthHttp.layer,
   SocialIdentityHttp.layer,
   GatingHttp.layer,

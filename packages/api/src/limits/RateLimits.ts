@@ -60,3 +60,8 @@ export class ProvisionLimit extends HttpApiMiddleware.Tag<ProvisionLimit>()("Pro
 export class TokenGatingLimit extends HttpApiMiddleware.Tag<TokenGatingLimit>()("TokenGatingLimit", {
   failure: RateLimitExceededBody
 }) {}
+
+/** Counts wallets of the developer platform per client address: anyone can create them. */
+export class WalletCreateLimit extends HttpApiMiddleware.Tag<WalletCreateLimit>()("WalletCreateLimit", {
+  failure: RateLimitExceededBody
+}) {}

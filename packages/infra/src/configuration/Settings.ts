@@ -10,6 +10,7 @@ import { join } from "node:path"
 import { parseKeyEncryptionKeys } from "../crypto/AesGcmSecretBox.ts"
 import { parseJwtKey } from "../crypto/JwtKey.ts"
 import { readCardSettings } from "./CardSettings.ts"
+import { readCdpSettings } from "./CdpSettings.ts"
 import { readGatingToken, readNodeUrl, readRpcUrl, readWalletAddress } from "./ChainSettings.ts"
 import { readOAuthASettings, readOAuthBSettings, readSocialIdentitySettings } from "./SignInSettings.ts"
 import { isNetwork } from "../net/OutboundAddresses.ts"
@@ -312,6 +313,16 @@ export const Settings = Config.all({
     audience: "SOCIAL_IDENTITY_AUDIENCE"
   }),
   baseRpcUrl: readRpcUrl("BASE_RPC_URL", "https://mainnet.base.org"),
+  baseSepoliaRpcUrl: readRpcUrl("BASE_SEPOLIA_RPC_URL", "https://sepolia.base.org"),
+  cdp: readCdpSettings(
+    {
+      projectId: "CDP_PROJECT_ID",
+      apiKeyId: "CDP_API_KEY_ID",
+      apiKeySecret: "CDP_API_KEY_SECRET",
+      walletSecret: "CDP_WALLET_SECRET"
+    },
+    Config.withDefault(webAddress("CDP_API_URL"), new URL("https://api.cdp.coinbase.com/platform"))
+  ),
   cardProcessor: Config.all({
     secretKey: optionalSecret("STRIPE_SECRET_KEY"),
     apiUrl: Config.withDefault(webAddress("STRIPE_API_URL"), new URL("https://api.stripe.com"))

@@ -5,6 +5,7 @@ import { Duration, Effect, Layer, Schema } from "effect"
 import baseline from "./migrations/0001_baseline.ts"
 import provisioning from "./migrations/0002_provisioning.ts"
 import events from "./migrations/0003_events.ts"
+import wallets from "./migrations/0004_wallets.ts"
 import { type Migration, pendingMigrations, sha256Of } from "./PendingMigrations.ts"
 import { type DatabaseUnreachable, layer, type PostgresPoolOptions } from "./PostgresPool.ts"
 import { decodeRows, decodeSingleRow } from "./Rows.ts"
@@ -14,7 +15,8 @@ import { DatabaseEncodingUnsupported, type DatabaseRefused, SchemaOutdated } fro
 export const migrations: ReadonlyArray<Migration> = [
   { id: 1, file: "0001_baseline.ts", sql: baseline },
   { id: 2, file: "0002_provisioning.ts", sql: provisioning },
-  { id: 3, file: "0003_events.ts", sql: events }
+  { id: 3, file: "0003_events.ts", sql: events },
+  { id: 4, file: "0004_wallets.ts", sql: wallets }
 ]
 
 const DatabaseRow = Schema.Struct({

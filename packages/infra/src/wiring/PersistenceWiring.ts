@@ -30,6 +30,7 @@ import * as PostgresOutageDetector from "../postgres/PostgresOutageDetector.ts"
 import * as PostgresOutbox from "../postgres/jobs/PostgresOutbox.ts"
 import * as PostgresPaymentRedemptions from "../postgres/gateway/PostgresPaymentRedemptions.ts"
 import * as PostgresTransaction from "../postgres/persistence/PostgresTransaction.ts"
+import * as PostgresUserWalletRepository from "../postgres/wallets/PostgresUserWalletRepository.ts"
 import { isDatabaseRefused } from "../postgres/SchemaErrors.ts"
 import * as PostgresSessionRepository from "../postgres/sessions/PostgresSessionRepository.ts"
 
@@ -72,7 +73,8 @@ export const layer = ({ adminEmails, databaseUrl, keys, verifiedEmailsOnly, ...p
     PostgresUnclaimedAgents.layer,
     InteractionStores.layer,
     PostgresPaymentRedemptions.layer,
-    PostgresAuditLog.layer
+    PostgresAuditLog.layer,
+    PostgresUserWalletRepository.layer
   ).pipe(
     Layer.provideMerge(
       Layer.mergeAll(

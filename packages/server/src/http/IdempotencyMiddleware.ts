@@ -26,6 +26,7 @@ import { Digests, hashSecret } from "@berth/domain/secrets/Digests"
 import { HttpApiSchema, type HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { Effect, Option, Redacted, Schema, type Scope } from "effect"
 import { RequestCredentials } from "./RequestCredentials.ts"
+import { currentAddressKey } from "./RateLimitsHttp.ts"
 import { makeErrorResponse } from "./ErrorResponse.ts"
 import type { KnownRoute } from "./RouteTable.ts"
 
@@ -34,9 +35,12 @@ const idempotentRoutes = new Set([
   "POST /api/agents/provision",
   "POST /api/deployments",
   "POST /api/billing",
+  "POST /api/wallet/create",
   "POST /api/cardProcessor/storage-upgrade",
   "POST /api/ops/users/:id/credits"
 ])
+/** Those without authentication, whose principal is the client address. */
+const anonymousRoutes = new Set(["POST /api/wallet/create"])
 /** Those that authenticate with an access token. */
 const bearerRoutes = new Set(["POST /api/billing"])
 
@@ -148,16 +152,17 @@ export class IdempotencyMiddleware extends Effect.Service<IdempotencyMiddleware>
     ) =>
       Effect.gen(function* () {
         // The same principal as in the endpoint.
-        const principal = Option.flatten(
+        const user = Option.flatten(
           yield* Effect.option(credentials.of(request, bearerRoutes.has(name) ? "access-token" : "session"))
-        )
+        ).pipe(Option.map((authenticated) => authenticated.user))
+        const principal = Option.getOrNull(Option.map(user, ({ id }) => id)) ?? (yield* findAnonymous(name))
         // The endpoint responds 401 or 403.
-        if (Option.isNone(principal)) return yield* app
-        if ((yield* RequiredScope) === "admin" && !administrators.includes(principal.value.user)) return yield* app
+        if (principal === null) return yield* app
+        if ((yield* RequiredScope) === "admin" && !Option.exists(user, administrators.includes)) return yield* app
         if (!isUsable(key)) return invalidKeyResponse
         const body = yield* Effect.orDie(request.text)
         const requestHash = hashSecret(digests, Redacted.make(`${request.url}\n${body}`))
-        const named = { principal: principal.value.user.id, route: name, key }
+        const named = { principal, route: name, key }
         return yield* claimOrReplay(named, requestHash, (claim) =>
           answerOnce(
             named,
@@ -176,6 +181,11 @@ export class IdempotencyMiddleware extends Effect.Service<IdempotencyMiddleware>
 export type AnswerWithStore<E, R> = (
   keep: (response: HttpServerResponse.HttpServerResponse) => Effect.Effect<void>
 ) => Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
+
+const findAnonymous = (name: string) =>
+  anonymousRoutes.has(name)
+    ? Effect.map(currentAddressKey, (address): string | null => `address ${address}`)
+    : Effect.succeed(null)
 
 const isUsable = (key: string) => key !== "" && key.length <= maximumIdempotencyKeyLength
 const invalidKeyResponse = makeErrorResponse(IdempotencyKeyInvalidBody, new IdempotencyKeyInvalid())

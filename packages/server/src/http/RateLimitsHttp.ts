@@ -4,7 +4,8 @@ import {
   RegisterLimit,
   ResetPasswordLimit,
   SignInLimit,
-  TokenGatingLimit
+  TokenGatingLimit,
+  WalletCreateLimit
 } from "@berth/api/limits/RateLimits"
 import { normalizeClientAddress } from "@berth/domain/limits/ClientAddress"
 import type { LimitName } from "@berth/domain/limits/Limit"
@@ -29,5 +30,6 @@ export const layer = Layer.mergeAll(
   Layer.effect(ForgotPasswordLimit, Effect.map(perAddress("forgot-password"), ForgotPasswordLimit.of)),
   Layer.effect(ResetPasswordLimit, Effect.map(perAddress("reset-password"), ResetPasswordLimit.of)),
   Layer.effect(ProvisionLimit, Effect.map(perAddress("provision"), ProvisionLimit.of)),
-  Layer.effect(TokenGatingLimit, Effect.map(perAddress("token-gating"), TokenGatingLimit.of))
+  Layer.effect(TokenGatingLimit, Effect.map(perAddress("token-gating"), TokenGatingLimit.of)),
+  Layer.effect(WalletCreateLimit, Effect.map(perAddress("wallet-create"), WalletCreateLimit.of))
 )

@@ -164,6 +164,9 @@ const userWithRowsEverywhere = Effect.gen(function* () {
     insert into outbound_messages (id, agent_id, platform, chat_id, inbound_id, text, status, created_at)
     values (${`out_${tag}`}, ${agent}, 'platformA', '1', ${`inb_${tag}`}, 'Hello Wanda', 'pending', now())`
   yield* sql`
+    insert into user_wallets (user_id, kind, address, key_sealed, key_given, created_at)
+    values (${user.id}, 'user', '0xaa', 'sealed of Wanda', false, now())`
+  yield* sql`
     insert into unclaimed_agents (owner_id, agent_id, code_hash, created_at)
     values (${user.id}, ${agent}, ${tag}, now())`
   yield* sql`

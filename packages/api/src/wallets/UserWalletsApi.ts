@@ -1,0 +1,158 @@
+import { WalletAddress } from "@berth/domain/chain/WalletAddress"
+import { walletNetwork } from "@berth/domain/wallets/WalletNetwork"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
+import { Schema } from "effect"
+import { EmailInvalidBody } from "../accounts/AccountErrorBodies.ts"
+import { payload, SecretText } from "../http/Payload.ts"
+import { Timestamp } from "../http/Timestamp.ts"
+import { InternalFailureBody } from "../http/TransportErrors.ts"
+import { WalletCreateLimit } from "../limits/RateLimits.ts"
+import { AuthenticationRequiredBody, SessionAuth } from "../sessions/SessionAuth.ts"
+import { ScopeMissingBody } from "../sessions/RequiredScope.ts"
+import {
+  DeveloperWalletFailedBody,
+  DeveloperWalletsNotConfiguredBody,
+  PrivateKeyInvalidBody,
+  SeedExportDisabledBody,
+  UserWalletExistsBody,
+  UserWalletNotFoundBody
+} from "./UserWalletErrorBodies.ts"
+
+const network = Schema.Literal(walletNetwork.name)
+
+export const walletFeatures = ["create_wallet", "get_balance", "send_usdc", "trade_tokens", "x402_payments"] as const
+
+const AgenticWallet = Schema.Struct({
+  agenticWallet: Schema.Struct({
+    status: Schema.Literal("configured"),
+    projectId: Schema.String.annotations({ description: "Truncated" }),
+    features: Schema.Array(Schema.Literal(...walletFeatures))
+  }),
+  instructions: Schema.String
+}).annotations({ identifier: "AgenticWallet" })
+
+const UserWalletView = Schema.Struct({
+  address: Schema.NullOr(WalletAddress),
+  balance: Schema.String.annotations({ description: "Decimal ETH" }),
+  network,
+  hasWallet: Schema.Boolean,
+  createdAt: Schema.optionalWith(Timestamp, { exact: true }),
+  message: Schema.optionalWith(Schema.String, { exact: true }).annotations({ description: "When there is no wallet" })
+}).annotations({ identifier: "UserWallet" })
+
+const read = HttpApiEndpoint.get("read", "/api/wallet")
+  .addSuccess(Schema.Union(AgenticWallet, UserWalletView))
+  .addError(AuthenticationRequiredBody)
+  .addError(ScopeMissingBody)
+  .annotateContext(
+    OpenApi.annotations({
+      summary: "Wallet of the caller, or of the developer platform",
+      description:
+        "With a configured developer platform: its features, without authentication. Otherwise the user wallet of the session. While the chain is unreachable, `balance` is the last known one and a `Warning` header is set."
+    })
+  )
+
+const CreatedWallet = Schema.Struct({ address: WalletAddress, network, message: Schema.String }).annotations({
+  identifier: "CreatedUserWallet"
+})
+const WalletSeed = Schema.Struct({
+  address: WalletAddress,
+  network,
+  createdAt: Timestamp,
+  warning: Schema.String
+}).annotations({ identifier: "UserWalletSeed" })
+
+const act = HttpApiEndpoint.post("act", "/api/wallet")
+  .setPayload(payload({ action: Schema.Literal("create", "get_seed", "export_seed") }))
+  .addSuccess(Schema.Union(CreatedWallet, WalletSeed))
+  .addError(UserWalletExistsBody)
+  .addError(UserWalletNotFoundBody)
+  .addError(SeedExportDisabledBody)
+  .middleware(SessionAuth)
+  .annotateContext(
+    OpenApi.annotations({
+      summary: "Create the user wallet, or read about its key",
+      description:
+        "`create` makes the one wallet of the account. `get_seed` describes the wallet: private keys are never exposed. `export_seed` is always 403."
+    })
+  )
+
+const AddressView = Schema.Struct({
+  authenticated: Schema.Boolean,
+  address: Schema.optionalWith(WalletAddress, { exact: true }),
+  needsAuth: Schema.optionalWith(Schema.Literal(true), { exact: true }),
+  message: Schema.optionalWith(Schema.String, { exact: true }),
+  error: Schema.optionalWith(Schema.String, { exact: true }),
+  setup: Schema.optionalWith(Schema.String, { exact: true })
+}).annotations({ identifier: "UserWalletAddress" })
+
+const address = HttpApiEndpoint.get("address", "/api/wallet/address")
+  .addSuccess(AddressView)
+  .addError(AuthenticationRequiredBody)
+  .addError(ScopeMissingBody)
+  .annotateContext(
+    OpenApi.annotations({
+      summary: "Address of the user wallet",
+      description:
+        "Without a session or a wallet: `authenticated: false` with a message. When the service lacks the key of the wallet: with `error` and `setup`."
+    })
+  )
+
+const DeveloperWallet = Schema.Struct({
+  success: Schema.Literal(true),
+  walletAddress: WalletAddress,
+  walletId: Schema.String,
+  networks: Schema.Array(Schema.Literal("base-sepolia", "base"))
+}).annotations({ identifier: "DeveloperWallet" })
+
+const createDeveloperWallet = HttpApiEndpoint.post("createDeveloperWallet", "/api/wallet/create")
+  .setPayload(payload({ email: Schema.String }))
+  .addSuccess(DeveloperWallet)
+  .addError(EmailInvalidBody)
+  .addError(DeveloperWalletsNotConfiguredBody)
+  .addError(DeveloperWalletFailedBody)
+  .middleware(WalletCreateLimit)
+  .annotateContext(
+    OpenApi.annotations({
+      summary: "Create a wallet at the developer platform",
+      description:
+        "Without authentication. Every request creates a wallet of its own; a repetition with the same `Idempotency-Key` returns the same wallet."
+    })
+  )
+
+const describeImport = HttpApiEndpoint.get("describeImport", "/api/wallet/cdp")
+  .addSuccess(
+    Schema.Struct({
+      status: Schema.Literal("ok"),
+      type: Schema.Literal("evm_wallet"),
+      supportedChains: Schema.Array(Schema.Literal("base", "base-sepolia"))
+    }).annotations({ identifier: "SupportedWallet" })
+  )
+  .annotateContext(OpenApi.annotations({ summary: "Supported kind of imported wallets and its chains" }))
+
+const importKey = HttpApiEndpoint.post("importKey", "/api/wallet/cdp")
+  .setPayload(payload({ privateKey: Schema.optionalWith(SecretText, { nullable: true }) }))
+  .addSuccess(
+    Schema.Struct({ success: Schema.Literal(true), address: WalletAddress, network }).annotations({
+      identifier: "ImportedWallet"
+    })
+  )
+  .addError(PrivateKeyInvalidBody)
+  .addError(UserWalletExistsBody)
+  .middleware(SessionAuth)
+  .annotateContext(
+    OpenApi.annotations({
+      summary: "Store the key of a wallet",
+      description:
+        "The key is encrypted for the user and never returned; without `privateKey` one is generated. Idempotent for the stored key; a second key is 400, since the first may hold funds."
+    })
+  )
+
+export class UserWalletsApi extends HttpApiGroup.make("userWallets")
+  .add(read)
+  .add(act)
+  .add(address)
+  .add(createDeveloperWallet)
+  .add(describeImport)
+  .add(importKey)
+  .addError(InternalFailureBody) {}

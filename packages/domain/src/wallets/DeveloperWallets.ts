@@ -1,0 +1,26 @@
+import { Context, Data, type Effect, type Option } from "effect"
+import type { WalletAddress } from "../chain/WalletAddress.ts"
+
+/** No developer platform is configured. */
+export class DeveloperWalletsNotConfigured extends Data.TaggedError("DeveloperWalletsNotConfigured")<object> {}
+/** `reason` names the failure without the vendor's text. */
+export class DeveloperWalletFailed extends Data.TaggedError("DeveloperWalletFailed")<{ readonly reason: string }> {}
+
+export interface NewDeveloperWallet {
+  /** Unique in the project; creating a wallet again returns the existing one. */
+  readonly name: string
+  /** UUID. */
+  readonly idempotencyKey: string
+}
+
+export interface DeveloperPlatform {
+  readonly projectId: string
+  /** Idempotent by `name`, so that a lost answer makes no second wallet. */
+  readonly create: (wallet: NewDeveloperWallet) => Effect.Effect<WalletAddress, DeveloperWalletFailed>
+}
+
+/** Wallets of the developer platform (CDP), if it is configured. */
+export class DeveloperWallets extends Context.Tag("@berth/DeveloperWallets")<
+  DeveloperWallets,
+  Option.Option<DeveloperPlatform>
+>() {}

@@ -1,0 +1,23 @@
+import { Context, type DateTime, type Effect, type Option } from "effect"
+import type { UserId } from "../shared/UserId.ts"
+import type { UserWallet, UserWalletKind } from "./UserWallet.ts"
+import type { UserWalletExists, WalletKeyUnavailable } from "./UserWalletErrors.ts"
+import type { WalletKey } from "./WalletKeys.ts"
+
+/** Stores wallets. A key is sealed for its user, kind and address. */
+export class UserWalletRepository extends Context.Tag("@berth/UserWalletRepository")<
+  UserWalletRepository,
+  {
+    /** One wallet per user and kind, under any concurrency. */
+    readonly insert: (
+      userId: UserId,
+      kind: UserWalletKind,
+      key: WalletKey & { readonly isGiven: boolean }
+    ) => Effect.Effect<UserWallet, UserWalletExists>
+    readonly find: (userId: UserId, kind: UserWalletKind) => Effect.Effect<Option.Option<UserWallet>>
+    readonly openKey: (wallet: UserWallet) => Effect.Effect<WalletKey["privateKey"], WalletKeyUnavailable>
+    readonly recordBalance: (wallet: UserWallet, wei: bigint) => Effect.Effect<void>
+    /** Removes a wallet whose key was given at `since` or later. Joins the running transaction. */
+    readonly removeGivenSince: (userId: UserId, since: DateTime.Utc) => Effect.Effect<void>
+  }
+>() {}

@@ -1,0 +1,83 @@
+import { WalletAddress } from "@berth/domain/chain/WalletAddress"
+import { SecretBox } from "@berth/domain/secrets/SecretBox"
+import { UserId } from "@berth/domain/shared/UserId"
+import { type UserWallet, UserWalletKind } from "@berth/domain/wallets/UserWallet"
+import { UserWalletExists, WalletKeyUnavailable } from "@berth/domain/wallets/UserWalletErrors"
+import { UserWalletRepository } from "@berth/domain/wallets/UserWalletRepository"
+import type { WalletKey } from "@berth/domain/wallets/WalletKeys"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { DateTime, Effect, Layer, Schema } from "effect"
+import { decodeFirstRow, decodeSingleRow, listColumns } from "../Rows.ts"
+
+const WalletRow = Schema.Struct({
+  userId: UserId,
+  kind: UserWalletKind,
+  address: WalletAddress,
+  balance: Schema.OptionFromNullOr(Schema.BigInt),
+  createdAt: Schema.DateTimeUtcFromDate
+})
+const SealedRow = Schema.Struct({ keySealed: Schema.String })
+const columns = listColumns("user_wallets", WalletRow)
+
+/** Unique per row; a key that is moved to another row does not open. */
+const contextOf = ({ address, kind, userId }: Pick<UserWallet, "userId" | "kind" | "address">) =>
+  `user_wallets.key_sealed:${userId}:${kind}:${address}`
+
+export const layer: Layer.Layer<UserWalletRepository, never, SqlClient | SecretBox> = Layer.effect(
+  UserWalletRepository,
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    const box = yield* SecretBox
+
+    return UserWalletRepository.of({
+      insert: Effect.fn("UserWalletRepository.insert")(function* (
+        userId: UserId,
+        kind: UserWalletKind,
+        { address, isGiven, privateKey }: WalletKey & { readonly isGiven: boolean }
+      ) {
+        const createdAt = DateTime.toDate(yield* DateTime.now)
+        const keySealed = yield* box.seal(privateKey, contextOf({ userId, kind, address }))
+        const inserted = yield* sql`
+          insert into user_wallets ${sql.insert({ userId, kind, address, keySealed, keyGiven: isGiven, createdAt })}
+          on conflict (user_id, kind) do nothing returning ${sql.literal(columns)}`.pipe(
+          decodeFirstRow(WalletRow),
+          Effect.orDie
+        )
+        return yield* Effect.mapError(inserted, () => new UserWalletExists())
+      }),
+      find: Effect.fn("UserWalletRepository.find")((userId: UserId, kind: UserWalletKind) =>
+        sql`
+          select ${sql.literal(columns)} from user_wallets where user_id = ${userId} and kind = ${kind}`.pipe(
+          decodeFirstRow(WalletRow),
+          Effect.orDie
+        )
+      ),
+      openKey: Effect.fn("UserWalletRepository.openKey")(function* (wallet: UserWallet) {
+        const { keySealed } = yield* sql`
+          select key_sealed from user_wallets where user_id = ${wallet.userId} and kind = ${wallet.kind}`.pipe(
+          decodeSingleRow(SealedRow),
+          Effect.orDie
+        )
+        return yield* box.open(keySealed, contextOf(wallet)).pipe(
+          Effect.tapError(({ reason }) =>
+            Effect.logError("Wallet key does not open").pipe(Effect.annotateLogs({ userId: wallet.userId, reason }))
+          ),
+          Effect.mapError(() => new WalletKeyUnavailable())
+        )
+      }),
+      recordBalance: Effect.fn("UserWalletRepository.recordBalance")((wallet: UserWallet, wei: bigint) =>
+        sql`
+          update user_wallets set balance = ${String(wei)}
+          where user_id = ${wallet.userId} and kind = ${wallet.kind}`.pipe(Effect.asVoid, Effect.orDie)
+      ),
+      removeGivenSince: Effect.fn("UserWalletRepository.removeGivenSince")((userId: UserId, since: DateTime.Utc) =>
+        sql`
+          delete from user_wallets
+          where user_id = ${userId} and key_given and created_at >= ${DateTime.toDate(since)}`.pipe(
+          Effect.asVoid,
+          Effect.orDie
+        )
+      )
+    })
+  })
+)

@@ -1,0 +1,37 @@
+import { WalletAddress } from "@berth/domain/chain/WalletAddress"
+import { WalletChain } from "@berth/domain/wallets/WalletChain"
+import { walletNetwork } from "@berth/domain/wallets/WalletNetwork"
+import * as WalletsWiring from "@berth/infra/wiring/WalletsWiring"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Option, Redacted } from "effect"
+import { makeFakeChainNode } from "../fakes/chain/FakeChainNode.ts"
+import { startAnvil } from "../support/chain/Anvil.ts"
+
+/** The first account of every anvil. */
+const rich = WalletAddress.make("0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266")
+
+const readBalance = (url: string, address: WalletAddress) =>
+  Effect.flatMap(WalletChain, (chain) => chain.readBalance(address)).pipe(
+    Effect.provide(WalletsWiring.layer({ rpcUrl: Redacted.make(new URL(url)), cdp: Option.none() }))
+  )
+
+describe("ViemWalletChain", () => {
+  it.scopedLive("ViemWalletChain reads balances of a node of base-sepolia", () =>
+    Effect.gen(function* () {
+      const url = yield* startAnvil(walletNetwork.chainId)
+      assert.strictEqual(yield* readBalance(url, rich), 10_000n * 10n ** 18n)
+      assert.strictEqual(yield* readBalance(url, WalletAddress.make(`0x${"ab".repeat(20)}`)), 0n)
+    })
+  )
+
+  it.scopedLive("ViemWalletChain reports a node of another chain and no node as unreachable", () =>
+    Effect.gen(function* () {
+      const lying = yield* makeFakeChainNode(() => undefined, "0x2105")
+      for (const url of [lying.url, "http://127.0.0.1:1/"]) {
+        const error = yield* Effect.flip(readBalance(url, rich))
+        assert.strictEqual(error._tag, "ChainUnreachable")
+      }
+      assert.notInclude(yield* lying.asked, "eth_getBalance")
+    })
+  )
+})
