@@ -156,7 +156,7 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
         [{ action: "buy-credits" }, "invalid_request"],
         [{ action: "buy-credits", pack: "51" }, "credit_pack_not_found"],
         [{ action: "enable-byok", provider: "openai" }, "invalid_request"],
-        [{ action: "enable-byok", provider: "groq", apiKey: "k" }, "own_key_provider_unknown"],
+        [{ action: "enable-byok", provider: "mistral", apiKey: "k" }, "own_key_provider_unknown"],
         [{ action: "enable-byok", provider: "openai", apiKey: "" }, "api_key_invalid"],
         [{ action: "enable-byok", provider: "openai", apiKey: wrongKey }, "model_key_rejected"],
         [{ action: "portal" }, "purchase_not_found"]

@@ -7,7 +7,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Chunk, Context, Duration, Effect, Layer, Redacted, Stream } from "effect"
 import { aimockServer } from "../fakes/models/AimockServer.ts"
 import { makeFakeOpenAi } from "../fakes/models/FakeOpenAi.ts"
-import { anthropicWire, googleWire, helloMessages, waitForCondition } from "../fakes/models/ModelWires.ts"
+import { anthropicWire, googleWire, groqWire, helloMessages, waitForCondition } from "../fakes/models/ModelWires.ts"
 import { accessTo, buildAiLayer, fakeOpenRouter } from "../support/AiLayers.ts"
 import { assertMatches } from "../support/Matching.ts"
 import { recordLogs } from "../support/RecordedTelemetry.ts"
@@ -129,6 +129,23 @@ describe("AiLayer over real providers", () => {
         ])
       }).pipe(Effect.provide(logger))
     })
+  )
+
+  it.scopedLive(
+    "The AI layer answers with an owner's Groq key where the platform has none, and reports a refused one",
+    () =>
+      Effect.gen(function* () {
+        const groq = yield* groqWire.makeFake
+        const [ada, bob] = [UserId.make("usr_ada"), UserId.make("usr_bob")]
+        const keyOf = (userId: UserId) => Redacted.make(userId === ada ? groq.apiKey : "gsk-wrong")
+        const { ai } = yield* buildAiLayer(
+          { sandbox: true, baseUrls: { groq: groq.baseUrl } },
+          { keysOf: (userId) => ({ groq: keyOf(userId) }) }
+        )
+        const ask = (userId: UserId) => ai.complete({ ...request, caller: { userId, agentId: null } })
+        assertMatches(yield* ask(ada), { provider: "groq", ownKey: true })
+        assert.include((yield* Effect.flip(ask(bob))).message, "your groq key was refused")
+      })
   )
 
   it.scopedLive("ModelProviders.withKey returns one provider per key and an id without the key", () =>

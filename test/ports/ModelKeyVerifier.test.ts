@@ -1,14 +1,20 @@
-import { modelCredentialKeys } from "@berth/domain/secrets/Credential"
-import { type ModelCredentialKey, ModelKeyVerifier } from "@berth/domain/secrets/ModelKeyVerifier"
+import { type ModelCredentialKey, modelCredentialKeys } from "@berth/domain/secrets/Credential"
+import { ModelKeyVerifier } from "@berth/domain/secrets/ModelKeyVerifier"
 import * as HttpModelKeyVerifier from "@berth/infra/ai/HttpModelKeyVerifier"
 import * as ModelKeyVerifierTest from "@berth/infra/ai/ModelKeyVerifierTest"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted, type Scope } from "effect"
 import { createServer } from "node:http"
-import { anthropicWire, googleWire, openAiWire, openRouterWire } from "../fakes/models/ModelWires.ts"
+import { anthropicWire, googleWire, groqWire, openAiWire, openRouterWire } from "../fakes/models/ModelWires.ts"
 import { listenLocally } from "../support/LocalServer.ts"
 
-const wires = { anthropic: anthropicWire, openai: openAiWire, openrouter: openRouterWire, google: googleWire }
+const wires = {
+  anthropic: anthropicWire,
+  openai: openAiWire,
+  openrouter: openRouterWire,
+  google: googleWire,
+  groq: groqWire
+}
 
 interface Subject {
   readonly layer: Layer.Layer<ModelKeyVerifier>
@@ -22,7 +28,7 @@ const subjects: Record<string, (provider: ModelCredentialKey) => Effect.Effect<S
 }
 
 const layerAt = (url: string) =>
-  HttpModelKeyVerifier.layer({ anthropic: url, openai: url, openrouter: url, google: url })
+  HttpModelKeyVerifier.layer({ anthropic: url, openai: url, openrouter: url, google: url, groq: url })
 
 /** The tag of the failure, or "valid". */
 const verify = (layer: Layer.Layer<ModelKeyVerifier>, provider: ModelCredentialKey, key: Redacted.Redacted) =>

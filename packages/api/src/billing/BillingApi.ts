@@ -59,7 +59,7 @@ const act = HttpApiEndpoint.post("act", "/api/billing")
       pack: Schema.optionalWith(Schema.Union(Schema.String, Schema.Number), { nullable: true }).annotations({
         description: "buy-credits: 50, 200, 500"
       }),
-      provider: optionalText.annotations({ description: "enable-byok: anthropic, openai, openrouter, google" }),
+      provider: optionalText.annotations({ description: "enable-byok: anthropic, openai, openrouter, google, groq" }),
       apiKey: Schema.optionalWith(SecretText, { nullable: true })
     })
   )

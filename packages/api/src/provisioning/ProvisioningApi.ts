@@ -1,4 +1,4 @@
-import { storedModelKeys } from "@berth/domain/secrets/Credential"
+import { modelCredentialKeys } from "@berth/domain/secrets/Credential"
 import { MessagingPlatform } from "@berth/domain/shared/Channel"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
@@ -44,7 +44,7 @@ const ClaimedAgentAnswer = Schema.Struct({
     channels: Schema.Array(MessagingPlatform).annotations({
       description: "Channels with a token of the previous holder"
     }),
-    modelKeys: Schema.Array(Schema.Literal(...storedModelKeys)).annotations({
+    modelKeys: Schema.Array(Schema.Literal(...modelCredentialKeys)).annotations({
       description: "Model keys of the previous holder"
     })
   })

@@ -8,7 +8,7 @@ import { Outbox } from "../jobs/Outbox.ts"
 import { Transaction } from "../persistence/Transaction.ts"
 import { AccessMethods } from "../recovery/claims/AccessMethods.ts"
 import { RemoveAccountJob } from "../recovery/deletion/AccountDeletionJobs.ts"
-import type { StoredModelKey } from "../secrets/Credential.ts"
+import type { ModelCredentialKey } from "../secrets/Credential.ts"
 import { CredentialVault } from "../secrets/CredentialVault.ts"
 import { Digests, hashSecret } from "../secrets/Digests.ts"
 import type { MessagingPlatform } from "../shared/Channel.ts"
@@ -21,7 +21,7 @@ import { UnclaimedAgents } from "./UnclaimedAgents.ts"
 export interface SharedSecrets {
   readonly channels: ReadonlyArray<MessagingPlatform>
   /** Without those of providers whose key the claimer has. */
-  readonly modelKeys: ReadonlyArray<StoredModelKey>
+  readonly modelKeys: ReadonlyArray<ModelCredentialKey>
 }
 
 export interface ClaimedAgent {

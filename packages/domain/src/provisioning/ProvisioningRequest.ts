@@ -1,5 +1,5 @@
 import { Either, Option, type Redacted, Schema } from "effect"
-import { parseCredentialValue, type StoredModelKey } from "../secrets/Credential.ts"
+import { parseCredentialValue, type ModelCredentialKey } from "../secrets/Credential.ts"
 import type { MessagingPlatform } from "../shared/Channel.ts"
 import { PlanId } from "../shared/PlanId.ts"
 import { ChannelTokenMissing, ProvisioningFieldInvalid } from "./ProvisioningErrors.ts"
@@ -32,7 +32,7 @@ export interface ProvisioningOrder {
   /** Receives the claim code; none when the caller does. */
   readonly claimant: Option.Option<string>
   readonly provider: ProvisioningProvider
-  readonly apiKey: Option.Option<{ readonly key: StoredModelKey; readonly value: Redacted.Redacted }>
+  readonly apiKey: Option.Option<{ readonly key: ModelCredentialKey; readonly value: Redacted.Redacted }>
   readonly plan: ProvisioningPlan
 }
 

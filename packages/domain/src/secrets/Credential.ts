@@ -21,16 +21,14 @@ export const modelCredentialKeys = [
   "anthropic",
   "openai",
   "openrouter",
-  "google"
-] as const satisfies ReadonlyArray<CredentialKey>
+  "google",
+  "groq"
+] as const satisfies ReadonlyArray<StoredCredentialKey>
+export type ModelCredentialKey = (typeof modelCredentialKeys)[number]
 /** Used by the owner's messaging channels only. */
 export const channelCredentialKeys = ["telegram", "discord", "whatsapp"] as const satisfies ReadonlyArray<CredentialKey>
 
 export type CredentialValues = { readonly [Key in StoredCredentialKey]?: Redacted.Redacted }
-
-/** Every key of a model provider. */
-export type StoredModelKey = (typeof storedModelKeys)[number]
-export const storedModelKeys = [...modelCredentialKeys, "groq"] as const satisfies ReadonlyArray<StoredCredentialKey>
 
 /** Whether each credential is configured; never its value. */
 export const CredentialMap = Schema.Struct({

@@ -2,9 +2,8 @@ import { Effect, type Redacted } from "effect"
 import {
   channelCredentialKeys,
   type StoredCredentialKey,
-  type StoredModelKey,
-  storedModelKeys,
   makeCredentialMap,
+  type ModelCredentialKey,
   modelCredentialKeys,
   parseCredentialKey,
   parseCredentialValue
@@ -28,6 +27,11 @@ export class CredentialVault extends Effect.Service<CredentialVault>()("@berth/C
       return makeCredentialMap(yield* repository.listKeys(userId))
     })
 
+    const hasModelKey = Effect.fn("CredentialVault.hasModelKey")(function* (userId: UserId) {
+      const known = yield* repository.listKeys(userId)
+      return modelCredentialKeys.some((key) => known.includes(key))
+    })
+
     /** For the AI layer, in calls of this owner. */
     const readModelKeys = Effect.fn("CredentialVault.readModelKeys")(function* (userId: UserId) {
       return yield* repository.decrypt(userId, modelCredentialKeys)
@@ -41,22 +45,23 @@ export class CredentialVault extends Effect.Service<CredentialVault>()("@berth/C
     /** Stores a model key as it is; the provider is not asked. Joins the running transaction. */
     const setModelKey = Effect.fn("CredentialVault.setModelKey")(function* (
       userId: UserId,
-      key: StoredModelKey,
+      key: ModelCredentialKey,
       value: Redacted.Redacted
     ) {
       yield* repository.set(userId, key, value)
+      yield* Effect.logInfo("Credential set").pipe(Effect.annotateLogs({ userId, credential: key }))
     })
 
     /** Gives the model keys to another user, except for providers whose key that user has; returns the moved ones. Joins the running transaction. */
     const moveModelKeys = Effect.fn("CredentialVault.moveModelKeys")(function* (from: UserId, to: UserId) {
-      const [values, known] = [yield* repository.decrypt(from, storedModelKeys), yield* repository.listKeys(to)]
-      const moved = yield* Effect.filter(storedModelKeys, (key) => {
+      const [values, known] = [yield* repository.decrypt(from, modelCredentialKeys), yield* repository.listKeys(to)]
+      const moved = yield* Effect.filter(modelCredentialKeys, (key) => {
         const value = values[key]
         return value === undefined || known.includes(key)
           ? Effect.succeed(false)
           : Effect.as(repository.set(to, key, value), true)
       })
-      yield* repository.remove(from, storedModelKeys)
+      yield* repository.remove(from, modelCredentialKeys)
       return moved
     })
 
@@ -72,6 +77,7 @@ export class CredentialVault extends Effect.Service<CredentialVault>()("@berth/C
     return {
       set,
       setModelKey,
+      hasModelKey,
       moveModelKeys,
       remove,
       removeSince: repository.removeSince,

@@ -1,7 +1,5 @@
 import { Context, Data, type Effect, type Redacted } from "effect"
-import type { modelCredentialKeys } from "./Credential.ts"
-
-export type ModelCredentialKey = (typeof modelCredentialKeys)[number]
+import type { ModelCredentialKey } from "./Credential.ts"
 
 /** The provider rejects the key: invalid, or without credit. */
 export class ModelKeyRejected extends Data.TaggedError("ModelKeyRejected")<{ readonly provider: ModelCredentialKey }> {}

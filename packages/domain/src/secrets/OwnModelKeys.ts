@@ -1,7 +1,7 @@
 import { Data, Effect, Either, type Redacted } from "effect"
-import { CredentialKeyUnknown, modelCredentialKeys, parseCredentialValue, storedModelKeys } from "./Credential.ts"
+import { type ModelCredentialKey, modelCredentialKeys, parseCredentialValue } from "./Credential.ts"
 import { CredentialVault } from "./CredentialVault.ts"
-import { ModelKeyVerifier, type ModelCredentialKey } from "./ModelKeyVerifier.ts"
+import { ModelKeyVerifier } from "./ModelKeyVerifier.ts"
 import type { UserId } from "../shared/UserId.ts"
 
 /** No provider of this name accepts own keys. */
@@ -24,8 +24,7 @@ export class OwnModelKeys extends Effect.Service<OwnModelKeys>()("@berth/OwnMode
     const check = yield* ModelKeyVerifier
 
     const isEnabled = Effect.fn("OwnModelKeys.isEnabled")(function* (userId: UserId) {
-      const configured = yield* vault.findConfigured(userId)
-      return modelCredentialKeys.some((key) => configured[key])
+      return yield* vault.hasModelKey(userId)
     })
 
     /** Stores the key if its provider accepts it; returns the provider. */
@@ -37,17 +36,13 @@ export class OwnModelKeys extends Effect.Service<OwnModelKeys>()("@berth/OwnMode
       const known = yield* parseOwnKeyProvider(provider)
       const key = yield* parseCredentialValue(apiKey)
       yield* check.verify(known, key)
-      yield* Effect.catchIf(
-        vault.set(userId, known, key),
-        (error) => error instanceof CredentialKeyUnknown,
-        () => new OwnKeyProviderUnknown()
-      )
+      yield* vault.setModelKey(userId, known, key)
       return known
     })
 
     /** Removes all model keys of the owner, not the channel tokens. */
     const disable = Effect.fn("OwnModelKeys.disable")(function* (userId: UserId) {
-      yield* vault.remove(userId, storedModelKeys)
+      yield* vault.remove(userId, modelCredentialKeys)
     })
 
     return { isEnabled, enable, disable }

@@ -5,7 +5,8 @@ import {
   maximumCredentialLength,
   modelCredentialKeys,
   parseCredentialKey,
-  parseCredentialValue
+  parseCredentialValue,
+  StoredCredentialKey
 } from "@berth/domain/secrets/Credential"
 import { assert, describe, it } from "@effect/vitest"
 import { Either, FastCheck, Redacted } from "effect"
@@ -13,10 +14,10 @@ import { Either, FastCheck, Redacted } from "effect"
 const parse = (text: string) => Either.map(parseCredentialValue(Redacted.make(text)), Redacted.value)
 
 describe("A credential", () => {
-  it("A credential key belongs to a model provider or a messaging platform", () =>
+  it("A stored credential belongs to a model provider or a messaging platform", () =>
     assert.deepStrictEqual(
       [...modelCredentialKeys, ...channelCredentialKeys].toSorted(),
-      [...CredentialKey.literals].toSorted()
+      [...StoredCredentialKey.literals].toSorted()
     ))
 
   it.prop("A credential has one of the seven keys", [FastCheck.string()], ([text]) => {

@@ -1,5 +1,5 @@
-import { speechVendors } from "@berth/domain/gateway/speech/SpeechModel"
-import { type OwnableVendor, type SpeechProvider, SpeechProviders } from "@berth/domain/gateway/speech/SpeechProviders"
+import { type SpeechVendor, speechVendors } from "@berth/domain/gateway/speech/SpeechModel"
+import { type SpeechProvider, SpeechProviders } from "@berth/domain/gateway/speech/SpeechProviders"
 import { FetchHttpClient, HttpClient } from "@effect/platform"
 import { Effect, Layer } from "effect"
 import type { ModelProvidersOptions } from "./ConfiguredModelProviders.ts"
@@ -26,7 +26,7 @@ export const layer = (options: SpeechProvidersOptions): Layer.Layer<SpeechProvid
         all.push(yield* makeOpenAiSpeechProvider({ name, apiKey, baseUrl }))
       }
       if (options.sandbox) all.push(sandboxSpeechProvider)
-      const withKey = yield* makeOwnerKeyProviders((name: OwnableVendor, apiKey) =>
+      const withKey = yield* makeOwnerKeyProviders((name: SpeechVendor, apiKey) =>
         makeOpenAiSpeechProvider({
           name,
           apiKey,

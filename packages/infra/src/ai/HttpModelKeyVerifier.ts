@@ -1,9 +1,5 @@
-import {
-  ModelKeyUnverifiable,
-  ModelKeyVerifier,
-  ModelKeyRejected,
-  type ModelCredentialKey
-} from "@berth/domain/secrets/ModelKeyVerifier"
+import type { ModelCredentialKey } from "@berth/domain/secrets/Credential"
+import { ModelKeyUnverifiable, ModelKeyVerifier, ModelKeyRejected } from "@berth/domain/secrets/ModelKeyVerifier"
 import { FetchHttpClient, HttpClient } from "@effect/platform"
 import { Effect, Layer, type Redacted } from "effect"
 import { makeAnthropicClient } from "./anthropic/AnthropicClient.ts"
@@ -43,6 +39,7 @@ const makeKeyVerification = (
       }))
     case "openai":
     case "openrouter":
+    case "groq":
       return Effect.map(makeOpenAiClient({ baseUrl, apiKey }), ({ probe }) => ({
         // OpenRouter's model list is public, so it does not check the key.
         send: probe(provider === "openrouter" ? "/key" : "/models"),

@@ -1,4 +1,5 @@
-import { type ModelCredentialKey, ModelKeyRejected, ModelKeyVerifier } from "@berth/domain/secrets/ModelKeyVerifier"
+import type { ModelCredentialKey } from "@berth/domain/secrets/Credential"
+import { ModelKeyRejected, ModelKeyVerifier } from "@berth/domain/secrets/ModelKeyVerifier"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { makeTestPort, type TestPortHandle } from "../testing/TestPort.ts"
 

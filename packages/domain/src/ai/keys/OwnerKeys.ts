@@ -7,7 +7,8 @@ export const ownableProviders = [
   "openrouter",
   "anthropic",
   "openai",
-  "google"
+  "google",
+  "groq"
 ] as const satisfies ReadonlyArray<ProviderName>
 export type OwnableProvider = (typeof ownableProviders)[number]
 

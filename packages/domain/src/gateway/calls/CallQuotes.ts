@@ -11,8 +11,7 @@ import { ModelAnswers } from "../plugins/ModelAnswers.ts"
 import { type PluginFailed, PluginInputInvalid } from "../plugins/PluginRun.ts"
 import { readAudioDuration } from "../speech/AudioDuration.ts"
 import { maximumAudioMinutes } from "../speech/SpeechLimits.ts"
-import { ownableVendors } from "../speech/SpeechProviders.ts"
-import { formatSpeechModelId, resolveSpeechModel, type SpeechModel } from "../speech/SpeechModel.ts"
+import { formatSpeechModelId, resolveSpeechModel, type SpeechModel, speechVendors } from "../speech/SpeechModel.ts"
 import { AgentTasks } from "../tasks/AgentTasks.ts"
 import { type CallUsage, computePrice, estimateExpectedTokens, estimateRequestTokens } from "./PluginPrices.ts"
 
@@ -78,7 +77,7 @@ export class CallQuotes extends Effect.Service<CallQuotes>()("@berth/CallQuotes"
 
     /** Speech by a provider with an own key of the caller always uses that key. */
     const hasOwnKey = ({ provider }: SpeechModel, caller: Option.Option<User>) => {
-      const vendor = ownableVendors.find((name) => name === provider)
+      const vendor = speechVendors.find((name) => name === provider)
       return vendor === undefined || Option.isNone(caller)
         ? Effect.succeed(false)
         : Effect.map(ownerKeys.find(caller.value.id), (keys) => keys[vendor] !== undefined)

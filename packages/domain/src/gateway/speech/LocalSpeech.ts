@@ -15,8 +15,14 @@ import { GatewaySettings } from "../GatewaySettings.ts"
 import { PluginFailed, type PluginInputInvalid } from "../plugins/PluginRun.ts"
 import { type Recording, Speech, type SpeechAnswer, type SpeechInput } from "./Speech.ts"
 import { validateRecording, validateSpeechInput, makeAudioFilename } from "./SpeechLimits.ts"
-import { resolveSpeechModel, type SpeechModel, formatSpeechModelId, selectSpeechRoute } from "./SpeechModel.ts"
-import { ownableVendors, type SpeechProvider, SpeechProviders } from "./SpeechProviders.ts"
+import {
+  resolveSpeechModel,
+  type SpeechModel,
+  formatSpeechModelId,
+  selectSpeechRoute,
+  speechVendors
+} from "./SpeechModel.ts"
+import { type SpeechProvider, SpeechProviders } from "./SpeechProviders.ts"
 
 interface Called {
   readonly provider: SpeechProvider
@@ -53,7 +59,7 @@ export const layer: Layer.Layer<Speech, never, GatewaySettings | SpeechProviders
 
       const calledWith = (model: SpeechModel, keys: ModelKeys): Effect.Effect<Called | null> => {
         const id = labelOf(model)
-        const vendor = ownableVendors.find((name) => name === model.provider)
+        const vendor = speechVendors.find((name) => name === model.provider)
         const key = vendor === undefined ? undefined : keys[vendor]
         if (vendor !== undefined && key !== undefined) {
           return Effect.map(withKey(vendor, key), ({ keyId, provider }) => ({
@@ -75,7 +81,7 @@ export const layer: Layer.Layer<Speech, never, GatewaySettings | SpeechProviders
         Effect.gen(function* () {
           const model = yield* resolveSpeechModel(asked, usualModel)
           const keys: ModelKeys = userId === null ? {} : yield* ownerKeys.find(userId)
-          const own = new Set<ProviderName>(ownableVendors.filter((name) => keys[name] !== undefined))
+          const own = new Set<ProviderName>(speechVendors.filter((name) => keys[name] !== undefined))
           const route = yield* selectSpeechRoute(model, {
             own,
             configured: configuredNames,

@@ -1,6 +1,5 @@
 import { Context, type Effect, type Redacted } from "effect"
 import type { ProviderFailed } from "../../ai/models/ModelErrors.ts"
-import type { OwnableProvider } from "../../ai/keys/OwnerKeys.ts"
 import type { PluginInputInvalid } from "../plugins/PluginRun.ts"
 import type { Recording, SpeechInput } from "./Speech.ts"
 import type { SpeechProviderName, SpeechVendor } from "./SpeechModel.ts"
@@ -33,9 +32,6 @@ export interface SpeechProvider {
   ) => Effect.Effect<Transcript, ProviderFailed | PluginInputInvalid>
 }
 
-export type OwnableVendor = Extract<SpeechVendor, OwnableProvider>
-export const ownableVendors = ["openai", "openrouter"] as const satisfies ReadonlyArray<OwnableVendor>
-
 export class SpeechProviders extends Context.Tag("@berth/SpeechProviders")<
   SpeechProviders,
   {
@@ -43,7 +39,7 @@ export class SpeechProviders extends Context.Tag("@berth/SpeechProviders")<
     readonly all: ReadonlyArray<SpeechProvider>
     /** A provider with an owner's key, and an id that does not reveal the key. */
     readonly withKey: (
-      name: OwnableVendor,
+      name: SpeechVendor,
       key: Redacted.Redacted
     ) => Effect.Effect<{ readonly keyId: string; readonly provider: SpeechProvider }>
   }
