@@ -2,6 +2,8 @@ import { ChannelReaders } from "@berth/domain/channels/ChannelReaders"
 import { ChannelRecovery } from "@berth/domain/channels/ChannelRecovery"
 import type { TurnEvent } from "@berth/domain/instances/AgentRuntime"
 import { InstanceUnavailable } from "@berth/domain/instances/InstanceErrors"
+import { TurnRepository } from "@berth/domain/interaction/turns/TurnRepository"
+import { noUsdMicros } from "@berth/domain/shared/Money"
 import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
@@ -102,6 +104,19 @@ const askedAfter = (before: number) =>
       .flatMap(({ method, turn }) => (method === "chat" && turn !== undefined ? [turn.message] : []))
   })
 const countCalls = Effect.flatMap(AgentManagerTest, ({ calls }) => Effect.map(calls, (all) => all.length))
+
+const unready = { chat: () => Stream.fail(new InstanceUnavailable({ reason: "it starts" })) }
+const freeCall = { own: false, promptMicros: noUsdMicros, answerMicros: noUsdMicros }
+
+/** Runs the jobs of a chat, whose pause has passed. */
+const runResumed = (chat: Chat) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    yield* sql`update channel_chats set paused_until = null where chat_id = ${String(chat.id)}`
+    yield* sql`update inbound_messages set received_at = now() - interval '6 seconds' where chat_id = ${String(chat.id)}`
+    yield* (yield* ChannelRecovery).resumeChats
+    yield* runChannelJobs
+  })
 
 layer(ChannelWorker.layer({ appUrl: "https://berth.example" }), { excludeTestServices: true })(
   "Telegram by webhook",
@@ -496,17 +511,74 @@ layer(ChannelWorker.layer({ appUrl: "https://berth.example" }), { excludeTestSer
         })
     )
 
-    it.effect("A failed turn is answered by an apology, never asked again, and logged", () =>
+    it.effect(
+      "A turn that fails after its model call began is answered by an apology, never asked again, and logged",
+      () =>
+        Effect.gen(function* () {
+          const { withBehavior } = yield* AgentManagerTest
+          const turns = yield* TurnRepository
+          const owner = yield* connectOwner()
+          const chat = newChat()
+          const before = yield* countCalls
+          yield* deliver(owner, { message: messageIn(chat, "hello") })
+          yield* withBehavior({
+            chat: (userId, { agentId, messageId: turnId }) =>
+              Stream.fromEffect(
+                Effect.zipRight(
+                  turns.beginCall({ userId, agentId, turnId }, freeCall),
+                  new InstanceUnavailable({ reason: "it hangs" })
+                )
+              )
+          })(runChannelJobs)
+          assert.deepStrictEqual(yield* sentTo(chat), ["I could not answer this message. Please send it again."])
+          assert.deepStrictEqual(yield* askedAfter(before), ["hello"])
+          assert.include(yield* readLogs(owner), "got no answer")
+        })
+    )
+
+    it.effect("A turn that fails before its model call is repeated as another turn until its call begins", () =>
       Effect.gen(function* () {
-        const { withBehavior } = yield* AgentManagerTest
+        const { calls, withBehavior } = yield* AgentManagerTest
+        const { web } = yield* App.TestApp
         const owner = yield* connectOwner()
         const chat = newChat()
         const before = yield* countCalls
+        const used = yield* findUsedUnits(owner)
         yield* deliver(owner, { message: messageIn(chat, "hello") })
-        const broken = { chat: () => Stream.fail(new InstanceUnavailable({ reason: "it hangs" })) }
-        yield* withBehavior(broken)(runChannelJobs)
-        assert.deepStrictEqual(yield* sentTo(chat), ["I could not answer this message. Please send it again."])
-        assert.deepStrictEqual(yield* askedAfter(before), ["hello"])
+        yield* deliver(owner, { message: messageIn(chat, "next") })
+        yield* withBehavior(unready)(Effect.repeatN(runResumed(chat), 1))
+        assert.deepStrictEqual(yield* sentTo(chat), [])
+        assert.strictEqual(yield* findUsedUnits(owner), used)
+        yield* runResumed(chat)
+        assert.deepStrictEqual(yield* sentTo(chat), ["Echo: hello", "Echo: next"])
+        assert.deepStrictEqual(yield* askedAfter(before), ["hello", "hello", "hello", "next"])
+        const turnIds = (yield* calls).slice(before).flatMap(({ turn }) => (turn === undefined ? [] : [turn.messageId]))
+        assert.lengthOf([...new Set(turnIds)], 4)
+        const listed = yield* web({ method: "GET", path: `/api/agents/${owner.agent.id}/messages`, as: owner })
+        assert.deepInclude(Object(listed.body), { total: 4 })
+      })
+    )
+
+    it.effect("A message whose turn cannot begin is answered by an apology ten minutes after the first attempt", () =>
+      Effect.gen(function* () {
+        const { withBehavior } = yield* AgentManagerTest
+        const sql = yield* SqlClient
+        const owner = yield* connectOwner()
+        const chat = newChat()
+        yield* deliver(owner, { message: messageIn(chat, "hello") })
+        yield* withBehavior(unready)(
+          Effect.gen(function* () {
+            for (const [age, sent] of [
+              ["0 minutes", 0],
+              ["9 minutes", 0],
+              ["10 minutes", 1]
+            ] as const) {
+              yield* sql`update inbound_messages set first_turn_at = now() - ${age}::interval where first_turn_at is not null`
+              yield* runResumed(chat)
+              assert.lengthOf(yield* sentTo(chat), sent, age)
+            }
+          })
+        )
         assert.include(yield* readLogs(owner), "got no answer")
       })
     )

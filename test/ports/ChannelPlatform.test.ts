@@ -32,6 +32,12 @@ const platforms: ReadonlyArray<readonly [string, Effect.Effect<PlatformUnderTest
 const connect = (given: PlatformUnderTest) =>
   Effect.map(given.adapter.verify(given.secrets), (bot) => toConnected(bot, given.secrets))
 
+const tagOf = (call: Effect.Effect<unknown, { readonly _tag: string }>) =>
+  Effect.orDie(Effect.map(Effect.flip(call), ({ _tag }) => _tag))
+
+/** Requests for the bytes of a file, on every platform. */
+const filePath = /\/(file|attachments)\//
+
 const plainPart = (text: string): OutgoingPart => ({ formatted: text, plain: text })
 
 const file = (id: string): InboundFile => ({
@@ -84,7 +90,11 @@ describe.each(platforms)("ChannelPlatform over %s", (name, make) => {
       const shown = JSON.stringify([wrong, revoked, bot])
       assert.notInclude(shown, "hunter2")
       assert.notInclude(shown, Redacted.value(given.secrets.token))
-      assert.isFalse(given.headerNames().some((header) => ["traceparent", "b3", "tracestate"].includes(header)))
+      assert.isFalse(
+        given.requests
+          .flatMap(({ headers }) => Object.keys(headers))
+          .some((header) => ["traceparent", "b3", "tracestate"].includes(header))
+      )
     }))
 
   test("reports a platform that fails, is cut off, answers another form, or limits the rate", (given) =>
@@ -92,30 +102,40 @@ describe.each(platforms)("ChannelPlatform over %s", (name, make) => {
       const bot = yield* connect(given)
       const to = { chatId: given.chatId, replyTo: null, part: 0, idempotencyKey: "out_1/0" }
       const send = Effect.flip(given.adapter.send(bot, to, plainPart("Hello")))
-      for (const how of ["fails", "is cut", "answers HTML"] as const) {
+      for (const how of ["fails", "is cut", "answers HTML", "declares too much", "sends too much"] as const) {
         given.trouble(how)
         assert.strictEqual((yield* send)._tag, "PlatformUnreachable", how)
         assert.strictEqual((yield* Effect.flip(given.adapter.verify(given.secrets)))._tag, "PlatformUnreachable")
       }
-      given.trouble("limits")
-      const limited = yield* send
-      assert.isTrue(limited._tag === "PlatformThrottled" && Duration.toMillis(limited.retryAfter) >= 5_000)
+      for (const [how, leastMs] of [
+        ["limits without a time", 1_000],
+        ["limits", 5_000]
+      ] as const) {
+        given.trouble(how)
+        const limited = yield* send
+        assert.isTrue(limited._tag === "PlatformThrottled" && Duration.toMillis(limited.retryAfter) >= leastMs, how)
+      }
       given.endTrouble()
     }))
 
-  it.scoped(`ChannelPlatform over ${name} gives up on a platform that does not answer`, () =>
+  it.scoped(`ChannelPlatform over ${name} gives up on a request and on a download that do not end`, () =>
     Effect.gen(function* () {
       const given = yield* make
-      given.trouble("hangs")
-      const checking = yield* Effect.fork(Effect.flip(given.adapter.verify(given.secrets)))
-      yield* TestServices.provideLive(
-        eventually(
-          Effect.sync(() => given.headerNames().length),
-          (count) => count > 0
-        )
-      )
-      yield* TestClock.adjust("20 seconds")
-      assert.strictEqual((yield* Fiber.join(checking))._tag, "PlatformUnreachable")
+      const bot = yield* TestServices.provideLive(connect(given))
+      const picture = file(given.addFile(Buffer.alloc(8)))
+      for (const how of ["hangs", "stalls"] as const)
+        for (const [failure, path, limit] of [
+          [tagOf(given.adapter.verify(given.secrets)), /^/, "20 seconds"],
+          [tagOf(given.adapter.download(bot, picture)), filePath, "60 seconds"]
+        ] as const) {
+          given.trouble(how, 1, path)
+          const count = () => given.requests.filter((request) => path.test(request.path)).length
+          const before = count()
+          const failing = yield* Effect.fork(failure)
+          yield* TestServices.provideLive(eventually(Effect.sync(count), (now) => now > before))
+          yield* TestClock.adjust(limit)
+          assert.strictEqual(yield* Fiber.join(failing), "PlatformUnreachable", how)
+        }
     })
   )
 
@@ -233,5 +253,10 @@ describe.each(platforms)("ChannelPlatform over %s", (name, make) => {
       assert.deepEqual(Buffer.from(yield* given.adapter.download(bot, file(given.addFile(bytes)))), bytes)
       const large = file(given.addFile(Buffer.alloc(20 * 1024 * 1024 + 1)))
       assert.strictEqual((yield* Effect.flip(given.adapter.download(bot, large)))._tag, "ChannelFileTooLarge")
+      const lying = file(given.addFile(bytes))
+      for (const how of ["declares too much", "sends too much"] as const) {
+        given.trouble(how, 1, filePath)
+        assert.strictEqual((yield* Effect.flip(given.adapter.download(bot, lying)))._tag, "ChannelFileTooLarge", how)
+      }
     }))
 })

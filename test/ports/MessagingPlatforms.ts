@@ -6,9 +6,10 @@ import { makeWhatsAppPlatform } from "@berth/infra/channels/whatsapp/WhatsAppPla
 import { AgentId } from "@berth/domain/shared/AgentId"
 import * as NodeDigests from "@berth/infra/crypto/NodeDigests"
 import { FetchHttpClient } from "@effect/platform"
-import { Effect, Layer, Option, Redacted, type Scope } from "effect"
+import { DateTime, Effect, Layer, Option, Redacted, type Scope } from "effect"
 import { makeFakeDiscord } from "../fakes/channels/FakeDiscord.ts"
-import { type Fault, makeFakeTelegram } from "../fakes/channels/FakeTelegram.ts"
+import type { CommonFault, PlatformRequest } from "../fakes/channels/FakePlatform.ts"
+import { makeFakeTelegram } from "../fakes/channels/FakeTelegram.ts"
 import { makeFakeWhatsApp } from "../fakes/channels/FakeWhatsApp.ts"
 
 export const makeSecrets = (token: string, more: Partial<ChannelSecrets> = {}): ChannelSecrets => ({
@@ -23,9 +24,13 @@ export const toConnected = (bot: BotIdentity, secrets: ChannelSecrets): Connecte
   secrets
 })
 
+/** Time of the signed requests. */
+export const signedAt = DateTime.unsafeMake("2026-03-01T12:00:00Z")
+
 export const makePost = (body: string, headers: Readonly<Record<string, string>> = {}): WebhookRequest => ({
   headers,
-  body: Buffer.from(body)
+  body: Buffer.from(body),
+  receivedAt: signedAt
 })
 
 /** A messaging platform behind its adapter, as the port spec uses it. */
@@ -39,7 +44,11 @@ export interface PlatformUnderTest {
   readonly longestText: number
   /** Whether webhook requests are authentic by a signature of their body, rather than by a secret. */
   readonly signsBodies: boolean
-  readonly trouble: (how: "hangs" | "fails" | "is cut" | "limits" | "answers HTML") => void
+  readonly trouble: (
+    how: "fails" | "limits" | "limits without a time" | CommonFault,
+    times?: number,
+    path?: RegExp
+  ) => void
   readonly endTrouble: () => void
   readonly revokeToken: () => void
   readonly sentTexts: () => ReadonlyArray<string>
@@ -47,17 +56,8 @@ export interface PlatformUnderTest {
   readonly makeRequest: (text: string) => WebhookRequest
   /** An authentic webhook request with this body. */
   readonly signBody: (body: string) => WebhookRequest
-  /** Names of the headers of every request that arrived. */
-  readonly headerNames: () => ReadonlyArray<string>
+  readonly requests: ReadonlyArray<PlatformRequest>
   readonly addFile: (bytes: Uint8Array) => string
-}
-
-const telegramFaults: Record<Parameters<PlatformUnderTest["trouble"]>[0], Fault> = {
-  hangs: { kind: "hang" },
-  fails: { kind: "status", status: 502, description: "Bad Gateway" },
-  "is cut": { kind: "accept-and-cut" },
-  limits: { kind: "status", status: 429, description: "Too Many Requests", retryAfter: 60 },
-  "answers HTML": { kind: "body", body: "<html>Bad gateway</html>" }
 }
 
 export const makeTelegramUnderTest: Effect.Effect<PlatformUnderTest, never, Scope.Scope> = Effect.gen(function* () {
@@ -80,16 +80,13 @@ export const makeTelegramUnderTest: Effect.Effect<PlatformUnderTest, never, Scop
     goneChatId: "403",
     longestText: 4_096,
     signsBodies: false,
-    // One fault for the next call of each method.
-    trouble: (how) => {
-      for (const method of ["getMe", "sendMessage"]) fake.failNext(method, telegramFaults[how])
-    },
-    endTrouble: () => undefined,
+    trouble: fake.trouble,
+    endTrouble: fake.endTrouble,
     revokeToken: () => fake.setRevoked(true),
     sentTexts: () => fake.sent().map(({ text }) => text),
     makeRequest: (text) => signBody(JSON.stringify({ update_id: 1, message: message(text) })),
     signBody,
-    headerNames: fake.headerNames,
+    requests: fake.requests,
     addFile: (bytes) => {
       fake.addFile("file-1", bytes)
       return "file-1"
@@ -118,13 +115,13 @@ export const makeWhatsAppUnderTest: Effect.Effect<PlatformUnderTest, never, Scop
     goneChatId,
     longestText: 4_096,
     signsBodies: true,
-    trouble: (how) => fake.trouble(how),
+    trouble: fake.trouble,
     endTrouble: fake.endTrouble,
     revokeToken: () => fake.revokeToken(account.token),
     sentTexts: () => fake.sent.map(({ text }) => text),
     makeRequest: (text) => signBody(JSON.stringify(fake.makeNotification(account, [fake.makeText(chatId, text)]))),
     signBody,
-    headerNames: () => fake.requests.flatMap(({ headers }) => Object.keys(headers)),
+    requests: fake.requests,
     addFile: (bytes) => {
       fake.addMedia("1234567890", { bytes, mimeType: "image/jpeg" })
       return "1234567890"
@@ -149,13 +146,13 @@ export const makeDiscordUnderTest: Effect.Effect<PlatformUnderTest, never, Scope
     goneChatId: "404000000000000001",
     longestText: 2_000,
     signsBodies: true,
-    trouble: (how) => fake.trouble(how === "limits" ? "limits for long" : how),
+    trouble: fake.trouble,
     endTrouble: fake.endTrouble,
     revokeToken: () => fake.revokeToken(bot),
     sentTexts: () => fake.posted.map(({ content }) => content),
     makeRequest: (text) => signBody(JSON.stringify(fake.makeInteraction(bot, text))),
     signBody,
-    headerNames: () => fake.requests.flatMap(({ headers }) => Object.keys(headers)),
+    requests: fake.requests,
     addFile: (bytes) => fake.addFile("/attachments/1/2/file.png", bytes)
   }
   return given

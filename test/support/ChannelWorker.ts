@@ -1,12 +1,13 @@
 import * as AccountsServices from "@berth/domain/accounts/AccountsServices"
+import { AnswerChatJob } from "@berth/domain/channels/ChannelJobs"
 import * as ChannelsServices from "@berth/domain/channels/ChannelsServices"
 import { ChannelReaders } from "@berth/domain/channels/ChannelReaders"
 import { ChannelRecovery } from "@berth/domain/channels/ChannelRecovery"
+import { ChatAnswers } from "@berth/domain/channels/ChatAnswers"
 import { Outbox, type OutboxEntry } from "@berth/domain/jobs/Outbox"
 import * as BackendWiring from "@berth/infra/wiring/BackendWiring"
 import { channelCheckHandler } from "@berth/worker/channels/ChannelCheckHandler"
-import { chatAnswerHandler } from "@berth/worker/channels/ChatAnswerHandler"
-import { Context, Effect, Layer, Redacted } from "effect"
+import { Context, Effect, Layer, Redacted, Schema } from "effect"
 import { makeFakeTelegram, type FakeTelegram as Fake } from "../fakes/channels/FakeTelegram.ts"
 import * as App from "./TestApp.ts"
 
@@ -43,7 +44,8 @@ export const runChannelJobs = Effect.gen(function* () {
     Effect.gen(function* () {
       const job = { ...entry, attempt: 1, isLastAttempt: false }
       if (entry.name === channelCheckHandler.kind.name) yield* channelCheckHandler.handle(job)
-      else if (entry.name === chatAnswerHandler.kind.name) yield* chatAnswerHandler.handle(job)
+      else if (entry.name === AnswerChatJob.name)
+        yield* (yield* ChatAnswers).run(yield* Effect.orDie(Schema.decodeUnknown(AnswerChatJob.payload)(entry.payload)))
       else return yield* outbox.settle(entry.id)
       done += 1
       yield* outbox.settle(entry.id)

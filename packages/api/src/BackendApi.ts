@@ -3,7 +3,6 @@ import { AiApi } from "./ai/AiApi.ts"
 import { OpenAiApi } from "./ai/OpenAiApi.ts"
 import { RuntimeMemoryApi } from "./runtime/RuntimeMemoryApi.ts"
 import { RuntimeModelApi } from "./runtime/RuntimeModelApi.ts"
-import { RuntimePagesApi } from "./runtime/RuntimePagesApi.ts"
 import { ChannelTurnsApi } from "./channels/ChannelTurnsApi.ts"
 import { ModelAnswersApi } from "./gateway/plugins/ModelAnswersApi.ts"
 import { SpeechApi } from "./gateway/speech/SpeechApi.ts"
@@ -20,7 +19,6 @@ export class BackendApi extends HttpApi.make("backend")
   .add(AgentManagerApi)
   .add(RuntimeModelApi)
   .add(RuntimeMemoryApi)
-  .add(RuntimePagesApi)
   .add(JobsApi)
   .add(ModelAnswersApi)
   .add(SpeechApi)
@@ -33,9 +31,6 @@ export class BackendApi extends HttpApi.make("backend")
 }
 
 /** The routes of runtimes alone. Its name is the backend's, so that the same handlers serve it. */
-export class RuntimeRoutesApi extends HttpApi.make("backend")
-  .add(RuntimeModelApi)
-  .add(RuntimeMemoryApi)
-  .add(RuntimePagesApi) {
+export class RuntimeRoutesApi extends HttpApi.make("backend").add(RuntimeModelApi).add(RuntimeMemoryApi) {
   static override readonly errorSchema = requestErrors
 }

@@ -13,7 +13,7 @@ import { enforceMemoryLimit } from "./process/MemoryLimit.ts"
 import type { RuntimeSettings } from "./RuntimeSettings.ts"
 import * as RuntimeToolbox from "./skills/RuntimeToolbox.ts"
 import * as BackendMemory from "./skills/memory/BackendMemory.ts"
-import * as BackendPages from "./skills/web/BackendPages.ts"
+import * as NodeInternet from "./skills/web/NodeInternet.ts"
 import * as Drain from "./interaction/Drain.ts"
 import { TurnExecution } from "./interaction/TurnExecution.ts"
 import * as RuntimeTraces from "./telemetry/RuntimeTraces.ts"
@@ -57,7 +57,7 @@ const layer = (settings: RuntimeSettings, lost: Deferred.Deferred<never, Address
         Layer.provide(NodeHttpServer.layerServer(() => server, address)),
         Layer.provide(RuntimeAgents.Default),
         Layer.provide(RuntimeToolbox.layer({ directory, diskMb })),
-        Layer.provide([BackendModelClient.layer(backend), BackendMemory.layer(backend), BackendPages.layer(backend)]),
+        Layer.provide([BackendModelClient.layer(backend), BackendMemory.layer(backend), NodeInternet.layer]),
         Layer.provide(RuntimeTraces.layer({ endpoint: otlpEndpoint, serviceName, serviceVersion: version })),
         Layer.provide([NodeHttpClient.layer, NodeFileSystem.layer])
       )

@@ -11,7 +11,6 @@ import * as OpenAiHttp from "./ai/OpenAiHttp.ts"
 import * as RuntimeAuthHttp from "./runtime/RuntimeAuthHttp.ts"
 import * as RuntimeMemoryHttp from "./runtime/RuntimeMemoryHttp.ts"
 import * as RuntimeModelHttp from "./runtime/RuntimeModelHttp.ts"
-import * as RuntimePagesHttp from "./runtime/RuntimePagesHttp.ts"
 import * as ModelAnswersHttp from "./gateway/ModelAnswersHttp.ts"
 import { maximumFormBytes } from "./gateway/MultipartForm.ts"
 import * as SpeechHttp from "./gateway/SpeechHttp.ts"
@@ -40,7 +39,6 @@ const groups = Layer.mergeAll(
   AgentManagerHttp.layer,
   RuntimeModelHttp.layer,
   RuntimeMemoryHttp.layer,
-  RuntimePagesHttp.layer,
   JobsHttp.layer,
   ModelAnswersHttp.layer,
   SpeechHttp.layer,
@@ -109,7 +107,7 @@ const noCredentials = Layer.succeed(
 
 /** The routes of runtimes alone: a second listener, for instances that must reach nothing else of the backend. */
 const runtimeRoutes = HttpLayerRouter.addHttpApi(RuntimeRoutesApi).pipe(
-  Layer.provide(Layer.mergeAll(RuntimeModelHttp.layer, RuntimeMemoryHttp.layer, RuntimePagesHttp.layer)),
+  Layer.provide(Layer.merge(RuntimeModelHttp.layer, RuntimeMemoryHttp.layer)),
   Layer.provide(RuntimeAuthHttp.layer),
   Layer.provide(
     makeHttpPipeline(listRoutes(RuntimeRoutesApi), {

@@ -11,7 +11,6 @@ import * as ChainWiring from "@berth/infra/wiring/ChainWiring"
 import * as InstancesWiring from "@berth/infra/wiring/InstancesWiring"
 import * as MailWiring from "@berth/infra/wiring/MailWiring"
 import * as LimitsWiring from "@berth/infra/wiring/LimitsWiring"
-import * as OutboundWiring from "@berth/infra/wiring/OutboundWiring"
 import * as ProvisioningWiring from "@berth/infra/wiring/ProvisioningWiring"
 import * as SessionsWiring from "@berth/infra/wiring/SessionsWiring"
 import * as SignInWiring from "@berth/infra/wiring/SignInWiring"
@@ -178,7 +177,6 @@ export const serverProgram = (settings: Settings) =>
         Layer.provide(privately),
         Layer.provide(UseCases.backend),
         Layer.provide(ai),
-        Layer.provide(OutboundWiring.webPagesFromSettings(settings)),
         Layer.provide(JobsWiring.fromSettings(settings, databaseUrl))
       )
       const localSpeech = speech(settings)

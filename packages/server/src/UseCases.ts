@@ -18,7 +18,6 @@ import * as ManagedAgentInstances from "@berth/domain/instances/ManagedAgentInst
 import * as InteractionServices from "@berth/domain/interaction/InteractionServices"
 import { Memories } from "@berth/domain/interaction/memory/Memories"
 import { TurnModelCalls } from "@berth/domain/interaction/turns/TurnModelCalls"
-import { TurnPages } from "@berth/domain/interaction/turns/TurnPages"
 import { DeadLetters } from "@berth/domain/jobs/DeadLetters"
 import { MailOutbox } from "@berth/domain/mail/MailOutbox"
 import { AgentClaims } from "@berth/domain/provisioning/AgentClaims"
@@ -107,7 +106,6 @@ export const backend = Layer.mergeAll(
   DeadLetters.Default,
   GatewayServices.localAnswers,
   TurnModelCalls.Default,
-  TurnPages.Default,
   channelTurns
 ).pipe(Layer.provideMerge(AiLayer.Default))
 

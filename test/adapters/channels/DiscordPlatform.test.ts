@@ -153,7 +153,7 @@ it.scopedLive("The Discord adapter mentions no one but the author of the message
 it.scopedLive("The Discord adapter waits for short rate limits, and sends nothing during long ones", () =>
   Effect.gen(function* () {
     const { adapter, bot, fake } = yield* connect()
-    fake.trouble("limits", 1)
+    fake.trouble("limits briefly", 1)
     yield* adapter.send(bot, address("out_1/0"), part("After a pause"))
     assert.strictEqual(fake.posted.length, 1)
     fake.trouble("limits globally", 1)

@@ -16,7 +16,8 @@ const pinned: Readonly<Record<number, string>> = {
   1: "b5b027621426cc2aff0aae8e2295db265a1e74b3f1dc7a6235456ecee1301e01",
   2: "8d2e02c2fe71c8535f0484fe133c6c0af7de73959d395cd1b71f71fffd972795",
   3: "29b51f962b2d56033bd881fd59ae6bebb97989faabc9ce70696e3d7d35d48b45",
-  4: "3e5310abb9fe9f4b837dcc7d22fd3df96945b9200c568da49c2599b2e924281d"
+  4: "3e5310abb9fe9f4b837dcc7d22fd3df96945b9200c568da49c2599b2e924281d",
+  5: "55f999d38ad91f0d6ed7a052a0cb94630f64d720a5fe2d9efc921abbc0ab4796"
 }
 
 const options = (url: Redacted.Redacted) => ({ url, maxConnections: 1, applicationName: "test" })

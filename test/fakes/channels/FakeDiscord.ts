@@ -1,21 +1,9 @@
 import { Effect, type Scope } from "effect"
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto"
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http"
-import { buffer } from "node:stream/consumers"
+import type { IncomingHttpHeaders } from "node:http"
 import { type WebSocket, WebSocketServer } from "ws"
-import { listenLocally } from "../../support/LocalServer.ts"
+import { makeFakePlatform, type PlatformRequest } from "./FakePlatform.ts"
 import { FakeRefusal, isRecord, readField, readText } from "./JsonFields.ts"
-
-/** Misbehavior of the HTTP API. */
-export type DiscordFault =
-  "hangs" | "fails" | "is cut" | "limits" | "limits globally" | "limits for long" | "answers HTML"
-
-export interface DiscordRequest {
-  readonly method: string
-  readonly path: string
-  readonly headers: IncomingHttpHeaders
-  readonly body: unknown
-}
 
 export interface PostedMessage {
   readonly id: string
@@ -53,8 +41,6 @@ export interface MessageInput {
 }
 
 interface DiscordState {
-  fault: DiscordFault | null
-  times: number
   counter: number
   origin: string
   heartbeatMs: number
@@ -75,6 +61,11 @@ const privilegedIntents = (1 << 1) | (1 << 8) | contentIntent
 const contentFlag = 1 << 19
 
 const refuse = (status: number, code: number, message: string) => new FakeRefusal(status, { message, code })
+const limited = (seconds: number, headers: Readonly<Record<string, string>>) => ({
+  status: 429,
+  body: { message: "You are being rate limited.", retry_after: seconds, global: "x-ratelimit-global" in headers },
+  headers
+})
 
 /**
  * The Discord API v10 over HTTP and its gateway over WebSocket. It requires bot tokens and user agents of Discord's form,
@@ -92,12 +83,9 @@ export const makeFakeDiscord = Effect.gen(function* () {
   const expired = new Set<string>()
   const blocked = new Set<string>()
   const typing: Array<string> = []
-  const requests: Array<DiscordRequest> = []
   const received: Array<{ readonly op: number; readonly d: unknown }> = []
   const files = new Map<string, Uint8Array>()
   const state: DiscordState = {
-    fault: null,
-    times: 0,
     counter: 0,
     origin: "",
     heartbeatMs: 41_250,
@@ -144,7 +132,7 @@ export const makeFakeDiscord = Effect.gen(function* () {
     return found
   }
 
-  const answerApi = ({ body, headers, method }: DiscordRequest, path: string): unknown => {
+  const answerApi = ({ body, headers, method }: PlatformRequest, path: string): unknown => {
     if (!/^DiscordBot \(https?:\/\/[^,]+, [\d.]+\)/.test(headers["user-agent"] ?? ""))
       throw refuse(403, 40_333, "internal network error")
     const [first = "", second = "", third = "", ...rest] = path.split("/")
@@ -209,84 +197,30 @@ export const makeFakeDiscord = Effect.gen(function* () {
     }
   }
 
-  const json = (
-    response: ServerResponse,
-    status: number,
-    body: unknown,
-    headers: Readonly<Record<string, string>> = {}
-  ) => response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body))
-
-  const answerFault = (fault: DiscordFault, request: IncomingMessage, response: ServerResponse) => {
-    switch (fault) {
-      case "hangs":
-        return
-      case "is cut":
-        request.socket.destroy()
-        return
-      case "fails":
-        json(response, 500, { message: "500: Internal Server Error", code: 0 })
-        return
-      case "limits":
-        json(
-          response,
-          429,
-          { message: "You are being rate limited.", retry_after: 0.05, global: false },
-          { "retry-after": "1", "x-ratelimit-scope": "user" }
-        )
-        return
-      case "limits globally":
-        json(
-          response,
-          429,
-          { message: "You are being rate limited.", retry_after: 60, global: true },
-          { "retry-after": "60", "x-ratelimit-global": "true", "x-ratelimit-scope": "global" }
-        )
-        return
-      case "limits for long":
-        json(
-          response,
-          429,
-          { message: "You are being rate limited.", retry_after: 60, global: false },
-          { "retry-after": "60", "x-ratelimit-scope": "shared" }
-        )
-        return
-      case "answers HTML":
-        response.writeHead(502, { "content-type": "text/html" }).end("<html>Bad gateway</html>")
+  const { endTrouble, origin, requests, server, trouble } = yield* makeFakePlatform({
+    answer: (request) => {
+      const file = files.get(request.path)
+      if (file !== undefined) return { status: 200, bytes: file }
+      if (!request.path.startsWith(`/api/${version}/`)) throw refuse(404, 0, "404: Not Found")
+      const body = answerApi(request, request.path.slice(`/api/${version}/`.length))
+      return body === undefined
+        ? { status: 204 }
+        : { status: 200, body, headers: { "x-ratelimit-remaining": "4", "x-ratelimit-reset-after": "1.000" } }
+    },
+    faults: {
+      fails: { status: 500, body: { message: "500: Internal Server Error", code: 0 } },
+      "limits briefly": limited(0.05, { "retry-after": "1", "x-ratelimit-scope": "user" }),
+      "limits globally": limited(60, {
+        "retry-after": "60",
+        "x-ratelimit-global": "true",
+        "x-ratelimit-scope": "global"
+      }),
+      limits: limited(60, { "retry-after": "60", "x-ratelimit-scope": "shared" }),
+      "limits without a time": { status: 429 }
     }
-  }
-
-  const handle = async (request: IncomingMessage, response: ServerResponse) => {
-    const raw = (await buffer(request)).toString("utf8")
-    const { pathname } = new URL(request.url ?? "/", state.origin)
-    const arrived: DiscordRequest = {
-      method: request.method ?? "",
-      path: pathname,
-      headers: request.headers,
-      body: raw === "" ? null : JSON.parse(raw)
-    }
-    requests.push(arrived)
-    if (state.fault !== null && state.times > 0) {
-      state.times -= 1
-      answerFault(state.fault, request, response)
-      return
-    }
-    try {
-      const file = files.get(pathname)
-      if (file !== undefined) response.writeHead(200).end(file)
-      else if (pathname.startsWith(`/api/${version}/`)) {
-        const body = answerApi(arrived, pathname.slice(`/api/${version}/`.length))
-        if (body === undefined) response.writeHead(204).end()
-        else json(response, 200, body, { "x-ratelimit-remaining": "4", "x-ratelimit-reset-after": "1.000" })
-      } else throw refuse(404, 0, "404: Not Found")
-    } catch (error) {
-      if (!(error instanceof FakeRefusal)) throw error
-      json(response, error.status, error.body)
-    }
-  }
-
-  const server = createServer((request, response) => void handle(request, response))
+  })
   const gateway = new WebSocketServer({ server, maxPayload: maximumPayload * 4 })
-  const { origin } = yield* Effect.acquireRelease(listenLocally(server), () =>
+  yield* Effect.addFinalizer(() =>
     Effect.sync(() => {
       for (const socket of gateway.clients) socket.terminate()
       gateway.close()
@@ -501,13 +435,8 @@ export const makeFakeDiscord = Effect.gen(function* () {
     forgetSessions: (bot: FakeBot) => {
       for (const session of liveSessions(bot)) session.isAlive = false
     },
-    trouble: (fault: DiscordFault, times = Number.POSITIVE_INFINITY) => {
-      state.fault = fault
-      state.times = times
-    },
-    endTrouble: () => {
-      state.fault = null
-    },
+    trouble,
+    endTrouble,
     makeInteraction,
     signRequest,
     /** Sends an interaction to an endpoint, as Discord does; returns status and body. */

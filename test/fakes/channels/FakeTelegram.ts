@@ -1,7 +1,6 @@
 import { Effect, type Scope } from "effect"
-import { once } from "node:events"
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
-import { listenLocally } from "../../support/LocalServer.ts"
+import { type CommonFault, type FakeReply, makeFakePlatform, type PlatformRequest } from "./FakePlatform.ts"
+import { isRecord } from "./JsonFields.ts"
 import { checkTelegramHtml } from "./TelegramHtmlCheck.ts"
 
 /** A message that the bot has sent. */
@@ -14,11 +13,9 @@ export interface SentMessage {
   readonly at: number
 }
 
-export type Fault =
+type Fault =
   | { readonly kind: "status"; readonly status: number; readonly description: string; readonly retryAfter?: number }
-  | { readonly kind: "hang" }
   | { readonly kind: "accept-and-cut" }
-  | { readonly kind: "body"; readonly body: string }
 
 export interface FakeTelegram {
   readonly url: URL
@@ -37,8 +34,13 @@ export interface FakeTelegram {
   readonly setRevoked: (revoked: boolean) => void
   /** Messages per second and chat above which Telegram asks to wait; none by default. */
   readonly setFloodLimit: (perSecond: number | undefined) => void
-  /** Names of the headers of every request that arrived. */
-  readonly headerNames: () => ReadonlyArray<string>
+  readonly requests: ReadonlyArray<PlatformRequest>
+  readonly trouble: (
+    fault: "fails" | "limits" | "limits without a time" | CommonFault,
+    times?: number,
+    path?: RegExp
+  ) => void
+  readonly endTrouble: () => void
   /** Adds a file that `getFile` knows. */
   readonly addFile: (id: string, bytes: Uint8Array) => void
 }
@@ -67,15 +69,6 @@ const refuse = (status: number, description: string, parameters?: Readonly<Recor
   body: { ok: false, error_code: status, description, ...(parameters === undefined ? {} : { parameters }) }
 })
 
-const readJson = async (request: IncomingMessage): Promise<Readonly<Record<string, unknown>>> => {
-  const chunks: Array<Buffer> = []
-  request.on("data", (chunk: Buffer) => chunks.push(chunk))
-  await once(request, "end")
-  const text = Buffer.concat(chunks).toString("utf8")
-  const parsed: unknown = text === "" ? {} : JSON.parse(text)
-  return typeof parsed === "object" && parsed !== null ? { ...parsed } : {}
-}
-
 /** The Telegram Bot API over HTTP for one bot. Refuses what Telegram refuses. */
 export const makeFakeTelegram: Effect.Effect<FakeTelegram, never, Scope.Scope> = Effect.gen(function* () {
   const bot = { id: 7_000_001, username: "berth_bot" }
@@ -84,7 +77,6 @@ export const makeFakeTelegram: Effect.Effect<FakeTelegram, never, Scope.Scope> =
   const calls: Array<{ readonly method: string; readonly parameters: Readonly<Record<string, unknown>> }> = []
   const faults = new Map<string, Array<Fault>>()
   const files = new Map<string, Uint8Array>()
-  const headerNames: Array<string> = []
   const state: State = {
     isRevoked: false,
     webhook: undefined,
@@ -191,50 +183,35 @@ export const makeFakeTelegram: Effect.Effect<FakeTelegram, never, Scope.Scope> =
     }
   }
 
-  const respond = (response: ServerResponse, { body, status }: Answer) =>
-    response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body))
-
-  const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    headerNames.push(...Object.keys(request.headers))
-    const { pathname } = new URL(request.url ?? "/", "http://fake")
-    const [, file] = /^\/file\/bot[^/]+\/files\/(.+)$/.exec(pathname) ?? []
-    if (file !== undefined) {
-      const bytes = files.get(file)
-      response.writeHead(bytes === undefined ? 404 : 200).end(bytes)
-      return
-    }
-    const [, shown = "", method = ""] = /^\/bot([^/]+)\/(\w+)$/.exec(pathname) ?? []
-    const parameters = await readJson(request)
-    if (decodeURIComponent(shown) !== token || state.isRevoked)
-      return void respond(response, refuse(401, "Unauthorized"))
-    calls.push({ method, parameters })
-    const fault = faults.get(method)?.shift()
-    if (fault === undefined) return void respond(response, await answer(method, parameters))
-    switch (fault.kind) {
-      case "hang":
-        return
-      case "accept-and-cut":
+  const { endTrouble, origin, requests, trouble } = yield* makeFakePlatform({
+    answer: async ({ body, path }): Promise<FakeReply> => {
+      const [, file] = /^\/file\/bot[^/]+\/files\/(.+)$/.exec(path) ?? []
+      if (file !== undefined) {
+        const bytes = files.get(file)
+        return bytes === undefined ? { status: 404 } : { status: 200, bytes }
+      }
+      const [, shown = "", method = ""] = /^\/bot([^/]+)\/(\w+)$/.exec(path) ?? []
+      if (decodeURIComponent(shown) !== token || state.isRevoked) return refuse(401, "Unauthorized")
+      const parameters = isRecord(body) ? body : {}
+      calls.push({ method, parameters })
+      const fault = faults.get(method)?.shift()
+      if (fault === undefined) return answer(method, parameters)
+      if (fault.kind === "accept-and-cut") {
         await answer(method, parameters)
-        return void request.socket.destroy()
-      case "body":
-        return void response.writeHead(200).end(fault.body)
-      case "status":
-        return void respond(
-          response,
-          refuse(
-            fault.status,
-            fault.description,
-            fault.retryAfter === undefined ? undefined : { retry_after: fault.retryAfter }
-          )
-        )
+        return "is cut"
+      }
+      return refuse(
+        fault.status,
+        fault.description,
+        fault.retryAfter === undefined ? undefined : { retry_after: fault.retryAfter }
+      )
+    },
+    faults: {
+      fails: refuse(502, "Bad Gateway"),
+      limits: refuse(429, "Too Many Requests", { retry_after: 60 }),
+      "limits without a time": refuse(429, "Too Many Requests")
     }
-  }
-
-  const { origin } = yield* listenLocally(
-    createServer((request, response) => {
-      handle(request, response).catch((error: unknown) => response.destroy(error instanceof Error ? error : undefined))
-    })
-  )
+  })
 
   return {
     url: new URL(origin),
@@ -257,7 +234,9 @@ export const makeFakeTelegram: Effect.Effect<FakeTelegram, never, Scope.Scope> =
     setFloodLimit: (perSecond) => {
       state.floodLimit = perSecond
     },
-    headerNames: () => [...headerNames],
+    requests,
+    trouble,
+    endTrouble,
     addFile: (id, bytes) => void files.set(id, bytes)
   }
 })

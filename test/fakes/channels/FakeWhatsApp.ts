@@ -1,19 +1,9 @@
 import { Effect, type Scope } from "effect"
 import { createHmac, randomBytes } from "node:crypto"
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http"
-import { buffer } from "node:stream/consumers"
-import { listenLocally } from "../../support/LocalServer.ts"
+import { EventEmitter } from "node:events"
+import type { IncomingHttpHeaders } from "node:http"
+import { type FakeReply, makeFakePlatform, type PlatformRequest } from "./FakePlatform.ts"
 import { FakeRefusal, readField, readText } from "./JsonFields.ts"
-
-/** Misbehavior of the API. */
-export type WhatsAppFault = "hangs" | "fails" | "is cut" | "limits" | "limits the account" | "answers HTML"
-
-export interface WhatsAppRequest {
-  readonly method: string
-  readonly path: string
-  readonly headers: IncomingHttpHeaders
-  readonly body: unknown
-}
 
 export interface SentText {
   readonly id: string
@@ -46,10 +36,12 @@ const version = "v25.0"
 const longestText = 4_096
 const windowMs = 24 * 60 * 60 * 1000
 
+const graphError = (status: number, code: number, message: string) => ({
+  status,
+  body: { error: { message: `(#${code}) ${message}`, type: "OAuthException", code, fbtrace_id: "Afbtrace" } }
+})
 const refuse = (status: number, code: number, message: string) =>
-  new FakeRefusal(status, {
-    error: { message: `(#${code}) ${message}`, type: "OAuthException", code, fbtrace_id: "Afbtrace" }
-  })
+  new FakeRefusal(status, graphError(status, code, message).body)
 
 /**
  * The WhatsApp Cloud API over HTTP. It requires its version, JSON and a valid token with permissions, refuses texts that are
@@ -64,20 +56,16 @@ export const makeFakeWhatsApp = Effect.gen(function* () {
   const media = new Map<string, FakeMedia>()
   const callbacks = new Map<string, { readonly url: string; readonly verifyToken: string }>()
   const subscribed = new Set<string>()
-  const requests: Array<WhatsAppRequest> = []
   const sent: Array<SentText> = []
+  const events = new EventEmitter<{ sent: [SentText] }>().setMaxListeners(0)
   const read: Array<string> = []
   const state: {
-    fault: WhatsAppFault | null
-    times: number
     ahead: number
     counter: number
     origin: string
     callbackOrigin: URL | null
   } = {
     callbackOrigin: null,
-    fault: null,
-    times: 0,
     ahead: 0,
     counter: 0,
     origin: ""
@@ -145,7 +133,9 @@ export const makeFakeWhatsApp = Effect.gen(function* () {
     const heard = lastInbound.get(`${account.phoneNumberId} ${to}`)
     if (heard === undefined || now() - heard > windowMs) throw refuse(400, 131047, "Re-engagement message")
     const id = `wamid.${Buffer.from(nextId()).toString("base64")}`
-    sent.push({ id, from: account.phoneNumberId, to, text, replyTo: replyTo === "" ? null : replyTo })
+    const message: SentText = { id, from: account.phoneNumberId, to, text, replyTo: replyTo === "" ? null : replyTo }
+    sent.push(message)
+    events.emit("sent", message)
     return {
       messaging_product: "whatsapp",
       contacts: [{ input: to, wa_id: to }],
@@ -184,7 +174,7 @@ export const makeFakeWhatsApp = Effect.gen(function* () {
     }
   }
 
-  const answerApi = async (request: WhatsAppRequest, url: URL): Promise<unknown> => {
+  const answerApi = async (request: PlatformRequest, url: URL): Promise<unknown> => {
     const account = authorize(request.headers)
     const [, ...parts] = url.pathname.slice(1).split("/")
     const key = `${request.method} ${parts.join("/")}`
@@ -222,65 +212,27 @@ export const makeFakeWhatsApp = Effect.gen(function* () {
     }
   }
 
-  const answerFault = (fault: WhatsAppFault, request: IncomingMessage, response: ServerResponse) => {
-    switch (fault) {
-      case "hangs":
-        return
-      case "is cut":
-        request.socket.destroy()
-        return
-      case "fails":
-        response.writeHead(500, { "content-type": "application/json" })
-        response.end(JSON.stringify({ error: { message: "An unknown error", type: "OAuthException", code: 131000 } }))
-        return
-      case "limits":
-        response.writeHead(429, { "content-type": "application/json" })
-        response.end(JSON.stringify({ error: { message: "Rate limit hit", type: "OAuthException", code: 130429 } }))
-        return
-      case "limits the account":
-        response.writeHead(400, { "content-type": "application/json" })
-        response.end(JSON.stringify({ error: { message: "Rate limit issues", type: "OAuthException", code: 80007 } }))
-        return
-      case "answers HTML":
-        response.writeHead(502, { "content-type": "text/html" }).end("<html>Bad gateway</html>")
+  const answer = async (request: PlatformRequest, url: URL): Promise<FakeReply> => {
+    if (url.pathname.startsWith("/whatsapp_business/attachments/")) {
+      authorize(request.headers)
+      const file = media.get(url.searchParams.get("mid") ?? "")
+      return file === undefined
+        ? { status: 404 }
+        : { status: 200, bytes: file.bytes, headers: { "content-type": file.mimeType } }
     }
+    if (!url.pathname.startsWith(`/${version}/`)) throw refuse(400, 2500, "Unknown path components")
+    return { status: 200, body: await answerApi(request, url) }
   }
 
-  const handle = async (request: IncomingMessage, response: ServerResponse) => {
-    const bytes = await buffer(request)
-    const url = new URL(request.url ?? "/", state.origin)
-    const raw = bytes.toString("utf8")
-    const arrived: WhatsAppRequest = {
-      method: request.method ?? "",
-      path: url.pathname,
-      headers: request.headers,
-      body: raw === "" ? null : JSON.parse(raw)
+  const { origin, requests, trouble, endTrouble } = yield* makeFakePlatform({
+    answer,
+    faults: {
+      fails: graphError(500, 131000, "An unknown error"),
+      limits: graphError(429, 130429, "Rate limit hit"),
+      "limits without a time": { status: 429 },
+      "limits the account": graphError(400, 80007, "Rate limit issues")
     }
-    requests.push(arrived)
-    if (state.fault !== null && state.times > 0) {
-      state.times -= 1
-      answerFault(state.fault, request, response)
-      return
-    }
-    try {
-      if (url.pathname.startsWith("/whatsapp_business/attachments/")) {
-        authorize(request.headers)
-        const file = media.get(url.searchParams.get("mid") ?? "")
-        if (file === undefined) response.writeHead(404).end()
-        else response.writeHead(200, { "content-type": file.mimeType }).end(file.bytes)
-        return
-      }
-      if (!url.pathname.startsWith(`/${version}/`)) throw refuse(400, 2500, "Unknown path components")
-      const body = await answerApi(arrived, url)
-      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body))
-    } catch (error) {
-      if (!(error instanceof FakeRefusal)) throw error
-      response.writeHead(error.status, { "content-type": "application/json" }).end(JSON.stringify(error.body))
-    }
-  }
-
-  const server = createServer((request, response) => void handle(request, response))
-  const { origin } = yield* listenLocally(server)
+  })
   state.origin = origin
 
   /** One delivery with these messages, to the account's number. */
@@ -348,16 +300,12 @@ export const makeFakeWhatsApp = Effect.gen(function* () {
     subscribed,
     requests,
     sent,
+    /** `sent` with every text. */
+    events,
     /** Messages marked as read. */
     read,
-    /** Fault of the next `times` requests. */
-    trouble: (fault: WhatsAppFault, times = Number.POSITIVE_INFINITY) => {
-      state.fault = fault
-      state.times = times
-    },
-    endTrouble: () => {
-      state.fault = null
-    },
+    trouble,
+    endTrouble,
     advanceClock: (milliseconds: number) => {
       state.ahead += milliseconds
     },

@@ -92,16 +92,6 @@ export const RuntimeRecollection = Schema.Struct({
 })
 export const RuntimeRecollections = Schema.Struct({ found: Schema.Array(RuntimeRecollection) })
 
-/** POST `RuntimePageQuery`: 200 with the page itself, of its own `Content-Type`; its address is the `Content-Location`. */
-export const runtimePagesPath = "/internal/runtime/pages"
-
-export const RuntimePageQuery = Schema.Struct({
-  agentId: AgentId,
-  /** The turn in progress, as in `RuntimeModelRequest`. */
-  messageId: Schema.String,
-  url: Schema.String
-})
-
 /** A rejection by either side, before a stream begins. */
 export const RuntimeErrorBody = Schema.Struct({ error: Schema.String, message: Schema.String })
 export type RuntimeErrorBody = typeof RuntimeErrorBody.Type

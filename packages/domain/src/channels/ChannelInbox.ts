@@ -1,4 +1,4 @@
-import { Effect, Option } from "effect"
+import { DateTime, Effect, Option } from "effect"
 import { AgentLog } from "../instances/AgentLog.ts"
 import { Outbox } from "../jobs/Outbox.ts"
 import { Transaction } from "../persistence/Transaction.ts"
@@ -42,9 +42,10 @@ export class ChannelInbox extends Effect.Service<ChannelInbox>()("@berth/Channel
     ) {
       const { agentId, answersBots, ownerId, platform } = connection
       if (!isSelected(connection)) return 0
-      // One lock order of chats for all receivers.
-      const ordered = messages
-        .filter(({ content }) => answersBots || !content.senderIsBot)
+      const accepted = messages.filter(({ content }) => answersBots || !content.senderIsBot)
+      // One lock order of chats for all receivers. The limit per minute would drop the rest one by one.
+      const ordered = accepted
+        .slice(0, floodLimits.agent)
         .toSorted((one, other) => (one.chatId < other.chatId ? -1 : one.chatId > other.chatId ? 1 : 0))
       const stored = yield* transaction.run(
         Effect.forEach(ordered, (message) =>
@@ -58,13 +59,15 @@ export class ChannelInbox extends Effect.Service<ChannelInbox>()("@berth/Channel
           })
         )
       )
+      const [first] = accepted.slice(floodLimits.agent)
+      if (first !== undefined) yield* reportDropped(connection, first.chatId, "flooded")
       return stored.filter(Boolean).length
     })
 
     /** Verifies a webhook request and stores its messages. Returns the response that the platform expects, if a special one. */
     const receiveWebhook = Effect.fn("ChannelInbox.receiveWebhook")(function* (
       key: ChannelKey,
-      request: WebhookRequest
+      request: Omit<WebhookRequest, "receivedAt">
     ) {
       const adapter = platforms.get(key.platform)
       const [found, secrets] = yield* Effect.all([connections.find(key), connections.readSecrets(key)])
@@ -73,7 +76,7 @@ export class ChannelInbox extends Effect.Service<ChannelInbox>()("@berth/Channel
         return yield* new WebhookNotAuthentic()
       const { messages, response } = yield* adapter.receive(
         { agentId: key.agentId, bot, secrets: secrets.value },
-        request
+        { ...request, receivedAt: yield* DateTime.now }
       )
       if (found.value.state !== "refused") yield* accept(found.value, messages)
       return response

@@ -59,7 +59,11 @@ export interface ReceivedMessage {
 export const InboundMessage = Schema.Struct({
   ...ChatKey.fields,
   id: InboundId,
-  content: InboundContent
+  content: InboundContent,
+  /** Turns of the message that ended before their model call. */
+  failedTurns: Schema.Int,
+  /** Since the first turn that could not begin; zero before. */
+  sinceFirstTurn: Schema.DurationFromMillis
 })
 export type InboundMessage = typeof InboundMessage.Type
 

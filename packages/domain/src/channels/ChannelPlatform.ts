@@ -1,4 +1,4 @@
-import { Context, type Effect, type Either, type Option, type Stream } from "effect"
+import { Context, type DateTime, type Effect, type Either, type Option, type Stream } from "effect"
 import type { AgentId } from "../shared/AgentId.ts"
 import type { MessagingPlatform } from "../shared/Channel.ts"
 import type { BotIdentity, ChannelSecrets, GivenSecrets } from "./ChannelConnection.ts"
@@ -24,6 +24,7 @@ export interface ConnectedBot {
 export interface WebhookRequest {
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly body: Uint8Array
+  readonly receivedAt: DateTime.Utc
 }
 
 /** The messages of a webhook request. `response` replaces the usual one, for handshakes of the platform. */

@@ -31,8 +31,18 @@ export const refusalReasons: Record<RefusalCause, string> = {
 /** Between two signs that the agent is typing; platforms show one for five seconds or more. */
 export const typingInterval = Duration.seconds(4)
 
-/** Waits of a chat whose turn cannot begin yet. */
-export const busyPause = Duration.seconds(2)
+/** A message whose turn cannot begin is given up at this age of its first attempt. */
+export const turnRepeatLimit = Duration.minutes(10)
+
+/** The pause before the next attempt: as long as the attempts so far, from one second to half a minute. */
+export const computeTurnPause = (sinceFirst: Duration.Duration): Duration.Duration =>
+  Duration.clamp(sinceFirst, { minimum: Duration.seconds(1), maximum: Duration.seconds(30) })
+
+/** Pause of a chat after an unexpected error. */
+export const brokenChatPause = Duration.seconds(30)
+
+/** Chats that one worker answers at a time. A turn only waits for the backend. */
+export const maximumAnsweredChats = 200
 
 /** A message is given up after this many failed sendings, about a day. */
 export const maximumSendFailures = 300
@@ -43,3 +53,6 @@ export const computeSendPause = (failures: number): Duration.Duration =>
 
 /** Platforms redeliver for at most a day; older ids of messages are not needed. */
 export const channelMessageRetention = Duration.days(7)
+
+/** Later messages of a chat begin a new conversation. */
+export const idleChatRetention = Duration.days(90)

@@ -5,26 +5,26 @@ import { AgentId } from "../shared/AgentId.ts"
 import { MessagingPlatform } from "../shared/Channel.ts"
 import { UserId } from "../shared/UserId.ts"
 
-/** A message of a chat to its agent. The id names the turn: the model is asked once per id. */
+/** A message of a chat to its agent. The id names the turn: the model is asked once per id. `repeats`: an unbegun turn of the message. */
 export const ChannelTurn = Schema.Struct({
   userId: UserId,
   agentId: AgentId,
   platform: MessagingPlatform,
   sessionId: ChatSessionId,
   messageId: MessageId,
+  repeats: Schema.optional(MessageId),
   message: Schema.String
 }).annotations({ identifier: "ChannelTurn" })
 export type ChannelTurn = typeof ChannelTurn.Type
 
 /**
- * `refused`: nothing was asked, since the owner has no units left or is suspended, or the agent is not running. `busy`: too
- * many messages wait; to be repeated.
+ * `failed`: the model may have been asked. `unbegun`: it was not; to be repeated under another id. `refused`: neither, since
+ * the owner has no units left or is suspended, or the agent is not running. `busy`: to be repeated under the same id.
  */
 export const ChannelTurnOutcome = Schema.Union(
   Schema.Struct({ type: Schema.Literal("answered"), reply: Schema.String }),
-  Schema.Struct({ type: Schema.Literal("failed"), reason: Schema.String }),
-  Schema.Struct({ type: Schema.Literal("refused"), why: Schema.Literal("units", "agent", "owner") }),
-  Schema.Struct({ type: Schema.Literal("busy") })
+  Schema.Struct({ type: Schema.Literal("failed", "unbegun", "busy"), reason: Schema.String }),
+  Schema.Struct({ type: Schema.Literal("refused"), why: Schema.Literal("units", "agent", "owner") })
 ).annotations({ identifier: "ChannelTurnOutcome" })
 export type ChannelTurnOutcome = typeof ChannelTurnOutcome.Type
 

@@ -1,4 +1,4 @@
-import { Effect, Option, Ref, Schedule } from "effect"
+import { Duration, Effect, FiberSet, Option, Ref, Schedule } from "effect"
 import { Users } from "../accounts/Users.ts"
 import { Allowances } from "../billing/subscriptions/Allowances.ts"
 import { IdGenerator } from "../ids/IdGenerator.ts"
@@ -10,12 +10,15 @@ import { ChannelConnections } from "./ChannelConnections.ts"
 import type { ChatKey, InboundMessage } from "./ChannelMessage.ts"
 import { ChannelPlatforms } from "./ChannelPlatform.ts"
 import {
-  busyPause,
+  computeTurnPause,
+  brokenChatPause,
   failureNotice,
+  maximumAnsweredChats,
   noticeInterval,
   type RefusalCause,
   refusalNotices,
   refusalReasons,
+  turnRepeatLimit,
   typingInterval
 } from "./ChannelPolicy.ts"
 import { ChannelTurns } from "./ChannelTurns.ts"
@@ -24,19 +27,19 @@ import { ChatReplies, type OpenChannel } from "./ChatReplies.ts"
 import { Chats } from "./Chats.ts"
 import { formatForModel } from "./InboundText.ts"
 
-/** The turn of a message: the same at every attempt. */
-export const makeTurnId = ({ id }: Pick<InboundMessage, "id">): MessageId => MessageId.make(id.replace(/^inb_/, "msg_"))
+/** The turn of a message: the same at every attempt until it has ended before its model call. */
+const makeTurnId = ({ id }: InboundMessage, failedTurns: number): MessageId =>
+  MessageId.make(`${id.replace(/^inb_/, "msg_")}${failedTurns === 0 ? "" : `_${failedTurns}`}`)
 
 interface ClaimedWork {
   readonly chat: ChatKey
-  readonly channel: OpenChannel
   readonly claimId: string
   readonly session: Ref.Ref<ChatSessionId | null>
 }
 
 /** Answers the waiting messages of chats, one chat at a time per lease, in order. */
 export class ChatAnswers extends Effect.Service<ChatAnswers>()("@berth/ChatAnswers", {
-  effect: Effect.gen(function* () {
+  scoped: Effect.gen(function* () {
     const agentLog = yield* AgentLog
     const allowances = yield* Allowances
     const chats = yield* Chats
@@ -46,6 +49,8 @@ export class ChatAnswers extends Effect.Service<ChatAnswers>()("@berth/ChatAnswe
     const replies = yield* ChatReplies
     const turns = yield* ChannelTurns
     const users = yield* Users
+    const running = yield* FiberSet.make<void>()
+    const slots = yield* Effect.makeSemaphore(maximumAnsweredChats)
 
     const openChannel = Effect.fnUntraced(function* (chat: ChatKey) {
       const [found, secrets] = yield* Effect.all([connections.find(chat), connections.readSecrets(chat)])
@@ -75,9 +80,9 @@ export class ChatAnswers extends Effect.Service<ChatAnswers>()("@berth/ChatAnswe
       return yield* reply(work, message, refusalNotices[cause], "refused")
     })
 
-    const showTyping = ({ channel, chat: { chatId } }: ClaimedWork, { content: { messageId } }: InboundMessage) =>
-      channel.adapter
-        .showTyping(channel.bot, { chatId, messageId })
+    const showTyping = ({ adapter, bot }: OpenChannel, { chatId, content: { messageId } }: InboundMessage) =>
+      adapter
+        .showTyping(bot, { chatId, messageId })
         .pipe(Effect.ignore, Effect.repeat(Schedule.spaced(typingInterval)), Effect.zipRight(Effect.never))
 
     const ensureSession = ({ chat, session }: ClaimedWork) =>
@@ -90,7 +95,7 @@ export class ChatAnswers extends Effect.Service<ChatAnswers>()("@berth/ChatAnswe
         return made
       })
 
-    const findRefusal = Effect.fnUntraced(function* ({ channel: { connection } }: ClaimedWork) {
+    const findRefusal = Effect.fnUntraced(function* ({ connection }: OpenChannel) {
       const owner = yield* Effect.option(users.find(connection.ownerId))
       if (Option.isNone(owner) || owner.value.suspendedAt !== null) return Option.some<RefusalCause>("owner")
       const { features } = yield* allowances.find(owner.value)
@@ -98,27 +103,32 @@ export class ChatAnswers extends Effect.Service<ChatAnswers>()("@berth/ChatAnswe
     })
 
     /** Asks the agent, and shows meanwhile that it is typing. */
-    const ask = Effect.fnUntraced(function* (work: ClaimedWork, message: InboundMessage) {
+    const ask = Effect.fnUntraced(function* (work: ClaimedWork, channel: OpenChannel, message: InboundMessage) {
       const { agentId, platform } = message
-      const userId = work.channel.connection.ownerId
+      const userId = channel.connection.ownerId
       const sessionId = yield* ensureSession(work)
       const turn = {
         userId,
         agentId,
         platform,
         sessionId,
-        messageId: makeTurnId(message),
+        messageId: makeTurnId(message, message.failedTurns),
+        repeats: message.failedTurns === 0 ? undefined : makeTurnId(message, message.failedTurns - 1),
         message: formatForModel(message.content)
       }
-      return yield* Effect.raceFirst(turns.answer(turn), showTyping(work, message))
+      return yield* Effect.raceFirst(turns.answer(turn), showTyping(channel, message))
     })
 
     /** Returns false when the chat has to wait, or the claim is lost. */
-    const answer = Effect.fn("ChatAnswers.answer")(function* (work: ClaimedWork, message: InboundMessage) {
+    const answer = Effect.fn("ChatAnswers.answer")(function* (
+      work: ClaimedWork,
+      channel: OpenChannel,
+      message: InboundMessage
+    ) {
       const { content } = message
-      if (!isSelected(work.channel.connection)) return yield* chats.answer(message, work.claimId, { status: "ignored" })
+      if (!isSelected(channel.connection)) return yield* chats.answer(message, work.claimId, { status: "ignored" })
       const commandReply =
-        content.command === null ? undefined : findCommandReply(content.command, work.channel.connection.agentName)
+        content.command === null ? undefined : findCommandReply(content.command, channel.connection.agentName)
       if (commandReply !== undefined) {
         if (content.command === "reset") {
           yield* chats.setSession(work.chat, null)
@@ -126,45 +136,44 @@ export class ChatAnswers extends Effect.Service<ChatAnswers>()("@berth/ChatAnswe
         }
         return yield* reply(work, message, commandReply, "answered")
       }
-      const refusal = yield* findRefusal(work)
+      const refusal = yield* findRefusal(channel)
       if (Option.isSome(refusal)) return yield* refuse(work, message, refusal.value)
-      const outcome = yield* Effect.catchTag(ask(work, message), "BackendUnavailable", ({ reason }) =>
-        Effect.as(Effect.logWarning("Chat waits for the backend").pipe(Effect.annotateLogs({ reason })), {
-          type: "busy"
-        } as const)
+      const outcome = yield* Effect.catchTag(ask(work, channel, message), "BackendUnavailable", ({ reason }) =>
+        Effect.succeed({ type: "busy", reason } as const)
       )
-      switch (outcome.type) {
-        case "answered":
-          return yield* reply(work, message, outcome.reply, "answered")
-        case "refused":
-          return yield* refuse(work, message, outcome.why)
-        case "failed":
-          yield* agentLog.append(
-            message.agentId,
-            "error",
-            `Channel ${message.platform} got no answer for chat ${message.chatId}: ${outcome.reason}`
-          )
-          return yield* reply(work, message, failureNotice, "answered")
-        case "busy":
-          yield* chats.pause(work.chat, busyPause)
-          return false
+      if (outcome.type === "answered") return yield* reply(work, message, outcome.reply, "answered")
+      if (outcome.type === "refused") return yield* refuse(work, message, outcome.why)
+      const { reason, type } = outcome
+      if (type !== "failed" && Duration.lessThan(message.sinceFirstTurn, turnRepeatLimit)) {
+        yield* Effect.logWarning("Turn of a chat not begun").pipe(
+          Effect.annotateLogs({ inboundId: message.id, reason })
+        )
+        yield* chats.repeatLater(message, computeTurnPause(message.sinceFirstTurn), type)
+        return false
       }
+      yield* agentLog.append(
+        message.agentId,
+        "error",
+        `Channel ${message.platform} got no answer for chat ${message.chatId}: ${reason}`
+      )
+      return yield* reply(work, message, failureNotice, "answered")
     })
 
+    /** The channel is opened for every message: its secrets and its owner can change meanwhile. */
     const workOn = (work: ClaimedWork): Effect.Effect<void> =>
       Effect.gen(function* () {
         const next = yield* chats.findWork(work.chat)
-        if (Option.isNone(next)) return false
+        const channel = yield* openChannel(work.chat)
+        if (Option.isNone(next) || Option.isNone(channel)) return false
         return next.value._tag === "Send"
-          ? yield* replies.send(work.channel, next.value.message, work.claimId)
-          : yield* answer(work, next.value.message)
+          ? yield* replies.send(channel.value, next.value.message, work.claimId)
+          : yield* answer(work, channel.value, next.value.message)
       }).pipe(Effect.repeat({ while: (goesOn) => goesOn }), Effect.asVoid)
 
     /** Answers what waits in a chat, unless another worker does. */
     const run = (chat: ChatKey): Effect.Effect<void> =>
       Effect.gen(function* () {
-        const channel = yield* openChannel(chat)
-        if (Option.isNone(channel)) return
+        if (Option.isNone(yield* openChannel(chat))) return
         const isClaimed = yield* Effect.acquireUseRelease(
           chats.claim(chat),
           Option.match({
@@ -172,9 +181,7 @@ export class ChatAnswers extends Effect.Service<ChatAnswers>()("@berth/ChatAnswe
             onSome: ({ claimId, sessionId }) =>
               Effect.gen(function* () {
                 const session = yield* Ref.make(sessionId)
-                yield* workOn({ chat, channel: channel.value, claimId, session }).pipe(
-                  whileRenewed(chats.renew(chat, claimId))
-                )
+                yield* workOn({ chat, claimId, session }).pipe(whileRenewed(chats.renew(chat, claimId)))
                 return true
               })
           }),
@@ -184,6 +191,17 @@ export class ChatAnswers extends Effect.Service<ChatAnswers>()("@berth/ChatAnswe
         if (isClaimed && (yield* chats.hasWork(chat))) yield* run(chat)
       }).pipe(Effect.withSpan("ChatAnswers.run", { attributes: { "agent.id": chat.agentId } }))
 
-    return { run }
+    /** Answers the chat in the background, so that no job waits for a model. Interrupted with the service's scope. */
+    const start = (chat: ChatKey): Effect.Effect<void> =>
+      run(chat).pipe(
+        Effect.catchAllCause((cause) =>
+          Effect.zipRight(Effect.logError("Chat not answered", cause), chats.pause(chat, brokenChatPause))
+        ),
+        slots.withPermits(1),
+        FiberSet.run(running),
+        Effect.asVoid
+      )
+
+    return { run, start }
   })
 }) {}

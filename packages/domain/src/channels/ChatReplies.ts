@@ -90,9 +90,9 @@ export class ChatReplies extends Effect.Service<ChatReplies>()("@berth/ChatRepli
         }
         const { chatId, id, replyTo } = message
         const to = { chatId, replyTo, part: place, idempotencyKey: `${id}/${place}` }
-        // The record follows the platform's acceptance also when the worker stops at this moment.
-        const failure = yield* Effect.uninterruptibleMask((restore) =>
-          restore(channel.adapter.send(channel.bot, to, part)).pipe(
+        // A worker that stops waits for the outcome: adapters limit its time.
+        const failure = yield* Effect.uninterruptible(
+          channel.adapter.send(channel.bot, to, part).pipe(
             Effect.flatMap((externalId) =>
               chats.completePart(message.id, place, { externalId, isLast: place === parts.length - 1 })
             ),

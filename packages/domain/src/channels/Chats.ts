@@ -44,6 +44,12 @@ export class Chats extends Context.Tag("@berth/Chats")<
     readonly hasWork: (chat: ChatKey) => Effect.Effect<boolean>
     /** Nothing is done for the chat before the pause ends. */
     readonly pause: (chat: ChatKey, pause: Duration.Duration) => Effect.Effect<void>
+    /** The message is asked again after the pause; `unbegun`: as another turn. */
+    readonly repeatLater: (
+      message: InboundMessage,
+      pause: Duration.Duration,
+      why: "busy" | "unbegun"
+    ) => Effect.Effect<void>
     readonly setSession: (chat: ChatKey, sessionId: ChatSessionId | null) => Effect.Effect<void>
     /** Ends the work on a received message, and appends its reply. False when the claim is lost. */
     readonly answer: (
@@ -80,7 +86,7 @@ export class Chats extends Context.Tag("@berth/Chats")<
     readonly listStranded: (
       limit: number
     ) => Effect.Effect<ReadonlyArray<{ readonly chat: ChatKey; readonly ownerId: UserId }>>
-    /** Deletes messages that ended before `before`; returns their number. */
-    readonly prune: (before: DateTime.Utc) => Effect.Effect<number>
+    /** Deletes messages that ended before `messages`, and chats without use since `chats`; returns the number of rows. */
+    readonly prune: (before: { readonly messages: DateTime.Utc; readonly chats: DateTime.Utc }) => Effect.Effect<number>
   }
 >() {}

@@ -8,7 +8,7 @@ const refused = (why: Extract<ChannelTurnOutcome, { readonly type: "refused" }>[
   Effect.succeed<ChannelTurnOutcome>({ type: "refused", why })
 const failed = ({ reason }: { readonly reason: string }) =>
   Effect.succeed<ChannelTurnOutcome>({ type: "failed", reason })
-const busy = () => Effect.succeed<ChannelTurnOutcome>({ type: "busy" })
+const busy = (reason: string) => () => Effect.succeed<ChannelTurnOutcome>({ type: "busy", reason })
 
 /** Turns in this process. */
 export const layer = Layer.effect(
@@ -19,14 +19,13 @@ export const layer = Layer.effect(
     const users = yield* Users
 
     const answer = Effect.fn("ChannelTurns.answer")(function* (turn: ChannelTurn) {
-      const { agentId, message, messageId: id, platform, sessionId } = turn
+      const { agentId, message, messageId: id, platform, repeats, sessionId } = turn
       const owner = yield* users.find(turn.userId)
       if (owner.suspendedAt !== null) return yield* refused("owner")()
       const session = yield* sessions.ensure(owner.id, { agentId, id: sessionId, platform })
-      const end = yield* conversations.answerOnce(owner, { id, session, message, platform })
-      return end._tag === "Answered"
-        ? ({ type: "answered", reply: end.reply.content } satisfies ChannelTurnOutcome)
-        : yield* failed(end)
+      const end = yield* conversations.answerOnce(owner, { id, session, message, platform, repeats })
+      if (end._tag === "Answered") return { type: "answered", reply: end.reply.content } satisfies ChannelTurnOutcome
+      return { type: end.callBegun ? "failed" : "unbegun", reason: end.reason } satisfies ChannelTurnOutcome
     })
 
     return ChannelTurns.of({
@@ -37,9 +36,9 @@ export const layer = Layer.effect(
             AgentNotFound: refused("agent"),
             RunningAgentNotFound: refused("agent"),
             UnitsExhausted: refused("units"),
-            PendingMessageLimitReached: busy,
+            PendingMessageLimitReached: busy("too many messages wait"),
             // The session was deleted at this moment; the next call creates it again.
-            ChatSessionNotFound: busy,
+            ChatSessionNotFound: busy("the conversation was deleted"),
             MessageInvalid: failed
           })
         )

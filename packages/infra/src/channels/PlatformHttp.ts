@@ -17,6 +17,11 @@ export class PlatformConnectionFailed extends Data.TaggedError("PlatformConnecti
   readonly mayHaveArrived: boolean
 }> {}
 
+/** A messaging platform answered with another form than documented. */
+export class PlatformAnswerMalformed extends Data.TaggedError("PlatformAnswerMalformed")<{
+  readonly operation: string
+}> {}
+
 export interface PlatformAnswer {
   readonly status: number
   readonly headers: Headers.Headers
@@ -40,7 +45,12 @@ const toConnectionFailed = (error: unknown) => {
   return lost(code ?? "no connection", { mayHaveArrived: code === null || !connectCodes.has(code) })
 }
 
+const tooLarge = lost("answer too large", { isTooLarge: true })
+
 const readBytes = (response: HttpClientResponse.HttpClientResponse, maximumBytes: number) =>
+  Number(response.headers["content-length"] ?? 0) > maximumBytes ? tooLarge : readStream(response, maximumBytes)
+
+const readStream = (response: HttpClientResponse.HttpClientResponse, maximumBytes: number) =>
   response.stream.pipe(
     // A 204 has no body.
     Stream.catchAll((error) =>
@@ -49,9 +59,7 @@ const readBytes = (response: HttpClientResponse.HttpClientResponse, maximumBytes
         : Stream.fail(toConnectionFailed(error))
     ),
     Stream.mapAccumEffect(0, (size, part) =>
-      size + part.length > maximumBytes
-        ? Effect.fail(lost("answer too large", { isTooLarge: true }))
-        : Effect.succeed([size + part.length, part] as const)
+      size + part.length > maximumBytes ? tooLarge : Effect.succeed([size + part.length, part] as const)
     ),
     Stream.runCollect,
     Effect.map((parts) => Buffer.concat(Chunk.toReadonlyArray(parts)))

@@ -6,6 +6,7 @@ import baseline from "./migrations/0001_baseline.ts"
 import provisioning from "./migrations/0002_provisioning.ts"
 import events from "./migrations/0003_events.ts"
 import wallets from "./migrations/0004_wallets.ts"
+import channels from "./migrations/0005_channels.ts"
 import { type Migration, pendingMigrations, sha256Of } from "./PendingMigrations.ts"
 import { type DatabaseUnreachable, layer, type PostgresPoolOptions } from "./PostgresPool.ts"
 import { decodeRows, decodeSingleRow } from "./Rows.ts"
@@ -16,7 +17,8 @@ export const migrations: ReadonlyArray<Migration> = [
   { id: 1, file: "0001_baseline.ts", sql: baseline },
   { id: 2, file: "0002_provisioning.ts", sql: provisioning },
   { id: 3, file: "0003_events.ts", sql: events },
-  { id: 4, file: "0004_wallets.ts", sql: wallets }
+  { id: 4, file: "0004_wallets.ts", sql: wallets },
+  { id: 5, file: "0005_channels.ts", sql: channels }
 ]
 
 const DatabaseRow = Schema.Struct({

@@ -9,7 +9,7 @@ import { Memory } from "./memory/Memory.ts"
 import { makeRecallTool, makeRememberTool } from "./memory/MemoryTools.ts"
 import { Toolbox } from "./Toolbox.ts"
 import { makeFetchWebPageTool } from "./web/FetchWebPageTool.ts"
-import { PageSource } from "./web/PageSource.ts"
+import { Internet } from "./web/Internet.ts"
 
 export interface RuntimeToolboxOptions {
   /** The instance's own directory, absolute. */
@@ -24,7 +24,7 @@ export const layer = ({ directory, diskMb }: RuntimeToolboxOptions) =>
     Toolbox,
     Effect.gen(function* () {
       const memory = yield* Memory
-      const pages = yield* PageSource
+      const internet = yield* Internet
       const files = yield* AgentFiles.make({
         directory: join(directory, runtimeAgentsDirectory),
         quota: diskMb * 1024 * 1024
@@ -35,7 +35,7 @@ export const layer = ({ directory, diskMb }: RuntimeToolboxOptions) =>
         makeRememberTool(memory),
         makeRecallTool(memory),
         ...makeFileTools(files),
-        makeFetchWebPageTool(pages)
+        makeFetchWebPageTool(internet)
       ])
     })
   )

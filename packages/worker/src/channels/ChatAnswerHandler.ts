@@ -3,10 +3,10 @@ import { ChatAnswers } from "@berth/domain/channels/ChatAnswers"
 import { Effect } from "effect"
 import { jobHandler } from "../jobs/JobHandler.ts"
 
-/** Answers the waiting messages of a chat. Concurrent jobs of one chat find it claimed. */
+/** Begins to answer the waiting messages of a chat. A chat whose worker dies is resumed by `ChannelRecovery`. */
 export const chatAnswerHandler = jobHandler(AnswerChatJob, (chat) =>
   Effect.zipRight(
     Effect.annotateCurrentSpan({ "agent.id": chat.agentId, "channel.platform": chat.platform }),
-    Effect.flatMap(ChatAnswers, (answers) => answers.run(chat))
+    Effect.flatMap(ChatAnswers, (answers) => answers.start(chat))
   )
 )

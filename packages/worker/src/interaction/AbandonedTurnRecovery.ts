@@ -4,7 +4,7 @@ import { ConversationRepository } from "@berth/domain/interaction/conversations/
 import { TurnRepository } from "@berth/domain/interaction/turns/TurnRepository"
 import { TurnSettlement } from "@berth/domain/interaction/turns/TurnSettlement"
 import { Transaction } from "@berth/domain/persistence/Transaction"
-import { DateTime, Duration, Effect, Layer } from "effect"
+import { DateTime, Duration, Effect, Layer, Option } from "effect"
 import { runRecurringTask } from "../jobs/RecurringTask.ts"
 
 const every = Duration.seconds(5)
@@ -20,9 +20,12 @@ export const recoverAbandonedTurns = Effect.gen(function* () {
 
   const recover = (turnId: string) =>
     transaction.run(
-      Effect.tap(settlement.fail(turnId, now), (ended) =>
-        ended ? conversations.markFailed(MessageId.make(turnId)) : Effect.void
-      )
+      Effect.gen(function* () {
+        const ended = yield* settlement.fail(turnId, now)
+        if (Option.isSome(ended))
+          yield* conversations.markFailed(MessageId.make(turnId), { callBegun: ended.value.callBegun })
+        return Option.isSome(ended)
+      })
     )
   const abandoned = yield* turns.listAbandoned(now)
   const outcomes = yield* Effect.forEach(abandoned, recover)

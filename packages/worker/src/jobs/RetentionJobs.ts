@@ -4,7 +4,7 @@ import { SavedCardCharges } from "@berth/domain/billing/checkout/SavedCardCharge
 import { CardEventEffects } from "@berth/domain/billing/events/CardEventEffects"
 import { ReservationRepository } from "@berth/domain/billing/units/ReservationRepository"
 import { PaymentRedemptions } from "@berth/domain/gateway/payments/PaymentRedemptions"
-import { channelMessageRetention } from "@berth/domain/channels/ChannelPolicy"
+import { channelMessageRetention, idleChatRetention } from "@berth/domain/channels/ChannelPolicy"
 import { Chats } from "@berth/domain/channels/Chats"
 import { AgentLog, agentLogRetention } from "@berth/domain/instances/AgentLog"
 import { AnswerStreams } from "@berth/domain/interaction/answers/AnswerStreams"
@@ -92,7 +92,10 @@ export const layer = ({ modelUsageRetention, reservationRetention, streamRetenti
           "messages of channels",
           "1 hour",
           Effect.flatMap(Effect.all([Chats, DateTime.now]), ([chats, now]) =>
-            chats.prune(DateTime.subtractDuration(now, channelMessageRetention))
+            chats.prune({
+              messages: DateTime.subtractDuration(now, channelMessageRetention),
+              chats: DateTime.subtractDuration(now, idleChatRetention)
+            })
           )
         ),
         retention(

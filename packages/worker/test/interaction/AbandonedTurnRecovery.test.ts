@@ -12,7 +12,8 @@ import * as AbandonedTurnRecovery from "../../src/interaction/AbandonedTurnRecov
 const reserved = (id: string) => ({
   ...unusedTurn,
   reservation: Option.some(ReservationId.make(id)),
-  ownKeysOnly: false
+  ownKeysOnly: false,
+  callBegun: false
 })
 
 describe("AbandonedTurnRecovery", () => {
@@ -22,8 +23,8 @@ describe("AbandonedTurnRecovery", () => {
       const record = (what: string) => Ref.update(log, (before) => [...before, what])
       const abandoned = new Map([
         ["msg_1", reserved("rsv_1")],
-        ["msg_2", { ...unusedTurn, reservation: Option.none(), ownKeysOnly: false }],
-        ["msg_3", { ...reserved("rsv_3"), platformCalls: 1, costMicros: UsdMicros(20_000) }]
+        ["msg_2", { ...unusedTurn, reservation: Option.none(), ownKeysOnly: false, callBegun: false }],
+        ["msg_3", { ...reserved("rsv_3"), callBegun: true, platformCalls: 1, costMicros: UsdMicros(20_000) }]
       ])
       const ports = Layer.mergeAll(
         Layer.mock(TurnRepository, {
@@ -36,7 +37,10 @@ describe("AbandonedTurnRecovery", () => {
               return found
             })
         }),
-        Layer.mock(ConversationRepository, { markFailed: (id) => Effect.as(record(`fail ${id}`), true) }),
+        Layer.mock(ConversationRepository, {
+          markFailed: (id, failure) =>
+            Effect.as(record(`fail ${id}${failure?.callBegun === true ? "" : " without a call"}`), true)
+        }),
         Layer.mock(UnitLedger, {
           _tag: "@berth/UnitLedger",
           settle: (id, units) => record(`settle ${id} ${units}`),
@@ -52,8 +56,8 @@ describe("AbandonedTurnRecovery", () => {
       yield* TestClock.adjust("9 seconds")
       assert.deepStrictEqual((yield* log).join("; ").split("; begin; "), [
         "list at 0",
-        "release rsv_1; fail msg_1; commit",
-        "fail msg_2; commit",
+        "release rsv_1; fail msg_1 without a call; commit",
+        "fail msg_2 without a call; commit",
         "settle rsv_3 3; fail msg_3; commit",
         "commit; abandoned at 0; list at 5000",
         "commit; abandoned at 5000"

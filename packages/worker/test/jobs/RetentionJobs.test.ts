@@ -43,7 +43,7 @@ const runRetentions = Effect.gen(function* () {
     Layer.mock(ReservationRepository, { prune: (before) => recordAt("reservations", before) }),
     Layer.mock(ModelUsage, { prune: (before) => recordAt("model usage", before) }),
     Layer.mock(Outbox, { append: () => Effect.void, prune: record("outbox entries") }),
-    Layer.mock(Chats, { prune: (before) => recordAt("messages of channels", before) }),
+    Layer.mock(Chats, { prune: ({ messages }) => recordAt("messages of channels", messages) }),
     Layer.mock(AgentLog, { prune: (before) => recordAt("agents' log entries", before) }),
     Layer.mock(AnswerStreams, { prune: (before) => recordAt("answer events", before) })
   )

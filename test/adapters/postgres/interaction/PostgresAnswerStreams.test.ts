@@ -128,7 +128,7 @@ layer(Live, { excludeTestServices: true })("AnswerStreams", (it) => {
       const { next } = yield* IdGenerator
       const reply = { id: MessageId.make(yield* next("msg")), content: "hi", deltaCount: 3 }
       const stored = Option.getOrThrow(yield* storeReply(answered, reply))
-      yield* markFailed(failed.id, { reason: "the model said no", deltaCount: 2 })
+      yield* markFailed(failed.id, { reason: "the model said no", deltaCount: 2, callBegun: true })
       yield* markFailed(abandoned.id)
       assert.deepStrictEqual((yield* read(answered.id, 0)).state, { state: "answered", deltaCount: 3, reply: stored })
       assert.deepStrictEqual((yield* read(failed.id, 0)).state, {

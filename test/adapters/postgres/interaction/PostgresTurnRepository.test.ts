@@ -50,7 +50,7 @@ layer(Live, { excludeTestServices: true })("TurnRepository", (it) => {
       const reservation = Option.some(ReservationId.make("rsv_1"))
       assert.deepStrictEqual(yield* find(turn), Option.none())
       yield* begin(turn, { reservation, ownKeysOnly: true }, yield* inAMinute)
-      const record = { ...unusedTurn, reservation, ownKeysOnly: true }
+      const record = { ...unusedTurn, reservation, ownKeysOnly: true, callBegun: false }
       assert.deepStrictEqual(yield* find(turn), Option.some(record))
       for (const lie of [
         { userId: other.userId },
@@ -92,12 +92,12 @@ layer(Live, { excludeTestServices: true })("TurnRepository", (it) => {
       )
       assert.deepStrictEqual(
         yield* find({ userId, agentId, turnId: id }),
-        Option.some({ ...unusedTurn, reservation, ownKeysOnly: false })
+        Option.some({ ...unusedTurn, reservation, ownKeysOnly: false, callBegun: false })
       )
     })
   )
 
-  it.effect("endCall replaces the estimate by the cost, and a failed call leaves no trace", () =>
+  it.effect("endCall replaces the estimate by the cost, and a failed call leaves only that it was begun", () =>
     Effect.gen(function* () {
       const { beginCall, end, endCall, find } = yield* TurnRepository
       const turn = yield* beginTurn
@@ -110,6 +110,7 @@ layer(Live, { excludeTestServices: true })("TurnRepository", (it) => {
       assert.isTrue(yield* beginCall(turn, call))
       const open = {
         ...unusedTurn,
+        callBegun: true,
         platformCalls: 1,
         openCalls: 1,
         costMicros: UsdMicros(5_000),
@@ -120,13 +121,19 @@ layer(Live, { excludeTestServices: true })("TurnRepository", (it) => {
       yield* endCall(turn, call, "failed")
       assert.deepStrictEqual(yield* usage, open)
       yield* endCall(turn, call, { costMicros: UsdMicros(7_000) })
-      assert.deepStrictEqual(yield* usage, { ...unusedTurn, platformCalls: 1, costMicros: UsdMicros(7_000) })
+      assert.deepStrictEqual(yield* usage, {
+        ...unusedTurn,
+        callBegun: true,
+        platformCalls: 1,
+        costMicros: UsdMicros(7_000)
+      })
       assert.isTrue(yield* beginCall(turn, own))
       yield* endCall(turn, own, { costMicros: noUsdMicros })
       assert.isTrue(yield* beginCall(turn, own))
       yield* endCall(turn, own, "failed")
       assert.deepStrictEqual(yield* usage, {
         ...unusedTurn,
+        callBegun: true,
         platformCalls: 1,
         ownCalls: 1,
         costMicros: UsdMicros(7_000)
@@ -155,6 +162,7 @@ layer(Live, { excludeTestServices: true })("TurnRepository", (it) => {
         Option.some({
           ...unusedTurn,
           ...free,
+          callBegun: true,
           ownCalls: 7,
           platformCalls: 13,
           costMicros: UsdMicros(costs.reduce((sum, micros) => sum + micros, 0))

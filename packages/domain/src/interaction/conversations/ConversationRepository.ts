@@ -3,7 +3,7 @@ import type { AnsweringModel } from "../../ai/models/AnsweringModel.ts"
 import type { Channel } from "../../shared/Channel.ts"
 import type { UserId } from "../../shared/UserId.ts"
 import type { AgentId } from "../../shared/AgentId.ts"
-import type { ChatSession, ChatSessionId, Message, MessageFigures, MessageId } from "../Conversation.ts"
+import type { ChatSession, ChatSessionId, Message, MessageFigures, MessageId, MessageState } from "../Conversation.ts"
 import type { ChatSessionNotFound, PendingMessageLimitReached } from "../ConversationErrors.ts"
 import type { TurnPayment } from "../turns/TurnPayment.ts"
 
@@ -13,6 +13,8 @@ export interface NewMessage {
   readonly content: string
   readonly topic: string | null
   readonly platform: string
+  /** A failed message without a model call, which this one repeats. It is deleted. */
+  readonly repeats?: MessageId | undefined
 }
 
 export interface NewReply {
@@ -20,6 +22,13 @@ export interface NewReply {
   readonly content: string
   readonly deltaCount?: number | undefined
   readonly answeredBy?: AnsweringModel | undefined
+}
+
+export interface MessageFailure {
+  /** Absent when the answering process died. */
+  readonly reason?: string | undefined
+  readonly deltaCount?: number | undefined
+  readonly callBegun: boolean
 }
 
 export interface NewTurn extends TurnPayment {
@@ -64,10 +73,11 @@ export class ConversationRepository extends Context.Tag("@berth/ConversationRepo
     /** Stores the reply and marks the message answered; none when the message is no longer pending. */
     readonly storeReply: (message: Message, reply: NewReply) => Effect.Effect<Option.Option<Message>>
     /** False when the message is no longer pending. */
-    readonly markFailed: (
-      id: MessageId,
-      why?: { readonly reason: string; readonly deltaCount: number }
-    ) => Effect.Effect<boolean>
+    readonly markFailed: (id: MessageId, failure?: MessageFailure) => Effect.Effect<boolean>
+    /** The state of a message and its failure. No ownership check: an agent can change its owner while a turn runs. */
+    readonly findOutcome: (
+      id: MessageId
+    ) => Effect.Effect<Option.Option<MessageFailure & { readonly state: MessageState }>>
     /** The newest `limit` messages between `afterSeq` and `beforeSeq` without failed ones, oldest first. */
     readonly readTranscript: (
       sessionId: ChatSessionId,

@@ -121,7 +121,14 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
     const storeFailure = (message: Message, failure: { readonly reason: string; readonly deltaCount: number }) =>
       Effect.zipRight(
         awaitOpenCalls(message),
-        transaction.run(Effect.zipRight(settlement.fail(message.id), repository.markFailed(message.id, failure)))
+        transaction.run(
+          Effect.flatMap(settlement.fail(message.id), (ended) =>
+            repository.markFailed(message.id, {
+              ...failure,
+              callBegun: Option.match(ended, { onNone: () => true, onSome: ({ callBegun }) => callBegun })
+            })
+          )
+        )
       ).pipe(Effect.sandbox, Effect.retry(failureRetry), Effect.unsandbox)
 
     const handleFailure = Effect.fnUntraced(function* (

@@ -37,11 +37,13 @@ export interface KeyedMessage {
   readonly session: ChatSession
   readonly message: string
   readonly platform: Channel
+  readonly repeats?: MessageId | undefined
 }
 
 /** The end of a turn. */
 export type TurnEnd =
-  { readonly _tag: "Answered"; readonly reply: Message } | { readonly _tag: "Failed"; readonly reason: string }
+  | { readonly _tag: "Answered"; readonly reply: Message }
+  | { readonly _tag: "Failed"; readonly reason: string; readonly callBegun: boolean }
 
 /** Between two looks at a message whose turn runs elsewhere. */
 const endPoll = Schedule.spaced("250 millis")
@@ -67,14 +69,21 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
 
     /** Stores the message, its turn and the reservation, all or none. */
     const store = Effect.fnUntraced(function* <E>(
-      { id, message: content, platform, session, topic = null }: KeyedMessage & { readonly topic?: string | null },
+      {
+        id,
+        message: content,
+        platform,
+        repeats,
+        session,
+        topic = null
+      }: KeyedMessage & { readonly topic?: string | null },
       pay: Effect.Effect<TurnPayment, E>
     ) {
       const leaseUntil = DateTime.addDuration(yield* DateTime.now, leaseDuration)
       return yield* transaction.run(
         Effect.flatMap(pay, (payment) =>
           repository.appendUserMessage(
-            { id, sessionId: session.id, content, topic, platform },
+            { id, sessionId: session.id, content, topic, platform, repeats },
             { ...payment, leaseUntil },
             pendingLimits
           )
@@ -141,38 +150,31 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
       return { opening: { message, session }, events }
     })
 
-    /** Reads the end of a turn that another call began. */
+    /** Reads the end of a turn, whichever call began it. */
     const awaitEnd = (message: Message): Effect.Effect<TurnEnd> =>
-      repository.findMessage(message.userId, message.id).pipe(
-        Effect.repeat({
-          until: (found) => !Option.exists(found, ({ state }) => state === "pending"),
-          schedule: endPoll
-        }),
-        Effect.map(() => message),
-        Effect.flatMap(readEnd)
-      )
-
-    const readEnd = Effect.fnUntraced(function* (message: Message) {
-      const reply = yield* repository.findReply(message)
-      if (Option.isSome(reply)) return { _tag: "Answered", reply: reply.value } satisfies TurnEnd
-      const ended = yield* repository.findMessage(message.userId, message.id)
-      const reason = Option.getOrUndefined(ended)?.failure ?? abandonedMessageFailure
-      return { _tag: "Failed", reason } satisfies TurnEnd
-    })
+      Effect.gen(function* () {
+        const isEnded = Effect.map(
+          repository.findOutcome(message.id),
+          (found) => !Option.exists(found, ({ state }) => state === "pending")
+        )
+        yield* Effect.repeat(isEnded, { until: (ended) => ended, schedule: endPoll })
+        const reply = yield* repository.findReply(message)
+        if (Option.isSome(reply)) return { _tag: "Answered", reply: reply.value }
+        const outcome = Option.getOrUndefined(yield* repository.findOutcome(message.id))
+        const { callBegun = true, reason = abandonedMessageFailure } = outcome ?? {}
+        return { _tag: "Failed", reason, callBegun }
+      })
 
     /** Sends a message once and waits for its end. Repeated calls with the id wait for the same turn, in every process. */
     const answerOnce = Effect.fn("Conversations.answerOnce")(function* (user: User, toSend: KeyedMessage) {
       const known = yield* repository.findMessage(user.id, toSend.id)
       if (Option.isSome(known)) return yield* awaitEnd(known.value)
       yield* validate(toSend.message)
-      const { events } = yield* begin(user, toSend, false)
+      const { events, message } = yield* begin(user, toSend, false)
       const last = Option.getOrUndefined(yield* Stream.runLast(events))
       return last?.type === "done"
         ? ({ _tag: "Answered", reply: last.reply } satisfies TurnEnd)
-        : ({
-            _tag: "Failed",
-            reason: last?.type === "failed" ? last.reason : "the agent stopped answering"
-          } satisfies TurnEnd)
+        : yield* awaitEnd(message)
     })
 
     /** Sends a message and waits for the whole reply. */

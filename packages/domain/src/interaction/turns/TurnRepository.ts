@@ -12,7 +12,10 @@ export interface AgentTurn {
   readonly turnId: string
 }
 
-export interface TurnRecord extends TurnUsage, TurnPayment {}
+export interface TurnRecord extends TurnUsage, TurnPayment {
+  /** Whether a model call was ever begun, failed ones included. */
+  readonly callBegun: boolean
+}
 
 /** Change of a turn's usage by one call; `own`: paid by the owner's own key. */
 export interface CallCost extends Pick<BoundedCall, "promptMicros" | "answerMicros"> {

@@ -17,16 +17,15 @@ export class TurnSettlement extends Effect.Service<TurnSettlement>()("@berth/Tur
       yield* ledger.settle(ended.value.reservation.value, computeTurnUnits(settings, ended.value), messageUnits)
     })
 
-    /** Returns false when the turn has ended before. From the first model request on, a failed turn is settled. */
+    /** Returns the record, or none when the turn has ended before. From the first model request on, a failed turn is settled. */
     const fail = Effect.fn("TurnSettlement.fail")(function* (turnId: string, abandonedAt?: DateTime.Utc) {
       const ended = yield* turns.end(turnId, abandonedAt)
-      if (Option.isNone(ended)) return false
-      const units = computeFailedTurnUnits(settings, ended.value)
-      if (Option.isSome(ended.value.reservation))
-        yield* units === 0
-          ? ledger.release(ended.value.reservation.value)
-          : ledger.settle(ended.value.reservation.value, units, messageUnits)
-      return true
+      const reservation = Option.flatMap(ended, (record) => record.reservation)
+      if (Option.isSome(ended) && Option.isSome(reservation)) {
+        const units = computeFailedTurnUnits(settings, ended.value)
+        yield* units === 0 ? ledger.release(reservation.value) : ledger.settle(reservation.value, units, messageUnits)
+      }
+      return ended
     })
 
     return { complete, fail }

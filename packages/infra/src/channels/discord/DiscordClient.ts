@@ -1,7 +1,13 @@
 import { HttpClientRequest } from "@effect/platform"
 import { Clock, Duration, Effect, Option, Redacted, Ref, Schema } from "effect"
-import { isSecureAddress, makePlatformHttp, parseAnswer, type PlatformAnswer } from "../PlatformHttp.ts"
-import { DiscordAnswerMalformed, type DiscordFailure, DiscordRequestRejected } from "./DiscordErrors.ts"
+import {
+  isSecureAddress,
+  makePlatformHttp,
+  parseAnswer,
+  type PlatformAnswer,
+  PlatformAnswerMalformed
+} from "../PlatformHttp.ts"
+import { type DiscordFailure, DiscordRequestRejected } from "./DiscordErrors.ts"
 import {
   CreatedMessage,
   DiscordApplication,
@@ -125,7 +131,7 @@ export const makeDiscordClient = (apiUrl: URL) =>
       Effect.flatMap(send(token, request), (answer: PlatformAnswer) =>
         Effect.mapError(
           parseAnswer(schema, answer),
-          () => new DiscordAnswerMalformed({ operation: `${request.method} ${request.route}` })
+          () => new PlatformAnswerMalformed({ operation: `${request.method} ${request.route}` })
         )
       )
 
@@ -226,7 +232,7 @@ export const makeDiscordClient = (apiUrl: URL) =>
       downloadAttachment: (url: string, maximumBytes: number): Effect.Effect<Uint8Array, DiscordFailure> => {
         const address = URL.canParse(url) ? new URL(url) : null
         if (address === null || !isAttachmentAddress(address, apiUrl) || !isSecureAddress(address))
-          return new DiscordAnswerMalformed({ operation: "attachment address" })
+          return new PlatformAnswerMalformed({ operation: "attachment address" })
         return Effect.flatMap(
           exchange(HttpClientRequest.get(address), { timeout: "60 seconds", maximumBytes }),
           ({ bytes, status }) =>

@@ -1,5 +1,5 @@
 import { Data, type Duration, type Option } from "effect"
-import type { PlatformConnectionFailed } from "../PlatformHttp.ts"
+import type { PlatformAnswerMalformed, PlatformConnectionFailed } from "../PlatformHttp.ts"
 
 /** Discord refused a request. Its text is left out. */
 export class DiscordRequestRejected extends Data.TaggedError("DiscordRequestRejected")<{
@@ -10,12 +10,7 @@ export class DiscordRequestRejected extends Data.TaggedError("DiscordRequestReje
   readonly retryAfter: Option.Option<Duration.Duration>
 }> {}
 
-/** Discord answered with another form than documented. */
-export class DiscordAnswerMalformed extends Data.TaggedError("DiscordAnswerMalformed")<{
-  readonly operation: string
-}> {}
-
-export type DiscordFailure = PlatformConnectionFailed | DiscordRequestRejected | DiscordAnswerMalformed
+export type DiscordFailure = PlatformConnectionFailed | DiscordRequestRejected | PlatformAnswerMalformed
 
 export type DiscordRejection =
   "token-rejected" | "interaction-expired" | "recipient-unreachable" | "rate-limited" | "unavailable" | "invalid"

@@ -1,5 +1,6 @@
 import type { InboundFile, ReceivedMessage } from "@berth/domain/channels/ChannelMessage"
-import { Option, Schema } from "effect"
+import type { WebhookRequest } from "@berth/domain/channels/ChannelPlatform"
+import { DateTime, Duration, Option, Schema } from "effect"
 import { createPublicKey, verify } from "node:crypto"
 import { type DiscordAttachment, DiscordInteraction, DiscordMessage, type DiscordUser } from "./DiscordObjects.ts"
 
@@ -125,14 +126,18 @@ export const readInteraction = (data: unknown, applicationId: string): Option.Op
 /** An Ed25519 public key in DER begins with this (RFC 8410). */
 const spkiPrefix = Buffer.from("302a300506032b6570032100", "hex")
 
-/** Whether an interaction is signed with the application's key, over its timestamp and raw body. */
-export const isInteractionAuthentic = (
-  verifyKey: string,
-  headers: Readonly<Record<string, string | undefined>>,
-  body: Uint8Array
-): boolean => {
+/** In both directions. Replays within it are recognized by the interaction's id. */
+const timestampTolerance = Duration.minutes(5)
+
+const isFresh = (timestamp: string, receivedAt: DateTime.Utc): boolean =>
+  /^\d{1,12}$/.test(timestamp) &&
+  Math.abs(DateTime.toEpochMillis(receivedAt) - Number(timestamp) * 1_000) <= Duration.toMillis(timestampTolerance)
+
+/** Whether an interaction is signed with the application's key over its recent timestamp and raw body. */
+export const isInteractionAuthentic = (verifyKey: string, { body, headers, receivedAt }: WebhookRequest): boolean => {
   const { "x-signature-ed25519": signature = "", "x-signature-timestamp": timestamp = "" } = headers
-  if (!/^[0-9a-f]{64}$/i.test(verifyKey) || !/^[0-9a-f]{128}$/i.test(signature) || timestamp === "") return false
+  if (!/^[0-9a-f]{64}$/i.test(verifyKey) || !/^[0-9a-f]{128}$/i.test(signature) || !isFresh(timestamp, receivedAt))
+    return false
   const key = createPublicKey({
     key: Buffer.concat([spkiPrefix, Buffer.from(verifyKey, "hex")]),
     format: "der",

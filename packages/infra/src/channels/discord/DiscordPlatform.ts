@@ -14,7 +14,8 @@ import type {
   ConnectedBot,
   OutgoingAddress,
   ReceivedBatch,
-  WebhookReception
+  WebhookReception,
+  WebhookRequest
 } from "@berth/domain/channels/ChannelPlatform"
 import { Data, Duration, Effect, Either, Option, Redacted, Schema, Stream } from "effect"
 import { createHash } from "node:crypto"
@@ -24,7 +25,7 @@ import { isInteractionAuthentic, parseAnswerAddress, readInteraction, readMessag
 import { type GatewayEvent, type GatewayRefused, type GatewayUnavailable, readGateway } from "./DiscordGateway.ts"
 import { splitForDiscord } from "./DiscordMarkdown.ts"
 import { GatewaySession, selectIntents } from "./GatewayProtocol.ts"
-import { toTokenVerdict } from "../PlatformVerdict.ts"
+import { isOversized, toTokenVerdict, toPlatformUnreachable } from "../PlatformVerdict.ts"
 
 export interface DiscordOptions {
   /** Address of the HTTP API, with the version. */
@@ -39,16 +40,7 @@ const eventsPerCursor = 50
 const responseTypes = { pong: 1, deferredMessage: 5 } as const
 
 const toPlatformFailure = (failure: DiscordFailure): PlatformFailure => {
-  if (failure._tag === "PlatformConnectionFailed")
-    return new PlatformUnreachable({
-      reason: `Discord cannot be reached: ${failure.reason}.`,
-      mayHaveArrived: failure.mayHaveArrived
-    })
-  if (failure._tag === "DiscordAnswerMalformed")
-    return new PlatformUnreachable({
-      reason: `Discord's answer is malformed: ${failure.operation}.`,
-      mayHaveArrived: true
-    })
+  if (failure._tag !== "DiscordRequestRejected") return toPlatformUnreachable("Discord", failure)
   const reason = describeDiscordRejection(failure)
   switch (classifyDiscordRejection(failure)) {
     case "token-rejected":
@@ -109,18 +101,18 @@ export const makeDiscordPlatform = ({ apiUrl }: DiscordOptions) =>
 
     const receive = (
       { bot }: ConnectedBot,
-      { body, headers }: Parameters<ChannelPlatform["receive"]>[1]
+      request: WebhookRequest
     ): Either.Either<WebhookReception, WebhookNotAuthentic | WebhookMalformed> => {
       const { applicationId = "", verifyKey = "" } = bot.details
-      if (!isInteractionAuthentic(verifyKey, headers, body)) return Either.left(new WebhookNotAuthentic())
-      const request = Option.flatMap(parseJson(Buffer.from(body).toString("utf8")), (data) =>
+      if (!isInteractionAuthentic(verifyKey, request)) return Either.left(new WebhookNotAuthentic())
+      const interaction = Option.flatMap(parseJson(Buffer.from(request.body).toString("utf8")), (data) =>
         readInteraction(data, applicationId)
       )
-      if (Option.isNone(request) || request.value._tag === "Other") return Either.left(new WebhookMalformed())
+      if (Option.isNone(interaction) || interaction.value._tag === "Other") return Either.left(new WebhookMalformed())
       return Either.right(
-        request.value._tag === "Ping"
+        interaction.value._tag === "Ping"
           ? { messages: [], response: jsonResponse({ type: responseTypes.pong }) }
-          : { messages: [request.value.message], response: jsonResponse({ type: responseTypes.deferredMessage }) }
+          : { messages: [interaction.value.message], response: jsonResponse({ type: responseTypes.deferredMessage }) }
       )
     }
 
@@ -226,7 +218,7 @@ export const makeDiscordPlatform = ({ apiUrl }: DiscordOptions) =>
         (bytes ?? 0) > maximumFileBytes
           ? new ChannelFileTooLarge({ limitBytes: maximumFileBytes })
           : Effect.mapError(client.downloadAttachment(id, maximumFileBytes), (failure) =>
-              failure._tag === "PlatformConnectionFailed" && failure.isTooLarge
+              isOversized(failure)
                 ? new ChannelFileTooLarge({ limitBytes: maximumFileBytes })
                 : toPlatformFailure(failure)
             )

@@ -6,10 +6,17 @@ import {
   PlatformThrottled,
   PlatformUnreachable
 } from "@berth/domain/channels/ChannelErrors"
-import { HttpClient, type HttpClientError, HttpClientRequest, type HttpClientResponse } from "@effect/platform"
-import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
+import { type HttpClient, HttpClientRequest } from "@effect/platform"
 import type { ApiMethods } from "@grammyjs/types"
-import { Chunk, Duration, Effect, Option, Predicate, Redacted, Schema, Stream } from "effect"
+import { Duration, Effect, Redacted, Schema } from "effect"
+import {
+  makePlatformHttp,
+  parseAnswer,
+  PlatformAnswerMalformed,
+  type PlatformCallLimits,
+  type PlatformConnectionFailed
+} from "../PlatformHttp.ts"
+import { isOversized, toPlatformUnreachable } from "../PlatformVerdict.ts"
 
 /** https://core.telegram.org/bots/api#making-requests */
 const Reply = Schema.Union(
@@ -21,7 +28,6 @@ const Reply = Schema.Union(
     parameters: Schema.optional(Schema.Struct({ retry_after: Schema.optional(Schema.Number) }))
   })
 )
-const decodeReply = Schema.decodeUnknown(Schema.parseJson(Reply))
 
 type Refusal = Extract<typeof Reply.Type, { readonly ok: false }>
 export type TelegramMethod = Extract<keyof ApiMethods<never>, string>
@@ -29,8 +35,6 @@ export type TelegramParameters<Method extends TelegramMethod> = Parameters<ApiMe
 export type TelegramFailure =
   ChannelTokenRefused | PlatformUnreachable | PlatformThrottled | PlatformRequestRefused | ChannelReaderConflict
 
-const maximumReplyBytes = 8 * 1024 * 1024
-const defaultTimeout = Duration.seconds(15)
 const maximumReasonLength = 200
 
 const toFailure = ({ description, error_code, parameters }: Refusal): TelegramFailure => {
@@ -46,35 +50,6 @@ const toFailure = ({ description, error_code, parameters }: Refusal): TelegramFa
     : new PlatformRequestRefused({ reason: reason === "" ? `Telegram refuses the request (${error_code}).` : reason })
 }
 
-/** Causes that show that no request was sent. */
-const connectionCodes = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH"])
-
-const isNotConnected = (error: unknown): boolean => {
-  if (!Predicate.isRecord(error)) return false
-  const { cause, code } = error
-  return (Predicate.isString(code) && connectionCodes.has(code)) || isNotConnected(cause)
-}
-
-// The error names the URL, which contains the token.
-const toUnreachable = (error: HttpClientError.HttpClientError) =>
-  new PlatformUnreachable({ reason: "Telegram cannot be reached.", mayHaveArrived: !isNotConnected(error.cause) })
-
-const timedOut = new PlatformUnreachable({ reason: "Telegram did not answer in time.", mayHaveArrived: true })
-const malformed = new PlatformUnreachable({ reason: "Telegram sent an unexpected answer.", mayHaveArrived: true })
-
-/** Reads a body of at most `limit` bytes; none when it is longer. */
-const readBody = (response: HttpClientResponse.HttpClientResponse, limit: number) =>
-  response.stream.pipe(
-    Stream.mapAccum(0, (total, bytes) => [total + bytes.length, { total: total + bytes.length, bytes }]),
-    Stream.takeUntil(({ total }) => total > limit),
-    Stream.runCollect,
-    Effect.map((pieces) =>
-      Option.exists(Chunk.last(pieces), ({ total }) => total > limit)
-        ? Option.none<Uint8Array>()
-        : Option.some(new Uint8Array(Buffer.concat(Chunk.toReadonlyArray(pieces).map(({ bytes }) => bytes))))
-    )
-  )
-
 export interface TelegramClient {
   /** Calls a method of the Bot API and returns its result. */
   readonly call: <Method extends TelegramMethod, A, I>(
@@ -82,7 +57,7 @@ export interface TelegramClient {
     method: Method,
     parameters: TelegramParameters<Method>,
     result: Schema.Schema<A, I>,
-    options?: { readonly timeout?: Duration.Duration }
+    limits?: PlatformCallLimits
   ) => Effect.Effect<A, TelegramFailure>
   /** Downloads a file by the path that `getFile` returns. */
   readonly download: (
@@ -92,54 +67,40 @@ export interface TelegramClient {
   ) => Effect.Effect<Uint8Array, TelegramFailure | ChannelFileTooLarge>
 }
 
-/** The Bot API over HTTP. Requests are neither traced nor logged, since their URLs contain the token. */
+const unreachable = (failure: PlatformConnectionFailed | PlatformAnswerMalformed) =>
+  toPlatformUnreachable("Telegram", failure)
+
+/** The Bot API over HTTP. */
 export const makeTelegramClient = (apiUrl: URL): Effect.Effect<TelegramClient, never, HttpClient.HttpClient> =>
-  Effect.map(HttpClient.HttpClient, (http) => {
-    const client = HttpClient.withTracerDisabledWhen(http, () => true).pipe(
-      HttpClient.withTracerPropagation(false),
-      HttpClient.transformResponse(Effect.provideService(FetchHttpClient.RequestInit, { redirect: "error" }))
-    )
+  Effect.map(makePlatformHttp, (exchange) => {
     const root = apiUrl.href.replace(/\/$/, "")
     const encode = (token: Redacted.Redacted) => encodeURIComponent(Redacted.value(token)).replaceAll("%3A", ":")
 
-    const execute = (request: HttpClientRequest.HttpClientRequest, limit: number, timeout: Duration.Duration) =>
-      client.execute(request).pipe(
-        Effect.flatMap((response) =>
-          Effect.map(readBody(response, limit), (body) => ({ body, status: response.status }))
-        ),
-        Effect.scoped,
-        Effect.mapError(toUnreachable),
-        Effect.disconnect,
-        Effect.timeoutFail({ duration: timeout, onTimeout: () => timedOut })
-      )
-
-    const decodeResult = <A, I>(schema: Schema.Schema<A, I>, body: Option.Option<Uint8Array>) =>
-      Effect.gen(function* () {
-        const bytes = yield* Effect.mapError(body, () => malformed)
-        const reply = yield* Effect.mapError(decodeReply(new TextDecoder().decode(bytes)), () => malformed)
-        if (!reply.ok) return yield* Effect.fail(toFailure(reply))
-        return yield* Effect.mapError(Schema.decodeUnknown(schema)(reply.result), () => malformed)
-      })
-
     return {
-      call: (token, method, parameters, result, { timeout = defaultTimeout } = {}) =>
-        execute(
-          HttpClientRequest.post(`${root}/bot${encode(token)}/${method}`).pipe(
+      call: (token, method, parameters, result, limits) =>
+        Effect.gen(function* () {
+          const request = HttpClientRequest.post(`${root}/bot${encode(token)}/${method}`).pipe(
             HttpClientRequest.bodyUnsafeJson(parameters ?? {})
+          )
+          const answer = yield* Effect.mapError(exchange(request, limits), unreachable)
+          const malformed = () => unreachable(new PlatformAnswerMalformed({ operation: method }))
+          const reply = yield* Effect.mapError(parseAnswer(Reply, answer), malformed)
+          if (!reply.ok) return yield* toFailure(reply)
+          return yield* Effect.mapError(Schema.decodeUnknown(result)(reply.result), malformed)
+        }),
+      download: (token, path, maximumBytes) =>
+        exchange(HttpClientRequest.get(`${root}/file/bot${encode(token)}/${path}`), {
+          timeout: "60 seconds",
+          maximumBytes
+        }).pipe(
+          Effect.mapError((failure) =>
+            isOversized(failure) ? new ChannelFileTooLarge({ limitBytes: maximumBytes }) : unreachable(failure)
           ),
-          maximumReplyBytes,
-          timeout
-        ).pipe(Effect.flatMap(({ body }) => decodeResult(result, body))),
-      download: (token, path, limitBytes) =>
-        execute(
-          HttpClientRequest.get(`${root}/file/bot${encode(token)}/${path}`),
-          limitBytes,
-          Duration.seconds(60)
-        ).pipe(
-          Effect.flatMap(({ body, status }): Effect.Effect<Uint8Array, TelegramFailure | ChannelFileTooLarge> => {
-            if (status !== 200)
-              return status >= 500 ? malformed : new PlatformRequestRefused({ reason: "Telegram has no such file." })
-            return Effect.mapError(body, () => new ChannelFileTooLarge({ limitBytes }))
+          Effect.flatMap(({ bytes, status }): Effect.Effect<Uint8Array, TelegramFailure> => {
+            if (status === 200) return Effect.succeed(bytes)
+            return status >= 500
+              ? unreachable(new PlatformAnswerMalformed({ operation: "file" }))
+              : new PlatformRequestRefused({ reason: "Telegram has no such file." })
           })
         )
     }

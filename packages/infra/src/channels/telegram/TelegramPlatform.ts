@@ -21,7 +21,7 @@ const decodeUpdate = Schema.decodeUnknownEither(Schema.parseJson(TelegramUpdate)
 
 /** Seconds that Telegram holds a request for updates. */
 const pollSeconds = 25
-const pollTimeout = Duration.seconds(pollSeconds + 10)
+const pollLimits = { timeout: Duration.seconds(pollSeconds + 10), maximumBytes: 8 * 1024 * 1024 }
 const updatesPerPoll = 100
 /** Telegram itself serves files up to 20 MB. */
 const maximumFileBytes = 10 * 1024 * 1024
@@ -82,7 +82,7 @@ export const makeTelegramPlatform = (
           allowed_updates: [...allowedUpdates]
         },
         Updates,
-        { timeout: pollTimeout }
+        pollLimits
       )
 
     return {

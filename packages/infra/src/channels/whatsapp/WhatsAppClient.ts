@@ -1,7 +1,13 @@
 import { HttpClientRequest } from "@effect/platform"
 import { Effect, Option, Redacted, type Schema } from "effect"
-import { isSecureAddress, parseAnswer, type PlatformAnswer, makePlatformHttp } from "../PlatformHttp.ts"
-import { WhatsAppAnswerMalformed, type WhatsAppFailure, WhatsAppRequestRejected } from "./WhatsAppErrors.ts"
+import {
+  isSecureAddress,
+  makePlatformHttp,
+  parseAnswer,
+  type PlatformAnswer,
+  PlatformAnswerMalformed
+} from "../PlatformHttp.ts"
+import { type WhatsAppFailure, WhatsAppRequestRejected } from "./WhatsAppErrors.ts"
 import {
   Acknowledgment,
   GraphError,
@@ -60,9 +66,9 @@ export const makeWhatsAppClient = (apiUrl: URL) =>
     ): Effect.Effect<A, WhatsAppFailure> =>
       Effect.flatMap(
         exchange(HttpClientRequest.bearerToken(request, token)),
-        (answer): Effect.Effect<A, WhatsAppRequestRejected | WhatsAppAnswerMalformed> =>
+        (answer): Effect.Effect<A, WhatsAppRequestRejected | PlatformAnswerMalformed> =>
           isDone(answer)
-            ? Effect.mapError(parseAnswer(schema, answer), () => new WhatsAppAnswerMalformed({ operation }))
+            ? Effect.mapError(parseAnswer(schema, answer), () => new PlatformAnswerMalformed({ operation }))
             : reject(answer)
       )
 
@@ -161,7 +167,7 @@ export const makeWhatsAppClient = (apiUrl: URL) =>
       ): Effect.Effect<Uint8Array, WhatsAppFailure> => {
         const address = URL.canParse(url) ? new URL(url) : null
         if (address === null || !isMediaAddress(address, apiUrl) || !isSecureAddress(address))
-          return new WhatsAppAnswerMalformed({ operation: "media address" })
+          return new PlatformAnswerMalformed({ operation: "media address" })
         return Effect.flatMap(
           exchange(HttpClientRequest.bearerToken(HttpClientRequest.get(address), token), {
             timeout: "60 seconds",

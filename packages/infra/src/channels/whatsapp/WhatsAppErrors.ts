@@ -1,5 +1,5 @@
 import { Data } from "effect"
-import type { PlatformConnectionFailed } from "../PlatformHttp.ts"
+import type { PlatformAnswerMalformed, PlatformConnectionFailed } from "../PlatformHttp.ts"
 
 /** The Cloud API refused a request. The text of the API is left out: it can quote phone numbers and tokens. */
 export class WhatsAppRequestRejected extends Data.TaggedError("WhatsAppRequestRejected")<{
@@ -8,12 +8,7 @@ export class WhatsAppRequestRejected extends Data.TaggedError("WhatsAppRequestRe
   readonly code: number
 }> {}
 
-/** The Cloud API answered with another form than documented. */
-export class WhatsAppAnswerMalformed extends Data.TaggedError("WhatsAppAnswerMalformed")<{
-  readonly operation: string
-}> {}
-
-export type WhatsAppFailure = PlatformConnectionFailed | WhatsAppRequestRejected | WhatsAppAnswerMalformed
+export type WhatsAppFailure = PlatformConnectionFailed | WhatsAppRequestRejected | PlatformAnswerMalformed
 
 export type WhatsAppRejection =
   | "token-rejected"

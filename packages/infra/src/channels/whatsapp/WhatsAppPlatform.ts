@@ -28,7 +28,7 @@ import {
   type NotifiedMessage,
   type WhatsAppMedia
 } from "./WhatsAppWebhook.ts"
-import { toTokenVerdict } from "../PlatformVerdict.ts"
+import { isOversized, toTokenVerdict, toPlatformUnreachable } from "../PlatformVerdict.ts"
 
 export interface WhatsAppOptions {
   /** Address of the Graph API, with the version. */
@@ -53,16 +53,7 @@ const pauses: ReadonlyMap<number, Duration.Duration> = new Map([
 const usualPause = Duration.minutes(1)
 
 const toPlatformFailure = (failure: WhatsAppFailure): PlatformFailure => {
-  if (failure._tag === "PlatformConnectionFailed")
-    return new PlatformUnreachable({
-      reason: `WhatsApp cannot be reached: ${failure.reason}.`,
-      mayHaveArrived: failure.mayHaveArrived
-    })
-  if (failure._tag === "WhatsAppAnswerMalformed")
-    return new PlatformUnreachable({
-      reason: `WhatsApp's answer is malformed: ${failure.operation}.`,
-      mayHaveArrived: true
-    })
+  if (failure._tag !== "WhatsAppRequestRejected") return toPlatformUnreachable("WhatsApp", failure)
   const reason = describeWhatsAppRejection(failure)
   switch (classifyWhatsAppRejection(failure)) {
     case "token-rejected":
@@ -218,7 +209,7 @@ export const makeWhatsAppPlatform = ({ apiUrl, appSecret, verifyToken }: WhatsAp
         }).pipe(
           Effect.mapError((failure) => {
             if (failure._tag === "ChannelFileTooLarge") return failure
-            return failure._tag === "PlatformConnectionFailed" && failure.isTooLarge
+            return isOversized(failure)
               ? new ChannelFileTooLarge({ limitBytes: maximumFileBytes })
               : toPlatformFailure(failure)
           })

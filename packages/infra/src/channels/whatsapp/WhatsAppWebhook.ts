@@ -102,16 +102,17 @@ export const readNotification = (body: string, phoneNumberId: string): Option.Op
       .filter(({ field }) => field === "messages")
       .flatMap(({ value }) => Option.toArray(decodeValue(value)))
       .filter(({ metadata }) => metadata.phone_number_id === phoneNumberId)
-      .flatMap(({ contacts, messages }) =>
-        messages
+      .flatMap(({ contacts, messages }) => {
+        const names = new Map(contacts.map(({ profile, wa_id }) => [wa_id, profile?.name]))
+        return messages
           .flatMap((message) => Option.toArray(decodeMessage(message)))
           .map((message) => ({
             id: message.id,
             from: message.from,
-            senderName: Option.fromNullable(contacts.find(({ wa_id }) => wa_id === message.from)?.profile?.name),
+            senderName: Option.fromNullable(names.get(message.from)),
             sentAtSeconds: message.timestamp,
             repliesTo: Option.fromNullable(message.context?.id),
             ...readContent(message)
           }))
-      )
+      })
   )

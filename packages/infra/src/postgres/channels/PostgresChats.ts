@@ -51,7 +51,7 @@ export const layer: Layer.Layer<Chats, never, SqlClient | IdGenerator> = Layer.e
       sql`
         insert into channel_chats (agent_id, platform, chat_id)
         select agent_id, platform, ${toStorableText(chat.chatId)} from channel_connections where ${isChannel(chat)}
-        on conflict (agent_id, platform, chat_id) do update set last_position = channel_chats.last_position
+        on conflict (agent_id, platform, chat_id) do update set used_at = now()
         returning last_position as position, bot_streak`.pipe(decodeFirstRow(Position))
 
     const insertOutbound = (
@@ -154,7 +154,8 @@ export const layer: Layer.Layer<Chats, never, SqlClient | IdGenerator> = Layer.e
           order by id limit 1`.pipe(decodeFirstRow(OutboundMessage), Effect.orDie)
         if (Option.isSome(toSend)) return Option.some<ChatWork>({ _tag: "Send", message: toSend.value })
         const toAnswer = yield* sql`
-          select id, agent_id, platform, chat_id, content
+          select id, agent_id, platform, chat_id, content, failed_turns,
+            coalesce(extract(epoch from now() - first_turn_at) * 1000, 0)::float8 as since_first_turn
           from inbound_messages where ${isChat(chat)} and status = 'waiting'
           order by sequence, position limit 1`.pipe(decodeFirstRow(InboundMessage), Effect.orDie)
         return Option.map(toAnswer, (message): ChatWork => ({ _tag: "Answer", message }))
@@ -171,6 +172,16 @@ export const layer: Layer.Layer<Chats, never, SqlClient | IdGenerator> = Layer.e
         yield* sql`
           update channel_chats set paused_until = now() + ${seconds(pause)} where ${isChat(chat)}`.pipe(Effect.orDie)
       }),
+      repeatLater: Effect.fn("Chats.repeatLater")(
+        (message: InboundMessage, pause: Duration.Duration, why: "busy" | "unbegun") =>
+          Effect.gen(function* () {
+            yield* sql`
+              update inbound_messages
+              set failed_turns = failed_turns + ${why === "unbegun" ? 1 : 0}::int, first_turn_at = coalesce(first_turn_at, now())
+              where id = ${message.id} and failed_turns = ${message.failedTurns}`
+            yield* sql`update channel_chats set paused_until = now() + ${seconds(pause)} where ${isChat(message)}`
+          }).pipe(sql.withTransaction, Effect.orDie)
+      ),
       setSession: Effect.fn("Chats.setSession")(function* (chat: ChatKey, sessionId: ChatSessionId | null) {
         yield* sql`update channel_chats set session_id = ${sessionId} where ${isChat(chat)}`.pipe(Effect.orDie)
       }),
@@ -208,6 +219,7 @@ export const layer: Layer.Layer<Chats, never, SqlClient | IdGenerator> = Layer.e
         yield* sql`
           update outbound_messages
           set parts_sent = ${part + 1}, started_part = null, failures = 0, status = ${isLast ? "sent" : "pending"},
+            text = case when ${isLast}::boolean then '' else text end,
             external_ids = external_ids || ${toStorableText(externalId)}::text
           where id = ${id} and parts_sent = ${part}`.pipe(Effect.orDie)
       }),
@@ -263,15 +275,22 @@ export const layer: Layer.Layer<Chats, never, SqlClient | IdGenerator> = Layer.e
           Effect.orDie
         )
       }),
-      prune: Effect.fn("Chats.prune")(function* (before: DateTime.Utc) {
-        const until = DateTime.toDate(before)
+      prune: Effect.fn("Chats.prune")(function* (before: {
+        readonly messages: DateTime.Utc
+        readonly chats: DateTime.Utc
+      }) {
+        const until = DateTime.toDate(before.messages)
         const inbound = yield* countAffectedRows(
           sql`delete from inbound_messages where status <> 'waiting' and received_at < ${until}`
         ).pipe(Effect.orDie)
         const outbound = yield* countAffectedRows(
           sql`delete from outbound_messages where status in ('sent', 'failed') and created_at < ${until}`
         ).pipe(Effect.orDie)
-        return inbound + outbound
+        // Every message moves `used_at`, so that a chat that is used at this moment stays.
+        const chats = yield* countAffectedRows(
+          sql`delete from channel_chats where used_at < ${DateTime.toDate(before.chats)} and ${isFree}`
+        ).pipe(Effect.orDie)
+        return inbound + outbound + chats
       })
     })
   })

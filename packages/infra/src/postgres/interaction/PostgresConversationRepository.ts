@@ -6,11 +6,13 @@ import {
   type ChatSessionId,
   type Message,
   MessageFigures,
-  type MessageId
+  type MessageId,
+  MessageState
 } from "@berth/domain/interaction/Conversation"
 import { ChatSessionNotFound, PendingMessageLimitReached } from "@berth/domain/interaction/ConversationErrors"
 import {
   ConversationRepository,
+  type MessageFailure,
   type NewMessage,
   type NewReply,
   type NewTurn,
@@ -30,6 +32,11 @@ const ChatSessionRow = Schema.Struct({
   lastActivity: Schema.DateTimeUtcFromDate
 })
 const IsNext = Schema.Struct({ isNext: Schema.Boolean })
+const OutcomeRow = Schema.Struct({
+  state: MessageState,
+  failure: Schema.NullOr(Schema.String),
+  callBegun: Schema.Boolean
+})
 const Count = Schema.Struct({ count: Schema.Int })
 const Waiting = Schema.Struct({ isThere: Schema.Boolean, ofSession: Schema.Int, ofUser: Schema.Int })
 
@@ -91,9 +98,14 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
           from messages
           where user_id = (select user_id from chat_sessions where id = ${message.sessionId}) and state = 'pending'`
         const appended = yield* sql`
-          with waiting as (${waiting}), session as (
+          with waiting as (${waiting}), repeated as (
+            delete from messages
+            where id = ${message.repeats ?? null} and session_id = ${message.sessionId} and state = 'failed' and not call_begun
+            returning id
+          ), session as (
             update chat_sessions
-            set last_seq = last_seq + 2, message_count = message_count + 1, last_activity = greatest(last_activity, ${now})
+            set last_seq = last_seq + 2, message_count = message_count + 1 - (select count(*) from repeated)::int,
+              last_activity = greatest(last_activity, ${now})
             from waiting
             where id = ${message.sessionId} and of_session < ${limits.session} and of_user < ${limits.user}
             returning id, user_id, agent_id, last_seq
@@ -169,14 +181,20 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
       }),
       markFailed: Effect.fn("ConversationRepository.markFailed")(function* (
         id: MessageId,
-        why?: { readonly reason: string; readonly deltaCount: number }
+        { callBegun, deltaCount, reason }: MessageFailure = { callBegun: true }
       ) {
         const failed = yield* countAffectedRows(sql`
           update messages
-          set state = 'failed', delta_count = ${why?.deltaCount ?? null},
-            failure = ${why === undefined ? null : toStorableText(why.reason)}
+          set state = 'failed', delta_count = ${deltaCount ?? null}, call_begun = ${callBegun},
+            failure = ${reason === undefined ? null : toStorableText(reason)}
           where id = ${id} and state = 'pending'`).pipe(Effect.orDie)
         return failed === 1
+      }),
+      findOutcome: Effect.fn("ConversationRepository.findOutcome")(function* (id: MessageId) {
+        const found = yield* sql`
+          select state, failure, coalesce(call_begun, true) as call_begun from messages
+          where id = ${toStorableText(id)}`.pipe(decodeFirstRow(OutcomeRow), Effect.orDie)
+        return Option.map(found, ({ failure, ...outcome }) => ({ ...outcome, reason: failure ?? undefined }))
       }),
       readTranscript: Effect.fn("ConversationRepository.readTranscript")(function* (
         sessionId: ChatSessionId,

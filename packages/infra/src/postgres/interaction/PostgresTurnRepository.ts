@@ -22,7 +22,8 @@ const TurnRow = Schema.Struct({
   platformCalls: Schema.Int,
   openCalls: Schema.Int,
   costMicros: UsdMicrosColumn,
-  heldMicros: UsdMicrosColumn
+  heldMicros: UsdMicrosColumn,
+  callBegun: Schema.Boolean
 })
 const IdRow = Schema.Struct({ id: Schema.String })
 
@@ -35,7 +36,7 @@ const toRecord = Option.map(({ reservationId, unitLimit, ...row }: typeof TurnRo
 export const layer: Layer.Layer<TurnRepository, never, SqlClient> = Layer.effect(
   TurnRepository,
   Effect.map(SqlClient, (sql) => {
-    const columns = sql`reservation_id, own_keys_only, unit_limit, own_calls, platform_calls, open_calls, cost_micros, held_micros`
+    const columns = sql`reservation_id, own_keys_only, unit_limit, own_calls, platform_calls, open_calls, cost_micros, held_micros, call_begun`
     const isTurn = ({ agentId, turnId, userId }: AgentTurn) =>
       sql`id = ${toStorableText(turnId)} and user_id = ${userId} and agent_id = ${toStorableText(agentId)}`
 
@@ -71,7 +72,7 @@ export const layer: Layer.Layer<TurnRepository, never, SqlClient> = Layer.effect
         { answerMicros, own, promptMicros }: CallCost
       ) {
         const updated = yield* countAffectedRows(sql`
-          update turns set open_calls = open_calls + 1, own_calls = own_calls + ${own ? 1 : 0},
+          update turns set call_begun = true, open_calls = open_calls + 1, own_calls = own_calls + ${own ? 1 : 0},
             platform_calls = platform_calls + ${own ? 0 : 1}, cost_micros = cost_micros + ${promptMicros},
             held_micros = held_micros + ${answerMicros}
           where ${isTurn(turn)}`).pipe(Effect.orDie)

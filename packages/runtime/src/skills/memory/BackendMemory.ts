@@ -3,17 +3,17 @@ import {
   runtimeNotesPath,
   RuntimeRecallQuery,
   runtimeRecallPath,
-  RuntimeRecollections
+  RuntimeRecollections,
+  RuntimeErrorBody
 } from "@berth/api/runtime/RuntimeContract"
 import * as HttpClient from "@effect/platform/HttpClient"
 import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
 import * as HttpClientResponse from "@effect/platform/HttpClientResponse"
-import { Effect, Layer } from "effect"
-import { type BackendAccess, readRefusal } from "../../Backend.ts"
+import { Effect, Layer, Option, type Redacted, Schema } from "effect"
 import { Memory, MemoryFailed } from "./Memory.ts"
 
 /** The backend's memory, by runtime token. */
-export const layer = (options: BackendAccess) =>
+export const layer = (options: { readonly backendUrl: string; readonly token: Redacted.Redacted }) =>
   Layer.effect(
     Memory,
     Effect.map(HttpClient.HttpClient, (client) => {
@@ -21,9 +21,7 @@ export const layer = (options: BackendAccess) =>
         client.execute(HttpClientRequest.bearerToken(HttpClientRequest.acceptJson(request), options.token)).pipe(
           Effect.mapError(() => new MemoryFailed({ reason: "The memory could not be reached." })),
           Effect.flatMap((response) =>
-            response.status === expected
-              ? Effect.succeed(response)
-              : Effect.flatMap(readRefusal(response, "The memory"), (reason) => new MemoryFailed({ reason }))
+            response.status === expected ? Effect.succeed(response) : toMemoryFailed(response)
           )
         )
       const to = (path: string) => HttpClientRequest.post(new URL(path, options.backendUrl))
@@ -54,4 +52,20 @@ export const layer = (options: BackendAccess) =>
         )
       })
     })
+  )
+
+const decodeRefusal = Schema.decodeUnknownOption(Schema.parseJson(RuntimeErrorBody))
+
+const toMemoryFailed = (response: HttpClientResponse.HttpClientResponse) =>
+  response.text.pipe(
+    Effect.orElseSucceed(() => ""),
+    Effect.flatMap(
+      (text) =>
+        new MemoryFailed({
+          reason: decodeRefusal(text).pipe(
+            Option.map(({ message }) => message.slice(0, 500)),
+            Option.getOrElse(() => `The memory answered with status ${response.status}.`)
+          )
+        })
+    )
   )

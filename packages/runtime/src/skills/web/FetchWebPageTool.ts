@@ -1,14 +1,13 @@
 import * as Tool from "@berth/domain/skills/tools/Tool"
 import { Effect, Schema } from "effect"
 import { textPageLength, paginateText } from "../TextPage.ts"
-import type { TurnAgent } from "../Toolbox.ts"
-import { readPage } from "./PageReading.ts"
-import type { PageSource } from "./PageSource.ts"
+import { fetchPage } from "./PageFetch.ts"
+import type { Internet } from "./Internet.ts"
 
 /** Readable characters of a page, in parts. */
 const maximumPageCharacters = 1_000_000
 
-export const makeFetchWebPageTool = (pages: PageSource["Type"]) =>
+export const makeFetchWebPageTool = (internet: Internet["Type"]) =>
   Tool.make({
     name: "fetch_web_page",
     description: "Reads the text of a public web page.",
@@ -17,13 +16,14 @@ export const makeFetchWebPageTool = (pages: PageSource["Type"]) =>
       offset: Tool.Offset
     }),
     timeout: "15 seconds",
-    run: ({ offset = 0, url }, turn: TurnAgent) =>
+    run: ({ offset = 0, url }) =>
       Effect.gen(function* () {
         // One more character shows whether the text continues.
         const wanted = Math.min(maximumPageCharacters, offset + textPageLength + 1)
-        const page = yield* pages.open(turn, url)
-        const { text, title } = yield* readPage(page, wanted)
-        const part = text.trim() === "" ? "[The page has no text.]" : paginateText(text, offset)
-        return [`Address: ${page.url.href}`, ...(title === "" ? [] : [`Title: ${title}`]), "", part].join("\n")
-      }).pipe(Effect.mapError(({ reason }) => new Tool.ToolFailed({ reason })))
+        const page = yield* fetchPage(internet, url, wanted)
+        const text = page.text.trim() === "" ? "[The page has no text.]" : paginateText(page.text, offset)
+        return [`Address: ${page.url.href}`, ...(page.title === "" ? [] : [`Title: ${page.title}`]), "", text].join(
+          "\n"
+        )
+      })
   })
