@@ -9,6 +9,7 @@ export const scenarioNames = [
   "sign-in",
   "register",
   "chat",
+  "channels",
   "gateway",
   "charge",
   "stream",

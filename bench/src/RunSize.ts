@@ -14,6 +14,9 @@ export interface RunSize {
   readonly roundRequests: number
   /** Streamed answers per round whose first delta is timed. */
   readonly streams: number
+  /** Chats of messaging channels that write at once, and the messages of a round. */
+  readonly chatsAtOnce: ReadonlyArray<number>
+  readonly channelMessages: number
   /** Connections that stream at a model's pace. Ten of them carry a thousand tokens per second. */
   readonly pacedConnections: ReadonlyArray<number>
   /** Paced answers per connection and round. */
@@ -46,6 +49,8 @@ export const fullRun: RunSize = {
   warmUpSeconds: 3,
   roundRequests: 50_000,
   streams: 100,
+  chatsAtOnce: [1, 100],
+  channelMessages: 300,
   pacedConnections: [1, 10],
   pacedStreams: 3,
   ownersInCrowd: 50,
@@ -72,6 +77,7 @@ export const quickRun: RunSize = {
   roundSeconds: 1,
   warmUpSeconds: 0.5,
   streams: 25,
+  channelMessages: 50,
   pacedStreams: 1,
   ownersInCrowd: 5,
   settleSeconds: 3,

@@ -3,6 +3,7 @@ import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Cause, Data, DateTime, Duration, Effect, Exit, Logger } from "effect"
 import * as Amounts from "./RunSize.ts"
 import * as Storage from "./berth/Storage.ts"
+import { channels } from "./Channels.ts"
 import { charges } from "./Charges.ts"
 import { chats } from "./Chats.ts"
 import { idleSockets } from "./IdleSockets.ts"
@@ -31,6 +32,7 @@ const scenarios: Readonly<Record<ScenarioName, Scenario>> = {
   "sign-in": signIns,
   register: registrations,
   chat: chats,
+  channels,
   gateway: gateways,
   charge: charges,
   stream: streams,

@@ -2,71 +2,92 @@ import { isProcessAlive } from "@berth/infra/process/ProcessIdentity"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, it } from "@effect/vitest"
 import { Array, Effect, Redacted } from "effect"
-import { makeFakeTelegram } from "../fakes/channels/FakeTelegram.ts"
 import { makeFakeOpenAi } from "../fakes/models/FakeOpenAi.ts"
 import { eventually } from "../support/Eventually.ts"
 import { startBerth } from "./BerthProcess.ts"
+import { makeChatSources } from "./ChatSources.ts"
 import { memberAt, textOrEmpty } from "./MainJobSteps.ts"
 import { readProcessEnvironment } from "./RuntimeProcesses.ts"
 import * as Records from "./ServiceDatabase.ts"
 import { signUpClient } from "./WebClient.ts"
 
-const model = "openai/gpt-4o-mini"
-const chats = 6
+/* `npm run test:channels` sets these; the defaults are the short set of `npm test`. */
+const given = (name: string, otherwise: number) => Number(process.env[name] ?? otherwise)
+/** Bots of platformB and of platformC each, beside one of platformA. */
+const bots = given("CHANNELS_BOTS", 1)
+const chatsPerBot = given("CHANNELS_CHATS", 2)
+const kills = given("CHANNELS_KILLS", 3)
+const isLong = process.env["CHANNELS_BOTS"] !== undefined
+/** Below the limits of received messages per chat and agent. */
 const messagesPerChat = 10
-const kills = 3
-const waitLimit = "120 seconds"
 
-/** Unique in all requests to the model. */
-const textOf = (chat: number, place: number) => `message-${chat}-${place}-end`
+const model = "openai/gpt-4o-mini"
+const waitLimit = isLong ? "20 minutes" : "120 seconds"
 
 it.scopedLive(
   "Messages of chats survive kills of the worker: none is lost, each is asked once and answered in order, repeats are counted",
   () =>
     Effect.gen(function* () {
-      const telegram = yield* makeFakeTelegram
+      const address = { webUrl: "" }
+      const { environment, sources } = yield* makeChatSources(() => address.webUrl, bots)
       const upstream = yield* makeFakeOpenAi()
       const berth = yield* startBerth({
         environment: {
-          PLATFORM_A_API_URL: telegram.url.href,
+          ...environment,
           OPENAI_BASE_URL: upstream.baseUrl,
           OPENAI_API_KEY: upstream.apiKey,
           OPENROUTER_BASE_URL: "http://127.0.0.1:9/api/v1"
         }
       })
+      address.webUrl = berth.webUrl
       const { server } = yield* berth.pids
       const [, databaseUrl = ""] = /(?:^|\0)DATABASE_URL=([^\0]+)/.exec(yield* readProcessEnvironment(server)) ?? []
       yield* Effect.gen(function* () {
         const sql = yield* SqlClient
         const person = yield* signUpClient(berth.webUrl)
-        yield* Records.insertSubscription(person.userId, "pro")
-        yield* sql`update users set plan = 'pro' where id = ${person.userId}`
-        const { id } = yield* person.provision("Ada", model)
-        yield* person.untilRunning(id)
-        const connected = yield* person.raw("PUT", `/api/agents/${id}/channels`, {
-          body: { platformA: { token: telegram.token } }
-        })
-        assert.strictEqual(connected.status, 200)
-
-        for (const place of Array.range(1, messagesPerChat))
-          for (const chat of Array.range(1, chats))
-            telegram.addUpdate({
-              message: {
-                message_id: place * 100 + chat,
-                date: 1_800_000_000,
-                chat: { id: chat, type: "private" },
-                from: { id: chat, is_bot: false, first_name: "Ada" },
-                text: textOf(chat, place)
-              }
+        yield* Records.insertSubscription(person.userId, "enterprise")
+        yield* sql`update users set plan = 'enterprise' where id = ${person.userId}`
+        const connected = yield* Effect.forEach(sources, (source, bot) =>
+          Effect.gen(function* () {
+            const { id } = yield* person.provision(`Ada ${bot}`, model)
+            yield* person.untilRunning(id)
+            const body = { [source.platform]: source.channel }
+            const answer = yield* person.raw("PUT", `/api/agents/${id}/channels`, { body })
+            assert.strictEqual(answer.status, 200)
+            yield* eventually(Effect.sync(source.isListening), (isListening) => isListening, {
+              description: `connection ${bot}`,
+              timeout: waitLimit
             })
+            return { id, source }
+          })
+        )
+        const chats = connected.flatMap(({ id, source }, bot) =>
+          Array.makeBy(chatsPerBot, (index) => ({
+            id,
+            source,
+            chatId: source.makeChatId(index + 1),
+            // Unique in all requests to the model.
+            texts: Array.makeBy(messagesPerChat, (place) => `message-${bot}-${index}-${place}-end`)
+          }))
+        )
+        const total = chats.length * messagesPerChat
+        const sentTo = ({ chatId, source }: (typeof chats)[number]) => source.sentTo(chatId)
+        const countSent = Effect.sync(() => chats.flatMap(sentTo).length)
 
-        const total = chats * messagesPerChat
-        for (const round of Array.range(1, kills)) {
-          yield* eventually(
-            Effect.sync(() => telegram.sent().length),
-            (sent) => sent >= (total * round) / (kills + 2),
-            { description: `answers before kill ${round}`, timeout: waitLimit }
+        const deliveries = yield* Effect.fork(
+          Effect.forEach(Array.range(1, messagesPerChat), (place) =>
+            Effect.forEach(
+              chats,
+              ({ chatId, id, source, texts }) => source.deliver(id, { chatId, place, text: texts[place - 1] ?? "" }),
+              { concurrency: 4, discard: true }
+            )
           )
+        )
+        for (const round of Array.range(1, kills)) {
+          yield* eventually(countSent, (sent) => sent >= (total * round) / (kills + 2), {
+            description: `answers before kill ${round}`,
+            timeout: waitLimit
+          })
           const { worker } = yield* berth.pids
           yield* Effect.ignore(Effect.try(() => process.kill(worker, "SIGKILL")))
           yield* eventually(berth.pids, (now) => now.worker !== worker && isProcessAlive(now.worker), {
@@ -74,16 +95,14 @@ it.scopedLive(
             timeout: waitLimit
           })
         }
+        yield* deliveries
         const unfinished = sql`
           select count(*)::int as count from (
             select id from inbound_messages where status = 'waiting'
             union all select id from outbound_messages where status = 'pending'
           ) as open`
         yield* eventually(
-          Effect.zip(
-            unfinished,
-            Effect.sync(() => telegram.sent().length)
-          ),
+          Effect.zip(unfinished, countSent),
           ([[open], sent]) => open?.["count"] === 0 && sent >= total,
           { description: "all answers", timeout: waitLimit }
         )
@@ -94,28 +113,36 @@ it.scopedLive(
         })
         const [counted] = yield* sql<{ repeats: number; parts: number }>`
           select sum(repeats)::int as repeats, sum(parts_sent)::int as parts from outbound_messages`
+        const [begun] = yield* sql<{ unbegun: number }>`
+          select sum(failed_turns)::int as unbegun from inbound_messages`
         const repeats = counted?.repeats ?? 0
+        const sent = yield* countSent
         assert.strictEqual(counted?.parts, total)
-        assert.isAtLeast(telegram.sent().length, total)
-        assert.isAtMost(telegram.sent().length, total + repeats)
-        for (const chat of Array.range(1, chats)) {
-          const expected = Array.range(1, messagesPerChat).map((place) => textOf(chat, place))
+        assert.isAtLeast(sent, total)
+        assert.isAtMost(sent, total + repeats)
+        const stored = yield* sql<{ agentId: string; chatId: string; contents: ReadonlyArray<string> }>`
+          select agent_id, chat_id, json_agg(content order by seq) as contents
+          from messages join channel_chats using (agent_id, session_id)
+          where sender = 'user' and state = 'answered' group by 1, 2`
+        for (const chat of chats) {
+          const ofChat = new Set(chat.texts)
           assert.deepStrictEqual(
-            asked.filter((text) => text.startsWith(`message-${chat}-`)),
-            expected
+            asked.filter((text) => ofChat.has(text)),
+            chat.texts
           )
-          const stored = yield* sql<{ content: string }>`
-            select content from messages join channel_chats using (session_id)
-            where chat_id = ${String(chat)} and sender = 'user' and state = 'answered' order by seq`
           assert.deepStrictEqual(
-            stored.map(({ content }) => content),
-            expected
+            stored.find(({ agentId, chatId }) => agentId === chat.id && chatId === chat.chatId)?.contents,
+            chat.texts
+          )
+          assert.deepStrictEqual(
+            Array.dedupeAdjacent(sentTo(chat)),
+            chat.texts.map((text) => `You said: ${text}`)
           )
         }
         yield* Effect.logInfo("Kills of the worker").pipe(
-          Effect.annotateLogs({ sent: telegram.sent().length, repeats })
+          Effect.annotateLogs({ total, kills, sent, repeats, unbegun: begun?.unbegun })
         )
       }).pipe(Effect.provide(Records.layer(Redacted.make(databaseUrl))))
     }),
-  { timeout: 420_000 }
+  { timeout: isLong ? 3_600_000 : 420_000 }
 )
