@@ -14,6 +14,7 @@ import { interactionRows } from "./rows/InteractionRows.ts"
 import { provisioningRows } from "./rows/ProvisioningRows.ts"
 import { socialIdentityRows } from "./rows/SocialIdentityRows.ts"
 import { userWalletRows } from "./rows/UserWalletRows.ts"
+import { verificationRows } from "./rows/VerificationRows.ts"
 import { walletRows } from "./rows/WalletRows.ts"
 import { webhookRows } from "./rows/WebhookRows.ts"
 
@@ -25,6 +26,7 @@ export const errorRows: ReadonlyArray<ErrorRow> = [
   ...socialIdentityRows,
   ...agentRows,
   ...agentDetailRows,
+  ...verificationRows,
   ...channelRows,
   ...instanceRows,
   ...deploymentRows,

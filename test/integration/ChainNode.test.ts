@@ -22,7 +22,10 @@ const askAll = (url: string, timeout: Duration.DurationInput = "300 millis") =>
   Effect.gen(function* () {
     const { layer: logger, lines } = recordLogs()
     const node = yield* makeChainNode({ chain: "base", url: Redacted.make(new URL(url)), timeout })
-    const ports = Layer.merge(ViemSmartWalletSignatures.layer(node), ViemTokenBalances.layer(node))
+    const ports = Layer.merge(
+      ViemSmartWalletSignatures.layer({ base: node, ethereum: node }),
+      ViemTokenBalances.layer(node)
+    )
     const failures = yield* Effect.gen(function* () {
       const signatures = yield* SmartWalletSignatures
       const balances = yield* TokenBalances
@@ -114,7 +117,7 @@ describe("ChainNode", () => {
         Effect.flip(signatures.verify({ address, message: "m", signature: "0x00", chain: "base" }))
       ).pipe(
         Effect.tap(({ reason }) => Effect.sync(() => reasons.push(reason))),
-        Effect.provide(ViemSmartWalletSignatures.layer(node))
+        Effect.provide(ViemSmartWalletSignatures.layer({ base: node, ethereum: node }))
       )
       yield* Effect.replicateEffect(verify, 40, { concurrency: "unbounded" })
       // None of them waits for one that is asked.
@@ -141,7 +144,7 @@ describe("ChainNode", () => {
         const node = yield* makeChainNode({ chain: "base", url: Redacted.make(new URL(url)) })
         const verdict = yield* Effect.flatMap(SmartWalletSignatures, ({ verify }) =>
           verify({ address, message: "m", signature: "0x00", chain: "base" })
-        ).pipe(Effect.provide(ViemSmartWalletSignatures.layer(node)))
+        ).pipe(Effect.provide(ViemSmartWalletSignatures.layer({ base: node, ethereum: node })))
         assert.strictEqual(verdict, "invalid", error.message)
       }
     })

@@ -19,6 +19,9 @@ import * as StripeCardProcessor from "@berth/infra/stripe/StripeCardProcessor"
 import * as AccountsWiring from "@berth/infra/wiring/AccountsWiring"
 import * as BackendWiring from "@berth/infra/wiring/BackendWiring"
 import * as ChannelsWiring from "@berth/infra/wiring/ChannelsWiring"
+import { WalletAddress } from "@berth/domain/chain/WalletAddress"
+import * as OutboundClient from "@berth/infra/net/OutboundClient"
+import * as VerificationWiring from "@berth/infra/wiring/VerificationWiring"
 import * as ChainWiring from "@berth/infra/wiring/ChainWiring"
 import type { CdpSettings } from "@berth/infra/cdp/CdpDeveloperWallets"
 import * as WalletsWiring from "@berth/infra/wiring/WalletsWiring"
@@ -98,6 +101,10 @@ export interface TestAppOptions {
   readonly baseSepoliaRpcUrl?: string
   /** The developer platform; not configured by default. */
   readonly cdp?: CdpSettings
+  /** Node of Ethereum; unreachable by default. */
+  readonly ethereumRpcUrl?: string
+  /** Contracts and trusted attesters; none by default. */
+  readonly verification?: Pick<VerificationWiring.VerificationOptions, "eas" | "coinbase">
   readonly gatingToken?: GatingToken
   /** The Bot API of platformA; unreachable by default. */
   readonly platformAUrl?: URL
@@ -156,12 +163,19 @@ const defaultPorts = ({
     Layer.succeed(PaymentChainTest.PaymentChainTest, network),
     ChainWiring.layer({
       baseRpcUrl: Redacted.make(new URL(options.baseRpcUrl ?? unreachableNodeUrl)),
+      ethereumRpcUrl: Redacted.make(new URL(options.ethereumRpcUrl ?? unreachableNodeUrl)),
       gatingToken: Option.fromNullable(options.gatingToken)
     }),
     WalletsWiring.layer({
       rpcUrl: Redacted.make(new URL(options.baseSepoliaRpcUrl ?? unreachableNodeUrl)),
       cdp: Option.fromNullable(options.cdp)
     }),
+    VerificationWiring.layer({
+      appUrl,
+      baseRpcUrl: Redacted.make(new URL(options.baseRpcUrl ?? unreachableNodeUrl)),
+      ethereumRpcUrl: Redacted.make(new URL(options.ethereumRpcUrl ?? unreachableNodeUrl)),
+      ...(options.verification ?? noVerification)
+    }).pipe(Layer.provide(OutboundClient.layer({ allowed: ["127.0.0.0/8"] }))),
     SignInWiring.layer({
       appUrl,
       oauthA: { ...nobodyA, ...options.oauthA },
@@ -238,6 +252,12 @@ const nobodySocial: SocialIdentitySettings = {
   jwksUrl: nobody,
   issuer: "https://social.example",
   audience: Option.none()
+}
+
+const noContract = WalletAddress.make(`0x${"00".repeat(20)}`)
+const noVerification: Pick<VerificationWiring.VerificationOptions, "eas" | "coinbase"> = {
+  eas: { address: noContract, schemas: [], attesters: [] },
+  coinbase: { indexer: noContract, schema: `0x${"00".repeat(32)}`, attester: noContract }
 }
 
 let callers = 0

@@ -30,6 +30,7 @@ import { OAuthApi } from "./signin/oauth/OAuthApi.ts"
 import { SignInApi } from "./signin/SignInApi.ts"
 import { SocialIdentityApi } from "./signin/social/SocialIdentityApi.ts"
 import { UserWalletsApi } from "./wallets/UserWalletsApi.ts"
+import { VerificationApi } from "./verification/VerificationApi.ts"
 import { WalletApi } from "./signin/wallets/WalletApi.ts"
 
 /** The public API. */
@@ -48,6 +49,7 @@ export class WebApi extends HttpApi.make("web")
   .add(GatingApi)
   .add(AgentsApi)
   .add(AgentConfigApi)
+  .add(VerificationApi)
   .add(AgentRecordsApi)
   .add(InstancesApi)
   .add(DeploymentsApi)

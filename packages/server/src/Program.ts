@@ -15,6 +15,7 @@ import * as ProvisioningWiring from "@berth/infra/wiring/ProvisioningWiring"
 import * as SessionsWiring from "@berth/infra/wiring/SessionsWiring"
 import * as SignInWiring from "@berth/infra/wiring/SignInWiring"
 import { requireDatabaseUrl, resolveAdminEmails, resolveInternalApiKey } from "@berth/infra/wiring/SecretsWiring"
+import * as VerificationWiring from "@berth/infra/wiring/VerificationWiring"
 import * as GatewayWiring from "@berth/infra/wiring/GatewayWiring"
 import * as InteractionWiring from "@berth/infra/wiring/InteractionWiring"
 import * as RedisStartup from "@berth/infra/redis/RedisStartup"
@@ -66,6 +67,7 @@ const webPorts = (settings: Settings) =>
     BillingWiring.fromSettings(settings),
     AiWiring.keyVerifierFromSettings(settings),
     ChainWiring.fromSettings(settings),
+    VerificationWiring.fromSettings(settings),
     SignInWiring.fromSettings(settings),
     GatewayWiring.fromSettings(settings),
     AccountsWiring.fromSettings(settings),

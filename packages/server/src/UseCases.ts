@@ -36,6 +36,7 @@ import { Sessions } from "@berth/domain/sessions/Sessions"
 import * as SignInServices from "@berth/domain/signin/SignInServices"
 import { SocialSessions } from "@berth/domain/signin/social/SocialSessions"
 import * as WalletsServices from "@berth/domain/wallets/WalletsServices"
+import * as VerificationServices from "@berth/domain/verification/VerificationServices"
 import { Layer } from "effect"
 import * as AccessMethodList from "./AccessMethodList.ts"
 
@@ -58,6 +59,7 @@ export const web = Layer.mergeAll(
     AgentLiveStreams.Default
   ),
   LiveOrigin.Default,
+  VerificationServices.layer,
   Layer.provide(Layer.provideMerge(AdministrationServices.layer, BillingServices.layer), AgentsServices.limits),
   SignInServices.layer,
   BearerSessions.Default,

@@ -69,6 +69,7 @@ import * as OAuthHttp from "./signin/OAuthHttp.ts"
 import * as SignInHttp from "./signin/SignInHttp.ts"
 import * as SocialIdentityHttp from "./signin/SocialIdentityHttp.ts"
 import * as UserWalletsHttp from "./wallets/UserWalletsHttp.ts"
+import * as VerificationHttp from "./verification/VerificationHttp.ts"
 import * as WalletsHttp from "./signin/WalletsHttp.ts"
 
 const groups = Layer.mergeAll(
@@ -86,6 +87,7 @@ const groups = Layer.mergeAll(
   GatingHttp.layer,
   AgentsHttp.layer,
   AgentConfigHttp.layer,
+  VerificationHttp.layer,
   AgentRecordsHttp.layer,
   InstancesHttp.layer,
   DeploymentsHttp.layer,

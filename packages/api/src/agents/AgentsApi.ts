@@ -1,3 +1,4 @@
+import { VerificationType } from "@berth/domain/agents/AgentVerifications"
 import { AgentStatus } from "@berth/domain/agents/AgentStatus"
 import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { Schema } from "effect"
@@ -43,7 +44,7 @@ export const AgentDetail = Schema.Struct({
   url: Schema.String,
   runtimeVersion: Schema.NullOr(Schema.String),
   verified: Schema.Boolean,
-  verificationType: Schema.NullOr(Schema.Literal("eas", "coinbase", "ens", "webauthn")),
+  verificationType: Schema.NullOr(VerificationType),
   attestationUid: Schema.NullOr(Schema.String),
   verifiedAt: Schema.NullOr(Timestamp)
 }).annotations({ identifier: "AgentDetail" })

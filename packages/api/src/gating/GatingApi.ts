@@ -1,4 +1,3 @@
-import { Chain } from "@berth/domain/chain/Chain"
 import { isWalletAddress, WalletAddress } from "@berth/domain/chain/WalletAddress"
 import { GatingCheckFailed, GatingNotConfigured } from "@berth/domain/gating/GatingErrors"
 import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
@@ -31,7 +30,7 @@ const gatingFields = {
   tokenGated: Schema.Boolean,
   minBalance: Schema.String.annotations({ description: "In the token's smallest units" }),
   token: Schema.String.annotations({ description: "The gating token's symbol" }),
-  chain: Chain
+  chain: Schema.Literal("base")
 }
 
 export const GatingCheckResult = Schema.Struct({

@@ -1,8 +1,5 @@
-import { Schema } from "effect"
-
-/** Supported chains. */
-export const Chain = Schema.Literal("base").annotations({ identifier: "Chain" })
-export type Chain = typeof Chain.Type
+/** Chains whose nodes verify signatures. */
+export type Chain = "base" | "ethereum"
 
 /** EIP-155 chain ids. */
-export const chainIds: Record<Chain, number> = { base: 8453 }
+export const chainIds: Record<Chain, number> = { base: 8453, ethereum: 1 }

@@ -11,6 +11,7 @@ export interface SignedMessage {
   readonly message: string
   /** `0x` and hex digits, at most `maximumSignatureBytes`; anything else is invalid. */
   readonly signature: string
+  /** The chain of the wallet's contract: another contract may have its address on another chain. */
   readonly chain: Chain
 }
 

@@ -1,10 +1,9 @@
 import { Context, type Effect } from "effect"
-import type { Chain } from "./Chain.ts"
 import type { ChainUnreachable, TokenContractNotFound } from "./ChainErrors.ts"
 import type { WalletAddress } from "./WalletAddress.ts"
 
 export interface BalanceQuery {
-  readonly chain: Chain
+  readonly chain: "base"
   readonly token: WalletAddress
   readonly holder: WalletAddress
 }

@@ -1,12 +1,11 @@
 import { Context, type Option } from "effect"
-import type { Chain } from "../chain/Chain.ts"
 import type { WalletAddress } from "../chain/WalletAddress.ts"
 
 /** Token and balance that grant gated access. */
 export interface GatingToken {
   readonly address: WalletAddress
   readonly symbol: string
-  readonly chain: Chain
+  readonly chain: "base"
   /** In the token's smallest units. */
   readonly minBalance: bigint
 }

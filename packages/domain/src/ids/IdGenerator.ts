@@ -25,6 +25,7 @@ export type IdPrefix =
   | "log"
   | "evt"
   | "whe"
+  | "ver"
 
 /** Source of new ids: `<prefix>_<32 hex digits>`. */
 export class IdGenerator extends Context.Tag("@berth/IdGenerator")<

@@ -51,6 +51,9 @@ const fetchFully = async (input: string | URL | Request, init?: RequestInit): Pr
 
 const executionFailure = /revert|out of gas|invalid opcode|invalid jump|stack (over|under)flow|vm execution/i
 
+/** The latest block that only a reorganization of Ethereum past its justified checkpoint removes; some minutes old. */
+export const safeBlock = { blockTag: "safe" } as const
+
 /** The node responded that the contract code failed. */
 export const isExecutionFailure = (error: BaseError): boolean =>
   error.walk((cause) => cause instanceof ExecutionRevertedError) !== null ||
@@ -82,6 +85,8 @@ export const makeRpcNode = ({
     const isKnown = yield* Ref.make(false)
     const open = yield* Ref.make(0)
     const client = createClient({
+      // Contracts could make the service request any URL.
+      ccipRead: false,
       transport: http(Redacted.value(url).href, {
         // The client's own retries wait as long as Retry-After demands.
         retryCount: 0,

@@ -1,3 +1,4 @@
+import type { Chain } from "@berth/domain/chain/Chain"
 import {
   maximumSignatureBytes,
   type SignatureVerdict,
@@ -48,14 +49,14 @@ const decodeVerdict = (answer: unknown): SignatureVerdict => {
 }
 
 /** EOA signatures are recovered locally; others run the ERC-6492 validator in an eth_call, which also deploys counterfactual wallets there. */
-export const layer = (node: ChainNode): Layer.Layer<SmartWalletSignatures> => {
-  const callValidator = ({ address, message }: SignedMessage, signature: Hex) => {
+export const layer = (nodes: Record<Chain, ChainNode>): Layer.Layer<SmartWalletSignatures> => {
+  const callValidator = ({ address, chain, message }: SignedMessage, signature: Hex) => {
     const data = encodeDeployData({
       abi: erc6492SignatureValidatorAbi,
       bytecode: erc6492SignatureValidatorByteCode,
       args: [getAddress(normalizeWalletAddress(address)), hashMessage(message), signature]
     })
-    return node.call(
+    return nodes[chain].call(
       async (client): Promise<SignatureVerdict> => decodeVerdict((await call(client, { data, gas: gasLimit })).data),
       (error) => (isExecutionFailure(error) ? "invalid" : undefined)
     )

@@ -1,4 +1,4 @@
-import { parseWalletAddress, type WalletAddress } from "@berth/domain/chain/WalletAddress"
+import { parseWalletAddress, WalletAddress } from "@berth/domain/chain/WalletAddress"
 import type { GatingToken } from "@berth/domain/gating/GatingToken"
 import { Config, ConfigError, Either, Option, Redacted } from "effect"
 
@@ -75,3 +75,64 @@ export const readGatingToken = (names: GatingNames): Config.Config<Option.Option
     symbol: Config.option(Config.string(names.symbol)),
     minBalance: Config.option(Config.string(names.minBalance))
   }).pipe(Config.mapOrFail((given) => readToken(names, given)))
+
+const bytes32 = /^0x[0-9a-fA-F]{64}$/
+
+const readList = <A>(
+  name: string,
+  fallback: ReadonlyArray<A>,
+  parse: (text: string) => Option.Option<A>,
+  problem: string
+): Config.Config<ReadonlyArray<A>> =>
+  Config.array(Config.string(), name).pipe(
+    Config.mapOrFail((entries) =>
+      Either.fromOption(Option.all(entries.map((entry) => parse(entry.trim()))), () => invalid(name, problem))
+    ),
+    Config.withDefault(fallback)
+  )
+
+const parseSchema = (text: string) => (bytes32.test(text) ? Option.some(text) : Option.none())
+
+/** Coinbase's attestations of verified accounts on Base. */
+const coinbaseSchema = "0xf8b05c79f090979bf4a80270aba232dff11a10d9ca55c4f88de95317970f0de9"
+const coinbaseAttester = WalletAddress.make("0x357458739F90461b99789350868CD7CF330Dd7EE")
+const coinbaseIndexer = WalletAddress.make("0x2c7eE1E5f416dfF40054c27A62f7B357C4E8619C")
+/** A contract that every chain of the OP Stack starts with. */
+const easAddress = WalletAddress.make("0x4200000000000000000000000000000000000021")
+
+export const readVerificationSettings = (names: {
+  readonly easAddress: string
+  readonly easSchemas: string
+  readonly easAttesters: string
+  readonly coinbaseIndexer: string
+  readonly coinbaseSchema: string
+  readonly coinbaseAttester: string
+}) =>
+  Config.all({
+    eas: Config.all({
+      address: Config.withDefault(readWalletAddress(names.easAddress), easAddress),
+      schemas: readList(
+        names.easSchemas,
+        [coinbaseSchema],
+        parseSchema,
+        "must be 0x and 64 hex digits, comma-separated"
+      ),
+      attesters: readList(
+        names.easAttesters,
+        [coinbaseAttester],
+        parseWalletAddress,
+        "must be 0x and 40 hex digits, comma-separated"
+      )
+    }),
+    coinbase: Config.all({
+      indexer: Config.withDefault(readWalletAddress(names.coinbaseIndexer), coinbaseIndexer),
+      schema: Config.withDefault(
+        Config.validate(Config.string(names.coinbaseSchema), {
+          message: "must be 0x and 64 hex digits",
+          validation: (text) => bytes32.test(text)
+        }),
+        coinbaseSchema
+      ),
+      attester: Config.withDefault(readWalletAddress(names.coinbaseAttester), coinbaseAttester)
+    })
+  })

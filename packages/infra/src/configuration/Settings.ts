@@ -11,7 +11,13 @@ import { parseKeyEncryptionKeys } from "../crypto/AesGcmSecretBox.ts"
 import { parseJwtKey } from "../crypto/JwtKey.ts"
 import { readCardSettings } from "./CardSettings.ts"
 import { readCdpSettings } from "./CdpSettings.ts"
-import { readGatingToken, readNodeUrl, readRpcUrl, readWalletAddress } from "./ChainSettings.ts"
+import {
+  readGatingToken,
+  readNodeUrl,
+  readRpcUrl,
+  readVerificationSettings,
+  readWalletAddress
+} from "./ChainSettings.ts"
 import { readOAuthASettings, readOAuthBSettings, readSocialIdentitySettings } from "./SignInSettings.ts"
 import { isNetwork } from "../net/OutboundAddresses.ts"
 import { logLevelSetting } from "./LogLevelSetting.ts"
@@ -323,6 +329,15 @@ export const Settings = Config.all({
     },
     Config.withDefault(webAddress("CDP_API_URL"), new URL("https://api.cdp.coinbase.com/platform"))
   ),
+  ethereumRpcUrl: readRpcUrl("ETHEREUM_RPC_URL", "https://ethereum-rpc.publicnode.com"),
+  verification: readVerificationSettings({
+    easAddress: "EAS_ADDRESS",
+    easSchemas: "EAS_SCHEMAS",
+    easAttesters: "EAS_ATTESTERS",
+    coinbaseIndexer: "COINBASE_INDEXER",
+    coinbaseSchema: "COINBASE_SCHEMA",
+    coinbaseAttester: "COINBASE_ATTESTER"
+  }),
   cardProcessor: Config.all({
     secretKey: optionalSecret("STRIPE_SECRET_KEY"),
     apiUrl: Config.withDefault(webAddress("STRIPE_API_URL"), new URL("https://api.stripe.com"))

@@ -8,23 +8,29 @@ import type { Settings } from "../configuration/Settings.ts"
 
 export interface ChainOptions {
   readonly baseRpcUrl: Redacted.Redacted<URL>
+  readonly ethereumRpcUrl: Redacted.Redacted<URL>
   readonly gatingToken: Settings["gatingToken"]
 }
 
-const node = (url: ChainOptions["baseRpcUrl"]) => makeChainNode({ chain: "base", url })
-
-export const layer = ({ baseRpcUrl, gatingToken }: ChainOptions) =>
+export const layer = ({ baseRpcUrl, ethereumRpcUrl, gatingToken }: ChainOptions) =>
   Layer.unwrapEffect(
     // One client each: their call limits are separate, so that neither exhausts the other.
-    Effect.map(Effect.all([node(baseRpcUrl), node(baseRpcUrl)]), ([forSignatures, forBalances]) =>
-      Layer.mergeAll(
-        ViemSmartWalletSignatures.layer(forSignatures),
-        ViemTokenBalances.layer(forBalances),
-        Eip4361SiweParser.layer,
-        // Path and query of the URL may contain a key.
-        Layer.succeed(GatingSettings, { token: gatingToken, rpcEndpoint: Redacted.value(baseRpcUrl).origin })
-      )
+    Effect.map(
+      Effect.all([
+        makeChainNode({ chain: "base", url: baseRpcUrl }),
+        makeChainNode({ chain: "ethereum", url: ethereumRpcUrl }),
+        makeChainNode({ chain: "base", url: baseRpcUrl })
+      ]),
+      ([base, ethereum, forBalances]) =>
+        Layer.mergeAll(
+          ViemSmartWalletSignatures.layer({ base, ethereum }),
+          ViemTokenBalances.layer(forBalances),
+          Eip4361SiweParser.layer,
+          // Path and query of the URL may contain a key.
+          Layer.succeed(GatingSettings, { token: gatingToken, rpcEndpoint: Redacted.value(baseRpcUrl).origin })
+        )
     )
   )
 
-export const fromSettings = ({ baseRpcUrl, gatingToken }: Settings) => layer({ baseRpcUrl, gatingToken })
+export const fromSettings = ({ baseRpcUrl, ethereumRpcUrl, gatingToken }: Settings) =>
+  layer({ baseRpcUrl, ethereumRpcUrl, gatingToken })

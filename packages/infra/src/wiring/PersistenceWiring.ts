@@ -32,6 +32,7 @@ import * as PostgresPaymentRedemptions from "../postgres/gateway/PostgresPayment
 import * as PostgresTransaction from "../postgres/persistence/PostgresTransaction.ts"
 import * as PostgresUserWalletRepository from "../postgres/wallets/PostgresUserWalletRepository.ts"
 import { isDatabaseRefused } from "../postgres/SchemaErrors.ts"
+import * as VerificationStores from "../postgres/verification/VerificationStores.ts"
 import * as PostgresSessionRepository from "../postgres/sessions/PostgresSessionRepository.ts"
 
 export interface DatabasePoolOptions {
@@ -74,7 +75,8 @@ export const layer = ({ adminEmails, databaseUrl, keys, verifiedEmailsOnly, ...p
     InteractionStores.layer,
     PostgresPaymentRedemptions.layer,
     PostgresAuditLog.layer,
-    PostgresUserWalletRepository.layer
+    PostgresUserWalletRepository.layer,
+    VerificationStores.layer
   ).pipe(
     Layer.provideMerge(
       Layer.mergeAll(

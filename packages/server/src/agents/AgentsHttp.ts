@@ -4,6 +4,7 @@ import { OptionalUser } from "@berth/api/sessions/SessionAuth"
 import { WebApi } from "@berth/api/WebApi"
 import type { Agent } from "@berth/domain/agents/Agent"
 import { Agents } from "@berth/domain/agents/Agents"
+import { AgentVerifications } from "@berth/domain/agents/AgentVerifications"
 import { AgentInstances } from "@berth/domain/agents/AgentInstances"
 import { Principal } from "@berth/domain/sessions/Principal"
 import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
@@ -12,12 +13,15 @@ import { WebSettings } from "../http/WebSettings.ts"
 import { makeAgentWebSocketUrl, makeInstanceUrl } from "./AgentUrls.ts"
 import { makeModelWarning, makeWarningHeaders } from "./ModelWarning.ts"
 
+const unverified = { verified: false, verificationType: null, attestationUid: null, verifiedAt: null }
+
 const encodeProvisioned = Schema.encodeSync(ProvisionedAgentAnswer)
 
 export const layer = HttpApiBuilder.group(WebApi, "agents", (handlers) =>
   Effect.gen(function* () {
     const agents = yield* Agents
     const instances = yield* AgentInstances
+    const verifications = yield* AgentVerifications
     const { agentsDomain, appUrl } = yield* WebSettings
     const warnOfModel = yield* makeModelWarning
 
@@ -72,10 +76,15 @@ export const layer = HttpApiBuilder.group(WebApi, "agents", (handlers) =>
               subdomain,
               url: makeInstanceUrl(subdomain, agentsDomain, appUrl),
               runtimeVersion,
-              verified: false,
-              verificationType: null,
-              attestationUid: null,
-              verifiedAt: null
+              ...Option.match(yield* verifications.find(user.id, agent.id), {
+                onNone: () => unverified,
+                onSome: ({ attestationUid, type, verifiedAt }) => ({
+                  verified: true,
+                  verificationType: type,
+                  attestationUid,
+                  verifiedAt
+                })
+              })
             },
             status: "ok" as const
           }

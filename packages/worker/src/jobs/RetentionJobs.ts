@@ -13,6 +13,7 @@ import { IdempotencyKeys } from "@berth/domain/limits/IdempotencyKeys"
 import { SessionRepository } from "@berth/domain/sessions/SessionRepository"
 import { OAuthStateRepository } from "@berth/domain/signin/oauth/OAuthStateRepository"
 import { WalletNonceRepository } from "@berth/domain/signin/wallets/WalletNonceRepository"
+import { VerificationChallengeRepository } from "@berth/domain/verification/VerificationChallengeRepository"
 import { DateTime, type Duration, Effect, Layer } from "effect"
 import { runRecurringTask } from "./RecurringTask.ts"
 
@@ -54,6 +55,7 @@ export const layer = ({ modelUsageRetention, reservationRetention, streamRetenti
         retention("sessions", "1 hour", removeExpired(SessionRepository)),
         retention("OAuth states", "1 hour", removeExpired(OAuthStateRepository)),
         retention("wallet nonces", "1 hour", removeExpired(WalletNonceRepository)),
+        retention("verification challenges", "1 hour", removeExpired(VerificationChallengeRepository)),
         retention(
           "idempotency keys",
           "1 hour",

@@ -10,6 +10,7 @@ import { IdempotencyKeys } from "@berth/domain/limits/IdempotencyKeys"
 import { SessionRepository } from "@berth/domain/sessions/SessionRepository"
 import { OAuthStateRepository } from "@berth/domain/signin/oauth/OAuthStateRepository"
 import { WalletNonceRepository } from "@berth/domain/signin/wallets/WalletNonceRepository"
+import { VerificationChallengeRepository } from "@berth/domain/verification/VerificationChallengeRepository"
 import { assert, describe, it } from "@effect/vitest"
 import { Chats } from "@berth/domain/channels/Chats"
 import { AgentLog } from "@berth/domain/instances/AgentLog"
@@ -36,6 +37,7 @@ const runRetentions = Effect.gen(function* () {
     Layer.mock(SessionRepository, { removeExpired: (now) => recordAt("sessions", now) }),
     Layer.mock(OAuthStateRepository, { removeExpired: (now) => recordAt("OAuth states", now) }),
     Layer.mock(WalletNonceRepository, { removeExpired: (now) => recordAt("wallet nonces", now) }),
+    Layer.mock(VerificationChallengeRepository, { removeExpired: (now) => recordAt("verification challenges", now) }),
     Layer.mock(IdempotencyKeys, { prune: record("idempotency keys") }),
     Layer.mock(PaymentRedemptions, { prune: record("payment redemptions") }),
     Layer.mock(CardEventEffects, { _tag: "@berth/CardEventEffects", runRetention: record("card events") }),
@@ -67,6 +69,7 @@ describe("RetentionJobs", () => {
         "sessions",
         "OAuth states",
         "wallet nonces",
+        "verification challenges",
         "idempotency keys",
         "payment redemptions",
         "card events",

@@ -135,6 +135,15 @@ const userWithRowsEverywhere = Effect.gen(function* () {
   yield* sql`insert into turns (id, user_id, agent_id, own_keys_only, lease_until) values (${`tsk_${tag}`}, ${user.id}, ${agent}, false, now())`
   yield* sql`
     insert into credentials (user_id, key, sealed, updated_at) values (${user.id}, 'openai', 'sealed of Wanda', now())`
+  yield* sql`
+    insert into agent_verifications (agent_id, owner_id, id, type, ens_name, verified_at, next_check_at)
+    values (${agent}, ${user.id}, ${`ver_${tag}`}, 'ens', 'wanda.eth', now(), now())`
+  yield* sql`
+    insert into verification_challenges (agent_id, user_id, purpose, nonce, expires_at)
+    values (${agent}, ${user.id}, 'ens', 'Wanda', now())`
+  yield* sql`
+    insert into webauthn_credentials (id, agent_id, owner_id, public_key, counter, created_at)
+    values (${tag}, ${agent}, ${user.id}, 'Wanda', 0, now())`
   yield* sql`insert into wallets (address, user_id, linked_at) values (${`0x${tag}`}, ${user.id}, now())`
   yield* sql`
     insert into idempotency_keys (id, principal_hash, claim_id, first_claim_id, request_hash, lease_until, response_sealed, expires_at)

@@ -1,0 +1,130 @@
+import { VerificationType } from "@berth/domain/agents/AgentVerifications"
+import { isWalletAddress, WalletAddress } from "@berth/domain/chain/WalletAddress"
+import { AgentId } from "@berth/domain/shared/AgentId"
+import { AttestationUid } from "@berth/domain/verification/Attestation"
+import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
+import { Schema } from "effect"
+import { AgentNotFoundBody } from "../agents/AgentErrorBodies.ts"
+import { AgentOwner } from "../agents/OwnedAgent.ts"
+import { payload } from "../http/Payload.ts"
+import { Timestamp } from "../http/Timestamp.ts"
+import { InternalFailureBody } from "../http/TransportErrors.ts"
+import { VerificationRejectedBody, VerificationUnavailableBody } from "./VerificationErrorBodies.ts"
+
+const path = Schema.Struct({ id: AgentId })
+
+const required = (description: string) =>
+  Schema.NonEmptyString.annotations({ message: () => "is required", description, jsonSchema: { minLength: 1 } })
+
+/** GET /api/agents/:id/verify?type=: a text to sign, valid once and for ten minutes. A new one replaces it. */
+const challenge = HttpApiEndpoint.get("challenge", "/api/agents/:id/verify")
+  .setPath(path)
+  .setUrlParams(payload({ type: VerificationType }))
+  .addSuccess(
+    Schema.Struct({
+      message: Schema.String.annotations({
+        description: "The text for the wallet to sign; its UTF-8 bytes are the challenge for WebAuthn. eas needs none"
+      }),
+      nonce: Schema.String,
+      expiresAt: Timestamp
+    }).annotations({ identifier: "VerificationChallenge" })
+  )
+  .middleware(AgentOwner)
+
+const result = {
+  verified: Schema.Boolean,
+  verificationType: Schema.NullOr(VerificationType),
+  attestationUid: Schema.NullOr(Schema.String),
+  verifiedAt: Schema.NullOr(Timestamp)
+}
+
+const claim = <Type extends VerificationType, Fields extends Schema.Struct.Fields>(type: Type, fields: Fields) =>
+  payload({ verificationType: Schema.Literal(type), ...fields })
+
+const walletSignature = required("The wallet's signature of the challenge, 0x and hex digits")
+
+/** POST /api/agents/:id/verify */
+const verify = HttpApiEndpoint.post("verify", "/api/agents/:id/verify")
+  .setPath(path)
+  .setPayload(
+    Schema.Union(
+      claim("eas", { attestationUid: AttestationUid }),
+      claim("coinbase", { signature: walletSignature }),
+      claim("ens", {
+        walletAddress: WalletAddress.pipe(
+          Schema.filter(isWalletAddress, { message: () => "must be 0x and 40 hex digits" })
+        ),
+        signature: walletSignature
+      }),
+      claim("webauthn", { signature: required("base64url of the JSON of an assertion over the challenge") })
+    )
+  )
+  .addSuccess(Schema.Struct({ success: Schema.Boolean, ...result }))
+  .addError(VerificationRejectedBody)
+  .addError(VerificationUnavailableBody)
+  .addError(AgentNotFoundBody)
+  .middleware(AgentOwner)
+
+/** GET /api/agents/:id/verification */
+const verification = HttpApiEndpoint.get("verification", "/api/agents/:id/verification")
+  .setPath(path)
+  .addSuccess(
+    Schema.Struct({ ...result, verifierAddress: Schema.NullOr(WalletAddress) }).annotations({
+      identifier: "VerificationRecord"
+    })
+  )
+  .middleware(AgentOwner)
+
+/** DELETE /api/agents/:id/verify: removes the verification and the registered authenticators. */
+const unverify = HttpApiEndpoint.del("unverify", "/api/agents/:id/verify")
+  .setPath(path)
+  .addSuccess(Schema.Struct({ success: Schema.Boolean }))
+  .middleware(AgentOwner)
+
+const credentialDescriptor = Schema.Struct({ type: Schema.Literal("public-key"), id: Schema.String })
+
+const RegistrationOptions = Schema.Struct({
+  rp: Schema.Struct({ id: Schema.String, name: Schema.String }),
+  user: Schema.Struct({ id: Schema.String, name: Schema.String, displayName: Schema.String }),
+  challenge: Schema.String,
+  pubKeyCredParams: Schema.Array(Schema.Struct({ type: Schema.Literal("public-key"), alg: Schema.Int })),
+  timeout: Schema.Int,
+  attestation: Schema.Literal("none"),
+  authenticatorSelection: Schema.Struct({
+    residentKey: Schema.Literal("required"),
+    requireResidentKey: Schema.Boolean,
+    userVerification: Schema.Literal("required")
+  }),
+  excludeCredentials: Schema.Array(credentialDescriptor)
+}).annotations({
+  identifier: "PublicKeyCredentialCreationOptions",
+  description: "For PublicKeyCredential.parseCreationOptionsFromJSON"
+})
+
+/** POST /api/agents/:id/verify/webauthn: without `credential` starts a registration, with it completes the registration. */
+const registerAuthenticator = HttpApiEndpoint.post("registerAuthenticator", "/api/agents/:id/verify/webauthn")
+  .setPath(path)
+  .setPayload(
+    payload({
+      credential: Schema.optionalWith(
+        required("base64url of the JSON of the created credential (PublicKeyCredential.toJSON)"),
+        { nullable: true }
+      )
+    })
+  )
+  .addSuccess(
+    Schema.Union(
+      Schema.Struct({ options: RegistrationOptions, expiresAt: Timestamp }),
+      Schema.Struct({ success: Schema.Boolean, credentialId: Schema.String })
+    )
+  )
+  .addError(VerificationRejectedBody)
+  .middleware(AgentOwner)
+
+export class VerificationApi extends HttpApiGroup.make("verification")
+  .add(challenge)
+  .add(verify)
+  .add(verification)
+  .add(unverify)
+  .add(registerAuthenticator)
+  .addError(InternalFailureBody) {}

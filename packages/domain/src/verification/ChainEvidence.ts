@@ -1,0 +1,87 @@
+import { DateTime, Effect, Option } from "effect"
+import { normalizeWalletAddress, type WalletAddress } from "../chain/WalletAddress.ts"
+import { Wallets } from "../signin/wallets/Wallets.ts"
+import type { UserId } from "../shared/UserId.ts"
+import { type AttestationTrust, validateAttestation } from "./Attestation.ts"
+import { AttestationRegistry } from "./AttestationRegistry.ts"
+import { NameRegistry } from "./NameRegistry.ts"
+import { noEvidence, type VerificationEvidence } from "./Verification.ts"
+import { VerificationRejected } from "./VerificationErrors.ts"
+import { VerificationPolicy } from "./VerificationPolicy.ts"
+
+const isSameAddress = (one: WalletAddress, other: WalletAddress) =>
+  normalizeWalletAddress(one) === normalizeWalletAddress(other)
+
+/** Reads what chains state about an owner's wallets, now. */
+export class ChainEvidence extends Effect.Service<ChainEvidence>()("@berth/ChainEvidence", {
+  effect: Effect.gen(function* () {
+    const attestations = yield* AttestationRegistry
+    const names = yield* NameRegistry
+    const wallets = yield* Wallets
+    const policy = yield* VerificationPolicy
+
+    const listWallets = Effect.fnUntraced(function* (ownerId: UserId) {
+      return (yield* wallets.listByUser(ownerId)).map(({ address }) => address)
+    })
+
+    const readAttestation = Effect.fnUntraced(function* (
+      uid: string,
+      trust: AttestationTrust,
+      recipients: ReadonlyArray<WalletAddress>
+    ) {
+      const attestation = yield* Effect.mapError(
+        yield* attestations.find(uid),
+        () => new VerificationRejected({ fault: "attestation_missing" })
+      )
+      yield* Effect.mapError(
+        validateAttestation(attestation, trust, recipients, yield* DateTime.now),
+        (fault) => new VerificationRejected({ fault })
+      )
+      const { attester, recipient } = attestation
+      return {
+        ...noEvidence,
+        attestationUid: attestation.uid,
+        verifierAddress: attester,
+        walletAddress: recipient
+      } satisfies VerificationEvidence
+    })
+
+    /** A trusted attestation of one of the owner's wallets. */
+    const readOwnAttestation = Effect.fn("ChainEvidence.readOwnAttestation")(function* (ownerId: UserId, uid: string) {
+      return yield* readAttestation(uid, policy.eas, yield* listWallets(ownerId))
+    })
+
+    /** The Coinbase account attestation of a linked wallet. */
+    const readAccountAttestation = Effect.fn("ChainEvidence.readAccountAttestation")(function* (
+      ownerId: UserId,
+      wallet: WalletAddress
+    ) {
+      if (!(yield* listWallets(ownerId)).some((own) => isSameAddress(own, wallet)))
+        return yield* new VerificationRejected({ fault: "wallet_not_linked" })
+      const uid = yield* Effect.mapError(
+        yield* attestations.findAccountAttestation(wallet),
+        () => new VerificationRejected({ fault: "attestation_missing" })
+      )
+      return yield* readAttestation(uid, policy.coinbase, [wallet])
+    })
+
+    /** The wallet's primary name. A name alone proves nothing: anyone can claim any name, so its own address must be the wallet. */
+    const readPrimaryName = Effect.fn("ChainEvidence.readPrimaryName")(function* (wallet: WalletAddress) {
+      const ensName = yield* Effect.mapError(
+        yield* names.findPrimaryName(wallet),
+        () => new VerificationRejected({ fault: "name_missing" })
+      )
+      const address = yield* names.findAddress(ensName)
+      if (!Option.exists(address, (found) => isSameAddress(found, wallet)))
+        return yield* new VerificationRejected({ fault: "name_mismatch" })
+      return {
+        ...noEvidence,
+        verifierAddress: wallet,
+        walletAddress: wallet,
+        ensName
+      } satisfies VerificationEvidence
+    })
+
+    return { listWallets, readOwnAttestation, readAccountAttestation, readPrimaryName }
+  })
+}) {}

@@ -1,0 +1,11 @@
+import { Context } from "effect"
+import type { AttestationTrust } from "./Attestation.ts"
+
+/** Operator settings of verification. */
+export class VerificationPolicy extends Context.Tag("@berth/VerificationPolicy")<
+  VerificationPolicy,
+  {
+    readonly eas: AttestationTrust
+    readonly coinbase: AttestationTrust
+  }
+>() {}

@@ -1,0 +1,70 @@
+import { WalletAddress, normalizeWalletAddress } from "@berth/domain/chain/WalletAddress"
+import type { Attestation } from "@berth/domain/verification/Attestation"
+import { AttestationRegistry } from "@berth/domain/verification/AttestationRegistry"
+import { DateTime, Effect, Layer, Option } from "effect"
+import { getAddress, type Hex, parseAbi, zeroHash } from "viem"
+import { readContract } from "viem/actions"
+import { type ChainNode, safeBlock } from "./ChainNode.ts"
+
+const easAbi = parseAbi([
+  "struct Attestation { bytes32 uid; bytes32 schema; uint64 time; uint64 expirationTime; uint64 revocationTime; bytes32 refUID; address recipient; address attester; bool revocable; bytes data; }",
+  "function getAttestation(bytes32 uid) view returns (Attestation)"
+])
+const indexerAbi = parseAbi(["function getAttestationUid(address recipient, bytes32 schemaUid) view returns (bytes32)"])
+
+export interface EasContracts {
+  readonly eas: WalletAddress
+  readonly coinbaseIndexer: WalletAddress
+  readonly coinbaseSchema: string
+}
+
+const toHex = (text: string): Hex => `0x${text.slice(2).toLowerCase()}`
+const toContract = (address: WalletAddress) => getAddress(normalizeWalletAddress(address))
+
+/** None for 0, and for times after the last date. */
+const toTime = (seconds: bigint): Option.Option<DateTime.Utc> =>
+  seconds === 0n ? Option.none() : DateTime.make(Number(seconds) * 1000)
+
+/** The contracts of the Ethereum Attestation Service and of Coinbase's indexer. They never revert on these calls, so an error is an outage. */
+export const layer = (
+  node: ChainNode,
+  { coinbaseIndexer, coinbaseSchema, eas }: EasContracts
+): Layer.Layer<AttestationRegistry> =>
+  Layer.succeed(AttestationRegistry, {
+    find: Effect.fn("AttestationRegistry.find")(function* (uid: string) {
+      const found = yield* node.call(
+        (client) =>
+          readContract(client, {
+            abi: easAbi,
+            functionName: "getAttestation",
+            address: toContract(eas),
+            args: [toHex(uid)],
+            ...safeBlock
+          }),
+        () => undefined
+      )
+      if (found.uid !== toHex(uid) || found.uid === zeroHash) return Option.none()
+      return Option.some<Attestation>({
+        uid: found.uid,
+        schema: found.schema,
+        attester: WalletAddress.make(found.attester),
+        recipient: WalletAddress.make(found.recipient),
+        isRevoked: found.revocationTime !== 0n,
+        expiresAt: toTime(found.expirationTime)
+      })
+    }),
+    findAccountAttestation: Effect.fn("AttestationRegistry.findAccountAttestation")(function* (wallet: WalletAddress) {
+      const uid = yield* node.call(
+        (client) =>
+          readContract(client, {
+            abi: indexerAbi,
+            functionName: "getAttestationUid",
+            address: toContract(coinbaseIndexer),
+            args: [toContract(wallet), toHex(coinbaseSchema)],
+            ...safeBlock
+          }),
+        () => undefined
+      )
+      return uid === zeroHash ? Option.none() : Option.some(uid)
+    })
+  })

@@ -1,0 +1,79 @@
+import { WalletAddress, normalizeWalletAddress } from "@berth/domain/chain/WalletAddress"
+import { NameRegistry } from "@berth/domain/verification/NameRegistry"
+import { Effect, Layer, Option } from "effect"
+import { BaseError, type Client, ContractFunctionRevertedError, getAddress } from "viem"
+import { getEnsAddress, getEnsName } from "viem/actions"
+import { normalize } from "viem/ens"
+import { OutboundClient } from "../net/OutboundClient.ts"
+import { makeCcipGateways } from "./CcipGateways.ts"
+import { type ChainNode, safeBlock } from "./ChainNode.ts"
+
+/** The proxy of ENS's universal resolver on Ethereum. */
+const universalResolverAddress = "0xeEeEEEeE14D718C2B47D9923Deab1335E144EeEe"
+
+/** Octets of a domain name. */
+const maximumName = 255
+
+/** Errors of the universal resolver for names without a record. */
+const absences = new Set([
+  "ResolverError",
+  "ResolverNotContract",
+  "ResolverNotFound",
+  "ReverseAddressMismatch",
+  "UnsupportedResolverProfile"
+])
+
+const isAbsence = (error: BaseError): boolean => {
+  const found = error.walk((cause) => cause instanceof ContractFunctionRevertedError)
+  return found instanceof ContractFunctionRevertedError && absences.has(found.data?.errorName ?? "")
+}
+
+/** A name that looks like another one after normalization is none. */
+const isNormal = (name: string): boolean => {
+  if (name === "" || Buffer.byteLength(name) > maximumName) return false
+  try {
+    return normalize(name) === name
+  } catch {
+    return false
+  }
+}
+
+/** ENS through its universal resolver, which also asks wildcard and off-chain resolvers. */
+export const layer = (node: ChainNode): Layer.Layer<NameRegistry, never, OutboundClient> =>
+  Layer.effect(
+    NameRegistry,
+    Effect.map(OutboundClient, (outbound) => {
+      const look = <A>(request: (client: Client) => Promise<A | null>) =>
+        Effect.suspend(() => {
+          const gateways = makeCcipGateways(outbound)
+          return node.call(
+            (client) =>
+              request({ ...client, ccipRead: { request: gateways.request } }).then(
+                Option.fromNullable,
+                (error: unknown) => {
+                  // The contract reports an unreachable gateway as an absent name.
+                  if (!gateways.hasFailed() && error instanceof BaseError && isAbsence(error)) return Option.none()
+                  throw error
+                }
+              ),
+            () => undefined
+          )
+        })
+
+      return NameRegistry.of({
+        findPrimaryName: Effect.fn("NameRegistry.findPrimaryName")(function* (wallet: WalletAddress) {
+          const address = getAddress(normalizeWalletAddress(wallet))
+          const name = yield* look((client) =>
+            getEnsName(client, { address, universalResolverAddress, strict: true, ...safeBlock })
+          )
+          return Option.filter(name, isNormal)
+        }),
+        findAddress: Effect.fn("NameRegistry.findAddress")(function* (name: string) {
+          const address = yield* look((client) =>
+            getEnsAddress(client, { name, universalResolverAddress, strict: true, ...safeBlock })
+          )
+          return Option.map(address, (found) => WalletAddress.make(found))
+        })
+      })
+    })
+  )

@@ -1,0 +1,65 @@
+import type { AgentId } from "@berth/domain/shared/AgentId"
+import type { UserId } from "@berth/domain/shared/UserId"
+import { WebAuthnCredential } from "@berth/domain/verification/WebAuthnCredential"
+import { WebAuthnCredentialRepository } from "@berth/domain/verification/WebAuthnCredentialRepository"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { DateTime, Effect, Layer, Schema } from "effect"
+import { countAffectedRows, decodeFirstRow, decodeRows } from "../Rows.ts"
+import { toStorableText } from "../StorableText.ts"
+
+const CredentialRow = Schema.Struct({ ...WebAuthnCredential.fields, counter: Schema.NumberFromString })
+const IdRow = Schema.Struct({ id: Schema.String })
+
+export const layer: Layer.Layer<WebAuthnCredentialRepository, never, SqlClient> = Layer.effect(
+  WebAuthnCredentialRepository,
+  Effect.map(SqlClient, (sql) =>
+    WebAuthnCredentialRepository.of({
+      listIds: Effect.fn("WebAuthnCredentialRepository.listIds")((ownerId: UserId, agentId: AgentId) =>
+        sql`
+          select id from webauthn_credentials where agent_id = ${agentId} and owner_id = ${ownerId}
+          order by created_at, id`.pipe(
+          decodeRows(IdRow),
+          Effect.map((rows) => rows.map(({ id }) => id)),
+          Effect.orDie
+        )
+      ),
+      find: Effect.fn("WebAuthnCredentialRepository.find")((ownerId: UserId, agentId: AgentId, id: string) =>
+        sql`
+          select id, public_key, counter from webauthn_credentials
+          where id = ${toStorableText(id)} and agent_id = ${agentId} and owner_id = ${ownerId}`.pipe(
+          decodeFirstRow(CredentialRow),
+          Effect.orDie
+        )
+      ),
+      insert: Effect.fn("WebAuthnCredentialRepository.insert")(function* (
+        ownerId: UserId,
+        agentId: AgentId,
+        credential: WebAuthnCredential
+      ) {
+        const createdAt = DateTime.toDate(yield* DateTime.now)
+        const { counter, id, publicKey } = credential
+        const rows = yield* Effect.orDie(
+          countAffectedRows(sql`
+            insert into webauthn_credentials (id, agent_id, owner_id, public_key, counter, created_at)
+            values (${id}, ${agentId}, ${ownerId}, ${publicKey}, ${counter}, ${createdAt})
+            on conflict (id) do nothing`)
+        )
+        return rows > 0
+      }),
+      setCounter: Effect.fn("WebAuthnCredentialRepository.setCounter")(
+        ({ counter: stored, id }: WebAuthnCredential, counter: number) =>
+          countAffectedRows(
+            sql`update webauthn_credentials set counter = ${counter} where id = ${id} and counter = ${stored}`
+          ).pipe(
+            Effect.map((rows) => rows > 0),
+            Effect.orDie
+          )
+      ),
+      removeAll: Effect.fn("WebAuthnCredentialRepository.removeAll")(function* (ownerId: UserId, agentId: AgentId) {
+        yield* sql`delete from webauthn_credentials where agent_id = ${agentId} and owner_id = ${ownerId}`.pipe(
+          Effect.orDie
+        )
+      })
+    })
+  )
+)
