@@ -104,12 +104,12 @@ const prepared = <E>(template: Template<E>) =>
 /** Templates that this worker has seen prepared. */
 const known = new Map<string, string>()
 
-/** Like `freshDatabase`, with the content of a template, prepared once in a run. `file_copy` would cost two checkpoints per copy. */
+/** Like `freshDatabase`, with the content of a template, prepared once in a run. A copy of files costs half of a logged one. */
 export const databaseFromTemplate = <E>(template: Template<E>): Effect.Effect<Redacted.Redacted, E, Scope.Scope> =>
   Effect.suspend(() => {
     const name = known.get(template.name)
     return name === undefined ? prepared(template) : Effect.succeed(name)
   }).pipe(
     Effect.tap((name) => Effect.sync(() => known.set(template.name, name))),
-    Effect.flatMap((name) => database(`template "${name}" strategy wal_log`))
+    Effect.flatMap((name) => database(`template "${name}" strategy file_copy`))
   )

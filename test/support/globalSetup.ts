@@ -32,13 +32,17 @@ const settings = {
 
 const given = (name: string) => Option.filter(Option.fromNullable(process.env[name]), (value) => value.trim() !== "")
 
-/** Replaces the role's password by itself, hashed once instead of 4,096 times: thousands of connections sign in. */
-const simplifyPassword = (url: string) =>
+/** Thousands of connections sign in: with the password itself, which the server hashes once instead of 4,096 times. */
+const simplifySignIn = (url: string) =>
   Effect.promise(async () => {
     const client = new Client({ connectionString: url })
     await client.connect()
     await client.query("set scram_iterations = 1")
     await client.query(`alter role postgres password ${client.escapeLiteral(new URL(url).password)}`)
+    const { rows } = await client.query<{ hba_file: string }>("show hba_file")
+    const file = client.escapeLiteral(rows[0]?.hba_file ?? "")
+    await client.query(`copy (select 'host all all 127.0.0.1/32 password') to ${file}`)
+    await client.query("select pg_reload_conf()")
     await client.end()
   })
 
@@ -49,7 +53,7 @@ const postgres = (directory: string) =>
     onNone: () =>
       start({ directory: join(directory, "postgres"), settings, stop: "immediate" }).pipe(
         Effect.map(({ url }) => Redacted.value(url)),
-        Effect.tap(simplifyPassword)
+        Effect.tap(simplifySignIn)
       )
   })
 
