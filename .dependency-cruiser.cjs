@@ -42,7 +42,7 @@ const wiredOnlyIn = (name) => ({
 /** The order of the contexts: each imports from itself and from those before it. */
 const contexts = (
   "ids persistence shared chain secrets limits jobs events mail gating sessions accounts " +
-  "recovery signin ai billing skills agents verification instances interaction wallets gateway channels provisioning webhooks administration"
+  "recovery signin ai billing skills agents verification instances interaction wallets gateway channels schedules provisioning webhooks administration"
 ).split(" ")
 
 /** The folder of a context in every package. */
@@ -127,8 +127,8 @@ module.exports = {
       }
     },
     only("domain", []),
-    // decimal.js is pure arithmetic.
-    onlyNpm("domain", ["effect", "decimal.js"]),
+    // decimal.js and croner are pure arithmetic.
+    onlyNpm("domain", ["effect", "decimal.js", "croner"]),
     only("api", ["domain"]),
     onlyNpm("api", ["effect", "@effect/platform"]),
     only("infra", ["domain", "api"]),

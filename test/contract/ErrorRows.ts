@@ -12,6 +12,7 @@ import { gatewayRows } from "./rows/GatewayRows.ts"
 import { instanceRows } from "./rows/InstanceRows.ts"
 import { interactionRows } from "./rows/InteractionRows.ts"
 import { provisioningRows } from "./rows/ProvisioningRows.ts"
+import { scheduleRows } from "./rows/ScheduleRows.ts"
 import { socialIdentityRows } from "./rows/SocialIdentityRows.ts"
 import { userWalletRows } from "./rows/UserWalletRows.ts"
 import { verificationRows } from "./rows/VerificationRows.ts"
@@ -28,6 +29,7 @@ export const errorRows: ReadonlyArray<ErrorRow> = [
   ...agentDetailRows,
   ...verificationRows,
   ...channelRows,
+  ...scheduleRows,
   ...instanceRows,
   ...deploymentRows,
   ...provisioningRows,

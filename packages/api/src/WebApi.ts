@@ -25,6 +25,7 @@ import { AccessTokensApi } from "./sessions/AccessTokensApi.ts"
 import { apiKeyScheme, apiKeySecurityScheme } from "./sessions/RequiredScope.ts"
 import { AgentLiveStreamsApi, LiveIngestApi, LivePlaybackApi } from "./provisioning/live-streams/LiveStreamsApi.ts"
 import { ProvisioningApi } from "./provisioning/ProvisioningApi.ts"
+import { SchedulesApi, SkillRunsApi } from "./schedules/SchedulesApi.ts"
 import { SessionsApi } from "./sessions/SessionsApi.ts"
 import { OAuthApi } from "./signin/oauth/OAuthApi.ts"
 import { SignInApi } from "./signin/SignInApi.ts"
@@ -55,6 +56,8 @@ export class WebApi extends HttpApi.make("web")
   .add(DeploymentsApi)
   .add(InteractionApi)
   .add(ChannelsApi)
+  .add(SchedulesApi)
+  .add(SkillRunsApi)
   .add(ProvisioningApi)
   .add(AgentLiveStreamsApi)
   .add(LiveIngestApi)

@@ -28,6 +28,7 @@ import { ExternalAccounts } from "@berth/domain/accounts/registration/ExternalAc
 import { AgentConversations } from "@berth/domain/interaction/conversations/AgentConversations"
 import { AgentLiveStreams } from "@berth/domain/provisioning/live-streams/AgentLiveStreams"
 import { LiveOrigin } from "@berth/domain/provisioning/live-streams/LiveOrigin"
+import * as SchedulesServices from "@berth/domain/schedules/SchedulesServices"
 import * as RecoveryServices from "@berth/domain/recovery/RecoveryServices"
 import { CredentialVault } from "@berth/domain/secrets/CredentialVault"
 import { OwnModelKeys } from "@berth/domain/secrets/OwnModelKeys"
@@ -63,7 +64,8 @@ export const web = Layer.mergeAll(
   Layer.provide(Layer.provideMerge(AdministrationServices.layer, BillingServices.layer), AgentsServices.limits),
   SignInServices.layer,
   BearerSessions.Default,
-  ChannelsServices.layer
+  ChannelsServices.layer,
+  SchedulesServices.layer
 ).pipe(
   Layer.provideMerge(RecoveryServices.layer),
   Layer.provide(Layer.merge(AccessMethodList.layer, BillingServices.deletionHooks)),

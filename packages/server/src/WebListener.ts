@@ -59,6 +59,7 @@ import * as AssetsHttp from "./pages/AssetsHttp.ts"
 import * as InstancePagesHttp from "./pages/InstancePagesHttp.ts"
 import { makePagePresentation } from "./pages/PagePresentation.ts"
 import * as PagesHttp from "./pages/PagesHttp.ts"
+import * as SchedulesHttp from "./schedules/SchedulesHttp.ts"
 import * as AccessTokensHttp from "./sessions/AccessTokensHttp.ts"
 import * as BearerAuthHttp from "./sessions/BearerAuthHttp.ts"
 import { RequestCredentials } from "./http/RequestCredentials.ts"
@@ -98,6 +99,7 @@ const groups = Layer.mergeAll(
   LivePlaybackHttp.layer,
   GatewayHttp.layer,
   ChannelsHttp.layer,
+  SchedulesHttp.layer,
   WebhooksHttp.layer,
   ChannelWebhooksHttp.layer,
   BillingHttp.layer,

@@ -4,6 +4,7 @@ import * as BillingServices from "@berth/domain/billing/BillingServices"
 import * as ChannelsServices from "@berth/domain/channels/ChannelsServices"
 import * as InteractionServices from "@berth/domain/interaction/InteractionServices"
 import { MailOutbox } from "@berth/domain/mail/MailOutbox"
+import * as SchedulesServices from "@berth/domain/schedules/SchedulesServices"
 import * as RecoveryServices from "@berth/domain/recovery/RecoveryServices"
 import { Layer } from "effect"
 import * as ChannelTasks from "./channels/ChannelTasks.ts"
@@ -19,6 +20,7 @@ import { LiveOrigin } from "@berth/domain/provisioning/live-streams/LiveOrigin"
 import { UnclaimedExpiry } from "@berth/domain/provisioning/UnclaimedExpiry"
 import * as UnclaimedAgentExpiry from "./provisioning/UnclaimedAgentExpiry.ts"
 import * as LiveStreamUpkeep from "./provisioning/LiveStreamUpkeep.ts"
+import * as ScheduleTasks from "./schedules/ScheduleTasks.ts"
 import * as StuckAgentRecovery from "./instances/StuckAgentRecovery.ts"
 
 /** Services that several jobs use. */
@@ -42,7 +44,8 @@ export const layer = (options: JobConsumers.JobConsumerOptions & RetentionJobs.R
     AbandonedTurnRecovery.layer,
     LiveStreamUpkeep.layer,
     UnclaimedAgentExpiry.layer,
-    ChannelTasks.layer
+    ChannelTasks.layer,
+    ScheduleTasks.layer
   ).pipe(
     Layer.provide(Layer.mergeAll(LiveOrigin.Default, UnclaimedExpiry.Default)),
     Layer.provide(AgentLiveStreams.Default),
@@ -51,7 +54,8 @@ export const layer = (options: JobConsumers.JobConsumerOptions & RetentionJobs.R
         InteractionServices.interactionJobs,
         BillingServices.billingJobs,
         RecoveryServices.recoveryJobs,
-        ChannelsServices.channelJobs
+        ChannelsServices.channelJobs,
+        SchedulesServices.scheduleJobs
       )
     ),
     Layer.provide(jobServices)

@@ -18,7 +18,8 @@ const pinned: Readonly<Record<number, string>> = {
   3: "29b51f962b2d56033bd881fd59ae6bebb97989faabc9ce70696e3d7d35d48b45",
   4: "3e5310abb9fe9f4b837dcc7d22fd3df96945b9200c568da49c2599b2e924281d",
   5: "55f999d38ad91f0d6ed7a052a0cb94630f64d720a5fe2d9efc921abbc0ab4796",
-  6: "230deb24d903743556d8a5756c538978436a198b3ce50409d1e5fe54f9129e57"
+  6: "230deb24d903743556d8a5756c538978436a198b3ce50409d1e5fe54f9129e57",
+  7: "37341ab93225f1bb24dbd9f3d1531da5ecebf875cabc272111c073326f298407"
 }
 
 const options = (url: Redacted.Redacted) => ({ url, maxConnections: 1, applicationName: "test" })

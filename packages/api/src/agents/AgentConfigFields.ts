@@ -1,9 +1,7 @@
 import { Channel } from "@berth/domain/shared/Channel"
-import { Cron, Either, Option, Schema } from "effect"
+import { isTimezone, maximumCronLength, parseCron } from "@berth/domain/shared/CronTimes"
+import { Either, Schema } from "effect"
 import { ModelName } from "../http/Payload.ts"
-
-const isTimezone = (text: string) =>
-  Option.isSome(Option.liftThrowable(() => new Intl.DateTimeFormat("en", { timeZone: text }))())
 
 /** Optional, but never `undefined`. */
 const exactly = <A, I, R>(schema: Schema.Schema<A, I, R>) => Schema.optionalWith(schema, { exact: true })
@@ -24,7 +22,7 @@ export const agentConfigFields = {
   heartbeat: exactly(
     Schema.NullOr(
       Schema.String.pipe(
-        Schema.filter((text) => text.length <= 100 && Either.isRight(Cron.parse(text)), {
+        Schema.filter((text) => text.length <= maximumCronLength && Either.isRight(parseCron(text, "UTC")), {
           message: () => "must be a cron expression or null"
         })
       )

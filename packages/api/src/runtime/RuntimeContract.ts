@@ -1,6 +1,7 @@
 import { ChatMessage, ToolSpec } from "@berth/domain/ai/chat/ModelChat"
 import { ModelDelta, ModelToolCall } from "@berth/domain/ai/streams/ModelEvent"
 import { RuntimeAgent, TurnEvent } from "@berth/domain/instances/AgentRuntime"
+import { maximumMemoryText } from "@berth/domain/skills/tools/ToolParameters"
 import { Schema } from "effect"
 import { AgentId } from "@berth/domain/shared/AgentId"
 
@@ -69,9 +70,6 @@ export type RuntimeModelEvent = typeof RuntimeModelEvent.Type
 /** POST `RuntimeNote`: 204. POST `RuntimeRecallQuery`: 200 with `RuntimeRecollections`, best match first. */
 export const runtimeNotesPath = "/internal/runtime/notes"
 export const runtimeRecallPath = "/internal/runtime/recall"
-
-/** Characters of a note and of a query, at most. */
-export const maximumMemoryText = 2_000
 
 export const RuntimeNote = Schema.Struct({
   agentId: AgentId,

@@ -1,19 +1,21 @@
 import { Context, type Effect, Schema } from "effect"
+import { ToolInvocation } from "../instances/AgentRuntime.ts"
 import type { BackendUnavailable } from "../instances/InstanceErrors.ts"
 import { ChatSessionId, MessageId } from "../interaction/Conversation.ts"
 import { AgentId } from "../shared/AgentId.ts"
-import { MessagingPlatform } from "../shared/Channel.ts"
+import { MessageOrigin } from "../shared/Channel.ts"
 import { UserId } from "../shared/UserId.ts"
 
-/** A message of a chat to its agent. The id names the turn: the model is asked once per id. `repeats`: an unbegun turn of the message. */
+/** A message of a chat or a run to its agent. The id names the turn: the model is asked once per id. `repeats`: an unbegun turn of the message. */
 export const ChannelTurn = Schema.Struct({
   userId: UserId,
   agentId: AgentId,
-  platform: MessagingPlatform,
+  platform: MessageOrigin,
   sessionId: ChatSessionId,
   messageId: MessageId,
   repeats: Schema.optional(MessageId),
-  message: Schema.String
+  message: Schema.String,
+  invocation: Schema.optional(ToolInvocation)
 }).annotations({ identifier: "ChannelTurn" })
 export type ChannelTurn = typeof ChannelTurn.Type
 

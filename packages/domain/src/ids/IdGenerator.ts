@@ -26,6 +26,8 @@ export type IdPrefix =
   | "evt"
   | "whe"
   | "ver"
+  | "sch"
+  | "run"
 
 /** Source of new ids: `<prefix>_<32 hex digits>`. */
 export class IdGenerator extends Context.Tag("@berth/IdGenerator")<

@@ -38,6 +38,13 @@ export const TurnMessage = Schema.Struct({
 })
 export type TurnMessage = typeof TurnMessage.Type
 
+/** A tool that a turn runs itself, without a model. */
+export const ToolInvocation = Schema.Struct({
+  tool: Schema.String,
+  arguments: Schema.Record({ key: Schema.String, value: Schema.Unknown })
+}).annotations({ identifier: "ToolInvocation" })
+export type ToolInvocation = typeof ToolInvocation.Type
+
 /**
  * One turn: the user's message with the messages before it, oldest first. `summary` replaces the messages before `history`;
  * `memories` come from other sessions, the most relevant first. A turn that is not `fromOwner` gets no tools with the
@@ -51,7 +58,9 @@ export const Turn = Schema.Struct({
   summary: Schema.NullOr(Schema.String),
   memories: Schema.Array(Schema.String),
   history: Schema.Array(TurnMessage),
-  message: Schema.String
+  message: Schema.String,
+  /** The reply is the tool's result. */
+  invocation: Schema.optional(ToolInvocation)
 }).annotations({ identifier: "Turn" })
 export type Turn = typeof Turn.Type
 

@@ -9,3 +9,9 @@ export type MessagingPlatform = typeof MessagingPlatform.Type
 /** A way in which people reach an agent. */
 export const Channel = Schema.Literal(...MessagingPlatform.literals, "web").annotations({ identifier: "Channel" })
 export type Channel = typeof Channel.Type
+
+/** Where a message comes from: a channel, or a run of a schedule or of a skill. */
+export const MessageOrigin = Schema.Literal(...Channel.literals, "schedule").annotations({
+  identifier: "MessageOrigin"
+})
+export type MessageOrigin = typeof MessageOrigin.Type

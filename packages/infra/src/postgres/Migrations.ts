@@ -8,6 +8,7 @@ import events from "./migrations/0003_events.ts"
 import wallets from "./migrations/0004_wallets.ts"
 import channels from "./migrations/0005_channels.ts"
 import verification from "./migrations/0006_verification.ts"
+import schedules from "./migrations/0007_schedules.ts"
 import { type Migration, pendingMigrations, sha256Of } from "./PendingMigrations.ts"
 import { type DatabaseUnreachable, layer, type PostgresPoolOptions } from "./PostgresPool.ts"
 import { decodeRows, decodeSingleRow } from "./Rows.ts"
@@ -20,7 +21,8 @@ export const migrations: ReadonlyArray<Migration> = [
   { id: 3, file: "0003_events.ts", sql: events },
   { id: 4, file: "0004_wallets.ts", sql: wallets },
   { id: 5, file: "0005_channels.ts", sql: channels },
-  { id: 6, file: "0006_verification.ts", sql: verification }
+  { id: 6, file: "0006_verification.ts", sql: verification },
+  { id: 7, file: "0007_schedules.ts", sql: schedules }
 ]
 
 const DatabaseRow = Schema.Struct({

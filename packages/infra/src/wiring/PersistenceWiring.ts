@@ -13,6 +13,7 @@ import * as InteractionStores from "../postgres/interaction/InteractionStores.ts
 import * as PostgresAuditLog from "../postgres/administration/PostgresAuditLog.ts"
 import * as ChannelsStores from "../postgres/channels/ChannelsStores.ts"
 import * as PostgresAgentLog from "../postgres/instances/PostgresAgentLog.ts"
+import * as SchedulesStores from "../postgres/schedules/SchedulesStores.ts"
 import * as PostgresUnclaimedAgents from "../postgres/provisioning/PostgresUnclaimedAgents.ts"
 import * as PostgresLiveStreamRepository from "../postgres/provisioning/PostgresLiveStreamRepository.ts"
 import * as PostgresAgentRepository from "../postgres/agents/PostgresAgentRepository.ts"
@@ -70,6 +71,7 @@ export const layer = ({ adminEmails, databaseUrl, keys, verifiedEmailsOnly, ...p
     PostgresInstanceRepository.layer,
     PostgresAgentLog.layer,
     ChannelsStores.layer,
+    SchedulesStores.layer,
     PostgresLiveStreamRepository.layer,
     PostgresUnclaimedAgents.layer,
     InteractionStores.layer,

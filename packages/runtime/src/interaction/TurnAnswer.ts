@@ -7,9 +7,11 @@ import {
   estimateSerializedToolTokens,
   computeUsableWindow
 } from "@berth/domain/ai/prompt/PromptBudget"
-import type { RuntimeAgent, Turn, TurnEvent } from "@berth/domain/instances/AgentRuntime"
+import type { RuntimeAgent, ToolInvocation, Turn, TurnEvent } from "@berth/domain/instances/AgentRuntime"
+import { ToolFailed } from "@berth/domain/skills/tools/Tool"
+import { sanitizeToolResult } from "@berth/domain/skills/tools/ToolExecution"
 import { answerInRounds } from "@berth/domain/skills/tools/ToolRounds"
-import { DateTime, Effect, Option, Stream } from "effect"
+import { DateTime, Duration, Effect, Option, Stream } from "effect"
 import { ModelCallFailed, ModelClient } from "../ai/ModelClient.ts"
 import { type AgentTool, Toolbox, selectTools, withoutOwnerTools } from "../skills/Toolbox.ts"
 import { countMessagesToSummarize } from "./Compaction.ts"
@@ -100,21 +102,42 @@ const answerPrompt = (
     })
   })
 
-/** Answers a turn: compacts its history to the model's context window, then answers in rounds of the agent's tools. */
+/** Runs one of the agent's tools; its failure fails the turn. */
+const invoke = (agent: RuntimeAgent, turn: Turn, tools: ReadonlyArray<AgentTool>, call: ToolInvocation) =>
+  Effect.gen(function* () {
+    const tool = tools.find(({ spec }) => spec.name === call.tool)
+    if (tool === undefined) return yield* new ToolFailed({ reason: `The agent has no tool ${call.tool}.` })
+    const reply = yield* tool.run(JSON.stringify(call.arguments), { ...agent, messageId: turn.messageId }).pipe(
+      Effect.timeoutFail({
+        duration: tool.timeout,
+        onTimeout: () => new ToolFailed({ reason: `The tool did not answer within ${Duration.format(tool.timeout)}.` })
+      })
+    )
+    return { type: "done", reply: sanitizeToolResult(reply), model: agent.model } satisfies TurnEvent
+  })
+
+/** Answers a turn: runs its invocation, or compacts its history to the model's context window, then answers in rounds of the agent's tools. */
 export const answerTurn = (
   configured: RuntimeAgent,
   turn: Turn
-): Stream.Stream<TurnEvent, ModelCallFailed, ModelClient | Toolbox> =>
+): Stream.Stream<TurnEvent, ModelCallFailed | ToolFailed, ModelClient | Toolbox> =>
   Stream.unwrap(
     Effect.gen(function* () {
       const now = yield* DateTime.now
       const models = yield* ModelClient
       const agent = turn.fromOwner ? configured : withoutOwnerTools(configured)
       const tools = selectTools(agent, yield* Toolbox)
+      if (turn.invocation !== undefined) {
+        const done: Stream.Stream<TurnEvent, ModelCallFailed | ToolFailed> = Stream.fromEffect(
+          invoke(agent, turn, tools, turn.invocation)
+        )
+        return done
+      }
       const compacted = yield* compact(agent, turn, tools, now)
-      return Stream.concat(
+      const answer: Stream.Stream<TurnEvent, ModelCallFailed | ToolFailed> = Stream.concat(
         Stream.fromIterable(compacted.events),
         answerPrompt(models, agent, turn, makeTurnPrompt(agent, compacted.turn, now), tools)
       )
+      return answer
     })
   )

@@ -1,5 +1,6 @@
 import type { RuntimeTurnEvent } from "@berth/api/runtime/RuntimeContract"
 import type { Turn, TurnEvent } from "@berth/domain/instances/AgentRuntime"
+import type { ToolFailed } from "@berth/domain/skills/tools/Tool"
 import { Cause, Chunk, Data, Effect, Either, Option, Stream } from "effect"
 import { RuntimeAgents } from "../agents/RuntimeAgents.ts"
 import type { ModelCallFailed, ModelClient } from "../ai/ModelClient.ts"
@@ -65,10 +66,12 @@ const logAnswer = (events: Chunk.Chunk<TurnEvent>) => {
 }
 
 /** The last event of a failed turn. */
-const toErrorEvent = (cause: Cause.Cause<ModelCallFailed | RuntimeStopping>): Effect.Effect<RuntimeTurnEvent> =>
+const toErrorEvent = (
+  cause: Cause.Cause<ModelCallFailed | ToolFailed | RuntimeStopping>
+): Effect.Effect<RuntimeTurnEvent> =>
   Either.match(Cause.failureOrCause(cause), {
     onLeft: (error) => {
-      const message = error._tag === "ModelCallFailed" ? error.reason : "The agent's instance stopped during the turn."
+      const message = error._tag === "RuntimeStopping" ? "The agent's instance stopped during the turn." : error.reason
       return Effect.as(Effect.annotateLogs(Effect.logWarning("Turn failed"), { reason: message }), {
         type: "error",
         message

@@ -93,6 +93,26 @@ const ask = (
     return { events, requests, reply: reply[0] }
   }).pipe(Effect.provide(Layer.succeed(Toolbox, toolbox)), Effect.provide(Logger.remove(Logger.defaultLogger)))
 
+it.effect("An invocation runs one of the agent's tools without a model, and its failure fails the turn", () =>
+  Effect.gen(function* () {
+    const noModel: Script = () => new ModelCallFailed({ reason: "no model may be asked" })
+    const invoke = (tool: string, args: Readonly<Record<string, unknown>>, agent = skilled) =>
+      ask(noModel, agent, { invocation: { tool, arguments: args } })
+    const { events, requests } = yield* invoke("shout", { text: "hello" })
+    assert.deepStrictEqual(events, [{ type: "done", reply: "HELLO", model: sampleAgent.model }])
+    assert.deepStrictEqual(requests, [])
+    const reasons = yield* Effect.forEach(
+      [invoke("shout", {}), invoke("none", {}), invoke("shout", { text: "x" }, { ...skilled, skills: [] })],
+      Effect.map(({ events: [failure] }) => failure)
+    )
+    assert.deepStrictEqual(reasons, [
+      "The arguments are wrong: text is missing.",
+      "The agent has no tool none.",
+      "The agent has no tool shout."
+    ])
+  })
+)
+
 it.effect("TurnAnswer offers the tools of the agent's skills, and no others", () =>
   Effect.gen(function* () {
     const { requests } = yield* ask(() => [delta("hi"), done])

@@ -16,6 +16,7 @@ import { mailDeliveryHandler } from "../mail/MailDeliveryHandler.ts"
 import { accountRemovalHandler } from "../recovery/AccountRemovalHandler.ts"
 import { streamKeyRevocationHandler } from "../provisioning/StreamKeyRevocationHandler.ts"
 import { passwordResetHandler } from "../recovery/PasswordResetHandler.ts"
+import { scheduledTaskHandler, skillExecutionHandler } from "../schedules/AgentRunHandlers.ts"
 
 const handlers = [
   instanceConfigurationHandler,
@@ -31,7 +32,9 @@ const handlers = [
   agentProvisioningHandler,
   channelCheckHandler,
   chatAnswerHandler,
-  streamKeyRevocationHandler
+  streamKeyRevocationHandler,
+  scheduledTaskHandler,
+  skillExecutionHandler
 ]
 
 type AnyHandler = (typeof handlers)[number] extends JobHandler<infer E, infer R> ? JobHandler<E, R> : never

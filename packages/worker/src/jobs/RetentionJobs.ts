@@ -10,6 +10,8 @@ import { AgentLog, agentLogRetention } from "@berth/domain/instances/AgentLog"
 import { AnswerStreams } from "@berth/domain/interaction/answers/AnswerStreams"
 import { Outbox } from "@berth/domain/jobs/Outbox"
 import { IdempotencyKeys } from "@berth/domain/limits/IdempotencyKeys"
+import { agentRunRetention } from "@berth/domain/schedules/runs/AgentRun"
+import { AgentRunRepository } from "@berth/domain/schedules/runs/AgentRunRepository"
 import { SessionRepository } from "@berth/domain/sessions/SessionRepository"
 import { OAuthStateRepository } from "@berth/domain/signin/oauth/OAuthStateRepository"
 import { WalletNonceRepository } from "@berth/domain/signin/wallets/WalletNonceRepository"
@@ -98,6 +100,13 @@ export const layer = ({ modelUsageRetention, reservationRetention, streamRetenti
               messages: DateTime.subtractDuration(now, channelMessageRetention),
               chats: DateTime.subtractDuration(now, idleChatRetention)
             })
+          )
+        ),
+        retention(
+          "runs of agents",
+          "1 hour",
+          Effect.flatMap(Effect.all([AgentRunRepository, DateTime.now]), ([runs, now]) =>
+            runs.prune(DateTime.subtractDuration(now, agentRunRetention))
           )
         ),
         retention(

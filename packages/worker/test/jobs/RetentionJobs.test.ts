@@ -8,6 +8,7 @@ import { AnswerStreams } from "@berth/domain/interaction/answers/AnswerStreams"
 import { Outbox } from "@berth/domain/jobs/Outbox"
 import { IdempotencyKeys } from "@berth/domain/limits/IdempotencyKeys"
 import { SessionRepository } from "@berth/domain/sessions/SessionRepository"
+import { AgentRunRepository } from "@berth/domain/schedules/runs/AgentRunRepository"
 import { OAuthStateRepository } from "@berth/domain/signin/oauth/OAuthStateRepository"
 import { WalletNonceRepository } from "@berth/domain/signin/wallets/WalletNonceRepository"
 import { VerificationChallengeRepository } from "@berth/domain/verification/VerificationChallengeRepository"
@@ -46,6 +47,10 @@ const runRetentions = Effect.gen(function* () {
     Layer.mock(ModelUsage, { prune: (before) => recordAt("model usage", before) }),
     Layer.mock(Outbox, { append: () => Effect.void, prune: record("outbox entries") }),
     Layer.mock(Chats, { prune: ({ messages }) => recordAt("messages of channels", messages) }),
+    Layer.mock(AgentRunRepository, {
+      prune: (before) => recordAt("runs of agents", before),
+      failLost: Effect.succeed(0)
+    }),
     Layer.mock(AgentLog, { prune: (before) => recordAt("agents' log entries", before) }),
     Layer.mock(AnswerStreams, { prune: (before) => recordAt("answer events", before) })
   )
@@ -94,12 +99,13 @@ describe("RetentionJobs", () => {
   )
 
   it.scoped(
-    "RetentionJobs deletes handled messages of channels after a week and agents' log entries after a month",
+    "RetentionJobs deletes handled messages of channels after a week, and runs and agents' log entries after a month",
     () =>
       Effect.gen(function* () {
         const { minutes } = yield* runRetentions
         const day = 24 * 60
         assert.deepStrictEqual(minutes("messages of channels"), [-7 * day, -7 * day + 60, -7 * day + 120])
+        assert.deepStrictEqual(minutes("runs of agents"), [-30 * day, -30 * day + 60, -30 * day + 120])
         assert.deepStrictEqual(minutes("agents' log entries"), [-30 * day, -30 * day + 60, -30 * day + 120])
       })
   )

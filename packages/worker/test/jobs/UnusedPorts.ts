@@ -6,6 +6,7 @@ import { ChatAnswers } from "@berth/domain/channels/ChatAnswers"
 import { ClaimedContents } from "@berth/domain/interaction/ClaimedContents"
 import { UnclaimedExpiry } from "@berth/domain/provisioning/UnclaimedExpiry"
 import { Mailer } from "@berth/domain/mail/Mailer"
+import { AgentRuns } from "@berth/domain/schedules/runs/AgentRuns"
 import { SecretBox } from "@berth/domain/secrets/SecretBox"
 import { AccountRemoval } from "@berth/domain/recovery/deletion/AccountRemoval"
 import * as AgentManagerTest from "@berth/infra/backend/AgentManagerTest"
@@ -20,6 +21,7 @@ export const unusedPorts = Layer.mergeAll(
   Layer.mock(CardEventEffects, { _tag: "@berth/CardEventEffects" }),
   Layer.mock(ChannelChecks, { _tag: "@berth/ChannelChecks" }),
   Layer.mock(ChatAnswers, { _tag: "@berth/ChatAnswers" }),
+  Layer.mock(AgentRuns, { _tag: "@berth/AgentRuns" }),
   Layer.mock(CardProcessor, {}),
   Layer.mock(Mailer, {}),
   Layer.mock(SecretBox, {}),

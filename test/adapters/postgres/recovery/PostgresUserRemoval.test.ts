@@ -164,6 +164,12 @@ const userWithRowsEverywhere = Effect.gen(function* () {
     insert into channel_connections (agent_id, platform, secrets_sealed, answers_bots, state, updated_at)
     values (${agent}, 'platformA', 'sealed of Wanda', false, 'connected', now())`
   yield* sql`
+    insert into schedules (id, agent_id, kind, cron, timezone, prompt, on_missed, enabled, created_at, updated_at)
+    values (${`sch_${tag}`}, ${agent}, 'prompt', '0 9 * * *', 'UTC', 'Wanda wants', 'once', true, now(), now())`
+  yield* sql`
+    insert into agent_runs (id, agent_id, schedule_id, due_at, prompt, state, created_at)
+    values (${`run_${tag}`}, ${agent}, ${`sch_${tag}`}, now(), 'Wanda wants', 'waiting', now())`
+  yield* sql`
     insert into channel_chats (agent_id, platform, chat_id, session_id) values (${agent}, 'platformA', '1', ${chat})`
   yield* sql`
     insert into inbound_messages

@@ -4,7 +4,7 @@ import type { AgentId } from "../../shared/AgentId.ts"
 import { Agents } from "../../agents/Agents.ts"
 import { isUp } from "../../agents/AgentStatus.ts"
 import { IdGenerator } from "../../ids/IdGenerator.ts"
-import type { Channel } from "../../shared/Channel.ts"
+import type { MessageOrigin } from "../../shared/Channel.ts"
 import type { UserId } from "../../shared/UserId.ts"
 import { type ChatSession, ChatSessionId } from "../Conversation.ts"
 import { ChatSessionLimitReached, ChatSessionNotFound, RunningAgentNotFound } from "../ConversationErrors.ts"
@@ -49,10 +49,14 @@ export class ChatSessions extends Effect.Service<ChatSessions>()("@berth/ChatSes
       return yield* insert(userId, yield* findRunningAgent(userId, agentId))
     })
 
-    /** Returns the session with this id of a messaging channel; creates it on first use. The agent must be running. */
+    /** Returns the session with this id of a messaging channel or a schedule; creates it on first use. The agent must be running. */
     const ensure = Effect.fn("ChatSessions.ensure")(function* (
       userId: UserId,
-      { agentId, id, platform }: { readonly id: ChatSessionId; readonly agentId: AgentId; readonly platform: Channel }
+      {
+        agentId,
+        id,
+        platform
+      }: { readonly id: ChatSessionId; readonly agentId: AgentId; readonly platform: MessageOrigin }
     ) {
       const agent = yield* findRunningAgent(userId, agentId)
       const found = yield* repository.findSession(userId, id)

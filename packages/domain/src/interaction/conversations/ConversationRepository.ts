@@ -1,6 +1,6 @@
 import { Context, type DateTime, type Effect, type Option } from "effect"
 import type { AnsweringModel } from "../../ai/models/AnsweringModel.ts"
-import type { Channel } from "../../shared/Channel.ts"
+import type { MessageOrigin } from "../../shared/Channel.ts"
 import type { UserId } from "../../shared/UserId.ts"
 import type { AgentId } from "../../shared/AgentId.ts"
 import type { ChatSession, ChatSessionId, Message, MessageFigures, MessageId, MessageState } from "../Conversation.ts"
@@ -46,7 +46,7 @@ export class ConversationRepository extends Context.Tag("@berth/ConversationRepo
   ConversationRepository,
   {
     /** Returns false when the user has `maximum` sessions on the web. */
-    readonly insertSession: (session: ChatSession, maximum?: number, platform?: Channel) => Effect.Effect<boolean>
+    readonly insertSession: (session: ChatSession, maximum?: number, platform?: MessageOrigin) => Effect.Effect<boolean>
     readonly findSession: (userId: UserId, id: ChatSessionId) => Effect.Effect<Option.Option<ChatSession>>
     /** The session on the web used last. */
     readonly findActiveSession: (userId: UserId, agentId: AgentId) => Effect.Effect<Option.Option<ChatSession>>

@@ -1,7 +1,7 @@
 import { Cause, DateTime, Effect, Option, Schedule, Stream } from "effect"
 import { IdGenerator } from "../../ids/IdGenerator.ts"
 import { AgentManager } from "../../instances/AgentManager.ts"
-import type { TurnEvent } from "../../instances/AgentRuntime.ts"
+import type { ToolInvocation, TurnEvent } from "../../instances/AgentRuntime.ts"
 import { leaseDuration, whileRenewed } from "../../limits/Lease.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
 import type { AnswerPublication } from "../answers/AnswerPublication.ts"
@@ -18,6 +18,11 @@ import * as TurnQueue from "./TurnQueue.ts"
 const failureRetry = Schedule.spaced("250 millis").pipe(Schedule.upTo("5 seconds"))
 /** Model calls of a stopped instance end shortly after the turn has lost it. */
 const openCallsWait = Schedule.spaced("50 millis").pipe(Schedule.upTo("2 seconds"))
+
+interface TurnOptions {
+  readonly isResumable: boolean
+  readonly invocation: ToolInvocation | undefined
+}
 
 /** Works on accepted messages: one turn of a session at a time, in order, until the reply or the failure is stored. */
 export class ConversationTurns extends Effect.Service<ConversationTurns>()("@berth/ConversationTurns", {
@@ -57,21 +62,26 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
       )
     }
 
-    const chat = (message: Message, { before, known }: Effect.Effect.Success<ReturnType<typeof awaitContext>>) =>
+    const chat = (
+      message: Message,
+      { before, known }: Effect.Effect.Success<ReturnType<typeof awaitContext>>,
+      invocation: ToolInvocation | undefined
+    ) =>
       manager.chat(message.userId, {
         agentId: message.agentId,
         sessionId: message.sessionId,
         messageId: message.id,
         ...known,
         history: fitHistory(before).map(({ content, sender, seq }) => ({ seq, role: toChatRole(sender), content })),
-        message: message.content
+        message: message.content,
+        ...(invocation === undefined ? {} : { invocation })
       })
 
     const answer = Effect.fn("ConversationTurns.answer")(function* (
       message: Message,
       ticket: TurnQueue.TurnTicket,
       publication: AnswerPublication,
-      isResumable: boolean
+      { invocation, isResumable }: TurnOptions
     ) {
       let end: Extract<TurnEvent, { readonly type: "done" }> | undefined
       const handle = (events: Iterable<TurnEvent>): Effect.Effect<void> => {
@@ -84,7 +94,7 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
         const deltas = texts.length === 0 ? [] : publication.publish(texts)
         return isResumable && deltas.length > 0 ? Effect.zipRight(streams.append(message.id, deltas), rest) : rest
       }
-      yield* Stream.runForEachChunk(chat(message, yield* awaitContext(message, ticket)), handle)
+      yield* Stream.runForEachChunk(chat(message, yield* awaitContext(message, ticket), invocation), handle)
       if (end === undefined) return yield* new MessageUnanswered({ reason: "the agent stopped answering" })
       const replyId = MessageId.make(yield* ids.next("msg"))
       const { model, provider, reply: content } = end
@@ -147,10 +157,10 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
     })
 
     /** Runs the turn of a message and publishes its answer. The turn is settled or released, at a shutdown too. */
-    const run = (message: Message, publication: AnswerPublication, isResumable: boolean) =>
+    const run = (message: Message, publication: AnswerPublication, options: TurnOptions) =>
       Effect.uninterruptibleMask((restore) =>
         Effect.flatMap(queue.enter(message.sessionId, message.seq), (ticket) =>
-          answer(message, ticket, publication, isResumable).pipe(
+          answer(message, ticket, publication, options).pipe(
             whileRenewed(renewLease(message)),
             restore,
             Effect.matchCauseEffect({

@@ -2,9 +2,10 @@ import { DateTime, Effect, FiberSet, Option, Schedule, Stream } from "effect"
 import type { AgentId } from "../../shared/AgentId.ts"
 import { UnitLedger } from "../../billing/units/UnitLedger.ts"
 import { IdGenerator } from "../../ids/IdGenerator.ts"
+import type { ToolInvocation } from "../../instances/AgentRuntime.ts"
 import { leaseDuration } from "../../limits/Lease.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
-import type { Channel } from "../../shared/Channel.ts"
+import type { MessageOrigin } from "../../shared/Channel.ts"
 import type { User } from "../../shared/User.ts"
 import { makeAnswerPublication } from "../answers/AnswerPublication.ts"
 import {
@@ -36,7 +37,9 @@ export interface KeyedMessage {
   readonly id: MessageId
   readonly session: ChatSession
   readonly message: string
-  readonly platform: Channel
+  readonly platform: MessageOrigin
+  /** Run instead of asking the model. */
+  readonly invocation?: ToolInvocation | undefined
   readonly repeats?: MessageId | undefined
 }
 
@@ -126,7 +129,10 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
       const publication = yield* makeAnswerPublication
       const message = yield* Effect.uninterruptible(
         Effect.tap(accept(user, toSend), (accepted) =>
-          FiberSet.run(running, Effect.interruptible(turns.run(accepted, publication, isResumable)))
+          FiberSet.run(
+            running,
+            Effect.interruptible(turns.run(accepted, publication, { isResumable, invocation: toSend.invocation }))
+          )
         )
       )
       return { message, events: publication.events }

@@ -19,7 +19,7 @@ const searchLimit = 10
 const spare = 3
 
 /** People of a messaging channel are not the owner. */
-const isOwners = (platform: string) => platform === "web"
+const isOwners = (platform: string) => platform === "web" || platform === "schedule"
 
 /** A message, or the task of an agent. */
 type Question = Pick<Message, "agentId" | "userId" | "sessionId" | "content"> & Partial<Pick<Message, "platform">>

@@ -1,16 +1,13 @@
-import { DateTime, Effect, Option, Schema } from "effect"
+import { DateTime, Effect, Option } from "effect"
 import * as Tool from "../tools/Tool.ts"
+import { toolParameters } from "../tools/ToolParameters.ts"
 import { formatTimeText, parseZoneOrUtc } from "./TimeText.ts"
 
 /** The present moment, in words and as ISO 8601. */
 export const currentTimeTool = Tool.make({
   name: "current_time",
   description: "Returns the current date and time.",
-  parameters: Schema.Struct({
-    timezone: Schema.optional(
-      Schema.String.annotations({ description: "IANA time zone, for example Asia/Tokyo. Default: your own." })
-    )
-  }),
+  parameters: toolParameters.current_time,
   run: ({ timezone }, own: { readonly timezone: string }) =>
     Effect.gen(function* () {
       const zone =

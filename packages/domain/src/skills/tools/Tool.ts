@@ -30,16 +30,21 @@ export const make = <A, I, Who = unknown>({
   run,
   timeout
 }: ToolOptions<A, I, Who>): Tool<Who> => {
-  const decode = Schema.decodeUnknown(parameters, { errors: "all" })
+  const decode = decodeArguments(parameters)
   return {
     spec: { name, description, parameters: jsonSchema(parameters) },
     timeout: Duration.decode(timeout ?? "10 seconds"),
     run: (argumentsText, who) =>
       parse(argumentsText).pipe(
-        Effect.flatMap((args) => Effect.mapError(decode(args), badArguments)),
+        Effect.flatMap(decode),
         Effect.flatMap((args) => run(args, who))
       )
   }
+}
+
+export const decodeArguments = <A, I>(parameters: Schema.Schema<A, I>) => {
+  const decode = Schema.decodeUnknown(parameters, { errors: "all" })
+  return (args: unknown): Effect.Effect<A, ToolFailed> => Effect.mapError(decode(args), badArguments)
 }
 
 /** Optional argument of tools that return a long text in parts. */

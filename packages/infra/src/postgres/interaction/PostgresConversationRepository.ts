@@ -1,4 +1,4 @@
-import type { Channel } from "@berth/domain/shared/Channel"
+import type { MessageOrigin } from "@berth/domain/shared/Channel"
 import type { UserId } from "@berth/domain/shared/UserId"
 import type { AgentId } from "@berth/domain/shared/AgentId"
 import {
@@ -49,7 +49,7 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
       insertSession: Effect.fn("ConversationRepository.insertSession")(function* (
         session: ChatSession,
         maximum?: number,
-        platform: Channel = "web"
+        platform: MessageOrigin = "web"
       ) {
         const inserted = yield* countAffectedRows(sql`
           insert into chat_sessions (id, user_id, agent_id, platform, status, message_count, created_at, last_activity)

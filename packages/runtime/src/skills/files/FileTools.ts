@@ -1,24 +1,17 @@
 import type { RuntimeAgent } from "@berth/domain/instances/AgentRuntime"
 import * as Tool from "@berth/domain/skills/tools/Tool"
-import { Effect, Schema } from "effect"
+import { toolParameters } from "@berth/domain/skills/tools/ToolParameters"
+import { Effect } from "effect"
 import { paginateText } from "../TextPage.ts"
 import type { AgentFiles } from "./AgentFiles.ts"
 
 const maximumListedFiles = 500
 
-const path = Schema.String.annotations({ description: "Relative path, for example notes/shopping.md" })
-
 const makeListFilesTool = (files: AgentFiles) =>
   Tool.make({
     name: "list_files",
     description: "Lists your files with their sizes.",
-    parameters: Schema.Struct({
-      folder: Schema.optional(
-        Schema.String.annotations({
-          description: "Only files below this folder, for example notes. Default: all files."
-        })
-      )
-    }),
+    parameters: toolParameters.list_files,
     run: ({ folder }, { id }: RuntimeAgent) =>
       Effect.map(files.list(id), (all) => {
         const prefix = (folder ?? "").replace(/^(\.?\/)+|\/+$/g, "")
@@ -40,7 +33,7 @@ const makeReadFileTool = (files: AgentFiles) =>
   Tool.make({
     name: "read_file",
     description: "Reads one of your files.",
-    parameters: Schema.Struct({ path, offset: Tool.Offset }),
+    parameters: toolParameters.read_file,
     run: ({ offset, path }, { id }: RuntimeAgent) =>
       Effect.map(files.read(id, path), (text) => paginateText(text, offset ?? 0))
   })
@@ -49,10 +42,7 @@ const makeWriteFileTool = (files: AgentFiles) =>
   Tool.make({
     name: "write_file",
     description: "Replaces one of your files, or creates it.",
-    parameters: Schema.Struct({
-      path,
-      content: Schema.String.annotations({ description: "The whole text of the file." })
-    }),
+    parameters: toolParameters.write_file,
     run: ({ content, path }, { id }: RuntimeAgent) => Effect.as(files.write(id, path, content), "The file is written.")
   })
 
@@ -60,7 +50,7 @@ const makeDeleteFileTool = (files: AgentFiles) =>
   Tool.make({
     name: "delete_file",
     description: "Deletes one of your files, or an empty folder.",
-    parameters: Schema.Struct({ path }),
+    parameters: toolParameters.delete_file,
     run: ({ path }, { id }: RuntimeAgent) => Effect.as(files.delete(id, path), "The file is deleted.")
   })
 

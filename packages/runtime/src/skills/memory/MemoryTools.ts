@@ -1,7 +1,7 @@
 import { parseZoneOrUtc } from "@berth/domain/skills/time/TimeText"
 import * as Tool from "@berth/domain/skills/tools/Tool"
-import { DateTime, Effect, Schema } from "effect"
-import { maximumMemoryText } from "@berth/api/runtime/RuntimeContract"
+import { maximumMemoryText, toolParameters } from "@berth/domain/skills/tools/ToolParameters"
+import { DateTime, Effect } from "effect"
 import type { TurnAgent } from "../Toolbox.ts"
 import type { Memory } from "./Memory.ts"
 
@@ -9,11 +9,7 @@ export const makeRememberTool = (memory: Memory["Type"]) =>
   Tool.make({
     name: "remember",
     description: "Keeps a note that you will have in later conversations.",
-    parameters: Schema.Struct({
-      text: Schema.String.annotations({
-        description: `One fact in a sentence that is understood by itself, ${maximumMemoryText} characters at most.`
-      })
-    }),
+    parameters: toolParameters.remember,
     run: ({ text }, turn: TurnAgent) => {
       const note = text.trim()
       if (note === "") return new Tool.ToolFailed({ reason: "The note is empty." })
@@ -30,9 +26,7 @@ export const makeRecallTool = (memory: Memory["Type"]) =>
   Tool.make({
     name: "recall",
     description: "Searches your notes and earlier conversations.",
-    parameters: Schema.Struct({
-      query: Schema.String.annotations({ description: "A few distinctive words." })
-    }),
+    parameters: toolParameters.recall,
     run: ({ query }, turn: TurnAgent) =>
       memory.recall(turn, query.trim().slice(0, maximumMemoryText)).pipe(
         Effect.map((found) =>

@@ -1,5 +1,6 @@
 import * as Tool from "@berth/domain/skills/tools/Tool"
-import { Effect, Schema } from "effect"
+import { toolParameters } from "@berth/domain/skills/tools/ToolParameters"
+import { Effect } from "effect"
 import { textPageLength, paginateText } from "../TextPage.ts"
 import { fetchPage } from "./PageFetch.ts"
 import type { Internet } from "./Internet.ts"
@@ -11,10 +12,7 @@ export const makeFetchWebPageTool = (internet: Internet["Type"]) =>
   Tool.make({
     name: "fetch_web_page",
     description: "Reads the text of a public web page.",
-    parameters: Schema.Struct({
-      url: Schema.String.annotations({ description: "The full address, for example https://example.com/page" }),
-      offset: Tool.Offset
-    }),
+    parameters: toolParameters.fetch_web_page,
     timeout: "15 seconds",
     run: ({ offset = 0, url }) =>
       Effect.gen(function* () {

@@ -1,0 +1,71 @@
+import {
+  AgentRunNotFound,
+  HeartbeatNotChangeable,
+  ScheduleInvalid,
+  ScheduleLimitReached,
+  ScheduleNotFound,
+  ScheduleTooFrequent,
+  SkillDisabled,
+  SkillInputInvalid
+} from "@berth/domain/schedules/SchedulesErrors"
+import { Duration, Schema } from "effect"
+import { errorBody, extendedErrorBody, plainErrorBody } from "../http/ErrorBody.ts"
+
+export const ScheduleNotFoundBody = plainErrorBody(ScheduleNotFound, {
+  status: 404,
+  error: "Schedule not found",
+  message: "The agent has no schedule with this id."
+})
+export const ScheduleInvalidBody = errorBody(ScheduleInvalid, {
+  status: 400,
+  error: "Schedule invalid",
+  message: ({ reason }) => reason,
+  read: (message) => new ScheduleInvalid({ reason: message })
+})
+export const ScheduleTooFrequentBody = extendedErrorBody(
+  ScheduleTooFrequent,
+  Schema.Struct({ shortestIntervalSeconds: Schema.Number }),
+  {
+    status: 400,
+    error: "Schedule too frequent",
+    message: ({ shortestInterval }) =>
+      `cron: your plan allows one run every ${Duration.format(shortestInterval)} at most. Choose a longer pause or a larger plan.`,
+    members: ({ shortestInterval }) => ({ shortestIntervalSeconds: Duration.toSeconds(shortestInterval) }),
+    read: (_, { shortestIntervalSeconds }) =>
+      new ScheduleTooFrequent({ shortestInterval: Duration.seconds(shortestIntervalSeconds) })
+  }
+)
+export const ScheduleLimitReachedBody = extendedErrorBody(
+  ScheduleLimitReached,
+  Schema.Struct({ current: Schema.Number, limit: Schema.Number }),
+  {
+    status: 429,
+    error: "Schedule limit reached",
+    message: ({ current, limit }) =>
+      `Your plan allows ${limit} schedules per agent and this one has ${current}. Delete one or choose a larger plan.`,
+    members: ({ current, limit }) => ({ current, limit }),
+    read: (_, { current, limit }) => new ScheduleLimitReached({ current, limit })
+  }
+)
+export const HeartbeatNotChangeableBody = plainErrorBody(HeartbeatNotChangeable, {
+  status: 400,
+  error: "Heartbeat not changeable here",
+  message: "Change the heartbeat by `heartbeat` and `timezone` of PUT /api/agents/:id/config."
+})
+export const AgentRunNotFoundBody = plainErrorBody(AgentRunNotFound, {
+  status: 404,
+  error: "Run not found",
+  message: "The skill has no run with this id."
+})
+export const SkillDisabledBody = errorBody(SkillDisabled, {
+  status: 400,
+  error: "Skill disabled",
+  message: ({ skillId }) => `The skill ${skillId} is not enabled for this agent. Enable it first.`,
+  read: () => new SkillDisabled({ skillId: "" })
+})
+export const SkillInputInvalidBody = errorBody(SkillInputInvalid, {
+  status: 400,
+  error: "Skill input invalid",
+  message: ({ reason }) => reason,
+  read: (message) => new SkillInputInvalid({ reason: message })
+})

@@ -1,0 +1,204 @@
+import { maximumCronLength } from "@berth/domain/shared/CronTimes"
+import { type AgentRun, AgentRunId, AgentRunState, SkillInput } from "@berth/domain/schedules/runs/AgentRun"
+import { OnMissed, ScheduleId } from "@berth/domain/schedules/Schedule"
+import { AgentId } from "@berth/domain/shared/AgentId"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
+import { Schema, Struct } from "effect"
+import { AgentOwner } from "../agents/OwnedAgent.ts"
+import { pageLimit, pageOffset } from "../http/Pagination.ts"
+import { payload } from "../http/Payload.ts"
+import { Timestamp } from "../http/Timestamp.ts"
+import { InternalFailureBody } from "../http/TransportErrors.ts"
+import { SkillNotFoundBody } from "../interaction/InteractionErrorBodies.ts"
+import { acceptApiKeys } from "../sessions/RequiredScope.ts"
+import {
+  AgentRunNotFoundBody,
+  HeartbeatNotChangeableBody,
+  ScheduleInvalidBody,
+  ScheduleLimitReachedBody,
+  ScheduleNotFoundBody,
+  ScheduleTooFrequentBody,
+  SkillDisabledBody,
+  SkillInputInvalidBody
+} from "./ScheduleErrorBodies.ts"
+
+const RunView = Schema.Struct({
+  id: AgentRunId,
+  status: AgentRunState,
+  dueAt: Schema.NullOr(Timestamp).annotations({ description: "The time of the schedule; null for a run by request" }),
+  reason: Schema.NullOr(Schema.String).annotations({ description: "Why the run did not succeed" }),
+  result: Schema.NullOr(Schema.String).annotations({ description: "The agent's reply, or the tool's result" }),
+  units: Schema.NullOr(Schema.Int).annotations({ description: "Units charged; null until the end" }),
+  createdAt: Timestamp,
+  startedAt: Schema.NullOr(Timestamp),
+  endedAt: Schema.NullOr(Timestamp)
+}).annotations({ identifier: "AgentRunView" })
+
+const fields = {
+  cron: Schema.String.pipe(Schema.maxLength(maximumCronLength)).annotations({
+    description: "5 fields (minute, hour, day of the month, month, day of the week), or 6 with the second in front"
+  }),
+  timezone: Schema.String.annotations({ description: "IANA time zone, for example Europe/London" }),
+  prompt: Schema.NullOr(Schema.String).annotations({ description: "Message to the agent; either this or `skillId`" }),
+  skillId: Schema.NullOr(Schema.String),
+  input: Schema.NullOr(SkillInput),
+  onMissed: OnMissed.annotations({
+    description:
+      "For times at which no worker ran: `once` runs once for all, `all` up to ten of the newest, `skip` none. All are in the history"
+  }),
+  enabled: Schema.Boolean.annotations({ description: "False pauses the schedule" })
+}
+
+const ScheduleView = Schema.Struct({
+  id: ScheduleId,
+  ...fields,
+  heartbeat: Schema.Boolean.annotations({ description: "Whether it is `heartbeat` of the agent's configuration" }),
+  nextRuns: Schema.Array(Timestamp),
+  lastRun: Schema.NullOr(RunView),
+  createdAt: Timestamp,
+  updatedAt: Timestamp
+}).annotations({ identifier: "ScheduleView" })
+
+const path = Schema.Struct({ id: AgentId })
+const schedulePath = Schema.Struct({ id: AgentId, scheduleId: ScheduleId })
+const runPath = Schema.Struct({ id: AgentId, skillId: Schema.String, runId: AgentRunId })
+
+const describe = (summary: string, description: string) => OpenApi.annotations({ summary, description })
+
+const list = HttpApiEndpoint.get("list", "/api/agents/:id/schedules")
+  .setPath(path)
+  .addSuccess(Schema.Struct({ schedules: Schema.Array(ScheduleView), count: Schema.Int, status: Schema.Literal("ok") }))
+  .annotateContext(describe("Schedules of an agent", "Oldest first, with the next times and the last run of each."))
+
+const create = HttpApiEndpoint.post("create", "/api/agents/:id/schedules")
+  .setPath(path)
+  .setPayload(
+    payload({
+      cron: fields.cron,
+      timezone: Schema.optionalWith(fields.timezone, { default: () => "UTC" }),
+      prompt: Schema.optionalWith(fields.prompt, { default: () => null }),
+      skillId: Schema.optionalWith(fields.skillId, { default: () => null }),
+      input: Schema.optionalWith(fields.input, { default: () => null }),
+      onMissed: Schema.optionalWith(fields.onMissed, { default: () => "once" as const }),
+      enabled: Schema.optionalWith(fields.enabled, { default: () => true })
+    })
+  )
+  .addSuccess(Schema.Struct({ schedule: ScheduleView }), { status: 201 })
+  .addError(ScheduleInvalidBody)
+  .addError(ScheduleTooFrequentBody)
+  .addError(SkillNotFoundBody)
+  .addError(SkillDisabledBody)
+  .addError(SkillInputInvalidBody)
+  .addError(ScheduleLimitReachedBody)
+  .annotateContext(
+    describe(
+      "Create a schedule",
+      "Each time starts one run, which is charged like a message. A time that a change to summer time leaves out runs when the clock has changed; one that a change to winter time repeats runs once."
+    )
+  )
+
+const change = HttpApiEndpoint.patch("change", "/api/agents/:id/schedules/:scheduleId")
+  .setPath(schedulePath)
+  .setPayload(
+    payload({
+      cron: Schema.optionalWith(fields.cron, { exact: true }),
+      timezone: Schema.optionalWith(fields.timezone, { exact: true }),
+      prompt: Schema.optionalWith(fields.prompt, { exact: true }),
+      skillId: Schema.optionalWith(fields.skillId, { exact: true }),
+      input: Schema.optionalWith(fields.input, { exact: true }),
+      onMissed: Schema.optionalWith(fields.onMissed, { exact: true }),
+      enabled: Schema.optionalWith(fields.enabled, { exact: true })
+    })
+  )
+  .addSuccess(Schema.Struct({ schedule: ScheduleView }))
+  .addError(ScheduleNotFoundBody)
+  .addError(HeartbeatNotChangeableBody)
+  .addError(ScheduleInvalidBody)
+  .addError(ScheduleTooFrequentBody)
+  .addError(SkillNotFoundBody)
+  .addError(SkillDisabledBody)
+  .addError(SkillInputInvalidBody)
+  .annotateContext(describe("Change a schedule", "Absent members stay. `enabled: false` pauses the schedule."))
+
+const remove = HttpApiEndpoint.del("remove", "/api/agents/:id/schedules/:scheduleId")
+  .setPath(schedulePath)
+  .addSuccess(Schema.Struct({ success: Schema.Boolean }))
+  .addError(ScheduleNotFoundBody)
+  .addError(HeartbeatNotChangeableBody)
+  .annotateContext(describe("Delete a schedule", "Its history is deleted too."))
+
+const runs = HttpApiEndpoint.get("runs", "/api/agents/:id/schedules/:scheduleId/runs")
+  .setPath(schedulePath)
+  .setUrlParams(Schema.Struct({ limit: pageLimit, offset: pageOffset }))
+  .addSuccess(
+    Schema.Struct({
+      runs: Schema.Array(RunView),
+      total: Schema.Int,
+      limit: Schema.Int,
+      offset: Schema.Int,
+      status: Schema.Literal("ok")
+    })
+  )
+  .addError(ScheduleNotFoundBody)
+  .annotateContext(
+    describe("Runs of a schedule", "Newest first, kept for 30 days, with skipped and missed ones and their reasons.")
+  )
+
+export class SchedulesApi extends HttpApiGroup.make("schedules")
+  .add(list)
+  .add(create)
+  .add(change)
+  .add(remove)
+  .add(runs)
+  .middlewareEndpoints(AgentOwner)
+  .annotateEndpointsContext(acceptApiKeys("agents"))
+  .addError(InternalFailureBody) {}
+
+const start = HttpApiEndpoint.post("start", "/api/agents/:id/skills/:skillId/runs")
+  .setPath(Schema.Struct(Struct.pick(runPath.fields, "id", "skillId")))
+  .setPayload(payload({ input: Schema.optionalWith(SkillInput, { default: () => ({}), nullable: true }) }))
+  .addSuccess(Schema.Struct({ id: AgentRunId, status: Schema.Literal("waiting") }), { status: 202 })
+  .addError(SkillNotFoundBody)
+  .addError(SkillDisabledBody)
+  .addError(SkillInputInvalidBody)
+  .annotateContext(
+    describe(
+      "Run a skill",
+      "Runs one tool of an enabled skill in the agent's instance, in the background. `input.tool` may be absent for a skill with one tool. A run that succeeds costs a unit."
+    )
+  )
+
+const read = HttpApiEndpoint.get("read", "/api/agents/:id/skills/:skillId/runs/:runId")
+  .setPath(runPath)
+  .addSuccess(Schema.Struct({ run: RunView, status: Schema.Literal("ok") }))
+  .addError(AgentRunNotFoundBody)
+  .annotateContext(describe("A run of a skill", "`status` of the run is its progress."))
+
+const cancel = HttpApiEndpoint.del("cancel", "/api/agents/:id/skills/:skillId/runs/:runId")
+  .setPath(runPath)
+  .addSuccess(Schema.Struct({ run: RunView, success: Schema.Boolean }))
+  .addError(AgentRunNotFoundBody)
+  .annotateContext(
+    describe("Cancel a run of a skill", "Without effect on a run that has ended. A tool that runs already finishes.")
+  )
+
+export class SkillRunsApi extends HttpApiGroup.make("skillRuns")
+  .add(start)
+  .add(read)
+  .add(cancel)
+  .middlewareEndpoints(AgentOwner)
+  .annotateEndpointsContext(acceptApiKeys("agents"))
+  .addError(InternalFailureBody) {}
+
+/** A run on the wire. */
+export const viewRun = ({ id, state, dueAt, reason, result, units, createdAt, startedAt, endedAt }: AgentRun) => ({
+  id,
+  status: state,
+  dueAt,
+  reason,
+  result,
+  units,
+  createdAt,
+  startedAt,
+  endedAt
+})

@@ -1,0 +1,35 @@
+import { Context, type DateTime, type Duration, type Effect, type Option } from "effect"
+import type { AgentId } from "../shared/AgentId.ts"
+import type { UserId } from "../shared/UserId.ts"
+import type { Schedule, ScheduleId } from "./Schedule.ts"
+
+/** A schedule that a worker has to decide about, locked until its transaction ends. */
+export interface ClaimedSchedule {
+  readonly schedule: Schedule
+  readonly ownerId: UserId
+  /** Null for a new or changed schedule. */
+  readonly nextDueAt: DateTime.Utc | null
+  /** Whether the database's clock has been set back since `nextDueAt` was decided. */
+  readonly isPlannedInFuture: boolean
+  /** The database's clock, which all workers share. */
+  readonly now: DateTime.Utc
+}
+
+export class ScheduleRepository extends Context.Tag("@berth/ScheduleRepository")<
+  ScheduleRepository,
+  {
+    /** Returns the number of schedules before; nothing is stored when it has reached `maximum`. Heartbeats do not count. */
+    readonly insert: (schedule: Schedule, maximum: number) => Effect.Effect<number>
+    /** Oldest first. */
+    readonly list: (agentId: AgentId) => Effect.Effect<ReadonlyArray<Schedule>>
+    readonly find: (agentId: AgentId, id: ScheduleId) => Effect.Effect<Option.Option<Schedule>>
+    /** False when it is gone. */
+    readonly update: (schedule: Schedule) => Effect.Effect<boolean>
+    readonly remove: (agentId: AgentId, id: ScheduleId) => Effect.Effect<boolean>
+    /** Due, new and changed schedules. Concurrent workers never hold the same one. */
+    readonly claimDue: (limit: number) => Effect.Effect<ReadonlyArray<ClaimedSchedule>>
+    readonly plan: (id: ScheduleId, nextDueAt: Option.Option<DateTime.Utc>) => Effect.Effect<void>
+    /** Waits until the next schedule is due or any process changes one, at most `atMost`. */
+    readonly awaitDue: (atMost: Duration.Duration) => Effect.Effect<void>
+  }
+>() {}

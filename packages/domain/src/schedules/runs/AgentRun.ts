@@ -1,0 +1,52 @@
+import { Schema } from "effect"
+import { idSchema } from "../../ids/IdGenerator.ts"
+import { AgentId } from "../../shared/AgentId.ts"
+
+export const AgentRunId = idSchema("AgentRunId", "Id of a run, run_…")
+export type AgentRunId = typeof AgentRunId.Type
+
+/**
+ * `waiting` and `running` are in progress. `refused`: no units were left. `skipped`: the agent or its owner could not run
+ * it. `missed`: no worker ran at the time.
+ */
+export const AgentRunState = Schema.Literal(
+  "waiting",
+  "running",
+  "succeeded",
+  "failed",
+  "refused",
+  "skipped",
+  "missed",
+  "canceled"
+).annotations({ identifier: "AgentRunState" })
+export type AgentRunState = typeof AgentRunState.Type
+
+/** A tool of the skill with its arguments. `tool` may be absent for a skill with one tool. */
+export const SkillInput = Schema.Struct({
+  tool: Schema.optionalWith(Schema.String, { exact: true }),
+  arguments: Schema.optionalWith(Schema.Record({ key: Schema.String, value: Schema.Unknown }), { exact: true })
+}).annotations({ identifier: "SkillInput" })
+export type SkillInput = typeof SkillInput.Type
+
+/** One run of a schedule or of a skill. */
+export const AgentRun = Schema.Struct({
+  id: AgentRunId,
+  agentId: AgentId,
+  state: AgentRunState,
+  /** Null for a run that no schedule began. */
+  dueAt: Schema.NullOr(Schema.DateTimeUtcFromSelf),
+  skillId: Schema.NullOr(Schema.String),
+  /** Why it did not succeed. */
+  reason: Schema.NullOr(Schema.String),
+  /** The agent's reply, or the tool's result. */
+  result: Schema.NullOr(Schema.String),
+  /** Units charged; null until the end. */
+  units: Schema.NullOr(Schema.Int),
+  createdAt: Schema.DateTimeUtcFromSelf,
+  startedAt: Schema.NullOr(Schema.DateTimeUtcFromSelf),
+  endedAt: Schema.NullOr(Schema.DateTimeUtcFromSelf)
+})
+export type AgentRun = typeof AgentRun.Type
+
+/** Age at which ended runs are deleted. */
+export const agentRunRetention = "30 days"

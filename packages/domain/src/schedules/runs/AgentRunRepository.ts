@@ -1,0 +1,66 @@
+import { Context, type DateTime, type Effect, type Option } from "effect"
+import type { AgentStatus } from "../../agents/AgentStatus.ts"
+import type { AgentId } from "../../shared/AgentId.ts"
+import type { UserId } from "../../shared/UserId.ts"
+import type { ScheduleId } from "../Schedule.ts"
+import type { AgentRun, AgentRunId, AgentRunState, SkillInput } from "./AgentRun.ts"
+
+/** A prompt, or a skill with its input. */
+export interface RunWork {
+  readonly prompt: string | null
+  readonly skillId: string | null
+  readonly input: SkillInput | null
+}
+
+export interface NewAgentRun extends RunWork {
+  readonly id: AgentRunId
+  readonly agentId: AgentId
+  readonly tick: { readonly scheduleId: ScheduleId; readonly dueAt: DateTime.Utc } | null
+  readonly state: Extract<AgentRunState, "waiting" | "missed">
+  readonly reason: string | null
+}
+
+/** A run in progress with the state of its agent and owner. */
+export interface StartedRun extends RunWork {
+  readonly id: AgentRunId
+  readonly agentId: AgentId
+  readonly scheduleId: ScheduleId | null
+  readonly ownerId: UserId
+  readonly agentStatus: AgentStatus
+  readonly isSuspended: boolean
+}
+
+export interface RunEnd {
+  readonly state: Extract<AgentRunState, "succeeded" | "failed" | "refused" | "skipped" | "canceled">
+  readonly reason: string | null
+  readonly result: string | null
+}
+
+export interface RunPage {
+  readonly limit: number
+  readonly offset: number
+}
+
+export class AgentRunRepository extends Context.Tag("@berth/AgentRunRepository")<
+  AgentRunRepository,
+  {
+    /** False for a time of a schedule that has a run already. */
+    readonly insert: (run: NewAgentRun) => Effect.Effect<boolean>
+    /** Newest first. */
+    readonly listOfSchedule: (
+      scheduleId: ScheduleId,
+      page: RunPage
+    ) => Effect.Effect<{ readonly runs: ReadonlyArray<AgentRun>; readonly total: number }>
+    readonly findOfSkill: (agentId: AgentId, skillId: string, id: AgentRunId) => Effect.Effect<Option.Option<AgentRun>>
+    /** The newest run of each of the agent's schedules. */
+    readonly findLast: (agentId: AgentId) => Effect.Effect<ReadonlyMap<ScheduleId, AgentRun>>
+    /** Moves a run to `running`. None when it has ended or is gone; a run in progress is returned again. */
+    readonly begin: (id: AgentRunId) => Effect.Effect<Option.Option<StartedRun>>
+    /** Stores the end with the units that the turn `turnId` cost. False when the run has ended before. */
+    readonly finish: (id: AgentRunId, turnId: string, end: RunEnd) => Effect.Effect<boolean>
+    /** Ends runs whose jobs have been lost; returns their number. */
+    readonly failLost: Effect.Effect<number>
+    /** Deletes runs that ended before `before`; returns their number. */
+    readonly prune: (before: DateTime.Utc) => Effect.Effect<number>
+  }
+>() {}

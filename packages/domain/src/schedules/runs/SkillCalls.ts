@@ -1,0 +1,38 @@
+import { Effect } from "effect"
+import type { Agent } from "../../agents/Agent.ts"
+import { AgentConfiguration, SkillNotFound } from "../../agents/AgentConfiguration.ts"
+import type { User } from "../../shared/User.ts"
+import { validateToolArguments } from "../../skills/tools/ToolParameters.ts"
+import { SkillDisabled, SkillInputInvalid } from "../SchedulesErrors.ts"
+import type { SkillInput } from "./AgentRun.ts"
+
+/** Checks calls of skills by their owner. */
+export class SkillCalls extends Effect.Service<SkillCalls>()("@berth/SkillCalls", {
+  effect: Effect.gen(function* () {
+    const configuration = yield* AgentConfiguration
+
+    /** The skill must be one that works for the agent, the tool one of the skill's, and the arguments fit the tool. */
+    const validate = Effect.fn("SkillCalls.validate")(function* (
+      owner: User,
+      agent: Agent,
+      skillId: string,
+      input: SkillInput
+    ) {
+      const skills = yield* configuration.listSkills(owner, agent)
+      const found = skills.find(({ skill }) => skill.id === skillId)
+      if (found === undefined) return yield* new SkillNotFound()
+      if (!found.enabled) return yield* new SkillDisabled({ skillId })
+      const { tools } = found.skill
+      const tool = input.tool ?? (tools.length === 1 ? tools[0] : undefined)
+      if (tool === undefined || !tools.includes(tool))
+        return yield* new SkillInputInvalid({ reason: `input.tool must be one of: ${tools.join(", ")}.` })
+      yield* Effect.mapError(
+        validateToolArguments(tool, input.arguments ?? {}),
+        ({ reason }) => new SkillInputInvalid({ reason: `input.arguments: ${reason}` })
+      )
+      return { tool, arguments: input.arguments ?? {} }
+    })
+
+    return { validate }
+  })
+}) {}

@@ -1,0 +1,69 @@
+import { Cron } from "croner"
+import { Array, DateTime, Duration, Either } from "effect"
+
+export const maximumCronLength = 100
+
+/** Times of a cron expression in a time zone. */
+export interface CronTimes {
+  /** Up to `limit` times after `after`, oldest first. */
+  readonly listAfter: (after: DateTime.Utc, limit: number) => ReadonlyArray<DateTime.Utc>
+  /** Up to `limit` of the newest times from `from` to `until`, both included, oldest first. */
+  readonly listNewest: (from: DateTime.Utc, until: DateTime.Utc, limit: number) => ReadonlyArray<DateTime.Utc>
+}
+
+export const isTimezone = (timezone: string) =>
+  Either.isRight(Either.try(() => new Intl.DateTimeFormat("en", { timeZone: timezone })))
+
+/**
+ * Parses 5 or 6 fields, of which the sixth, in front, is the second. A fixed time that a change to summer time leaves out
+ * runs when the clock has changed; one that a change to winter time repeats runs at its first occurrence.
+ */
+export const parseCron = (cron: string, timezone: string): Either.Either<CronTimes, string> => {
+  if (!isTimezone(timezone)) return Either.left("timezone must be an IANA time zone, for example Europe/London.")
+  const fields = cron.trim().split(/\s+/).length
+  const wrong = "cron must have 5 or 6 fields, for example `0 9 * * 1-5` for nine o'clock on weekdays."
+  if (cron.length > maximumCronLength || fields < 5 || fields > 6) return Either.left(wrong)
+  return Either.mapLeft(
+    Either.try(() => makeTimes(new Cron(cron, { timezone, mode: "5-or-6-parts" }))),
+    () => wrong
+  )
+}
+
+const toDate = (moment: DateTime.Utc) => new Date(moment.epochMillis)
+
+const makeTimes = (cron: Cron): CronTimes => ({
+  listAfter: (after, limit) => cron.nextRuns(limit, toDate(after)).map((time) => DateTime.unsafeMake(time)),
+  listNewest: (from, until, limit) => {
+    const found: Array<DateTime.Utc> = []
+    // Runs before the reference only, in whole seconds.
+    let reference = new Date(Math.floor(until.epochMillis / 1000) * 1000 + 1000)
+    while (found.length < limit) {
+      const [time] = cron.previousRuns(1, reference)
+      if (time === undefined || time.getTime() < from.epochMillis) break
+      if (time.getTime() <= until.epochMillis) found.unshift(DateTime.unsafeMake(time))
+      reference = time
+    }
+    return found
+  }
+})
+
+/** Times in which each is at least `interval` after the one before it. */
+export const selectSpaced = (
+  times: ReadonlyArray<DateTime.Utc>,
+  interval: Duration.Duration
+): ReadonlyArray<DateTime.Utc> =>
+  Array.reduce(times, Array.empty<DateTime.Utc>(), (kept, time) => {
+    const last = kept.at(-1)
+    const isTooSoon = last !== undefined && time.epochMillis - last.epochMillis < Duration.toMillis(interval)
+    return isTooSoon ? kept : [...kept, time]
+  })
+
+/** Times looked at for the shortest pause of an expression. */
+const sampled = 100
+
+/** The shortest pause between two of the next times; null for an expression with fewer than two. */
+export const findShortestPause = (times: CronTimes, after: DateTime.Utc): Duration.Duration | null => {
+  const next = times.listAfter(after, sampled)
+  const pauses = next.slice(1).map((time, at) => time.epochMillis - (next[at] ?? time).epochMillis)
+  return pauses.length === 0 ? null : Duration.millis(Math.min(...pauses))
+}

@@ -1,0 +1,134 @@
+import { AgentStatus } from "@berth/domain/agents/AgentStatus"
+import { AgentRun, AgentRunId, SkillInput } from "@berth/domain/schedules/runs/AgentRun"
+import {
+  AgentRunRepository,
+  type NewAgentRun,
+  type RunEnd,
+  type RunPage
+} from "@berth/domain/schedules/runs/AgentRunRepository"
+import { ScheduleId } from "@berth/domain/schedules/Schedule"
+import { AgentId } from "@berth/domain/shared/AgentId"
+import { UserId } from "@berth/domain/shared/UserId"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { DateTime, Effect, Layer, Schema } from "effect"
+import { countAffectedRows, decodeFirstRow, decodeRows, decodeSingleRow, listColumns } from "../Rows.ts"
+import { toStorableJson, toStorableText } from "../StorableText.ts"
+
+const date = Schema.NullOr(Schema.DateTimeUtcFromDate)
+const RunRow = Schema.Struct({
+  ...AgentRun.fields,
+  dueAt: date,
+  createdAt: Schema.DateTimeUtcFromDate,
+  startedAt: date,
+  endedAt: date
+})
+const LastRow = Schema.Struct({ ...RunRow.fields, scheduleId: ScheduleId })
+const StartedRow = Schema.Struct({
+  id: AgentRunId,
+  agentId: AgentId,
+  scheduleId: Schema.NullOr(ScheduleId),
+  prompt: Schema.NullOr(Schema.String),
+  skillId: Schema.NullOr(Schema.String),
+  input: Schema.NullOr(SkillInput),
+  ownerId: UserId,
+  agentStatus: AgentStatus,
+  isSuspended: Schema.Boolean
+})
+const Count = Schema.Struct({ count: Schema.Int })
+const columns = listColumns("agent_runs", RunRow)
+
+const textOrNull = (text: string | null) => (text === null ? null : toStorableText(text))
+
+export const layer: Layer.Layer<AgentRunRepository, never, SqlClient> = Layer.effect(
+  AgentRunRepository,
+  Effect.map(SqlClient, (sql) => {
+    const fields = sql.literal(columns)
+    return AgentRunRepository.of({
+      insert: Effect.fn("AgentRunRepository.insert")(function* (run: NewAgentRun) {
+        const now = DateTime.toDate(yield* DateTime.now)
+        const inserted = yield* sql`
+          insert into agent_runs ${sql.insert({
+            id: run.id,
+            agentId: run.agentId,
+            scheduleId: run.tick?.scheduleId ?? null,
+            dueAt: run.tick === null ? null : DateTime.toDate(run.tick.dueAt),
+            prompt: textOrNull(run.prompt),
+            skillId: textOrNull(run.skillId),
+            input: run.input === null ? null : toStorableJson(run.input),
+            state: run.state,
+            reason: run.reason,
+            createdAt: now,
+            endedAt: run.state === "missed" ? now : null
+          })} on conflict on constraint agent_runs_tick_key do nothing returning id`.pipe(Effect.orDie)
+        return inserted.length === 1
+      }),
+      listOfSchedule: Effect.fn("AgentRunRepository.listOfSchedule")(function* (
+        scheduleId: ScheduleId,
+        { limit, offset }: RunPage
+      ) {
+        const runs = yield* sql`
+          select ${fields} from agent_runs where schedule_id = ${scheduleId}
+          order by due_at desc limit ${limit} offset ${offset}`.pipe(decodeRows(RunRow), Effect.orDie)
+        const { count: total } = yield* sql`
+          select count(*)::int as count from agent_runs where schedule_id = ${scheduleId}`.pipe(
+          decodeSingleRow(Count),
+          Effect.orDie
+        )
+        return { runs, total }
+      }),
+      findOfSkill: Effect.fn("AgentRunRepository.findOfSkill")(function* (
+        agentId: AgentId,
+        skillId: string,
+        id: AgentRunId
+      ) {
+        return yield* sql`
+          select ${fields} from agent_runs
+          where id = ${toStorableText(id)} and agent_id = ${agentId} and skill_id = ${toStorableText(skillId)}
+            and schedule_id is null`.pipe(decodeFirstRow(RunRow), Effect.orDie)
+      }),
+      findLast: Effect.fn("AgentRunRepository.findLast")(function* (agentId: AgentId) {
+        const rows = yield* sql`
+          select ${fields}, schedules.id as schedule_id from schedules cross join lateral (
+            select * from agent_runs where agent_runs.schedule_id = schedules.id order by due_at desc limit 1
+          ) agent_runs
+          where schedules.agent_id = ${agentId}`.pipe(decodeRows(LastRow), Effect.orDie)
+        return new Map(rows.map(({ scheduleId, ...run }) => [scheduleId, run]))
+      }),
+      begin: Effect.fn("AgentRunRepository.begin")(function* (id: AgentRunId) {
+        return yield* sql`
+          update agent_runs set state = 'running', started_at = coalesce(started_at, now())
+          from agents join users on users.id = agents.owner_id
+          where agent_runs.id = ${id} and agent_runs.ended_at is null and agents.id = agent_runs.agent_id
+          returning agent_runs.id, agent_runs.agent_id, agent_runs.schedule_id, agent_runs.prompt, agent_runs.skill_id,
+            agent_runs.input, agents.owner_id, agents.status as agent_status,
+            users.suspended_at is not null as is_suspended`.pipe(decodeFirstRow(StartedRow), Effect.orDie)
+      }),
+      finish: Effect.fn("AgentRunRepository.finish")(function* (
+        id: AgentRunId,
+        turnId: string,
+        { reason, result, state }: RunEnd
+      ) {
+        const ended = yield* countAffectedRows(sql`
+          update agent_runs
+          set state = ${state}, reason = ${textOrNull(reason)}, result = ${textOrNull(result)}, ended_at = now(), units = (
+            select coalesce(sum(settled_daily_units + settled_credit_units), 0)::int
+            from reservations join agents on agents.owner_id = reservations.user_id
+            where agents.id = agent_runs.agent_id and reservations.cause = ${turnId} and reservations.state = 'settled'
+          )
+          where id = ${id} and ended_at is null`).pipe(Effect.orDie)
+        return ended === 1
+      }),
+      failLost: countAffectedRows(sql`
+        update agent_runs set state = 'failed', reason = 'The job of the run was lost.', ended_at = now(), units = 0
+        where ended_at is null and created_at < now() - interval '1 day'`).pipe(
+        Effect.orDie,
+        Effect.withSpan("AgentRunRepository.failLost")
+      ),
+      prune: Effect.fn("AgentRunRepository.prune")(function* (before: DateTime.Utc) {
+        return yield* Effect.orDie(
+          countAffectedRows(sql`delete from agent_runs where ended_at < ${DateTime.toDate(before)}`)
+        )
+      })
+    })
+  })
+)

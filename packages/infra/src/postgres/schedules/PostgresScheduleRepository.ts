@@ -1,0 +1,150 @@
+import { Schedule, type ScheduleId } from "@berth/domain/schedules/Schedule"
+import { ScheduleRepository } from "@berth/domain/schedules/ScheduleRepository"
+import type { AgentId } from "@berth/domain/shared/AgentId"
+import { UserId } from "@berth/domain/shared/UserId"
+import type { PgClient } from "@effect/sql-pg/PgClient"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { DateTime, Duration, Effect, Layer, Option, Schema, Scope } from "effect"
+import { countAffectedRows, decodeFirstRow, decodeRows, decodeSingleRow } from "../Rows.ts"
+import { toStorableJson, toStorableText } from "../StorableText.ts"
+import { makeWakeups } from "../Wakeups.ts"
+
+const channel = "berth_schedules"
+const maximumWait = Duration.minutes(1)
+
+const ScheduleRow = Schema.Struct({
+  ...Schedule.fields,
+  createdAt: Schema.DateTimeUtcFromDate,
+  updatedAt: Schema.DateTimeUtcFromDate
+})
+const ClaimedRow = Schema.Struct({
+  ...ScheduleRow.fields,
+  ownerId: UserId,
+  nextDueAt: Schema.NullOr(Schema.DateTimeUtcFromDate),
+  isPlannedInFuture: Schema.Boolean,
+  now: Schema.DateTimeUtcFromDate
+})
+const Count = Schema.Struct({ count: Schema.Int })
+const Wait = Schema.Struct({ seconds: Schema.NullOr(Schema.Number) })
+
+export const layer: Layer.Layer<ScheduleRepository, never, PgClient | SqlClient> = Layer.scoped(
+  ScheduleRepository,
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    const scope = yield* Effect.scope
+    const wakeups = yield* makeWakeups(channel)
+    const changed = yield* Effect.cached(Effect.provideService(wakeups.subscribe("", maximumWait), Scope.Scope, scope))
+    const notify = sql`select pg_notify(${channel}, '')`.pipe(Effect.orDie)
+
+    const columnsOf = ({
+      createdAt,
+      cron,
+      enabled,
+      input,
+      kind,
+      onMissed,
+      prompt,
+      skillId,
+      timezone,
+      updatedAt
+    }: Schedule) => ({
+      kind,
+      cron: toStorableText(cron),
+      timezone,
+      prompt: prompt === null ? null : toStorableText(prompt),
+      skillId: skillId === null ? null : toStorableText(skillId),
+      input: input === null ? null : toStorableJson(input),
+      onMissed,
+      enabled,
+      createdAt: DateTime.toDate(createdAt),
+      updatedAt: DateTime.toDate(updatedAt)
+    })
+
+    return ScheduleRepository.of({
+      insert: Effect.fn("ScheduleRepository.insert")(function* (schedule: Schedule, maximum: number) {
+        const count = yield* sql
+          .withTransaction(
+            Effect.gen(function* () {
+              // Held until the commit, so that the count is exact.
+              yield* sql`select pg_advisory_xact_lock(hashtextextended(${`schedules of ${schedule.agentId}`}, 0))`
+              const { count } = yield* sql`
+                select count(*)::int as count from schedules
+                where agent_id = ${schedule.agentId} and kind <> 'heartbeat'`.pipe(decodeSingleRow(Count))
+              if (count < maximum)
+                yield* sql`insert into schedules ${sql.insert({
+                  id: schedule.id,
+                  agentId: schedule.agentId,
+                  ...columnsOf(schedule)
+                })}`
+              return count
+            })
+          )
+          .pipe(Effect.orDie)
+        yield* notify
+        return count
+      }),
+      list: Effect.fn("ScheduleRepository.list")(function* (agentId: AgentId) {
+        return yield* sql`select * from schedules where agent_id = ${agentId} order by created_at, id`.pipe(
+          decodeRows(ScheduleRow),
+          Effect.orDie
+        )
+      }),
+      find: Effect.fn("ScheduleRepository.find")(function* (agentId: AgentId, id: ScheduleId) {
+        return yield* sql`
+          select * from schedules where agent_id = ${agentId} and id = ${toStorableText(id)}`.pipe(
+          decodeFirstRow(ScheduleRow),
+          Effect.orDie
+        )
+      }),
+      update: Effect.fn("ScheduleRepository.update")(function* (schedule: Schedule) {
+        const rows = yield* sql`
+          update schedules set ${sql.update(columnsOf(schedule))}, next_due_at = null, planned_at = null
+          where id = ${schedule.id} and agent_id = ${schedule.agentId} returning id`.pipe(Effect.orDie)
+        yield* notify
+        return rows.length === 1
+      }),
+      remove: Effect.fn("ScheduleRepository.remove")(function* (agentId: AgentId, id: ScheduleId) {
+        const rows = yield* countAffectedRows(
+          sql`delete from schedules where agent_id = ${agentId} and id = ${toStorableText(id)}`
+        ).pipe(Effect.orDie)
+        return rows === 1
+      }),
+      claimDue: Effect.fn("ScheduleRepository.claimDue")(function* (limit: number) {
+        const rows = yield* sql`
+          select schedules.*, agents.owner_id,
+            coalesce(planned_at > now() + interval '1 minute', false) as is_planned_in_future, now() as now
+          from schedules join agents on agents.id = schedules.agent_id
+          where enabled and schedules.id in (
+            select id from schedules where enabled and planned_at is null
+            union select id from schedules where enabled and next_due_at <= now()
+            union select id from schedules where enabled and planned_at > now() + interval '1 minute'
+          )
+          order by next_due_at limit ${limit} for update of schedules skip locked`.pipe(
+          decodeRows(ClaimedRow),
+          Effect.orDie
+        )
+        return rows.map(({ isPlannedInFuture, nextDueAt, now, ownerId, ...schedule }) => ({
+          schedule,
+          ownerId,
+          nextDueAt,
+          isPlannedInFuture,
+          now
+        }))
+      }),
+      plan: Effect.fn("ScheduleRepository.plan")(function* (id: ScheduleId, nextDueAt: Option.Option<DateTime.Utc>) {
+        const due = Option.getOrNull(Option.map(nextDueAt, DateTime.toDate))
+        yield* sql`update schedules set next_due_at = ${due}, planned_at = now() where id = ${id}`.pipe(Effect.orDie)
+      }),
+      awaitDue: Effect.fn("ScheduleRepository.awaitDue")(function* (atMost: Duration.Duration) {
+        const wait = yield* changed
+        const { seconds } = yield* sql`
+          select extract(epoch from min(next_due_at) - now())::float8 as seconds from schedules where enabled`.pipe(
+          decodeSingleRow(Wait),
+          Effect.orDie
+        )
+        const untilDue = seconds === null ? atMost : Duration.seconds(Math.max(0, seconds))
+        yield* Effect.timeoutOption(wait, Duration.min(untilDue, atMost))
+      })
+    })
+  })
+)

@@ -1,0 +1,65 @@
+import type { ErrorRow } from "../ErrorRow.ts"
+import { ofOneAgent } from "./AgentDetailRows.ts"
+
+const daily = { cron: "0 9 * * *", prompt: "Good morning" }
+
+const create = (
+  when: string,
+  json: Readonly<Record<string, unknown>>,
+  expected: Pick<ErrorRow, "status" | "code" | "fields" | "members">
+): ErrorRow => ({
+  when,
+  listener: "web",
+  route: "POST /api/agents/:id/schedules",
+  call: ({ owner }) => ({ as: owner, path: `/api/agents/${owner.agent.id}/schedules`, json }),
+  ...expected
+})
+const invalid = { status: 400, code: "schedule_invalid" }
+
+const ofNothing = (route: ErrorRow["route"], code: string, json?: unknown): ErrorRow => ({
+  when: "the agent has nothing with that id",
+  listener: "web",
+  route,
+  call: ({ owner }) => ({
+    as: owner,
+    path: (route.split(" ")[1] ?? "").replace(":id", owner.agent.id).replaceAll(/:\w+/g, "none"),
+    ...(json === undefined ? {} : { json })
+  }),
+  status: 404,
+  code
+})
+
+export const scheduleRows: ReadonlyArray<ErrorRow> = [
+  ...ofOneAgent("GET /api/agents/:id/schedules"),
+  ...ofOneAgent("POST /api/agents/:id/schedules", { json: daily }),
+  ...ofOneAgent("PATCH /api/agents/:id/schedules/:scheduleId", { json: {} }),
+  ...ofOneAgent("DELETE /api/agents/:id/schedules/:scheduleId"),
+  ...ofOneAgent("GET /api/agents/:id/schedules/:scheduleId/runs"),
+  ...ofOneAgent("POST /api/agents/:id/skills/:skillId/runs", { json: {} }),
+  ...ofOneAgent("GET /api/agents/:id/skills/:skillId/runs/:runId"),
+  ...ofOneAgent("DELETE /api/agents/:id/skills/:skillId/runs/:runId"),
+  create(
+    "the types are wrong",
+    { cron: 1, onMissed: "twice" },
+    { status: 400, code: "invalid_request", fields: ["cron", "onMissed"] }
+  ),
+  create("the expression has another number of fields", { ...daily, cron: "* * *" }, invalid),
+  create("the expression has no further time", { ...daily, cron: "0 0 30 2 *" }, invalid),
+  create("the time zone is unknown", { ...daily, timezone: "Mars/Olympus" }, invalid),
+  create("there is neither a prompt nor a skill", { cron: daily.cron }, invalid),
+  create("there are both a prompt and a skill", { ...daily, skillId: "time" }, invalid),
+  create("the prompt is empty", { ...daily, prompt: " " }, invalid),
+  create(
+    "the pause is shorter than the plan allows",
+    { ...daily, cron: "* * * * *" },
+    { status: 400, code: "schedule_too_frequent", members: { shortestIntervalSeconds: 300 } }
+  ),
+  create("the skill is unknown", { cron: daily.cron, skillId: "nowhere" }, { status: 404, code: "skill_not_found" }),
+  create("the skill is disabled", { cron: daily.cron, skillId: "time" }, { status: 400, code: "skill_disabled" }),
+  ofNothing("PATCH /api/agents/:id/schedules/:scheduleId", "schedule_not_found", { enabled: false }),
+  ofNothing("DELETE /api/agents/:id/schedules/:scheduleId", "schedule_not_found"),
+  ofNothing("GET /api/agents/:id/schedules/:scheduleId/runs", "schedule_not_found"),
+  ofNothing("POST /api/agents/:id/skills/:skillId/runs", "skill_not_found", {}),
+  ofNothing("GET /api/agents/:id/skills/:skillId/runs/:runId", "agent_run_not_found"),
+  ofNothing("DELETE /api/agents/:id/skills/:skillId/runs/:runId", "agent_run_not_found")
+]
