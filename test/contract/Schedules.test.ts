@@ -1,3 +1,4 @@
+import { TurnFailed } from "@berth/domain/instances/AgentRuntime"
 import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
 import { ScheduleTicks } from "@berth/domain/schedules/ScheduleTicks"
 import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
@@ -237,8 +238,8 @@ layer(ScheduleWorker.layer, { excludeTestServices: true })("Schedules", (it) => 
         yield* call(owner, "DELETE", `/schedules/${id}`)
         return [run?.status, run?.reason, run?.units]
       })
-      const failing = withBehavior({ chat: () => Stream.die("broken") })
-      assert.deepStrictEqual(yield* failing(lastOf), ["failed", "an internal error", 0])
+      const failing = withBehavior({ chat: () => Stream.fail(new TurnFailed({ reason: "the model is away" })) })
+      assert.deepStrictEqual(yield* failing(lastOf), ["failed", "the model is away", 0])
       yield* setAgent(owner, "stopped")
       assert.deepStrictEqual(yield* lastOf, ["skipped", "The agent is not running: its status is stopped.", 0])
       yield* setAgent(owner, "running")
