@@ -95,7 +95,8 @@ layer(ScheduleWorker.layer, { excludeTestServices: true })("Schedules", (it) => 
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent("free")
       const answers = yield* Effect.replicateEffect(call(owner, "POST", "/schedules", daily), 6, { concurrency: 6 })
-      assert.deepStrictEqual(answers.map(({ status }) => status).toSorted(), [201, 201, 201, 429, 429, 429])
+      assert.strictEqual(answers.filter(({ status }) => status === 201).length, 3)
+      assert.strictEqual(answers.filter(({ status }) => status === 429).length, 3)
     })
   )
 

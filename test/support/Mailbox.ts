@@ -13,6 +13,7 @@ import type { Mailer } from "@berth/domain/mail/Mailer"
 import { MailOutbox } from "@berth/domain/mail/MailOutbox"
 import type { AgentManager } from "@berth/domain/instances/AgentManager"
 import type { SecretBox } from "@berth/domain/secrets/SecretBox"
+import { AgentRuns } from "@berth/domain/schedules/runs/AgentRuns"
 import { findHandler } from "@berth/worker/jobs/JobHandlers"
 import { MailerTest } from "@berth/infra/mail/MailerTest"
 import { Effect, Layer, Ref } from "effect"
@@ -32,6 +33,7 @@ const isAboutMail = ({ name }: OutboxEntry) => name === SendMailJob.name || name
 export const nothingElse = Layer.mergeAll(
   Layer.mock(ChannelChecks, { _tag: "@berth/ChannelChecks" }),
   Layer.mock(ChatAnswers, { _tag: "@berth/ChatAnswers" }),
+  Layer.mock(AgentRuns, { _tag: "@berth/AgentRuns" }),
   Layer.mock(ClaimedContents, { _tag: "@berth/ClaimedContents" }),
   Layer.mock(UnclaimedExpiry, { _tag: "@berth/UnclaimedExpiry" }),
   Layer.mock(AccountRemoval, { _tag: "@berth/AccountRemoval" }),
