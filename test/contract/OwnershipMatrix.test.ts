@@ -45,10 +45,20 @@ const session: Kind = { of: sessionOf, guessed: "ses_0194f0b6c5d17d3f8a5b6c7d8e9
 const apiKeyOf = (owner: OwnerWithAgent) => Effect.map(createApiKey(owner, "chat"), ({ id }) => id)
 const apiKey: Kind = { of: apiKeyOf, guessed: "key_0194f0b6c5d17d3f8a5b6c7d8e9f0a1b", refusal: 404 }
 
+/** A webhook endpoint of an owner. */
+const endpointOf = (as: OwnerWithAgent) =>
+  Effect.gen(function* () {
+    const { web } = yield* App.TestApp
+    const json = { url: "https://receiver.example/", events: ["agent.status"] }
+    return String((yield* web({ method: "POST", path: "/api/webhooks/endpoints", as, json })).body["id"])
+  })
+const endpoint: Kind = { of: endpointOf, guessed: "whe_0194f0b6c5d17d3f8a5b6c7d8e9f0a1b", refusal: 404 }
+
 const kinds: ReadonlyArray<readonly [RegExp, Kind]> = [
   [/^\/api\/agent\/messages\/:messageId(\/|$)/, message],
   [/^\/api\/auth\/sessions\/:id$/, session],
   [/^\/api\/keys\/:id$/, apiKey],
+  [/^\/api\/webhooks\/endpoints\/:id(\/|$)/, endpoint],
   [/^\/api\/agents\/:id(\/|$)/, agent],
   [/^\/api\/agents\/provision\/:id$/, agent],
   [/^\/api\/instance\/:userId(\/|$)/, instance]
@@ -84,7 +94,7 @@ const deprecated = new Set(["PUT /api/agents/:id", "DELETE /api/agents/:id"])
 const isOfLiveStreams = ({ path }: KnownRoute) => path.startsWith("/live/")
 const routesWithIds = listRoutes(WebApi).filter((route) => route.path.includes("/:") && !isOfLiveStreams(route))
 /** Authentic by a secret of the agent, for platforms. */
-const isWebhook = ({ path }: KnownRoute) => path.startsWith("/api/webhooks/")
+const isWebhook = ({ path }: KnownRoute) => /^\/api\/webhooks\/(?!endpoints\/)/.test(path)
 const isForAdministrators = ({ path }: KnownRoute) => path.startsWith("/api/ops/")
 const idRoutes = routesWithIds.filter(
   (route) => !deprecated.has(nameOf(route)) && !isForAdministrators(route) && !isWebhook(route)

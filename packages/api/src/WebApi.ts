@@ -26,6 +26,7 @@ import { apiKeyScheme, apiKeySecurityScheme } from "./sessions/RequiredScope.ts"
 import { AgentLiveStreamsApi, LiveIngestApi, LivePlaybackApi } from "./provisioning/live-streams/LiveStreamsApi.ts"
 import { ProvisioningApi } from "./provisioning/ProvisioningApi.ts"
 import { SchedulesApi, SkillRunsApi } from "./schedules/SchedulesApi.ts"
+import { WebhookEndpointsApi } from "./webhooks/WebhookEndpointsApi.ts"
 import { SessionsApi } from "./sessions/SessionsApi.ts"
 import { OAuthApi } from "./signin/oauth/OAuthApi.ts"
 import { SignInApi } from "./signin/SignInApi.ts"
@@ -63,6 +64,7 @@ export class WebApi extends HttpApi.make("web")
   .add(LiveIngestApi)
   .add(LivePlaybackApi)
   .add(WebhooksApi)
+  .add(WebhookEndpointsApi)
   .add(ChannelWebhooksApi)
   .add(BillingApi)
   .add(CheckoutApi)

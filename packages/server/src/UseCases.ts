@@ -38,6 +38,7 @@ import * as SignInServices from "@berth/domain/signin/SignInServices"
 import { SocialSessions } from "@berth/domain/signin/social/SocialSessions"
 import * as WalletsServices from "@berth/domain/wallets/WalletsServices"
 import * as VerificationServices from "@berth/domain/verification/VerificationServices"
+import { WebhookEndpoints } from "@berth/domain/webhooks/WebhookEndpoints"
 import { Layer } from "effect"
 import * as AccessMethodList from "./AccessMethodList.ts"
 
@@ -65,7 +66,8 @@ export const web = Layer.mergeAll(
   SignInServices.layer,
   BearerSessions.Default,
   ChannelsServices.layer,
-  SchedulesServices.layer
+  SchedulesServices.layer,
+  WebhookEndpoints.Default
 ).pipe(
   Layer.provideMerge(RecoveryServices.layer),
   Layer.provide(Layer.merge(AccessMethodList.layer, BillingServices.deletionHooks)),

@@ -18,6 +18,7 @@ import * as AgentConfigHttp from "./agents/AgentConfigHttp.ts"
 import * as AgentOwnerHttp from "./agents/AgentOwnerHttp.ts"
 import * as AgentRecordsHttp from "./interaction/AgentRecordsHttp.ts"
 import * as AgentsHttp from "./agents/AgentsHttp.ts"
+import * as WebhookEndpointsHttp from "./webhooks/WebhookEndpointsHttp.ts"
 import * as WebhooksHttp from "./billing/WebhooksHttp.ts"
 import * as ChannelsHttp from "./channels/ChannelsHttp.ts"
 import * as ChannelWebhooksHttp from "./channels/ChannelWebhooksHttp.ts"
@@ -81,6 +82,7 @@ const groups = Layer.mergeAll(
   AccessTokensHttp.layer,
   SessionsHttp.layer,
   ApiKeysHttp.layer,
+  WebhookEndpointsHttp.layer,
   WalletsHttp.layer,
   UserWalletsHttp.layer,
   OAuthHttp.layer,

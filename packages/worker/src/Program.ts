@@ -11,6 +11,7 @@ import * as RedisStartup from "@berth/infra/redis/RedisStartup"
 import * as JobsWiring from "@berth/infra/wiring/JobsWiring"
 import * as ProvisioningWiring from "@berth/infra/wiring/ProvisioningWiring"
 import * as PersistenceWiring from "@berth/infra/wiring/PersistenceWiring"
+import * as WebhooksWiring from "@berth/infra/wiring/WebhooksWiring"
 import type { Settings } from "@berth/infra/configuration/Settings"
 import { countSealedValues, resealSecrets, type SealedCount } from "@berth/infra/postgres/SecretResealing"
 import { makeDatabaseCheck } from "@berth/infra/postgres/DatabaseHealth"
@@ -75,6 +76,7 @@ export const workerProgram = (settings: Settings) =>
         Layer.provide(BillingWiring.fromSettings(settings)),
         Layer.provide(MailWiring.fromSettings(settings)),
         Layer.provide(ChannelsWiring.fromSettings(settings)),
+        Layer.provide(WebhooksWiring.fromSettings(settings)),
         Layer.provide(InteractionWiring.fromSettings(settings)),
         Layer.provide(AccountsWiring.fromSettings(settings)),
         Layer.provide(ProvisioningWiring.liveStreamsFromSettings(settings)),

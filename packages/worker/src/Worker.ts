@@ -6,6 +6,7 @@ import * as InteractionServices from "@berth/domain/interaction/InteractionServi
 import { MailOutbox } from "@berth/domain/mail/MailOutbox"
 import * as SchedulesServices from "@berth/domain/schedules/SchedulesServices"
 import * as RecoveryServices from "@berth/domain/recovery/RecoveryServices"
+import { WebhookDispatch } from "@berth/domain/webhooks/WebhookDispatch"
 import { Layer } from "effect"
 import * as ChannelTasks from "./channels/ChannelTasks.ts"
 import * as BillingRecovery from "./billing/BillingRecovery.ts"
@@ -21,6 +22,7 @@ import { UnclaimedExpiry } from "@berth/domain/provisioning/UnclaimedExpiry"
 import * as UnclaimedAgentExpiry from "./provisioning/UnclaimedAgentExpiry.ts"
 import * as LiveStreamUpkeep from "./provisioning/LiveStreamUpkeep.ts"
 import * as ScheduleTasks from "./schedules/ScheduleTasks.ts"
+import * as WebhookDeliveryLoop from "./webhooks/WebhookDeliveryLoop.ts"
 import * as StuckAgentRecovery from "./instances/StuckAgentRecovery.ts"
 
 /** Services that several jobs use. */
@@ -45,7 +47,8 @@ export const layer = (options: JobConsumers.JobConsumerOptions & RetentionJobs.R
     LiveStreamUpkeep.layer,
     UnclaimedAgentExpiry.layer,
     ChannelTasks.layer,
-    ScheduleTasks.layer
+    ScheduleTasks.layer,
+    Layer.provide(WebhookDeliveryLoop.layer, WebhookDispatch.Default)
   ).pipe(
     Layer.provide(Layer.mergeAll(LiveOrigin.Default, UnclaimedExpiry.Default)),
     Layer.provide(AgentLiveStreams.Default),

@@ -26,7 +26,69 @@ const malformed = (when: string, body: string): ErrorRow => ({
   code: "card_event_malformed"
 })
 
+const endpoints = "POST /api/webhooks/endpoints"
+const subscription = (
+  when: string,
+  json: unknown,
+  status: number,
+  code: string,
+  fields?: ReadonlyArray<string>
+): ErrorRow => ({
+  when,
+  listener: "web",
+  route: endpoints,
+  call: ({ owner }) => ({ as: owner, json }),
+  status,
+  code,
+  ...(fields === undefined ? {} : { fields })
+})
+const subscribed = { url: "https://receiver.example/", events: ["agent.status"] }
+
+const ofEndpoint = [
+  "DELETE /api/webhooks/endpoints/:id",
+  "POST /api/webhooks/endpoints/:id/rotate-secret",
+  "POST /api/webhooks/endpoints/:id/enable",
+  "GET /api/webhooks/endpoints/:id/deliveries",
+  "POST /api/webhooks/endpoints/:id/replay"
+] as const
+
+const endpointRows: ReadonlyArray<ErrorRow> = [
+  ...(["GET /api/webhooks/endpoints", endpoints, ...ofEndpoint] as const).map((name): ErrorRow => ({
+    when: "nobody is signed in",
+    listener: "web",
+    route: name,
+    call: () => ({ path: name.replace(/^\w+ /, "").replace(":id", "whe_0") }),
+    status: 401,
+    code: "unauthorized"
+  })),
+  ...ofEndpoint.map((name): ErrorRow => ({
+    when: "there is no such endpoint",
+    listener: "web",
+    route: name,
+    call: ({ owner }) => ({ as: owner, path: name.replace(/^\w+ /, "").replace(":id", "whe_0") }),
+    status: 404,
+    code: "webhook_endpoint_not_found"
+  })),
+  subscription("nothing is given", {}, 400, "invalid_request", ["url", "events"]),
+  subscription("there is no event", { ...subscribed, events: [] }, 400, "invalid_request", ["events.0"]),
+  subscription("the event is unknown", { ...subscribed, events: ["x"] }, 400, "invalid_request", ["events.0"]),
+  subscription("the address is none", { ...subscribed, url: "receiver" }, 400, "webhook_url_invalid"),
+  subscription(
+    "the address has a password",
+    { ...subscribed, url: "https://a:b@c.example" },
+    400,
+    "webhook_url_invalid"
+  ),
+  subscription(
+    "the event is for administrators",
+    { ...subscribed, events: ["user.created"] },
+    403,
+    "account_events_not_allowed"
+  )
+]
+
 export const webhookRows: ReadonlyArray<ErrorRow> = [
+  ...endpointRows,
   unsigned("nobody has signed it", () => ({})),
   unsigned("the signature is none", () => ({ "cardprocessor-signature": "signed" })),
   unsigned("somebody else has signed it", () => ({

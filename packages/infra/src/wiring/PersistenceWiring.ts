@@ -12,6 +12,7 @@ import { resolveAdminEmails, requireDatabaseUrl, resolveKeyEncryptionKeys } from
 import * as InteractionStores from "../postgres/interaction/InteractionStores.ts"
 import * as PostgresAuditLog from "../postgres/administration/PostgresAuditLog.ts"
 import * as ChannelsStores from "../postgres/channels/ChannelsStores.ts"
+import * as WebhooksStores from "../postgres/webhooks/WebhooksStores.ts"
 import * as PostgresAgentLog from "../postgres/instances/PostgresAgentLog.ts"
 import * as SchedulesStores from "../postgres/schedules/SchedulesStores.ts"
 import * as PostgresUnclaimedAgents from "../postgres/provisioning/PostgresUnclaimedAgents.ts"
@@ -72,6 +73,7 @@ export const layer = ({ adminEmails, databaseUrl, keys, verifiedEmailsOnly, ...p
     PostgresAgentLog.layer,
     ChannelsStores.layer,
     SchedulesStores.layer,
+    WebhooksStores.layer,
     PostgresLiveStreamRepository.layer,
     PostgresUnclaimedAgents.layer,
     InteractionStores.layer,

@@ -16,6 +16,8 @@ import { SessionRepository } from "@berth/domain/sessions/SessionRepository"
 import { OAuthStateRepository } from "@berth/domain/signin/oauth/OAuthStateRepository"
 import { WalletNonceRepository } from "@berth/domain/signin/wallets/WalletNonceRepository"
 import { VerificationChallengeRepository } from "@berth/domain/verification/VerificationChallengeRepository"
+import { eventRetention } from "@berth/domain/webhooks/WebhookDelivery"
+import { WebhookDeliveryRepository } from "@berth/domain/webhooks/WebhookDeliveryRepository"
 import { DateTime, type Duration, Effect, Layer } from "effect"
 import { runRecurringTask } from "./RecurringTask.ts"
 
@@ -107,6 +109,13 @@ export const layer = ({ modelUsageRetention, reservationRetention, streamRetenti
           "1 hour",
           Effect.flatMap(Effect.all([AgentRunRepository, DateTime.now]), ([runs, now]) =>
             runs.prune(DateTime.subtractDuration(now, agentRunRetention))
+          )
+        ),
+        retention(
+          "events",
+          "1 hour",
+          Effect.flatMap(Effect.all([WebhookDeliveryRepository, DateTime.now]), ([deliveries, now]) =>
+            deliveries.prune(DateTime.subtractDuration(now, eventRetention))
           )
         ),
         retention(

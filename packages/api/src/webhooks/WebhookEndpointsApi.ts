@@ -1,0 +1,198 @@
+import { DomainEventKind } from "@berth/domain/events/DomainEvent"
+import { WebhookDeliveryStatus } from "@berth/domain/webhooks/WebhookDelivery"
+import {
+  DisabledReason,
+  maximumEndpointsPerUser,
+  WebhookDeliveryId,
+  WebhookEndpointId
+} from "@berth/domain/webhooks/WebhookEndpoint"
+import {
+  AccountEventsNotAllowed,
+  WebhookDeliveryNotFound,
+  WebhookEndpointLimitReached,
+  WebhookEndpointNotFound,
+  WebhookReplayIncomplete,
+  WebhookUrlInvalid
+} from "@berth/domain/webhooks/WebhookErrors"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
+import { Schema } from "effect"
+import { errorBody, plainErrorBody } from "../http/ErrorBody.ts"
+import { pageLimit, pageOffset } from "../http/Pagination.ts"
+import { payload } from "../http/Payload.ts"
+import { Timestamp } from "../http/Timestamp.ts"
+import { InternalFailureBody } from "../http/TransportErrors.ts"
+import { SessionAuth } from "../sessions/SessionAuth.ts"
+
+export const WebhookEndpointNotFoundBody = plainErrorBody(WebhookEndpointNotFound, {
+  status: 404,
+  error: "Webhook endpoint not found",
+  message: "No webhook endpoint has this id. GET /api/webhooks/endpoints lists yours."
+})
+export const WebhookDeliveryNotFoundBody = plainErrorBody(WebhookDeliveryNotFound, {
+  status: 404,
+  error: "Delivery not found",
+  message: "`deliveryId`: the endpoint has no such delivery. GET /api/webhooks/endpoints/:id/deliveries lists them."
+})
+export const WebhookReplayIncompleteBody = plainErrorBody(WebhookReplayIncomplete, {
+  status: 400,
+  error: "Nothing to replay",
+  message: "Give `deliveryId`, or `since` for the events of a range."
+})
+export const WebhookEndpointLimitReachedBody = errorBody(WebhookEndpointLimitReached, {
+  status: 429,
+  error: "Too many webhook endpoints",
+  message: ({ limit }) => `You have ${limit} webhook endpoints. Delete one that you no longer use.`,
+  read: () => new WebhookEndpointLimitReached({ limit: maximumEndpointsPerUser })
+})
+export const WebhookUrlInvalidBody = errorBody(WebhookUrlInvalid, {
+  status: 400,
+  error: "Invalid URL",
+  message: ({ reason }) => reason,
+  read: (reason) => new WebhookUrlInvalid({ reason })
+})
+export const AccountEventsNotAllowedBody = plainErrorBody(AccountEventsNotAllowed, {
+  status: 403,
+  error: "Administrators only",
+  message: "`events`: only administrators receive the events `user.*`."
+})
+
+const endpointFields = {
+  id: WebhookEndpointId,
+  url: Schema.String,
+  events: Schema.Array(DomainEventKind),
+  ordered: Schema.Boolean,
+  status: Schema.Literal("enabled", "disabled"),
+  disabledReason: Schema.NullOr(DisabledReason),
+  failingSince: Schema.NullOr(Timestamp).annotations({ description: "First failure since the last success" }),
+  createdAt: Timestamp
+}
+const EndpointView = Schema.Struct(endpointFields).annotations({ identifier: "WebhookEndpoint" })
+const secret = Schema.Redacted(Schema.String).annotations({
+  description: "Verifies deliveries; shown only here. The form of Standard Webhooks: whsec_…"
+})
+
+const DeliveryView = Schema.Struct({
+  id: WebhookDeliveryId,
+  eventId: Schema.String,
+  type: DomainEventKind,
+  status: WebhookDeliveryStatus,
+  attempts: Schema.Int,
+  nextAttemptAt: Schema.NullOr(Timestamp),
+  lastAttemptAt: Schema.NullOr(Timestamp),
+  responseStatus: Schema.NullOr(Schema.Int),
+  failure: Schema.NullOr(Schema.String),
+  createdAt: Timestamp
+}).annotations({ identifier: "WebhookDelivery" })
+
+const Replay = payload({
+  deliveryId: Schema.optional(WebhookDeliveryId),
+  since: Schema.optional(Timestamp).annotations({ description: "Begin of a range of events" }),
+  until: Schema.optional(Timestamp).annotations({ description: "End of the range; default: now" }),
+  failedOnly: Schema.optional(Schema.Boolean).annotations({
+    description: "Default: true. False: also events that were delivered"
+  })
+})
+
+const path = Schema.Struct({ id: WebhookEndpointId })
+
+const list = HttpApiEndpoint.get("list", "/api/webhooks/endpoints")
+  .addSuccess(Schema.Struct({ endpoints: Schema.Array(EndpointView) }))
+  .annotateContext(OpenApi.annotations({ summary: "List your webhook endpoints", description: "Newest first." }))
+
+const create = HttpApiEndpoint.post("create", "/api/webhooks/endpoints")
+  .setPayload(
+    payload({
+      url: Schema.String.annotations({ description: "Public https address; redirects are not followed" }),
+      events: Schema.NonEmptyArray(DomainEventKind),
+      ordered: Schema.optionalWith(Schema.Boolean, { default: () => false }).annotations({
+        description: "Deliver one event at a time, in order: a failing delivery holds up those after it"
+      })
+    })
+  )
+  .addSuccess(Schema.Struct({ ...endpointFields, secret }).annotations({ identifier: "CreatedWebhookEndpoint" }), {
+    status: 201
+  })
+  .addError(WebhookUrlInvalidBody)
+  .addError(AccountEventsNotAllowedBody)
+  .addError(WebhookEndpointLimitReachedBody)
+  .annotateContext(
+    OpenApi.annotations({
+      summary: "Create a webhook endpoint",
+      description: `Receives events of your agents; those of accounts (\`user.*\`) are for administrators. The secret is shown once. A user has at most ${maximumEndpointsPerUser} endpoints.`
+    })
+  )
+
+const remove = HttpApiEndpoint.del("remove", "/api/webhooks/endpoints/:id")
+  .setPath(path)
+  .addSuccess(Schema.Struct({ success: Schema.Boolean }))
+  .addError(WebhookEndpointNotFoundBody)
+  .annotateContext(
+    OpenApi.annotations({ summary: "Delete a webhook endpoint", description: "With its secret and its deliveries." })
+  )
+
+const rotateSecret = HttpApiEndpoint.post("rotateSecret", "/api/webhooks/endpoints/:id/rotate-secret")
+  .setPath(path)
+  .addSuccess(Schema.Struct({ secret, previousValidUntil: Timestamp }))
+  .addError(WebhookEndpointNotFoundBody)
+  .annotateContext(
+    OpenApi.annotations({
+      summary: "Replace the secret of a webhook endpoint",
+      description: "For 24 hours deliveries carry the signatures of both secrets."
+    })
+  )
+
+const enable = HttpApiEndpoint.post("enable", "/api/webhooks/endpoints/:id/enable")
+  .setPath(path)
+  .addSuccess(EndpointView)
+  .addError(WebhookEndpointNotFoundBody)
+  .annotateContext(
+    OpenApi.annotations({
+      summary: "Enable a webhook endpoint again",
+      description: "Events that it missed are sent by a replay."
+    })
+  )
+
+const deliveries = HttpApiEndpoint.get("deliveries", "/api/webhooks/endpoints/:id/deliveries")
+  .setPath(path)
+  .setUrlParams(Schema.Struct({ limit: pageLimit, offset: pageOffset }))
+  .addSuccess(
+    Schema.Struct({
+      deliveries: Schema.Array(DeliveryView),
+      total: Schema.Int,
+      limit: Schema.Int,
+      offset: Schema.Int
+    })
+  )
+  .addError(WebhookEndpointNotFoundBody)
+  .annotateContext(
+    OpenApi.annotations({
+      summary: "Delivery log of a webhook endpoint",
+      description: "Newest event first, of the last 30 days. `id` is the header `webhook-id` of every attempt."
+    })
+  )
+
+const replay = HttpApiEndpoint.post("replay", "/api/webhooks/endpoints/:id/replay")
+  .setPath(path)
+  .setPayload(Replay)
+  .addSuccess(Schema.Struct({ replayed: Schema.Int }), { status: 202 })
+  .addError(WebhookEndpointNotFoundBody)
+  .addError(WebhookDeliveryNotFoundBody)
+  .addError(WebhookReplayIncompleteBody)
+  .annotateContext(
+    OpenApi.annotations({
+      summary: "Send events again",
+      description:
+        "One delivery, or the events of a range that failed or that the endpoint missed while it was disabled. Every delivery keeps its id."
+    })
+  )
+
+export class WebhookEndpointsApi extends HttpApiGroup.make("webhookEndpoints")
+  .add(list)
+  .add(create)
+  .add(remove)
+  .add(rotateSecret)
+  .add(enable)
+  .add(deliveries)
+  .add(replay)
+  .middlewareEndpoints(SessionAuth)
+  .addError(InternalFailureBody) {}

@@ -1,0 +1,125 @@
+import { DateTime, Duration, Schema } from "effect"
+import { DomainEvent, DomainEventKind } from "../events/DomainEvent.ts"
+import type { TraceParent } from "../jobs/JobKind.ts"
+import { type DisabledReason, WebhookDeliveryId, type WebhookEndpoint } from "./WebhookEndpoint.ts"
+
+export const WebhookDeliveryStatus = Schema.Literal("pending", "delivered", "failed").annotations({
+  identifier: "WebhookDeliveryStatus"
+})
+
+/** An event on its way to an endpoint, with its latest attempt. */
+export const WebhookDelivery = Schema.Struct({
+  id: WebhookDeliveryId,
+  eventId: Schema.String,
+  kind: DomainEventKind,
+  status: WebhookDeliveryStatus,
+  /** Since the event, or since the latest replay. */
+  attempts: Schema.Int,
+  dueAt: Schema.DateTimeUtcFromSelf,
+  attemptedAt: Schema.NullOr(Schema.DateTimeUtcFromSelf),
+  responseStatus: Schema.NullOr(Schema.Int),
+  failure: Schema.NullOr(Schema.String),
+  createdAt: Schema.DateTimeUtcFromSelf
+})
+export type WebhookDelivery = typeof WebhookDelivery.Type
+
+/** A delivery that this worker attempts until the claim ends. `attempt` counts from 1. */
+export interface ClaimedDelivery {
+  readonly id: WebhookDeliveryId
+  readonly attempt: number
+  readonly endpoint: WebhookEndpoint
+  readonly event: DomainEvent
+  readonly occurredAt: DateTime.Utc
+  readonly trace: TraceParent | null
+}
+
+/** Longer than an attempt: another worker repeats an attempt whose worker has died. */
+export const claimDuration = Duration.minutes(1)
+
+/** Deliveries of one endpoint at once; one while it fails or keeps the order. */
+export const maximumInFlightPerEndpoint = 4
+
+/** Pauses after each failed attempt: quickly after a hiccup, then for three days. */
+export const retryPauses: ReadonlyArray<Duration.Duration> = [
+  Duration.seconds(5),
+  Duration.minutes(5),
+  Duration.minutes(30),
+  Duration.hours(2),
+  Duration.hours(5),
+  Duration.hours(10),
+  Duration.hours(14),
+  Duration.hours(20),
+  Duration.hours(24)
+]
+
+/** An endpoint without a success for this time is disabled. */
+export const maximumFailingTime = Duration.days(5)
+
+/** Events and their deliveries are kept for this time. */
+export const eventRetention = Duration.days(30)
+
+/** The time before the next attempt, longer by up to a fifth by `random` from 0 to 1; none after the last one. */
+export const findRetryPause = (failedAttempts: number, random: number): Duration.Duration | undefined => {
+  const pause = retryPauses[failedAttempts - 1]
+  return pause === undefined ? undefined : Duration.times(pause, 1 + random / 5)
+}
+
+/** The response of a receiver, or the reason why there is none. */
+export type DeliveryResponse = { readonly status: number } | { readonly failure: string }
+
+export type DeliveryOutcome =
+  | { readonly _tag: "Delivered"; readonly status: number }
+  | {
+      readonly _tag: "Failed"
+      readonly status: number | null
+      readonly failure: string
+      /** Null after the last attempt. */
+      readonly retryAt: DateTime.Utc | null
+      readonly disable: DisabledReason | null
+    }
+
+/** Decides what follows an attempt. */
+export const decideDelivery = (
+  response: DeliveryResponse,
+  {
+    attempt,
+    failingSince,
+    now,
+    random
+  }: {
+    readonly attempt: number
+    readonly failingSince: DateTime.Utc | null
+    readonly now: DateTime.Utc
+    readonly random: number
+  }
+): DeliveryOutcome => {
+  const status = "status" in response ? response.status : null
+  if (status !== null && status >= 200 && status < 300) return { _tag: "Delivered", status }
+  const failure = "failure" in response ? response.failure : `status ${response.status}`
+  if (status === 410) return { _tag: "Failed", status, failure, retryAt: null, disable: "gone" }
+  const pause = findRetryPause(attempt, random)
+  const isFailing =
+    failingSince !== null &&
+    Duration.greaterThanOrEqualTo(DateTime.distanceDuration(failingSince, now), maximumFailingTime)
+  return {
+    _tag: "Failed",
+    status,
+    failure,
+    retryAt: pause === undefined || isFailing ? null : DateTime.addDuration(now, pause),
+    disable: isFailing ? "failing" : null
+  }
+}
+
+/** The body of a delivery: the payload of Standard Webhooks. */
+export const WebhookPayload = Schema.Union(
+  ...DomainEvent.members.map(({ fields }) =>
+    Schema.Struct({ type: fields.kind, timestamp: Schema.DateTimeUtc, data: fields.data })
+  )
+)
+
+const encodeEvent = Schema.encodeSync(DomainEvent)
+
+export const encodeWebhookPayload = ({ event, occurredAt }: Pick<ClaimedDelivery, "event" | "occurredAt">): string => {
+  const { data, kind } = encodeEvent(event)
+  return JSON.stringify({ type: kind, timestamp: DateTime.formatIso(occurredAt), data })
+}

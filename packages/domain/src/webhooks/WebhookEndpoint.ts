@@ -1,0 +1,58 @@
+import { Duration, Either, Encoding, Option, Redacted, Schema } from "effect"
+import { DomainEventKind } from "../events/DomainEvent.ts"
+import { idSchema } from "../ids/IdGenerator.ts"
+import { UserId } from "../shared/UserId.ts"
+import { WebhookUrlInvalid } from "./WebhookErrors.ts"
+
+export const WebhookEndpointId = idSchema("WebhookEndpointId", "A webhook endpoint's id, whe_…")
+export type WebhookEndpointId = typeof WebhookEndpointId.Type
+
+export const WebhookDeliveryId = idSchema("WebhookDeliveryId", "A delivery's id, dlv_…: the header `webhook-id`")
+export type WebhookDeliveryId = typeof WebhookDeliveryId.Type
+
+/** `gone`: the receiver responded with 410. `failing`: no attempt succeeded for days. */
+export const DisabledReason = Schema.Literal("gone", "failing").annotations({ identifier: "WebhookDisabledReason" })
+export type DisabledReason = typeof DisabledReason.Type
+
+/** An address that receives events of its owner, or of accounts if the owner is an administrator. */
+export const WebhookEndpoint = Schema.Struct({
+  id: WebhookEndpointId,
+  userId: UserId,
+  url: Schema.String,
+  kinds: Schema.Array(DomainEventKind),
+  /** Whether deliveries wait for the one before. */
+  isOrdered: Schema.Boolean,
+  failingSince: Schema.NullOr(Schema.DateTimeUtcFromSelf),
+  disabledAt: Schema.NullOr(Schema.DateTimeUtcFromSelf),
+  disabledReason: Schema.NullOr(DisabledReason),
+  createdAt: Schema.DateTimeUtcFromSelf
+})
+export type WebhookEndpoint = typeof WebhookEndpoint.Type
+
+export const maximumEndpointsPerUser = 20
+const maximumUrlLength = 2048
+
+/** Time in which deliveries carry the signatures of both secrets. */
+export const secretOverlap = Duration.hours(24)
+
+/** The form of Standard Webhooks: the prefix and 256 bits in base64. */
+export const makeWebhookSecret = (token: Redacted.Redacted): Redacted.Redacted => {
+  const bytes = Either.getOrThrow(Encoding.decodeBase64Url(Redacted.value(token)))
+  return Redacted.make(`whsec_${Encoding.encodeBase64(bytes)}`)
+}
+
+/** Parses the address of an endpoint. The network it leads to is checked at each connection. */
+export const parseWebhookUrl = (
+  text: string,
+  { httpsOnly }: { readonly httpsOnly: boolean }
+): Either.Either<URL, WebhookUrlInvalid> => {
+  const invalid = (reason: string) => Either.left(new WebhookUrlInvalid({ reason }))
+  const url = Option.getOrNull(Option.liftThrowable((given: string) => new URL(given))(text))
+  if (url === null) return invalid("`url` must be an absolute URL.")
+  if (url.protocol !== "https:" && (httpsOnly || url.protocol !== "http:"))
+    return invalid("`url` must begin with https://.")
+  if (url.username !== "" || url.password !== "") return invalid("`url` must not contain a user name or password.")
+  if (url.hash !== "") return invalid("`url` must not contain a fragment.")
+  if (url.href.length > maximumUrlLength) return invalid(`\`url\` must have at most ${maximumUrlLength} characters.`)
+  return Either.right(url)
+}

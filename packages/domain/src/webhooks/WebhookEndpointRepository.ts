@@ -1,0 +1,27 @@
+import { Context, type DateTime, type Effect, type Option, type Redacted } from "effect"
+import type { UserId } from "../shared/UserId.ts"
+import type { DisabledReason, WebhookEndpoint, WebhookEndpointId } from "./WebhookEndpoint.ts"
+
+/** Stores endpoints. Secrets are sealed in their rows. */
+export class WebhookEndpointRepository extends Context.Tag("@berth/WebhookEndpointRepository")<
+  WebhookEndpointRepository,
+  {
+    /** False when the user has `limit` endpoints. Exact under concurrent inserts. */
+    readonly insert: (endpoint: WebhookEndpoint, secret: Redacted.Redacted, limit: number) => Effect.Effect<boolean>
+    /** Newest first. */
+    readonly listOwned: (userId: UserId) => Effect.Effect<ReadonlyArray<WebhookEndpoint>>
+    readonly findOwned: (userId: UserId, id: WebhookEndpointId) => Effect.Effect<Option.Option<WebhookEndpoint>>
+    readonly removeOwned: (userId: UserId, id: WebhookEndpointId) => Effect.Effect<boolean>
+    /** The current secret first, then the previous one while it is valid. */
+    readonly readSecrets: (id: WebhookEndpointId, now: DateTime.Utc) => Effect.Effect<ReadonlyArray<Redacted.Redacted>>
+    /** The replaced secret stays valid until `overlapUntil`. Joins the running transaction. */
+    readonly replaceSecret: (
+      id: WebhookEndpointId,
+      secret: Redacted.Redacted,
+      overlapUntil: DateTime.Utc
+    ) => Effect.Effect<void>
+    readonly enable: (id: WebhookEndpointId) => Effect.Effect<void>
+    /** Ends its pending deliveries too. False when it was disabled or is gone. Joins the running transaction. */
+    readonly disable: (id: WebhookEndpointId, reason: DisabledReason, now: DateTime.Utc) => Effect.Effect<boolean>
+  }
+>() {}

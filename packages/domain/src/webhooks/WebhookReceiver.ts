@@ -1,0 +1,17 @@
+import { Context, type DateTime, type Effect, type Redacted } from "effect"
+import type { WebhookReceiverUnreachable } from "./WebhookErrors.ts"
+
+export interface WebhookMessage {
+  /** The same at every attempt. */
+  readonly id: string
+  readonly sentAt: DateTime.Utc
+  readonly body: string
+  /** Each of them signs. */
+  readonly secrets: ReadonlyArray<Redacted.Redacted>
+}
+
+/** Sends signed messages to the addresses of endpoints, within a time limit and to permitted networks only. */
+export class WebhookReceiver extends Context.Tag("@berth/WebhookReceiver")<
+  WebhookReceiver,
+  { readonly post: (url: URL, message: WebhookMessage) => Effect.Effect<number, WebhookReceiverUnreachable> }
+>() {}

@@ -1,0 +1,210 @@
+import { DomainEvent, isForAdministrators } from "@berth/domain/events/DomainEvent"
+import { TraceParent } from "@berth/domain/jobs/JobKind"
+import {
+  type ClaimedDelivery,
+  claimDuration,
+  maximumInFlightPerEndpoint,
+  WebhookDelivery
+} from "@berth/domain/webhooks/WebhookDelivery"
+import { type EventRange, WebhookDeliveryRepository } from "@berth/domain/webhooks/WebhookDeliveryRepository"
+import { WebhookDeliveryId, type WebhookEndpoint, type WebhookEndpointId } from "@berth/domain/webhooks/WebhookEndpoint"
+import type { PgClient } from "@effect/sql-pg/PgClient"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { DateTime, Duration, Effect, Layer, Schema, Scope } from "effect"
+import { deliveriesChannel } from "../events/PostgresDomainEvents.ts"
+import { countAffectedRows, decodeRows, decodeSingleRow } from "../Rows.ts"
+import { toStorableText } from "../StorableText.ts"
+import { makeWakeups } from "../Wakeups.ts"
+import { EndpointRow } from "./PostgresWebhookEndpointRepository.ts"
+
+const pollInterval = Duration.seconds(1)
+
+const ClaimedRow = Schema.Struct({
+  deliveryId: WebhookDeliveryId,
+  attempt: Schema.Int,
+  event: DomainEvent,
+  occurredAt: Schema.DateTimeUtcFromDate,
+  trace: Schema.NullOr(TraceParent),
+  ...EndpointRow.fields
+})
+const DeliveryRow = Schema.Struct({
+  ...WebhookDelivery.fields,
+  dueAt: Schema.DateTimeUtcFromDate,
+  attemptedAt: Schema.NullOr(Schema.DateTimeUtcFromDate),
+  createdAt: Schema.DateTimeUtcFromDate
+})
+const Count = Schema.Struct({ count: Schema.Int })
+
+export const layer: Layer.Layer<WebhookDeliveryRepository, never, PgClient | SqlClient> = Layer.scoped(
+  WebhookDeliveryRepository,
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    const scope = yield* Effect.scope
+    const wakeups = yield* makeWakeups(deliveriesChannel)
+    const added = yield* Effect.cached(Effect.provideService(wakeups.subscribe("", pollInterval), Scope.Scope, scope))
+    const notify = sql`select pg_notify(${deliveriesChannel}, '')`
+
+    const isDue = (now: Date) =>
+      sql`status = 'pending' and due_at <= ${now} and (claimed_until is null or claimed_until <= ${now})`
+
+    /** Writes of an attempt: it holds the claim while no other attempt has begun. */
+    const isHeld = ({ attempt, id }: ClaimedDelivery) =>
+      sql`id = ${id} and attempts = ${attempt} and status = 'pending'`
+
+    /** Reads each endpoint by its index no further than it has room, so that a long backlog costs no more than a short one. */
+    const claim = (limit: number, now: Date) => sql`
+      with recursive endpoints as (
+        (select endpoint_id from webhook_deliveries where status = 'pending' order by endpoint_id limit 1)
+        union all
+        select (
+          select d.endpoint_id from webhook_deliveries d
+          where d.status = 'pending' and d.endpoint_id > endpoints.endpoint_id order by d.endpoint_id limit 1
+        ) from endpoints where endpoints.endpoint_id is not null
+      ), next as (
+        select due.id, due.turn from endpoints
+        join webhook_endpoints e on e.id = endpoints.endpoint_id and e.disabled_at is null
+        cross join lateral (
+          select id, row_number() over (order by due_at, position) as turn from webhook_deliveries
+          where endpoint_id = e.id and ${isDue(now)} and not e.is_ordered
+          order by due_at, position
+          limit greatest(0, case when e.failing_since is null then ${maximumInFlightPerEndpoint} else 1 end - (
+            select count(*) from webhook_deliveries
+            where endpoint_id = e.id and status = 'pending' and claimed_until > ${now}
+          ))
+        ) due
+        union all
+        select head.id, 1 from endpoints
+        join webhook_endpoints e on e.id = endpoints.endpoint_id and e.disabled_at is null and e.is_ordered
+        cross join lateral (
+          select id, status, due_at, claimed_until from webhook_deliveries
+          where endpoint_id = e.id and status = 'pending' order by position limit 1
+        ) head
+        where ${isDue(now)}
+      ), taken as (
+        select id from webhook_deliveries join next using (id) where ${isDue(now)}
+        order by turn limit ${limit} for update of webhook_deliveries skip locked
+      ), claimed as (
+        update webhook_deliveries set attempts = attempts + 1,
+          claimed_until = ${now}::timestamptz + make_interval(secs => ${Duration.toSeconds(claimDuration)})
+        from taken where webhook_deliveries.id = taken.id
+        returning webhook_deliveries.id, attempts, endpoint_id, event_id
+      )
+      select claimed.id as delivery_id, claimed.attempts as attempt,
+        jsonb_build_object('kind', events.kind, 'data', events.data) as event, events.created_at as occurred_at,
+        events.trace, e.*
+      from claimed join events on events.id = claimed.event_id join webhook_endpoints e on e.id = claimed.endpoint_id
+      order by events.position`
+
+    return WebhookDeliveryRepository.of({
+      claim: Effect.fn("WebhookDeliveryRepository.claim")(function* (limit: number, now: DateTime.Utc) {
+        const rows = yield* claim(limit, DateTime.toDate(now)).pipe(decodeRows(ClaimedRow), Effect.orDie)
+        return rows.map(({ attempt, deliveryId, event, occurredAt, trace, ...endpoint }): ClaimedDelivery => ({
+          id: deliveryId,
+          attempt,
+          endpoint,
+          event,
+          occurredAt,
+          trace
+        }))
+      }),
+      recordDelivered: Effect.fn("WebhookDeliveryRepository.recordDelivered")(
+        function* (claimed: ClaimedDelivery, { now, status }: { readonly status: number; readonly now: DateTime.Utc }) {
+          yield* sql`
+            update webhook_deliveries set status = 'delivered', claimed_until = null, failure = null,
+              response_status = ${status}, attempted_at = ${DateTime.toDate(now)}
+            where ${isHeld(claimed)}`
+          yield* sql`
+            update webhook_endpoints set failing_since = null
+            where id = ${claimed.endpoint.id} and failing_since is not null`
+        },
+        sql.withTransaction,
+        Effect.orDie
+      ),
+      recordFailed: Effect.fn("WebhookDeliveryRepository.recordFailed")(
+        function* (
+          claimed: ClaimedDelivery,
+          {
+            failure,
+            now,
+            retryAt,
+            status
+          }: {
+            readonly status: number | null
+            readonly failure: string
+            readonly retryAt: DateTime.Utc | null
+            readonly now: DateTime.Utc
+          }
+        ) {
+          const at = DateTime.toDate(now)
+          const next =
+            retryAt === null ? sql`status = 'failed'` : sql`due_at = ${DateTime.toDate(retryAt)}, status = 'pending'`
+          const recorded = yield* countAffectedRows(sql`
+            update webhook_deliveries set ${next}, claimed_until = null, failure = ${toStorableText(failure)},
+              response_status = ${status}, attempted_at = ${at}
+            where ${isHeld(claimed)}`)
+          if (recorded === 1)
+            yield* sql`
+              update webhook_endpoints set failing_since = ${at}
+              where id = ${claimed.endpoint.id} and failing_since is null`
+        },
+        sql.withTransaction,
+        Effect.orDie
+      ),
+      list: Effect.fn("WebhookDeliveryRepository.list")(function* (
+        endpointId: WebhookEndpointId,
+        { limit, offset }: { readonly limit: number; readonly offset: number }
+      ) {
+        const deliveries = yield* sql`
+          select d.id, d.event_id, events.kind, d.status, d.attempts, d.due_at, d.attempted_at, d.response_status,
+            d.failure, d.created_at
+          from webhook_deliveries d join events on events.id = d.event_id
+          where d.endpoint_id = ${endpointId} order by d.position desc limit ${limit} offset ${offset}`.pipe(
+          decodeRows(DeliveryRow),
+          Effect.orDie
+        )
+        const { count } = yield* sql`
+          select count(*)::int as count from webhook_deliveries where endpoint_id = ${endpointId}`.pipe(
+          decodeSingleRow(Count),
+          Effect.orDie
+        )
+        return { deliveries, total: count }
+      }),
+      replay: Effect.fn("WebhookDeliveryRepository.replay")(function* (
+        endpointId: WebhookEndpointId,
+        id: WebhookDeliveryId,
+        now: DateTime.Utc
+      ) {
+        const replayed = yield* countAffectedRows(sql`
+          update webhook_deliveries set status = 'pending', attempts = 0, due_at = ${DateTime.toDate(now)},
+            claimed_until = null
+          where id = ${toStorableText(id)} and endpoint_id = ${endpointId}`).pipe(Effect.orDie)
+        if (replayed === 1) yield* Effect.orDie(notify)
+        return replayed === 1
+      }),
+      replayRange: Effect.fn("WebhookDeliveryRepository.replayRange")(function* (
+        { id, kinds, userId }: WebhookEndpoint,
+        { failedOnly, since, until }: EventRange,
+        now: DateTime.Utc
+      ) {
+        const at = DateTime.toDate(now)
+        const accountKinds = kinds.filter(isForAdministrators)
+        const ownKinds = kinds.filter((kind) => !isForAdministrators(kind))
+        const replayed = yield* countAffectedRows(sql`
+          insert into webhook_deliveries as d (id, endpoint_id, event_id, position, status, due_at, created_at)
+          select 'dlv_' || md5(id || ${id}), ${id}, id, position, 'pending', ${at}, ${at} from events
+          where created_at >= ${DateTime.toDate(since)} and created_at < ${DateTime.toDate(until)}
+            and (kind = any(${accountKinds}) or (kind = any(${ownKinds}) and user_id = ${userId}))
+          on conflict (id) do update set status = 'pending', attempts = 0, due_at = excluded.due_at, claimed_until = null
+            where ${failedOnly ? sql`d.status = 'failed'` : sql`d.status <> 'pending'`}`).pipe(Effect.orDie)
+        if (replayed > 0) yield* Effect.orDie(notify)
+        return replayed
+      }),
+      awaitDue: Effect.flatten(added).pipe(Effect.withSpan("WebhookDeliveryRepository.awaitDue")),
+      prune: Effect.fn("WebhookDeliveryRepository.prune")(function* (before: DateTime.Utc) {
+        return yield* countAffectedRows(sql`delete from events where created_at < ${DateTime.toDate(before)}`).pipe(
+          Effect.orDie
+        )
+      })
+    })
+  })
+)

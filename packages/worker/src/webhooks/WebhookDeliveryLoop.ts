@@ -1,0 +1,49 @@
+import { WebhookDispatch } from "@berth/domain/webhooks/WebhookDispatch"
+import { Effect, FiberSet, Layer, Schedule } from "effect"
+
+/** Attempts at once. They wait for receivers, without a share in the slots of the queues. */
+const slots = 32
+
+/** Longer than an attempt. */
+const drain = "20 seconds"
+
+const backOff = Schedule.exponential("200 millis").pipe(
+  Schedule.union(Schedule.spaced("10 seconds")),
+  Schedule.jittered
+)
+
+/** Delivers outbound events for as long as the worker runs. Attempts in flight end before it stops. */
+export const layer = Layer.scopedDiscard(
+  Effect.gen(function* () {
+    const { attempt, awaitDue, claim } = yield* WebhookDispatch
+    const fibers = yield* FiberSet.make<void>()
+    yield* Effect.addFinalizer(() => Effect.timeoutOption(Effect.interruptible(FiberSet.awaitEmpty(fibers)), drain))
+    // Opens when an attempt has ended: its endpoint has room for the next one.
+    const ended = yield* Effect.makeLatch(false)
+
+    const start = (claimed: Parameters<typeof attempt>[0]) =>
+      attempt(claimed).pipe(
+        Effect.catchAllCause((cause) =>
+          Effect.logWarning("Webhook attempt failed, repeated when its claim ends", cause)
+        ),
+        Effect.ensuring(ended.open),
+        FiberSet.run(fibers)
+      )
+
+    const round = Effect.gen(function* () {
+      yield* ended.close
+      const free = slots - (yield* FiberSet.size(fibers))
+      const claimed = free > 0 ? yield* Effect.withTracerEnabled(claim(free), false) : []
+      yield* Effect.forEach(claimed, start, { discard: true })
+      if (claimed.length < free || free === 0)
+        yield* Effect.race(ended.await, Effect.withTracerEnabled(awaitDue, false))
+    })
+    yield* round.pipe(
+      Effect.sandbox,
+      Effect.tapError((cause) => Effect.logWarning("Webhook deliveries not claimed, retrying", cause)),
+      Effect.retry(backOff),
+      Effect.forever,
+      Effect.forkScoped
+    )
+  })
+)
