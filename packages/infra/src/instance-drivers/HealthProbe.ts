@@ -1,5 +1,6 @@
-import { Effect, type Redacted } from "effect"
+import { Duration, Effect, Option, type Redacted, Schedule } from "effect"
 import type { RuntimeClient } from "../runtime/RuntimeClient.ts"
+import { RuntimeNotReady } from "./RuntimeNotReady.ts"
 
 /** The runtime's response to a health request with the token. */
 export type HealthProbeResult = "healthy" | "rejected" | "unresponsive"
@@ -19,4 +20,35 @@ export const probeHealth = (
       onFailure: (error) =>
         error._tag === "RuntimeRequestRejected" && error.status === 401 ? "rejected" : "unresponsive"
     })
+  )
+
+/** The reason for which a running instance is replaced. */
+export const describeProbe = (result: HealthProbeResult) =>
+  result === "rejected" ? "it has another token" : "it does not answer"
+
+export const readyTimeout = Duration.seconds(15)
+const pollSchedule = Schedule.spaced("20 millis")
+
+/** Waits until a runtime accepts the token. `ended` fails when its container ends; `explain` completes the message of a timeout. */
+export const awaitReady = <E, E2 = never>(
+  client: RuntimeClient,
+  runtime: { readonly endpoint: string; readonly token: Redacted.Redacted },
+  ended: Effect.Effect<never, E>,
+  explain: Effect.Effect<string, E2> = Effect.succeed("")
+) =>
+  client.health(runtime).pipe(
+    Effect.retry({ while: ({ _tag }) => _tag === "RuntimeUnresponsive", schedule: pollSchedule }),
+    Effect.mapError((error) => new RuntimeNotReady({ reason: "reason" in error ? error.reason : error.message })),
+    Effect.raceFirst(ended),
+    Effect.timeoutOption(readyTimeout),
+    Effect.flatMap(
+      Option.match({
+        onSome: Effect.succeed,
+        onNone: () =>
+          Effect.flatMap(
+            explain,
+            (more) => new RuntimeNotReady({ reason: `it was not ready within ${Duration.format(readyTimeout)}${more}` })
+          )
+      })
+    )
   )

@@ -1,9 +1,9 @@
-import { type InstanceSpec, InstanceStartFailed, type RunningInstance } from "@berth/domain/instances/InstanceDriver"
-import type { UserId } from "@berth/domain/shared/UserId"
-import { Duration, Effect, Option, Schedule } from "effect"
+import type { InstanceSpec, RunningInstance } from "@berth/domain/instances/InstanceDriver"
+import { Duration, Effect, Option, Redacted } from "effect"
 import type { RuntimeClient } from "../../runtime/RuntimeClient.ts"
-import { probeHealth } from "../HealthProbe.ts"
-import { toHostUnavailable } from "../HostFailure.ts"
+import type { Replacement } from "../ContainerDriver.ts"
+import { awaitReady, describeProbe, probeHealth, readyTimeout } from "../HealthProbe.ts"
+import { logCleanupFailure, logReplaced, makeToStartFailed } from "../HostFailure.ts"
 import { type FileOperationFailed, isHostFault } from "../HostFiles.ts"
 import type { InstanceTaskFailed } from "../RuntimeImage.ts"
 import { RuntimeNotReady } from "../RuntimeNotReady.ts"
@@ -13,7 +13,7 @@ import { findProfileDifferences } from "./ContainerProfile.ts"
 import type { DockerEngine } from "./DockerEngine.ts"
 import { type EngineError, isEngineFault, type RuntimeImageMissing } from "./EngineErrors.ts"
 import type { ContainerInspection, ImageInspection } from "./EngineModels.ts"
-import type { InstanceContainers, InstanceNames } from "./InstanceContainers.ts"
+import type { InstanceContainers, ContainerNames } from "./InstanceContainers.ts"
 import { findEndpoint, type RunningContainers } from "./RunningContainers.ts"
 import type { VolumeUsage } from "./VolumeUsage.ts"
 
@@ -32,16 +32,8 @@ const isHostProblem = (error: StartProblem): boolean => {
   return error._tag === "FileOperationFailed" ? isHostFault(error) : isEngineFault(error)
 }
 
-const readyTimeout = Duration.seconds(15)
 const unconditionally = { fresh: false, accept: () => Effect.void }
-
-/** For cleaning up after a failure, which is reported instead. The next start repeats it. */
-const logFailure = <A>(effect: Effect.Effect<A, EngineError>): Effect.Effect<void> =>
-  Effect.catchAll(Effect.asVoid(effect), ({ message }) =>
-    Effect.logWarning("Container cleanup failed").pipe(Effect.annotateLogs({ reason: message }))
-  )
-
-const pollSchedule = Schedule.spaced("20 millis")
+const toStartFailed = makeToStartFailed(isHostProblem)
 
 /** Starts, adopts and replaces the containers of instances. */
 export const make = ({ client, containers, engine, running, volumes }: ContainerStartOptions) => {
@@ -51,17 +43,6 @@ export const make = ({ client, containers, engine, running, volumes }: Container
     Effect.flatMap(
       engine.inspectContainer(id),
       Effect.mapError(() => new RuntimeNotReady({ reason: "its container was removed" }))
-    )
-
-  const requireNames = (owner: UserId) =>
-    Effect.mapError(
-      containers.namesOf(owner),
-      () => new InstanceStartFailed({ owner, reason: "the owner's id names no container" })
-    )
-
-  const toStartFailed = (owner: UserId) =>
-    Effect.mapError((error: StartProblem) =>
-      isHostProblem(error) ? toHostUnavailable(error) : new InstanceStartFailed({ owner, reason: error.message })
     )
 
   /** Waits until the runtime in a started container accepts the token. */
@@ -79,35 +60,27 @@ export const make = ({ client, containers, engine, running, volumes }: Container
         onNone: () => ended,
         onSome: Effect.succeed
       })
-      const ready = client.health({ endpoint, token: spec.token }).pipe(
-        Effect.retry({ while: ({ _tag }) => _tag === "RuntimeUnresponsive", schedule: pollSchedule }),
-        Effect.mapError((error) => new RuntimeNotReady({ reason: "reason" in error ? error.reason : error.message })),
-        Effect.raceFirst(ended)
+      const lastLine = Effect.map(readExitMessage(engine, started), (line) =>
+        line === "" ? "" : `; its last log line: ${line}`
       )
-      const health = yield* Effect.timeoutOption(ready, readyTimeout)
-      if (Option.isNone(health)) {
-        const line = yield* readExitMessage(engine, started)
-        return yield* new RuntimeNotReady({
-          reason: `it was not ready within ${Duration.format(readyTimeout)}${line === "" ? "" : `; its last log line: ${line}`}`
-        })
-      }
-      return { inspected: started, endpoint, runtimeVersion: health.value.runtimeVersion }
+      const { runtimeVersion } = yield* awaitReady(client, { endpoint, token: spec.token }, ended, lastLine)
+      return { inspected: started, endpoint, runtimeVersion }
     })
 
   /** Starts an existing container and registers it once its runtime is ready. A failure or an interruption leaves it stopped. */
-  const launch = (spec: InstanceSpec, names: InstanceNames, id: string) =>
+  const launch = (spec: InstanceSpec, names: ContainerNames, id: string) =>
     Effect.gen(function* () {
       const { bytes: diskAtStart } = yield* volumes.measure(names.volume, Number.MAX_SAFE_INTEGER)
       const ready = startSlots.withPermits(1)(
         Effect.zipRight(containers.start(id, spec.token), waitUntilReady(spec, id))
       )
-      const { inspected, ...given } = yield* Effect.onError(ready, () => logFailure(containers.stop(id)))
+      const { inspected, ...given } = yield* Effect.onError(ready, () => logCleanupFailure(containers.stop(id)))
       yield* Effect.logInfo("Instance started").pipe(Effect.annotateLogs({ userId: names.owner, container: id }))
       return running.register(names, inspected, { ...given, diskAtStart })
     })
 
   /** Stops the owner's container, registered or not. The caller holds the owner's lock. */
-  const end = (names: InstanceNames) =>
+  const end = (names: ContainerNames) =>
     Effect.gen(function* () {
       const { candidate, current } = yield* containers.find(names)
       running.unregister(names.owner)
@@ -120,12 +93,7 @@ export const make = ({ client, containers, engine, running, volumes }: Container
    * Starts a container of the image, which takes the current one's name once it is accepted: one step that no crash splits. Else
    * it is removed, and the current container stays stopped.
    */
-  const replace = <E>(
-    spec: InstanceSpec,
-    names: InstanceNames,
-    image: ImageInspection,
-    options: { readonly fresh: boolean; readonly accept: (instance: RunningInstance) => Effect.Effect<void, E> }
-  ) =>
+  const replace = <E>(spec: InstanceSpec, names: ContainerNames, image: ImageInspection, options: Replacement<E>) =>
     Effect.gen(function* () {
       const { current, id } = yield* toStartFailed(names.owner)(
         Effect.gen(function* () {
@@ -140,7 +108,7 @@ export const make = ({ client, containers, engine, running, volumes }: Container
         Effect.onError(() =>
           Effect.suspend(() => {
             running.unregister(names.owner)
-            return logFailure(Effect.zipRight(containers.stop(id), containers.discard(names, id)))
+            return logCleanupFailure(Effect.zipRight(containers.stop(id), containers.discard(names, id)))
           })
         )
       )
@@ -152,11 +120,8 @@ export const make = ({ client, containers, engine, running, volumes }: Container
       return instance
     })
 
-  const logReplaced = (owner: UserId, reason: string) =>
-    Effect.logWarning("Instance replaced").pipe(Effect.annotateLogs({ userId: owner, reason }))
-
   /** The container to go on with, or none for a new one of the image. */
-  const inspectOwner = (spec: InstanceSpec, names: InstanceNames) =>
+  const inspectOwner = (spec: InstanceSpec, names: ContainerNames) =>
     Effect.gen(function* () {
       const { candidate, current } = yield* containers.find(names)
       // A crashed backend left a version that was not accepted.
@@ -169,22 +134,20 @@ export const make = ({ client, containers, engine, running, volumes }: Container
       return { image, usable: Option.none() }
     })
 
-  const adoptOrLaunch = (spec: InstanceSpec, names: InstanceNames, container: ContainerInspection) =>
+  const adoptOrLaunch = (spec: InstanceSpec, names: ContainerNames, container: ContainerInspection) =>
     Effect.gen(function* () {
       if (container.State.Running) {
         const endpoint = findEndpoint(container, running.network)
         const health = Option.isSome(endpoint) ? yield* probeHealth(client, endpoint.value, spec.token) : "unresponsive"
-        if (health === "healthy") {
-          const adopted = yield* adopt(names, container)
-          if (Option.isSome(adopted)) return adopted.value
-        }
-        yield* logReplaced(names.owner, health === "rejected" ? "it has another token" : "it does not answer")
+        const adopted = health === "healthy" ? yield* adopt(names, container) : Option.none()
+        if (Option.isSome(adopted)) return adopted.value
+        yield* logReplaced(names.owner, describeProbe(health))
         yield* end(names)
       }
       return yield* launch(spec, names, container.Id)
     })
 
-  const startLocked = (spec: InstanceSpec, names: InstanceNames) =>
+  const start = (spec: InstanceSpec, names: ContainerNames) =>
     Effect.gen(function* () {
       const { image, usable } = yield* toStartFailed(names.owner)(inspectOwner(spec, names))
       return Option.isSome(usable)
@@ -194,7 +157,7 @@ export const make = ({ client, containers, engine, running, volumes }: Container
 
   /** Registers a container that an earlier backend, or another driver, started. Idempotent. */
   const adopt = (
-    names: InstanceNames,
+    names: ContainerNames,
     inspected: ContainerInspection
   ): Effect.Effect<Option.Option<RunningInstance>, EngineError | FileOperationFailed> =>
     Effect.gen(function* () {
@@ -208,25 +171,20 @@ export const make = ({ client, containers, engine, running, volumes }: Container
       return Option.some(running.register(names, inspected, { endpoint: endpoint.value, diskAtStart }))
     })
 
-  const start = Effect.fn("InstanceDriver.start")(function* (spec: InstanceSpec) {
-    const { owner } = spec
-    yield* Effect.annotateCurrentSpan({ "user.id": owner })
-    const names = yield* requireNames(owner)
-    return yield* running.withOwnerLock(owner, startLocked(spec, names))
-  })
+  const update = <E>(spec: InstanceSpec, names: ContainerNames, replacement: Replacement<E>) =>
+    Effect.flatMap(toStartFailed(names.owner)(containers.newestImage), (image) =>
+      replace(spec, names, image, replacement)
+    )
 
-  const update = <E>(
-    spec: InstanceSpec,
-    { fresh }: { readonly fresh: boolean },
-    accept: (instance: RunningInstance) => Effect.Effect<void, E>
-  ) => {
-    const { owner } = spec
-    return Effect.gen(function* () {
-      const names = yield* requireNames(owner)
-      const image = yield* toStartFailed(owner)(containers.newestImage)
-      return yield* running.withOwnerLock(owner, replace(spec, names, image, { fresh, accept }))
-    }).pipe(Effect.withSpan("InstanceDriver.update", { attributes: { "user.id": owner } }))
-  }
+  /** Finds and adopts a running container. */
+  const find = (names: ContainerNames) =>
+    Effect.gen(function* () {
+      const { current } = yield* containers.find(names)
+      const endpoint = Option.flatMap(current, (container) => findEndpoint(container, running.network))
+      if (Option.isNone(current) || !current.value.State.Running || Option.isNone(endpoint)) return Option.none()
+      const health = yield* probeHealth(client, endpoint.value, Redacted.make("none"))
+      return health === "unresponsive" ? Option.none() : yield* adopt(names, current.value)
+    })
 
-  return { start, update, end, adopt }
+  return { start, update, end, find }
 }

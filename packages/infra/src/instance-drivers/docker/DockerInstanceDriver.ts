@@ -1,14 +1,13 @@
-import { InstanceDriver, type InstanceHostUnavailable } from "@berth/domain/instances/InstanceDriver"
-import type { AgentId } from "@berth/domain/shared/AgentId"
-import type { UserId } from "@berth/domain/shared/UserId"
+import type { InstanceDriver } from "@berth/domain/instances/InstanceDriver"
 import * as HttpClient from "@effect/platform/HttpClient"
 import { Effect, Option, type Scope } from "effect"
-import { mkdir, rm } from "node:fs/promises"
+import { mkdir } from "node:fs/promises"
 import * as RuntimeClient from "../../runtime/RuntimeClient.ts"
-import { stopAll, toHostUnavailable } from "../HostFailure.ts"
+import * as ContainerDriver from "../ContainerDriver.ts"
 import { type FileOperationFailed, tryFileOperation } from "../HostFiles.ts"
+import { parseLogEntries } from "../LogLines.ts"
+import { readFigures } from "./ContainerFigures.ts"
 import * as ContainerMonitor from "./ContainerMonitor.ts"
-import * as ContainerReports from "./ContainerReports.ts"
 import * as ContainerStart from "./ContainerStart.ts"
 import type { DockerEngine } from "./DockerEngine.ts"
 import { type EngineError, EngineUnsafe } from "./EngineErrors.ts"
@@ -65,56 +64,28 @@ export const make = (
     const volumes = yield* VolumeUsage.make(engine, intervals.disk)
     const starts = ContainerStart.make({ engine, containers, running, client, volumes })
     const monitor = yield* ContainerMonitor.make({ engine, running, client, volumes, intervals })
-    const reports = ContainerReports.make({ engine, containers, running, client, monitor, adopt: starts.adopt })
 
-    /** Does nothing for an id that names no container. */
-    const withNames = <A, E extends Error>(
-      owner: UserId,
-      work: (names: InstanceContainers.InstanceNames) => Effect.Effect<A, E>
-    ): Effect.Effect<void, InstanceHostUnavailable> =>
-      Effect.gen(function* () {
-        yield* Effect.annotateCurrentSpan({ "user.id": owner })
-        const names = containers.namesOf(owner)
-        if (Option.isSome(names))
-          yield* Effect.mapError(running.withOwnerLock(owner, work(names.value)), toHostUnavailable)
-      })
-
-    const stop = Effect.fn("InstanceDriver.stop")((owner: UserId) => withNames(owner, starts.end))
-    const remove = Effect.fn("InstanceDriver.remove")((owner: UserId) =>
-      withNames(owner, (names) =>
-        Effect.gen(function* () {
-          yield* starts.end(names)
-          yield* containers.removeAll(names)
-          yield* tryFileOperation(`removing ${names.directory}`, () =>
-            rm(names.directory, { recursive: true, force: true })
+    return yield* ContainerDriver.make(
+      {
+        unit: "container",
+        running,
+        namesOf: containers.namesOf,
+        ...starts,
+        removeAll: containers.removeAll,
+        removeOtherAgents: containers.removeOtherAgents,
+        listOwners: containers.listOwners,
+        readLog: ({ container }) =>
+          Effect.map(engine.readLog(container), Option.match({ onNone: () => [], onSome: parseLogEntries })),
+        readFigures: (container) =>
+          Effect.flatMap(
+            readFigures(engine, container.id),
+            Option.match({
+              onNone: () => Effect.succeed(ContainerDriver.unknownFigures),
+              onSome: ({ cpuMs, ...figures }) =>
+                Effect.map(monitor.measureCpu(container, cpuMs), (cpuPercent) => ({ ...figures, cpuPercent }))
+            })
           )
-        })
-      )
+      },
+      options
     )
-    const removeOtherAgents = Effect.fn("InstanceDriver.removeOtherAgents")(
-      (owner: UserId, kept: ReadonlyArray<AgentId>) =>
-        withNames(owner, (names) => containers.removeOtherAgents(names, kept))
-    )
-
-    yield* Effect.addFinalizer(() =>
-      Effect.suspend(() => {
-        const owners = running.list().map(({ instance }) => instance.owner)
-        return options.onClose === "leave"
-          ? Effect.logInfo("Instances left running").pipe(Effect.annotateLogs({ instances: owners.length }))
-          : stopAll(owners, stop)
-      })
-    )
-
-    return InstanceDriver.of({
-      start: starts.start,
-      update: starts.update,
-      stop,
-      remove,
-      removeOtherAgents,
-      listOwners: Effect.mapError(containers.listOwners, toHostUnavailable).pipe(
-        Effect.withSpan("InstanceDriver.listOwners")
-      ),
-      ...reports,
-      exits: running.exits
-    })
   })

@@ -5,6 +5,7 @@ import { UserId } from "@berth/domain/shared/UserId"
 import { Duration, Effect, Option, type Redacted } from "effect"
 import { mkdir } from "node:fs/promises"
 import { join } from "node:path"
+import type { InstanceNames } from "../ContainerDriver.ts"
 import { tryFileOperation } from "../HostFiles.ts"
 import * as InstanceLogFile from "../InstanceLogFile.ts"
 import { InstanceTaskFailed, instanceHome, makeRemovalCommand, volumePath } from "../RuntimeImage.ts"
@@ -22,14 +23,12 @@ import type { ContainerInspection, ImageInspection } from "./EngineModels.ts"
 import { makeTarArchive } from "./TarArchive.ts"
 
 /** The names of an owner's objects on the engine, and the files of its log on the host. */
-export interface InstanceNames extends InstanceLogFile.InstanceLogFiles {
-  readonly owner: UserId
+export interface ContainerNames extends InstanceNames {
   readonly volume: string
   readonly container: string
   /** A container that replaces the current one once it is accepted. */
   readonly candidate: string
   readonly task: string
-  readonly directory: string
 }
 
 export interface InstanceContainersOptions {
@@ -53,7 +52,7 @@ const taskTimeout = Duration.minutes(1)
 /** The containers and volumes of instances on an engine. Their names and labels are the driver's whole state. */
 export const make = ({ directory, engine, image, installation, network }: InstanceContainersOptions) => {
   /** None for an id that cannot be part of a name. */
-  const namesOf = (owner: UserId): Option.Option<InstanceNames> => {
+  const namesOf = (owner: UserId): Option.Option<ContainerNames> => {
     if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/.test(owner)) return Option.none()
     const container = `berth-${installation}-${owner}`
     const path = join(directory, owner)
@@ -75,7 +74,7 @@ export const make = ({ directory, engine, image, installation, network }: Instan
   )
 
   /** The owner's containers. A candidate without a current one was accepted, and is renamed. */
-  const find = (names: InstanceNames): Effect.Effect<OwnerContainers, EngineError> =>
+  const find = (names: ContainerNames): Effect.Effect<OwnerContainers, EngineError> =>
     Effect.gen(function* () {
       const [current, candidate] = yield* Effect.all(
         [engine.inspectContainer(names.container), engine.inspectContainer(names.candidate)],
@@ -86,12 +85,12 @@ export const make = ({ directory, engine, image, installation, network }: Instan
       return { current: candidate, candidate: Option.none() }
     })
 
-  const placementOf = ({ volume }: InstanceNames) => ({ installation, network, volume })
+  const placementOf = ({ volume }: ContainerNames) => ({ installation, network, volume })
 
-  const makeProfile = (spec: InstanceSpec, names: InstanceNames, from: ImageInspection) =>
+  const makeProfile = (spec: InstanceSpec, names: ContainerNames, from: ImageInspection) =>
     makeContainerProfile(spec, from, placementOf(names))
 
-  const create = (spec: InstanceSpec, names: InstanceNames, from: ImageInspection, name: string) =>
+  const create = (spec: InstanceSpec, names: ContainerNames, from: ImageInspection, name: string) =>
     Effect.gen(function* () {
       yield* tryFileOperation(`making ${names.directory}`, () =>
         mkdir(names.directory, { recursive: true, mode: 0o700 })
@@ -107,7 +106,7 @@ export const make = ({ directory, engine, image, installation, network }: Instan
   const stop = (id: string) => engine.stopContainer(id, terminationGrace)
 
   /** Removes a container; its log goes to the host's file. */
-  const discard = (names: InstanceNames, id: string) =>
+  const discard = (names: ContainerNames, id: string) =>
     Effect.gen(function* () {
       const log = Option.getOrElse(yield* engine.readLog(id), () => "")
       if (log !== "") yield* InstanceLogFile.append(names, `${log.replace(/\n$/, "")}\n`)
@@ -121,7 +120,7 @@ export const make = ({ directory, engine, image, installation, network }: Instan
       return Option.isSome(pinned) ? pinned.value : yield* newestImage
     })
 
-  const runTask = (names: InstanceNames, command: ReadonlyArray<string>) =>
+  const runTask = (names: ContainerNames, command: ReadonlyArray<string>) =>
     Effect.gen(function* () {
       if (Option.isNone(yield* engine.inspectVolume(names.volume))) return
       const image = yield* imageOf(yield* engine.inspectContainer(names.container))
@@ -146,7 +145,7 @@ export const make = ({ directory, engine, image, installation, network }: Instan
       )
     })
 
-  const removeEntries = (names: InstanceNames, path: string, kept: ReadonlyArray<string>) =>
+  const removeEntries = (names: ContainerNames, path: string, kept: ReadonlyArray<string>) =>
     runTask(names, makeRemovalCommand(path, kept))
 
   return {
@@ -159,12 +158,12 @@ export const make = ({ directory, engine, image, installation, network }: Instan
     start,
     stop,
     discard,
-    removeOtherAgents: (names: InstanceNames, kept: ReadonlyArray<AgentId>) =>
+    removeOtherAgents: (names: ContainerNames, kept: ReadonlyArray<AgentId>) =>
       removeEntries(names, `${instanceHome}/${runtimeAgentsDirectory}`, kept),
     /** Removes everything but the files of the agents. */
-    resetFiles: (names: InstanceNames) => removeEntries(names, instanceHome, [runtimeAgentsDirectory]),
+    resetFiles: (names: ContainerNames) => removeEntries(names, instanceHome, [runtimeAgentsDirectory]),
     /** Removes every object of the owner. Idempotent. */
-    removeAll: (names: InstanceNames) =>
+    removeAll: (names: ContainerNames) =>
       Effect.gen(function* () {
         for (const name of [names.container, names.candidate, names.task]) yield* engine.removeContainer(name)
         yield* engine.removeVolume(names.volume)

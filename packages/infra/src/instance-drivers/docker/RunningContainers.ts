@@ -8,12 +8,12 @@ import { runtimePort } from "../RuntimeImage.ts"
 import { findLimits, findRuntimeVersion, installationLabels } from "./ContainerProfile.ts"
 import type { DockerEngine } from "./DockerEngine.ts"
 import type { ContainerInspection } from "./EngineModels.ts"
-import type { InstanceContainers, InstanceNames } from "./InstanceContainers.ts"
+import type { InstanceContainers, ContainerNames } from "./InstanceContainers.ts"
 
 /** The container of a running instance. */
 export interface RunningContainer {
   readonly instance: RunningInstance
-  readonly names: InstanceNames
+  readonly names: ContainerNames
   readonly id: string
   /** Process id on the engine's host. */
   readonly pid: number
@@ -113,7 +113,7 @@ export const make = ({ containers, engine, installation, network }: RunningConta
     )
 
     const register = (
-      names: InstanceNames,
+      names: ContainerNames,
       inspected: ContainerInspection,
       given: { readonly endpoint: string; readonly runtimeVersion?: string; readonly diskAtStart: number }
     ): RunningInstance => {

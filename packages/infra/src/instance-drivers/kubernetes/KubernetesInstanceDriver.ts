@@ -1,22 +1,22 @@
-import { InstanceDriver, type InstanceHostUnavailable } from "@berth/domain/instances/InstanceDriver"
-import type { AgentId } from "@berth/domain/shared/AgentId"
-import type { UserId } from "@berth/domain/shared/UserId"
+import type { InstanceDriver } from "@berth/domain/instances/InstanceDriver"
 import * as HttpClient from "@effect/platform/HttpClient"
 import { Deferred, type Duration, Effect, Option, type Scope } from "effect"
-import { mkdir, rm } from "node:fs/promises"
+import { mkdir } from "node:fs/promises"
 import * as RuntimeClient from "../../runtime/RuntimeClient.ts"
-import { stopAll, toHostUnavailable } from "../HostFailure.ts"
+import * as ContainerDriver from "../ContainerDriver.ts"
 import { type FileOperationFailed, tryFileOperation } from "../HostFiles.ts"
+import { parseLogEntries } from "../LogLines.ts"
 import type { PermissionFlags } from "../NodeFlags.ts"
 import * as ClusterClient from "./ClusterClient.ts"
 import type { ClusterConnection } from "./ClusterConnection.ts"
 import type { ClusterError } from "./ClusterErrors.ts"
 import { makeBackendPeer } from "./BackendPeer.ts"
 import type { PodNames } from "./PodNames.ts"
+import { containerName } from "./InstanceManifests.ts"
 import * as InstanceObjects from "./InstanceObjects.ts"
 import * as PodMonitor from "./PodMonitor.ts"
-import * as PodReports from "./PodReports.ts"
 import * as PodStart from "./PodStart.ts"
+import { readPodFigures } from "./PodState.ts"
 import * as PodWatch from "./PodWatch.ts"
 import * as RunningPods from "./RunningPods.ts"
 
@@ -35,6 +35,17 @@ export interface KubernetesInstanceDriverOptions {
   readonly intervals?: Partial<PodMonitor.PodMonitorIntervals>
   readonly podTimeout?: Duration.Duration
 }
+
+/** Without a metrics server, or the right to read it, there are no figures; the metrics API has none of the last three. */
+const readFigures = (client: ClusterClient.ClusterClient, { pod }: PodNames) =>
+  client.readMetrics(pod).pipe(
+    Effect.map(Option.flatMap(readPodFigures)),
+    Effect.catchTags({
+      ClusterAccessForbidden: () => Effect.succeedNone,
+      ClusterRequestRejected: () => Effect.succeedNone
+    }),
+    Effect.map(Option.getOrElse(() => ({})))
+  )
 
 /** Instances as hardened pods in a namespace of a Kubernetes cluster, which outlive the backend. */
 export const make = (
@@ -73,58 +84,23 @@ export const make = (
       runtime,
       intervals: { ...PodMonitor.defaultPodMonitorIntervals, ...options.intervals }
     })
-    const reports = PodReports.make({ client, objects, running, runtime, adopt: starts.adopt })
-
-    /** Does nothing for an id that names no pod. */
-    const withNames = <A, E extends Error>(
-      owner: UserId,
-      work: (names: PodNames) => Effect.Effect<A, E>
-    ): Effect.Effect<void, InstanceHostUnavailable> =>
-      Effect.gen(function* () {
-        yield* Effect.annotateCurrentSpan({ "user.id": owner })
-        const names = objects.namesOf(owner)
-        if (Option.isSome(names))
-          yield* Effect.mapError(running.withOwnerLock(owner, work(names.value)), toHostUnavailable)
-      })
-
-    const stop = Effect.fn("InstanceDriver.stop")((owner: UserId) => withNames(owner, starts.end))
-    const remove = Effect.fn("InstanceDriver.remove")((owner: UserId) =>
-      withNames(owner, (names) =>
-        Effect.gen(function* () {
-          yield* starts.end(names)
-          yield* objects.removeAll(names)
-          yield* tryFileOperation(`removing ${names.directory}`, () =>
-            rm(names.directory, { recursive: true, force: true })
-          )
-        })
-      )
-    )
-    const removeOtherAgents = Effect.fn("InstanceDriver.removeOtherAgents")(
-      (owner: UserId, kept: ReadonlyArray<AgentId>) =>
-        withNames(owner, (names) => objects.removeOtherAgents(names, kept))
-    )
 
     // A wrong address, missing rights and a missing namespace are reported at the start.
     yield* objects.listOwners
-    yield* Effect.addFinalizer(() =>
-      Effect.suspend(() => {
-        const owners = running.list().map(({ instance }) => instance.owner)
-        return options.onClose === "leave"
-          ? Effect.logInfo("Instances left running").pipe(Effect.annotateLogs({ instances: owners.length }))
-          : stopAll(owners, stop)
-      })
+    return yield* ContainerDriver.make(
+      {
+        unit: "pod",
+        running,
+        namesOf: objects.namesOf,
+        ...starts,
+        removeAll: objects.removeAll,
+        removeOtherAgents: objects.removeOtherAgents,
+        listOwners: objects.listOwners,
+        readLog: ({ pod }) =>
+          Effect.map(client.readLog(pod, containerName), Option.match({ onNone: () => [], onSome: parseLogEntries })),
+        readFigures: ({ names }) =>
+          Effect.map(readFigures(client, names), (figures) => ({ ...ContainerDriver.unknownFigures, ...figures }))
+      },
+      options
     )
-
-    return InstanceDriver.of({
-      start: starts.start,
-      update: starts.update,
-      stop,
-      remove,
-      removeOtherAgents,
-      listOwners: Effect.mapError(objects.listOwners, toHostUnavailable).pipe(
-        Effect.withSpan("InstanceDriver.listOwners")
-      ),
-      ...reports,
-      exits: running.exits
-    })
   })

@@ -2,17 +2,15 @@ import type { UserId } from "@berth/domain/shared/UserId"
 import { Option } from "effect"
 import { createHash } from "node:crypto"
 import { join } from "node:path"
-import type { InstanceLogFiles } from "../InstanceLogFile.ts"
+import type { InstanceNames } from "../ContainerDriver.ts"
 
 /** The name of an owner's objects in the namespace, and the files of its log on the backend's disk. */
-export interface PodNames extends InstanceLogFiles {
-  readonly owner: UserId
+export interface PodNames extends InstanceNames {
   /** Of every object but the pods. */
   readonly name: string
   readonly pod: string
   /** The pod of a short task on the instance's files. */
   readonly task: string
-  readonly directory: string
 }
 
 export const ownerLabel = "berth.owner"

@@ -1,13 +1,9 @@
-import {
-  InstanceHostUnavailable,
-  type InstanceSpec,
-  InstanceStartFailed,
-  type RunningInstance
-} from "@berth/domain/instances/InstanceDriver"
-import type { UserId } from "@berth/domain/shared/UserId"
-import { Duration, Effect, Option, Schedule } from "effect"
+import type { InstanceSpec, RunningInstance } from "@berth/domain/instances/InstanceDriver"
+import { Duration, Effect, Option, Redacted } from "effect"
 import type { RuntimeClient } from "../../runtime/RuntimeClient.ts"
-import { probeHealth } from "../HealthProbe.ts"
+import type { Replacement } from "../ContainerDriver.ts"
+import { awaitReady, describeProbe, probeHealth } from "../HealthProbe.ts"
+import { logCleanupFailure, logReplaced, makeToStartFailed } from "../HostFailure.ts"
 import type { InstanceTaskFailed } from "../RuntimeImage.ts"
 import { RuntimeNotReady } from "../RuntimeNotReady.ts"
 import type { ClusterClient } from "./ClusterClient.ts"
@@ -28,26 +24,14 @@ export interface PodStartOptions {
 }
 
 export const defaultPodTimeout = Duration.seconds(90)
-const readyTimeout = Duration.seconds(15)
-const pollSchedule = Schedule.spaced("20 millis")
+const toStartFailed = makeToStartFailed<ClusterError | RuntimeNotReady | InstanceTaskFailed>((error) =>
+  isClusterFault(error)
+)
 
 type RunningState = Extract<PodState, { readonly _tag: "Running" }>
 
 /** Starts, adopts and replaces the pods of instances. */
 export const make = ({ client, objects, podTimeout, running, runtime }: PodStartOptions) => {
-  const requireNames = (owner: UserId) =>
-    Effect.mapError(
-      objects.namesOf(owner),
-      () => new InstanceStartFailed({ owner, reason: "the owner's id names no pod" })
-    )
-
-  const toStartFailed = (owner: UserId) =>
-    Effect.mapError((error: ClusterError | RuntimeNotReady | InstanceTaskFailed) =>
-      isClusterFault(error)
-        ? new InstanceHostUnavailable({ reason: error.message })
-        : new InstanceStartFailed({ owner, reason: error.message })
-    )
-
   /** The reason for which a pod is still not running after its time. */
   const explainDelay = (names: PodNames, pod: Option.Option<Pod>) =>
     Effect.gen(function* () {
@@ -111,21 +95,13 @@ export const make = ({ client, objects, podTimeout, running, runtime }: PodStart
   const waitUntilReady = (spec: InstanceSpec, names: PodNames, warnings: ReadonlySet<string>) =>
     Effect.gen(function* () {
       const { pod, state } = yield* awaitRunning(spec, names, warnings)
-      const ready = runtime.health({ endpoint: state.endpoint, token: spec.token }).pipe(
-        Effect.retry({ while: ({ _tag }) => _tag === "RuntimeUnresponsive", schedule: pollSchedule }),
-        Effect.mapError((error) => notReady("reason" in error ? error.reason : error.message)),
-        Effect.raceFirst(awaitEnd(spec, names, state))
+      const { runtimeVersion } = yield* awaitReady(
+        runtime,
+        { endpoint: state.endpoint, token: spec.token },
+        awaitEnd(spec, names, state)
       )
-      const health = yield* Effect.timeoutOption(ready, readyTimeout)
-      if (Option.isNone(health)) return yield* notReady(`it was not ready within ${Duration.format(readyTimeout)}`)
-      return { pod, state, runtimeVersion: health.value.runtimeVersion }
+      return { pod, state, runtimeVersion }
     })
-
-  /** For cleaning up after a failure, which is reported instead. The next start repeats it. */
-  const logFailure = <A>(effect: Effect.Effect<A, ClusterError>): Effect.Effect<void> =>
-    Effect.catchAll(Effect.asVoid(effect), ({ message }) =>
-      Effect.logWarning("Pod cleanup failed").pipe(Effect.annotateLogs({ reason: message }))
-    )
 
   /** Stops the owner's pod, registered or not. The caller holds the owner's lock. */
   const end = (names: PodNames) =>
@@ -140,7 +116,7 @@ export const make = ({ client, objects, podTimeout, running, runtime }: PodStart
     names: PodNames,
     image: string,
     before: Option.Option<AcceptedVersion>,
-    options: { readonly fresh: boolean; readonly accept: (instance: RunningInstance) => Effect.Effect<void, E> }
+    options: Replacement<E>
   ) =>
     Effect.gen(function* () {
       const { owner } = names
@@ -155,7 +131,7 @@ export const make = ({ client, objects, podTimeout, running, runtime }: PodStart
         return { runtimeVersion, instance: running.register(names, pod, state, runtimeVersion) }
       })
       const revert = Effect.suspend(() =>
-        logFailure(
+        logCleanupFailure(
           Effect.zipRight(
             end(names),
             previous === null || previous.image === image
@@ -176,9 +152,6 @@ export const make = ({ client, objects, podTimeout, running, runtime }: PodStart
       return instance
     })
 
-  const logReplaced = (owner: UserId, reason: string) =>
-    Effect.logWarning("Instance replaced").pipe(Effect.annotateLogs({ userId: owner, reason }))
-
   /** Registers a pod that an earlier backend, or another driver, started. Idempotent. */
   const adopt = (names: PodNames, pod: Pod, state: RunningState, runtimeVersion: string) =>
     Effect.gen(function* () {
@@ -189,60 +162,60 @@ export const make = ({ client, objects, podTimeout, running, runtime }: PodStart
       return running.register(names, pod, state, runtimeVersion)
     })
 
-  const startLocked = (spec: InstanceSpec, names: PodNames) =>
+  /** The accepted version, and the pod where it runs. */
+  const readPod = (names: PodNames) =>
+    Effect.map(
+      Effect.all([client.getStatefulSet(names.name), client.getPod(names.pod)], { concurrency: 2 }),
+      ([found, pod]) => {
+        const accepted = Option.flatMap(found, findAccepted)
+        const states = Option.map(pod, (one) => ({ pod: one, state: readPodState(one) }))
+        if (Option.isNone(accepted) || Option.isNone(states)) return { accepted, current: Option.none() }
+        const { pod: one, state } = states.value
+        const current =
+          state._tag === "Running" ? Option.some({ pod: one, state, version: accepted.value }) : Option.none()
+        return { accepted, current }
+      }
+    )
+
+  /** Adopts the running pod unless it must be replaced. */
+  const adoptCurrent = (
+    spec: InstanceSpec,
+    names: PodNames,
+    { pod, state, version }: { readonly pod: Pod; readonly state: RunningState; readonly version: AcceptedVersion }
+  ) =>
     Effect.gen(function* () {
-      const { accepted, adopted } = yield* toStartFailed(names.owner)(
-        Effect.gen(function* () {
-          const [found, pod] = yield* Effect.all([client.getStatefulSet(names.name), client.getPod(names.pod)], {
-            concurrency: 2
-          })
-          const accepted = Option.flatMap(found, findAccepted)
-          const none = { accepted, adopted: Option.none<RunningInstance>() }
-          if (Option.isNone(pod) || Option.isNone(accepted)) return none
-          const state = readPodState(pod.value)
-          if (state._tag !== "Running") return none
-          if (!objects.hasProfile(pod.value, spec, names, accepted.value.image)) {
-            yield* logReplaced(names.owner, "its pod has another profile")
-            return none
-          }
-          const health = yield* probeHealth(runtime, state.endpoint, spec.token)
-          if (health === "healthy")
-            return {
-              accepted,
-              adopted: Option.some(yield* adopt(names, pod.value, state, accepted.value.runtimeVersion))
-            }
-          yield* logReplaced(names.owner, health === "rejected" ? "it has another token" : "it does not answer")
-          return none
-        })
-      )
-      if (Option.isSome(adopted)) return adopted.value
+      const hasProfile = objects.hasProfile(pod, spec, names, version.image)
+      const health = hasProfile ? yield* probeHealth(runtime, state.endpoint, spec.token) : "unresponsive"
+      if (health === "healthy") return Option.some(adopt(names, pod, state, version.runtimeVersion))
+      yield* logReplaced(names.owner, hasProfile ? describeProbe(health) : "its pod has another profile")
+      return Option.none()
+    }).pipe(Effect.flatMap(Effect.transposeOption))
+
+  const start = (spec: InstanceSpec, names: PodNames) =>
+    Effect.gen(function* () {
+      const { accepted, current } = yield* toStartFailed(names.owner)(readPod(names))
+      const adopted = yield* Effect.transposeMapOption(current, (found) => adoptCurrent(spec, names, found))
+      if (Option.isSome(adopted) && Option.isSome(adopted.value)) return adopted.value.value
       const image = Option.match(accepted, { onNone: () => objects.image, onSome: (version) => version.image })
       return yield* replace(spec, names, image, accepted, { fresh: false, accept: () => Effect.void })
     })
 
-  const start = Effect.fn("InstanceDriver.start")(function* (spec: InstanceSpec) {
-    const { owner } = spec
-    yield* Effect.annotateCurrentSpan({ "user.id": owner })
-    const names = yield* requireNames(owner)
-    return yield* running.withOwnerLock(owner, startLocked(spec, names))
-  })
+  const update = <E>(spec: InstanceSpec, names: PodNames, replacement: Replacement<E>) =>
+    Effect.flatMap(toStartFailed(names.owner)(readPod(names)), ({ accepted }) =>
+      replace(spec, names, objects.image, accepted, replacement)
+    )
 
-  const update = <E>(
-    spec: InstanceSpec,
-    { fresh }: { readonly fresh: boolean },
-    accept: (instance: RunningInstance) => Effect.Effect<void, E>
-  ) => {
-    const { owner } = spec
-    return Effect.gen(function* () {
-      const names = yield* requireNames(owner)
-      const work = Effect.gen(function* () {
-        const found = yield* toStartFailed(owner)(client.getStatefulSet(names.name))
-        return yield* replace(spec, names, objects.image, Option.flatMap(found, findAccepted), { fresh, accept })
-      })
-      return yield* running.withOwnerLock(owner, work)
-    }).pipe(Effect.withSpan("InstanceDriver.update", { attributes: { "user.id": owner } }))
-  }
+  /** Finds and adopts a running pod. */
+  const find = (names: PodNames) =>
+    Effect.gen(function* () {
+      const { current } = yield* readPod(names)
+      if (Option.isNone(current)) return Option.none<RunningInstance>()
+      const { pod, state, version } = current.value
+      const health = yield* probeHealth(runtime, state.endpoint, Redacted.make("none"))
+      return health === "unresponsive"
+        ? Option.none<RunningInstance>()
+        : Option.some(yield* adopt(names, pod, state, version.runtimeVersion))
+    })
 
-  return { start, update, end, adopt }
+  return { start, update, end, find }
 }
-export type PodStart = ReturnType<typeof make>
