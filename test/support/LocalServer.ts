@@ -2,10 +2,10 @@ import { Effect, type Scope } from "effect"
 import type { Server } from "node:http"
 
 /** Opens a server on a free port of this host, until the scope ends with everybody's connections. Answers its origin. */
-export const listenLocally = (server: Server): Effect.Effect<URL, never, Scope.Scope> =>
+export const listenLocally = (server: Server, host = "127.0.0.1"): Effect.Effect<URL, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.async<void>((resume) => {
-      server.listen(0, "127.0.0.1", () => resume(Effect.void))
+      server.listen(0, host, () => resume(Effect.void))
     }),
     () =>
       Effect.async<void>((resume) => {
@@ -15,6 +15,6 @@ export const listenLocally = (server: Server): Effect.Effect<URL, never, Scope.S
   ).pipe(
     Effect.map(() => {
       const address = server.address()
-      return new URL(`http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}`)
+      return new URL(`http://${host}:${typeof address === "object" && address !== null ? address.port : 0}`)
     })
   )
