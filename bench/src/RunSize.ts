@@ -31,7 +31,6 @@ export interface RunSize {
   readonly coldStarts: number
   readonly wakeRounds: number
   readonly wakesAtOnce: number
-  readonly wakesAtOnceInDocker: number
   readonly sleepingOwners: number
   readonly awakeOwners: number
   readonly sleepersWoken: number
@@ -61,7 +60,6 @@ export const fullRun: RunSize = {
   coldStarts: 10,
   wakeRounds: 4,
   wakesAtOnce: 100,
-  wakesAtOnceInDocker: 30,
   sleepingOwners: 1000,
   awakeOwners: 50,
   sleepersWoken: 40
@@ -85,7 +83,6 @@ export const quickRun: RunSize = {
   coldStarts: 3,
   wakeRounds: 2,
   wakesAtOnce: 10,
-  wakesAtOnceInDocker: 4,
   sleepingOwners: 100,
   awakeOwners: 5,
   sleepersWoken: 5

@@ -91,7 +91,6 @@ const wake = (hosted: HostedBerth, owners: ReadonlyArray<Owner>, concurrency: nu
 interface Place {
   readonly name: "process" | "Docker"
   readonly environment: Readonly<Record<string, string>>
-  readonly atOnce: number
   /** Milliseconds of a bare Node.js server from its start to its first answer. */
   readonly bare: Effect.Effect<number>
   /** Process ids of the instances. */
@@ -106,7 +105,7 @@ const containerPids = Effect.flatMap(runDocker("ps", "--quiet", "--filter", `net
       )
 )
 
-const measure = (upstream: string, { atOnce, bare, environment, instances, name }: Place, amounts: RunSize) =>
+const measure = (upstream: string, { bare, environment, instances, name }: Place, amounts: RunSize) =>
   Effect.gen(function* () {
     const hosted = yield* hostBerth({ ...upstreamEnvironment(upstream), INSTANCE_IDLE: "20s", ...environment })
     const { server } = yield* hosted.berth.pids
@@ -144,9 +143,9 @@ const measure = (upstream: string, { atOnce, bare, environment, instances, name 
     yield* Effect.sleep("3 seconds")
     const awake = yield* Effect.forEach(yield* instances(server), (pid) => readResidentMemory([pid]))
 
-    const crowd = yield* createOwners(hosted, atOnce)
-    const coldAtOnce = yield* startCold(hosted, crowd, atOnce)
-    const wakesAtOnce = yield* wake(hosted, crowd, atOnce)
+    const crowd = yield* createOwners(hosted, amounts.wakesAtOnce)
+    const coldAtOnce = yield* startCold(hosted, crowd, amounts.wakesAtOnce)
+    const wakesAtOnce = yield* wake(hosted, crowd, amounts.wakesAtOnce)
     const pss = median(awake.map((memory) => memory.pss))
     return {
       name,
@@ -193,7 +192,6 @@ export const wakes: Scenario = (amounts) =>
     const process: Place = {
       name: "process",
       environment: {},
-      atOnce: amounts.wakesAtOnce,
       bare: Effect.flatMap(freePort, startBareProcess),
       instances: listChildren
     }
@@ -203,7 +201,6 @@ export const wakes: Scenario = (amounts) =>
       ...Option.toArray(docker).map(({ environment, image }): Place => ({
         name: "Docker",
         environment,
-        atOnce: amounts.wakesAtOnceInDocker,
         bare: startBareContainer(image),
         instances: () => containerPids
       }))
