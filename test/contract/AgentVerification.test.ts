@@ -1,13 +1,24 @@
 import { WalletAddress } from "@berth/domain/chain/WalletAddress"
 import { WalletRepository } from "@berth/domain/signin/wallets/WalletRepository"
+import * as AccountsServices from "@berth/domain/accounts/AccountsServices"
+import { ChainUnreachable } from "@berth/domain/chain/ChainErrors"
+import { MailOutbox } from "@berth/domain/mail/MailOutbox"
+import { AttestationRegistry } from "@berth/domain/verification/AttestationRegistry"
+import { VerificationId } from "@berth/domain/verification/Verification"
+import { VerificationChecks } from "@berth/domain/verification/VerificationChecks"
+import { VerificationRepository } from "@berth/domain/verification/VerificationRepository"
+import * as VerificationServices from "@berth/domain/verification/VerificationServices"
+import * as AccountsWiring from "@berth/infra/wiring/AccountsWiring"
+import { Credits } from "@berth/domain/shared/Money"
 import { makePrivateKey } from "@berth/infra/chain/BaseChainTest"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
-import { Context, DateTime, Effect, Layer } from "effect"
+import { Context, DateTime, Effect, Layer, Option } from "effect"
 import { createServer } from "node:http"
 import type { Hex } from "viem"
 import { type AttestationChain, startAttestationChain } from "../support/chain/AttestationChain.ts"
 import { type NameChain, startNameChain } from "../support/chain/NameChain.ts"
+import { readMailsTo } from "../support/Mailbox.ts"
 import { listenLocally } from "../support/LocalServer.ts"
 import * as App from "../support/TestApp.ts"
 import { makeSoftwareAuthenticator, type ResponseChanges } from "../support/webauthn/SoftwareAuthenticator.ts"
@@ -522,5 +533,156 @@ layer(app, { excludeTestServices: true, timeout: "60 seconds" })("Verification o
       ] as const)
         yield* assertRejected(owner, yield* verify(owner, "webauthn", { signature }), fault)
     })
+  )
+
+  /** The service of the worker over the ports of the test application, or others. */
+  const checks = Layer.provide(
+    VerificationServices.verificationJobs,
+    Layer.provideMerge(
+      Layer.mergeAll(AccountsServices.users, MailOutbox.Default),
+      Layer.unwrapEffect(
+        Effect.map(App.TestApp, ({ appUrl }) =>
+          AccountsWiring.layer({ referralCredits: Credits(0), appUrl, verifiedEmailsOnly: false })
+        )
+      )
+    )
+  )
+
+  /** Verifies the owner's agent by an attestation of a linked wallet. */
+  const verifyByAttestation = (owner: OwnerWithWallet) =>
+    Effect.gen(function* () {
+      const uid = yield* (yield* Chains).base.attest(owner.wallet.address)
+      assert.strictEqual((yield* verify(owner, "eas", { attestationUid: uid })).status, 200)
+      const found = yield* (yield* VerificationRepository).find(owner.user.id, owner.agent.id)
+      return { uid, id: Option.getOrThrow(found).id }
+    })
+
+  const lossesOf = ({ agent }: OwnerWithAgent) =>
+    Effect.flatMap(
+      SqlClient,
+      (sql) => sql`
+        select data->>'verificationType' as type, data->>'reason' as reason from events
+        where kind = 'agent.verification_lost' and data->>'agentId' = ${agent.id}`
+    ).pipe(Effect.orDie)
+
+  it.effect("A revoked attestation takes the verification, with one mail and one event", () =>
+    Effect.gen(function* () {
+      const { base } = yield* Chains
+      const sql = yield* SqlClient
+      const owner = yield* ownerWithWallet
+      yield* Effect.orDie(sql`update users set email_verified_at = now() where id = ${owner.user.id}`)
+      const { id, uid } = yield* verifyByAttestation(owner)
+      const { check } = yield* VerificationChecks
+      yield* check(id)
+      assert.isTrue((yield* recordOf(owner))["verified"])
+      yield* base.revoke(uid)
+      yield* Effect.replicateEffect(check(id), 4, { concurrency: "unbounded" })
+      assert.deepStrictEqual(yield* recordOf(owner), unverified)
+      assert.deepStrictEqual(yield* lossesOf(owner), [{ type: "eas", reason: "attestation_revoked" }])
+      const mails = yield* readMailsTo(owner.user.email)
+      assert.deepStrictEqual(
+        mails.map(({ subject }) => subject),
+        ["An agent is no longer verified"]
+      )
+      assert.include(mails[0]?.text, `/dashboard/agents/${owner.agent.id}/verification`)
+    }).pipe(Effect.provide(checks))
+  )
+
+  it.effect("A moved or renamed ENS name and an unlinked wallet take the verification", () =>
+    Effect.gen(function* () {
+      const { base, ethereum } = yield* Chains
+      const { check } = yield* VerificationChecks
+      const repository = yield* VerificationRepository
+      const moves: ReadonlyArray<readonly [string, (wallet: string) => Effect.Effect<unknown>, string]> = [
+        ["moved.eth", () => ethereum.setAddress("moved.eth", makePrivateKey().address), "name_mismatch"],
+        ["gone.eth", (wallet) => ethereum.setPrimaryName(wallet, ""), "name_missing"],
+        [
+          "old.eth",
+          (wallet) =>
+            Effect.zipRight(ethereum.setPrimaryName(wallet, "new.eth"), ethereum.setAddress("new.eth", wallet)),
+          "name_mismatch"
+        ]
+      ]
+      for (const [name, move, reason] of moves) {
+        const [owner, key] = [yield* createOwnerWithAgent(), makePrivateKey()]
+        yield* ethereum.setPrimaryName(key.address, name)
+        yield* ethereum.setAddress(name, key.address)
+        assert.strictEqual((yield* claimName(owner, key)).status, 200)
+        const { id } = yield* Effect.flatten(repository.find(owner.user.id, owner.agent.id))
+        yield* check(id)
+        assert.isTrue((yield* recordOf(owner))["verified"])
+        yield* move(key.address)
+        yield* check(id)
+        assert.deepStrictEqual(yield* lossesOf(owner), [{ type: "ens", reason }], name)
+        assert.deepStrictEqual(yield* recordOf(owner), unverified)
+      }
+      const owner = yield* ownerWithWallet
+      const uid = yield* base.attest(owner.wallet.address)
+      yield* base.index(owner.wallet.address, uid)
+      const signature = yield* signWith(owner.wallet, yield* openChallenge(owner, "coinbase"))
+      assert.strictEqual((yield* verify(owner, "coinbase", { signature })).status, 200)
+      const { id } = yield* Effect.flatten(repository.find(owner.user.id, owner.agent.id))
+      yield* (yield* WalletRepository).remove(WalletAddress.make(owner.wallet.address))
+      yield* check(id)
+      assert.deepStrictEqual(yield* lossesOf(owner), [{ type: "coinbase", reason: "wallet_not_linked" }])
+    }).pipe(Effect.provide(checks))
+  )
+
+  it.effect("An attestation that was issued again keeps the verification", () =>
+    Effect.gen(function* () {
+      const { base } = yield* Chains
+      const owner = yield* ownerWithWallet
+      const first = yield* base.attest(owner.wallet.address)
+      yield* base.index(owner.wallet.address, first)
+      const signature = yield* signWith(owner.wallet, yield* openChallenge(owner, "coinbase"))
+      assert.strictEqual((yield* verify(owner, "coinbase", { signature })).status, 200)
+      const found = yield* (yield* VerificationRepository).find(owner.user.id, owner.agent.id)
+      const second = yield* base.attest(owner.wallet.address)
+      yield* base.index(owner.wallet.address, second)
+      yield* base.revoke(first)
+      yield* (yield* VerificationChecks).check(Option.getOrThrow(found).id)
+      assert.deepInclude(yield* recordOf(owner), { verified: true, attestationUid: second })
+    }).pipe(Effect.provide(checks))
+  )
+
+  /** A check whose reads of attestations end as given. */
+  const checkWith = (id: VerificationId, find: AttestationRegistry["Type"]["find"]) =>
+    Effect.flatMap(VerificationChecks, ({ check }) => check(id)).pipe(
+      Effect.provide(Layer.provide(checks, Layer.mock(AttestationRegistry, { find })))
+    )
+
+  it.effect("A check changes nothing while the chain is unreachable or the owner verifies anew", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const owner = yield* ownerWithWallet
+      const { id } = yield* verifyByAttestation(owner)
+      yield* checkWith(id, () => new ChainUnreachable({ reason: "down" }))
+      yield* checkWith(id, () =>
+        Effect.as(Effect.orDie(sql`update agent_verifications set id = 'ver_new' where id = ${id}`), Option.none())
+      )
+      assert.isTrue((yield* recordOf(owner))["verified"])
+      assert.deepStrictEqual(yield* lossesOf(owner), [])
+      yield* checkWith(VerificationId.make("ver_new"), () => Effect.succeedNone)
+      assert.deepStrictEqual(yield* lossesOf(owner), [{ type: "eas", reason: "attestation_missing" }])
+    })
+  )
+
+  it.effect("Checks that are due are started once per interval, for verifications on chains only", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const { scheduleDue } = yield* VerificationChecks
+      const [due, early, passkey] = [yield* ownerWithWallet, yield* ownerWithWallet, yield* createOwnerWithAgent()]
+      const { id } = yield* verifyByAttestation(due)
+      yield* verifyByAttestation(early)
+      const { authenticator } = yield* registerAuthenticator(passkey)
+      const signature = authenticator.sign(yield* openChallenge(passkey, "webauthn"))
+      assert.strictEqual((yield* verify(passkey, "webauthn", { signature })).status, 200)
+      yield* Effect.orDie(sql`
+        update agent_verifications set next_check_at = now() - interval '1 second'
+        where agent_id in (${due.agent.id}, ${passkey.agent.id})`)
+      yield* Effect.replicateEffect(scheduleDue(), 3, { concurrency: "unbounded" })
+      const jobs = yield* sql`select payload from outbox where name = 'check-verification'`.pipe(Effect.orDie)
+      assert.deepStrictEqual(jobs, [{ payload: { verificationId: id } }])
+    }).pipe(Effect.provide(checks))
   )
 })

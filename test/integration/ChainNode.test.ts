@@ -2,6 +2,11 @@ import { ChainUnreachable } from "@berth/domain/chain/ChainErrors"
 import { SmartWalletSignatures } from "@berth/domain/chain/SmartWalletSignatures"
 import { TokenBalances } from "@berth/domain/chain/TokenBalances"
 import { WalletAddress } from "@berth/domain/chain/WalletAddress"
+import { AttestationRegistry } from "@berth/domain/verification/AttestationRegistry"
+import { NameRegistry } from "@berth/domain/verification/NameRegistry"
+import * as EasAttestationRegistry from "@berth/infra/chain/EasAttestationRegistry"
+import * as EnsNameRegistry from "@berth/infra/chain/EnsNameRegistry"
+import * as OutboundClient from "@berth/infra/net/OutboundClient"
 import { makeChainNode } from "@berth/infra/chain/ChainNode"
 import * as ViemSmartWalletSignatures from "@berth/infra/chain/ViemSmartWalletSignatures"
 import * as ViemTokenBalances from "@berth/infra/chain/ViemTokenBalances"
@@ -16,22 +21,31 @@ import {
 } from "../fakes/chain/FakeChainNode.ts"
 
 const address = WalletAddress.make(`0x${"ab".repeat(20)}`)
+const bytes32 = `0x${"ab".repeat(32)}`
 
-/** Asks both questions of a node and gives what they fail with, and all that was logged of it. */
+/** Asks every question of a node and gives what they fail with, and all that was logged of it. */
 const askAll = (url: string, timeout: Duration.DurationInput = "300 millis") =>
   Effect.gen(function* () {
     const { layer: logger, lines } = recordLogs()
     const node = yield* makeChainNode({ chain: "base", url: Redacted.make(new URL(url)), timeout })
-    const ports = Layer.merge(
+    const ports = Layer.mergeAll(
       ViemSmartWalletSignatures.layer({ base: node, ethereum: node }),
-      ViemTokenBalances.layer(node)
+      ViemTokenBalances.layer(node),
+      EasAttestationRegistry.layer(node, { eas: address, coinbaseIndexer: address, coinbaseSchema: bytes32 }),
+      Layer.provide(EnsNameRegistry.layer(node), OutboundClient.layer({ allowed: [] }))
     )
     const failures = yield* Effect.gen(function* () {
       const signatures = yield* SmartWalletSignatures
       const balances = yield* TokenBalances
+      const attestations = yield* AttestationRegistry
+      const names = yield* NameRegistry
       return [
         yield* Effect.flip(signatures.verify({ address, message: "m", signature: "0x00", chain: "base" })),
-        yield* Effect.flip(balances.balanceOf({ chain: "base", token: address, holder: address }))
+        yield* Effect.flip(balances.balanceOf({ chain: "base", token: address, holder: address })),
+        yield* Effect.flip(attestations.find(bytes32)),
+        yield* Effect.flip(attestations.findAccountAttestation(address)),
+        yield* Effect.flip(names.findPrimaryName(address)),
+        yield* Effect.flip(names.findAddress("ada.eth"))
       ]
     }).pipe(Effect.provide(ports), Effect.provide(logger))
     return { failures, lines }
@@ -99,7 +113,7 @@ describe("ChainNode", () => {
     Effect.gen(function* () {
       const { asked, url } = yield* makeFakeChainNode(raw(503, "text/html", ""))
       yield* askAll(url, "30 seconds")
-      assert.deepStrictEqual(yield* asked, ["eth_chainId", ...Array.from({ length: 4 }, () => "eth_call")])
+      assert.deepStrictEqual(yield* asked, ["eth_chainId", ...Array.from({ length: 12 }, () => "eth_call")])
     })
   )
 

@@ -5,6 +5,7 @@ import { PasswordResetMails } from "@berth/domain/recovery/password-reset/Passwo
 import { CardEventEffects } from "@berth/domain/billing/events/CardEventEffects"
 import { ChannelChecks } from "@berth/domain/channels/ChannelChecks"
 import { ChatAnswers } from "@berth/domain/channels/ChatAnswers"
+import { VerificationChecks } from "@berth/domain/verification/VerificationChecks"
 import { ClaimedContents } from "@berth/domain/interaction/ClaimedContents"
 import { UnclaimedExpiry } from "@berth/domain/provisioning/UnclaimedExpiry"
 import type { CardProcessor } from "@berth/domain/billing/checkout/CardProcessor"
@@ -34,6 +35,7 @@ export const nothingElse = Layer.mergeAll(
   Layer.mock(ChannelChecks, { _tag: "@berth/ChannelChecks" }),
   Layer.mock(ChatAnswers, { _tag: "@berth/ChatAnswers" }),
   Layer.mock(AgentRuns, { _tag: "@berth/AgentRuns" }),
+  Layer.mock(VerificationChecks, { _tag: "@berth/VerificationChecks" }),
   Layer.mock(ClaimedContents, { _tag: "@berth/ClaimedContents" }),
   Layer.mock(UnclaimedExpiry, { _tag: "@berth/UnclaimedExpiry" }),
   Layer.mock(AccountRemoval, { _tag: "@berth/AccountRemoval" }),

@@ -12,6 +12,7 @@ import * as JobsWiring from "@berth/infra/wiring/JobsWiring"
 import * as ProvisioningWiring from "@berth/infra/wiring/ProvisioningWiring"
 import * as PersistenceWiring from "@berth/infra/wiring/PersistenceWiring"
 import * as WebhooksWiring from "@berth/infra/wiring/WebhooksWiring"
+import * as VerificationWiring from "@berth/infra/wiring/VerificationWiring"
 import type { Settings } from "@berth/infra/configuration/Settings"
 import { countSealedValues, resealSecrets, type SealedCount } from "@berth/infra/postgres/SecretResealing"
 import { makeDatabaseCheck } from "@berth/infra/postgres/DatabaseHealth"
@@ -81,6 +82,7 @@ export const workerProgram = (settings: Settings) =>
         Layer.provide(AccountsWiring.fromSettings(settings)),
         Layer.provide(ProvisioningWiring.liveStreamsFromSettings(settings)),
         Layer.provide(ProvisioningWiring.policyFromSettings(settings)),
+        Layer.provide(VerificationWiring.chainFromSettings(settings)),
         Layer.provide(BackendWiring.fromSettings(settings)),
         Layer.provide(JobsWiring.fromSettings(settings, databaseUrl)),
         Layer.provide(RedisStartup.layer(settings.redisUrl)),

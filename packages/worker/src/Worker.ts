@@ -7,6 +7,7 @@ import { MailOutbox } from "@berth/domain/mail/MailOutbox"
 import * as SchedulesServices from "@berth/domain/schedules/SchedulesServices"
 import * as RecoveryServices from "@berth/domain/recovery/RecoveryServices"
 import { WebhookDispatch } from "@berth/domain/webhooks/WebhookDispatch"
+import * as VerificationServices from "@berth/domain/verification/VerificationServices"
 import { Layer } from "effect"
 import * as ChannelTasks from "./channels/ChannelTasks.ts"
 import * as BillingRecovery from "./billing/BillingRecovery.ts"
@@ -23,6 +24,7 @@ import * as UnclaimedAgentExpiry from "./provisioning/UnclaimedAgentExpiry.ts"
 import * as LiveStreamUpkeep from "./provisioning/LiveStreamUpkeep.ts"
 import * as ScheduleTasks from "./schedules/ScheduleTasks.ts"
 import * as WebhookDeliveryLoop from "./webhooks/WebhookDeliveryLoop.ts"
+import * as VerificationCheckSchedule from "./verification/VerificationCheckSchedule.ts"
 import * as StuckAgentRecovery from "./instances/StuckAgentRecovery.ts"
 
 /** Services that several jobs use. */
@@ -48,7 +50,8 @@ export const layer = (options: JobConsumers.JobConsumerOptions & RetentionJobs.R
     UnclaimedAgentExpiry.layer,
     ChannelTasks.layer,
     ScheduleTasks.layer,
-    Layer.provide(WebhookDeliveryLoop.layer, WebhookDispatch.Default)
+    Layer.provide(WebhookDeliveryLoop.layer, WebhookDispatch.Default),
+    VerificationCheckSchedule.layer
   ).pipe(
     Layer.provide(Layer.mergeAll(LiveOrigin.Default, UnclaimedExpiry.Default)),
     Layer.provide(AgentLiveStreams.Default),
@@ -58,7 +61,8 @@ export const layer = (options: JobConsumers.JobConsumerOptions & RetentionJobs.R
         BillingServices.billingJobs,
         RecoveryServices.recoveryJobs,
         ChannelsServices.channelJobs,
-        SchedulesServices.scheduleJobs
+        SchedulesServices.scheduleJobs,
+        VerificationServices.verificationJobs
       )
     ),
     Layer.provide(jobServices)

@@ -1,6 +1,6 @@
 import { DateTime, Effect, Option } from "effect"
 import { normalizeWalletAddress, type WalletAddress } from "../chain/WalletAddress.ts"
-import { Wallets } from "../signin/wallets/Wallets.ts"
+import { LinkedWallets } from "../signin/wallets/LinkedWallets.ts"
 import type { UserId } from "../shared/UserId.ts"
 import { type AttestationTrust, validateAttestation } from "./Attestation.ts"
 import { AttestationRegistry } from "./AttestationRegistry.ts"
@@ -17,12 +17,8 @@ export class ChainEvidence extends Effect.Service<ChainEvidence>()("@berth/Chain
   effect: Effect.gen(function* () {
     const attestations = yield* AttestationRegistry
     const names = yield* NameRegistry
-    const wallets = yield* Wallets
+    const { listAddresses: listWallets } = yield* LinkedWallets
     const policy = yield* VerificationPolicy
-
-    const listWallets = Effect.fnUntraced(function* (ownerId: UserId) {
-      return (yield* wallets.listByUser(ownerId)).map(({ address }) => address)
-    })
 
     const readAttestation = Effect.fnUntraced(function* (
       uid: string,

@@ -1,4 +1,4 @@
-import { Schema } from "effect"
+import { Duration, Schema } from "effect"
 import { VerificationType } from "../agents/AgentVerifications.ts"
 import { WalletAddress } from "../chain/WalletAddress.ts"
 import { idSchema } from "../ids/IdGenerator.ts"
@@ -37,3 +37,9 @@ export const noEvidence: VerificationEvidence = {
   walletAddress: null,
   ensName: null
 }
+
+/** Limit of all calls of chains for one proof. */
+export const proofTimeout = Duration.seconds(20)
+
+/** Time between checks of a verification on a chain. */
+export const recheckInterval = Duration.hours(1)

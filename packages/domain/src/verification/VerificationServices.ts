@@ -1,8 +1,11 @@
 import { Effect, Layer } from "effect"
 import { AgentVerifications } from "../agents/AgentVerifications.ts"
+import { AccessNotices } from "../accounts/access-notices/AccessNotices.ts"
+import { LinkedWallets } from "../signin/wallets/LinkedWallets.ts"
 import { Authenticators } from "./Authenticators.ts"
 import { ChainEvidence } from "./ChainEvidence.ts"
 import { VerificationChallenges } from "./VerificationChallenges.ts"
+import { VerificationChecks } from "./VerificationChecks.ts"
 import { VerificationRepository } from "./VerificationRepository.ts"
 import { Verifications } from "./Verifications.ts"
 
@@ -12,7 +15,14 @@ const forAgents = Layer.effect(
   Effect.map(VerificationRepository, ({ find }) => ({ find }))
 )
 
+const evidence = Layer.provide(ChainEvidence.Default, LinkedWallets.Default)
+
+/** Periodic checks. */
+export const verificationJobs = VerificationChecks.Default.pipe(
+  Layer.provide(Layer.merge(evidence, AccessNotices.Default))
+)
+
 export const layer = Layer.merge(Verifications.Default, forAgents).pipe(
-  Layer.provideMerge(Layer.merge(ChainEvidence.Default, Authenticators.Default)),
+  Layer.provideMerge(Layer.merge(evidence, Authenticators.Default)),
   Layer.provideMerge(VerificationChallenges.Default)
 )

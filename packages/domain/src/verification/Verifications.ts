@@ -1,4 +1,4 @@
-import { DateTime, Duration, Effect } from "effect"
+import { DateTime, Effect } from "effect"
 import type { Agent } from "../agents/Agent.ts"
 import { AgentNotFound } from "../agents/AgentErrors.ts"
 import { SmartWalletSignatures } from "../chain/SmartWalletSignatures.ts"
@@ -7,17 +7,18 @@ import { IdGenerator } from "../ids/IdGenerator.ts"
 import { Transaction } from "../persistence/Transaction.ts"
 import { Authenticators } from "./Authenticators.ts"
 import { ChainEvidence } from "./ChainEvidence.ts"
-import { noEvidence, type Verification, VerificationId, type VerificationEvidence } from "./Verification.ts"
+import {
+  noEvidence,
+  proofTimeout,
+  recheckInterval,
+  type Verification,
+  type VerificationEvidence,
+  VerificationId
+} from "./Verification.ts"
 import { VerificationChallenges } from "./VerificationChallenges.ts"
 import { VerificationClaim } from "./VerificationClaim.ts"
 import { VerificationRejected, VerificationUnavailable } from "./VerificationErrors.ts"
 import { VerificationRepository } from "./VerificationRepository.ts"
-
-/** Time between checks of a verification on a chain. */
-export const recheckInterval = Duration.hours(1)
-
-/** Limit of all calls of chains for one claim. */
-const proofTimeout = Duration.seconds(20)
 
 type OwnedAgent = Pick<Agent, "id" | "ownerId" | "name">
 

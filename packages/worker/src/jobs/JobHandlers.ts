@@ -15,6 +15,7 @@ import type { JobHandler } from "./JobHandler.ts"
 import { mailDeliveryHandler } from "../mail/MailDeliveryHandler.ts"
 import { accountRemovalHandler } from "../recovery/AccountRemovalHandler.ts"
 import { streamKeyRevocationHandler } from "../provisioning/StreamKeyRevocationHandler.ts"
+import { verificationCheckHandler } from "../verification/VerificationCheckHandler.ts"
 import { passwordResetHandler } from "../recovery/PasswordResetHandler.ts"
 import { scheduledTaskHandler, skillExecutionHandler } from "../schedules/AgentRunHandlers.ts"
 
@@ -34,7 +35,8 @@ const handlers = [
   chatAnswerHandler,
   streamKeyRevocationHandler,
   scheduledTaskHandler,
-  skillExecutionHandler
+  skillExecutionHandler,
+  verificationCheckHandler
 ]
 
 type AnyHandler = (typeof handlers)[number] extends JobHandler<infer E, infer R> ? JobHandler<E, R> : never

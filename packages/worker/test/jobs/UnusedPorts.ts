@@ -3,6 +3,7 @@ import { PasswordResetMails } from "@berth/domain/recovery/password-reset/Passwo
 import { CardEventEffects } from "@berth/domain/billing/events/CardEventEffects"
 import { ChannelChecks } from "@berth/domain/channels/ChannelChecks"
 import { ChatAnswers } from "@berth/domain/channels/ChatAnswers"
+import { VerificationChecks } from "@berth/domain/verification/VerificationChecks"
 import { ClaimedContents } from "@berth/domain/interaction/ClaimedContents"
 import { UnclaimedExpiry } from "@berth/domain/provisioning/UnclaimedExpiry"
 import { Mailer } from "@berth/domain/mail/Mailer"
@@ -22,6 +23,7 @@ export const unusedPorts = Layer.mergeAll(
   Layer.mock(ChannelChecks, { _tag: "@berth/ChannelChecks" }),
   Layer.mock(ChatAnswers, { _tag: "@berth/ChatAnswers" }),
   Layer.mock(AgentRuns, { _tag: "@berth/AgentRuns" }),
+  Layer.mock(VerificationChecks, { _tag: "@berth/VerificationChecks" }),
   Layer.mock(CardProcessor, {}),
   Layer.mock(Mailer, {}),
   Layer.mock(SecretBox, {}),

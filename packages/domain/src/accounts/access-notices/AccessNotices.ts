@@ -15,7 +15,7 @@ export class AccessNotices extends Effect.Service<AccessNotices>()("@berth/Acces
     const policy = yield* AccountPolicy
 
     /** The verified address: the present one, else the previous one while its change can be undone. */
-    const findVerifiedEmail = Effect.fnUntraced(function* (userId: UserId) {
+    const findAddress = Effect.fn("AccessNotices.findAddress")(function* (userId: UserId) {
       const user = Option.filter(yield* users.find(userId), ({ emailVerifiedAt }) => emailVerifiedAt !== null)
       const email = Option.isSome(user)
         ? Option.some(user.value.email)
@@ -25,10 +25,10 @@ export class AccessNotices extends Effect.Service<AccessNotices>()("@berth/Acces
 
     /** `event` is a sentence, for example "The password was changed." Joins the running transaction. */
     const announce = Effect.fn("AccessNotices.announce")(function* (userId: UserId, event: string) {
-      const to = yield* findVerifiedEmail(userId)
+      const to = yield* findAddress(userId)
       if (Option.isSome(to)) yield* mails.append(composeAccessMethodMail(to.value, policy.appUrl, event), userId)
     })
 
-    return { announce }
+    return { announce, findAddress }
   })
 }) {}

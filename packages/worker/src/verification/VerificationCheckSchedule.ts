@@ -1,0 +1,12 @@
+import { VerificationChecks } from "@berth/domain/verification/VerificationChecks"
+import { Effect, Layer } from "effect"
+import { runRecurringTask } from "../jobs/RecurringTask.ts"
+
+const every = "1 minute"
+
+/** Starts the checks of verifications that are due. */
+export const layer = Layer.scopedDiscard(
+  Effect.flatMap(VerificationChecks, ({ scheduleDue }) =>
+    runRecurringTask("checks of verifications", every, Effect.withTracerEnabled(scheduleDue(), false))
+  )
+)
