@@ -1,10 +1,11 @@
 import { TurnFailed } from "@berth/domain/instances/AgentRuntime"
 import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
+import { AgentRunRepository } from "@berth/domain/schedules/runs/AgentRunRepository"
 import { ScheduleTicks } from "@berth/domain/schedules/ScheduleTicks"
 import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
-import { Effect, Schema, Stream } from "effect"
+import { DateTime, Effect, Schema, Stream } from "effect"
 import * as ScheduleWorker from "../support/ScheduleWorker.ts"
 import * as App from "../support/TestApp.ts"
 import { assertError } from "./ErrorAssertions.ts"
@@ -224,6 +225,39 @@ layer(ScheduleWorker.layer, { excludeTestServices: true })("Schedules", (it) => 
       const events =
         yield* sql`select count(*)::int as count from events where kind = 'schedule.missed' and user_id = ${owner.user.id}`
       assert.isAbove(Number(events[0]?.["count"]), 0)
+    })
+  )
+
+  it.effect("A schedule has ten runs in progress, further times are skipped, and the newest ended runs are kept", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent("enterprise")
+      const { fire } = yield* ScheduleTicks
+      const sql = yield* SqlClient
+      const { id } = yield* create(owner, { ...daily, cron: "* * * * * *", onMissed: "all" })
+      const fireAgain = Effect.gen(function* () {
+        yield* sql`update schedules set planned_at = now() - interval '1 minute',
+          next_due_at = coalesce((select max(due_at) from agent_runs where schedule_id = ${id}), now() - interval '20 seconds')
+            + interval '1 second' where id = ${id}`
+        yield* fire
+      })
+      yield* fireAgain
+      yield* Effect.repeat(fireAgain, {
+        until: () => Effect.map(history(owner, id), ({ runs }) => runs.some(({ status }) => status === "skipped"))
+      })
+      const { runs, total } = yield* history(owner, id)
+      assert.lengthOf(
+        runs.filter(({ status }) => status === "waiting"),
+        10
+      )
+      assert.include(
+        runs.map(({ reason }) => reason),
+        "10 earlier runs had not ended."
+      )
+      const { prune } = yield* AgentRunRepository
+      yield* prune(DateTime.unsafeMake(0), 1)
+      const kept = yield* history(owner, id)
+      assert.isAbove(total, 11)
+      assert.deepStrictEqual(kept.runs, [...runs.slice(0, 1), ...runs.filter(({ status }) => status === "waiting")])
     })
   )
 

@@ -49,11 +49,6 @@ export const scheduleRows: ReadonlyArray<ErrorRow> = [
   create("there is neither a prompt nor a skill", { cron: daily.cron }, invalid),
   create("there are both a prompt and a skill", { ...daily, skillId: "time" }, invalid),
   create("the prompt is empty", { ...daily, prompt: " " }, invalid),
-  create(
-    "the pause is shorter than the plan allows",
-    { ...daily, cron: "* * * * *" },
-    { status: 400, code: "schedule_too_frequent", members: { shortestIntervalSeconds: 300 } }
-  ),
   create("the skill is unknown", { cron: daily.cron, skillId: "nowhere" }, { status: 404, code: "skill_not_found" }),
   create("the skill is disabled", { cron: daily.cron, skillId: "time" }, { status: 400, code: "skill_disabled" }),
   ofNothing("PATCH /api/agents/:id/schedules/:scheduleId", "schedule_not_found", { enabled: false }),

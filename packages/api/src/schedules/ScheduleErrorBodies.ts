@@ -4,11 +4,10 @@ import {
   ScheduleInvalid,
   ScheduleLimitReached,
   ScheduleNotFound,
-  ScheduleTooFrequent,
   SkillDisabled,
   SkillInputInvalid
 } from "@berth/domain/schedules/SchedulesErrors"
-import { Duration, Schema } from "effect"
+import { Schema } from "effect"
 import { errorBody, extendedErrorBody, plainErrorBody } from "../http/ErrorBody.ts"
 
 export const ScheduleNotFoundBody = plainErrorBody(ScheduleNotFound, {
@@ -22,19 +21,6 @@ export const ScheduleInvalidBody = errorBody(ScheduleInvalid, {
   message: ({ reason }) => reason,
   read: (message) => new ScheduleInvalid({ reason: message })
 })
-export const ScheduleTooFrequentBody = extendedErrorBody(
-  ScheduleTooFrequent,
-  Schema.Struct({ shortestIntervalSeconds: Schema.Number }),
-  {
-    status: 400,
-    error: "Schedule too frequent",
-    message: ({ shortestInterval }) =>
-      `cron: your plan allows one run every ${Duration.format(shortestInterval)} at most. Choose a longer pause or a larger plan.`,
-    members: ({ shortestInterval }) => ({ shortestIntervalSeconds: Duration.toSeconds(shortestInterval) }),
-    read: (_, { shortestIntervalSeconds }) =>
-      new ScheduleTooFrequent({ shortestInterval: Duration.seconds(shortestIntervalSeconds) })
-  }
-)
 export const ScheduleLimitReachedBody = extendedErrorBody(
   ScheduleLimitReached,
   Schema.Struct({ current: Schema.Number, limit: Schema.Number }),

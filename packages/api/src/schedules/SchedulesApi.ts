@@ -17,7 +17,6 @@ import {
   ScheduleInvalidBody,
   ScheduleLimitReachedBody,
   ScheduleNotFoundBody,
-  ScheduleTooFrequentBody,
   SkillDisabledBody,
   SkillInputInvalidBody
 } from "./ScheduleErrorBodies.ts"
@@ -85,7 +84,6 @@ const create = HttpApiEndpoint.post("create", "/api/agents/:id/schedules")
   )
   .addSuccess(Schema.Struct({ schedule: ScheduleView }), { status: 201 })
   .addError(ScheduleInvalidBody)
-  .addError(ScheduleTooFrequentBody)
   .addError(SkillNotFoundBody)
   .addError(SkillDisabledBody)
   .addError(SkillInputInvalidBody)
@@ -114,7 +112,6 @@ const change = HttpApiEndpoint.patch("change", "/api/agents/:id/schedules/:sched
   .addError(ScheduleNotFoundBody)
   .addError(HeartbeatNotChangeableBody)
   .addError(ScheduleInvalidBody)
-  .addError(ScheduleTooFrequentBody)
   .addError(SkillNotFoundBody)
   .addError(SkillDisabledBody)
   .addError(SkillInputInvalidBody)
@@ -141,7 +138,10 @@ const runs = HttpApiEndpoint.get("runs", "/api/agents/:id/schedules/:scheduleId/
   )
   .addError(ScheduleNotFoundBody)
   .annotateContext(
-    describe("Runs of a schedule", "Newest first, kept for 30 days, with skipped and missed ones and their reasons.")
+    describe(
+      "Runs of a schedule",
+      "Newest first, with skipped and missed ones and their reasons. The newest 1,000 are kept, for 30 days."
+    )
   )
 
 export class SchedulesApi extends HttpApiGroup.make("schedules")

@@ -1,4 +1,4 @@
-import { Duration, Schema } from "effect"
+import { Schema } from "effect"
 import { idSchema } from "../ids/IdGenerator.ts"
 import { AgentId } from "../shared/AgentId.ts"
 import type { PlanId } from "../shared/PlanId.ts"
@@ -31,30 +31,20 @@ export const Schedule = Schema.Struct({
 })
 export type Schedule = typeof Schedule.Type
 
-export interface ScheduleAllowance {
-  /** Schedules per agent, the heartbeat not counted. */
-  readonly schedules: number
-  /** Pause between two runs of a schedule, at least. */
-  readonly shortestInterval: Duration.Duration
+/** Schedules per agent, the heartbeat not counted. */
+export const scheduleLimits: Record<PlanId, number> = {
+  free: 3,
+  starter: 10,
+  solo: 10,
+  pro: 25,
+  collective: 25,
+  scale: 100,
+  label: 100,
+  enterprise: 500,
+  network: 500
 }
 
-const allow = (schedules: number, shortestInterval: Duration.DurationInput): ScheduleAllowance => ({
-  schedules,
-  shortestInterval: Duration.decode(shortestInterval)
-})
-
-const allowances: Record<PlanId, ScheduleAllowance> = {
-  free: allow(3, "1 hour"),
-  starter: allow(10, "15 minutes"),
-  solo: allow(10, "15 minutes"),
-  pro: allow(25, "5 minutes"),
-  collective: allow(25, "5 minutes"),
-  scale: allow(100, "1 minute"),
-  label: allow(100, "1 minute"),
-  enterprise: allow(500, "10 seconds"),
-  network: allow(500, "10 seconds")
-}
-
-export const findScheduleAllowance = (plan: PlanId): ScheduleAllowance => allowances[plan]
+/** Waiting and running runs of a schedule; a time beyond them is skipped. */
+export const maximumRunsInProgress = 10
 
 export const maximumPromptLength = 20_000

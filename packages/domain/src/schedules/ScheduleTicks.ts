@@ -1,6 +1,4 @@
 import { DateTime, Duration, Effect, Either, Option } from "effect"
-import { Users } from "../accounts/Users.ts"
-import { Allowances } from "../billing/subscriptions/Allowances.ts"
 import { DomainEvents } from "../events/DomainEvents.ts"
 import { IdGenerator } from "../ids/IdGenerator.ts"
 import { AgentLog } from "../instances/AgentLog.ts"
@@ -9,7 +7,7 @@ import { Transaction } from "../persistence/Transaction.ts"
 import { parseCron } from "../shared/CronTimes.ts"
 import { AgentRunId } from "./runs/AgentRun.ts"
 import { AgentRunRepository } from "./runs/AgentRunRepository.ts"
-import { findScheduleAllowance } from "./Schedule.ts"
+import { maximumRunsInProgress } from "./Schedule.ts"
 import { ScheduledTaskJob } from "./ScheduleJobs.ts"
 import { type ClaimedSchedule, ScheduleRepository } from "./ScheduleRepository.ts"
 import { decideTick, findNextDue, type TickDecision } from "./TickDecision.ts"
@@ -24,43 +22,34 @@ const heartbeatPrompt =
   "This is your heartbeat, which your configuration schedules. Do what is due now, as far as you know it, and report briefly. If nothing is due, reply with: Nothing to do."
 
 const missedReason = "No worker ran at this time."
+const crowdedReason = `${maximumRunsInProgress} earlier runs had not ended.`
 
 /** Turns the times of schedules into runs. A time, its run and its job are one transaction. */
 export class ScheduleTicks extends Effect.Service<ScheduleTicks>()("@berth/ScheduleTicks", {
   effect: Effect.gen(function* () {
     const agentLog = yield* AgentLog
     const events = yield* DomainEvents
-    const allowances = yield* Allowances
     const ids = yield* IdGenerator
     const outbox = yield* Outbox
     const runs = yield* AgentRunRepository
     const schedules = yield* ScheduleRepository
     const transaction = yield* Transaction
-    const users = yield* Users
 
-    const findInterval = ({ ownerId }: ClaimedSchedule) =>
-      Effect.map(
-        Effect.orDie(Effect.flatMap(users.find(ownerId), allowances.find)),
-        ({ plan }) => findScheduleAllowance(plan).shortestInterval
-      )
-
-    const decide = Effect.fnUntraced(function* (claimed: ClaimedSchedule) {
-      const { isPlannedInFuture, now, schedule } = claimed
+    const decide = ({ isPlannedInFuture, now, schedule, ...claimed }: ClaimedSchedule): TickDecision => {
       const times = parseCron(schedule.cron, schedule.timezone)
       const nothing: TickDecision = { runs: [], missed: [], nextDueAt: Option.none() }
       if (Either.isLeft(times)) return nothing
       const planned = isPlannedInFuture ? null : claimed.nextDueAt
       const start = isPlannedInFuture ? now : DateTime.min(schedule.updatedAt, now)
-      const nextDueAt = planned ?? Option.getOrNull(findNextDue(times.right, start, null))
+      const nextDueAt = planned ?? Option.getOrNull(findNextDue(times.right, start))
       if (nextDueAt === null) return nothing
-      const shortestInterval = yield* findInterval(claimed)
-      return decideTick({ times: times.right, onMissed: schedule.onMissed, shortestInterval, nextDueAt }, now)
-    })
+      return decideTick({ times: times.right, onMissed: schedule.onMissed, nextDueAt }, now)
+    }
 
     const insert = Effect.fnUntraced(function* (
       { schedule }: ClaimedSchedule,
       dueAt: DateTime.Utc,
-      end: { readonly state: "waiting" | "missed"; readonly reason: string | null }
+      end: { readonly state: "waiting" | "missed" | "skipped"; readonly reason: string | null }
     ) {
       const id = AgentRunId.make(yield* ids.next("run"))
       const { agentId, id: scheduleId, input, kind, skillId } = schedule
@@ -82,12 +71,18 @@ export class ScheduleTicks extends Effect.Service<ScheduleTicks>()("@berth/Sched
     })
 
     const fireOne = Effect.fnUntraced(function* (claimed: ClaimedSchedule) {
-      const { missed, nextDueAt, runs: due } = yield* decide(claimed)
+      const { missed, nextDueAt, runs: due } = decide(claimed)
       const recorded = yield* Effect.filter(missed, (dueAt) =>
         Effect.map(insert(claimed, dueAt, { state: "missed", reason: missedReason }), Option.isSome)
       )
       yield* reportMissed(claimed, recorded)
+      let inProgress = due.length === 0 ? 0 : yield* runs.countInProgress(claimed.schedule.id)
       for (const dueAt of due) {
+        if (inProgress >= maximumRunsInProgress) {
+          yield* insert(claimed, dueAt, { state: "skipped", reason: crowdedReason })
+          continue
+        }
+        inProgress += 1
         const runId = yield* insert(claimed, dueAt, { state: "waiting", reason: null })
         if (Option.isSome(runId)) yield* outbox.append(ScheduledTaskJob, { runId: runId.value }, claimed.ownerId)
       }

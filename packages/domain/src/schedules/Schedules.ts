@@ -1,19 +1,13 @@
-import { DateTime, Duration, Effect, Either, Option } from "effect"
+import { DateTime, Effect, Either, Option } from "effect"
 import type { Agent } from "../agents/Agent.ts"
 import { Allowances } from "../billing/subscriptions/Allowances.ts"
 import { IdGenerator } from "../ids/IdGenerator.ts"
 import type { User } from "../shared/User.ts"
-import { findShortestPause, parseCron } from "../shared/CronTimes.ts"
+import { parseCron } from "../shared/CronTimes.ts"
 import { AgentRunRepository, type RunPage } from "./runs/AgentRunRepository.ts"
 import { SkillCalls } from "./runs/SkillCalls.ts"
-import { findScheduleAllowance, maximumPromptLength, type Schedule, ScheduleId } from "./Schedule.ts"
-import {
-  HeartbeatNotChangeable,
-  ScheduleInvalid,
-  ScheduleLimitReached,
-  ScheduleNotFound,
-  ScheduleTooFrequent
-} from "./SchedulesErrors.ts"
+import { maximumPromptLength, type Schedule, ScheduleId, scheduleLimits } from "./Schedule.ts"
+import { HeartbeatNotChangeable, ScheduleInvalid, ScheduleLimitReached, ScheduleNotFound } from "./SchedulesErrors.ts"
 import { ScheduleRepository } from "./ScheduleRepository.ts"
 
 export type ScheduleFields = Pick<
@@ -46,17 +40,12 @@ export class Schedules extends Effect.Service<Schedules>()("@berth/Schedules", {
       const now = yield* DateTime.now
       if (enabled && times.listAfter(now, 1).length === 0)
         return yield* new ScheduleInvalid({ reason: "cron names no time that will come." })
-      const { plan } = yield* allowances.find(owner)
-      const allowance = findScheduleAllowance(plan)
-      const pause = findShortestPause(times, now)
-      if (pause !== null && Duration.lessThan(pause, allowance.shortestInterval))
-        return yield* new ScheduleTooFrequent({ shortestInterval: allowance.shortestInterval })
       if ((prompt === null) === (skillId === null))
         return yield* new ScheduleInvalid({ reason: "Give either prompt, or skillId with input." })
       if (prompt !== null && (prompt.trim() === "" || prompt.length > maximumPromptLength))
         return yield* new ScheduleInvalid({ reason: `prompt must have 1 to ${maximumPromptLength} characters.` })
       const call = skillId === null ? null : yield* skillCalls.validate(owner, agent, skillId, input ?? {})
-      return { limit: allowance.schedules, input: call }
+      return call
     })
 
     const describe = Effect.fnUntraced(function* (schedule: Schedule) {
@@ -83,7 +72,8 @@ export class Schedules extends Effect.Service<Schedules>()("@berth/Schedules", {
     })
 
     const create = Effect.fn("Schedules.create")(function* (owner: User, agent: Agent, fields: ScheduleFields) {
-      const { input, limit } = yield* validate(owner, agent, fields)
+      const input = yield* validate(owner, agent, fields)
+      const limit = scheduleLimits[(yield* allowances.find(owner)).plan]
       const now = yield* DateTime.now
       const id = ScheduleId.make(yield* ids.next("sch"))
       const times = { createdAt: now, updatedAt: now }
@@ -102,7 +92,7 @@ export class Schedules extends Effect.Service<Schedules>()("@berth/Schedules", {
     ) {
       const stored = yield* requireChangeable(agent, id)
       const given = { ...stored, ...replacedWork(changes), ...changes, updatedAt: yield* DateTime.now }
-      const { input } = yield* validate(owner, agent, given)
+      const input = yield* validate(owner, agent, given)
       const changed: Schedule = { ...given, input, kind: kindOf(given) }
       if (!(yield* repository.update(changed))) return yield* new ScheduleNotFound()
       const last = yield* runs.findLast(agent.id)

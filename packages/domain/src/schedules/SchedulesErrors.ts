@@ -1,13 +1,9 @@
-import { Data, type Duration } from "effect"
+import { Data } from "effect"
 
 /** No schedule with this id, or another agent's. */
 export class ScheduleNotFound extends Data.TaggedError("ScheduleNotFound")<object> {}
 /** The reason names the member at fault. */
 export class ScheduleInvalid extends Data.TaggedError("ScheduleInvalid")<{ readonly reason: string }> {}
-/** The pauses of the expression are shorter than the plan allows. */
-export class ScheduleTooFrequent extends Data.TaggedError("ScheduleTooFrequent")<{
-  readonly shortestInterval: Duration.Duration
-}> {}
 export class ScheduleLimitReached extends Data.TaggedError("ScheduleLimitReached")<{
   readonly current: number
   readonly limit: number

@@ -1,9 +1,9 @@
 import { DateTime, Duration, Option } from "effect"
-import { type CronTimes, selectSpaced } from "../shared/CronTimes.ts"
+import type { CronTimes } from "../shared/CronTimes.ts"
 import type { OnMissed } from "./Schedule.ts"
 
 /** A time that is claimed later than this after it was due is missed. */
-export const punctualWithin = Duration.minutes(1)
+export const punctualWithin = Duration.seconds(10)
 /** Runs for missed times of a schedule with `onMissed` all, after one outage. */
 export const maximumLateRuns = 10
 /** Missed times that the history of a schedule records, after one outage; older ones are not recorded. */
@@ -12,7 +12,6 @@ const maximumRecorded = 50
 export interface TickSchedule {
   readonly times: CronTimes
   readonly onMissed: OnMissed
-  readonly shortestInterval: Duration.Duration
   /** The first time that has not been decided. */
   readonly nextDueAt: DateTime.Utc
 }
@@ -25,35 +24,21 @@ export interface TickDecision {
   readonly nextDueAt: Option.Option<DateTime.Utc>
 }
 
-/** The first time after `after` that keeps the interval to `last`. */
-export const findNextDue = (
-  times: CronTimes,
-  after: DateTime.Utc,
-  last: { readonly at: DateTime.Utc; readonly interval: Duration.Duration } | null
-): Option.Option<DateTime.Utc> => {
-  const earliest =
-    last === null
-      ? after
-      : DateTime.max(after, DateTime.subtract(DateTime.addDuration(last.at, last.interval), { millis: 1 }))
-  return Option.fromNullable(times.listAfter(earliest, 1)[0])
-}
+export const findNextDue = (times: CronTimes, after: DateTime.Utc): Option.Option<DateTime.Utc> =>
+  Option.fromNullable(times.listAfter(after, 1)[0])
 
 /** Decides what becomes of the times from `nextDueAt` until now. Nothing before `nextDueAt` runs, so a clock set back repeats nothing. */
-export const decideTick = (
-  { nextDueAt, onMissed, shortestInterval, times }: TickSchedule,
-  now: DateTime.Utc
-): TickDecision => {
+export const decideTick = ({ nextDueAt, onMissed, times }: TickSchedule, now: DateTime.Utc): TickDecision => {
   if (DateTime.lessThan(now, nextDueAt)) return { runs: [], missed: [], nextDueAt: Option.some(nextDueAt) }
-  const due = selectSpaced(times.listNewest(nextDueAt, now, maximumRecorded), shortestInterval)
+  const due = times.listNewest(nextDueAt, now, maximumRecorded)
   const isPunctual = (time: DateTime.Utc) => DateTime.distance(time, now) <= Duration.toMillis(punctualWithin)
   const punctual = due.filter(isPunctual)
   const late = due.filter((time) => !isPunctual(time))
   const lateRuns = { skip: 0, once: punctual.length === 0 ? 1 : 0, all: maximumLateRuns }[onMissed]
   const kept = late.length - Math.min(lateRuns, late.length)
-  const last = due.at(-1) ?? nextDueAt
   return {
     runs: [...late.slice(kept), ...punctual],
     missed: late.slice(0, kept),
-    nextDueAt: findNextDue(times, now, { at: last, interval: shortestInterval })
+    nextDueAt: findNextDue(times, now)
   }
 }

@@ -1,5 +1,5 @@
 import { Cron } from "croner"
-import { Array, DateTime, Duration, Either } from "effect"
+import { DateTime, Either } from "effect"
 
 export const maximumCronLength = 100
 
@@ -46,24 +46,3 @@ const makeTimes = (cron: Cron): CronTimes => ({
     return found
   }
 })
-
-/** Times in which each is at least `interval` after the one before it. */
-export const selectSpaced = (
-  times: ReadonlyArray<DateTime.Utc>,
-  interval: Duration.Duration
-): ReadonlyArray<DateTime.Utc> =>
-  Array.reduce(times, Array.empty<DateTime.Utc>(), (kept, time) => {
-    const last = kept.at(-1)
-    const isTooSoon = last !== undefined && time.epochMillis - last.epochMillis < Duration.toMillis(interval)
-    return isTooSoon ? kept : [...kept, time]
-  })
-
-/** Times looked at for the shortest pause of an expression. */
-const sampled = 100
-
-/** The shortest pause between two of the next times; null for an expression with fewer than two. */
-export const findShortestPause = (times: CronTimes, after: DateTime.Utc): Duration.Duration | null => {
-  const next = times.listAfter(after, sampled)
-  const pauses = next.slice(1).map((time, at) => time.epochMillis - (next[at] ?? time).epochMillis)
-  return pauses.length === 0 ? null : Duration.millis(Math.min(...pauses))
-}

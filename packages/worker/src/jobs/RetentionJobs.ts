@@ -10,7 +10,7 @@ import { AgentLog, agentLogRetention } from "@berth/domain/instances/AgentLog"
 import { AnswerStreams } from "@berth/domain/interaction/answers/AnswerStreams"
 import { Outbox } from "@berth/domain/jobs/Outbox"
 import { IdempotencyKeys } from "@berth/domain/limits/IdempotencyKeys"
-import { agentRunRetention } from "@berth/domain/schedules/runs/AgentRun"
+import { agentRunRetention, agentRunsKept } from "@berth/domain/schedules/runs/AgentRun"
 import { AgentRunRepository } from "@berth/domain/schedules/runs/AgentRunRepository"
 import { SessionRepository } from "@berth/domain/sessions/SessionRepository"
 import { OAuthStateRepository } from "@berth/domain/signin/oauth/OAuthStateRepository"
@@ -108,7 +108,7 @@ export const layer = ({ modelUsageRetention, reservationRetention, streamRetenti
           "runs of agents",
           "1 hour",
           Effect.flatMap(Effect.all([AgentRunRepository, DateTime.now]), ([runs, now]) =>
-            runs.prune(DateTime.subtractDuration(now, agentRunRetention))
+            runs.prune(DateTime.subtractDuration(now, agentRunRetention), agentRunsKept)
           )
         ),
         retention(

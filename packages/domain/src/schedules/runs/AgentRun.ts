@@ -7,7 +7,7 @@ export type AgentRunId = typeof AgentRunId.Type
 
 /**
  * `waiting` and `running` are in progress. `refused`: no units were left. `skipped`: the agent or its owner could not run
- * it. `missed`: no worker ran at the time.
+ * it, or too many earlier runs had not ended. `missed`: no worker ran at the time.
  */
 export const AgentRunState = Schema.Literal(
   "waiting",
@@ -50,3 +50,5 @@ export type AgentRun = typeof AgentRun.Type
 
 /** Age at which ended runs are deleted. */
 export const agentRunRetention = "30 days"
+/** Ended runs of a schedule that are kept. */
+export const agentRunsKept = 1000

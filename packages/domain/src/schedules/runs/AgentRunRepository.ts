@@ -16,7 +16,7 @@ export interface NewAgentRun extends RunWork {
   readonly id: AgentRunId
   readonly agentId: AgentId
   readonly tick: { readonly scheduleId: ScheduleId; readonly dueAt: DateTime.Utc } | null
-  readonly state: Extract<AgentRunState, "waiting" | "missed">
+  readonly state: Extract<AgentRunState, "waiting" | "missed" | "skipped">
   readonly reason: string | null
 }
 
@@ -46,6 +46,8 @@ export class AgentRunRepository extends Context.Tag("@berth/AgentRunRepository")
   {
     /** False for a time of a schedule that has a run already. */
     readonly insert: (run: NewAgentRun) => Effect.Effect<boolean>
+    /** Waiting and running runs. */
+    readonly countInProgress: (scheduleId: ScheduleId) => Effect.Effect<number>
     /** Newest first. */
     readonly listOfSchedule: (
       scheduleId: ScheduleId,
@@ -60,7 +62,7 @@ export class AgentRunRepository extends Context.Tag("@berth/AgentRunRepository")
     readonly finish: (id: AgentRunId, turnId: string, end: RunEnd) => Effect.Effect<boolean>
     /** Ends runs whose jobs have been lost; returns their number. */
     readonly failLost: Effect.Effect<number>
-    /** Deletes runs that ended before `before`; returns their number. */
-    readonly prune: (before: DateTime.Utc) => Effect.Effect<number>
+    /** Deletes ended runs from before `before`, and all but the newest `kept` of each schedule; returns their number. */
+    readonly prune: (before: DateTime.Utc, kept: number) => Effect.Effect<number>
   }
 >() {}

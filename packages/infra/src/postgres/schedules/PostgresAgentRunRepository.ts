@@ -58,10 +58,18 @@ export const layer: Layer.Layer<AgentRunRepository, never, SqlClient> = Layer.ef
             state: run.state,
             reason: run.reason,
             createdAt: now,
-            endedAt: run.state === "missed" ? now : null
+            endedAt: run.state === "waiting" ? null : now
           })} on conflict on constraint agent_runs_tick_key do nothing returning id`.pipe(Effect.orDie)
         return inserted.length === 1
       }),
+      countInProgress: Effect.fn("AgentRunRepository.countInProgress")((scheduleId: ScheduleId) =>
+        sql`
+          select count(*)::int as count from agent_runs where schedule_id = ${scheduleId} and ended_at is null`.pipe(
+          decodeSingleRow(Count),
+          Effect.map(({ count }) => count),
+          Effect.orDie
+        )
+      ),
       listOfSchedule: Effect.fn("AgentRunRepository.listOfSchedule")(function* (
         scheduleId: ScheduleId,
         { limit, offset }: RunPage
@@ -124,9 +132,18 @@ export const layer: Layer.Layer<AgentRunRepository, never, SqlClient> = Layer.ef
         Effect.orDie,
         Effect.withSpan("AgentRunRepository.failLost")
       ),
-      prune: Effect.fn("AgentRunRepository.prune")(function* (before: DateTime.Utc) {
+      prune: Effect.fn("AgentRunRepository.prune")(function* (before: DateTime.Utc, kept: number) {
         return yield* Effect.orDie(
-          countAffectedRows(sql`delete from agent_runs where ended_at < ${DateTime.toDate(before)}`)
+          countAffectedRows(sql`
+            with surplus as (
+              select schedules.id as schedule_id, oldest.due_at from schedules cross join lateral (
+                select due_at from agent_runs where schedule_id = schedules.id order by due_at desc offset ${kept} limit 1
+              ) oldest
+            )
+            delete from agent_runs where ended_at < ${DateTime.toDate(before)} or ended_at is not null and exists (
+              select from surplus
+              where surplus.schedule_id = agent_runs.schedule_id and surplus.due_at >= agent_runs.due_at
+            )`)
         )
       })
     })
