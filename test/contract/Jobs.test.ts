@@ -1,7 +1,8 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Ref } from "effect"
-import { FakeJobQueue } from "../fakes/FakeJobQueue.ts"
+import { FakeJobQueue, liveJobCounts } from "../fakes/FakeJobQueue.ts"
 import * as App from "../support/TestApp.ts"
+import { asAdministrator } from "./AdministratorFixtures.ts"
 import { assertError } from "./ErrorAssertions.ts"
 
 const letter = (id: string) => ({
@@ -76,5 +77,39 @@ layer(App.layer(), { excludeTestServices: true })("The jobs API", (it) => {
         assert.include(lines, line)
       assert.include(yield* withOutage(metrics), 'berth_queue_up{queue="tasks"} 0')
     })
+  )
+
+  it.effect(
+    "Administrators list, pause and resume queues, and replay and discard dead letters, with audit entries",
+    () =>
+      Effect.gen(function* () {
+        const { deadLetters } = yield* FakeJobQueue
+        yield* Ref.set(deadLetters, { ...none, tasks: [letter("1"), letter("2")] })
+        const get = (path: string) => asAdministrator({ method: "GET", path: `/api/ops/queues${path}` })
+        const post = (path: string, json: unknown = { reason: "an outage" }) =>
+          asAdministrator({ method: "POST", path: `/api/ops/queues${path}`, json })
+        const tasks = { name: "tasks", ...liveJobCounts, dead: 2 }
+        const first = Effect.map(get(""), ({ body: { queues } }) => (Array.isArray(queues) ? queues[0] : undefined))
+        assert.deepStrictEqual(yield* first, { ...tasks, paused: false })
+        assert.deepStrictEqual((yield* post("/tasks/pause")).body, { success: true })
+        assert.deepStrictEqual(yield* first, { ...tasks, paused: true })
+        assert.deepStrictEqual((yield* post("/tasks/resume")).body, { success: true })
+        assert.deepStrictEqual(yield* first, { ...tasks, paused: false })
+        assert.deepStrictEqual(idsOf((yield* get("/dead?queue=tasks")).body["jobs"]), ["1", "2"])
+        assert.deepStrictEqual((yield* post("/dead/1/replay")).body, { success: true, queue: "tasks" })
+        assert.deepStrictEqual((yield* post("/dead/2/discard")).body, { success: true, queue: "tasks" })
+        assertError(yield* post("/dead/2/discard"), { status: 404, code: "dead_letter_not_found" })
+        assertError(yield* post("/nowhere/pause"), { status: 400, code: "invalid_request" })
+        assertError(yield* post("/tasks/pause", {}), { status: 400, code: "invalid_request" })
+        const { body } = yield* asAdministrator({ method: "GET", path: "/api/ops/audit?user=queue:tasks" })
+        assert.deepStrictEqual(
+          (Array.isArray(body["entries"]) ? body["entries"] : []).map(
+            ({ action }: { readonly action: string }) => action
+          ),
+          ["queue.discard", "queue.replay", "queue.resume", "queue.pause"]
+        )
+        const { withOutage } = yield* FakeJobQueue
+        assertError(yield* withOutage(get("")), { status: 503, code: "service_unavailable" })
+      })
   )
 })

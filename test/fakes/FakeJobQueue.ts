@@ -26,6 +26,12 @@ export const layer: Layer.Layer<JobQueue | FakeJobQueue> = Layer.effectContext(
       Effect.flatMap(isDown, (down) =>
         down ? Effect.fail(new QueueUnavailable({ operation, cause: "hunter2 is down" })) : answer
       )
+    const paused = yield* Ref.make<ReadonlySet<QueueName>>(new Set())
+    const take = (name: QueueName, id: string) =>
+      Ref.modify(dead, (all) => [
+        all[name].some((letter) => letter.id === id),
+        { ...all, [name]: all[name].filter((letter) => letter.id !== id) }
+      ])
     const queue = JobQueue.of({
       add: () => Effect.dieMessage("nobody adds here"),
       consume: () => Effect.dieMessage("nobody works here"),
@@ -39,13 +45,22 @@ export const layer: Layer.Layer<JobQueue | FakeJobQueue> = Layer.effectContext(
           "list",
           Effect.map(dead, (all) => all[name].slice(0, limit))
         ),
-      replay: (name, id) =>
+      replay: (name, id) => ask("replay", take(name, id)),
+      discard: (name, id) => ask("discard", take(name, id)),
+      pause: (name) =>
         ask(
-          "replay",
-          Ref.modify(dead, (all) => [
-            all[name].some((letter) => letter.id === id),
-            { ...all, [name]: all[name].filter((letter) => letter.id !== id) }
-          ])
+          "pause",
+          Ref.update(paused, (before) => new Set([...before, name]))
+        ),
+      resume: (name) =>
+        ask(
+          "resume",
+          Ref.update(paused, (before) => new Set([...before].filter((one) => one !== name)))
+        ),
+      isPaused: (name) =>
+        ask(
+          "read",
+          Effect.map(paused, (all) => all.has(name))
         )
     })
     return Context.make(JobQueue, queue).pipe(

@@ -229,6 +229,54 @@ const portSpec = (place: Effect.Effect<JobQueueStore, never, Scope.Scope>) => ()
     )
   )
 
+  it.scopedLive("JobQueue discards a dead letter for good, and no other job", () =>
+    against(
+      {},
+      Effect.gen(function* () {
+        const queue = yield* JobQueue
+        yield* queue.add(job("waiting"))
+        assert.isFalse(yield* queue.discard("tasks", "waiting"))
+        yield* queue.consume("tasks", { concurrency: 1, drain: "5 seconds" }, ({ id }) =>
+          id === "dead" ? new JobPermanentlyFailed({ reason: "no" }) : Effect.void
+        )
+        yield* queue.add(job("dead"))
+        yield* eventually(queue.counts("tasks"), ({ completed, failed }) => completed === 1 && failed === 1)
+        assert.isFalse(yield* queue.discard("provision", "dead"))
+        assert.isTrue(yield* queue.discard("tasks", "dead"))
+        assert.isFalse(yield* queue.discard("tasks", "dead"))
+        assert.isFalse(yield* queue.replay("tasks", "dead"))
+        assert.deepInclude(yield* queue.counts("tasks"), { completed: 1, failed: 0 })
+      })
+    )
+  )
+
+  it.scopedLive("JobQueue starts no job of a paused queue in any process, and all of them once it is resumed", () =>
+    Effect.gen(function* () {
+      const here = yield* place
+      const operator = yield* open(here)
+      const ran = yield* Ref.make<ReadonlyArray<string>>([])
+      yield* Effect.gen(function* () {
+        const queue = yield* JobQueue
+        const consume = (name: "tasks" | "mail") =>
+          queue.consume(name, { concurrency: 1, drain: "5 seconds" }, ({ id }) => Ref.update(ran, (so) => [...so, id]))
+        const change = (of: "pause" | "resume") =>
+          operator(Effect.flatMap(JobQueue, (other) => Effect.repeatN(other[of]("tasks"), 1)))
+        yield* change("pause")
+        assert.isTrue(yield* queue.isPaused("tasks"))
+        assert.isFalse(yield* queue.isPaused("mail"))
+        yield* consume("tasks")
+        yield* consume("mail")
+        yield* queue.add(job("held"))
+        yield* queue.add({ ...job("free"), queue: "mail" })
+        yield* eventually(ran, (so) => so.includes("free"))
+        assert.deepInclude(yield* queue.counts("tasks"), { waiting: 1, active: 0 })
+        yield* change("resume")
+        assert.isFalse(yield* queue.isPaused("tasks"))
+        assert.deepStrictEqual(yield* eventually(ran, (so) => so.includes("held")), ["free", "held"])
+      }).pipe(yield* open(here))
+    })
+  )
+
   it.scopedLive("JobQueue accepts any text in payloads, ids and failures", () =>
     against(
       {},

@@ -33,6 +33,12 @@ export const recordSpans = () => {
 /** A logger Layer with its lines, as JSON. */
 export const recordLogs = () => {
   const lines: Array<string> = []
-  const logger = Logger.make((line) => void lines.push(JSON.stringify(Logger.structuredLogger.log(line))))
+  const logger = Logger.make((line) => {
+    lines.push(
+      JSON.stringify(Logger.structuredLogger.log(line), (_, value: unknown) =>
+        typeof value === "bigint" ? String(value) : value
+      )
+    )
+  })
   return { lines, layer: Logger.replace(Logger.defaultLogger, logger) }
 }

@@ -175,12 +175,7 @@ export const serverProgram = (settings: Settings) =>
       const backendListener = Layer.merge(
         BackendListener.layer({ host: backendHost, port: backendPort, drain, sendsSpans }),
         runtimeListener
-      ).pipe(
-        Layer.provide(privately),
-        Layer.provide(UseCases.backend),
-        Layer.provide(ai),
-        Layer.provide(JobsWiring.fromSettings(settings, databaseUrl))
-      )
+      ).pipe(Layer.provide(privately), Layer.provide(UseCases.backend), Layer.provide(ai))
       const localSpeech = speech(settings)
       const localProvisioning = Layer.provide(UseCases.provisioning, provisioningPorts(settings))
       const webUp = Layer.provideMerge(announced("web API", `http://${hostInUrl(host)}:${port}`), webListener)
@@ -216,6 +211,7 @@ export const serverProgram = (settings: Settings) =>
         Layer.provide(GatewayWiring.settingsFromSettings(settings)),
         Layer.provide(InteractionWiring.fromSettings(settings)),
         Layer.provide(webSettings(settings)),
+        Layer.provide(JobsWiring.fromSettings(settings, databaseUrl)),
         Layer.provide(LimitsWiring.fromSettings(settings, databaseUrl)),
         Layer.provide(RedisStartup.layer(settings.redisUrl)),
         Layer.provide(

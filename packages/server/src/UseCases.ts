@@ -63,6 +63,7 @@ export const web = Layer.mergeAll(
   LiveOrigin.Default,
   VerificationServices.layer,
   Layer.provide(Layer.provideMerge(AdministrationServices.layer, BillingServices.layer), AgentsServices.limits),
+  AdministrationServices.queues,
   SignInServices.layer,
   BearerSessions.Default,
   ChannelsServices.layer,

@@ -31,8 +31,17 @@ import { Console, Duration, Effect, Layer, Logger, LogLevel, Option } from "effe
 import { userInfo } from "node:os"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
-import { AdminUsageInvalid, adminUsage, formatOutput, runAdminCommand } from "./administration/AdminCommand.ts"
+import {
+  AdminUsageInvalid,
+  adminUsage,
+  formatOutput,
+  isQueueCommand,
+  runAdminCommand,
+  runQueueCommand
+} from "./administration/AdminCommand.ts"
+import { renderPrometheus } from "@berth/infra/telemetry/PrometheusFormat"
 import * as HealthListener from "./health/HealthListener.ts"
+import * as MetricsListener from "./health/MetricsListener.ts"
 import * as Worker from "./Worker.ts"
 
 /** The relay holds a connection during a round; other statements are short. */
@@ -60,6 +69,20 @@ const health = (settings: Settings) =>
       )
   })
 
+const metrics = ({ metrics: { host, port } }: Settings) =>
+  Option.match(port, {
+    onNone: () => Layer.empty,
+    onSome: (port) =>
+      MetricsListener.layer({ host, port, text: Effect.sync(renderPrometheus) }).pipe(
+        Layer.mapError(
+          ({ cause }) =>
+            new ProgramMisconfigured({
+              reason: `The metrics listener cannot bind METRICS_PORT ${port}; set another port. ${String(cause)}`
+            })
+        )
+      )
+  })
+
 /** The worker over its live Layers. Layers provided later close later: health responds until the last job has ended. */
 export const workerProgram = (settings: Settings) =>
   Layer.unwrapEffect(
@@ -73,7 +96,7 @@ export const workerProgram = (settings: Settings) =>
         reservationRetention: settings.reservationRetention,
         modelUsageRetention: settings.modelUsageRetention
       }).pipe(
-        Layer.provide(health(settings)),
+        Layer.provide(Layer.merge(health(settings), metrics(settings))),
         Layer.provide(BillingWiring.fromSettings(settings)),
         Layer.provide(MailWiring.fromSettings(settings)),
         Layer.provide(ChannelsWiring.fromSettings(settings)),
@@ -130,6 +153,17 @@ const administration = (settings: Settings) =>
     Layer.provideMerge(PersistenceWiring.fromSettings(settings, { maxConnections: 2, applicationName: "berth-admin" }))
   )
 
+/** Apart from the other services: a store of queues that does not respond leaves their commands alone. */
+const queueAdministration = (settings: Settings) =>
+  Layer.unwrapEffect(
+    Effect.map(requireDatabaseUrl(settings), (databaseUrl) =>
+      AdministrationServices.queues.pipe(
+        Layer.provide(JobsWiring.fromSettings(settings, databaseUrl)),
+        Layer.provide(PersistenceWiring.fromSettings(settings, { maxConnections: 2, applicationName: "berth-admin" }))
+      )
+    )
+  )
+
 /** `DATABASE_URL`, else the embedded database of a running `npm start` on `DATA_DIR`. */
 const withDatabase = (settings: Settings) =>
   Option.isSome(settings.databaseUrl)
@@ -171,9 +205,11 @@ export const adminCommand = (args: ReadonlyArray<string>) => (settings: Settings
     const { help, json, limit, offset, reason } = values
     if (help) return yield* Console.log(adminUsage)
     const actor = makeCommandActor(userInfo().username)
-    const output = yield* runAdminCommand(actor, { positionals, reason, limit, offset }).pipe(
-      Effect.provide(administration(yield* withDatabase(settings)))
-    )
+    const given = { positionals, reason, limit, offset }
+    const connected = yield* withDatabase(settings)
+    const output = yield* isQueueCommand(positionals)
+      ? Effect.provide(runQueueCommand(actor, given), queueAdministration(connected))
+      : Effect.provide(runAdminCommand(actor, given), administration(connected))
     yield* Console.log(json ? JSON.stringify(output, null, 2) : formatOutput(output))
   }).pipe(
     Effect.catchTags({
@@ -183,6 +219,7 @@ export const adminCommand = (args: ReadonlyArray<string>) => (settings: Settings
       CreditsInsufficient: ({ balance }) => printError(`The balance is ${balance} credits; take at most these.`, 1),
       AdministratorProtected: refuse("Administrators cannot be suspended. Remove the address from ADMIN_EMAILS first."),
       UserInstanceMissing: refuse("This user has no instance."),
+      DeadLetterNotFound: refuse("No job with this id has failed permanently."),
       UserSuspended: refuse("The account is suspended. End the suspension first.")
     }),
     // Standard output holds the output of the command only.

@@ -13,6 +13,12 @@ const routes = [
   "POST /api/ops/instances/:userId/stop",
   "POST /api/ops/instances/:userId/restart",
   "POST /api/ops/instances/:userId/repair",
+  "GET /api/ops/queues",
+  "POST /api/ops/queues/:queue/pause",
+  "POST /api/ops/queues/:queue/resume",
+  "GET /api/ops/queues/dead",
+  "POST /api/ops/queues/dead/:id/replay",
+  "POST /api/ops/queues/dead/:id/discard",
   "GET /api/ops/audit"
 ] as const
 
@@ -22,7 +28,10 @@ export const administrationRows: ReadonlyArray<ErrorRow> = routes.flatMap((route
     when: "the caller is not an administrator",
     listener: "web",
     route,
-    call: ({ owner }) => ({ as: owner, path: (route.split(" ")[1] ?? "").replace(/:(id|userId)/, owner.user.id) }),
+    call: ({ owner }) => ({
+      as: owner,
+      path: (route.split(" ")[1] ?? "").replace(/:(id|userId|queue)/, owner.user.id)
+    }),
     status: 403,
     code: "administrator_required"
   }

@@ -1,3 +1,4 @@
+import { QueueName } from "@berth/domain/jobs/JobKind"
 import { Actor, AuditEntry } from "@berth/domain/administration/audit/AuditEntry"
 import { AgentStatus } from "@berth/domain/agents/AgentStatus"
 import { SubscriptionStatus } from "@berth/domain/billing/subscriptions/Subscription"
@@ -21,6 +22,7 @@ import {
   UserSuspendedBody
 } from "./AdministrationErrorBodies.ts"
 import { AdministratorAuth } from "./AdministratorAuth.ts"
+import { DeadLetterList, DeadLetterNotFoundBody } from "../jobs/JobsApi.ts"
 import { acceptApiKeys } from "../sessions/RequiredScope.ts"
 
 const describe = (summary: string, description: string) => OpenApi.annotations({ summary, description })
@@ -233,7 +235,52 @@ const audit = HttpApiEndpoint.get("audit", "/api/ops/audit")
     describe("List audit entries", "Newest first, of one user or one actor if given. No route changes or deletes them.")
   )
 
-/** Administration of accounts and instances, and the audit log. */
+const queuePath = Schema.Struct({ queue: QueueName })
+const QueueView = Schema.Struct({
+  name: QueueName,
+  paused: Schema.Boolean,
+  waiting: Schema.Int,
+  active: Schema.Int,
+  delayed: Schema.Int.annotations({ description: "Jobs that wait for their next attempt" }),
+  completed: Schema.Int,
+  dead: Schema.Int.annotations({ description: "Jobs that failed permanently" })
+}).annotations({ identifier: "QueueView" })
+
+const queues = HttpApiEndpoint.get("queues", "/api/ops/queues")
+  .addSuccess(Schema.Struct({ queues: Schema.Array(QueueView) }))
+  .annotateContext(describe("List queues", "Jobs by state. Jobs whose owner has four in flight are not counted yet."))
+
+const changeQueue = <const Name extends string, Path extends `/${string}`>(
+  name: Name,
+  path: Path,
+  summary: string,
+  description: string
+) =>
+  HttpApiEndpoint.post(name, path)
+    .setPath(queuePath)
+    .setPayload(reasonPayload)
+    .addSuccess(Schema.Struct({ success: Schema.Boolean }))
+    .annotateContext(describe(summary, description))
+
+const deadJobs = HttpApiEndpoint.get("deadJobs", "/api/ops/queues/dead")
+  .setUrlParams(Schema.Struct({ queue: Schema.optional(QueueName), limit: pageLimit }))
+  .addSuccess(DeadLetterList)
+  .annotateContext(describe("List dead letters", "Newest first, with payload and reason, of one queue or of each."))
+
+const changeDeadJob = <const Name extends string, Path extends `/${string}`>(
+  name: Name,
+  path: Path,
+  summary: string,
+  description: string
+) =>
+  HttpApiEndpoint.post(name, path)
+    .setPath(Schema.Struct({ id: Schema.String }))
+    .setPayload(reasonPayload)
+    .addSuccess(Schema.Struct({ success: Schema.Boolean, queue: QueueName }))
+    .addError(DeadLetterNotFoundBody)
+    .annotateContext(describe(summary, description))
+
+/** Administration of accounts, instances and queues, and the audit log. */
 export class AdministrationApi extends HttpApiGroup.make("administration")
   .add(users)
   .add(user)
@@ -247,6 +294,26 @@ export class AdministrationApi extends HttpApiGroup.make("administration")
   .add(instanceAction("stopInstance", "/api/ops/instances/:userId/stop", "Stop an instance"))
   .add(instanceAction("restartInstance", "/api/ops/instances/:userId/restart", "Restart an instance"))
   .add(instanceAction("repairInstance", "/api/ops/instances/:userId/repair", "Rebuild an instance"))
+  .add(queues)
+  .add(
+    changeQueue(
+      "pauseQueue",
+      "/api/ops/queues/:queue/pause",
+      "Pause a queue",
+      "No worker starts a job of it until it is resumed; running ones finish. Idempotent."
+    )
+  )
+  .add(changeQueue("resumeQueue", "/api/ops/queues/:queue/resume", "Resume a queue", "Idempotent."))
+  .add(deadJobs)
+  .add(
+    changeDeadJob(
+      "replayJob",
+      "/api/ops/queues/dead/:id/replay",
+      "Replay a dead letter",
+      "The job has all its attempts again."
+    )
+  )
+  .add(changeDeadJob("discardJob", "/api/ops/queues/dead/:id/discard", "Discard a dead letter", "Deletes it for good."))
   .add(audit)
   .annotateEndpointsContext(acceptApiKeys("admin"))
   .middleware(AdministratorAuth)

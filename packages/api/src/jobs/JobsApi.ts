@@ -12,22 +12,22 @@ export const DeadLetterNotFoundBody = plainErrorBody(DeadLetterNotFound, {
   message: "No job with this id has failed permanently."
 })
 
+export const DeadLetterList = Schema.Struct({
+  jobs: Schema.Array(
+    Schema.Struct({
+      id: Schema.String,
+      queue: QueueName,
+      name: Schema.String,
+      reason: Schema.String.annotations({ description: "Failure of the last attempt" }),
+      payload: Schema.Unknown
+    })
+  ),
+  count: Schema.Int
+}).annotations({ identifier: "DeadLetters" })
+
 const dead = HttpApiEndpoint.get("dead", "/internal/jobs/dead")
   .setUrlParams(Schema.Struct({ queue: Schema.optional(QueueName), limit: pageLimit }))
-  .addSuccess(
-    Schema.Struct({
-      jobs: Schema.Array(
-        Schema.Struct({
-          id: Schema.String,
-          queue: QueueName,
-          name: Schema.String,
-          reason: Schema.String.annotations({ description: "Failure of the last attempt" }),
-          payload: Schema.Unknown
-        })
-      ),
-      count: Schema.Int
-    })
-  )
+  .addSuccess(DeadLetterList)
 
 const replay = HttpApiEndpoint.post("replay", "/internal/jobs/dead/:id/replay")
   .setPath(Schema.Struct({ id: Schema.String }))

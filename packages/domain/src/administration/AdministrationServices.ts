@@ -1,8 +1,10 @@
 import { Layer } from "effect"
+import { DeadLetters } from "../jobs/DeadLetters.ts"
 import { AgentLifecycle } from "../agents/AgentLifecycle.ts"
 import { AccountSuspensions } from "./AccountSuspensions.ts"
 import { Audit } from "./audit/Audit.ts"
 import { InstanceAdministration } from "./InstanceAdministration.ts"
+import { QueueAdministration } from "./QueueAdministration.ts"
 import { UserAdministration } from "./UserAdministration.ts"
 
 export const layer = Layer.mergeAll(
@@ -10,3 +12,6 @@ export const layer = Layer.mergeAll(
   AccountSuspensions.Default,
   InstanceAdministration.Default
 ).pipe(Layer.provide(AgentLifecycle.Default), Layer.provideMerge(Audit.Default))
+
+/** Needs the store of the queues, unlike the others. */
+export const queues = QueueAdministration.Default.pipe(Layer.provide(DeadLetters.Default), Layer.provide(Audit.Default))

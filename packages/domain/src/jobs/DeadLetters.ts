@@ -6,18 +6,19 @@ import { JobQueue, type QueueUnavailable } from "./JobQueue.ts"
 /** No job with this id has failed permanently. */
 export class DeadLetterNotFound extends Data.TaggedError("DeadLetterNotFound")<object> {}
 
-/** Lists and replays jobs that failed permanently, for operators. */
+/** An outage of the store is a defect that requests answer by 503. */
+export const orUnavailable = <A>(call: Effect.Effect<A, QueueUnavailable>): Effect.Effect<A> =>
+  Effect.catchAll(call, (cause) =>
+    Effect.zipRight(
+      Effect.logWarning("Queue does not respond", cause),
+      Effect.die(new DependencyUnavailable({ dependency: "the queue store", retryAfter: Duration.seconds(5) }))
+    )
+  )
+
+/** Lists, replays and discards jobs that failed permanently, for operators. */
 export class DeadLetters extends Effect.Service<DeadLetters>()("@berth/DeadLetters", {
   effect: Effect.gen(function* () {
     const jobs = yield* JobQueue
-
-    const orUnavailable = <A>(call: Effect.Effect<A, QueueUnavailable>) =>
-      Effect.catchAll(call, (cause) =>
-        Effect.zipRight(
-          Effect.logWarning("Queue does not respond", cause),
-          Effect.die(new DependencyUnavailable({ dependency: "the queue store", retryAfter: Duration.seconds(5) }))
-        )
-      )
 
     /** Returns the newest `limit` of a queue, or of each. */
     const list = Effect.fn("DeadLetters.list")(function* (queue: Option.Option<QueueName>, limit: number) {
@@ -40,6 +41,16 @@ export class DeadLetters extends Effect.Service<DeadLetters>()("@berth/DeadLette
       return yield* new DeadLetterNotFound()
     })
 
-    return { list, replay }
+    /** Deletes a dead letter for good; returns its queue. */
+    const discard = Effect.fn("DeadLetters.discard")(function* (id: string) {
+      for (const queue of QueueName.literals) {
+        if (!(yield* orUnavailable(jobs.discard(queue, id)))) continue
+        yield* Effect.logInfo("Dead letter discarded").pipe(Effect.annotateLogs({ queue, jobId: id }))
+        return queue
+      }
+      return yield* new DeadLetterNotFound()
+    })
+
+    return { list, replay, discard }
   })
 }) {}

@@ -81,6 +81,12 @@ export class JobQueue extends Context.Tag("@berth/JobQueue")<
       queue: QueueName,
       limit: number
     ) => Effect.Effect<ReadonlyArray<DeadLetter>, QueueUnavailable>
+    /** A paused queue starts no job, in every process, until it is resumed. Jobs are still added. Idempotent. */
+    readonly pause: (queue: QueueName) => Effect.Effect<void, QueueUnavailable>
+    readonly resume: (queue: QueueName) => Effect.Effect<void, QueueUnavailable>
+    readonly isPaused: (queue: QueueName) => Effect.Effect<boolean, QueueUnavailable>
+    /** Deletes a dead letter; false when there is none with that id. */
+    readonly discard: (queue: QueueName, id: string) => Effect.Effect<boolean, QueueUnavailable>
     /** Puts a dead letter back to work; false when there is none with that id. */
     readonly replay: (queue: QueueName, id: string) => Effect.Effect<boolean, QueueUnavailable>
   }

@@ -460,6 +460,10 @@ export const Settings = Config.all({
     Config.validate({ message: "must be an email address", validation: (value) => Option.isSome(parseEmail(value)) }),
     Config.withDefault("sales@example.com")
   ),
+  metrics: Config.all({
+    host: text("METRICS_HOST", "127.0.0.1"),
+    port: Config.option(Config.port("METRICS_PORT"))
+  }),
   worker: Config.all({
     healthPort: Config.option(Config.port("WORKER_HEALTH_PORT")),
     tasksConcurrency: positive("WORKER_TASKS_CONCURRENCY", 5),

@@ -109,5 +109,22 @@ export const makeBullmqJobQueue = <B extends IQueueBackend, C>(
       )
     })
 
-    return JobQueue.of({ add, consume: makeBullmqWorker(store, settings), counts, deadLetters, replay })
+    const discard = Effect.fn("JobQueue.discard")(function* (name: QueueName, id: string) {
+      const job = yield* callStore("find", () => queues[name].getJob(encodeJobKey(id)))
+      if (Predicate.isNullable(job) || !(yield* callStore("find", () => job.isFailed()))) return false
+      yield* callStore("discard", () => job.remove())
+      return true
+    })
+
+    return JobQueue.of({
+      add,
+      consume: makeBullmqWorker(store, settings),
+      counts,
+      deadLetters,
+      replay,
+      discard,
+      pause: Effect.fn("JobQueue.pause")((name: QueueName) => callStore("pause", () => queues[name].pause())),
+      resume: Effect.fn("JobQueue.resume")((name: QueueName) => callStore("resume", () => queues[name].resume())),
+      isPaused: Effect.fn("JobQueue.isPaused")((name: QueueName) => callStore("read", () => queues[name].isPaused()))
+    })
   })

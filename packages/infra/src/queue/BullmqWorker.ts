@@ -10,6 +10,7 @@ import {
   Exit,
   Fiber,
   Metric,
+  MetricBoundaries,
   Option,
   Random,
   Runtime,
@@ -54,6 +55,8 @@ export const makeBullmqWorker = <B extends IQueueBackend, C>(
           Effect.uninterruptibleMask((restore) =>
             restore(runJob(name, job, isLastAttempt, handle)).pipe(
               Effect.exit,
+              Effect.timed,
+              Effect.flatMap(([duration, exit]) => Effect.as(observeDuration(name, job, duration), exit)),
               Effect.flatMap((exit) =>
                 isReturning
                   ? returnToQueue(name, job, token, isLastAttempt, exit)
@@ -164,6 +167,18 @@ const runJob = <E, R>(queue: QueueName, job: StoredJob, isLastAttempt: boolean, 
       })
     )
   })
+
+const durations = Metric.histogram(
+  "berth_jobs_duration_seconds",
+  MetricBoundaries.fromIterable([0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300, 900]),
+  "Seconds from the start of a run to its end, by queue and kind"
+)
+
+const observeDuration = (queue: QueueName, job: StoredJob, duration: Duration.Duration) =>
+  Metric.update(
+    durations.pipe(Metric.tagged("queue", queue), Metric.tagged("job", job.name)),
+    Duration.toSeconds(duration)
+  )
 
 const runs: Metric.Metric.Counter<number> = Metric.counter("berth_jobs_total", {
   description: "Runs of jobs by queue, kind and outcome",

@@ -4,6 +4,8 @@ import { AccountSuspensions } from "@berth/domain/administration/AccountSuspensi
 import { describeUser } from "@berth/domain/administration/AdministeredUser"
 import { InstanceAdministration } from "@berth/domain/administration/InstanceAdministration"
 import type { InstanceAction } from "@berth/domain/instances/InstanceJobs"
+import { QueueAdministration } from "@berth/domain/administration/QueueAdministration"
+import type { QueueName } from "@berth/domain/jobs/JobKind"
 import type { UserId } from "@berth/domain/shared/UserId"
 import { Audit } from "@berth/domain/administration/audit/Audit"
 import { makeUserActor } from "@berth/domain/administration/audit/AuditEntry"
@@ -20,6 +22,11 @@ interface InstanceRequest {
   readonly payload: { readonly reason: string }
 }
 
+interface QueueRequest {
+  readonly path: { readonly queue: QueueName }
+  readonly payload: { readonly reason: string }
+}
+
 export const layer = HttpApiBuilder.group(WebApi, "administration", (handlers) =>
   Effect.gen(function* () {
     const users = yield* UserAdministration
@@ -27,6 +34,7 @@ export const layer = HttpApiBuilder.group(WebApi, "administration", (handlers) =
     const audit = yield* Audit
     const administrators = yield* Administrators
     const instances = yield* InstanceAdministration
+    const queues = yield* QueueAdministration
     const summarize = (user: User) => describeUser(administrators, user)
     const act =
       (action: InstanceAction) =>
@@ -34,6 +42,11 @@ export const layer = HttpApiBuilder.group(WebApi, "administration", (handlers) =
         Effect.flatMap(currentActor, (actor) =>
           Effect.as(instances.act(actor, userId, action, reason), { success: true })
         )
+
+    const changeQueue =
+      (change: typeof queues.pause) =>
+      ({ path: { queue }, payload: { reason } }: QueueRequest) =>
+        Effect.flatMap(currentActor, (actor) => Effect.as(change(actor, queue, reason), { success: true }))
 
     return handlers
       .handle("users", ({ urlParams: { limit, offset, query } }) =>
@@ -78,6 +91,22 @@ export const layer = HttpApiBuilder.group(WebApi, "administration", (handlers) =
       .handle("stopInstance", act("stop"))
       .handle("restartInstance", act("restart"))
       .handle("repairInstance", act("repair"))
+      .handle("queues", () => Effect.map(queues.list, (found) => ({ queues: found })))
+      .handle("pauseQueue", changeQueue(queues.pause))
+      .handle("resumeQueue", changeQueue(queues.resume))
+      .handle("deadJobs", ({ urlParams: { limit, queue } }) =>
+        Effect.map(queues.listDead(Option.fromNullable(queue), limit), (jobs) => ({ jobs, count: jobs.length }))
+      )
+      .handle("replayJob", ({ path: { id }, payload: { reason } }) =>
+        Effect.flatMap(currentActor, (actor) =>
+          Effect.map(queues.replay(actor, id, reason), (queue) => ({ success: true, queue }))
+        )
+      )
+      .handle("discardJob", ({ path: { id }, payload: { reason } }) =>
+        Effect.flatMap(currentActor, (actor) =>
+          Effect.map(queues.discard(actor, id, reason), (queue) => ({ success: true, queue }))
+        )
+      )
       .handle("audit", ({ urlParams: { actor, limit, offset, user } }) =>
         Effect.map(
           audit.list({ userId: Option.fromNullable(user), actor: Option.fromNullable(actor), limit, offset }),

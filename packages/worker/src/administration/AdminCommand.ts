@@ -7,6 +7,8 @@ import { describeUser } from "@berth/domain/administration/AdministeredUser"
 import { Audit } from "@berth/domain/administration/audit/Audit"
 import type { Actor } from "@berth/domain/administration/audit/AuditEntry"
 import { InstanceAdministration } from "@berth/domain/administration/InstanceAdministration"
+import { QueueAdministration } from "@berth/domain/administration/QueueAdministration"
+import { QueueName } from "@berth/domain/jobs/JobKind"
 import { UserAdministration } from "@berth/domain/administration/UserAdministration"
 import { InstanceAction } from "@berth/domain/instances/InstanceJobs"
 import { parseEmail } from "@berth/domain/shared/Email"
@@ -27,6 +29,10 @@ export const adminUsage = `Usage: npm run admin -- <command>
   instances                                instances with their figures
   instance <id|email> <action> --reason R  start, stop, restart or repair, by a job
   audit [id|email]                         the audit log, or that of one user
+  queues                                   queues with their jobs by state
+  queue <name> pause|resume --reason R     in every worker; running jobs finish
+  dead [queue]                             jobs that failed permanently, with payload and reason
+  job <id> replay|discard --reason R       runs a dead letter again, or deletes it for good
 
 Options: --json, --limit N (50), --offset N (0), --help`
 
@@ -110,6 +116,50 @@ export const runAdminCommand = Effect.fn("AdminCommand.run")(function* (actor: A
     }
     default:
       return yield* new AdminUsageInvalid({ reason: command === "" ? "No command." : `Unknown command: ${command}.` })
+  }
+})
+
+const queueCommands = ["queues", "queue", "dead", "job"]
+
+export const isQueueCommand = ([command = ""]: ReadonlyArray<string>): boolean => queueCommands.includes(command)
+
+/** Runs one command on queues and returns its output. */
+export const runQueueCommand = Effect.fn("AdminCommand.runQueue")(function* (actor: Actor, given: AdminArguments) {
+  const queues = yield* QueueAdministration
+  const [command = "queues", target = "", value = ""] = given.positionals
+  const reason = decode(Reason, given.reason, "--reason is required: 1 to 500 characters.")
+  const queue = decode(QueueName, target, `The queue must be one of: ${QueueName.literals.join(", ")}.`)
+  const choose = <A, B>(choices: Readonly<Record<string, (reason: string) => Effect.Effect<A, B>>>) =>
+    Effect.gen(function* () {
+      const act = choices[value]
+      if (act === undefined)
+        return yield* new AdminUsageInvalid({
+          reason: `The action must be one of: ${Object.keys(choices).join(", ")}.`
+        })
+      return yield* act(yield* reason)
+    })
+  switch (command) {
+    case "queue": {
+      const name = yield* queue
+      yield* choose({
+        pause: (why) => queues.pause(actor, name, why),
+        resume: (why) => queues.resume(actor, name, why)
+      })
+      return { success: true }
+    }
+    case "dead": {
+      const limit = yield* decode(PageNumber, given.limit, "--limit must be a whole number.")
+      return yield* queues.listDead(target === "" ? Option.none() : Option.some(yield* queue), limit)
+    }
+    case "job":
+      return {
+        queue: yield* choose({
+          replay: (why) => queues.replay(actor, target, why),
+          discard: (why) => queues.discard(actor, target, why)
+        })
+      }
+    default:
+      return yield* queues.list
   }
 })
 

@@ -1,9 +1,12 @@
 import { ReadinessChecks } from "@berth/api/http/Health"
+import { JobQueue } from "@berth/domain/jobs/JobQueue"
+import { renderPrometheus } from "@berth/infra/telemetry/PrometheusFormat"
 import { HttpClient, HttpLayerRouter } from "@effect/platform"
 import { NodeHttpServer } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Ref } from "effect"
 import * as HealthListener from "../../src/health/HealthListener.ts"
+import * as MetricsListener from "../../src/health/MetricsListener.ts"
 
 const makeListener = Effect.gen(function* () {
   const database = yield* Ref.make<Effect.Effect<void, string>>(Effect.void)
@@ -54,6 +57,28 @@ describe("HealthListener", () => {
       const { request } = yield* makeListener
       const [status] = yield* request("/")
       assert.strictEqual(status, 404)
+    })
+  )
+
+  it.scopedLive("MetricsListener serves the metrics of its process with the jobs of the queues at /metrics alone", () =>
+    Effect.gen(function* () {
+      const counts = { waiting: 3, active: 1, delayed: 0, completed: 9, failed: 2 }
+      const context = yield* HttpLayerRouter.serve(MetricsListener.routes(Effect.sync(renderPrometheus)), {
+        disableLogger: true,
+        disableListenLog: true
+      }).pipe(
+        Layer.provide(Layer.mock(JobQueue, { counts: () => Effect.succeed(counts) })),
+        Layer.provideMerge(NodeHttpServer.layerTest),
+        Layer.build
+      )
+      const text = yield* HttpClient.get("/metrics").pipe(
+        Effect.flatMap((response) => response.text),
+        Effect.provide(context)
+      )
+      assert.include(text, 'berth_queue_jobs{queue="tasks",state="waiting"} 3')
+      assert.include(text, 'berth_queue_jobs{queue="mail",state="dead"} 2')
+      const other = yield* Effect.provide(HttpClient.get("/other"), context)
+      assert.strictEqual(other.status, 404)
     })
   )
 })

@@ -25,7 +25,11 @@ export const AuditAction = Schema.Literal(
   "instance.start",
   "instance.stop",
   "instance.restart",
-  "instance.repair"
+  "instance.repair",
+  "queue.pause",
+  "queue.resume",
+  "queue.replay",
+  "queue.discard"
 ).annotations({
   identifier: "AuditAction"
 })
@@ -42,7 +46,7 @@ export const AuditEntry = Schema.Struct({
   id: AuditEntryId,
   actor: Actor,
   action: AuditAction,
-  /** The user whose account or instance is concerned. */
+  /** The user whose account or instance is concerned; `queue:` and its name for a queue. */
   userId: UserId,
   reason: Schema.NullOr(Schema.String),
   before: Schema.NullOr(AuditFields),

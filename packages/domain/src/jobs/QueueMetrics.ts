@@ -1,5 +1,5 @@
-import { QueueName } from "@berth/domain/jobs/JobKind"
-import { JobQueue } from "@berth/domain/jobs/JobQueue"
+import { QueueName } from "./JobKind.ts"
+import { JobQueue } from "./JobQueue.ts"
 import { Effect, Metric } from "effect"
 
 const depth = Metric.gauge("berth_queue_jobs", { description: "Jobs by queue and state; dead ones failed permanently" })

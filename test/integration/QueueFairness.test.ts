@@ -1,0 +1,102 @@
+import type { JobKind, QueueName } from "@berth/domain/jobs/JobKind"
+import { JobQueue } from "@berth/domain/jobs/JobQueue"
+import { maximumInFlightPerOwner, Outbox } from "@berth/domain/jobs/Outbox"
+import { UserId } from "@berth/domain/shared/UserId"
+import * as PostgresOutbox from "@berth/infra/postgres/jobs/PostgresOutbox"
+import * as PostgresJobQueue from "@berth/infra/queue/PostgresJobQueue"
+import * as RedisJobQueue from "@berth/infra/queue/RedisJobQueue"
+import * as OutboxRelay from "@berth/worker/jobs/OutboxRelay"
+import { PgClient } from "@effect/sql-pg/PgClient"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, Redacted, Schema } from "effect"
+import { randomBytes } from "node:crypto"
+import { inject } from "vitest"
+import { eventually } from "../support/Eventually.ts"
+import * as MigratedDatabase from "../support/MigratedDatabase.ts"
+import * as TestSecrets from "../support/TestSecrets.ts"
+
+const queueOf = {
+  PostgreSQL: Layer.unwrapEffect(
+    Effect.map(PgClient, ({ config }) =>
+      PostgresJobQueue.layer({ url: config.url ?? Redacted.make(""), schema: "queues" })
+    )
+  ),
+  Redis: Layer.unwrapEffect(
+    Effect.sync(() =>
+      RedisJobQueue.layer({
+        url: Redacted.make(inject("redisUrl")),
+        prefix: `test-${randomBytes(6).toString("hex")}`
+      })
+    )
+  )
+}
+
+const services = (store: keyof typeof queueOf) =>
+  Layer.provideMerge(
+    OutboxRelay.layer,
+    Layer.provideMerge(
+      Layer.merge(PostgresOutbox.layer, queueOf[store]),
+      Layer.merge(MigratedDatabase.layer, TestSecrets.layer)
+    )
+  )
+
+const kindOf = (queue: QueueName) => {
+  const payload = Schema.Struct({ owner: Schema.String })
+  return { queue, name: "test", payload } as const satisfies JobKind<typeof payload.Type, typeof payload.Encoded>
+}
+
+/** Jobs of an owner that can start after another owner's job is stored: published ones, one relay round, and one more. */
+const bound = 3 * maximumInFlightPerOwner
+
+describe("The fairness of queues", () => {
+  for (const store of ["PostgreSQL", "Redis"] as const)
+    it.scopedLive(
+      `A single job, and mail, start before more than ${bound} further jobs of an owner with 10,000 waiting ones, over ${store}`,
+      () =>
+        Effect.gen(function* () {
+          const sql = yield* SqlClient
+          const outbox = yield* Outbox
+          const queue = yield* JobQueue
+          const started: Array<string> = []
+          let inFlight = 0
+          let most = 0
+          const consume = (name: QueueName, concurrency: number) =>
+            queue.consume(name, { concurrency, drain: "5 seconds" }, ({ id, payload }) =>
+              Effect.gen(function* () {
+                const { owner } = yield* Schema.decodeUnknown(kindOf(name).payload)(payload)
+                started.push(owner)
+                inFlight += name === "tasks" ? 1 : 0
+                most = Math.max(most, inFlight)
+                yield* outbox.settle(id)
+                inFlight -= name === "tasks" ? 1 : 0
+              })
+            )
+          yield* sql`
+            insert into outbox (id, lane, queue, name, payload, created_at)
+            select 'job_' || n, 'tasks usr_flood', 'tasks', 'test', '{"owner":"flood"}', now() from generate_series(1, 10000) n`
+          yield* consume("tasks", 5)
+          yield* consume("mail", 2)
+          const append = (name: "tasks" | "mail", owner: string) =>
+            outbox.append(kindOf(name), { owner }, UserId.make(`usr_${owner}`))
+          yield* append("mail", "first")
+          yield* eventually(
+            Effect.sync(() => started.length),
+            (count) => count > 20
+          )
+          for (const [name, owner] of [
+            ["tasks", "other"],
+            ["mail", "mailed"]
+          ] as const) {
+            yield* append(name, owner)
+            const before = started.length
+            yield* eventually(
+              Effect.sync(() => started),
+              (so) => so.includes(owner)
+            )
+            assert.isAtMost(started.indexOf(owner) - before, bound, owner)
+          }
+          assert.isAtMost(most, maximumInFlightPerOwner + 1)
+        }).pipe(Effect.provide(services(store)))
+    )
+})
