@@ -1,3 +1,4 @@
+import { encodeLine } from "@berth/infra/telemetry/JsonLogger"
 import { Layer, Logger, Tracer } from "effect"
 
 /** A tracer Layer with the name, attributes and events of its spans. */
@@ -33,12 +34,6 @@ export const recordSpans = () => {
 /** A logger Layer with its lines, as JSON. */
 export const recordLogs = () => {
   const lines: Array<string> = []
-  const logger = Logger.make((line) => {
-    lines.push(
-      JSON.stringify(Logger.structuredLogger.log(line), (_, value: unknown) =>
-        typeof value === "bigint" ? String(value) : value
-      )
-    )
-  })
+  const logger = Logger.make((line) => void lines.push(encodeLine(Logger.structuredLogger.log(line))))
   return { lines, layer: Logger.replace(Logger.defaultLogger, logger) }
 }

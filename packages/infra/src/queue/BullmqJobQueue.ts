@@ -10,6 +10,7 @@ import { makeStoreErrorLog } from "./StoreErrorLog.ts"
 
 const Counts = Schema.Struct({
   waiting: Schema.Int,
+  paused: Schema.optionalWith(Schema.Int, { default: () => 0 }),
   active: Schema.Int,
   delayed: Schema.Int,
   completed: Schema.Int,
@@ -74,10 +75,12 @@ export const makeBullmqJobQueue = <B extends IQueueBackend, C>(
       const found = yield* callStore("count", () =>
         queues[name].getJobCounts("waiting", "active", "delayed", "completed", "failed")
       )
-      return yield* Effect.mapError(
+      const { paused, waiting, ...others } = yield* Effect.mapError(
         Schema.decodeUnknown(Counts)(found),
         (cause) => new QueueUnavailable({ operation: "count", cause })
       )
+      // Jobs that wait in a paused queue.
+      return { ...others, waiting: waiting + paused }
     })
 
     const deadLetters = Effect.fn("JobQueue.deadLetters")(function* (name: QueueName, limit: number) {

@@ -19,7 +19,11 @@ const stdout = makeLineWriter(process.stdout)
 // Flushes the buffer at exit, however the process ends.
 process.once("exit", stdout.flush)
 
-const toConsole = Logger.withLeveledConsole(Logger.map(structuredLogger, (line) => JSON.stringify(line)))
+/** Errors can hold integers that JSON lacks. */
+export const encodeLine = (line: unknown): string =>
+  JSON.stringify(line, (_, value: unknown) => (typeof value === "bigint" ? String(value) : value))
+
+const toConsole = Logger.withLeveledConsole(Logger.map(structuredLogger, encodeLine))
 
 /**
  * Logs one line of JSON per entry: to standard output, batched per turn of the event loop; warnings and worse immediately to
@@ -27,7 +31,7 @@ const toConsole = Logger.withLeveledConsole(Logger.map(structuredLogger, (line) 
  */
 export const jsonLogger = Logger.make<unknown, void>((options) => {
   if (options.logLevel === LogLevel.Info || options.logLevel === LogLevel.Debug) {
-    stdout.add(JSON.stringify(structuredLogger.log(options)))
+    stdout.add(encodeLine(structuredLogger.log(options)))
     return
   }
   stdout.flush()

@@ -1,4 +1,4 @@
-import { structuredLogger } from "@berth/infra/telemetry/JsonLogger"
+import { encodeLine, structuredLogger } from "@berth/infra/telemetry/JsonLogger"
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Effect, Logger, Redacted } from "effect"
 
@@ -38,6 +38,13 @@ describe("structured", () => {
       )
       assert.deepInclude(line, ids)
       assert.match(ids["trace_id"] ?? "", /^[0-9a-f]{32}$/)
+    })
+  )
+
+  it.effect("A log line with an integer that JSON lacks is encoded and does not fail the caller", () =>
+    Effect.gen(function* () {
+      const [line] = yield* linesOf(Effect.log("Failed", { span: { start: 1n } }))
+      assert.include(encodeLine(line), '"start":"1"')
     })
   )
 
