@@ -89,7 +89,9 @@ layer(App.layer(), { excludeTestServices: true })("The jobs API", (it) => {
         const post = (path: string, json: unknown = { reason: "an outage" }) =>
           asAdministrator({ method: "POST", path: `/api/ops/queues${path}`, json })
         const tasks = { name: "tasks", ...liveJobCounts, dead: 2 }
-        const first = Effect.map(get(""), ({ body: { queues } }) => (Array.isArray(queues) ? queues[0] : undefined))
+        const first = Effect.map(get(""), ({ body: { queues } }): unknown =>
+          Array.isArray(queues) ? queues[0] : undefined
+        )
         assert.deepStrictEqual(yield* first, { ...tasks, paused: false })
         assert.deepStrictEqual((yield* post("/tasks/pause")).body, { success: true })
         assert.deepStrictEqual(yield* first, { ...tasks, paused: true })
