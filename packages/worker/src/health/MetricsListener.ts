@@ -6,7 +6,7 @@ import { Effect, Layer } from "effect"
 import { createServer } from "node:http"
 
 /** Serves `/metrics` with the figures of this process and the present ones of the queues. */
-export const routes = (text: Effect.Effect<string>) =>
+export const workerMetricsRoutes = (text: Effect.Effect<string>) =>
   HttpLayerRouter.use((router) =>
     Effect.flatMap(JobQueue, (jobs) =>
       router.add("GET", "/metrics", () =>
@@ -24,6 +24,6 @@ export const layer = (options: {
   readonly port: number
   readonly text: Effect.Effect<string>
 }) =>
-  HttpLayerRouter.serve(routes(options.text), { disableLogger: true, disableListenLog: true }).pipe(
+  HttpLayerRouter.serve(workerMetricsRoutes(options.text), { disableLogger: true, disableListenLog: true }).pipe(
     Layer.provide(NodeHttpServer.layer(createServer, options))
   )

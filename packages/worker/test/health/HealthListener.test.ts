@@ -63,7 +63,7 @@ describe("HealthListener", () => {
   it.scopedLive("MetricsListener serves the metrics of its process with the jobs of the queues at /metrics alone", () =>
     Effect.gen(function* () {
       const counts = { waiting: 3, active: 1, delayed: 0, completed: 9, failed: 2 }
-      const context = yield* HttpLayerRouter.serve(MetricsListener.routes(Effect.sync(renderPrometheus)), {
+      const context = yield* HttpLayerRouter.serve(MetricsListener.workerMetricsRoutes(Effect.sync(renderPrometheus)), {
         disableLogger: true,
         disableListenLog: true
       }).pipe(
