@@ -12,7 +12,9 @@ const rich = WalletAddress.make("0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266")
 
 const readBalance = (url: string, address: WalletAddress) =>
   Effect.flatMap(WalletChain, (chain) => chain.readBalance(address)).pipe(
-    Effect.provide(WalletsWiring.layer({ rpcUrl: Redacted.make(new URL(url)), cdp: Option.none() }))
+    Effect.provide(
+      WalletsWiring.layer({ rpcUrl: Redacted.make(new URL(url)), outboundAllowCidrs: [], cdp: Option.none() })
+    )
   )
 
 describe("ViemWalletChain", () => {

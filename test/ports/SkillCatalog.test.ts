@@ -55,6 +55,7 @@ describe("the skill folders", () => {
           { id: "memory", basic: true, tools: ["remember", "recall"] },
           { id: "time", basic: true, tools: ["current_time"] },
           { id: "files", basic: false, tools: ["list_files", "read_file", "write_file", "delete_file"] },
+          { id: "wallet", basic: false, tools: ["get_balance", "send_usdc", "x402_payments"] },
           { id: "web-fetch", basic: false, tools: ["fetch_web_page"] }
         ]
       )

@@ -99,6 +99,8 @@ export interface TestAppOptions {
   readonly baseRpcUrl?: string
   /** Node of base-sepolia, where the user wallets are; unreachable by default. */
   readonly baseSepoliaRpcUrl?: string
+  /** Private networks that agents may pay services in; none by default. */
+  readonly outboundAllowCidrs?: ReadonlyArray<string>
   /** The developer platform; not configured by default. */
   readonly cdp?: CdpSettings
   /** Node of Ethereum; unreachable by default. */
@@ -168,6 +170,7 @@ const defaultPorts = ({
     }),
     WalletsWiring.layer({
       rpcUrl: Redacted.make(new URL(options.baseSepoliaRpcUrl ?? unreachableNodeUrl)),
+      outboundAllowCidrs: options.outboundAllowCidrs ?? [],
       cdp: Option.fromNullable(options.cdp)
     }),
     VerificationWiring.layer({

@@ -2,6 +2,7 @@ import { HttpApi } from "@effect/platform"
 import { AiApi } from "./ai/AiApi.ts"
 import { OpenAiApi } from "./ai/OpenAiApi.ts"
 import { RuntimeMemoryApi } from "./runtime/RuntimeMemoryApi.ts"
+import { RuntimeWalletApi } from "./runtime/RuntimeWalletApi.ts"
 import { RuntimeModelApi } from "./runtime/RuntimeModelApi.ts"
 import { ChannelTurnsApi } from "./channels/ChannelTurnsApi.ts"
 import { ModelAnswersApi } from "./gateway/plugins/ModelAnswersApi.ts"
@@ -19,6 +20,7 @@ export class BackendApi extends HttpApi.make("backend")
   .add(AgentManagerApi)
   .add(RuntimeModelApi)
   .add(RuntimeMemoryApi)
+  .add(RuntimeWalletApi)
   .add(JobsApi)
   .add(ModelAnswersApi)
   .add(SpeechApi)
@@ -31,6 +33,9 @@ export class BackendApi extends HttpApi.make("backend")
 }
 
 /** The routes of runtimes alone. Its name is the backend's, so that the same handlers serve it. */
-export class RuntimeRoutesApi extends HttpApi.make("backend").add(RuntimeModelApi).add(RuntimeMemoryApi) {
+export class RuntimeRoutesApi extends HttpApi.make("backend")
+  .add(RuntimeModelApi)
+  .add(RuntimeMemoryApi)
+  .add(RuntimeWalletApi) {
   static override readonly errorSchema = requestErrors
 }

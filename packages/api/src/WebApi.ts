@@ -31,6 +31,7 @@ import { SessionsApi } from "./sessions/SessionsApi.ts"
 import { OAuthApi } from "./signin/oauth/OAuthApi.ts"
 import { SignInApi } from "./signin/SignInApi.ts"
 import { SocialIdentityApi } from "./signin/social/SocialIdentityApi.ts"
+import { AgentWalletApi } from "./wallets/AgentWalletApi.ts"
 import { UserWalletsApi } from "./wallets/UserWalletsApi.ts"
 import { VerificationApi } from "./verification/VerificationApi.ts"
 import { WalletApi } from "./signin/wallets/WalletApi.ts"
@@ -46,6 +47,7 @@ export class WebApi extends HttpApi.make("web")
   .add(ApiKeysApi)
   .add(WalletApi)
   .add(UserWalletsApi)
+  .add(AgentWalletApi)
   .add(OAuthApi)
   .add(SocialIdentityApi)
   .add(GatingApi)

@@ -12,6 +12,7 @@ import { collectGarbage, collectWhenIdle } from "./process/IdleGarbageCollection
 import { enforceMemoryLimit } from "./process/MemoryLimit.ts"
 import type { RuntimeSettings } from "./RuntimeSettings.ts"
 import * as RuntimeToolbox from "./skills/RuntimeToolbox.ts"
+import * as WalletBackend from "./skills/wallet/WalletBackend.ts"
 import * as BackendMemory from "./skills/memory/BackendMemory.ts"
 import * as NodeInternet from "./skills/web/NodeInternet.ts"
 import * as Drain from "./interaction/Drain.ts"
@@ -57,7 +58,12 @@ const layer = (settings: RuntimeSettings, lost: Deferred.Deferred<never, Address
         Layer.provide(NodeHttpServer.layerServer(() => server, address)),
         Layer.provide(RuntimeAgents.Default),
         Layer.provide(RuntimeToolbox.layer({ directory, diskMb })),
-        Layer.provide([BackendModelClient.layer(backend), BackendMemory.layer(backend), NodeInternet.layer]),
+        Layer.provide([
+          BackendModelClient.layer(backend),
+          BackendMemory.layer(backend),
+          WalletBackend.layer(backend),
+          NodeInternet.layer
+        ]),
         Layer.provide(RuntimeTraces.layer({ endpoint: otlpEndpoint, serviceName, serviceVersion: version })),
         Layer.provide([NodeHttpClient.layer, NodeFileSystem.layer])
       )

@@ -6,6 +6,7 @@ import { CredentialVault } from "@berth/domain/secrets/CredentialVault"
 import { Sessions } from "@berth/domain/sessions/Sessions"
 import { LinkedIdentities } from "@berth/domain/signin/identities/LinkedIdentities"
 import { Wallets } from "@berth/domain/signin/wallets/Wallets"
+import { WalletPayments } from "@berth/domain/wallets/payments/WalletPayments"
 import { UserWallets } from "@berth/domain/wallets/UserWallets"
 import { Effect, Layer } from "effect"
 
@@ -21,6 +22,7 @@ export const layer = Layer.effect(
     const instances = yield* Instances
     const vault = yield* CredentialVault
     const userWallets = yield* UserWallets
+    const payments = yield* WalletPayments
     return makeAccessMethods([
       // First: waits for a session that is adding another method, so that this method is revoked too.
       { name: "sessions", revoke: (userId) => Effect.asVoid(sessions.revokeAll(userId)) },
@@ -34,6 +36,8 @@ export const layer = Layer.effect(
       { name: "stored keys", revoke: vault.removeSince },
       // The other party knows the key.
       { name: "given wallet key", revoke: userWallets.removeGivenSince },
+      // Agents may have been told to spend.
+      { name: "spend limits", revoke: payments.revoke },
       // Again: sessions that were opened by a method while it was being revoked.
       { name: "new sessions", revoke: (userId) => Effect.asVoid(sessions.revokeAll(userId)) }
     ])

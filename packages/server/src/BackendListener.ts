@@ -10,6 +10,7 @@ import * as AiHttp from "./ai/AiHttp.ts"
 import * as OpenAiHttp from "./ai/OpenAiHttp.ts"
 import * as RuntimeAuthHttp from "./runtime/RuntimeAuthHttp.ts"
 import * as RuntimeMemoryHttp from "./runtime/RuntimeMemoryHttp.ts"
+import * as RuntimeWalletHttp from "./runtime/RuntimeWalletHttp.ts"
 import * as RuntimeModelHttp from "./runtime/RuntimeModelHttp.ts"
 import * as ModelAnswersHttp from "./gateway/ModelAnswersHttp.ts"
 import { maximumFormBytes } from "./gateway/MultipartForm.ts"
@@ -39,6 +40,7 @@ const groups = Layer.mergeAll(
   AgentManagerHttp.layer,
   RuntimeModelHttp.layer,
   RuntimeMemoryHttp.layer,
+  RuntimeWalletHttp.layer,
   JobsHttp.layer,
   ModelAnswersHttp.layer,
   SpeechHttp.layer,
@@ -107,7 +109,7 @@ const noCredentials = Layer.succeed(
 
 /** The routes of runtimes alone: a second listener, for instances that must reach nothing else of the backend. */
 const runtimeRoutes = HttpLayerRouter.addHttpApi(RuntimeRoutesApi).pipe(
-  Layer.provide(Layer.merge(RuntimeModelHttp.layer, RuntimeMemoryHttp.layer)),
+  Layer.provide(Layer.mergeAll(RuntimeModelHttp.layer, RuntimeMemoryHttp.layer, RuntimeWalletHttp.layer)),
   Layer.provide(RuntimeAuthHttp.layer),
   Layer.provide(
     makeHttpPipeline(listRoutes(RuntimeRoutesApi), {

@@ -73,7 +73,6 @@ const webPorts = (settings: Settings) =>
     AccountsWiring.fromSettings(settings),
     AccountsWiring.botDetectionFromSettings(settings),
     ChannelsWiring.fromSettings(settings),
-    WalletsWiring.fromSettings(settings),
     ZxcvbnCommonPasswords.layer,
     // At most half the threads hash, so that a burst of registrations leaves capacity for other requests.
     Argon2PasswordHasher.layer({ maxConcurrent: Math.max(1, Math.floor(availableParallelism() / 2)) })
@@ -210,6 +209,7 @@ export const serverProgram = (settings: Settings) =>
         ),
         Layer.provide(GatewayWiring.settingsFromSettings(settings)),
         Layer.provide(InteractionWiring.fromSettings(settings)),
+        Layer.provide(WalletsWiring.fromSettings(settings)),
         Layer.provide(webSettings(settings)),
         Layer.provide(JobsWiring.fromSettings(settings, databaseUrl)),
         Layer.provide(LimitsWiring.fromSettings(settings, databaseUrl)),

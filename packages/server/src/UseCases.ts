@@ -113,6 +113,7 @@ export const backend = Layer.mergeAll(
   DeadLetters.Default,
   GatewayServices.localAnswers,
   TurnModelCalls.Default,
+  WalletsServices.calls,
   channelTurns
 ).pipe(Layer.provideMerge(AiLayer.Default))
 

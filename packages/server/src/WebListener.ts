@@ -70,6 +70,7 @@ import * as SessionsHttp from "./sessions/SessionsHttp.ts"
 import * as OAuthHttp from "./signin/OAuthHttp.ts"
 import * as SignInHttp from "./signin/SignInHttp.ts"
 import * as SocialIdentityHttp from "./signin/SocialIdentityHttp.ts"
+import * as AgentWalletHttp from "./wallets/AgentWalletHttp.ts"
 import * as UserWalletsHttp from "./wallets/UserWalletsHttp.ts"
 import * as VerificationHttp from "./verification/VerificationHttp.ts"
 import * as WalletsHttp from "./signin/WalletsHttp.ts"
@@ -85,6 +86,7 @@ const groups = Layer.mergeAll(
   WebhookEndpointsHttp.layer,
   WalletsHttp.layer,
   UserWalletsHttp.layer,
+  AgentWalletHttp.layer,
   OAuthHttp.layer,
   SocialIdentityHttp.layer,
   GatingHttp.layer,

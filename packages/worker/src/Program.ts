@@ -6,6 +6,7 @@ import * as BillingWiring from "@berth/infra/wiring/BillingWiring"
 import { requireDatabaseUrl, resolveKeyEncryptionKeys } from "@berth/infra/wiring/SecretsWiring"
 import * as InteractionWiring from "@berth/infra/wiring/InteractionWiring"
 import * as ChannelsWiring from "@berth/infra/wiring/ChannelsWiring"
+import * as WalletsWiring from "@berth/infra/wiring/WalletsWiring"
 import * as MailWiring from "@berth/infra/wiring/MailWiring"
 import * as RedisStartup from "@berth/infra/redis/RedisStartup"
 import * as JobsWiring from "@berth/infra/wiring/JobsWiring"
@@ -101,6 +102,7 @@ export const workerProgram = (settings: Settings) =>
         Layer.provide(MailWiring.fromSettings(settings)),
         Layer.provide(ChannelsWiring.fromSettings(settings)),
         Layer.provide(WebhooksWiring.fromSettings(settings)),
+        Layer.provide(WalletsWiring.fromSettings(settings)),
         Layer.provide(InteractionWiring.fromSettings(settings)),
         Layer.provide(AccountsWiring.fromSettings(settings)),
         Layer.provide(ProvisioningWiring.liveStreamsFromSettings(settings)),

@@ -25,6 +25,8 @@ import * as LiveStreamUpkeep from "./provisioning/LiveStreamUpkeep.ts"
 import * as ScheduleTasks from "./schedules/ScheduleTasks.ts"
 import * as WebhookDeliveryLoop from "./webhooks/WebhookDeliveryLoop.ts"
 import * as VerificationCheckSchedule from "./verification/VerificationCheckSchedule.ts"
+import * as WalletPaymentRecovery from "./wallets/WalletPaymentRecovery.ts"
+import { PaymentDispatch } from "@berth/domain/wallets/payments/PaymentDispatch"
 import * as StuckAgentRecovery from "./instances/StuckAgentRecovery.ts"
 
 /** Services that several jobs use. */
@@ -51,9 +53,10 @@ export const layer = (options: JobConsumers.JobConsumerOptions & RetentionJobs.R
     ChannelTasks.layer,
     ScheduleTasks.layer,
     Layer.provide(WebhookDeliveryLoop.layer, WebhookDispatch.Default),
-    VerificationCheckSchedule.layer
+    VerificationCheckSchedule.layer,
+    WalletPaymentRecovery.layer
   ).pipe(
-    Layer.provide(Layer.mergeAll(LiveOrigin.Default, UnclaimedExpiry.Default)),
+    Layer.provide(Layer.mergeAll(LiveOrigin.Default, UnclaimedExpiry.Default, PaymentDispatch.Default)),
     Layer.provide(AgentLiveStreams.Default),
     Layer.provide(
       Layer.mergeAll(

@@ -25,6 +25,49 @@ const create = (
   ...more
 })
 
+const ofAgent = (
+  when: string,
+  route: "PUT /api/agents/:id/wallet-limits" | "POST /api/agents/:id/wallet-payments",
+  json: unknown,
+  status: number,
+  code: string,
+  fields?: ReadonlyArray<string>
+): ErrorRow => ({
+  when,
+  listener: "web",
+  route,
+  call: ({ owner }) => ({ as: owner, path: route.replace(/^\w+ /, "").replace(":id", owner.agent.id), json }),
+  status,
+  code,
+  ...(fields === undefined ? {} : { fields })
+})
+
+const agentRows: ReadonlyArray<ErrorRow> = [
+  ofAgent(
+    "a limit is missing or no decimal",
+    "PUT /api/agents/:id/wallet-limits",
+    { perCall: "-1", perDay: "1" },
+    400,
+    "invalid_request",
+    ["perCall", "perAgent", "confirmAbove"]
+  ),
+  ofAgent(
+    "the payment is unknown",
+    "POST /api/agents/:id/wallet-payments",
+    { paymentId: "pay_0", action: "approve" },
+    404,
+    "wallet_payment_not_found"
+  ),
+  ofAgent(
+    "the action is unknown",
+    "POST /api/agents/:id/wallet-payments",
+    { paymentId: "pay_0", action: "pay" },
+    400,
+    "invalid_request",
+    ["action"]
+  )
+]
+
 export const userWalletRows: ReadonlyArray<ErrorRow> = [
   {
     when: "there is no session and no developer platform",
@@ -77,5 +120,6 @@ export const userWalletRows: ReadonlyArray<ErrorRow> = [
     call: ({ newcomer }) => ({ as: newcomer, json: { privateKey: "0x12" } }),
     status: 400,
     code: "private_key_invalid"
-  }
+  },
+  ...agentRows
 ]

@@ -50,3 +50,70 @@ contract TestToken {
         balanceOf[to] += amount;
     }
 }
+
+/// As much of FiatToken 2.2 (USDC) as paying takes: ERC-20 transfers and EIP-3009 authorizations by ECDSA signatures.
+/// Stateless construction: the runtime code also works where anvil_setCode puts it.
+contract TestUsdc {
+    mapping(address => uint256) public balanceOf;
+    mapping(address => mapping(bytes32 => bool)) public authorizationState;
+
+    event Transfer(address indexed from, address indexed to, uint256 value);
+    event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce);
+
+    bytes32 constant TYPE = keccak256(
+        "TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)"
+    );
+
+    function decimals() external pure returns (uint8) {
+        return 6;
+    }
+
+    function mint(address to, uint256 value) external {
+        balanceOf[to] += value;
+        emit Transfer(address(0), to, value);
+    }
+
+    function transfer(address to, uint256 value) external returns (bool) {
+        move(msg.sender, to, value);
+        return true;
+    }
+
+    function transferWithAuthorization(
+        address from,
+        address to,
+        uint256 value,
+        uint256 validAfter,
+        uint256 validBefore,
+        bytes32 nonce,
+        uint8 v,
+        bytes32 r,
+        bytes32 s
+    ) external {
+        require(block.timestamp > validAfter, "FiatTokenV2: authorization is not yet valid");
+        require(block.timestamp < validBefore, "FiatTokenV2: authorization is expired");
+        require(!authorizationState[from][nonce], "FiatTokenV2: authorization is used or canceled");
+        bytes32 domain = keccak256(
+            abi.encode(
+                keccak256("EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"),
+                keccak256("USDC"),
+                keccak256("2"),
+                block.chainid,
+                address(this)
+            )
+        );
+        bytes32 data = keccak256(abi.encode(TYPE, from, to, value, validAfter, validBefore, nonce));
+        address signer = ecrecover(keccak256(abi.encodePacked("\x19\x01", domain, data)), v, r, s);
+        require(signer != address(0) && signer == from, "FiatTokenV2: invalid signature");
+        authorizationState[from][nonce] = true;
+        emit AuthorizationUsed(from, nonce);
+        move(from, to, value);
+    }
+
+    function move(address from, address to, uint256 value) private {
+        require(to != address(0), "ERC20: transfer to the zero address");
+        require(balanceOf[from] >= value, "ERC20: transfer amount exceeds balance");
+        balanceOf[from] -= value;
+        balanceOf[to] += value;
+        emit Transfer(from, to, value);
+    }
+}

@@ -90,6 +90,28 @@ export const RuntimeRecollection = Schema.Struct({
 })
 export const RuntimeRecollections = Schema.Struct({ found: Schema.Array(RuntimeRecollection) })
 
+/** POST `RuntimeWalletCall`: 200 with `RuntimeWalletAnswer`, whose text is for the model; 400 with a reason for the model. */
+export const runtimeWalletPath = "/internal/runtime/wallet"
+
+const WalletText = Schema.String.pipe(Schema.maxLength(2_000))
+
+export const RuntimeWalletCall = Schema.Struct({
+  agentId: AgentId,
+  /** The turn in progress, which must be one of the owner. */
+  messageId: Schema.String,
+  call: Schema.Union(
+    Schema.Struct({ action: Schema.Literal("get_balance") }),
+    Schema.Struct({ action: Schema.Literal("send_usdc"), to: WalletText, amount: WalletText }),
+    Schema.Struct({
+      action: Schema.Literal("x402_payments"),
+      url: WalletText,
+      method: Schema.Literal("GET", "POST"),
+      body: Schema.NullOr(Schema.String.pipe(Schema.maxLength(16_000)))
+    })
+  )
+})
+export const RuntimeWalletAnswer = Schema.Struct({ text: Schema.String })
+
 /** A rejection by either side, before a stream begins. */
 export const RuntimeErrorBody = Schema.Struct({ error: Schema.String, message: Schema.String })
 export type RuntimeErrorBody = typeof RuntimeErrorBody.Type

@@ -23,6 +23,7 @@ export type IdPrefix =
   | "inb"
   | "out"
   | "log"
+  | "pay"
   | "evt"
   | "whe"
   | "ver"

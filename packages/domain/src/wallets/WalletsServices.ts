@@ -1,5 +1,19 @@
 import { Layer } from "effect"
 import { DeveloperWalletCreation } from "./DeveloperWalletCreation.ts"
+import { PaymentDispatch } from "./payments/PaymentDispatch.ts"
+import { WalletCalls } from "./payments/WalletCalls.ts"
+import { WalletPayments } from "./payments/WalletPayments.ts"
 import { UserWallets } from "./UserWallets.ts"
 
-export const layer = Layer.merge(UserWallets.Default, DeveloperWalletCreation.Default)
+/** Services of the public listener. */
+export const layer = Layer.mergeAll(
+  UserWallets.Default,
+  DeveloperWalletCreation.Default,
+  WalletPayments.Default,
+  PaymentDispatch.Default
+)
+
+/** Calls of agents, for the routes of runtimes. */
+export const calls = WalletCalls.Default.pipe(
+  Layer.provide(Layer.mergeAll(UserWallets.Default, WalletPayments.Default, PaymentDispatch.Default))
+)

@@ -1,21 +1,90 @@
 import { normalizeWalletAddress, type WalletAddress } from "@berth/domain/chain/WalletAddress"
-import { WalletChain } from "@berth/domain/wallets/WalletChain"
+import { type AuthorizationFate, type TransactionFate, WalletChain } from "@berth/domain/wallets/WalletChain"
+import { walletNetwork } from "@berth/domain/wallets/WalletNetwork"
 import { Effect, Layer } from "effect"
-import { getAddress } from "viem"
-import { getBalance } from "viem/actions"
+import {
+  type BaseError,
+  erc20Abi,
+  getAddress,
+  type Hex,
+  parseAbi,
+  RpcRequestError,
+  TransactionReceiptNotFoundError
+} from "viem"
+import {
+  estimateFeesPerGas,
+  getBalance,
+  getBlock,
+  getTransactionCount,
+  getTransactionReceipt,
+  readContract,
+  sendRawTransaction
+} from "viem/actions"
 import type { ChainNode } from "./ChainNode.ts"
 
 const toViem = (address: WalletAddress) => getAddress(normalizeWalletAddress(address))
+const toHex = (text: string): Hex => `0x${text.slice(2)}`
+const usdc = toViem(walletNetwork.usdc.address)
+const authorizationAbi = parseAbi(["function authorizationState(address, bytes32) view returns (bool)"])
+
+const noResult = () => undefined
+
+/** The node has read the transaction and refuses it: known, mined, underpriced or unfunded. */
+const isRefusal = (error: BaseError): boolean => error.walk((cause) => cause instanceof RpcRequestError) !== null
 
 export const layer = (node: ChainNode): Layer.Layer<WalletChain> =>
   Layer.succeed(
     WalletChain,
     WalletChain.of({
       readBalance: Effect.fn("WalletChain.readBalance")((address: WalletAddress) =>
+        node.call((client) => getBalance(client, { address: toViem(address) }), noResult)
+      ),
+      readUsdcBalance: Effect.fn("WalletChain.readUsdcBalance")((address: WalletAddress) =>
         node.call(
-          (client) => getBalance(client, { address: toViem(address) }),
-          () => undefined
+          (client) =>
+            readContract(client, { abi: erc20Abi, functionName: "balanceOf", address: usdc, args: [toViem(address)] }),
+          noResult
         )
+      ),
+      readFeesAndNonce: Effect.fn("WalletChain.readFeesAndNonce")((address: WalletAddress) =>
+        node.call(async (client) => {
+          const [nonce, { maxFeePerGas, maxPriorityFeePerGas }] = await Promise.all([
+            getTransactionCount(client, { address: toViem(address), blockTag: "pending" }),
+            estimateFeesPerGas(client)
+          ])
+          return { nonce, maxFeePerGas, maxPriorityFeePerGas }
+        }, noResult)
+      ),
+      broadcast: Effect.fn("WalletChain.broadcast")((rawTransaction: string) =>
+        node.call(
+          (client) =>
+            sendRawTransaction(client, { serializedTransaction: toHex(rawTransaction) }).then(() => "accepted"),
+          (error) => (isRefusal(error) ? "refused" : undefined)
+        )
+      ),
+      findFate: Effect.fn("WalletChain.findFate")((transactionHash: string) =>
+        node.call<TransactionFate>(
+          (client) =>
+            getTransactionReceipt(client, { hash: toHex(transactionHash) }).then(({ status }) =>
+              status === "success" ? "succeeded" : "reverted"
+            ),
+          (error) => (error instanceof TransactionReceiptNotFoundError ? "unknown" : undefined)
+        )
+      ),
+      findAuthorization: Effect.fn("WalletChain.findAuthorization")(
+        (authorizer: WalletAddress, nonce: string, validBefore: number) =>
+          node.call<AuthorizationFate>(async (client) => {
+            // The block first: an authorization that is unused after its end stays unused.
+            const { timestamp } = await getBlock(client)
+            const isUsed = await readContract(client, {
+              abi: authorizationAbi,
+              functionName: "authorizationState",
+              address: usdc,
+              args: [toViem(authorizer), toHex(nonce)]
+            })
+            if (isUsed) return "used"
+            return timestamp >= BigInt(validBefore) ? "expired" : "open"
+          }, noResult)
       )
     })
   )

@@ -1,31 +1,66 @@
 import { ChainUnreachable } from "@berth/domain/chain/ChainErrors"
 import type { WalletAddress } from "@berth/domain/chain/WalletAddress"
-import { WalletChain } from "@berth/domain/wallets/WalletChain"
+import { type AuthorizationFate, type TransactionFate, WalletChain } from "@berth/domain/wallets/WalletChain"
 import { Context, Effect, Layer, Ref } from "effect"
+import { keccak256 } from "viem"
 import { makeTestPort } from "../testing/TestPort.ts"
 
-/** A call of the chain. */
+/** A call of the chain; `of` is its address, transaction or nonce. */
 export interface WalletChainCall {
-  readonly method: "readBalance"
-  readonly address: WalletAddress
+  readonly method: keyof WalletChain["Type"]
+  readonly of: string
 }
 
 export type WalletChainBehavior = WalletChain["Type"]
 
+const gwei = 10n ** 9n
+
 const make = Effect.gen(function* () {
-  const balances = yield* Ref.make<ReadonlyMap<WalletAddress, bigint>>(new Map())
-  const { handle, run } = yield* makeTestPort<WalletChainCall, WalletChainBehavior>({
-    readBalance: (address) => Effect.map(Ref.get(balances), (known) => known.get(address) ?? 0n)
-  })
+  const balances = yield* Ref.make<ReadonlyMap<string, bigint>>(new Map())
+  const usdc = yield* Ref.make<ReadonlyMap<string, bigint>>(new Map())
+  const mined = yield* Ref.make<ReadonlySet<string>>(new Set())
+  const used = yield* Ref.make<ReadonlySet<string>>(new Set())
+  const away = new ChainUnreachable({ reason: "the node is down" })
+
+  const defaults: WalletChainBehavior = {
+    readBalance: (address) => Effect.map(Ref.get(balances), (known) => known.get(address) ?? 0n),
+    readUsdcBalance: (address) => Effect.map(Ref.get(usdc), (known) => known.get(address) ?? 0n),
+    readFeesAndNonce: () => Effect.succeed({ nonce: 0, maxFeePerGas: gwei, maxPriorityFeePerGas: gwei }),
+    broadcast: (raw) => Ref.update(mined, (known) => new Set([...known, keccak256(`0x${raw.slice(2)}`)])),
+    findFate: (hash) =>
+      Effect.map(Ref.get(mined), (known): TransactionFate => (known.has(hash) ? "succeeded" : "unknown")),
+    findAuthorization: (_, nonce) =>
+      Effect.map(Ref.get(used), (known): AuthorizationFate => (known.has(nonce) ? "used" : "open"))
+  }
+  const { handle, run } = yield* makeTestPort<WalletChainCall, WalletChainBehavior>(defaults)
+  const set = (amounts: typeof balances) => (address: WalletAddress, amount: bigint) =>
+    Ref.update(amounts, (known) => new Map([...known, [address, amount]]))
+
   return {
     ...handle,
     chain: WalletChain.of({
-      readBalance: (address) => run({ method: "readBalance", address }, (its) => its.readBalance(address))
+      readBalance: (of) => run({ method: "readBalance", of }, (its) => its.readBalance(of)),
+      readUsdcBalance: (of) => run({ method: "readUsdcBalance", of }, (its) => its.readUsdcBalance(of)),
+      readFeesAndNonce: (of) => run({ method: "readFeesAndNonce", of }, (its) => its.readFeesAndNonce(of)),
+      broadcast: (of) => run({ method: "broadcast", of }, (its) => its.broadcast(of)),
+      findFate: (of) => run({ method: "findFate", of }, (its) => its.findFate(of)),
+      findAuthorization: (authorizer, of, validBefore) =>
+        run({ method: "findAuthorization", of }, (its) => its.findAuthorization(authorizer, of, validBefore))
     }),
-    setBalance: (address: WalletAddress, wei: bigint) =>
-      Ref.update(balances, (known) => new Map([...known, [address, wei]])),
+    defaults,
+    setBalance: set(balances),
+    setUsdc: set(usdc),
+    /** Submits an authorization, as its holder does. */
+    use: (nonce: string) => Ref.update(used, (known) => new Set([...known, nonce])),
     /** Behavior of an outage. */
-    away: { readBalance: () => new ChainUnreachable({ reason: "the node is down" }) }
+    away: {
+      readBalance: () => away,
+      readUsdcBalance: () => away,
+      readFeesAndNonce: () => away,
+      broadcast: () => away,
+      findFate: () => away,
+      findAuthorization: () => away
+    } satisfies WalletChainBehavior
   }
 })
 
@@ -35,7 +70,7 @@ export class WalletChainTest extends Context.Tag("@berth/test/WalletChainTest")<
   Effect.Effect.Success<typeof make>
 >() {}
 
-/** The chain of user wallets in memory. */
+/** The chain of user wallets in memory, where every transaction succeeds at once. */
 export const layer: Layer.Layer<WalletChain | WalletChainTest> = Layer.effectContext(
   Effect.map(make, (test) => Context.make(WalletChain, test.chain).pipe(Context.add(WalletChainTest, test)))
 )

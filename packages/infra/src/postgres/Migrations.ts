@@ -9,6 +9,7 @@ import wallets from "./migrations/0004_wallets.ts"
 import channels from "./migrations/0005_channels.ts"
 import verification from "./migrations/0006_verification.ts"
 import schedules from "./migrations/0007_schedules.ts"
+import walletPayments from "./migrations/0008_wallet_payments.ts"
 import { type Migration, pendingMigrations, sha256Of } from "./PendingMigrations.ts"
 import { type DatabaseUnreachable, layer, type PostgresPoolOptions } from "./PostgresPool.ts"
 import { decodeRows, decodeSingleRow } from "./Rows.ts"
@@ -22,7 +23,8 @@ export const migrations: ReadonlyArray<Migration> = [
   { id: 4, file: "0004_wallets.ts", sql: wallets },
   { id: 5, file: "0005_channels.ts", sql: channels },
   { id: 6, file: "0006_verification.ts", sql: verification },
-  { id: 7, file: "0007_schedules.ts", sql: schedules }
+  { id: 7, file: "0007_schedules.ts", sql: schedules },
+  { id: 8, file: "0008_wallet_payments.ts", sql: walletPayments }
 ]
 
 const DatabaseRow = Schema.Struct({

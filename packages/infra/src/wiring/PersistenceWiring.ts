@@ -32,6 +32,7 @@ import * as PostgresOutageDetector from "../postgres/PostgresOutageDetector.ts"
 import * as PostgresOutbox from "../postgres/jobs/PostgresOutbox.ts"
 import * as PostgresPaymentRedemptions from "../postgres/gateway/PostgresPaymentRedemptions.ts"
 import * as PostgresTransaction from "../postgres/persistence/PostgresTransaction.ts"
+import * as PostgresWalletPaymentRepository from "../postgres/wallets/PostgresWalletPaymentRepository.ts"
 import * as PostgresUserWalletRepository from "../postgres/wallets/PostgresUserWalletRepository.ts"
 import { isDatabaseRefused } from "../postgres/SchemaErrors.ts"
 import * as VerificationStores from "../postgres/verification/VerificationStores.ts"
@@ -80,7 +81,8 @@ export const layer = ({ adminEmails, databaseUrl, keys, verifiedEmailsOnly, ...p
     PostgresPaymentRedemptions.layer,
     PostgresAuditLog.layer,
     PostgresUserWalletRepository.layer,
-    VerificationStores.layer
+    VerificationStores.layer,
+    PostgresWalletPaymentRepository.layer
   ).pipe(
     Layer.provideMerge(
       Layer.mergeAll(

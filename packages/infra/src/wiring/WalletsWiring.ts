@@ -5,20 +5,27 @@ import { Duration, Effect, Layer, Option, type Redacted } from "effect"
 import * as CdpDeveloperWallets from "../cdp/CdpDeveloperWallets.ts"
 import { makeRpcNode } from "../chain/ChainNode.ts"
 import * as ViemWalletChain from "../chain/ViemWalletChain.ts"
+import * as ViemWalletSigner from "../chain/ViemWalletSigner.ts"
 import * as ViemWalletKeys from "../chain/ViemWalletKeys.ts"
+import * as OutboundClient from "../net/OutboundClient.ts"
+import * as X402PaidResources from "../x402/X402PaidResources.ts"
 import type { Settings } from "../configuration/Settings.ts"
 
 export interface WalletsOptions {
   readonly rpcUrl: Redacted.Redacted<URL>
+  /** Private networks that paid services may be in. */
+  readonly outboundAllowCidrs: ReadonlyArray<string>
   readonly cdp: Option.Option<CdpDeveloperWallets.CdpSettings>
 }
 
 /** A page waits for the balance. */
 const rpcTimeout = Duration.seconds(3)
 
-export const layer = ({ cdp, rpcUrl }: WalletsOptions) =>
+export const layer = ({ cdp, outboundAllowCidrs, rpcUrl }: WalletsOptions) =>
   Layer.mergeAll(
     ViemWalletKeys.layer,
+    ViemWalletSigner.layer,
+    Layer.provide(X402PaidResources.layer, OutboundClient.layer({ allowed: outboundAllowCidrs })),
     Layer.unwrapEffect(
       Effect.map(makeRpcNode({ ...walletNetwork, url: rpcUrl, timeout: rpcTimeout }), ViemWalletChain.layer)
     ),
@@ -28,4 +35,5 @@ export const layer = ({ cdp, rpcUrl }: WalletsOptions) =>
     })
   )
 
-export const fromSettings = ({ baseSepoliaRpcUrl, cdp }: Settings) => layer({ rpcUrl: baseSepoliaRpcUrl, cdp })
+export const fromSettings = ({ baseSepoliaRpcUrl, cdp, outboundAllowCidrs }: Settings) =>
+  layer({ rpcUrl: baseSepoliaRpcUrl, cdp, outboundAllowCidrs })

@@ -9,6 +9,8 @@ import { Memory } from "./memory/Memory.ts"
 import { makeRecallTool, makeRememberTool } from "./memory/MemoryTools.ts"
 import { Toolbox } from "./Toolbox.ts"
 import { makeFetchWebPageTool } from "./web/FetchWebPageTool.ts"
+import { WalletBackend } from "./wallet/WalletBackend.ts"
+import { makeWalletTools } from "./wallet/WalletTools.ts"
 import { Internet } from "./web/Internet.ts"
 
 export interface RuntimeToolboxOptions {
@@ -35,7 +37,8 @@ export const layer = ({ directory, diskMb }: RuntimeToolboxOptions) =>
         makeRememberTool(memory),
         makeRecallTool(memory),
         ...makeFileTools(files),
-        makeFetchWebPageTool(internet)
+        makeFetchWebPageTool(internet),
+        ...makeWalletTools(yield* WalletBackend)
       ])
     })
   )

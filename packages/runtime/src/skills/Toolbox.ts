@@ -14,7 +14,16 @@ export type AgentTool = Tool<TurnAgent>
 export class Toolbox extends Context.Tag("@berth/runtime/Toolbox")<Toolbox, ReadonlyArray<AgentTool>>() {}
 
 /** Tools with data that the owner shares with the agent. `recall` is limited by the backend. */
-const ownerTools: ReadonlySet<string> = new Set(["remember", "list_files", "read_file", "write_file", "delete_file"])
+const ownerTools: ReadonlySet<string> = new Set([
+  "remember",
+  "list_files",
+  "read_file",
+  "write_file",
+  "delete_file",
+  "get_balance",
+  "send_usdc",
+  "x402_payments"
+])
 
 /** The agent as people of a messaging channel meet it: without the owner's tools, and without skills of only these. */
 export const withoutOwnerTools = (agent: RuntimeAgent): RuntimeAgent => ({

@@ -182,6 +182,13 @@ const userWithRowsEverywhere = Effect.gen(function* () {
     insert into user_wallets (user_id, kind, address, key_sealed, key_given, created_at)
     values (${user.id}, 'user', '0xaa', 'sealed of Wanda', false, now())`
   yield* sql`
+    insert into wallet_limits (agent_id, per_call, per_day, per_agent, confirm_above, updated_at)
+    values (${agent}, 1, 1, 1, 1, now())`
+  yield* sql`
+    insert into wallet_payments
+      (id, user_id, agent_id, turn_id, kind, status, amount, payee, fingerprint, created_at, touched_at)
+    values (${`pay_${tag}`}, ${user.id}, ${agent}, 'turn', 'send_usdc', 'pending', 1, '0xaa', ${tag}, now(), now())`
+  yield* sql`
     insert into unclaimed_agents (owner_id, agent_id, code_hash, created_at)
     values (${user.id}, ${agent}, ${tag}, now())`
   yield* sql`

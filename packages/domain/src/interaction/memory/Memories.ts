@@ -37,6 +37,12 @@ export class Memories extends Effect.Service<Memories>()("@berth/Memories", {
       )
     })
 
+    /** A turn in progress in a conversation with the owner; neither a task nor a turn of a messaging channel. */
+    const requireOwnerTurn = Effect.fn("Memories.requireOwnerTurn")(function* (turn: AgentTurn) {
+      const conversation = Option.getOrNull(yield* repository.findConversation(turn))
+      if (conversation === null || !isOwners(conversation.platform)) return yield* new TurnNotInProgress()
+    })
+
     /** Adds a note in a turn with the owner. People of a channel leave no notes: notes are in every turn of the owner. */
     const noteInTurn = Effect.fn("Memories.noteInTurn")(function* (turn: AgentTurn, text: string) {
       const conversation = yield* Effect.mapError(
@@ -106,6 +112,6 @@ export class Memories extends Effect.Service<Memories>()("@berth/Memories", {
       yield* repository.removeNotes(userId)
     })
 
-    return { addNote, noteInTurn, searchInTurn, recallForTurn, storeSummary, removeAll }
+    return { addNote, requireOwnerTurn, noteInTurn, searchInTurn, recallForTurn, storeSummary, removeAll }
   })
 }) {}

@@ -1,0 +1,23 @@
+import { WalletCallFailed } from "@berth/domain/wallets/payments/WalletPaymentErrors"
+import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
+import { errorBody } from "../http/ErrorBody.ts"
+import { RuntimeWalletAnswer, RuntimeWalletCall, runtimeWalletPath } from "./RuntimeContract.ts"
+import { AgentNotInInstanceBody, RuntimeAuth, TurnNotInProgressBody } from "./RuntimeModelApi.ts"
+
+const WalletCallFailedBody = errorBody(WalletCallFailed, {
+  status: 400,
+  error: "Wallet call failed",
+  message: ({ reason }) => reason,
+  read: (reason) => new WalletCallFailed({ reason })
+})
+
+const call = HttpApiEndpoint.post("call", runtimeWalletPath)
+  .setPayload(RuntimeWalletCall)
+  .addSuccess(RuntimeWalletAnswer)
+  .addError(AgentNotInInstanceBody)
+  .addError(TurnNotInProgressBody)
+  .addError(WalletCallFailedBody)
+  .middleware(RuntimeAuth)
+
+/** The wallet skill of agents for runtimes: the backend decides, signs and sends. */
+export class RuntimeWalletApi extends HttpApiGroup.make("runtimeWallet").add(call) {}

@@ -1,0 +1,145 @@
+import { DateTime, Duration, Effect, Option } from "effect"
+import { Transaction } from "../../persistence/Transaction.ts"
+import type { UserWallet } from "../UserWallet.ts"
+import { UserWalletRepository } from "../UserWalletRepository.ts"
+import { WalletChain } from "../WalletChain.ts"
+import type { PaymentOffer } from "./PaidResources.ts"
+import type { SignedPayment, WalletPayment } from "./WalletPayment.ts"
+import { WalletPaymentRepository } from "./WalletPaymentRepository.ts"
+import { WalletSigner } from "./WalletSigner.ts"
+
+/** Gas limit of a USDC transfer. */
+export const transferGas = 100_000n
+
+/** Recovery leaves payments alone that another process has just worked on. */
+const recoveryAge = Duration.seconds(20)
+const recoveryBatch = 50
+
+const keyUnavailable = "the key of the wallet cannot be opened"
+
+const maximumAuthorization = Duration.minutes(10)
+
+/**
+ * Signs and sends reserved payments. The signed payment is stored before it leaves, and repeated until the chain has decided:
+ * a lost answer or a killed process never makes a second one.
+ */
+export class PaymentDispatch extends Effect.Service<PaymentDispatch>()("@berth/PaymentDispatch", {
+  effect: Effect.gen(function* () {
+    const chain = yield* WalletChain
+    const repository = yield* WalletPaymentRepository
+    const signer = yield* WalletSigner
+    const transaction = yield* Transaction
+    const wallets = yield* UserWalletRepository
+
+    const requireWallet = ({ userId }: WalletPayment) => Effect.flatMap(wallets.find(userId, "user"), Effect.orDie)
+
+    const finish = (payment: WalletPayment, status: "confirmed" | "failed", reason?: string) =>
+      Effect.gen(function* () {
+        const changed = yield* repository.changeStatus(payment, status, reason)
+        if (changed)
+          yield* Effect.logInfo("Wallet payment finished").pipe(
+            Effect.annotateLogs({ paymentId: payment.id, status, ...(reason === undefined ? {} : { reason }) })
+          )
+        return changed ? { ...payment, status, reason: reason ?? null } : payment
+      })
+
+    const store = (payment: WalletPayment, signature: SignedPayment) =>
+      Effect.gen(function* () {
+        if (!(yield* repository.markSent(payment.id, signature))) return payment
+        return { ...payment, status: "sent" as const, signature }
+      })
+
+    /** The node's nonce and the stored ones are read under one lock, so that payments of a wallet have different nonces. */
+    const signTransfer = (payment: WalletPayment, wallet: UserWallet) =>
+      Effect.gen(function* () {
+        const key = yield* wallets.openKey(wallet)
+        const { nonce, ...fees } = yield* chain.readFeesAndNonce(wallet.address)
+        if ((yield* chain.readBalance(wallet.address)) < fees.maxFeePerGas * transferGas)
+          return yield* finish(payment, "failed", "the wallet has too little ETH for the network fee")
+        return yield* transaction.run(
+          Effect.gen(function* () {
+            yield* repository.lockWallet(payment.userId)
+            const last = yield* repository.findLastNonce(payment.userId)
+            const { amount, payee } = payment
+            const next = last === null ? nonce : Math.max(nonce, last + 1)
+            return yield* store(payment, yield* signer.signTransfer(key, { payee, amount, ...fees, nonce: next }))
+          })
+        )
+      })
+
+    /** Stores the header of a paid request, which the caller then sends. */
+    const authorize = Effect.fn("PaymentDispatch.authorize")(function* (payment: WalletPayment, offer: PaymentOffer) {
+      const opened = yield* Effect.option(wallets.openKey(yield* requireWallet(payment)))
+      if (Option.isNone(opened)) return yield* finish(payment, "failed", keyUnavailable)
+      const seconds = Math.min(offer.maximumSeconds, Duration.toSeconds(maximumAuthorization))
+      const now = yield* DateTime.now
+      const signed = yield* signer.signAuthorization(opened.value, {
+        payee: payment.payee,
+        amount: payment.amount,
+        validBefore: Math.floor(now.epochMillis / 1000) + seconds
+      })
+      return yield* store(payment, {
+        signed: offer.encode(signed),
+        reference: signed.nonce,
+        nonce: null,
+        validBefore: signed.validBefore
+      })
+    })
+
+    const settleTransfer = (payment: WalletPayment, { reference, signed }: SignedPayment) =>
+      Effect.gen(function* () {
+        yield* chain.broadcast(signed)
+        const fate = yield* chain.findFate(reference)
+        if (fate === "succeeded") return yield* finish(payment, "confirmed")
+        return fate === "reverted" ? yield* finish(payment, "failed", "the transfer was reverted") : payment
+      })
+
+    const settleAuthorization = (payment: WalletPayment, { reference, validBefore }: SignedPayment) =>
+      Effect.gen(function* () {
+        const { address } = yield* requireWallet(payment)
+        const fate = yield* chain.findAuthorization(address, reference, validBefore ?? 0)
+        if (fate === "used") return yield* finish(payment, "confirmed")
+        return fate === "expired"
+          ? yield* finish(payment, "failed", "the service did not take the payment in time")
+          : payment
+      })
+
+    /** Moves a payment on, as far as the chain allows. Idempotent; an unreachable chain leaves it where it is. */
+    const advance = Effect.fn("PaymentDispatch.advance")(
+      function* (payment: WalletPayment) {
+        const { kind } = payment
+        // A paid request without its header was never sent: only the agent can repeat it.
+        if (payment.status === "reserved" && kind === "x402") return yield* finish(payment, "failed", "interrupted")
+        const sent =
+          payment.status === "reserved" ? yield* signTransfer(payment, yield* requireWallet(payment)) : payment
+        if (sent.status !== "sent" || sent.signature === null) return sent
+        return yield* kind === "x402" ? settleAuthorization(sent, sent.signature) : settleTransfer(sent, sent.signature)
+      },
+      (advanced, payment) =>
+        advanced.pipe(
+          Effect.catchTags({
+            ChainUnreachable: () => Effect.succeed(payment),
+            WalletKeyUnavailable: () => finish(payment, "failed", keyUnavailable)
+          }),
+          Effect.annotateLogs({ paymentId: payment.id })
+        )
+    )
+
+    /** Fails a reserved payment, which has not left. */
+    const cancel = Effect.fn("PaymentDispatch.cancel")((payment: WalletPayment, reason: string) =>
+      finish(payment, "failed", reason)
+    )
+
+    /** Moves unfinished payments on that no process works on. */
+    const recover = Effect.gen(function* () {
+      const before = DateTime.subtractDuration(yield* DateTime.now, recoveryAge)
+      const unfinished = yield* repository.listUnfinished(before, recoveryBatch)
+      yield* Effect.forEach(unfinished, (payment) => Effect.zipRight(repository.touch(payment.id), advance(payment)), {
+        discard: true
+      })
+      return unfinished.length
+    }).pipe(Effect.withSpan("PaymentDispatch.recover"))
+
+    return { authorize, advance, cancel, recover }
+  })
+}) {}

@@ -1,0 +1,78 @@
+import { type DateTime, Schema } from "effect"
+import type { WalletAddress } from "../../chain/WalletAddress.ts"
+import type { AgentId } from "../../shared/AgentId.ts"
+import type { UserId } from "../../shared/UserId.ts"
+
+export const WalletPaymentId = Schema.String.pipe(Schema.brand("WalletPaymentId")).annotations({
+  identifier: "WalletPaymentId"
+})
+export type WalletPaymentId = typeof WalletPaymentId.Type
+
+/** `send_usdc` is a transfer of the wallet; `x402` an authorization that the paid service submits. */
+export const WalletPaymentKind = Schema.Literal("send_usdc", "x402")
+export type WalletPaymentKind = typeof WalletPaymentKind.Type
+
+/**
+ * `pending` waits for the owner, who approves or refuses. `sent` begins when the signed payment is stored, before it leaves:
+ * from then on it is repeated, never replaced. `failed` payments moved nothing and can move nothing any more.
+ */
+export const WalletPaymentStatus = Schema.Literal(
+  "pending",
+  "approved",
+  "refused",
+  "reserved",
+  "sent",
+  "confirmed",
+  "failed"
+)
+export type WalletPaymentStatus = typeof WalletPaymentStatus.Type
+
+const next: Record<WalletPaymentStatus, ReadonlyArray<WalletPaymentStatus>> = {
+  pending: ["approved", "refused", "reserved"],
+  approved: ["reserved", "refused"],
+  refused: [],
+  reserved: ["sent", "failed"],
+  sent: ["confirmed", "failed"],
+  confirmed: [],
+  failed: []
+}
+
+export const canChange = (from: WalletPaymentStatus, to: WalletPaymentStatus): boolean => next[from].includes(to)
+
+/** Statuses whose amount counts against the limits. */
+export const countedStatuses = ["reserved", "sent", "confirmed"] as const satisfies ReadonlyArray<WalletPaymentStatus>
+
+/** Wanted by an agent in a turn. */
+export interface WantedPayment {
+  readonly kind: WalletPaymentKind
+  /** Micro USDC. */
+  readonly amount: bigint
+  readonly payee: WalletAddress
+  /** URL of the paid service; null for a transfer. */
+  readonly resource: string | null
+  /** Equal for equal calls: within a turn they are one payment. */
+  readonly fingerprint: string
+}
+
+/** The signed payment as it leaves. */
+export interface SignedPayment {
+  /** Raw transaction, or the payment header of x402. */
+  readonly signed: string
+  /** Hash of the transaction, or the nonce of the authorization. */
+  readonly reference: string
+  /** Nonce of the transaction; null for an authorization. */
+  readonly nonce: number | null
+  /** Seconds; an authorization is void afterwards. */
+  readonly validBefore: number | null
+}
+
+export interface WalletPayment extends WantedPayment {
+  readonly id: WalletPaymentId
+  readonly userId: UserId
+  readonly agentId: AgentId
+  readonly turnId: string
+  readonly status: WalletPaymentStatus
+  readonly signature: SignedPayment | null
+  readonly reason: string | null
+  readonly createdAt: DateTime.Utc
+}

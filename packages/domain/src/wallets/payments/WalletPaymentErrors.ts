@@ -1,0 +1,12 @@
+import { Data } from "effect"
+import type { SpendLimits } from "./SpendLimits.ts"
+
+/** `limit` would be exceeded. */
+export class SpendLimitExceeded extends Data.TaggedError("SpendLimitExceeded")<{
+  readonly limit: keyof SpendLimits
+}> {}
+export class WalletPaymentNotFound extends Data.TaggedError("WalletPaymentNotFound")<object> {}
+/** The payment does not wait for the owner any more. */
+export class WalletPaymentNotPending extends Data.TaggedError("WalletPaymentNotPending")<object> {}
+/** A sentence for the agent. */
+export class WalletCallFailed extends Data.TaggedError("WalletCallFailed")<{ readonly reason: string }> {}

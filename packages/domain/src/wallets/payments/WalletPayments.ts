@@ -1,0 +1,114 @@
+import { DateTime, Duration, Effect, Option } from "effect"
+import { IdGenerator } from "../../ids/IdGenerator.ts"
+import { Transaction } from "../../persistence/Transaction.ts"
+import type { AgentId } from "../../shared/AgentId.ts"
+import type { UserId } from "../../shared/UserId.ts"
+import { decideSpend, SpendDecision } from "./SpendLimits.ts"
+import { SpendLimitExceeded, WalletPaymentNotFound, WalletPaymentNotPending } from "./WalletPaymentErrors.ts"
+import { type WalletPayment, WalletPaymentId, type WantedPayment } from "./WalletPayment.ts"
+import { WalletPaymentRepository } from "./WalletPaymentRepository.ts"
+
+/** Waiting payments and unused approvals lapse. */
+const approvalLifetime = Duration.hours(24)
+
+export interface PayingTurn {
+  readonly userId: UserId
+  readonly agentId: AgentId
+  readonly turnId: string
+}
+
+/** Decides about payments of agents. Limits come from the owner alone; the wallet's lock makes every decision exact. */
+export class WalletPayments extends Effect.Service<WalletPayments>()("@berth/WalletPayments", {
+  effect: Effect.gen(function* () {
+    const ids = yield* IdGenerator
+    const repository = yield* WalletPaymentRepository
+    const transaction = yield* Transaction
+
+    const approvedSince = Effect.map(DateTime.now, DateTime.subtractDuration(approvalLifetime))
+
+    const decide = (agentId: AgentId, amount: bigint, isApproved: boolean) =>
+      Effect.gen(function* () {
+        const limits = yield* repository.findLimits(agentId)
+        const spent = yield* repository.sumSpent(agentId, yield* DateTime.now)
+        const decision = decideSpend(limits, spent, amount, isApproved)
+        return decision._tag === "Refused" ? yield* new SpendLimitExceeded({ limit: decision.limit }) : decision
+      })
+
+    const reserve = (payment: WalletPayment) =>
+      Effect.gen(function* () {
+        yield* decide(payment.agentId, payment.amount, true)
+        const reserved = yield* repository.changeStatus(payment, "reserved")
+        return reserved ? { ...payment, status: "reserved" as const } : yield* new WalletPaymentNotPending()
+      })
+
+    /** Reserves a payment, or lets it wait for the owner. The same call in one turn is the same payment. */
+    const request = Effect.fn("WalletPayments.request")(function* (turn: PayingTurn, wanted: WantedPayment) {
+      return yield* transaction.run(
+        Effect.gen(function* () {
+          yield* repository.lockWallet(turn.userId)
+          const repeated = yield* repository.findRepeated({ ...turn, ...wanted }, yield* approvedSince)
+          if (Option.isSome(repeated))
+            return repeated.value.status === "approved"
+              ? yield* Effect.catchTag(reserve(repeated.value), "WalletPaymentNotPending", Effect.die)
+              : repeated.value
+          const decision = yield* decide(turn.agentId, wanted.amount, false)
+          const payment: WalletPayment = {
+            ...wanted,
+            ...turn,
+            id: WalletPaymentId.make(yield* ids.next("pay")),
+            status: SpendDecision.$is("Allowed")(decision) ? "reserved" : "pending",
+            signature: null,
+            reason: null,
+            createdAt: yield* DateTime.now
+          }
+          yield* repository.insert(payment)
+          yield* Effect.logInfo("Wallet payment recorded").pipe(
+            Effect.annotateLogs({ paymentId: payment.id, status: payment.status, amount: String(payment.amount) })
+          )
+          return payment
+        })
+      )
+    })
+
+    const requirePending = (agentId: AgentId, id: WalletPaymentId) =>
+      Effect.gen(function* () {
+        const payment = yield* Effect.mapError(yield* repository.find(agentId, id), () => new WalletPaymentNotFound())
+        const isCurrent = DateTime.greaterThan(payment.createdAt, yield* approvedSince)
+        return payment.status === "pending" && isCurrent ? payment : yield* new WalletPaymentNotPending()
+      })
+
+    /** A transfer is reserved at once; a paid request waits until the agent repeats its call. */
+    const approve = Effect.fn("WalletPayments.approve")(function* (
+      userId: UserId,
+      agentId: AgentId,
+      id: WalletPaymentId
+    ) {
+      return yield* transaction.run(
+        Effect.gen(function* () {
+          yield* repository.lockWallet(userId)
+          const payment = yield* requirePending(agentId, id)
+          if (payment.kind === "send_usdc") return yield* reserve(payment)
+          yield* decide(agentId, payment.amount, true)
+          yield* repository.changeStatus(payment, "approved")
+          return { ...payment, status: "approved" as const }
+        })
+      )
+    })
+
+    const refuse = Effect.fn("WalletPayments.refuse")(function* (agentId: AgentId, id: WalletPaymentId) {
+      const payment = yield* requirePending(agentId, id)
+      if (!(yield* repository.changeStatus(payment, "refused"))) return yield* new WalletPaymentNotPending()
+      return { ...payment, status: "refused" as const }
+    })
+
+    return {
+      request,
+      approve,
+      refuse,
+      findLimits: repository.findLimits,
+      saveLimits: repository.saveLimits,
+      list: repository.list,
+      revoke: repository.revoke
+    }
+  })
+}) {}

@@ -1,0 +1,184 @@
+import { WalletAddress } from "@berth/domain/chain/WalletAddress"
+import { AgentId } from "@berth/domain/shared/AgentId"
+import { UserId } from "@berth/domain/shared/UserId"
+import { noSpending, type SpendLimits } from "@berth/domain/wallets/payments/SpendLimits"
+import {
+  canChange,
+  countedStatuses,
+  type SignedPayment,
+  type WalletPayment,
+  WalletPaymentId,
+  WalletPaymentKind,
+  WalletPaymentStatus
+} from "@berth/domain/wallets/payments/WalletPayment"
+import { WalletPaymentRepository } from "@berth/domain/wallets/payments/WalletPaymentRepository"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { DateTime, Effect, Layer, Option, Schema } from "effect"
+import { countAffectedRows, decodeFirstRow, decodeRows, decodeSingleRow, listColumns } from "../Rows.ts"
+
+const LimitsRow = Schema.Struct({
+  perCall: Schema.BigInt,
+  perDay: Schema.BigInt,
+  perAgent: Schema.BigInt,
+  confirmAbove: Schema.BigInt
+})
+const PaymentRow = Schema.Struct({
+  id: WalletPaymentId,
+  userId: UserId,
+  agentId: AgentId,
+  turnId: Schema.String,
+  kind: WalletPaymentKind,
+  status: WalletPaymentStatus,
+  amount: Schema.BigInt,
+  payee: WalletAddress,
+  resource: Schema.NullOr(Schema.String),
+  fingerprint: Schema.String,
+  signed: Schema.NullOr(Schema.String),
+  reference: Schema.NullOr(Schema.String),
+  nonce: Schema.NullOr(Schema.NumberFromString),
+  validBefore: Schema.NullOr(Schema.NumberFromString),
+  reason: Schema.NullOr(Schema.String),
+  createdAt: Schema.DateTimeUtcFromDate
+})
+const SpentRow = Schema.Struct({ today: Schema.BigInt, total: Schema.BigInt })
+const CountRow = Schema.Struct({ count: Schema.Int })
+const NonceRow = Schema.Struct({ nonce: Schema.NullOr(Schema.NumberFromString) })
+
+const columns = listColumns("wallet_payments", PaymentRow)
+const limitColumns = listColumns("wallet_limits", LimitsRow)
+
+const toPayment = ({ nonce, reference, signed, validBefore, ...row }: typeof PaymentRow.Type): WalletPayment => ({
+  ...row,
+  signature: signed === null || reference === null ? null : { signed, reference, nonce, validBefore }
+})
+
+export const layer: Layer.Layer<WalletPaymentRepository, never, SqlClient> = Layer.effect(
+  WalletPaymentRepository,
+  Effect.map(SqlClient, (sql) =>
+    WalletPaymentRepository.of({
+      findLimits: Effect.fn("WalletPaymentRepository.findLimits")((agentId: AgentId) =>
+        sql`select ${sql.literal(limitColumns)} from wallet_limits where agent_id = ${agentId}`.pipe(
+          decodeFirstRow(LimitsRow),
+          Effect.map(Option.getOrElse(() => noSpending)),
+          Effect.orDie
+        )
+      ),
+      saveLimits: Effect.fn("WalletPaymentRepository.saveLimits")(function* (agentId: AgentId, limits: SpendLimits) {
+        const { confirmAbove, perAgent, perCall, perDay } = limits
+        yield* Effect.orDie(sql`
+          insert into wallet_limits (agent_id, per_call, per_day, per_agent, confirm_above, updated_at)
+          values (${agentId}, ${String(perCall)}, ${String(perDay)}, ${String(perAgent)}, ${String(confirmAbove)}, now())
+          on conflict (agent_id) do update set per_call = excluded.per_call, per_day = excluded.per_day,
+            per_agent = excluded.per_agent, confirm_above = excluded.confirm_above, updated_at = excluded.updated_at`)
+      }),
+      lockWallet: Effect.fn("WalletPaymentRepository.lockWallet")((userId: UserId) =>
+        sql`select from user_wallets where user_id = ${userId} and kind = 'user' for update`.pipe(
+          Effect.asVoid,
+          Effect.orDie
+        )
+      ),
+      sumSpent: Effect.fn("WalletPaymentRepository.sumSpent")((agentId: AgentId, now: DateTime.Utc) =>
+        sql`
+          select coalesce(sum(amount), 0)::text as total,
+            coalesce(sum(amount) filter (where reserved_at >= ${DateTime.toDate(DateTime.startOf(now, "day"))}), 0)::text as today
+          from wallet_payments where agent_id = ${agentId} and ${sql.in("status", countedStatuses)}`.pipe(
+          decodeSingleRow(SpentRow),
+          Effect.orDie
+        )
+      ),
+      insert: Effect.fn("WalletPaymentRepository.insert")(function* (payment: WalletPayment) {
+        const { amount, createdAt, reason: _reason, signature: _signature, ...values } = payment
+        const at = DateTime.toDate(createdAt)
+        const reservedAt = payment.status === "reserved" ? at : null
+        yield* Effect.orDie(sql`
+          insert into wallet_payments ${sql.insert({
+            ...values,
+            amount: String(amount),
+            createdAt: at,
+            reservedAt,
+            touchedAt: at
+          })}`)
+      }),
+      find: Effect.fn("WalletPaymentRepository.find")((agentId: AgentId, id: WalletPaymentId) =>
+        sql`select ${sql.literal(columns)} from wallet_payments where agent_id = ${agentId} and id = ${id}`.pipe(
+          decodeFirstRow(PaymentRow),
+          Effect.map(Option.map(toPayment)),
+          Effect.orDie
+        )
+      ),
+      findRepeated: Effect.fn("WalletPaymentRepository.findRepeated")(
+        ({ agentId, fingerprint, turnId }, approvedSince: DateTime.Utc) =>
+          sql`
+            select ${sql.literal(columns)} from wallet_payments
+            where agent_id = ${agentId} and fingerprint = ${fingerprint}
+              and (turn_id = ${turnId} or (status = 'approved' and created_at > ${DateTime.toDate(approvedSince)}))
+            order by turn_id = ${turnId} desc, created_at limit 1`.pipe(
+            decodeFirstRow(PaymentRow),
+            Effect.map(Option.map(toPayment)),
+            Effect.orDie
+          )
+      ),
+      list: Effect.fn("WalletPaymentRepository.list")(function* (agentId: AgentId, { limit, offset }) {
+        const payments = yield* sql`
+          select ${sql.literal(columns)} from wallet_payments where agent_id = ${agentId}
+          order by created_at desc, id desc limit ${limit} offset ${offset}`.pipe(decodeRows(PaymentRow), Effect.orDie)
+        const { count } = yield* sql`
+          select count(*)::int as count from wallet_payments where agent_id = ${agentId}`.pipe(
+          decodeSingleRow(CountRow),
+          Effect.orDie
+        )
+        return { payments: payments.map(toPayment), total: count }
+      }),
+      listUnfinished: Effect.fn("WalletPaymentRepository.listUnfinished")((before: DateTime.Utc, limit: number) =>
+        sql`
+          select ${sql.literal(columns)} from wallet_payments
+          where status in ('reserved', 'sent') and touched_at < ${DateTime.toDate(before)}
+          order by touched_at limit ${limit}`.pipe(
+          decodeRows(PaymentRow),
+          Effect.map((rows) => rows.map(toPayment)),
+          Effect.orDie
+        )
+      ),
+      changeStatus: Effect.fn("WalletPaymentRepository.changeStatus")(function* (
+        { id, status }: Pick<WalletPayment, "id" | "status">,
+        to: WalletPaymentStatus,
+        reason?: string
+      ) {
+        if (!canChange(status, to)) return false
+        const now = DateTime.toDate(yield* DateTime.now)
+        const changed = yield* countAffectedRows(sql`
+          update wallet_payments set status = ${to}, reason = ${reason ?? null}, touched_at = ${now},
+            reserved_at = case when ${to} = 'reserved' then ${now}::timestamptz else reserved_at end
+          where id = ${id} and status = ${status}`)
+        return changed > 0
+      }, Effect.orDie),
+      markSent: Effect.fn("WalletPaymentRepository.markSent")(function* (
+        id: WalletPaymentId,
+        { nonce, reference, signed, validBefore }: SignedPayment
+      ) {
+        const changed = yield* countAffectedRows(sql`
+          update wallet_payments set status = 'sent', signed = ${signed}, reference = ${reference}, nonce = ${nonce},
+            valid_before = ${validBefore}, touched_at = ${DateTime.toDate(yield* DateTime.now)}
+          where id = ${id} and status = 'reserved'`)
+        return changed > 0
+      }, Effect.orDie),
+      findLastNonce: Effect.fn("WalletPaymentRepository.findLastNonce")((userId: UserId) =>
+        sql`select max(nonce) as nonce from wallet_payments where user_id = ${userId}`.pipe(
+          decodeSingleRow(NonceRow),
+          Effect.map(({ nonce }) => nonce),
+          Effect.orDie
+        )
+      ),
+      touch: Effect.fn("WalletPaymentRepository.touch")(function* (id: WalletPaymentId) {
+        const now = DateTime.toDate(yield* DateTime.now)
+        yield* Effect.orDie(sql`update wallet_payments set touched_at = ${now} where id = ${id}`)
+      }),
+      revoke: Effect.fn("WalletPaymentRepository.revoke")(function* (userId: UserId) {
+        yield* Effect.orDie(sql`
+          delete from wallet_limits using agents where agents.id = agent_id and owner_id = ${userId}`)
+        yield* Effect.orDie(sql`
+          update wallet_payments set status = 'refused' where user_id = ${userId} and status in ('pending', 'approved')`)
+      })
+    })
+  )
+)

@@ -1,0 +1,58 @@
+import { OwnedAgent } from "@berth/api/agents/OwnedAgent"
+import { WebApi } from "@berth/api/WebApi"
+import { PaymentDispatch } from "@berth/domain/wallets/payments/PaymentDispatch"
+import type { WalletPayment } from "@berth/domain/wallets/payments/WalletPayment"
+import { WalletPayments } from "@berth/domain/wallets/payments/WalletPayments"
+import { HttpApiBuilder } from "@effect/platform"
+import { Effect } from "effect"
+
+const toView = ({ amount, createdAt, id, kind, payee, reason, resource, signature, status }: WalletPayment) => ({
+  id,
+  kind,
+  status,
+  amount: String(amount),
+  payee,
+  resource,
+  reference: signature?.reference ?? null,
+  reason,
+  createdAt
+})
+
+export const layer = HttpApiBuilder.group(WebApi, "agentWallet", (handlers) =>
+  Effect.gen(function* () {
+    const dispatch = yield* PaymentDispatch
+    const payments = yield* WalletPayments
+
+    return handlers
+      .handle("readLimits", () =>
+        Effect.gen(function* () {
+          const { agent } = yield* OwnedAgent
+          return { limits: yield* payments.findLimits(agent.id) }
+        })
+      )
+      .handle("changeLimits", ({ payload }) =>
+        Effect.gen(function* () {
+          const { agent } = yield* OwnedAgent
+          yield* payments.saveLimits(agent.id, payload)
+          return { limits: payload }
+        })
+      )
+      .handle("listPayments", ({ urlParams: page }) =>
+        Effect.gen(function* () {
+          const { agent } = yield* OwnedAgent
+          const found = yield* payments.list(agent.id, page)
+          return { payments: found.payments.map(toView), total: found.total, ...page }
+        })
+      )
+      .handle("decidePayment", ({ payload: { action, paymentId } }) =>
+        Effect.gen(function* () {
+          const { agent, user } = yield* OwnedAgent
+          if (action === "refuse") return { payment: toView(yield* payments.refuse(agent.id, paymentId)) }
+          const approved = yield* payments.approve(user.id, agent.id, paymentId)
+          return {
+            payment: toView(approved.status === "reserved" ? yield* dispatch.advance(approved) : approved)
+          }
+        })
+      )
+  })
+)

@@ -1,0 +1,79 @@
+import { runtimeWalletPath } from "@berth/api/runtime/RuntimeContract"
+import type { TurnEvent } from "@berth/domain/instances/AgentRuntime"
+import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
+import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
+import { assert } from "@effect/vitest"
+import { Deferred, Effect, Redacted, Stream } from "effect"
+import * as App from "../support/TestApp.ts"
+import type { OwnerWithAgent } from "./OwnerFixtures.ts"
+
+/** A wallet call of this owner's runtime. */
+export const callWallet = (owner: OwnerWithAgent, messageId: string, call: unknown) =>
+  Effect.gen(function* () {
+    const { backend } = yield* App.TestApp
+    const token = Redacted.value(yield* (yield* InstanceRepository).ensureRuntimeToken(owner.user.id))
+    return yield* backend({
+      method: "POST",
+      path: runtimeWalletPath,
+      headers: { authorization: `Bearer ${token}` },
+      json: { agentId: owner.agent.id, messageId, call }
+    })
+  })
+
+/** Runs an effect within a turn of a message that the owner has sent to the agent. */
+export const inOwnerTurn = <A, E, R>(owner: OwnerWithAgent, use: (messageId: string) => Effect.Effect<A, E, R>) =>
+  Effect.gen(function* () {
+    const { web } = yield* App.TestApp
+    const { withBehavior } = yield* AgentManagerTest
+    const context = yield* Effect.context<R>()
+    const done = yield* Deferred.make<A, E>()
+    const answered = yield* withBehavior({
+      chat: (_, { messageId }) =>
+        Stream.unwrap(
+          Effect.as(
+            Deferred.complete(done, Effect.provide(use(messageId), context)),
+            Stream.make<[TurnEvent]>({ type: "done", reply: "fine", model: "m" })
+          )
+        )
+    })(
+      web({
+        method: "POST",
+        path: "/api/agent",
+        as: owner,
+        json: { message: "pay", sessionId: owner.conversation }
+      })
+    )
+    assert.strictEqual(answered.status, 200, answered.text)
+    return yield* Deferred.await(done)
+  })
+
+/** The calls in a turn of their own each; returns status and text or message of the answers. */
+export const payInTurn = (owner: OwnerWithAgent, ...calls: ReadonlyArray<unknown>) =>
+  inOwnerTurn(owner, (messageId) =>
+    Effect.forEach(calls, (call) =>
+      Effect.map(
+        callWallet(owner, messageId, call),
+        ({ body, status }) => [status, String(body["text"] ?? body["message"])] as const
+      )
+    )
+  )
+
+export const setLimits = (owner: OwnerWithAgent, json: unknown) =>
+  Effect.flatMap(App.TestApp, ({ web }) =>
+    web({ method: "PUT", path: `/api/agents/${owner.agent.id}/wallet-limits`, as: owner, json })
+  )
+
+export const readPayments = (owner: OwnerWithAgent) =>
+  Effect.flatMap(App.TestApp, ({ web }) =>
+    web({ method: "GET", path: `/api/agents/${owner.agent.id}/wallet-payments`, as: owner })
+  )
+
+export const decidePayment = (owner: OwnerWithAgent, paymentId: unknown, action: string) =>
+  Effect.flatMap(App.TestApp, ({ web }) =>
+    web({
+      method: "POST",
+      path: `/api/agents/${owner.agent.id}/wallet-payments`,
+      as: owner,
+      json: { paymentId, action }
+    })
+  )

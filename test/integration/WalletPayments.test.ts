@@ -1,0 +1,219 @@
+import { WalletAddress } from "@berth/domain/chain/WalletAddress"
+import type { SpendLimits } from "@berth/domain/wallets/payments/SpendLimits"
+import { PaymentDispatch } from "@berth/domain/wallets/payments/PaymentDispatch"
+import type { WalletPayment } from "@berth/domain/wallets/payments/WalletPayment"
+import { WalletPaymentRepository } from "@berth/domain/wallets/payments/WalletPaymentRepository"
+import { WalletPayments } from "@berth/domain/wallets/payments/WalletPayments"
+import { UserWalletRepository } from "@berth/domain/wallets/UserWalletRepository"
+import { WalletKeys } from "@berth/domain/wallets/WalletKeys"
+import * as ViemWalletKeys from "@berth/infra/chain/ViemWalletKeys"
+import * as ViemWalletSigner from "@berth/infra/chain/ViemWalletSigner"
+import * as WalletChainTest from "@berth/infra/chain/WalletChainTest"
+import * as PersistenceWiring from "@berth/infra/wiring/PersistenceWiring"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { assert, layer } from "@effect/vitest"
+import { Effect, Either, Exit, Layer, Option, Redacted } from "effect"
+import { randomBytes } from "node:crypto"
+import { migratedDatabase } from "../support/MigratedDatabase.ts"
+import { insertAgent, insertUser } from "../support/Samples.ts"
+
+const storage = Layer.unwrapScoped(
+  Effect.map(migratedDatabase, (databaseUrl) =>
+    PersistenceWiring.layer({
+      databaseUrl,
+      maxConnections: 10,
+      applicationName: "test",
+      keys: [{ id: "test", key: Redacted.make(randomBytes(32)) }],
+      adminEmails: [],
+      verifiedEmailsOnly: false
+    })
+  )
+)
+
+const Live = Layer.merge(WalletPayments.Default, PaymentDispatch.Default).pipe(
+  Layer.provideMerge(Layer.mergeAll(ViemWalletKeys.layer, ViemWalletSigner.layer, WalletChainTest.layer)),
+  Layer.provideMerge(storage),
+  Layer.orDie
+)
+
+const payee = WalletAddress.make(`0x${"ab".repeat(20)}`)
+const wide: SpendLimits = { perCall: 100n, perDay: 1_000n, perAgent: 1_000n, confirmAbove: 100n }
+
+/** A user with a funded wallet and an agent with limits. */
+const createPayer = (limits: SpendLimits) =>
+  Effect.gen(function* () {
+    const { id: userId } = yield* insertUser()
+    const { id: agentId } = yield* insertAgent(userId)
+    const key = yield* (yield* WalletKeys).generate
+    const wallet = yield* (yield* UserWalletRepository).insert(userId, "user", { ...key, isGiven: false })
+    const { setBalance, setUsdc } = yield* WalletChainTest.WalletChainTest
+    yield* setBalance(wallet.address, 10n ** 18n)
+    yield* setUsdc(wallet.address, 10n ** 6n)
+    yield* (yield* WalletPayments).saveLimits(agentId, limits)
+    return { userId, agentId, wallet }
+  })
+type Payer = Effect.Effect.Success<ReturnType<typeof createPayer>>
+
+const request = ({ agentId, userId }: Payer, turnId: string, amount: bigint, fingerprint = "one") =>
+  Effect.flatMap(WalletPayments, (payments) =>
+    payments.request({ userId, agentId, turnId }, { kind: "send_usdc", amount, payee, resource: null, fingerprint })
+  )
+
+const reload = ({ agentId, id }: WalletPayment) =>
+  Effect.flatMap(WalletPaymentRepository, ({ find }) => Effect.flatten(find(agentId, id)))
+
+/** The recovery of another process, a minute later. */
+const recoverLater = ({ id }: WalletPayment) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    yield* sql`update wallet_payments set touched_at = touched_at - interval '1 minute' where id = ${id}`
+    return yield* (yield* PaymentDispatch).recover
+  })
+
+layer(Live, { excludeTestServices: true })("Payments of an agent", (it) => {
+  it.effect("WalletPayments.request reserves exactly up to the limit, however many calls run at once", () =>
+    Effect.gen(function* () {
+      for (const limits of [
+        { ...wide, perDay: 10n },
+        { ...wide, perAgent: 10n }
+      ]) {
+        const payer = yield* createPayer(limits)
+        const outcomes = yield* Effect.all(
+          Array.from({ length: 40 }, (_, index) => Effect.either(request(payer, `turn-${index}`, 1n))),
+          { concurrency: "unbounded" }
+        )
+        assert.lengthOf(outcomes.filter(Either.isRight), 10)
+        assert.isTrue(outcomes.filter(Either.isLeft).every(({ left }) => left._tag === "SpendLimitExceeded"))
+      }
+    })
+  )
+
+  it.effect("WalletPayments.request makes one payment of equal calls in one turn, and another in the next turn", () =>
+    Effect.gen(function* () {
+      const payer = yield* createPayer(wide)
+      const same = yield* Effect.all(
+        Array.from({ length: 10 }, () => request(payer, "turn", 5n)),
+        { concurrency: "unbounded" }
+      )
+      assert.strictEqual(new Set(same.map(({ id }) => id)).size, 1)
+      assert.notStrictEqual((yield* request(payer, "next", 5n)).id, same[0]?.id)
+      assert.notStrictEqual((yield* request(payer, "turn", 5n, "two")).id, same[0]?.id)
+    })
+  )
+
+  it.effect(
+    "PaymentDispatch.advance gives concurrent payments of a wallet nonces of their own, one transaction each",
+    () =>
+      Effect.gen(function* () {
+        const payer = yield* createPayer(wide)
+        const { advance } = yield* PaymentDispatch
+        const reserved = yield* Effect.all(Array.from({ length: 8 }, (_, index) => request(payer, `turn-${index}`, 1n)))
+        const done = yield* Effect.all(
+          [...reserved, ...reserved].map((payment) => advance(payment)),
+          { concurrency: "unbounded" }
+        )
+        assert.isTrue(done.every(({ status }) => status === "confirmed" || status === "reserved"))
+        const stored = yield* Effect.all(reserved.map(reload))
+        assert.deepStrictEqual(
+          stored.map(({ signature }) => signature?.nonce ?? -1).toSorted((one, other) => one - other),
+          Array.from({ length: 8 }, (_, index) => index)
+        )
+        assert.isTrue(stored.every(({ status }) => status === "confirmed"))
+      })
+  )
+
+  const steps: ReadonlyArray<
+    readonly [string, (chain: WalletChainTest.WalletChainBehavior) => Partial<WalletChainTest.WalletChainBehavior>]
+  > = [
+    ["before it reads the nonce", () => ({ readFeesAndNonce: () => Effect.interrupt })],
+    ["after the signed transaction is stored", () => ({ broadcast: () => Effect.interrupt })],
+    [
+      "after the node accepted the transaction, whose answer is lost",
+      (chain) => ({ broadcast: (raw) => Effect.zipRight(chain.broadcast(raw), Effect.interrupt) })
+    ],
+    ["before it reads the receipt", () => ({ findFate: () => Effect.interrupt })]
+  ]
+  for (const [when, behavior] of steps)
+    it.effect(`PaymentDispatch.recover sends the same payment once when its process died ${when}`, () =>
+      Effect.gen(function* () {
+        const payer = yield* createPayer(wide)
+        const test = yield* WalletChainTest.WalletChainTest
+        const { advance } = yield* PaymentDispatch
+        const payment = yield* request(payer, "turn", 7n)
+        const before = (yield* test.calls).length
+        const died = yield* test.withBehavior(behavior(test.defaults))(Effect.exit(advance(payment)))
+        assert.isTrue(Exit.isFailure(died))
+        const between = yield* reload(payment)
+        yield* recoverLater(payment)
+        const after = yield* reload(payment)
+        assert.strictEqual(after.status, "confirmed")
+        if (between.signature !== null) assert.deepStrictEqual(after.signature, between.signature)
+        const sent = (yield* test.calls).slice(before).filter(({ method }) => method === "broadcast")
+        assert.strictEqual(new Set(sent.map(({ of }) => of)).size, 1)
+        assert.strictEqual(yield* recoverLater(payment), 0)
+      })
+    )
+
+  it.effect(
+    "PaymentDispatch.advance leaves a payment where it is while the chain is away, and its amount reserved",
+    () =>
+      Effect.gen(function* () {
+        const payer = yield* createPayer({ ...wide, perDay: 10n })
+        const test = yield* WalletChainTest.WalletChainTest
+        const { advance } = yield* PaymentDispatch
+        const payment = yield* request(payer, "turn", 7n)
+        const left = yield* test.withBehavior(test.away)(advance(payment))
+        assert.strictEqual(left.status, "reserved")
+        assert.strictEqual((yield* Effect.flip(request(payer, "next", 7n)))._tag, "SpendLimitExceeded")
+        yield* recoverLater(payment)
+        assert.strictEqual((yield* reload(payment)).status, "confirmed")
+      })
+  )
+
+  it.effect("A payment without ETH for its fee fails before it is signed, and frees its amount", () =>
+    Effect.gen(function* () {
+      const payer = yield* createPayer({ ...wide, perDay: 10n })
+      const { setBalance } = yield* WalletChainTest.WalletChainTest
+      yield* setBalance(payer.wallet.address, 1n)
+      const failed = yield* Effect.flatMap(request(payer, "turn", 7n), (payment) =>
+        Effect.flatMap(PaymentDispatch, ({ advance }) => advance(payment))
+      )
+      assert.deepStrictEqual([failed.status, failed.signature], ["failed", null])
+      assert.strictEqual((yield* request(payer, "next", 7n)).status, "reserved")
+    })
+  )
+
+  it.effect("Of concurrent approvals and refusals of one payment one holds, and no approval exceeds a limit", () =>
+    Effect.gen(function* () {
+      const payer = yield* createPayer({ ...wide, perDay: 10n, confirmAbove: 1n })
+      const payments = yield* WalletPayments
+      const pending = yield* Effect.all([request(payer, "a", 6n), request(payer, "b", 6n)])
+      assert.deepStrictEqual(
+        pending.map(({ status }) => status),
+        ["pending", "pending"]
+      )
+      const outcomes = yield* Effect.all(
+        pending.flatMap(({ id }) => [
+          Effect.either(payments.approve(payer.userId, payer.agentId, id)),
+          Effect.either(payments.approve(payer.userId, payer.agentId, id))
+        ]),
+        { concurrency: "unbounded" }
+      )
+      assert.lengthOf(outcomes.filter(Either.isRight), 1)
+      const stored = yield* Effect.all(pending.map(reload))
+      assert.deepStrictEqual(stored.map(({ status }) => status).toSorted(), ["pending", "reserved"])
+    })
+  )
+
+  it.effect("Revoking access puts limits back to zero and refuses what waits", () =>
+    Effect.gen(function* () {
+      const payer = yield* createPayer({ ...wide, confirmAbove: 1n })
+      const payments = yield* WalletPayments
+      const pending = yield* request(payer, "turn", 6n)
+      yield* payments.revoke(payer.userId)
+      assert.strictEqual((yield* reload(pending)).status, "refused")
+      assert.strictEqual((yield* payments.findLimits(payer.agentId)).perCall, 0n)
+      assert.isTrue(Option.isSome(yield* (yield* UserWalletRepository).find(payer.userId, "user")))
+    })
+  )
+})
