@@ -44,6 +44,7 @@ const pageAssets = {
   dashboard: "Dashboard.ts",
   onboarding: "Onboarding.ts",
   files: "Files.ts",
+  verification: "Verification.ts",
   instance: "Instance.ts",
   style: "style.css"
 }

@@ -3,6 +3,7 @@ import { Context, Effect, Layer, Schema } from "effect"
 import { readFileSync } from "node:fs"
 import type { Page } from "playwright-core"
 import { freshDatabase } from "../support/Databases.ts"
+import { type NameChain, startNameChain } from "../support/chain/NameChain.ts"
 import { describeWithTool } from "../support/RequiredTools.ts"
 import { startBerth } from "../e2e/BerthProcess.ts"
 import { type TestAccount, makeAccount } from "../e2e/WebClient.ts"
@@ -10,15 +11,20 @@ import { findAccessibilityViolations, Browser, browserTool, type PageVisit } fro
 import * as BrowserLayer from "./Browser.ts"
 import { injectWallet } from "./InjectedWallet.ts"
 
-class Site extends Context.Tag("@berth/test/Site")<Site, { readonly url: string; readonly logs: () => string }>() {}
+class Site extends Context.Tag("@berth/test/Site")<
+  Site,
+  { readonly url: string; readonly logs: () => string; readonly names: NameChain }
+>() {}
 
 const site = Layer.scoped(
   Site,
   Effect.gen(function* () {
+    const names = yield* startNameChain
     const berth = yield* startBerth({
       databaseUrl: yield* freshDatabase,
       environment: {
         ADMIN_EMAILS: [owner, talker].map(({ email }) => email).join(","),
+        ETHEREUM_RPC_URL: names.url,
         LIMIT_REGISTER: "1000/1h",
         LIMIT_SIGN_IN: "1000/1h",
         // Nothing listens there: no test asks the world for its models.
@@ -26,7 +32,7 @@ const site = Layer.scoped(
       }
     })
     // The name that the service knows itself by; a wallet's message names it.
-    return { url: berth.webUrl.replace("127.0.0.1", "localhost"), logs: () => Effect.runSync(berth.logs) }
+    return { url: berth.webUrl.replace("127.0.0.1", "localhost"), logs: () => Effect.runSync(berth.logs), names }
   })
 )
 
@@ -236,6 +242,63 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
         await page.getByRole("button", { name: "Link Test wallet" }).click()
         await page.getByRole("button", { name: `Unlink ${address}` }).click()
         await page.getByText("No wallets are linked to this account.").waitFor()
+      })
+    )
+
+    it.effect("The pages verify an agent with a passkey or by an ENS name, and say why they do not", () =>
+      visiting({}, async ({ context, names, page }) => {
+        const wallet = await injectWallet(page, "announced")
+        const devTools = await context.newCDPSession(page)
+        await devTools.send("WebAuthn.enable")
+        await devTools.send("WebAuthn.addVirtualAuthenticator", {
+          options: {
+            protocol: "ctap2",
+            transport: "internal",
+            hasResidentKey: true,
+            hasUserVerification: true,
+            isUserVerified: true,
+            automaticPresenceSimulation: true
+          }
+        })
+        await openChat(page)
+        await page.goto("/dashboard")
+        await page.getByRole("link", { name: "Verify Cleo" }).click()
+        await page.getByRole("heading", { name: "Verification of Cleo" }).waitFor()
+        await page.getByText("This agent is not verified.").waitFor()
+
+        await page.getByLabel("UID of the attestation").fill("0x12")
+        await page.getByRole("button", { name: "Verify", exact: true }).click()
+        await page.getByText("Must be 0x and 64 hex digits").waitFor()
+
+        const registration = page.getByRole("button", { name: "Register a passkey" })
+        const passkey = page.getByRole("button", { name: "Verify with a passkey" })
+        await registration.click()
+        await page.getByText("The passkey is registered.").waitFor()
+        await registration.click()
+        await page.getByText("This passkey is registered already.").waitFor()
+        await passkey.click()
+        await page.getByText("This agent is verified by a passkey.").waitFor()
+        assert.deepStrictEqual(await findAccessibilityViolations(page), [])
+        await page.getByRole("button", { name: "Remove the verification" }).click()
+        await page.getByText("This agent is not verified.").waitFor()
+        await passkey.click()
+        await page.getByText("The authenticator is not registered for this agent.").waitFor()
+
+        const sign = page
+          .getByRole("region", { name: "ENS name" })
+          .getByRole("button", { name: "Sign with Test wallet" })
+        await sign.click()
+        await page.getByText("The wallet has no primary ENS name in normal form.").waitFor()
+        await Effect.runPromise(
+          Effect.zipRight(
+            names.setPrimaryName(wallet.address, "cleo.eth"),
+            names.setAddress("cleo.eth", wallet.address)
+          )
+        )
+        await sign.click()
+        await page.getByText("This agent is verified by an ENS name.").waitFor()
+        await page.getByText("cleo.eth").waitFor()
+        assert.isAtMost(await page.evaluate("document.documentElement.scrollWidth - innerWidth"), 0)
       })
     )
 

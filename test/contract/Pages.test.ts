@@ -160,6 +160,24 @@ layer(App.layer(), { excludeTestServices: true })("The pages", (it) => {
     })
   )
 
+  it.effect("The page of a verification is for the owner of the agent only", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
+      const call = { method: "GET", path: `/dashboard/agents/${owner.agent.id}/verification`, headers: browser }
+      const [anonymous, foreign, own] = [
+        yield* web(call),
+        yield* web({ ...call, as: stranger }),
+        yield* web({ ...call, as: owner })
+      ]
+      assert.deepStrictEqual([anonymous.status, foreign.status, own.status], [302, 404, 200])
+      assert.include(anonymous.headers.location, encodeURIComponent(call.path))
+      assert.notInclude(foreign.text, owner.agent.id)
+      assert.include(String(own.headers["content-security-policy"]), "default-src 'none'")
+      assert.include(own.text, "not verified")
+    })
+  )
+
   it.effect("The pages show names as text", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp

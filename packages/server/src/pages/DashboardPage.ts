@@ -3,6 +3,7 @@ import type { Wallet } from "@berth/domain/signin/wallets/Wallet"
 import type { Agent } from "@berth/domain/agents/Agent"
 import { isUp } from "@berth/domain/agents/AgentStatus"
 import type { Allowance } from "@berth/domain/billing/subscriptions/Allowances"
+import { makeVerificationPath } from "@berth/domain/verification/VerificationMails"
 import { Option } from "effect"
 import {
   accountSection,
@@ -47,6 +48,7 @@ const agentRow = ({ id, model, name, status: state }: Agent): Html => html`
     </span>
     <span class="actions">
       <a class="button" href="/dashboard?agent=${encodeURIComponent(id)}#chat" aria-label="Chat with ${name}">Chat</a>
+      <a class="button" href="${makeVerificationPath(id)}" aria-label="Verify ${name}">Verify</a>
       <button class="quiet" data-remove="${id}" aria-label="Delete ${name}" data-needs-script hidden>Delete</button>
     </span>
   </li>

@@ -9,6 +9,7 @@ export const assetNames = [
   "dashboard.js",
   "onboarding.js",
   "files.js",
+  "verification.js",
   "instance.js"
 ] as const
 export type AssetName = (typeof assetNames)[number]

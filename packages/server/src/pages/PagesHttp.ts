@@ -19,12 +19,14 @@ import { renderPricingPage } from "./PricingPage.ts"
 import * as ResetPasswordHttp from "./ResetPasswordHttp.ts"
 import { makeCallbackQuery } from "./SignInSections.ts"
 import { renderSignupPage } from "./SignupPage.ts"
+import * as VerificationPageHttp from "./VerificationPageHttp.ts"
 import * as UndoEmailChangeHttp from "./UndoEmailChangeHttp.ts"
 
 export const pageRoutes = [
   ...Object.values(pagePaths).map((path) => makePlainRoute("GET", path)),
   ...ResetPasswordHttp.resetPasswordRoutes,
   ...UndoEmailChangeHttp.undoEmailChangeRoutes,
+  ...VerificationPageHttp.verificationPageRoutes,
   ...AssetsHttp.assetRoutes
 ]
 
@@ -109,6 +111,7 @@ const publicPages = HttpLayerRouter.use((router) =>
 export const layer = Layer.mergeAll(
   publicPages,
   DashboardHttp.layer,
+  VerificationPageHttp.layer,
   InstancePagesHttp.layer,
   ResetPasswordHttp.layer,
   UndoEmailChangeHttp.layer,

@@ -5,7 +5,7 @@ import { createElement, findElement, onClick } from "./Dom.ts"
 import { readMember, readTextMember } from "./Json.ts"
 
 /** A wallet in this browser (EIP-1193). */
-interface Provider {
+export interface Provider {
   readonly request: (call: { readonly method: string; readonly params?: ReadonlyArray<unknown> }) => Promise<unknown>
 }
 
@@ -17,8 +17,9 @@ interface FoundWallet {
 
 const isProvider = (value: unknown): value is Provider => typeof readMember(value, "request") === "function"
 
-/** Base: the chain on which contract wallets are verified. */
-const base = { id: 8453, hex: "0x2105" }
+/** The chains on which contract wallets are verified. */
+export const chains = { base: { id: 8453, hex: "0x2105" }, ethereum: { id: 1, hex: "0x1" } } as const
+type Chain = (typeof chains)[keyof typeof chains]
 
 /** EIP-1193: the user rejected the request. */
 const userRejected = 4001
@@ -41,12 +42,10 @@ const accountOf = async (provider: Provider) => {
 }
 
 /** Best-effort: an EOA signature does not depend on the chain. */
-const switchToBase = (provider: Provider) =>
-  provider
-    .request({ method: "wallet_switchEthereumChain", params: [{ chainId: base.hex }] })
-    .catch((cause: unknown) => {
-      if (readMember(cause, "code") === userRejected) throw new ApiRequestRejected("The wallet declined.", { cause })
-    })
+const switchTo = (provider: Provider, { hex }: Chain) =>
+  provider.request({ method: "wallet_switchEthereumChain", params: [{ chainId: hex }] }).catch((cause: unknown) => {
+    if (readMember(cause, "code") === userRejected) throw new ApiRequestRejected("The wallet declined.", { cause })
+  })
 
 /** Domain and URI of the service, from the page. */
 export interface Site {
@@ -54,24 +53,36 @@ export interface Site {
   readonly uri: string
 }
 
-/** An EIP-4361 message and its signature. */
-const signProof = async (provider: Provider, { domain, uri }: Site, statement: string) => {
+/** The connected account, with its signature of the text that is composed for it. */
+export const signText = async (
+  provider: Provider,
+  chain: Chain,
+  compose: (address: `0x${string}`) => Promise<string>
+) => {
   const address = await accountOf(provider)
-  await switchToBase(provider)
-  const nonce = readTextMember(await requestSuccess("GET", "/api/auth/nonce"), "nonce")
-  if (nonce === undefined) throw new ApiRequestRejected("The service returned no nonce.")
-  const message = createSiweMessage({
-    address,
-    chainId: base.id,
-    domain,
-    nonce,
-    statement,
-    uri,
-    version: "1",
-    issuedAt: new Date()
-  })
+  await switchTo(provider, chain)
+  const message = await compose(address)
   const signature = await call(provider, "personal_sign", [stringToHex(message), address])
   if (typeof signature !== "string") throw new ApiRequestRejected("The wallet returned no signature.")
+  return { address, message, signature }
+}
+
+/** An EIP-4361 message and its signature. */
+const signProof = async (provider: Provider, { domain, uri }: Site, statement: string) => {
+  const { message, signature } = await signText(provider, chains.base, async (address) => {
+    const nonce = readTextMember(await requestSuccess("GET", "/api/auth/nonce"), "nonce")
+    if (nonce === undefined) throw new ApiRequestRejected("The service returned no nonce.")
+    return createSiweMessage({
+      address,
+      chainId: chains.base.id,
+      domain,
+      nonce,
+      statement,
+      uri,
+      version: "1",
+      issuedAt: new Date()
+    })
+  })
   return { message, signature }
 }
 
@@ -104,22 +115,33 @@ const buttonFor = ({ icon, name }: FoundWallet, verb: string) => {
   return button
 }
 
-/** Adds a button for each wallet; `work` receives the signed message. */
-export const startWalletButtons = (
-  words: { readonly verb: string; readonly statement: string },
-  work: (proof: { readonly message: string; readonly signature: string }, place: HTMLElement) => Promise<void>
+/** Adds a button for each wallet to the list in the element at the selector. */
+export const addWalletButtons = (
+  selector: string,
+  statusId: string,
+  verb: string,
+  work: (provider: Provider, place: HTMLElement) => Promise<void>
 ): void => {
-  const place = findElement(HTMLElement, "#wallets")
+  const place = findElement(HTMLElement, selector)
   const list = place === undefined ? undefined : findElement(HTMLElement, "ul", place)
   if (place === undefined || list === undefined) return
-  const site = { domain: place.dataset["domain"] ?? "", uri: place.dataset["uri"] ?? "" }
   findWallets((wallet) => {
     for (const sentence of place.querySelectorAll("p")) sentence.hidden = true
     place.closest("section")?.removeAttribute("hidden")
-    const button = buttonFor(wallet, words.verb)
-    onClick(button, "wallet-status", async () => work(await signProof(wallet.provider, site, words.statement), place))
+    const button = buttonFor(wallet, verb)
+    onClick(button, statusId, () => work(wallet.provider, place))
     const item = document.createElement("li")
     item.append(button)
     list.append(item)
   })
 }
+
+/** Adds a button for each wallet; `work` receives the signed message. */
+export const startWalletButtons = (
+  words: { readonly verb: string; readonly statement: string },
+  work: (proof: { readonly message: string; readonly signature: string }, place: HTMLElement) => Promise<void>
+): void =>
+  addWalletButtons("#wallets", "wallet-status", words.verb, async (provider, place) => {
+    const site = { domain: place.dataset["domain"] ?? "", uri: place.dataset["uri"] ?? "" }
+    await work(await signProof(provider, site, words.statement), place)
+  })

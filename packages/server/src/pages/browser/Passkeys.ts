@@ -1,0 +1,78 @@
+import { ApiRequestRejected } from "./Api.ts"
+import { readListMember, readMember, readTextMember } from "./Json.ts"
+
+const toBytes = (base64Url: string): Uint8Array<ArrayBuffer> =>
+  Uint8Array.from(atob(base64Url.replaceAll("-", "+").replaceAll("_", "/")), (character) => character.charCodeAt(0))
+
+const toBase64Url = (text: string): string =>
+  btoa(String.fromCharCode(...new TextEncoder().encode(text)))
+    .replaceAll("+", "-")
+    .replaceAll("/", "_")
+    .replaceAll("=", "")
+
+const readBytes = (value: unknown, key: string) => toBytes(readTextMember(value, key) ?? "")
+
+/** Names of the failures that the user can do something about (WebAuthn Level 3). */
+const failures: Readonly<Record<string, string>> = {
+  InvalidStateError: "This passkey is registered already.",
+  NotAllowedError: "No passkey was used. Try again, or register one first.",
+  SecurityError: "Passkeys need a host name and https, or localhost.",
+  NotSupportedError: "This device cannot make such a passkey."
+}
+
+const readCredential = async (request: Promise<Credential | null>): Promise<string> => {
+  const credential = await request.catch((cause: unknown) => {
+    const sentence = cause instanceof DOMException ? failures[cause.name] : undefined
+    if (sentence === undefined) throw cause
+    throw new ApiRequestRejected(sentence, { cause })
+  })
+  if (!(credential instanceof PublicKeyCredential)) throw new ApiRequestRejected("No passkey was used.")
+  return toBase64Url(JSON.stringify(credential.toJSON()))
+}
+
+const requireSupport = () => {
+  if (!("credentials" in navigator)) throw new ApiRequestRejected("This browser has no passkeys here.")
+}
+
+/** Creates a passkey by options of the service; the credential as base64url JSON. */
+export const createPasskey = (options: unknown): Promise<string> => {
+  requireSupport()
+  const [rp, user] = [readMember(options, "rp"), readMember(options, "user")]
+  return readCredential(
+    navigator.credentials.create({
+      publicKey: {
+        rp: { id: readTextMember(rp, "id") ?? "", name: readTextMember(rp, "name") ?? "" },
+        user: {
+          id: readBytes(user, "id"),
+          name: readTextMember(user, "name") ?? "",
+          displayName: readTextMember(user, "displayName") ?? ""
+        },
+        challenge: readBytes(options, "challenge"),
+        pubKeyCredParams: readListMember(options, "pubKeyCredParams").map((one) => ({
+          type: "public-key",
+          alg: Number(readMember(one, "alg"))
+        })),
+        excludeCredentials: readListMember(options, "excludeCredentials").map((one) => ({
+          type: "public-key",
+          id: readBytes(one, "id")
+        })),
+        authenticatorSelection: { residentKey: "required", requireResidentKey: true, userVerification: "required" },
+        attestation: "none"
+      }
+    })
+  )
+}
+
+/** Signs a text with a passkey of this site; the assertion as base64url JSON. */
+export const signWithPasskey = (message: string): Promise<string> => {
+  requireSupport()
+  return readCredential(
+    navigator.credentials.get({
+      publicKey: {
+        challenge: new TextEncoder().encode(message),
+        rpId: location.hostname,
+        userVerification: "required"
+      }
+    })
+  )
+}
