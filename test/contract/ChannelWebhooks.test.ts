@@ -1,4 +1,4 @@
-import { floodLimits } from "@berth/domain/channels/ChannelPolicy"
+import { floodLimits, refusalNotices, refusalReasons } from "@berth/domain/channels/ChannelPolicy"
 import { ChannelReaders } from "@berth/domain/channels/ChannelReaders"
 import { Chats } from "@berth/domain/channels/Chats"
 import { SqlClient } from "@effect/sql/SqlClient"
@@ -10,7 +10,7 @@ import { readText } from "../fakes/channels/JsonFields.ts"
 import * as ChannelWorker from "../support/ChannelWorker.ts"
 import { eventually } from "../support/Eventually.ts"
 import * as App from "../support/TestApp.ts"
-import { createOwnerWithAgent, type OwnerWithAgent } from "./OwnerFixtures.ts"
+import { createOwnerWithAgent, lapseSubscription, type OwnerWithAgent } from "./OwnerFixtures.ts"
 
 class WhatsApp extends Context.Tag("@berth/test/WhatsApp")<WhatsApp, FakeWhatsApp>() {}
 class Discord extends Context.Tag("@berth/test/Discord")<Discord, FakeDiscord>() {}
@@ -92,6 +92,26 @@ layer(Platforms, { excludeTestServices: true })("Webhooks of WhatsApp and Discor
         sent.map(({ text, to }) => [to, text]),
         [[customer, "Echo: What is up?"]]
       )
+    })
+  )
+
+  it.effect("Under a plan without the channel a chat gets one notice, and nothing is asked", () =>
+    Effect.gen(function* () {
+      const { account, fake, owner, url } = yield* connectWhatsApp()
+      yield* lapseSubscription(owner)
+      for (const text of ["one", "two"]) {
+        assert.strictEqual(yield* fake.deliver(account, url, [fake.makeText(customer, text)]), 200)
+        yield* runChannelJobs
+      }
+      assert.deepEqual(
+        fake.sent.filter(({ from }) => from === account.phoneNumberId).map(({ text }) => text),
+        [refusalNotices.plan]
+      )
+      const sql = yield* SqlClient
+      const entries = yield* sql`
+        select count(*)::int as count from agent_log_entries
+        where message like ${`%${refusalReasons.plan}`} and agent_id = ${owner.agent.id}`
+      assert.deepStrictEqual(entries, [{ count: 1 }])
     })
   )
 

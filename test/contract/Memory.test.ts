@@ -92,7 +92,7 @@ const callApp = (owner: OwnerWithAgent, message: string, sessionId: unknown) =>
   Effect.flatMap(App.TestApp, ({ web }) =>
     web({ method: "POST", path: "/api/agent", as: owner, json: { message, sessionId } })
   )
-const receive = (owner: OwnerWithAgent, sessionId: string, message: string) =>
+const receive = (owner: OwnerWithAgent, sessionId: string, message: string, fromOwner = false) =>
   Effect.gen(function* () {
     const { backend, internalKey } = yield* App.TestApp
     const messageId = yield* (yield* IdGenerator).next("msg")
@@ -100,7 +100,15 @@ const receive = (owner: OwnerWithAgent, sessionId: string, message: string) =>
       method: "POST",
       path: "/internal/channel-turns",
       headers: { authorization: `Bearer ${internalKey}` },
-      json: { userId: owner.user.id, agentId: owner.agent.id, platform: "platformA", sessionId, messageId, message }
+      json: {
+        userId: owner.user.id,
+        agentId: owner.agent.id,
+        platform: "platformA",
+        sessionId,
+        messageId,
+        fromOwner,
+        message
+      }
     })
   })
 
@@ -250,6 +258,15 @@ layer(App.layer(), { excludeTestServices: true })("An agent's memory", (it) => {
 
         const own = yield* recallDuring(owner, "treasure", callApp(owner, "Where is my treasure?", owner.conversation))
         assert.isTrue(own.turn.fromOwner)
+        const said = own.turn.memories.join("\n")
+        assert.include(said, "A person of a messaging channel: The treasure of this group is tin.")
+
+        const ownChat = yield* (yield* IdGenerator).next("chs")
+        const remote = yield* recallDuring(owner, "treasure", receive(owner, ownChat, "Where is my treasure?", true))
+        assert.isTrue(remote.turn.fromOwner)
+        assert.include(remote.turn.memories.join("\n"), "User: The treasure is gold.")
+        assert.strictEqual(remote.noted.status, 204)
+        for (const text of ["barn", "gold", "silver"]) assert.include(textsOf(remote.found).join("\n"), text)
         for (const text of ["barn", "gold", "silver", "tin"]) assert.include(textsOf(own.found).join("\n"), text)
         assert.strictEqual(own.noted.status, 204)
         // Both turns have ended.

@@ -1,13 +1,15 @@
 import { ChannelReaders } from "@berth/domain/channels/ChannelReaders"
 import { ChannelRecovery } from "@berth/domain/channels/ChannelRecovery"
+import { Chats } from "@berth/domain/channels/Chats"
 import type { TurnEvent } from "@berth/domain/instances/AgentRuntime"
 import { InstanceUnavailable } from "@berth/domain/instances/InstanceErrors"
 import { TurnRepository } from "@berth/domain/interaction/turns/TurnRepository"
+import { AgentId } from "@berth/domain/shared/AgentId"
 import { noUsdMicros } from "@berth/domain/shared/Money"
 import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
-import { Effect, Fiber, Stream } from "effect"
+import { DateTime, Deferred, Effect, Fiber, Stream } from "effect"
 import * as ChannelWorker from "../support/ChannelWorker.ts"
 import { eventually } from "../support/Eventually.ts"
 import * as App from "../support/TestApp.ts"
@@ -75,7 +77,11 @@ const readLogs = (owner: OwnerWithAgent) =>
 let updateIds = 100
 
 /** Delivers an update as Telegram calls the webhook. */
-const deliver = (owner: OwnerWithAgent, update: Readonly<Record<string, unknown>>, secret?: string) =>
+const deliver = (
+  owner: { readonly agent: { readonly id: AgentId } },
+  update: Readonly<Record<string, unknown>>,
+  secret?: string
+) =>
   Effect.gen(function* () {
     const { web } = yield* App.TestApp
     const { webhook } = yield* FakeTelegram
@@ -476,7 +482,7 @@ layer(ChannelWorker.layer({ appUrl: "https://berth.example" }), { excludeTestSer
     )
 
     it.effect(
-      "Without units, for a stopped agent or a plan without the channel, one notice per hour is sent and nothing is asked",
+      "Without units, for a stopped agent or a suspended account, one notice per hour is sent and nothing is asked",
       () =>
         Effect.gen(function* () {
           const sql = yield* SqlClient
@@ -584,6 +590,67 @@ layer(ChannelWorker.layer({ appUrl: "https://berth.example" }), { excludeTestSer
     )
 
     it.effect(
+      "A claim during a turn loses neither its reply nor a message after it, and makes the chat of the code its owner's",
+      () =>
+        Effect.gen(function* () {
+          const { web } = yield* App.TestApp
+          const { token } = yield* FakeTelegram
+          const { calls, withBehavior } = yield* AgentManagerTest
+          const sql = yield* SqlClient
+          const chat = newChat()
+          const provisioned = yield* web({
+            method: "POST",
+            path: "/api/provision",
+            json: { platformAToken: token, platformAUserId: String(chat.id) }
+          })
+          const [agent] = yield* sql<{ id: AgentId }>`
+            update agents set status = 'running' where owner_id = ${String(provisioned.body["userId"])} returning id`
+          const owner = { agent: { id: agent?.id ?? AgentId.make("") } }
+          yield* runChannelJobs
+          yield* sql`update outbound_messages set created_at = now() - interval '6 seconds'`
+          yield* runResumed(chat)
+          const [, code = ""] = /\n(\S+)$/.exec((yield* sentTo(chat))[0] ?? "") ?? []
+          assert.notStrictEqual(code, "")
+          assert.deepStrictEqual(yield* sql`select text from outbound_messages where chat_id = ${String(chat.id)}`, [
+            { text: "" }
+          ])
+
+          const before = yield* countCalls
+          yield* deliver(owner, { message: messageIn(chat, "before") })
+          const claimer = yield* App.signInNewUser()
+          const gate = yield* Deferred.make<TurnEvent>()
+          yield* withBehavior({ chat: () => Stream.fromEffect(Deferred.await(gate)) })(
+            Effect.gen(function* () {
+              const working = yield* Effect.fork(runChannelJobs)
+              yield* eventually(askedAfter(before), (asked) => asked.length === 1)
+              const claiming = yield* Effect.fork(
+                web({ method: "POST", path: "/api/agents/claim", as: claimer, json: { code } })
+              )
+              yield* eventually(
+                Effect.flatMap(App.TestApp, ({ logLines }) => logLines),
+                (lines) => lines.join("\n").includes("Claim waits for turns")
+              )
+              yield* Deferred.succeed(gate, { type: "done", reply: "the reply", model: "m" })
+              assert.strictEqual((yield* Fiber.join(claiming)).status, 200)
+              yield* Fiber.join(working)
+            })
+          )
+          assert.strictEqual((yield* sentTo(chat)).at(-1), "the reply")
+
+          yield* deliver(owner, { message: messageIn(chat, "after") })
+          yield* runChannelJobs
+          assert.lengthOf(yield* sentTo(chat), 2)
+          yield* sql`update agents set status = 'running' where id = ${owner.agent.id}`
+          yield* runResumed(chat)
+          assert.strictEqual((yield* sentTo(chat)).at(-1), "Echo: after")
+          const turns = (yield* calls).slice(before).flatMap(({ turn }) => (turn === undefined ? [] : [turn.fromOwner]))
+          assert.deepStrictEqual(turns, [false, true])
+          const listed = yield* web({ method: "GET", path: `/api/agents/${owner.agent.id}/messages`, as: claimer })
+          assert.deepInclude(Object(listed.body), { total: 4 })
+        })
+    )
+
+    it.effect(
       "A worker that dies in mid-turn leaves the turn running, and another one sends the answer after a sign of typing",
       () =>
         Effect.gen(function* () {
@@ -662,6 +729,27 @@ layer(ChannelWorker.layer({ appUrl: "https://berth.example" }), { excludeTestSer
           "loop again"
         ])
         assert.include(yield* readLogs(owner), "only bots write")
+      })
+    )
+
+    it.effect("A chat without a message for 90 days is deleted with its messages, and others stay", () =>
+      Effect.gen(function* () {
+        const { prune } = yield* Chats
+        const sql = yield* SqlClient
+        const owner = yield* connectOwner()
+        const [idle, used] = [newChat(), newChat()]
+        for (const chat of [idle, used]) yield* deliver(owner, { message: messageIn(chat, "hello") })
+        yield* runChannelJobs
+        yield* sql`update channel_chats set used_at = now() - interval '91 days' where chat_id = ${String(idle.id)}`
+        const now = yield* DateTime.now
+        const before = { messages: DateTime.subtract(now, { days: 7 }), chats: DateTime.subtract(now, { days: 90 }) }
+        assert.strictEqual(yield* prune(before), 1)
+        const left = yield* sql`select chat_id from inbound_messages where agent_id = ${owner.agent.id}`
+        assert.deepStrictEqual(left, [{ chatId: String(used.id) }])
+        yield* sql`update channel_chats set used_at = now() - interval '91 days' where chat_id = ${String(used.id)}`
+        yield* deliver(owner, { message: messageIn(used, "back") })
+        assert.strictEqual(yield* prune(before), 0)
+        assert.deepStrictEqual(yield* sentAfterJobs(used), ["Echo: hello", "Echo: back"])
       })
     )
 

@@ -7,9 +7,9 @@ import { makeDiscordPlatform } from "@berth/infra/channels/discord/DiscordPlatfo
 import { applyAnswer, delayBefore, type RateLimits } from "@berth/infra/channels/discord/DiscordRateLimits"
 import { FetchHttpClient, Headers } from "@effect/platform"
 import { assert, it } from "@effect/vitest"
-import { Effect, Either, Fiber, Option, Redacted, Stream } from "effect"
+import { DateTime, Effect, Either, Fiber, Option, Redacted, Stream } from "effect"
 import { makeFakeDiscord } from "../../fakes/channels/FakeDiscord.ts"
-import { makePost, makeSecrets, toConnected } from "../../ports/MessagingPlatforms.ts"
+import { makePost, signedAt, makeSecrets, toConnected } from "../../ports/MessagingPlatforms.ts"
 import { eventually } from "../../support/Eventually.ts"
 
 const channelId = "300000000000000001"
@@ -21,15 +21,13 @@ const connect = (options?: { readonly hasMessageContent?: boolean }) =>
     const adapter = yield* makeDiscordPlatform({ apiUrl: fake.apiUrl })
     const secrets = makeSecrets(account.token)
     const bot = toConnected(yield* adapter.verify(secrets), secrets)
-    const receive = (value: unknown, signedBy = account) => {
+    const receive = (value: unknown, signedBy = account, receivedAt = signedAt, timestamp = "1772366400") => {
       const body = JSON.stringify(value)
-      return adapter.receive(
-        bot,
-        makePost(body, {
-          "x-signature-ed25519": fake.signRequest(signedBy, body, "1772366400"),
-          "x-signature-timestamp": "1772366400"
-        })
-      )
+      const post = makePost(body, {
+        "x-signature-ed25519": fake.signRequest(signedBy, body, timestamp),
+        "x-signature-timestamp": timestamp
+      })
+      return adapter.receive(bot, { ...post, receivedAt })
     }
     const read = (cursor: string | null) => {
       const batches: Array<ReceivedBatch> = []
@@ -68,6 +66,24 @@ it.scopedLive("The Discord adapter registers /ask once, beside other commands of
       ["other", "ask"]
     )
     assert.strictEqual(fake.requests.filter(({ method }) => method === "POST").length, 1)
+  })
+)
+
+it.scopedLive("The Discord adapter accepts a signed interaction for five minutes around its timestamp", () =>
+  Effect.gen(function* () {
+    const { account, fake, receive } = yield* connect()
+    const interaction = fake.makeInteraction(account, "Hi")
+    for (const [seconds, isAccepted] of [
+      [-301, false],
+      [-299, true],
+      [299, true],
+      [301, false]
+    ] as const) {
+      const received = receive(interaction, account, DateTime.add(signedAt, { seconds }))
+      assert.strictEqual(Either.isRight(received), isAccepted, String(seconds))
+    }
+    for (const timestamp of ["", "now", "1772366400.5", "-1", "1e9"])
+      assert.isTrue(Either.isLeft(receive(interaction, account, signedAt, timestamp)), timestamp)
   })
 )
 

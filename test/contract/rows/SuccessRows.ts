@@ -702,6 +702,47 @@ const webhookRows: ReadonlyArray<SuccessRow> = [
   }
 ]
 
+const absentChannel = {
+  configured: s.equalTo(false),
+  enabled: s.equalTo(false),
+  health: s.equalTo(null),
+  bot: s.equalTo(null),
+  transport: s.equalTo(null),
+  webhookUrl: s.equalTo(null),
+  answersBots: s.equalTo(false)
+}
+const newChannel = {
+  ...absentChannel,
+  configured: s.equalTo(true),
+  enabled: s.equalTo(true),
+  health: { state: s.equalTo("pending"), reason: s.equalTo(null), checkedAt: s.equalTo(null) }
+}
+
+/** At the end: a channel joins the configuration of the agent. */
+const channelRows: ReadonlyArray<SuccessRow> = [
+  {
+    what: "PUT /api/agents/:id/channels",
+    call: ({ owner }) => ({
+      method: "PUT",
+      path: `/api/agents/${owner.agent.id}/channels`,
+      as: owner,
+      json: { platformB: { token: "a-token", appSecret: "a-secret" } }
+    }),
+    shape: {
+      channels: { platformA: absentChannel, platformB: newChannel, platformC: absentChannel },
+      status: s.equalTo("updated")
+    }
+  },
+  {
+    what: "GET /api/agents/:id/channels",
+    call: ({ owner }) => ({ method: "GET", path: `/api/agents/${owner.agent.id}/channels`, as: owner }),
+    shape: {
+      channels: { platformA: absentChannel, platformB: newChannel, platformC: absentChannel },
+      status: s.equalTo("ok")
+    }
+  }
+]
+
 export const successRows: ReadonlyArray<SuccessRow> = [
   ...accountRows,
   ...webhookRows,
@@ -715,5 +756,6 @@ export const successRows: ReadonlyArray<SuccessRow> = [
   ...walletRows,
   ...socialIdentityRows,
   ...aiRows,
-  ...gatewayRows
+  ...gatewayRows,
+  ...channelRows
 ]

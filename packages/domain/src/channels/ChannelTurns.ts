@@ -14,6 +14,8 @@ export const ChannelTurn = Schema.Struct({
   sessionId: ChatSessionId,
   messageId: MessageId,
   repeats: Schema.optional(MessageId),
+  /** Whether the owner of the agent wrote the message. */
+  fromOwner: Schema.optional(Schema.Boolean),
   message: Schema.String,
   invocation: Schema.optional(ToolInvocation)
 }).annotations({ identifier: "ChannelTurn" })

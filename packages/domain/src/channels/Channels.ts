@@ -13,7 +13,7 @@ import { Chats } from "./Chats.ts"
 export interface NewConnection {
   readonly secrets: GivenSecrets
   readonly answersBots?: boolean | undefined
-  /** Sent once the bot is connected; kept for the first message of the chat where a bot cannot write first. */
+  /** Sent to the expected owner once the bot is connected; kept for the first message of the chat where a bot cannot write first. */
   readonly greeting?: { readonly chatId: string; readonly text: string } | undefined
 }
 
@@ -40,7 +40,11 @@ export class Channels extends Effect.Service<Channels>()("@berth/Channels", {
       yield* transaction.run(
         Effect.gen(function* () {
           yield* connections.save(key, { secrets: { ...secrets, webhookSecret }, answersBots })
-          if (greeting !== undefined) yield* chats.enqueue({ ...key, chatId: greeting.chatId }, greeting.text)
+          if (greeting !== undefined) {
+            const chat = { ...key, chatId: greeting.chatId }
+            yield* chats.enqueue(chat, greeting.text)
+            yield* chats.expectOwner(chat)
+          }
           yield* outbox.append(CheckChannelJob, key, ownerId)
         })
       )
@@ -68,6 +72,7 @@ export class Channels extends Effect.Service<Channels>()("@berth/Channels", {
       disconnect,
       list,
       readSecrets: connections.readSecrets,
+      verifyOwner: chats.verifyOwner,
       setAnswersBots: connections.setAnswersBots
     }
   })

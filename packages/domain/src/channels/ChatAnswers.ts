@@ -34,6 +34,7 @@ const makeTurnId = ({ id }: InboundMessage, failedTurns: number): MessageId =>
 interface ClaimedWork {
   readonly chat: ChatKey
   readonly claimId: string
+  readonly isOfOwner: boolean
   readonly session: Ref.Ref<ChatSessionId | null>
 }
 
@@ -112,6 +113,7 @@ export class ChatAnswers extends Effect.Service<ChatAnswers>()("@berth/ChatAnswe
         agentId,
         platform,
         sessionId,
+        fromOwner: work.isOfOwner && !message.content.isGroup,
         messageId: makeTurnId(message, message.failedTurns),
         repeats: message.failedTurns === 0 ? undefined : makeTurnId(message, message.failedTurns - 1),
         message: formatForModel(message.content)
@@ -138,9 +140,14 @@ export class ChatAnswers extends Effect.Service<ChatAnswers>()("@berth/ChatAnswe
       }
       const refusal = yield* findRefusal(channel)
       if (Option.isSome(refusal)) return yield* refuse(work, message, refusal.value)
-      const outcome = yield* Effect.catchTag(ask(work, channel, message), "BackendUnavailable", ({ reason }) =>
+      const asked = yield* Effect.catchTag(ask(work, channel, message), "BackendUnavailable", ({ reason }) =>
         Effect.succeed({ type: "busy", reason } as const)
       )
+      const isProvisioning = channel.connection.agentStatus === "provisioning"
+      const outcome =
+        asked.type === "refused" && asked.why === "agent" && isProvisioning
+          ? ({ type: "busy", reason: "the agent is being provisioned" } as const)
+          : asked
       if (outcome.type === "answered") return yield* reply(work, message, outcome.reply, "answered")
       if (outcome.type === "refused") return yield* refuse(work, message, outcome.why)
       const { reason, type } = outcome
@@ -178,10 +185,10 @@ export class ChatAnswers extends Effect.Service<ChatAnswers>()("@berth/ChatAnswe
           chats.claim(chat),
           Option.match({
             onNone: () => Effect.succeed(false),
-            onSome: ({ claimId, sessionId }) =>
+            onSome: ({ claimId, isOfOwner, sessionId }) =>
               Effect.gen(function* () {
                 const session = yield* Ref.make(sessionId)
-                yield* workOn({ chat, claimId, session }).pipe(whileRenewed(chats.renew(chat, claimId)))
+                yield* workOn({ chat, claimId, isOfOwner, session }).pipe(whileRenewed(chats.renew(chat, claimId)))
                 return true
               })
           }),

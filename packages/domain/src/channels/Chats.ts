@@ -1,5 +1,6 @@
 import { Context, type DateTime, type Duration, type Effect, type Option } from "effect"
 import type { ChatSessionId } from "../interaction/Conversation.ts"
+import type { AgentId } from "../shared/AgentId.ts"
 import type { UserId } from "../shared/UserId.ts"
 import type { ChannelKey } from "./ChannelConnection.ts"
 import type { ChatKey, InboundMessage, OutboundId, OutboundMessage, ReceivedMessage } from "./ChannelMessage.ts"
@@ -19,6 +20,8 @@ export type Reception = "stored" | "updated" | "known" | "flooded" | "looping"
 export interface ClaimedChat {
   readonly claimId: string
   readonly sessionId: ChatSessionId | null
+  /** Whether the owner of the agent writes in the chat. */
+  readonly isOfOwner: boolean
 }
 
 export type ChatWork =
@@ -33,6 +36,10 @@ export class Chats extends Context.Tag("@berth/Chats")<
     readonly receive: (key: ChannelKey, message: ReceivedMessage, limits: FloodLimits) => Effect.Effect<Reception>
     /** Appends a message to send. Joins the running transaction. */
     readonly enqueue: (chat: ChatKey, text: string) => Effect.Effect<void>
+    /** Marks the chat that receives the claim code of its agent. Joins the running transaction. */
+    readonly expectOwner: (chat: ChatKey) => Effect.Effect<void>
+    /** The marked chats of the agent are those of its owner from now on. Joins the running transaction. */
+    readonly verifyOwner: (agentId: AgentId) => Effect.Effect<void>
     /** Takes the lease of a chat; none when another worker holds it, or nothing may be sent before a later time. */
     readonly claim: (chat: ChatKey) => Effect.Effect<Option.Option<ClaimedChat>>
     /** Extends the lease; false when it is lost. */

@@ -19,10 +19,10 @@ export const layer = Layer.effect(
     const users = yield* Users
 
     const answer = Effect.fn("ChannelTurns.answer")(function* (turn: ChannelTurn) {
-      const { agentId, invocation, message, messageId: id, platform, repeats, sessionId } = turn
+      const { agentId, fromOwner, invocation, message, messageId: id, platform, repeats, sessionId } = turn
       const owner = yield* users.find(turn.userId)
       if (owner.suspendedAt !== null) return yield* refused("owner")()
-      const session = yield* sessions.ensure(owner.id, { agentId, id: sessionId, platform })
+      const session = yield* sessions.ensure(owner.id, { agentId, fromOwner, id: sessionId, platform })
       const end = yield* conversations.answerOnce(owner, { id, session, message, platform, repeats, invocation })
       if (end._tag === "Answered") return { type: "answered", reply: end.reply.content } satisfies ChannelTurnOutcome
       return { type: end.callBegun ? "failed" : "unbegun", reason: end.reason } satisfies ChannelTurnOutcome

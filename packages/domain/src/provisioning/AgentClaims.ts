@@ -1,4 +1,4 @@
-import { Array, DateTime, Effect, Option, type Redacted } from "effect"
+import { Array, Data, DateTime, Effect, Option, type Redacted, Schedule } from "effect"
 import type { Agent } from "../agents/Agent.ts"
 import { Agents } from "../agents/Agents.ts"
 import { Channels } from "../channels/Channels.ts"
@@ -30,6 +30,12 @@ export interface ClaimedAgent {
   readonly shared: SharedSecrets
 }
 
+/** Rolls a claim back until the turns have ended. */
+class TurnsInProgress extends Data.TaggedError("TurnsInProgress")<object> {}
+
+/** Turns that last longer are broken off. */
+const turnWait = Schedule.spaced("250 millis").pipe(Schedule.upTo("30 seconds"))
+
 const claimed = "Agent claimed, stream key replaced"
 
 /** The entry in the agent's log. */
@@ -60,27 +66,37 @@ export class AgentClaims extends Effect.Service<AgentClaims>()("@berth/AgentClai
      * stream gets another key. A code works once; a claim that fails leaves it valid.
      */
     const claim = Effect.fn("AgentClaims.claim")(function* (claimer: User, code: Redacted.Redacted) {
-      const moved: ClaimedAgent = yield* transaction.run(
-        Effect.gen(function* () {
-          const found = yield* unclaimed.take(hashSecret(digests, code))
-          if (Option.isNone(found)) return yield* new ClaimCodeUnknown()
-          const { agentId, ownerId } = found.value
-          const agent = yield* Effect.catchTag(
-            agents.transfer(agentId, ownerId, claimer),
-            "AgentNotFound",
-            () => new ClaimCodeUnknown()
-          )
-          yield* conversations.transfer(agentId, claimer.id)
-          const shared = {
-            channels: Array.map(yield* channels.list(agentId), ({ platform }) => platform),
-            modelKeys: yield* vault.moveModelKeys(ownerId, claimer.id)
-          }
-          yield* log.append(agentId, "warning", describeClaim(shared))
-          yield* accessMethods.revokeAll(ownerId, DateTime.unsafeMake(0))
-          yield* outbox.append(RemoveAccountJob, { userId: ownerId })
-          // Last: a provider that has replaced the key does not take it back.
-          return { agent, shared, liveStream: yield* liveStreams.rotateKey(agentId) }
-        })
+      const move = (breaksTurns: boolean) =>
+        transaction.run(
+          Effect.gen(function* () {
+            const found = yield* unclaimed.take(hashSecret(digests, code))
+            if (Option.isNone(found)) return yield* new ClaimCodeUnknown()
+            const { agentId, ownerId } = found.value
+            if (!breaksTurns && (yield* conversations.hasTurns(agentId))) return yield* new TurnsInProgress()
+            const agent = yield* Effect.catchTag(
+              agents.transfer(agentId, ownerId, claimer),
+              "AgentNotFound",
+              () => new ClaimCodeUnknown()
+            )
+            yield* conversations.transfer(agentId, claimer.id)
+            const shared = {
+              channels: Array.map(yield* channels.list(agentId), ({ platform }) => platform),
+              modelKeys: yield* vault.moveModelKeys(ownerId, claimer.id)
+            }
+            yield* channels.verifyOwner(agentId)
+            yield* log.append(agentId, "warning", describeClaim(shared))
+            yield* accessMethods.revokeAll(ownerId, DateTime.unsafeMake(0))
+            yield* outbox.append(RemoveAccountJob, { userId: ownerId })
+            // Last: a provider that has replaced the key does not take it back.
+            return { agent, shared, liveStream: yield* liveStreams.rotateKey(agentId) } satisfies ClaimedAgent
+          })
+        )
+      // The move ends the instance of the previous owner with the turns in it.
+      const reportWait = yield* Effect.once(Effect.logInfo("Claim waits for turns of the agent"))
+      const moved = yield* move(false).pipe(
+        Effect.tapErrorTag("TurnsInProgress", () => reportWait),
+        Effect.retry({ while: ({ _tag }) => _tag === "TurnsInProgress", schedule: turnWait }),
+        Effect.catchTag("TurnsInProgress", () => Effect.catchTag(move(true), "TurnsInProgress", Effect.die))
       )
       const { id } = moved.agent
       yield* Effect.annotateCurrentSpan({ "agent.id": id, "user.id": claimer.id })

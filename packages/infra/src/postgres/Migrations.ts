@@ -10,6 +10,7 @@ import channels from "./migrations/0005_channels.ts"
 import verification from "./migrations/0006_verification.ts"
 import schedules from "./migrations/0007_schedules.ts"
 import walletPayments from "./migrations/0008_wallet_payments.ts"
+import ownerChats from "./migrations/0009_ownerChats.ts"
 import { type Migration, pendingMigrations, sha256Of } from "./PendingMigrations.ts"
 import { type DatabaseUnreachable, layer, type PostgresPoolOptions } from "./PostgresPool.ts"
 import { decodeRows, decodeSingleRow } from "./Rows.ts"
@@ -24,7 +25,8 @@ export const migrations: ReadonlyArray<Migration> = [
   { id: 5, file: "0005_channels.ts", sql: channels },
   { id: 6, file: "0006_verification.ts", sql: verification },
   { id: 7, file: "0007_schedules.ts", sql: schedules },
-  { id: 8, file: "0008_wallet_payments.ts", sql: walletPayments }
+  { id: 8, file: "0008_wallet_payments.ts", sql: walletPayments },
+  { id: 9, file: "0009_ownerChats.ts", sql: ownerChats }
 ]
 
 const DatabaseRow = Schema.Struct({

@@ -2,6 +2,7 @@ import { Effect } from "effect"
 import type { AgentId } from "../../shared/AgentId.ts"
 import type { UserId } from "../../shared/UserId.ts"
 import { MemoryRepository } from "../memory/MemoryRepository.ts"
+import { TurnRepository } from "../turns/TurnRepository.ts"
 import { ConversationRepository } from "./ConversationRepository.ts"
 
 /** The conversations and notes of an agent as a whole. */
@@ -9,6 +10,7 @@ export class AgentConversations extends Effect.Service<AgentConversations>()("@b
   effect: Effect.gen(function* () {
     const conversations = yield* ConversationRepository
     const memory = yield* MemoryRepository
+    const turns = yield* TurnRepository
 
     /** Gives them to another user. Joins the running transaction. */
     const transfer = Effect.fn("AgentConversations.transfer")(function* (agentId: AgentId, to: UserId) {
@@ -16,6 +18,11 @@ export class AgentConversations extends Effect.Service<AgentConversations>()("@b
       yield* memory.transferNotes(agentId, to)
     })
 
-    return { transfer }
+    /** Whether turns of the agent are in progress. */
+    const hasTurns = Effect.fn("AgentConversations.hasTurns")(function* (agentId: AgentId) {
+      return yield* turns.isBusy(agentId)
+    })
+
+    return { hasTurns, transfer }
   })
 }) {}

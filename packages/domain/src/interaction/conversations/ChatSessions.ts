@@ -54,15 +54,22 @@ export class ChatSessions extends Effect.Service<ChatSessions>()("@berth/ChatSes
       userId: UserId,
       {
         agentId,
+        fromOwner = false,
         id,
         platform
-      }: { readonly id: ChatSessionId; readonly agentId: AgentId; readonly platform: MessageOrigin }
+      }: {
+        readonly id: ChatSessionId
+        readonly agentId: AgentId
+        readonly platform: MessageOrigin
+        /** Whether the owner writes the messages of the conversation. */
+        readonly fromOwner?: boolean | undefined
+      }
     ) {
       const agent = yield* findRunningAgent(userId, agentId)
       const found = yield* repository.findSession(userId, id)
-      if (Option.isSome(found)) return found.value
-      const session = yield* make(id, userId, agent)
-      yield* repository.insertSession(session, undefined, platform)
+      const session = Option.isSome(found) ? found.value : yield* make(id, userId, agent)
+      if (Option.isNone(found)) yield* repository.insertSession(session, undefined, platform)
+      if (fromOwner) yield* repository.markFromOwner(id)
       return session
     })
 

@@ -47,6 +47,8 @@ export class ConversationRepository extends Context.Tag("@berth/ConversationRepo
   {
     /** Returns false when the user has `maximum` sessions on the web. */
     readonly insertSession: (session: ChatSession, maximum?: number, platform?: MessageOrigin) => Effect.Effect<boolean>
+    /** The owner writes the messages of this conversation of a channel. */
+    readonly markFromOwner: (id: ChatSessionId) => Effect.Effect<void>
     readonly findSession: (userId: UserId, id: ChatSessionId) => Effect.Effect<Option.Option<ChatSession>>
     /** The session on the web used last. */
     readonly findActiveSession: (userId: UserId, agentId: AgentId) => Effect.Effect<Option.Option<ChatSession>>

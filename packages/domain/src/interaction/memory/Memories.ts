@@ -1,7 +1,7 @@
 import { DateTime, Effect, Option } from "effect"
 import { IdGenerator } from "../../ids/IdGenerator.ts"
 import type { Message } from "../Conversation.ts"
-import { MemoryRepository, type MemoryOwner } from "./MemoryRepository.ts"
+import { MemoryRepository, type MemoryOwner, originsOfOwner } from "./MemoryRepository.ts"
 import { deduplicateRecollections, selectMemories, formatRecollection } from "./Recollection.ts"
 import { TurnNotInProgress } from "../turns/TurnErrors.ts"
 import type { AgentTurn } from "../turns/TurnRepository.ts"
@@ -17,9 +17,6 @@ const saidOfTurn = 5
 const searchLimit = 10
 /** Factor of candidates read, because duplicates are removed. */
 const spare = 3
-
-/** People of a messaging channel are not the owner. */
-const isOwners = (platform: string) => platform === "web" || platform === "schedule"
 
 /** A message, or the task of an agent. */
 type Question = Pick<Message, "agentId" | "userId" | "sessionId" | "content"> & Partial<Pick<Message, "platform">>
@@ -37,10 +34,11 @@ export class Memories extends Effect.Service<Memories>()("@berth/Memories", {
       )
     })
 
-    /** A turn in progress in a conversation with the owner; neither a task nor a turn of a messaging channel. */
+    /** A turn in progress in a conversation with the owner; neither a task nor a turn of a messaging channel, whoever writes there. */
     const requireOwnerTurn = Effect.fn("Memories.requireOwnerTurn")(function* (turn: AgentTurn) {
       const conversation = Option.getOrNull(yield* repository.findConversation(turn))
-      if (conversation === null || !isOwners(conversation.platform)) return yield* new TurnNotInProgress()
+      if (conversation === null || !originsOfOwner.includes(conversation.platform))
+        return yield* new TurnNotInProgress()
     })
 
     /** Adds a note in a turn with the owner. People of a channel leave no notes: notes are in every turn of the owner. */
@@ -49,7 +47,7 @@ export class Memories extends Effect.Service<Memories>()("@berth/Memories", {
         yield* repository.findConversation(turn),
         () => new TurnNotInProgress()
       )
-      if (conversation !== null && !isOwners(conversation.platform)) return yield* new TurnNotInProgress()
+      if (conversation !== null && !conversation.fromOwner) return yield* new TurnNotInProgress()
       yield* addNote(turn, text)
     })
 
@@ -61,7 +59,7 @@ export class Memories extends Effect.Service<Memories>()("@berth/Memories", {
       const conversation = yield* repository.findConversation(turn)
       if (Option.isNone(conversation)) return []
       const within =
-        conversation.value === null || isOwners(conversation.value.platform) ? undefined : conversation.value.sessionId
+        conversation.value === null || conversation.value.fromOwner ? undefined : conversation.value.sessionId
       const found = deduplicateRecollections(yield* repository.search(turn, query, searchLimit * spare, within)).slice(
         0,
         searchLimit
@@ -78,11 +76,11 @@ export class Memories extends Effect.Service<Memories>()("@berth/Memories", {
      * turns of the owner get.
      */
     const recallForTurn = Effect.fn("Memories.recallForTurn")(function* (message: Question) {
-      const { notes, platform, said, summary } = yield* repository.recallForTurn(message, {
+      const { notes, said, summary, ...session } = yield* repository.recallForTurn(message, {
         notes: notesOfTurn,
         said: saidOfTurn * spare
       })
-      const fromOwner = isOwners(Option.getOrElse(platform, () => message.platform ?? "web"))
+      const fromOwner = Option.getOrElse(session.fromOwner, () => originsOfOwner.includes(message.platform ?? "web"))
       return {
         fromOwner,
         summary: Option.getOrNull(Option.map(summary, ({ text }) => text)),

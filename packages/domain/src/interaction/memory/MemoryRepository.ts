@@ -12,10 +12,15 @@ export interface MemoryOwner {
   readonly userId: UserId
 }
 
+/** Origins whose messages are the owner's. People of a messaging channel are not the owner. */
+export const originsOfOwner: ReadonlyArray<string> = ["web", "schedule"]
+
 /** The conversation of a turn in progress; a task has none. */
 export interface TurnConversation {
   readonly sessionId: ChatSessionId
   readonly platform: string
+  /** False for people of a messaging channel. */
+  readonly fromOwner: boolean
 }
 
 export interface NewNote extends MemoryOwner {
@@ -43,14 +48,14 @@ export class MemoryRepository extends Context.Tag("@berth/MemoryRepository")<
       within?: ChatSessionId
     ) => Effect.Effect<ReadonlyArray<Recollection>>
     /**
-     * The session's platform and summary, the agent's newest notes, and messages of other sessions with significant words of
+     * Whether the session is the owner's, its summary, the agent's newest notes, and messages of other sessions with significant words of
      * the message, best match first.
      */
     readonly recallForTurn: (
       message: Pick<Message, "agentId" | "userId" | "sessionId" | "content">,
       limits: { readonly notes: number; readonly said: number }
     ) => Effect.Effect<{
-      readonly platform: Option.Option<string>
+      readonly fromOwner: Option.Option<boolean>
       readonly summary: Option.Option<ConversationSummary>
       readonly notes: ReadonlyArray<MemoryNote>
       readonly said: ReadonlyArray<RecalledMessage>

@@ -10,7 +10,8 @@ export interface MemoryNote {
 /** A message of another conversation. */
 export interface RecalledMessage {
   readonly kind: "message"
-  readonly sender: Sender
+  /** `person`: of a messaging channel, and not the owner. */
+  readonly sender: Sender | "person"
   readonly text: string
   readonly at: DateTime.Utc
 }
@@ -45,7 +46,7 @@ export const makeExcerpt = (text: string, question: string, length: number = max
   return `${from > 0 ? ellipsis : ""}${cut(whole, from, to)}${to < whole.length ? ellipsis : ""}`
 }
 
-const speaker = { user: "User", agent: "Agent" } as const
+const speaker = { user: "User", agent: "Agent", person: "A person of a messaging channel" } as const
 
 /** Formats a recollection in at most `maximumRecollectionLength` characters. */
 export const formatRecollection = (recollection: Recollection, question: string): string => {

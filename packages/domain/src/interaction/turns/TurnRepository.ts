@@ -44,6 +44,8 @@ export class TurnRepository extends Context.Tag("@berth/TurnRepository")<
       call: CallCost,
       outcome: "failed" | { readonly costMicros: UsdMicros }
     ) => Effect.Effect<void>
+    /** Whether turns of the agent are in progress, without those whose lease has expired. */
+    readonly isBusy: (agentId: AgentId) => Effect.Effect<boolean>
     readonly renewLease: (turnId: string, leaseUntil: DateTime.Utc) => Effect.Effect<void>
     /** Turns whose lease has expired. */
     readonly listAbandoned: (now: DateTime.Utc) => Effect.Effect<ReadonlyArray<string>>

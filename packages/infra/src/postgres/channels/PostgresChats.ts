@@ -11,6 +11,7 @@ import { Chats, type ChatWork, type FloodLimits, type Reception } from "@berth/d
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { ChatSessionId } from "@berth/domain/interaction/Conversation"
 import { leaseDuration } from "@berth/domain/limits/Lease"
+import type { AgentId } from "@berth/domain/shared/AgentId"
 import { UserId } from "@berth/domain/shared/UserId"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
@@ -21,7 +22,7 @@ const Position = Schema.Struct({ position: Schema.NumberFromString, botStreak: S
 const Known = Schema.Struct({ id: InboundId, isNewer: Schema.Boolean })
 const Counts = Schema.Struct({ ofChat: Schema.Int, ofAgent: Schema.Int })
 const Closed = Schema.Struct({ isClosed: Schema.Boolean })
-const Claimed = Schema.Struct({ sessionId: Schema.NullOr(ChatSessionId) })
+const Claimed = Schema.Struct({ sessionId: Schema.NullOr(ChatSessionId), isOfOwner: Schema.Boolean })
 const Begun = Schema.Struct({ isRepeated: Schema.Boolean })
 const HasWork = Schema.Struct({ hasWork: Schema.Boolean })
 const Stranded = Schema.Struct({ ...ChatKey.fields, ownerId: UserId })
@@ -127,13 +128,25 @@ export const layer: Layer.Layer<Chats, never, SqlClient | IdGenerator> = Layer.e
       enqueue: Effect.fn("Chats.enqueue")((chat: ChatKey, text: string) =>
         Effect.orDie(Effect.zipRight(lockChat(chat), insertOutbound(chat, text, { inboundId: null, replyTo: null })))
       ),
+      expectOwner: Effect.fn("Chats.expectOwner")(function* (chat: ChatKey) {
+        yield* sql`update channel_chats set of_owner = 'unverified' where ${isChat(chat)}`.pipe(Effect.orDie)
+      }),
+      verifyOwner: Effect.fn("Chats.verifyOwner")(function* (agentId: AgentId) {
+        yield* sql`
+          update channel_chats set of_owner = 'verified' where agent_id = ${agentId} and of_owner is not null`.pipe(
+          Effect.orDie
+        )
+      }),
       claim: Effect.fn("Chats.claim")(function* (chat: ChatKey) {
         const claimId = yield* ids.next("req")
         const claimed = yield* sql`
           update channel_chats set claim_id = ${claimId}, lease_until = ${leased}
           where ${isChat(chat)} and ${isFree} and ${isDue}
-          returning session_id`.pipe(decodeFirstRow(Claimed), Effect.orDie)
-        return Option.map(claimed, ({ sessionId }) => ({ claimId, sessionId }))
+          returning session_id, of_owner is not distinct from 'verified' as is_of_owner`.pipe(
+          decodeFirstRow(Claimed),
+          Effect.orDie
+        )
+        return Option.map(claimed, (chat) => ({ claimId, ...chat }))
       }),
       renew: Effect.fn("Chats.renew")(function* (chat: ChatKey, claimId: string) {
         const renewed = yield* countAffectedRows(sql`

@@ -61,6 +61,9 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
         )
         return inserted === 1
       }),
+      markFromOwner: Effect.fn("ConversationRepository.markFromOwner")(function* (id: ChatSessionId) {
+        yield* sql`update chat_sessions set from_owner = true where id = ${id} and not from_owner`.pipe(Effect.orDie)
+      }),
       findSession: Effect.fn("ConversationRepository.findSession")(function* (userId: UserId, id: ChatSessionId) {
         return yield* sql`select * from chat_sessions where id = ${toStorableText(id)} and user_id = ${userId}`.pipe(
           decodeFirstRow(ChatSessionRow),

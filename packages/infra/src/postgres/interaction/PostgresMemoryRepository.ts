@@ -1,6 +1,11 @@
 import type { AgentId } from "@berth/domain/shared/AgentId"
 import { ChatSessionId, type Message, Sender } from "@berth/domain/interaction/Conversation"
-import { MemoryRepository, type NewNote, type MemoryOwner } from "@berth/domain/interaction/memory/MemoryRepository"
+import {
+  MemoryRepository,
+  type NewNote,
+  type MemoryOwner,
+  originsOfOwner
+} from "@berth/domain/interaction/memory/MemoryRepository"
 import type { AgentTurn } from "@berth/domain/interaction/turns/TurnRepository"
 import type { MemoryNote, RecalledMessage } from "@berth/domain/interaction/memory/Recollection"
 import type { ConversationSummary } from "@berth/domain/interaction/memory/ConversationSummary"
@@ -24,15 +29,16 @@ const maximumTextLength = 32_000
 const NoteRow = Schema.Struct({ kind: Schema.Literal("note"), text: Schema.String, at: Schema.DateTimeUtcFromDate })
 const MessageRow = Schema.Struct({
   kind: Schema.Literal("message"),
-  sender: Sender,
+  sender: Schema.Literal(...Sender.literals, "person"),
   text: Schema.String,
   at: Schema.DateTimeUtcFromDate
 })
 const SummaryRow = Schema.Struct({ kind: Schema.Literal("summary"), text: Schema.String, upToSeq: Schema.Int })
-const SessionRow = Schema.Struct({ kind: Schema.Literal("session"), text: Schema.String })
+const SessionRow = Schema.Struct({ kind: Schema.Literal("session"), text: Schema.Literal("owner", "people") })
 const ConversationRow = Schema.Struct({
   sessionId: Schema.NullOr(ChatSessionId),
-  platform: Schema.NullOr(Schema.String)
+  platform: Schema.NullOr(Schema.String),
+  fromOwner: Schema.NullOr(Schema.Boolean)
 })
 const RecollectionRow = Schema.Union(NoteRow, MessageRow)
 const TurnRow = Schema.Union(NoteRow, MessageRow, SummaryRow, SessionRow)
@@ -50,6 +56,12 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
       sql`agent_id is not distinct from ${toStorableText(agentId)} and user_id is not distinct from ${userId}`
 
     const everywhere = sql``
+    /** Of a row of chat_sessions. */
+    const isFromOwner = sql`(${sql.in("chat_sessions.platform", originsOfOwner)} or from_owner)`
+    /** Of messages that were found: few, and after their ranking. */
+    const senderOf = sql`
+      case when sender = 'user' and not (select ${isFromOwner} from chat_sessions where id = session_id)
+        then 'person' else sender end`
 
     /** Ranks by words; recent texts weigh up to twice as much. */
     const score = (now: Date) => sql`
@@ -68,10 +80,10 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
 
     /** Messages with a word of the query. Only one of the two branches runs. */
     const saidMatches = (of: MemoryOwner, now: Date, where = everywhere) => sql`
-      select sender, content, created_at, ${score(now)} as score
+      select sender, session_id, content, created_at, ${score(now)} as score
       from (
         (
-          select sender, content, created_at, search, words
+          select sender, session_id, content, created_at, search, words
           from question, messages
           where (select not yes from usual) and state = 'answered'
             and search @@ (${termOf(of.agentId)}::tsquery && words) and ${own(of)} ${where}
@@ -79,7 +91,7 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
         )
         union all
         (
-          select sender, content, created_at, search, words
+          select sender, session_id, content, created_at, search, words
           from question, (
             select * from messages
             where (select yes from usual) and state = 'answered' and agent_id = ${toStorableText(of.agentId)}
@@ -117,7 +129,7 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
         userId
       }: AgentTurn) {
         const found = yield* sql`
-          select chat_sessions.id as session_id, chat_sessions.platform
+          select chat_sessions.id as session_id, chat_sessions.platform, ${isFromOwner} as from_owner
           from turns
           left join messages on messages.id = turns.id
           left join chat_sessions on chat_sessions.id = messages.session_id
@@ -127,8 +139,8 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
           decodeFirstRow(ConversationRow),
           Effect.orDie
         )
-        return Option.map(found, ({ platform, sessionId }) =>
-          sessionId === null || platform === null ? null : { sessionId, platform }
+        return Option.map(found, ({ fromOwner, platform, sessionId }) =>
+          sessionId === null || platform === null || fromOwner === null ? null : { sessionId, platform, fromOwner }
         )
       }),
       search: Effect.fn("MemoryRepository.search")(function* (
@@ -141,12 +153,13 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
         const where = within === undefined ? everywhere : sql`and session_id = ${within}`
         return yield* sql`
           ${asked(of, query, true)}
-          select kind, sender, left(text, ${maximumTextLength}) as text, created_at as at
+          select kind, ${senderOf} as sender, left(text, ${maximumTextLength}) as text, created_at as at
           from (
-            select 'message' as kind, sender, content as text, created_at, score from (${saidMatches(of, now, where)}) as said
+            select 'message' as kind, sender, session_id, content as text, created_at, score
+            from (${saidMatches(of, now, where)}) as said
             union all
             -- Notes outweigh messages.
-            select 'note', null, text, created_at, ${score(now)} * 1.5
+            select 'note', null, null, text, created_at, ${score(now)} * 1.5
             from question, agent_notes where agent_id = ${toStorableText(of.agentId)} and ${own(of)} and search @@ words
               and ${within === undefined}::boolean
           ) as found
@@ -164,7 +177,8 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
             select 'summary' as kind, null as sender, summary as text, updated_at as at, up_to_seq, 1 as place
             from session_summaries where session_id = ${message.sessionId}
             union all
-            select 'session', null, platform, created_at, null, 0 from chat_sessions where id = ${message.sessionId}
+            select 'session', null, case when ${isFromOwner} then 'owner' else 'people' end, created_at, null, 0
+            from chat_sessions where id = ${message.sessionId}
             union all
             select 'note', null, text, created_at, null, row_number() over (order by created_at desc, id desc)
             from (
@@ -173,7 +187,7 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
               order by created_at desc, id desc limit ${limits.notes}
             ) as newest
             union all
-            select 'message', sender, left(content, ${maximumTextLength}), created_at, null,
+            select 'message', ${senderOf}, left(content, ${maximumTextLength}), created_at, null,
               row_number() over (order by score desc, created_at desc)
             from (
               select * from (${saidMatches(message, now, sql`and session_id <> ${message.sessionId}`)}) as said
@@ -182,9 +196,9 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
           ) as known
           order by place`.pipe(decodeRows(TurnRow), Effect.orDie)
         return {
-          platform: Option.map(
+          fromOwner: Option.map(
             Array.findFirst(rows, (row): row is typeof SessionRow.Type => row.kind === "session"),
-            ({ text }) => text
+            ({ text }) => text === "owner"
           ),
           summary: Option.map(
             Array.findFirst(rows, (row): row is typeof SummaryRow.Type => row.kind === "summary"),

@@ -7,10 +7,11 @@ import {
   type TurnRecord,
   TurnRepository
 } from "@berth/domain/interaction/turns/TurnRepository"
+import type { AgentId } from "@berth/domain/shared/AgentId"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { Array, type DateTime, Effect, Layer, Option, Schema } from "effect"
 import { toDatabaseTime } from "../DatabaseClock.ts"
-import { countAffectedRows, decodeFirstRow, decodeRows } from "../Rows.ts"
+import { countAffectedRows, decodeFirstRow, decodeRows, decodeSingleRow } from "../Rows.ts"
 import { UsdMicrosColumn } from "../shared/MoneyColumns.ts"
 import { toStorableText } from "../StorableText.ts"
 
@@ -25,6 +26,7 @@ const TurnRow = Schema.Struct({
   heldMicros: UsdMicrosColumn,
   callBegun: Schema.Boolean
 })
+const BusyRow = Schema.Struct({ isBusy: Schema.Boolean })
 const IdRow = Schema.Struct({ id: Schema.String })
 
 const toRecord = Option.map(({ reservationId, unitLimit, ...row }: typeof TurnRow.Type): TurnRecord => ({
@@ -90,6 +92,14 @@ export const layer: Layer.Layer<TurnRepository, never, SqlClient> = Layer.effect
             platform_calls = platform_calls - ${own ? 0 : uncounted},
             cost_micros = cost_micros + ${costMicros - promptMicros}, held_micros = held_micros - ${answerMicros}
           where ${isTurn(turn)}`.pipe(Effect.orDie)
+      }),
+      isBusy: Effect.fn("TurnRepository.isBusy")(function* (agentId: AgentId) {
+        const { isBusy } = yield* sql`
+          select exists (select from turns where agent_id = ${agentId} and lease_until > now()) as is_busy`.pipe(
+          decodeSingleRow(BusyRow),
+          Effect.orDie
+        )
+        return isBusy
       }),
       renewLease: Effect.fn("TurnRepository.renewLease")(function* (turnId: string, leaseUntil: DateTime.Utc) {
         yield* sql`
