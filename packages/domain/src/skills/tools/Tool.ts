@@ -1,4 +1,4 @@
-import { Data, Duration, Effect, JSONSchema, ParseResult, Schema } from "effect"
+import { Data, Duration, Effect, JSONSchema, ParseResult, Schema, SchemaAST } from "effect"
 import type { ToolSpec } from "../../ai/chat/ModelChat.ts"
 
 /** The reason is a sentence that tells the model how to call better. */
@@ -76,6 +76,9 @@ const badArguments = (error: ParseResult.ParseError) =>
 
 /** The subset of JSON Schema that every provider accepts. */
 const jsonSchema = <A, I>(parameters: Schema.Schema<A, I>): ToolSpec["parameters"] => {
+  // Of a struct without members, JSONSchema makes no object.
+  if (SchemaAST.isTypeLiteral(parameters.ast) && parameters.ast.propertySignatures.length === 0)
+    return { type: "object", properties: {}, required: [] }
   const schema = JSONSchema.make(parameters)
   if (!("properties" in schema)) throw new Error("A tool takes named arguments.")
   const properties = Object.entries(schema.properties).map(([name, { title: _, ...property }]) => [name, property])

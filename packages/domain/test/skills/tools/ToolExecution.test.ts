@@ -34,6 +34,16 @@ const use = (name: string, args: string) =>
     return { content: message.content, log: JSON.stringify(lines) }
   })
 
+it("ToolExecution describes a tool without arguments as an object without members", () => {
+  const { spec } = Tool.make({
+    name: "now",
+    description: "",
+    parameters: Schema.Struct({}),
+    run: () => Effect.succeed("")
+  })
+  assert.deepStrictEqual(spec.parameters, { type: "object", properties: {}, required: [] })
+})
+
 it("ToolExecution describes a tool in plain JSON Schema", () => {
   assert.deepStrictEqual(tools[0]?.spec, {
     name: "shout",
