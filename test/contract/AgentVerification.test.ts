@@ -16,7 +16,11 @@ import { assert, layer } from "@effect/vitest"
 import { Context, DateTime, Effect, Layer, Option } from "effect"
 import { createServer } from "node:http"
 import type { Hex } from "viem"
-import { type AttestationChain, startAttestationChain } from "../support/chain/AttestationChain.ts"
+import {
+  type AttestationChain,
+  type AttestationChanges,
+  startAttestationChain
+} from "../support/chain/AttestationChain.ts"
 import { type NameChain, startNameChain } from "../support/chain/NameChain.ts"
 import { readMailsTo } from "../support/Mailbox.ts"
 import { listenLocally } from "../support/LocalServer.ts"
@@ -186,12 +190,7 @@ layer(app, { excludeTestServices: true, timeout: "60 seconds" })("Verification o
       ({ wallet }, chain) => Effect.tap(chain.attest(wallet.address), chain.revoke)
     ],
     ["does not exist", "attestation_missing", () => Effect.succeed<Hex>(`0x${"12".repeat(32)}`)],
-    ["is zero", "attestation_missing", () => Effect.succeed<Hex>(`0x${"00".repeat(32)}`)],
-    [
-      "can be removed by a reorganization",
-      "attestation_missing",
-      ({ wallet }, chain) => chain.attest(wallet.address, { isSafe: false })
-    ]
+    ["is zero", "attestation_missing", () => Effect.succeed<Hex>(`0x${"00".repeat(32)}`)]
   ]
   for (const [what, fault, make] of attestations)
     it.effect(`An attestation that ${what} does not verify the agent`, () =>
@@ -549,9 +548,9 @@ layer(app, { excludeTestServices: true, timeout: "60 seconds" })("Verification o
   )
 
   /** Verifies the owner's agent by an attestation of a linked wallet. */
-  const verifyByAttestation = (owner: OwnerWithWallet) =>
+  const verifyByAttestation = (owner: OwnerWithWallet, changes: AttestationChanges = {}) =>
     Effect.gen(function* () {
-      const uid = yield* (yield* Chains).base.attest(owner.wallet.address)
+      const uid = yield* (yield* Chains).base.attest(owner.wallet.address, changes)
       assert.strictEqual((yield* verify(owner, "eas", { attestationUid: uid })).status, 200)
       const found = yield* (yield* VerificationRepository).find(owner.user.id, owner.agent.id)
       return { uid, id: Option.getOrThrow(found).id }
@@ -585,6 +584,21 @@ layer(app, { excludeTestServices: true, timeout: "60 seconds" })("Verification o
         ["An agent is no longer verified"]
       )
       assert.include(mails[0]?.text, `/dashboard/agents/${owner.agent.id}/verification`)
+    }).pipe(Effect.provide(checks))
+  )
+
+  it.effect("An attestation in the latest block verifies the agent, and checks count safe blocks only", () =>
+    Effect.gen(function* () {
+      const { base } = yield* Chains
+      const { check } = yield* VerificationChecks
+      const owner = yield* ownerWithWallet
+      const { id } = yield* verifyByAttestation(owner, { isSafe: false })
+      yield* check(id)
+      assert.deepStrictEqual(yield* lossesOf(owner), [{ type: "eas", reason: "attestation_missing" }])
+      yield* base.makeSafe
+      const again = yield* verifyByAttestation(owner)
+      yield* check(again.id)
+      assert.isTrue((yield* recordOf(owner))["verified"])
     }).pipe(Effect.provide(checks))
   )
 

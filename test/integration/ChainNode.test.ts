@@ -42,10 +42,10 @@ const askAll = (url: string, timeout: Duration.DurationInput = "300 millis") =>
       return [
         yield* Effect.flip(signatures.verify({ address, message: "m", signature: "0x00", chain: "base" })),
         yield* Effect.flip(balances.balanceOf({ chain: "base", token: address, holder: address })),
-        yield* Effect.flip(attestations.find(bytes32)),
-        yield* Effect.flip(attestations.findAccountAttestation(address)),
-        yield* Effect.flip(names.findPrimaryName(address)),
-        yield* Effect.flip(names.findAddress("ada.eth"))
+        yield* Effect.flip(attestations.find(bytes32, "latest")),
+        yield* Effect.flip(attestations.findAccountAttestation(address, "latest")),
+        yield* Effect.flip(names.findPrimaryName(address, "latest")),
+        yield* Effect.flip(names.findAddress("ada.eth", "latest"))
       ]
     }).pipe(Effect.provide(ports), Effect.provide(logger))
     return { failures, lines }

@@ -11,7 +11,7 @@ const faultMessages: Record<VerificationFault, string> = {
   challenge_missing: "No challenge is open: it was never issued, is expired, or was used. Request a new one.",
   signature_invalid: "The signature is not the wallet's, or is not of the challenge.",
   wallet_not_linked: "The wallet is not linked to your account. Link it first.",
-  attestation_missing: "There is no such attestation. A new one counts once its block is safe from reorganizations.",
+  attestation_missing: "There is no such attestation.",
   attestation_revoked: "The attestation is revoked.",
   attestation_expired: "The attestation is expired.",
   schema_untrusted: "The attestation's schema is not accepted here.",

@@ -1,5 +1,8 @@
 /** Chains whose nodes verify signatures. */
 export type Chain = "base" | "ethereum"
 
+/** `safe` is some minutes old; only a reorganization past Ethereum's justified checkpoint removes it. */
+export type BlockTag = "latest" | "safe"
+
 /** EIP-155 chain ids. */
 export const chainIds: Record<Chain, number> = { base: 8453, ethereum: 1 }

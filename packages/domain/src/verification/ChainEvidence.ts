@@ -1,4 +1,5 @@
 import { DateTime, Effect, Option } from "effect"
+import type { BlockTag } from "../chain/Chain.ts"
 import { normalizeWalletAddress, type WalletAddress } from "../chain/WalletAddress.ts"
 import { LinkedWallets } from "../signin/wallets/LinkedWallets.ts"
 import type { UserId } from "../shared/UserId.ts"
@@ -12,7 +13,7 @@ import { VerificationPolicy } from "./VerificationPolicy.ts"
 const isSameAddress = (one: WalletAddress, other: WalletAddress) =>
   normalizeWalletAddress(one) === normalizeWalletAddress(other)
 
-/** Reads what chains state about an owner's wallets, now. */
+/** Reads what chains state about an owner's wallets. Claims are read at the latest block, so that a new attestation counts at once. */
 export class ChainEvidence extends Effect.Service<ChainEvidence>()("@berth/ChainEvidence", {
   effect: Effect.gen(function* () {
     const attestations = yield* AttestationRegistry
@@ -23,10 +24,11 @@ export class ChainEvidence extends Effect.Service<ChainEvidence>()("@berth/Chain
     const readAttestation = Effect.fnUntraced(function* (
       uid: string,
       trust: AttestationTrust,
-      recipients: ReadonlyArray<WalletAddress>
+      recipients: ReadonlyArray<WalletAddress>,
+      at: BlockTag
     ) {
       const attestation = yield* Effect.mapError(
-        yield* attestations.find(uid),
+        yield* attestations.find(uid, at),
         () => new VerificationRejected({ fault: "attestation_missing" })
       )
       yield* Effect.mapError(
@@ -43,31 +45,36 @@ export class ChainEvidence extends Effect.Service<ChainEvidence>()("@berth/Chain
     })
 
     /** A trusted attestation of one of the owner's wallets. */
-    const readOwnAttestation = Effect.fn("ChainEvidence.readOwnAttestation")(function* (ownerId: UserId, uid: string) {
-      return yield* readAttestation(uid, policy.eas, yield* listWallets(ownerId))
+    const readOwnAttestation = Effect.fn("ChainEvidence.readOwnAttestation")(function* (
+      ownerId: UserId,
+      uid: string,
+      at: BlockTag
+    ) {
+      return yield* readAttestation(uid, policy.eas, yield* listWallets(ownerId), at)
     })
 
     /** The Coinbase account attestation of a linked wallet. */
     const readAccountAttestation = Effect.fn("ChainEvidence.readAccountAttestation")(function* (
       ownerId: UserId,
-      wallet: WalletAddress
+      wallet: WalletAddress,
+      at: BlockTag
     ) {
       if (!(yield* listWallets(ownerId)).some((own) => isSameAddress(own, wallet)))
         return yield* new VerificationRejected({ fault: "wallet_not_linked" })
       const uid = yield* Effect.mapError(
-        yield* attestations.findAccountAttestation(wallet),
+        yield* attestations.findAccountAttestation(wallet, at),
         () => new VerificationRejected({ fault: "attestation_missing" })
       )
-      return yield* readAttestation(uid, policy.coinbase, [wallet])
+      return yield* readAttestation(uid, policy.coinbase, [wallet], at)
     })
 
     /** The wallet's primary name. A name alone proves nothing: anyone can claim any name, so its own address must be the wallet. */
-    const readPrimaryName = Effect.fn("ChainEvidence.readPrimaryName")(function* (wallet: WalletAddress) {
+    const readPrimaryName = Effect.fn("ChainEvidence.readPrimaryName")(function* (wallet: WalletAddress, at: BlockTag) {
       const ensName = yield* Effect.mapError(
-        yield* names.findPrimaryName(wallet),
+        yield* names.findPrimaryName(wallet, at),
         () => new VerificationRejected({ fault: "name_missing" })
       )
-      const address = yield* names.findAddress(ensName)
+      const address = yield* names.findAddress(ensName, at)
       if (!Option.exists(address, (found) => isSameAddress(found, wallet)))
         return yield* new VerificationRejected({ fault: "name_mismatch" })
       return {

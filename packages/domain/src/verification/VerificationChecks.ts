@@ -42,7 +42,7 @@ export class VerificationChecks extends Effect.Service<VerificationChecks>()("@b
 
     const missing = (fault: VerificationFault) => new VerificationRejected({ fault })
 
-    /** The evidence of a verification as the chain states it now. */
+    /** A reorganization of a few blocks neither keeps nor takes a verification. */
     const readAgain = Effect.fnUntraced(function* ({
       attestationUid,
       ensName,
@@ -53,10 +53,10 @@ export class VerificationChecks extends Effect.Service<VerificationChecks>()("@b
       if (type === "eas")
         return attestationUid === null
           ? yield* missing("attestation_missing")
-          : yield* evidence.readOwnAttestation(ownerId, attestationUid)
+          : yield* evidence.readOwnAttestation(ownerId, attestationUid, "safe")
       if (walletAddress === null) return yield* missing("wallet_not_linked")
-      if (type === "coinbase") return yield* evidence.readAccountAttestation(ownerId, walletAddress)
-      const found = yield* evidence.readPrimaryName(walletAddress)
+      if (type === "coinbase") return yield* evidence.readAccountAttestation(ownerId, walletAddress, "safe")
+      const found = yield* evidence.readPrimaryName(walletAddress, "safe")
       return found.ensName === ensName ? found : yield* missing("name_mismatch")
     })
 

@@ -57,7 +57,7 @@ export class Verifications extends Effect.Service<Verifications>()("@berth/Verif
     const prove = (agent: OwnedAgent, claim: VerificationClaim) =>
       VerificationClaim.$match(claim, {
         eas: ({ attestationUid }) =>
-          Effect.map(evidence.readOwnAttestation(agent.ownerId, attestationUid), (found): ProvenClaim => ({
+          Effect.map(evidence.readOwnAttestation(agent.ownerId, attestationUid, "latest"), (found): ProvenClaim => ({
             evidence: found,
             commit: Effect.void
           })),
@@ -65,14 +65,14 @@ export class Verifications extends Effect.Service<Verifications>()("@berth/Verif
           Effect.gen(function* () {
             const challenge = yield* challenges.find(agent.ownerId, agent.id, "coinbase")
             const wallet = yield* findSigner(agent, challenge.message, signature)
-            const found = yield* evidence.readAccountAttestation(agent.ownerId, wallet)
+            const found = yield* evidence.readAccountAttestation(agent.ownerId, wallet, "latest")
             return { evidence: found, commit: challenges.consume(challenge) } satisfies ProvenClaim
           }),
         ens: ({ signature, walletAddress }) =>
           Effect.gen(function* () {
             const challenge = yield* challenges.find(agent.ownerId, agent.id, "ens")
             yield* requireSignature(walletAddress, challenge.message, signature)
-            const found = yield* evidence.readPrimaryName(walletAddress)
+            const found = yield* evidence.readPrimaryName(walletAddress, "latest")
             return { evidence: found, commit: challenges.consume(challenge) } satisfies ProvenClaim
           }),
         webauthn: ({ signature }) =>

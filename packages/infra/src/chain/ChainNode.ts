@@ -51,9 +51,6 @@ const fetchFully = async (input: string | URL | Request, init?: RequestInit): Pr
 
 const executionFailure = /revert|out of gas|invalid opcode|invalid jump|stack (over|under)flow|vm execution/i
 
-/** The latest block that only a reorganization of Ethereum past its justified checkpoint removes; some minutes old. */
-export const safeBlock = { blockTag: "safe" } as const
-
 /** The node responded that the contract code failed. */
 export const isExecutionFailure = (error: BaseError): boolean =>
   error.walk((cause) => cause instanceof ExecutionRevertedError) !== null ||

@@ -1,10 +1,11 @@
+import type { BlockTag } from "@berth/domain/chain/Chain"
 import { WalletAddress, normalizeWalletAddress } from "@berth/domain/chain/WalletAddress"
 import type { Attestation } from "@berth/domain/verification/Attestation"
 import { AttestationRegistry } from "@berth/domain/verification/AttestationRegistry"
 import { DateTime, Effect, Layer, Option } from "effect"
 import { getAddress, type Hex, parseAbi, zeroHash } from "viem"
 import { readContract } from "viem/actions"
-import { type ChainNode, safeBlock } from "./ChainNode.ts"
+import type { ChainNode } from "./ChainNode.ts"
 
 const easAbi = parseAbi([
   "struct Attestation { bytes32 uid; bytes32 schema; uint64 time; uint64 expirationTime; uint64 revocationTime; bytes32 refUID; address recipient; address attester; bool revocable; bytes data; }",
@@ -31,7 +32,7 @@ export const layer = (
   { coinbaseIndexer, coinbaseSchema, eas }: EasContracts
 ): Layer.Layer<AttestationRegistry> =>
   Layer.succeed(AttestationRegistry, {
-    find: Effect.fn("AttestationRegistry.find")(function* (uid: string) {
+    find: Effect.fn("AttestationRegistry.find")(function* (uid: string, blockTag: BlockTag) {
       const found = yield* node.call(
         (client) =>
           readContract(client, {
@@ -39,7 +40,7 @@ export const layer = (
             functionName: "getAttestation",
             address: toContract(eas),
             args: [toHex(uid)],
-            ...safeBlock
+            blockTag
           }),
         () => undefined
       )
@@ -53,7 +54,10 @@ export const layer = (
         expiresAt: toTime(found.expirationTime)
       })
     }),
-    findAccountAttestation: Effect.fn("AttestationRegistry.findAccountAttestation")(function* (wallet: WalletAddress) {
+    findAccountAttestation: Effect.fn("AttestationRegistry.findAccountAttestation")(function* (
+      wallet: WalletAddress,
+      blockTag: BlockTag
+    ) {
       const uid = yield* node.call(
         (client) =>
           readContract(client, {
@@ -61,7 +65,7 @@ export const layer = (
             functionName: "getAttestationUid",
             address: toContract(coinbaseIndexer),
             args: [toContract(wallet), toHex(coinbaseSchema)],
-            ...safeBlock
+            blockTag
           }),
         () => undefined
       )

@@ -1,3 +1,4 @@
+import type { BlockTag } from "@berth/domain/chain/Chain"
 import { WalletAddress, normalizeWalletAddress } from "@berth/domain/chain/WalletAddress"
 import { NameRegistry } from "@berth/domain/verification/NameRegistry"
 import { Effect, Layer, Option } from "effect"
@@ -6,7 +7,7 @@ import { getEnsAddress, getEnsName } from "viem/actions"
 import { normalize } from "viem/ens"
 import { OutboundClient } from "../net/OutboundClient.ts"
 import { makeCcipGateways } from "./CcipGateways.ts"
-import { type ChainNode, safeBlock } from "./ChainNode.ts"
+import type { ChainNode } from "./ChainNode.ts"
 
 /** The proxy of ENS's universal resolver on Ethereum. */
 const universalResolverAddress = "0xeEeEEEeE14D718C2B47D9923Deab1335E144EeEe"
@@ -61,16 +62,19 @@ export const layer = (node: ChainNode): Layer.Layer<NameRegistry, never, Outboun
         })
 
       return NameRegistry.of({
-        findPrimaryName: Effect.fn("NameRegistry.findPrimaryName")(function* (wallet: WalletAddress) {
+        findPrimaryName: Effect.fn("NameRegistry.findPrimaryName")(function* (
+          wallet: WalletAddress,
+          blockTag: BlockTag
+        ) {
           const address = getAddress(normalizeWalletAddress(wallet))
           const name = yield* look((client) =>
-            getEnsName(client, { address, universalResolverAddress, strict: true, ...safeBlock })
+            getEnsName(client, { address, universalResolverAddress, strict: true, blockTag })
           )
           return Option.filter(name, isNormal)
         }),
-        findAddress: Effect.fn("NameRegistry.findAddress")(function* (name: string) {
+        findAddress: Effect.fn("NameRegistry.findAddress")(function* (name: string, blockTag: BlockTag) {
           const address = yield* look((client) =>
-            getEnsAddress(client, { name, universalResolverAddress, strict: true, ...safeBlock })
+            getEnsAddress(client, { name, universalResolverAddress, strict: true, blockTag })
           )
           return Option.map(address, (found) => WalletAddress.make(found))
         })
