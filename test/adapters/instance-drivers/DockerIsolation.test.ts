@@ -1,10 +1,13 @@
 import { makeContainerProfile } from "@berth/infra/instance-drivers/docker/ContainerProfile"
 import { closeHostPorts } from "@berth/infra/instance-drivers/docker/HostFirewall"
+import { tokenFile } from "@berth/infra/instance-drivers/docker/StartFiles"
 import { ensureNetwork } from "@berth/infra/instance-drivers/docker/InstanceNetwork"
 import { assert, it } from "@effect/vitest"
 import { Duration, Effect, Option, Schema } from "effect"
-import { readFileSync } from "node:fs"
+import { lstatSync, readFileSync } from "node:fs"
+import { rm, symlink, writeFile } from "node:fs/promises"
 import { createServer } from "node:net"
+import { join } from "node:path"
 import { inject } from "vitest"
 import { dockerEngine } from "../../support/DockerDaemon.ts"
 import { bundleHostileRuntime } from "../../support/RuntimeBundle.ts"
@@ -16,9 +19,10 @@ import {
   removeTestInstances,
   reopenHostPorts,
   runDocker,
-  testEngine
+  testEngine,
+  volumePathOf
 } from "./DockerHost.ts"
-import { ada, bob, dockerDriver, makeInstanceSpec } from "./InstanceDriverHosts.ts"
+import { ada, bob, checkHealth, dockerDriver, makeInstanceSpec } from "./InstanceDriverHosts.ts"
 
 const network = "berth-isolation"
 const probe = readFileSync(new URL("../../support/processes/ContainerProbe.cjs", import.meta.url), "utf8")
@@ -122,6 +126,27 @@ describeWithTool(dockerEngine, "The isolation of a container", () => {
       // The limit is 64 processes and threads, and Node.js has eleven.
       assert.isBelow(found.children, 10)
       assert.notInclude(JSON.stringify(found), "token of usr_ada")
+    })
+  )
+
+  it.scopedLive("A start follows no link that an instance left in place of its token", () =>
+    Effect.gen(function* () {
+      const [directory, outside] = [yield* temporaryDirectory, join(yield* temporaryDirectory, "victim")]
+      const program = yield* Effect.promise(() => bundleHostileRuntime("talks"))
+      const driver = yield* dockerDriver({ directory, program, onClose: "stop" }, network)
+      yield* driver.start(makeInstanceSpec(ada))
+      yield* driver.stop(ada)
+      const token = join(volumePathOf(directory, ada), "home", tokenFile)
+      yield* Effect.promise(async () => {
+        await writeFile(outside, "untouched")
+        await rm(token, { force: true })
+        await symlink(outside, token)
+      })
+      const { endpoint } = yield* driver.start(makeInstanceSpec(ada))
+      assert.strictEqual(yield* checkHealth(endpoint, "token of usr_ada"), 200)
+      assert.strictEqual(readFileSync(outside, "utf8"), "untouched")
+      assert.isFalse(lstatSync(token, { throwIfNoEntry: false })?.isSymbolicLink() ?? false)
+      yield* driver.remove(ada)
     })
   )
 

@@ -1,24 +1,20 @@
 import { RuntimeEnvironment } from "@berth/api/runtime/RuntimeContract"
 import type { InstanceSpec } from "@berth/domain/instances/InstanceDriver"
 import type { UserId } from "@berth/domain/shared/UserId"
-import { Option, Redacted, Schema, Struct } from "effect"
+import { Option, Schema, Struct } from "effect"
 import { isDeepStrictEqual } from "node:util"
 import { permissionFlagsOfVersion } from "../NodeFlags.ts"
 import {
-  homeName,
   instanceHome,
   instanceUid,
   makeContainerArguments,
   makeContainerEnvironment,
   volumePath
 } from "../RuntimeImage.ts"
-import type { TarEntry } from "./TarArchive.ts"
 import { type ContainerCreation, type ContainerInspection, HostConfig, type ImageInspection } from "./EngineModels.ts"
+import { tokenFile } from "./StartFiles.ts"
 
 const instanceUser = `${instanceUid}:${instanceUid}`
-/** The runtime token, which `docker inspect` does not show here. The runtime deletes the file once it has read it. */
-const tokenFile = ".runtime-token"
-
 const installationLabel = "berth.installation"
 const ownerLabel = "berth.owner"
 const memoryLabel = "berth.memory-mb"
@@ -96,12 +92,6 @@ const makeHostConfig = (
   AutoRemove: false,
   LogConfig: { Type: "json-file", Config: { "max-size": "2m", "max-file": "2", mode: "non-blocking" } }
 })
-
-/** Files that a start puts into the volume: the home, and the token. */
-export const makeStartFiles = (token: Redacted.Redacted): ReadonlyArray<TarEntry> => [
-  { path: `${homeName}/`, mode: 0o700, uid: instanceUid },
-  { path: `${homeName}/${tokenFile}`, mode: 0o400, uid: instanceUid, content: Redacted.value(token) }
-]
 
 export interface ContainerPlacement {
   readonly installation: string

@@ -70,9 +70,9 @@ export const make = ({ client, containers, engine, running, volumes }: Container
   /** Starts an existing container and registers it once its runtime is ready. A failure or an interruption leaves it stopped. */
   const launch = (spec: InstanceSpec, names: ContainerNames, id: string) =>
     Effect.gen(function* () {
-      const { bytes: diskAtStart } = yield* volumes.measure(names.volume, Number.MAX_SAFE_INTEGER)
+      const { bytes: diskAtStart, directory } = yield* volumes.measure(names.volume, Number.MAX_SAFE_INTEGER)
       const ready = startSlots.withPermits(1)(
-        Effect.zipRight(containers.start(id, spec.token), waitUntilReady(spec, id))
+        Effect.zipRight(containers.start(id, spec.token, directory), waitUntilReady(spec, id))
       )
       const { inspected, ...given } = yield* Effect.onError(ready, () => logCleanupFailure(containers.stop(id)))
       yield* Effect.logInfo("Instance started").pipe(Effect.annotateLogs({ userId: names.owner, container: id }))

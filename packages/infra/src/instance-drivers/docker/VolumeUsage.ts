@@ -10,10 +10,12 @@ export interface VolumeUsage {
    * The size of a volume, counted up to `enough` bytes where this process can read it. Elsewhere the engine measures it, which
    * counts neither entries nor the size of an empty file.
    */
-  readonly measure: (
-    volume: string,
-    enough: number
-  ) => Effect.Effect<Pick<DiskCount, "bytes" | "entries">, EngineError | FileOperationFailed>
+  readonly measure: (volume: string, enough: number) => Effect.Effect<MeasuredVolume, EngineError | FileOperationFailed>
+}
+
+export interface MeasuredVolume extends Pick<DiskCount, "bytes" | "entries"> {
+  /** On this host; none where this process cannot read it. */
+  readonly directory: Option.Option<string>
 }
 
 const isReadable = (directory: string) =>
@@ -33,11 +35,12 @@ export const make = (
     measure: (volume, enough) =>
       Effect.gen(function* () {
         const found = yield* engine.inspectVolume(volume)
-        if (Option.isNone(found)) return { bytes: 0, entries: 0 }
+        if (Option.isNone(found)) return { bytes: 0, entries: 0, directory: Option.none() }
         const { Mountpoint } = found.value
-        if (!(yield* isReadable(Mountpoint))) return { bytes: (yield* sizes).get(volume) ?? 0, entries: 0 }
+        if (!(yield* isReadable(Mountpoint)))
+          return { bytes: (yield* sizes).get(volume) ?? 0, entries: 0, directory: Option.none() }
         const count = beginDiskCount(Mountpoint)
         yield* continueDiskCount(count, maximumEntries + 1, enough)
-        return count
+        return { ...count, directory: Option.some(Mountpoint) }
       })
   }))

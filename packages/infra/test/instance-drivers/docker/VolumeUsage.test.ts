@@ -1,6 +1,6 @@
 import * as VolumeUsage from "@berth/infra/instance-drivers/docker/VolumeUsage"
 import { assert, it } from "@effect/vitest"
-import { Effect, Ref, TestClock } from "effect"
+import { Effect, Option, Ref, TestClock } from "effect"
 import { mkdir, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { temporaryDirectory } from "../../../../../test/support/TemporaryDirectories.ts"
@@ -28,7 +28,7 @@ it.scoped("VolumeUsage.measure lets the engine measure all unreadable volumes on
   Effect.gen(function* () {
     const { calls, usage } = yield* meter((name) => `/nowhere/${name}`)
     const measureAll = Effect.forEach(["one", "two", "three"], (name) => usage.measure(name, 10), { concurrency: 3 })
-    const expected = [1, 2, 0].map((bytes) => ({ bytes, entries: 0 }))
+    const expected = [1, 2, 0].map((bytes) => ({ bytes, entries: 0, directory: Option.none() }))
     assert.deepStrictEqual(yield* measureAll, expected)
     assert.deepStrictEqual(yield* measureAll, expected)
     assert.strictEqual(yield* calls, 1)
@@ -46,7 +46,8 @@ it.scoped("VolumeUsage.measure counts a readable volume itself", () =>
       await writeFile(join(directory, "home", "file"), Buffer.alloc(10_000, 1))
     })
     const { calls, usage } = yield* meter(() => directory)
-    const { bytes, entries } = yield* usage.measure("one", Number.MAX_SAFE_INTEGER)
+    const { bytes, directory: found, entries } = yield* usage.measure("one", Number.MAX_SAFE_INTEGER)
+    assert.deepStrictEqual(found, Option.some(directory))
     assert.strictEqual(entries, 2)
     assert.isAtLeast(bytes, 10_000)
     assert.strictEqual(yield* calls, 0)
