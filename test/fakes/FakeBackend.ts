@@ -4,6 +4,8 @@ import {
   RuntimeModelRequest,
   RuntimeNote,
   runtimeNotesPath,
+  RuntimePageQuery,
+  runtimePagesPath,
   RuntimeRecallQuery,
   runtimeRecallPath
 } from "@berth/api/runtime/RuntimeContract"
@@ -47,6 +49,8 @@ export interface FakeBackend {
   readonly memoryCalls: ReadonlyArray<BackendMemoryCall>
   /** Makes memory calls fail. Default: notes are stored, and found by any word. */
   readonly failMemoryWith: (status: number, body: unknown) => void
+  /** Every page that was asked for, with the token. */
+  readonly pageCalls: ReadonlyArray<{ readonly token: string; readonly query: typeof RuntimePageQuery.Type }>
 }
 
 const echo = (call: BackendModelCall): void => {
@@ -61,6 +65,18 @@ const echo = (call: BackendModelCall): void => {
 const decode = Schema.decodeUnknownPromise(Schema.parseJson(RuntimeModelRequest))
 const decodeNote = Schema.decodeUnknownPromise(Schema.parseJson(RuntimeNote))
 const decodeQuestion = Schema.decodeUnknownPromise(Schema.parseJson(RuntimeRecallQuery))
+
+const decodePageQuery = Schema.decodeUnknownPromise(Schema.parseJson(RuntimePageQuery))
+
+/** Shows a page at `http://site.example`, and no other host. */
+const showPage = (url: string, response: ServerResponse): void => {
+  if (url.startsWith("http://site.example/"))
+    response.writeHead(200, { "content-type": "text/html", "content-location": url }).end("<p>Welcome.</p>")
+  else
+    response
+      .writeHead(422, { "content-type": "application/json" })
+      .end(JSON.stringify({ error: "Page not readable", message: `${url} is not on the public internet.` }))
+}
 
 const bearerOf = ({ headers }: IncomingMessage) => (headers.authorization ?? "").replace(/^Bearer /, "")
 
@@ -132,6 +148,7 @@ const toCall = async (request: IncomingMessage, response: ServerResponse): Promi
 export const makeFakeBackend = Effect.acquireRelease(
   Effect.async<FakeBackend & { readonly close: () => void }>((resume) => {
     const calls: Array<BackendModelCall> = []
+    const pageCalls: Array<FakeBackend["pageCalls"][number]> = []
     let answer = echo
     const memory = makeMemory()
     const server = createServer((request, response) => {
@@ -143,6 +160,18 @@ export const makeFakeBackend = Effect.acquireRelease(
           },
           (error: unknown) => response.writeHead(400).end(JSON.stringify({ error: "invalid", message: String(error) }))
         )
+        return
+      }
+      if (request.method === "POST" && request.url === runtimePagesPath) {
+        text(request)
+          .then(decodePageQuery)
+          .then(
+            (query) => {
+              pageCalls.push({ token: bearerOf(request), query })
+              showPage(query.url, response)
+            },
+            () => response.writeHead(400).end()
+          )
         return
       }
       if (request.method !== "POST" || request.url !== runtimeModelPath) {
@@ -169,6 +198,7 @@ export const makeFakeBackend = Effect.acquireRelease(
           },
           memoryCalls: memory.calls,
           failMemoryWith: memory.refuse,
+          pageCalls,
           close: () => {
             server.close()
             server.closeAllConnections()

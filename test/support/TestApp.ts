@@ -57,6 +57,7 @@ import { pageAssets, skillCatalog, insertUser } from "./Samples.ts"
 import * as BotDetectionTest from "@berth/infra/bots/BotDetectionTest"
 import type { BaseChainTest } from "@berth/infra/chain/BaseChainTest"
 import type { WalletChainTest } from "@berth/infra/chain/WalletChainTest"
+import * as WebPagesTest from "@berth/infra/web-pages/WebPagesTest"
 import * as MailerTest from "@berth/infra/mail/MailerTest"
 import * as ModelKeyVerifierTest from "@berth/infra/ai/ModelKeyVerifierTest"
 import type { OAuthProvidersTest } from "@berth/infra/oauth/OAuthProvidersTest"
@@ -156,6 +157,7 @@ const defaultPorts = ({
     ModelProvidersTest.layer,
     ModelKeyVerifierTest.layer,
     SpeechTest.layer,
+    WebPagesTest.layer,
     FakeAgentTasks.layer,
     FakeJobQueue.layer,
     MailerTest.layer,

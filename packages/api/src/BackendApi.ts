@@ -4,6 +4,7 @@ import { OpenAiApi } from "./ai/OpenAiApi.ts"
 import { RuntimeMemoryApi } from "./runtime/RuntimeMemoryApi.ts"
 import { RuntimeWalletApi } from "./runtime/RuntimeWalletApi.ts"
 import { RuntimeModelApi } from "./runtime/RuntimeModelApi.ts"
+import { RuntimePagesApi } from "./runtime/RuntimePagesApi.ts"
 import { ChannelTurnsApi } from "./channels/ChannelTurnsApi.ts"
 import { ModelAnswersApi } from "./gateway/plugins/ModelAnswersApi.ts"
 import { SpeechApi } from "./gateway/speech/SpeechApi.ts"
@@ -21,6 +22,7 @@ export class BackendApi extends HttpApi.make("backend")
   .add(RuntimeModelApi)
   .add(RuntimeMemoryApi)
   .add(RuntimeWalletApi)
+  .add(RuntimePagesApi)
   .add(JobsApi)
   .add(ModelAnswersApi)
   .add(SpeechApi)
@@ -36,6 +38,7 @@ export class BackendApi extends HttpApi.make("backend")
 export class RuntimeRoutesApi extends HttpApi.make("backend")
   .add(RuntimeModelApi)
   .add(RuntimeMemoryApi)
-  .add(RuntimeWalletApi) {
+  .add(RuntimeWalletApi)
+  .add(RuntimePagesApi) {
   static override readonly errorSchema = requestErrors
 }

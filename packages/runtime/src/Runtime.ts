@@ -14,7 +14,7 @@ import type { RuntimeSettings } from "./RuntimeSettings.ts"
 import * as RuntimeToolbox from "./skills/RuntimeToolbox.ts"
 import * as WalletBackend from "./skills/wallet/WalletBackend.ts"
 import * as BackendMemory from "./skills/memory/BackendMemory.ts"
-import * as NodeInternet from "./skills/web/NodeInternet.ts"
+import * as BackendPages from "./skills/web/BackendPages.ts"
 import * as Drain from "./interaction/Drain.ts"
 import { TurnExecution } from "./interaction/TurnExecution.ts"
 import * as RuntimeTraces from "./telemetry/RuntimeTraces.ts"
@@ -62,7 +62,7 @@ const layer = (settings: RuntimeSettings, lost: Deferred.Deferred<never, Address
           BackendModelClient.layer(backend),
           BackendMemory.layer(backend),
           WalletBackend.layer(backend),
-          NodeInternet.layer
+          BackendPages.layer(backend)
         ]),
         Layer.provide(RuntimeTraces.layer({ endpoint: otlpEndpoint, serviceName, serviceVersion: version })),
         Layer.provide([NodeHttpClient.layer, NodeFileSystem.layer])

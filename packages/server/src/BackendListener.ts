@@ -12,6 +12,7 @@ import * as RuntimeAuthHttp from "./runtime/RuntimeAuthHttp.ts"
 import * as RuntimeMemoryHttp from "./runtime/RuntimeMemoryHttp.ts"
 import * as RuntimeWalletHttp from "./runtime/RuntimeWalletHttp.ts"
 import * as RuntimeModelHttp from "./runtime/RuntimeModelHttp.ts"
+import * as RuntimePagesHttp from "./runtime/RuntimePagesHttp.ts"
 import * as ModelAnswersHttp from "./gateway/ModelAnswersHttp.ts"
 import { maximumFormBytes } from "./gateway/MultipartForm.ts"
 import * as SpeechHttp from "./gateway/SpeechHttp.ts"
@@ -41,6 +42,7 @@ const groups = Layer.mergeAll(
   RuntimeModelHttp.layer,
   RuntimeMemoryHttp.layer,
   RuntimeWalletHttp.layer,
+  RuntimePagesHttp.layer,
   JobsHttp.layer,
   ModelAnswersHttp.layer,
   SpeechHttp.layer,
@@ -109,7 +111,9 @@ const noCredentials = Layer.succeed(
 
 /** The routes of runtimes alone: a second listener, for instances that must reach nothing else of the backend. */
 const runtimeRoutes = HttpLayerRouter.addHttpApi(RuntimeRoutesApi).pipe(
-  Layer.provide(Layer.mergeAll(RuntimeModelHttp.layer, RuntimeMemoryHttp.layer, RuntimeWalletHttp.layer)),
+  Layer.provide(
+    Layer.mergeAll(RuntimeModelHttp.layer, RuntimeMemoryHttp.layer, RuntimeWalletHttp.layer, RuntimePagesHttp.layer)
+  ),
   Layer.provide(RuntimeAuthHttp.layer),
   Layer.provide(
     makeHttpPipeline(listRoutes(RuntimeRoutesApi), {

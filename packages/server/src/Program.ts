@@ -11,6 +11,7 @@ import * as ChainWiring from "@berth/infra/wiring/ChainWiring"
 import * as InstancesWiring from "@berth/infra/wiring/InstancesWiring"
 import * as MailWiring from "@berth/infra/wiring/MailWiring"
 import * as LimitsWiring from "@berth/infra/wiring/LimitsWiring"
+import * as OutboundWiring from "@berth/infra/wiring/OutboundWiring"
 import * as ProvisioningWiring from "@berth/infra/wiring/ProvisioningWiring"
 import * as SessionsWiring from "@berth/infra/wiring/SessionsWiring"
 import * as SignInWiring from "@berth/infra/wiring/SignInWiring"
@@ -174,7 +175,12 @@ export const serverProgram = (settings: Settings) =>
       const backendListener = Layer.merge(
         BackendListener.layer({ host: backendHost, port: backendPort, drain, sendsSpans }),
         runtimeListener
-      ).pipe(Layer.provide(privately), Layer.provide(UseCases.backend), Layer.provide(ai))
+      ).pipe(
+        Layer.provide(privately),
+        Layer.provide(UseCases.backend),
+        Layer.provide(ai),
+        Layer.provide(OutboundWiring.webPagesFromSettings(settings))
+      )
       const localSpeech = speech(settings)
       const localProvisioning = Layer.provide(UseCases.provisioning, provisioningPorts(settings))
       const webUp = Layer.provideMerge(announced("web API", `http://${hostInUrl(host)}:${port}`), webListener)

@@ -18,6 +18,7 @@ import * as ManagedAgentInstances from "@berth/domain/instances/ManagedAgentInst
 import * as InteractionServices from "@berth/domain/interaction/InteractionServices"
 import { Memories } from "@berth/domain/interaction/memory/Memories"
 import { TurnModelCalls } from "@berth/domain/interaction/turns/TurnModelCalls"
+import { TurnPages } from "@berth/domain/interaction/turns/TurnPages"
 import { DeadLetters } from "@berth/domain/jobs/DeadLetters"
 import { MailOutbox } from "@berth/domain/mail/MailOutbox"
 import { AgentClaims } from "@berth/domain/provisioning/AgentClaims"
@@ -114,6 +115,7 @@ export const backend = Layer.mergeAll(
   GatewayServices.localAnswers,
   TurnModelCalls.Default,
   WalletsServices.calls,
+  TurnPages.Default,
   channelTurns
 ).pipe(Layer.provideMerge(AiLayer.Default))
 

@@ -445,8 +445,7 @@ for (const runtimeUnderTest of [berth])
           using([
             toolCall("read_file", { path: "notes/one.md" }),
             toolCall("read_file", { path: "../../agt_2/files/x" }),
-            toolCall("fetch_web_page", { url: backend.url.replace("http://", "http://localhost.:1@") }),
-            toolCall("fetch_web_page", { url: backend.url }),
+            toolCall("fetch_web_page", { url: "http://10.0.0.1/" }),
             toolCall("delete_file", { path: "notes/one.md" })
           ])
         )
@@ -455,8 +454,7 @@ for (const runtimeUnderTest of [berth])
           "first",
           "",
           "The path must not contain ..",
-          "The address must not contain a user or password.",
-          "The host is not on the public internet, so it cannot be read.",
+          "http://10.0.0.1/ is not on the public internet.",
           "The file is deleted."
         ])
         backend.respondWith(using([toolCall("read_file", { path: "notes/one.md" })]))
@@ -464,14 +462,25 @@ for (const runtimeUnderTest of [berth])
         assert.include(replyOf(other), "no tool of that name")
       }))
 
-    test("remembers and recalls through the backend with the runtime token", () =>
+    test("remembers, recalls and reads pages through the backend with the runtime token", () =>
       Effect.gen(function* () {
         const { access, ask, backend, runtime } = yield* ready
-        yield* runtime.configure(access, [agent("agt_1", { skills: [skill("remember", "recall")] })])
+        yield* runtime.configure(access, [agent("agt_1", { skills: [skill("remember", "recall", "fetch_web_page")] })])
         backend.respondWith(
-          using([toolCall("remember", { text: "Mia likes tea." })], [toolCall("recall", { query: "tea" })])
+          using(
+            [toolCall("remember", { text: "Mia likes tea." })],
+            [toolCall("recall", { query: "tea" }), toolCall("fetch_web_page", { url: "http://site.example/a" })]
+          )
         )
-        assert.include(replyOf(yield* Stream.runCollect(ask("go"))), "Mia likes tea.")
+        const reply = replyOf(yield* Stream.runCollect(ask("go")))
+        assert.include(reply, "Mia likes tea.")
+        assert.include(reply, "Address: http://site.example/a\n\nWelcome.")
+        assert.deepStrictEqual(backend.pageCalls, [
+          {
+            token: "the runtime token",
+            query: { agentId: AgentId.make("agt_1"), messageId: "msg_go", url: "http://site.example/a" }
+          }
+        ])
         assert.deepStrictEqual(
           backend.memoryCalls.map(({ token }) => token),
           Array(2).fill("the runtime token")

@@ -112,6 +112,16 @@ export const RuntimeWalletCall = Schema.Struct({
 })
 export const RuntimeWalletAnswer = Schema.Struct({ text: Schema.String })
 
+/** POST `RuntimePageQuery`: 200 with the page itself, of its own `Content-Type`; its address is the `Content-Location`. */
+export const runtimePagesPath = "/internal/runtime/pages"
+
+export const RuntimePageQuery = Schema.Struct({
+  agentId: AgentId,
+  /** The turn in progress, as in `RuntimeModelRequest`. */
+  messageId: Schema.String,
+  url: Schema.String
+})
+
 /** A rejection by either side, before a stream begins. */
 export const RuntimeErrorBody = Schema.Struct({ error: Schema.String, message: Schema.String })
 export type RuntimeErrorBody = typeof RuntimeErrorBody.Type

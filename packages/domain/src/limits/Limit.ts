@@ -22,6 +22,7 @@ const defaults = {
   logs: { count: 300, window: Duration.minutes(1) },
   "token-gating": { count: 60, window: Duration.minutes(1) },
   "runtime-model": { count: 600, window: Duration.minutes(1) },
+  "runtime-page": { count: 60, window: Duration.minutes(1) },
   gateway: { count: 100, window: Duration.minutes(1) }
 }
 export type LimitName = keyof typeof defaults

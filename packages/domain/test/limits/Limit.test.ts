@@ -70,6 +70,7 @@ describe("parseLimit", () => {
       ["logs", 300, 60],
       ["token-gating", 60, 60],
       ["runtime-model", 600, 60],
+      ["runtime-page", 60, 60],
       ["gateway", 100, 60]
     ])
   })

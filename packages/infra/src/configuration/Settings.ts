@@ -152,6 +152,7 @@ const limitVariables: Record<LimitName, string> = {
   logs: "LIMIT_LOGS",
   "token-gating": "LIMIT_TOKEN_GATING",
   "runtime-model": "LIMIT_RUNTIME_MODEL",
+  "runtime-page": "LIMIT_RUNTIME_PAGE",
   gateway: "LIMIT_GATEWAY"
 }
 const limit = (name: LimitName): Config.Config<LimitValue> =>

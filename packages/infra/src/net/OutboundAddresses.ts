@@ -37,7 +37,9 @@ const specialIpv4 = listOf([
   "198.51.100.0/24",
   "203.0.113.0/24",
   "224.0.0.0/4",
-  "240.0.0.0/4"
+  "240.0.0.0/4",
+  // Azure's platform services, on every virtual machine.
+  "168.63.129.16/32"
 ])
 const ipv4Mapped = listOf(["::ffff:0:0/96"])
 /** Every public IPv6 address is global unicast: loopback, link-local, unique local, NAT64 and multicast are outside. */
@@ -51,13 +53,25 @@ const isPublic = (address: string): boolean => {
   return globalUnicast.check(address, "ipv6") && !specialIpv6.check(address, "ipv6")
 }
 
-/** Decides whether this service may connect to an IP address on behalf of a user: public ones, and those of `allowed` networks. */
-export const makeAddressPolicy = (allowed: ReadonlyArray<string>) => {
+/**
+ * Decides whether this service may connect to an IP address on behalf of a user: public ones but this machine's, and those of
+ * `allowed` networks.
+ */
+export const makeAddressPolicy = (
+  allowed: ReadonlyArray<string>,
+  ownAddresses: () => ReadonlyArray<string> = () => []
+) => {
   const exceptions = listOf(allowed)
+  const isOwn = (address: string) => {
+    // A list compares addresses in any notation.
+    const own = new BlockList()
+    for (const each of ownAddresses()) own.addAddress(each, familyOf(each))
+    return own.check(address, familyOf(address))
+  }
   return (address: string): boolean => {
     // A zone names an interface of this host.
     if (isIP(address) === 0 || address.includes("%")) return false
-    return isPublic(address) || exceptions.check(address, familyOf(address))
+    return exceptions.check(address, familyOf(address)) || (isPublic(address) && !isOwn(address))
   }
 }
 

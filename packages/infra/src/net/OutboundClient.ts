@@ -1,8 +1,9 @@
-import { Context, Data, Duration, Effect, Layer } from "effect"
-import { lookup as systemLookup, type LookupAddress } from "node:dns"
+import { Context, Data, Duration, Effect, Layer, type Scope } from "effect"
+import { type LookupAddress, Resolver } from "node:dns"
 import { type IncomingMessage, request as httpRequest } from "node:http"
 import { request as httpsRequest } from "node:https"
 import { isIP, type LookupFunction } from "node:net"
+import { networkInterfaces } from "node:os"
 import { type AddressPolicy, makeAddressPolicy } from "./OutboundAddresses.ts"
 
 /** The address, or every address of the name, is private and not in `OUTBOUND_ALLOW_CIDRS`. */
@@ -19,11 +20,14 @@ export class OutboundRequestFailed extends Data.TaggedError("OutboundRequestFail
   }
 }
 
-export interface OutboundRequest {
+export interface OutboundCall {
   readonly method: "GET" | "POST" | "DELETE"
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string | Uint8Array
+}
+
+export interface OutboundRequest extends OutboundCall {
   /** Limit of the whole exchange, body included. */
   readonly timeout: Duration.DurationInput
   /** Bytes of the response's body that are read; the connection closes at the next one. */
@@ -44,8 +48,28 @@ export type ResolveName = (
   done: (error: Error | null, addresses: ReadonlyArray<LookupAddress>) => void
 ) => void
 
-const resolveBySystem: ResolveName = (hostname, done) =>
-  systemLookup(hostname, { all: true, verbatim: true }, (error, addresses) => done(error, addresses))
+const loopback: ReadonlyArray<LookupAddress> = [
+  { address: "127.0.0.1", family: 4 },
+  { address: "::1", family: 6 }
+]
+
+/** By the name servers. Not by `lookup`, which holds one of the few threads that also hash passwords and read files. */
+export const makeResolver =
+  (resolver: Resolver): ResolveName =>
+  (hostname, done) => {
+    // No name server has these names (RFC 6761, 6.3).
+    if (/(^|\.)localhost\.?$/.test(hostname)) return done(null, loopback)
+    const found: Array<LookupAddress> = []
+    let [fault, left]: [Error | null, number] = [null, 2]
+    const receive = (family: number) => (error: Error | null, addresses: ReadonlyArray<string>) => {
+      if (error === null) found.push(...addresses.map((address) => ({ address, family })))
+      fault ??= error
+      left -= 1
+      if (left === 0) done(found.length === 0 ? fault : null, found)
+    }
+    resolver.resolve4(hostname, receive(4))
+    resolver.resolve6(hostname, receive(6))
+  }
 
 /** Offers a connection the permitted addresses alone, so that no later answer of a name server can replace them. */
 const guardedLookup =
@@ -67,7 +91,7 @@ const toFailure = (error: Error) =>
 
 const timedOut = new OutboundRequestFailed({ reason: "timeout" })
 
-const readHead = (given: OutboundRequest, lookup: LookupFunction) =>
+const readHead = (given: OutboundCall, lookup: LookupFunction) =>
   Effect.async<IncomingMessage, AddressNotAllowed | OutboundRequestFailed>((resume) => {
     const send = given.url.protocol === "https:" ? httpsRequest : httpRequest
     const request = send(given.url, {
@@ -115,29 +139,51 @@ export class OutboundClient extends Context.Tag("@berth/OutboundClient")<
     readonly send: (
       request: OutboundRequest
     ) => Effect.Effect<OutboundResponse, AddressNotAllowed | OutboundRequestFailed>
+    /** The response with an unread body, destroyed at the end of the scope. No time limit. */
+    readonly open: (
+      call: OutboundCall
+    ) => Effect.Effect<IncomingMessage, AddressNotAllowed | OutboundRequestFailed, Scope.Scope>
   }
 >() {}
 
-export const make = (isAllowed: AddressPolicy, resolve: ResolveName = resolveBySystem) => {
+export const make = (
+  isAllowed: AddressPolicy,
+  resolve: ResolveName = makeResolver(new Resolver({ timeout: 2_000, tries: 2 }))
+) => {
   const lookup = guardedLookup(isAllowed, resolve)
+  const readAllowed = (call: OutboundCall) => {
+    const host = call.url.hostname.replace(/^\[|\]$/g, "")
+    // Connections to literal addresses make no lookup.
+    return isIP(host) !== 0 && !isAllowed(host) ? Effect.fail(new AddressNotAllowed({ host })) : readHead(call, lookup)
+  }
   return OutboundClient.of({
-    send: (request) => {
-      const host = request.url.hostname.replace(/^\[|\]$/g, "")
-      // Connections to literal addresses make no lookup.
-      if (isIP(host) !== 0 && !isAllowed(host)) return Effect.fail(new AddressNotAllowed({ host }))
-      return Effect.gen(function* () {
-        const [spent, response] = yield* readHead(request, lookup).pipe(
+    send: (request) =>
+      Effect.gen(function* () {
+        const [spent, response] = yield* readAllowed(request).pipe(
           Effect.timeoutFail({ duration: request.timeout, onTimeout: () => timedOut }),
           Effect.timed
         )
         const rest = Duration.subtract(request.timeout, spent)
         const read = yield* readBody(response, request.maximumBytes, rest)
         return { status: response.statusCode ?? 0, headers: response.headers, ...read }
-      })
-    }
+      }),
+    open: (call) =>
+      Effect.uninterruptibleMask((restore) =>
+        Effect.tap(restore(readAllowed(call)), (response) =>
+          Effect.addFinalizer(() =>
+            Effect.sync(() => {
+              response.on("error", () => {})
+              response.destroy()
+            })
+          )
+        )
+      )
   })
 }
 
+const listOwnAddresses = () =>
+  Object.values(networkInterfaces()).flatMap((all) => (all ?? []).map(({ address }) => address))
+
 /** `allowed`: networks besides the public ones, from `OUTBOUND_ALLOW_CIDRS`. */
 export const layer = ({ allowed }: { readonly allowed: ReadonlyArray<string> }) =>
-  Layer.sync(OutboundClient, () => make(makeAddressPolicy(allowed)))
+  Layer.sync(OutboundClient, () => make(makeAddressPolicy(allowed, listOwnAddresses)))

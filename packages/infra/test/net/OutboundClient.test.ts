@@ -1,8 +1,10 @@
 import { listenLocally } from "../../../../test/support/LocalServer.ts"
 import { assert, describe, it } from "@effect/vitest"
 import { makeAddressPolicy } from "../../src/net/OutboundAddresses.ts"
-import { make, type OutboundRequest, type ResolveName } from "../../src/net/OutboundClient.ts"
-import { Effect } from "effect"
+import { make, makeResolver, type OutboundRequest, type ResolveName } from "../../src/net/OutboundClient.ts"
+import { Deferred, Effect } from "effect"
+import { createSocket, type Socket } from "node:dgram"
+import { Resolver } from "node:dns"
 import { createServer, type RequestListener } from "node:http"
 
 const open = (listener: RequestListener) =>
@@ -34,6 +36,26 @@ const call = (url: URL): OutboundRequest => ({
 })
 const named = (url: URL) => new URL(`http://receiver.example:${url.port}/`)
 
+/** Has 192.0.2.7 as the only address of `known.example`, and knows no other name. */
+const nameServer = Effect.acquireRelease(
+  Effect.async<Socket>((resume) => {
+    const socket = createSocket("udp4")
+    socket.on("message", (query, { address, port }) => {
+      const nameEnd = query.indexOf(0, 12)
+      const isKnown = query.includes("known")
+      const isFound = isKnown && query.readUInt16BE(nameEnd + 1) === 1
+      const head = Buffer.from(query.subarray(0, nameEnd + 5))
+      head.writeUInt16BE(isKnown ? 0x8180 : 0x8183, 2)
+      head.writeUInt16BE(isFound ? 1 : 0, 6)
+      head.fill(0, 8, 12)
+      const answer = Buffer.from([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 192, 0, 2, 7])
+      socket.send(isFound ? Buffer.concat([head, answer]) : head, port, address)
+    })
+    socket.bind(0, "127.0.0.1", () => resume(Effect.succeed(socket)))
+  }),
+  (socket) => Effect.sync(() => socket.close())
+).pipe(Effect.map((socket) => `127.0.0.1:${socket.address().port}`))
+
 describe("OutboundClient", () => {
   it.live("OutboundClient.send returns status, headers and body, and sends no trace headers", () =>
     Effect.gen(function* () {
@@ -46,6 +68,20 @@ describe("OutboundClient", () => {
       assert.strictEqual(response.headers["x-a"], "b")
       assert.notProperty(requests[0]?.headers, "traceparent")
       assert.notProperty(requests[0]?.headers, "b3")
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("OutboundClient resolves names by the name servers", () =>
+    Effect.gen(function* () {
+      const resolver = new Resolver()
+      resolver.setServers([yield* nameServer])
+      const find = (name: string) =>
+        Effect.async<unknown>((resume) =>
+          makeResolver(resolver)(name, (error, addresses) => resume(Effect.succeed(error ?? addresses)))
+        )
+      assert.deepStrictEqual(yield* find("known.example"), [{ address: "192.0.2.7", family: 4 }])
+      assert.deepInclude(yield* find("other.example"), { code: "ENOTFOUND" })
+      assert.deepInclude(yield* find("localhost"), { address: "127.0.0.1", family: 4 })
     }).pipe(Effect.scoped)
   )
 
@@ -148,6 +184,19 @@ describe("OutboundClient", () => {
         assert.strictEqual(failure.message, reason)
       }).pipe(Effect.scoped)
     )
+
+  it.live("OutboundClient.open closes the connection at the end of its scope", () =>
+    Effect.gen(function* () {
+      const closed = yield* Deferred.make<void>()
+      const { url } = yield* open((_request, response) => {
+        response.once("close", () => Deferred.unsafeDone(closed, Effect.void))
+        response.writeHead(200).write("a")
+      })
+      const { statusCode } = yield* Effect.scoped(make(allowed).open(call(url)))
+      assert.strictEqual(statusCode, 200)
+      yield* Effect.timeout(Deferred.await(closed), "30 seconds")
+    }).pipe(Effect.scoped)
+  )
 
   it.live("OutboundClient.send fails when nothing listens", () =>
     Effect.gen(function* () {

@@ -2,7 +2,6 @@ import {
   RuntimeModelEvent,
   runtimeModelPath,
   RuntimeModelRequest,
-  RuntimeErrorBody,
   turnBudgetExhaustedStatus
 } from "@berth/api/runtime/RuntimeContract"
 import { limitStreamTime, parseRuntimeEvents, RuntimeStreamProblem } from "@berth/api/runtime/RuntimeStream"
@@ -10,12 +9,11 @@ import * as HttpClient from "@effect/platform/HttpClient"
 import type { HttpClientError } from "@effect/platform/HttpClientError"
 import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
 import type { HttpClientResponse } from "@effect/platform/HttpClientResponse"
-import { type Duration, Effect, Layer, Option, type Redacted, Schedule, Schema, Stream } from "effect"
+import { type Duration, Effect, Layer, Schedule, Stream } from "effect"
+import { type BackendAccess, readRefusal } from "../Backend.ts"
 import { type ModelAnswer, ModelCallFailed, ModelClient } from "./ModelClient.ts"
 
-export interface BackendModelClientOptions {
-  readonly backendUrl: string
-  readonly token: Redacted.Redacted
+export interface BackendModelClientOptions extends BackendAccess {
   /** From the request to the head of the answer. Default: a minute. */
   readonly headTimeout?: Duration.DurationInput
   /** Between two signs of life within an answer. Default: a minute. */
@@ -43,7 +41,13 @@ export const layer = (options: BackendModelClientOptions) =>
             onTimeout: () => new ModelCallFailed({ reason: "The model did not begin to answer in time." })
           }),
           Effect.flatMap((response) =>
-            response.status === 200 ? Effect.succeed(response) : toModelCallFailed(response)
+            response.status === 200
+              ? Effect.succeed(response)
+              : Effect.flatMap(
+                  readRefusal(response, "The AI layer"),
+                  (reason) =>
+                    new ModelCallFailed({ reason, isBudgetExhausted: response.status === turnBudgetExhaustedStatus })
+                )
           )
         )
       return ModelClient.of({
@@ -67,24 +71,6 @@ const unreachable = () => new ModelCallFailed({ reason: "The AI layer could not 
 const answerTimeout = "15 minutes"
 
 const idleTooLong = () => new ModelCallFailed({ reason: "The model stopped in the middle of its answer." })
-
-const decodeRefusal = Schema.decodeUnknownOption(Schema.parseJson(RuntimeErrorBody))
-
-/** The backend's own sentence where it has one. */
-const toModelCallFailed = (response: HttpClientResponse) =>
-  response.text.pipe(
-    Effect.orElseSucceed(() => ""),
-    Effect.flatMap(
-      (text) =>
-        new ModelCallFailed({
-          isBudgetExhausted: response.status === turnBudgetExhaustedStatus,
-          reason: decodeRefusal(text).pipe(
-            Option.map(({ message }) => message.slice(0, 500)),
-            Option.getOrElse(() => `The AI layer answered with status ${response.status}.`)
-          )
-        })
-    )
-  )
 
 const reasonOf = RuntimeStreamProblem.$match({
   Truncated: () => "The model's answer was cut short.",

@@ -11,7 +11,7 @@ import { Toolbox } from "./Toolbox.ts"
 import { makeFetchWebPageTool } from "./web/FetchWebPageTool.ts"
 import { WalletBackend } from "./wallet/WalletBackend.ts"
 import { makeWalletTools } from "./wallet/WalletTools.ts"
-import { Internet } from "./web/Internet.ts"
+import { PageSource } from "./web/PageSource.ts"
 
 export interface RuntimeToolboxOptions {
   /** The instance's own directory, absolute. */
@@ -26,7 +26,7 @@ export const layer = ({ directory, diskMb }: RuntimeToolboxOptions) =>
     Toolbox,
     Effect.gen(function* () {
       const memory = yield* Memory
-      const internet = yield* Internet
+      const pages = yield* PageSource
       const files = yield* AgentFiles.make({
         directory: join(directory, runtimeAgentsDirectory),
         quota: diskMb * 1024 * 1024
@@ -37,7 +37,7 @@ export const layer = ({ directory, diskMb }: RuntimeToolboxOptions) =>
         makeRememberTool(memory),
         makeRecallTool(memory),
         ...makeFileTools(files),
-        makeFetchWebPageTool(internet),
+        makeFetchWebPageTool(pages),
         ...makeWalletTools(yield* WalletBackend)
       ])
     })

@@ -3,17 +3,17 @@ import {
   runtimeNotesPath,
   RuntimeRecallQuery,
   runtimeRecallPath,
-  RuntimeRecollections,
-  RuntimeErrorBody
+  RuntimeRecollections
 } from "@berth/api/runtime/RuntimeContract"
 import * as HttpClient from "@effect/platform/HttpClient"
 import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
 import * as HttpClientResponse from "@effect/platform/HttpClientResponse"
-import { Effect, Layer, Option, type Redacted, Schema } from "effect"
+import { Effect, Layer } from "effect"
+import { type BackendAccess, readRefusal } from "../../Backend.ts"
 import { Memory, MemoryFailed } from "./Memory.ts"
 
 /** The backend's memory, by runtime token. */
-export const layer = (options: { readonly backendUrl: string; readonly token: Redacted.Redacted }) =>
+export const layer = (options: BackendAccess) =>
   Layer.effect(
     Memory,
     Effect.map(HttpClient.HttpClient, (client) => {
@@ -21,7 +21,9 @@ export const layer = (options: { readonly backendUrl: string; readonly token: Re
         client.execute(HttpClientRequest.bearerToken(HttpClientRequest.acceptJson(request), options.token)).pipe(
           Effect.mapError(() => new MemoryFailed({ reason: "The memory could not be reached." })),
           Effect.flatMap((response) =>
-            response.status === expected ? Effect.succeed(response) : toMemoryFailed(response)
+            response.status === expected
+              ? Effect.succeed(response)
+              : Effect.flatMap(readRefusal(response, "The memory"), (reason) => new MemoryFailed({ reason }))
           )
         )
       const to = (path: string) => HttpClientRequest.post(new URL(path, options.backendUrl))
@@ -52,20 +54,4 @@ export const layer = (options: { readonly backendUrl: string; readonly token: Re
         )
       })
     })
-  )
-
-const decodeRefusal = Schema.decodeUnknownOption(Schema.parseJson(RuntimeErrorBody))
-
-const toMemoryFailed = (response: HttpClientResponse.HttpClientResponse) =>
-  response.text.pipe(
-    Effect.orElseSucceed(() => ""),
-    Effect.flatMap(
-      (text) =>
-        new MemoryFailed({
-          reason: decodeRefusal(text).pipe(
-            Option.map(({ message }) => message.slice(0, 500)),
-            Option.getOrElse(() => `The memory answered with status ${response.status}.`)
-          )
-        })
-    )
   )

@@ -1,0 +1,24 @@
+import { PageNotReadable } from "@berth/domain/skills/web/WebPages"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
+import { errorBody } from "../http/ErrorBody.ts"
+import { RateLimitExceededBody } from "../limits/RateLimits.ts"
+import { RuntimePageQuery, runtimePagesPath } from "./RuntimeContract.ts"
+import { RuntimeAuth, TurnNotInProgressBody } from "./RuntimeModelApi.ts"
+
+const PageNotReadableBody = errorBody(PageNotReadable, {
+  status: 422,
+  error: "Page not readable",
+  message: ({ reason }) => reason,
+  read: (reason) => new PageNotReadable({ reason })
+})
+
+const open = HttpApiEndpoint.post("open", runtimePagesPath)
+  .setPayload(RuntimePageQuery)
+  .addSuccess(HttpApiSchema.Uint8Array())
+  .addError(PageNotReadableBody)
+  .addError(RateLimitExceededBody)
+  .addError(TurnNotInProgressBody)
+  .middleware(RuntimeAuth)
+
+/** Web pages for runtimes, whose networks have no way out. */
+export class RuntimePagesApi extends HttpApiGroup.make("runtimePages").add(open) {}
