@@ -12,6 +12,7 @@ export const scenarioNames = [
   "channels",
   "gateway",
   "charge",
+  "jobs",
   "stream",
   "memory",
   "socket",

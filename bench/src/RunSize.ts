@@ -17,6 +17,8 @@ export interface RunSize {
   /** Chats of messaging channels that write at once, and the messages of a round. */
   readonly chatsAtOnce: ReadonlyArray<number>
   readonly channelMessages: number
+  /** Jobs of a full queue and round. */
+  readonly jobs: number
   /** Connections that stream at a model's pace. Ten of them carry a thousand tokens per second. */
   readonly pacedConnections: ReadonlyArray<number>
   /** Paced answers per connection and round. */
@@ -50,6 +52,7 @@ export const fullRun: RunSize = {
   streams: 100,
   chatsAtOnce: [1, 100],
   channelMessages: 300,
+  jobs: 2000,
   pacedConnections: [1, 10],
   pacedStreams: 3,
   ownersInCrowd: 50,
@@ -76,6 +79,7 @@ export const quickRun: RunSize = {
   warmUpSeconds: 0.5,
   streams: 25,
   channelMessages: 50,
+  jobs: 500,
   pacedStreams: 1,
   ownersInCrowd: 5,
   settleSeconds: 3,

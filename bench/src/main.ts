@@ -8,6 +8,7 @@ import { charges } from "./Charges.ts"
 import { chats } from "./Chats.ts"
 import { idleSockets } from "./IdleSockets.ts"
 import { manyOwners } from "./ManyOwners.ts"
+import { jobs } from "./Jobs.ts"
 import { memory } from "./Memory.ts"
 import { gateways } from "./Gateways.ts"
 import { parseOptions, type ScenarioName } from "./Options.ts"
@@ -35,6 +36,7 @@ const scenarios: Readonly<Record<ScenarioName, Scenario>> = {
   channels,
   gateway: gateways,
   charge: charges,
+  jobs,
   stream: streams,
   memory,
   socket: idleSockets,

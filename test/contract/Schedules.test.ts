@@ -59,6 +59,14 @@ const makeDue = (id: string, ago = "1 second") =>
 const createDue = (owner: OwnerWithAgent, json: unknown = daily) =>
   Effect.tap(create(owner, json), ({ id }) => makeDue(id))
 
+/** The published job of a schedule's only run. */
+const jobOf = (owner: OwnerWithAgent, id: string) =>
+  Effect.gen(function* () {
+    const entries = yield* ScheduleWorker.relayJobs
+    const [run] = (yield* history(owner, id)).runs
+    return entries.find(({ payload }) => JSON.stringify(payload) === JSON.stringify({ runId: run?.id }))
+  })
+
 const setAgent = (owner: OwnerWithAgent, status: string) =>
   Effect.flatMap(SqlClient, (sql) => sql`update agents set status = ${status} where id = ${owner.agent.id}`)
 
@@ -155,7 +163,7 @@ layer(ScheduleWorker.layer, { excludeTestServices: true })("Schedules", (it) => 
       // Killed after the commit: the entry of the outbox is published later.
       yield* fire
       yield* fire
-      const [entry] = yield* ScheduleWorker.relayJobs
+      const entry = yield* jobOf(owner, id)
       if (entry === undefined) return assert.fail("The tick has no job")
       // Killed after the start of the run, and again after the turn without its end.
       const before = (yield* calls).length
@@ -322,7 +330,7 @@ layer(ScheduleWorker.layer, { excludeTestServices: true })("Schedules", (it) => 
       const { id } = yield* createDue(owner)
       const { fire } = yield* ScheduleTicks
       yield* fire
-      const [entry] = yield* ScheduleWorker.relayJobs
+      const entry = yield* jobOf(owner, id)
       if (entry === undefined) return assert.fail("The tick has no job")
       const sql = yield* SqlClient
       const hide = sql`alter table chat_sessions rename to hidden`

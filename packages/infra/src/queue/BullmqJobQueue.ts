@@ -10,7 +10,6 @@ import { makeStoreErrorLog } from "./StoreErrorLog.ts"
 
 const Counts = Schema.Struct({
   waiting: Schema.Int,
-  paused: Schema.optionalWith(Schema.Int, { default: () => 0 }),
   active: Schema.Int,
   delayed: Schema.Int,
   completed: Schema.Int,
@@ -73,14 +72,14 @@ export const makeBullmqJobQueue = <B extends IQueueBackend, C>(
 
     const counts = Effect.fn("JobQueue.counts")(function* (name: QueueName) {
       const found = yield* callStore("count", () =>
-        queues[name].getJobCounts("waiting", "active", "delayed", "completed", "failed")
+        queues[name].getJobCounts("active", "delayed", "completed", "failed")
       )
-      const { paused, waiting, ...others } = yield* Effect.mapError(
-        Schema.decodeUnknown(Counts)(found),
+      // Unlike the count of waiting jobs, this one has those of a paused queue.
+      const { 0: waiting } = yield* callStore("count", () => queues[name].getCountsPerPriority([0]))
+      return yield* Effect.mapError(
+        Schema.decodeUnknown(Counts)({ ...found, waiting }),
         (cause) => new QueueUnavailable({ operation: "count", cause })
       )
-      // Jobs that wait in a paused queue.
-      return { ...others, waiting: waiting + paused }
     })
 
     const deadLetters = Effect.fn("JobQueue.deadLetters")(function* (name: QueueName, limit: number) {

@@ -2,7 +2,7 @@ import type { QueueName } from "@berth/domain/jobs/JobKind"
 import { JobPermanentlyFailed, JobQueue, type RunningJob } from "@berth/domain/jobs/JobQueue"
 import { Outbox } from "@berth/domain/jobs/Outbox"
 import { OutageDetector } from "@berth/domain/shared/DependencyUnavailable"
-import { Cause, type Context, type Duration, Effect, Exit, Layer, Option } from "effect"
+import { Cause, type Context, Data, Duration, Effect, Exit, Layer, Option } from "effect"
 import { findHandler, findRetryPolicy } from "./JobHandlers.ts"
 
 export interface JobConsumerOptions {
@@ -10,6 +10,15 @@ export interface JobConsumerOptions {
   readonly concurrency: Record<"tasks" | "provision", number>
   /** Time that running jobs have to finish when the worker stops. */
   readonly drain: Duration.DurationInput
+}
+
+/** A run that takes longer is interrupted and repeated, so that a hanging handler does not keep its slot. */
+export const longestRun = Duration.hours(1)
+
+export class JobTimedOut extends Data.TaggedError("JobTimedOut")<object> {
+  override get message() {
+    return `The job did not end within ${Duration.format(longestRun)}.`
+  }
 }
 
 /** Slots of mail and of card events, which no other job takes. */
@@ -29,6 +38,8 @@ const settleWhenOver = <A, E, R>(
     )
   })
 
+const limitRun = Effect.timeoutFail({ duration: longestRun, onTimeout: () => new JobTimedOut() })
+
 const isPermanentFailure = (cause: Cause.Cause<unknown>) => Cause.squash(cause) instanceof JobPermanentlyFailed
 
 /** Consumes every queue. Merged layers close concurrently, so that all drain at the same time. */
@@ -44,7 +55,7 @@ export const layer = ({ concurrency, drain }: JobConsumerOptions) => {
         const failForOutage = (defect: unknown) =>
           Option.match(outages.detect(defect), { onNone: () => Effect.die(defect), onSome: Effect.fail })
         yield* consume(queue, { concurrency: slots[queue], drain, retryPolicy: findRetryPolicy(queue) }, (job) =>
-          Effect.catchAllDefect(settleWhenOver(outbox, job, handle(job)), failForOutage)
+          Effect.catchAllDefect(settleWhenOver(outbox, job, limitRun(handle(job))), failForOutage)
         )
         yield* Effect.logInfo("Queue consumer started").pipe(Effect.annotateLogs({ queue, concurrency: slots[queue] }))
       })

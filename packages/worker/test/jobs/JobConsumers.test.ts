@@ -7,7 +7,7 @@ import { RemoveAccountJob } from "@berth/domain/recovery/deletion/AccountDeletio
 import { DependencyUnavailable, OutageDetector } from "@berth/domain/shared/DependencyUnavailable"
 import * as AgentManagerTest from "@berth/infra/backend/AgentManagerTest"
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Duration, Effect, Exit, Layer, Option, Ref, Scope } from "effect"
+import { Deferred, Duration, Effect, Exit, Fiber, Layer, Option, Ref, Scope, TestClock } from "effect"
 import * as JobConsumers from "../../src/jobs/JobConsumers.ts"
 import { findRetryPolicy } from "../../src/jobs/JobHandlers.ts"
 import { unusedPorts } from "./UnusedPorts.ts"
@@ -107,6 +107,21 @@ describe("JobConsumers", () => {
         assert.deepStrictEqual(settled, isSettled ? [job.id] : [])
       })
     )
+
+  it.scoped("JobConsumers interrupt a job that hangs after an hour, and fail it so that it runs again", () =>
+    Effect.gen(function* () {
+      const interrupted = yield* Ref.make(false)
+      const hangs = Effect.onInterrupt(Effect.never, () => Ref.set(interrupted, true))
+      const fiber = yield* Effect.fork(Effect.scoped(consumeOne({}, hangs)))
+      yield* TestClock.adjust(Duration.subtract(JobConsumers.longestRun, "1 second"))
+      assert.isFalse(yield* interrupted)
+      yield* TestClock.adjust("1 second")
+      const { exit, settled } = yield* Fiber.join(fiber)
+      assert.isTrue(yield* interrupted)
+      assert.deepStrictEqual(exit, Exit.fail(new JobConsumers.JobTimedOut()))
+      assert.deepStrictEqual(settled, [])
+    })
+  )
 
   it.scoped("JobConsumers fail a job with DependencyUnavailable when it dies of an outage", () =>
     Effect.gen(function* () {
