@@ -2,6 +2,7 @@
 import { spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"
 import {
+  copyFileSync,
   cpSync,
   existsSync,
   mkdirSync,
@@ -29,6 +30,9 @@ const optional = ["@valkey/valkey-glide", "pg-native", "bufferutil", "utf-8-vali
 
 /** Programs and their external packages. */
 const programs = { supervisor: external, server: external, worker: external }
+
+/** Programs that start with a compile cache, which is valid for the same flags only: none. */
+const cached = ["server", "worker"]
 
 /** V8's flags of an instance: its compile cache is valid for the same flags only. */
 const sizeFlags = join(root, "packages", "infra", "src", "instance-drivers", "node-size-flags.json")
@@ -70,6 +74,7 @@ const sources = () => {
     ...packages.map((directory) => join(directory, "package.json")).filter((file) => existsSync(file)),
     join(root, "package.json"),
     join(root, "pnpm-lock.yaml"),
+    join(root, "scripts", "ProgramCache.mjs"),
     fileURLToPath(import.meta.url)
   ].sort((one, other) => (one < other ? -1 : 1))
 }
@@ -87,6 +92,28 @@ const isBuilt = (wanted, names) =>
   folders.every((folder) => existsSync(join(dist, folder))) &&
   names.every((name) => existsSync(join(dist, `${name}.mjs`)))
 
+/** CommonJS can have a compile cache; the entry `NAME.mjs` uses it. */
+const formatOf = (name) =>
+  cached.includes(name)
+    ? {
+        format: "cjs",
+        outExtension: { ".js": ".cjs" },
+        // A compiled script has no module loader; `require` also loads ES modules.
+        supported: { "dynamic-import": false },
+        define: { "import.meta.url": "__moduleUrl" },
+        banner: { js: '"use strict"; const __moduleUrl = require("node:url").pathToFileURL(__filename).href;' }
+      }
+    : {
+        format: "esm",
+        outExtension: { ".js": ".mjs" },
+        // CommonJS packages call `require` for built-in modules.
+        banner: {
+          js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);'
+        }
+      }
+
+const bundleOf = (name) => (cached.includes(name) ? `${name}.cjs` : `${name}.mjs`)
+
 const bundle = async (names) => {
   const { build, stop } = await import("esbuild")
   const made = join(dist, ".new")
@@ -96,21 +123,16 @@ const bundle = async (names) => {
     build({
       entryPoints: { [name]: entry(name) },
       outdir: made,
-      outExtension: { ".js": ".mjs" },
       bundle: true,
       platform: "node",
       target: "node20",
-      format: "esm",
       external: [...programs[name], ...optional],
       sourcemap: "linked",
       sourcesContent: false,
       legalComments: "none",
       logLevel: "warning",
       metafile: true,
-      // CommonJS packages call `require` for built-in modules.
-      banner: {
-        js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);'
-      }
+      ...formatOf(name)
     })
   )
   started.push(bundlePages(build, join(dist, ".new-pages")), bundleRuntime(build, join(dist, ".new-runtime")))
@@ -118,10 +140,12 @@ const bundle = async (names) => {
   const results = await Promise.all(started).finally(() => void stop())
   names.forEach((name, index) => assertSelfContained(name, results[index].metafile))
   writeCompileCache(join(dist, ".new-runtime"))
+  for (const name of names.filter((name) => cached.includes(name))) writeProgramCache(made, name)
   const newSkills = join(dist, ".new-skills")
   rmSync(newSkills, { recursive: true, force: true })
   cpSync(skills, newSkills, { recursive: true })
   for (const folder of folders) replaceFolder(folder)
+  for (const name of cached) rmSync(join(dist, `${name}.cjs.cache`), { force: true })
   // Atomic: a program that starts concurrently finds the old bundle or the new one.
   for (const file of readdirSync(made)) renameSync(join(made, file), join(dist, file))
   rmSync(made, { recursive: true })
@@ -194,6 +218,26 @@ const writeCompileCache = (directory) => {
   if (status !== 0) throw new Error(`The runtime does not start, answer and stop: ${stdout}${stderr}`)
 }
 
+/** Writes the entry and the compile cache of a program, which ends at a setting that is invalid. */
+const writeProgramCache = (directory, name) => {
+  const cache = "ProgramCache.mjs"
+  copyFileSync(join(root, "scripts", cache), join(directory, cache))
+  const call = (method) =>
+    `import { ${method} } from "./${cache}"\n${method}(new URL("${name}.cjs", import.meta.url))\n`
+  const [entryFile, writer] = [join(directory, `${name}.mjs`), join(directory, "write-cache.mjs")]
+  writeFileSync(entryFile, call("runProgram"))
+  writeFileSync(writer, call("writeCache"))
+  const { stderr, stdout } = spawnSync(process.execPath, [writer], {
+    cwd: directory,
+    encoding: "utf8",
+    timeout: 60_000,
+    env: { PORT: "none" }
+  })
+  rmSync(writer)
+  if (!existsSync(join(directory, `${name}.cjs.cache`)))
+    throw new Error(`The program ${name} does not start: ${stdout}${stderr}`)
+}
+
 /** Replaces dist/NAME by dist/.new-NAME. */
 const replaceFolder = (name) => {
   const [made, current, old] = [`.new-${name}`, name, `.old-${name}`].map((folder) => join(dist, folder))
@@ -234,7 +278,7 @@ export const buildPrograms = (log) =>
       rmSync(stamp, { force: true })
       await bundle(names)
       writeFileSync(stamp, wanted)
-      const files = [...names.map((name) => `${name}.mjs`), "runtime/program.cjs"]
+      const files = [...names.map(bundleOf), "runtime/program.cjs"]
       const sizes = files.map((file) => `${file} ${megabytes(statSync(join(dist, file)).size)}`)
       log(`Built ${sizes.join(", ")} in ${Math.round(performance.now() - began)} ms`)
     }

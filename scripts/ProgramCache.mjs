@@ -1,0 +1,43 @@
+// Copied to dist/: runs a program with the compile cache of its build. It saves a third of the processor time of loading, and 50 MiB.
+import { readFileSync, writeFileSync } from "node:fs"
+import { createRequire } from "node:module"
+import { dirname } from "node:path"
+import { fileURLToPath } from "node:url"
+import { Script } from "node:vm"
+
+const parameters = ["exports", "require", "module", "__filename", "__dirname"]
+
+const load = (file, options) => {
+  const script = new Script(`(function (${parameters.join(", ")}) {${readFileSync(file, "utf8")}\n})`, {
+    filename: file,
+    ...options
+  })
+  const module = { exports: {} }
+  const run = () => script.runInThisContext()(module.exports, createRequire(file), module, file, dirname(file))
+  return { script, run }
+}
+
+const cacheOf = (file) => `${file}.cache`
+
+/** A build that runs at the same time can remove the cache. */
+const readCache = (file) => {
+  try {
+    return { cachedData: readFileSync(cacheOf(file)) }
+  } catch {
+    return {}
+  }
+}
+
+/** Runs a CommonJS program. V8 ignores a cache of another version or of other flags. */
+export const runProgram = (url) => {
+  const file = fileURLToPath(url)
+  load(file, readCache(file)).run()
+}
+
+/** Runs a program and keeps the functions that ran. */
+export const writeCache = (url) => {
+  const file = fileURLToPath(url)
+  const { run, script } = load(file, {})
+  process.once("exit", () => writeFileSync(cacheOf(file), script.createCachedData()))
+  run()
+}
