@@ -4,7 +4,7 @@ import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Exit, Fiber, Layer, Option, Stream } from "effect"
 import { existsSync } from "node:fs"
 import { join } from "node:path"
-import { freshDatabase } from "../support/Databases.ts"
+import { migratedDatabase } from "../support/MigratedDatabase.ts"
 import { readRuntimePid, listRuntimeProcesses } from "./RuntimeProcesses.ts"
 import { type Berth, startBerth, repeatUntil } from "./BerthProcess.ts"
 import * as Records from "./ServiceDatabase.ts"
@@ -15,7 +15,7 @@ class Service extends Context.Tag("@berth/test/AccountDeletionService")<Service,
 
 const service = Layer.unwrapScoped(
   Effect.gen(function* () {
-    const databaseUrl = yield* freshDatabase
+    const databaseUrl = yield* migratedDatabase
     const berth = yield* startBerth({
       databaseUrl,
       environment: {

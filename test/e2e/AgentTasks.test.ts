@@ -25,7 +25,7 @@ import { TaskTurns } from "@berth/domain/interaction/turns/TaskTurns"
 import { TurnSettings } from "@berth/domain/interaction/turns/TurnPricing"
 import * as QuotedOwnKeyCoverage from "@berth/domain/gateway/plugins/QuotedOwnKeyCoverage"
 import { eventually } from "../support/Eventually.ts"
-import { freshDatabase } from "../support/Databases.ts"
+import { migratedDatabase } from "../support/MigratedDatabase.ts"
 import { testStorage } from "../support/ReconcilerProcess.ts"
 import { type FakeOpenAi, makeFakeOpenAi } from "../fakes/models/FakeOpenAi.ts"
 import { readRuntimePid } from "./RuntimeProcesses.ts"
@@ -47,7 +47,7 @@ const waitLimit = "60 seconds"
 /** A running Berth, and tasks of a separate web process that uses the backend API. */
 const service = Layer.unwrapScoped(
   Effect.gen(function* () {
-    const databaseUrl = yield* freshDatabase
+    const databaseUrl = yield* migratedDatabase
     const upstream = yield* makeFakeOpenAi()
     const internalApiKey = randomBytes(32).toString("base64url")
     const berth = yield* startBerth({

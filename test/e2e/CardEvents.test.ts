@@ -3,7 +3,7 @@ import { isProcessAlive } from "@berth/infra/process/ProcessIdentity"
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import Stripe from "stripe"
-import { freshDatabase } from "../support/Databases.ts"
+import { migratedDatabase } from "../support/MigratedDatabase.ts"
 import { type FakeStripe, makeFakeStripe } from "../fakes/stripe/FakeStripe.ts"
 import type { StripeEvent } from "../fakes/stripe/StripeObjects.ts"
 import { type Berth, startBerth, repeatUntil } from "./BerthProcess.ts"
@@ -17,7 +17,7 @@ class Service extends Context.Tag("@berth/test/CardEventsService")<
 
 const service = Layer.unwrapScoped(
   Effect.gen(function* () {
-    const databaseUrl = yield* freshDatabase
+    const databaseUrl = yield* migratedDatabase
     const cards = yield* makeFakeStripe
     const berth = yield* startBerth({
       databaseUrl,

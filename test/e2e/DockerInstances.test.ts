@@ -4,7 +4,7 @@ import { Effect, Redacted } from "effect"
 import { createServer } from "node:http"
 import { join } from "node:path"
 import { buildImage, reopenHostPorts, runDocker, testEngine } from "../adapters/instance-drivers/DockerHost.ts"
-import { freshDatabase } from "../support/Databases.ts"
+import { migratedDatabase } from "../support/MigratedDatabase.ts"
 import { dockerEngine, dockerHost } from "../support/DockerDaemon.ts"
 import { listenLocally } from "../support/LocalServer.ts"
 import { describeWithTool } from "../support/RequiredTools.ts"
@@ -38,7 +38,7 @@ describeWithTool(dockerEngine, "Berth on a Docker Engine", () => {
         )
         const site = createServer((_request, response) => response.end("The tide is at four."))
         const { host: siteHost } = yield* listenLocally(site, siteAddress)
-        const databaseUrl = yield* freshDatabase
+        const databaseUrl = yield* migratedDatabase
         const berth = yield* startBerth({
           databaseUrl,
           environment: {

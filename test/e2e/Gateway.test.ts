@@ -9,7 +9,7 @@ import { createRequire } from "node:module"
 import { dirname, join } from "node:path"
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts"
 import { eventually } from "../support/Eventually.ts"
-import { freshDatabase } from "../support/Databases.ts"
+import { migratedDatabase } from "../support/MigratedDatabase.ts"
 import { interfaceCredential, paymentRecipient } from "../support/payments/PaymentFixtures.ts"
 import { type TempoNetwork, startTempoNetwork } from "../fakes/payments/TempoNetwork.ts"
 import { type FakeOpenAi, makeFakeOpenAi } from "../fakes/models/FakeOpenAi.ts"
@@ -25,7 +25,7 @@ class Service extends Context.Tag("@berth/test/GatewayService")<
 
 const service = Layer.unwrapScoped(
   Effect.gen(function* () {
-    const databaseUrl = yield* freshDatabase
+    const databaseUrl = yield* migratedDatabase
     const upstream = yield* makeFakeOpenAi()
     const network = yield* startTempoNetwork
     const berth = yield* startBerth({

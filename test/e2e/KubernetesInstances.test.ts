@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { join } from "node:path"
 import { imageOf, openTestCluster } from "../adapters/instance-drivers/KubernetesHost.ts"
-import { freshDatabase } from "../support/Databases.ts"
+import { migratedDatabase } from "../support/MigratedDatabase.ts"
 import { freePort } from "../support/FreePort.ts"
 import { root, startBerth } from "./BerthProcess.ts"
 import { runMainJob } from "./MainJobSteps.ts"
@@ -18,7 +18,7 @@ describe("Berth on Kubernetes", () => {
       fake.createNamespace(namespace)
       const port = yield* freePort
       const berth = yield* startBerth({
-        databaseUrl: yield* freshDatabase,
+        databaseUrl: yield* migratedDatabase,
         environment: {
           AGENT_RUNTIME: "kubernetes",
           KUBECONFIG: kubeconfig,

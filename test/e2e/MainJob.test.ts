@@ -3,7 +3,7 @@ import { Cookies } from "@effect/platform"
 import { Array, Chunk, Context, Effect, Layer, Option, Redacted, Stream } from "effect"
 import { randomBytes } from "node:crypto"
 import { eventually } from "../support/Eventually.ts"
-import { freshDatabase } from "../support/Databases.ts"
+import { migratedDatabase } from "../support/MigratedDatabase.ts"
 import { readAllRuntimeTraces, listRuntimeProcesses, readProcessEnvironment } from "./RuntimeProcesses.ts"
 import { type FakeOtelCollector, makeFakeOtelCollector } from "../fakes/FakeOtelCollector.ts"
 import { sortedKeysOf, runMainJob, memberAt, textOrEmpty } from "./MainJobSteps.ts"
@@ -30,7 +30,7 @@ class Service extends Context.Tag("@berth/test/MainJobService")<
 
 const service = Layer.unwrapScoped(
   Effect.gen(function* () {
-    const databaseUrl = yield* freshDatabase
+    const databaseUrl = yield* migratedDatabase
     const spans = yield* makeFakeOtelCollector
     const berth = yield* startBerth({
       databaseUrl,

@@ -2,7 +2,7 @@ import { assert, layer } from "@effect/vitest"
 import { Context, Data, Effect, Fiber, Layer, Schedule, type Scope } from "effect"
 import { type IncomingMessage, request as httpRequest } from "node:http"
 import OpenAI from "openai"
-import { freshDatabase } from "../support/Databases.ts"
+import { migratedDatabase } from "../support/MigratedDatabase.ts"
 import { makeFakeAnthropic } from "../fakes/models/FakeAnthropic.ts"
 import { makeFakeGoogle } from "../fakes/models/FakeGoogle.ts"
 import { makeFakeOpenAi } from "../fakes/models/FakeOpenAi.ts"
@@ -30,7 +30,7 @@ const service = Layer.scoped(
   Effect.gen(function* () {
     const [openai, anthropic, google] = [yield* makeFakeOpenAi(), yield* makeFakeAnthropic, yield* makeFakeGoogle]
     const { backendUrl } = yield* startBerth({
-      databaseUrl: yield* freshDatabase,
+      databaseUrl: yield* migratedDatabase,
       environment: {
         OPENAI_BASE_URL: openai.baseUrl,
         OPENAI_API_KEY: openai.apiKey,

@@ -1,7 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer, Option } from "effect"
 import { eventually } from "../support/Eventually.ts"
-import { freshDatabase } from "../support/Databases.ts"
+import { migratedDatabase } from "../support/MigratedDatabase.ts"
 import { type FakeOpenAi, makeFakeOpenAi } from "../fakes/models/FakeOpenAi.ts"
 import { readAllRuntimeTraces, readProcessEnvironment } from "./RuntimeProcesses.ts"
 import { memberAt, textOrEmpty } from "./MainJobSteps.ts"
@@ -20,7 +20,7 @@ class Service extends Context.Tag("@berth/test/OwnerKeysService")<
 /** An upstream that accepts one owner's key and rejects the platform's. */
 const service = Layer.unwrapScoped(
   Effect.gen(function* () {
-    const databaseUrl = yield* freshDatabase
+    const databaseUrl = yield* migratedDatabase
     const upstream = yield* makeFakeOpenAi()
     const berth = yield* startBerth({
       databaseUrl,

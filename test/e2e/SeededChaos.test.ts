@@ -8,7 +8,7 @@ import { join } from "node:path"
 import { makeFakeOpenAi } from "../fakes/models/FakeOpenAi.ts"
 import { eventually } from "../support/Eventually.ts"
 import { dockerEngine } from "../support/DockerDaemon.ts"
-import { freshDatabase } from "../support/Databases.ts"
+import { migratedDatabase } from "../support/MigratedDatabase.ts"
 import { describeWithTool } from "../support/RequiredTools.ts"
 import { startBerth } from "./BerthProcess.ts"
 import { type ChaosHost, openDockerHost, processHost } from "./ChaosHosts.ts"
@@ -38,7 +38,7 @@ const backdateUse = (userId: UserId) =>
 const openService = (host: ChaosHost) =>
   Effect.gen(function* () {
     const upstream = yield* makeFakeOpenAi()
-    const databaseUrl = yield* freshDatabase
+    const databaseUrl = yield* migratedDatabase
     const berth = yield* startBerth({
       databaseUrl,
       environment: {

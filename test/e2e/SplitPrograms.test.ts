@@ -5,7 +5,7 @@ import { randomBytes } from "node:crypto"
 import { join } from "node:path"
 import { inject } from "vitest"
 import { eventually } from "../support/Eventually.ts"
-import { freshDatabase } from "../support/Databases.ts"
+import { migratedDatabase } from "../support/MigratedDatabase.ts"
 import { freePort } from "../support/FreePort.ts"
 import { makeFakeOpenAi } from "../fakes/models/FakeOpenAi.ts"
 import { temporaryDirectory } from "../support/TemporaryDirectories.ts"
@@ -34,7 +34,7 @@ class Service extends Context.Tag("@berth/test/SplitService")<
 const service = Layer.unwrapScoped(
   Effect.gen(function* () {
     yield* build
-    const databaseUrl = yield* freshDatabase
+    const databaseUrl = yield* migratedDatabase
     const dataDirectory = join(yield* temporaryDirectory, "data")
     const [first, second, backendPort, health] = yield* Effect.all([freePort, freePort, freePort, freePort])
     const redisUrl = inject("redisUrl")

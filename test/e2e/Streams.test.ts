@@ -18,7 +18,7 @@ import { type ChildProcess, execFile, spawn } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { join } from "node:path"
 import { eventually } from "../support/Eventually.ts"
-import { freshDatabase } from "../support/Databases.ts"
+import { migratedDatabase } from "../support/MigratedDatabase.ts"
 import { freePort } from "../support/FreePort.ts"
 import { connectSocket, type SocketFrame } from "../support/SocketClient.ts"
 import { makeFakeOpenAi, type FakeOpenAi } from "../fakes/models/FakeOpenAi.ts"
@@ -91,7 +91,7 @@ const service = Layer.unwrapScoped(
   Effect.gen(function* () {
     yield* build
     const upstream = yield* makeFakeOpenAi()
-    const databaseUrl = yield* freshDatabase
+    const databaseUrl = yield* migratedDatabase
     const dataDirectory = join(yield* temporaryDirectory, "data")
     const [first, second, backendPort, health] = yield* Effect.all([freePort, freePort, freePort, freePort])
     const environment = {

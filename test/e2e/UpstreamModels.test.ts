@@ -2,7 +2,7 @@ import { LLMock } from "@copilotkit/aimock"
 import { assert, layer } from "@effect/vitest"
 import { Chunk, Context, Effect, Exit, Fiber, Layer, Option, Scope, Stream } from "effect"
 import { eventually } from "../support/Eventually.ts"
-import { freshDatabase } from "../support/Databases.ts"
+import { migratedDatabase } from "../support/MigratedDatabase.ts"
 import { type ModelBehavior, type FakeOpenAi, makeFakeOpenAi } from "../fakes/models/FakeOpenAi.ts"
 import { readAllRuntimeTraces, readProcessEnvironment } from "./RuntimeProcesses.ts"
 import { memberAt, textOrEmpty } from "./MainJobSteps.ts"
@@ -25,7 +25,7 @@ class Service extends Context.Tag("@berth/test/UpstreamService")<
 
 const service = Layer.unwrapScoped(
   Effect.gen(function* () {
-    const databaseUrl = yield* freshDatabase
+    const databaseUrl = yield* migratedDatabase
     const scope = yield* Effect.acquireRelease(Scope.make(), (made) => Scope.close(made, Exit.void))
     const upstream = yield* Scope.extend(makeFakeOpenAi(), scope)
     const berth = yield* startBerth({

@@ -60,7 +60,7 @@ const database = (from: string) =>
   ).pipe(Effect.map(urlOf))
 
 /** The URL of an empty database that only this scope has; it is dropped, whoever is still connected, when the scope closes. */
-export const freshDatabase: Effect.Effect<Redacted.Redacted, never, Scope.Scope> = database("")
+export const freshDatabase: Effect.Effect<Redacted.Redacted, never, Scope.Scope> = database("strategy file_copy")
 
 /** An empty database with another encoding than the server's default. */
 export const freshDatabaseEncoded = (encoding: "LATIN1" | "SQL_ASCII") =>
