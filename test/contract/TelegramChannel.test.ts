@@ -6,6 +6,9 @@ import { InstanceUnavailable } from "@berth/domain/instances/InstanceErrors"
 import { TurnRepository } from "@berth/domain/interaction/turns/TurnRepository"
 import { AgentId } from "@berth/domain/shared/AgentId"
 import { noUsdMicros } from "@berth/domain/shared/Money"
+import { failureNotice, refusalNotices } from "@berth/domain/channels/ChannelPolicy"
+import { PluginFailed } from "@berth/domain/gateway/plugins/PluginRun"
+import { fakeAudioHeader, SpeechTest } from "@berth/infra/backend/SpeechTest"
 import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
@@ -43,6 +46,15 @@ const messageIn = (chat: Chat, text: string, more: Readonly<Record<string, unkno
     ...more
   }
 }
+
+/** A voice message whose file the Bot API has. */
+const voiceIn = (chat: Chat, spoken: string, duration = 4) =>
+  Effect.map(FakeTelegram, ({ addFile }) => {
+    const message = messageIn(chat, "", { text: undefined })
+    const id = `voice-${message.message_id}`
+    addFile(id, new TextEncoder().encode(`${fakeAudioHeader}${spoken}`))
+    return { ...message, voice: { file_id: id, file_unique_id: id, duration, mime_type: "audio/ogg", file_size: 100 } }
+  })
 
 const put = (owner: OwnerWithAgent, json: unknown) =>
   Effect.flatMap(App.TestApp, ({ web }) =>
@@ -139,6 +151,51 @@ layer(ChannelWorker.layer({ appUrl: "https://berth.example" }), { excludeTestSer
         assert.include(health, url)
         assert.notInclude(health, webhook()?.secret ?? "none")
         assert.include(yield* readLogs(owner), "Channel platformA connected as berth_bot")
+      })
+    )
+
+    it.effect("A voice message reaches the agent as text marked as spoken, and its transcription is charged", () =>
+      Effect.gen(function* () {
+        const owner = yield* connectOwner()
+        const chat = newChat()
+        const used = yield* findUsedUnits(owner)
+        yield* deliver(owner, { message: yield* voiceIn(chat, "What is up?") })
+        yield* runChannelJobs
+        assert.deepStrictEqual(yield* sentTo(chat), ["Echo: [voice message, transcribed] What is up?"])
+        assert.strictEqual((yield* findUsedUnits(owner)) - used, 3, "one of the turn, two of stt")
+        yield* deliver(owner, { message: yield* voiceIn(chat, "Too long", 601) })
+        yield* runChannelJobs
+        assert.deepStrictEqual((yield* sentTo(chat)).slice(1), [failureNotice])
+        assert.include(yield* readLogs(owner), "longer than 10m")
+        yield* exhaustUnits(owner)
+        yield* deliver(owner, { message: yield* voiceIn(chat, "No units") })
+        yield* runChannelJobs
+        assert.deepStrictEqual((yield* sentTo(chat)).slice(2), [refusalNotices.units])
+      })
+    )
+
+    it.effect("Without a speech provider the sender of voice messages is told once, and the owner by the log", () =>
+      Effect.gen(function* () {
+        const owner = yield* connectOwner()
+        const chat = newChat()
+        const before = yield* countCalls
+        const used = yield* findUsedUnits(owner)
+        const { withBehavior } = yield* SpeechTest
+        const missing = () => new PluginFailed({ reason: "there is no key for openai", isUnavailable: true })
+        yield* withBehavior({ transcribe: missing })(
+          Effect.gen(function* () {
+            for (const spoken of ["one", "two"]) yield* deliver(owner, { message: yield* voiceIn(chat, spoken) })
+            yield* deliver(owner, { message: { ...(yield* voiceIn(chat, "three")), caption: "Read this" } })
+            yield* runChannelJobs
+          })
+        )
+        const [notice, ...others] = yield* sentTo(chat)
+        assert.strictEqual(notice, refusalNotices.speech)
+        assert.lengthOf(others, 1)
+        assert.match(String(others[0]), /Read this[^]*not available here/)
+        assert.lengthOf((yield* readLogs(owner)).match(/no speech provider/g) ?? [], 1)
+        assert.lengthOf(yield* askedAfter(before), 1)
+        assert.strictEqual((yield* findUsedUnits(owner)) - used, 1)
       })
     )
 

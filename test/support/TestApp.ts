@@ -406,7 +406,7 @@ const make = (options: TestAppOptions) =>
     const backend = Layer.merge(BackendListener.layer(listening(backendPort)), runtimeListener).pipe(
       Layer.provide(privately),
       Layer.provide(UseCases.backend),
-      Layer.provide(rules)
+      Layer.provide(Layer.merge(rules, payments))
     )
     const provisioning = Layer.provide(UseCases.provisioning, rules)
     const app = Layer.succeed(TestApp, {

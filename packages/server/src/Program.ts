@@ -178,6 +178,7 @@ export const serverProgram = (settings: Settings) =>
       ).pipe(
         Layer.provide(privately),
         Layer.provide(UseCases.backend),
+        Layer.provide(ChannelsWiring.fromSettings(settings)),
         Layer.provide(ai),
         Layer.provide(OutboundWiring.webPagesFromSettings(settings))
       )

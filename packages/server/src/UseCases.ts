@@ -23,6 +23,8 @@ import { DeadLetters } from "@berth/domain/jobs/DeadLetters"
 import { MailOutbox } from "@berth/domain/mail/MailOutbox"
 import { AgentClaims } from "@berth/domain/provisioning/AgentClaims"
 import * as LocalChannelProvisioning from "@berth/domain/provisioning/LocalChannelProvisioning"
+import { VoiceMessages } from "@berth/domain/channels/VoiceMessages"
+import { ChargedTranscription } from "@berth/domain/gateway/speech/ChargedTranscription"
 import { Channels } from "@berth/domain/channels/Channels"
 import { Referrals } from "@berth/domain/accounts/referrals/Referrals"
 import { ExternalAccounts } from "@berth/domain/accounts/registration/ExternalAccounts"
@@ -101,6 +103,7 @@ export const provisioning = LocalChannelProvisioning.layer.pipe(
 
 /** Turns of messaging channels. */
 const channelTurns = LocalChannelTurns.layer.pipe(
+  Layer.provide(Layer.provide(VoiceMessages.Default, ChargedTranscription.Default)),
   Layer.provide(InteractionServices.layer),
   Layer.provide(Layer.provide(QuotedOwnKeyCoverage.layer, GatewayServices.localAnswers)),
   Layer.provide(Layer.mergeAll(AccountsServices.users, AgentsServices.layer, Instances.Default)),

@@ -9,6 +9,9 @@ export const noticeInterval = Duration.hours(1)
 
 export const floodNotice = "You write faster than I can answer. I skip some messages until this slows down."
 
+/** Longer recordings are not transcribed. */
+export const maximumRecording = Duration.minutes(10)
+
 export const failureNotice = "I could not answer this message. Please send it again."
 
 /** Notices of refused messages, by cause. They do not tell strangers about the owner's account. */
@@ -16,7 +19,8 @@ export const refusalNotices = {
   units: "I cannot answer at the moment. Please try again later.",
   agent: "I am not running at the moment. Please try again later.",
   owner: "I cannot answer at the moment. Please try again later.",
-  plan: "I cannot answer here at the moment."
+  plan: "I cannot answer here at the moment.",
+  speech: "I cannot listen to voice messages. Please write to me."
 } as const
 export type RefusalCause = keyof typeof refusalNotices
 
@@ -25,7 +29,8 @@ export const refusalReasons: Record<RefusalCause, string> = {
   units: "no units and credits are left",
   agent: "the agent is not running",
   owner: "the account is suspended",
-  plan: "the plan does not have the channel"
+  plan: "the plan does not have the channel",
+  speech: "no speech provider transcribes voice messages; the operator sets one for STT_MODEL"
 }
 
 /** Between two signs that the agent is typing; platforms show one for five seconds or more. */

@@ -3,10 +3,15 @@ import { ToolInvocation } from "../instances/AgentRuntime.ts"
 import type { BackendUnavailable } from "../instances/InstanceErrors.ts"
 import { ChatSessionId, MessageId } from "../interaction/Conversation.ts"
 import { AgentId } from "../shared/AgentId.ts"
-import { MessageOrigin } from "../shared/Channel.ts"
+import { MessageOrigin, MessagingPlatform } from "../shared/Channel.ts"
+import { InboundContent } from "./ChannelMessage.ts"
 import { UserId } from "../shared/UserId.ts"
 
-/** A message of a chat or a run to its agent. The id names the turn: the model is asked once per id. `repeats`: an unbegun turn of the message. */
+/** A message with recordings. */
+export const SpokenContent = Schema.Struct({ platform: MessagingPlatform, content: InboundContent })
+export type SpokenContent = typeof SpokenContent.Type
+
+/** A message of a chat or a run to its agent. The id names the turn: the model is asked once per id. `repeats`: an unbegun turn of the message. `spoken`: replaces `message` by its transcript. */
 export const ChannelTurn = Schema.Struct({
   userId: UserId,
   agentId: AgentId,
@@ -17,18 +22,19 @@ export const ChannelTurn = Schema.Struct({
   /** Whether the owner of the agent wrote the message. */
   fromOwner: Schema.optional(Schema.Boolean),
   message: Schema.String,
+  spoken: Schema.optional(SpokenContent),
   invocation: Schema.optional(ToolInvocation)
 }).annotations({ identifier: "ChannelTurn" })
 export type ChannelTurn = typeof ChannelTurn.Type
 
 /**
  * `failed`: the model may have been asked. `unbegun`: it was not; to be repeated under another id. `refused`: neither, since
- * the owner has no units left or is suspended, or the agent is not running. `busy`: to be repeated under the same id.
+ * the owner has no units left or is suspended, the agent is not running, or no one transcribes the recording. `busy`: to be repeated under the same id.
  */
 export const ChannelTurnOutcome = Schema.Union(
   Schema.Struct({ type: Schema.Literal("answered"), reply: Schema.String }),
   Schema.Struct({ type: Schema.Literal("failed", "unbegun", "busy"), reason: Schema.String }),
-  Schema.Struct({ type: Schema.Literal("refused"), why: Schema.Literal("units", "agent", "owner") })
+  Schema.Struct({ type: Schema.Literal("refused"), why: Schema.Literal("units", "agent", "owner", "speech") })
 ).annotations({ identifier: "ChannelTurnOutcome" })
 export type ChannelTurnOutcome = typeof ChannelTurnOutcome.Type
 

@@ -25,7 +25,7 @@ import { ChannelTurns } from "./ChannelTurns.ts"
 import { findCommandReply } from "./ChatCommands.ts"
 import { ChatReplies, type OpenChannel } from "./ChatReplies.ts"
 import { Chats } from "./Chats.ts"
-import { formatForModel } from "./InboundText.ts"
+import { formatForModel, listRecordings } from "./InboundText.ts"
 
 /** The turn of a message: the same at every attempt until it has ended before its model call. */
 const makeTurnId = ({ id }: InboundMessage, failedTurns: number): MessageId =>
@@ -116,7 +116,9 @@ export class ChatAnswers extends Effect.Service<ChatAnswers>()("@berth/ChatAnswe
         fromOwner: work.isOfOwner && !message.content.isGroup,
         messageId: makeTurnId(message, message.failedTurns),
         repeats: message.failedTurns === 0 ? undefined : makeTurnId(message, message.failedTurns - 1),
-        message: formatForModel(message.content)
+        message: formatForModel(message.content),
+        spoken:
+          listRecordings(platform, message.content).length > 0 ? { platform, content: message.content } : undefined
       }
       return yield* Effect.raceFirst(turns.answer(turn), showTyping(channel, message))
     })

@@ -1,3 +1,4 @@
+import type { MessagingPlatform } from "../shared/Channel.ts"
 import type { FileKind, InboundContent, InboundFile } from "./ChannelMessage.ts"
 
 const names: Record<FileKind, string> = {
@@ -24,13 +25,30 @@ export const describeFile = ({ bytes, kind, mediaType, name, seconds }: InboundF
   return `[${[names[kind], ...facts].join(", ")}; its content is not available here]`
 }
 
+const maximumRecordings = 3
+const maximumTranscriptLength = 8_000
+
+/** The files that hold speech. Telegram marks recorded ones; its audio files are music. */
+export const listRecordings = (
+  platform: MessagingPlatform,
+  { files }: Pick<InboundContent, "files">
+): ReadonlyArray<InboundFile> =>
+  files
+    .filter(({ kind }) => kind === "voice" || (kind === "audio" && platform !== "platformA"))
+    .slice(0, maximumRecordings)
+
+const formatTranscript = ({ kind }: InboundFile, text: string): string =>
+  `[${names[kind]}, transcribed] ${text.length > maximumTranscriptLength ? `${text.slice(0, maximumTranscriptLength)} […]` : text}`
+
 /** The message for the model: the sender's name in groups, the text, and a line for every file. */
-export const formatForModel = ({
-  files,
-  isGroup,
-  senderName,
-  text
-}: Pick<InboundContent, "files" | "isGroup" | "senderName" | "text">): string => {
-  const lines = [...(text.trim() === "" ? [] : [text.trim()]), ...files.map(describeFile)]
+export const formatForModel = (
+  { files, isGroup, senderName, text }: Pick<InboundContent, "files" | "isGroup" | "senderName" | "text">,
+  transcripts: ReadonlyMap<InboundFile["id"], string> = new Map()
+): string => {
+  const describe = (file: InboundFile) => {
+    const transcript = transcripts.get(file.id)
+    return transcript === undefined ? describeFile(file) : formatTranscript(file, transcript)
+  }
+  const lines = [...(text.trim() === "" ? [] : [text.trim()]), ...files.map(describe)]
   return `${isGroup ? `${senderName}: ` : ""}${lines.join("\n")}`
 }

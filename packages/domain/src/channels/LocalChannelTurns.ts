@@ -1,8 +1,11 @@
 import { Effect, Layer } from "effect"
+import type { User } from "../shared/User.ts"
 import { Users } from "../accounts/Users.ts"
 import { ChatSessions } from "../interaction/conversations/ChatSessions.ts"
 import { Conversations } from "../interaction/conversations/Conversations.ts"
 import { type ChannelTurn, type ChannelTurnOutcome, ChannelTurns } from "./ChannelTurns.ts"
+import { formatForModel } from "./InboundText.ts"
+import { VoiceMessages } from "./VoiceMessages.ts"
 
 const refused = (why: Extract<ChannelTurnOutcome, { readonly type: "refused" }>["why"]) => () =>
   Effect.succeed<ChannelTurnOutcome>({ type: "refused", why })
@@ -17,13 +20,35 @@ export const layer = Layer.effect(
     const conversations = yield* Conversations
     const sessions = yield* ChatSessions
     const users = yield* Users
+    const voices = yield* VoiceMessages
+
+    /** The message for the model. A text is worth answering without its recordings. */
+    const readMessage = (owner: User, { agentId, message, spoken }: ChannelTurn) => {
+      if (spoken === undefined) return Effect.succeed(message)
+      const transcribed = Effect.map(voices.transcribe(owner, agentId, spoken), (texts) =>
+        formatForModel(spoken.content, texts)
+      )
+      return spoken.content.text.trim() === ""
+        ? transcribed
+        : Effect.catchTags(transcribed, {
+            RecordingRejected: () => Effect.succeed(message),
+            TranscriptionUnavailable: () => Effect.succeed(message)
+          })
+    }
 
     const answer = Effect.fn("ChannelTurns.answer")(function* (turn: ChannelTurn) {
-      const { agentId, fromOwner, invocation, message, messageId: id, platform, repeats, sessionId } = turn
+      const { agentId, fromOwner, invocation, messageId: id, platform, repeats, sessionId } = turn
       const owner = yield* users.find(turn.userId)
       if (owner.suspendedAt !== null) return yield* refused("owner")()
       const session = yield* sessions.ensure(owner.id, { agentId, fromOwner, id: sessionId, platform })
-      const end = yield* conversations.answerOnce(owner, { id, session, message, platform, repeats, invocation })
+      const end = yield* conversations.answerOnce(owner, {
+        id,
+        session,
+        platform,
+        repeats,
+        invocation,
+        message: readMessage(owner, turn)
+      })
       if (end._tag === "Answered") return { type: "answered", reply: end.reply.content } satisfies ChannelTurnOutcome
       return { type: end.callBegun ? "failed" : "unbegun", reason: end.reason } satisfies ChannelTurnOutcome
     })
@@ -39,7 +64,9 @@ export const layer = Layer.effect(
             PendingMessageLimitReached: busy("too many messages wait"),
             // The session was deleted at this moment; the next call creates it again.
             ChatSessionNotFound: busy("the conversation was deleted"),
-            MessageInvalid: failed
+            MessageInvalid: failed,
+            RecordingRejected: failed,
+            TranscriptionUnavailable: refused("speech")
           })
         )
     })

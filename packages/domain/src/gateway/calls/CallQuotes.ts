@@ -61,6 +61,10 @@ const countStartedMinutes = (audio: Uint8Array): Either.Either<number, PluginInp
     : Either.right(minutes)
 }
 
+/** The cost of a transcription in US dollars at its provider, by started minutes. */
+export const quoteTranscription = (model: SpeechModel, audio: Uint8Array): Either.Either<number, PluginInputInvalid> =>
+  Either.flatMap(countStartedMinutes(audio), (minutes) => quoteSpeech(model, "stt", minutes))
+
 /** Prices calls before they run, by the flat prices and the costs of the models. */
 export class CallQuotes extends Effect.Service<CallQuotes>()("@berth/CallQuotes", {
   effect: Effect.gen(function* () {
@@ -116,7 +120,7 @@ export class CallQuotes extends Effect.Service<CallQuotes>()("@berth/CallQuotes"
         }
         case "stt": {
           const model = yield* resolveSpeechModel(input.recording.model, settings.speech.stt)
-          const costUsd = yield* quoteSpeech(model, "stt", yield* countStartedMinutes(input.recording.audio))
+          const costUsd = yield* quoteTranscription(model, input.recording.audio)
           return fixed(input, costUsd, yield* hasOwnKey(model, caller))
         }
       }

@@ -80,6 +80,8 @@ export const selectSpeechRoute = (
       ? `${formatSpeechModelId(model)} cannot be used: the sandbox is off`
       : `${formatSpeechModelId(model)} cannot be used: there is no key for ${model.provider}`
   return Either.left(
-    isAsked ? new PluginInputInvalid({ field: "model", reason: missing }) : new PluginFailed({ reason: missing })
+    isAsked
+      ? new PluginInputInvalid({ field: "model", reason: missing })
+      : new PluginFailed({ reason: missing, isUnavailable: true })
   )
 }

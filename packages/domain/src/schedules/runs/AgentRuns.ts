@@ -40,7 +40,8 @@ const ended = (state: RunEnd["state"], reason: string | null, result: string | n
 const refusals = {
   units: ended("refused", "No units were left."),
   agent: ended("skipped", "The agent is not running."),
-  owner: ended("skipped", "The owner's account is suspended.")
+  owner: ended("skipped", "The owner's account is suspended."),
+  speech: ended("skipped", "No provider transcribed the recording.")
 }
 
 /** The end of a run by the outcome of its turn; none when it has to be repeated. */
