@@ -1,4 +1,6 @@
 import { maximumApiKeysPerUser } from "@berth/domain/accounts/api-keys/ApiKey"
+import { defaultLimits } from "@berth/domain/limits/Limit"
+import { RateLimiter } from "@berth/domain/limits/RateLimiter"
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
 import { Sessions } from "@berth/domain/sessions/Sessions"
 import { SqlClient } from "@effect/sql/SqlClient"
@@ -113,6 +115,21 @@ layer(Layer.provide(App.layer(), recorded.layer), { excludeTestServices: true })
       for (const { body } of answers.filter(({ status }) => status !== 201))
         assert.strictEqual(body["code"], "api_key_limit_reached")
       assert.strictEqual((yield* call("GET", "/api/keys", owner)).body["total"], maximumApiKeysPerUser)
+    })
+  )
+
+  it.effect("A loop that creates and revokes API keys is ended by a limit of the account", () =>
+    Effect.gen(function* () {
+      const [owner, other] = [yield* App.signInNewUser(), yield* App.signInNewUser()]
+      const limiter = yield* RateLimiter
+      const { count } = defaultLimits["api-keys"]
+      yield* Effect.replicateEffect(limiter.take("api-keys", owner.user.id), count - 1)
+      const key = yield* createApiKey(owner, "chat")
+      assert.strictEqual((yield* call("DELETE", `/api/keys/${key.id}`, owner)).status, 200)
+      const refused = yield* create(owner, { name: "again", scopes: ["chat"] })
+      assert.deepStrictEqual([refused.status, refused.body["code"]], [429, "rate_limit_exceeded"])
+      assert.property(refused.headers, "retry-after")
+      yield* createApiKey(other, "chat")
     })
   )
 

@@ -1,10 +1,13 @@
+import { LiveFileName } from "@berth/domain/provisioning/live-streams/LiveFile"
+import { Digests, hashSecret } from "@berth/domain/secrets/Digests"
 import { LiveOrigin } from "@berth/domain/provisioning/live-streams/LiveOrigin"
 import { liveLimits, LiveStreamId } from "@berth/domain/provisioning/live-streams/LiveStream"
 import { AgentLiveStreams } from "@berth/domain/provisioning/live-streams/AgentLiveStreams"
+import { LiveStreams } from "@berth/domain/provisioning/live-streams/LiveStreams"
 import { LiveStreamRepository } from "@berth/domain/provisioning/live-streams/LiveStreamRepository"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
-import { Effect, Fiber, Option, Schema } from "effect"
+import { Effect, Fiber, Layer, Option, Redacted, Schema } from "effect"
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { connect } from "node:net"
 import { tmpdir } from "node:os"
@@ -284,6 +287,63 @@ layer(App.layer(), { excludeTestServices: true })("Live streams", (it) => {
     })
   )
 
+  it.effect("An owner whose files exceed the total gives way to others, who upload meanwhile", () =>
+    Effect.gen(function* () {
+      const [large, small] = [yield* createOwnerWithStream, yield* createOwnerWithStream]
+      const sql = yield* SqlClient
+      const repository = yield* LiveStreamRepository
+      const names = (id: LiveStreamId) => Effect.map(repository.listFileNames(id), (all) => [...all].sort())
+      for (const number of [0, 1]) yield* large.upload(`seg${number}.ts`, "x")
+      const resize = sql`
+        update live_files set byte_length = ${liveLimits.storedBytesPerStream / 2} where stream_id = ${large.liveStreamId}`
+      // Other owners' files, as many as fill the origin.
+      yield* sql`
+        with others as (
+          insert into users
+          select (jsonb_populate_record(template, jsonb_build_object(
+            'id', 'usr_live' || n, 'email', 'live' || n || '@example.com', 'referral_code', 'live' || n))).*
+          from users as template, generate_series(1, 63) as n where template.id = ${large.user.id} returning id
+        ), their_agents as (
+          insert into agents
+          select (jsonb_populate_record(template, jsonb_build_object('id', 'agt_' || others.id, 'owner_id', others.id))).*
+          from agents as template, others where template.id = ${large.agent.id} returning id
+        ), their_streams as (
+          insert into live_streams (id, agent_id, playback_url, key_hash, created_at)
+          select 'lst_' || id, id, 'x', 'hash of ' || id, now() from their_agents returning id
+        )
+        insert into live_files (stream_id, name, content, byte_length, uploaded_at, listed_at)
+        select id, 'seg0.ts', '', ${liveLimits.storedBytesPerStream}, now(), now() from their_streams`
+      yield* resize
+      yield* eventually(
+        Effect.zipRight(large.upload("seg2.ts", "x"), names(large.liveStreamId)),
+        (kept) => !kept.includes("seg0.ts") && kept.includes("seg2.ts")
+      )
+      assert.strictEqual((yield* small.upload("seg0.ts", "small")).status, 204)
+      assert.strictEqual((yield* small.play("seg0.ts")).text, "small")
+      yield* sql`delete from users where id like 'usr_live%'`
+    })
+  )
+
+  it.effect("The start and the end of a broadcast at a provider are recorded once each in the agent's log", () =>
+    Effect.gen(function* () {
+      const stream = yield* createOwnerWithStream
+      yield* (yield* LiveStreamRepository).setKeyHash(stream.liveStreamId, Option.none())
+      const record = (active: ReadonlyArray<LiveStreamId>) =>
+        Effect.flatMap(AgentLiveStreams, ({ recordBroadcasts }) => recordBroadcasts()).pipe(
+          Effect.provide(AgentLiveStreams.Default),
+          Effect.provide(Layer.mock(LiveStreams, { listActive: Effect.succeedSome(new Set(active)) }))
+        )
+      yield* record([])
+      assert.deepStrictEqual(yield* eventsOf(stream), [])
+      for (const _ of [1, 2]) yield* record([stream.liveStreamId, LiveStreamId.make("unknown")])
+      assert.deepStrictEqual(yield* eventsOf(stream), ["Live stream started"])
+      for (const _ of [1, 2]) yield* record([])
+      assert.deepStrictEqual(yield* eventsOf(stream), ["Live stream ended", "Live stream started"])
+      yield* record([stream.liveStreamId])
+      assert.isNull((yield* stream.status)["endedAt"])
+    })
+  )
+
   it.effect("Requests for many unknown streams do not renew the bandwidth of a stream that has used it up", () =>
     Effect.gen(function* () {
       const stream = yield* createOwnerWithStream
@@ -338,6 +398,31 @@ layer(App.layer(), { excludeTestServices: true })("Live streams", (it) => {
       const lines = yield* logLines
       assert.isTrue(lines.some((line) => line.includes("/live/ingest/-/seg0.ts")))
       assert.isFalse(lines.some((line) => line.includes(stream.key)))
+    })
+  )
+
+  it.effect("An upload that began before its key was replaced, or before the agent was deleted, stores nothing", () =>
+    Effect.gen(function* () {
+      const [rotated, deleted] = [yield* createOwnerWithStream, yield* createOwnerWithStream]
+      const { web } = yield* App.TestApp
+      const repository = yield* LiveStreamRepository
+      const agents = yield* Effect.provide(AgentLiveStreams, AgentLiveStreams.Default)
+      const digests = yield* Digests
+      const storeBy = ({ key }: typeof rotated) =>
+        repository.store(hashSecret(digests, Redacted.make(key)), {
+          receivedAt: 0n,
+          name: LiveFileName.make("seg0.ts"),
+          content: new Uint8Array(1),
+          listed: [],
+          endsBroadcast: false,
+          maximumBytes: liveLimits.storedBytesPerStream
+        })
+      yield* agents.rotateKey(rotated.agent.id)
+      yield* web({ method: "DELETE", path: `/api/agents/provision/${deleted.agent.id}`, as: deleted })
+      for (const stream of [rotated, deleted]) {
+        assert.strictEqual((yield* Effect.flip(storeBy(stream)))._tag, "LiveStreamNotFound")
+        assert.strictEqual((yield* repository.listFileNames(stream.liveStreamId)).size, 0)
+      }
     })
   )
 

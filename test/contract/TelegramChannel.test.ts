@@ -167,8 +167,9 @@ layer(ChannelWorker.layer({ appUrl: "https://berth.example" }), { excludeTestSer
         yield* runChannelJobs
         assert.deepStrictEqual((yield* sentTo(chat)).slice(1), [failureNotice])
         assert.include(yield* readLogs(owner), "longer than 10m")
-        yield* exhaustUnits(owner)
-        yield* deliver(owner, { message: yield* voiceIn(chat, "No units") })
+        const poor = yield* connectOwner()
+        yield* exhaustUnits(poor)
+        yield* deliver(poor, { message: yield* voiceIn(chat, "No units") })
         yield* runChannelJobs
         assert.deepStrictEqual((yield* sentTo(chat)).slice(2), [refusalNotices.units])
       })

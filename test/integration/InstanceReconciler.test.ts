@@ -556,6 +556,24 @@ describe("InstanceReconciler", () => {
       assert.isTrue(yield* isSettled(host, userId))
     }))
 
+  test("provisions the agent of a suspended account without a start, and starts it with the first turn after", ({
+    host,
+    open
+  }) =>
+    Effect.gen(function* () {
+      const users = yield* UserRepository
+      const { reconciler } = yield* open("backend")
+      const { agent, userId } = yield* owner
+      yield* users.setSuspendedAt(userId, yield* DateTime.now)
+      yield* reconciler.deploy(agent.id)
+      assert.deepInclude(yield* rowsOf(userId), { desired: "asleep", startedAt: null, agents: ["running"] })
+      assert.isTrue(yield* isSettled(host, userId))
+      yield* users.setSuspendedAt(userId, null)
+      yield* Stream.runDrain(reconciler.chat(userId, turn(agent, "hello")))
+      assert.deepInclude(yield* rowsOf(userId), { desired: "up", agents: ["running"] })
+      assert.isTrue(yield* isSettled(host, userId))
+    }))
+
   test("keeps an instance stopped by its owner stopped through a suspension", ({ host, open }) =>
     Effect.gen(function* () {
       const users = yield* UserRepository

@@ -53,7 +53,7 @@ describe("MuxLiveStreams", () => {
     Effect.gen(function* () {
       const fake = yield* makeFakeMux
       yield* Effect.gen(function* () {
-        const { create, end, rotateKey, status } = yield* LiveStreams
+        const { create, end, listActive, rotateKey, status } = yield* LiveStreams
         const { id, keyHash, streamKey } = yield* create("agt_1")
         assert.isTrue(Option.isNone(keyHash))
         const rotated = Option.getOrThrow(yield* rotateKey(id))
@@ -63,10 +63,15 @@ describe("MuxLiveStreams", () => {
         assert.deepStrictEqual(yield* fake.references, ["agt_1"])
         yield* fake.setStatus("active")
         assert.strictEqual(yield* status(id), "active")
+        const active = Option.getOrThrow(yield* listActive)
+        assert.deepStrictEqual([...active], [id])
+        yield* Effect.replicateEffect(create("agt_2"), 100, { concurrency: 10, discard: true })
+        assert.strictEqual(Option.getOrThrow(yield* listActive).size, 101)
         yield* fake.setStatus("disabled")
+        assert.strictEqual(Option.getOrThrow(yield* listActive).size, 0)
         assert.strictEqual(yield* status(id), "idle")
         yield* end(id)
-        assert.deepStrictEqual(yield* fake.references, [])
+        assert.notInclude(yield* fake.references, "agt_1")
       }).pipe(Effect.provide(mux(fake.access)))
     })
   )

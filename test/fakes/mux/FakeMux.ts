@@ -88,15 +88,29 @@ export const makeFakeMux: Effect.Effect<FakeMux, never, Scope.Scope> = Effect.ge
     return stream === undefined ? show(id) : { ...show(id), status: 201 }
   }
 
+  const list = (parameters: URLSearchParams): Answer => {
+    const [limit, page] = [Number(parameters.get("limit") ?? 10), Number(parameters.get("page") ?? 1)]
+    if (!(limit >= 1 && limit <= 100 && page >= 1)) return refuse(400, "invalid_parameters", "Invalid page")
+    const wanted = parameters.get("status")
+    const ids = wanted === null || wanted === state.status ? [...streams.keys()] : []
+    return {
+      status: 200,
+      body: { data: ids.slice((page - 1) * limit, page * limit).map((id) => ({ id, status: state.status })) }
+    }
+  }
+
   const answer = async (request: IncomingMessage): Promise<Answer> => {
     const text = await readBody(request)
     if (state.failure !== null) return refuse(state.failure, "internal_error", "Something failed")
     if (request.headers.authorization !== authorization)
       return refuse(401, "unauthorized", "Unauthorized request. Make sure that authorization credentials are present.")
     const [, id = "", action = ""] =
-      /^\/video\/v1\/live-streams(?:\/([^/]+)(?:\/(reset-stream-key))?)?$/.exec(request.url ?? "") ?? []
+      /^\/video\/v1\/live-streams(?:\/([^/]+)(?:\/(reset-stream-key))?)?$/.exec(
+        (request.url ?? "").replace(/\?.*/, "")
+      ) ?? []
     if (action !== "") return request.method === "POST" ? resetKey(id) : refuse(404, "not_found", "No such route")
     if (request.method === "POST" && id === "") return create(text)
+    if (request.method === "GET" && id === "") return list(new URL(request.url ?? "", "http://mux").searchParams)
     if (request.method === "GET" && id !== "") return show(id)
     if (request.method === "DELETE" && id !== "") return streams.delete(id) ? { status: 204 } : show(id)
     return refuse(404, "not_found", "No such route")

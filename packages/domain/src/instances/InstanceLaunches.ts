@@ -63,7 +63,18 @@ export class InstanceLaunches extends Effect.Service<InstanceLaunches>()("@berth
       // Read again under the lock: the owner may have stopped or removed the agent.
       const agent = owned.find(({ id, status }) => id === agentId && status === "provisioning")
       if (agent === undefined) return
+      if (yield* records.isSuspended(userId)) return yield* deployAsleep(userId, agent)
       yield* bringUpWith(yield* records.requireOwner(userId), owned, agent)
+    })
+
+    /** Deploys the agent of a suspended account: the first message after the suspension starts the instance. */
+    const deployAsleep = Effect.fnUntraced(function* (userId: UserId, agent: Agent) {
+      const { status } = yield* records.require(userId)
+      yield* records.record(userId, "deployed", [agent], {
+        desired: "asleep",
+        status: isUp(status) ? status : "running",
+        startedAt: null
+      })
     })
 
     /** Brings the instance up with its agents that are up, and this one. */

@@ -16,6 +16,7 @@ const defaults = {
   "forgot-password-account": { count: 3, window: Duration.hours(1) },
   "reset-password": { count: 10, window: Duration.hours(1) },
   "email-verification": { count: 5, window: Duration.hours(1) },
+  "api-keys": { count: 100, window: Duration.hours(1) },
   provision: { count: 5, window: Duration.hours(1) },
   "wallet-create": { count: 5, window: Duration.hours(1) },
   lifecycle: { count: 60, window: Duration.minutes(1) },

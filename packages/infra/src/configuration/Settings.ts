@@ -146,6 +146,7 @@ const limitVariables: Record<LimitName, string> = {
   "forgot-password-account": "LIMIT_FORGOT_PASSWORD_ACCOUNT",
   "reset-password": "LIMIT_RESET_PASSWORD",
   "email-verification": "LIMIT_EMAIL_VERIFICATION",
+  "api-keys": "LIMIT_API_KEYS",
   provision: "LIMIT_PROVISION",
   "wallet-create": "LIMIT_WALLET_CREATE",
   lifecycle: "LIMIT_LIFECYCLE",

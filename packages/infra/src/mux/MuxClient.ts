@@ -22,6 +22,8 @@ const LiveStream = Schema.Struct({
   })
 })
 const Answer = Schema.Struct({ data: LiveStream })
+const Page = Schema.Struct({ data: Schema.Array(Schema.Struct({ id: Schema.String })) })
+const pageSize = 100
 const Refusal = Schema.Struct({ error: Schema.Struct({ type: Schema.String, messages: Schema.Array(Schema.String) }) })
 
 const timeout = Duration.seconds(10)
@@ -81,6 +83,16 @@ export const makeMuxClient = ({ apiUrl, tokenId, tokenSecret }: MuxAccess) =>
         ),
       resetKey: (id: string) => send(HttpClientRequest.post(`/${encodeURIComponent(id)}/reset-stream-key`), readStream),
       find: (id: string) => send(HttpClientRequest.get(`/${encodeURIComponent(id)}`), readStream),
+      /** Ids of the streams in broadcast, by pages from 1 on. */
+      listActive: (page: number) =>
+        send(
+          HttpClientRequest.get("").pipe(HttpClientRequest.setUrlParams({ status: "active", limit: pageSize, page })),
+          (response) =>
+            Effect.map(HttpClientResponse.schemaBodyJson(Page)(response), ({ data }) => ({
+              ids: data.map(({ id }) => id),
+              isLast: data.length < pageSize
+            }))
+        ),
       remove: (id: string) => send(HttpClientRequest.del(`/${encodeURIComponent(id)}`), () => Effect.void)
     }
   })

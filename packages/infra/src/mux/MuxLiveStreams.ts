@@ -1,7 +1,7 @@
 import { LiveStreamId } from "@berth/domain/provisioning/live-streams/LiveStream"
 import { LiveStreamsUnavailable } from "@berth/domain/provisioning/live-streams/LiveStreamErrors"
 import { LiveStreams } from "@berth/domain/provisioning/live-streams/LiveStreams"
-import { Effect, Layer, Option } from "effect"
+import { Effect, Layer, Option, Stream } from "effect"
 import { makeMuxClient, type MuxAccess, type MuxCallFailed } from "./MuxClient.ts"
 
 const toUnavailable = ({ reason, status }: MuxCallFailed) =>
@@ -39,6 +39,17 @@ export const layer = (access: MuxAccess) =>
             Effect.catchIf(isMissing, () => Effect.void),
             Effect.mapError(toUnavailable)
           )
+        ),
+        listActive: Stream.paginateEffect(1, (page) =>
+          Effect.map(mux.listActive(page), ({ ids, isLast }) => [
+            ids.map((id) => LiveStreamId.make(id)),
+            isLast ? Option.none<number>() : Option.some(page + 1)
+          ])
+        ).pipe(
+          Stream.runCollect,
+          Effect.map((pages) => Option.some(new Set([...pages].flat()))),
+          Effect.mapError(toUnavailable),
+          Effect.withSpan("LiveStreams.listActive")
         ),
         status: Effect.fn("LiveStreams.status")((id: LiveStreamId) =>
           mux.find(id).pipe(

@@ -3,7 +3,7 @@ import { ApiKeys } from "@berth/domain/accounts/api-keys/ApiKeys"
 import { CurrentUser } from "@berth/domain/sessions/CurrentUser"
 import { HttpApiBuilder } from "@effect/platform"
 import { Effect } from "effect"
-import { addResponseHeaders, privately } from "../http/ResponseHeaders.ts"
+import { addResponseHeaders, addRetryAfter, privately } from "../http/ResponseHeaders.ts"
 
 export const layer = HttpApiBuilder.group(WebApi, "apiKeys", (handlers) =>
   Effect.map(ApiKeys, (apiKeys) =>
@@ -16,11 +16,9 @@ export const layer = HttpApiBuilder.group(WebApi, "apiKeys", (handlers) =>
       )
       .handle("create", ({ payload: { expiresAt, name, scopes } }) =>
         Effect.gen(function* () {
-          const { key, secret } = yield* apiKeys.create(yield* CurrentUser, {
-            name,
-            scopes,
-            expiresAt: expiresAt ?? null
-          })
+          const { key, secret } = yield* apiKeys
+            .create(yield* CurrentUser, { name, scopes, expiresAt: expiresAt ?? null })
+            .pipe(Effect.tapErrorTag("RateLimitExceeded", addRetryAfter))
           yield* addResponseHeaders(privately)
           return { ...key, key: secret }
         })

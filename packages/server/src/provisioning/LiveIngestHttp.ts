@@ -27,11 +27,7 @@ export const layer = HttpApiBuilder.group(WebApi, "liveIngest", (handlers) =>
           // The pipeline answers what is wrong with a body.
           Effect.map(Effect.orDie(request.arrayBuffer), (body) => new Uint8Array(body))
         )
-        .pipe(
-          Effect.tapErrorTag("LiveLimitReached", addRetryAfter),
-          Effect.tapErrorTag("LiveStorageFull", addRetryAfter),
-          Effect.as(done)
-        )
+        .pipe(Effect.tapErrorTag("LiveLimitReached", addRetryAfter), Effect.as(done))
 
     return handlers
       .handleRaw("upload", upload, complete)

@@ -5,7 +5,7 @@ import { runRecurringTask } from "../jobs/RecurringTask.ts"
 
 const every = "10 seconds"
 
-/** Ends broadcasts whose encoder is gone and the streams of deleted agents, and deletes old files. */
+/** Records broadcasts at the provider, ends those whose encoder is gone and the streams of deleted agents, and deletes old files. */
 export const layer = Layer.scopedDiscard(
   Effect.gen(function* () {
     const origin = yield* LiveOrigin
@@ -13,6 +13,7 @@ export const layer = Layer.scopedDiscard(
     const upkeep = <A, E, R>(name: string, work: Effect.Effect<A, E, R>) =>
       runRecurringTask(name, every, Effect.withTracerEnabled(work, false))
     yield* upkeep("end idle broadcasts", origin.endIdleBroadcasts())
+    yield* upkeep("record broadcasts at the provider", streams.recordBroadcasts())
     yield* upkeep("end abandoned live streams", streams.endAbandoned())
     yield* upkeep("retention of live files", origin.pruneFiles)
   })

@@ -13,6 +13,7 @@ import { pageLimit, pageOffset } from "../../http/Pagination.ts"
 import { payload } from "../../http/Payload.ts"
 import { Timestamp } from "../../http/Timestamp.ts"
 import { InternalFailureBody } from "../../http/TransportErrors.ts"
+import { RateLimitExceededBody } from "../../limits/RateLimits.ts"
 import { RecentSignInRequiredBody, SessionAuth } from "../../sessions/SessionAuth.ts"
 
 export const ApiKeyNotFoundBody = plainErrorBody(ApiKeyNotFound, {
@@ -81,6 +82,7 @@ const create = HttpApiEndpoint.post("create", "/api/keys")
   .addError(AdminScopeNotAllowedBody)
   .addError(RecentSignInRequiredBody)
   .addError(ApiKeyLimitReachedBody)
+  .addError(RateLimitExceededBody)
   .annotateContext(
     OpenApi.annotations({
       summary: "Create an API key",

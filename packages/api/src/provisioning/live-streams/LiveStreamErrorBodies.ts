@@ -5,7 +5,6 @@ import {
   LiveRangeUnsatisfiable,
   LiveReloadInvalid,
   LiveReloadTimedOut,
-  LiveStorageFull,
   LiveStreamNotFound,
   LiveStreamsUnavailable
 } from "@berth/domain/provisioning/live-streams/LiveStreamErrors"
@@ -59,7 +58,7 @@ const RetryAfter = Schema.Number.annotations({ description: "Seconds" })
 
 export const LiveLimitReachedBody = extendedErrorBody(
   LiveLimitReached,
-  Schema.Struct({ limit: Schema.Literal("uploads", "bandwidth", "playback"), retryAfter: RetryAfter }),
+  Schema.Struct({ limit: Schema.Literal("uploads", "bandwidth", "playback", "reloads"), retryAfter: RetryAfter }),
   {
     status: 429,
     error: "Live stream limit reached",
@@ -69,13 +68,6 @@ export const LiveLimitReachedBody = extendedErrorBody(
     read: (_, { limit, retryAfter }) => new LiveLimitReached({ limit, retryAfter: Duration.seconds(retryAfter) })
   }
 )
-export const LiveStorageFullBody = extendedErrorBody(LiveStorageFull, Schema.Struct({ retryAfter: RetryAfter }), {
-  status: 503,
-  error: "Live storage full",
-  message: "The storage of all live streams is full. Try again in a moment.",
-  members: ({ retryAfter }) => ({ retryAfter: toRetryAfterSeconds(retryAfter) }),
-  read: (_, { retryAfter }) => new LiveStorageFull({ retryAfter: Duration.seconds(retryAfter) })
-})
 export const LiveStreamsUnavailableBody = errorBody(LiveStreamsUnavailable, {
   status: 502,
   error: "Live streams unavailable",

@@ -19,7 +19,6 @@ import {
   LiveRangeUnsatisfiableBody,
   LiveReloadInvalidBody,
   LiveReloadTimedOutBody,
-  LiveStorageFullBody,
   LiveStreamNotFoundBody,
   LiveStreamsUnavailableBody
 } from "./LiveStreamErrorBodies.ts"
@@ -39,26 +38,20 @@ const uploadErrors = Schema.Union(
   BodyMalformedBody,
   BodyTooLargeBody,
   RequestTimeoutBody,
-  LiveLimitReachedBody,
-  LiveStorageFullBody
+  LiveLimitReachedBody
 )
-const uploadSummary = "Upload a file of a live stream"
-const uploadDescription =
-  "For encoders: playlists and segments as ffmpeg's HLS muxer uploads them. The body is the file; a body that breaks off leaves nothing. A wrong key is 404."
 
-const upload = HttpApiEndpoint.put("upload", "/live/ingest/:streamKey/:file")
-  .setPath(ingestFile)
-  .addSuccess(HttpApiSchema.NoContent)
-  .addError(uploadErrors)
-  .annotate(OpenApi.Summary, uploadSummary)
-  .annotate(OpenApi.Description, uploadDescription)
-
-const uploadByPost = HttpApiEndpoint.post("uploadByPost", "/live/ingest/:streamKey/:file")
-  .setPath(ingestFile)
-  .addSuccess(HttpApiSchema.NoContent)
-  .addError(uploadErrors)
-  .annotate(OpenApi.Summary, uploadSummary)
-  .annotate(OpenApi.Description, uploadDescription)
+/** Encoders upload by PUT or POST. */
+const makeUpload = <const Name extends string, Method extends "PUT" | "POST">(name: Name, method: Method) =>
+  HttpApiEndpoint.make(method)(name, "/live/ingest/:streamKey/:file")
+    .setPath(ingestFile)
+    .addSuccess(HttpApiSchema.NoContent)
+    .addError(uploadErrors)
+    .annotate(OpenApi.Summary, "Upload a file of a live stream")
+    .annotate(
+      OpenApi.Description,
+      "For encoders: playlists and segments as ffmpeg's HLS muxer uploads them. The body is the file; a body that breaks off leaves nothing. A wrong key is 404."
+    )
 
 const remove = HttpApiEndpoint.del("remove", "/live/ingest/:streamKey/:file")
   .setPath(ingestFile)
@@ -70,8 +63,8 @@ const remove = HttpApiEndpoint.del("remove", "/live/ingest/:streamKey/:file")
 
 /** PUT, POST and DELETE /live/ingest/:streamKey/:file */
 export class LiveIngestApi extends HttpApiGroup.make("liveIngest")
-  .add(upload)
-  .add(uploadByPost)
+  .add(makeUpload("upload", "PUT"))
+  .add(makeUpload("uploadByPost", "POST"))
   .add(remove)
   .addError(InternalFailureBody) {}
 
@@ -128,7 +121,7 @@ const AgentLiveStream = Schema.Struct({
   status: LiveStreamStatus,
   playbackUrl: Schema.String,
   startedAt: Schema.NullOr(Timestamp).annotations({
-    description: "Start of the latest broadcast at the built-in origin"
+    description: "Start of the latest broadcast"
   }),
   endedAt: Schema.NullOr(Timestamp)
 }).annotations({ identifier: "AgentLiveStream" })

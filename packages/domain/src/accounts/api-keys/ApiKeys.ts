@@ -1,5 +1,6 @@
 import { DateTime, Effect, Option, Redacted } from "effect"
 import { IdGenerator } from "../../ids/IdGenerator.ts"
+import { RateLimiter } from "../../limits/RateLimiter.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
 import { Digests, hashSecret } from "../../secrets/Digests.ts"
 import { Tokens } from "../../secrets/Tokens.ts"
@@ -29,6 +30,7 @@ export class ApiKeys extends Effect.Service<ApiKeys>()("@berth/ApiKeys", {
     const tokens = yield* Tokens
     const digests = yield* Digests
     const ids = yield* IdGenerator
+    const limiter = yield* RateLimiter
     const transaction = yield* Transaction
 
     /** Returns the secret, which is not stored. Requires a recent sign-in. */
@@ -39,6 +41,7 @@ export class ApiKeys extends Effect.Service<ApiKeys>()("@berth/ApiKeys", {
       const now = yield* DateTime.now
       yield* validateApiKey({ expiresAt, scopes }, { now, isAdministrator: administrators.includes(user) })
       yield* sessions.requireRecent(sessionId)
+      yield* limiter.take("api-keys", user.id)
       const secret = Redacted.make(`${apiKeyPrefix}${Redacted.value(yield* tokens.make)}`)
       const key: ApiKey = {
         id: ApiKeyId.make(yield* ids.next("key")),

@@ -1,6 +1,8 @@
 import { Effect, Option, type Redacted } from "effect"
 import type { AgentId } from "../../shared/AgentId.ts"
-import type { LiveStream } from "./LiveStream.ts"
+import { AgentLog } from "../../instances/AgentLog.ts"
+import { Transaction } from "../../persistence/Transaction.ts"
+import { broadcastEnded, broadcastStarted, type LiveStream } from "./LiveStream.ts"
 import { LiveStreamRepository } from "./LiveStreamRepository.ts"
 import { LiveStreams } from "./LiveStreams.ts"
 
@@ -14,6 +16,8 @@ export class AgentLiveStreams extends Effect.Service<AgentLiveStreams>()("@berth
   effect: Effect.gen(function* () {
     const repository = yield* LiveStreamRepository
     const streams = yield* LiveStreams
+    const log = yield* AgentLog
+    const transaction = yield* Transaction
 
     /** The agent's stream with its status, if it has one; callers have checked the ownership. */
     const find = Effect.fn("AgentLiveStreams.find")(function* (agentId: AgentId) {
@@ -47,6 +51,20 @@ export class AgentLiveStreams extends Effect.Service<AgentLiveStreams>()("@berth
       )
     })
 
-    return { find, rotateKey, endAbandoned }
+    /** Records the starts and ends of broadcasts at a provider. */
+    const recordBroadcasts = Effect.fn("AgentLiveStreams.recordBroadcasts")(function* () {
+      const active = yield* streams.listActive
+      if (Option.isNone(active)) return
+      yield* transaction.run(
+        Effect.flatMap(repository.recordActive(active.value), ({ ended, started }) =>
+          Effect.all([
+            Effect.forEach(started, (agentId) => log.append(agentId, "info", broadcastStarted), { discard: true }),
+            Effect.forEach(ended, (agentId) => log.append(agentId, "info", broadcastEnded), { discard: true })
+          ])
+        )
+      )
+    })
+
+    return { find, rotateKey, recordBroadcasts, endAbandoned }
   })
 }) {}

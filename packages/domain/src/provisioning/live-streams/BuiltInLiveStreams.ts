@@ -25,6 +25,7 @@ export const layer = ({ appUrl }: { readonly appUrl: URL }) =>
         rotateKey: Effect.fn("LiveStreams.rotateKey")(() => Effect.asSome(makeKey)),
         // The row is the stream.
         end: () => Effect.void,
+        listActive: Effect.succeedNone,
         status: Effect.fn("LiveStreams.status")(function* (id: LiveStreamId) {
           const now = yield* DateTime.now
           return Option.match(yield* repository.find(id), {

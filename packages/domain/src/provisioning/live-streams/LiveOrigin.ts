@@ -11,14 +11,21 @@ import {
   type ReloadTarget,
   withholdMissingTail
 } from "./LivePlaylist.ts"
-import { broadcastIdleTimeout, type LiveStream, liveLimits, LiveStreamId } from "./LiveStream.ts"
+import { computeStorageShare, mayTakeMore } from "./FairShare.ts"
+import {
+  broadcastEnded,
+  broadcastIdleTimeout,
+  broadcastStarted,
+  type LiveStream,
+  liveLimits,
+  LiveStreamId
+} from "./LiveStream.ts"
 import {
   LiveFileNameInvalid,
   LiveLimitReached,
   LivePlaylistInvalid,
   LiveReloadInvalid,
   LiveReloadTimedOut,
-  LiveStorageFull,
   LiveStreamNotFound
 } from "./LiveStreamErrors.ts"
 import { type LiveFile, LiveStreamRepository, type LiveUpload } from "./LiveStreamRepository.ts"
@@ -31,12 +38,11 @@ const reloadPoll = Duration.millis(250)
 /** Multiples of the target duration (RFC 8216bis, section 6.2.5.2). */
 const reloadTargets = 3
 const longestReload = Duration.seconds(30)
-const waitingReloads = 1000
 const totalAllowance = "total"
 const maximumAllowances = 1000
 
-const started = "Live stream started"
-const ended = "Live stream ended"
+/** How many each stream holds. */
+type Counts = ReadonlyMap<LiveStreamId, number>
 
 /** The built-in HLS origin: encoders upload files, players fetch them, any process serves both. */
 export class LiveOrigin extends Effect.Service<LiveOrigin>()("@berth/LiveOrigin", {
@@ -45,10 +51,10 @@ export class LiveOrigin extends Effect.Service<LiveOrigin>()("@berth/LiveOrigin"
     const log = yield* AgentLog
     const transaction = yield* Transaction
     const digests = yield* Digests
-    const uploads = yield* Ref.make<ReadonlyMap<LiveStreamId, number>>(new Map())
+    const uploads = yield* Ref.make<Counts>(new Map())
+    const reloads = yield* Ref.make<Counts>(new Map())
     const allowances = yield* Ref.make<ReadonlyMap<string, ByteAllowance>>(new Map())
-    const reloads = yield* Effect.makeSemaphore(waitingReloads)
-    const storedBytes = yield* Effect.cachedWithTTL(repository.storedBytes, Duration.seconds(1))
+    const storage = yield* Effect.cachedWithTTL(repository.listStorage, Duration.seconds(1))
 
     /** The stream of the key and the name of its file; a wrong key is refused before the name is looked at. */
     const authorize = (key: Redacted.Redacted, name: string) =>
@@ -59,21 +65,39 @@ export class LiveOrigin extends Effect.Service<LiveOrigin>()("@berth/LiveOrigin"
         return { keyHash, stream, name: fileName }
       })
 
-    const countUpload = (id: LiveStreamId, change: 1 | -1) =>
-      Ref.modify(uploads, (all) => {
-        const count = (all.get(id) ?? 0) + change
+    const count = (counts: Ref.Ref<Counts>, id: LiveStreamId, change: 1 | -1) =>
+      Ref.updateAndGet(counts, (all) => {
         const next = new Map(all)
-        if (count > 0) next.set(id, count)
+        const held = (all.get(id) ?? 0) + change
+        if (held > 0) next.set(id, held)
         else next.delete(id)
-        return [count, next]
+        return next
       })
 
-    const holdUpload = (id: LiveStreamId) =>
-      Effect.acquireRelease(countUpload(id, 1), () => countUpload(id, -1)).pipe(
+    /** Counts one of the stream until the scope closes. */
+    const hold = (
+      counts: Ref.Ref<Counts>,
+      id: LiveStreamId,
+      limit: LiveLimitReached["limit"],
+      isAllowed: (held: number, all: Counts) => boolean
+    ) =>
+      Effect.acquireRelease(count(counts, id, 1), () => count(counts, id, -1)).pipe(
         Effect.filterOrFail(
-          (count) => count <= liveLimits.uploadsAtOnce,
-          () => new LiveLimitReached({ limit: "uploads", retryAfter: Duration.seconds(1) })
+          (all) => isAllowed(all.get(id) ?? 0, all),
+          () => new LiveLimitReached({ limit, retryAfter: Duration.seconds(1) })
         )
+      )
+
+    const holdUpload = (id: LiveStreamId) => hold(uploads, id, "uploads", (held) => held <= liveLimits.uploadsAtOnce)
+
+    const holdReload = (id: LiveStreamId) =>
+      hold(reloads, id, "reloads", (held, all) =>
+        mayTakeMore({
+          capacity: liveLimits.waitingReloads,
+          held: held - 1,
+          holders: all.size,
+          total: [...all.values()].reduce((sum, one) => sum + one, 0) - 1
+        })
       )
 
     const readPlaylist = (content: Uint8Array) =>
@@ -87,20 +111,19 @@ export class LiveOrigin extends Effect.Service<LiveOrigin>()("@berth/LiveOrigin"
 
     const store = (
       keyHash: string,
-      { agentId }: LiveStream,
+      { agentId, ownerId }: LiveStream,
       received: Pick<LiveUpload, "name" | "content" | "receivedAt">
     ) =>
       Effect.gen(function* () {
+        const limited = { ...received, maximumBytes: computeStorageShare(yield* storage, ownerId) }
         const upload = isPlaylistName(received.name)
-          ? { ...received, ...(yield* readPlaylist(received.content)) }
-          : { ...received, listed: [], endsBroadcast: false }
-        if ((yield* storedBytes) > liveLimits.storedBytes)
-          return yield* new LiveStorageFull({ retryAfter: Duration.seconds(10) })
+          ? { ...limited, ...(yield* readPlaylist(received.content)) }
+          : { ...limited, listed: [], endsBroadcast: false }
         yield* transaction.run(
           Effect.gen(function* () {
             const { hasEnded, hasStarted } = yield* repository.store(keyHash, upload)
-            if (hasStarted) yield* log.append(agentId, "info", started)
-            if (hasEnded) yield* log.append(agentId, "info", ended)
+            if (hasStarted) yield* log.append(agentId, "info", broadcastStarted)
+            if (hasEnded) yield* log.append(agentId, "info", broadcastEnded)
           })
         )
       })
@@ -172,7 +195,18 @@ export class LiveOrigin extends Effect.Service<LiveOrigin>()("@berth/LiveOrigin"
         Ref.modify(allowances, (all) => {
           const known = all.size < maximumAllowances ? all : keepUsed(all, now)
           const refilled = rates(id).map(([name, rate]) => [name, allowanceOf(known, name, rate, now)] as const)
-          const isUsedUp = refilled.some(([, allowance]) => allowance.bytes <= 0)
+          const [own, total] = refilled.map(([name, { bytes: left }]) => ({ left, rate: rateOf(name) }))
+          const isUsedUp =
+            own === undefined ||
+            total === undefined ||
+            own.left <= 0 ||
+            !mayTakeMore({
+              capacity: total.rate,
+              held: own.rate - own.left,
+              // Without the total itself.
+              holders: total.left > 0 ? 1 : keepUsed(known, now).size - 1,
+              total: total.rate - total.left
+            })
           const taken = refilled.map(
             ([name, { at, bytes: left }]) => [name, { at, bytes: isUsedUp ? left : left - bytes }] as const
           )
@@ -208,8 +242,8 @@ export class LiveOrigin extends Effect.Service<LiveOrigin>()("@berth/LiveOrigin"
           }),
           Effect.interruptible,
           Effect.timeoutFail({ duration: atMost, onTimeout: () => new LiveReloadTimedOut() }),
-          reloads.withPermitsIfAvailable(1),
-          Effect.flatMap(Option.match({ onNone: () => new LiveReloadTimedOut(), onSome: () => Effect.void }))
+          (waiting) => Effect.zipRight(holdReload(id), waiting),
+          Effect.scoped
         )
       })
 
@@ -231,7 +265,7 @@ export class LiveOrigin extends Effect.Service<LiveOrigin>()("@berth/LiveOrigin"
     const endIdleBroadcasts = Effect.fn("LiveOrigin.endIdleBroadcasts")(function* () {
       yield* transaction.run(
         Effect.flatMap(repository.endIdle(broadcastIdleTimeout), (agentIds) =>
-          Effect.forEach(agentIds, (agentId) => log.append(agentId, "info", ended), { discard: true })
+          Effect.forEach(agentIds, (agentId) => log.append(agentId, "info", broadcastEnded), { discard: true })
         )
       )
     })

@@ -11,6 +11,8 @@ export interface LivePlaylist {
   readonly isEnded: boolean
 }
 
+/** RFC 8216, section 4.1, and the line separators of Unicode: players may read a line's rest as an address. */
+const forbidden = /[\p{Cc}\p{Zl}\p{Zp}]/u
 const uriAttribute = /\bURI="([^"]*)"/g
 const ingestAddress = /^https?:\/\/[^/]+\/live\/ingest\/[^/]+\/([^/?#]+)$/
 
@@ -29,6 +31,9 @@ const parseLine = (
   line: string
 ): Either.Either<{ readonly line: string; readonly file: Option.Option<LiveFileName> }, LivePlaylistInvalid> => {
   if (line === "") return Either.right({ line, file: Option.none() })
+  if (forbidden.test(line)) return Either.left(new LivePlaylistInvalid({ reason: "it has a control character" }))
+  if (line.startsWith("#EXT-X-DATERANGE:") && line.includes("X-ASSET-LIST"))
+    return Either.left(new LivePlaylistInvalid({ reason: "lists of interstitials are not supported" }))
   if (!line.startsWith("#"))
     return Either.map(parseReference(line), (name) => ({ line: name, file: Option.some(name) }))
   if (line.startsWith("#EXT-X-KEY:") && !/^#EXT-X-KEY:METHOD=NONE\s*$/.test(line))

@@ -11,9 +11,8 @@ export class LiveRangeUnsatisfiable extends Data.TaggedError("LiveRangeUnsatisfi
 /** The awaited segment did not arrive in time. */
 export class LiveReloadTimedOut extends Data.TaggedError("LiveReloadTimedOut")<object> {}
 export class LiveLimitReached extends Data.TaggedError("LiveLimitReached")<{
-  readonly limit: "uploads" | "bandwidth" | "playback"
+  readonly limit: "uploads" | "bandwidth" | "playback" | "reloads"
   readonly retryAfter: Duration.Duration
 }> {}
-export class LiveStorageFull extends Data.TaggedError("LiveStorageFull")<{ readonly retryAfter: Duration.Duration }> {}
 /** The provider of live streams does not answer or rejects the request. */
 export class LiveStreamsUnavailable extends Data.TaggedError("LiveStreamsUnavailable")<{ readonly reason: string }> {}

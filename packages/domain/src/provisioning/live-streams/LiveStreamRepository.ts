@@ -1,5 +1,6 @@
 import { Context, type DateTime, type Duration, type Effect, type Option } from "effect"
 import type { AgentId } from "../../shared/AgentId.ts"
+import type { OwnerStorage } from "./FairShare.ts"
 import type { LiveFileName } from "./LiveFile.ts"
 import type { LiveStream, LiveStreamId } from "./LiveStream.ts"
 import type { LiveLimitReached, LiveStreamNotFound } from "./LiveStreamErrors.ts"
@@ -26,11 +27,18 @@ export interface LiveUpload {
   readonly listed: ReadonlyArray<LiveFileName>
   /** Whether the uploaded playlist ends the broadcast. */
   readonly endsBroadcast: boolean
+  /** Of the stream's files; the oldest ones give way. */
+  readonly maximumBytes: number
 }
 
 export interface StoredUpload {
   readonly hasStarted: boolean
   readonly hasEnded: boolean
+}
+
+export interface BroadcastChanges {
+  readonly started: ReadonlyArray<AgentId>
+  readonly ended: ReadonlyArray<AgentId>
 }
 
 /** The streams of agents, and the files of the built-in origin for a short time. */
@@ -52,8 +60,9 @@ export class LiveStreamRepository extends Context.Tag("@berth/LiveStreamReposito
     readonly removeFile: (id: LiveStreamId, name: LiveFileName) => Effect.Effect<void>
     readonly readFile: (id: LiveStreamId, name: LiveFileName) => Effect.Effect<Option.Option<LiveFile>>
     readonly listFileNames: (id: LiveStreamId) => Effect.Effect<ReadonlySet<string>>
-    /** Bytes of the files of all streams. */
-    readonly storedBytes: Effect.Effect<number>
+    readonly listStorage: Effect.Effect<ReadonlyArray<OwnerStorage>>
+    /** Records which streams of a provider are in broadcast; returns the agents of those that started and ended. */
+    readonly recordActive: (active: ReadonlySet<LiveStreamId>) => Effect.Effect<BroadcastChanges>
     /** Ends the broadcasts without an upload for `idle`; returns their agents. */
     readonly endIdle: (idle: Duration.Duration) => Effect.Effect<ReadonlyArray<AgentId>>
     /** Deletes the files past their retention; returns their number. */

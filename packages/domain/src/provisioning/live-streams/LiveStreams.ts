@@ -25,6 +25,8 @@ export class LiveStreams extends Context.Tag("@berth/LiveStreams")<
     readonly rotateKey: (id: LiveStreamId) => Effect.Effect<Option.Option<StreamKey>, LiveStreamsUnavailable>
     /** Deletes the stream at the provider. Idempotent. */
     readonly end: (id: LiveStreamId) => Effect.Effect<void, LiveStreamsUnavailable>
+    /** The streams of a provider that are in broadcast; none at the built-in origin, which records uploads. */
+    readonly listActive: Effect.Effect<Option.Option<ReadonlySet<LiveStreamId>>, LiveStreamsUnavailable>
     readonly status: (id: LiveStreamId) => Effect.Effect<LiveStreamStatus, LiveStreamsUnavailable>
   }
 >() {}

@@ -75,6 +75,21 @@ describe("LivePlaylist", () => {
     assert.isTrue(Either.isLeft(parseLivePlaylist(Uint8Array.of(0xff, 0xfe))))
   })
 
+  it("parseLivePlaylist rejects characters that players read as the end of a line", () => {
+    for (const character of ["\r", "\u000b", "\u000c", "\u0085", "\u2028", "\u2029", "\u0000"])
+      assert.isTrue(
+        isRefused(`#EXTM3U\n#EXTINF:2.0,title${character}https://other.example/a.ts\nseg0.ts\n`),
+        JSON.stringify(character)
+      )
+    assert.isFalse(isRefused(playlist(0, 2).replaceAll("\n", "\r\n")))
+  })
+
+  it("parseLivePlaylist rejects lists of interstitials, which name addresses outside the stream", () => {
+    const range = '#EXT-X-DATERANGE:ID="1",CLASS="com.apple.hls.interstitial",START-DATE="2026-01-01T00:00:00Z",'
+    assert.isTrue(isRefused(playlist(0, 1, `${range}X-ASSET-LIST="https://other.example/list.json"\n`)))
+    assert.isTrue(isRefused(playlist(0, 1, `${range}X-ASSET-URI="https://other.example/index.m3u8"\n`)))
+  })
+
   it("withholdMissingTail drops the segments at the end that are not stored yet, and no others", () => {
     const whole = playlist(0, 4)
     const stored = (...numbers: ReadonlyArray<number>) => new Set(numbers.map((n) => `seg${n}.ts`))

@@ -12,9 +12,10 @@ import {
   type NewLiveStream
 } from "@berth/domain/provisioning/live-streams/LiveStreamRepository"
 import { AgentId } from "@berth/domain/shared/AgentId"
+import { UserId } from "@berth/domain/shared/UserId"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { Array, DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
-import { countAffectedRows, decodeFirstRow, decodeRows, decodeSingleRow } from "../Rows.ts"
+import { countAffectedRows, decodeFirstRow, decodeRows } from "../Rows.ts"
 import { toStorableText } from "../StorableText.ts"
 
 const StreamRow = Schema.Struct({
@@ -27,7 +28,7 @@ const FileRow = Schema.Struct({ content: Schema.Uint8ArrayFromSelf, uploadedAt: 
 const Name = Schema.Struct({ name: Schema.String })
 const Id = Schema.Struct({ id: LiveStreamId })
 const Agent = Schema.Struct({ agentId: AgentId })
-const Bytes = Schema.Struct({ bytes: Schema.NumberFromString })
+const Storage = Schema.Struct({ ownerId: UserId, streams: Schema.Int, bytes: Schema.NumberFromString })
 const Broadcast = Schema.Struct({ id: LiveStreamId, wasActive: Schema.Boolean, isLate: Schema.Boolean })
 
 const make = Effect.gen(function* () {
@@ -37,10 +38,13 @@ const make = Effect.gen(function* () {
 
   const toTime = (nanos: bigint) => sql`to_timestamp(${Number(nanos / 1000n)}::float8 / 1e6)`
 
-  const columns = sql.literal("id, agent_id, playback_url, started_at, ended_at, last_upload_at")
+  const columns = sql.literal(
+    "stream.id, stream.agent_id, agents.owner_id, stream.playback_url, stream.started_at, stream.ended_at, stream.last_upload_at"
+  )
   const findBy = (column: "id" | "agent_id" | "key_hash", value: string) =>
     sql`
-      select ${columns} from live_streams where ${sql(column)} = ${toStorableText(value)} and agent_id is not null`.pipe(
+      select ${columns} from live_streams as stream join agents on agents.id = stream.agent_id
+      where stream.${sql(column)} = ${toStorableText(value)}`.pipe(
       decodeFirstRow(StreamRow),
       Effect.map(Option.map((row) => new LiveStream(row))),
       Effect.orDie
@@ -77,14 +81,14 @@ const make = Effect.gen(function* () {
       returning live_streams.id, was_active, is_late`.pipe(decodeFirstRow(Broadcast))
 
   /** Deletes the oldest files above the stream's share, segments before playlists. */
-  const evict = (id: LiveStreamId) =>
+  const evict = (id: LiveStreamId, maximumBytes: number) =>
     sql`
       delete from live_files where stream_id = ${id} and name in (
         select name from (
           select name, sum(byte_length) over newest as total, row_number() over newest as place
           from live_files where stream_id = ${id}
           window newest as (order by name like '%.m3u8' desc, listed_at desc, uploaded_at desc, name desc)
-        ) as kept where total > ${liveLimits.storedBytesPerStream} or place > ${liveLimits.storedFilesPerStream}
+        ) as kept where total > ${maximumBytes} or place > ${liveLimits.storedFilesPerStream}
       )`
 
   return LiveStreamRepository.of({
@@ -125,7 +129,7 @@ const make = Effect.gen(function* () {
         yield* Effect.orDie(
           sql`update live_files set listed_at = now() where stream_id = ${id} and ${sql.in("name", listed)}`
         )
-      yield* Effect.orDie(evict(id))
+      yield* Effect.orDie(evict(id, upload.maximumBytes))
       return { hasStarted: !wasActive && !endsBroadcast && !isLate, hasEnded: wasActive && endsBroadcast }
     }),
     removeFile: Effect.fn("LiveStreamRepository.removeFile")(function* (id: LiveStreamId, name: LiveFileName) {
@@ -143,11 +147,24 @@ const make = Effect.gen(function* () {
         Effect.orDie
       )
     ),
-    storedBytes: sql`select coalesce(sum(byte_length), 0)::text as bytes from live_files`.pipe(
-      decodeSingleRow(Bytes),
-      Effect.map(({ bytes }) => bytes),
-      Effect.orDie
-    ),
+    listStorage: sql`
+      select owner_id, count(distinct stream_id)::int as streams, sum(byte_length)::text as bytes
+      from live_files join live_streams on live_streams.id = stream_id join agents on agents.id = agent_id
+      group by owner_id`.pipe(decodeRows(Storage), Effect.orDie),
+    recordActive: Effect.fn("LiveStreamRepository.recordActive")(function* (active: ReadonlySet<LiveStreamId>) {
+      const ids = JSON.stringify([...active])
+      const isActive = sql`id in (select jsonb_array_elements_text(${ids}::jsonb))`
+      const started = yield* sql`
+        update live_streams set started_at = now(), ended_at = null
+        where key_hash is null and agent_id is not null and (started_at is null or ended_at is not null) and ${isActive}
+        returning agent_id`.pipe(decodeRows(Agent), Effect.orDie)
+      const ended = yield* sql`
+        update live_streams set ended_at = now()
+        where key_hash is null and agent_id is not null and started_at is not null and ended_at is null and not (${isActive})
+        returning agent_id`.pipe(decodeRows(Agent), Effect.orDie)
+      const agentsOf = Array.map(({ agentId }: typeof Agent.Type) => agentId)
+      return { started: agentsOf(started), ended: agentsOf(ended) }
+    }),
     endIdle: Effect.fn("LiveStreamRepository.endIdle")((idle: Duration.Duration) =>
       sql`
         update live_streams set ended_at = now()

@@ -1,0 +1,33 @@
+import type { UserId } from "../../shared/UserId.ts"
+import { liveLimits } from "./LiveStream.ts"
+
+export interface OwnerStorage {
+  readonly ownerId: UserId
+  /** Streams with stored files. */
+  readonly streams: number
+  readonly bytes: number
+}
+
+/** Bytes that a stream of the owner may store. Above the total, each owner has an equal share, whatever others store. */
+export const computeStorageShare = (storage: ReadonlyArray<OwnerStorage>, ownerId: UserId): number => {
+  const { maximumFileBytes, storedBytes, storedBytesPerStream } = liveLimits
+  const total = storage.reduce((sum, { bytes }) => sum + bytes, 0)
+  if (total <= storedBytes) return storedBytesPerStream
+  const own = storage.find((one) => one.ownerId === ownerId)
+  const owners = own === undefined ? storage.length + 1 : storage.length
+  const share = Math.floor(storedBytes / owners / Math.max(1, own?.streams ?? 1))
+  return Math.min(storedBytesPerStream, Math.max(maximumFileBytes, share))
+}
+
+/** Whether one of `holders` that holds `held` may take more: while the total is free, and up to its equal share in any case. */
+export const mayTakeMore = ({
+  capacity,
+  held,
+  holders,
+  total
+}: {
+  readonly capacity: number
+  readonly held: number
+  readonly holders: number
+  readonly total: number
+}): boolean => total < capacity || held < capacity / Math.max(1, holders)
