@@ -142,8 +142,9 @@ describe("AiLayer over real providers", () => {
           { sandbox: true, baseUrls: { groq: groq.baseUrl } },
           { keysOf: (userId) => ({ groq: keyOf(userId) }) }
         )
-        const ask = (userId: UserId) => ai.complete({ ...request, caller: { userId, agentId: null } })
-        assertMatches(yield* ask(ada), { provider: "groq", ownKey: true })
+        const ask = (userId: UserId) =>
+          ai.complete({ ...request, model: groqWire.model, caller: { userId, agentId: null } })
+        assertMatches(yield* ask(ada), { model: groqWire.model, provider: "groq", ownKey: true })
         assert.include((yield* Effect.flip(ask(bob))).message, "your groq key was refused")
       })
   )
