@@ -186,6 +186,12 @@ layer(App.layer({ overrides: WalletChainTest.layer }), { excludeTestServices: tr
           /no public address/
         ].entries())
           assert.match(texts[index] ?? "", pattern)
+        const chain = yield* WalletChainTest.WalletChainTest
+        const [away] = yield* chain.withBehavior(chain.away)(payInTurn(owner, send("1")))
+        assert.match(away?.[1] ?? "", /not made: the chain cannot be reached/)
+        const { broadcast } = chain.away
+        const [lost] = yield* chain.withBehavior({ broadcast })(payInTurn(owner, send("1")))
+        assert.match(lost?.[1] ?? "", /stays reserved and is sent as soon as it can/)
         const poor = yield* createOwnerWithAgent()
         assert.match((yield* payInTurn(poor, send("1")))[0]?.[1] ?? "", /no wallet/)
       })

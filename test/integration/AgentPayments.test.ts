@@ -4,11 +4,13 @@ import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer, Schema } from "effect"
 import { createTestClient, type Hex, http, parseAbi, publicActions, walletActions } from "viem"
 import { baseSepolia } from "viem/chains"
+import { createServer } from "node:http"
 import { createOwnerWithAgent, type OwnerWithAgent } from "../contract/OwnerFixtures.ts"
 import { payInTurn, readPayments, setLimits } from "../contract/WalletTurns.ts"
 import { startPaidService } from "../fakes/x402/PaidService.ts"
 import { startAnvil } from "../support/chain/Anvil.ts"
 import fixtures from "../support/chain/Fixtures.json" with { type: "json" }
+import { listenLocally } from "../support/LocalServer.ts"
 import * as App from "../support/TestApp.ts"
 
 const abi = parseAbi(["function mint(address to, uint256 value)", "function balanceOf(address) view returns (uint256)"])
@@ -138,5 +140,16 @@ layer(Live, { excludeTestServices: true })("An agent on a real EVM", (it) => {
         assert.match(refused?.[1] ?? "", /did not accept the payment/)
         assert.deepStrictEqual(yield* statuses(owner), ["sent"])
       })
+  )
+
+  it.scoped("x402_payments follows no redirect of a service", () =>
+    Effect.gen(function* () {
+      const owner = yield* createPayer
+      const { origin } = yield* listenLocally(
+        createServer((_, response) => response.writeHead(302, { location: "http://169.254.169.254/" }).end())
+      )
+      const [refused] = yield* payInTurn(owner, fetchPaid(origin))
+      assert.deepStrictEqual(refused, [400, "The service redirects, which is not followed."])
+    })
   )
 })

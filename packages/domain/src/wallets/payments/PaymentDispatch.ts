@@ -134,9 +134,16 @@ export class PaymentDispatch extends Effect.Service<PaymentDispatch>()("@berth/P
     const recover = Effect.gen(function* () {
       const before = DateTime.subtractDuration(yield* DateTime.now, recoveryAge)
       const unfinished = yield* repository.listUnfinished(before, recoveryBatch)
-      yield* Effect.forEach(unfinished, (payment) => Effect.zipRight(repository.touch(payment.id), advance(payment)), {
-        discard: true
-      })
+      yield* Effect.forEach(
+        unfinished,
+        (payment) =>
+          Effect.zipRight(repository.touch(payment.id), advance(payment)).pipe(
+            Effect.catchAllCause((cause) => Effect.logError("Wallet payment not recovered", cause))
+          ),
+        {
+          discard: true
+        }
+      )
       return unfinished.length
     }).pipe(Effect.withSpan("PaymentDispatch.recover"))
 

@@ -14,7 +14,6 @@ import type { WalletPayment, WantedPayment } from "./WalletPayment.ts"
 import { type PayingTurn, WalletPayments } from "./WalletPayments.ts"
 
 const failed = (reason: string) => new WalletCallFailed({ reason })
-const chainAway = () => failed("The chain cannot be reached. Nothing new was paid.")
 const limitNames = { perCall: "per payment", perDay: "per day", perAgent: "of this agent" }
 
 /** Calls of an agent's wallet skill, answered by texts for the model. Only turns of the owner have a wallet. */
@@ -58,8 +57,14 @@ export class WalletCalls extends Effect.Service<WalletCalls>()("@berth/WalletCal
             )
           )
         if (payment.status !== "reserved") return payment
-        const balance = yield* Effect.mapError(chain.readUsdcBalance(address), chainAway)
-        return balance < payment.amount ? yield* dispatch.cancel(payment, "the wallet has too little USDC") : payment
+        return yield* chain.readUsdcBalance(address).pipe(
+          Effect.flatMap((balance) =>
+            balance < payment.amount
+              ? dispatch.cancel(payment, "the wallet has too little USDC")
+              : Effect.succeed(payment)
+          ),
+          Effect.catchTag("ChainUnreachable", () => dispatch.cancel(payment, "the chain cannot be reached"))
+        )
       })
 
     /** Sentence on a payment that cannot go on now. */
@@ -85,7 +90,9 @@ export class WalletCalls extends Effect.Service<WalletCalls>()("@berth/WalletCal
       const { signature, status } = payment
       if (status === "confirmed" || status === "sent")
         return `${formatUsdc(amount)} USDC ${status === "sent" ? "are on the way" : "were sent"} to ${payee}: payment ${payment.id}, transaction ${signature?.reference ?? ""}.`
-      return status === "reserved" ? yield* chainAway() : describeWait(payment)
+      return status === "reserved"
+        ? `The chain cannot be reached. The payment ${payment.id} stays reserved and is sent as soon as it can.`
+        : describeWait(payment)
     })
 
     const readUrl = (text: string) => {

@@ -1,0 +1,77 @@
+import { withoutOwnerTools } from "@berth/runtime/skills/Toolbox"
+import * as WalletBackend from "@berth/runtime/skills/wallet/WalletBackend"
+import { makeWalletTools } from "@berth/runtime/skills/wallet/WalletTools"
+import { NodeHttpClient } from "@effect/platform-node"
+import { assert, it } from "@effect/vitest"
+import { Context, Effect, Layer, Redacted } from "effect"
+import { createServer } from "node:http"
+import { text } from "node:stream/consumers"
+import { listenLocally } from "../../../../../test/support/LocalServer.ts"
+import { sampleAgent } from "../../AgentSamples.ts"
+
+const turn = { ...sampleAgent, messageId: "msg_1" }
+
+/** The tools over a backend that gives this answer, with the requests that it has received. */
+const makeTools = (status: number, body: unknown) =>
+  Effect.gen(function* () {
+    const received: Array<readonly [string | undefined, string | undefined, unknown]> = []
+    const server = createServer((request, response) => {
+      void text(request).then((source) => {
+        received.push([request.url, request.headers.authorization, JSON.parse(source)])
+        response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body))
+      })
+    })
+    const { origin } = yield* listenLocally(server)
+    const context = yield* Layer.build(
+      Layer.provide(WalletBackend.layer({ backendUrl: origin, token: Redacted.make("own") }), NodeHttpClient.layer)
+    )
+    const tools = makeWalletTools(Context.get(context, WalletBackend.WalletBackend))
+    const run = (name: string, args: unknown) => {
+      const tool = tools.find(({ spec }) => spec.name === name)
+      return tool === undefined ? assert.fail(name) : tool.run(JSON.stringify(args), turn)
+    }
+    return { received, run }
+  })
+
+it.scopedLive("WalletTools send the documented arguments of a call alone, with the turn and the runtime token", () =>
+  Effect.gen(function* () {
+    const { received, run } = yield* makeTools(200, { text: "done" })
+    const raised = { perCall: "999", approved: true, agentId: "agt_other", messageId: "msg_other" }
+    assert.strictEqual(yield* run("send_usdc", { to: "0xab", amount: "1", ...raised }), "done")
+    yield* run("x402_payments", { url: "https://example.com", ...raised })
+    yield* run("x402_payments", { url: "https://example.com", body: "{}" })
+    yield* run("get_balance", raised)
+    const url = "https://example.com"
+    assert.deepStrictEqual(
+      received,
+      [
+        { action: "send_usdc", to: "0xab", amount: "1" },
+        { action: "x402_payments", url, method: "GET", body: null },
+        { action: "x402_payments", url, method: "POST", body: "{}" },
+        { action: "get_balance" }
+      ].map((call) => ["/internal/runtime/wallet", "Bearer own", { agentId: "agt_1", messageId: "msg_1", call }])
+    )
+  })
+)
+
+it.scopedLive("WalletTools tell the model the backend's reason, and send each call once", () =>
+  Effect.gen(function* () {
+    const refused = yield* makeTools(400, { error: "Wallet call failed", message: "The limit is exceeded." })
+    const error = yield* Effect.flip(refused.run("send_usdc", { to: "0xab", amount: "1" }))
+    assert.strictEqual(error.reason, "The limit is exceeded.")
+    const broken = yield* makeTools(503, "no")
+    assert.include((yield* Effect.flip(broken.run("get_balance", {}))).reason, "not understood")
+    assert.deepStrictEqual([refused.received.length, broken.received.length], [1, 1])
+  })
+)
+
+it("People of a messaging channel meet an agent without the wallet skill", () => {
+  const skill = {
+    id: "wallet",
+    name: "Wallet",
+    description: "Pays.",
+    instructions: "",
+    tools: ["get_balance", "send_usdc", "x402_payments"]
+  }
+  assert.deepStrictEqual(withoutOwnerTools({ ...sampleAgent, skills: [skill] }).skills, [])
+})
