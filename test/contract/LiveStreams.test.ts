@@ -7,7 +7,7 @@ import { LiveStreams } from "@berth/domain/provisioning/live-streams/LiveStreams
 import { LiveStreamRepository } from "@berth/domain/provisioning/live-streams/LiveStreamRepository"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
-import { Effect, Fiber, Layer, Option, Redacted, Schema } from "effect"
+import { Duration, Effect, Fiber, Layer, Option, Redacted, Schema } from "effect"
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { connect } from "node:net"
 import { tmpdir } from "node:os"
@@ -37,6 +37,34 @@ const eventsOf = ({ logs }: { readonly logs: Effect.Effect<{ readonly body: Read
     const entries = yield* Effect.orDie(decodeLogs(body["logs"]))
     return entries.map(({ message }) => message).filter((message) => message.startsWith("Live stream"))
   })
+
+const impatient = { minimumBytesPerSecond: 1_000_000, grace: Duration.millis(100), perAddress: 4 }
+
+layer(App.layer({ uploads: impatient }), { excludeTestServices: true })("Slow uploads of live streams", (it) => {
+  it.effect("An upload below the minimum rate is 408 and leaves nothing, and the stream's next one is stored", () =>
+    Effect.gen(function* () {
+      const { appUrl } = yield* App.TestApp
+      const stream = yield* createOwnerWithStream
+      const answer = yield* Effect.async<string>((resume) => {
+        let received = ""
+        const socket = connect(Number(appUrl.port), "127.0.0.1", () =>
+          socket.write(
+            `PUT /live/ingest/${stream.key}/seg0.ts HTTP/1.1\r\nhost: localhost\r\ncontent-length: 5000000\r\n\r\nslow`
+          )
+        )
+        socket.on("data", (chunk) => {
+          received += chunk.toString("latin1")
+          if (received.endsWith("}")) socket.destroy()
+        })
+        socket.once("close", () => resume(Effect.succeed(received)))
+      })
+      assert.match(answer, /^HTTP\/1\.1 408 [^]*"code":"request_timeout"/)
+      const repository = yield* LiveStreamRepository
+      assert.strictEqual((yield* repository.listFileNames(stream.liveStreamId)).size, 0)
+      assert.strictEqual((yield* stream.upload("seg0.ts", "fast")).status, 204)
+    })
+  )
+})
 
 layer(App.layer(), { excludeTestServices: true })("Live streams", (it) => {
   it.effect("The origin plays what the encoder uploaded, with type, cache and CORS headers", () =>
