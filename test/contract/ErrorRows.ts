@@ -1,4 +1,5 @@
 import type { ErrorRow } from "./ErrorRow.ts"
+import { a2aRows } from "./rows/A2aRows.ts"
 import { accountRows } from "./rows/AccountRows.ts"
 import { administrationRows } from "./rows/AdministrationRows.ts"
 import { agentDetailRows } from "./rows/AgentDetailRows.ts"
@@ -22,6 +23,7 @@ import { webhookRows } from "./rows/WebhookRows.ts"
 /** The specification's table of errors, for the routes that there are. */
 export const errorRows: ReadonlyArray<ErrorRow> = [
   ...accountRows,
+  ...a2aRows,
   ...walletRows,
   ...userWalletRows,
   ...socialIdentityRows,

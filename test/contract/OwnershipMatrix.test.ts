@@ -95,9 +95,11 @@ const isOfLiveStreams = ({ path }: KnownRoute) => path.startsWith("/live/")
 const routesWithIds = listRoutes(WebApi).filter((route) => route.path.includes("/:") && !isOfLiveStreams(route))
 /** Authentic by a secret of the agent, for platforms. */
 const isWebhook = ({ path }: KnownRoute) => /^\/api\/webhooks\/(?!endpoints\/)/.test(path)
+/** Another owner's agent can allow the sender. */
+const isOfA2a = ({ path }: KnownRoute) => path.startsWith("/api/a2a/")
 const isForAdministrators = ({ path }: KnownRoute) => path.startsWith("/api/ops/")
 const idRoutes = routesWithIds.filter(
-  (route) => !deprecated.has(nameOf(route)) && !isForAdministrators(route) && !isWebhook(route)
+  (route) => !deprecated.has(nameOf(route)) && !isForAdministrators(route) && !isWebhook(route) && !isOfA2a(route)
 )
 const administrationRoutes = listRoutes(WebApi).filter(isForAdministrators)
 const goneRoutes = routesWithIds.filter((route) => deprecated.has(nameOf(route)))

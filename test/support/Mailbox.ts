@@ -14,6 +14,7 @@ import type { Mailer } from "@berth/domain/mail/Mailer"
 import { MailOutbox } from "@berth/domain/mail/MailOutbox"
 import type { AgentManager } from "@berth/domain/instances/AgentManager"
 import type { SecretBox } from "@berth/domain/secrets/SecretBox"
+import { A2aDelivery } from "@berth/domain/a2a/A2aDelivery"
 import { AgentRuns } from "@berth/domain/schedules/runs/AgentRuns"
 import { findHandler } from "@berth/worker/jobs/JobHandlers"
 import { MailerTest } from "@berth/infra/mail/MailerTest"
@@ -34,6 +35,7 @@ const isAboutMail = ({ name }: OutboxEntry) => name === SendMailJob.name || name
 export const nothingElse = Layer.mergeAll(
   Layer.mock(ChannelChecks, { _tag: "@berth/ChannelChecks" }),
   Layer.mock(ChatAnswers, { _tag: "@berth/ChatAnswers" }),
+  Layer.mock(A2aDelivery, { _tag: "@berth/A2aDelivery" }),
   Layer.mock(AgentRuns, { _tag: "@berth/AgentRuns" }),
   Layer.mock(VerificationChecks, { _tag: "@berth/VerificationChecks" }),
   Layer.mock(ClaimedContents, { _tag: "@berth/ClaimedContents" }),

@@ -26,6 +26,7 @@ import { apiKeyScheme, apiKeySecurityScheme } from "./sessions/RequiredScope.ts"
 import { AgentLiveStreamsApi, LiveIngestApi, LivePlaybackApi } from "./provisioning/live-streams/LiveStreamsApi.ts"
 import { ProvisioningApi } from "./provisioning/ProvisioningApi.ts"
 import { SchedulesApi, SkillRunsApi } from "./schedules/SchedulesApi.ts"
+import { A2aMessagesApi, AgentA2aApi } from "./a2a/A2aApi.ts"
 import { WebhookEndpointsApi } from "./webhooks/WebhookEndpointsApi.ts"
 import { SessionsApi } from "./sessions/SessionsApi.ts"
 import { OAuthApi } from "./signin/oauth/OAuthApi.ts"
@@ -67,6 +68,8 @@ export class WebApi extends HttpApi.make("web")
   .add(LivePlaybackApi)
   .add(WebhooksApi)
   .add(WebhookEndpointsApi)
+  .add(A2aMessagesApi)
+  .add(AgentA2aApi)
   .add(ChannelWebhooksApi)
   .add(BillingApi)
   .add(CheckoutApi)

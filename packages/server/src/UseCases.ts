@@ -41,6 +41,8 @@ import * as SignInServices from "@berth/domain/signin/SignInServices"
 import { SocialSessions } from "@berth/domain/signin/social/SocialSessions"
 import * as WalletsServices from "@berth/domain/wallets/WalletsServices"
 import * as VerificationServices from "@berth/domain/verification/VerificationServices"
+import { A2aMessages } from "@berth/domain/a2a/A2aMessages"
+import { SkillCalls } from "@berth/domain/schedules/runs/SkillCalls"
 import { WebhookEndpoints } from "@berth/domain/webhooks/WebhookEndpoints"
 import { Layer } from "effect"
 import * as AccessMethodList from "./AccessMethodList.ts"
@@ -71,7 +73,8 @@ export const web = Layer.mergeAll(
   BearerSessions.Default,
   ChannelsServices.layer,
   SchedulesServices.layer,
-  WebhookEndpoints.Default
+  WebhookEndpoints.Default,
+  Layer.provide(A2aMessages.Default, Layer.merge(SkillCalls.Default, AgentLifecycle.Default))
 ).pipe(
   Layer.provideMerge(RecoveryServices.layer),
   Layer.provide(Layer.merge(AccessMethodList.layer, BillingServices.deletionHooks)),

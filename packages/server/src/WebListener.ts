@@ -18,6 +18,7 @@ import * as AgentConfigHttp from "./agents/AgentConfigHttp.ts"
 import * as AgentOwnerHttp from "./agents/AgentOwnerHttp.ts"
 import * as AgentRecordsHttp from "./interaction/AgentRecordsHttp.ts"
 import * as AgentsHttp from "./agents/AgentsHttp.ts"
+import * as A2aHttp from "./a2a/A2aHttp.ts"
 import * as WebhookEndpointsHttp from "./webhooks/WebhookEndpointsHttp.ts"
 import * as WebhooksHttp from "./billing/WebhooksHttp.ts"
 import * as ChannelsHttp from "./channels/ChannelsHttp.ts"
@@ -84,6 +85,7 @@ const groups = Layer.mergeAll(
   SessionsHttp.layer,
   ApiKeysHttp.layer,
   WebhookEndpointsHttp.layer,
+  A2aHttp.layer,
   WalletsHttp.layer,
   UserWalletsHttp.layer,
   AgentWalletHttp.layer,

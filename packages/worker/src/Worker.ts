@@ -6,6 +6,7 @@ import * as InteractionServices from "@berth/domain/interaction/InteractionServi
 import { MailOutbox } from "@berth/domain/mail/MailOutbox"
 import * as SchedulesServices from "@berth/domain/schedules/SchedulesServices"
 import * as RecoveryServices from "@berth/domain/recovery/RecoveryServices"
+import { A2aDelivery } from "@berth/domain/a2a/A2aDelivery"
 import { WebhookDispatch } from "@berth/domain/webhooks/WebhookDispatch"
 import * as VerificationServices from "@berth/domain/verification/VerificationServices"
 import { Layer } from "effect"
@@ -64,6 +65,7 @@ export const layer = (options: JobConsumers.JobConsumerOptions & RetentionJobs.R
         BillingServices.billingJobs,
         RecoveryServices.recoveryJobs,
         ChannelsServices.channelJobs,
+        A2aDelivery.Default,
         SchedulesServices.scheduleJobs,
         VerificationServices.verificationJobs
       )

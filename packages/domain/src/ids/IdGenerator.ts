@@ -25,6 +25,7 @@ export type IdPrefix =
   | "log"
   | "pay"
   | "evt"
+  | "a2a"
   | "whe"
   | "ver"
   | "sch"

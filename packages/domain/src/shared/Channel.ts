@@ -10,8 +10,8 @@ export type MessagingPlatform = typeof MessagingPlatform.Type
 export const Channel = Schema.Literal(...MessagingPlatform.literals, "web").annotations({ identifier: "Channel" })
 export type Channel = typeof Channel.Type
 
-/** Where a message comes from: a channel, or a run of a schedule or of a skill. */
-export const MessageOrigin = Schema.Literal(...Channel.literals, "schedule").annotations({
+/** Where a message comes from: a channel, a run of a schedule or of a skill, or another agent. */
+export const MessageOrigin = Schema.Literal(...Channel.literals, "schedule", "a2a").annotations({
   identifier: "MessageOrigin"
 })
 export type MessageOrigin = typeof MessageOrigin.Type

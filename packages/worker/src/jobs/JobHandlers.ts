@@ -11,6 +11,7 @@ import { instanceActionHandler } from "../instances/InstanceActionHandler.ts"
 import { instanceConfigurationHandler } from "../instances/InstanceConfigurationHandler.ts"
 import { instanceRemovalHandler } from "../instances/InstanceRemovalHandler.ts"
 import { claimedContentsResetHandler } from "../interaction/ClaimedContentsResetHandler.ts"
+import { a2aMessageHandler } from "../a2a/A2aMessageHandler.ts"
 import type { JobHandler } from "./JobHandler.ts"
 import { mailDeliveryHandler } from "../mail/MailDeliveryHandler.ts"
 import { accountRemovalHandler } from "../recovery/AccountRemovalHandler.ts"
@@ -20,6 +21,7 @@ import { passwordResetHandler } from "../recovery/PasswordResetHandler.ts"
 import { scheduledTaskHandler, skillExecutionHandler } from "../schedules/AgentRunHandlers.ts"
 
 const handlers = [
+  a2aMessageHandler,
   instanceConfigurationHandler,
   instanceActionHandler,
   accountRemovalHandler,

@@ -16,6 +16,8 @@ import { SessionRepository } from "@berth/domain/sessions/SessionRepository"
 import { OAuthStateRepository } from "@berth/domain/signin/oauth/OAuthStateRepository"
 import { WalletNonceRepository } from "@berth/domain/signin/wallets/WalletNonceRepository"
 import { VerificationChallengeRepository } from "@berth/domain/verification/VerificationChallengeRepository"
+import { a2aRetention } from "@berth/domain/a2a/A2aMessage"
+import { A2aRepository } from "@berth/domain/a2a/A2aRepository"
 import { eventRetention } from "@berth/domain/webhooks/WebhookDelivery"
 import { WebhookDeliveryRepository } from "@berth/domain/webhooks/WebhookDeliveryRepository"
 import { DateTime, type Duration, Effect, Layer } from "effect"
@@ -109,6 +111,13 @@ export const layer = ({ modelUsageRetention, reservationRetention, streamRetenti
           "1 hour",
           Effect.flatMap(Effect.all([AgentRunRepository, DateTime.now]), ([runs, now]) =>
             runs.prune(DateTime.subtractDuration(now, agentRunRetention), agentRunsKept)
+          )
+        ),
+        retention(
+          "messages between agents",
+          "1 hour",
+          Effect.flatMap(Effect.all([A2aRepository, DateTime.now]), ([messages, now]) =>
+            messages.prune(DateTime.subtractDuration(now, a2aRetention))
           )
         ),
         retention(

@@ -16,6 +16,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Chats } from "@berth/domain/channels/Chats"
 import { AgentLog } from "@berth/domain/instances/AgentLog"
 import { DateTime, Duration, Effect, HashMap, Layer, Logger, Option, Ref, TestClock } from "effect"
+import { A2aRepository } from "@berth/domain/a2a/A2aRepository"
 import { WebhookDeliveryRepository } from "@berth/domain/webhooks/WebhookDeliveryRepository"
 import * as RetentionJobs from "../../src/jobs/RetentionJobs.ts"
 
@@ -53,6 +54,7 @@ const runRetentions = Effect.gen(function* () {
       failLost: Effect.succeed(0)
     }),
     Layer.mock(AgentLog, { prune: (before) => recordAt("agents' log entries", before) }),
+    Layer.mock(A2aRepository, { prune: (before) => recordAt("messages between agents", before) }),
     Layer.mock(WebhookDeliveryRepository, { prune: (before) => recordAt("events", before) }),
     Layer.mock(AnswerStreams, { prune: (before) => recordAt("answer events", before) })
   )
@@ -107,7 +109,7 @@ describe("RetentionJobs", () => {
         const { minutes } = yield* runRetentions
         const day = 24 * 60
         assert.deepStrictEqual(minutes("messages of channels"), [-7 * day, -7 * day + 60, -7 * day + 120])
-        for (const name of ["runs of agents", "agents' log entries", "events"])
+        for (const name of ["runs of agents", "agents' log entries", "events", "messages between agents"])
           assert.deepStrictEqual(minutes(name), [-30 * day, -30 * day + 60, -30 * day + 120], name)
       })
   )

@@ -7,6 +7,7 @@ import { VerificationChecks } from "@berth/domain/verification/VerificationCheck
 import { ClaimedContents } from "@berth/domain/interaction/ClaimedContents"
 import { UnclaimedExpiry } from "@berth/domain/provisioning/UnclaimedExpiry"
 import { Mailer } from "@berth/domain/mail/Mailer"
+import { A2aDelivery } from "@berth/domain/a2a/A2aDelivery"
 import { AgentRuns } from "@berth/domain/schedules/runs/AgentRuns"
 import { SecretBox } from "@berth/domain/secrets/SecretBox"
 import { AccountRemoval } from "@berth/domain/recovery/deletion/AccountRemoval"
@@ -22,6 +23,7 @@ export const unusedPorts = Layer.mergeAll(
   Layer.mock(CardEventEffects, { _tag: "@berth/CardEventEffects" }),
   Layer.mock(ChannelChecks, { _tag: "@berth/ChannelChecks" }),
   Layer.mock(ChatAnswers, { _tag: "@berth/ChatAnswers" }),
+  Layer.mock(A2aDelivery, { _tag: "@berth/A2aDelivery" }),
   Layer.mock(AgentRuns, { _tag: "@berth/AgentRuns" }),
   Layer.mock(VerificationChecks, { _tag: "@berth/VerificationChecks" }),
   Layer.mock(CardProcessor, {}),

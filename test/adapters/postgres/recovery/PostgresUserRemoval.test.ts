@@ -148,6 +148,10 @@ const userWithRowsEverywhere = Effect.gen(function* () {
   yield* sql`
     insert into idempotency_keys (id, principal_hash, claim_id, first_claim_id, request_hash, lease_until, response_sealed, expires_at)
     values (${tag}, ${digestPrincipal(user.id)}, 'c', 'c', 'h', now(), 'answer to Wanda', now() + interval '1 day')`
+  yield* sql`insert into a2a_settings (agent_id, allow) values (${agent}, ${["usr_of_wanda"]})`
+  yield* sql`
+    insert into a2a_messages (id, from_agent, to_agent, message_id, envelope, status, created_at)
+    values (${`a2a_${tag}`}, ${agent}, ${agent}, 'm', '{"payload":"Wanda says"}', 'waiting', now())`
   yield* sql`
     insert into webhook_endpoints (id, user_id, url, kinds, is_ordered, secret_sealed, created_at)
     values (${`whe_${tag}`}, ${user.id}, 'https://wanda.example', array['agent.status'], false, 'sealed of Wanda', now())`

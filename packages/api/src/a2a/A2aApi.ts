@@ -1,0 +1,173 @@
+import {
+  A2aMessageConflict,
+  A2aMessageInvalid,
+  A2aQueueFull,
+  A2aSenderNotOwned,
+  DelegationRefused,
+  OfferedSkillNotFound
+} from "@berth/domain/a2a/A2aErrors"
+import { A2aEnvelope, A2aMessageId, A2aStatus } from "@berth/domain/a2a/A2aMessage"
+import { AgentId } from "@berth/domain/shared/AgentId"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
+import { Schema } from "effect"
+import { AgentNotFoundBody } from "../agents/AgentErrorBodies.ts"
+import { AgentOwner } from "../agents/OwnedAgent.ts"
+import { errorBody, plainErrorBody } from "../http/ErrorBody.ts"
+import { pageLimit, pageOffset } from "../http/Pagination.ts"
+import { payload } from "../http/Payload.ts"
+import { Timestamp } from "../http/Timestamp.ts"
+import { InternalFailureBody } from "../http/TransportErrors.ts"
+import { SkillNotFoundBody } from "../interaction/InteractionErrorBodies.ts"
+import { acceptApiKeys } from "../sessions/RequiredScope.ts"
+import { PrincipalAuth } from "../sessions/SessionAuth.ts"
+
+export const A2aSenderNotOwnedBody = plainErrorBody(A2aSenderNotOwned, {
+  status: 403,
+  error: "Not your agent",
+  message: "`from` must be one of your agents."
+})
+export const A2aMessageInvalidBody = errorBody(A2aMessageInvalid, {
+  status: 400,
+  error: "Invalid message",
+  message: ({ reason }) => reason,
+  read: (reason) => new A2aMessageInvalid({ reason })
+})
+export const DelegationRefusedBody = errorBody(DelegationRefused, {
+  status: 400,
+  error: "Delegation refused",
+  message: ({ reason }) => reason,
+  read: (reason) => new DelegationRefused({ reason })
+})
+export const OfferedSkillNotFoundBody = errorBody(OfferedSkillNotFound, {
+  status: 400,
+  error: "Skill not offered",
+  message: ({ reason }) => reason,
+  read: (reason) => new OfferedSkillNotFound({ reason })
+})
+export const A2aMessageConflictBody = plainErrorBody(A2aMessageConflict, {
+  status: 409,
+  error: "Message id taken",
+  message: "`messageId`: the agent has sent another message under this id."
+})
+export const A2aQueueFullBody = plainErrorBody(A2aQueueFull, {
+  status: 429,
+  error: "Too many messages",
+  message: "Too many messages of the sender, or to the receiver, are in progress. Wait for their replies."
+})
+
+const Accepted = Schema.Struct({ messageId: Schema.String, status: Schema.Literal("accepted") }).annotations({
+  identifier: "A2aAccepted"
+})
+const Outcome = Schema.Struct({
+  messageId: Schema.String,
+  status: Schema.Literal("answered", "failed", "refused", "expired"),
+  reply: Schema.NullOr(A2aEnvelope),
+  reason: Schema.NullOr(Schema.String)
+}).annotations({ identifier: "A2aOutcome" })
+
+const send = HttpApiEndpoint.post("send", "/api/a2a/:agentId/messages")
+  .setPath(Schema.Struct({ agentId: AgentId }))
+  .setPayload(A2aEnvelope.annotations({ parseOptions: { errors: "all" } }))
+  .addSuccess(Outcome)
+  .addSuccess(Accepted, { status: 202 })
+  .addError(A2aSenderNotOwnedBody)
+  .addError(AgentNotFoundBody)
+  .addError(A2aMessageInvalidBody)
+  .addError(DelegationRefusedBody)
+  .addError(OfferedSkillNotFoundBody)
+  .addError(A2aMessageConflictBody)
+  .addError(A2aQueueFullBody)
+  .annotateContext(
+    OpenApi.annotations({
+      summary: "Send a message to an agent",
+      description:
+        "From one of your agents. `request` and `delegate` return the reply, or 202 after 20 seconds: repeat the message to read it. `notify` is 202. Idempotent by `from` and `messageId`. An agent that does not allow the sender is 404."
+    })
+  )
+
+/** Messages between agents. */
+export class A2aMessagesApi extends HttpApiGroup.make("a2aMessages")
+  .add(send)
+  .middlewareEndpoints(PrincipalAuth)
+  .annotateEndpointsContext(acceptApiKeys("chat"))
+  .addError(InternalFailureBody) {}
+
+const path = Schema.Struct({ id: AgentId })
+const entries = Schema.Array(Schema.String.pipe(Schema.maxLength(100))).pipe(Schema.maxItems(100))
+const Allow = Schema.Struct({ allow: Schema.Array(Schema.String) })
+const Skills = Schema.Struct({ skills: Schema.Array(Schema.String) })
+
+const readAllow = HttpApiEndpoint.get("readAllow", "/api/agents/:id/a2a/allow")
+  .setPath(path)
+  .addSuccess(Allow)
+  .annotateContext(
+    OpenApi.annotations({
+      summary: "Senders that an agent allows",
+      description: "Ids of users and agents. Agents of the same owner are always allowed."
+    })
+  )
+const writeAllow = HttpApiEndpoint.put("writeAllow", "/api/agents/:id/a2a/allow")
+  .setPath(path)
+  .setPayload(payload({ allow: entries }))
+  .addSuccess(Allow)
+  .annotateContext(
+    OpenApi.annotations({
+      summary: "Replace the senders that an agent allows",
+      description: "Ids of users and agents, at most 100. Their messages are charged to the owner of this agent."
+    })
+  )
+const readSkills = HttpApiEndpoint.get("readSkills", "/api/agents/:id/a2a/skills")
+  .setPath(path)
+  .addSuccess(Skills)
+  .annotateContext(
+    OpenApi.annotations({ summary: "Skills that an agent offers", description: "To the agents that it allows." })
+  )
+const writeSkills = HttpApiEndpoint.put("writeSkills", "/api/agents/:id/a2a/skills")
+  .setPath(path)
+  .setPayload(payload({ skills: entries }))
+  .addSuccess(Skills)
+  .addError(SkillNotFoundBody)
+  .annotateContext(
+    OpenApi.annotations({
+      summary: "Replace the skills that an agent offers",
+      description: "Ids of skills, for messages of mode `delegate`."
+    })
+  )
+const messages = HttpApiEndpoint.get("messages", "/api/agents/:id/a2a/messages")
+  .setPath(path)
+  .setUrlParams(Schema.Struct({ limit: pageLimit, offset: pageOffset }))
+  .addSuccess(
+    Schema.Struct({
+      messages: Schema.Array(
+        Schema.Struct({
+          id: A2aMessageId,
+          direction: Schema.Literal("inbound", "outbound"),
+          status: A2aStatus,
+          message: A2aEnvelope,
+          reply: Schema.NullOr(Schema.String),
+          reason: Schema.NullOr(Schema.String),
+          createdAt: Timestamp
+        }).annotations({ identifier: "A2aMessageView" })
+      ),
+      total: Schema.Int,
+      limit: Schema.Int,
+      offset: Schema.Int
+    })
+  )
+  .annotateContext(
+    OpenApi.annotations({
+      summary: "Messages of an agent with other agents",
+      description: "Inbox and delivery log, newest first, of the last 30 days."
+    })
+  )
+
+/** An agent's part in messages between agents. */
+export class AgentA2aApi extends HttpApiGroup.make("agentA2a")
+  .add(readAllow)
+  .add(writeAllow)
+  .add(readSkills)
+  .add(writeSkills)
+  .add(messages)
+  .middlewareEndpoints(AgentOwner)
+  .annotateEndpointsContext(acceptApiKeys("agents"))
+  .addError(InternalFailureBody) {}

@@ -1,0 +1,70 @@
+import { Cause, Data, DateTime, Effect, Option, Schema } from "effect"
+import { isUp } from "../agents/AgentStatus.ts"
+import { ChannelTurns } from "../channels/ChannelTurns.ts"
+import { ChatSessionId, MessageId } from "../interaction/Conversation.ts"
+import { findRunEnd } from "../schedules/runs/AgentRuns.ts"
+import { type A2aMessageId, DelegatedCall, formatForAgent, type StartedMessage } from "./A2aMessage.ts"
+import { A2aRepository } from "./A2aRepository.ts"
+
+/** The receiver has too many messages in progress; the job repeats the delivery. */
+export class A2aReceiverBusy extends Data.TaggedError("A2aReceiverBusy")<object> {}
+
+const suffixOf = (id: string) => id.slice(id.indexOf("_") + 1)
+const decodeCall = Schema.decodeUnknown(DelegatedCall)
+
+type End = Parameters<A2aRepository["Type"]["finish"]>[1]
+const ended = (status: End["status"], reason: string): End => ({ status, reason, reply: null })
+
+/** Gives messages to their receivers. Idempotent: the turn of a message happens once, and its outcome is stored once. */
+export class A2aDelivery extends Effect.Service<A2aDelivery>()("@berth/A2aDelivery", {
+  effect: Effect.gen(function* () {
+    const repository = yield* A2aRepository
+    const turns = yield* ChannelTurns
+
+    const describe = Effect.fnUntraced(function* (started: StartedMessage) {
+      const { mode, payload } = started.envelope
+      if (mode !== "delegate") return { message: formatForAgent(started) }
+      const { arguments: args = {}, tool } = yield* Effect.orDie(decodeCall(payload))
+      return { message: formatForAgent(started), invocation: { tool, arguments: args } }
+    })
+
+    const findEnd = Effect.fnUntraced(function* (started: StartedMessage) {
+      const { expiresAt, from, to } = started.envelope
+      if (expiresAt !== undefined && DateTime.lessThanOrEqualTo(expiresAt, yield* DateTime.now))
+        return ended("expired", "The message expired before the agent was asked.")
+      if (!isUp(started.agentStatus)) return ended("refused", "The agent is not running.")
+      const outcome = yield* turns.answer({
+        userId: started.ownerId,
+        agentId: to,
+        platform: "a2a",
+        // One conversation per pair of agents.
+        sessionId: ChatSessionId.make(`chs_${suffixOf(to)}_${suffixOf(from)}`),
+        messageId: MessageId.make(`msg_${suffixOf(started.id)}`),
+        ...(yield* describe(started))
+      })
+      const end = yield* Effect.mapError(findRunEnd(outcome), () => new A2aReceiverBusy())
+      if (end.state === "succeeded") return { status: "answered", reply: end.result, reason: null } satisfies End
+      return ended(end.state === "failed" ? "failed" : "refused", end.reason ?? "No reason is known.")
+    })
+
+    const deliver = Effect.fn("A2aDelivery.deliver")(function* (id: A2aMessageId, isLastAttempt: boolean) {
+      const started = yield* repository.findInProgress(id)
+      if (Option.isNone(started)) return
+      const { from, mode, to } = started.value.envelope
+      yield* Effect.annotateCurrentSpan({ "a2a.from": from, "a2a.to": to, "a2a.mode": mode })
+      const end = yield* findEnd(started.value).pipe(
+        Effect.catchAllCause((cause) =>
+          isLastAttempt && !Cause.isInterrupted(cause)
+            ? Effect.succeed(ended("failed", "The agent could not be reached."))
+            : Effect.failCause(cause)
+        )
+      )
+      if (yield* repository.finish(id, end))
+        yield* Effect.logInfo("Message between agents ended").pipe(
+          Effect.annotateLogs({ a2aMessageId: id, from, to, status: end.status })
+        )
+    })
+
+    return { deliver }
+  })
+}) {}

@@ -1,0 +1,42 @@
+import { Context, type DateTime, type Effect, type Option } from "effect"
+import type { AgentId } from "../shared/AgentId.ts"
+import type { A2aEnvelope, A2aMessage, A2aMessageId, A2aSettings, A2aStatus, StartedMessage } from "./A2aMessage.ts"
+
+export type A2aAcceptance = "accepted" | "known" | "conflict" | "full"
+
+export class A2aRepository extends Context.Tag("@berth/A2aRepository")<
+  A2aRepository,
+  {
+    readonly readSettings: (agentId: AgentId) => Effect.Effect<A2aSettings>
+    /** Absent members stay. */
+    readonly writeSettings: (agentId: AgentId, changes: Partial<A2aSettings>) => Effect.Effect<void>
+    /**
+     * Stores a message under the sender's id. `known`: an equal one is stored. `full`: a limit of messages in progress is
+     * reached, exactly also under concurrent messages of a sender. Joins the running transaction.
+     */
+    readonly insert: (
+      id: A2aMessageId,
+      envelope: A2aEnvelope,
+      limits: { readonly sender: number; readonly receiver: number }
+    ) => Effect.Effect<A2aAcceptance>
+    readonly findSent: (from: AgentId, messageId: string) => Effect.Effect<Option.Option<A2aMessage>>
+    /** Messages to and from the agent, newest first. */
+    readonly list: (
+      agentId: AgentId,
+      page: { readonly limit: number; readonly offset: number }
+    ) => Effect.Effect<{ readonly messages: ReadonlyArray<A2aMessage>; readonly total: number }>
+    /** None when the message has ended or is gone. */
+    readonly findInProgress: (id: A2aMessageId) => Effect.Effect<Option.Option<StartedMessage>>
+    /** Stores the outcome once. */
+    readonly finish: (
+      id: A2aMessageId,
+      end: {
+        readonly status: Exclude<A2aStatus, "waiting">
+        readonly reply: string | null
+        readonly reason: string | null
+      }
+    ) => Effect.Effect<boolean>
+    /** Deletes messages that ended before `before`; returns their number. */
+    readonly prune: (before: DateTime.Utc) => Effect.Effect<number>
+  }
+>() {}

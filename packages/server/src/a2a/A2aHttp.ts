@@ -1,0 +1,69 @@
+import { OwnedAgent } from "@berth/api/agents/OwnedAgent"
+import { WebApi } from "@berth/api/WebApi"
+import { makeA2aReply } from "@berth/domain/a2a/A2aMessage"
+import { A2aMessages } from "@berth/domain/a2a/A2aMessages"
+import { Principal } from "@berth/domain/sessions/Principal"
+import { HttpApiBuilder } from "@effect/platform"
+import { DateTime, Effect, Layer } from "effect"
+
+const messages = HttpApiBuilder.group(WebApi, "a2aMessages", (handlers) =>
+  Effect.map(A2aMessages, ({ send }) =>
+    handlers.handle("send", ({ path: { agentId }, payload }) =>
+      Effect.gen(function* () {
+        const { user } = yield* Principal
+        const sent = yield* send(user, agentId, payload)
+        const { messageId, mode } = payload
+        if (mode === "notify" || sent.status === "waiting") return { messageId, status: "accepted" as const }
+        return {
+          messageId,
+          status: sent.status,
+          reply: makeA2aReply(sent, yield* DateTime.now),
+          reason: sent.reason
+        }
+      })
+    )
+  )
+)
+
+const ofAgent = HttpApiBuilder.group(WebApi, "agentA2a", (handlers) =>
+  Effect.map(A2aMessages, (a2a) =>
+    handlers
+      .handle("readAllow", () =>
+        Effect.gen(function* () {
+          const { allow } = yield* a2a.readSettings((yield* OwnedAgent).agent)
+          return { allow }
+        })
+      )
+      .handle("writeAllow", ({ payload: { allow } }) =>
+        Effect.gen(function* () {
+          return { allow: yield* a2a.allow((yield* OwnedAgent).agent, allow) }
+        })
+      )
+      .handle("readSkills", () =>
+        Effect.gen(function* () {
+          const { skills } = yield* a2a.readSettings((yield* OwnedAgent).agent)
+          return { skills }
+        })
+      )
+      .handle("writeSkills", ({ payload: { skills } }) =>
+        Effect.gen(function* () {
+          const { agent, user } = yield* OwnedAgent
+          return { skills: yield* a2a.offer(user, agent, skills) }
+        })
+      )
+      .handle("messages", ({ urlParams: { limit, offset } }) =>
+        Effect.gen(function* () {
+          const { agent } = yield* OwnedAgent
+          const { messages, total } = yield* a2a.list(agent, { limit, offset })
+          const present = ({ envelope, ...message }: (typeof messages)[number]) => ({
+            ...message,
+            direction: envelope.from === agent.id ? ("outbound" as const) : ("inbound" as const),
+            message: envelope
+          })
+          return { messages: messages.map(present), total, limit, offset }
+        })
+      )
+  )
+)
+
+export const layer = Layer.merge(messages, ofAgent)

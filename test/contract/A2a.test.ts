@@ -1,0 +1,225 @@
+import { maximumInProgress } from "@berth/domain/a2a/A2aMessage"
+import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { assert, layer } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import * as A2aWorker from "../support/A2aWorker.ts"
+import { a2aMessageHandler } from "@berth/worker/a2a/A2aMessageHandler"
+import { eventually } from "../support/Eventually.ts"
+import * as App from "../support/TestApp.ts"
+import { createApiKey } from "./ApiKeyFixtures.ts"
+import { withoutTraceId } from "./ErrorAssertions.ts"
+import { createOwnerWithAgent, exhaustUnits, type OwnerWithAgent } from "./OwnerFixtures.ts"
+import { findUsedUnits } from "./TurnFixtures.ts"
+
+const envelope = (from: OwnerWithAgent, to: OwnerWithAgent, changes: Readonly<Record<string, unknown>> = {}) => ({
+  version: "1.0",
+  messageId: "m1",
+  timestamp: "2026-03-01T12:00:00Z",
+  from: from.agent.id,
+  to: to.agent.id,
+  mode: "notify",
+  payload: "hello",
+  ...changes
+})
+
+const post = (as: OwnerWithAgent, to: string, json: unknown) =>
+  Effect.flatMap(App.TestApp, ({ web }) => web({ method: "POST", path: `/api/a2a/${to}/messages`, as, json }))
+const send = (from: OwnerWithAgent, to: OwnerWithAgent, changes: Readonly<Record<string, unknown>> = {}) =>
+  post(from, to.agent.id, envelope(from, to, changes))
+
+/** Sends a message whose reply is awaited, while a worker delivers. */
+const converse = (from: OwnerWithAgent, to: OwnerWithAgent, changes: Readonly<Record<string, unknown>>) =>
+  Effect.gen(function* () {
+    const sending = yield* Effect.fork(send(from, to, changes))
+    const work = Effect.zipRight(A2aWorker.deliverMessages, Fiber.poll(sending))
+    yield* eventually(work, ({ _tag }) => _tag === "Some")
+    return yield* Fiber.join(sending)
+  })
+
+const agentCall = (owner: OwnerWithAgent, method: string, path: string, json?: unknown) =>
+  Effect.flatMap(App.TestApp, ({ web }) =>
+    web({
+      method,
+      path: `/api/agents/${owner.agent.id}/a2a${path}`,
+      as: owner,
+      ...(json === undefined ? {} : { json })
+    })
+  )
+const allow = (receiver: OwnerWithAgent, ...senders: ReadonlyArray<string>) =>
+  agentCall(receiver, "PUT", "/allow", { allow: senders })
+
+/** Two owners; the second allows the first one's agent. */
+const pair = Effect.gen(function* () {
+  const [alice, bob] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
+  yield* allow(bob, alice.agent.id)
+  return { alice, bob }
+})
+
+layer(A2aWorker.layer, { excludeTestServices: true })("Messages between agents", (it) => {
+  it.effect("A request returns the receiver's reply, charged to the receiver's owner, and both logs show it", () =>
+    Effect.gen(function* () {
+      const { alice, bob } = yield* pair
+      const before = [yield* findUsedUnits(alice), yield* findUsedUnits(bob)]
+      const answer = yield* converse(alice, bob, { mode: "request" })
+      assert.strictEqual(answer.status, 200, answer.text)
+      assert.deepInclude(answer.body, { messageId: "m1", status: "answered", reason: null })
+      assert.include(answer.text, "hello")
+      assert.deepInclude(answer.body["reply"], { from: bob.agent.id, to: alice.agent.id, replyTo: "m1" })
+      const after = [yield* findUsedUnits(alice), yield* findUsedUnits(bob)]
+      assert.deepStrictEqual(after, [before[0], (before[1] ?? 0) + 1])
+      for (const [owner, direction] of [
+        [alice, "outbound"],
+        [bob, "inbound"]
+      ] as const) {
+        const { body, text } = yield* agentCall(owner, "GET", "/messages")
+        assert.strictEqual(body["total"], 1, text)
+        assert.include(text, `"direction":"${direction}"`)
+      }
+    })
+  )
+
+  it.effect(
+    "A notification is accepted at once and reaches the receiver once, however often it is sent and delivered",
+    () =>
+      Effect.gen(function* () {
+        const { alice, bob } = yield* pair
+        const { calls } = yield* AgentManagerTest
+        const before = (yield* calls).length
+        const answers = yield* Effect.replicateEffect(send(alice, bob), 4, { concurrency: 4 })
+        for (const { body, status } of answers)
+          assert.deepStrictEqual([status, body], [202, { messageId: "m1", status: "accepted" }])
+        const entries = yield* A2aWorker.deliverMessages
+        assert.lengthOf(entries, 1)
+        const sql = yield* SqlClient
+        // The worker was killed between the turn and the outcome.
+        yield* sql`
+        update a2a_messages set status = 'waiting', ended_at = null, reply = null where to_agent = ${bob.agent.id}`
+        yield* Effect.forEach([...entries, ...entries], (entry) =>
+          a2aMessageHandler.handle({ ...entry, attempt: 2, isLastAttempt: false })
+        )
+        const turns = (yield* calls).slice(before).filter(({ target }) => target === bob.user.id)
+        assert.lengthOf(turns, 1)
+        assert.include((yield* agentCall(bob, "GET", "/messages")).text, '"status":"answered"')
+        const other = yield* send(alice, bob, { payload: "other" })
+        assert.deepInclude(other.body, { code: "a2a_message_conflict" })
+      })
+  )
+
+  it.effect("An agent that does not allow the sender answers as one that does not exist", () =>
+    Effect.gen(function* () {
+      const { alice, bob } = yield* pair
+      const stranger = yield* createOwnerWithAgent()
+      const unknown = yield* post(stranger, "agt_0", { ...envelope(stranger, bob), to: "agt_0" })
+      const refused = yield* send(stranger, bob)
+      assert.strictEqual(refused.status, 404)
+      assert.deepStrictEqual(withoutTraceId(refused), withoutTraceId(unknown))
+      yield* allow(bob, alice.agent.id, stranger.user.id)
+      assert.strictEqual((yield* send(stranger, bob)).status, 202)
+      yield* allow(bob)
+      assert.strictEqual((yield* send(alice, bob)).status, 404)
+      assert.deepStrictEqual((yield* agentCall(bob, "GET", "/allow")).body, { allow: [] })
+    })
+  )
+
+  it.effect("A sender is one of the caller's agents, by a session or an API key of the scope chat", () =>
+    Effect.gen(function* () {
+      const { alice, bob } = yield* pair
+      const { web } = yield* App.TestApp
+      const forged = yield* post(bob, bob.agent.id, envelope(alice, bob))
+      assert.deepInclude([forged.status, forged.body["code"]], "a2a_sender_not_owned")
+      const { key } = yield* createApiKey(alice, "chat")
+      const byKey = yield* web({
+        method: "POST",
+        path: `/api/a2a/${bob.agent.id}/messages`,
+        headers: { authorization: `Bearer ${key}` },
+        json: envelope(alice, bob)
+      })
+      assert.strictEqual(byKey.status, 202, byKey.text)
+    })
+  )
+
+  it.effect("A delegation runs an offered skill and returns the rest of its budget; others are refused", () =>
+    Effect.gen(function* () {
+      const { alice, bob } = yield* pair
+      const delegate = (changes: Readonly<Record<string, unknown>> = {}) => ({
+        mode: "delegate",
+        skill: "calculator",
+        payload: { tool: "calculate", arguments: { expression: "6*7" } },
+        delegation: { depth: 1, path: [alice.agent.id], budgetUnits: 3 },
+        ...changes
+      })
+      const { web } = yield* App.TestApp
+      const path = `/api/agents/${bob.agent.id}/config`
+      yield* web({ method: "PUT", path, as: bob, json: { skills: ["calculator"] } })
+      const notOffered = yield* send(alice, bob, delegate())
+      assert.deepInclude(notOffered.body, { code: "offered_skill_not_found" })
+      assert.strictEqual((yield* agentCall(bob, "PUT", "/skills", { skills: ["none"] })).status, 404)
+      yield* agentCall(bob, "PUT", "/skills", { skills: ["calculator"] })
+      assert.deepStrictEqual((yield* agentCall(bob, "GET", "/skills")).body, { skills: ["calculator"] })
+      const before = yield* findUsedUnits(bob)
+      const done = yield* converse(alice, bob, delegate())
+      assert.deepInclude(done.body, { status: "answered" })
+      assert.deepInclude(done.body["reply"], {
+        delegation: { depth: 2, path: [alice.agent.id, bob.agent.id], budgetUnits: 2 }
+      })
+      assert.strictEqual((yield* findUsedUnits(bob)) - before, 1)
+      for (const [code, changes] of [
+        ["delegation_refused", { delegation: { depth: 1, path: [alice.agent.id], budgetUnits: 0 } }],
+        ["delegation_refused", { delegation: { depth: 2, path: [bob.agent.id, alice.agent.id], budgetUnits: 9 } }],
+        ["a2a_message_invalid", { delegation: undefined }],
+        ["offered_skill_not_found", { payload: { tool: "shell" } }],
+        ["offered_skill_not_found", { payload: "text" }]
+      ] as const)
+        assert.deepInclude((yield* send(alice, bob, delegate({ messageId: "m2", ...changes }))).body, { code })
+    })
+  )
+
+  it.effect("Messages that are expired, too long, to the sender itself or to another address are refused", () =>
+    Effect.gen(function* () {
+      const { alice, bob } = yield* pair
+      for (const changes of [
+        { expiresAt: "2020-01-01T00:00:00Z" },
+        { payload: "x".repeat(20_000) },
+        { skill: "calculator" },
+        { to: alice.agent.id }
+      ])
+        assert.deepInclude((yield* send(alice, bob, changes)).body, { code: "a2a_message_invalid" })
+      const itself = yield* post(alice, alice.agent.id, envelope(alice, alice))
+      assert.deepInclude(itself.body, { code: "a2a_message_invalid" })
+      assert.deepInclude((yield* send(alice, bob, { version: "2.0", messageId: "" })).body, { code: "invalid_request" })
+      assert.strictEqual((yield* send(alice, bob, { expiresAt: "2100-01-01T00:00:00Z" })).status, 202)
+      const sql = yield* SqlClient
+      yield* sql`
+        update a2a_messages set envelope = jsonb_set(envelope, '{expiresAt}', '"2020-01-01T00:00:00.000Z"')
+        where to_agent = ${bob.agent.id}`
+      yield* A2aWorker.deliverMessages
+      assert.include((yield* agentCall(bob, "GET", "/messages")).text, '"status":"expired"')
+    })
+  )
+
+  it.effect("A receiver without units or a running agent refuses, and a sender has a limited number in progress", () =>
+    Effect.gen(function* () {
+      const { alice, bob } = yield* pair
+      yield* exhaustUnits(bob)
+      assert.deepInclude((yield* converse(alice, bob, { mode: "request" })).body, { status: "refused", reply: null })
+      const sql = yield* SqlClient
+      yield* sql`update agents set status = 'stopped' where id = ${bob.agent.id}`
+      const stopped = yield* converse(alice, bob, { mode: "request", messageId: "m2" })
+      assert.deepInclude(stopped.body, { status: "refused", reason: "The agent is not running." })
+      const statuses = yield* Effect.forEach(
+        Array.from({ length: maximumInProgress.sender + 4 }, (_, index) => `flood-${index}`),
+        (messageId) => Effect.map(send(alice, bob, { messageId }), ({ status }) => status),
+        { concurrency: 8 }
+      )
+      assert.lengthOf(
+        statuses.filter((status) => status === 202),
+        maximumInProgress.sender
+      )
+      assert.lengthOf(
+        statuses.filter((status) => status === 429),
+        4
+      )
+    })
+  )
+})
