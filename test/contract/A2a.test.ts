@@ -122,7 +122,7 @@ layer(A2aWorker.layer, { excludeTestServices: true })("Messages between agents",
     })
   )
 
-  it.effect("A sender is one of the caller's agents, by a session or an API key of the scope chat", () =>
+  it.effect("A sender is one of the caller's agents, by session, API key of the scope chat, or gateway token", () =>
     Effect.gen(function* () {
       const { alice, bob } = yield* pair
       const { web } = yield* App.TestApp
@@ -136,6 +136,23 @@ layer(A2aWorker.layer, { excludeTestServices: true })("Messages between agents",
         json: envelope(alice, bob)
       })
       assert.strictEqual(byKey.status, 202, byKey.text)
+      const tokenOf = (owner: OwnerWithAgent) =>
+        Effect.map(
+          web({ method: "GET", path: `/api/instance/${owner.user.id}/token`, as: owner }),
+          ({ body }) => String(body["token"])
+        )
+      const byToken = (token: string, json: unknown) =>
+        web({
+          method: "POST",
+          path: `/api/a2a/${bob.agent.id}/messages`,
+          headers: { authorization: `Bearer ${token}` },
+          json
+        })
+      const sent = yield* byToken(yield* tokenOf(alice), envelope(alice, bob, { messageId: "m2" }))
+      assert.deepStrictEqual([sent.status, sent.body], [202, { messageId: "m2", status: "accepted" }])
+      const token = yield* tokenOf(bob)
+      for (const json of [envelope(alice, bob, { messageId: "m3" }), {}, []])
+        assert.strictEqual((yield* byToken(token, json)).status, 401)
     })
   )
 

@@ -19,6 +19,7 @@ import * as AgentOwnerHttp from "./agents/AgentOwnerHttp.ts"
 import * as AgentRecordsHttp from "./interaction/AgentRecordsHttp.ts"
 import * as AgentsHttp from "./agents/AgentsHttp.ts"
 import * as A2aHttp from "./a2a/A2aHttp.ts"
+import * as A2aSenderAuthHttp from "./a2a/A2aSenderAuthHttp.ts"
 import * as WebhookEndpointsHttp from "./webhooks/WebhookEndpointsHttp.ts"
 import * as WebhooksHttp from "./billing/WebhooksHttp.ts"
 import * as ChannelsHttp from "./channels/ChannelsHttp.ts"
@@ -117,6 +118,7 @@ const groups = Layer.mergeAll(
 
 const middlewares = Layer.mergeAll(
   SessionAuthHttp.layer,
+  A2aSenderAuthHttp.layer,
   BearerAuthHttp.layer,
   AdministratorAuthHttp.layer,
   AgentOwnerHttp.layer,

@@ -8,7 +8,8 @@ import {
 } from "@berth/domain/a2a/A2aErrors"
 import { A2aEnvelope, A2aMessageId, A2aStatus } from "@berth/domain/a2a/A2aMessage"
 import { AgentId } from "@berth/domain/shared/AgentId"
-import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
+import { Principal } from "@berth/domain/sessions/Principal"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiMiddleware, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
 import { AgentNotFoundBody } from "../agents/AgentErrorBodies.ts"
 import { AgentOwner } from "../agents/OwnedAgent.ts"
@@ -19,7 +20,7 @@ import { Timestamp } from "../http/Timestamp.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
 import { SkillNotFoundBody } from "../interaction/InteractionErrorBodies.ts"
 import { acceptApiKeys } from "../sessions/RequiredScope.ts"
-import { PrincipalAuth } from "../sessions/SessionAuth.ts"
+import { AuthenticationErrors, sessionCookie } from "../sessions/SessionAuth.ts"
 
 export const A2aSenderNotOwnedBody = plainErrorBody(A2aSenderNotOwned, {
   status: 403,
@@ -55,6 +56,13 @@ export const A2aQueueFullBody = plainErrorBody(A2aQueueFull, {
   message: "Too many messages of the sender, or to the receiver, are in progress. Wait for their replies."
 })
 
+/** As `PrincipalAuth`; also accepts the gateway token of the instance of the agent in `from`. */
+export class A2aSenderAuth extends HttpApiMiddleware.Tag<A2aSenderAuth>()("A2aSenderAuth", {
+  provides: Principal,
+  failure: AuthenticationErrors,
+  security: { session: sessionCookie }
+}) {}
+
 const Accepted = Schema.Struct({ messageId: Schema.String, status: Schema.Literal("accepted") }).annotations({
   identifier: "A2aAccepted"
 })
@@ -81,14 +89,14 @@ const send = HttpApiEndpoint.post("send", "/api/a2a/:agentId/messages")
     OpenApi.annotations({
       summary: "Send a message to an agent",
       description:
-        "From one of your agents. `request` and `delegate` return the reply, or 202 after 20 seconds: repeat the message to read it. `notify` is 202. Idempotent by `from` and `messageId`. An agent that does not allow the sender is 404."
+        "From one of your agents, by session, API key or the gateway token of its instance. `request` and `delegate` return the reply, or 202 after 20 seconds: repeat the message to read it. `notify` is 202. Idempotent by `from` and `messageId`. An agent that does not allow the sender is 404."
     })
   )
 
 /** Messages between agents. */
 export class A2aMessagesApi extends HttpApiGroup.make("a2aMessages")
   .add(send)
-  .middlewareEndpoints(PrincipalAuth)
+  .middlewareEndpoints(A2aSenderAuth)
   .annotateEndpointsContext(acceptApiKeys("chat"))
   .addError(InternalFailureBody) {}
 

@@ -16,16 +16,19 @@ export const Delegation = Schema.Struct({
 }).annotations({ identifier: "A2aDelegation" })
 export type Delegation = typeof Delegation.Type
 
-/** The chain after a receiver has run its skill, for its own delegations. Refuses loops, long chains and exhausted budgets. */
+/**
+ * The chain after a receiver has run its skill, for its own delegations. A sender that the path does not end with joins it.
+ * Refuses loops, long chains and exhausted budgets.
+ */
 export const extendDelegation = (
   { budgetUnits, depth, path }: Delegation,
   { from, to }: { readonly from: AgentId; readonly to: AgentId }
 ): Either.Either<Delegation, DelegationRefused> => {
   const refuse = (reason: string) => Either.left(new DelegationRefused({ reason }))
-  if (depth < 1 || depth > maximumDepth) return refuse(`\`delegation.depth\` must be 1 to ${maximumDepth}.`)
-  if (path.length !== depth || path.at(-1) !== from)
-    return refuse("`delegation.path` must name one agent per level and end with `from`.")
-  if (path.includes(to) || new Set(path).size < path.length) return refuse("`delegation.path` is a loop.")
+  const senders = path.at(-1) === from ? path : [...path, from]
+  const level = Math.max(depth, senders.length)
+  if (depth < 0 || level > maximumDepth) return refuse(`\`delegation\`: a chain has at most ${maximumDepth} levels.`)
+  if (senders.includes(to) || new Set(senders).size < senders.length) return refuse("`delegation.path` is a loop.")
   if (budgetUnits < delegationUnits) return refuse("`delegation.budgetUnits` does not cover the call.")
-  return Either.right({ depth: depth + 1, path: [...path, to], budgetUnits: budgetUnits - delegationUnits })
+  return Either.right({ depth: level + 1, path: [...senders, to], budgetUnits: budgetUnits - delegationUnits })
 }

@@ -62,12 +62,25 @@ describe("extendDelegation", () => {
       budgetUnits: 2
     }))
 
+  it("extendDelegation lets the sender join the path, and counts the longer of depth and path", () => {
+    for (const first of [
+      { depth: 0, path: [] },
+      { depth: 1, path: [] },
+      { depth: 0, path: [agent(2)] }
+    ])
+      assert.deepStrictEqual(Either.getOrThrow(extendDelegation({ ...first, budgetUnits: 1 }, call)), {
+        depth: 2,
+        path: [agent(2), agent(3)],
+        budgetUnits: 0
+      })
+    assert.strictEqual(Either.getOrThrow(extendDelegation({ ...chain, depth: 4 }, call)).depth, 5)
+  })
+
   for (const [fault, changed, to] of [
     ["an empty budget", { ...chain, budgetUnits: 0 }, call.to],
     ["a negative budget", { ...chain, budgetUnits: -1 }, call.to],
-    ["a depth of zero", { ...chain, depth: 0, path: [] }, call.to],
-    ["a depth that is not the length of the path", { ...chain, depth: 1 }, call.to],
-    ["a path that does not end with the sender", { ...chain, path: [agent(2), agent(1)] }, call.to],
+    ["a negative depth", { ...chain, depth: -1 }, call.to],
+    ["a sender in the middle of the path", { ...chain, path: [agent(2), agent(1)] }, call.to],
     ["a path with the receiver", chain, agent(1)],
     ["a path with an agent twice", { ...chain, depth: 3, path: [agent(2), agent(1), agent(2)] }, call.to],
     ["a depth above the maximum", { ...chain, depth: maximumDepth + 1, path: [4, 5, 6, 7, 8, 2].map(agent) }, call.to]

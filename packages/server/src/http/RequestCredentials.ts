@@ -122,18 +122,18 @@ export class RequestCredentials extends Effect.Service<RequestCredentials>()("@b
             })
       )
 
+    /** Makes a credential that was verified elsewhere that of the request. */
+    const accept = (authenticated: Authenticated) => {
+      const { proof, user } = authenticated
+      return FiberRef.set(currentCredentialWatch, Option.some(watch.watch(user.id, proof))).pipe(
+        Effect.zipRight(Effect.flatMap(Caller, (caller) => caller.identify(user.id))),
+        Effect.as(authenticated)
+      )
+    }
+
     const read = (accepted: "session" | "access-token") =>
       Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => of(request, accepted)).pipe(
-        Effect.tap(
-          Option.match({
-            onNone: () => Effect.void,
-            onSome: ({ proof, user }) =>
-              Effect.zipRight(
-                FiberRef.set(currentCredentialWatch, Option.some(watch.watch(user.id, proof))),
-                Effect.flatMap(Caller, (caller) => caller.identify(user.id))
-              )
-          })
-        )
+        Effect.flatMap(Effect.transposeMapOption(accept))
       )
 
     const withChallenge = <A, R>(authenticated: Effect.Effect<A, AuthenticationRequired | ScopeMissing, R>) =>
@@ -157,6 +157,6 @@ export class RequestCredentials extends Effect.Service<RequestCredentials>()("@b
       Effect.map((known) => Option.map(known, ({ user }) => user)),
       Effect.orElseSucceed(() => Option.none<User>())
     )
-    return { of, find, require, findSession, requireSession, findToken, findVisitor }
+    return { of, accept, find, require, findSession, requireSession, findToken, findVisitor }
   })
 }) {}
