@@ -11,6 +11,7 @@ import { WebhookDispatch } from "@berth/domain/webhooks/WebhookDispatch"
 import { WebhookEndpoints } from "@berth/domain/webhooks/WebhookEndpoints"
 import { WebhookReceiver } from "@berth/domain/webhooks/WebhookReceiver"
 import { makeAddressPolicy } from "@berth/infra/net/OutboundAddresses"
+import { deliveriesChannel } from "@berth/infra/postgres/events/PostgresDomainEvents"
 import * as OutboundClient from "@berth/infra/net/OutboundClient"
 import * as StandardWebhooksReceiver from "@berth/infra/webhooks/StandardWebhooksReceiver"
 import * as AccountsWiring from "@berth/infra/wiring/AccountsWiring"
@@ -463,7 +464,9 @@ layer(Live, { excludeTestServices: true })("Webhook deliveries", (it) => {
         const sql = yield* SqlClient
         const mine = sql`
         status = 'pending' and endpoint_id in (select id from webhook_endpoints where user_id = ${owner.id})`
-        const hasten = sql`update webhook_deliveries set due_at = now() where ${mine} and attempts > 0`
+        const hasten = sql`
+          with hastened as (update webhook_deliveries set due_at = now() where ${mine} and attempts > 0 returning 1)
+          select pg_notify(${deliveriesChannel}, '') from hastened limit 1`
         const runWorker = Effect.gen(function* () {
           const scope = yield* Scope.make()
           yield* Layer.buildWithScope(Layer.fresh(WebhookDeliveryLoop.layer), scope)

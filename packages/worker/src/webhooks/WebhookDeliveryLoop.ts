@@ -27,14 +27,21 @@ export const layer = Layer.scopedDiscard(
           Effect.logWarning("Webhook attempt failed, repeated when its claim ends", cause)
         ),
         Effect.ensuring(ended.open),
+        Effect.interruptible,
         FiberSet.run(fibers)
+      )
+
+    /** A claim that no attempt follows would hold up its endpoint until the claim ends. */
+    const claimAndStart = (limit: number) =>
+      Effect.withTracerEnabled(claim(limit), false).pipe(
+        Effect.tap(Effect.forEach(start, { discard: true })),
+        Effect.uninterruptible
       )
 
     const round = Effect.gen(function* () {
       yield* ended.close
       const free = slots - (yield* FiberSet.size(fibers))
-      const claimed = free > 0 ? yield* Effect.withTracerEnabled(claim(free), false) : []
-      yield* Effect.forEach(claimed, start, { discard: true })
+      const claimed = free > 0 ? yield* claimAndStart(free) : []
       if (claimed.length < free || free === 0)
         yield* Effect.race(ended.await, Effect.withTracerEnabled(awaitDue, false))
     })
