@@ -6,7 +6,7 @@ import { agentSocketRoutes } from "@berth/server/interaction/AgentSocketHttp"
 import { HttpApi } from "@effect/platform"
 import { Email } from "@berth/domain/shared/Email"
 import { assert, layer } from "@effect/vitest"
-import { Context, Effect, Option } from "effect"
+import { Context, Effect, Option, Schema } from "effect"
 import type { HttpCallResponse } from "../support/HttpCall.ts"
 import * as App from "../support/TestApp.ts"
 import { bearer, createApiKey, expireApiKey, revokeApiKey } from "./ApiKeyFixtures.ts"
@@ -47,6 +47,7 @@ HttpApi.reflect(WebApi, {
     const authentications = [
       "SessionAuth",
       "PrincipalAuth",
+      "A2aSenderAuth",
       "OptionalPrincipalAuth",
       "BearerAuth",
       "AgentOwner",
@@ -74,12 +75,39 @@ const messageOf = (owner: OwnerWithAgent) =>
     return String((yield* web({ method: "POST", path: "/api/chat", as: owner, json: { message: "hi" } })).body["id"])
   })
 
+const decodeSchedule = Schema.decodeUnknownSync(Schema.Struct({ schedule: Schema.Struct({ id: Schema.String }) }))
+const decodeRun = Schema.decodeUnknownSync(Schema.Struct({ id: Schema.String }))
+
+const scheduleOf = (owner: OwnerWithAgent) =>
+  Effect.gen(function* () {
+    const { web } = yield* App.TestApp
+    const json = { cron: "0 9 * * *", prompt: "hi" }
+    const { body } = yield* web({ method: "POST", path: `/api/agents/${owner.agent.id}/schedules`, as: owner, json })
+    return decodeSchedule(body).schedule.id
+  })
+
+/** A run of the skill `calculator`, which is enabled. */
+const runOf = (owner: OwnerWithAgent) =>
+  Effect.gen(function* () {
+    const { web } = yield* App.TestApp
+    const path = `/api/agents/${owner.agent.id}`
+    yield* web({ method: "PUT", path: `${path}/config`, as: owner, json: { skills: ["calculator"] } })
+    const json = { input: { arguments: { expression: "1" } } }
+    const { body } = yield* web({ method: "POST", path: `${path}/skills/calculator/runs`, as: owner, json })
+    return decodeRun(body).id
+  })
+
 /** The path of a route to what the owner has. */
 const pathFor = ({ path }: CheckedRoute, owner: OwnerWithAgent) =>
   Effect.gen(function* () {
     const message = path.includes(":messageId") ? yield* messageOf(owner) : ""
+    const schedule = path.includes(":scheduleId") ? yield* scheduleOf(owner) : ""
+    const run = path.includes(":skillId") ? yield* runOf(owner) : ""
     return path
       .replace(":messageId", message)
+      .replace(":scheduleId", schedule)
+      .replace(":skillId", "calculator")
+      .replace(":runId", run)
       .replace(":userId", owner.user.id)
       .replace("/api/ops/users/:id", `/api/ops/users/${owner.user.id}`)
       .replace(/:\w+/, owner.agent.id)

@@ -194,7 +194,10 @@ describe("The runtime program", () => {
         call.end()
       })
       const answer = yield* ask(socket, "POST", "/turns", turn)
-      assert.include(answer, "0.3|The file is written.|It is noted.|The host is not on the public internet")
+      assert.include(
+        answer,
+        `0.3|The file is written.|It is noted.|${backend.url}/private is not on the public internet.`
+      )
       assert.include(answer, "There is no tool of that name.")
       assert.isTrue(existsSync(join(directory, "agents", "agt_1", "files", "private", "note.md")))
       assert.deepStrictEqual(

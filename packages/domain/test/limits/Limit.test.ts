@@ -64,6 +64,7 @@ describe("parseLimit", () => {
       ["forgot-password-account", 3, 3600],
       ["reset-password", 10, 3600],
       ["email-verification", 5, 3600],
+      ["api-keys", 100, 3600],
       ["provision", 5, 3600],
       ["wallet-create", 5, 3600],
       ["lifecycle", 60, 60],
