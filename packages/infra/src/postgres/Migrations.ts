@@ -10,7 +10,7 @@ import channels from "./migrations/0005_channels.ts"
 import verification from "./migrations/0006_verification.ts"
 import schedules from "./migrations/0007_schedules.ts"
 import walletPayments from "./migrations/0008_wallet_payments.ts"
-import ownerChats from "./migrations/0009_ownerChats.ts"
+import ownerChats from "./migrations/0009_owner_chats.ts"
 import a2a from "./migrations/0010_a2a.ts"
 import { type Migration, pendingMigrations, sha256Of } from "./PendingMigrations.ts"
 import { type DatabaseUnreachable, layer, type PostgresPoolOptions } from "./PostgresPool.ts"
@@ -27,7 +27,7 @@ export const migrations: ReadonlyArray<Migration> = [
   { id: 6, file: "0006_verification.ts", sql: verification },
   { id: 7, file: "0007_schedules.ts", sql: schedules },
   { id: 8, file: "0008_wallet_payments.ts", sql: walletPayments },
-  { id: 9, file: "0009_ownerChats.ts", sql: ownerChats },
+  { id: 9, file: "0009_owner_chats.ts", sql: ownerChats },
   { id: 10, file: "0010_a2a.ts", sql: a2a }
 ]
 
