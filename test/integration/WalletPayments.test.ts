@@ -205,6 +205,28 @@ layer(Live, { excludeTestServices: true })("Payments of an agent", (it) => {
     })
   )
 
+  it.effect("An approved paid request is one payment in the turn that repeats it, however often the turn calls", () =>
+    Effect.gen(function* () {
+      const payer = yield* createPayer({ ...wide, confirmAbove: 1n })
+      const payments = yield* WalletPayments
+      const call = (turnId: string) =>
+        payments.request(
+          { userId: payer.userId, agentId: payer.agentId, turnId },
+          { kind: "x402", amount: 6n, payee, resource: "https://paid.example/", fingerprint: "paid" }
+        )
+      const pending = yield* call("first")
+      yield* payments.approve(payer.userId, payer.agentId, pending.id)
+      const repeated = yield* Effect.all([call("second"), call("second"), call("second")], {
+        concurrency: "unbounded"
+      })
+      assert.deepStrictEqual(
+        repeated.map(({ id, status }) => [id, status]),
+        Array.from({ length: 3 }, () => [pending.id, "reserved"])
+      )
+      assert.strictEqual((yield* payments.list(payer.agentId, { limit: 10, offset: 0 })).total, 1)
+    })
+  )
+
   it.effect("Revoking access puts limits back to zero and refuses what waits", () =>
     Effect.gen(function* () {
       const payer = yield* createPayer({ ...wide, confirmAbove: 1n })

@@ -21,6 +21,8 @@ export class WalletPaymentRepository extends Context.Tag("@berth/WalletPaymentRe
       wanted: Pick<WalletPayment, "agentId" | "turnId" | "fingerprint">,
       approvedSince: DateTime.Utc
     ) => Effect.Effect<Option.Option<WalletPayment>>
+    /** To a turn without a payment of the same call. Joins the running transaction. */
+    readonly moveToTurn: (payment: Pick<WalletPayment, "id" | "turnId">) => Effect.Effect<void>
     /** Newest first, with the full count. */
     readonly list: (
       agentId: AgentId,

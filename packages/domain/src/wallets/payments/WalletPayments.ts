@@ -47,10 +47,13 @@ export class WalletPayments extends Effect.Service<WalletPayments>()("@berth/Wal
         Effect.gen(function* () {
           yield* repository.lockWallet(turn.userId)
           const repeated = yield* repository.findRepeated({ ...turn, ...wanted }, yield* approvedSince)
-          if (Option.isSome(repeated))
-            return repeated.value.status === "approved"
-              ? yield* Effect.catchTag(reserve(repeated.value), "WalletPaymentNotPending", Effect.die)
-              : repeated.value
+          if (Option.isSome(repeated)) {
+            if (repeated.value.status !== "approved") return repeated.value
+            const approved = { ...repeated.value, turnId: turn.turnId }
+            // Later calls of this turn find the approved payment.
+            yield* repository.moveToTurn(approved)
+            return yield* Effect.catchTag(reserve(approved), "WalletPaymentNotPending", Effect.die)
+          }
           const decision = yield* decide(turn.agentId, wanted.amount, false)
           const payment: WalletPayment = {
             ...wanted,

@@ -118,6 +118,12 @@ export const layer: Layer.Layer<WalletPaymentRepository, never, SqlClient> = Lay
             Effect.orDie
           )
       ),
+      moveToTurn: Effect.fn("WalletPaymentRepository.moveToTurn")(function* ({
+        id,
+        turnId
+      }: Pick<WalletPayment, "id" | "turnId">) {
+        yield* Effect.orDie(sql`update wallet_payments set turn_id = ${turnId} where id = ${id}`)
+      }),
       list: Effect.fn("WalletPaymentRepository.list")(function* (agentId: AgentId, { limit, offset }) {
         const payments = yield* sql`
           select ${sql.literal(columns)} from wallet_payments where agent_id = ${agentId}
