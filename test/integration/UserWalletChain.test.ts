@@ -4,18 +4,20 @@ import { walletNetwork } from "@berth/domain/wallets/WalletNetwork"
 import * as WalletsWiring from "@berth/infra/wiring/WalletsWiring"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Option, Redacted } from "effect"
-import { makeFakeChainNode } from "../fakes/chain/FakeChainNode.ts"
+import { makeFakeChainNode, respondRpcResult } from "../fakes/chain/FakeChainNode.ts"
 import { startAnvil } from "../support/chain/Anvil.ts"
 
 /** The first account of every anvil. */
 const rich = WalletAddress.make("0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266")
 
-const readBalance = (url: string, address: WalletAddress) =>
-  Effect.flatMap(WalletChain, (chain) => chain.readBalance(address)).pipe(
+const onChain = <A, E>(url: string, use: (chain: WalletChain["Type"]) => Effect.Effect<A, E>) =>
+  Effect.flatMap(WalletChain, use).pipe(
     Effect.provide(
       WalletsWiring.layer({ rpcUrl: Redacted.make(new URL(url)), outboundAllowCidrs: [], cdp: Option.none() })
     )
   )
+
+const readBalance = (url: string, address: WalletAddress) => onChain(url, (chain) => chain.readBalance(address))
 
 describe("ViemWalletChain", () => {
   it.scopedLive("ViemWalletChain reads balances of a node of base-sepolia", () =>
@@ -34,6 +36,24 @@ describe("ViemWalletChain", () => {
         assert.strictEqual(error._tag, "ChainUnreachable")
       }
       assert.notInclude(yield* lying.asked, "eth_getBalance")
+    })
+  )
+
+  it.scopedLive("ViemWalletChain reads the state of an authorization at the block whose time it compares", () =>
+    Effect.gen(function* () {
+      const validBefore = 2_000
+      const block = { number: "0x64", timestamp: `0x${validBefore.toString(16)}`, transactions: [] }
+      const node = yield* makeFakeChainNode(
+        ({ id, method }, response) => {
+          const result = method === "eth_call" ? `0x${"0".repeat(64)}` : block
+          respondRpcResult(result)({ id, method }, response)
+        },
+        `0x${walletNetwork.chainId.toString(16)}`
+      )
+      const nonce = `0x${"12".repeat(32)}`
+      const fate = yield* onChain(node.url, (chain) => chain.findAuthorization(rich, nonce, validBefore))
+      assert.strictEqual(fate, "expired")
+      assert.deepStrictEqual(yield* node.blocks, ["0x64"])
     })
   )
 })

@@ -36,19 +36,32 @@ export const respondRpcError =
 export const makeFakeChainNode = (
   behave: ChainNodeBehavior,
   chainId = "0x2105"
-): Effect.Effect<{ readonly url: string; readonly asked: Effect.Effect<ReadonlyArray<unknown>> }, never, Scope.Scope> =>
+): Effect.Effect<
+  {
+    readonly url: string
+    readonly asked: Effect.Effect<ReadonlyArray<unknown>>
+    /** Blocks of the contract calls. */
+    readonly blocks: Effect.Effect<ReadonlyArray<unknown>>
+  },
+  never,
+  Scope.Scope
+> =>
   Effect.suspend(() => {
     const asked: Array<unknown> = []
+    const blocks: Array<unknown> = []
     const server = createServer((request, response) => {
       void readBody(request).then((body) => {
         const call = { id: memberOf(body, "id"), method: memberOf(body, "method") }
         asked.push(call.method)
+        const params = memberOf(body, "params")
+        if (call.method === "eth_call" && Array.isArray(params)) blocks.push(params[1])
         if (call.method === "eth_chainId") respondRpcResult(chainId)(call, response)
         else behave(call, response)
       })
     })
     return Effect.map(listenLocally(server), ({ origin }) => ({
       url: `${origin}/v2/hunter2?key=hunter2`,
-      asked: Effect.sync(() => [...asked])
+      asked: Effect.sync(() => [...asked]),
+      blocks: Effect.sync(() => [...blocks])
     }))
   })

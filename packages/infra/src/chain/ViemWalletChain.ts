@@ -74,13 +74,14 @@ export const layer = (node: ChainNode): Layer.Layer<WalletChain> =>
       findAuthorization: Effect.fn("WalletChain.findAuthorization")(
         (authorizer: WalletAddress, nonce: string, validBefore: number) =>
           node.call<AuthorizationFate>(async (client) => {
-            // The block first: an authorization that is unused after its end stays unused.
-            const { timestamp } = await getBlock(client)
+            // One block for both: another node of the provider can be behind, and unused after the end stays unused.
+            const { number: blockNumber, timestamp } = await getBlock(client)
             const isUsed = await readContract(client, {
               abi: authorizationAbi,
               functionName: "authorizationState",
               address: usdc,
-              args: [toViem(authorizer), toHex(nonce)]
+              args: [toViem(authorizer), toHex(nonce)],
+              blockNumber
             })
             if (isUsed) return "used"
             return timestamp >= BigInt(validBefore) ? "expired" : "open"
