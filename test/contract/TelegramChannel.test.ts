@@ -623,6 +623,23 @@ layer(ChannelWorker.layer({ appUrl: "https://berth.example" }), { excludeTestSer
       })
     )
 
+    it.effect("A voice message whose turn is repeated is transcribed once", () =>
+      Effect.gen(function* () {
+        const { withBehavior } = yield* AgentManagerTest
+        const { calls } = yield* SpeechTest
+        const owner = yield* connectOwner()
+        const chat = newChat()
+        const before = (yield* calls).length
+        const used = yield* findUsedUnits(owner)
+        yield* deliver(owner, { message: yield* voiceIn(chat, "Say it once") })
+        yield* withBehavior(unready)(Effect.repeatN(runResumed(chat), 2))
+        yield* runResumed(chat)
+        assert.deepStrictEqual(yield* sentTo(chat), ["Echo: [voice message, transcribed] Say it once"])
+        assert.lengthOf((yield* calls).slice(before), 1)
+        assert.strictEqual((yield* findUsedUnits(owner)) - used, 3, "one of the turn, two of stt")
+      })
+    )
+
     it.effect("A message whose turn cannot begin is answered by an apology ten minutes after the first attempt", () =>
       Effect.gen(function* () {
         const { withBehavior } = yield* AgentManagerTest

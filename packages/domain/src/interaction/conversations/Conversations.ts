@@ -171,14 +171,15 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
         return { _tag: "Failed", reason, callBegun }
       })
 
-    /** Sends a message, which is read if it is new, once and waits for its end. Repeated calls with the id wait for the same turn, in every process. */
+    /** Sends a message, which is read if it is new and repeats none, once and waits for its end. Repeated calls with the id wait for the same turn, in every process. */
     const answerOnce = Effect.fn("Conversations.answerOnce")(function* <E>(
       user: User,
       { message: read, ...to }: Omit<KeyedMessage, "message"> & { readonly message: Effect.Effect<string, E> }
     ) {
       const known = yield* repository.findMessage(user.id, to.id)
       if (Option.isSome(known)) return yield* awaitEnd(known.value)
-      const toSend = { ...to, message: yield* read }
+      const repeated = to.repeats === undefined ? Option.none() : yield* repository.findMessage(user.id, to.repeats)
+      const toSend = { ...to, message: Option.isSome(repeated) ? repeated.value.content : yield* read }
       yield* validate(toSend.message)
       const { events, message } = yield* begin(user, toSend, false)
       const last = Option.getOrUndefined(yield* Stream.runLast(events))
