@@ -6,6 +6,7 @@ import { SendMailJob } from "@berth/domain/mail/MailJobs"
 import { AgentId } from "@berth/domain/shared/AgentId"
 import { Credits } from "@berth/domain/shared/Money"
 import type { User } from "@berth/domain/shared/User"
+import { maximumInFlightPerOwner } from "@berth/domain/webhooks/WebhookDelivery"
 import { WebhookDeliveryRepository } from "@berth/domain/webhooks/WebhookDeliveryRepository"
 import { WebhookDispatch } from "@berth/domain/webhooks/WebhookDispatch"
 import { WebhookEndpoints } from "@berth/domain/webhooks/WebhookEndpoints"
@@ -401,6 +402,29 @@ layer(Live, { excludeTestServices: true })("Webhook deliveries", (it) => {
       const ids = claims.flat().flatMap((one) => (one.endpoint.id === endpoint.id ? [one.id] : []))
       assert.strictEqual(new Set(ids).size, ids.length)
       assert.lengthOf(ids, 4)
+    })
+  )
+
+  it.scoped("Slow receivers of one owner leave the slots of a worker to other owners", () =>
+    Effect.gen(function* () {
+      const { claim } = yield* WebhookDispatch
+      const slow = yield* insertUser()
+      const other = yield* insertUser()
+      const { url } = yield* openReceiver()
+      yield* Effect.replicateEffect(subscribe(slow, url), 10)
+      const { endpoint } = yield* subscribe(other, url)
+      yield* Effect.forEach([1, 2, 3, 4], (sequence) => append(slow, sequence))
+      const first = yield* claim(32)
+      yield* append(other)
+      const second = yield* claim(32 - first.length)
+      assert.include(
+        second.map((one) => one.endpoint.id),
+        endpoint.id
+      )
+      assert.lengthOf(
+        [...first, ...second].filter((one) => one.endpoint.userId === slow.id),
+        maximumInFlightPerOwner
+      )
     })
   )
 

@@ -39,6 +39,9 @@ export const claimDuration = Duration.minutes(1)
 /** Deliveries of one endpoint at once; one while it fails or keeps the order. */
 export const maximumInFlightPerEndpoint = 4
 
+/** Deliveries to the endpoints of one owner at once, so that slow receivers leave slots to other owners. */
+export const maximumInFlightPerOwner = 8
+
 /** Pauses after each failed attempt: quickly after a hiccup, then for three days. */
 export const retryPauses: ReadonlyArray<Duration.Duration> = [
   Duration.seconds(5),

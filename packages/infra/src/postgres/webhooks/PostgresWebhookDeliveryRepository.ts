@@ -4,6 +4,7 @@ import {
   type ClaimedDelivery,
   claimDuration,
   maximumInFlightPerEndpoint,
+  maximumInFlightPerOwner,
   WebhookDelivery
 } from "@berth/domain/webhooks/WebhookDelivery"
 import { type EventRange, WebhookDeliveryRepository } from "@berth/domain/webhooks/WebhookDeliveryRepository"
@@ -60,29 +61,35 @@ export const layer: Layer.Layer<WebhookDeliveryRepository, never, PgClient | Sql
           select d.endpoint_id from webhook_deliveries d
           where d.status = 'pending' and d.endpoint_id > endpoints.endpoint_id order by d.endpoint_id limit 1
         ) from endpoints where endpoints.endpoint_id is not null
+      ), enabled as (
+        select e.id, user_id, is_ordered, failing_since, (
+          select count(*) from webhook_deliveries
+          where endpoint_id = e.id and status = 'pending' and claimed_until > ${now}
+        ) as in_flight
+        from endpoints join webhook_endpoints e on e.id = endpoints.endpoint_id and e.disabled_at is null
       ), next as (
-        select due.id, due.turn from endpoints
-        join webhook_endpoints e on e.id = endpoints.endpoint_id and e.disabled_at is null
+        select due.id, e.user_id, due.turn from enabled e
         cross join lateral (
           select id, row_number() over (order by due_at, position) as turn from webhook_deliveries
           where endpoint_id = e.id and ${isDue(now)} and not e.is_ordered
           order by due_at, position
-          limit greatest(0, case when e.failing_since is null then ${maximumInFlightPerEndpoint} else 1 end - (
-            select count(*) from webhook_deliveries
-            where endpoint_id = e.id and status = 'pending' and claimed_until > ${now}
-          ))
+          limit greatest(0, case when e.failing_since is null then ${maximumInFlightPerEndpoint} else 1 end - e.in_flight)
         ) due
         union all
-        select head.id, 1 from endpoints
-        join webhook_endpoints e on e.id = endpoints.endpoint_id and e.disabled_at is null and e.is_ordered
+        select head.id, e.user_id, 1 from enabled e
         cross join lateral (
           select id, status, due_at, claimed_until from webhook_deliveries
           where endpoint_id = e.id and status = 'pending' order by position limit 1
         ) head
-        where ${isDue(now)}
+        where e.is_ordered and ${isDue(now)}
+      ), turns as (
+        select next.id, row_number() over (partition by next.user_id order by next.turn, next.id)
+          + (select sum(in_flight) from enabled where enabled.user_id = next.user_id) as turn
+        from next
       ), taken as (
-        select id from webhook_deliveries join next using (id) where ${isDue(now)}
-        order by turn limit ${limit} for update of webhook_deliveries skip locked
+        select id from webhook_deliveries join turns using (id)
+        where ${isDue(now)} and turns.turn <= ${maximumInFlightPerOwner}
+        order by turns.turn limit ${limit} for update of webhook_deliveries skip locked
       ), claimed as (
         update webhook_deliveries set attempts = attempts + 1,
           claimed_until = ${now}::timestamptz + make_interval(secs => ${Duration.toSeconds(claimDuration)})
