@@ -6,8 +6,9 @@ import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import * as App from "../support/TestApp.ts"
-import { createOwnerWithAgent } from "./OwnerFixtures.ts"
+import { createOwnerWithAgent, exhaustUnits } from "./OwnerFixtures.ts"
 import * as s from "./ResponseShapes.ts"
+import { sendMessage } from "./TurnFixtures.ts"
 
 const call = (method: string, path: string, as: App.SignedIn, json?: unknown) =>
   Effect.flatMap(App.TestApp, ({ web }) =>
@@ -91,6 +92,19 @@ layer(App.layer(), { excludeTestServices: true })("Webhook endpoints", (it) => {
         (yield* call("POST", `/${String(other["id"])}/replay`, stranger, { since: "2020-01-01T00:00:00Z" })).body,
         { replayed: 0 }
       )
+    })
+  )
+
+  it.effect("A message that is refused for lack of units is an event to the owner's endpoints, once a day", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent()
+      const created = yield* call("POST", "", owner, { ...subscription, events: ["budget.reached"] })
+      yield* exhaustUnits(owner)
+      assert.strictEqual((yield* sendMessage(owner)).status, 402)
+      assert.strictEqual((yield* sendMessage(owner)).status, 402)
+      const log = yield* call("GET", `/${String(created.body["id"])}/deliveries`, owner)
+      assert.deepInclude(log.body, { total: 1 })
+      assert.include(log.text, "budget.reached")
     })
   )
 

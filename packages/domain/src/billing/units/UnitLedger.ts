@@ -54,10 +54,14 @@ export class UnitLedger extends Effect.Service<UnitLedger>()("@berth/UnitLedger"
       Effect.forkScoped
     )
 
-    const announceExhaustion = Effect.fnUntraced(function* ({ id }: User, remainingUnits: Units, requiredUnits: Units) {
+    /** For callers whose transaction ends with the refusal of `reserve`. Idempotent per user and UTC day. */
+    const announceExhaustion = Effect.fn("UnitLedger.announceExhaustion")(function* (
+      { id }: User,
+      { remaining, units }: { readonly remaining: Units; readonly units: Units }
+    ) {
       const day = DateTime.formatIsoDateUtc(yield* DateTime.now)
       yield* events.append(
-        { kind: "budget.reached", data: { remainingUnits, requiredUnits } },
+        { kind: "budget.reached", data: { remainingUnits: remaining, requiredUnits: units } },
         id,
         `budget.reached ${id} ${day}`
       )
@@ -67,7 +71,7 @@ export class UnitLedger extends Effect.Service<UnitLedger>()("@berth/UnitLedger"
     const reserve = Effect.fn("UnitLedger.reserve")(function* (user: User, units: Units, cause: string) {
       if (isBillingExempt(administrators, user)) return Option.none<ReservationId>()
       const reserved = reservations.reserve({ user, units, cause, dailyUnitsOf }).pipe(
-        Effect.tapError(({ remaining, units }) => announceExhaustion(user, remaining, units)),
+        Effect.tapError((exhausted) => announceExhaustion(user, exhausted)),
         Effect.mapError(
           ({ remaining, units }) =>
             new UnitsExhausted({ units, remaining, awaitsConfirmation: awaitsConfirmation(user, policy) })
@@ -94,6 +98,6 @@ export class UnitLedger extends Effect.Service<UnitLedger>()("@berth/UnitLedger"
     })
 
     const { release, releaseAbandoned } = reservations
-    return { reserve, extend, settle, release, findUsage, releaseAbandoned }
+    return { reserve, extend, settle, release, findUsage, releaseAbandoned, announceExhaustion }
   })
 }) {}

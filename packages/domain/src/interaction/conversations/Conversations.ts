@@ -106,9 +106,11 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
         Effect.catchTag("UnitsExhausted", (exhausted) =>
           Effect.gen(function* () {
             const { customModel, model } = yield* agents.find(user.id, toSend.session.agentId)
-            return (yield* ownKeys.covers(user.id, customModel ?? model))
-              ? yield* store(toSend, Effect.succeed({ reservation: Option.none(), ownKeysOnly: true }))
-              : yield* exhausted
+            if (yield* ownKeys.covers(user.id, customModel ?? model))
+              return yield* store(toSend, Effect.succeed({ reservation: Option.none(), ownKeysOnly: true }))
+            // The transaction of the reservation has taken its event back.
+            yield* ledger.announceExhaustion(user, exhausted)
+            return yield* exhausted
           })
         )
       )
