@@ -828,6 +828,29 @@ layer(ChannelWorker.layer({ appUrl: "https://berth.example" }), { excludeTestSer
       })
     )
 
+    it.effect("The chat of an agent's owner stays however long it is idle, so that the owner is recognized", () =>
+      Effect.gen(function* () {
+        const chats = yield* Chats
+        const sql = yield* SqlClient
+        const owner = yield* connectOwner()
+        const chat = newChat()
+        yield* deliver(owner, { message: messageIn(chat, "hello") })
+        yield* runChannelJobs
+        yield* chats.expectOwner({ agentId: owner.agent.id, platform: "platformA", chatId: String(chat.id) })
+        yield* chats.verifyOwner(owner.agent.id)
+        yield* sql`update channel_chats set used_at = now() - interval '91 days' where chat_id = ${String(chat.id)}`
+        const now = yield* DateTime.now
+        yield* chats.prune({
+          messages: DateTime.subtract(now, { days: 7 }),
+          chats: DateTime.subtract(now, { days: 90 })
+        })
+        yield* deliver(owner, { message: messageIn(chat, "back") })
+        yield* runChannelJobs
+        const sessions = yield* sql`select from_owner from chat_sessions where agent_id = ${owner.agent.id}`
+        assert.deepInclude(sessions, { fromOwner: true })
+      })
+    )
+
     it.effect("A downgraded plan ends the channel without an error at the webhook", () =>
       Effect.gen(function* () {
         const owner = yield* connectOwner()

@@ -93,7 +93,7 @@ export class Chats extends Context.Tag("@berth/Chats")<
     readonly listStranded: (
       limit: number
     ) => Effect.Effect<ReadonlyArray<{ readonly chat: ChatKey; readonly ownerId: UserId }>>
-    /** Deletes messages that ended before `messages`, and chats without use since `chats`; returns the number of rows. */
+    /** Deletes messages that ended before `messages`, and chats of others without use since `chats`; returns the number of rows. */
     readonly prune: (before: { readonly messages: DateTime.Utc; readonly chats: DateTime.Utc }) => Effect.Effect<number>
   }
 >() {}

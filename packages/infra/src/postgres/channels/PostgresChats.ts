@@ -299,10 +299,11 @@ export const layer: Layer.Layer<Chats, never, SqlClient | IdGenerator> = Layer.e
         const outbound = yield* countAffectedRows(
           sql`delete from outbound_messages where status in ('sent', 'failed') and created_at < ${until}`
         ).pipe(Effect.orDie)
-        // Every message moves `used_at`, so that a chat that is used at this moment stays.
-        const chats = yield* countAffectedRows(
-          sql`delete from channel_chats where used_at < ${DateTime.toDate(before.chats)} and ${isFree}`
-        ).pipe(Effect.orDie)
+        // Every message moves `used_at`, so that a chat that is used at this moment stays. An owner is recognized only once.
+        const chats = yield* countAffectedRows(sql`
+          delete from channel_chats where used_at < ${DateTime.toDate(before.chats)} and ${isFree} and of_owner is null`).pipe(
+          Effect.orDie
+        )
         return inbound + outbound + chats
       })
     })
