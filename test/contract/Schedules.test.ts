@@ -1,5 +1,6 @@
 import { TurnFailed } from "@berth/domain/instances/AgentRuntime"
 import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
+import { maximumSkillRunsInProgress } from "@berth/domain/schedules/runs/AgentRun"
 import { AgentRunRepository } from "@berth/domain/schedules/runs/AgentRunRepository"
 import { ScheduleTicks } from "@berth/domain/schedules/ScheduleTicks"
 import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
@@ -403,6 +404,22 @@ layer(ScheduleWorker.layer, { excludeTestServices: true })("Runs of skills", (it
         status: 400,
         code: "skill_input_invalid"
       })
+    })
+  )
+
+  it.effect("Runs of skills in progress are limited per agent under concurrent requests", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent("pro")
+      yield* enable(owner)
+      const started = yield* Effect.replicateEffect(start(owner, "time"), maximumSkillRunsInProgress + 3, {
+        concurrency: 8
+      })
+      const refused = started.filter(({ status }) => status !== 202)
+      assert.lengthOf(refused, 3)
+      for (const response of refused) assertError(response, { status: 429, code: "skill_run_limit_reached" })
+      const accepted = started.find(({ status }) => status === 202)
+      yield* call(owner, "DELETE", `/skills/time/runs/${String(accepted?.body["id"])}`)
+      assert.strictEqual((yield* start(owner, "time")).status, 202)
     })
   )
 

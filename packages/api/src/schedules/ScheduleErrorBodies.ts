@@ -5,7 +5,8 @@ import {
   ScheduleLimitReached,
   ScheduleNotFound,
   SkillDisabled,
-  SkillInputInvalid
+  SkillInputInvalid,
+  SkillRunLimitReached
 } from "@berth/domain/schedules/SchedulesErrors"
 import { Schema } from "effect"
 import { errorBody, extendedErrorBody, plainErrorBody } from "../http/ErrorBody.ts"
@@ -31,6 +32,18 @@ export const ScheduleLimitReachedBody = extendedErrorBody(
       `Your plan allows ${limit} schedules per agent and this one has ${current}. Delete one or choose a larger plan.`,
     members: ({ current, limit }) => ({ current, limit }),
     read: (_, { current, limit }) => new ScheduleLimitReached({ current, limit })
+  }
+)
+export const SkillRunLimitReachedBody = extendedErrorBody(
+  SkillRunLimitReached,
+  Schema.Struct({ limit: Schema.Number }),
+  {
+    status: 429,
+    error: "Too many runs in progress",
+    message: ({ limit }) =>
+      `${limit} runs of this agent's skills have not ended. Wait for some of them or cancel them.`,
+    members: ({ limit }) => ({ limit }),
+    read: (_, { limit }) => new SkillRunLimitReached({ limit })
   }
 )
 export const HeartbeatNotChangeableBody = plainErrorBody(HeartbeatNotChangeable, {

@@ -1,5 +1,11 @@
 import { maximumCronLength } from "@berth/domain/shared/CronTimes"
-import { type AgentRun, AgentRunId, AgentRunState, SkillInput } from "@berth/domain/schedules/runs/AgentRun"
+import {
+  type AgentRun,
+  AgentRunId,
+  AgentRunState,
+  maximumSkillRunsInProgress,
+  SkillInput
+} from "@berth/domain/schedules/runs/AgentRun"
 import { OnMissed, ScheduleId } from "@berth/domain/schedules/Schedule"
 import { AgentId } from "@berth/domain/shared/AgentId"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
@@ -18,7 +24,8 @@ import {
   ScheduleLimitReachedBody,
   ScheduleNotFoundBody,
   SkillDisabledBody,
-  SkillInputInvalidBody
+  SkillInputInvalidBody,
+  SkillRunLimitReachedBody
 } from "./ScheduleErrorBodies.ts"
 
 const RunView = Schema.Struct({
@@ -161,10 +168,11 @@ const start = HttpApiEndpoint.post("start", "/api/agents/:id/skills/:skillId/run
   .addError(SkillNotFoundBody)
   .addError(SkillDisabledBody)
   .addError(SkillInputInvalidBody)
+  .addError(SkillRunLimitReachedBody)
   .annotateContext(
     describe(
       "Run a skill",
-      "Runs one tool of an enabled skill in the agent's instance, in the background. `input.tool` may be absent for a skill with one tool. A run that succeeds costs a unit."
+      `Runs one tool of an enabled skill in the agent's instance, in the background. \`input.tool\` may be absent for a skill with one tool. A run that succeeds costs a unit. At most ${maximumSkillRunsInProgress} runs of an agent are in progress.`
     )
   )
 

@@ -10,6 +10,8 @@ export class ScheduleLimitReached extends Data.TaggedError("ScheduleLimitReached
 }> {}
 /** The heartbeat is a member of the agent's configuration. */
 export class HeartbeatNotChangeable extends Data.TaggedError("HeartbeatNotChangeable")<object> {}
+/** So many runs of the agent's skills have not ended. */
+export class SkillRunLimitReached extends Data.TaggedError("SkillRunLimitReached")<{ readonly limit: number }> {}
 export class AgentRunNotFound extends Data.TaggedError("AgentRunNotFound")<object> {}
 /** The skill is not among the agent's skills, or the plan lacks it. */
 export class SkillDisabled extends Data.TaggedError("SkillDisabled")<{ readonly skillId: string }> {}

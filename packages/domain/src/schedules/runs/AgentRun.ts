@@ -48,6 +48,9 @@ export const AgentRun = Schema.Struct({
 })
 export type AgentRun = typeof AgentRun.Type
 
+/** Waiting and running runs of an agent that its owner started. */
+export const maximumSkillRunsInProgress = 64
+
 /** Age at which ended runs are deleted. */
 export const agentRunRetention = "30 days"
 /** Ended runs of a schedule that are kept. */

@@ -48,6 +48,8 @@ export class AgentRunRepository extends Context.Tag("@berth/AgentRunRepository")
     readonly insert: (run: NewAgentRun) => Effect.Effect<boolean>
     /** Waiting and running runs. */
     readonly countInProgress: (scheduleId: ScheduleId) => Effect.Effect<number>
+    /** Waiting and running runs that no schedule began. Joins the running transaction and keeps the number exact until its end. */
+    readonly countSkillRunsInProgress: (agentId: AgentId) => Effect.Effect<number>
     /** Newest first. */
     readonly listOfSchedule: (
       scheduleId: ScheduleId,

@@ -5,8 +5,8 @@ import { Outbox } from "../../jobs/Outbox.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
 import type { User } from "../../shared/User.ts"
 import { SkillExecutionJob } from "../ScheduleJobs.ts"
-import { AgentRunNotFound } from "../SchedulesErrors.ts"
-import { AgentRunId, type SkillInput } from "./AgentRun.ts"
+import { AgentRunNotFound, SkillRunLimitReached } from "../SchedulesErrors.ts"
+import { AgentRunId, maximumSkillRunsInProgress, type SkillInput } from "./AgentRun.ts"
 import { AgentRunRepository } from "./AgentRunRepository.ts"
 import { makeRunTurnId } from "./AgentRuns.ts"
 import { SkillCalls } from "./SkillCalls.ts"
@@ -31,10 +31,12 @@ export class SkillRuns extends Effect.Service<SkillRuns>()("@berth/SkillRuns", {
       const id = AgentRunId.make(yield* ids.next("run"))
       const run = { id, agentId: agent.id, tick: null, prompt: null, skillId, input, reason: null } as const
       yield* transaction.run(
-        Effect.zipRight(
-          runs.insert({ ...run, state: "waiting" }),
-          outbox.append(SkillExecutionJob, { runId: id }, owner.id)
-        )
+        Effect.gen(function* () {
+          if ((yield* runs.countSkillRunsInProgress(agent.id)) >= maximumSkillRunsInProgress)
+            return yield* new SkillRunLimitReached({ limit: maximumSkillRunsInProgress })
+          yield* runs.insert({ ...run, state: "waiting" })
+          yield* outbox.append(SkillExecutionJob, { runId: id }, owner.id)
+        })
       )
       return id
     })

@@ -70,6 +70,16 @@ export const layer: Layer.Layer<AgentRunRepository, never, SqlClient> = Layer.ef
           Effect.orDie
         )
       ),
+      countSkillRunsInProgress: Effect.fn("AgentRunRepository.countSkillRunsInProgress")(function* (agentId: AgentId) {
+        yield* Effect.orDie(sql`select pg_advisory_xact_lock(hashtextextended(${`skill runs of ${agentId}`}, 0))`)
+        const { count } = yield* sql`
+          select count(*)::int as count from agent_runs
+          where agent_id = ${agentId} and schedule_id is null and ended_at is null`.pipe(
+          decodeSingleRow(Count),
+          Effect.orDie
+        )
+        return count
+      }),
       listOfSchedule: Effect.fn("AgentRunRepository.listOfSchedule")(function* (
         scheduleId: ScheduleId,
         { limit, offset }: RunPage
