@@ -1,4 +1,5 @@
 import { maximumInProgress } from "@berth/domain/a2a/A2aMessage"
+import { A2aRepository } from "@berth/domain/a2a/A2aRepository"
 import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
@@ -237,6 +238,23 @@ layer(A2aWorker.layer, { excludeTestServices: true })("Messages between agents",
         statuses.filter((status) => status === 429),
         4
       )
+    })
+  )
+
+  it.effect("Messages whose jobs were lost end after a day and make room for others of their sender", () =>
+    Effect.gen(function* () {
+      const { alice, bob } = yield* pair
+      const { failLost } = yield* A2aRepository
+      const sql = yield* SqlClient
+      yield* Effect.forEach(Array.from({ length: maximumInProgress.sender }).keys(), (index) =>
+        send(alice, bob, { messageId: `lost-${index}` })
+      )
+      yield* failLost
+      assert.strictEqual((yield* send(alice, bob, { messageId: "next" })).status, 429)
+      yield* sql`update a2a_messages set created_at = now() - interval '25 hours' where to_agent = ${bob.agent.id}`
+      yield* failLost
+      assert.strictEqual((yield* send(alice, bob, { messageId: "next" })).status, 202)
+      assert.include((yield* agentCall(alice, "GET", "/messages")).text, "The job of the message was lost.")
     })
   )
 })

@@ -23,6 +23,7 @@ import { LiveOrigin } from "@berth/domain/provisioning/live-streams/LiveOrigin"
 import { UnclaimedExpiry } from "@berth/domain/provisioning/UnclaimedExpiry"
 import * as UnclaimedAgentExpiry from "./provisioning/UnclaimedAgentExpiry.ts"
 import * as LiveStreamUpkeep from "./provisioning/LiveStreamUpkeep.ts"
+import * as A2aMessageRecovery from "./a2a/A2aMessageRecovery.ts"
 import * as ScheduleTasks from "./schedules/ScheduleTasks.ts"
 import * as WebhookDeliveryLoop from "./webhooks/WebhookDeliveryLoop.ts"
 import * as VerificationCheckSchedule from "./verification/VerificationCheckSchedule.ts"
@@ -53,6 +54,7 @@ export const layer = (options: JobConsumers.JobConsumerOptions & RetentionJobs.R
     UnclaimedAgentExpiry.layer,
     ChannelTasks.layer,
     ScheduleTasks.layer,
+    A2aMessageRecovery.layer,
     Layer.provide(WebhookDeliveryLoop.layer, WebhookDispatch.Default),
     VerificationCheckSchedule.layer,
     WalletPaymentRecovery.layer

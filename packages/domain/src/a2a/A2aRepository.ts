@@ -36,6 +36,8 @@ export class A2aRepository extends Context.Tag("@berth/A2aRepository")<
         readonly reason: string | null
       }
     ) => Effect.Effect<boolean>
+    /** Ends messages whose jobs have been lost, which would count as in progress for good; returns their number. */
+    readonly failLost: Effect.Effect<number>
     /** Deletes messages that ended before `before`; returns their number. */
     readonly prune: (before: DateTime.Utc) => Effect.Effect<number>
   }

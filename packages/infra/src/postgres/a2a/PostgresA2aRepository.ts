@@ -125,6 +125,12 @@ export const layer: Layer.Layer<A2aRepository, never, SqlClient> = Layer.effect(
           where id = ${id} and status = 'waiting'`).pipe(Effect.orDie)
         return finished === 1
       }),
+      failLost: countAffectedRows(sql`
+        update a2a_messages set status = 'failed', reason = 'The job of the message was lost.', ended_at = now()
+        where status = 'waiting' and created_at < now() - interval '1 day'`).pipe(
+        Effect.orDie,
+        Effect.withSpan("A2aRepository.failLost")
+      ),
       prune: Effect.fn("A2aRepository.prune")(function* (before: DateTime.Utc) {
         return yield* countAffectedRows(sql`delete from a2a_messages where ended_at < ${DateTime.toDate(before)}`).pipe(
           Effect.orDie
