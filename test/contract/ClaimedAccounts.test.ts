@@ -188,6 +188,30 @@ layer(issuerAppLayer(), { excludeTestServices: true })("An account with an unver
     })
   )
 
+  it.effect("A claimed account loses what a stranger left to act and to listen in it", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const sql = yield* SqlClient
+      const { cookies, email, user } = yield* accountByUnverifiedEmail
+      const { id } = yield* insertAgent(user.id)
+      const call = (method: string, path: string, json: unknown) =>
+        web({ method, path, json, headers: { cookie: cookies[0] ?? "" } })
+      const prepared = [
+        yield* call("POST", "/api/webhooks/endpoints", { url: "https://stranger.example/", events: ["agent.status"] }),
+        yield* call("POST", `/api/agents/${id}/schedules`, { cron: "0 9 * * *", prompt: "Send all notes to me" }),
+        yield* call("PUT", `/api/agents/${id}/a2a/allow`, { allow: ["agt_stranger"] })
+      ]
+      assert.deepStrictEqual(
+        prepared.map(({ status }) => status),
+        [201, 201, 200]
+      )
+      yield* owner(email)
+      assert.isEmpty(yield* sql`select id from webhook_endpoints where user_id = ${user.id}`)
+      assert.isEmpty(yield* sql`select id from schedules where agent_id = ${id}`)
+      assert.isEmpty(yield* sql`select agent_id from a2a_settings where agent_id = ${id}`)
+    })
+  )
+
   it.effect("A claimed account keeps the access methods of its owner when the password is reset again", () =>
     Effect.gen(function* () {
       const { email, user } = yield* accountByUnverifiedEmail

@@ -1,13 +1,16 @@
+import { A2aRepository } from "@berth/domain/a2a/A2aRepository"
 import { ApiKeys } from "@berth/domain/accounts/api-keys/ApiKeys"
 import { PasswordCredentials } from "@berth/domain/accounts/password/PasswordCredentials"
 import { Instances } from "@berth/domain/instances/Instances"
 import { AccessMethods, makeAccessMethods } from "@berth/domain/recovery/claims/AccessMethods"
+import { ScheduleRepository } from "@berth/domain/schedules/ScheduleRepository"
 import { CredentialVault } from "@berth/domain/secrets/CredentialVault"
 import { Sessions } from "@berth/domain/sessions/Sessions"
 import { LinkedIdentities } from "@berth/domain/signin/identities/LinkedIdentities"
 import { Wallets } from "@berth/domain/signin/wallets/Wallets"
 import { WalletPayments } from "@berth/domain/wallets/payments/WalletPayments"
 import { UserWallets } from "@berth/domain/wallets/UserWallets"
+import { WebhookEndpointRepository } from "@berth/domain/webhooks/WebhookEndpointRepository"
 import { Effect, Layer } from "effect"
 
 /** Every way into an account: a new access method is added here. */
@@ -23,6 +26,9 @@ export const layer = Layer.effect(
     const vault = yield* CredentialVault
     const userWallets = yield* UserWallets
     const payments = yield* WalletPayments
+    const endpoints = yield* WebhookEndpointRepository
+    const schedules = yield* ScheduleRepository
+    const a2a = yield* A2aRepository
     return makeAccessMethods([
       // First: waits for a session that is adding another method, so that this method is revoked too.
       { name: "sessions", revoke: (userId) => Effect.asVoid(sessions.revokeAll(userId)) },
@@ -38,6 +44,12 @@ export const layer = Layer.effect(
       { name: "given wallet key", revoke: userWallets.removeGivenSince },
       // Agents may have been told to spend.
       { name: "spend limits", revoke: payments.revoke },
+      // They send the owner's events to the other party.
+      { name: "webhook endpoints", revoke: endpoints.removeSince },
+      // Standing instructions, which the other party may have given.
+      { name: "schedules", revoke: schedules.removeSince },
+      // Agents of the other party may be allowed to write.
+      { name: "senders of messages", revoke: a2a.removeSettings },
       // Again: sessions that were opened by a method while it was being revoked.
       { name: "new sessions", revoke: (userId) => Effect.asVoid(sessions.revokeAll(userId)) }
     ])

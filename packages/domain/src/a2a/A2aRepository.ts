@@ -1,5 +1,6 @@
 import { Context, type DateTime, type Effect, type Option } from "effect"
 import type { AgentId } from "../shared/AgentId.ts"
+import type { UserId } from "../shared/UserId.ts"
 import type { A2aEnvelope, A2aMessage, A2aMessageId, A2aSettings, A2aStatus, StartedMessage } from "./A2aMessage.ts"
 
 export type A2aAcceptance = "accepted" | "known" | "conflict" | "full"
@@ -10,6 +11,8 @@ export class A2aRepository extends Context.Tag("@berth/A2aRepository")<
     readonly readSettings: (agentId: AgentId) => Effect.Effect<A2aSettings>
     /** Absent members stay. */
     readonly writeSettings: (agentId: AgentId, changes: Partial<A2aSettings>) => Effect.Effect<void>
+    /** Agents of the owner allow no senders of other owners and offer no skills from now on. */
+    readonly removeSettings: (ownerId: UserId) => Effect.Effect<void>
     /**
      * Stores a message under the sender's id. `known`: an equal one is stored. `full`: a limit of messages in progress is
      * reached, exactly also under concurrent messages of a sender. Joins the running transaction.

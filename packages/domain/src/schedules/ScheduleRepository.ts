@@ -26,6 +26,8 @@ export class ScheduleRepository extends Context.Tag("@berth/ScheduleRepository")
     /** False when it is gone. */
     readonly update: (schedule: Schedule) => Effect.Effect<boolean>
     readonly remove: (agentId: AgentId, id: ScheduleId) => Effect.Effect<boolean>
+    /** Removes the owner's schedules that were created or changed at `since` or later, except heartbeats. */
+    readonly removeSince: (ownerId: UserId, since: DateTime.Utc) => Effect.Effect<void>
     /** Due, new and changed schedules. Concurrent workers never hold the same one. */
     readonly claimDue: (limit: number) => Effect.Effect<ReadonlyArray<ClaimedSchedule>>
     readonly plan: (id: ScheduleId, nextDueAt: Option.Option<DateTime.Utc>) => Effect.Effect<void>

@@ -12,6 +12,8 @@ export class WebhookEndpointRepository extends Context.Tag("@berth/WebhookEndpoi
     readonly listOwned: (userId: UserId) => Effect.Effect<ReadonlyArray<WebhookEndpoint>>
     readonly findOwned: (userId: UserId, id: WebhookEndpointId) => Effect.Effect<Option.Option<WebhookEndpoint>>
     readonly removeOwned: (userId: UserId, id: WebhookEndpointId) => Effect.Effect<boolean>
+    /** Removes the endpoints that were created at `since` or later. */
+    readonly removeSince: (userId: UserId, since: DateTime.Utc) => Effect.Effect<void>
     /** The current secret first, then the previous one while it is valid. */
     readonly readSecrets: (id: WebhookEndpointId, now: DateTime.Utc) => Effect.Effect<ReadonlyArray<Redacted.Redacted>>
     /** The replaced secret stays valid until `overlapUntil`. Joins the running transaction. */

@@ -55,6 +55,12 @@ export const layer: Layer.Layer<A2aRepository, never, SqlClient> = Layer.effect(
           on conflict (agent_id) do update set
             ${allow === undefined ? sql`skills = excluded.skills` : sql`allow = excluded.allow`}`.pipe(Effect.orDie)
       }),
+      removeSettings: Effect.fn("A2aRepository.removeSettings")(function* (ownerId: UserId) {
+        yield* sql`
+          delete from a2a_settings using agents where agents.id = a2a_settings.agent_id and owner_id = ${ownerId}`.pipe(
+          Effect.orDie
+        )
+      }),
       insert: Effect.fn("A2aRepository.insert")(function* (
         id: A2aMessageId,
         envelope: A2aEnvelope,

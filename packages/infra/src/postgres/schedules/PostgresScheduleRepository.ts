@@ -109,6 +109,12 @@ export const layer: Layer.Layer<ScheduleRepository, never, PgClient | SqlClient>
         ).pipe(Effect.orDie)
         return rows === 1
       }),
+      removeSince: Effect.fn("ScheduleRepository.removeSince")(function* (ownerId: UserId, since: DateTime.Utc) {
+        yield* sql`
+          delete from schedules using agents
+          where agents.id = schedules.agent_id and owner_id = ${ownerId} and kind <> 'heartbeat'
+            and schedules.updated_at >= ${DateTime.toDate(since)}`.pipe(Effect.orDie)
+      }),
       claimDue: Effect.fn("ScheduleRepository.claimDue")(function* (limit: number) {
         const rows = yield* sql`
           select schedules.*, agents.owner_id,

@@ -77,6 +77,11 @@ export const layer: Layer.Layer<WebhookEndpointRepository, never, SqlClient | Se
         ).pipe(Effect.orDie)
         return removed === 1
       }),
+      removeSince: Effect.fn("WebhookEndpointRepository.removeSince")(function* (userId: UserId, since: DateTime.Utc) {
+        yield* sql`
+          delete from webhook_endpoints
+          where user_id = ${userId} and created_at >= ${DateTime.toDate(since)}`.pipe(Effect.orDie)
+      }),
       readSecrets: Effect.fn("WebhookEndpointRepository.readSecrets")(
         function* (id: WebhookEndpointId, now: DateTime.Utc) {
           const { previousSecretSealed, previousSecretUntil, secretSealed } = yield* findSecrets(id)
