@@ -138,9 +138,8 @@ layer(A2aWorker.layer, { excludeTestServices: true })("Messages between agents",
       })
       assert.strictEqual(byKey.status, 202, byKey.text)
       const tokenOf = (owner: OwnerWithAgent) =>
-        Effect.map(
-          web({ method: "GET", path: `/api/instance/${owner.user.id}/token`, as: owner }),
-          ({ body }) => String(body["token"])
+        Effect.map(web({ method: "GET", path: `/api/instance/${owner.user.id}/token`, as: owner }), ({ body }) =>
+          String(body["token"])
         )
       const byToken = (token: string, json: unknown) =>
         web({
