@@ -67,8 +67,10 @@ export class ChatSessions extends Effect.Service<ChatSessions>()("@berth/ChatSes
     ) {
       const agent = yield* findRunningAgent(userId, agentId)
       const found = yield* repository.findSession(userId, id)
-      const session = Option.isSome(found) ? found.value : yield* make(id, userId, agent)
-      if (Option.isNone(found)) yield* repository.insertSession(session, undefined, platform)
+      if (Option.isNone(found)) yield* repository.insertSession(yield* make(id, userId, agent), undefined, platform)
+      // A concurrent first message may have created it.
+      const stored = Option.isSome(found) ? found : yield* repository.findSession(userId, id)
+      const session = yield* Effect.mapError(stored, () => new ChatSessionNotFound())
       if (fromOwner) yield* repository.markFromOwner(id)
       return session
     })

@@ -56,9 +56,8 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
           select ${session.id}, ${session.userId}, ${session.agentId}, ${platform}, ${session.status}, ${session.messageCount}::int,
             ${DateTime.toDate(session.createdAt)}::timestamptz, ${DateTime.toDate(session.lastActivity)}::timestamptz
           where ${maximum ?? null}::int is null
-            or (select count(*) from chat_sessions where user_id = ${session.userId} and platform = 'web') < ${maximum ?? null}::int`).pipe(
-          Effect.orDie
-        )
+            or (select count(*) from chat_sessions where user_id = ${session.userId} and platform = 'web') < ${maximum ?? null}::int
+          on conflict (id) do nothing`).pipe(Effect.orDie)
         return inserted === 1
       }),
       markFromOwner: Effect.fn("ConversationRepository.markFromOwner")(function* (id: ChatSessionId) {
