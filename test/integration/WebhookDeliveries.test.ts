@@ -6,7 +6,7 @@ import { SendMailJob } from "@berth/domain/mail/MailJobs"
 import { AgentId } from "@berth/domain/shared/AgentId"
 import { Credits } from "@berth/domain/shared/Money"
 import type { User } from "@berth/domain/shared/User"
-import { maximumInFlightPerOwner } from "@berth/domain/webhooks/WebhookDelivery"
+import { maximumAttemptsPerOwner } from "@berth/domain/webhooks/WebhookDelivery"
 import { WebhookDeliveryRepository } from "@berth/domain/webhooks/WebhookDeliveryRepository"
 import { WebhookDispatch } from "@berth/domain/webhooks/WebhookDispatch"
 import { WebhookEndpoints } from "@berth/domain/webhooks/WebhookEndpoints"
@@ -423,7 +423,7 @@ layer(Live, { excludeTestServices: true })("Webhook deliveries", (it) => {
       )
       assert.lengthOf(
         [...first, ...second].filter((one) => one.endpoint.userId === slow.id),
-        maximumInFlightPerOwner
+        maximumAttemptsPerOwner
       )
     })
   )

@@ -100,6 +100,7 @@ const noCredentials = Layer.succeed(
   RequestCredentials,
   RequestCredentials.make({
     of: () => Effect.succeedNone,
+    accept: Effect.succeed,
     find: Effect.succeedNone,
     require: new AuthenticationRequired(),
     findSession: Effect.succeedNone,

@@ -40,7 +40,7 @@ export const claimDuration = Duration.minutes(1)
 export const maximumInFlightPerEndpoint = 4
 
 /** Deliveries to the endpoints of one owner at once, so that slow receivers leave slots to other owners. */
-export const maximumInFlightPerOwner = 8
+export const maximumAttemptsPerOwner = 8
 
 /** Pauses after each failed attempt: quickly after a hiccup, then for three days. */
 export const retryPauses: ReadonlyArray<Duration.Duration> = [

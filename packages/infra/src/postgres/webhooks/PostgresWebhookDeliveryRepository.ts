@@ -4,7 +4,7 @@ import {
   type ClaimedDelivery,
   claimDuration,
   maximumInFlightPerEndpoint,
-  maximumInFlightPerOwner,
+  maximumAttemptsPerOwner,
   WebhookDelivery
 } from "@berth/domain/webhooks/WebhookDelivery"
 import { type EventRange, WebhookDeliveryRepository } from "@berth/domain/webhooks/WebhookDeliveryRepository"
@@ -88,7 +88,7 @@ export const layer: Layer.Layer<WebhookDeliveryRepository, never, PgClient | Sql
         from next
       ), taken as (
         select id from webhook_deliveries join turns using (id)
-        where ${isDue(now)} and turns.turn <= ${maximumInFlightPerOwner}
+        where ${isDue(now)} and turns.turn <= ${maximumAttemptsPerOwner}
         order by turns.turn limit ${limit} for update of webhook_deliveries skip locked
       ), claimed as (
         update webhook_deliveries set attempts = attempts + 1,
