@@ -34,7 +34,7 @@ const provision = HttpApiEndpoint.post("provision", provisionPath)
   .annotate(OpenApi.Summary, "Provision an agent with channel tokens")
   .annotate(
     OpenApi.Description,
-    "Without an account: makes an agent on messaging channels with a live stream, which somebody claims later. Until then the limits of the free plan apply."
+    "Without an account: makes an agent on messaging channels with a live stream. Until an account claims it, the limits of the free plan apply."
   )
 
 const ClaimedAgentAnswer = Schema.Struct({

@@ -42,7 +42,7 @@ export const maximumInFlightPerEndpoint = 4
 /** Deliveries to the endpoints of one owner at once, so that slow receivers leave slots to other owners. */
 export const maximumAttemptsPerOwner = 8
 
-/** Pauses after each failed attempt: quickly after a hiccup, then for three days. */
+/** Pauses after each failed attempt, over three days. */
 export const retryPauses: ReadonlyArray<Duration.Duration> = [
   Duration.seconds(5),
   Duration.minutes(5),

@@ -52,6 +52,13 @@ type ExpiringRows = { readonly removeExpired: (now: DateTime.Utc) => Effect.Effe
 const removeExpired = <R>(repository: Effect.Effect<ExpiringRows, never, R>) =>
   Effect.flatMap(Effect.all([repository, DateTime.now]), ([{ removeExpired }, now]) => removeExpired(now))
 
+type AgingRows = { readonly prune: (before: DateTime.Utc) => Effect.Effect<number> }
+
+const removeOlder = <R>(repository: Effect.Effect<AgingRows, never, R>, age: Duration.DurationInput) =>
+  Effect.flatMap(Effect.all([repository, DateTime.now]), ([{ prune }, now]) =>
+    prune(DateTime.subtractDuration(now, age))
+  )
+
 /** The rows that expire. */
 export const layer = ({ modelUsageRetention, reservationRetention, streamRetention }: RetentionOptions) =>
   Layer.scopedDiscard(
@@ -82,20 +89,8 @@ export const layer = ({ modelUsageRetention, reservationRetention, streamRetenti
           "1 hour",
           Effect.flatMap(SavedCardCharges, ({ prune }) => prune)
         ),
-        retention(
-          "reservations",
-          "1 hour",
-          Effect.flatMap(Effect.all([ReservationRepository, DateTime.now]), ([reservations, now]) =>
-            reservations.prune(DateTime.subtractDuration(now, reservationRetention))
-          )
-        ),
-        retention(
-          "model usage",
-          "1 hour",
-          Effect.flatMap(Effect.all([ModelUsage, DateTime.now]), ([usage, now]) =>
-            usage.prune(DateTime.subtractDuration(now, modelUsageRetention))
-          )
-        ),
+        retention("reservations", "1 hour", removeOlder(ReservationRepository, reservationRetention)),
+        retention("model usage", "1 hour", removeOlder(ModelUsage, modelUsageRetention)),
         retention(
           "messages of channels",
           "1 hour",
@@ -113,39 +108,15 @@ export const layer = ({ modelUsageRetention, reservationRetention, streamRetenti
             runs.prune(DateTime.subtractDuration(now, agentRunRetention), agentRunsKept)
           )
         ),
-        retention(
-          "messages between agents",
-          "1 hour",
-          Effect.flatMap(Effect.all([A2aRepository, DateTime.now]), ([messages, now]) =>
-            messages.prune(DateTime.subtractDuration(now, a2aRetention))
-          )
-        ),
-        retention(
-          "events",
-          "1 hour",
-          Effect.flatMap(Effect.all([WebhookDeliveryRepository, DateTime.now]), ([deliveries, now]) =>
-            deliveries.prune(DateTime.subtractDuration(now, eventRetention))
-          )
-        ),
-        retention(
-          "agents' log entries",
-          "1 hour",
-          Effect.flatMap(Effect.all([AgentLog, DateTime.now]), ([log, now]) =>
-            log.prune(DateTime.subtractDuration(now, agentLogRetention))
-          )
-        ),
+        retention("messages between agents", "1 hour", removeOlder(A2aRepository, a2aRetention)),
+        retention("events", "1 hour", removeOlder(WebhookDeliveryRepository, eventRetention)),
+        retention("agents' log entries", "1 hour", removeOlder(AgentLog, agentLogRetention)),
         retention(
           "outbox entries",
           "10 minutes",
           Effect.flatMap(Outbox, ({ prune }) => prune)
         ),
-        retention(
-          "answer events",
-          "30 seconds",
-          Effect.flatMap(Effect.all([AnswerStreams, DateTime.now]), ([streams, now]) =>
-            streams.prune(DateTime.subtractDuration(now, streamRetention))
-          )
-        )
+        retention("answer events", "30 seconds", removeOlder(AnswerStreams, streamRetention))
       ],
       { discard: true }
     )
