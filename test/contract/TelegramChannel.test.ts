@@ -1,5 +1,6 @@
 import { ChannelReaders } from "@berth/domain/channels/ChannelReaders"
 import { ChannelRecovery } from "@berth/domain/channels/ChannelRecovery"
+import { ChannelConnections } from "@berth/domain/channels/ChannelConnections"
 import { Chats } from "@berth/domain/channels/Chats"
 import type { TurnEvent } from "@berth/domain/instances/AgentRuntime"
 import { InstanceUnavailable } from "@berth/domain/instances/InstanceErrors"
@@ -12,7 +13,7 @@ import { fakeAudioHeader, SpeechTest } from "@berth/infra/backend/SpeechTest"
 import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
-import { DateTime, Deferred, Effect, Fiber, Stream } from "effect"
+import { DateTime, Deferred, Effect, Exit, Fiber, Stream } from "effect"
 import * as ChannelWorker from "../support/ChannelWorker.ts"
 import { eventually } from "../support/Eventually.ts"
 import * as App from "../support/TestApp.ts"
@@ -516,10 +517,17 @@ layer(ChannelWorker.layer({ appUrl: "https://berth.example" }), { excludeTestSer
     it.effect("A refused token, and a platform that is down, never fail the request that connects", () =>
       Effect.gen(function* () {
         const { failNext, token } = yield* FakeTelegram
+        const sql = yield* SqlClient
         const owner = yield* createOwnerWithAgent()
-        yield* put(owner, { platformA: { token: "1:wrong" } })
-        yield* runChannelJobs
+        const refuse = Effect.zipRight(put(owner, { platformA: { token: "1:wrong" } }), runChannelJobs)
+        yield* sql`alter table events add constraint no_broken check (kind <> 'channel.broken') not valid`
+        assert.isTrue(Exit.isFailure(yield* Effect.exit(refuse)))
+        assert.include(yield* readHealth(owner), '"state":"pending"', "health and event are stored together")
+        yield* sql`alter table events drop constraint no_broken`
+        yield* refuse
         assert.include(yield* readHealth(owner), '"state":"refused"')
+        const events = yield* sql`select data ->> 'state' as state from events where user_id = ${owner.user.id}`
+        assert.deepInclude(events, { state: "refused" })
         failNext("getMe", { kind: "status", status: 502, description: "Bad Gateway" })
         yield* put(owner, { platformA: { token } })
         yield* runChannelJobs
@@ -933,6 +941,27 @@ layer(ChannelWorker.layer(), { excludeTestServices: true })("Telegram by polling
       yield* sql`update channel_connections set claim_id = null, lease_until = null`
       yield* (yield* ChannelReaders).readUnread
       yield* eventually(sentAfterJobs(chat), (sent) => sent.length === 1)
+    })
+  )
+
+  it.effect("Every owner's first connection is listed for readers before any owner's second", () =>
+    Effect.gen(function* () {
+      const { listUnread } = yield* ChannelConnections
+      const sql = yield* SqlClient
+      const [many, one] = [yield* createOwnerWithAgent("pro"), yield* createOwnerWithAgent("pro")]
+      for (const { agent } of [many, one]) {
+        yield* sql`update agents set config = jsonb_set(config, '{channels}', '["platformA", "platformB", "platformC"]')
+          where id = ${agent.id}`
+        for (const platform of agent.id === many.agent.id ? ["platformA", "platformB", "platformC"] : ["platformA"])
+          yield* sql`
+            insert into channel_connections (agent_id, platform, secrets_sealed, answers_bots, state, bot, transport,
+              lease_until, updated_at)
+            values (${agent.id}, ${platform}, '', false, 'connected', '{"id": "none", "name": "none"}', 'polling',
+              ${agent.id === many.agent.id ? null : new Date(0)}, now())`
+      }
+      const owners = (yield* listUnread(2)).map(({ ownerId }) => ownerId)
+      assert.sameMembers(owners, [many.user.id, one.user.id])
+      yield* sql`delete from channel_connections where secrets_sealed = ''`
     })
   )
 

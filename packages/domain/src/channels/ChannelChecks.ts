@@ -2,6 +2,7 @@ import { Effect, Option } from "effect"
 import { DomainEvents } from "../events/DomainEvents.ts"
 import { AgentLog } from "../instances/AgentLog.ts"
 import type { LogLevel } from "../instances/RuntimeLog.ts"
+import { Transaction } from "../persistence/Transaction.ts"
 import type { ChannelConnection, ChannelHealth, ChannelKey, ChannelSecrets } from "./ChannelConnection.ts"
 import { ChannelConnections } from "./ChannelConnections.ts"
 import type { PlatformFailure } from "./ChannelErrors.ts"
@@ -9,6 +10,7 @@ import { ChannelPlatforms } from "./ChannelPlatform.ts"
 import { ChannelSettings, findWebhookUrl, selectTransport } from "./ChannelSettings.ts"
 
 const botTaken = "Another agent uses this bot."
+const botRefused: ChannelHealth = { state: "refused", reason: botTaken }
 
 /** The health after a failure of the platform. */
 export const findHealthAfter = (failure: PlatformFailure): ChannelHealth => {
@@ -38,28 +40,33 @@ export class ChannelChecks extends Effect.Service<ChannelChecks>()("@berth/Chann
     const { appUrl } = yield* ChannelSettings
     const agentLog = yield* AgentLog
     const events = yield* DomainEvents
+    const transaction = yield* Transaction
 
-    const announce = ({ agentId, ownerId, platform, state: before }: ChannelConnection, health: ChannelHealth) =>
-      health.state === "connected" || health.state === before
+    const announce = (
+      { agentId, ownerId, platform }: Pick<ChannelConnection, "agentId" | "ownerId" | "platform">,
+      { reason, state }: ChannelHealth
+    ) =>
+      state === "connected"
         ? Effect.void
-        : events.append(
-            { kind: "channel.broken", data: { agentId, platform, state: health.state, reason: health.reason } },
-            ownerId
-          )
+        : events.append({ kind: "channel.broken", data: { agentId, platform, state, reason } }, ownerId)
 
-    /** Records a health with an entry in the agent's log when it changes. False for replaced secrets. */
+    /** Records a health, with an entry in the agent's log and the event when it changes. False for replaced secrets. */
     const record = Effect.fn("ChannelChecks.record")(function* (connection: ChannelConnection, health: ChannelHealth) {
       const { agentId, platform } = connection
-      const isCurrent = yield* connections.recordHealth({ agentId, platform }, connection.revision, health)
       const isNews =
         health.state !== connection.state || health.reason !== connection.reason || connection.checkedAt === null
-      if (isCurrent && isNews) {
-        yield* agentLog.append(agentId, levels[health.state], describeHealth(connection, health))
-        yield* announce(connection, health)
+      const isCurrent = yield* transaction.run(
+        Effect.gen(function* () {
+          if (!(yield* connections.recordHealth({ agentId, platform }, connection.revision, health))) return false
+          if (isNews) yield* agentLog.append(agentId, levels[health.state], describeHealth(connection, health))
+          if (health.state !== connection.state) yield* announce(connection, health)
+          return true
+        })
+      )
+      if (isCurrent && isNews)
         yield* Effect.logInfo("Channel checked").pipe(
           Effect.annotateLogs({ agentId, platform, state: health.state, reason: health.reason })
         )
-      }
       return isCurrent
     })
 
@@ -82,15 +89,18 @@ export class ChannelChecks extends Effect.Service<ChannelChecks>()("@berth/Chann
         Effect.catchAll((failure) => Effect.succeed(findHealthAfter(failure)))
       )
       if (!(yield* record(found.value, health)) || health.state !== "connected" || health.bot === undefined) return
-      const refused = yield* connections.refuseOthers(key, health.bot.id, botTaken)
-      yield* Effect.forEach(
-        refused,
-        ({ ownerId, ...other }) =>
-          Effect.zipRight(
-            agentLog.append(other.agentId, "error", describeHealth(other, { state: "refused", reason: botTaken })),
-            events.append({ kind: "channel.broken", data: { ...other, state: "refused", reason: botTaken } }, ownerId)
-          ),
-        { discard: true }
+      yield* transaction.run(
+        Effect.flatMap(
+          connections.refuseOthers(key, health.bot.id, botTaken),
+          Effect.forEach(
+            (other) =>
+              Effect.zipRight(
+                agentLog.append(other.agentId, "error", describeHealth(other, botRefused)),
+                announce(other, botRefused)
+              ),
+            { discard: true }
+          )
+        )
       )
     })
 

@@ -34,7 +34,7 @@ export class ChannelConnections extends Context.Tag("@berth/ChannelConnections")
       before: { readonly retry: DateTime.Utc; readonly renew: DateTime.Utc },
       limit: number
     ) => Effect.Effect<ReadonlyArray<Pick<ChannelConnection, "agentId" | "platform" | "ownerId">>>
-    /** Connected, selected connections of running agents that no worker reads. */
+    /** Connected, selected connections of running agents that no worker reads. Every owner's first comes before any owner's second. */
     readonly listUnread: (limit: number) => Effect.Effect<ReadonlyArray<ChannelConnection>>
     /** Takes the reader's lease. None when another worker holds it. */
     readonly claimReader: (key: ChannelKey) => Effect.Effect<Option.Option<ChannelLease>>

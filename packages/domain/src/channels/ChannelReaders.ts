@@ -7,12 +7,13 @@ import { type ChannelLease, ChannelConnections } from "./ChannelConnections.ts"
 import type { ChannelReaderConflict, PlatformFailure } from "./ChannelErrors.ts"
 import { ChannelInbox } from "./ChannelInbox.ts"
 import { ChannelPlatforms, type ReceivedBatch } from "./ChannelPlatform.ts"
+import { planReaders, type ReaderCandidate } from "./ReaderShares.ts"
 
 /** Another worker reads the bot's messages, or the connection has changed. */
 class ReaderLeaseLost extends Data.TaggedError("ReaderLeaseLost")<object> {}
 
-/** Readers of one worker. */
-const maximumReaders = 200
+/** Readers of one worker, shared among the owners. A reader waits in one request or socket. */
+const maximumReaders = 500
 
 const renewal = Schedule.spaced("5 seconds")
 /** Outages shorter than this do not show in the channel's health. */
@@ -27,6 +28,10 @@ export class ChannelReaders extends Effect.Service<ChannelReaders>()("@berth/Cha
     const platforms = yield* ChannelPlatforms
     const transaction = yield* Transaction
     const readers = yield* FiberMap.make<string>()
+    /** By the keys of `readers`; ended ones leave at the next look. */
+    const running = new Map<string, ReaderCandidate>()
+    let isFull = false
+    const keyOf = ({ agentId, platform }: ReaderCandidate) => `${platform} ${agentId}`
 
     /** The cursor moves in the transaction that stores the messages. */
     const store = (connection: ChannelConnection, { claimId }: ChannelLease, { cursor, messages }: ReceivedBatch) =>
@@ -104,17 +109,23 @@ export class ChannelReaders extends Effect.Service<ChannelReaders>()("@berth/Cha
         Effect.annotateLogs({ agentId: connection.agentId, platform: connection.platform })
       )
 
-    /** Begins to read connections that no worker reads. Readers end with the service's scope. */
+    /** Begins to read connections that no worker reads, within the shares of their owners. Readers end with the service's scope. */
     const readUnread = Effect.gen(function* () {
-      const room = maximumReaders - (yield* FiberMap.size(readers))
-      if (room <= 0) return
-      const unread = yield* connections.listUnread(room)
+      for (const key of running.keys()) if (!FiberMap.unsafeHas(readers, key)) running.delete(key)
+      const unread = (yield* connections.listUnread(maximumReaders)).filter((one) => !running.has(keyOf(one)))
+      const { begin, end } = planReaders([...running.values()], unread, maximumReaders)
+      if (!isFull && begin.length < unread.length)
+        yield* Effect.logWarning("Channels wait for readers of another worker").pipe(
+          Effect.annotateLogs({ readers: maximumReaders })
+        )
+      isFull = begin.length < unread.length
+      yield* Effect.forEach(end, (reader) => FiberMap.remove(readers, keyOf(reader)), { discard: true })
       yield* Effect.forEach(
-        unread,
-        (connection) =>
-          FiberMap.run(readers, `${connection.platform} ${connection.agentId}`, { onlyIfMissing: true })(
-            run(connection)
-          ),
+        begin,
+        (connection) => {
+          running.set(keyOf(connection), connection)
+          return FiberMap.run(readers, keyOf(connection))(run(connection))
+        },
         { discard: true }
       )
     })

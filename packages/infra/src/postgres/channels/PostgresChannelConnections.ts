@@ -151,7 +151,9 @@ export const layer: Layer.Layer<ChannelConnections, never, SqlClient | SecretBox
       listUnread: Effect.fn("ChannelConnections.listUnread")(function* (limit: number) {
         return yield* sql`
           ${read} where ${isReadable} and (connection.lease_until is null or connection.lease_until <= now())
-          order by connection.lease_until nulls first limit ${limit}`.pipe(decodeRows(ConnectionRow), Effect.orDie)
+          order by row_number() over (partition by agents.owner_id order by connection.lease_until nulls first),
+            connection.lease_until nulls first
+          limit ${limit}`.pipe(decodeRows(ConnectionRow), Effect.orDie)
       }),
       claimReader: Effect.fn("ChannelConnections.claimReader")(function* (key: ChannelKey) {
         const claimId = yield* ids.next("req")
