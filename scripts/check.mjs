@@ -1,4 +1,4 @@
-// Static checks: types, lint, boundaries, language, format. Arguments select some of them by name.
+// Static checks: types and lint, boundaries, language, format. Arguments select some of them by name.
 import { spawn } from "node:child_process"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -7,9 +7,8 @@ const root = fileURLToPath(new URL("..", import.meta.url))
 const bin = (name) => join(root, "node_modules", ".bin", name)
 
 const checks = {
-  types: [bin("tsc"), "--noEmit", "-p", "tsconfig.json"],
-  pages: [bin("tsc"), "--noEmit", "-p", "packages/server/src/pages/browser/tsconfig.json"],
-  lint: [bin("oxlint"), "--type-aware", "--deny-warnings"],
+  // The compiler's errors too: both share one program, in a tenth of the time of `tsc`.
+  types: [bin("oxlint"), "--type-aware", "--type-check", "--deny-warnings"],
   boundaries: [process.execPath, "scripts/boundaries.mjs"],
   language: [process.execPath, "scripts/language.mjs"],
   format: [bin("prettier"), "--check", "--log-level", "warn", "--cache", "."]
