@@ -1,4 +1,3 @@
-import { makeOpenAiFailure } from "@berth/api/ai/OpenAiErrors"
 import { BackendApi, RuntimeRoutesApi } from "@berth/api/BackendApi"
 import { transcriptionsPath } from "@berth/api/gateway/speech/SpeechApi"
 import { AuthenticationRequired } from "@berth/domain/sessions/SessionErrors"
@@ -7,6 +6,7 @@ import { Effect, identity, Layer } from "effect"
 import * as AiAccessHttp from "./ai/AiAccessHttp.ts"
 import { makeAiDirectRoutes } from "./ai/AiDirectRoutes.ts"
 import * as AiHttp from "./ai/AiHttp.ts"
+import { isOpenAiPath, openAiBodyLimit, reshapeErrors } from "./ai/OpenAiPaths.ts"
 import * as OpenAiHttp from "./ai/OpenAiHttp.ts"
 import * as RuntimeAuthHttp from "./runtime/RuntimeAuthHttp.ts"
 import * as RuntimeMemoryHttp from "./runtime/RuntimeMemoryHttp.ts"
@@ -61,17 +61,13 @@ const table = [
 ]
 
 /** Turns contain their history, so internal paths accept larger bodies. */
-const internalBodyLimit = 8 * 1024 * 1024
+const internalBodyLimit = openAiBodyLimit
 const bodyLimit = (path: string) =>
   path === transcriptionsPath
     ? maximumFormBytes
     : path.startsWith("/internal/") || isOpenAiPath(path)
       ? internalBodyLimit
       : defaultBodyLimit
-
-/** OpenAI-compatible paths: errors in OpenAI's shape, bodies with images. */
-const isOpenAiPath = (path: string) => path.startsWith("/v1/")
-const reshapeErrors = (path: string) => (isOpenAiPath(path) ? makeOpenAiFailure : undefined)
 
 const routes = Layer.mergeAll(
   HttpLayerRouter.addHttpApi(BackendApi, { openapiPath: "/openapi.json" }).pipe(

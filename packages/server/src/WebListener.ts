@@ -1,5 +1,6 @@
 import { ingestPath } from "@berth/api/provisioning/live-streams/LiveStreamsApi"
 import { liveLimits } from "@berth/domain/provisioning/live-streams/LiveStream"
+import { audioTranscriptionsPath } from "@berth/api/gateway/OpenAiGatewayApi"
 import { gatewayPath } from "@berth/api/gateway/GatewayApi"
 import { developmentPlanPath } from "@berth/api/billing/subscriptions/DevelopmentPlansApi"
 import { WebApi } from "@berth/api/WebApi"
@@ -29,8 +30,11 @@ import * as CheckoutHttp from "./billing/CheckoutHttp.ts"
 import * as DevelopmentPlansHttp from "./billing/DevelopmentPlansHttp.ts"
 import * as DeprecatedHttp from "./deprecated/DeprecatedHttp.ts"
 import * as GatewayHttp from "./gateway/GatewayHttp.ts"
+import * as OpenAiGatewayHttp from "./gateway/OpenAiGatewayHttp.ts"
 import * as PricedOpenApi from "./gateway/PricedOpenApi.ts"
+import { maximumFormBytes } from "./gateway/MultipartForm.ts"
 import { gatewayBodyLimit } from "./gateway/ReceivedCall.ts"
+import { isOpenAiPath, openAiBodyLimit, reshapeErrors } from "./ai/OpenAiPaths.ts"
 import * as GatingHttp from "./gating/GatingHttp.ts"
 import * as DocumentationHttp from "./http/DocumentationHttp.ts"
 import { healthRoutes } from "@berth/api/http/Health"
@@ -105,6 +109,7 @@ const groups = Layer.mergeAll(
   LiveIngestHttp.layer,
   LivePlaybackHttp.layer,
   GatewayHttp.layer,
+  OpenAiGatewayHttp.layer,
   ChannelsHttp.layer,
   SchedulesHttp.layer,
   WebhooksHttp.layer,
@@ -160,6 +165,8 @@ export const instanceTable = [
 /** Bodies of the gateway with a declared length, and files of live streams. */
 const bodyLimit = (path: string, { headers }: HttpServerRequest.HttpServerRequest) => {
   if (path.startsWith(ingestPath)) return liveLimits.maximumFileBytes
+  if (path === audioTranscriptionsPath) return maximumFormBytes
+  if (isOpenAiPath(path)) return openAiBodyLimit
   return path.startsWith(gatewayPath) && headers["content-length"] !== undefined ? gatewayBodyLimit : defaultBodyLimit
 }
 
@@ -185,6 +192,7 @@ const routes = Layer.mergeAll(
           instanceTable,
           bodyLimit,
           limitsUploads: true,
+          reshapeErrors,
           caller: RequestCaller.makeClientCallerResolver,
           presentation: makePagePresentation
         })

@@ -7,7 +7,7 @@ import { parseResponseFormat, parseContentParts, type TextContent, type UserCont
 export const extractText = (content: typeof TextContent.Type): string =>
   typeof content === "string" ? content : joinTextParts(content)
 
-export const makeUserMessage = (content: typeof UserContent.Type): ChatMessage => {
+export const makeUserMessage = (content: typeof UserContent.Type): Extract<ChatMessage, { role: "user" }> => {
   if (typeof content === "string") return { role: "user", content }
   const parts = parseContentParts(content)
   return { role: "user", content: joinTextParts(parts), ...(hasImage(parts) ? { parts } : {}) }

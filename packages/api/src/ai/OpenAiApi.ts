@@ -107,7 +107,7 @@ export const OpenAiCompletion = Schema.Struct({
       finish_reason: Schema.String
     })
   ),
-  usage: CompletionUsage
+  usage: Schema.optional(CompletionUsage).annotations({ description: "Absent in answers of agents" })
 }).annotations({ identifier: "OpenAiCompletion" })
 export type OpenAiCompletion = typeof OpenAiCompletion.Type
 

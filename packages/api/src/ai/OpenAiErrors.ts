@@ -72,6 +72,7 @@ const typeOf = (status: number): OpenAiError["error"]["type"] => {
 /** OpenAI's codes for errors that it has too. */
 const openAiCodes: Readonly<Record<string, string>> = {
   internal_key_required: "invalid_api_key",
+  unauthorized: "invalid_api_key",
   parameter_unsupported: "unsupported_parameter"
 }
 
@@ -105,25 +106,28 @@ export const makeOpenAiFailure = (status: number, body: unknown): OpenAiFailure 
 const isErrorStatus = (status: string) => /^[45]/.test(status)
 const errorContent = { "application/json": { schema: JSONSchema.make(OpenAiError) } }
 
-/** Documents an endpoint's errors in OpenAI's shape; `further`: descriptions by status. */
-export const documentErrors = (further: Readonly<Record<string, string>> = {}) =>
-  OpenApi.annotations({
-    transform: (operation) => {
-      const given: unknown = operation["responses"]
-      const responses = Predicate.isRecord(given) ? given : {}
-      return {
-        ...operation,
-        responses: {
-          ...Object.fromEntries(
-            Object.entries(responses).map(([status, response]) => [
-              status,
-              isErrorStatus(status) && Predicate.isRecord(response) ? { ...response, content: errorContent } : response
-            ])
-          ),
-          ...Object.fromEntries(
-            Object.entries(further).map(([status, description]) => [status, { description, content: errorContent }])
-          )
-        }
+/** An operation of an OpenAPI document with its errors in OpenAI's shape; `further`: descriptions by status. */
+export const withOpenAiErrors =
+  (further: Readonly<Record<string, string>> = {}) =>
+  (operation: Readonly<Record<string, unknown>>): Record<string, unknown> => {
+    const given = operation["responses"]
+    const responses = Predicate.isRecord(given) ? given : {}
+    return {
+      ...operation,
+      responses: {
+        ...Object.fromEntries(
+          Object.entries(responses).map(([status, response]) => [
+            status,
+            isErrorStatus(status) && Predicate.isRecord(response) ? { ...response, content: errorContent } : response
+          ])
+        ),
+        ...Object.fromEntries(
+          Object.entries(further).map(([status, description]) => [status, { description, content: errorContent }])
+        )
       }
     }
-  })
+  }
+
+/** Documents an endpoint's errors in OpenAI's shape. */
+export const documentErrors = (further: Readonly<Record<string, string>> = {}) =>
+  OpenApi.annotations({ transform: withOpenAiErrors(further) })

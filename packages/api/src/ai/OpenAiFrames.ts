@@ -34,7 +34,7 @@ export interface StreamHead {
 export interface OpenAiFrames {
   readonly delta: (delta: CompletionDelta) => string
   /** The last chunk, and the end of the stream. */
-  readonly end: (finishReason: string, usage: StreamUsage) => string
+  readonly end: (finishReason: string, usage?: StreamUsage) => string
   /** An error body of this service, as the last event. */
   readonly error: (status: number, body: unknown) => string
 }

@@ -1,6 +1,6 @@
 import { type ApiKeyScope, ScopeMissing } from "@berth/domain/sessions/ApiKeyScope"
 import { OpenApi } from "@effect/platform"
-import { Context } from "effect"
+import { Context, identity } from "effect"
 import { errorBody } from "../http/ErrorBody.ts"
 
 /** Scope that an endpoint requires of an API key; null refuses every key. Within a request, that of its route. */
@@ -11,15 +11,18 @@ export class RequiredScope extends Context.Reference<RequiredScope>()("@berth/Re
 /** Name of the security scheme of API keys. */
 export const apiKeyScheme = "apiKey"
 
-/** Opens an endpoint to API keys of a scope; for groups by `annotateEndpointsContext`. */
-export const acceptApiKeys = (scope: ApiKeyScope) =>
+/** Opens an endpoint to API keys of a scope; for groups by `annotateEndpointsContext`. `document` changes its OpenAPI operation. */
+export const acceptApiKeys = (
+  scope: ApiKeyScope,
+  document: (operation: Record<string, unknown>) => Record<string, unknown> = identity
+) =>
   Context.make(RequiredScope, scope).pipe(
     Context.add(OpenApi.Transform, (operation) => {
       const declared: unknown = operation["security"]
       const schemes: ReadonlyArray<unknown> = Array.isArray(declared) ? declared : []
       // Without a scheme of a middleware, the credential is optional.
       const security = schemes.length > 0 ? schemes : [{}, { session: [] }]
-      return { ...operation, security: [...security, { [apiKeyScheme]: [] }], "x-required-scope": scope }
+      return document({ ...operation, security: [...security, { [apiKeyScheme]: [] }], "x-required-scope": scope })
     })
   )
 

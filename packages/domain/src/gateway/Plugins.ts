@@ -1,5 +1,6 @@
 import { type Cause, Effect, Encoding, Option, Ref, type Scope, Stream } from "effect"
 import type { ChatOpening } from "../ai/calls/ChatRequest.ts"
+import type { ToolCall } from "../ai/chat/ModelChat.ts"
 import type { ModelDelta, ModelEvent } from "../ai/streams/ModelEvent.ts"
 import type { User } from "../shared/User.ts"
 import { toChatRequest } from "./calls/CallQuotes.ts"
@@ -21,29 +22,34 @@ export interface PluginRunOptions extends Partial<TaskFunding> {
   readonly fallbackCostLimitUsd?: number
 }
 
-/** The deltas of a model that was offered no tools, then the result. */
+/** The deltas of a model, then the result with its tool calls. */
 const toPluginResult = <E>(
   { model, ownKey, provider }: ChatOpening,
   events: Stream.Stream<ModelEvent, E>
 ): Stream.Stream<ModelDelta | PluginResult, E> =>
   Stream.suspend(() => {
     const texts: Array<string> = []
+    const toolCalls: Array<ToolCall> = []
     return Stream.filterMap(events, (event) => {
       switch (event.type) {
         case "delta":
           texts.push(event.text)
           return Option.some<ModelDelta | PluginResult>(event)
         case "tool-call":
+          toolCalls.push(event.call)
           return Option.none()
-        case "done":
+        case "done": {
+          const { type, ...ending } = event
           return Option.some<ModelDelta | PluginResult>({
-            type: "done",
+            type,
             message: texts.join(""),
-            tokens: event.usage.totalTokens,
-            costUsd: event.costUsd,
+            tokens: ending.usage.totalTokens,
+            costUsd: ending.costUsd,
             ownKey,
-            answeredBy: { model, provider }
+            answeredBy: { model, provider },
+            completion: { ...ending, toolCalls }
           })
+        }
       }
     })
   })

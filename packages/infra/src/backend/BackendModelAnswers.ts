@@ -64,6 +64,12 @@ export const layer = (options: BackendClientOptions) =>
           )
         )
 
+      const models = api.modelAnswers.models().pipe(
+        Effect.timeout(headTimeout),
+        Effect.catchAll((error) => logAndFail(error, unreachable)),
+        Effect.map((answer) => answer.models)
+      )
+
       const readEvents = (request: ModelAnswerRequest) =>
         HttpClientRequest.post(modelAnswersPath).pipe(
           HttpClientRequest.schemaBodyJson(ModelAnswerRequest)(request),
@@ -94,6 +100,6 @@ export const layer = (options: BackendClientOptions) =>
           return { opening, events: Stream.flatMap(Stream.chunks(rest), toModelEvents) }
         })
 
-      return ModelAnswers.of({ open, quote })
+      return ModelAnswers.of({ models, open, quote })
     })
   )

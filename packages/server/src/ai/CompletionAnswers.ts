@@ -1,9 +1,7 @@
-import { ProviderFailedBody } from "@berth/api/ai/AiErrorBodies"
 import type { OpenAiCompletion } from "@berth/api/ai/OpenAiApi"
 import type { OpenAiFrames } from "@berth/api/ai/OpenAiFrames"
 import type { ChatCompletion, ChatEnding } from "@berth/domain/ai/calls/ChatRequest"
 import type { ToolCall } from "@berth/domain/ai/chat/ModelChat"
-import type { ProviderFailed } from "@berth/domain/ai/models/ModelErrors"
 import type { ModelEvent } from "@berth/domain/ai/streams/ModelEvent"
 import { HttpApiSchema } from "@effect/platform"
 import { Chunk, Effect, Schema, Stream } from "effect"
@@ -22,10 +20,13 @@ const usageOf = ({ costUsd, usage }: ChatEnding) => ({
   cost: costUsd
 })
 
-const finishReasonOf = ({ finishReason }: ChatEnding) => finishReason ?? "stop"
+const finishReasonOf = ({ finishReason }: Pick<ChatEnding, "finishReason">) => finishReason ?? "stop"
 
-/** The body of an answer of POST /v1/chat/completions. */
-export const makeCompletion = (answer: ChatCompletion, created: number): OpenAiCompletion => ({
+/** The body of an answer without its usage. */
+export const makeUncountedCompletion = (
+  answer: Pick<ChatCompletion, "id" | "model" | "text" | "toolCalls" | "finishReason">,
+  created: number
+): OpenAiCompletion => ({
   id: answer.id,
   object: "chat.completion",
   created,
@@ -42,18 +43,23 @@ export const makeCompletion = (answer: ChatCompletion, created: number): OpenAiC
       logprobs: null,
       finish_reason: finishReasonOf(answer)
     }
-  ],
-  usage: usageOf(answer)
+  ]
 })
 
-const encodeFailure = Schema.encodeSync(ProviderFailedBody)
-const failureStatus = HttpApiSchema.getStatusError(ProviderFailedBody)
+/** The body of an answer of POST /v1/chat/completions. */
+export const makeCompletion = (
+  answer: Pick<ChatCompletion, "id" | "model" | "text" | "toolCalls"> & ChatEnding,
+  created: number
+): OpenAiCompletion => ({ ...makeUncountedCompletion(answer, created), usage: usageOf(answer) })
 
-/** The frames of an answer; the first one has the role. */
-export const makeCompletionFrames = (
-  events: Stream.Stream<ModelEvent, ProviderFailed>,
-  frames: OpenAiFrames
+/** The frames of an answer; the first one has the role. `failureBody` is the error of an answer that breaks off. */
+export const makeCompletionFrames = <E, I extends object>(
+  events: Stream.Stream<ModelEvent, E>,
+  frames: OpenAiFrames,
+  failureBody: Schema.Schema<E, I>
 ): Stream.Stream<string> => {
+  const encodeFailure = Schema.encodeSync(failureBody)
+  const failureStatus = HttpApiSchema.getStatusError(failureBody)
   let calls = 0
   const frameOf = (event: ModelEvent): string => {
     switch (event.type) {

@@ -1,3 +1,4 @@
+import { ProviderFailedBody } from "@berth/api/ai/AiErrorBodies"
 import { type OpenAiCompletion, OpenAiCompletionPayload } from "@berth/api/ai/OpenAiApi"
 import { makeOpenAiFrames } from "@berth/api/ai/OpenAiFrames"
 import { isPlainCompletion } from "@berth/api/ai/PayloadFastPath"
@@ -15,21 +16,26 @@ import { addRetryAfter } from "../http/ResponseHeaders.ts"
 import { makeCompletion, makeCompletionFrames } from "./CompletionAnswers.ts"
 import { readCompletion } from "./CompletionRequest.ts"
 
-const seconds = Effect.map(Clock.currentTimeMillis, (now) => Math.floor(now / 1000))
+export const currentSeconds = Effect.map(Clock.currentTimeMillis, (now) => Math.floor(now / 1000))
 
-const listed = ({ id }: Model) => ({ id, object: "model" as const, created: 0, owned_by: parseModelVendor(id) })
+export const listModel = ({ id }: Pick<Model, "id">) => ({
+  id,
+  object: "model" as const,
+  created: 0,
+  owned_by: parseModelVendor(id)
+})
 
 /** Answers POST /v1/chat/completions. */
 const answerCompletion = (ai: AiLayer) => (payload: OpenAiCompletionPayload) =>
   Effect.gen(function* () {
     const request = yield* readCompletion(payload)
-    const created = yield* seconds
+    const created = yield* currentSeconds
     if (payload.stream === true) {
       // The request's scope ends with the response, or when the client disconnects.
       const { events, opening } = yield* ai.open(request)
       const withUsage = payload.stream_options?.include_usage === true
       const frames = makeOpenAiFrames({ id: opening.id, model: opening.model, created, withUsage })
-      return respondFrames(makeCompletionFrames(events, frames), makeOpeningHeaders(opening))
+      return respondFrames(makeCompletionFrames(events, frames, ProviderFailedBody), makeOpeningHeaders(opening))
     }
     const answer = yield* ai.complete(request)
     const completion: OpenAiCompletion = makeCompletion(answer, created)
@@ -50,11 +56,11 @@ export const layer = HttpApiBuilder.group(BackendApi, "openAi", (handlers) =>
       .handle("listModels", () =>
         Effect.gen(function* () {
           const { models } = yield* ai.models()
-          return { object: "list" as const, data: models.filter(({ available }) => available).map(listed) }
+          return { object: "list" as const, data: models.filter(({ available }) => available).map(listModel) }
         })
       )
-      .handle("retrieveModel", ({ path }) => Effect.map(ai.find(path.id), listed))
-      .handle("retrieveModelOfVendor", ({ path }) => Effect.map(ai.find(`${path.vendor}/${path.name}`), listed))
+      .handle("retrieveModel", ({ path }) => Effect.map(ai.find(path.id), listModel))
+      .handle("retrieveModelOfVendor", ({ path }) => Effect.map(ai.find(`${path.vendor}/${path.name}`), listModel))
   })
 )
 

@@ -40,6 +40,10 @@ export const layer = HttpApiBuilder.group(BackendApi, "modelAnswers", (handlers)
         ).pipe(Stream.catchAll((error) => Stream.make(toFailureEvent(error))))
         return Effect.succeed(respondEvents(events))
       })
+      .handle("models", () =>
+        // The AI layer in this process does not fail.
+        Effect.map(Effect.orDie(answers.models), (models) => ({ models }))
+      )
       .handle("quote", ({ payload }) =>
         Effect.match(answers.quote(payload), {
           onFailure: toFailureEvent,

@@ -110,7 +110,13 @@ const quote = HttpApiEndpoint.post("quote", "/internal/gateway/quotes")
   .setPayload(ModelAnswerRequest)
   .addSuccess(ModelQuoteResult)
 
+/** The ids of the models that can be called. */
+const models = HttpApiEndpoint.get("models", "/internal/gateway/models").addSuccess(
+  Schema.Struct({ models: Schema.Array(Schema.String) })
+)
+
 export class ModelAnswersApi extends HttpApiGroup.make("modelAnswers")
   .add(answer)
   .add(quote)
+  .add(models)
   .middlewareEndpoints(InternalAuth) {}

@@ -47,9 +47,9 @@ export const computeTaskPrice = (
   )
 }
 
-/** Estimates the tokens of the messages and of the response format. */
+/** Estimates the tokens of the messages, the tools and the response format. */
 export const estimateRequestTokens = ({ messages, options }: TextRequest): number =>
-  estimatePromptTokens(messages) +
+  estimatePromptTokens(messages, options?.tools) +
   (options?.responseFormat === undefined ? 0 : estimateTokens(JSON.stringify(options.responseFormat)))
 
 /** Estimates the tokens of prompt and answer before the call. */

@@ -22,6 +22,7 @@ export const layer = Layer.effect(
   ModelAnswers,
   Effect.map(AiLayer, (ai) =>
     ModelAnswers.of({
+      models: Effect.map(ai.models(), ({ models }) => models.filter(({ available }) => available).map(({ id }) => id)),
       quote: (request) => Effect.mapError(ai.quote(request), toPluginError),
       open: (request) =>
         Effect.mapBoth(ai.open(request), {

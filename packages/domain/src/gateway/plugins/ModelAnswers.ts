@@ -31,6 +31,8 @@ export interface ModelQuote {
 export class ModelAnswers extends Context.Tag("@berth/ModelAnswers")<
   ModelAnswers,
   {
+    /** The ids of the models that can be called. */
+    readonly models: Effect.Effect<ReadonlyArray<string>, PluginFailed>
     readonly quote: (request: ChatRequest) => Effect.Effect<ModelQuote, PluginFailed | PluginInputInvalid>
     /** Waits for the first text. Closing the scope ends the model call. */
     readonly open: (

@@ -1,6 +1,7 @@
 import { Channel, Chunk, Data, type Duration, Effect, Option, type Scope, Stream } from "effect"
 import type { AgentNotFound } from "../../agents/AgentErrors.ts"
-import type { ChatOpening } from "../../ai/calls/ChatRequest.ts"
+import type { ChatEnding, ChatOpening } from "../../ai/calls/ChatRequest.ts"
+import type { ToolCall } from "../../ai/chat/ModelChat.ts"
 import type { AnsweringModel } from "../../ai/models/AnsweringModel.ts"
 import type { ModelDelta } from "../../ai/streams/ModelEvent.ts"
 
@@ -41,6 +42,8 @@ export interface PluginResult {
   readonly answeredBy?: AnsweringModel | undefined
   /** Media type of the audio in `message`. */
   readonly audioType?: string | undefined
+  /** The rest of a model's answer. */
+  readonly completion?: (ChatEnding & { readonly toolCalls: ReadonlyArray<ToolCall> }) | undefined
 }
 
 /** Another owner's agent counts as not found. */

@@ -1,0 +1,124 @@
+import { AgentId } from "@berth/domain/shared/AgentId"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, Multipart, OpenApi } from "@effect/platform"
+import { ChatSessionId } from "@berth/domain/interaction/Conversation"
+import { Option, Schema } from "effect"
+import { AgentNotFoundBody } from "../agents/AgentErrorBodies.ts"
+import { ModelNotFoundBody } from "../ai/AiErrorBodies.ts"
+import { OpenAiCompletion, OpenAiCompletionPayload, OpenAiModel } from "../ai/OpenAiApi.ts"
+import { withOpenAiErrors, ParameterUnsupportedBody } from "../ai/OpenAiErrors.ts"
+import { InternalFailureBody } from "../http/TransportErrors.ts"
+import {
+  ChatSessionLimitReachedBody,
+  ChatSessionNotFoundBody,
+  MessageInvalidBody,
+  MessageUnansweredBody,
+  PendingMessageLimitReachedBody,
+  RunningAgentNotFoundBody
+} from "../interaction/InteractionErrorBodies.ts"
+import { UnitsExhaustedBody } from "../billing/BillingErrorBodies.ts"
+import { RateLimitExceededBody } from "../limits/RateLimits.ts"
+import { acceptApiKeys } from "../sessions/RequiredScope.ts"
+import { PrincipalAuth } from "../sessions/SessionAuth.ts"
+import { PaymentRequiredBody, PluginFailedBody } from "./GatewayErrorBodies.ts"
+import { TtsFields } from "./speech/SpeechFields.ts"
+
+export const completionsPath = "/v1/chat/completions"
+export const audioTranscriptionsPath = "/v1/audio/transcriptions"
+
+const agentModelPrefix = "agent/"
+
+/** The model name of an agent. */
+export const formatAgentModel = (id: AgentId): string => `${agentModelPrefix}${id}`
+
+/** The agent that a model name means; none for other models. */
+export const parseAgentModel = (model: string): Option.Option<AgentId> =>
+  model.startsWith(agentModelPrefix) ? Option.some(AgentId.make(model.slice(agentModelPrefix.length))) : Option.none()
+
+/** The conversation with an agent: which one a message continues, and which one has been continued. */
+export const conversationHeader = "x-session-id"
+
+const createCompletion = HttpApiEndpoint.post("createChatCompletion", completionsPath)
+  .setHeaders(
+    Schema.Struct({
+      [conversationHeader]: Schema.optional(
+        ChatSessionId.annotations({ description: "With model agent/<id>: the conversation that the message continues" })
+      )
+    })
+  )
+  .setPayload(OpenAiCompletionPayload)
+  .addSuccess(OpenAiCompletion)
+  .addSuccess(HttpApiSchema.withEncoding(Schema.String, { kind: "Text", contentType: "text/event-stream" }))
+  .addError(ParameterUnsupportedBody)
+  .addError(ModelNotFoundBody)
+  .addError(PaymentRequiredBody)
+  .addError(RateLimitExceededBody)
+  .addError(PluginFailedBody)
+  .addError(MessageInvalidBody)
+  .addError(UnitsExhaustedBody)
+  .addError(AgentNotFoundBody)
+  .addError(RunningAgentNotFoundBody)
+  .addError(ChatSessionNotFoundBody)
+  .addError(ChatSessionLimitReachedBody)
+  .addError(PendingMessageLimitReachedBody)
+  .addError(MessageUnansweredBody)
+  .annotate(
+    OpenApi.Description,
+    "A completion in OpenAI's format, charged as a gateway call. The model agent/<id> is one of the caller's agents: it receives the text of the last message, continues its conversation with its memory and skills, and is charged as a message."
+  )
+
+const audio = HttpApiSchema.withEncoding(Schema.Uint8ArrayFromSelf, { kind: "Uint8Array", contentType: "audio/*" })
+
+const createSpeech = HttpApiEndpoint.post("createSpeech", "/v1/audio/speech")
+  .setPayload(TtsFields)
+  .addSuccess(audio)
+  .addError(PaymentRequiredBody)
+  .addError(RateLimitExceededBody)
+  .addError(PluginFailedBody)
+
+const createTranscription = HttpApiEndpoint.post("createTranscription", audioTranscriptionsPath)
+  .setPayload(
+    HttpApiSchema.Multipart(
+      Schema.Struct({
+        file: Multipart.SingleFileSchema,
+        model: Schema.optional(Schema.String),
+        language: Schema.optional(Schema.String),
+        prompt: Schema.optional(Schema.String),
+        response_format: Schema.optional(Schema.Literal("json", "text"))
+      })
+    )
+  )
+  .addSuccess(Schema.Struct({ text: Schema.String }))
+  .addSuccess(HttpApiSchema.Text())
+  .addError(ParameterUnsupportedBody)
+  .addError(PaymentRequiredBody)
+  .addError(RateLimitExceededBody)
+  .addError(PluginFailedBody)
+
+const listModels = HttpApiEndpoint.get("listModels", "/v1/models")
+  .addSuccess(Schema.Struct({ object: Schema.Literal("list"), data: Schema.Array(OpenAiModel) }))
+  .addError(PluginFailedBody)
+  .annotate(OpenApi.Description, "The models that can be called, and the caller's agents as agent/<id>")
+
+const retrieveModel = HttpApiEndpoint.get("retrieveModel", "/v1/models/:id")
+  .setPath(Schema.Struct({ id: Schema.String }))
+  .addSuccess(OpenAiModel)
+  .addError(ModelNotFoundBody)
+  .addError(PluginFailedBody)
+
+const retrieveModelOfVendor = HttpApiEndpoint.get("retrieveModelOfVendor", "/v1/models/:vendor/:name")
+  .setPath(Schema.Struct({ vendor: Schema.String, name: Schema.String }))
+  .addSuccess(OpenAiModel)
+  .addError(ModelNotFoundBody)
+  .addError(PluginFailedBody)
+
+/** OpenAI's protocol on the public listener, charged like the gateway. Errors have OpenAI's shape. */
+export class OpenAiGatewayApi extends HttpApiGroup.make("openAiGateway")
+  .add(createCompletion)
+  .add(createSpeech)
+  .add(createTranscription)
+  .add(listModels)
+  .add(retrieveModel)
+  .add(retrieveModelOfVendor)
+  .middlewareEndpoints(PrincipalAuth)
+  .annotateEndpointsContext(acceptApiKeys("gateway", withOpenAiErrors()))
+  .addError(InternalFailureBody) {}

@@ -1,0 +1,82 @@
+import { conversationHeader, formatAgentModel } from "@berth/api/gateway/OpenAiGatewayApi"
+import type { OpenAiCompletionPayload } from "@berth/api/ai/OpenAiApi"
+import { makeOpenAiFrames, type OpenAiFrames } from "@berth/api/ai/OpenAiFrames"
+import { makeUserMessage } from "@berth/api/ai/ChatMessageMapping"
+import { ParameterUnsupported } from "@berth/api/ai/OpenAiErrors"
+import { MessageUnansweredBody } from "@berth/api/interaction/InteractionErrorBodies"
+import type { AnswerEvent } from "@berth/domain/interaction/answers/AnswerEvent"
+import type { ChatSessionId } from "@berth/domain/interaction/Conversation"
+import { MessageInvalid, MessageUnanswered } from "@berth/domain/interaction/ConversationErrors"
+import type { Conversations, OutgoingMessage } from "@berth/domain/interaction/conversations/Conversations"
+import type { AgentId } from "@berth/domain/shared/AgentId"
+import type { User } from "@berth/domain/shared/User"
+import { HttpApiSchema, HttpServerResponse } from "@effect/platform"
+import { Effect, Either, Schema, Stream } from "effect"
+import { makeUncountedCompletion } from "../ai/CompletionAnswers.ts"
+import { respondFrames } from "../http/SseResponse.ts"
+import { withTraceId } from "../http/TraceId.ts"
+import { makeReplyHeaders } from "../interaction/AnswerResponse.ts"
+
+const encodeFailure = Schema.encodeSync(MessageUnansweredBody)
+const failureStatus = HttpApiSchema.getStatusError(MessageUnansweredBody)
+
+/** The text of the last message: the agent keeps the conversation itself, and its configuration is not the caller's messages. */
+const readMessage = ({
+  messages,
+  tools
+}: OpenAiCompletionPayload): Either.Either<string, MessageInvalid | ParameterUnsupported> => {
+  if ((tools?.length ?? 0) > 0)
+    return Either.left(new ParameterUnsupported({ parameter: "tools", reason: "an agent uses its own skills" }))
+  const last = messages.at(-1)
+  if (last?.role !== "user") return Either.left(new MessageInvalid({ reason: "the last message must be the user's" }))
+  const { content, parts } = makeUserMessage(last.content)
+  return parts === undefined
+    ? Either.right(content)
+    : Either.left(new ParameterUnsupported({ parameter: "messages", reason: "an agent reads no images" }))
+}
+
+const toFrame =
+  (frames: OpenAiFrames) =>
+  (event: AnswerEvent): Effect.Effect<string> => {
+    switch (event.type) {
+      case "delta":
+        return Effect.succeed(frames.delta({ content: event.text }))
+      case "done":
+        return Effect.succeed(frames.end("stop"))
+      case "failed":
+        return Effect.map(withTraceId(encodeFailure(new MessageUnanswered(event))), (body) =>
+          frames.error(failureStatus, body)
+        )
+    }
+  }
+
+/** A message to an agent as a completion of OpenAI's protocol. */
+export const makeAgentCompletion =
+  (conversations: Conversations) =>
+  (
+    user: User,
+    agentId: AgentId,
+    sessionId: ChatSessionId | undefined,
+    payload: OpenAiCompletionPayload,
+    created: number
+  ) =>
+    Effect.gen(function* () {
+      const toSend: OutgoingMessage = { message: yield* readMessage(payload), agentId, sessionId }
+      const model = formatAgentModel(agentId)
+      if (payload.stream !== true) {
+        const { message, reply } = yield* conversations.sendAndAwait(user, toSend)
+        const answer = { id: message.id, model, text: reply.content, toolCalls: [], finishReason: "stop" }
+        return HttpServerResponse.unsafeJson(makeUncountedCompletion(answer, created), {
+          headers: { ...makeReplyHeaders(reply), [conversationHeader]: reply.sessionId }
+        })
+      }
+      const { events, opening } = yield* conversations.send(user, toSend, { isResumable: false })
+      const frames = makeOpenAiFrames({ id: opening.message.id, model, created, withUsage: false })
+      return respondFrames(
+        Stream.concat(
+          Stream.make(frames.delta({ role: "assistant", content: "" })),
+          Stream.mapEffect(events, toFrame(frames))
+        ),
+        { [conversationHeader]: opening.session.id }
+      )
+    })

@@ -1,0 +1,42 @@
+import type { OpenAiCompletionPayload } from "@berth/api/ai/OpenAiApi"
+import { makeOpenAiFrames } from "@berth/api/ai/OpenAiFrames"
+import { PluginFailedBody } from "@berth/api/gateway/GatewayErrorBodies"
+import type { OpenedGatewayCall } from "@berth/domain/gateway/calls/OpenedGatewayCall"
+import { collectResult, PluginFailed } from "@berth/domain/gateway/plugins/PluginRun"
+import type { ModelEvent } from "@berth/domain/ai/streams/ModelEvent"
+import { HttpServerResponse } from "@effect/platform"
+import { Effect, Option, Stream } from "effect"
+import { makeAnswerHeaders, makeOpeningHeaders } from "../ai/AnswerHeaders.ts"
+import { makeCompletion, makeCompletionFrames } from "../ai/CompletionAnswers.ts"
+import { respondFrames } from "../http/SseResponse.ts"
+
+/** The events of a call, with its tool calls before the end. */
+const toModelEvents = ({ events }: OpenedGatewayCall): Stream.Stream<ModelEvent, PluginFailed> =>
+  events.pipe(
+    Stream.mapConcat((event): Iterable<ModelEvent> => {
+      if (event.type === "delta") return [event]
+      const { toolCalls = [], ...ending } = event.completion ?? {}
+      return [
+        ...toolCalls.map((call) => ({ type: "tool-call" as const, call })),
+        ...("usage" in ending ? [{ type: "done" as const, ...ending }] : [])
+      ]
+    }),
+    Stream.mapError((failure) =>
+      failure._tag === "PluginFailed" ? failure : new PluginFailed({ reason: "something went wrong on our side" })
+    )
+  )
+
+/** A call of generate-text, opened by card, as a completion of OpenAI's protocol. */
+export const respondCompletion = (opened: OpenedGatewayCall, payload: OpenAiCompletionPayload, created: number) =>
+  Effect.gen(function* () {
+    const opening = yield* Effect.orDie(opened.opening)
+    if (payload.stream === true) {
+      const withUsage = payload.stream_options?.include_usage === true
+      const frames = makeOpenAiFrames({ id: opening.id, model: opening.model, created, withUsage })
+      const body = makeCompletionFrames(toModelEvents(opened), frames, PluginFailedBody)
+      return respondFrames(body, makeOpeningHeaders(opening))
+    }
+    const { completion, message } = yield* collectResult(opened.events)
+    const answer = { ...opening, ...(yield* Effect.orDie(Option.fromNullable(completion))), text: message }
+    return HttpServerResponse.unsafeJson(makeCompletion(answer, created), { headers: makeAnswerHeaders(answer) })
+  })

@@ -1,0 +1,178 @@
+import type { ApiKeyScope } from "@berth/domain/sessions/ApiKeyScope"
+import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
+import { ModelProvidersTest } from "@berth/infra/ai/ModelProvidersTest"
+import { assert, layer } from "@effect/vitest"
+import { Data, Effect, Stream } from "effect"
+import OpenAI from "openai"
+import { assertMatches } from "../support/Matching.ts"
+import * as App from "../support/TestApp.ts"
+import { createApiKey } from "./ApiKeyFixtures.ts"
+import { readUsedUnits } from "./GatewayPayments.ts"
+import { createOwnerWithAgent, exhaustUnits } from "./OwnerFixtures.ts"
+
+const model = "openai/gpt-4"
+const messages: Array<OpenAI.ChatCompletionMessageParam> = [{ role: "user", content: "hello" }]
+const tool: OpenAI.ChatCompletionTool = {
+  type: "function",
+  function: { name: "find_weather", description: "Finds the weather", parameters: { type: "object", properties: {} } }
+}
+
+class CallFailed extends Data.TaggedError("CallFailed")<{ readonly cause: unknown }> {}
+const call = <A>(run: () => PromiseLike<A>) =>
+  Effect.tryPromise({ try: run, catch: (cause) => new CallFailed({ cause }) })
+const refusal = <A>(run: () => PromiseLike<A>) => Effect.map(Effect.flip(call(run)), ({ cause }) => cause)
+
+/** OpenAI's own client of the public listener. */
+const clientOf = (as: App.SignedIn, ...scopes: ReadonlyArray<ApiKeyScope>) =>
+  Effect.gen(function* () {
+    const { webUrl } = yield* App.TestApp
+    const { key } = yield* createApiKey(as, ...scopes)
+    return new OpenAI({ baseURL: `${webUrl}/v1`, apiKey: key, maxRetries: 0 })
+  })
+
+const withReply =
+  (reply: string) =>
+  <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+    Effect.flatMap(AgentManagerTest, ({ withBehavior }) =>
+      withBehavior({
+        chat: () =>
+          Stream.make(
+            { type: "delta" as const, text: reply },
+            { type: "done" as const, reply, model: "test", provider: "sandbox" as const }
+          )
+      })(effect)
+    )
+
+const readChunks = (client: OpenAI, body: Omit<OpenAI.ChatCompletionCreateParamsStreaming, "stream">) =>
+  call(async () => {
+    const chunks: Array<OpenAI.ChatCompletionChunk> = []
+    for await (const chunk of await client.chat.completions.create({ ...body, stream: true })) chunks.push(chunk)
+    return chunks
+  })
+
+const textOf = (chunks: ReadonlyArray<OpenAI.ChatCompletionChunk>) =>
+  chunks.map(({ choices }) => choices[0]?.delta.content ?? "").join("")
+
+layer(App.layer(), { excludeTestServices: true })("The public OpenAI protocol", (it) => {
+  it.effect("The public OpenAI protocol completes by API key, plain and streamed, and charges like the gateway", () =>
+    Effect.gen(function* () {
+      const owner = yield* App.signInNewUser("pro")
+      const client = yield* clientOf(owner, "gateway")
+      const answer = yield* call(() => client.chat.completions.create({ model, messages }))
+      assertMatches(answer, {
+        object: "chat.completion",
+        model,
+        choices: [{ message: { role: "assistant", content: "Good day." }, finish_reason: "stop" }],
+        usage: { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 }
+      })
+      const chunks = yield* readChunks(client, { model, messages, stream_options: { include_usage: true } })
+      assert.strictEqual(textOf(chunks), "Good day.")
+      assertMatches(chunks.at(-1), { choices: [], usage: { total_tokens: 10 } })
+      assert.strictEqual(yield* readUsedUnits(owner), 2)
+    })
+  )
+
+  it.effect("The public OpenAI protocol returns tool calls, plain and streamed", () =>
+    Effect.gen(function* () {
+      const client = yield* clientOf(yield* App.signInNewUser("pro"), "gateway")
+      const { withBehavior } = yield* ModelProvidersTest
+      const body = { model, messages, tools: [tool] }
+      const [answer, chunks] = yield* withBehavior({
+        chat: () =>
+          Stream.make(
+            { type: "tool-call" as const, call: { id: "call_1", name: "find_weather", arguments: "{}" } },
+            { type: "done" as const, usage: null, finishReason: "tool_calls" }
+          )
+      })(Effect.all([call(() => client.chat.completions.create(body)), readChunks(client, body)]))
+      const made = { id: "call_1", type: "function", function: { name: "find_weather", arguments: "{}" } }
+      assertMatches(answer.choices[0], {
+        finish_reason: "tool_calls",
+        message: { content: null, tool_calls: [made] }
+      })
+      const calls = chunks.flatMap(({ choices }) => choices[0]?.delta.tool_calls ?? [])
+      assertMatches(calls, [{ index: 0, ...made }])
+    })
+  )
+
+  it.effect("The public OpenAI protocol sends messages to the caller's agents as agent/<id>", () =>
+    Effect.gen(function* () {
+      const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
+      const client = yield* clientOf(owner, "gateway")
+      const agent = `agent/${owner.agent.id}`
+      const { data, response } = yield* withReply("I am here.")(
+        call(() => client.chat.completions.create({ model: agent, messages }).withResponse())
+      )
+      assertMatches(data, { model: agent, choices: [{ message: { content: "I am here." }, finish_reason: "stop" }] })
+      assert.strictEqual(data.usage, undefined)
+      const session = response.headers.get("x-session-id") ?? ""
+      assert.strictEqual(session, owner.conversation)
+      const chunks = yield* withReply("Again.")(readChunks(client, { model: agent, messages }))
+      assert.strictEqual(textOf(chunks), "Again.")
+      assert.strictEqual(yield* readUsedUnits(owner), 2)
+      const { web } = yield* App.TestApp
+      const { body } = yield* web({ method: "GET", path: `/api/agents/${owner.agent.id}/messages`, as: owner })
+      assert.lengthOf(Object(body["messages"]), 4)
+
+      const refused = (body: object, options: OpenAI.RequestOptions = {}) =>
+        refusal(() => client.chat.completions.create({ model: agent, messages, ...body }, options))
+      for (const [body, options, expected] of [
+        [{ model: `agent/${stranger.agent.id}` }, {}, { status: 404, code: "agent_not_found" }],
+        [{}, { headers: { "x-session-id": stranger.conversation } }, { status: 404, code: "chat_session_not_found" }],
+        [{ tools: [tool] }, {}, { status: 400, code: "unsupported_parameter", param: "tools" }],
+        [{ messages: [{ role: "assistant", content: "No." }] }, {}, { status: 400, code: "message_invalid" }]
+      ] as const)
+        assertMatches(yield* refused(body, options), expected)
+      assert.strictEqual(yield* readUsedUnits(owner), 2)
+    })
+  )
+
+  it.effect("The public OpenAI protocol lists the models and the caller's agents, and finds each", () =>
+    Effect.gen(function* () {
+      const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
+      const client = yield* clientOf(owner, "gateway")
+      const { data } = yield* call(() => client.models.list())
+      const ids = data.map(({ id }) => id)
+      assert.includeMembers(ids, [model, `agent/${owner.agent.id}`])
+      assert.notInclude(ids, `agent/${stranger.agent.id}`)
+      assert.strictEqual((yield* call(() => client.models.retrieve(model))).id, model)
+      assertMatches(yield* refusal(() => client.models.retrieve(`agent/${stranger.agent.id}`)), {
+        status: 404,
+        code: "model_not_found"
+      })
+    })
+  )
+
+  it.effect("The public OpenAI protocol speaks and transcribes at the gateway's prices", () =>
+    Effect.gen(function* () {
+      const owner = yield* App.signInNewUser("pro")
+      const client = yield* clientOf(owner, "gateway")
+      const speech = yield* call(() => client.audio.speech.create({ model: "tts-1", voice: "alloy", input: "Hello" }))
+      assert.match(speech.headers.get("content-type") ?? "", /^audio\//)
+      assert.isAbove((yield* call(() => speech.arrayBuffer())).byteLength, 0)
+      assert.strictEqual(yield* readUsedUnits(owner), 3)
+      const file = yield* call(() => OpenAI.toFile(Buffer.from("SUQzBwcH", "base64"), "a.mp3"))
+      const heard = yield* call(() => client.audio.transcriptions.create({ model: "whisper-1", file }))
+      assert.isAbove(heard.text.length, 0)
+      assert.strictEqual(yield* readUsedUnits(owner), 5)
+    })
+  )
+
+  it.effect("The public OpenAI protocol reports errors in its own shape", () =>
+    Effect.gen(function* () {
+      const owner = yield* App.signInNewUser("starter")
+      const client = yield* clientOf(owner, "gateway")
+      const unscoped = yield* clientOf(owner, "chat")
+      const { webUrl } = yield* App.TestApp
+      const unknown = new OpenAI({ baseURL: `${webUrl}/v1`, apiKey: "berth_unknown", maxRetries: 0 })
+      const refused = (by: OpenAI, body: object = {}) =>
+        refusal(() => by.chat.completions.create({ model, messages, ...body }))
+      assertMatches(yield* refused(client, { model: "openai/none" }), { status: 404, code: "model_not_found" })
+      assertMatches(yield* refused(client, { n: 2 }), { status: 400, code: "unsupported_parameter", param: "n" })
+      assertMatches(yield* refused(client, { temperature: 9 }), { status: 400, param: "temperature" })
+      assertMatches(yield* refused(unscoped), { status: 403, code: "scope_missing" })
+      assertMatches(yield* refused(unknown), { status: 401, code: "invalid_api_key" })
+      yield* exhaustUnits(owner)
+      assertMatches(yield* refused(client), { status: 402, code: "payment_required" })
+    })
+  )
+})
