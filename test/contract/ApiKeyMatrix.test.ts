@@ -10,6 +10,7 @@ import { Context, Effect, Option, Schema } from "effect"
 import type { HttpCallResponse } from "../support/HttpCall.ts"
 import * as App from "../support/TestApp.ts"
 import { bearer, createApiKey, expireApiKey, revokeApiKey } from "./ApiKeyFixtures.ts"
+import { readErrorCode } from "./ErrorAssertions.ts"
 import { createOwnerWithAgent, type OwnerWithAgent } from "./OwnerFixtures.ts"
 
 interface CheckedRoute {
@@ -104,6 +105,8 @@ const pathFor = ({ path }: CheckedRoute, owner: OwnerWithAgent) =>
     const schedule = path.includes(":scheduleId") ? yield* scheduleOf(owner) : ""
     const run = path.includes(":skillId") ? yield* runOf(owner) : ""
     return path
+      .replace("/v1/models/:id", `/v1/models/agent%2F${owner.agent.id}`)
+      .replace(":vendor/:name", `agent/${owner.agent.id}`)
       .replace(":messageId", message)
       .replace(":scheduleId", schedule)
       .replace(":skillId", "calculator")
@@ -113,7 +116,7 @@ const pathFor = ({ path }: CheckedRoute, owner: OwnerWithAgent) =>
       .replace(/:\w+/, owner.agent.id)
   })
 
-const outcome = ({ body, status }: HttpCallResponse) => [status, body["code"]]
+const outcome = (answer: HttpCallResponse) => [answer.status, readErrorCode(answer)]
 
 const malformed = ["berth_", "berth_x", `berth_${"A".repeat(43)}`, "berth_a.b.c", `berth_${"%00".repeat(9)}`]
 
@@ -185,7 +188,7 @@ layer(App.layer(), { excludeTestServices: true })("API keys and routes", (it) =>
             const bySession = yield* web({ method, path, as: stranger })
             assert.deepStrictEqual(outcome(foreign), outcome(bySession), foreign.text)
             assert.include([403, 404], foreign.status)
-            assert.notStrictEqual(foreign.body["code"], "scope_missing")
+            assert.notStrictEqual(readErrorCode(foreign), "scope_missing")
           }
 
           const key = yield* createApiKey(owner, route.scope)

@@ -1,19 +1,27 @@
 import { assert } from "vitest"
+import { Predicate } from "effect"
 import type { HttpCallResponse } from "../support/HttpCall.ts"
 
 /** Content that responses never contain: stacks, SQL, file and internal paths. */
 const innards = /\bat .+:\d+:\d+|node_modules|packages\/|select .+ from |relation "|\/internal\/|hunter2/i
 
+/** The members of an error; those of OpenAI's shape are inside of `error`. */
+const membersOf = ({ body }: HttpCallResponse): Readonly<Record<string, unknown>> =>
+  Predicate.isRecord(body["error"]) ? { error: body["error"]["type"], ...body["error"] } : body
+
+export const readErrorCode = (answer: HttpCallResponse): unknown => membersOf(answer)["code"]
+
 /** An error as every error is: JSON with `error`, `message`, `code` and `traceId`, and nothing of what is inside. */
 export const assertError = (answer: HttpCallResponse, expected: { readonly status: number; readonly code: string }) => {
+  const members = membersOf(answer)
   assert.deepStrictEqual(
-    { status: answer.status, code: answer.body["code"] },
+    { status: answer.status, code: members["code"] },
     { status: expected.status, code: expected.code },
     answer.text
   )
   assert.match(answer.headers["content-type"] ?? "", /^application\/json/)
   for (const member of ["error", "message"]) {
-    const text = answer.body[member]
+    const text = members[member]
     assert.isTrue(typeof text === "string" && text.length > 0, `${member} in ${answer.text}`)
   }
   assert.match(String(answer.body["traceId"]), /^[0-9a-f]{32}$/)

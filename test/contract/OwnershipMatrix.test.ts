@@ -92,7 +92,11 @@ const deprecated = new Set(["PUT /api/agents/:id", "DELETE /api/agents/:id"])
 
 /** Stream keys and ids of live streams are secrets themselves, not what a user owns. */
 const isOfLiveStreams = ({ path }: KnownRoute) => path.startsWith("/live/")
-const routesWithIds = listRoutes(WebApi).filter((route) => route.path.includes("/:") && !isOfLiveStreams(route))
+/** The models of a caller are a list of its own, which `OpenAiGateway.test.ts` tests. */
+const isModel = ({ path }: KnownRoute) => path.startsWith("/v1/models/")
+const routesWithIds = listRoutes(WebApi).filter(
+  (route) => route.path.includes("/:") && !isOfLiveStreams(route) && !isModel(route)
+)
 /** Authentic by a secret of the agent, for platforms. */
 const isWebhook = ({ path }: KnownRoute) => /^\/api\/webhooks\/(?!endpoints\/)/.test(path)
 /** Another owner's agent can allow the sender. */
