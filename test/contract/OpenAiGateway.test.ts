@@ -53,7 +53,8 @@ const readChunks = (client: OpenAI, body: Omit<OpenAI.ChatCompletionCreateParams
 const textOf = (chunks: ReadonlyArray<OpenAI.ChatCompletionChunk>) =>
   chunks.map(({ choices }) => choices[0]?.delta.content ?? "").join("")
 
-layer(App.layer(), { excludeTestServices: true })("The public OpenAI protocol", (it) => {
+// The AI layer of another process, so that tool calls and lists of models cross the internal protocol.
+layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })("The public OpenAI protocol", (it) => {
   it.effect("The public OpenAI protocol completes by API key, plain and streamed, and charges like the gateway", () =>
     Effect.gen(function* () {
       const owner = yield* App.signInNewUser("pro")
