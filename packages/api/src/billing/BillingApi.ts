@@ -50,7 +50,7 @@ const overview = HttpApiEndpoint.get("overview", "/api/billing").addSuccess(
 const Succeeded = Schema.Struct({ success: Schema.Literal(true), message: Schema.String })
 const Address = Schema.Struct({ url: Schema.String.annotations({ description: "Where to send the buyer" }) })
 
-/** POST /api/billing: what is done is named by `action`. */
+/** POST /api/billing: `action` selects the operation. */
 const act = HttpApiEndpoint.post("act", "/api/billing")
   .setPayload(
     payload({

@@ -54,7 +54,7 @@ export class UserRepository extends Context.Tag("@berth/UserRepository")<
     readonly remove: (id: UserId, formerUser: string) => Effect.Effect<boolean, AccountInUse>
     /** Newest first. */
     readonly search: (query: UserQuery) => Effect.Effect<UserPage>
-    /** Sets the time of the suspension, null to end it. A suspension that stands keeps its time. */
+    /** Sets the time of the suspension, null to end it. An existing suspension keeps its time. */
     readonly setSuspendedAt: (id: UserId, suspendedAt: DateTime.Utc | null) => Effect.Effect<void>
     readonly findSuspended: (ids: ReadonlyArray<UserId>) => Effect.Effect<ReadonlySet<UserId>>
     /** The ids that belong to no user. */

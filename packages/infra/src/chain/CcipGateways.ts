@@ -38,7 +38,7 @@ const toRequest = ({ data, sender }: Lookup, template: string) => {
   )
 }
 
-/** Gateways of off-chain resolvers. Whoever has a name chooses their URLs, so requests are guarded and few. */
+/** Gateways of off-chain resolvers. Owners of names choose the URLs, so requests are guarded and limited. */
 export const makeCcipGateways = (outbound: Context.Tag.Service<OutboundClient>) => {
   let requests = 0
   let hasFailed = false

@@ -49,7 +49,7 @@ const readToken = (
   const { address, minBalance, symbol } = given
   if (Option.isNone(address) && Option.isNone(symbol) && Option.isNone(minBalance)) return Either.right(Option.none())
   return Either.gen(function* () {
-    // Half a token gates nothing, and nobody would notice.
+    // An incomplete token is a configuration error.
     const missing = (name: string) => () => invalid(name, "is missing; the gating token needs all three")
     const tokenAddress: WalletAddress = yield* Either.filterOrLeft(
       Either.map(Either.fromOption(address, missing(names.address)), parseWalletAddress),

@@ -1,6 +1,6 @@
 import { type ConfigError, ConfigProvider } from "effect"
 
-/** The process's environment as a source of settings; a variable that is set to nothing is not set. */
+/** The process environment as a source of settings; empty variables count as unset. */
 export const makeEnvironmentProvider = (environment: Readonly<Record<string, string | undefined>>) =>
   ConfigProvider.fromMap(
     new Map(

@@ -3,7 +3,7 @@ import { Config, ConfigError, Either, Option, Redacted } from "effect"
 import type { MailSender } from "../mail/MailEnvelope.ts"
 
 /*
- * How the settings about mail are read; their names stand with all others.
+ * Decoders of the mail settings; `Settings` has their names.
  */
 
 /** A mail server's address, which may hold a password: not even a malformed one is repeated. */
@@ -12,7 +12,7 @@ export const readSmtpUrl = (name: string): Config.Config<Option.Option<Redacted.
     Config.mapOrFail((text) => {
       const value = Redacted.value(text)
       const url = URL.canParse(value) ? new URL(value) : undefined
-      // Others may not be decoded, and would then go to the server as they are.
+      // Other characters could reach the server undecoded.
       const isReadable = Either.isRight(Either.try(() => decodeURIComponent(`${url?.username}${url?.password}`)))
       return url !== undefined && /^smtps?:$/.test(url.protocol) && url.hostname !== "" && isReadable
         ? Either.right(Redacted.make(url))

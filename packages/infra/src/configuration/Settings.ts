@@ -26,8 +26,8 @@ import { defaultEngineSocket, parseEngineAddress } from "../instance-drivers/doc
 import { parseUidRange } from "../instance-drivers/process/UidAllocation.ts"
 
 /*
- * Every setting of the service with its name and default, read once at start. What is optional here and has no default is
- * made up in development (`GeneratedKeys`) and required in production (`productionFaults`).
+ * Every setting of the service with its name and default, read once at start. Optional settings without a default are generated
+ * in development (`GeneratedKeys`) and required in production (`productionFaults`).
  */
 
 const optionalSecret = (name: string) => Config.option(Config.redacted(name))

@@ -2,12 +2,12 @@ import { Config, ConfigError, Either, Option, type Redacted } from "effect"
 import { isSecureUrl, type OAuthClientAuthentication } from "../oauth/ProviderFetch.ts"
 
 /*
- * How the settings about outside identity providers are read; their names stand with all others.
+ * Decoders of the identity provider settings; `Settings` has their names.
  */
 
 const invalid = (name: string, reason: string) => ConfigError.InvalidData([name], reason)
 
-/** Where secrets and codes go: over TLS, or to this machine. */
+/** Secrets and codes are sent over TLS, or to loopback. */
 const providerUrl = (name: string, fallback: string): Config.Config<URL> =>
   Config.string(name).pipe(
     Config.mapOrFail((text) =>
@@ -28,7 +28,7 @@ interface ClientNames {
   readonly clientSecret: string
 }
 
-/** Both, or none: half a client signs nobody in, and nobody would notice. */
+/** Client id and secret; one without the other is a configuration error. */
 const client = (names: ClientNames): Config.Config<Option.Option<OAuthClientSettings>> =>
   Config.all({
     clientId: Config.option(Config.string(names.clientId)),

@@ -15,7 +15,7 @@ const publicNodes = new Map([
   [testnet, "https://rpc.moderato.tempo.xyz"]
 ])
 
-/** The chain that machines pay on: the real one in production, else the one for trying. None when nobody says where its node is. */
+/** The chain of machine payments: mainnet in production, else the testnet. None without a node URL. */
 export const resolveTempoNetwork = ({
   environment,
   mpp

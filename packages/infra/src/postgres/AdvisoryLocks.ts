@@ -48,7 +48,7 @@ const openSession = Effect.gen(function* () {
 })
 type LockSession = Effect.Effect.Success<typeof openSession>
 
-/** Tries until the lock is there. Only the pauses can be interrupted: an answer that nobody hears would leave the lock taken. */
+/** Retries until the lock is acquired. Only the pauses are interruptible: an interrupted query could leave the lock acquired. */
 const acquireLock = (
   session: LockSession,
   name: string,

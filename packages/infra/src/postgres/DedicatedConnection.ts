@@ -11,7 +11,7 @@ export class DatabaseConnectionLost extends Data.TaggedError("DatabaseConnection
 
 export interface DedicatedConnection {
   readonly client: Client
-  /** Fails when the connection has ended, whoever ended it. */
+  /** Fails when either side has ended the connection. */
   readonly lost: Effect.Effect<never, DatabaseConnectionLost>
   readonly isLost: Effect.Effect<boolean>
   /** Ends it at once, for an owner who knows better than the socket; what still waits for an answer fails. */

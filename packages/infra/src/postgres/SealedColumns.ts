@@ -9,7 +9,7 @@ export interface SealedColumn {
   readonly value: string
   /** The context that the value was sealed for. */
   readonly context: string
-  /** The assignment of a new value, which `%` stands for. */
+  /** The assignment of a new value; `%` is its placeholder. */
   readonly assignment: string
 }
 

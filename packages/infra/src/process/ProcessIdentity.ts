@@ -31,7 +31,7 @@ const runPs = (pid: number, column: string): string =>
 /** Whether the process runs. A zombie does not. */
 export const isProcessAlive = (pid: number): boolean => pid > 0 && acceptsSignals(pid) && readStatFields(pid)[0] !== "Z"
 
-/** The start time of a process, which tells it from a later process with the same number. Empty when it is gone. */
+/** The start time of a process, which distinguishes it from a later process with the same pid. Empty when it is gone. */
 export const readProcessBirth = (pid: number): string =>
   process.platform === "linux" ? (readStatFields(pid)[19] ?? "") : runPs(pid, "lstart").replaceAll(" ", "_")
 
@@ -53,7 +53,7 @@ export type ProcessMatch =
   | "gone"
   /** Another process has the number. */
   | "different"
-  /** This system does not tell. */
+  /** Unknown on this system. */
   | "unknown"
 
 export const matchProcess = (pid: number, startMark: Option.Option<string>): ProcessMatch => {

@@ -24,16 +24,16 @@ const transferOf = ({ data, to }: { readonly data?: Hex | undefined; readonly to
 const transfersOf = (calls: ReadonlyArray<Parameters<typeof transferOf>[0]>): ReadonlyArray<TokenTransfer> =>
   calls.flatMap((call) => transferOf(call) ?? [])
 
-/** Transactions of Tempo's own kind and plain ones with a fee market; others are not taken. */
+/** Tempo transactions and EIP-1559 transactions; other types are rejected. */
 const isTempo = (raw: Hex): raw is `0x76${string}` => raw.startsWith("0x76")
-/** The same on its way to somebody who pays the fee. */
+/** The envelope that is sent to a fee payer. */
 const isForFeePayer = (raw: Hex): raw is `0x78${string}` => raw.startsWith("0x78")
 const isFeeMarket = (raw: Hex): raw is `0x02${string}` => raw.startsWith("0x02")
 
 const readTempo = async (raw: `0x76${string}` | `0x78${string}`): Promise<SignedTransaction | undefined> => {
   const transaction = Transaction.deserialize(raw)
   if (transaction.signature === undefined) return undefined
-  // Nodes put the encoding of a signature right before they name the transaction, so it is sent that way.
+  // Nodes canonicalize the signature before they hash the transaction, so the canonical form is sent.
   const canonical = await Transaction.serialize(transaction)
   return {
     hash: keccak256(canonical),
@@ -61,7 +61,7 @@ const readFeeMarket = (raw: `0x02${string}`): SignedTransaction | undefined => {
   }
 }
 
-/** Reads a signed transaction from its bytes. Whether its signature is right is for the chain to say. */
+/** Decodes a signed transaction. The chain verifies the signature. */
 export const readTempoTransaction = (raw: string): Effect.Effect<SignedTransaction, TransactionUnreadable> =>
   Effect.tryPromise({
     try: async () => {

@@ -5,10 +5,10 @@ import { generatePrivateKey, privateKeyToAddress } from "viem/accounts"
 
 export class TreasuryKeyMalformed extends Data.TaggedError("TreasuryKeyMalformed")<{ readonly reason: string }> {}
 
-/** The key of a new wallet: `0x` and 64 hex digits. Who holds the file holds what machines have paid. */
+/** The key of a new wallet: `0x` and 64 hex digits. It controls all received payments. */
 export const generateTreasuryKey = (): Redacted.Redacted => Redacted.make(generatePrivateKey())
 
-/** Where a treasury key's wallet is paid to. */
+/** The address of a treasury key's wallet. */
 export const deriveTreasuryAddress = (key: Redacted.Redacted): Either.Either<WalletAddress, TreasuryKeyMalformed> => {
   // The message of the library may contain the key.
   const malformed = () => new TreasuryKeyMalformed({ reason: "must be a private key, 0x and 64 hex digits" })

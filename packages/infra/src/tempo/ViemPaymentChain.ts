@@ -72,8 +72,8 @@ const verdictOn = (error: BaseError): BroadcastVerdict | undefined => {
 }
 
 /**
- * A Tempo chain behind its JSON-RPC node. Its blocks are final, so a receipt is a confirmation. Whoever waits for a
- * transaction asks again; the node is asked for what it has now.
+ * A Tempo chain behind its JSON-RPC node. Blocks are final, so a receipt is a confirmation. Reads do not wait: callers poll for
+ * pending transactions.
  */
 export const layer = (node: ChainNode): Layer.Layer<PaymentChain> =>
   Layer.succeed(

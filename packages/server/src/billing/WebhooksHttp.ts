@@ -11,7 +11,7 @@ export const layer = HttpApiBuilder.group(WebApi, "webhooks", (handlers) =>
     handlers.handleRaw("receiveCardEvent", ({ request }) =>
       Effect.gen(function* () {
         const header = signatureHeaders.map((name) => request.headers[name]).find((value) => value !== undefined)
-        // It was read as a whole before anything was done about the request.
+        // The pipeline has read the whole body.
         const body = new Uint8Array(yield* Effect.orDie(request.arrayBuffer))
         yield* inbox.receive(header, body)
         return { received: true as const }

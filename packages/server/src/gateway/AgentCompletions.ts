@@ -20,7 +20,7 @@ import { makeReplyHeaders } from "../interaction/AnswerResponse.ts"
 const encodeFailure = Schema.encodeSync(MessageUnansweredBody)
 const failureStatus = HttpApiSchema.getStatusError(MessageUnansweredBody)
 
-/** The text of the last message: the agent keeps the conversation itself, and its configuration is not the caller's messages. */
+/** The text of the last message. The agent keeps the conversation; earlier messages are ignored. */
 const readMessage = ({
   messages,
   tools

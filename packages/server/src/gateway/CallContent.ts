@@ -3,7 +3,7 @@ import { Effect, type Either, Option } from "effect"
 import { type BodyFailure, isBodyFailure, parseJsonBody } from "../http/RequestBody.ts"
 import { type MultipartForm, isMultipartForm, readMultipartForm } from "./MultipartForm.ts"
 
-/** A body as it came, and as what it is. */
+/** The raw bytes of a body with its decoded value. */
 export type CallContent =
   | { readonly _tag: "Json"; readonly bytes: Uint8Array; readonly value: unknown }
   | { readonly _tag: "Form"; readonly bytes: Uint8Array; readonly form: MultipartForm }
@@ -17,7 +17,7 @@ export const parseContent = (contentType: string, bytes: Uint8Array): Effect.Eff
     ? Effect.map(readMultipartForm(contentType, bytes), (form) => ({ _tag: "Form", bytes, form }))
     : Effect.map(parseJsonBody(bytes), (value) => ({ _tag: "Json", bytes, value }))
 
-/** The content of a request, or why it is refused, which is told after who calls is known. */
+/** The content of a request, or its refusal, which is sent after the caller is authenticated. */
 export const readContent = (
   request: HttpServerRequest.HttpServerRequest
 ): Effect.Effect<Either.Either<CallContent, BodyFailure>> =>

@@ -37,7 +37,7 @@ export type GatewayFailure =
   | CallUnpaid
   | PaymentInProgress
 
-/** The same form as any other mismatch with the contract. */
+/** A decode error, as for every other mismatch with the contract. */
 const toDecodeError = ({ field, reason }: PluginInputInvalid) =>
   new HttpApiError.HttpApiDecodeError({
     message: reason,

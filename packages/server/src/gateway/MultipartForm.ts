@@ -3,7 +3,7 @@ import { maximumAudioBytes } from "@berth/domain/gateway/speech/SpeechLimits"
 import { Effect } from "effect"
 
 export interface FormFile {
-  /** As its sender calls it. */
+  /** The name that the client sent. */
   readonly filename: string
   readonly bytes: Uint8Array
 }
@@ -13,7 +13,7 @@ export interface MultipartForm {
   readonly files: ReadonlyMap<string, FormFile>
 }
 
-/** The largest body of a form: its file, and what is around it. */
+/** The largest body of a form: a file and its multipart framing. */
 export const maximumFormBytes = maximumAudioBytes + 64 * 1024
 
 const maximumParts = 20
@@ -32,7 +32,7 @@ const boundaryOf = (contentType: string): string | null => {
   return /^[\w'()+,./:=? -]{0,69}[\w'()+,./:=?-]$/.test(boundary) ? boundary : null
 }
 
-/** Whether a body has more parts than any form of ours: each would be a file in memory. */
+/** Whether a body has more than `maximumParts` parts, each of which would be a file in memory. */
 const hasTooMany = (body: Uint8Array, boundary: string): boolean => {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
   const delimiter = Buffer.from(`--${boundary}`)
@@ -45,7 +45,7 @@ const hasTooMany = (body: Uint8Array, boundary: string): boolean => {
   return false
 }
 
-/** By Node's own parser, which works on bytes that are all there: a stream's waits for ever for the rest of a file that was cut. */
+/** Node's parser of complete bytes; its stream parser never ends on a truncated file. */
 const parse = (boundary: string, body: Uint8Array): Promise<FormData> => {
   const headers = { "content-type": `multipart/form-data; boundary="${boundary}"` }
   // oxlint-disable-next-line typescript/no-deprecated -- since it keeps a form in memory, whose size is limited here
@@ -53,8 +53,7 @@ const parse = (boundary: string, body: Uint8Array): Promise<FormData> => {
 }
 
 /**
- * A form from the bytes of its body, which others may have read before: nothing of it is written to a disk. `contentType`
- * names the boundary.
+ * Parses a form in memory, without temporary files. `contentType` contains the boundary.
  */
 export const readMultipartForm = (
   contentType: string,

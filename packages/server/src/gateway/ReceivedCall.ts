@@ -13,20 +13,20 @@ import { acceptsEventStream } from "../http/SseResponse.ts"
 import type { CallContent } from "./CallContent.ts"
 import { readSpeechRequest } from "./SpeechRequest.ts"
 
-/** The largest body of all, a recording in base64 with what stands beside it; of other plugins it is `defaultBodyLimit`. */
+/** The largest body: a recording in base64 with its fields. Other plugins are limited to `defaultBodyLimit`. */
 export const gatewayBodyLimit = Math.ceil(maximumAudioBytes / 3) * 4 + 64 * 1024
 
 const defaultPlugin: PluginId = "generate-text"
 
-/** A call of a plugin that can be carried out. */
+/** A decoded call of a plugin. */
 export interface ReceivedCall {
   readonly plugin: PluginId
   readonly input: PluginInput
   /** The bytes of the body, to which a payment is bound. */
   readonly body: Uint8Array
-  /** Tells calls apart, whatever boundary a form has been given this time. */
+  /** Identifies the call's content, independent of a form's boundary. */
   readonly fingerprint: () => string
-  /** Whether the answer goes out piece by piece. */
+  /** Whether the answer is streamed. */
   readonly streamed: boolean
 }
 
@@ -41,7 +41,7 @@ const memberOf = (content: Either.Either<CallContent, BodyFailure>, name: string
   return Predicate.hasProperty(right.value, name) ? right.value[name] : undefined
 }
 
-/** Which plugin is asked: the header's, the body's, or the usual one. */
+/** The plugin of the header, else of the body, else the default. */
 export const readPluginId = (
   request: Request,
   content: Either.Either<CallContent, BodyFailure>
@@ -79,10 +79,10 @@ const fingerprintRecording = ({ recording }: Extract<PluginInput, { plugin: "stt
   return `${JSON.stringify(rest)}\n${Buffer.from(audio).toString("latin1")}`
 }
 
-/** The call that a body makes of a plugin. */
+/** Decodes the call of a plugin. */
 export const readCall = Effect.fnUntraced(function* (request: Request, plugin: PluginId, content: CallContent) {
   const input = yield* inputOf(plugin, content)
-  // A recording is large, and most calls have no key to be told apart by.
+  // Computed on demand: recordings are large, and most calls have no idempotency key.
   const said = () =>
     content._tag === "Form" && input.plugin === "stt"
       ? fingerprintRecording(input)

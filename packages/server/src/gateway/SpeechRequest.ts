@@ -17,7 +17,7 @@ export type SpeechRequest =
   | { readonly plugin: "tts"; readonly spoken: RequestedText }
   | { readonly plugin: "stt"; readonly recording: RequestedRecording }
 
-/** Why a body is no such request: 413, 415 or malformed; fields that are wrong, each named; or what the bytes turn out to be. */
+/** Errors of a speech request: body errors, invalid fields, or unsupported audio. */
 export type SpeechRequestFailure = BodyFailure | HttpApiError.HttpApiDecodeError | PluginInputInvalid
 
 const decoded = <A, I>(schema: Schema.Schema<A, I>) => {
@@ -45,7 +45,7 @@ const readSpoken = (value: unknown) =>
     } satisfies RequestedText
   })
 
-/** The file and its name in `field`, as what they are. */
+/** A recording with its detected format. `field` names it in errors. */
 const recordingOf = (
   field: string,
   audio: Uint8Array,

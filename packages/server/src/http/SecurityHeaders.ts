@@ -1,4 +1,4 @@
-/** On every answer, whoever gives it. */
+/** Headers of every response. */
 export const securityHeaders = {
   "x-content-type-options": "nosniff",
   "x-frame-options": "DENY",

@@ -5,12 +5,12 @@ import { InternalFailureBody } from "../../http/TransportErrors.ts"
 import { IdempotencyErrors } from "../../limits/IdempotencyErrors.ts"
 import { SessionAuth } from "../../sessions/SessionAuth.ts"
 
-// Whatever is wrong with a query leads to the page, so nothing about it is refused earlier.
+// An invalid query leads to the page with an error, so the schema accepts any.
 const anyText = Schema.optional(Schema.Union(Schema.String, Schema.Array(Schema.String)))
 
 const leads = { status: 302 } as const
 
-/** GET /api/cardProcessor/checkout: who is not signed in signs in first. */
+/** GET /api/cardProcessor/checkout: without a session, redirects to the login page first. */
 const plan = HttpApiEndpoint.get("plan", "/api/cardProcessor/checkout")
   .setUrlParams(Schema.Struct({ plan: anyText.annotations({ description: "solo, collective, label, network" }) }))
   .addSuccess(Schema.Void, leads)

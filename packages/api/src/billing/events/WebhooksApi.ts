@@ -24,7 +24,7 @@ export const CardEventsNotConfiguredBody = plainErrorBody(CardEventsNotConfigure
   message: "This service knows no secret of the card processor. Its operator sets one by STRIPE_WEBHOOK_SECRET."
 })
 
-/** POST /api/webhooks/cardProcessor. The body is signed as it comes, so no schema reads it before the signature was looked at. */
+/** POST /api/webhooks/cardProcessor. The signature covers the raw body, so it is verified before any schema decodes it. */
 const receive = HttpApiEndpoint.post("receiveCardEvent", "/api/webhooks/cardProcessor")
   .addSuccess(Schema.Struct({ received: Schema.Literal(true) }).annotations({ identifier: "EventReceived" }))
   .addError(SignatureInvalidBody)

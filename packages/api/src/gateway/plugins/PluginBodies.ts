@@ -29,7 +29,7 @@ export const RecordingFormBody = Schema.Struct({
   model: Schema.optional(Schema.String)
 })
 
-/** All bodies in JSON, as documentation: which of them it is, the plugin says. */
+/** The JSON bodies of all plugins, as documentation. `plugin` selects one. */
 export const GatewayBody = Schema.Union(
   Schema.Struct({ plugin: plugin("generate-text"), ...TextBody.fields }),
   Schema.Struct({ plugin: Schema.Literal("agent"), ...AgentBody.fields }),
@@ -37,7 +37,7 @@ export const GatewayBody = Schema.Union(
   Schema.Struct({ plugin: Schema.Literal("stt"), ...SttFields.fields })
 ).annotations({ identifier: "GatewayCall" })
 
-/** A body that is good for the default plugin. */
+/** An example body of the default plugin. */
 export const exampleGatewayBody = {
   plugin: "generate-text",
   messages: [{ role: "user", content: "Say hello." }],

@@ -6,10 +6,10 @@ import { InternalAuth } from "../../http/InternalAuth.ts"
 import { UserId } from "@berth/domain/shared/UserId"
 
 /*
- * Speech on the private listener, for the web API. Sound travels as it is: in a form towards the backend, as the body back.
+ * Speech on the private listener, for the web API. Audio is raw: a form part in requests, the body in responses.
  */
 
-/** A plugin's failure and refusal, as this wire has them. */
+/** The errors of a plugin on this wire. */
 export class SpeechFailed extends Data.TaggedError("SpeechFailed")<{
   readonly reason: string
   readonly retryAfter: Duration.Duration | undefined
@@ -40,7 +40,7 @@ const SpeechInputInvalidBody = extendedErrorBody(SpeechInputInvalid, Schema.Stru
   read: (reason, { field }) => new SpeechInputInvalid({ field, reason })
 })
 
-/** Whether an answer went by the caller's own key, in the head of one whose body is sound. */
+/** Response header of audio: whether the caller's own key was used. */
 export const ownKeyHeader = "x-berth-own-key"
 
 /** Returns audio. Headers name its type, the model, and whether the caller's own key was used. */

@@ -37,7 +37,7 @@ const SpeechText = Schema.String.pipe(
 
 const absentOr = <A, I>(schema: Schema.Schema<A, I>) => Schema.optionalWith(schema, { nullable: true })
 
-/** `field`, or the name that OpenAI has for it; one of the two. */
+/** Requires exactly one of `field` and OpenAI's name for it. */
 const oneOf = (field: string, other: string, given: readonly [unknown, unknown]) => {
   const [ours, theirs] = given
   if (ours === undefined && theirs === undefined) return { path: [field], message: "is missing" }
@@ -62,7 +62,7 @@ export const TtsFields = payload({
 }).pipe(Schema.filter(({ input, text }) => oneOf("text", "input", [text, input])))
 export type TtsFields = typeof TtsFields.Type
 
-/** Bytes as base64, plain or as a `data:` URL. What is wrong with it does not quote it. */
+/** Bytes as base64, plain or as a `data:` URL. Errors do not quote the value. */
 export const AudioText = Schema.transformOrFail(
   Schema.String.annotations({ message: () => "must be base64" }),
   Schema.Uint8ArrayFromSelf,
@@ -90,7 +90,7 @@ const aboutRecording = {
   model: absentOr(ModelName)
 }
 
-/** A recording in JSON. Its type and name are what the caller believes: the bytes decide. */
+/** A recording in JSON. `mimeType` and `filename` are hints; the bytes determine the format. */
 export const SttFields = payload({
   audio: AudioText,
   mimeType: optionalText,
@@ -99,10 +99,10 @@ export const SttFields = payload({
 })
 export type SttFields = typeof SttFields.Type
 
-/** The fields beside the file of a form. An empty one is none, as forms of pages send them. */
+/** The fields of a form besides the file. Empty fields count as absent, as HTML forms send them. */
 export const SttFormFields = payload(aboutRecording)
 export type SttFormFields = typeof SttFormFields.Type
 
-/** The text that is to be spoken; there is one once the fields are read. */
+/** The text to speak. Decoded fields always have one. */
 export const readSpeechText = ({ input, text }: TtsFields): string =>
   Option.getOrElse(Option.fromNullable(text ?? input), () => "")

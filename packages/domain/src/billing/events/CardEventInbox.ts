@@ -7,13 +7,13 @@ import { CardEventRepository } from "./CardEventRepository.ts"
 import { verifySignature } from "./CardEventSignature.ts"
 import { ApplyCardEventJob } from "./CardEventJobs.ts"
 
-/** This installation knows no secret that the card processor signs by. */
+/** `STRIPE_WEBHOOK_SECRET` is not set. */
 export class CardEventsNotConfigured extends Data.TaggedError("CardEventsNotConfigured")<object> {}
 
-/** The card processor has signed it, and it is no event. */
+/** The signature is valid, but the body is no event. */
 export class CardEventMalformed extends Data.TaggedError("CardEventMalformed")<object> {}
 
-/** The secret by which the card processor signs its events: `STRIPE_WEBHOOK_SECRET`, with its prefix. */
+/** `STRIPE_WEBHOOK_SECRET` with its prefix. */
 export class CardEventSecret extends Context.Tag("@berth/CardEventSecret")<
   CardEventSecret,
   Option.Option<Redacted.Redacted>
@@ -22,7 +22,7 @@ export class CardEventSecret extends Context.Tag("@berth/CardEventSecret")<
 const decodeEvent = Schema.decodeUnknown(Schema.parseJson(CardEventEnvelope))
 const readText = (body: Uint8Array) => Effect.try(() => new TextDecoder("utf-8", { fatal: true }).decode(body))
 
-/** Where events of the card processor arrive. Nobody waits here for what follows from them. */
+/** Stores events of the card processor. A job applies them. */
 export class CardEventInbox extends Effect.Service<CardEventInbox>()("@berth/CardEventInbox", {
   effect: Effect.gen(function* () {
     const configured = yield* CardEventSecret
@@ -31,7 +31,7 @@ export class CardEventInbox extends Effect.Service<CardEventInbox>()("@berth/Car
     const outbox = yield* Outbox
     const transaction = yield* Transaction
 
-    /** Takes an event: it and the job that applies it are stored together, once, however often it is sent. */
+    /** Stores an event with the job that applies it. Idempotent. */
     const receive = Effect.fn("CardEventInbox.receive")(function* (header: string | undefined, body: Uint8Array) {
       const secret = yield* Effect.mapError(configured, () => new CardEventsNotConfigured())
       const nowMillis = yield* Clock.currentTimeMillis

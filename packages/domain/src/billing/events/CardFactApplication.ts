@@ -20,7 +20,7 @@ export interface RecordedSubscription {
 /** Stored records that a fact concerns. */
 export interface CardRecords {
   readonly payer: Option.Option<CardPayer>
-  /** Those of the payer, and the one of the fact whoever its payer. */
+  /** Subscriptions of the payer, and the fact's own subscription. */
   readonly subscriptions: ReadonlyArray<RecordedSubscription>
   /** The id under which the fact's credits are booked. */
   readonly bookedAs: Option.Option<string>

@@ -14,12 +14,12 @@ export interface EffectiveSubscription {
   readonly lastEventAt: number
 }
 
-/** Kept under the name of a checkout, since no subscription was told of. */
+/** Stored under the checkout's id, because no subscription is known. */
 const isOfCheckout = ({ id }: { readonly id: string }) => id.startsWith("cs_")
 
 /**
- * A checkout without a subscription is the same purchase as a subscription of its payer that sells the same, told before it;
- * one that has ended, and does not say what it sold, ends it as well.
+ * A checkout without a subscription is the same purchase as its payer's earlier subscription to the same item. A subscription
+ * that ended without a known item ends it too.
  */
 const isTheSameAsAnother = (one: RecordedSubscription, all: ReadonlyArray<RecordedSubscription>): boolean =>
   isOfCheckout(one) &&
@@ -45,8 +45,8 @@ const byWorth: Order.Order<Candidate> = Order.combineAll([
 ])
 
 /**
- * Of a user's subscriptions the one that counts: one that is paid before one that is not, and of several the newest. What was
- * never paid does not count at all.
+ * The subscription of a user that determines the plan: paid ones first, then the newest. Subscriptions that were never paid are
+ * ignored.
  */
 export const findEffectiveSubscription = (
   subscriptions: ReadonlyArray<RecordedSubscription>
@@ -64,7 +64,7 @@ export const findEffectiveSubscription = (
     : Option.none()
 }
 
-/** Whether more storage is paid for. A month that was not paid yet takes no files away. */
+/** Whether the storage upgrade applies. It still applies while a month's payment is outstanding. */
 export const hasStorageUpgrade = (subscriptions: ReadonlyArray<RecordedSubscription>): boolean =>
   subscriptions.some(
     (one) =>

@@ -9,8 +9,8 @@ import type { EventPrice, PurchasedItem } from "./PurchasedItem.ts"
 import type { EventMoment, PaymentState, RecurringItem, SubscriptionFacts, TimedValue } from "./SubscriptionFacts.ts"
 
 /*
- * Order of events made in one second: a beginning before what follows it, and a payment before its consequences. An awaited
- * first payment never overrides one that arrived.
+ * Order of events within one second: creations before changes, payments before their consequences. An awaited first payment
+ * never overrides a received one.
  */
 const weights: Record<PurchaseEvent["type"], number> = {
   "customer.subscription.created": 1,
@@ -98,7 +98,7 @@ export const makeSubscriptionFacts = (
   lastEventAt: event.created
 })
 
-/** Credits are booked by the first name, the payment's: a purchase without a checkout has it too. */
+/** Credits are booked under the first id, the payment's, which purchases without a checkout have too. */
 export const makeCreditPurchase = (
   purchase: Option.Option<PurchasedItem>,
   names: ReadonlyArray<Option.Option<string>>,

@@ -69,7 +69,7 @@ const byAmount =
       (recurs ? monthly : once).get(`${units} ${unit.toLowerCase()}`)
     )
 
-/** By price id, which is what is charged; else by metadata; else by an amount that only one item has. */
+/** By price id; else by metadata; else by an amount that only one item has. */
 export const identifyPurchasedItem = (
   signs: PurchaseEvidence,
   known: ReadonlyMap<string, PurchasedItem>

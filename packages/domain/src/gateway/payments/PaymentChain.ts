@@ -22,7 +22,7 @@ export interface SignedTransaction {
   /** Not before and only before these seconds since the epoch; undefined where there is no bound. */
   readonly validAfter: number | undefined
   readonly validBefore: number | undefined
-  /** It is good only with the signature of somebody else who pays its fee. */
+  /** Valid only with the signature of a fee payer. */
   readonly needsFeePayer: boolean
 }
 
@@ -46,7 +46,7 @@ export type BroadcastVerdict = "taken" | "refused"
 export class PaymentChain extends Context.Tag("@berth/PaymentChain")<
   PaymentChain,
   {
-    /** Asks nobody. */
+    /** Makes no request. */
     readonly decode: (raw: string) => Effect.Effect<SignedTransaction, TransactionUnreadable>
     readonly find: (hash: string) => Effect.Effect<ChainTransaction, ChainUnreachable>
     /** May be repeated: the same bytes are one transaction. */

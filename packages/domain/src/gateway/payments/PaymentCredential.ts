@@ -12,7 +12,7 @@ export type PaymentProof = Data.TaggedEnum<{
 }>
 export const PaymentProof = Data.taggedEnum<PaymentProof>()
 
-/** A challenge as whoever meets it sends it back; none of it is believed. */
+/** A challenge as a client returns it; unverified. */
 export const EchoedChallenge = Schema.Struct({
   id: Schema.String,
   realm: Schema.String,
@@ -103,7 +103,7 @@ const jsonOf = (text: string): Option.Option<unknown> => {
 
 const scheme = /^payment[ \t]+/i
 
-/** The texts after `Payment`, of the values of a header; other schemes are nobody's business here. */
+/** The parameters of `Payment` credentials in a header's values; other schemes are ignored. */
 const credentialsIn = (values: ReadonlyArray<string>): ReadonlyArray<string> =>
   values.flatMap((value) => {
     const text = value.trim()

@@ -51,7 +51,7 @@ export class PaymentSettlement extends Effect.Service<PaymentSettlement>()("@ber
         const binding = yield* orReject(verifyMinedTransaction(digests, challenge, mined))
         if (binding !== "this challenge") return yield* rejectPayment("memo is missing")
       })
-      // Verified before the claim, so that nobody blocks another payer's transaction by naming it.
+      // Verified before the claim, so that a caller cannot block another payer's transaction by its hash.
       return Option.contains(held, hash)
         ? Effect.succeed({ transactionHash: hash, settle: verify })
         : Effect.as(verify, { transactionHash: hash, settle: Effect.void })

@@ -34,7 +34,7 @@ export class Memories extends Effect.Service<Memories>()("@berth/Memories", {
       )
     })
 
-    /** A turn in progress in a conversation with the owner; neither a task nor a turn of a messaging channel, whoever writes there. */
+    /** A turn in progress in a conversation with the owner; excludes tasks and turns of messaging channels. */
     const requireOwnerTurn = Effect.fn("Memories.requireOwnerTurn")(function* (turn: AgentTurn) {
       const conversation = Option.getOrNull(yield* repository.findConversation(turn))
       if (conversation === null || !originsOfOwner.includes(conversation.platform))
