@@ -90,7 +90,7 @@ const calls = [
 
 layer(App.layer({ agentManagerTransport: "remote" }), { excludeTestServices: true })("A subdomain", (it) => {
   for (const [name, credentialOf] of Object.entries(credentials))
-    it.effect(`A subdomain accepts ${name} of its owner, and of another user tells nothing`, () =>
+    it.effect(`A subdomain accepts ${name} of its owner and rejects that of another user`, () =>
       Effect.gen(function* () {
         const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
         const [own, foreign] = [yield* credentialOf(owner), yield* credentialOf(stranger)]
@@ -107,7 +107,7 @@ layer(App.layer({ agentManagerTransport: "remote" }), { excludeTestServices: tru
       })
     )
 
-  it.effect("A subdomain tells nothing without a credential or with an unknown one", () =>
+  it.effect("A subdomain rejects missing and unknown credentials alike", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       for (const headers of [{}, bearer("x"), bearer("berth_x"), { cookie: "berth_instance=x" }])

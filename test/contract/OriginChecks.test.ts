@@ -93,7 +93,7 @@ for (const site of sites)
       })
 
       for (const route of guarded) {
-        it.effect(`${nameOf(route)} is refused to every other origin, whoever is signed in`, () =>
+        it.effect(`${nameOf(route)} rejects every other origin, with and without a session`, () =>
           Effect.gen(function* () {
             const somebody = yield* App.signInNewUser()
             const refuse = (origin: string) =>

@@ -125,8 +125,8 @@ const seen = (answer: HttpCallResponse) => {
   return JSON.stringify([answer.status, headers, withoutTraceId(answer)])
 }
 
-layer(App.layer(), { excludeTestServices: true })("Of what another owns", (it) => {
-  it("Every parameter of every path is known here", () => {
+layer(App.layer(), { excludeTestServices: true })("Ownership of ids", (it) => {
+  it("Every path parameter has a kind", () => {
     for (const { path } of idRoutes) {
       assert.lengthOf(
         kinds.filter(([pattern]) => pattern.test(path)),
@@ -143,7 +143,7 @@ layer(App.layer(), { excludeTestServices: true })("Of what another owns", (it) =
       if (!pattern.test(route.path)) continue
       const name = nameOf(route)
 
-      it.effect(`${name} tells a stranger as much as of what is not there: nothing`, () =>
+      it.effect(`${name} responds to another user as to an unknown id`, () =>
         Effect.gen(function* () {
           const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
           const { calls } = yield* AgentManagerTest
@@ -158,7 +158,7 @@ layer(App.layer(), { excludeTestServices: true })("Of what another owns", (it) =
         })
       )
 
-      it.effect(`${name} tells nobody anything`, () =>
+      it.effect(`${name} responds 401 to every id without a session`, () =>
         Effect.gen(function* () {
           const owner = yield* createOwnerWithAgent()
           const ofSomebody = yield* send(route, yield* idOf(kind, owner))
@@ -168,7 +168,7 @@ layer(App.layer(), { excludeTestServices: true })("Of what another owns", (it) =
         })
       )
 
-      it.effect(`${name} lets its owner in`, () =>
+      it.effect(`${name} accepts its owner`, () =>
         Effect.gen(function* () {
           const owner = yield* createOwnerWithAgent()
           const own = yield* send(route, yield* idOf(kind, owner), owner)
@@ -259,7 +259,7 @@ layer(App.layer(), { excludeTestServices: true })("Of what another owns", (it) =
   const say = (json: unknown) => ({ method: "POST", path: "/api/agent", json })
 
   for (const [what, call] of named)
-    it.effect(`${what} is told of as little when it is named in a query or a body`, () =>
+    it.effect(`${what} is as unknown in a query or a body as in a path`, () =>
       Effect.gen(function* () {
         const { web } = yield* App.TestApp
         const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]

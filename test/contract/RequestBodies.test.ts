@@ -42,7 +42,7 @@ layer(App.layer(), { excludeTestServices: true })("The body rules", (it) => {
     })
   )
 
-  it.effect("JSON that is no object names what is missing of it, or says so", () =>
+  it.effect("JSON that is no object is rejected with the missing fields or the type", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       for (const body of ["[]", '"text"', "1", "null", "true"]) {
@@ -301,7 +301,7 @@ layer(
   ]
 
   for (const path of ["/api/register", "/api/auth/callback/credentials"])
-    it.effect(`A full limit comes before what is wrong with the body, and bad bodies count: ${path}`, () =>
+    it.effect(`The rate limit precedes validation of the body, and invalid bodies count: ${path}`, () =>
       Effect.gen(function* () {
         const { web } = yield* App.TestApp
         for (const [index, call] of bad.entries()) {

@@ -77,7 +77,7 @@ layer(mppxFixtures, { excludeTestServices: true, timeout: "120 seconds" })("A cl
       120_000
     )
 
-  it.effect("A client of mppx that knows only the interface pays as well", () =>
+  it.effect("An mppx client of the interface's form pays too", () =>
     Effect.gen(function* () {
       const { network, url } = yield* MppxFixtures
       const asked = yield* Effect.promise(() => fetch(url, json))

@@ -23,7 +23,7 @@ describe("A process that is killed", () => {
     ["when it was paid and has not answered", "Paid"]
   ] as const)
     it.scopedLive(
-      `${when} leaves the call to the next, and nobody pays twice`,
+      `${when} leaves the call to the next attempt without a second payment`,
       () =>
         Effect.gen(function* () {
           const url = yield* migratedDatabase

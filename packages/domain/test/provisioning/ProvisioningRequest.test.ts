@@ -40,7 +40,7 @@ describe("parseProvisioningRequest", () => {
     )
   })
 
-  it("parseProvisioningRequest knows gemini as google, and openrouter as the default", () => {
+  it("parseProvisioningRequest reads gemini as google and defaults to openrouter", () => {
     const provider = (aiProvider: ProvisioningRequest["aiProvider"]) =>
       Either.map(
         parseProvisioningRequest({ platformAToken: Redacted.make("t"), aiProvider, apiKey: Redacted.make("k") }),

@@ -55,7 +55,7 @@ describe("the sandbox model", () => {
   })
 })
 
-describe("what the sandbox model knows from its instructions", () => {
+describe("The sandbox model's instructions", () => {
   const system = (content: string): ChatMessage => ({ role: "system", content })
   const known = system(
     "You are a helpful agent.\n\nWhat you know from earlier:\n- My name is Zoë\n- the key is under the mat\n\nBe brief."

@@ -17,7 +17,7 @@ const bodies = (options: ChatOptions, messages = hello) => ({
   google: makeGoogleRequest("google/gemini-2.5-flash", messages, options)
 })
 
-describe("images in what a user says", () => {
+describe("Images in user messages", () => {
   const cat: ContentPart = {
     type: "image",
     source: { type: "url", url: "https://example.com/cat.PNG?size=1" },

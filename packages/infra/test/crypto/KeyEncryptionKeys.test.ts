@@ -29,7 +29,7 @@ describe("parseKeyEncryptionKeys", () => {
     if (Either.isLeft(parsed)) assert.notInclude(parsed.left.reason, text)
   })
 
-  it("parseKeyEncryptionKeys explains what is wrong", () => {
+  it("parseKeyEncryptionKeys describes each error", () => {
     const form = "each key must be id:base64, with letters, digits and hyphens in the id"
     assert.strictEqual(problem(`k1:${good}, k2:${good}`), "none")
     assert.strictEqual(problem(""), form)

@@ -6,7 +6,7 @@ import { mkdir, symlink, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { temporaryDirectory } from "../../../../test/support/TemporaryDirectories.ts"
 
-it("FileOperationFailed tells how to repair the host, and blames it only for its own errors", () => {
+it("FileOperationFailed describes the repair of the host for errors of the host only", () => {
   const failure = (code: string) => new FileOperationFailed({ operation: "writing /a", cause: { code } })
   assert.strictEqual(failure("ENOSPC").message, "writing /a failed (ENOSPC). The disk is full: free space on it.")
   assert.strictEqual(failure("ENOENT").message, "writing /a failed (ENOENT)")

@@ -14,7 +14,7 @@ it("decideMemoryAlert warns at 80 and 90 percent, and again only after the use h
   assert.deepStrictEqual(raised, [80, 90, 95, 82])
 })
 
-it("describeMemoryAlert tells the figures", () => {
+it("describeMemoryAlert contains the figures", () => {
   assert.strictEqual(
     describeMemoryAlert(210 * mib, 256),
     "The instance uses 210 of its 256 MB of memory (82 %). It is ended when it needs more than that."

@@ -31,7 +31,7 @@ it("readSkillFile reads the format, with both spellings of tools", () => {
   })
 })
 
-it("readSkillFile explains what is wrong", () => {
+it("readSkillFile describes each error", () => {
   assert.include(fault("description: d"), "name is missing")
   assert.include(fault("name: weather"), "description is missing")
   assert.include(fault("name: ["), "not YAML")

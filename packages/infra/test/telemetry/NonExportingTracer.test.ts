@@ -10,7 +10,7 @@ const here = Effect.map(Effect.currentSpan, ({ parent, spanId, traceId }) => ({
 
 const twoDeep = Effect.all([here, Effect.withSpan(here, "inner")]).pipe(Effect.withSpan("outer"))
 
-describe("spans that nobody collects", () => {
+describe("Spans without an exporter", () => {
   it.effect("Spans of nonExportingTracer have stable ids in the format of W3C trace context", () =>
     Effect.gen(function* () {
       const span = yield* Effect.makeSpan("alone")

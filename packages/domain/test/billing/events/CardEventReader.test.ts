@@ -207,7 +207,7 @@ describe("What is read of an invoice", () => {
   })
 })
 
-describe("An event whose object is not what its type says", () => {
+describe("An event with an object of another type", () => {
   it("An event with an object of another type is unreadable, and the error names members only", () => {
     const refused = readCardEvent(event("customer.subscription.updated", { id: 7, status: "hunter2" }), prices)
     assert.strictEqual(Either.getOrThrow(Either.flip(refused)).reason, "id")
