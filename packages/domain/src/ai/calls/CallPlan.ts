@@ -34,9 +34,13 @@ const ownCalls = ({ configured, first, maxCalls }: CallPlanInput): ReadonlyArray
     .slice(0, maxCalls)
     .map((provider) => ({ model: first, provider }))
 
-/** The calls in order: the model at each of its providers, then the best fitting others, first at new providers, then of new vendors. */
+/**
+ * The calls in order: the model at each of its providers, then the best fitting others, first at new providers, then of new
+ * vendors. With a single vendor, which can have retired the model, others of that vendor.
+ */
 export const planCalls = (input: CallPlanInput): ReadonlyArray<PlannedCall> => {
-  const plan = [...ownCalls(input)]
+  const own = ownCalls(input)
+  const plan = [...own]
   const ranked = rankModels(input.models, input.taskType)
   const others = input.withTools === true ? preferToolModels(ranked) : ranked
   const fits = (model: Model) =>
@@ -57,6 +61,7 @@ export const planCalls = (input: CallPlanInput): ReadonlyArray<PlannedCall> => {
   const isCalled = (name: ProviderName) => plan.some((call) => call.provider === name)
   if (![...input.configured].every(isCalled)) add((_, provider) => !isCalled(provider))
   add((model) => plan.every((call) => parseModelVendor(call.model.id) !== parseModelVendor(model.id)))
+  if (plan.length === own.length) add((model) => plan.every((call) => call.model.id !== model.id))
   return plan.slice(0, input.maxCalls)
 }
 

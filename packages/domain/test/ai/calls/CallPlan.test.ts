@@ -51,6 +51,12 @@ describe("planCalls", () => {
     assert.lengthOf(planCalls({ ...input, first: gpt, maxCalls: 2 }), 2)
   })
 
+  it("planCalls falls back to other models of the only vendor, one of which can be retired", () => {
+    const next = makeModel({ id: "groq/next", provider: "groq", inputCost: 0.2 })
+    const given = { ...input, models: [groq, next, sandbox], configured: new Set<ProviderName>(["groq"]) }
+    assert.deepStrictEqual(names(planCalls({ ...given, first: groq })), ["groq/llama@groq", "groq/next@groq"])
+  })
+
   it("planCalls falls back to models with tools when the request has tools", () => {
     const taker = makeModel({ id: "qwen/taker", inputCost: 1, takesTools: true })
     const not = makeModel({ id: "x-ai/not", inputCost: 4, takesTools: false })
