@@ -1,6 +1,10 @@
 import { AgentRepository } from "@berth/domain/agents/AgentRepository"
 import { ChannelConnections } from "@berth/domain/channels/ChannelConnections"
 import { AgentLiveStreams } from "@berth/domain/provisioning/live-streams/AgentLiveStreams"
+import type { LiveStreamId } from "@berth/domain/provisioning/live-streams/LiveStream"
+import { LiveStreamsUnavailable } from "@berth/domain/provisioning/live-streams/LiveStreamErrors"
+import { LiveStreamRepository } from "@berth/domain/provisioning/live-streams/LiveStreamRepository"
+import { LiveStreams } from "@berth/domain/provisioning/live-streams/LiveStreams"
 import { UnclaimedExpiry } from "@berth/domain/provisioning/UnclaimedExpiry"
 import { Instances } from "@berth/domain/instances/Instances"
 import { Sessions } from "@berth/domain/sessions/Sessions"
@@ -9,7 +13,7 @@ import { AgentId } from "@berth/domain/shared/AgentId"
 import { UserId } from "@berth/domain/shared/UserId"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
-import { Array, Duration, Effect, Option, Redacted, Schema } from "effect"
+import { Array, Duration, Effect, Layer, Option, Redacted, Schema } from "effect"
 import type { HttpCallResponse } from "../support/HttpCall.ts"
 import * as App from "../support/TestApp.ts"
 import { assertError } from "./ErrorAssertions.ts"
@@ -56,7 +60,7 @@ const outboxOf = (name: string, member: string, value: string) =>
 
 const expiry = UnclaimedExpiry.pipe(Effect.provide(UnclaimedExpiry.Default), Effect.provide(AgentLiveStreams.Default))
 const expire = Effect.flatMap(expiry, ({ run }) => run())
-const revokeStreamKey = (agentId: AgentId) => Effect.flatMap(expiry, (service) => service.revokeStreamKey(agentId))
+const rotateDueKeys = Effect.flatMap(AgentLiveStreams, (streams) => streams.rotateDueKeys())
 
 for (const agentManagerTransport of ["in process", "remote"] as const)
   layer(App.layer({ agentManagerTransport }), { excludeTestServices: true })(
@@ -285,17 +289,62 @@ layer(App.layer(), { excludeTestServices: true })("Unclaimed agents", (it) => {
       const agentId = AgentId.make(yield* agentOf(answer))
       const upload = (key: string) => web({ method: "PUT", path: `/live/ingest/${key}/seg0.ts`, body: "x" })
       const first = String(answer.body["streamKey"])
-      yield* revokeStreamKey(agentId)
+      const replaceKeys = Effect.provide(rotateDueKeys, AgentLiveStreams.Default)
+      yield* replaceKeys
       assert.strictEqual((yield* upload(first)).status, 204, "not expired")
       yield* sql`update unclaimed_agents set created_at = now() - interval '25 h' where agent_id = ${agentId}`
       yield* expire
-      assert.lengthOf(yield* outboxOf("revoke-stream-key", "agentId", agentId), 1)
-      yield* revokeStreamKey(agentId)
       assertError(yield* upload(first), { status: 404, code: "live_stream_not_found" })
       const claimed = yield* claim(yield* App.signInNewUser(), codeOf(answer))
       const key = /"streamKey":"([^"]+)"/.exec(claimed.text)?.[1] ?? ""
-      yield* revokeStreamKey(agentId)
-      assert.strictEqual((yield* upload(key)).status, 204, "a late job leaves the key of the claimer")
+      yield* replaceKeys
+      assert.strictEqual((yield* upload(key)).status, 204, "the key of the claimer stays")
+    })
+  )
+
+  it.effect("A stream key that its provider does not replace at the claim is refused, and replaced later", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const sql = yield* SqlClient
+      const answer = yield* provision({ platformAToken: token })
+      const agentId = AgentId.make(yield* agentOf(answer))
+      const upload = (key: string) => web({ method: "PUT", path: `/live/ingest/${key}/seg0.ts`, body: "x" })
+      const streams = yield* LiveStreams
+      /** Of the provider, outside of every transaction. */
+      let calls = 0
+      const replaceKeys = (isAway: boolean) => {
+        const rotateKey = (id: LiveStreamId) =>
+          Effect.gen(function* () {
+            calls += 1
+            const [row] = yield* Effect.orDie(sql`select pg_current_xact_id_if_assigned() as id`)
+            assert.deepStrictEqual(row, { id: null })
+            return isAway ? yield* new LiveStreamsUnavailable({ reason: "away" }) : yield* streams.rotateKey(id)
+          })
+        return Effect.provide(
+          rotateDueKeys,
+          Layer.provide(AgentLiveStreams.Default, Layer.succeed(LiveStreams, { ...streams, rotateKey }))
+        )
+      }
+      const isDue = Effect.map(
+        sql`select key_due_at is not null as due from live_streams where agent_id = ${agentId}`,
+        ([row]) => row?.["due"]
+      )
+      const passMinute = sql`
+        update live_streams set key_due_at = key_due_at - interval '1 minute' where agent_id = ${agentId}`
+      const repository = yield* LiveStreamRepository
+      assert.isTrue(yield* repository.expireKey(agentId, Duration.minutes(1)))
+      assert.isFalse(yield* repository.expireKey(agentId, Duration.minutes(1)), "the other caller replaces it")
+      assertError(yield* upload(String(answer.body["streamKey"])), { status: 404, code: "live_stream_not_found" })
+      yield* replaceKeys(false)
+      assert.strictEqual(calls, 0, "the caller has a minute")
+      yield* passMinute
+      yield* replaceKeys(true)
+      yield* replaceKeys(true)
+      assert.strictEqual(calls, 1, "a minute between two attempts")
+      assert.isTrue(yield* isDue)
+      yield* passMinute
+      yield* replaceKeys(false)
+      assert.isFalse(yield* isDue)
     })
   )
 

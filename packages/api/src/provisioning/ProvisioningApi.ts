@@ -11,7 +11,6 @@ import { ProvisionLimit } from "../limits/RateLimits.ts"
 import { acceptApiKeys } from "../sessions/RequiredScope.ts"
 import { PrincipalAuth } from "../sessions/SessionAuth.ts"
 import { RotatedLiveStreamAnswer } from "./live-streams/LiveStreamsApi.ts"
-import { LiveStreamsUnavailableBody } from "./live-streams/LiveStreamErrorBodies.ts"
 import { ClaimCodeUnknownBody } from "./ProvisioningErrorBodies.ts"
 import {
   provisionedFields,
@@ -55,14 +54,13 @@ const claim = HttpApiEndpoint.post("claim", "/api/agents/claim")
   .setPayload(payload({ code: SecretText }))
   .addSuccess(ClaimedAgentAnswer)
   .addError(ClaimCodeUnknownBody)
-  .addError(LiveStreamsUnavailableBody)
   .addError(PlanLimitReachedBody)
   .middleware(PrincipalAuth)
   .annotateContext(acceptApiKeys("agents"))
   .annotate(OpenApi.Summary, "Claim an agent")
   .annotate(
     OpenApi.Description,
-    "Moves an agent that was provisioned with channel tokens to the caller's account, with its channels, live stream, conversations and model keys. The stream key is replaced. `shared` names the secrets that the previous holder still has, for the caller to replace."
+    "Moves an agent that was provisioned with channel tokens to the caller's account, with its channels, live stream, conversations and model keys. The stream key is replaced; `liveStream` is null without a stream, and while its provider does not answer. `shared` names the secrets that the previous holder still has, for the caller to replace."
   )
 
 export class ProvisioningApi extends HttpApiGroup.make("provisioning")

@@ -26,6 +26,7 @@ export interface SharedSecrets {
 
 export interface ClaimedAgent {
   readonly agent: Agent
+  /** None without a stream, and while its key is replaced later. */
   readonly liveStream: Option.Option<RotatedLiveStream>
   readonly shared: SharedSecrets
 }
@@ -63,7 +64,7 @@ export class AgentClaims extends Effect.Service<AgentClaims>()("@berth/AgentClai
 
     /**
      * Moves the agent with its channels, live stream, conversations and model keys, within the limits of the claimer's plan. The
-     * stream gets another key. A code works once; a claim that fails leaves it valid.
+     * stream gets another key after the commit. A code works once; a claim that fails leaves it valid.
      */
     const claim = Effect.fn("AgentClaims.claim")(function* (claimer: User, code: Redacted.Redacted) {
       const move = (breaksTurns: boolean) =>
@@ -87,8 +88,7 @@ export class AgentClaims extends Effect.Service<AgentClaims>()("@berth/AgentClai
             yield* log.append(agentId, "warning", describeClaim(shared))
             yield* accessMethods.revokeAll(ownerId, DateTime.unsafeMake(0))
             yield* outbox.append(RemoveAccountJob, { userId: ownerId })
-            // Last: a provider that has replaced the key does not take it back.
-            return { agent, shared, liveStream: yield* liveStreams.rotateKey(agentId) } satisfies ClaimedAgent
+            return { agent, shared, isKeyExpired: yield* liveStreams.expireKey(agentId) }
           })
         )
       // The move ends the instance of the previous owner with the turns in it.
@@ -98,10 +98,21 @@ export class AgentClaims extends Effect.Service<AgentClaims>()("@berth/AgentClai
         Effect.retry({ while: ({ _tag }) => _tag === "TurnsInProgress", schedule: turnWait }),
         Effect.catchTag("TurnsInProgress", () => Effect.catchTag(move(true), "TurnsInProgress", Effect.die))
       )
-      const { id } = moved.agent
+      const { agent, isKeyExpired, shared } = moved
+      const { id } = agent
+      const liveStream = isKeyExpired
+        ? yield* Effect.catchTag(liveStreams.rotateKey(id), "LiveStreamsUnavailable", ({ reason }) =>
+            Effect.as(
+              Effect.logWarning("Stream key of a claimed agent not replaced yet").pipe(
+                Effect.annotateLogs({ agentId: id, reason })
+              ),
+              Option.none<RotatedLiveStream>()
+            )
+          )
+        : Option.none<RotatedLiveStream>()
       yield* Effect.annotateCurrentSpan({ "agent.id": id, "user.id": claimer.id })
       yield* Effect.logInfo("Agent claimed").pipe(Effect.annotateLogs({ agentId: id, userId: claimer.id }))
-      return moved
+      return { agent, liveStream, shared } satisfies ClaimedAgent
     })
 
     return { claim }

@@ -51,7 +51,5 @@ export class UnclaimedAgents extends Context.Tag("@berth/UnclaimedAgents")<
     /** Marks the owners that have waited for `age` and are not marked yet. Joins the running transaction. */
     readonly markStopped: (age: Duration.Duration) => Effect.Effect<ReadonlyArray<UnclaimedAgent>>
     readonly markRemoved: (age: Duration.Duration) => Effect.Effect<ReadonlyArray<UnclaimedAgent>>
-    /** Locks the mark of an agent against a claim until the commit. False when it was claimed or is not stopped. */
-    readonly lockStopped: (agentId: AgentId) => Effect.Effect<boolean>
   }
 >() {}

@@ -3,9 +3,7 @@ import { InstanceActionJob } from "../instances/InstanceJobs.ts"
 import { Outbox } from "../jobs/Outbox.ts"
 import { Transaction } from "../persistence/Transaction.ts"
 import { RemoveAccountJob } from "../recovery/deletion/AccountDeletionJobs.ts"
-import type { AgentId } from "../shared/AgentId.ts"
 import { AgentLiveStreams } from "./live-streams/AgentLiveStreams.ts"
-import { RevokeStreamKeyJob } from "./ProvisioningJobs.ts"
 import { UnclaimedAgents, UnclaimedPolicy } from "./UnclaimedAgents.ts"
 
 /** Ends what is not claimed: instance and stream key after the lifetime, the account after twice that time. */
@@ -26,7 +24,7 @@ export class UnclaimedExpiry extends Effect.Service<UnclaimedExpiry>()("@berth/U
             ({ agentId, ownerId }) =>
               Effect.zipRight(
                 outbox.append(InstanceActionJob, { userId: ownerId, action: "stop" as const }, ownerId),
-                outbox.append(RevokeStreamKeyJob, { agentId }, ownerId)
+                liveStreams.revokeKey(agentId)
               ),
             { discard: true }
           )
@@ -45,11 +43,6 @@ export class UnclaimedExpiry extends Effect.Service<UnclaimedExpiry>()("@berth/U
         )
     })
 
-    /** Replaces the stream key of an expired agent by one that is not known to anyone. A claim makes another one. */
-    const revokeStreamKey = Effect.fn("UnclaimedExpiry.revokeStreamKey")(function* (agentId: AgentId) {
-      yield* transaction.run(Effect.whenEffect(liveStreams.rotateKey(agentId), unclaimed.lockStopped(agentId)))
-    })
-
-    return { run, revokeStreamKey }
+    return { run }
   })
 }) {}

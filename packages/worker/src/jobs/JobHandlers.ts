@@ -15,7 +15,6 @@ import { a2aMessageHandler } from "../a2a/A2aMessageHandler.ts"
 import type { JobHandler } from "./JobHandler.ts"
 import { mailDeliveryHandler } from "../mail/MailDeliveryHandler.ts"
 import { accountRemovalHandler } from "../recovery/AccountRemovalHandler.ts"
-import { streamKeyRevocationHandler } from "../provisioning/StreamKeyRevocationHandler.ts"
 import { verificationCheckHandler } from "../verification/VerificationCheckHandler.ts"
 import { passwordResetHandler } from "../recovery/PasswordResetHandler.ts"
 import { scheduledTaskHandler, skillExecutionHandler } from "../schedules/AgentRunHandlers.ts"
@@ -35,7 +34,6 @@ const handlers = [
   agentProvisioningHandler,
   channelCheckHandler,
   chatAnswerHandler,
-  streamKeyRevocationHandler,
   scheduledTaskHandler,
   skillExecutionHandler,
   verificationCheckHandler

@@ -5,7 +5,7 @@ import { runRecurringTask } from "../jobs/RecurringTask.ts"
 
 const every = "10 seconds"
 
-/** Records broadcasts at the provider, ends those whose encoder is gone and the streams of deleted agents, and deletes old files. */
+/** Records broadcasts at the provider, ends those whose encoder is gone and the streams of deleted agents, replaces expired keys, and deletes old files. */
 export const layer = Layer.scopedDiscard(
   Effect.gen(function* () {
     const origin = yield* LiveOrigin
@@ -14,6 +14,7 @@ export const layer = Layer.scopedDiscard(
       runRecurringTask(name, every, Effect.withTracerEnabled(work, false))
     yield* upkeep("end idle broadcasts", origin.endIdleBroadcasts())
     yield* upkeep("record broadcasts at the provider", streams.recordBroadcasts())
+    yield* upkeep("replace due stream keys", streams.rotateDueKeys())
     yield* upkeep("end abandoned live streams", streams.endAbandoned())
     yield* upkeep("retention of live files", origin.pruneFiles)
   })

@@ -1,4 +1,4 @@
-import { Effect, Option, type Redacted } from "effect"
+import { Duration, Effect, Option, type Redacted } from "effect"
 import type { AgentId } from "../../shared/AgentId.ts"
 import { AgentLog } from "../../instances/AgentLog.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
@@ -10,6 +10,9 @@ export interface RotatedLiveStream extends Pick<LiveStream, "id" | "playbackUrl"
   /** Secret of the encoder, shown once. */
   readonly streamKey: Redacted.Redacted
 }
+
+/** Longer than a call of a provider takes. */
+const rotationTimeout = Duration.minutes(1)
 
 /** The live streams that belong to agents. */
 export class AgentLiveStreams extends Effect.Service<AgentLiveStreams>()("@berth/AgentLiveStreams", {
@@ -26,13 +29,31 @@ export class AgentLiveStreams extends Effect.Service<AgentLiveStreams>()("@berth
       )
     })
 
-    /** Replaces the stream key; uploads with the old one are refused from then on. None without a stream. Joins the running transaction. */
+    /** Replaces the stream key; uploads with the old one are refused from then on. None without a stream. Not within a transaction: it can call a provider. */
     const rotateKey = Effect.fn("AgentLiveStreams.rotateKey")(function* (agentId: AgentId) {
       const stream = yield* repository.findByAgent(agentId)
       if (Option.isNone(stream)) return Option.none<RotatedLiveStream>()
       const { id, playbackUrl } = stream.value
       return yield* Effect.transposeMapOption(yield* streams.rotateKey(id), ({ keyHash, streamKey }) =>
         Effect.as(repository.setKeyHash(id, keyHash), { id, playbackUrl, streamKey })
+      )
+    })
+
+    /** Refuses the key from the commit of the running transaction on. True when the caller is to replace it after that; others do so later. */
+    const expireKey = (agentId: AgentId) => repository.expireKey(agentId, rotationTimeout)
+
+    /** Refuses the key from the commit of the running transaction on; it is replaced by one that is not known to anyone. */
+    const revokeKey = (agentId: AgentId) => repository.expireKey(agentId, Duration.zero)
+
+    /** Replaces the keys that are due. One whose provider is away is tried again later. */
+    const rotateDueKeys = Effect.fn("AgentLiveStreams.rotateDueKeys")(function* () {
+      yield* Effect.forEach(
+        yield* repository.claimDueKeys(rotationTimeout),
+        (agentId) =>
+          Effect.catchTag(rotateKey(agentId), "LiveStreamsUnavailable", ({ reason }) =>
+            Effect.logWarning("Stream key not replaced").pipe(Effect.annotateLogs({ agentId, reason }))
+          ),
+        { discard: true }
       )
     })
 
@@ -65,6 +86,6 @@ export class AgentLiveStreams extends Effect.Service<AgentLiveStreams>()("@berth
       )
     })
 
-    return { find, rotateKey, recordBroadcasts, endAbandoned }
+    return { find, rotateKey, expireKey, revokeKey, rotateDueKeys, recordBroadcasts, endAbandoned }
   })
 }) {}

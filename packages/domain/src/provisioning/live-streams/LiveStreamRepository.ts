@@ -49,7 +49,14 @@ export class LiveStreamRepository extends Context.Tag("@berth/LiveStreamReposito
     readonly find: (id: LiveStreamId) => Effect.Effect<Option.Option<LiveStream>>
     readonly findByAgent: (agentId: AgentId) => Effect.Effect<Option.Option<LiveStream>>
     readonly findByKeyHash: (keyHash: string) => Effect.Effect<Option.Option<LiveStream>>
-    /** Without a hash: no upload reaches the stream. */
+    /**
+     * Refuses uploads by the agent's stream key, which is to be replaced at the latest after `dueIn`. False without a stream,
+     * and while another replacement is under way. Joins the running transaction.
+     */
+    readonly expireKey: (agentId: AgentId, dueIn: Duration.Duration) => Effect.Effect<boolean>
+    /** The agents whose stream key is due. They are due again after `retryIn` unless it is replaced. */
+    readonly claimDueKeys: (retryIn: Duration.Duration) => Effect.Effect<ReadonlyArray<AgentId>>
+    /** The key is not due any more. Without a hash: no upload reaches the stream. */
     readonly setKeyHash: (id: LiveStreamId, keyHash: Option.Option<string>) => Effect.Effect<void>
     /** Stores and counts the file in the stream of the key; a version that was received earlier is ignored. Joins the running transaction. */
     readonly store: (

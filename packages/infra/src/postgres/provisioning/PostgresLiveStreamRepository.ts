@@ -36,6 +36,8 @@ const make = Effect.gen(function* () {
   // One clock for the uploads of all processes.
   const ago = (time: Duration.Duration) => sql`now() - make_interval(secs => ${Duration.toSeconds(time)})`
 
+  const after = (time: Duration.Duration) => sql`now() + make_interval(secs => ${Duration.toSeconds(time)})`
+
   const toTime = (nanos: bigint) => sql`to_timestamp(${Number(nanos / 1000n)}::float8 / 1e6)`
 
   const columns = sql.literal(
@@ -103,11 +105,27 @@ const make = Effect.gen(function* () {
     find: Effect.fn("LiveStreamRepository.find")((id: LiveStreamId) => findBy("id", id)),
     findByAgent: Effect.fn("LiveStreamRepository.findByAgent")((agentId: AgentId) => findBy("agent_id", agentId)),
     findByKeyHash: Effect.fn("LiveStreamRepository.findByKeyHash")((hash: string) => findBy("key_hash", hash)),
+    expireKey: Effect.fn("LiveStreamRepository.expireKey")(function* (agentId: AgentId, dueIn: Duration.Duration) {
+      const expired = yield* countAffectedRows(sql`
+        update live_streams set key_hash = null, key_due_at = ${after(dueIn)}
+        where agent_id = ${agentId} and (key_due_at is null or key_due_at <= now())`).pipe(Effect.orDie)
+      return expired === 1
+    }),
+    claimDueKeys: Effect.fn("LiveStreamRepository.claimDueKeys")((retryIn: Duration.Duration) =>
+      sql`
+        update live_streams set key_due_at = ${after(retryIn)}
+        where key_due_at <= now() and agent_id is not null returning agent_id`.pipe(
+        decodeRows(Agent),
+        Effect.map(Array.map(({ agentId }) => agentId)),
+        Effect.orDie
+      )
+    ),
     setKeyHash: Effect.fn("LiveStreamRepository.setKeyHash")(function* (
       id: LiveStreamId,
       keyHash: Option.Option<string>
     ) {
-      yield* Effect.orDie(sql`update live_streams set key_hash = ${Option.getOrNull(keyHash)} where id = ${id}`)
+      yield* Effect.orDie(sql`
+        update live_streams set key_hash = ${Option.getOrNull(keyHash)}, key_due_at = null where id = ${id}`)
     }),
     store: Effect.fn("LiveStreamRepository.store")(function* (keyHash: string, upload: LiveUpload) {
       const { content, endsBroadcast, listed, name, receivedAt } = upload

@@ -41,16 +41,7 @@ export const layer = Layer.effect(
           returning owner_id, agent_id`.pipe(decodeFirstRow(AgentRow), Effect.orDie)
       ),
       markStopped: Effect.fn("UnclaimedAgents.markStopped")((age: Duration.Duration) => mark("stopped_at", age)),
-      markRemoved: Effect.fn("UnclaimedAgents.markRemoved")((age: Duration.Duration) => mark("removed_at", age)),
-      lockStopped: Effect.fn("UnclaimedAgents.lockStopped")((agentId: AgentId) =>
-        sql`
-          select owner_id, agent_id from unclaimed_agents
-          where agent_id = ${agentId} and stopped_at is not null for update`.pipe(
-          decodeFirstRow(AgentRow),
-          Effect.map(Option.isSome),
-          Effect.orDie
-        )
-      )
+      markRemoved: Effect.fn("UnclaimedAgents.markRemoved")((age: Duration.Duration) => mark("removed_at", age))
     })
   })
 )
