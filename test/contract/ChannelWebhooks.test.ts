@@ -1,4 +1,5 @@
-import { floodLimits, refusalNotices, refusalReasons } from "@berth/domain/channels/ChannelPolicy"
+import { failureNotice, floodLimits, refusalNotices, refusalReasons } from "@berth/domain/channels/ChannelPolicy"
+import { fakeAudioHeader } from "@berth/infra/backend/SpeechTest"
 import { ChannelReaders } from "@berth/domain/channels/ChannelReaders"
 import { Chats } from "@berth/domain/channels/Chats"
 import { SqlClient } from "@effect/sql/SqlClient"
@@ -91,6 +92,23 @@ layer(Platforms, { excludeTestServices: true })("Webhooks of WhatsApp and Discor
       assert.deepEqual(
         sent.map(({ text, to }) => [to, text]),
         [[customer, "Echo: What is up?"]]
+      )
+    })
+  )
+
+  it.effect("A voice message of WhatsApp reaches the agent as text", () =>
+    Effect.gen(function* () {
+      const { account, fake, url } = yield* connectWhatsApp()
+      fake.addMedia("77001", {
+        bytes: new TextEncoder().encode(`${fakeAudioHeader}Ahoy`),
+        mimeType: "audio/ogg; codecs=opus"
+      })
+      const audio = { id: "77001", mime_type: "audio/ogg; codecs=opus", voice: true }
+      yield* fake.deliver(account, url, [fake.makeText(customer, "", { type: "audio", text: undefined, audio })])
+      yield* runChannelJobs
+      assert.deepEqual(
+        fake.sent.filter(({ from }) => from === account.phoneNumberId).map(({ text }) => text),
+        ["Echo: [voice message, transcribed] Ahoy"]
       )
     })
   )
@@ -252,28 +270,51 @@ layer(Platforms, { excludeTestServices: true })("Webhooks of WhatsApp and Discor
     })
   )
 
-  it.effect("A message of Discord's gateway is read by one worker, stored with the session, and answered", () =>
-    Effect.gen(function* () {
-      const { readUnread } = yield* ChannelReaders
-      const { bot, fake, owner } = yield* connectDiscord
-      yield* Effect.repeat(readUnread, { times: 2 })
-      yield* eventually(
-        Effect.sync(() => fake.isConnected(bot)),
-        Boolean
-      )
-      assert.strictEqual(fake.received.filter(({ d, op }) => op === 2 && readText(d, "token") === bot.token).length, 1)
-      fake.sendMessage(bot, { channelId: "300000000000000009", content: "Hello" })
-      yield* eventually(countInbound(owner), (count) => count === 1)
-      yield* runChannelJobs
-      assert.deepEqual(
-        fake.posted.filter(({ channelId }) => channelId === "300000000000000009").map(({ content }) => content),
-        ["Echo: Hello"]
-      )
-      fake.revokeToken(bot)
-      yield* eventually(
-        readChannels(owner),
-        (view) => view.includes('"state":"refused"') && view.includes("platformCBotToken")
-      )
-    })
+  it.effect(
+    "Messages and voice messages of Discord's gateway are read by one worker, stored with the session, and answered",
+    () =>
+      Effect.gen(function* () {
+        const { readUnread } = yield* ChannelReaders
+        const { bot, fake, owner } = yield* connectDiscord
+        yield* Effect.repeat(readUnread, { times: 2 })
+        yield* eventually(
+          Effect.sync(() => fake.isConnected(bot)),
+          Boolean
+        )
+        assert.strictEqual(
+          fake.received.filter(({ d, op }) => op === 2 && readText(d, "token") === bot.token).length,
+          1
+        )
+        fake.sendMessage(bot, { channelId: "300000000000000009", content: "Hello" })
+        yield* eventually(countInbound(owner), (count) => count === 1)
+        yield* runChannelJobs
+        assert.deepEqual(
+          fake.posted.filter(({ channelId }) => channelId === "300000000000000009").map(({ content }) => content),
+          ["Echo: Hello"]
+        )
+        const recording = new TextEncoder().encode(`${fakeAudioHeader}Ahoy`)
+        const spoken = (seconds: number) => ({
+          id: "1",
+          filename: "voice-message.ogg",
+          size: recording.length,
+          url: fake.addFile(`/attachments/1/${seconds}/voice-message.ogg`, recording),
+          content_type: "audio/ogg",
+          duration_secs: seconds,
+          waveform: "AAAA"
+        })
+        for (const seconds of [3.2, 601])
+          fake.sendMessage(bot, { channelId: "300000000000000010", content: "", attachments: [spoken(seconds)] })
+        yield* eventually(countInbound(owner), (count) => count === 3)
+        yield* runChannelJobs
+        assert.deepEqual(
+          fake.posted.filter(({ channelId }) => channelId === "300000000000000010").map(({ content }) => content),
+          ["Echo: [voice message, transcribed] Ahoy", failureNotice]
+        )
+        fake.revokeToken(bot)
+        yield* eventually(
+          readChannels(owner),
+          (view) => view.includes('"state":"refused"') && view.includes("platformCBotToken")
+        )
+      })
   )
 })

@@ -648,6 +648,34 @@ layer(ChannelWorker.layer({ appUrl: "https://berth.example" }), { excludeTestSer
       })
     )
 
+    it.effect("A voice message that waits for other messages is transcribed and charged once", () =>
+      Effect.gen(function* () {
+        const { calls } = yield* SpeechTest
+        const sql = yield* SqlClient
+        const owner = yield* connectOwner()
+        const chat = newChat()
+        yield* deliver(owner, { message: messageIn(chat, "hello") })
+        yield* runChannelJobs
+        yield* sql`
+          insert into messages (id, session_id, user_id, agent_id, seq, sender, content, platform, state, created_at)
+          select 'msg_busy' || n, session_id, user_id, agent_id, 100 + n, 'user', 'x', 'web', 'pending', now()
+          from messages cross join generate_series(1, 16) as n where agent_id = ${owner.agent.id} and sender = 'user'`
+        const before = (yield* calls).length
+        const used = yield* findUsedUnits(owner)
+        yield* deliver(owner, { message: yield* voiceIn(chat, "Say it once") })
+        yield* runChannelJobs
+        yield* Effect.repeatN(runResumed(chat), 1)
+        assert.lengthOf(yield* sentTo(chat), 1)
+        yield* sql`delete from messages where id like 'msg_busy%'`
+        yield* runResumed(chat)
+        assert.deepStrictEqual((yield* sentTo(chat)).slice(1), ["Echo: [voice message, transcribed] Say it once"])
+        assert.lengthOf((yield* calls).slice(before), 1)
+        assert.strictEqual((yield* findUsedUnits(owner)) - used, 3, "one of the turn, two of stt")
+        const kept = yield* sql`select transcripts from inbound_messages where agent_id = ${owner.agent.id}`
+        assert.deepStrictEqual([...new Set(kept.map(({ transcripts }) => JSON.stringify(transcripts)))], ["{}"])
+      })
+    )
+
     it.effect("A message whose turn cannot begin is answered by an apology ten minutes after the first attempt", () =>
       Effect.gen(function* () {
         const { withBehavior } = yield* AgentManagerTest
@@ -745,15 +773,8 @@ layer(ChannelWorker.layer({ appUrl: "https://berth.example" }), { excludeTestSer
           const typed = telegram.calls("sendChatAction").length
           const before = yield* countCalls
           yield* deliver(owner, { message: messageIn(chat, "slow") })
-          const slow = (_: unknown, turn: { readonly message: string }) =>
-            Stream.fromEffect(
-              Effect.as(Effect.sleep("700 millis"), {
-                type: "done",
-                reply: `Slow: ${turn.message}`,
-                model: "m"
-              } satisfies TurnEvent)
-            )
-          yield* withBehavior({ chat: slow })(
+          const gate = yield* Deferred.make<TurnEvent>()
+          yield* withBehavior({ chat: () => Stream.fromEffect(Deferred.await(gate)) })(
             Effect.gen(function* () {
               const worker = yield* Effect.fork(runChannelJobs)
               yield* eventually(askedAfter(before), (asked) => asked.length === 1)
@@ -761,11 +782,16 @@ layer(ChannelWorker.layer({ appUrl: "https://berth.example" }), { excludeTestSer
               yield* sql`update inbound_messages set received_at = now() - interval '1 minute'`
               yield* sql`update channel_chats set claim_id = null, lease_until = null`
               yield* (yield* ChannelRecovery).resumeChats
-              yield* runChannelJobs
+              const another = yield* Effect.fork(runChannelJobs)
+              yield* eventually(
+                Effect.sync(() => telegram.calls("sendChatAction").length),
+                (count) => count > typed
+              )
+              yield* Deferred.succeed(gate, { type: "done", reply: "Slow: slow", model: "m" })
+              yield* Fiber.join(another)
             })
           )
           assert.deepStrictEqual(yield* sentTo(chat), ["Slow: slow"])
-          assert.isAbove(telegram.calls("sendChatAction").length, typed)
           assert.deepStrictEqual(yield* askedAfter(before), ["slow"])
         })
     )

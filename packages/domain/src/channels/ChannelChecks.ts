@@ -83,12 +83,13 @@ export class ChannelChecks extends Effect.Service<ChannelChecks>()("@berth/Chann
 
     /** Checks the current secrets and directs the bot's messages to this service. Idempotent. */
     const check = Effect.fn("ChannelChecks.check")(function* (key: ChannelKey) {
-      const [found, secrets] = yield* Effect.all([connections.find(key), connections.readSecrets(key)])
-      if (Option.isNone(found) || Option.isNone(secrets)) return
-      const health = yield* verify(found.value, secrets.value).pipe(
+      const found = yield* connections.findWithSecrets(key)
+      if (Option.isNone(found)) return
+      const { connection, secrets } = found.value
+      const health = yield* verify(connection, secrets).pipe(
         Effect.catchAll((failure) => Effect.succeed(findHealthAfter(failure)))
       )
-      if (!(yield* record(found.value, health)) || health.state !== "connected" || health.bot === undefined) return
+      if (!(yield* record(connection, health)) || health.state !== "connected" || health.bot === undefined) return
       yield* transaction.run(
         Effect.flatMap(
           connections.refuseOthers(key, health.bot.id, botTaken),

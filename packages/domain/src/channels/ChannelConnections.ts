@@ -18,6 +18,9 @@ export class ChannelConnections extends Context.Tag("@berth/ChannelConnections")
     ) => Effect.Effect<void>
     readonly setAnswersBots: (key: ChannelKey, answersBots: boolean) => Effect.Effect<void>
     readonly find: (key: ChannelKey) => Effect.Effect<Option.Option<ChannelConnection>>
+    readonly findWithSecrets: (
+      key: ChannelKey
+    ) => Effect.Effect<Option.Option<{ readonly connection: ChannelConnection; readonly secrets: ChannelSecrets }>>
     readonly list: (agentId: AgentId) => Effect.Effect<ReadonlyArray<ChannelConnection>>
     readonly readSecrets: (key: ChannelKey) => Effect.Effect<Option.Option<ChannelSecrets>>
     /** False when the connection is gone or has another revision. */

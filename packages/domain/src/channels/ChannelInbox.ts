@@ -70,15 +70,15 @@ export class ChannelInbox extends Effect.Service<ChannelInbox>()("@berth/Channel
       request: Omit<WebhookRequest, "receivedAt">
     ) {
       const adapter = platforms.get(key.platform)
-      const [found, secrets] = yield* Effect.all([connections.find(key), connections.readSecrets(key)])
-      const bot = Option.getOrUndefined(found)?.bot ?? null
-      if (adapter === undefined || Option.isNone(found) || Option.isNone(secrets) || bot === null)
-        return yield* new WebhookNotAuthentic()
+      const found = yield* connections.findWithSecrets(key)
+      if (adapter === undefined || Option.isNone(found)) return yield* new WebhookNotAuthentic()
+      const { connection, secrets } = found.value
+      if (connection.bot === null) return yield* new WebhookNotAuthentic()
       const { messages, response } = yield* adapter.receive(
-        { agentId: key.agentId, bot, secrets: secrets.value },
+        { agentId: key.agentId, bot: connection.bot, secrets },
         { ...request, receivedAt: yield* DateTime.now }
       )
-      if (found.value.state !== "refused") yield* accept(found.value, messages)
+      if (connection.state !== "refused") yield* accept(connection, messages)
       return response
     })
 

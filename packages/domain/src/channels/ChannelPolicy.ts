@@ -33,6 +33,9 @@ export const refusalReasons: Record<RefusalCause, string> = {
   speech: "no speech provider transcribes voice messages; the operator sets one for STT_MODEL"
 }
 
+/** Quicker answers need no sign that the agent is typing. */
+export const typingDelay = Duration.millis(500)
+
 /** Between two signs that the agent is typing; platforms show one for five seconds or more. */
 export const typingInterval = Duration.seconds(4)
 

@@ -4,11 +4,11 @@ import type { BackendUnavailable } from "../instances/InstanceErrors.ts"
 import { ChatSessionId, MessageId } from "../interaction/Conversation.ts"
 import { AgentId } from "../shared/AgentId.ts"
 import { MessageOrigin, MessagingPlatform } from "../shared/Channel.ts"
-import { InboundContent } from "./ChannelMessage.ts"
+import { InboundContent, InboundId } from "./ChannelMessage.ts"
 import { UserId } from "../shared/UserId.ts"
 
 /** A message with recordings. */
-export const SpokenContent = Schema.Struct({ platform: MessagingPlatform, content: InboundContent })
+export const SpokenContent = Schema.Struct({ id: InboundId, platform: MessagingPlatform, content: InboundContent })
 export type SpokenContent = typeof SpokenContent.Type
 
 /** A message of a chat or a run to its agent. The id names the turn: the model is asked once per id. `repeats`: an unbegun turn of the message. `spoken`: replaces `message` by its transcript. */

@@ -52,14 +52,13 @@ export class Channels extends Effect.Service<Channels>()("@berth/Channels", {
 
     /** Removes the connection with its chats; conversations stay. The platform is told as far as it answers. */
     const disconnect = Effect.fn("Channels.disconnect")(function* (key: ChannelKey) {
-      const found = yield* connections.find(key)
-      const secrets = yield* connections.readSecrets(key)
-      if (!(yield* connections.remove(key))) return
+      const found = yield* connections.findWithSecrets(key)
+      if (!(yield* connections.remove(key)) || Option.isNone(found)) return
+      const { connection, secrets } = found.value
       const adapter = platforms.get(key.platform)
-      const bot = Option.getOrUndefined(found)?.bot ?? null
-      if (adapter === undefined || bot === null || Option.isNone(secrets)) return
+      if (adapter === undefined || connection.bot === null) return
       yield* adapter
-        .deactivate({ agentId: key.agentId, bot, secrets: secrets.value })
+        .deactivate({ agentId: key.agentId, bot: connection.bot, secrets })
         .pipe(Effect.catchAll((failure) => Effect.logInfo("Channel not deactivated at the platform", failure)))
     })
 

@@ -19,6 +19,7 @@ import {
   refusalNotices,
   refusalReasons,
   turnRepeatLimit,
+  typingDelay,
   typingInterval
 } from "./ChannelPolicy.ts"
 import { ChannelTurns } from "./ChannelTurns.ts"
@@ -54,12 +55,11 @@ export class ChatAnswers extends Effect.Service<ChatAnswers>()("@berth/ChatAnswe
     const slots = yield* Effect.makeSemaphore(maximumAnsweredChats)
 
     const openChannel = Effect.fnUntraced(function* (chat: ChatKey) {
-      const [found, secrets] = yield* Effect.all([connections.find(chat), connections.readSecrets(chat)])
       const adapter = platforms.get(chat.platform)
-      const connection = Option.getOrUndefined(found)
-      if (connection === undefined || Option.isNone(secrets) || adapter === undefined) return Option.none()
+      const { connection, secrets } = Option.getOrUndefined(yield* connections.findWithSecrets(chat)) ?? {}
+      if (connection === undefined || secrets === undefined || adapter === undefined) return Option.none()
       if (connection.bot === null || connection.state === "refused") return Option.none()
-      const bot = { agentId: chat.agentId, bot: connection.bot, secrets: secrets.value }
+      const bot = { agentId: chat.agentId, bot: connection.bot, secrets }
       return Option.some<OpenChannel>({ connection, adapter, bot })
     })
 
@@ -84,7 +84,12 @@ export class ChatAnswers extends Effect.Service<ChatAnswers>()("@berth/ChatAnswe
     const showTyping = ({ adapter, bot }: OpenChannel, { chatId, content: { messageId } }: InboundMessage) =>
       adapter
         .showTyping(bot, { chatId, messageId })
-        .pipe(Effect.ignore, Effect.repeat(Schedule.spaced(typingInterval)), Effect.zipRight(Effect.never))
+        .pipe(
+          Effect.ignore,
+          Effect.repeat(Schedule.spaced(typingInterval)),
+          Effect.delay(typingDelay),
+          Effect.zipRight(Effect.never)
+        )
 
     const ensureSession = ({ chat, session }: ClaimedWork) =>
       Effect.gen(function* () {
@@ -118,7 +123,9 @@ export class ChatAnswers extends Effect.Service<ChatAnswers>()("@berth/ChatAnswe
         repeats: message.failedTurns === 0 ? undefined : makeTurnId(message, message.failedTurns - 1),
         message: formatForModel(message.content),
         spoken:
-          listRecordings(platform, message.content).length > 0 ? { platform, content: message.content } : undefined
+          listRecordings(platform, message.content).length > 0
+            ? { id: message.id, platform, content: message.content }
+            : undefined
       }
       return yield* Effect.raceFirst(turns.answer(turn), showTyping(channel, message))
     })
@@ -168,36 +175,42 @@ export class ChatAnswers extends Effect.Service<ChatAnswers>()("@berth/ChatAnswe
       return yield* reply(work, message, failureNotice, "answered")
     })
 
-    /** The channel is opened for every message: its secrets and its owner can change meanwhile. */
-    const workOn = (work: ClaimedWork): Effect.Effect<void> =>
+    /** The channel is opened for every message: its secrets and its owner can change meanwhile. False when the channel is closed. */
+    const workOn = (work: ClaimedWork): Effect.Effect<boolean> =>
       Effect.gen(function* () {
         const next = yield* chats.findWork(work.chat)
+        if (Option.isNone(next)) return "waits" as const
         const channel = yield* openChannel(work.chat)
-        if (Option.isNone(next) || Option.isNone(channel)) return false
-        return next.value._tag === "Send"
-          ? yield* replies.send(channel.value, next.value.message, work.claimId)
-          : yield* answer(work, channel.value, next.value.message)
-      }).pipe(Effect.repeat({ while: (goesOn) => goesOn }), Effect.asVoid)
+        if (Option.isNone(channel)) return "closed" as const
+        const goesOn =
+          next.value._tag === "Send"
+            ? yield* replies.send(channel.value, next.value.message, work.claimId)
+            : yield* answer(work, channel.value, next.value.message)
+        return goesOn ? ("next" as const) : ("waits" as const)
+      }).pipe(
+        Effect.repeat({ while: (then) => then === "next" }),
+        Effect.map((then) => then !== "closed")
+      )
 
     /** Answers what waits in a chat, unless another worker does. */
     const run = (chat: ChatKey): Effect.Effect<void> =>
       Effect.gen(function* () {
-        if (Option.isNone(yield* openChannel(chat))) return
-        const isClaimed = yield* Effect.acquireUseRelease(
+        const isOpen = yield* Effect.acquireUseRelease(
           chats.claim(chat),
           Option.match({
             onNone: () => Effect.succeed(false),
             onSome: ({ claimId, isOfOwner, sessionId }) =>
               Effect.gen(function* () {
                 const session = yield* Ref.make(sessionId)
-                yield* workOn({ chat, claimId, isOfOwner, session }).pipe(whileRenewed(chats.renew(chat, claimId)))
-                return true
+                return yield* workOn({ chat, claimId, isOfOwner, session }).pipe(
+                  whileRenewed(chats.renew(chat, claimId))
+                )
               })
           }),
           Option.match({ onNone: () => Effect.void, onSome: ({ claimId }) => chats.release(chat, claimId) })
         )
         // A message that arrived just before the release found the chat claimed.
-        if (isClaimed && (yield* chats.hasWork(chat))) yield* run(chat)
+        if (isOpen && (yield* chats.hasWork(chat))) yield* run(chat)
       }).pipe(Effect.withSpan("ChatAnswers.run", { attributes: { "agent.id": chat.agentId } }))
 
     /** Answers the chat in the background, so that no job waits for a model. Interrupted with the service's scope. */

@@ -3,7 +3,14 @@ import type { ChatSessionId } from "../interaction/Conversation.ts"
 import type { AgentId } from "../shared/AgentId.ts"
 import type { UserId } from "../shared/UserId.ts"
 import type { ChannelKey } from "./ChannelConnection.ts"
-import type { ChatKey, InboundMessage, OutboundId, OutboundMessage, ReceivedMessage } from "./ChannelMessage.ts"
+import type {
+  ChatKey,
+  InboundId,
+  InboundMessage,
+  OutboundId,
+  OutboundMessage,
+  ReceivedMessage
+} from "./ChannelMessage.ts"
 
 /** Limits of received messages per minute. */
 export interface FloodLimits {
@@ -57,6 +64,9 @@ export class Chats extends Context.Tag("@berth/Chats")<
       pause: Duration.Duration,
       why: "busy" | "unbegun"
     ) => Effect.Effect<void>
+    /** The stored transcripts of a waiting message, by file. */
+    readonly findTranscripts: (id: InboundId) => Effect.Effect<ReadonlyMap<string, string>>
+    readonly storeTranscript: (id: InboundId, file: string, text: string) => Effect.Effect<void>
     readonly setSession: (chat: ChatKey, sessionId: ChatSessionId | null) => Effect.Effect<void>
     /** Ends the work on a received message, and appends its reply. False when the claim is lost. */
     readonly answer: (

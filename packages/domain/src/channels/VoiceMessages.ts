@@ -9,6 +9,7 @@ import type { InboundFile } from "./ChannelMessage.ts"
 import { type ChannelPlatform, ChannelPlatforms, type ConnectedBot } from "./ChannelPlatform.ts"
 import { maximumRecording } from "./ChannelPolicy.ts"
 import type { SpokenContent } from "./ChannelTurns.ts"
+import { Chats } from "./Chats.ts"
 import { listRecordings } from "./InboundText.ts"
 
 /** No provider transcribes. */
@@ -24,17 +25,17 @@ const tooLong = new RecordingRejected({
 /** The recordings of messages as text, charged to the agent's owner. */
 export class VoiceMessages extends Effect.Service<VoiceMessages>()("@berth/VoiceMessages", {
   effect: Effect.gen(function* () {
+    const chats = yield* Chats
     const connections = yield* ChannelConnections
     const platforms = yield* ChannelPlatforms
     const transcription = yield* ChargedTranscription
 
     const openBot = Effect.fnUntraced(function* (key: ChannelKey) {
-      const { agentId, platform } = key
-      const [found, secrets] = yield* Effect.all([connections.find(key), connections.readSecrets(key)])
-      const [adapter, bot] = [platforms.get(platform), Option.getOrUndefined(found)?.bot ?? null]
-      if (adapter === undefined || bot === null || Option.isNone(secrets))
+      const { connection, secrets } = Option.getOrUndefined(yield* connections.findWithSecrets(key)) ?? {}
+      const [adapter, bot] = [platforms.get(key.platform), connection?.bot ?? null]
+      if (adapter === undefined || bot === null || secrets === undefined)
         return yield* new RecordingRejected({ reason: "the channel is not connected any more" })
-      return { adapter, bot: { agentId, bot, secrets: secrets.value } }
+      return { adapter, bot: { agentId: key.agentId, bot, secrets } }
     })
 
     const download = (
@@ -46,13 +47,15 @@ export class VoiceMessages extends Effect.Service<VoiceMessages>()("@berth/Voice
         ({ _tag }) => new RecordingRejected({ reason: `the voice message was not downloaded (${_tag})` })
       )
 
+    /** Each recording is transcribed once, however often the message is repeated. */
     const transcribe = Effect.fn("VoiceMessages.transcribe")(function* (
       owner: User,
       agentId: AgentId,
-      { content, platform }: SpokenContent
+      { content, id, platform }: SpokenContent
     ) {
-      const recordings = listRecordings(platform, content)
-      const texts = new Map<InboundFile["id"], string>()
+      const texts = new Map<InboundFile["id"], string>(yield* chats.findTranscripts(id))
+      const recordings = listRecordings(platform, content).filter((file) => !texts.has(file.id))
+      if (recordings.length === 0) return texts
       const channel = yield* openBot({ agentId, platform })
       for (const file of recordings) {
         if (isTooLong(file.seconds ?? 0)) return yield* tooLong
@@ -74,6 +77,7 @@ export class VoiceMessages extends Effect.Service<VoiceMessages>()("@berth/Voice
               PluginInputInvalid: ({ message }) => new RecordingRejected({ reason: message })
             })
           )
+        yield* chats.storeTranscript(id, file.id, text)
         texts.set(file.id, text)
       }
       return texts

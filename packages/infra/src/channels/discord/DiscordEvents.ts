@@ -26,13 +26,18 @@ const fileKinds: ReadonlyArray<readonly [string, InboundFile["kind"]]> = [
   ["video/", "video"]
 ]
 
-const toFile = ({ content_type, filename, size, url }: DiscordAttachment): InboundFile => ({
-  kind: fileKinds.find(([prefix]) => content_type?.startsWith(prefix) === true)?.[1] ?? "document",
-  id: url,
-  name: filename,
-  mediaType: content_type ?? null,
-  bytes: size,
-  seconds: null
+const findFileKind = ({ content_type, waveform }: DiscordAttachment): InboundFile["kind"] =>
+  (waveform ?? null) === null
+    ? (fileKinds.find(([prefix]) => content_type?.startsWith(prefix) === true)?.[1] ?? "document")
+    : "voice"
+
+const toFile = (attachment: DiscordAttachment): InboundFile => ({
+  kind: findFileKind(attachment),
+  id: attachment.url,
+  name: attachment.filename,
+  mediaType: attachment.content_type ?? null,
+  bytes: attachment.size,
+  seconds: attachment.duration_secs ?? null
 })
 
 const decodeMessage = Schema.decodeUnknownOption(DiscordMessage)

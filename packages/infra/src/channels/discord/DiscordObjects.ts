@@ -56,7 +56,10 @@ export const DiscordAttachment = Schema.Struct({
   filename: Schema.String,
   size: Schema.Number,
   url: Schema.String,
-  content_type: optionalNullable(Schema.String)
+  content_type: optionalNullable(Schema.String),
+  /** Of voice messages, as `waveform`. */
+  duration_secs: optionalNullable(Schema.Number),
+  waveform: optionalNullable(Schema.String)
 })
 export type DiscordAttachment = typeof DiscordAttachment.Type
 

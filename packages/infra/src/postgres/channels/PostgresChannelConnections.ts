@@ -20,6 +20,7 @@ const ConnectionRow = Schema.Struct({
   checkedAt: Schema.NullOr(Schema.DateTimeUtcFromDate)
 })
 const DueRow = Schema.Struct({ ...ChannelKey.fields, ownerId: UserId })
+const ConnectionWithSecretsRow = Schema.Struct({ ...ConnectionRow.fields, sealed: Schema.String })
 const SealedRow = Schema.Struct({ sealed: Schema.String })
 const LeaseRow = Schema.Struct({ cursor: Schema.NullOr(Schema.String) })
 const SecretsText = Schema.parseJson(ChannelSecrets)
@@ -38,12 +39,18 @@ export const layer: Layer.Layer<ChannelConnections, never, SqlClient | SecretBox
     const isKey = ({ agentId, platform }: ChannelKey) =>
       sql`connection.agent_id = ${toStorableText(agentId)} and connection.platform = ${platform}`
 
-    const read = sql`
-      select connection.agent_id, connection.platform, agents.owner_id, agents.name as agent_name,
+    const fields = sql`
+      connection.agent_id, connection.platform, agents.owner_id, agents.name as agent_name,
         agents.status as agent_status, agents.config -> 'channels' as selected_channels, connection.revision,
         connection.answers_bots, connection.state, connection.reason, connection.checked_at, connection.bot,
-        connection.transport
-      from channel_connections as connection join agents on agents.id = connection.agent_id`
+        connection.transport`
+    const tables = sql`channel_connections as connection join agents on agents.id = connection.agent_id`
+    const read = sql`select ${fields} from ${tables}`
+
+    const openSecrets = (key: ChannelKey, sealed: string) =>
+      Effect.flatMap(box.open(sealed, sealContext(key)), (text) => decodeSecrets(Redacted.value(text))).pipe(
+        Effect.orDie
+      )
 
     /** By the database's clock, since clocks of hosts differ. */
     const leased = sql`now() + make_interval(secs => ${Duration.toSeconds(leaseDuration)})`
@@ -85,6 +92,16 @@ export const layer: Layer.Layer<ChannelConnections, never, SqlClient | SecretBox
       find: Effect.fn("ChannelConnections.find")(function* (key: ChannelKey) {
         return yield* sql`${read} where ${isKey(key)}`.pipe(decodeFirstRow(ConnectionRow), Effect.orDie)
       }),
+      findWithSecrets: Effect.fn("ChannelConnections.findWithSecrets")(function* (key: ChannelKey) {
+        const row = yield* sql`
+          select ${fields}, connection.secrets_sealed as sealed from ${tables} where ${isKey(key)}`.pipe(
+          decodeFirstRow(ConnectionWithSecretsRow),
+          Effect.orDie
+        )
+        return yield* Effect.transposeMapOption(row, ({ sealed, ...connection }) =>
+          Effect.map(openSecrets(key, sealed), (secrets) => ({ connection, secrets }))
+        )
+      }),
       list: Effect.fn("ChannelConnections.list")(function* (agentId: AgentId) {
         return yield* sql`${read} where connection.agent_id = ${agentId} order by connection.platform`.pipe(
           decodeRows(ConnectionRow),
@@ -97,9 +114,7 @@ export const layer: Layer.Layer<ChannelConnections, never, SqlClient | SecretBox
           decodeFirstRow(SealedRow),
           Effect.orDie
         )
-        if (Option.isNone(row)) return Option.none()
-        const text = yield* Effect.orDie(box.open(row.value.sealed, sealContext(key)))
-        return Option.some(yield* Effect.orDie(decodeSecrets(Redacted.value(text))))
+        return yield* Effect.transposeMapOption(row, ({ sealed }) => openSecrets(key, sealed))
       }),
       recordHealth: Effect.fn("ChannelConnections.recordHealth")(function* (
         key: ChannelKey,

@@ -21,10 +21,11 @@ import { toStorableJson, toStorableText } from "../StorableText.ts"
 const Position = Schema.Struct({ position: Schema.NumberFromString, botStreak: Schema.Int })
 const Known = Schema.Struct({ id: InboundId, isNewer: Schema.Boolean })
 const Counts = Schema.Struct({ ofChat: Schema.Int, ofAgent: Schema.Int })
-const Closed = Schema.Struct({ isClosed: Schema.Boolean })
 const Claimed = Schema.Struct({ sessionId: Schema.NullOr(ChatSessionId), isOfOwner: Schema.Boolean })
 const Begun = Schema.Struct({ isRepeated: Schema.Boolean })
+const Work = Schema.Struct({ toSend: Schema.NullOr(OutboundMessage), toAnswer: Schema.NullOr(InboundMessage) })
 const HasWork = Schema.Struct({ hasWork: Schema.Boolean })
+const Transcripts = Schema.Struct({ transcripts: Schema.Record({ key: Schema.String, value: Schema.String }) })
 const Stranded = Schema.Struct({ ...ChatKey.fields, ownerId: UserId })
 
 /** Younger work has its own job. */
@@ -47,11 +48,20 @@ export const layer: Layer.Layer<Chats, never, SqlClient | IdGenerator> = Layer.e
     const isClaimed = (chat: ChatKey, claimId: string) =>
       sql`exists (select from channel_chats where ${isChat(chat)} and claim_id = ${claimId} and lease_until > now())`
 
-    /** Creates the chat on first use and locks it, which serializes its messages. None when the connection is gone. */
-    const lockChat = (chat: ChatKey) =>
+    /**
+     * Creates the chat on first use and locks it, which serializes its messages. None when the connection is gone, or when an
+     * agent with `limit` messages in the last minute would get a new chat: each sender would store a row and a notice.
+     */
+    const lockChat = (chat: ChatKey, limit: number | null = null) =>
       sql`
         insert into channel_chats (agent_id, platform, chat_id)
-        select agent_id, platform, ${toStorableText(chat.chatId)} from channel_connections where ${isChannel(chat)}
+        select agent_id, platform, ${toStorableText(chat.chatId)} from channel_connections
+        where ${isChannel(chat)} and (
+          ${limit}::int is null or exists (select from channel_chats where ${isChat(chat)}) or (
+            select count(*) from inbound_messages
+            where agent_id = ${toStorableText(chat.agentId)} and received_at > now() - interval '1 minute'
+          ) < ${limit}::int
+        )
         on conflict (agent_id, platform, chat_id) do update set used_at = now()
         returning last_position as position, bot_streak`.pipe(decodeFirstRow(Position))
 
@@ -78,14 +88,7 @@ export const layer: Layer.Layer<Chats, never, SqlClient | IdGenerator> = Layer.e
     const receive = (key: ChannelKey, message: ReceivedMessage, limits: FloodLimits) =>
       Effect.gen(function* () {
         const chat = { ...key, chatId: message.chatId }
-        const { isClosed } = yield* sql`
-          select not exists (select from channel_chats where ${isChat(chat)}) and (
-            select count(*) from inbound_messages
-            where agent_id = ${key.agentId} and received_at > now() - interval '1 minute'
-          ) >= ${limits.agent} as is_closed`.pipe(decodeSingleRow(Closed))
-        // A new chat would store a row and a notice per sender.
-        if (isClosed) return "flooded" satisfies Reception
-        const locked = yield* lockChat(chat)
+        const locked = yield* lockChat(chat, limits.agent)
         if (Option.isNone(locked)) return "known" satisfies Reception
         const content = toStorableJson(message.content)
         const known = yield* sql`
@@ -110,14 +113,17 @@ export const layer: Layer.Layer<Chats, never, SqlClient | IdGenerator> = Layer.e
         const botStreak = message.content.senderIsBot ? locked.value.botStreak + 1 : 0
         if (botStreak > limits.bots) return "looping" satisfies Reception
         const position = locked.value.position + 1
-        yield* sql`update channel_chats set last_position = ${position}, bot_streak = ${botStreak} where ${isChat(chat)}`
         yield* sql`
+          with moved as (
+            update channel_chats set last_position = ${position}, bot_streak = ${botStreak} where ${isChat(chat)}
+          ), released as (
+            update outbound_messages set status = 'pending' where ${isChat(chat)} and status = 'waiting'
+          )
           insert into inbound_messages
             (id, agent_id, platform, chat_id, external_id, version, sequence, position, content, status, received_at)
           values (${yield* ids.next("inb")}, ${key.agentId}, ${key.platform}, ${toStorableText(message.chatId)},
             ${toStorableText(message.externalId)}, ${message.version}, ${message.sequence}, ${position},
             ${content}::jsonb, 'waiting', now())`
-        yield* sql`update outbound_messages set status = 'pending' where ${isChat(chat)} and status = 'waiting'`
         return "stored" satisfies Reception
       })
 
@@ -161,17 +167,20 @@ export const layer: Layer.Layer<Chats, never, SqlClient | IdGenerator> = Layer.e
           where ${isChat(chat)} and claim_id = ${claimId}`.pipe(Effect.orDie)
       }),
       findWork: Effect.fn("Chats.findWork")(function* (chat: ChatKey) {
-        const toSend = yield* sql`
-          select id, agent_id, platform, chat_id, reply_to, text, parts_sent, started_part, failures
-          from outbound_messages where ${isChat(chat)} and status = 'pending'
-          order by id limit 1`.pipe(decodeFirstRow(OutboundMessage), Effect.orDie)
-        if (Option.isSome(toSend)) return Option.some<ChatWork>({ _tag: "Send", message: toSend.value })
-        const toAnswer = yield* sql`
-          select id, agent_id, platform, chat_id, content, failed_turns,
-            coalesce(extract(epoch from now() - first_turn_at) * 1000, 0)::float8 as since_first_turn
-          from inbound_messages where ${isChat(chat)} and status = 'waiting'
-          order by sequence, position limit 1`.pipe(decodeFirstRow(InboundMessage), Effect.orDie)
-        return Option.map(toAnswer, (message): ChatWork => ({ _tag: "Answer", message }))
+        const { toAnswer, toSend } = yield* sql`
+          select (
+            select jsonb_build_object('id', id, 'agentId', agent_id, 'platform', platform, 'chatId', chat_id,
+              'replyTo', reply_to, 'text', text, 'partsSent', parts_sent, 'startedPart', started_part,
+              'failures', failures)
+            from outbound_messages where ${isChat(chat)} and status = 'pending' order by id limit 1
+          ) as to_send, (
+            select jsonb_build_object('id', id, 'agentId', agent_id, 'platform', platform, 'chatId', chat_id,
+              'content', content, 'failedTurns', failed_turns,
+              'sinceFirstTurn', coalesce(extract(epoch from now() - first_turn_at) * 1000, 0)::float8)
+            from inbound_messages where ${isChat(chat)} and status = 'waiting' order by sequence, position limit 1
+          ) as to_answer`.pipe(decodeSingleRow(Work), Effect.orDie)
+        if (toSend !== null) return Option.some<ChatWork>({ _tag: "Send", message: toSend })
+        return Option.map(Option.fromNullable(toAnswer), (message): ChatWork => ({ _tag: "Answer", message }))
       }),
       hasWork: Effect.fn("Chats.hasWork")(function* (chat: ChatKey) {
         const { hasWork } = yield* sql`
@@ -195,13 +204,25 @@ export const layer: Layer.Layer<Chats, never, SqlClient | IdGenerator> = Layer.e
             yield* sql`update channel_chats set paused_until = now() + ${seconds(pause)} where ${isChat(message)}`
           }).pipe(sql.withTransaction, Effect.orDie)
       ),
+      findTranscripts: Effect.fn("Chats.findTranscripts")(function* (id: InboundId) {
+        const found = yield* sql`select transcripts from inbound_messages where id = ${id}`.pipe(
+          decodeFirstRow(Transcripts),
+          Effect.orDie
+        )
+        return new Map(Object.entries(Option.match(found, { onNone: () => ({}), onSome: (row) => row.transcripts })))
+      }),
+      storeTranscript: Effect.fn("Chats.storeTranscript")(function* (id: InboundId, file: string, text: string) {
+        yield* sql`
+          update inbound_messages set transcripts = transcripts || ${toStorableJson({ [file]: text })}::jsonb
+          where id = ${id} and status = 'waiting'`.pipe(Effect.orDie)
+      }),
       setSession: Effect.fn("Chats.setSession")(function* (chat: ChatKey, sessionId: ChatSessionId | null) {
         yield* sql`update channel_chats set session_id = ${sessionId} where ${isChat(chat)}`.pipe(Effect.orDie)
       }),
       answer: Effect.fn("Chats.answer")((message, claimId, { reply, status }) =>
         Effect.gen(function* () {
           const ended = yield* countAffectedRows(sql`
-            update inbound_messages set status = ${status}, content = null
+            update inbound_messages set status = ${status}, content = null, transcripts = '{}'
             where id = ${message.id} and status = 'waiting' and ${isClaimed(message, claimId)}`)
           if (ended === 1 && reply !== undefined)
             yield* insertOutbound(message, reply.text, { inboundId: message.id, replyTo: reply.replyTo })
