@@ -34,6 +34,8 @@ export class FakeInstanceHost {
   configureFailure: (owner: UserId, version: string) => string | undefined = () => undefined
   /** Whether the host answers no call. */
   isDown = false
+  /** Calls of `listRunning`. */
+  listings = 0
   private started = 0
   private readonly exits = Effect.runSync(PubSub.unbounded<InstanceExit>())
 
@@ -125,6 +127,10 @@ export class FakeInstanceHost {
       listOwners: Effect.map(this.answers, () => [
         ...new Set([...this.instances.keys(), ...this.storedVersions.keys()])
       ]),
+      listRunning: Effect.map(this.answers, () => {
+        this.listings += 1
+        return [...this.instances.keys()]
+      }),
       inspect: (owner) =>
         Effect.map(this.answers, () =>
           Option.map(Option.fromNullable(this.instances.get(owner)), ({ instance }) => instance)

@@ -373,6 +373,36 @@ describe("InstanceReconciler", () => {
       }
     }))
 
+  test("lists the running instances once at start, and stops only those that run against their rows", ({
+    host,
+    open
+  }) =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const deployed = yield* Effect.scoped(
+        Effect.gen(function* () {
+          const { reconciler } = yield* open("one")
+          const all = yield* Effect.replicateEffect(owner, 12)
+          for (const { agent } of all) yield* reconciler.deploy(agent.id)
+          return all
+        })
+      )
+      const ids = deployed.map(({ userId }) => userId)
+      const [up, leftAsleep, leftDown, cutOff, ...sleepers] = ids
+      assert.isDefined(cutOff)
+      yield* sql`update instances set desired = 'asleep' where ${sql.in("owner_id", [leftAsleep, ...sleepers])}`
+      yield* sql`update instances set desired = 'down' where ${sql.in("owner_id", [leftDown, cutOff])}`
+      for (const userId of [cutOff, ...sleepers]) host.instances.delete(userId)
+      host.listings = 0
+
+      const { steps } = yield* open("two")
+      for (const userId of ids) yield* until(isSettled(host, userId), "the instance is as its row wants it")
+      assert.deepStrictEqual([...host.instances.keys()], [up])
+      assert.strictEqual(host.listings, 1)
+      assert.strictEqual(steps.filter((step) => step === "an instance is to be ended").length, 3)
+      assert.strictEqual(steps.filter((step) => step === "the owner's lock is requested").length, 4)
+    }))
+
   test("keeps an instance up during a turn, however long", ({ host, open }) =>
     Effect.gen(function* () {
       const { idleInstances, reconciler } = yield* open("backend")

@@ -123,20 +123,23 @@ describeDrivers("InstanceDriver", (host) => {
     })
   )
 
-  testDriver("lists exactly the owners with a running or stopped instance or with files", () =>
+  testDriver("lists exactly the owners with a running or stopped instance or with files, and those that run", () =>
     Effect.gen(function* () {
       const directory = yield* temporaryDirectory
       const driver = yield* open(directory)
       assert.deepStrictEqual(yield* driver.listOwners, [])
+      assert.deepStrictEqual(yield* driver.listRunning, [])
       yield* Effect.forEach([ada, bob], (owner) => driver.start(makeInstanceSpec(owner)), { concurrency: 2 })
       yield* driver.stop(bob)
       assert.deepStrictEqual([...(yield* driver.listOwners)].toSorted(), [ada, bob])
       const next = yield* open(directory)
       assert.deepStrictEqual([...(yield* next.listOwners)].toSorted(), [ada, bob])
+      assert.deepStrictEqual(yield* next.listRunning, [ada])
       yield* driver.remove(bob)
       assert.deepStrictEqual(yield* next.listOwners, [ada])
       yield* driver.remove(ada)
       assert.deepStrictEqual(yield* next.listOwners, [])
+      assert.deepStrictEqual(yield* next.listRunning, [])
     })
   )
 

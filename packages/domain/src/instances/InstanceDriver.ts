@@ -77,6 +77,8 @@ export class InstanceDriver extends Context.Tag("@berth/InstanceDriver")<
     ) => Effect.Effect<void, InstanceHostUnavailable>
     /** The owners of instances or files on this host. */
     readonly listOwners: Effect.Effect<ReadonlyArray<UserId>, InstanceHostUnavailable>
+    /** The owners of instances that run, or whose start or replacement was cut off. One request to the host for all. */
+    readonly listRunning: Effect.Effect<ReadonlyArray<UserId>, InstanceHostUnavailable>
     /** None while the instance is down. */
     readonly inspect: (owner: UserId) => Effect.Effect<Option.Option<RunningInstance>, InstanceHostUnavailable>
     /** The recent log entries of instance and host, also while the instance is down. */

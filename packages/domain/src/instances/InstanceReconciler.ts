@@ -1,16 +1,17 @@
-import { Cause, Duration, Effect, Fiber, FiberMap, Option, Schedule, Stream } from "effect"
+import { Array, Cause, Duration, Effect, Fiber, FiberMap, Option, Schedule, Stream } from "effect"
 import type { AgentId } from "../shared/AgentId.ts"
 import type { UserId } from "../shared/UserId.ts"
 import { AgentRuntime, type Turn } from "./AgentRuntime.ts"
+import type { Instance } from "./Instance.ts"
 import { CrashHistory } from "./CrashHistory.ts"
 import { IdleInstances } from "./IdleInstances.ts"
 import { InstanceContents } from "./InstanceContents.ts"
 import { InstanceDriver, type InstanceExit, type InstanceHostUnavailable } from "./InstanceDriver.ts"
 import { InstanceUnavailable } from "./InstanceErrors.ts"
 import { InstanceLaunches, type LaunchEvent } from "./InstanceLaunches.ts"
-import { InstanceRecords } from "./InstanceRecords.ts"
+import { InstanceRecords, shouldBeUp } from "./InstanceRecords.ts"
 import { InstanceRepository } from "./InstanceRepository.ts"
-import { InstanceShutdown } from "./InstanceShutdown.ts"
+import { InstanceShutdown, isStopRecorded } from "./InstanceShutdown.ts"
 import { decideRestart } from "./RestartPolicy.ts"
 
 /** Delay after an internal failure, for example of the database. */
@@ -131,22 +132,31 @@ export class InstanceReconciler extends Effect.Service<InstanceReconciler>()("@b
       )
     )
     yield* Effect.forkScoped(Stream.runForEach(shutdown.unfinished, reconcileLater))
+    const reconcileAll = (rows: ReadonlyArray<Instance>) =>
+      Effect.forEach(rows, ({ userId }) => reconcile(userId), { concurrency: 4, discard: true })
+
+    const untilSuccess = <A, E>(work: Effect.Effect<A, E>) =>
+      work.pipe(
+        Effect.sandbox,
+        Effect.tapError((cause) => Effect.logError("Reconciliation at start failed", cause)),
+        Effect.retry(Schedule.spaced(retryInterval))
+      )
+
     yield* Effect.gen(function* () {
-      // Instances that should be up come first, because callers wait for them.
-      const all = yield* Effect.forEach(["up", "asleep", "down"] as const, instances.listDesired)
-      yield* Effect.forEach(all.flat(), ({ userId }) => reconcile(userId), { concurrency: 4, discard: true })
-    }).pipe(
-      Effect.sandbox,
-      Effect.tapError((cause) => Effect.logError("Reconciliation at start failed", cause)),
-      Effect.retry(Schedule.spaced(retryInterval)),
-      Effect.unsandbox,
-      Effect.forkScoped
-    )
+      const states = ["up", "asleep", "down"] as const
+      const rows = yield* untilSuccess(Effect.forEach(states, instances.listDesired))
+      const [others, wanted] = Array.partition(rows.flat(), shouldBeUp)
+      // First, because callers wait for them.
+      yield* reconcileAll(wanted)
+      // Most of the others sleep: one request tells which ones do not.
+      const running = new Set(yield* untilSuccess(driver.listRunning))
+      yield* reconcileAll(others.filter((row) => running.has(row.userId) || !isStopRecorded(row)))
+    }).pipe(Effect.forkScoped)
 
     const access = Effect.fn("InstanceReconciler.access")(function* (userId: UserId) {
       const mayRun = yield* idle.use(userId)
-      const running = yield* driver.inspect(userId)
-      return mayRun && Option.isSome(running) && (yield* contents.isConfigured(running.value))
+      const running = mayRun ? yield* driver.inspect(userId) : Option.none()
+      return Option.isSome(running) && (yield* contents.isConfigured(running.value))
         ? { instance: running.value, token: yield* instances.ensureRuntimeToken(userId) }
         : yield* launches.revive(userId)
     })

@@ -10,6 +10,10 @@ import type { RunningInstance } from "./InstanceDriver.ts"
 import { InstanceNotFound, InstanceUnavailable } from "./InstanceErrors.ts"
 import { type InstanceChanges, InstanceRepository } from "./InstanceRepository.ts"
 
+/** Whether a row wants an instance that runs. */
+export const shouldBeUp = ({ desired, status }: Pick<Instance, "desired" | "status">): boolean =>
+  desired === "up" && status !== "error"
+
 /** Agents that are up, or are about to be. */
 export const needsInstance = ({ status }: Pick<Agent, "status">): boolean => isUp(status) || status === "provisioning"
 
@@ -39,11 +43,7 @@ export class InstanceRecords extends Effect.Service<InstanceRecords>()("@berth/I
           () => new InstanceUnavailable({ reason: "the account is suspended" })
         ),
       isSuspended: (userId: UserId) => Effect.map(users.findSuspended([userId]), (suspended) => suspended.has(userId)),
-      shouldBeUp: (userId: UserId) =>
-        Effect.map(
-          instances.find(userId),
-          Option.exists(({ desired, status }) => desired === "up" && status !== "error")
-        ),
+      shouldBeUp: (userId: UserId) => Effect.map(instances.find(userId), Option.exists(shouldBeUp)),
       /** Applies an event to the agents and changes the instance's row, in one transaction. */
       record: (userId: UserId, event: AgentLifecycleEvent, members: ReadonlyArray<Agent>, changes: InstanceChanges) =>
         transaction.run(Effect.zipRight(agents.applyEventToAll(members, event), instances.update(userId, changes)))

@@ -5,8 +5,13 @@ import { isUp } from "../agents/AgentStatus.ts"
 import type { UserId } from "../shared/UserId.ts"
 import { CrashHistory } from "./CrashHistory.ts"
 import { InstanceDriver } from "./InstanceDriver.ts"
-import { InstanceRecords, needsInstance } from "./InstanceRecords.ts"
+import type { Instance } from "./Instance.ts"
+import { InstanceRecords, needsInstance, shouldBeUp } from "./InstanceRecords.ts"
 import { InstanceRepository } from "./InstanceRepository.ts"
+
+/** Whether the rows of a stop are complete; its instance may still run. */
+export const isStopRecorded = ({ desired, status }: Pick<Instance, "desired" | "status">): boolean =>
+  status === "stopped" || status === "error" || (desired === "asleep" && status !== "provisioning")
 
 /** Stops instances and records it. */
 export class InstanceShutdown extends Effect.Service<InstanceShutdown>()("@berth/InstanceShutdown", {
@@ -86,12 +91,10 @@ export class InstanceShutdown extends Effect.Service<InstanceShutdown>()("@berth
           instances.find(userId),
           Option.match({
             onNone: () => Effect.void,
-            onSome: ({ desired, status }) => {
-              if (status === "provisioning") return finishFailedDeployment(userId)
-              if (desired === "up" && status !== "error") return Effect.void
-              return desired === "asleep" || status === "stopped" || status === "error"
-                ? stopInstance(userId)
-                : stopAll(userId)
+            onSome: (instance) => {
+              if (instance.status === "provisioning") return finishFailedDeployment(userId)
+              if (shouldBeUp(instance)) return Effect.void
+              return isStopRecorded(instance) ? stopInstance(userId) : stopAll(userId)
             }
           })
         )

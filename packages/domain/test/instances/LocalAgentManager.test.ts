@@ -62,7 +62,13 @@ it.effect("LocalAgentManager reports an unavailable host of instances as an unav
               chat: () => Stream.fail(away())
             }),
             Layer.mock(OrphanCleanup, { _tag: "@berth/OrphanCleanup", remove: away }),
-            Layer.mock(InstanceDriver, { exits: Stream.never, logs: away, stats: away, listOwners: away() })
+            Layer.mock(InstanceDriver, {
+              exits: Stream.never,
+              logs: away,
+              stats: away,
+              listOwners: away(),
+              listRunning: away()
+            })
           )
         )
       )

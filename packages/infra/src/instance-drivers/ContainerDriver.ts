@@ -59,6 +59,7 @@ export interface ContainerPlatform<Names extends InstanceNames, Registered exten
   readonly removeAll: (names: Names) => Effect.Effect<void, Error>
   readonly removeOtherAgents: (names: Names, kept: ReadonlyArray<AgentId>) => Effect.Effect<void, Error>
   readonly listOwners: Effect.Effect<ReadonlyArray<UserId>, Error>
+  readonly listRunning: Effect.Effect<ReadonlyArray<UserId>, Error>
   /** Finds and registers an instance that an earlier backend, or another driver, started. */
   readonly find: (names: Names) => Effect.Effect<Option.Option<RunningInstance>, Error>
   /** The log of the container; none without one. */
@@ -191,6 +192,9 @@ export const make = <Names extends InstanceNames, Registered extends RegisteredI
       removeOtherAgents,
       listOwners: Effect.mapError(platform.listOwners, toHostUnavailable).pipe(
         Effect.withSpan("InstanceDriver.listOwners")
+      ),
+      listRunning: Effect.mapError(platform.listRunning, toHostUnavailable).pipe(
+        Effect.withSpan("InstanceDriver.listRunning")
       ),
       inspect,
       logs,

@@ -1,4 +1,4 @@
-import { Duration, Effect, Option, type Redacted, Schedule } from "effect"
+import { Duration, Effect, Option, type Redacted } from "effect"
 import type { RuntimeClient } from "../runtime/RuntimeClient.ts"
 import { RuntimeNotReady } from "./RuntimeNotReady.ts"
 
@@ -27,17 +27,26 @@ export const describeProbe = (result: HealthProbeResult) =>
   result === "rejected" ? "it has another token" : "it does not answer"
 
 export const readyTimeout = Duration.seconds(15)
-const pollSchedule = Schedule.spaced("20 millis")
+/** Between two health requests of a runtime that starts. */
+const pollInterval = Duration.millis(100)
 
-/** Waits until a runtime accepts the token. `ended` fails when its container ends; `explain` completes the message of a timeout. */
-export const awaitReady = <E, E2 = never>(
-  client: RuntimeClient,
-  runtime: { readonly endpoint: string; readonly token: Redacted.Redacted },
-  ended: Effect.Effect<never, E>,
-  explain: Effect.Effect<string, E2> = Effect.succeed("")
-) =>
-  client.health(runtime).pipe(
-    Effect.retry({ while: ({ _tag }) => _tag === "RuntimeUnresponsive", schedule: pollSchedule }),
+export interface ReadinessOptions<E, E2> {
+  readonly client: RuntimeClient
+  readonly endpoint: string
+  readonly token: Redacted.Redacted
+  /** Fails when the container ends. */
+  readonly ended: Effect.Effect<never, E>
+  /** Completes the message of a timeout. */
+  readonly explain: Effect.Effect<string, E2>
+  /** Ends with the next sign of life, which makes a health request due. */
+  readonly nextSign: Effect.Effect<unknown>
+}
+
+/** Waits until a runtime accepts the token. */
+export const awaitReady = <E, E2>({ client, ended, endpoint, explain, nextSign, token }: ReadinessOptions<E, E2>) =>
+  client.health({ endpoint, token }).pipe(
+    Effect.tapErrorTag("RuntimeUnresponsive", () => Effect.timeoutOption(nextSign, pollInterval)),
+    Effect.retry({ while: ({ _tag }) => _tag === "RuntimeUnresponsive" }),
     Effect.mapError((error) => new RuntimeNotReady({ reason: "reason" in error ? error.reason : error.message })),
     Effect.raceFirst(ended),
     Effect.timeoutOption(readyTimeout),

@@ -1,5 +1,5 @@
 import type { InstanceSpec, RunningInstance } from "@berth/domain/instances/InstanceDriver"
-import { Duration, Effect, Option, Redacted } from "effect"
+import { Duration, Effect, Option, Queue, Redacted, Stream } from "effect"
 import type { RuntimeClient } from "../../runtime/RuntimeClient.ts"
 import type { Replacement } from "../ContainerDriver.ts"
 import { awaitReady, describeProbe, probeHealth, readyTimeout } from "../HealthProbe.ts"
@@ -63,9 +63,23 @@ export const make = ({ client, containers, engine, running, volumes }: Container
       const lastLine = Effect.map(readExitMessage(engine, started), (line) =>
         line === "" ? "" : `; its last log line: ${line}`
       )
-      const { runtimeVersion } = yield* awaitReady(client, { endpoint, token: spec.token }, ended, lastLine)
+      // The runtime logs that it listens: a poll as fast would cost more than the start when many start at once.
+      const output = yield* Queue.sliding<void>(1)
+      yield* engine.followLog(id, started.State.StartedAt).pipe(
+        Stream.runForEach(() => Queue.offer(output, undefined)),
+        Effect.ignore,
+        Effect.forkScoped
+      )
+      const { runtimeVersion } = yield* awaitReady({
+        client,
+        endpoint,
+        token: spec.token,
+        ended,
+        explain: lastLine,
+        nextSign: Queue.take(output)
+      })
       return { inspected: started, endpoint, runtimeVersion }
-    })
+    }).pipe(Effect.scoped)
 
   /** Starts an existing container and registers it once its runtime is ready. A failure or an interruption leaves it stopped. */
   const launch = (spec: InstanceSpec, names: ContainerNames, id: string) =>

@@ -3,7 +3,7 @@ import * as HttpBody from "@effect/platform/HttpBody"
 import * as HttpClient from "@effect/platform/HttpClient"
 import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
 import type * as HttpClientResponse from "@effect/platform/HttpClientResponse"
-import { Chunk, Context, Duration, Effect, Layer, Option, ParseResult, Schema, Stream } from "effect"
+import { Chunk, Context, type DateTime, Duration, Effect, Layer, Option, ParseResult, Schema, Stream } from "effect"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import * as UnixSocketClient from "../../runtime/UnixSocketClient.ts"
@@ -145,9 +145,11 @@ export const make = (address: EngineAddress) =>
           )
         )
 
+    const readChunks = ({ stream }: HttpClientResponse.HttpClientResponse): Stream.Stream<Uint8Array, EngineError> =>
+      Stream.mapError(stream, (error) => new EngineUnreachable({ address: shownAddress, reason: causeOf(error) }))
+
     const readBytes = (response: HttpClientResponse.HttpClientResponse): Effect.Effect<Uint8Array, EngineError> =>
-      response.stream.pipe(
-        Stream.mapError((error) => new EngineUnreachable({ address: shownAddress, reason: causeOf(error) })),
+      readChunks(response).pipe(
         Stream.mapAccum(0, (length, part) => [length + part.length, { length: length + part.length, part }]),
         Stream.takeWhile(({ length }) => length <= maximumTextBytes),
         Stream.map(({ part }) => part),
@@ -291,6 +293,13 @@ export const make = (address: EngineAddress) =>
             joinLogFrames
           )
         ),
+      /** Chunks of the log since a time. Ends with the container or the connection, which has no timeout. */
+      followLog: (id: string, since: DateTime.Utc): Stream.Stream<Uint8Array, EngineError> =>
+        open(prefix, {
+          method: "GET",
+          path: `${container(id)}/logs`,
+          query: { stdout: true, stderr: true, follow: true, since: Math.floor(since.epochMillis / 1000) }
+        }).pipe(Effect.map(readChunks), Stream.unwrap),
       /** One sample; none for a container that is gone or not running. */
       readStats: (id: string) =>
         optional(
@@ -311,9 +320,8 @@ export const make = (address: EngineAddress) =>
             filters: JSON.stringify({ type: ["container"], event: ["die"], ...labelFilter(labels) })
           }
         }).pipe(
-          Effect.map(({ stream }) =>
-            stream.pipe(
-              Stream.mapError((error) => new EngineUnreachable({ address: shownAddress, reason: causeOf(error) })),
+          Effect.map((response) =>
+            readChunks(response).pipe(
               Stream.decodeText(),
               Stream.splitLines,
               Stream.filterMap(Schema.decodeOption(Schema.parseJson(Models.EngineEvent))),

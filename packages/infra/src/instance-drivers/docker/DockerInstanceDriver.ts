@@ -74,6 +74,7 @@ export const make = (
         removeAll: containers.removeAll,
         removeOtherAgents: containers.removeOtherAgents,
         listOwners: containers.listOwners,
+        listRunning: containers.listRunning,
         readLog: ({ container }) =>
           Effect.map(engine.readLog(container), Option.match({ onNone: () => [], onSome: parseLogEntries })),
         readFigures: (container) =>

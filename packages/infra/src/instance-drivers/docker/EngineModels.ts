@@ -140,7 +140,12 @@ export const ContainerInspection = Schema.Struct({
 })
 export type ContainerInspection = typeof ContainerInspection.Type
 
-export const ContainerSummary = Schema.Struct({ Id: Schema.String, Labels })
+export const ContainerSummary = Schema.Struct({
+  Id: Schema.String,
+  Names: listOf(Schema.String),
+  State: Schema.String,
+  Labels
+})
 
 /** A sample; absent members where the engine or the cgroup version has none. */
 export const ContainerStats = Schema.Struct({

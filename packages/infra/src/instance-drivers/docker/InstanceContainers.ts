@@ -6,9 +6,10 @@ import { Duration, Effect, Option, type Redacted } from "effect"
 import { mkdir } from "node:fs/promises"
 import { join } from "node:path"
 import type { InstanceNames } from "../ContainerDriver.ts"
+import { listOtherAgents } from "../AgentFiles.ts"
 import { tryFileOperation } from "../HostFiles.ts"
 import * as InstanceLogFile from "../InstanceLogFile.ts"
-import { InstanceTaskFailed, instanceHome, makeRemovalCommand, volumePath } from "../RuntimeImage.ts"
+import { homeName, InstanceTaskFailed, instanceHome, makeRemovalCommand, volumePath } from "../RuntimeImage.ts"
 import {
   findOwner,
   installationLabels,
@@ -21,6 +22,7 @@ import { type EngineError, RuntimeImageMissing } from "./EngineErrors.ts"
 import type { ContainerInspection, ImageInspection } from "./EngineModels.ts"
 import { makeStartFiles, writeToken } from "./StartFiles.ts"
 import { makeTarArchive } from "./TarArchive.ts"
+import { isReadable } from "./VolumeUsage.ts"
 
 /** The names of an owner's objects on the engine, and the files of its log on the host. */
 export interface ContainerNames extends InstanceNames {
@@ -46,8 +48,12 @@ export interface OwnerContainers {
   readonly candidate: Option.Option<ContainerInspection>
 }
 
+const candidateSuffix = ".next"
 const terminationGrace = Duration.seconds(runtimeDrainSeconds + 1)
 const taskTimeout = Duration.minutes(1)
+
+const ownersOf = (labelled: ReadonlyArray<{ readonly Labels: Readonly<Record<string, string>> }>) =>
+  [...new Set(labelled.flatMap(({ Labels }) => findOwner(Labels) ?? []))].map((owner) => UserId.make(owner))
 
 /** The containers and volumes of instances on an engine. Their names and labels are the driver's whole state. */
 export const make = ({ directory, engine, image, installation, network }: InstanceContainersOptions) => {
@@ -60,7 +66,7 @@ export const make = ({ directory, engine, image, installation, network }: Instan
       owner,
       container,
       volume: container,
-      candidate: `${container}.next`,
+      candidate: `${container}${candidateSuffix}`,
       task: `${container}.task`,
       directory: path,
       log: join(path, "instance.log"),
@@ -158,6 +164,17 @@ export const make = ({ directory, engine, image, installation, network }: Instan
   const removeEntries = (names: ContainerNames, path: string, kept: ReadonlyArray<string>) =>
     runTask(names, makeRemovalCommand(path, kept))
 
+  /** True where this process cannot read the volume. */
+  const mayHoldOtherAgents = (names: ContainerNames, kept: ReadonlyArray<AgentId>) =>
+    Effect.gen(function* () {
+      const volume = yield* engine.inspectVolume(names.volume)
+      if (Option.isNone(volume)) return false
+      const { Mountpoint } = volume.value
+      if (!(yield* isReadable(Mountpoint))) return true
+      const others = yield* listOtherAgents(join(Mountpoint, homeName, runtimeAgentsDirectory), kept)
+      return others.length > 0
+    })
+
   return {
     namesOf,
     newestImage,
@@ -168,8 +185,12 @@ export const make = ({ directory, engine, image, installation, network }: Instan
     start,
     stop,
     discard,
+    /** Called before every start: a task, which takes half a second, only where there is an entry to remove. */
     removeOtherAgents: (names: ContainerNames, kept: ReadonlyArray<AgentId>) =>
-      removeEntries(names, `${instanceHome}/${runtimeAgentsDirectory}`, kept),
+      Effect.if(mayHoldOtherAgents(names, kept), {
+        onTrue: () => removeEntries(names, `${instanceHome}/${runtimeAgentsDirectory}`, kept),
+        onFalse: () => Effect.void
+      }),
     /** Removes everything but the files of the agents. */
     resetFiles: (names: ContainerNames) => removeEntries(names, instanceHome, [runtimeAgentsDirectory]),
     /** Removes every object of the owner. Idempotent. */
@@ -180,10 +201,14 @@ export const make = ({ directory, engine, image, installation, network }: Instan
       }),
     listOwners: Effect.gen(function* () {
       const labels = installationLabels(installation)
-      const found = [...(yield* engine.listContainers(labels)), ...(yield* engine.listVolumes(labels))]
-      const owners = found.flatMap(({ Labels }) => findOwner(Labels) ?? [])
-      return [...new Set(owners)].map((owner) => UserId.make(owner))
-    })
+      return ownersOf([...(yield* engine.listContainers(labels)), ...(yield* engine.listVolumes(labels))])
+    }),
+    /** A container in creation is about to run; a candidate was not accepted. */
+    listRunning: Effect.map(engine.listContainers(installationLabels(installation)), (found) =>
+      ownersOf(
+        found.filter(({ Names, State }) => State !== "exited" || Names.some((name) => name.endsWith(candidateSuffix)))
+      )
+    )
   }
 }
 export type InstanceContainers = ReturnType<typeof make>

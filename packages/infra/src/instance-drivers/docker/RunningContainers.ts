@@ -1,8 +1,6 @@
-import type { InstanceExit, RunningInstance } from "@berth/domain/instances/InstanceDriver"
-import type { UserId } from "@berth/domain/shared/UserId"
-import { Duration, Effect, Option, PubSub, Schedule, Stream } from "effect"
-import * as InstanceLogFile from "../InstanceLogFile.ts"
-import * as OwnerLocks from "../OwnerLocks.ts"
+import type { RunningInstance } from "@berth/domain/instances/InstanceDriver"
+import { Duration, Effect, Option, Schedule, Stream } from "effect"
+import * as InstanceRegistry from "../InstanceRegistry.ts"
 import { describeContainerExit, readExitMessage } from "./ContainerExit.ts"
 import { runtimePort } from "../RuntimeImage.ts"
 import { findLimits, findRuntimeVersion, installationLabels } from "./ContainerProfile.ts"
@@ -45,53 +43,22 @@ const reconnectInterval = Duration.seconds(1)
 /** The containers of this driver, their exits, and one lock per owner. */
 export const make = ({ containers, engine, installation, network }: RunningContainersOptions) =>
   Effect.gen(function* () {
-    const running = new Map<UserId, RunningContainer>()
-    const exits = yield* PubSub.unbounded<InstanceExit>()
-    const withOwnerLock = yield* OwnerLocks.make
+    const registry = yield* InstanceRegistry.make<RunningContainer>(({ names }) => names)
 
-    const isRegistered = (container: RunningContainer) => running.get(container.instance.owner) === container
-
-    const publish = (container: RunningContainer, reason: string, hostLine: string) =>
-      Effect.gen(function* () {
-        const { owner } = container.instance
-        yield* Effect.logWarning("Instance exited").pipe(Effect.annotateLogs({ userId: owner, reason }))
-        yield* InstanceLogFile.appendHostLine(container.names, "error", hostLine)
-        yield* PubSub.publish(exits, { owner, reason })
-      })
-
-    /** Publishes an exit that was not requested: a requested one is preceded by `unregister`. */
     const checkExit = (container: RunningContainer) =>
       Effect.gen(function* () {
         const found = yield* engine.inspectContainer(container.id)
-        if (Option.exists(found, ({ State }) => State.Running) || !isRegistered(container)) return
-        running.delete(container.instance.owner)
+        if (Option.exists(found, ({ State }) => State.Running) || !registry.isRegistered(container)) return
         const reason = Option.isNone(found)
-          ? "its container was removed"
-          : describeContainerExit(found.value.State, container.memoryMb, yield* readExitMessage(engine, found.value))
-        yield* publish(container, reason, `The instance exited: ${reason}`)
+          ? Effect.succeed("its container was removed")
+          : Effect.map(readExitMessage(engine, found.value), (line) =>
+              describeContainerExit(found.value.State, container.memoryMb, line)
+            )
+        registry.unregister(container.instance.owner)
+        yield* registry.publishExit(container, yield* reason)
       })
 
-    /** Ends a container that must not go on. Published as an exit. */
-    const endWithReason = (container: RunningContainer, reason: string) =>
-      Effect.gen(function* () {
-        const { owner } = container.instance
-        if (!isRegistered(container)) return
-        running.delete(owner)
-        yield* Effect.tapError(containers.stop(container.id), () => Effect.sync(() => running.set(owner, container)))
-        yield* publish(container, reason, `The instance was ended: ${reason}.`)
-      }).pipe(
-        Effect.catchAll(({ message }) =>
-          Effect.logWarning("Instance not ended").pipe(
-            Effect.annotateLogs({ userId: container.instance.owner, reason: message })
-          )
-        ),
-        Effect.uninterruptible,
-        (work) => withOwnerLock(container.instance.owner, work)
-      )
-
-    const checkAll = Effect.suspend(() =>
-      Effect.forEach([...running.values()], checkExit, { concurrency: 4, discard: true })
-    )
+    const checkAll = Effect.suspend(() => Effect.forEach(registry.list(), checkExit, { concurrency: 4, discard: true }))
     // The events wake the driver; the containers' states are the truth, read again after each connection.
     yield* engine.containerEnds(installationLabels(installation)).pipe(
       Stream.runForEach(
@@ -99,7 +66,7 @@ export const make = ({ containers, engine, installation, network }: RunningConta
           onNone: () => checkAll,
           onSome: ({ Actor }) =>
             Effect.forEach(
-              [...running.values()].filter(({ id }) => id === Actor.ID),
+              registry.list().filter(({ id }) => id === Actor.ID),
               checkExit,
               { discard: true }
             )
@@ -121,20 +88,22 @@ export const make = ({ containers, engine, installation, network }: RunningConta
       const { diskAtStart, endpoint, runtimeVersion = findRuntimeVersion(Config.Labels) } = given
       const { owner } = names
       const instance = { owner, endpoint, startedAt: State.StartedAt, runtimeVersion }
-      running.set(owner, { instance, names, id: Id, pid: State.Pid, ...findLimits(Config.Labels), diskAtStart })
-      return instance
+      return registry.register({
+        instance,
+        names,
+        id: Id,
+        pid: State.Pid,
+        ...findLimits(Config.Labels),
+        diskAtStart
+      })
     }
 
     return {
+      ...registry,
       network,
-      exits: Stream.fromPubSub(exits),
-      list: () => [...running.values()],
-      get: (owner: UserId) => Option.fromNullable(running.get(owner)),
-      /** From here on the exit of the owner's container is not published. */
-      unregister: (owner: UserId) => void running.delete(owner),
       register,
-      endWithReason,
-      withOwnerLock
+      endWithReason: (container: RunningContainer, reason: string) =>
+        registry.endWithReason(container, containers.stop(container.id), reason)
     }
   })
 export type RunningContainers = Effect.Effect.Success<ReturnType<typeof make>>

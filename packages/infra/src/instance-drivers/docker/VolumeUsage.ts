@@ -18,7 +18,8 @@ export interface MeasuredVolume extends Pick<DiskCount, "bytes" | "entries"> {
   readonly directory: Option.Option<string>
 }
 
-const isReadable = (directory: string) =>
+/** Whether a volume's directory is on this host, and open to this process. */
+export const isReadable = (directory: string) =>
   Effect.promise(() =>
     access(directory, constants.R_OK | constants.X_OK).then(
       () => true,

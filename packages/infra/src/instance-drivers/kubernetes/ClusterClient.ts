@@ -214,6 +214,7 @@ export const make = ({ address, execute, namespace }: ClusterConnection) => {
     getPod: (name: string) => get(Models.Pod, "pods", name),
     getStatefulSet: (name: string) => get(Models.StatefulSet, "statefulsets", name),
     getVolumeClaim: (name: string) => get(Models.VolumeClaim, "persistentvolumeclaims", name),
+    listStatefulSets: (labelSelector: string) => list(Models.StatefulSet, "statefulsets", { labelSelector }),
     listPods: (labelSelector: string) => list(Models.Pod, "pods", { labelSelector }),
     listVolumeClaims: (labelSelector: string) => list(Models.VolumeClaim, "persistentvolumeclaims", { labelSelector }),
     /** Warnings about an object of a kind. */

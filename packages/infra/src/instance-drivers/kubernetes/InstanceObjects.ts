@@ -73,6 +73,11 @@ export const findAccepted = ({ metadata: { annotations } }: StatefulSet): Option
     : Option.some({ image, runtimeVersion: annotations[runtimeVersionAnnotation] ?? "unknown" })
 }
 
+const ownersOf = (objects: ReadonlyArray<Pick<StatefulSet, "metadata">>) =>
+  [...new Set(objects.flatMap(({ metadata: { labels } }) => labels[ownerLabel] ?? []))].map((owner) =>
+    UserId.make(owner)
+  )
+
 /** The objects of instances in the namespace. Their names, labels and annotations are the driver's whole state. */
 export const make = ({ backend, client, directory, image, permission, watch }: InstanceObjectsOptions) => {
   const { namespace } = client
@@ -281,13 +286,11 @@ export const make = ({ backend, client, directory, image, permission, watch }: I
         )
       ),
     listOwners: Effect.map(client.listVolumeClaims(instanceSelector), ({ items }) =>
-      [
-        ...new Set(
-          items.flatMap(({ metadata: { deletionTimestamp, labels } }) =>
-            deletionTimestamp === undefined ? (labels[ownerLabel] ?? []) : []
-          )
-        )
-      ].map((owner) => UserId.make(owner))
+      ownersOf(items.filter(({ metadata: { deletionTimestamp } }) => deletionTimestamp === undefined))
+    ),
+    /** A pod ends when its set has no replica; one that the cluster cannot create yet has no pod. */
+    listRunning: Effect.map(client.listStatefulSets(instanceSelector), ({ items }) =>
+      ownersOf(items.filter(({ spec: { replicas } }) => replicas > 0))
     )
   }
 }

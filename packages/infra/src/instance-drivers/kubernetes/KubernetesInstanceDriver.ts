@@ -96,6 +96,7 @@ export const make = (
         removeAll: objects.removeAll,
         removeOtherAgents: objects.removeOtherAgents,
         listOwners: objects.listOwners,
+        listRunning: objects.listRunning,
         readLog: ({ pod }) =>
           Effect.map(client.readLog(pod, containerName), Option.match({ onNone: () => [], onSome: parseLogEntries })),
         readFigures: ({ names }) =>

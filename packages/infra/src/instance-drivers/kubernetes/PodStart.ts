@@ -95,11 +95,14 @@ export const make = ({ client, objects, podTimeout, running, runtime }: PodStart
   const waitUntilReady = (spec: InstanceSpec, names: PodNames, warnings: ReadonlySet<string>) =>
     Effect.gen(function* () {
       const { pod, state } = yield* awaitRunning(spec, names, warnings)
-      const { runtimeVersion } = yield* awaitReady(
-        runtime,
-        { endpoint: state.endpoint, token: spec.token },
-        awaitEnd(spec, names, state)
-      )
+      const { runtimeVersion } = yield* awaitReady({
+        client: runtime,
+        endpoint: state.endpoint,
+        token: spec.token,
+        ended: awaitEnd(spec, names, state),
+        explain: Effect.succeed(""),
+        nextSign: Effect.never
+      })
       return { pod, state, runtimeVersion }
     })
 

@@ -1,8 +1,6 @@
-import type { InstanceExit, RunningInstance } from "@berth/domain/instances/InstanceDriver"
-import type { UserId } from "@berth/domain/shared/UserId"
-import { DateTime, Effect, Option, PubSub, Stream } from "effect"
-import * as InstanceLogFile from "../InstanceLogFile.ts"
-import * as OwnerLocks from "../OwnerLocks.ts"
+import type { RunningInstance } from "@berth/domain/instances/InstanceDriver"
+import { DateTime, Effect, Option, Stream } from "effect"
+import * as InstanceRegistry from "../InstanceRegistry.ts"
 import { describeContainerEnd, findExitMessage } from "../ProcessExit.ts"
 import type { ClusterClient } from "./ClusterClient.ts"
 import type { Pod } from "./ClusterModels.ts"
@@ -42,30 +40,15 @@ export const describePodEnd = (
 /** The pods of this driver, their exits, and one lock per owner. */
 export const make = ({ client, objects, watch }: RunningPodsOptions) =>
   Effect.gen(function* () {
-    const running = new Map<UserId, RunningPod>()
-    const exits = yield* PubSub.unbounded<InstanceExit>()
-    const withOwnerLock = yield* OwnerLocks.make
+    const registry = yield* InstanceRegistry.make<RunningPod>(({ names }) => names)
 
-    const isRegistered = (pod: RunningPod) => running.get(pod.instance.owner) === pod
-
-    /**
-     * Ends a pod that must not go on, and publishes the exit: the reconciler decides about the next start, not the kubelet. The
-     * pod is scaled away first, so that a start finds none.
-     */
-    const endWithReason = (pod: RunningPod, reason: string, hostLine: string) =>
-      Effect.gen(function* () {
-        const { owner } = pod.instance
-        if (!isRegistered(pod)) return
-        running.delete(owner)
-        yield* Effect.logWarning("Instance exited").pipe(Effect.annotateLogs({ userId: owner, reason }))
-        yield* Effect.catchAll(objects.stop(pod.names), ({ message }) =>
-          Effect.logWarning("Pod of an ended instance not removed").pipe(
-            Effect.annotateLogs({ userId: owner, reason: message })
-          )
+    /** Scaled away before its exit is published: the reconciler decides about the next start, not the kubelet. */
+    const stop = ({ instance: { owner }, names }: RunningPod) =>
+      Effect.catchAll(objects.stop(names), ({ message }) =>
+        Effect.logWarning("Pod of an ended instance not removed").pipe(
+          Effect.annotateLogs({ userId: owner, reason: message })
         )
-        yield* InstanceLogFile.appendHostLine(pod.names, "error", hostLine)
-        yield* PubSub.publish(exits, { owner, reason })
-      }).pipe(Effect.uninterruptible, (work) => withOwnerLock(pod.instance.owner, work))
+      )
 
     const findExit = (pod: RunningPod, found: Option.Option<Pod>) =>
       Effect.gen(function* () {
@@ -83,13 +66,11 @@ export const make = ({ client, objects, watch }: RunningPodsOptions) =>
           : Option.some("its container was replaced")
       })
 
-    /** Publishes an exit that was not requested: a requested one is preceded by `unregister`. */
     const checkExit = (pod: RunningPod) =>
       Effect.gen(function* () {
-        if (!isRegistered(pod)) return
+        if (!registry.isRegistered(pod)) return
         const reason = yield* findExit(pod, yield* client.getPod(pod.names.pod))
-        if (Option.isSome(reason) && isRegistered(pod))
-          yield* endWithReason(pod, reason.value, `The instance exited: ${reason.value}`)
+        if (Option.isSome(reason)) yield* registry.endExited(pod, stop(pod), reason.value)
       }).pipe(
         Effect.catchAll(({ message }) =>
           Effect.logWarning("Pod check failed").pipe(
@@ -98,16 +79,14 @@ export const make = ({ client, objects, watch }: RunningPodsOptions) =>
         )
       )
 
-    const checkAll = Effect.suspend(() =>
-      Effect.forEach([...running.values()], checkExit, { concurrency: 4, discard: true })
-    )
+    const checkAll = Effect.suspend(() => Effect.forEach(registry.list(), checkExit, { concurrency: 4, discard: true }))
 
     // The changes wake the driver; the pod as it is read then is the truth.
     yield* watch.changes.pipe(
       Stream.mapEffect(
         (name) =>
           Effect.forEach(
-            [...running.values()].filter(({ names }) => names.pod === name),
+            registry.list().filter(({ names }) => names.pod === name),
             checkExit,
             { discard: true }
           ),
@@ -130,27 +109,20 @@ export const make = ({ client, objects, watch }: RunningPodsOptions) =>
         startedAt: DateTime.unsafeMake(state.startedAt),
         runtimeVersion
       }
-      running.set(owner, {
+      return registry.register({
         instance,
         names,
         uid: pod.metadata.uid,
         containerId: state.containerId,
         memoryMb: findMemoryMb(pod.metadata.annotations)
       })
-      return instance
     }
 
     return {
-      exits: Stream.fromPubSub(exits),
-      list: () => [...running.values()],
-      get: (owner: UserId) => Option.fromNullable(running.get(owner)),
-      /** From here on the exit of the owner's pod is not published. */
-      unregister: (owner: UserId) => void running.delete(owner),
+      ...registry,
       register,
       checkAll,
-      endWithReason: (pod: RunningPod, reason: string) =>
-        endWithReason(pod, reason, `The instance was ended: ${reason}.`),
-      withOwnerLock
+      endWithReason: (pod: RunningPod, reason: string) => registry.endWithReason(pod, stop(pod), reason)
     }
   })
 export type RunningPods = Effect.Effect.Success<ReturnType<typeof make>>

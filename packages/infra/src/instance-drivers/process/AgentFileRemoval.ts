@@ -1,10 +1,11 @@
 import type { AgentId } from "@berth/domain/shared/AgentId"
 import { Array, Effect } from "effect"
 import { execFile } from "node:child_process"
-import { lstat, readdir } from "node:fs/promises"
+import { lstat } from "node:fs/promises"
 import { join } from "node:path"
 import { promisify } from "node:util"
-import { type FileOperationFailed, isFileMissing, tryFileOperation } from "../HostFiles.ts"
+import { listOtherAgents } from "../AgentFiles.ts"
+import { type FileOperationFailed, tryFileOperation } from "../HostFiles.ts"
 import type { InstanceDirectory } from "./InstanceDirectory.ts"
 
 const run = promisify(execFile)
@@ -19,11 +20,7 @@ export const removeOtherAgents = (
   kept: ReadonlyArray<AgentId>
 ): Effect.Effect<void, FileOperationFailed> =>
   Effect.gen(function* () {
-    const names = yield* tryFileOperation(`reading ${agents}`, async () =>
-      (await lstat(agents)).isDirectory() ? readdir(agents) : []
-    ).pipe(Effect.catchIf(isFileMissing, () => Effect.succeed<ReadonlyArray<string>>([])))
-    const ids = new Set<string>(kept)
-    const others = names.filter((name) => !ids.has(name)).map((name) => join(agents, name))
+    const others = (yield* listOtherAgents(agents, kept)).map((name) => join(agents, name))
     if (others.length === 0) return
     yield* tryFileOperation(`removing files of deleted agents in ${agents}`, async () => {
       const { gid, uid } = await lstat(home)

@@ -3,13 +3,14 @@ import type { AgentId } from "@berth/domain/shared/AgentId"
 import { UserId } from "@berth/domain/shared/UserId"
 import * as HttpClient from "@effect/platform/HttpClient"
 import { Effect, Layer, Option } from "effect"
+import { existsSync } from "node:fs"
 import { readdir, rmdir } from "node:fs/promises"
 import * as RuntimeClient from "../../runtime/RuntimeClient.ts"
 import { removeOtherAgents } from "./AgentFileRemoval.ts"
 import { stopAll, toHostUnavailable } from "../HostFailure.ts"
 import { type FileOperationFailed, tryFileOperation } from "../HostFiles.ts"
 import * as InstanceAccounts from "./InstanceAccounts.ts"
-import { resolveInstanceDirectory, resolveSocketRoot } from "./InstanceDirectory.ts"
+import { type InstanceDirectory, resolveInstanceDirectory, resolveSocketRoot } from "./InstanceDirectory.ts"
 import * as InstanceMonitor from "./InstanceMonitor.ts"
 import * as InstanceReports from "./InstanceReports.ts"
 import { type BundleUnreadable, type InstanceAccountsUnavailable, prepareInstanceRoot } from "./InstanceRoot.ts"
@@ -116,14 +117,23 @@ const make = (options: ProcessInstanceDriverOptions) =>
         )
     })
 
-    const listOwners = tryFileOperation("listing the owners", () => readdir(root.path)).pipe(
-      Effect.map((names) =>
-        names
-          .filter((name) => Option.isSome(resolveInstanceDirectory(root.path, name)))
-          .map((name) => UserId.make(name))
-      ),
-      Effect.mapError(toHostUnavailable),
-      Effect.withSpan("InstanceDriver.listOwners")
+    const list = (select: (directory: InstanceDirectory) => boolean) =>
+      tryFileOperation("listing the owners", () => readdir(root.path)).pipe(
+        Effect.map((names) =>
+          names
+            .filter((name) => Option.exists(resolveInstanceDirectory(root.path, name), select))
+            .map((name) => UserId.make(name))
+        ),
+        Effect.mapError(toHostUnavailable)
+      )
+    const listOwners = Effect.withSpan(
+      list(() => true),
+      "InstanceDriver.listOwners"
+    )
+    // A stop removes both files.
+    const listRunning = Effect.withSpan(
+      list(({ address, record }) => existsSync(record) || existsSync(address)),
+      "InstanceDriver.listRunning"
     )
 
     yield* Effect.addFinalizer(() =>
@@ -146,6 +156,7 @@ const make = (options: ProcessInstanceDriverOptions) =>
       remove,
       removeOtherAgents: removeAgents,
       listOwners,
+      listRunning,
       ...reports,
       exits: processes.exits
     })

@@ -1,0 +1,65 @@
+import type { InstanceExit, RunningInstance } from "@berth/domain/instances/InstanceDriver"
+import type { UserId } from "@berth/domain/shared/UserId"
+import { Effect, Option, PubSub, Stream } from "effect"
+import * as InstanceLogFile from "./InstanceLogFile.ts"
+import * as OwnerLocks from "./OwnerLocks.ts"
+
+/** The running instances of a driver, their exits, and one lock per owner. */
+export const make = <Running extends { readonly instance: RunningInstance }>(
+  logOf: (running: Running) => InstanceLogFile.InstanceLogFiles
+) =>
+  Effect.gen(function* () {
+    const running = new Map<UserId, Running>()
+    const exits = yield* PubSub.unbounded<InstanceExit>()
+    const withOwnerLock = yield* OwnerLocks.make
+
+    const isRegistered = (one: Running) => running.get(one.instance.owner) === one
+
+    const publish = (one: Running, reason: string, hostLine: string) =>
+      Effect.gen(function* () {
+        const { owner } = one.instance
+        yield* Effect.logWarning("Instance exited").pipe(Effect.annotateLogs({ userId: owner, reason }))
+        yield* InstanceLogFile.appendHostLine(logOf(one), "error", hostLine)
+        yield* PubSub.publish(exits, { owner, reason })
+      })
+
+    /** Ends an instance and publishes its exit. It stays registered while it cannot be ended. */
+    const end = (one: Running, ended: Effect.Effect<unknown, Error>, reason: string, hostLine: string) =>
+      Effect.gen(function* () {
+        const { owner } = one.instance
+        if (!isRegistered(one)) return
+        running.delete(owner)
+        yield* Effect.tapError(ended, () => Effect.sync(() => running.set(owner, one)))
+        yield* publish(one, reason, hostLine)
+      }).pipe(
+        Effect.catchAll(({ message }) =>
+          Effect.logWarning("Instance not ended").pipe(
+            Effect.annotateLogs({ userId: one.instance.owner, reason: message })
+          )
+        ),
+        Effect.uninterruptible,
+        (work) => withOwnerLock(one.instance.owner, work)
+      )
+
+    return {
+      exits: Stream.fromPubSub(exits),
+      withOwnerLock,
+      isRegistered,
+      list: () => [...running.values()],
+      get: (owner: UserId) => Option.fromNullable(running.get(owner)),
+      register: (one: Running): RunningInstance => {
+        running.set(one.instance.owner, one)
+        return one.instance
+      },
+      /** From here on the exit of the owner's instance is not published. */
+      unregister: (owner: UserId) => void running.delete(owner),
+      /** The instance is unregistered before. */
+      publishExit: (one: Running, reason: string) => publish(one, reason, `The instance exited: ${reason}`),
+      /** For an instance that has exited and left something to end. */
+      endExited: (one: Running, ended: Effect.Effect<unknown, Error>, reason: string) =>
+        end(one, ended, reason, `The instance exited: ${reason}`),
+      /** For an instance that must not go on. */
+      endWithReason: (one: Running, ended: Effect.Effect<unknown, Error>, reason: string) =>
+        end(one, ended, reason, `The instance was ended: ${reason}.`)
+    }
+  })
