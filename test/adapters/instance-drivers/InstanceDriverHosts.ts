@@ -7,14 +7,15 @@ import { ensureNetwork } from "@berth/infra/instance-drivers/docker/InstanceNetw
 import * as ProcessInstanceDriver from "@berth/infra/instance-drivers/process/ProcessInstanceDriver"
 import * as UnixSocketClient from "@berth/infra/runtime/UnixSocketClient"
 import { HttpClient } from "@effect/platform"
-import { afterAll, describe, it } from "@effect/vitest"
+import { afterAll, afterEach, describe, it } from "@effect/vitest"
 import { Context, Effect, Fiber, Layer, Logger, Option, Redacted, Schedule, Schema, type Scope, Stream } from "effect"
 import { existsSync, readFileSync } from "node:fs"
 import { execFile } from "node:child_process"
-import { readFile, stat } from "node:fs/promises"
+import { mkdir, readFile, stat, writeFile } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { promisify } from "node:util"
 import { UserId } from "@berth/domain/shared/UserId"
+import * as Cluster from "./ClusterHost.ts"
 import * as Kubernetes from "./KubernetesHost.ts"
 import { dockerEngine } from "../../support/DockerDaemon.ts"
 import { describeWithTool, type RequiredTool } from "../../support/RequiredTools.ts"
@@ -46,19 +47,28 @@ export interface InstanceDriverHost {
   readonly driver: (options: InstanceDriverOptions) => Effect.Effect<InstanceDriver["Type"], unknown, Scope.Scope>
   /** Identifies the instance's process or container on the host. */
   readonly processIdOf: (directory: string, owner: UserId) => Effect.Effect<number>
-  readonly isRunning: (identity: number) => boolean
-  /** Kills the instance. */
-  readonly kill: (identity: number) => void
+  readonly isRunning: (identity: number) => Effect.Effect<boolean>
+  /** Ends the instance behind the driver's back. */
+  readonly kill: (identity: number) => Effect.Effect<void>
+  /** The reason of such an end. */
+  readonly killReason: RegExp
   /** The instance's environment; none where the host does not show it. */
   readonly environment: (identity: number) => Effect.Effect<Option.Option<ReadonlyArray<string>>>
   /** Names of the runtime's variables that the driver sets. */
   readonly runtimeVariables: ReadonlyArray<string>
   /** Names of what the host itself sets in the environment. */
   readonly ownVariables: ReadonlyArray<string>
-  /** The owner's directory on the host, and in it the instance's own directory. */
-  readonly directories: (directory: string, owner: UserId) => { readonly all: string; readonly home: string }
+  /** Whether anything of the owner's files is left. */
+  readonly hasFiles: (directory: string, owner: UserId) => Effect.Effect<boolean>
+  /** Writes a file of the instance, by its path in the instance's own directory. */
+  readonly writeFile: (directory: string, owner: UserId, path: string, text: string) => Effect.Effect<void>
+  readonly readFile: (directory: string, owner: UserId, path: string) => Effect.Effect<Option.Option<string>>
+  /** The instance's own directory on this machine; none where a test reaches the host by its interface only. */
+  readonly home: Option.Option<(directory: string, owner: UserId) => string>
   /** Gives what a test wrote into the instance's own directory to the instance. */
   readonly giveFiles: (home: string) => Promise<void>
+  /** Whether instances run a program that a test makes, instead of the image that is there. */
+  readonly runsPrograms: boolean
   readonly separatesAccounts: boolean
   /** Whether the host provides figures. */
   readonly reportsStats: boolean
@@ -82,14 +92,17 @@ export interface InstanceDriverHost {
 
 const decodeRecord = Schema.decodeUnknownPromise(Schema.parseJson(Schema.Struct({ pid: Schema.Int })))
 
-const runs = (pid: number): boolean => {
-  try {
-    // A container that has ended has process 0.
-    return pid > 0 && process.kill(pid, 0)
-  } catch {
-    return false
-  }
-}
+const runs = (pid: number): Effect.Effect<boolean> =>
+  Effect.sync(() => {
+    try {
+      // A container that has ended has process 0.
+      return pid > 0 && process.kill(pid, 0)
+    } catch {
+      return false
+    }
+  })
+
+const killProcess = (pid: number): Effect.Effect<void> => Effect.sync(() => process.kill(pid, "SIGKILL"))
 
 /** Root of a user namespace of one has no accounts to give. */
 const mapsManyAccounts = (): boolean =>
@@ -115,6 +128,26 @@ const giveFiles = async (home: string) => {
   await promisify(execFile)("chown", ["-Rh", `${uid}:${gid}`, home])
 }
 
+/** The files of an instance on this machine. */
+const localFiles = (
+  all: (directory: string, owner: UserId) => string,
+  home: (directory: string, owner: UserId) => string,
+  give: (home: string) => Promise<void>
+) => ({
+  home: Option.some(home),
+  giveFiles: give,
+  hasFiles: (directory: string, owner: UserId) => Effect.sync(() => existsSync(all(directory, owner))),
+  writeFile: (directory: string, owner: UserId, path: string, text: string) =>
+    Effect.promise(async () => {
+      const file = join(home(directory, owner), path)
+      await mkdir(dirname(file), { recursive: true })
+      await writeFile(file, text)
+      await give(home(directory, owner))
+    }),
+  readFile: (directory: string, owner: UserId, path: string) =>
+    Effect.option(Effect.tryPromise(() => readFile(join(home(directory, owner), path), "utf8")))
+})
+
 export const processHost: InstanceDriverHost = {
   name: "process",
   driver: ({ directory, intervals, onClose, program }) =>
@@ -129,14 +162,17 @@ export const processHost: InstanceDriverHost = {
       return pid
     }),
   isRunning: runs,
-  kill: (pid) => {
-    process.kill(pid, "SIGKILL")
-  },
+  kill: killProcess,
+  killReason: /SIGKILL/,
   environment: readEnvironment,
   runtimeVariables: [...commonVariables, RuntimeEnvironment.token, RuntimeEnvironment.socket],
   ownVariables: Object.keys(allocatorEnvironment),
-  directories: (directory, owner) => ({ all: join(directory, owner), home: join(directory, owner, "home") }),
-  giveFiles,
+  ...localFiles(
+    (directory, owner) => join(directory, owner),
+    (directory, owner) => join(directory, owner, "home"),
+    giveFiles
+  ),
+  runsPrograms: true,
   separatesAccounts: process.getuid?.() === 0 && mapsManyAccounts(),
   reportsStats: existsSync("/proc/self/status"),
   reportsNetwork: false,
@@ -171,17 +207,17 @@ const docker: InstanceDriverHost = {
   driver: (options) => dockerDriver(options, testNetwork),
   processIdOf: (directory, owner) => Effect.map(inspectTestContainer(directory, owner), ({ State }) => State.Pid),
   isRunning: runs,
-  kill: (pid) => {
-    process.kill(pid, "SIGKILL")
-  },
+  kill: killProcess,
+  killReason: /SIGKILL/,
   environment: readEnvironment,
   runtimeVariables: [...commonVariables, RuntimeEnvironment.tokenFile, RuntimeEnvironment.port],
   ownVariables: [...Object.keys(allocatorEnvironment), "PATH", "NODE_VERSION", "HOSTNAME", "HOME"],
-  directories: (directory, owner) => {
-    const volume = volumePathOf(directory, owner)
-    return { all: dirname(volume), home: join(volume, "home") }
-  },
-  giveFiles,
+  ...localFiles(
+    (directory, owner) => dirname(volumePathOf(directory, owner)),
+    (directory, owner) => join(volumePathOf(directory, owner), "home"),
+    giveFiles
+  ),
+  runsPrograms: true,
   separatesAccounts: false,
   reportsStats: true,
   reportsNetwork: true,
@@ -201,9 +237,8 @@ const kubernetes: InstanceDriverHost = {
   driver: Kubernetes.kubernetesDriver,
   processIdOf: Kubernetes.findPodPid,
   isRunning: runs,
-  kill: (pid) => {
-    process.kill(pid, "SIGKILL")
-  },
+  kill: killProcess,
+  killReason: /SIGKILL/,
   environment: readEnvironment,
   runtimeVariables: [...commonVariables, RuntimeEnvironment.token, RuntimeEnvironment.port],
   ownVariables: [
@@ -214,11 +249,12 @@ const kubernetes: InstanceDriverHost = {
     "KUBERNETES_SERVICE_HOST",
     "KUBERNETES_SERVICE_PORT"
   ],
-  directories: (directory, owner) => {
-    const volume = Kubernetes.volumePathOf(directory, owner)
-    return { all: volume, home: join(volume, "home") }
-  },
-  giveFiles: () => Promise.resolve(),
+  ...localFiles(
+    Kubernetes.volumePathOf,
+    (directory, owner) => join(Kubernetes.volumePathOf(directory, owner), "home"),
+    () => Promise.resolve()
+  ),
+  runsPrograms: true,
   separatesAccounts: false,
   reportsStats: existsSync("/proc/self/status"),
   reportsNetwork: false,
@@ -229,6 +265,24 @@ const kubernetes: InstanceDriverHost = {
   endsLogFloods: false,
   maximumLogBytes: docker.maximumLogBytes,
   logFiles: Kubernetes.logFilesOf
+}
+
+/** Pods of the cluster of a kubeconfig, reached by its API alone. */
+const cluster: InstanceDriverHost = {
+  ...kubernetes,
+  name: `${Cluster.isReal ? "real" : "fake"} Kubernetes cluster`,
+  driver: Cluster.clusterDriver,
+  processIdOf: Cluster.findRun,
+  isRunning: Cluster.isRunning,
+  kill: Cluster.deletePod,
+  killReason: /^the cluster (is removing|removed) its pod$/,
+  environment: () => Effect.succeedNone,
+  hasFiles: Cluster.hasClaim,
+  writeFile: Cluster.writeFile,
+  readFile: Cluster.readFile,
+  home: Option.none(),
+  runsPrograms: !Cluster.isReal,
+  reportsStats: !Cluster.isReal && kubernetes.reportsStats
 }
 
 export const ada = UserId.make("usr_ada")
@@ -281,7 +335,13 @@ export const awaitFirstExit = (driver: InstanceDriver["Type"]) =>
 export const testDriver = <E>(name: string, body: () => Effect.Effect<void, E, Scope.Scope>) =>
   it.scopedLive(name, () => Effect.provide(body(), Logger.remove(Logger.defaultLogger)))
 
-const instanceDriverHosts: ReadonlyArray<InstanceDriverHost> = [processHost, docker, kubernetes]
+/** A test that writes to the host itself, or runs a program of its own, where the host permits that. */
+export const testDriverIf = <E>(isPossible: boolean, name: string, body: () => Effect.Effect<void, E, Scope.Scope>) =>
+  isPossible ? testDriver(name, body) : it.skip(`${name} (skipped: not by the API of a cluster with one image)`)
+
+const instanceDriverHosts: ReadonlyArray<InstanceDriverHost> = Cluster.isSelected
+  ? [cluster]
+  : [processHost, docker, kubernetes]
 
 /** One spec over all kinds of hosts; a kind whose tool is missing is named as skipped. */
 export const describeDrivers = (title: string, tests: (host: InstanceDriverHost) => void): void => {
@@ -289,6 +349,7 @@ export const describeDrivers = (title: string, tests: (host: InstanceDriverHost)
     const name = `${title}: ${host.name}`
     if (host.tool === undefined)
       describe(name, () => {
+        if (host === cluster) afterEach(() => Cluster.removeInstances([ada, bob]))
         afterAll(Kubernetes.closeTestCluster)
         tests(host)
       })

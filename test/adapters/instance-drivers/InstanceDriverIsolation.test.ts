@@ -6,13 +6,12 @@ import { temporaryDirectory } from "../../support/TemporaryDirectories.ts"
 import {
   ada,
   bob,
-  waitUntil,
   awaitFirstExit,
   describeDrivers,
   type InstanceDriverHost,
   waitUntilEffect,
   makeInstanceSpec,
-  testDriver
+  testDriverIf
 } from "./InstanceDriverHosts.ts"
 
 const intervals = { liveness: "100 millis", logs: "100 millis", disk: "200 millis", health: "200 millis" } as const
@@ -49,7 +48,7 @@ describeDrivers("InstanceDriver with a hostile instance", (host) => {
   const small = makeInstanceSpec(ada, { memoryMb: 64, diskMb: 8 })
 
   for (const [behavior, reason] of makeHostileBehaviors(host))
-    testDriver(`ends one that ${behavior}, with the reason in its log`, () =>
+    testDriverIf(host.runsPrograms, `ends one that ${behavior}, with the reason in its log`, () =>
       Effect.gen(function* () {
         const { directory, driver } = yield* hostile(behavior)
         const exit = yield* awaitFirstExit(driver)
@@ -58,7 +57,7 @@ describeDrivers("InstanceDriver with a hostile instance", (host) => {
         const told = yield* exit
         assert.strictEqual(told.owner, ada)
         assert.match(told.reason, reason)
-        yield* waitUntil(() => !host.isRunning(identity))
+        yield* waitUntilEffect(Effect.map(host.isRunning(identity), (isRunning) => !isRunning))
         assert.deepStrictEqual(yield* driver.inspect(ada), Option.none())
         const { entries } = yield* driver.logs(ada, { limit: 1, level: "error" })
         assert.strictEqual(entries[0]?.source, "host")
@@ -66,24 +65,27 @@ describeDrivers("InstanceDriver with a hostile instance", (host) => {
       })
     )
 
-  testDriver("warns of one that uses most of its memory before its end, with figures in its log", () =>
-    Effect.gen(function* () {
-      if (!host.warnsOfMemory) return
-      const { directory, driver } = yield* hostile("uses most of its memory")
-      yield* driver.start(makeInstanceSpec(ada))
-      const warnings = driver.logs(ada, { limit: 5, level: "warning" })
-      yield* waitUntilEffect(Effect.map(warnings, ({ total }) => total > 0))
-      const { entries } = yield* warnings
-      assert.strictEqual(entries[0]?.source, "host")
-      assert.match(
-        entries[0]?.message ?? "",
-        /^The instance uses \d+ of its 256 MB of memory \(\d+ %\)\. It is ended when/
-      )
-      assert.isTrue(host.isRunning(yield* host.processIdOf(directory, ada)))
-    })
+  testDriverIf(
+    host.runsPrograms,
+    "warns of one that uses most of its memory before its end, with figures in its log",
+    () =>
+      Effect.gen(function* () {
+        if (!host.warnsOfMemory) return
+        const { directory, driver } = yield* hostile("uses most of its memory")
+        yield* driver.start(makeInstanceSpec(ada))
+        const warnings = driver.logs(ada, { limit: 5, level: "warning" })
+        yield* waitUntilEffect(Effect.map(warnings, ({ total }) => total > 0))
+        const { entries } = yield* warnings
+        assert.strictEqual(entries[0]?.source, "host")
+        assert.match(
+          entries[0]?.message ?? "",
+          /^The instance uses \d+ of its 256 MB of memory \(\d+ %\)\. It is ended when/
+        )
+        assert.isTrue(yield* host.isRunning(yield* host.processIdOf(directory, ada)))
+      })
   )
 
-  testDriver("bounds the log file of one that floods it unmonitored", () =>
+  testDriverIf(Option.isSome(host.home), "bounds the log file of one that floods it unmonitored", () =>
     Effect.gen(function* () {
       const directory = yield* temporaryDirectory
       const program = yield* Effect.promise(() => bundleHostileRuntime("floods its log"))
@@ -106,7 +108,7 @@ describeDrivers("InstanceDriver with a hostile instance", (host) => {
   )
 
   if (host.endsDiskFloods)
-    testDriver("keeps one that started with a full disk, until it grows", () =>
+    testDriverIf(host.runsPrograms, "keeps one that started with a full disk, until it grows", () =>
       Effect.gen(function* () {
         const { directory, driver } = yield* hostile("fills its disk")
         const exit = yield* awaitFirstExit(driver)
@@ -122,20 +124,20 @@ describeDrivers("InstanceDriver with a hostile instance", (host) => {
         const identity = yield* host.processIdOf(directory, ada)
         const grown = yield* Effect.option(Effect.timeout(Effect.flatten(awaitFirstExit(quiet)), Duration.seconds(2)))
         assert.isTrue(Option.isNone(grown))
-        assert.isTrue(host.isRunning(identity))
+        assert.isTrue(yield* host.isRunning(identity))
       })
     )
 
-  testDriver("kills one that ignores SIGTERM, without delaying a neighbor", () =>
+  testDriverIf(host.runsPrograms, "kills one that ignores SIGTERM, without delaying a neighbor", () =>
     Effect.gen(function* () {
       const { directory, driver } = yield* hostile("ignores its end")
       yield* driver.start(small)
       const identity = yield* host.processIdOf(directory, ada)
       const stopping = yield* Effect.fork(Effect.timed(driver.stop(ada)))
       yield* driver.start(makeInstanceSpec(bob))
-      assert.isTrue(host.isRunning(identity))
+      assert.isTrue(yield* host.isRunning(identity))
       const [took] = yield* Fiber.join(stopping)
-      yield* waitUntil(() => !host.isRunning(identity))
+      yield* waitUntilEffect(Effect.map(host.isRunning(identity), (isRunning) => !isRunning))
       assert.isAbove(Duration.toSeconds(took), 5)
     })
   )

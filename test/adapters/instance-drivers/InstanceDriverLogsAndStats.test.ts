@@ -2,7 +2,15 @@ import { assert, beforeAll } from "@effect/vitest"
 import { DateTime, Effect, Option } from "effect"
 import { bundleHostileRuntime, bundleRuntime } from "../../support/RuntimeBundle.ts"
 import { temporaryDirectory } from "../../support/TemporaryDirectories.ts"
-import { ada, bob, describeDrivers, waitUntilEffect, makeInstanceSpec, testDriver } from "./InstanceDriverHosts.ts"
+import {
+  ada,
+  bob,
+  describeDrivers,
+  waitUntilEffect,
+  makeInstanceSpec,
+  testDriver,
+  testDriverIf
+} from "./InstanceDriverHosts.ts"
 import { AgentId } from "@berth/domain/shared/AgentId"
 
 const [first, second] = [AgentId.make("agt_1"), AgentId.make("agt_2")]
@@ -25,30 +33,33 @@ describeDrivers("InstanceDriver logs and stats", (host) => {
     return { driver, directory }
   })
 
-  testDriver("returns log entries newest first, with the message and no other member of the line", () =>
-    Effect.gen(function* () {
-      const { driver } = yield* talking
-      const { entries, total } = yield* driver.logs(ada, all)
-      assert.strictEqual(total, entries.length)
-      const told = entries.map(({ agentId, level, message, source, timestamp }) => [
-        DateTime.toEpochMillis(timestamp) / 1000,
-        level,
-        source,
-        agentId,
-        message
-      ])
-      assert.deepStrictEqual(told.slice(0, 5), [
-        [4, "debug", "agent", first, "A turn was answered"],
-        [3, "error", "instance", null, "Error: a crash in plain words\n    at nowhere"],
-        [3, "error", "agent", second, "A turn died: Error: oh no"],
-        [2, "warning", "agent", first, "A turn failed: the model is away"],
-        [1, "info", "instance", null, "I am up"]
-      ])
-      assert.notInclude(JSON.stringify(entries), "s3cret")
-    })
+  testDriverIf(
+    host.runsPrograms,
+    "returns log entries newest first, with the message and no other member of the line",
+    () =>
+      Effect.gen(function* () {
+        const { driver } = yield* talking
+        const { entries, total } = yield* driver.logs(ada, all)
+        assert.strictEqual(total, entries.length)
+        const told = entries.map(({ agentId, level, message, source, timestamp }) => [
+          DateTime.toEpochMillis(timestamp) / 1000,
+          level,
+          source,
+          agentId,
+          message
+        ])
+        assert.deepStrictEqual(told.slice(0, 5), [
+          [4, "debug", "agent", first, "A turn was answered"],
+          [3, "error", "instance", null, "Error: a crash in plain words\n    at nowhere"],
+          [3, "error", "agent", second, "A turn died: Error: oh no"],
+          [2, "warning", "agent", first, "A turn failed: the model is away"],
+          [1, "info", "instance", null, "I am up"]
+        ])
+        assert.notInclude(JSON.stringify(entries), "s3cret")
+      })
   )
 
-  testDriver("filters entries by agent and level, and counts all matches", () =>
+  testDriverIf(host.runsPrograms, "filters entries by agent and level, and counts all matches", () =>
     Effect.gen(function* () {
       const { driver } = yield* talking
       const ofSecond = yield* driver.logs(ada, { ...all, agentId: second })
@@ -64,7 +75,7 @@ describeDrivers("InstanceDriver logs and stats", (host) => {
     })
   )
 
-  testDriver("keeps the ids of entries over restarts and drivers", () =>
+  testDriverIf(host.runsPrograms, "keeps the ids of entries over restarts and drivers", () =>
     Effect.gen(function* () {
       const { directory, driver } = yield* talking
       const before = yield* driver.logs(ada, all)

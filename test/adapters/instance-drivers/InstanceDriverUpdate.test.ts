@@ -1,12 +1,10 @@
 import { assert, beforeAll } from "@effect/vitest"
 import { Effect, Exit, Option } from "effect"
 import { runtimeAgentsDirectory } from "@berth/api/runtime/RuntimeContract"
-import { existsSync, readFileSync } from "node:fs"
-import { mkdir, writeFile } from "node:fs/promises"
-import { dirname, join } from "node:path"
+import { join } from "node:path"
 import { bundleHostileRuntime } from "../../support/RuntimeBundle.ts"
 import { temporaryDirectory } from "../../support/TemporaryDirectories.ts"
-import { ada, describeDrivers, makeInstanceSpec, testDriver } from "./InstanceDriverHosts.ts"
+import { ada, describeDrivers, makeInstanceSpec, testDriverIf } from "./InstanceDriverHosts.ts"
 
 describeDrivers("InstanceDriver runtime versions", (host) => {
   let one = ""
@@ -31,7 +29,7 @@ describeDrivers("InstanceDriver runtime versions", (host) => {
     return directory
   })
 
-  testDriver("keeps an instance on its version over starts, until it is updated", () =>
+  testDriverIf(host.runsPrograms, "keeps an instance on its version over starts, until it is updated", () =>
     Effect.gen(function* () {
       const directory = yield* begun
       yield* Effect.scoped(
@@ -43,7 +41,7 @@ describeDrivers("InstanceDriver runtime versions", (host) => {
           const identity = yield* host.processIdOf(directory, ada)
           const updated = yield* driver.update(makeInstanceSpec(ada), { fresh: false }, accepted)
           assert.strictEqual(updated.runtimeVersion, "2.0.0")
-          assert.isFalse(host.isRunning(identity))
+          assert.isFalse(yield* host.isRunning(identity))
           assert.deepStrictEqual(yield* driver.inspect(ada), Option.some(updated))
         })
       )
@@ -52,32 +50,38 @@ describeDrivers("InstanceDriver runtime versions", (host) => {
     })
   )
 
-  testDriver("leaves no instance after a failed start of a new version, and starts the version before next", () =>
-    Effect.gen(function* () {
-      const directory = yield* begun
-      const driver = yield* opened(directory, broken)
-      yield* driver.start(makeInstanceSpec(ada))
-      const failure = yield* Effect.flip(driver.update(makeInstanceSpec(ada), { fresh: false }, accepted))
-      assert.include(failure.reason, "this one does not come up")
-      assert.deepStrictEqual(yield* driver.inspect(ada), Option.none())
-      assert.strictEqual((yield* driver.start(makeInstanceSpec(ada))).runtimeVersion, "1.0.0")
-    })
+  testDriverIf(
+    host.runsPrograms,
+    "leaves no instance after a failed start of a new version, and starts the version before next",
+    () =>
+      Effect.gen(function* () {
+        const directory = yield* begun
+        const driver = yield* opened(directory, broken)
+        yield* driver.start(makeInstanceSpec(ada))
+        const failure = yield* Effect.flip(driver.update(makeInstanceSpec(ada), { fresh: false }, accepted))
+        assert.include(failure.reason, "this one does not come up")
+        assert.deepStrictEqual(yield* driver.inspect(ada), Option.none())
+        assert.strictEqual((yield* driver.start(makeInstanceSpec(ada))).runtimeVersion, "1.0.0")
+      })
   )
 
-  testDriver("leaves no instance after a rejected version, and starts the version before next", () =>
-    Effect.gen(function* () {
-      const directory = yield* begun
-      const driver = yield* opened(directory, two)
-      const failure = yield* Effect.flip(
-        driver.update(makeInstanceSpec(ada), { fresh: false }, ({ runtimeVersion }) => Effect.fail(runtimeVersion))
-      )
-      assert.strictEqual(failure, "2.0.0")
-      assert.deepStrictEqual(yield* driver.inspect(ada), Option.none())
-      assert.strictEqual((yield* driver.start(makeInstanceSpec(ada))).runtimeVersion, "1.0.0")
-    })
+  testDriverIf(
+    host.runsPrograms,
+    "leaves no instance after a rejected version, and starts the version before next",
+    () =>
+      Effect.gen(function* () {
+        const directory = yield* begun
+        const driver = yield* opened(directory, two)
+        const failure = yield* Effect.flip(
+          driver.update(makeInstanceSpec(ada), { fresh: false }, ({ runtimeVersion }) => Effect.fail(runtimeVersion))
+        )
+        assert.strictEqual(failure, "2.0.0")
+        assert.deepStrictEqual(yield* driver.inspect(ada), Option.none())
+        assert.strictEqual((yield* driver.start(makeInstanceSpec(ada))).runtimeVersion, "1.0.0")
+      })
   )
 
-  testDriver("adopts or reverts an update that was interrupted before its acceptance", () =>
+  testDriverIf(host.runsPrograms, "adopts or reverts an update that was interrupted before its acceptance", () =>
     Effect.gen(function* () {
       const directory = yield* begun
       const driver = yield* opened(directory, two)
@@ -87,23 +91,19 @@ describeDrivers("InstanceDriver runtime versions", (host) => {
     })
   )
 
-  testDriver("keeps only the files of agents in a fresh update", () =>
+  testDriverIf(host.runsPrograms, "keeps only the files of agents in a fresh update", () =>
     Effect.gen(function* () {
       const directory = yield* begun
       const driver = yield* opened(directory, two)
       yield* driver.start(makeInstanceSpec(ada))
-      const note = join(host.directories(directory, ada).home, "state")
-      yield* Effect.promise(() => writeFile(note, "kept"))
-      const file = join(host.directories(directory, ada).home, runtimeAgentsDirectory, "agt_1", "files", "notes.txt")
-      yield* Effect.promise(async () => {
-        await mkdir(dirname(file), { recursive: true })
-        await writeFile(file, "buy rope")
-      })
+      const file = join(runtimeAgentsDirectory, "agt_1", "files", "notes.txt")
+      yield* host.writeFile(directory, ada, "state", "kept")
+      yield* host.writeFile(directory, ada, file, "buy rope")
       yield* driver.update(makeInstanceSpec(ada), { fresh: false }, accepted)
-      assert.isTrue(existsSync(note))
+      assert.deepStrictEqual(yield* host.readFile(directory, ada, "state"), Option.some("kept"))
       yield* driver.update(makeInstanceSpec(ada), { fresh: true }, accepted)
-      assert.isFalse(existsSync(note))
-      assert.strictEqual(readFileSync(file, "utf8"), "buy rope")
+      assert.deepStrictEqual(yield* host.readFile(directory, ada, "state"), Option.none())
+      assert.deepStrictEqual(yield* host.readFile(directory, ada, file), Option.some("buy rope"))
     })
   )
 })

@@ -1,10 +1,8 @@
 import type { InstanceDriver } from "@berth/domain/instances/InstanceDriver"
 import * as ClusterClient from "@berth/infra/instance-drivers/kubernetes/ClusterClient"
-import * as ClusterConnection from "@berth/infra/instance-drivers/kubernetes/ClusterConnection"
+import type { ClusterConnection } from "@berth/infra/instance-drivers/kubernetes/ClusterConnection"
 import * as KubernetesInstanceDriver from "@berth/infra/instance-drivers/kubernetes/KubernetesInstanceDriver"
-import { detectPermissionFlags, permissionFlagsOfVersion } from "@berth/infra/instance-drivers/NodeFlags"
 import * as UnixSocketClient from "@berth/infra/runtime/UnixSocketClient"
-import { imageNodeVersion } from "@berth/infra/wiring/InstancesWiring"
 import { afterAll, assert, describe } from "@effect/vitest"
 import { Effect, Option, Redacted, type Scope } from "effect"
 import { AgentId } from "@berth/domain/shared/AgentId"
@@ -12,45 +10,29 @@ import { UserId } from "@berth/domain/shared/UserId"
 import { bundleHostileRuntime } from "../../support/RuntimeBundle.ts"
 import { temporaryDirectory } from "../../support/TemporaryDirectories.ts"
 import { awaitFirstExit, checkHealth, makeInstanceSpec, testDriver } from "./InstanceDriverHosts.ts"
-import { closeTestCluster, imageOf, namesOf, namespaceOf, testCluster } from "./KubernetesHost.ts"
+import { connectCluster, isReal, permission, realImages } from "./ClusterHost.ts"
+import { closeTestCluster, imageOf, namesOf } from "./KubernetesHost.ts"
 
 /*
  * The port's behavior without a hand behind the driver's back: on the fake API server by `npm test`, and on the cluster of
  * KUBECONFIG by `npm run test:kubernetes`.
  */
 
-const isReal = process.env["TEST_KUBERNETES"] === "real"
 const owner = UserId.make("usr_berth-test")
 
 interface TestPlace {
-  readonly connection: ClusterConnection.ClusterConnection
+  readonly connection: ClusterConnection
   readonly image: string
   readonly newerImage: string
 }
 
-const setting = (name: string) => Option.filter(Option.fromNullable(process.env[name]), (value) => value !== "")
-const requireSetting = (name: string) => Option.getOrThrowWith(setting(name), () => new Error(`Set ${name}.`))
-
-const realPlace = Effect.gen(function* () {
-  const image = requireSetting("RUNTIME_IMAGE")
-  const connection = yield* ClusterConnection.make({
-    kubeconfig: setting("KUBECONFIG"),
-    namespace: Option.some(requireSetting("KUBE_NAMESPACE"))
-  })
-  return { connection, image, newerImage: Option.getOrElse(setting("RUNTIME_IMAGE_NEWER"), () => image) }
-})
-
-const fakePlace = (directory: string) =>
+const makePlace = (directory: string) =>
   Effect.gen(function* () {
-    const { fake, kubeconfig } = yield* Effect.promise(testCluster)
-    fake.createNamespace(namespaceOf(directory))
+    const connection = yield* connectCluster(directory)
+    if (isReal) return { connection, ...realImages() }
     const [older, newer] = yield* Effect.promise(() =>
       Promise.all(["1.0.0", "2.0.0"].map((version) => bundleHostileRuntime("talks", version)))
     )
-    const connection = yield* ClusterConnection.make({
-      kubeconfig: Option.some(kubeconfig),
-      namespace: Option.some(namespaceOf(directory))
-    })
     return { connection, image: imageOf(older ?? ""), newerImage: imageOf(newer ?? "") }
   })
 
@@ -60,9 +42,7 @@ const openDriver = (directory: string, { connection, image }: Omit<TestPlace, "n
     image,
     directory,
     backendUrl: new URL("http://10.255.255.1:4001"),
-    permission: isReal
-      ? permissionFlagsOfVersion(imageNodeVersion)
-      : detectPermissionFlags(process.allowedNodeEnvironmentFlags),
+    permission,
     onClose: "leave"
   }).pipe(Effect.provide(UnixSocketClient.layer))
 
@@ -73,7 +53,7 @@ const opened: Effect.Effect<
   Scope.Scope
 > = Effect.gen(function* () {
   const directory = yield* temporaryDirectory
-  const place = yield* isReal ? realPlace : fakePlace(directory)
+  const place = yield* makePlace(directory)
   const driver = yield* openDriver(directory, place)
   yield* Effect.addFinalizer(() => Effect.orDie(driver.remove(owner)))
   return { directory, place, driver }
