@@ -389,6 +389,7 @@ describe("KubernetesInstanceDriver", () => {
       const exits = yield* Effect.fork(Stream.runDrain(driver.exits))
       yield* driver.start(makeInstanceSpec(ada))
       yield* driver.stats(ada)
+      assert.deepStrictEqual(yield* driver.listRunning, [ada])
       yield* driver.logs(ada, { limit: 1 })
       yield* driver.removeOtherAgents(ada, noAgents)
       yield* driver.remove(ada)

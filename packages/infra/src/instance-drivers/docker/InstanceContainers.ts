@@ -52,8 +52,8 @@ const candidateSuffix = ".next"
 const terminationGrace = Duration.seconds(runtimeDrainSeconds + 1)
 const taskTimeout = Duration.minutes(1)
 
-const ownersOf = (labelled: ReadonlyArray<{ readonly Labels: Readonly<Record<string, string>> }>) =>
-  [...new Set(labelled.flatMap(({ Labels }) => findOwner(Labels) ?? []))].map((owner) => UserId.make(owner))
+const ownersOf = (labeled: ReadonlyArray<{ readonly Labels: Readonly<Record<string, string>> }>) =>
+  [...new Set(labeled.flatMap(({ Labels }) => findOwner(Labels) ?? []))].map((owner) => UserId.make(owner))
 
 /** The containers and volumes of instances on an engine. Their names and labels are the driver's whole state. */
 export const make = ({ directory, engine, image, installation, network }: InstanceContainersOptions) => {
@@ -189,7 +189,8 @@ export const make = ({ directory, engine, image, installation, network }: Instan
     removeOtherAgents: (names: ContainerNames, kept: ReadonlyArray<AgentId>) =>
       Effect.if(mayHoldOtherAgents(names, kept), {
         onTrue: () => removeEntries(names, `${instanceHome}/${runtimeAgentsDirectory}`, kept),
-        onFalse: () => Effect.void
+        // A killed backend may have left one that had ended.
+        onFalse: () => engine.removeContainer(names.task)
       }),
     /** Removes everything but the files of the agents. */
     resetFiles: (names: ContainerNames) => removeEntries(names, instanceHome, [runtimeAgentsDirectory]),
