@@ -1,3 +1,5 @@
+import { runtimeAgentsDirectory } from "@berth/api/runtime/RuntimeContract"
+import { AgentId } from "@berth/domain/shared/AgentId"
 import * as DockerEngine from "@berth/infra/instance-drivers/docker/DockerEngine"
 import * as DockerInstanceDriver from "@berth/infra/instance-drivers/docker/DockerInstanceDriver"
 import { EngineAddress } from "@berth/infra/instance-drivers/docker/EngineAddress"
@@ -12,6 +14,7 @@ import {
 import * as UnixSocketClient from "@berth/infra/runtime/UnixSocketClient"
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect } from "effect"
+import { mkdir } from "node:fs/promises"
 import { createServer, type IncomingMessage } from "node:http"
 import { join } from "node:path"
 import { temporaryDirectory } from "../../support/TemporaryDirectories.ts"
@@ -194,6 +197,20 @@ describe("DockerInstanceDriver on a faulty engine", () => {
         assert.strictEqual((yield* Effect.exit(driver.inspect(ada)))._tag, "Success")
       })
     )
+
+  testDriver("DockerInstanceDriver.removeOtherAgents runs a task only where another agent has files", () =>
+    Effect.gen(function* () {
+      const volume = yield* temporaryDirectory
+      const kept = AgentId.make("agt_kept")
+      yield* Effect.promise(() => mkdir(join(volume, "home", runtimeAgentsDirectory, kept), { recursive: true }))
+      const driver = yield* openDriver([
+        [/^GET .*\/volumes\//, { body: { Name: "v", Mountpoint: volume, Labels: null } }],
+        [create, { status: 500, body: { message: "a task was created" } }]
+      ])
+      yield* driver.removeOtherAgents(ada, [kept])
+      assert.include((yield* Effect.flip(driver.removeOtherAgents(ada, []))).reason, "a task was created")
+    })
+  )
 
   it("isEngineFault blames the engine for everything but a request that it rejects for its content", () => {
     const operation = "GET /info"
