@@ -49,6 +49,7 @@ HttpApi.reflect(WebApi, {
       "SessionAuth",
       "PrincipalAuth",
       "A2aSenderAuth",
+      "A2aPeerAuth",
       "OptionalPrincipalAuth",
       "BearerAuth",
       "AgentOwner",

@@ -7,7 +7,9 @@ const innards = /\bat .+:\d+:\d+|node_modules|packages\/|select .+ from |relatio
 
 /** The members of an error; those of OpenAI's shape are inside of `error`. */
 const membersOf = ({ body }: HttpCallResponse): Readonly<Record<string, unknown>> =>
-  Predicate.isRecord(body["error"]) ? { error: body["error"]["type"], ...body["error"] } : body
+  Predicate.isRecord(body["error"]) && !Predicate.isString(body["code"])
+    ? { error: body["error"]["type"], ...body["error"] }
+    : body
 
 export const readErrorCode = (answer: HttpCallResponse): unknown => membersOf(answer)["code"]
 

@@ -59,7 +59,7 @@ const kinds: ReadonlyArray<readonly [RegExp, Kind]> = [
   [/^\/api\/auth\/sessions\/:id$/, session],
   [/^\/api\/keys\/:id$/, apiKey],
   [/^\/api\/webhooks\/endpoints\/:id(\/|$)/, endpoint],
-  [/^\/api\/agents\/:id(\/|$)/, agent],
+  [/^(\/api)?\/agents\/:id(\/|$)/, agent],
   [/^\/api\/agents\/provision\/:id$/, agent],
   [/^\/api\/instance\/:userId(\/|$)/, instance]
 ]
@@ -83,7 +83,7 @@ const malformed = [
 ]
 
 /** Ids of what belongs to an agent: that one is looked for first. */
-const withinAgent = /(?<=^\/api\/agents\/:id\/.*)\/:(scheduleId|skillId|runId)/g
+const withinAgent = /(?<=^(?:\/api)?\/agents\/:id\/.*)\/:(scheduleId|skillId|runId|operation|taskId|notificationId)/g
 
 const nameOf = ({ method, path }: KnownRoute) => `${method} ${path}`
 

@@ -28,6 +28,7 @@ import { AgentLiveStreamsApi, LiveIngestApi, LivePlaybackApi } from "./provision
 import { ProvisioningApi } from "./provisioning/ProvisioningApi.ts"
 import { SchedulesApi, SkillRunsApi } from "./schedules/SchedulesApi.ts"
 import { A2aMessagesApi, AgentA2aApi } from "./a2a/A2aApi.ts"
+import { A2aTasksApi, AgentCardsApi } from "./a2a/tasks/A2aTasksApi.ts"
 import { WebhookEndpointsApi } from "./webhooks/WebhookEndpointsApi.ts"
 import { SessionsApi } from "./sessions/SessionsApi.ts"
 import { OAuthApi } from "./signin/oauth/OAuthApi.ts"
@@ -71,6 +72,8 @@ export class WebApi extends HttpApi.make("web")
   .add(WebhookEndpointsApi)
   .add(A2aMessagesApi)
   .add(AgentA2aApi)
+  .add(A2aTasksApi)
+  .add(AgentCardsApi)
   .add(ChannelWebhooksApi)
   .add(BillingApi)
   .add(CheckoutApi)

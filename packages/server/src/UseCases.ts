@@ -42,6 +42,9 @@ import { SocialSessions } from "@berth/domain/signin/social/SocialSessions"
 import * as WalletsServices from "@berth/domain/wallets/WalletsServices"
 import * as VerificationServices from "@berth/domain/verification/VerificationServices"
 import { A2aMessages } from "@berth/domain/a2a/A2aMessages"
+import { A2aPeers } from "@berth/domain/a2a/tasks/A2aPeers"
+import { PushNotifications } from "@berth/domain/a2a/tasks/PushNotifications"
+import { A2aTasks } from "@berth/domain/a2a/tasks/A2aTasks"
 import { SkillCalls } from "@berth/domain/schedules/runs/SkillCalls"
 import { WebhookEndpoints } from "@berth/domain/webhooks/WebhookEndpoints"
 import { Layer } from "effect"
@@ -59,7 +62,11 @@ export const shared = Layer.mergeAll(SocialSessions.Default, BillingServices.bal
 /** Services of the public listener. */
 export const web = Layer.mergeAll(
   GatewayServices.layer,
-  Layer.provide(InteractionServices.layer, QuotedOwnKeyCoverage.layer),
+  Layer.provideMerge(
+    Layer.provideMerge(PushNotifications.Default, A2aTasks.Default),
+    Layer.provide(InteractionServices.layer, QuotedOwnKeyCoverage.layer)
+  ),
+  Layer.provide(A2aPeers.Default, AgentLifecycle.Default),
   QuotedModelSubstitutes.layer,
   Layer.provideMerge(
     Layer.provide(AgentClaims.Default, Layer.merge(AgentConversations.Default, Channels.Default)),

@@ -3,6 +3,7 @@ import { liveLimits } from "@berth/domain/provisioning/live-streams/LiveStream"
 import { audioTranscriptionsPath } from "@berth/api/gateway/OpenAiGatewayApi"
 import { gatewayPath } from "@berth/api/gateway/GatewayApi"
 import { developmentPlanPath } from "@berth/api/billing/subscriptions/DevelopmentPlansApi"
+import { findA2aErrorShape } from "@berth/api/a2a/tasks/A2aErrorBodies"
 import { WebApi } from "@berth/api/WebApi"
 import { BillingSettings } from "@berth/domain/billing/BillingSettings"
 import { HttpLayerRouter, type HttpServerRequest } from "@effect/platform"
@@ -21,6 +22,8 @@ import * as AgentRecordsHttp from "./interaction/AgentRecordsHttp.ts"
 import * as AgentsHttp from "./agents/AgentsHttp.ts"
 import * as A2aHttp from "./a2a/A2aHttp.ts"
 import * as A2aSenderAuthHttp from "./a2a/A2aSenderAuthHttp.ts"
+import * as A2aPeerAuthHttp from "./a2a/tasks/A2aPeerAuthHttp.ts"
+import * as A2aTasksHttp from "./a2a/tasks/A2aTasksHttp.ts"
 import * as WebhookEndpointsHttp from "./webhooks/WebhookEndpointsHttp.ts"
 import * as WebhooksHttp from "./billing/WebhooksHttp.ts"
 import * as ChannelsHttp from "./channels/ChannelsHttp.ts"
@@ -91,6 +94,7 @@ const groups = Layer.mergeAll(
   ApiKeysHttp.layer,
   WebhookEndpointsHttp.layer,
   A2aHttp.layer,
+  A2aTasksHttp.layer,
   WalletsHttp.layer,
   UserWalletsHttp.layer,
   AgentWalletHttp.layer,
@@ -124,6 +128,7 @@ const groups = Layer.mergeAll(
 const middlewares = Layer.mergeAll(
   SessionAuthHttp.layer,
   A2aSenderAuthHttp.layer,
+  A2aPeerAuthHttp.layer,
   BearerAuthHttp.layer,
   AdministratorAuthHttp.layer,
   AgentOwnerHttp.layer,
@@ -192,7 +197,7 @@ const routes = Layer.mergeAll(
           instanceTable,
           bodyLimit,
           limitsUploads: true,
-          reshapeErrors,
+          reshapeErrors: (path) => reshapeErrors(path) ?? findA2aErrorShape(path),
           caller: RequestCaller.makeClientCallerResolver,
           presentation: makePagePresentation
         })

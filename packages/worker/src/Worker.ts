@@ -24,6 +24,7 @@ import { UnclaimedExpiry } from "@berth/domain/provisioning/UnclaimedExpiry"
 import * as UnclaimedAgentExpiry from "./provisioning/UnclaimedAgentExpiry.ts"
 import * as LiveStreamUpkeep from "./provisioning/LiveStreamUpkeep.ts"
 import * as A2aMessageRecovery from "./a2a/A2aMessageRecovery.ts"
+import * as PushNotificationDelivery from "./a2a/PushNotificationDelivery.ts"
 import * as ScheduleTasks from "./schedules/ScheduleTasks.ts"
 import * as WebhookDeliveryLoop from "./webhooks/WebhookDeliveryLoop.ts"
 import * as VerificationCheckSchedule from "./verification/VerificationCheckSchedule.ts"
@@ -55,6 +56,7 @@ export const layer = (options: JobConsumers.JobConsumerOptions & RetentionJobs.R
     ChannelTasks.layer,
     ScheduleTasks.layer,
     A2aMessageRecovery.layer,
+    PushNotificationDelivery.layer,
     Layer.provide(WebhookDeliveryLoop.layer, WebhookDispatch.Default),
     VerificationCheckSchedule.layer,
     WalletPaymentRecovery.layer

@@ -45,5 +45,6 @@ export const a2aRows: ReadonlyArray<ErrorRow> = [
   ...ofOneAgent("PUT /api/agents/:id/a2a/allow", { json: { allow: [] } }),
   ...ofOneAgent("GET /api/agents/:id/a2a/skills"),
   ...ofOneAgent("PUT /api/agents/:id/a2a/skills", { json: { skills: [] } }),
-  ...ofOneAgent("GET /api/agents/:id/a2a/messages")
+  ...ofOneAgent("GET /api/agents/:id/a2a/messages"),
+  ...ofOneAgent("GET /agents/:id/.well-known/agent-card.json")
 ]

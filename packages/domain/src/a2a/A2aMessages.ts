@@ -10,6 +10,7 @@ import { Transaction } from "../persistence/Transaction.ts"
 import { SkillCalls } from "../schedules/runs/SkillCalls.ts"
 import type { AgentId } from "../shared/AgentId.ts"
 import type { User } from "../shared/User.ts"
+import { isSenderAllowed } from "./A2aAccess.ts"
 import {
   A2aMessageConflict,
   A2aMessageInvalid,
@@ -50,8 +51,10 @@ export class A2aMessages extends Effect.Service<A2aMessages>()("@berth/A2aMessag
     const findReceiver = Effect.fnUntraced(function* (sender: Agent, to: AgentId) {
       const receiver = yield* Effect.mapError(yield* agents.find(to), () => new AgentNotFound())
       const { allow, skills } = yield* repository.readSettings(receiver.id)
-      const isAllowed =
-        receiver.ownerId === sender.ownerId || allow.includes(sender.ownerId) || allow.includes(sender.id)
+      const isAllowed = isSenderAllowed(
+        { ownerId: receiver.ownerId, allow },
+        { ownerId: sender.ownerId, agentIds: [sender.id] }
+      )
       const owner = yield* Effect.mapError(users.find(receiver.ownerId), () => new AgentNotFound())
       if (!isAllowed || owner.suspendedAt !== null) return yield* new AgentNotFound()
       return { receiver, owner, skills }

@@ -30,6 +30,8 @@ export type IdPrefix =
   | "ver"
   | "sch"
   | "run"
+  | "ctx"
+  | "psh"
 
 /** Source of new ids: `<prefix>_<32 hex digits>`. */
 export class IdGenerator extends Context.Tag("@berth/IdGenerator")<

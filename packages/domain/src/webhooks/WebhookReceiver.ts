@@ -6,8 +6,10 @@ export interface WebhookMessage {
   readonly id: string
   readonly sentAt: DateTime.Utc
   readonly body: string
-  /** Each of them signs. */
+  /** Each of them signs; without one the message is not signed. */
   readonly secrets: ReadonlyArray<Redacted.Redacted>
+  /** Headers besides those of the signature. */
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 /** Sends signed messages to the addresses of endpoints, within a time limit and to permitted networks only. */

@@ -13,6 +13,7 @@ import walletPayments from "./migrations/0008_wallet_payments.ts"
 import ownerChats from "./migrations/0009_owner_chats.ts"
 import a2a from "./migrations/0010_a2a.ts"
 import channelSecrets from "./migrations/0011_channel_secrets.ts"
+import a2aTasks from "./migrations/0012_a2a_tasks.ts"
 import { type Migration, pendingMigrations, sha256Of } from "./PendingMigrations.ts"
 import { type DatabaseUnreachable, layer, type PostgresPoolOptions } from "./PostgresPool.ts"
 import { decodeRows, decodeSingleRow } from "./Rows.ts"
@@ -30,7 +31,8 @@ export const migrations: ReadonlyArray<Migration> = [
   { id: 8, file: "0008_wallet_payments.ts", sql: walletPayments },
   { id: 9, file: "0009_owner_chats.ts", sql: ownerChats },
   { id: 10, file: "0010_a2a.ts", sql: a2a },
-  { id: 11, file: "0011_channel_secrets.ts", sql: channelSecrets }
+  { id: 11, file: "0011_channel_secrets.ts", sql: channelSecrets },
+  { id: 12, file: "0012_a2a_tasks.ts", sql: a2aTasks }
 ]
 
 const DatabaseRow = Schema.Struct({

@@ -30,6 +30,7 @@ export const sealedColumns: ReadonlyArray<SealedColumn> = [
   ofColumn("channel_connections", "secrets_sealed", "agent_id || ':' || platform"),
   ofColumn("webhook_endpoints", "secret_sealed", "id"),
   ofColumn("webhook_endpoints", "previous_secret_sealed", "id"),
+  ofColumn("a2a_push_notifications", "secrets_sealed", "task_id || ':' || id"),
   ofColumn("user_wallets", "key_sealed", "user_id || ':' || kind || ':' || address"),
   ofColumn("idempotency_keys", "outcome_sealed", "id"),
   ofColumn("idempotency_keys", "response_sealed", "id"),

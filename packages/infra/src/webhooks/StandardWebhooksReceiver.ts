@@ -37,7 +37,11 @@ export const layer = ({ timeout = defaultTimeout }: { readonly timeout?: Duratio
           send({
             method: "POST",
             url,
-            headers: { "content-type": "application/json", ...makeWebhookHeaders(message) },
+            headers: {
+              "content-type": "application/json",
+              ...message.headers,
+              ...(message.secrets.length === 0 ? {} : makeWebhookHeaders(message))
+            },
             body: message.body,
             timeout,
             maximumBytes

@@ -12,7 +12,7 @@ import { resolveAdminEmails, requireDatabaseUrl, resolveKeyEncryptionKeys } from
 import * as InteractionStores from "../postgres/interaction/InteractionStores.ts"
 import * as PostgresAuditLog from "../postgres/administration/PostgresAuditLog.ts"
 import * as ChannelsStores from "../postgres/channels/ChannelsStores.ts"
-import * as PostgresA2aRepository from "../postgres/a2a/PostgresA2aRepository.ts"
+import * as A2aStores from "../postgres/a2a/A2aStores.ts"
 import * as WebhooksStores from "../postgres/webhooks/WebhooksStores.ts"
 import * as PostgresAgentLog from "../postgres/instances/PostgresAgentLog.ts"
 import * as SchedulesStores from "../postgres/schedules/SchedulesStores.ts"
@@ -76,7 +76,7 @@ export const layer = ({ adminEmails, databaseUrl, keys, verifiedEmailsOnly, ...p
     ChannelsStores.layer,
     SchedulesStores.layer,
     WebhooksStores.layer,
-    PostgresA2aRepository.layer,
+    A2aStores.layer,
     PostgresLiveStreamRepository.layer,
     PostgresUnclaimedAgents.layer,
     InteractionStores.layer,

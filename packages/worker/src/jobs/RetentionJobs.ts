@@ -18,6 +18,8 @@ import { WalletNonceRepository } from "@berth/domain/signin/wallets/WalletNonceR
 import { VerificationChallengeRepository } from "@berth/domain/verification/VerificationChallengeRepository"
 import { a2aRetention } from "@berth/domain/a2a/A2aMessage"
 import { A2aRepository } from "@berth/domain/a2a/A2aRepository"
+import { taskRetention } from "@berth/domain/a2a/tasks/A2aTask"
+import { A2aTaskRepository } from "@berth/domain/a2a/tasks/A2aTaskRepository"
 import { eventRetention } from "@berth/domain/webhooks/WebhookDelivery"
 import { WebhookDeliveryRepository } from "@berth/domain/webhooks/WebhookDeliveryRepository"
 import { DateTime, type Duration, Effect, Layer } from "effect"
@@ -109,6 +111,7 @@ export const layer = ({ modelUsageRetention, reservationRetention, streamRetenti
           )
         ),
         retention("messages between agents", "1 hour", removeOlder(A2aRepository, a2aRetention)),
+        retention("tasks of agents", "1 hour", removeOlder(A2aTaskRepository, taskRetention)),
         retention("events", "1 hour", removeOlder(WebhookDeliveryRepository, eventRetention)),
         retention("agents' log entries", "1 hour", removeOlder(AgentLog, agentLogRetention)),
         retention(

@@ -17,6 +17,7 @@ import { Chats } from "@berth/domain/channels/Chats"
 import { AgentLog } from "@berth/domain/instances/AgentLog"
 import { DateTime, Duration, Effect, HashMap, Layer, Logger, Option, Ref, TestClock } from "effect"
 import { A2aRepository } from "@berth/domain/a2a/A2aRepository"
+import { A2aTaskRepository } from "@berth/domain/a2a/tasks/A2aTaskRepository"
 import { WebhookDeliveryRepository } from "@berth/domain/webhooks/WebhookDeliveryRepository"
 import * as RetentionJobs from "../../src/jobs/RetentionJobs.ts"
 
@@ -55,6 +56,7 @@ const runRetentions = Effect.gen(function* () {
     }),
     Layer.mock(AgentLog, { prune: (before) => recordAt("agents' log entries", before) }),
     Layer.mock(A2aRepository, { prune: (before) => recordAt("messages between agents", before) }),
+    Layer.mock(A2aTaskRepository, { prune: (before) => recordAt("tasks of agents", before) }),
     Layer.mock(WebhookDeliveryRepository, { prune: (before) => recordAt("events", before) }),
     Layer.mock(AnswerStreams, { prune: (before) => recordAt("answer events", before) })
   )

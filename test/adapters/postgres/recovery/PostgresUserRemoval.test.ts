@@ -153,6 +153,13 @@ const userWithRowsEverywhere = Effect.gen(function* () {
     insert into a2a_messages (id, from_agent, to_agent, message_id, envelope, status, created_at)
     values (${`a2a_${tag}`}, ${agent}, ${agent}, 'm', '{"payload":"Wanda says"}', 'waiting', now())`
   yield* sql`
+    insert into a2a_tasks (id, agent_id, caller_id, context_id, client_message_id, content, turn_id, created_at)
+    select ${`tsk_${tag}`}, ${agent}, ${user.id}, 'c', 'm', '{"parts":[{"text":"Wanda says"}]}', id, now()
+    from messages where agent_id = ${agent} limit 1`
+  yield* sql`
+    insert into a2a_push_notifications (task_id, id, url, due_at, created_at)
+    values (${`tsk_${tag}`}, 'n', 'https://wanda.example', now(), now())`
+  yield* sql`
     insert into webhook_endpoints (id, user_id, url, kinds, is_ordered, secret_sealed, created_at)
     values (${`whe_${tag}`}, ${user.id}, 'https://wanda.example', array['agent.status'], false, 'sealed of Wanda', now())`
   yield* sql`

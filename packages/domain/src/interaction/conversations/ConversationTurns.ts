@@ -19,9 +19,21 @@ const failureRetry = Schedule.spaced("250 millis").pipe(Schedule.upTo("5 seconds
 /** Model calls of a stopped instance end shortly after the turn has lost it. */
 const openCallsWait = Schedule.spaced("50 millis").pipe(Schedule.upTo("2 seconds"))
 
+const unlessCanceled =
+  (canceled: Effect.Effect<unknown> | undefined) =>
+  <A, E, R>(answer: Effect.Effect<A, E, R>): Effect.Effect<A, E | MessageUnanswered, R> =>
+    canceled === undefined
+      ? answer
+      : Effect.raceFirst(
+          answer,
+          Effect.flatMap(canceled, () => new MessageUnanswered({ reason: "the message was canceled" }))
+        )
+
 interface TurnOptions {
   readonly isResumable: boolean
   readonly invocation: ToolInvocation | undefined
+  /** Ends when the turn is to be given up. */
+  readonly canceled?: Effect.Effect<unknown> | undefined
 }
 
 /** Works on accepted messages: one turn of a session at a time, in order, until the reply or the failure is stored. */
@@ -161,6 +173,7 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
       Effect.uninterruptibleMask((restore) =>
         Effect.flatMap(queue.enter(message.sessionId, message.seq), (ticket) =>
           answer(message, ticket, publication, options).pipe(
+            unlessCanceled(options.canceled),
             whileRenewed(renewLease(message)),
             restore,
             Effect.matchCauseEffect({

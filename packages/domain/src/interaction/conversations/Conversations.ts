@@ -1,5 +1,6 @@
 import { DateTime, Effect, FiberSet, Option, Schedule, Stream } from "effect"
 import type { AgentId } from "../../shared/AgentId.ts"
+import { UnitsExhausted } from "../../billing/units/Reservation.ts"
 import { UnitLedger } from "../../billing/units/UnitLedger.ts"
 import { IdGenerator } from "../../ids/IdGenerator.ts"
 import type { ToolInvocation } from "../../instances/AgentRuntime.ts"
@@ -43,10 +44,20 @@ export interface KeyedMessage {
   readonly repeats?: MessageId | undefined
 }
 
+/** A turn on behalf of another context. */
+export interface TurnHooks<E> {
+  /** Stored in the transaction of the message. */
+  readonly alongside: Effect.Effect<void, E>
+  /** Ends when the turn is to be given up. */
+  readonly canceled: Effect.Effect<unknown>
+}
+
 /** The end of a turn. */
 export type TurnEnd =
   | { readonly _tag: "Answered"; readonly reply: Message }
   | { readonly _tag: "Failed"; readonly reason: string; readonly callBegun: boolean }
+
+const isUnitsExhausted = (error: unknown): error is UnitsExhausted => error instanceof UnitsExhausted
 
 /** Between two looks at a message whose turn runs elsewhere. */
 const endPoll = Schedule.spaced("250 millis")
@@ -70,8 +81,8 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
     const transaction = yield* Transaction
     const running = yield* FiberSet.make<void>()
 
-    /** Stores the message, its turn and the reservation, all or none. */
-    const store = Effect.fnUntraced(function* <E>(
+    /** Stores the message, its turn, the reservation and what goes with them, all or none. */
+    const store = Effect.fnUntraced(function* <E, F>(
       {
         id,
         message: content,
@@ -80,7 +91,8 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
         session,
         topic = null
       }: KeyedMessage & { readonly topic?: string | null },
-      pay: Effect.Effect<TurnPayment, E>
+      pay: Effect.Effect<TurnPayment, E>,
+      alongside: Effect.Effect<void, F>
     ) {
       const leaseUntil = DateTime.addDuration(yield* DateTime.now, leaseDuration)
       return yield* transaction.run(
@@ -90,24 +102,30 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
             { ...payment, leaseUntil },
             pendingLimits
           )
-        )
+        ).pipe(Effect.zipLeft(alongside))
       )
     })
 
     /** Without units and credits, only a message that the user's own keys answer is accepted. */
-    const accept = (user: User, toSend: KeyedMessage & { readonly topic?: string | null }) =>
+    const accept = <E>(
+      user: User,
+      toSend: KeyedMessage & { readonly topic?: string | null },
+      alongside: Effect.Effect<void, E>
+    ) =>
       store(
         toSend,
         Effect.map(ledger.reserve(user, messageUnits, toSend.id), (reservation) => ({
           reservation,
           ownKeysOnly: false
-        }))
+        })),
+        alongside
       ).pipe(
-        Effect.catchTag("UnitsExhausted", (exhausted) =>
+        // Not by its tag, which an error of `alongside` might have.
+        Effect.catchIf(isUnitsExhausted, (exhausted) =>
           Effect.gen(function* () {
             const { customModel, model } = yield* agents.find(user.id, toSend.session.agentId)
             if (yield* ownKeys.covers(user.id, customModel ?? model))
-              return yield* store(toSend, Effect.succeed({ reservation: Option.none(), ownKeysOnly: true }))
+              return yield* store(toSend, Effect.succeed({ reservation: Option.none(), ownKeysOnly: true }), alongside)
             // The transaction of the reservation has taken its event back.
             yield* ledger.announceExhaustion(user, exhausted)
             return yield* exhausted
@@ -123,17 +141,20 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
     }
 
     /** An accepted message always has its turn, also when the client disconnects at this moment. */
-    const begin = Effect.fnUntraced(function* (
+    const begin = Effect.fnUntraced(function* <E = never>(
       user: User,
       toSend: KeyedMessage & { readonly topic?: string | null },
-      isResumable: boolean
+      isResumable: boolean,
+      { alongside, canceled }: Partial<TurnHooks<E>> = {}
     ) {
       const publication = yield* makeAnswerPublication
       const message = yield* Effect.uninterruptible(
-        Effect.tap(accept(user, toSend), (accepted) =>
+        Effect.tap(accept(user, toSend, alongside ?? Effect.void), (accepted) =>
           FiberSet.run(
             running,
-            Effect.interruptible(turns.run(accepted, publication, { isResumable, invocation: toSend.invocation }))
+            Effect.interruptible(
+              turns.run(accepted, publication, { isResumable, invocation: toSend.invocation, canceled })
+            )
           )
         )
       )
@@ -156,6 +177,16 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
       )
       yield* Effect.annotateCurrentSpan({ "message.id": message.id, "session.id": session.id })
       return { opening: { message, session }, events }
+    })
+
+    /** Sends a message of a known session and returns the stream of its answer, whose deltas are stored for a while. */
+    const stream = Effect.fn("Conversations.stream")(function* <E>(
+      user: User,
+      toSend: KeyedMessage,
+      hooks: TurnHooks<E>
+    ) {
+      yield* validate(toSend.message)
+      return (yield* begin(user, toSend, true, hooks)).events
     })
 
     /** Reads the end of a turn, whichever call began it. */
@@ -200,6 +231,6 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
       })
     })
 
-    return { send, sendAndAwait, answerOnce }
+    return { send, stream, sendAndAwait, answerOnce }
   })
 }) {}

@@ -1,0 +1,239 @@
+import type { A2aPeer as Peer } from "@berth/domain/a2a/tasks/A2aPeers"
+import { AgentId } from "@berth/domain/shared/AgentId"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiMiddleware, HttpApiSchema, OpenApi } from "@effect/platform"
+import { Context, JSONSchema, Predicate, Schema } from "effect"
+import { AgentNotFoundBody } from "../../agents/AgentErrorBodies.ts"
+import { UnitsExhaustedBody } from "../../billing/BillingErrorBodies.ts"
+import { InternalFailureBody } from "../../http/TransportErrors.ts"
+import {
+  ChatSessionNotFoundBody,
+  MessageInvalidBody,
+  PendingMessageLimitReachedBody,
+  RunningAgentNotFoundBody
+} from "../../interaction/InteractionErrorBodies.ts"
+import { acceptApiKeys } from "../../sessions/RequiredScope.ts"
+import { AuthenticationErrors, sessionCookie } from "../../sessions/SessionAuth.ts"
+import {
+  A2aContentUnsupportedBody,
+  A2aMethodNotFoundBody,
+  A2aOperationUnsupportedBody,
+  A2aRequestInvalidBody,
+  A2aTaskLimitReachedBody,
+  A2aTaskNotCancelableBody,
+  A2aTaskNotFoundBody,
+  A2aVersionUnsupportedBody,
+  PushNotificationNotFoundBody
+} from "./A2aErrorBodies.ts"
+import {
+  ListTasksQuery,
+  PushNotificationConfig,
+  PushNotificationConfigs,
+  RestError,
+  RpcRequest,
+  RpcResponse,
+  SendMessageParams,
+  SentTask,
+  Task,
+  TaskList,
+  TaskQuery
+} from "./A2aWire.ts"
+import { AgentCard } from "./AgentCard.ts"
+
+/** The agent of the path and the caller, who may communicate with it. */
+export class A2aPeer extends Context.Tag("@berth/A2aPeer")<A2aPeer, Peer>() {}
+
+/** By session, API key or gateway token: 401 without one, then 404 where the caller may not communicate. */
+export class A2aPeerAuth extends HttpApiMiddleware.Tag<A2aPeerAuth>()("A2aPeerAuth", {
+  provides: A2aPeer,
+  failure: Schema.Union(AuthenticationErrors, AgentNotFoundBody),
+  security: { session: sessionCookie }
+}) {}
+
+const agentPath = Schema.Struct({ id: AgentId })
+const taskPath = Schema.Struct({ id: AgentId, taskId: Schema.String })
+const eventText = HttpApiSchema.withEncoding(Schema.String, { kind: "Text", contentType: "text/event-stream" })
+
+const card = HttpApiEndpoint.get("card", "/agents/:id/.well-known/agent-card.json")
+  .setPath(agentPath)
+  .addSuccess(AgentCard)
+  .addSuccess(HttpApiSchema.Empty(304))
+  .annotateContext(
+    OpenApi.annotations({
+      summary: "Agent card",
+      description:
+        "Section 4.4 of the A2A protocol 1.0, for its owner and for those that the agent allows. `If-None-Match` is answered with 304."
+    })
+  )
+
+const rpc = HttpApiEndpoint.post("rpc", "/agents/:id/a2a")
+  .setPath(agentPath)
+  .setPayload(RpcRequest)
+  .addSuccess(RpcResponse)
+  .addSuccess(eventText)
+  .annotateContext(
+    OpenApi.annotations({
+      summary: "A2A protocol, JSON-RPC binding",
+      description:
+        "Section 9 of the A2A protocol 1.0, with the header `A2A-Version: 1.0`. Streaming methods respond with server-sent events."
+    })
+  )
+
+const extendedCard = HttpApiEndpoint.get("extendedCard", "/agents/:id/a2a/extendedAgentCard")
+  .setPath(agentPath)
+  .addSuccess(AgentCard)
+  .annotateContext(
+    OpenApi.annotations({
+      summary: "Extended agent card",
+      description: "To the owner of the agent, with every skill that the agent uses."
+    })
+  )
+
+const operation = Schema.String.annotations({
+  description: "`message:send` or `message:stream`",
+  jsonSchema: { type: "string", enum: ["message:send", "message:stream"] }
+})
+const send = HttpApiEndpoint.post("send", "/agents/:id/a2a/:operation")
+  .setPath(Schema.Struct({ id: AgentId, operation }))
+  .setPayload(SendMessageParams)
+  .addSuccess(SentTask)
+  .addSuccess(eventText)
+  .annotateContext(
+    OpenApi.annotations({
+      summary: "Send a message to an agent by the A2A protocol",
+      description:
+        "Section 11 of the A2A protocol 1.0. `message:send` waits for the end of the task; `message:stream` responds with server-sent events. The turn is charged to the owner of the agent."
+    })
+  )
+
+const list = HttpApiEndpoint.get("list", "/agents/:id/a2a/tasks")
+  .setPath(agentPath)
+  .setUrlParams(ListTasksQuery)
+  .addSuccess(TaskList)
+  .annotateContext(
+    OpenApi.annotations({
+      summary: "Your tasks at an agent",
+      description: "Newest first, of the last 30 days. `status` is a state of the protocol, such as TASK_STATE_WORKING."
+    })
+  )
+
+const find = HttpApiEndpoint.get("find", "/agents/:id/a2a/tasks/:taskId")
+  .setPath(taskPath)
+  .setUrlParams(TaskQuery)
+  .addSuccess(Task)
+  .addSuccess(eventText)
+  .annotateContext(
+    OpenApi.annotations({
+      summary: "A task",
+      description: "`<taskId>:subscribe` streams a task in progress from its first event."
+    })
+  )
+
+const change = HttpApiEndpoint.post("change", "/agents/:id/a2a/tasks/:taskId")
+  .setPath(taskPath)
+  .addSuccess(Task)
+  .addSuccess(eventText)
+  .annotateContext(
+    OpenApi.annotations({
+      summary: "Cancel a task or subscribe to it",
+      description:
+        "`<taskId>:cancel` ends the turn, which is charged for what it has used. `<taskId>:subscribe` streams a task in progress from its first event."
+    })
+  )
+
+const notificationPath = Schema.Struct({ id: AgentId, taskId: Schema.String, notificationId: Schema.String })
+const createNotification = HttpApiEndpoint.post(
+  "createNotification",
+  "/agents/:id/a2a/tasks/:taskId/pushNotificationConfigs"
+)
+  .setPath(taskPath)
+  .setPayload(PushNotificationConfig)
+  .addSuccess(PushNotificationConfig, { status: 201 })
+  .annotateContext(
+    OpenApi.annotations({
+      summary: "Send the end of a task to an address",
+      description:
+        "At most 5 per task; an ended task is sent at once. The body is `{task}`. With a `token`, it is signed by Standard Webhooks, with the token as key. Private and loopback addresses are refused."
+    })
+  )
+const listNotifications = HttpApiEndpoint.get(
+  "listNotifications",
+  "/agents/:id/a2a/tasks/:taskId/pushNotificationConfigs"
+)
+  .setPath(taskPath)
+  .addSuccess(PushNotificationConfigs)
+  .annotateContext(
+    OpenApi.annotations({ summary: "Push notification configurations of a task", description: "Oldest first." })
+  )
+const findNotification = HttpApiEndpoint.get(
+  "findNotification",
+  "/agents/:id/a2a/tasks/:taskId/pushNotificationConfigs/:notificationId"
+)
+  .setPath(notificationPath)
+  .addSuccess(PushNotificationConfig)
+  .annotateContext(
+    OpenApi.annotations({ summary: "A push notification configuration", description: "Without its credentials." })
+  )
+const removeNotification = HttpApiEndpoint.del(
+  "removeNotification",
+  "/agents/:id/a2a/tasks/:taskId/pushNotificationConfigs/:notificationId"
+)
+  .setPath(notificationPath)
+  .addSuccess(HttpApiSchema.NoContent)
+  .annotateContext(
+    OpenApi.annotations({ summary: "Remove a push notification configuration", description: "Idempotent." })
+  )
+
+const errorContent = { "application/json": { schema: JSONSchema.make(RestError) } }
+
+/** API keys with the scope `chat`; errors in the shape of the protocol. */
+const annotations = Context.make(OpenApi.Transform, (operation: Record<string, unknown>) => {
+  const withKeys = Context.get(acceptApiKeys("chat"), OpenApi.Transform)(operation)
+  const given: unknown = withKeys["responses"]
+  const responses = Predicate.isRecord(given) ? given : {}
+  return {
+    ...withKeys,
+    responses: Object.fromEntries(
+      Object.entries(responses).map(([status, response]) => [
+        status,
+        /^[45]/.test(status) && Predicate.isRecord(response) ? { ...response, content: errorContent } : response
+      ])
+    )
+  }
+})
+
+/** The A2A protocol of an agent. */
+export class A2aTasksApi extends HttpApiGroup.make("a2aTasks")
+  .add(rpc)
+  .add(send)
+  .add(list)
+  .add(find)
+  .add(change)
+  .add(createNotification)
+  .add(listNotifications)
+  .add(findNotification)
+  .add(removeNotification)
+  .add(extendedCard)
+  .middlewareEndpoints(A2aPeerAuth)
+  .annotateEndpointsContext(Context.merge(acceptApiKeys("chat"), annotations))
+  .addError(A2aMethodNotFoundBody)
+  .addError(A2aTaskNotFoundBody)
+  .addError(PushNotificationNotFoundBody)
+  .addError(A2aTaskNotCancelableBody)
+  .addError(A2aOperationUnsupportedBody)
+  .addError(A2aContentUnsupportedBody)
+  .addError(A2aRequestInvalidBody)
+  .addError(A2aVersionUnsupportedBody)
+  .addError(A2aTaskLimitReachedBody)
+  .addError(UnitsExhaustedBody)
+  .addError(PendingMessageLimitReachedBody)
+  .addError(RunningAgentNotFoundBody)
+  .addError(ChatSessionNotFoundBody)
+  .addError(MessageInvalidBody)
+  .addError(InternalFailureBody) {}
+
+/** Cards of agents. */
+export class AgentCardsApi extends HttpApiGroup.make("agentCards")
+  .add(card)
+  .middlewareEndpoints(A2aPeerAuth)
+  .annotateEndpointsContext(acceptApiKeys("chat"))
+  .addError(InternalFailureBody) {}

@@ -1,0 +1,162 @@
+import { Schema } from "effect"
+import { payload } from "../../http/Payload.ts"
+
+/*
+ * Requests and responses of the A2A protocol 1.0 in JSON. As in the JSON of protocol buffers, an absent member, null and an empty
+ * text are the same, and undeclared members are ignored.
+ */
+
+const optional = <A, I>(schema: Schema.Schema<A, I>) => Schema.optionalWith(schema, { nullable: true })
+const text = (maximum: number) => optional(Schema.String.pipe(Schema.maxLength(maximum)))
+const record = Schema.Record({ key: Schema.String, value: Schema.Unknown })
+
+/** A number as JSON, and in a query. */
+const count = (least: number, most: number) => Schema.Int.pipe(Schema.between(least, most))
+const queryCount = (least: number, most: number) =>
+  Schema.optional(Schema.NumberFromString.pipe(Schema.int(), Schema.between(least, most)))
+
+const maximumIdLength = 256
+const id = text(maximumIdLength)
+const requiredId = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(maximumIdLength))
+const maximumHistory = 1_000
+const historyLength = optional(count(0, maximumHistory))
+
+export const A2aPart = Schema.Struct({
+  text: optional(Schema.String),
+  data: Schema.optional(Schema.Unknown),
+  raw: optional(Schema.String),
+  url: optional(Schema.String),
+  mediaType: text(200),
+  filename: text(1_000),
+  metadata: optional(record)
+}).annotations({ identifier: "A2aPart", description: "One of `text` and `data`. Agents take no files" })
+export type A2aPart = typeof A2aPart.Type
+
+const Message = Schema.Struct({
+  messageId: requiredId.annotations({ description: "Sent again, it names the same task" }),
+  contextId: id.annotations({ description: "A conversation, of your naming or of an earlier task" }),
+  taskId: id,
+  role: Schema.Literal("ROLE_USER"),
+  parts: Schema.NonEmptyArray(A2aPart),
+  metadata: optional(record),
+  extensions: optional(Schema.Array(Schema.String)),
+  referenceTaskIds: optional(Schema.Array(Schema.String))
+}).annotations({ identifier: "A2aMessage" })
+export type A2aWireMessage = typeof Message.Type
+
+const notification = {
+  url: Schema.String,
+  token: text(4_096).annotations({ description: "Sent in the header `X-A2A-Notification-Token`" }),
+  authentication: optional(
+    Schema.Struct({
+      scheme: Schema.String.pipe(Schema.pattern(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/)),
+      credentials: optional(Schema.String.pipe(Schema.pattern(/^[\x20-\x7e]{0,4096}$/)))
+    })
+  ).annotations({ description: "Sent in the header `Authorization`" })
+}
+
+export const PushNotificationConfig = Schema.Struct({ id, taskId: id, ...notification }).annotations({
+  identifier: "A2aPushNotificationConfig"
+})
+export type PushNotificationConfig = typeof PushNotificationConfig.Type
+
+export const SendMessageParams = payload({
+  message: Message,
+  configuration: optional(
+    Schema.Struct({
+      acceptedOutputModes: optional(Schema.Array(Schema.String)),
+      taskPushNotificationConfig: optional(PushNotificationConfig),
+      historyLength,
+      returnImmediately: optional(Schema.Boolean).annotations({ description: "False: waits for the end of the task" })
+    })
+  ),
+  metadata: optional(record)
+}).annotations({ identifier: "A2aSendMessageRequest" })
+export type SendMessageParams = typeof SendMessageParams.Type
+
+export const TaskQuery = Schema.Struct({ historyLength: queryCount(0, maximumHistory) })
+export const GetTaskParams = payload({ id: requiredId, historyLength })
+export const TaskParams = payload({ id: requiredId })
+
+const maximumPageSize = 100
+export const ListTasksParams = payload({
+  contextId: id,
+  status: text(64),
+  pageSize: optional(count(1, maximumPageSize)),
+  pageToken: id,
+  historyLength,
+  statusTimestampAfter: optional(Schema.DateTimeUtc),
+  includeArtifacts: optional(Schema.Boolean)
+})
+export type ListTasksParams = typeof ListTasksParams.Type
+
+/** The same in a query. */
+export const ListTasksQuery = Schema.Struct({
+  contextId: Schema.optional(Schema.String),
+  status: Schema.optional(Schema.String),
+  pageSize: queryCount(1, maximumPageSize),
+  pageToken: Schema.optional(Schema.String),
+  historyLength: queryCount(0, maximumHistory),
+  statusTimestampAfter: Schema.optional(Schema.DateTimeUtc),
+  includeArtifacts: Schema.optional(Schema.BooleanFromString)
+})
+
+export const CreateNotificationParams = payload({ id, taskId: requiredId, ...notification })
+export const NotificationParams = payload({ taskId: requiredId, id: requiredId })
+export const NotificationsOfTaskParams = payload({ taskId: requiredId })
+
+/** A JSON-RPC 2.0 request. */
+export const RpcRequest = payload({
+  jsonrpc: Schema.Literal("2.0"),
+  id: Schema.optional(Schema.Union(Schema.String, Schema.Number, Schema.Null)),
+  method: Schema.String.annotations({
+    description:
+      "SendMessage, SendStreamingMessage, GetTask, ListTasks, CancelTask, SubscribeToTask, CreateTaskPushNotificationConfig, GetTaskPushNotificationConfig, ListTaskPushNotificationConfigs, DeleteTaskPushNotificationConfig or GetExtendedAgentCard"
+  }),
+  params: Schema.optional(Schema.Unknown)
+}).annotations({ identifier: "A2aRpcRequest" })
+export type RpcRequest = typeof RpcRequest.Type
+
+/** The value of a member, without the empty text. */
+export const given = (value: string | undefined): string | undefined => (value === "" ? undefined : value)
+
+// Responses, for the documentation.
+
+const Text = Schema.Struct({ text: Schema.String, mediaType: Schema.optional(Schema.String) })
+const Artifact = Schema.Struct({ artifactId: Schema.String, name: Schema.String, parts: Schema.Array(Text) })
+export const Task = Schema.Struct({
+  id: Schema.String,
+  contextId: Schema.String,
+  status: Schema.Struct({
+    state: Schema.Literal("TASK_STATE_WORKING", "TASK_STATE_COMPLETED", "TASK_STATE_FAILED", "TASK_STATE_CANCELED"),
+    timestamp: Schema.String,
+    message: Schema.optional(record).annotations({ description: "Why the task has failed" })
+  }),
+  artifacts: Schema.optional(Schema.Array(Artifact)),
+  history: Schema.optional(Schema.Array(record))
+}).annotations({ identifier: "A2aTask" })
+export const SentTask = Schema.Struct({ task: Task })
+export const TaskList = Schema.Struct({
+  tasks: Schema.Array(Task),
+  nextPageToken: Schema.String,
+  pageSize: Schema.Int,
+  totalSize: Schema.Int
+}).annotations({ identifier: "A2aTaskList" })
+export const PushNotificationConfigs = Schema.Struct({
+  configs: Schema.Array(PushNotificationConfig),
+  nextPageToken: Schema.String
+})
+export const RpcResponse = Schema.Struct({
+  jsonrpc: Schema.Literal("2.0"),
+  id: Schema.Union(Schema.String, Schema.Number, Schema.Null),
+  result: Schema.optional(Schema.Unknown),
+  error: Schema.optional(Schema.Struct({ code: Schema.Int, message: Schema.String, data: Schema.Array(record) }))
+}).annotations({ identifier: "A2aRpcResponse" })
+export const RestError = Schema.Struct({
+  error: Schema.Struct({
+    code: Schema.Int,
+    status: Schema.String,
+    message: Schema.String,
+    details: Schema.Array(record)
+  })
+}).annotations({ identifier: "A2aError" })

@@ -1,0 +1,81 @@
+import { type DateTime, Duration, Schema } from "effect"
+import { idSchema } from "../../ids/IdGenerator.ts"
+import type { MessageId } from "../../interaction/Conversation.ts"
+import type { AgentId } from "../../shared/AgentId.ts"
+import type { UserId } from "../../shared/UserId.ts"
+
+export const A2aTaskId = idSchema("A2aTaskId", "Id of a task of an agent, tsk_…")
+export type A2aTaskId = typeof A2aTaskId.Type
+
+/** A task is one turn: it works from its first moment, and takes no further messages. */
+export const A2aTaskState = Schema.Literal("working", "completed", "failed", "canceled").annotations({
+  identifier: "A2aTaskState"
+})
+export type A2aTaskState = typeof A2aTaskState.Type
+
+/** The message of a client, with the members that the protocol gives back. */
+export interface TaskMessage {
+  /** Chosen by the client; names the message among those that it has sent to the agent. */
+  readonly messageId: string
+  readonly contextId: string | undefined
+  /** The task that the message continues. */
+  readonly taskId: string | undefined
+  /** The text for the agent. */
+  readonly text: string
+  /** Parts and metadata as they were sent. */
+  readonly content: Readonly<Record<string, unknown>>
+}
+
+/** A message of a client to an agent, with its turn. */
+export interface A2aTask {
+  readonly id: A2aTaskId
+  readonly agentId: AgentId
+  readonly callerId: UserId
+  /** The conversation, as the client names it. */
+  readonly contextId: string
+  readonly clientMessageId: string
+  readonly content: Readonly<Record<string, unknown>>
+  /** The message of the turn. */
+  readonly turnId: MessageId
+  readonly state: A2aTaskState
+  /** The reply of a completed task. */
+  readonly reply: string | null
+  /** Why a task has failed. */
+  readonly failure: string | null
+  readonly createdAt: DateTime.Utc
+  /** The time of the state. */
+  readonly updatedAt: DateTime.Utc
+}
+
+export type NewA2aTask = Pick<
+  A2aTask,
+  "id" | "agentId" | "callerId" | "contextId" | "clientMessageId" | "content" | "turnId" | "createdAt"
+>
+
+export const isEnded = ({ state }: Pick<A2aTask, "state">): boolean => state !== "working"
+
+/** Tasks of an agent that are kept, the newest ones; and tasks in progress of one caller with an agent. */
+export const taskLimits = { perAgent: 1_000, inProgress: 16 }
+
+/** Most characters of a message as JSON. */
+export const maximumTaskContentLength = 200_000
+
+/** Ended tasks are kept for this time; their conversations stay. */
+export const taskRetention = Duration.days(30)
+
+/** A filter of tasks. A page begins behind the task of `after`. */
+export interface TaskFilter {
+  readonly contextId: string | undefined
+  readonly state: A2aTaskState | undefined
+  /** Tasks whose state is of this time or later. */
+  readonly since: DateTime.Utc | undefined
+  readonly after: A2aTaskId | undefined
+  readonly limit: number
+}
+
+/** A message of another owner begins with its sender, named by the service. */
+export const formatTaskMessage = (
+  text: string,
+  caller: { readonly id: UserId; readonly name: string },
+  ownerId: UserId
+): string => (caller.id === ownerId ? text : `Message from ${JSON.stringify(caller.name)} (${caller.id}):\n\n${text}`)

@@ -1,0 +1,41 @@
+import { Context, type DateTime, type Effect, type Option } from "effect"
+import type { AgentId } from "../../shared/AgentId.ts"
+import type { UserId } from "../../shared/UserId.ts"
+import type { A2aTask, A2aTaskId, NewA2aTask, TaskFilter } from "./A2aTask.ts"
+
+/** A caller's tasks at an agent. */
+export interface TaskScope {
+  readonly agentId: AgentId
+  readonly callerId: UserId
+}
+
+/** Tasks end with their turns, in the transaction that stores the outcome of the turn. */
+export class A2aTaskRepository extends Context.Tag("@berth/A2aTaskRepository")<
+  A2aTaskRepository,
+  {
+    /**
+     * `known`: the caller has sent a message under this id. `full`: the caller has too many tasks in progress. Removes the
+     * oldest ended tasks above the limit of the agent. Joins the running transaction.
+     */
+    readonly insert: (
+      task: NewA2aTask,
+      limits: { readonly perAgent: number; readonly inProgress: number }
+    ) => Effect.Effect<"stored" | "known" | "full">
+    readonly find: (scope: TaskScope, id: A2aTaskId) => Effect.Effect<Option.Option<A2aTask>>
+    /** `isEqual`: the stored message has the same content. */
+    readonly findByMessage: (
+      scope: TaskScope,
+      message: { readonly clientMessageId: string; readonly content: A2aTask["content"] }
+    ) => Effect.Effect<Option.Option<{ readonly task: A2aTask; readonly isEqual: boolean }>>
+    /** Newest first, with the count of all that match. */
+    readonly list: (
+      scope: TaskScope,
+      filter: TaskFilter
+    ) => Effect.Effect<{ readonly tasks: ReadonlyArray<A2aTask>; readonly total: number }>
+    /** False when the task has ended. */
+    readonly requestCancel: (id: A2aTaskId) => Effect.Effect<boolean>
+    readonly isCancelRequested: (id: A2aTaskId) => Effect.Effect<boolean>
+    /** Deletes tasks that ended before `before`; returns their number. */
+    readonly prune: (before: DateTime.Utc) => Effect.Effect<number>
+  }
+>() {}

@@ -1,0 +1,63 @@
+import { DateTime, Duration, Effect, Random } from "effect"
+import { findRetryPause } from "../../webhooks/WebhookDelivery.ts"
+import { WebhookReceiver } from "../../webhooks/WebhookReceiver.ts"
+import { type ClaimedPush, makePushHeaders, makePushSecret } from "./PushNotification.ts"
+import { PushNotificationRepository } from "./PushNotificationRepository.ts"
+import { presentTaskEvent } from "./TaskPresentation.ts"
+
+/** Notifications at once. */
+const maximumInFlight = 8
+/** Longer than an attempt: another worker repeats one whose worker has died. */
+const claimDuration = Duration.minutes(1)
+/** Attempts of a notification, over some hours. */
+const maximumAttempts = 5
+
+/** Tells clients the ends of their tasks, at least once, under a stable id. */
+export class PushDispatch extends Effect.Service<PushDispatch>()("@berth/PushDispatch", {
+  effect: Effect.gen(function* () {
+    const repository = yield* PushNotificationRepository
+    const receiver = yield* WebhookReceiver
+
+    const findRetry = Effect.fnUntraced(function* (attempt: number) {
+      const pause = attempt < maximumAttempts ? findRetryPause(attempt, yield* Random.next) : undefined
+      return pause === undefined ? null : DateTime.addDuration(yield* DateTime.now, pause)
+    })
+
+    const attempt = Effect.fn("PushDispatch.attempt")(function* (claimed: ClaimedPush) {
+      const { notification, task } = claimed
+      yield* Effect.annotateCurrentSpan({ "a2a.task": task.id, "webhook.attempt": claimed.attempt })
+      const outcome = yield* receiver
+        .post(new URL(notification.url), {
+          id: `${task.id}:${notification.id}`,
+          sentAt: yield* DateTime.now,
+          body: JSON.stringify(presentTaskEvent(task)),
+          secrets: notification.token === null ? [] : [makePushSecret(notification.token)],
+          headers: { "content-type": "application/a2a+json", ...makePushHeaders(notification) }
+        })
+        .pipe(Effect.either)
+      const failure =
+        outcome._tag === "Left"
+          ? outcome.left.reason
+          : outcome.right >= 200 && outcome.right < 300
+            ? undefined
+            : `status ${outcome.right}`
+      yield* repository.record(
+        claimed,
+        failure === undefined ? "delivered" : { failure, retryAt: yield* findRetry(claimed.attempt) }
+      )
+    })
+
+    /** Attempts what is due; returns the number of attempts. */
+    const deliverDue = Effect.gen(function* () {
+      const now = yield* DateTime.now
+      const claimed = yield* Effect.withTracerEnabled(
+        repository.claim(maximumInFlight, now, DateTime.addDuration(now, claimDuration)),
+        false
+      )
+      yield* Effect.forEach(claimed, attempt, { concurrency: maximumInFlight, discard: true })
+      return claimed.length
+    })
+
+    return { deliverDue }
+  })
+}) {}

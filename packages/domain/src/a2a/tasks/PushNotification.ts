@@ -1,0 +1,37 @@
+import { Encoding, Redacted } from "effect"
+import type { A2aTask, A2aTaskId } from "./A2aTask.ts"
+
+/** An address that is told the end of a task. Secrets are the client's. */
+export interface PushNotification {
+  readonly taskId: A2aTaskId
+  /** Chosen by the client or by the service; names it within the task. */
+  readonly id: string
+  readonly url: string
+  readonly token: Redacted.Redacted | null
+  readonly authentication: { readonly scheme: string; readonly credentials: Redacted.Redacted | null } | null
+}
+
+export type NewPushNotification = Omit<PushNotification, "taskId" | "id"> & { readonly id: string | undefined }
+
+/** A notification that this worker attempts until the claim ends. `attempt` counts from 1. */
+export interface ClaimedPush {
+  readonly notification: PushNotification
+  readonly task: A2aTask
+  readonly attempt: number
+}
+
+export const maximumNotificationsPerTask = 5
+
+/** The key of the signature, in the form of Standard Webhooks. */
+export const makePushSecret = (token: Redacted.Redacted): Redacted.Redacted =>
+  Redacted.make(`whsec_${Encoding.encodeBase64(Redacted.value(token))}`)
+
+/** Authentication of a notification: credentials if the client gave some, else its token. */
+export const makePushHeaders = ({
+  authentication,
+  token
+}: Pick<PushNotification, "authentication" | "token">): Readonly<Record<string, string>> => {
+  const { credentials = null, scheme = "" } = authentication ?? {}
+  if (credentials !== null) return { authorization: `${scheme} ${Redacted.value(credentials)}` }
+  return token === null ? {} : { "x-a2a-notification-token": Redacted.value(token) }
+}

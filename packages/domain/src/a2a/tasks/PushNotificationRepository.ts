@@ -1,0 +1,23 @@
+import { Context, type DateTime, type Effect, type Option } from "effect"
+import type { A2aTaskId } from "./A2aTask.ts"
+import type { ClaimedPush, PushNotification } from "./PushNotification.ts"
+
+/** Stores notifications. Secrets are sealed in their rows. Removed with their tasks. */
+export class PushNotificationRepository extends Context.Tag("@berth/PushNotificationRepository")<
+  PushNotificationRepository,
+  {
+    /** Replaces one with the same id. False when the task has `limit` others. Joins the running transaction. */
+    readonly store: (notification: PushNotification, limit: number) => Effect.Effect<boolean>
+    /** Oldest first. */
+    readonly list: (taskId: A2aTaskId) => Effect.Effect<ReadonlyArray<PushNotification>>
+    readonly find: (taskId: A2aTaskId, id: string) => Effect.Effect<Option.Option<PushNotification>>
+    readonly remove: (taskId: A2aTaskId, id: string) => Effect.Effect<boolean>
+    /** Takes due notifications of ended tasks until `until`. Concurrent claims never take the same one. */
+    readonly claim: (limit: number, now: DateTime.Utc, until: DateTime.Utc) => Effect.Effect<ReadonlyArray<ClaimedPush>>
+    /** Ends an attempt. `retryAt`: null after the last one. Without effect when the attempt lost its claim. */
+    readonly record: (
+      claimed: ClaimedPush,
+      end: "delivered" | { readonly failure: string; readonly retryAt: DateTime.Utc | null }
+    ) => Effect.Effect<void>
+  }
+>() {}

@@ -1,0 +1,137 @@
+import {
+  type A2aTask,
+  A2aTaskId,
+  A2aTaskState,
+  type NewA2aTask,
+  type TaskFilter
+} from "@berth/domain/a2a/tasks/A2aTask"
+import { A2aTaskRepository, type TaskScope } from "@berth/domain/a2a/tasks/A2aTaskRepository"
+import { MessageId } from "@berth/domain/interaction/Conversation"
+import { AgentId } from "@berth/domain/shared/AgentId"
+import { UserId } from "@berth/domain/shared/UserId"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { DateTime, Effect, Layer, Option, Schema } from "effect"
+import { countAffectedRows, decodeFirstRow, decodeRows, decodeSingleRow } from "../Rows.ts"
+import { toStorableJson, toStorableText } from "../StorableText.ts"
+
+const taskFields = {
+  id: A2aTaskId,
+  agentId: AgentId,
+  callerId: UserId,
+  contextId: Schema.String,
+  clientMessageId: Schema.String,
+  content: Schema.Record({ key: Schema.String, value: Schema.Unknown }),
+  turnId: MessageId,
+  state: A2aTaskState,
+  reply: Schema.NullOr(Schema.String),
+  failure: Schema.NullOr(Schema.String),
+  createdAt: Schema.DateTimeUtcFromDate,
+  updatedAt: Schema.DateTimeUtcFromDate
+}
+export const TaskRow = Schema.Struct(taskFields)
+const SentRow = Schema.Struct({ ...taskFields, isEqual: Schema.Boolean })
+const Counts = Schema.Struct({ isKnown: Schema.Boolean, inProgress: Schema.Int })
+const Total = Schema.Struct({ total: Schema.Int })
+const Flag = Schema.Struct({ isRequested: Schema.Boolean })
+
+/** Tasks with the replies of their turns. */
+export const selectTasks = (sql: SqlClient, more = sql``) => sql`
+  select t.id, t.agent_id, t.caller_id, t.context_id, t.client_message_id, t.content, t.turn_id, t.state,
+    reply.content as reply, m.failure, t.created_at, coalesce(t.ended_at, t.created_at) as updated_at ${more}
+  from a2a_tasks t join messages m on m.id = t.turn_id
+  left join messages reply on reply.session_id = m.session_id and reply.seq = m.seq + 1 and reply.sender = 'agent'`
+
+export const layer: Layer.Layer<A2aTaskRepository, never, SqlClient> = Layer.effect(
+  A2aTaskRepository,
+  Effect.map(SqlClient, (sql) => {
+    const isOf = ({ agentId, callerId }: TaskScope) => sql`t.agent_id = ${agentId} and t.caller_id = ${callerId}`
+
+    return A2aTaskRepository.of({
+      insert: Effect.fn("A2aTaskRepository.insert")(function* (
+        task: NewA2aTask,
+        limits: { readonly perAgent: number; readonly inProgress: number }
+      ) {
+        const { inProgress, isKnown } = yield* sql`
+          select
+            exists (select from a2a_tasks t
+              where ${isOf(task)} and client_message_id = ${toStorableText(task.clientMessageId)}) as is_known,
+            (select count(*) from a2a_tasks t where ${isOf(task)} and state = 'working')::int as in_progress`.pipe(
+          decodeSingleRow(Counts)
+        )
+        if (isKnown) return "known" as const
+        if (inProgress >= limits.inProgress) return "full" as const
+        const inserted = yield* sql`
+          insert into a2a_tasks ${sql.insert({
+            ...task,
+            contextId: toStorableText(task.contextId),
+            clientMessageId: toStorableText(task.clientMessageId),
+            content: toStorableJson(task.content),
+            createdAt: DateTime.toDate(task.createdAt)
+          })} on conflict on constraint a2a_tasks_message_key do nothing returning id`
+        if (inserted.length === 0) return "known" as const
+        yield* sql`
+          delete from a2a_tasks where id in (
+            select id from a2a_tasks where agent_id = ${task.agentId} and ended_at is not null
+            order by created_at desc, id desc offset ${limits.perAgent}
+          )`
+        return "stored" as const
+      }, Effect.orDie),
+      find: Effect.fn("A2aTaskRepository.find")(function* (scope: TaskScope, id: A2aTaskId) {
+        return yield* sql`${selectTasks(sql)} where t.id = ${toStorableText(id)} and ${isOf(scope)}`.pipe(
+          decodeFirstRow(TaskRow),
+          Effect.orDie
+        )
+      }),
+      findByMessage: Effect.fn("A2aTaskRepository.findByMessage")(function* (
+        scope: TaskScope,
+        { clientMessageId, content }: { readonly clientMessageId: string; readonly content: A2aTask["content"] }
+      ) {
+        const isEqual = sql`, t.content = ${toStorableJson(content)}::jsonb as is_equal`
+        const found = yield* sql`
+          ${selectTasks(sql, isEqual)}
+          where ${isOf(scope)} and t.client_message_id = ${toStorableText(clientMessageId)}`.pipe(
+          decodeFirstRow(SentRow),
+          Effect.orDie
+        )
+        return Option.map(found, ({ isEqual, ...task }) => ({ task, isEqual }))
+      }),
+      list: Effect.fn("A2aTaskRepository.list")(function* (scope: TaskScope, filter: TaskFilter) {
+        const { after, contextId, limit, since, state } = filter
+        const matches = sql.and([
+          isOf(scope),
+          ...(contextId === undefined ? [] : [sql`t.context_id = ${toStorableText(contextId)}`]),
+          ...(state === undefined ? [] : [sql`t.state = ${state}`]),
+          ...(since === undefined ? [] : [sql`coalesce(t.ended_at, t.created_at) >= ${DateTime.toDate(since)}`])
+        ])
+        const behind =
+          after === undefined
+            ? sql``
+            : sql`and (t.created_at, t.id) < (select created_at, id from a2a_tasks where id = ${toStorableText(after)})`
+        const tasks = yield* sql`
+          ${selectTasks(sql)} where ${matches} ${behind} order by t.created_at desc, t.id desc limit ${limit}`.pipe(
+          decodeRows(TaskRow)
+        )
+        const { total } = yield* sql`select count(*)::int as total from a2a_tasks t where ${matches}`.pipe(
+          decodeSingleRow(Total)
+        )
+        return { tasks, total }
+      }, Effect.orDie),
+      requestCancel: Effect.fn("A2aTaskRepository.requestCancel")(function* (id: A2aTaskId) {
+        const requested = yield* countAffectedRows(sql`
+          update a2a_tasks set cancel_requested_at = coalesce(cancel_requested_at, now())
+          where id = ${id} and state = 'working'`)
+        return requested === 1
+      }, Effect.orDie),
+      isCancelRequested: Effect.fn("A2aTaskRepository.isCancelRequested")(function* (id: A2aTaskId) {
+        const { isRequested } = yield* sql`
+          select exists (select from a2a_tasks where id = ${id} and cancel_requested_at is not null) as is_requested`.pipe(
+          decodeSingleRow(Flag)
+        )
+        return isRequested
+      }, Effect.orDie),
+      prune: Effect.fn("A2aTaskRepository.prune")(function* (before: DateTime.Utc) {
+        return yield* countAffectedRows(sql`delete from a2a_tasks where ended_at < ${DateTime.toDate(before)}`)
+      }, Effect.orDie)
+    })
+  })
+)

@@ -1,0 +1,147 @@
+import { A2aTaskId } from "@berth/domain/a2a/tasks/A2aTask"
+import type { ClaimedPush, PushNotification } from "@berth/domain/a2a/tasks/PushNotification"
+import { PushNotificationRepository } from "@berth/domain/a2a/tasks/PushNotificationRepository"
+import { SecretBox } from "@berth/domain/secrets/SecretBox"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { DateTime, Effect, Layer, Option, Redacted, Schema } from "effect"
+import { countAffectedRows, decodeFirstRow, decodeRows, decodeSingleRow } from "../Rows.ts"
+import { toStorableText } from "../StorableText.ts"
+import { selectTasks, TaskRow } from "./PostgresA2aTaskRepository.ts"
+
+const NotificationRow = Schema.Struct({
+  taskId: A2aTaskId,
+  id: Schema.String,
+  url: Schema.String,
+  scheme: Schema.NullOr(Schema.String),
+  secretsSealed: Schema.NullOr(Schema.String)
+})
+const ClaimedRow = Schema.Struct({ ...NotificationRow.fields, attempt: Schema.Int })
+const Count = Schema.Struct({ others: Schema.Int })
+const Secrets = Schema.parseJson(
+  Schema.Struct({ token: Schema.NullOr(Schema.String), credentials: Schema.NullOr(Schema.String) })
+)
+const decodeSecrets = Schema.decode(Secrets)
+const encodeSecrets = Schema.encode(Secrets)
+
+const contextOf = ({ id, taskId }: Pick<PushNotification, "id" | "taskId">) =>
+  `a2a_push_notifications.secrets_sealed:${taskId}:${id}`
+const reveal = (secret: Redacted.Redacted | null | undefined) =>
+  secret === null || secret === undefined ? null : Redacted.value(secret)
+const hide = (secret: string | null) => (secret === null ? null : Redacted.make(secret))
+
+export const layer: Layer.Layer<PushNotificationRepository, never, SqlClient | SecretBox> = Layer.effect(
+  PushNotificationRepository,
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    const box = yield* SecretBox
+
+    const open = Effect.fnUntraced(function* (row: typeof NotificationRow.Type) {
+      const { id, scheme, secretsSealed, taskId, url } = row
+      const opened = secretsSealed === null ? undefined : yield* box.open(secretsSealed, contextOf(row))
+      const { credentials, token } =
+        opened === undefined ? { credentials: null, token: null } : yield* decodeSecrets(Redacted.value(opened))
+      return {
+        taskId,
+        id,
+        url,
+        token: hide(token),
+        authentication: scheme === null ? null : { scheme, credentials: hide(credentials) }
+      } satisfies PushNotification
+    })
+    const columns = sql`task_id, id, url, scheme, secrets_sealed`
+
+    return PushNotificationRepository.of({
+      store: Effect.fn("PushNotificationRepository.store")(function* (notification: PushNotification, limit: number) {
+        const { authentication, taskId, token, url } = notification
+        const id = toStorableText(notification.id)
+        const { others } = yield* sql`
+          select count(*)::int as others from a2a_push_notifications where task_id = ${taskId} and id <> ${id}`.pipe(
+          decodeSingleRow(Count)
+        )
+        if (others >= limit) return false
+        const secrets = { token: reveal(token), credentials: reveal(authentication?.credentials) }
+        const sealed = yield* box.seal(Redacted.make(yield* encodeSecrets(secrets)), contextOf({ taskId, id }))
+        const now = DateTime.toDate(yield* DateTime.now)
+        yield* sql`
+          insert into a2a_push_notifications ${sql.insert({
+            taskId,
+            id,
+            url: toStorableText(url),
+            scheme: authentication?.scheme ?? null,
+            secretsSealed: sealed,
+            dueAt: now,
+            createdAt: now
+          })}
+          on conflict (task_id, id) do update set
+            url = excluded.url, scheme = excluded.scheme, secrets_sealed = excluded.secrets_sealed,
+            status = 'pending', attempts = 0, due_at = excluded.due_at, claimed_until = null`
+        return true
+      }, Effect.orDie),
+      list: Effect.fn("PushNotificationRepository.list")(function* (taskId: A2aTaskId) {
+        const rows = yield* sql`
+          select ${columns} from a2a_push_notifications where task_id = ${taskId} order by created_at, id`.pipe(
+          decodeRows(NotificationRow)
+        )
+        return yield* Effect.forEach(rows, open)
+      }, Effect.orDie),
+      find: Effect.fn("PushNotificationRepository.find")(function* (taskId: A2aTaskId, id: string) {
+        const row = yield* sql`
+          select ${columns} from a2a_push_notifications
+          where task_id = ${taskId} and id = ${toStorableText(id)}`.pipe(decodeFirstRow(NotificationRow))
+        return yield* Effect.transposeMapOption(row, open)
+      }, Effect.orDie),
+      remove: Effect.fn("PushNotificationRepository.remove")(function* (taskId: A2aTaskId, id: string) {
+        const removed = yield* countAffectedRows(sql`
+          delete from a2a_push_notifications where task_id = ${taskId} and id = ${toStorableText(id)}`)
+        return removed === 1
+      }, Effect.orDie),
+      claim: Effect.fn("PushNotificationRepository.claim")(function* (
+        limit: number,
+        now: DateTime.Utc,
+        until: DateTime.Utc
+      ) {
+        const at = DateTime.toDate(now)
+        const rows = yield* sql`
+          with due as (
+            select p.task_id, p.id from a2a_push_notifications p join a2a_tasks t on t.id = p.task_id
+            where p.status = 'pending' and p.due_at <= ${at} and t.state <> 'working'
+              and (p.claimed_until is null or p.claimed_until <= ${at})
+            order by p.due_at limit ${limit} for update of p skip locked
+          )
+          update a2a_push_notifications p set attempts = attempts + 1, claimed_until = ${DateTime.toDate(until)}
+          from due where p.task_id = due.task_id and p.id = due.id
+          returning p.task_id, p.id, p.url, p.scheme, p.secrets_sealed, p.attempts as attempt`.pipe(
+          decodeRows(ClaimedRow)
+        )
+        const found = yield* Effect.forEach(rows, (row) =>
+          Effect.gen(function* () {
+            const task = yield* sql`${selectTasks(sql)} where t.id = ${row.taskId}`.pipe(decodeFirstRow(TaskRow))
+            const notification = yield* open(row)
+            return Option.map(task, (ended): ClaimedPush => ({ notification, task: ended, attempt: row.attempt }))
+          })
+        )
+        return found.flatMap(Option.toArray)
+      }, Effect.orDie),
+      record: Effect.fn("PushNotificationRepository.record")(
+        function* (
+          { attempt, notification: { id, taskId } }: ClaimedPush,
+          end: "delivered" | { readonly failure: string; readonly retryAt: DateTime.Utc | null }
+        ) {
+          const isHeld = sql`
+          task_id = ${taskId} and id = ${toStorableText(id)} and attempts = ${attempt} and status = 'pending'`
+          if (end === "delivered")
+            return yield* sql`
+            update a2a_push_notifications set status = 'delivered', claimed_until = null, failure = null
+            where ${isHeld}`
+          const { failure, retryAt } = end
+          const next = retryAt === null ? sql`status = 'failed'` : sql`due_at = ${DateTime.toDate(retryAt)}`
+          yield* sql`
+          update a2a_push_notifications set ${next}, claimed_until = null, failure = ${toStorableText(failure)}
+          where ${isHeld}`
+        },
+        Effect.orDie,
+        Effect.asVoid
+      )
+    })
+  })
+)

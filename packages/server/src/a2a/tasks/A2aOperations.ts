@@ -1,0 +1,129 @@
+import {
+  given,
+  type ListTasksParams,
+  type PushNotificationConfig,
+  type SendMessageParams
+} from "@berth/api/a2a/tasks/A2aWire"
+import { makeAgentCard } from "@berth/api/a2a/tasks/AgentCard"
+import { type A2aPeer, A2aPeers } from "@berth/domain/a2a/tasks/A2aPeers"
+import { A2aTaskId } from "@berth/domain/a2a/tasks/A2aTask"
+import { A2aRequestInvalid } from "@berth/domain/a2a/tasks/A2aTaskErrors"
+import { A2aTasks } from "@berth/domain/a2a/tasks/A2aTasks"
+import type { NewPushNotification, PushNotification } from "@berth/domain/a2a/tasks/PushNotification"
+import { PushNotifications } from "@berth/domain/a2a/tasks/PushNotifications"
+import { findTaskState, presentTask } from "@berth/domain/a2a/tasks/TaskPresentation"
+import { Effect, Redacted } from "effect"
+import { WebSettings } from "../../http/WebSettings.ts"
+import { readTaskMessage } from "./ReceivedTaskMessage.ts"
+import { streamTask } from "./TaskStreams.ts"
+
+interface TaskCall {
+  readonly id: string
+  readonly historyLength?: number | undefined
+}
+
+const usualPageSize = 50
+const stateName = /^TASK_STATE_[A-Z_]+$/
+
+type NotificationParams = Pick<PushNotificationConfig, "id" | "url" | "token" | "authentication">
+
+const hide = (secret: string | undefined) => {
+  const text = given(secret)
+  return text === undefined ? null : Redacted.make(text)
+}
+
+const readNotification = ({ authentication, id, token, url }: NotificationParams): NewPushNotification => ({
+  id: given(id),
+  url,
+  token: hide(token),
+  authentication:
+    authentication === undefined
+      ? null
+      : { scheme: authentication.scheme, credentials: hide(authentication.credentials) }
+})
+
+/** Credentials are not given back. */
+const presentNotification = ({ authentication, id, taskId, token, url }: PushNotification) => ({
+  id,
+  taskId,
+  url,
+  ...(token === null ? {} : { token: Redacted.value(token) }),
+  ...(authentication === null ? {} : { authentication: { scheme: authentication.scheme } })
+})
+
+/** The operations of the A2A protocol, the same for both bindings. */
+export const makeA2aOperations = Effect.gen(function* () {
+  const tasks = yield* A2aTasks
+  const notifications = yield* PushNotifications
+  const peers = yield* A2aPeers
+  const { appUrl, serviceVersion } = yield* WebSettings
+
+  /** A notification of the request is stored before the caller waits for the task. */
+  const begin = Effect.fnUntraced(function* (peer: A2aPeer, params: SendMessageParams) {
+    const message = yield* readTaskMessage(params)
+    const config = params.configuration?.taskPushNotificationConfig
+    const notification = config === undefined ? undefined : readNotification(config)
+    if (notification !== undefined) yield* notifications.validate(notification)
+    const followed = yield* tasks.send(peer, message)
+    if (notification !== undefined) yield* notifications.create(peer, followed.task.id, notification)
+    return followed
+  })
+
+  return {
+    card: (peer: A2aPeer, { all }: { readonly all: boolean }) =>
+      Effect.map(peers.listSkills(peer, { all }), (skills) =>
+        makeAgentCard(peer.agent, skills, { appUrl, version: serviceVersion })
+      ),
+    send: Effect.fnUntraced(function* (peer: A2aPeer, params: SendMessageParams) {
+      const followed = yield* begin(peer, params)
+      const { historyLength, returnImmediately = false } = params.configuration ?? {}
+      const task = returnImmediately ? followed.task : yield* tasks.awaitEnd(peer, followed)
+      return { task: presentTask(task, { historyLength }) }
+    }),
+    stream: (peer: A2aPeer, params: SendMessageParams) =>
+      Effect.map(begin(peer, params), (followed) => streamTask(tasks, peer, followed)),
+    subscribe: (peer: A2aPeer, { id }: TaskCall) =>
+      Effect.map(tasks.subscribe(peer, A2aTaskId.make(id)), (followed) => streamTask(tasks, peer, followed)),
+    get: (peer: A2aPeer, { historyLength, id }: TaskCall) =>
+      Effect.map(tasks.get(peer, A2aTaskId.make(id)), (task) => presentTask(task, { historyLength })),
+    cancel: (peer: A2aPeer, { id }: TaskCall) =>
+      Effect.map(tasks.cancel(peer, A2aTaskId.make(id)), (task) => presentTask(task)),
+    createNotification: (peer: A2aPeer, taskId: string, params: NotificationParams) =>
+      Effect.map(notifications.create(peer, taskId, readNotification(params)), presentNotification),
+    findNotification: (peer: A2aPeer, taskId: string, id: string) =>
+      Effect.map(notifications.get(peer, taskId, id), presentNotification),
+    listNotifications: (peer: A2aPeer, taskId: string) =>
+      Effect.map(notifications.list(peer, taskId), (configs) => ({
+        configs: configs.map(presentNotification),
+        nextPageToken: ""
+      })),
+    removeNotification: (peer: A2aPeer, taskId: string, id: string) => notifications.remove(peer, taskId, id),
+    list: Effect.fnUntraced(function* (peer: A2aPeer, params: ListTasksParams) {
+      const { historyLength, includeArtifacts = false, pageSize = usualPageSize } = params
+      const status = given(params.status)
+      if (status !== undefined && !stateName.test(status))
+        return yield* new A2aRequestInvalid({ reason: "`status` must be a state of the protocol." })
+      const isAny = status === undefined || status === "TASK_STATE_UNSPECIFIED"
+      const state = isAny ? undefined : findTaskState(status)
+      const after = given(params.pageToken)
+      const { tasks: found, total } =
+        isAny || state !== undefined
+          ? yield* tasks.list(peer, {
+              contextId: given(params.contextId),
+              state,
+              since: params.statusTimestampAfter,
+              after: after === undefined ? undefined : A2aTaskId.make(after),
+              limit: pageSize + 1
+            })
+          : { tasks: [], total: 0 }
+      const page = found.slice(0, pageSize)
+      return {
+        tasks: page.map((task) => presentTask(task, { historyLength, includeArtifacts })),
+        nextPageToken: found.length > pageSize ? (page.at(-1)?.id ?? "") : "",
+        pageSize,
+        totalSize: total
+      }
+    })
+  }
+})
+export type A2aOperations = Effect.Effect.Success<typeof makeA2aOperations>

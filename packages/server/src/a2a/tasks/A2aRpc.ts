@@ -1,0 +1,104 @@
+import { A2aMethodNotFound } from "@berth/api/a2a/tasks/A2aErrorBodies"
+import {
+  CreateNotificationParams,
+  GetTaskParams,
+  ListTasksParams,
+  NotificationParams,
+  NotificationsOfTaskParams,
+  type RpcRequest,
+  SendMessageParams,
+  TaskParams
+} from "@berth/api/a2a/tasks/A2aWire"
+import { summarizeIssues } from "@berth/api/http/RequestIssues"
+import { encodeSseEvent } from "@berth/api/http/Sse"
+import type { A2aPeer } from "@berth/domain/a2a/tasks/A2aPeers"
+import { A2aRequestInvalid } from "@berth/domain/a2a/tasks/A2aTaskErrors"
+import { HttpApp, HttpServerResponse } from "@effect/platform"
+import { Effect, Option, ParseResult, Schema, Stream } from "effect"
+import { respondFrames } from "../../http/SseResponse.ts"
+import type { A2aOperations } from "./A2aOperations.ts"
+
+const maximumReasonLength = 500
+
+const describeParams = (error: ParseResult.ParseError) =>
+  summarizeIssues(
+    ParseResult.ArrayFormatter.formatErrorSync(error).map(({ message, path }) => ({
+      path: ["params", ...path].join("."),
+      message
+    }))
+  )
+    .map(({ message, path }) => `${path}: ${message}`)
+    .join("; ")
+    .slice(0, maximumReasonLength)
+
+/** Parameters of a method; absent ones are none. */
+const read = <A, I>(schema: Schema.Schema<A, I>, params: unknown) =>
+  Effect.mapError(
+    Schema.decodeUnknown(schema)(params ?? {}),
+    (error) => new A2aRequestInvalid({ reason: describeParams(error) })
+  )
+
+const JsonObject = Schema.parseJson(Schema.Record({ key: Schema.String, value: Schema.Unknown }))
+const decode = Schema.decodeUnknownOption(JsonObject)
+
+/** The error response of the request gets the request's id. */
+export const addRequestId = (id: RpcRequest["id"]) =>
+  HttpApp.appendPreResponseHandler((_request, response) =>
+    Effect.succeed(
+      response.body._tag === "Uint8Array"
+        ? Option.match(decode(new TextDecoder().decode(response.body.body)), {
+            onNone: () => response,
+            onSome: (body) =>
+              HttpServerResponse.setBody(response, HttpServerResponse.unsafeJson({ ...body, id: id ?? null }).body)
+          })
+        : response
+    )
+  )
+
+/** Answers a request of the JSON-RPC binding. */
+export const answerRpc = Effect.fnUntraced(function* (
+  operations: A2aOperations,
+  peer: A2aPeer,
+  { id = null, method, params }: RpcRequest
+) {
+  const respond = <E, R>(result: Effect.Effect<unknown, E, R>) =>
+    Effect.map(result, (value) => HttpServerResponse.unsafeJson({ jsonrpc: "2.0", id, result: value }))
+  const respondStream = <E, R>(events: Effect.Effect<Stream.Stream<unknown>, E, R>) =>
+    Effect.map(events, (results) =>
+      respondFrames(
+        Stream.map(results, (result) => encodeSseEvent({ data: JSON.stringify({ jsonrpc: "2.0", id, result }) }))
+      )
+    )
+  switch (method) {
+    case "SendMessage":
+      return yield* respond(operations.send(peer, yield* read(SendMessageParams, params)))
+    case "SendStreamingMessage":
+      return yield* respondStream(operations.stream(peer, yield* read(SendMessageParams, params)))
+    case "GetTask":
+      return yield* respond(operations.get(peer, yield* read(GetTaskParams, params)))
+    case "ListTasks":
+      return yield* respond(operations.list(peer, yield* read(ListTasksParams, params)))
+    case "CancelTask":
+      return yield* respond(operations.cancel(peer, yield* read(TaskParams, params)))
+    case "SubscribeToTask":
+      return yield* respondStream(operations.subscribe(peer, yield* read(TaskParams, params)))
+    case "CreateTaskPushNotificationConfig": {
+      const given = yield* read(CreateNotificationParams, params)
+      return yield* respond(operations.createNotification(peer, given.taskId, given))
+    }
+    case "GetTaskPushNotificationConfig": {
+      const given = yield* read(NotificationParams, params)
+      return yield* respond(operations.findNotification(peer, given.taskId, given.id))
+    }
+    case "ListTaskPushNotificationConfigs":
+      return yield* respond(operations.listNotifications(peer, (yield* read(NotificationsOfTaskParams, params)).taskId))
+    case "DeleteTaskPushNotificationConfig": {
+      const given = yield* read(NotificationParams, params)
+      return yield* respond(Effect.as(operations.removeNotification(peer, given.taskId, given.id), null))
+    }
+    case "GetExtendedAgentCard":
+      return yield* respond(operations.card(peer, { all: true }))
+    default:
+      return yield* new A2aMethodNotFound()
+  }
+})

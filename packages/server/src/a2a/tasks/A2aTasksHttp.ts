@@ -1,0 +1,147 @@
+import { A2aMethodNotFound, a2aVersion } from "@berth/api/a2a/tasks/A2aErrorBodies"
+import { A2aPeer } from "@berth/api/a2a/tasks/A2aTasksApi"
+import { encodeSseEvent } from "@berth/api/http/Sse"
+import { WebApi } from "@berth/api/WebApi"
+import type { A2aPeer as Peer } from "@berth/domain/a2a/tasks/A2aPeers"
+import { A2aVersionUnsupported } from "@berth/domain/a2a/tasks/A2aTaskErrors"
+import { HttpApiBuilder, HttpServerRequest, HttpServerResponse } from "@effect/platform"
+import { Effect, Layer, Stream } from "effect"
+import { createHash } from "node:crypto"
+import { respondFrames } from "../../http/SseResponse.ts"
+import { withInteractionRetryAfter } from "../../interaction/AnswerResponse.ts"
+import { makeA2aOperations } from "./A2aOperations.ts"
+import { addRequestId, answerRpc } from "./A2aRpc.ts"
+
+/** Section 3.6 of the protocol: a request without a version is one of version 0.3. */
+const requireVersion = Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers, url }) => {
+  const query = new URL(url, "http://localhost").searchParams.get("A2A-Version")
+  const requested = (headers["a2a-version"] ?? query ?? "").trim()
+  return requested === a2aVersion ? Effect.void : new A2aVersionUnsupported({ requested })
+})
+
+const respond = <E, R>(body: Effect.Effect<unknown, E, R>) =>
+  Effect.map(body, (value) =>
+    HttpServerResponse.setHeader(HttpServerResponse.unsafeJson(value), "content-type", "application/a2a+json")
+  )
+const respondStream = <E, R>(events: Effect.Effect<Stream.Stream<unknown>, E, R>) =>
+  Effect.map(events, (all) =>
+    respondFrames(Stream.map(all, (event) => encodeSseEvent({ data: JSON.stringify(event) })))
+  )
+
+/** The task and the operation of a last path segment: `<id>` or `<id>:<operation>`. */
+const splitOperation = (segment: string) => {
+  const colon = segment.lastIndexOf(":")
+  return colon === -1
+    ? { id: segment, operation: undefined }
+    : { id: segment.slice(0, colon), operation: segment.slice(colon + 1) }
+}
+
+const tasks = HttpApiBuilder.group(WebApi, "a2aTasks", (handlers) =>
+  Effect.gen(function* () {
+    const operations = yield* makeA2aOperations
+
+    /** An operation that the path names behind the id of a task. */
+    const operate = Effect.fnUntraced(function* (peer: Peer, { id, operation }: ReturnType<typeof splitOperation>) {
+      if (operation !== "subscribe") return yield* new A2aMethodNotFound()
+      return yield* respondStream(operations.subscribe(peer, { id }))
+    })
+
+    return handlers
+      .handle("rpc", ({ payload }) =>
+        Effect.gen(function* () {
+          yield* requireVersion
+          return yield* answerRpc(operations, yield* A2aPeer, payload)
+        }).pipe(
+          withInteractionRetryAfter,
+          Effect.tapError(() => addRequestId(payload.id))
+        )
+      )
+      .handle("send", ({ path: { operation }, payload }) =>
+        Effect.gen(function* () {
+          yield* requireVersion
+          const peer = yield* A2aPeer
+          if (operation === "message:send") return yield* respond(operations.send(peer, payload))
+          if (operation === "message:stream") return yield* respondStream(operations.stream(peer, payload))
+          return yield* new A2aMethodNotFound()
+        }).pipe(withInteractionRetryAfter)
+      )
+      .handle("list", ({ urlParams }) =>
+        Effect.gen(function* () {
+          yield* requireVersion
+          return yield* respond(operations.list(yield* A2aPeer, urlParams))
+        })
+      )
+      .handle("find", ({ path, urlParams: { historyLength } }) =>
+        Effect.gen(function* () {
+          yield* requireVersion
+          const peer = yield* A2aPeer
+          const named = splitOperation(path.taskId)
+          if (named.operation !== undefined) return yield* operate(peer, named)
+          return yield* respond(operations.get(peer, { id: named.id, historyLength }))
+        })
+      )
+      .handle("change", ({ path }) =>
+        Effect.gen(function* () {
+          yield* requireVersion
+          const peer = yield* A2aPeer
+          const named = splitOperation(path.taskId)
+          if (named.operation !== "cancel") return yield* operate(peer, named)
+          return yield* respond(operations.cancel(peer, { id: named.id }))
+        })
+      )
+      .handle("createNotification", ({ path: { taskId }, payload }) =>
+        Effect.gen(function* () {
+          yield* requireVersion
+          const created = yield* respond(operations.createNotification(yield* A2aPeer, taskId, payload))
+          return HttpServerResponse.setStatus(created, 201)
+        })
+      )
+      .handle("listNotifications", ({ path: { taskId } }) =>
+        Effect.gen(function* () {
+          yield* requireVersion
+          return yield* respond(operations.listNotifications(yield* A2aPeer, taskId))
+        })
+      )
+      .handle("findNotification", ({ path: { notificationId, taskId } }) =>
+        Effect.gen(function* () {
+          yield* requireVersion
+          return yield* respond(operations.findNotification(yield* A2aPeer, taskId, notificationId))
+        })
+      )
+      .handle("removeNotification", ({ path: { notificationId, taskId } }) =>
+        Effect.gen(function* () {
+          yield* requireVersion
+          yield* operations.removeNotification(yield* A2aPeer, taskId, notificationId)
+        })
+      )
+      .handle("extendedCard", () =>
+        Effect.gen(function* () {
+          yield* requireVersion
+          return yield* respond(operations.card(yield* A2aPeer, { all: true }))
+        })
+      )
+  })
+)
+
+/** Of the caller alone, who may lose access. */
+const cardPolicy = { "cache-control": "private, max-age=60", vary: "authorization, cookie" }
+
+const cards = HttpApiBuilder.group(WebApi, "agentCards", (handlers) =>
+  Effect.gen(function* () {
+    const { card } = yield* makeA2aOperations
+
+    return handlers.handle("card", ({ request }) =>
+      Effect.gen(function* () {
+        const body = JSON.stringify(yield* card(yield* A2aPeer, { all: false }))
+        const etag = `"${createHash("sha256").update(body).digest("base64url").slice(0, 22)}"`
+        const known = (request.headers["if-none-match"] ?? "").split(",").map((tag) => tag.trim().replace(/^W\//, ""))
+        const headers = { etag, ...cardPolicy }
+        return known.includes(etag) || known.includes("*")
+          ? HttpServerResponse.empty({ status: 304, headers })
+          : HttpServerResponse.text(body, { contentType: "application/json", headers })
+      })
+    )
+  })
+)
+
+export const layer = Layer.merge(tasks, cards)

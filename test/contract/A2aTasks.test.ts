@@ -1,0 +1,441 @@
+import { Role, type SendMessageRequest, type StreamResponse, type Task, TaskState } from "@a2a-js/sdk"
+import {
+  type Client,
+  ClientFactory,
+  DefaultAgentCardResolver,
+  JsonRpcTransportFactory,
+  RestTransportFactory
+} from "@a2a-js/sdk/client"
+import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
+import { makeWebhookHeaders } from "@berth/infra/webhooks/StandardWebhooksReceiver"
+import { PushDispatch } from "@berth/domain/a2a/tasks/PushDispatch"
+import type { TurnEvent } from "@berth/domain/instances/AgentRuntime"
+import { AgentId } from "@berth/domain/shared/AgentId"
+import { type WebhookMessage, WebhookReceiver } from "@berth/domain/webhooks/WebhookReceiver"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { assert, layer } from "@effect/vitest"
+import { Deferred, Effect, Layer, Stream } from "effect"
+import { Webhook } from "standardwebhooks"
+import * as App from "../support/TestApp.ts"
+import { createApiKey } from "./ApiKeyFixtures.ts"
+import { withoutTraceId } from "./ErrorAssertions.ts"
+import { createOwnerWithAgent, exhaustUnits, type OwnerWithAgent } from "./OwnerFixtures.ts"
+import { findUsedUnits } from "./TurnFixtures.ts"
+
+const bindings = ["JSONRPC", "HTTP+JSON"] as const
+type Binding = (typeof bindings)[number]
+
+const cardPath = ({ agent }: OwnerWithAgent) => `/agents/${agent.id}/.well-known/agent-card.json`
+
+/** The official client of an agent, with the API key of a caller. */
+const connect = (binding: Binding, to: OwnerWithAgent, as: OwnerWithAgent = to) =>
+  Effect.gen(function* () {
+    const { webUrl } = yield* App.TestApp
+    const { headers } = yield* createApiKey(as, "chat")
+    const fetchImpl: typeof fetch = (input, init) =>
+      fetch(input, { ...init, headers: { ...Object.fromEntries(new Headers(init?.headers)), ...headers } })
+    const factory = new ClientFactory({
+      transports: [new JsonRpcTransportFactory({ fetchImpl }), new RestTransportFactory({ fetchImpl })],
+      preferredTransports: [binding],
+      cardResolver: new DefaultAgentCardResolver({ fetchImpl })
+    })
+    return yield* Effect.promise(() => factory.createFromUrl(webUrl, cardPath(to)))
+  })
+
+const say = (
+  text: string,
+  {
+    configuration,
+    contextId = "",
+    messageId = crypto.randomUUID(),
+    taskId = ""
+  }: {
+    readonly contextId?: string
+    readonly messageId?: string
+    readonly taskId?: string
+    readonly configuration?: Partial<SendMessageRequest["configuration"]>
+  } = {}
+): SendMessageRequest => ({
+  tenant: "",
+  metadata: undefined,
+  message: {
+    messageId,
+    contextId,
+    taskId,
+    role: Role.ROLE_USER,
+    parts: [{ content: { $case: "text", value: text }, metadata: undefined, filename: "", mediaType: "" }],
+    metadata: undefined,
+    extensions: [],
+    referenceTaskIds: []
+  },
+  configuration: {
+    acceptedOutputModes: [],
+    taskPushNotificationConfig: undefined,
+    returnImmediately: false,
+    ...configuration
+  }
+})
+
+const send = (client: Client, request: SendMessageRequest): Effect.Effect<Task> =>
+  Effect.promise(async () => {
+    const result = await client.sendMessage(request)
+    if (!("artifacts" in result)) throw new Error("The result is no task")
+    return result
+  })
+const get = (client: Client, id: string) => Effect.promise(() => client.getTask({ tenant: "", id }))
+
+/** The error of a call: its name in the protocol. */
+const failure = (call: () => Promise<unknown>) =>
+  Effect.map(Effect.flip(Effect.tryPromise({ try: call, catch: (error) => error })), (error) =>
+    error instanceof Error ? error.name : String(error)
+  )
+
+const textOf = ({ artifacts }: Pick<Task, "artifacts">) =>
+  artifacts
+    .flatMap(({ parts }) => parts.map(({ content }) => (content?.$case === "text" ? content.value : "")))
+    .join("")
+
+/** The text that a client has put together from a stream. */
+const readText = (events: ReadonlyArray<StreamResponse>) =>
+  events.reduce((text, { payload }) => {
+    if (payload?.$case !== "artifactUpdate" || payload.value.artifact === undefined) return text
+    const added = textOf({ artifacts: [payload.value.artifact] })
+    return payload.value.append ? text + added : added
+  }, "")
+const collect = (events: AsyncIterable<StreamResponse>) =>
+  Effect.promise(async () => {
+    const all: Array<StreamResponse> = []
+    for await (const event of events) all.push(event)
+    return all
+  })
+
+const allow = (receiver: OwnerWithAgent, ...senders: ReadonlyArray<string>) =>
+  Effect.flatMap(App.TestApp, ({ web }) =>
+    web({ method: "PUT", path: `/api/agents/${receiver.agent.id}/a2a/allow`, as: receiver, json: { allow: senders } })
+  )
+
+/** An agent that says "one ", and "two" once the gate is open. */
+const withGate =
+  (gate: Deferred.Deferred<void>) =>
+  <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+    Effect.flatMap(AgentManagerTest, ({ withBehavior }) =>
+      withBehavior({
+        chat: () =>
+          Stream.make<[TurnEvent]>({ type: "delta", text: "one " }).pipe(
+            Stream.concat(Stream.execute(Deferred.await(gate))),
+            Stream.concat(
+              Stream.make<[TurnEvent, TurnEvent]>(
+                { type: "delta", text: "two" },
+                { type: "done", reply: "one two", model: "sandbox/echo" }
+              )
+            )
+          )
+      })(effect)
+    )
+
+const raw = (as: OwnerWithAgent, to: OwnerWithAgent, method: string, path: string, json?: unknown, version = "1.0") =>
+  Effect.flatMap(App.TestApp, ({ web }) =>
+    web({
+      method,
+      path: `/agents/${to.agent.id}/a2a${path}`,
+      as,
+      headers: version === "" ? {} : { "a2a-version": version },
+      ...(json === undefined ? {} : { json })
+    })
+  )
+const rpc = (as: OwnerWithAgent, to: OwnerWithAgent, method: string, params: unknown, version = "1.0") =>
+  raw(as, to, "POST", "", { jsonrpc: "2.0", id: 7, method, params }, version)
+
+layer(App.layer(), { excludeTestServices: true })("The A2A protocol of an agent", (it) => {
+  for (const binding of bindings) {
+    it.effect(`${binding}: a message is a task with the reply, charged once, and continues its context`, () =>
+      Effect.gen(function* () {
+        const owner = yield* createOwnerWithAgent()
+        const client = yield* connect(binding, owner)
+        const before = yield* findUsedUnits(owner)
+        const request = say("hello")
+        const task = yield* send(client, request)
+        assert.strictEqual(task.status?.state, TaskState.TASK_STATE_COMPLETED)
+        assert.strictEqual(textOf(task), "Echo: hello")
+        assert.deepStrictEqual(yield* send(client, request), task)
+        assert.deepStrictEqual(yield* get(client, task.id), task)
+        const next = yield* send(client, say("again", { contextId: task.contextId }))
+        assert.strictEqual(next.contextId, task.contextId)
+        assert.strictEqual(yield* findUsedUnits(owner), before + 2)
+        const { calls } = yield* AgentManagerTest
+        const turns = (yield* calls).flatMap(({ target, turn }) =>
+          target === owner.user.id && turn !== undefined ? [turn] : []
+        )
+        assert.deepStrictEqual(
+          turns.map(({ history }) => history.length),
+          [0, 2]
+        )
+        assert.strictEqual(yield* failure(() => client.getTask({ tenant: "", id: "tsk_none" })), "TaskNotFoundError")
+        const list = yield* Effect.promise(() =>
+          client.listTasks({
+            tenant: "",
+            contextId: task.contextId,
+            status: TaskState.TASK_STATE_COMPLETED,
+            pageSize: 1,
+            pageToken: "",
+            statusTimestampAfter: undefined,
+            includeArtifacts: true
+          })
+        )
+        assert.deepStrictEqual(
+          [list.tasks.map(({ id }) => id), list.totalSize, list.nextPageToken],
+          [[next.id], 2, next.id]
+        )
+      })
+    )
+
+    it.effect(`${binding}: a stream can be resumed by another client and ends with the reply`, () =>
+      Effect.gen(function* () {
+        const owner = yield* createOwnerWithAgent()
+        const { calls } = yield* AgentManagerTest
+        const gate = yield* Deferred.make<void>()
+        const client = yield* connect(binding, owner)
+        const other = yield* connect(binding, owner)
+        const [id, events] = yield* Effect.gen(function* () {
+          const stream = client.sendMessageStream(say("count"))
+          const opening = (yield* Effect.promise(() => stream.next())).value?.payload
+          if (opening?.$case !== "task") return assert.fail("a stream begins with its task")
+          assert.strictEqual(opening.value.status?.state, TaskState.TASK_STATE_WORKING)
+          const resumed = other.resubscribeTask({ tenant: "", id: opening.value.id })
+          const reopening = (yield* Effect.promise(() => resumed.next())).value?.payload
+          assert.strictEqual(reopening?.$case, "task")
+          yield* Deferred.succeed(gate, undefined)
+          return [opening.value.id, yield* Effect.all([collect(stream), collect(resumed)])] as const
+        }).pipe(withGate(gate))
+        for (const received of events) {
+          assert.strictEqual(readText(received), "one two")
+          const last = received.at(-1)?.payload
+          assert.strictEqual(
+            last?.$case === "statusUpdate" ? last.value.status?.state : undefined,
+            TaskState.TASK_STATE_COMPLETED
+          )
+        }
+        assert.lengthOf(
+          (yield* calls).filter(({ target }) => target === owner.user.id),
+          1
+        )
+        assert.strictEqual(
+          yield* failure(() => other.resubscribeTask({ tenant: "", id }).next()),
+          "UnsupportedOperationError"
+        )
+      })
+    )
+
+    it.effect(`${binding}: a canceled task ends its turn and is charged for nothing that it has not used`, () =>
+      Effect.gen(function* () {
+        const owner = yield* createOwnerWithAgent()
+        const client = yield* connect(binding, owner)
+        const before = yield* findUsedUnits(owner)
+        const gate = yield* Deferred.make<void>()
+        const canceled = yield* Effect.gen(function* () {
+          const task = yield* send(client, say("count", { configuration: { returnImmediately: true } }))
+          assert.strictEqual(task.status?.state, TaskState.TASK_STATE_WORKING)
+          return yield* Effect.promise(() => client.cancelTask({ tenant: "", id: task.id, metadata: undefined }))
+        }).pipe(withGate(gate))
+        assert.strictEqual(canceled.status?.state, TaskState.TASK_STATE_CANCELED)
+        assert.strictEqual(yield* findUsedUnits(owner), before)
+        const { id } = canceled
+        const again = failure(() => client.cancelTask({ tenant: "", id, metadata: undefined }))
+        assert.strictEqual(yield* again, "TaskNotCancelableError")
+      })
+    )
+
+    it.effect(`${binding}: a push notification tells the end of a task, signed by its token, once`, () =>
+      Effect.gen(function* () {
+        const owner = yield* createOwnerWithAgent()
+        const client = yield* connect(binding, owner)
+        const config = { tenant: "", taskId: "", id: "mine", url: "https://receiver.example/", token: "secret" }
+        const authentication = { scheme: "Bearer", credentials: "abc" }
+        const task = yield* send(
+          client,
+          say("hello", { configuration: { taskPushNotificationConfig: { ...config, authentication } } })
+        )
+        const stored = yield* Effect.promise(() =>
+          client.createTaskPushNotificationConfig({
+            ...config,
+            taskId: task.id,
+            id: "other",
+            authentication: undefined
+          })
+        )
+        assert.deepInclude(stored, { id: "other", taskId: task.id, url: config.url, token: "secret" })
+        const names = Effect.map(
+          Effect.promise(() =>
+            client.listTaskPushNotificationConfig({ tenant: "", taskId: task.id, pageSize: 0, pageToken: "" })
+          ),
+          ({ configs }) => configs.map(({ id }) => id)
+        )
+        assert.deepStrictEqual(yield* names, ["mine", "other"])
+        const mine = yield* Effect.promise(() =>
+          client.getTaskPushNotificationConfig({ tenant: "", taskId: task.id, id: "mine" })
+        )
+        assert.notInclude(JSON.stringify(mine), "abc")
+        yield* Effect.promise(() =>
+          client.deleteTaskPushNotificationConfig({ tenant: "", taskId: task.id, id: "other" })
+        )
+        assert.deepStrictEqual(yield* names, ["mine"])
+        const posted: Array<{ readonly url: URL; readonly message: WebhookMessage }> = []
+        const receiver = Layer.succeed(WebhookReceiver, {
+          post: (url, message) =>
+            Effect.as(
+              Effect.sync(() => posted.push({ url, message })),
+              204
+            )
+        })
+        const deliver = Effect.flatMap(PushDispatch, ({ deliverDue }) => deliverDue).pipe(
+          Effect.provide(Layer.provide(PushDispatch.DefaultWithoutDependencies, receiver))
+        )
+        yield* deliver
+        yield* deliver
+        const ours = posted.filter(({ message }) => message.id === `${task.id}:mine`)
+        assert.lengthOf(ours, 1)
+        const [{ message } = assert.fail("nothing was sent")] = ours
+        assert.deepInclude(message.headers, { authorization: "Bearer abc", "content-type": "application/a2a+json" })
+        const { task: told } = JSON.parse(message.body)
+        assert.deepInclude(told, { id: task.id, contextId: task.contextId })
+        assert.strictEqual(told.artifacts[0].parts[0].text, "Echo: hello")
+        const headers = makeWebhookHeaders(message)
+        new Webhook(`whsec_${btoa("secret")}`).verify(message.body, headers)
+        const refused = failure(() =>
+          client.createTaskPushNotificationConfig({
+            ...config,
+            taskId: task.id,
+            url: "ftp://receiver.example/",
+            authentication: undefined
+          })
+        )
+        assert.strictEqual(yield* refused, "RequestMalformedError")
+      })
+    )
+
+    it.effect(`${binding}: an agent that does not allow the caller answers as one that does not exist`, () =>
+      Effect.gen(function* () {
+        const [receiver, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
+        const { web } = yield* App.TestApp
+        const card = web({ method: "GET", path: cardPath(receiver), as: stranger })
+        const none = { ...receiver, agent: { ...receiver.agent, id: AgentId.make("agt_0") } }
+        assert.strictEqual((yield* card).status, 404)
+        const ask = (to: OwnerWithAgent) => rpc(stranger, to, "GetTask", { id: "tsk_0" })
+        assert.strictEqual((yield* ask(receiver)).status, 404)
+        assert.strictEqual(withoutTraceId(yield* ask(receiver)), withoutTraceId(yield* ask(none)))
+        yield* allow(receiver, stranger.agent.id)
+        const client = yield* connect(binding, receiver, stranger)
+        const before = [yield* findUsedUnits(receiver), yield* findUsedUnits(stranger)]
+        const task = yield* send(client, say("hello"))
+        assert.include(textOf(task), `(${stranger.user.id}):\n\nhello`)
+        const used = [yield* findUsedUnits(receiver), yield* findUsedUnits(stranger)]
+        assert.deepStrictEqual(used, [(before[0] ?? 0) + 1, before[1]])
+        const own = yield* connect(binding, receiver)
+        assert.strictEqual(yield* failure(() => own.getTask({ tenant: "", id: task.id })), "TaskNotFoundError")
+        yield* allow(receiver)
+        assert.strictEqual((yield* card).status, 404)
+      })
+    )
+  }
+
+  it.effect("The card of an agent names its interfaces, schemes and skills, and is revalidated by its tag", () =>
+    Effect.gen(function* () {
+      const { appUrl, web } = yield* App.TestApp
+      const owner = yield* createOwnerWithAgent()
+      const get = (headers: Readonly<Record<string, string>> = {}) =>
+        web({ method: "GET", path: cardPath(owner), as: owner, headers })
+      const card = yield* get()
+      const url = new URL(`/agents/${owner.agent.id}/a2a`, appUrl).href
+      assert.deepInclude(card.body, {
+        name: owner.agent.name,
+        capabilities: { streaming: true, pushNotifications: true, extendedAgentCard: true },
+        supportedInterfaces: bindings.map((protocolBinding) => ({ url, protocolBinding, protocolVersion: "1.0" }))
+      })
+      assert.sameMembers(Object.keys(Object(card.body["securitySchemes"])), ["apiKey", "gatewayToken"])
+      assert.match(card.headers["cache-control"] ?? "", /^private/)
+      const known = yield* get({ "if-none-match": card.headers["etag"] ?? "" })
+      assert.deepStrictEqual([known.status, known.text, known.headers["etag"]], [304, "", card.headers["etag"]])
+      const extended = yield* rpc(owner, owner, "GetExtendedAgentCard", undefined)
+      assert.include(extended.text, '"id":"conversation"')
+    })
+  )
+
+  it.effect("Errors of the JSON-RPC binding have the codes of the protocol and the id of the request", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent()
+      const message = { messageId: "m", role: "ROLE_USER", parts: [{ text: "hi" }] }
+      const cases = [
+        ["GetTask", { id: "tsk_0" }, "1.0", -32001],
+        ["CancelTask", { id: "tsk_0" }, "1.0", -32001],
+        ["Unknown", {}, "1.0", -32601],
+        ["GetTask", {}, "1.0", -32602],
+        ["SendMessage", { message: { ...message, parts: [] } }, "1.0", -32602],
+        ["SendMessage", { message: { ...message, role: "ROLE_AGENT" } }, "1.0", -32602],
+        ["SendMessage", { message: { ...message, parts: [{ url: "https://a.example/b.png" }] } }, "1.0", -32005],
+        ["SendMessage", { message, configuration: { acceptedOutputModes: ["image/png"] } }, "1.0", -32005],
+        ["SendMessage", { message: { ...message, taskId: "tsk_0" } }, "1.0", -32001],
+        ["GetTask", { id: "tsk_0" }, "0.3", -32009],
+        ["GetTask", { id: "tsk_0" }, "", -32009]
+      ] as const
+      for (const [method, params, version, code] of cases) {
+        const { body, status, text } = yield* rpc(owner, owner, method, params, version)
+        assert.deepStrictEqual([status, body["jsonrpc"], body["id"]], [200, "2.0", 7], text)
+        assert.propertyVal(body["error"], "code", code, text)
+      }
+      const { web } = yield* App.TestApp
+      const path = `/agents/${owner.agent.id}/a2a`
+      const malformed = yield* web({
+        method: "POST",
+        path,
+        as: owner,
+        body: "{",
+        headers: { "content-type": "application/json" }
+      })
+      assert.propertyVal(malformed.body["error"], "code", -32700, malformed.text)
+      const invalid = yield* web({ method: "POST", path, as: owner, json: [] })
+      assert.propertyVal(invalid.body["error"], "code", -32600, invalid.text)
+      yield* exhaustUnits(owner)
+      const unpaid = yield* rpc(owner, owner, "SendMessage", { message })
+      assert.deepStrictEqual([unpaid.status, unpaid.body["id"]], [402, 7], unpaid.text)
+      const sql = yield* SqlClient
+      assert.lengthOf(yield* sql`select from a2a_tasks where agent_id = ${owner.agent.id}`, 0)
+    })
+  )
+
+  it.effect("Errors of the HTTP+JSON binding have the statuses and reasons of the protocol", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent()
+      const message = { messageId: "m", role: "ROLE_USER", parts: [{ raw: "AA==" }] }
+      const cases = [
+        ["GET", "/tasks/tsk_0", undefined, "1.0", 404, "TASK_NOT_FOUND"],
+        ["POST", "/tasks/tsk_0:cancel", undefined, "1.0", 404, "TASK_NOT_FOUND"],
+        ["POST", "/tasks/tsk_0:dance", undefined, "1.0", 404, "METHOD_NOT_FOUND"],
+        ["POST", "/message:send", { message }, "1.0", 400, "CONTENT_TYPE_NOT_SUPPORTED"],
+        ["POST", "/message:send", {}, "1.0", 400, "INVALID_PARAMS"],
+        ["GET", "/tasks?pageSize=0", undefined, "1.0", 400, "INVALID_PARAMS"],
+        ["GET", "/tasks", undefined, "", 400, "VERSION_NOT_SUPPORTED"]
+      ] as const
+      for (const [method, path, json, version, status, reason] of cases) {
+        const answer = yield* raw(owner, owner, method, path, json, version)
+        assert.strictEqual(answer.status, status, answer.text)
+        assert.include(answer.text, `"reason":"${reason}"`)
+        assert.propertyVal(answer.body["error"], "code", status)
+      }
+    })
+  )
+
+  it.effect("A task whose process was killed ends as failed with the recovery of its turn", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent()
+      const client = yield* connect("JSONRPC", owner)
+      const task = yield* send(client, say("hello"))
+      const sql = yield* SqlClient
+      yield* sql`update a2a_tasks set state = 'working', ended_at = null where id = ${task.id}`
+      const turn = sql`(select turn_id from a2a_tasks where id = ${task.id})`
+      yield* sql`update messages set state = 'pending' where id = ${turn}`
+      assert.strictEqual((yield* get(client, task.id)).status?.state, TaskState.TASK_STATE_WORKING)
+      yield* sql`update messages set state = 'failed' where id = ${turn}`
+      assert.strictEqual((yield* get(client, task.id)).status?.state, TaskState.TASK_STATE_FAILED)
+    })
+  )
+})
