@@ -1,4 +1,4 @@
-import type { A2aPeer as Peer } from "@berth/domain/a2a/tasks/A2aPeers"
+import type { A2aPeer } from "@berth/domain/a2a/tasks/A2aPeers"
 import { AgentId } from "@berth/domain/shared/AgentId"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiMiddleware, HttpApiSchema, OpenApi } from "@effect/platform"
 import { Context, JSONSchema, Predicate, Schema } from "effect"
@@ -40,11 +40,11 @@ import {
 import { AgentCard } from "./AgentCard.ts"
 
 /** The agent of the path and the caller, who may communicate with it. */
-export class A2aPeer extends Context.Tag("@berth/A2aPeer")<A2aPeer, Peer>() {}
+export class CurrentA2aPeer extends Context.Tag("@berth/CurrentA2aPeer")<CurrentA2aPeer, A2aPeer>() {}
 
 /** By session, API key or gateway token: 401 without one, then 404 where the caller may not communicate. */
 export class A2aPeerAuth extends HttpApiMiddleware.Tag<A2aPeerAuth>()("A2aPeerAuth", {
-  provides: A2aPeer,
+  provides: CurrentA2aPeer,
   failure: Schema.Union(AuthenticationErrors, AgentNotFoundBody),
   security: { session: sessionCookie }
 }) {}

@@ -1,8 +1,8 @@
 import { A2aMethodNotFound, a2aVersion } from "@berth/api/a2a/tasks/A2aErrorBodies"
-import { A2aPeer } from "@berth/api/a2a/tasks/A2aTasksApi"
+import { CurrentA2aPeer } from "@berth/api/a2a/tasks/A2aTasksApi"
 import { encodeSseEvent } from "@berth/api/http/Sse"
 import { WebApi } from "@berth/api/WebApi"
-import type { A2aPeer as Peer } from "@berth/domain/a2a/tasks/A2aPeers"
+import type { A2aPeer } from "@berth/domain/a2a/tasks/A2aPeers"
 import { A2aVersionUnsupported } from "@berth/domain/a2a/tasks/A2aTaskErrors"
 import { HttpApiBuilder, HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { Effect, Layer, Stream } from "effect"
@@ -41,7 +41,7 @@ const tasks = HttpApiBuilder.group(WebApi, "a2aTasks", (handlers) =>
     const operations = yield* makeA2aOperations
 
     /** An operation that the path names behind the id of a task. */
-    const operate = Effect.fnUntraced(function* (peer: Peer, { id, operation }: ReturnType<typeof splitOperation>) {
+    const operate = Effect.fnUntraced(function* (peer: A2aPeer, { id, operation }: ReturnType<typeof splitOperation>) {
       if (operation !== "subscribe") return yield* new A2aMethodNotFound()
       return yield* respondStream(operations.subscribe(peer, { id }))
     })
@@ -50,7 +50,7 @@ const tasks = HttpApiBuilder.group(WebApi, "a2aTasks", (handlers) =>
       .handle("rpc", ({ payload }) =>
         Effect.gen(function* () {
           yield* requireVersion
-          return yield* answerRpc(operations, yield* A2aPeer, payload)
+          return yield* answerRpc(operations, yield* CurrentA2aPeer, payload)
         }).pipe(
           withInteractionRetryAfter,
           Effect.tapError(() => addRequestId(payload.id))
@@ -59,7 +59,7 @@ const tasks = HttpApiBuilder.group(WebApi, "a2aTasks", (handlers) =>
       .handle("send", ({ path: { operation }, payload }) =>
         Effect.gen(function* () {
           yield* requireVersion
-          const peer = yield* A2aPeer
+          const peer = yield* CurrentA2aPeer
           if (operation === "message:send") return yield* respond(operations.send(peer, payload))
           if (operation === "message:stream") return yield* respondStream(operations.stream(peer, payload))
           return yield* new A2aMethodNotFound()
@@ -68,13 +68,13 @@ const tasks = HttpApiBuilder.group(WebApi, "a2aTasks", (handlers) =>
       .handle("list", ({ urlParams }) =>
         Effect.gen(function* () {
           yield* requireVersion
-          return yield* respond(operations.list(yield* A2aPeer, urlParams))
+          return yield* respond(operations.list(yield* CurrentA2aPeer, urlParams))
         })
       )
       .handle("find", ({ path, urlParams: { historyLength } }) =>
         Effect.gen(function* () {
           yield* requireVersion
-          const peer = yield* A2aPeer
+          const peer = yield* CurrentA2aPeer
           const named = splitOperation(path.taskId)
           if (named.operation !== undefined) return yield* operate(peer, named)
           return yield* respond(operations.get(peer, { id: named.id, historyLength }))
@@ -83,7 +83,7 @@ const tasks = HttpApiBuilder.group(WebApi, "a2aTasks", (handlers) =>
       .handle("change", ({ path }) =>
         Effect.gen(function* () {
           yield* requireVersion
-          const peer = yield* A2aPeer
+          const peer = yield* CurrentA2aPeer
           const named = splitOperation(path.taskId)
           if (named.operation !== "cancel") return yield* operate(peer, named)
           return yield* respond(operations.cancel(peer, { id: named.id }))
@@ -92,32 +92,32 @@ const tasks = HttpApiBuilder.group(WebApi, "a2aTasks", (handlers) =>
       .handle("createNotification", ({ path: { taskId }, payload }) =>
         Effect.gen(function* () {
           yield* requireVersion
-          const created = yield* respond(operations.createNotification(yield* A2aPeer, taskId, payload))
+          const created = yield* respond(operations.createNotification(yield* CurrentA2aPeer, taskId, payload))
           return HttpServerResponse.setStatus(created, 201)
         })
       )
       .handle("listNotifications", ({ path: { taskId } }) =>
         Effect.gen(function* () {
           yield* requireVersion
-          return yield* respond(operations.listNotifications(yield* A2aPeer, taskId))
+          return yield* respond(operations.listNotifications(yield* CurrentA2aPeer, taskId))
         })
       )
       .handle("findNotification", ({ path: { notificationId, taskId } }) =>
         Effect.gen(function* () {
           yield* requireVersion
-          return yield* respond(operations.findNotification(yield* A2aPeer, taskId, notificationId))
+          return yield* respond(operations.findNotification(yield* CurrentA2aPeer, taskId, notificationId))
         })
       )
       .handle("removeNotification", ({ path: { notificationId, taskId } }) =>
         Effect.gen(function* () {
           yield* requireVersion
-          yield* operations.removeNotification(yield* A2aPeer, taskId, notificationId)
+          yield* operations.removeNotification(yield* CurrentA2aPeer, taskId, notificationId)
         })
       )
       .handle("extendedCard", () =>
         Effect.gen(function* () {
           yield* requireVersion
-          return yield* respond(operations.card(yield* A2aPeer, { all: true }))
+          return yield* respond(operations.card(yield* CurrentA2aPeer, { all: true }))
         })
       )
   })
@@ -132,7 +132,7 @@ const cards = HttpApiBuilder.group(WebApi, "agentCards", (handlers) =>
 
     return handlers.handle("card", ({ request }) =>
       Effect.gen(function* () {
-        const body = JSON.stringify(yield* card(yield* A2aPeer, { all: false }))
+        const body = JSON.stringify(yield* card(yield* CurrentA2aPeer, { all: false }))
         const etag = `"${createHash("sha256").update(body).digest("base64url").slice(0, 22)}"`
         const known = (request.headers["if-none-match"] ?? "").split(",").map((tag) => tag.trim().replace(/^W\//, ""))
         const headers = { etag, ...cardPolicy }
