@@ -42,7 +42,7 @@ const wiredOnlyIn = (name) => ({
 /** The order of the contexts: each imports from itself and from those before it. */
 const contexts = (
   "ids persistence shared chain secrets limits jobs events mail gating sessions accounts " +
-  "recovery signin ai billing skills agents verification instances interaction wallets gateway channels schedules a2a provisioning webhooks administration"
+  "recovery signin ai billing skills agents verification instances interaction wallets gateway channels schedules webhooks a2a provisioning administration"
 ).split(" ")
 
 /** The folder of a context in every package. */

@@ -24,6 +24,7 @@ import * as A2aHttp from "./a2a/A2aHttp.ts"
 import * as A2aSenderAuthHttp from "./a2a/A2aSenderAuthHttp.ts"
 import * as A2aPeerAuthHttp from "./a2a/tasks/A2aPeerAuthHttp.ts"
 import * as A2aTasksHttp from "./a2a/tasks/A2aTasksHttp.ts"
+import * as AgentCardsHttp from "./a2a/tasks/AgentCardsHttp.ts"
 import * as WebhookEndpointsHttp from "./webhooks/WebhookEndpointsHttp.ts"
 import * as WebhooksHttp from "./billing/WebhooksHttp.ts"
 import * as ChannelsHttp from "./channels/ChannelsHttp.ts"
@@ -95,6 +96,7 @@ const groups = Layer.mergeAll(
   WebhookEndpointsHttp.layer,
   A2aHttp.layer,
   A2aTasksHttp.layer,
+  AgentCardsHttp.layer,
   WalletsHttp.layer,
   UserWalletsHttp.layer,
   AgentWalletHttp.layer,

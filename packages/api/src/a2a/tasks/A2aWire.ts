@@ -154,9 +154,12 @@ export const RpcResponse = Schema.Struct({
 }).annotations({ identifier: "A2aRpcResponse" })
 export const RestError = Schema.Struct({
   error: Schema.Struct({
-    code: Schema.Int,
+    code: Schema.Number,
     status: Schema.String,
     message: Schema.String,
     details: Schema.Array(record)
-  })
-}).annotations({ identifier: "A2aError" })
+  }),
+  message: Schema.String,
+  code: Schema.String,
+  traceId: Schema.optional(Schema.String)
+})

@@ -5,8 +5,7 @@ import { WebApi } from "@berth/api/WebApi"
 import type { A2aPeer } from "@berth/domain/a2a/tasks/A2aPeers"
 import { A2aVersionUnsupported } from "@berth/domain/a2a/tasks/A2aTaskErrors"
 import { HttpApiBuilder, HttpServerRequest, HttpServerResponse } from "@effect/platform"
-import { Effect, Layer, Stream } from "effect"
-import { createHash } from "node:crypto"
+import { Effect, Stream } from "effect"
 import { respondFrames } from "../../http/SseResponse.ts"
 import { withInteractionRetryAfter } from "../../interaction/AnswerResponse.ts"
 import { makeA2aOperations } from "./A2aOperations.ts"
@@ -36,7 +35,7 @@ const splitOperation = (segment: string) => {
     : { id: segment.slice(0, colon), operation: segment.slice(colon + 1) }
 }
 
-const tasks = HttpApiBuilder.group(WebApi, "a2aTasks", (handlers) =>
+export const layer = HttpApiBuilder.group(WebApi, "a2aTasks", (handlers) =>
   Effect.gen(function* () {
     const operations = yield* makeA2aOperations
 
@@ -122,26 +121,3 @@ const tasks = HttpApiBuilder.group(WebApi, "a2aTasks", (handlers) =>
       )
   })
 )
-
-/** Of the caller alone, who may lose access. */
-const cardPolicy = { "cache-control": "private, max-age=60", vary: "authorization, cookie" }
-
-const cards = HttpApiBuilder.group(WebApi, "agentCards", (handlers) =>
-  Effect.gen(function* () {
-    const { card } = yield* makeA2aOperations
-
-    return handlers.handle("card", ({ request }) =>
-      Effect.gen(function* () {
-        const body = JSON.stringify(yield* card(yield* CurrentA2aPeer, { all: false }))
-        const etag = `"${createHash("sha256").update(body).digest("base64url").slice(0, 22)}"`
-        const known = (request.headers["if-none-match"] ?? "").split(",").map((tag) => tag.trim().replace(/^W\//, ""))
-        const headers = { etag, ...cardPolicy }
-        return known.includes(etag) || known.includes("*")
-          ? HttpServerResponse.empty({ status: 304, headers })
-          : HttpServerResponse.text(body, { contentType: "application/json", headers })
-      })
-    )
-  })
-)
-
-export const layer = Layer.merge(tasks, cards)

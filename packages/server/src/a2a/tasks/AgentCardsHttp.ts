@@ -1,0 +1,27 @@
+import { CurrentA2aPeer } from "@berth/api/a2a/tasks/A2aTasksApi"
+import { WebApi } from "@berth/api/WebApi"
+import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
+import { Effect } from "effect"
+import { createHash } from "node:crypto"
+import { makeA2aOperations } from "./A2aOperations.ts"
+
+/** Of the caller alone, who may lose access. */
+const cardPolicy = { "cache-control": "private, max-age=60", vary: "authorization, cookie" }
+
+export const layer = HttpApiBuilder.group(WebApi, "agentCards", (handlers) =>
+  Effect.gen(function* () {
+    const { card } = yield* makeA2aOperations
+
+    return handlers.handle("card", ({ request }) =>
+      Effect.gen(function* () {
+        const body = JSON.stringify(yield* card(yield* CurrentA2aPeer, { all: false }))
+        const etag = `"${createHash("sha256").update(body).digest("base64url").slice(0, 22)}"`
+        const known = (request.headers["if-none-match"] ?? "").split(",").map((tag) => tag.trim().replace(/^W\//, ""))
+        const headers = { etag, ...cardPolicy }
+        return known.includes(etag) || known.includes("*")
+          ? HttpServerResponse.empty({ status: 304, headers })
+          : HttpServerResponse.text(body, { contentType: "application/json", headers })
+      })
+    )
+  })
+)
