@@ -27,6 +27,10 @@ const respondStream = <E, R>(events: Effect.Effect<Stream.Stream<unknown>, E, R>
     respondFrames(Stream.map(all, (event) => encodeSseEvent({ data: JSON.stringify(event) })))
   )
 
+/** Answers a request of the version that is served. */
+const answer = <E, R>(operation: (peer: A2aPeer) => Effect.Effect<unknown, E, R>) =>
+  Effect.flatMap(Effect.zipRight(requireVersion, CurrentA2aPeer), (peer) => respond(operation(peer)))
+
 /** The task and the operation of a last path segment: `<id>` or `<id>:<operation>`. */
 const splitOperation = (segment: string) => {
   const colon = segment.lastIndexOf(":")
@@ -64,12 +68,7 @@ export const layer = HttpApiBuilder.group(WebApi, "a2aTasks", (handlers) =>
           return yield* new A2aMethodNotFound()
         }).pipe(withInteractionRetryAfter)
       )
-      .handle("list", ({ urlParams }) =>
-        Effect.gen(function* () {
-          yield* requireVersion
-          return yield* respond(operations.list(yield* CurrentA2aPeer, urlParams))
-        })
-      )
+      .handle("list", ({ urlParams }) => answer((peer) => operations.list(peer, urlParams)))
       .handle("find", ({ path, urlParams: { historyLength } }) =>
         Effect.gen(function* () {
           yield* requireVersion
@@ -89,23 +88,16 @@ export const layer = HttpApiBuilder.group(WebApi, "a2aTasks", (handlers) =>
         })
       )
       .handle("createNotification", ({ path: { taskId }, payload }) =>
-        Effect.gen(function* () {
-          yield* requireVersion
-          const created = yield* respond(operations.createNotification(yield* CurrentA2aPeer, taskId, payload))
-          return HttpServerResponse.setStatus(created, 201)
-        })
+        Effect.map(
+          answer((peer) => operations.createNotification(peer, taskId, payload)),
+          HttpServerResponse.setStatus(201)
+        )
       )
       .handle("listNotifications", ({ path: { taskId } }) =>
-        Effect.gen(function* () {
-          yield* requireVersion
-          return yield* respond(operations.listNotifications(yield* CurrentA2aPeer, taskId))
-        })
+        answer((peer) => operations.listNotifications(peer, taskId))
       )
       .handle("findNotification", ({ path: { notificationId, taskId } }) =>
-        Effect.gen(function* () {
-          yield* requireVersion
-          return yield* respond(operations.findNotification(yield* CurrentA2aPeer, taskId, notificationId))
-        })
+        answer((peer) => operations.findNotification(peer, taskId, notificationId))
       )
       .handle("removeNotification", ({ path: { notificationId, taskId } }) =>
         Effect.gen(function* () {
@@ -113,11 +105,6 @@ export const layer = HttpApiBuilder.group(WebApi, "a2aTasks", (handlers) =>
           yield* operations.removeNotification(yield* CurrentA2aPeer, taskId, notificationId)
         })
       )
-      .handle("extendedCard", () =>
-        Effect.gen(function* () {
-          yield* requireVersion
-          return yield* respond(operations.card(yield* CurrentA2aPeer, { all: true }))
-        })
-      )
+      .handle("extendedCard", () => answer((peer) => operations.card(peer, { all: true })))
   })
 )
