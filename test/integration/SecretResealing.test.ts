@@ -10,6 +10,8 @@ import { Transaction } from "@berth/domain/persistence/Transaction"
 import { CredentialRepository } from "@berth/domain/secrets/CredentialRepository"
 import { SecretBox } from "@berth/domain/secrets/SecretBox"
 import { Email } from "@berth/domain/shared/Email"
+import { A2aTaskId } from "@berth/domain/a2a/tasks/A2aTask"
+import { PushNotificationRepository } from "@berth/domain/a2a/tasks/PushNotificationRepository"
 import { WalletAddress } from "@berth/domain/chain/WalletAddress"
 import { UserWalletRepository } from "@berth/domain/wallets/UserWalletRepository"
 import { sealedColumns } from "@berth/infra/postgres/SealedColumns"
@@ -70,20 +72,38 @@ const storeSecrets = Effect.gen(function* () {
   const box = yield* SecretBox
   const endpointId = `whe_${id}`
   const sealFor = (column: string) => box.seal(Redacted.make(column), `webhook_endpoints.${column}:${endpointId}`)
-  yield* (yield* SqlClient)`
+  const sql = yield* SqlClient
+  yield* sql`
+    insert into chat_sessions (id, user_id, agent_id, status, created_at, last_activity)
+    values (${`chs_${id}`}, ${id}, ${agent.id}, 'active', now(), now())`
+  yield* sql`
+    insert into messages (id, session_id, user_id, agent_id, seq, sender, content, platform, state, created_at)
+    values (${`msg_${id}`}, ${`chs_${id}`}, ${id}, ${agent.id}, 1, 'user', 'hello', 'a2a', 'pending', now())`
+  const taskId = A2aTaskId.make(`tsk_${id}`)
+  yield* sql`
+    insert into a2a_tasks (id, agent_id, caller_id, context_id, client_message_id, content, turn_id, created_at)
+    values (${taskId}, ${agent.id}, ${id}, 'c', 'm', '{}', ${`msg_${id}`}, now())`
+  const token = Redacted.make("push-token")
+  yield* (yield* PushNotificationRepository).store(
+    { taskId, id: "one", url: "https://receiver.example", token, authentication: null },
+    1
+  )
+  yield* sql`
     insert into webhook_endpoints
       (id, user_id, url, kinds, is_ordered, secret_sealed, previous_secret_sealed, created_at)
     values (${endpointId}, ${id}, 'https://receiver.example', array['agent.status'], false,
       ${yield* sealFor("secret_sealed")}, ${yield* sealFor("previous_secret_sealed")}, now())`
   const mail = { to: Email.make("reader@example.com"), subject: "A link", text: "secret link" }
   yield* Effect.flatMap(MailOutbox, ({ append }) => append(mail, id)).pipe(Effect.provide(MailOutbox.Default))
-  return { id, key, runtime, gateway, channel, wallet }
+  return { id, key, runtime, gateway, channel, wallet, taskId }
 })
 type Stored = Effect.Effect.Success<typeof storeSecrets>
 
 /** Reads each value through its adapter. */
-const assertReadable = ({ channel, gateway, id, key, runtime, wallet }: Stored) =>
+const assertReadable = ({ channel, gateway, id, key, runtime, taskId, wallet }: Stored) =>
   Effect.gen(function* () {
+    const notification = yield* Effect.flatten((yield* PushNotificationRepository).find(taskId, "one"))
+    assert.strictEqual(notification.token && Redacted.value(notification.token), "push-token")
     const { decrypt } = yield* CredentialRepository
     const values = yield* decrypt(id, ["openai", "telegram"])
     assert.deepStrictEqual(
