@@ -358,8 +358,9 @@ layer(app, { excludeTestServices: true, timeout: "60 seconds" })("Verification o
       [
         "claims a name without an address",
         "name_mismatch",
-        (wallet, chain) => chain.setPrimaryName(wallet, "nobody.eth")
+        (wallet, chain) => Effect.zipRight(chain.setPrimaryName(wallet, "nobody.eth"), chain.setAddress("nobody.eth"))
       ],
+      ["claims a name of nobody", "name_missing", (wallet, chain) => chain.setPrimaryName(wallet, "unknown.eth")],
       [
         "claims a name that is not in normal form",
         "name_missing",
@@ -404,7 +405,7 @@ layer(app, { excludeTestServices: true, timeout: "60 seconds" })("Verification o
       const [owner, key] = [yield* createOwnerWithAgent(), makePrivateKey()]
       const data = `0x${key.address.slice(2).padStart(64, "0")}`
       const gateway = createServer((request, response) => {
-        const isFound = request.url?.startsWith("/0xeeee") ?? false
+        const isFound = request.url?.startsWith("/down/") === false
         response.writeHead(isFound ? 200 : 500, { "content-type": "application/json" })
         response.end(JSON.stringify(isFound ? { data } : {}))
       })

@@ -15,18 +15,31 @@ const universalResolverAddress = "0xeEeEEEeE14D718C2B47D9923Deab1335E144EeEe"
 /** Octets of a domain name. */
 const maximumName = 255
 
-/** Errors of the universal resolver for names without a record. */
+/** Errors of the universal resolver for names without a record, and for texts that are no names. */
 const absences = new Set([
+  "DNSDecodingFailed",
+  "DNSEncodingFailed",
+  "EmptyAddress",
   "ResolverError",
   "ResolverNotContract",
   "ResolverNotFound",
-  "ReverseAddressMismatch",
   "UnsupportedResolverProfile"
 ])
 
-const isAbsence = (error: BaseError): boolean => {
-  const found = error.walk((cause) => cause instanceof ContractFunctionRevertedError)
-  return found instanceof ContractFunctionRevertedError && absences.has(found.data?.errorName ?? "")
+const readRevert = (error: unknown) => {
+  const found =
+    error instanceof BaseError ? error.walk((cause) => cause instanceof ContractFunctionRevertedError) : null
+  return found instanceof ContractFunctionRevertedError ? found.data : undefined
+}
+
+const isAbsence = (error: unknown): boolean => absences.has(readRevert(error)?.errorName ?? "")
+
+/** The name that a wallet claims although it resolves to another address. */
+const readForeignName = (error: unknown): string => {
+  const { args, errorName } = readRevert(error) ?? {}
+  const name = errorName === "ReverseAddressMismatch" ? args?.[0] : undefined
+  if (typeof name !== "string") throw error
+  return name
 }
 
 /** A name that looks like another one after normalization is none. */
@@ -53,7 +66,7 @@ export const layer = (node: ChainNode): Layer.Layer<NameRegistry, never, Outboun
                 Option.fromNullable,
                 (error: unknown) => {
                   // The contract reports an unreachable gateway as an absent name.
-                  if (!gateways.hasFailed() && error instanceof BaseError && isAbsence(error)) return Option.none()
+                  if (!gateways.hasFailed() && isAbsence(error)) return Option.none()
                   throw error
                 }
               ),
@@ -68,7 +81,7 @@ export const layer = (node: ChainNode): Layer.Layer<NameRegistry, never, Outboun
         ) {
           const address = getAddress(normalizeWalletAddress(wallet))
           const name = yield* look((client) =>
-            getEnsName(client, { address, universalResolverAddress, strict: true, blockTag })
+            getEnsName(client, { address, universalResolverAddress, strict: true, blockTag }).catch(readForeignName)
           )
           return Option.filter(name, isNormal)
         }),
