@@ -130,6 +130,22 @@ layer(App.layer({ overrides: WalletChainTest.layer }), { excludeTestServices: tr
       })
     )
 
+    it.effect("Raising a limit and approving need a recent sign-in; lowering limits and refusing do not", () =>
+      Effect.gen(function* () {
+        const owner = yield* createPayer()
+        const sql = yield* SqlClient
+        yield* payInTurn(owner, send("3"))
+        const [pending] = (yield* listPayments(owner)).payments
+        yield* sql`update sessions set authenticated_at = now() - interval '11 minutes' where user_id = ${owner.user.id}`
+        const tooOld = { status: 403, code: "recent_sign_in_required" }
+        for (const name of ["perCall", "perDay", "perAgent", "confirmAbove"])
+          assertError(yield* setLimits(owner, { ...zero, [name]: "100000001" }), tooOld)
+        assertError(yield* decidePayment(owner, pending?.id, "approve"), tooOld)
+        assert.strictEqual((yield* setLimits(owner, { ...limits, perDay: "1" })).status, 200)
+        assert.strictEqual((yield* decidePayment(owner, pending?.id, "refuse")).status, 200)
+      })
+    )
+
     it.effect("Turns of tasks, of messaging channels, of other owners and ended turns have no wallet", () =>
       Effect.gen(function* () {
         const [owner, stranger] = [yield* createPayer(), yield* createPayer()]

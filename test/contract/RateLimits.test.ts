@@ -1,10 +1,11 @@
 import { assert, layer } from "@effect/vitest"
 import { Duration, Effect } from "effect"
 import type { HttpCallResponse } from "../support/HttpCall.ts"
-import { uniqueName } from "../support/Samples.ts"
+import { insertAgent, uniqueName } from "../support/Samples.ts"
 import * as App from "../support/TestApp.ts"
 import { assertError } from "./ErrorAssertions.ts"
 import { createOwnerWithAgent } from "./OwnerFixtures.ts"
+import { payInTurn } from "./WalletTurns.ts"
 
 const window = Duration.minutes(30)
 const limits = {
@@ -201,9 +202,16 @@ layer(App.layer({ limits: { "token-gating": { count: 2, window } } }), { exclude
   }
 )
 
-layer(App.layer({ limits: { lifecycle: { count: 2, window }, logs: { count: 2, window } } }), {
-  excludeTestServices: true
-})("The limits of an owner", (it) => {
+const ownerLimits = {
+  lifecycle: { count: 2, window },
+  logs: { count: 2, window },
+  wallet: { count: 2, window },
+  "runtime-wallet": { count: 2, window },
+  verification: { count: 3, window },
+  "verification-agent": { count: 2, window }
+}
+
+layer(App.layer({ limits: ownerLimits }), { excludeTestServices: true })("The limits of an owner", (it) => {
   it.effect("The limits of an owner count lifecycle operations per owner, and no reads", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
@@ -232,6 +240,54 @@ layer(App.layer({ limits: { lifecycle: { count: 2, window }, logs: { count: 2, w
       const refused = yield* logs
       assertError(refused, { status: 429, code: "rate_limit_exceeded" })
       assert.strictEqual(refused.body["limit"], "logs")
+    })
+  )
+
+  it.effect("The limits of an owner count proofs of verification per agent and per owner", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const owner = yield* createOwnerWithAgent()
+      const { id: second } = yield* insertAgent(owner.user.id)
+      const prove = (agentId: string) =>
+        Effect.map(
+          web({
+            method: "POST",
+            path: `/api/agents/${agentId}/verify`,
+            as: owner,
+            json: { verificationType: "coinbase", signature: "0x00" }
+          }),
+          ({ body, headers, status }) => [status, body["limit"], headers["retry-after"] !== undefined]
+        )
+      const register = web({
+        method: "POST",
+        path: `/api/agents/${owner.agent.id}/verify/webauthn`,
+        as: owner,
+        json: { credential: "e30" }
+      })
+      assert.deepStrictEqual(yield* prove(owner.agent.id), [400, undefined, false])
+      assert.strictEqual((yield* register).status, 400)
+      assert.deepStrictEqual(yield* prove(owner.agent.id), [429, "verification-agent", true])
+      assert.strictEqual((yield* register).body["limit"], "verification-agent")
+      assert.deepStrictEqual(yield* prove(second), [400, undefined, false])
+      assert.deepStrictEqual(yield* prove(second), [429, "verification", true])
+    })
+  )
+
+  it.effect("The limits of an owner count reads of the chain for the owner and for agents", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const owner = yield* createOwnerWithAgent()
+      const read = web({ method: "GET", path: "/api/wallet", as: owner })
+      for (let index = 0; index < 2; index++) assert.strictEqual((yield* read).status, 200)
+      const refused = yield* read
+      assertError(refused, { status: 429, code: "rate_limit_exceeded" })
+      assert.deepStrictEqual([refused.body["limit"], refused.headers["retry-after"] !== undefined], ["wallet", true])
+      const balance = { action: "get_balance" }
+      const answers = yield* payInTurn(owner, balance, balance, balance)
+      assert.deepStrictEqual(
+        answers.map(([status]) => status),
+        [400, 400, 429]
+      )
     })
   )
 })

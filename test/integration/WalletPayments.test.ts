@@ -1,7 +1,11 @@
 import { WalletAddress } from "@berth/domain/chain/WalletAddress"
+import { RateLimiter } from "@berth/domain/limits/RateLimiter"
+import { SessionId } from "@berth/domain/sessions/Session"
+import { Sessions } from "@berth/domain/sessions/Sessions"
+import type { AgentId } from "@berth/domain/shared/AgentId"
 import type { SpendLimits } from "@berth/domain/wallets/payments/SpendLimits"
 import { PaymentDispatch } from "@berth/domain/wallets/payments/PaymentDispatch"
-import type { WalletPayment } from "@berth/domain/wallets/payments/WalletPayment"
+import { maximumPendingPayments, type WalletPayment } from "@berth/domain/wallets/payments/WalletPayment"
 import { WalletPaymentRepository } from "@berth/domain/wallets/payments/WalletPaymentRepository"
 import { WalletPayments } from "@berth/domain/wallets/payments/WalletPayments"
 import { UserWalletRepository } from "@berth/domain/wallets/UserWalletRepository"
@@ -12,7 +16,7 @@ import * as WalletChainTest from "@berth/infra/chain/WalletChainTest"
 import * as PersistenceWiring from "@berth/infra/wiring/PersistenceWiring"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
-import { Effect, Either, Exit, Layer, Option, Redacted } from "effect"
+import { DateTime, Effect, Either, Exit, Layer, Option, Redacted } from "effect"
 import { randomBytes } from "node:crypto"
 import { migratedDatabase } from "../support/MigratedDatabase.ts"
 import { insertAgent, insertUser } from "../support/Samples.ts"
@@ -32,6 +36,12 @@ const storage = Layer.unwrapScoped(
 
 const Live = Layer.merge(WalletPayments.Default, PaymentDispatch.Default).pipe(
   Layer.provideMerge(Layer.mergeAll(ViemWalletKeys.layer, ViemWalletSigner.layer, WalletChainTest.layer)),
+  Layer.provide(
+    Layer.merge(
+      Layer.mock(Sessions, { _tag: "@berth/Sessions", requireRecent: () => Effect.void }),
+      Layer.mock(RateLimiter, { take: () => Effect.void })
+    )
+  ),
   Layer.provideMerge(storage),
   Layer.orDie
 )
@@ -42,25 +52,44 @@ const wide: SpendLimits = { perCall: 100n, perDay: 1_000n, perAgent: 1_000n, con
 /** A user with a funded wallet and an agent with limits. */
 const createPayer = (limits: SpendLimits) =>
   Effect.gen(function* () {
-    const { id: userId } = yield* insertUser()
+    const user = yield* insertUser()
+    const userId = user.id
     const { id: agentId } = yield* insertAgent(userId)
     const key = yield* (yield* WalletKeys).generate
     const wallet = yield* (yield* UserWalletRepository).insert(userId, "user", { ...key, isGiven: false })
     const { setBalance, setUsdc } = yield* WalletChainTest.WalletChainTest
     yield* setBalance(wallet.address, 10n ** 18n)
     yield* setUsdc(wallet.address, 10n ** 6n)
-    yield* (yield* WalletPayments).saveLimits(agentId, limits)
-    return { userId, agentId, wallet }
+    yield* (yield* WalletPaymentRepository).saveLimits(agentId, limits)
+    return { user, userId, sessionId: SessionId.make("ses_owner"), agentId, wallet }
   })
 type Payer = Effect.Effect.Success<ReturnType<typeof createPayer>>
 
-const request = ({ agentId, userId }: Payer, turnId: string, amount: bigint, fingerprint = "one") =>
+const request = (
+  { agentId, userId }: Pick<Payer, "agentId" | "userId">,
+  turnId: string,
+  amount: bigint,
+  fingerprint = "one"
+) =>
   Effect.flatMap(WalletPayments, (payments) =>
     payments.request({ userId, agentId, turnId }, { kind: "send_usdc", amount, payee, resource: null, fingerprint })
   )
 
 const reload = ({ agentId, id }: WalletPayment) =>
-  Effect.flatMap(WalletPaymentRepository, ({ find }) => Effect.flatten(find(agentId, id)))
+  Effect.flatMap(WalletPaymentRepository, ({ find }) =>
+    agentId === null ? Effect.dieMessage("the agent is deleted") : Effect.flatten(find(agentId, id))
+  )
+
+const deleteAgent = (agentId: AgentId) =>
+  Effect.flatMap(SqlClient, (sql) => sql`delete from agents where id = ${agentId}`)
+
+/** Status and nonce of payments, of deleted agents too, oldest first. */
+const readLedger = ({ userId }: Payer) =>
+  Effect.flatMap(
+    SqlClient,
+    (sql) => sql<{ status: string; nonce: string | null }>`
+      select status, nonce from wallet_payments where user_id = ${userId} order by created_at, id`
+  )
 
 /** The recovery of another process, a minute later. */
 const recoverLater = ({ id }: WalletPayment) =>
@@ -194,8 +223,8 @@ layer(Live, { excludeTestServices: true })("Payments of an agent", (it) => {
       )
       const outcomes = yield* Effect.all(
         pending.flatMap(({ id }) => [
-          Effect.either(payments.approve(payer.userId, payer.agentId, id)),
-          Effect.either(payments.approve(payer.userId, payer.agentId, id))
+          Effect.either(payments.approve(payer, payer.agentId, id)),
+          Effect.either(payments.approve(payer, payer.agentId, id))
         ]),
         { concurrency: "unbounded" }
       )
@@ -215,7 +244,7 @@ layer(Live, { excludeTestServices: true })("Payments of an agent", (it) => {
           { kind: "x402", amount: 6n, payee, resource: "https://paid.example/", fingerprint: "paid" }
         )
       const pending = yield* call("first")
-      yield* payments.approve(payer.userId, payer.agentId, pending.id)
+      yield* payments.approve(payer, payer.agentId, pending.id)
       const repeated = yield* Effect.all([call("second"), call("second"), call("second")], {
         concurrency: "unbounded"
       })
@@ -224,6 +253,98 @@ layer(Live, { excludeTestServices: true })("Payments of an agent", (it) => {
         Array.from({ length: 3 }, () => [pending.id, "reserved"])
       )
       assert.strictEqual((yield* payments.list(payer.agentId, { limit: 10, offset: 0 })).total, 1)
+    })
+  )
+
+  it.effect("At most 20 payments of an agent wait for the owner, however many calls run at once", () =>
+    Effect.gen(function* () {
+      const payer = yield* createPayer({ ...wide, confirmAbove: 0n })
+      const outcomes = yield* Effect.all(
+        Array.from({ length: maximumPendingPayments + 5 }, (_, index) =>
+          Effect.either(request(payer, `turn-${index}`, 1n))
+        ),
+        { concurrency: "unbounded" }
+      )
+      assert.lengthOf(outcomes.filter(Either.isRight), maximumPendingPayments)
+      assert.isTrue(outcomes.filter(Either.isLeft).every(({ left }) => left._tag === "PendingPaymentLimitReached"))
+    })
+  )
+
+  it.effect(
+    "A dropped transaction of a deleted agent is sent again, so that later transfers of the wallet are mined",
+    () =>
+      Effect.gen(function* () {
+        const payer = yield* createPayer(wide)
+        const test = yield* WalletChainTest.WalletChainTest
+        const { advance } = yield* PaymentDispatch
+        const dropped = yield* Effect.flatMap(request(payer, "turn", 7n), advance).pipe(
+          test.withBehavior({ broadcast: () => Effect.void })
+        )
+        const waiting = yield* request(payer, "next", 8n)
+        yield* deleteAgent(payer.agentId)
+        const { id: agentId } = yield* insertAgent(payer.userId)
+        yield* (yield* WalletPaymentRepository).saveLimits(agentId, wide)
+        const later = yield* Effect.flatMap(request({ ...payer, agentId }, "turn", 9n), advance)
+        assert.deepStrictEqual([later.status, later.signature?.nonce], ["confirmed", 1])
+        yield* recoverLater(dropped)
+        yield* recoverLater(waiting)
+        assert.deepStrictEqual(yield* readLedger(payer), [
+          { status: "confirmed", nonce: "0" },
+          { status: "failed", nonce: null },
+          { status: "confirmed", nonce: "1" }
+        ])
+      })
+  )
+
+  it.effect("Recovery takes payments of users in turn, the oldest of each first", () =>
+    Effect.gen(function* () {
+      const [many, few] = [yield* createPayer(wide), yield* createPayer(wide)]
+      for (const [payer, count] of [
+        [many, 5],
+        [few, 2]
+      ] as const)
+        yield* Effect.all(Array.from({ length: count }, (_, index) => request(payer, `turn-${index}`, 1n)))
+      const { listUnfinished } = yield* WalletPaymentRepository
+      const order = (yield* listUnfinished(DateTime.add(yield* DateTime.now, { minutes: 1 }), 100)).flatMap(
+        ({ turnId, userId }) =>
+          userId === many.userId ? [`many ${turnId}`] : userId === few.userId ? [`few ${turnId}`] : []
+      )
+      assert.deepStrictEqual(order, [
+        "many turn-0",
+        "few turn-0",
+        "many turn-1",
+        "few turn-1",
+        "many turn-2",
+        "many turn-3",
+        "many turn-4"
+      ])
+    })
+  )
+
+  it.effect("Retention deletes old decided payments, and what they spent still counts, also after a revocation", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const payer = yield* createPayer({ ...wide, perAgent: 20n, confirmAbove: 10n })
+      const { advance } = yield* PaymentDispatch
+      const repository = yield* WalletPaymentRepository
+      const payments = yield* WalletPayments
+      yield* Effect.flatMap(request(payer, "spent", 7n), advance)
+      yield* request(payer, "pending", 11n)
+      yield* request(payer, "reserved", 1n)
+      yield* sql`update wallet_payments set created_at = created_at - interval '2 days' where user_id = ${payer.userId}`
+      const before = DateTime.subtract(yield* DateTime.now, { days: 1 })
+      const never = DateTime.unsafeMake(0)
+      assert.strictEqual(yield* repository.prune({ confirmed: never, unpaid: never }), 0)
+      yield* repository.prune({ confirmed: before, unpaid: before })
+      assert.deepStrictEqual(
+        (yield* readLedger(payer)).map(({ status }) => status),
+        ["reserved"]
+      )
+      assert.strictEqual((yield* repository.sumSpent(payer.agentId, yield* DateTime.now)).total, 8n)
+      yield* payments.revoke(payer.userId)
+      yield* repository.saveLimits(payer.agentId, { ...wide, perAgent: 20n })
+      assert.strictEqual((yield* Effect.flip(request(payer, "more", 13n)))._tag, "SpendLimitExceeded")
+      assert.strictEqual((yield* request(payer, "rest", 12n)).status, "reserved")
     })
   )
 

@@ -1,6 +1,7 @@
 import { WalletCallFailed } from "@berth/domain/wallets/payments/WalletPaymentErrors"
 import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { errorBody } from "../http/ErrorBody.ts"
+import { RateLimitExceededBody } from "../limits/RateLimits.ts"
 import { RuntimeWalletAnswer, RuntimeWalletCall, runtimeWalletPath } from "./RuntimeContract.ts"
 import { AgentNotInInstanceBody, RuntimeAuth, TurnNotInProgressBody } from "./RuntimeModelApi.ts"
 
@@ -17,6 +18,7 @@ const call = HttpApiEndpoint.post("call", runtimeWalletPath)
   .addError(AgentNotInInstanceBody)
   .addError(TurnNotInProgressBody)
   .addError(WalletCallFailedBody)
+  .addError(RateLimitExceededBody)
   .middleware(RuntimeAuth)
 
 /** The wallet skill of agents for runtimes: the backend decides, signs and sends. */

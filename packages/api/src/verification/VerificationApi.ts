@@ -9,6 +9,7 @@ import { AgentOwner } from "../agents/OwnedAgent.ts"
 import { payload } from "../http/Payload.ts"
 import { Timestamp } from "../http/Timestamp.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
+import { RateLimitExceededBody } from "../limits/RateLimits.ts"
 import { VerificationRejectedBody, VerificationUnavailableBody } from "./VerificationErrorBodies.ts"
 
 const path = Schema.Struct({ id: AgentId })
@@ -63,6 +64,7 @@ const verify = HttpApiEndpoint.post("verify", "/api/agents/:id/verify")
   .addError(VerificationRejectedBody)
   .addError(VerificationUnavailableBody)
   .addError(AgentNotFoundBody)
+  .addError(RateLimitExceededBody)
   .middleware(AgentOwner)
 
 /** GET /api/agents/:id/verification */
@@ -119,6 +121,7 @@ const registerAuthenticator = HttpApiEndpoint.post("registerAuthenticator", "/ap
     )
   )
   .addError(VerificationRejectedBody)
+  .addError(RateLimitExceededBody)
   .middleware(AgentOwner)
 
 export class VerificationApi extends HttpApiGroup.make("verification")

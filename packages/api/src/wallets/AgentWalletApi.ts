@@ -15,6 +15,8 @@ import { pageLimit, pageOffset } from "../http/Pagination.ts"
 import { payload } from "../http/Payload.ts"
 import { Timestamp } from "../http/Timestamp.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
+import { RateLimitExceededBody } from "../limits/RateLimits.ts"
+import { RecentSignInRequiredBody, SessionAuth } from "../sessions/SessionAuth.ts"
 
 const path = Schema.Struct({ id: AgentId })
 
@@ -50,10 +52,13 @@ const changeLimits = HttpApiEndpoint.put("changeLimits", "/api/agents/:id/wallet
   .setPath(path)
   .setPayload(payload(LimitFields))
   .addSuccess(Schema.Struct({ limits: WalletLimits }))
+  .addError(RecentSignInRequiredBody)
+  .middleware(SessionAuth)
   .annotateContext(
     OpenApi.annotations({
       summary: "Set the spend limits of an agent's wallet skill",
-      description: "By a session of the owner only; neither API keys nor agents can change limits."
+      description:
+        "By a session of the owner only; neither API keys nor agents can change limits. Raising one requires a recent sign-in."
     })
   )
 
@@ -109,11 +114,14 @@ const decidePayment = HttpApiEndpoint.post("decidePayment", "/api/agents/:id/wal
   .addError(SpendLimitExceededBody)
   .addError(WalletPaymentNotFoundBody)
   .addError(WalletPaymentNotPendingBody)
+  .addError(RecentSignInRequiredBody)
+  .addError(RateLimitExceededBody)
+  .middleware(SessionAuth)
   .annotateContext(
     OpenApi.annotations({
       summary: "Approve or refuse a pending payment",
       description:
-        "Limits hold for approved payments too. A transfer is sent at once; an approved x402 payment is made when the agent repeats its call."
+        "Approving requires a recent sign-in. Limits hold for approved payments too. A transfer is sent at once; an approved x402 payment is made when the agent repeats its call."
     })
   )
 

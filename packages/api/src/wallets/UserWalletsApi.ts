@@ -6,7 +6,7 @@ import { EmailInvalidBody } from "../accounts/AccountErrorBodies.ts"
 import { payload, SecretText } from "../http/Payload.ts"
 import { Timestamp } from "../http/Timestamp.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
-import { WalletCreateLimit } from "../limits/RateLimits.ts"
+import { RateLimitExceededBody, WalletCreateLimit } from "../limits/RateLimits.ts"
 import { AuthenticationRequiredBody, SessionAuth } from "../sessions/SessionAuth.ts"
 import { ScopeMissingBody } from "../sessions/RequiredScope.ts"
 import {
@@ -44,6 +44,7 @@ const read = HttpApiEndpoint.get("read", "/api/wallet")
   .addSuccess(Schema.Union(AgenticWallet, UserWalletView))
   .addError(AuthenticationRequiredBody)
   .addError(ScopeMissingBody)
+  .addError(RateLimitExceededBody)
   .annotateContext(
     OpenApi.annotations({
       summary: "Wallet of the caller, or of the developer platform",

@@ -19,11 +19,15 @@ const defaults = {
   "api-keys": { count: 100, window: Duration.hours(1) },
   provision: { count: 5, window: Duration.hours(1) },
   "wallet-create": { count: 5, window: Duration.hours(1) },
+  wallet: { count: 60, window: Duration.minutes(1) },
+  verification: { count: 60, window: Duration.minutes(1) },
+  "verification-agent": { count: 20, window: Duration.minutes(1) },
   lifecycle: { count: 60, window: Duration.minutes(1) },
   logs: { count: 300, window: Duration.minutes(1) },
   "token-gating": { count: 60, window: Duration.minutes(1) },
   "runtime-model": { count: 600, window: Duration.minutes(1) },
   "runtime-page": { count: 60, window: Duration.minutes(1) },
+  "runtime-wallet": { count: 60, window: Duration.minutes(1) },
   gateway: { count: 100, window: Duration.minutes(1) }
 }
 export type LimitName = keyof typeof defaults

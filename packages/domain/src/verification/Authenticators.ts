@@ -1,7 +1,9 @@
 import { Effect, Option } from "effect"
 import { AccountPolicy } from "../accounts/AccountPolicy.ts"
 import type { Agent } from "../agents/Agent.ts"
+import { RateLimiter } from "../limits/RateLimiter.ts"
 import { Transaction } from "../persistence/Transaction.ts"
+import { takeProof } from "./ProofLimit.ts"
 import { VerificationChallenges } from "./VerificationChallenges.ts"
 import { VerificationRejected } from "./VerificationErrors.ts"
 import { type AuthenticatorResponseInvalid, maximumAuthenticatorResponse, WebAuthn } from "./WebAuthn.ts"
@@ -16,6 +18,7 @@ export class Authenticators extends Effect.Service<Authenticators>()("@berth/Aut
     const challenges = yield* VerificationChallenges
     const credentials = yield* WebAuthnCredentialRepository
     const webAuthn = yield* WebAuthn
+    const limiter = yield* RateLimiter
     const transaction = yield* Transaction
     const { appUrl } = yield* AccountPolicy
 
@@ -37,7 +40,9 @@ export class Authenticators extends Effect.Service<Authenticators>()("@berth/Aut
       return { options: makeRegistrationOptions(appUrl, agent, message, ids), expiresAt }
     })
 
-    const register = Effect.fn("Authenticators.register")(function* ({ id, ownerId }: OwnedAgent, response: string) {
+    const register = Effect.fn("Authenticators.register")(function* (agent: OwnedAgent, response: string) {
+      const { id, ownerId } = agent
+      yield* takeProof(limiter, agent)
       yield* requireBounded(response)
       const challenge = yield* challenges.find(ownerId, id, "webauthn-registration")
       const credential = yield* Effect.catchTag(

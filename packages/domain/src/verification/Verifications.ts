@@ -4,9 +4,11 @@ import { AgentNotFound } from "../agents/AgentErrors.ts"
 import { SmartWalletSignatures } from "../chain/SmartWalletSignatures.ts"
 import type { WalletAddress } from "../chain/WalletAddress.ts"
 import { IdGenerator } from "../ids/IdGenerator.ts"
+import { RateLimiter } from "../limits/RateLimiter.ts"
 import { Transaction } from "../persistence/Transaction.ts"
 import { Authenticators } from "./Authenticators.ts"
 import { ChainEvidence } from "./ChainEvidence.ts"
+import { takeProof } from "./ProofLimit.ts"
 import {
   noEvidence,
   proofTimeout,
@@ -36,6 +38,7 @@ export class Verifications extends Effect.Service<Verifications>()("@berth/Verif
     const evidence = yield* ChainEvidence
     const authenticators = yield* Authenticators
     const signatures = yield* SmartWalletSignatures
+    const limiter = yield* RateLimiter
     const transaction = yield* Transaction
     const ids = yield* IdGenerator
 
@@ -89,6 +92,7 @@ export class Verifications extends Effect.Service<Verifications>()("@berth/Verif
     /** Verifies the agent, in place of an earlier verification. A claim that does not hold changes nothing. */
     const verify = Effect.fn("Verifications.verify")(
       function* (agent: OwnedAgent, claim: VerificationClaim) {
+        yield* takeProof(limiter, agent)
         const proven = yield* Effect.timeoutFail(prove(agent, claim), {
           duration: proofTimeout,
           onTimeout: () => new VerificationUnavailable()

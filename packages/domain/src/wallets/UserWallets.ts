@@ -1,4 +1,5 @@
 import { Effect, Option, type Redacted } from "effect"
+import { RateLimiter } from "../limits/RateLimiter.ts"
 import type { UserId } from "../shared/UserId.ts"
 import type { UserWallet } from "./UserWallet.ts"
 import { UserWalletExists, UserWalletNotFound } from "./UserWalletErrors.ts"
@@ -11,6 +12,7 @@ export class UserWallets extends Effect.Service<UserWallets>()("@berth/UserWalle
   effect: Effect.gen(function* () {
     const chain = yield* WalletChain
     const keys = yield* WalletKeys
+    const limiter = yield* RateLimiter
     const repository = yield* UserWalletRepository
 
     /** The balance on the chain, or the last known one. */
@@ -34,6 +36,7 @@ export class UserWallets extends Effect.Service<UserWallets>()("@berth/UserWalle
     })
 
     const findWithBalance = Effect.fn("UserWallets.findWithBalance")(function* (userId: UserId) {
+      yield* limiter.take("wallet", userId)
       return yield* Effect.transposeMapOption(yield* find(userId), (wallet) =>
         Effect.map(readBalance(wallet), (balance) => ({ wallet, balance }))
       )

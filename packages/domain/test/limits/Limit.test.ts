@@ -67,11 +67,15 @@ describe("parseLimit", () => {
       ["api-keys", 100, 3600],
       ["provision", 5, 3600],
       ["wallet-create", 5, 3600],
+      ["wallet", 60, 60],
+      ["verification", 60, 60],
+      ["verification-agent", 20, 60],
       ["lifecycle", 60, 60],
       ["logs", 300, 60],
       ["token-gating", 60, 60],
       ["runtime-model", 600, 60],
       ["runtime-page", 60, 60],
+      ["runtime-wallet", 60, 60],
       ["gateway", 100, 60]
     ])
   })

@@ -14,6 +14,7 @@ import ownerChats from "./migrations/0009_owner_chats.ts"
 import a2a from "./migrations/0010_a2a.ts"
 import channelSecrets from "./migrations/0011_channel_secrets.ts"
 import a2aTasks from "./migrations/0012_a2a_tasks.ts"
+import walletLedger from "./migrations/0013_wallet_ledger.ts"
 import { type Migration, pendingMigrations, sha256Of } from "./PendingMigrations.ts"
 import { type DatabaseUnreachable, layer, type PostgresPoolOptions } from "./PostgresPool.ts"
 import { decodeRows, decodeSingleRow } from "./Rows.ts"
@@ -32,7 +33,8 @@ export const migrations: ReadonlyArray<Migration> = [
   { id: 9, file: "0009_owner_chats.ts", sql: ownerChats },
   { id: 10, file: "0010_a2a.ts", sql: a2a },
   { id: 11, file: "0011_channel_secrets.ts", sql: channelSecrets },
-  { id: 12, file: "0012_a2a_tasks.ts", sql: a2aTasks }
+  { id: 12, file: "0012_a2a_tasks.ts", sql: a2aTasks },
+  { id: 13, file: "0013_wallet_ledger.ts", sql: walletLedger }
 ]
 
 const DatabaseRow = Schema.Struct({

@@ -2,6 +2,7 @@ import { BackendApi } from "@berth/api/BackendApi"
 import { WalletCalls } from "@berth/domain/wallets/payments/WalletCalls"
 import { HttpApiBuilder } from "@effect/platform"
 import { Effect } from "effect"
+import { addRetryAfter } from "../http/ResponseHeaders.ts"
 import { makeOwnTurn } from "./OwnTurn.ts"
 
 export const layer = HttpApiBuilder.group(BackendApi, "runtimeWallet", (handlers) =>
@@ -18,7 +19,7 @@ export const layer = HttpApiBuilder.group(BackendApi, "runtimeWallet", (handlers
             ? calls.sendUsdc(turn, call)
             : calls.fetchPaid(turn, call)
         return { text }
-      })
+      }).pipe(Effect.tapErrorTag("RateLimitExceeded", addRetryAfter))
     )
   })
 )

@@ -7,6 +7,7 @@ import { VerificationClaim } from "@berth/domain/verification/VerificationClaim"
 import { Verifications } from "@berth/domain/verification/Verifications"
 import { HttpApiBuilder } from "@effect/platform"
 import { Effect, Match, Option } from "effect"
+import { addRetryAfter } from "../http/ResponseHeaders.ts"
 
 const toResult = ({ attestationUid, type, verifiedAt }: Verification) => ({
   verified: true,
@@ -49,7 +50,7 @@ export const layer = HttpApiBuilder.group(WebApi, "verification", (handlers) =>
             })
           )
           return { success: true, ...toResult(yield* verifications.verify(agent, claim)) }
-        })
+        }).pipe(Effect.tapErrorTag("RateLimitExceeded", addRetryAfter))
       )
       .handle("verification", () =>
         Effect.gen(function* () {
@@ -76,7 +77,7 @@ export const layer = HttpApiBuilder.group(WebApi, "verification", (handlers) =>
           const { agent } = yield* OwnedAgent
           if (credential === undefined) return yield* authenticators.startRegistration(agent)
           return { success: true, credentialId: yield* authenticators.register(agent, credential) }
-        })
+        }).pipe(Effect.tapErrorTag("RateLimitExceeded", addRetryAfter))
       )
   })
 )

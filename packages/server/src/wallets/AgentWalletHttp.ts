@@ -1,10 +1,12 @@
 import { OwnedAgent } from "@berth/api/agents/OwnedAgent"
 import { WebApi } from "@berth/api/WebApi"
+import { CurrentUser } from "@berth/domain/sessions/CurrentUser"
 import { PaymentDispatch } from "@berth/domain/wallets/payments/PaymentDispatch"
 import type { WalletPayment } from "@berth/domain/wallets/payments/WalletPayment"
 import { WalletPayments } from "@berth/domain/wallets/payments/WalletPayments"
 import { HttpApiBuilder } from "@effect/platform"
 import { Effect } from "effect"
+import { addRetryAfter } from "../http/ResponseHeaders.ts"
 
 const toView = ({ amount, createdAt, id, kind, payee, reason, resource, signature, status }: WalletPayment) => ({
   id,
@@ -33,7 +35,7 @@ export const layer = HttpApiBuilder.group(WebApi, "agentWallet", (handlers) =>
       .handle("changeLimits", ({ payload }) =>
         Effect.gen(function* () {
           const { agent } = yield* OwnedAgent
-          yield* payments.saveLimits(agent.id, payload)
+          yield* payments.changeLimits(yield* CurrentUser, agent.id, payload)
           return { limits: payload }
         })
       )
@@ -46,9 +48,11 @@ export const layer = HttpApiBuilder.group(WebApi, "agentWallet", (handlers) =>
       )
       .handle("decidePayment", ({ payload: { action, paymentId } }) =>
         Effect.gen(function* () {
-          const { agent, user } = yield* OwnedAgent
+          const { agent } = yield* OwnedAgent
           if (action === "refuse") return { payment: toView(yield* payments.refuse(agent.id, paymentId)) }
-          const approved = yield* payments.approve(user.id, agent.id, paymentId)
+          const approved = yield* payments
+            .approve(yield* CurrentUser, agent.id, paymentId)
+            .pipe(Effect.tapErrorTag("RateLimitExceeded", addRetryAfter))
           return {
             payment: toView(approved.status === "reserved" ? yield* dispatch.advance(approved) : approved)
           }

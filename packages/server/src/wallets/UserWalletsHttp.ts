@@ -8,7 +8,7 @@ import { HttpApiBuilder } from "@effect/platform"
 import { Effect, Option } from "effect"
 import { makeWarningHeaders } from "../agents/ModelWarning.ts"
 import { RequestCredentials } from "../http/RequestCredentials.ts"
-import { addResponseHeaders } from "../http/ResponseHeaders.ts"
+import { addResponseHeaders, addRetryAfter } from "../http/ResponseHeaders.ts"
 import * as views from "./WalletViews.ts"
 
 const network = walletNetwork.name
@@ -21,7 +21,7 @@ export const layer = HttpApiBuilder.group(WebApi, "userWallets", (handlers) =>
 
     const readOwn = Effect.gen(function* () {
       const { user } = yield* credentials.requireSession
-      const found = yield* wallets.findWithBalance(user.id)
+      const found = yield* Effect.tapError(wallets.findWithBalance(user.id), addRetryAfter)
       if (Option.isNone(found)) return views.missingWallet
       const { isCurrent, wei } = found.value.balance
       if (!isCurrent) yield* addResponseHeaders(makeWarningHeaders(Option.some(views.describeOutage(wei))))

@@ -22,6 +22,8 @@ import { taskRetention } from "@berth/domain/a2a/tasks/A2aTask"
 import { A2aTaskRepository } from "@berth/domain/a2a/tasks/A2aTaskRepository"
 import { eventRetention } from "@berth/domain/webhooks/WebhookDelivery"
 import { WebhookDeliveryRepository } from "@berth/domain/webhooks/WebhookDeliveryRepository"
+import { confirmedPaymentRetention, unpaidPaymentRetention } from "@berth/domain/wallets/payments/WalletPayment"
+import { WalletPaymentRepository } from "@berth/domain/wallets/payments/WalletPaymentRepository"
 import { DateTime, type Duration, Effect, Layer } from "effect"
 import { runRecurringTask } from "./RecurringTask.ts"
 
@@ -108,6 +110,16 @@ export const layer = ({ modelUsageRetention, reservationRetention, streamRetenti
           "1 hour",
           Effect.flatMap(Effect.all([AgentRunRepository, DateTime.now]), ([runs, now]) =>
             runs.prune(DateTime.subtractDuration(now, agentRunRetention), agentRunsKept)
+          )
+        ),
+        retention(
+          "payments of agents",
+          "1 hour",
+          Effect.flatMap(Effect.all([WalletPaymentRepository, DateTime.now]), ([payments, now]) =>
+            payments.prune({
+              confirmed: DateTime.subtractDuration(now, confirmedPaymentRetention),
+              unpaid: DateTime.subtractDuration(now, unpaidPaymentRetention)
+            })
           )
         ),
         retention("messages between agents", "1 hour", removeOlder(A2aRepository, a2aRetention)),

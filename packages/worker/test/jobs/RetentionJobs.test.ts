@@ -16,6 +16,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Chats } from "@berth/domain/channels/Chats"
 import { AgentLog } from "@berth/domain/instances/AgentLog"
 import { DateTime, Duration, Effect, HashMap, Layer, Logger, Option, Ref, TestClock } from "effect"
+import { WalletPaymentRepository } from "@berth/domain/wallets/payments/WalletPaymentRepository"
 import { A2aRepository } from "@berth/domain/a2a/A2aRepository"
 import { A2aTaskRepository } from "@berth/domain/a2a/tasks/A2aTaskRepository"
 import { WebhookDeliveryRepository } from "@berth/domain/webhooks/WebhookDeliveryRepository"
@@ -53,6 +54,10 @@ const runRetentions = Effect.gen(function* () {
     Layer.mock(AgentRunRepository, {
       prune: (before) => recordAt("runs of agents", before),
       failLost: Effect.succeed(0)
+    }),
+    Layer.mock(WalletPaymentRepository, {
+      prune: ({ confirmed, unpaid }) =>
+        Effect.zipRight(recordAt("confirmed payments", confirmed), recordAt("unpaid payments", unpaid))
     }),
     Layer.mock(AgentLog, { prune: (before) => recordAt("agents' log entries", before) }),
     Layer.mock(A2aRepository, { prune: (before) => recordAt("messages between agents", before) }),
@@ -111,8 +116,15 @@ describe("RetentionJobs", () => {
         const { minutes } = yield* runRetentions
         const day = 24 * 60
         assert.deepStrictEqual(minutes("messages of channels"), [-7 * day, -7 * day + 60, -7 * day + 120])
-        for (const name of ["runs of agents", "agents' log entries", "events", "messages between agents"])
+        for (const name of [
+          "runs of agents",
+          "agents' log entries",
+          "events",
+          "messages between agents",
+          "unpaid payments"
+        ])
           assert.deepStrictEqual(minutes(name), [-30 * day, -30 * day + 60, -30 * day + 120], name)
+        assert.strictEqual(minutes("confirmed payments")[0], -400 * day)
       })
   )
 

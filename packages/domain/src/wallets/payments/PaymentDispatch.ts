@@ -110,6 +110,8 @@ export class PaymentDispatch extends Effect.Service<PaymentDispatch>()("@berth/P
         const { kind } = payment
         // A paid request without its header was never sent: only the agent can repeat it.
         if (payment.status === "reserved" && kind === "x402") return yield* finish(payment, "failed", "interrupted")
+        if (payment.status === "reserved" && payment.agentId === null)
+          return yield* finish(payment, "failed", "the agent was deleted")
         const sent =
           payment.status === "reserved" ? yield* signTransfer(payment, yield* requireWallet(payment)) : payment
         if (sent.status !== "sent" || sent.signature === null) return sent

@@ -11,6 +11,15 @@ export interface SpendLimits {
   readonly confirmAbove: bigint
 }
 
+export type SpendingLimit = Exclude<keyof SpendLimits, "confirmAbove">
+
+/** Whether the agent may do something with the new limits that it may not with the old ones. */
+export const raisesLimits = (from: SpendLimits, to: SpendLimits): boolean =>
+  to.perCall > from.perCall ||
+  to.perDay > from.perDay ||
+  to.perAgent > from.perAgent ||
+  to.confirmAbove > from.confirmAbove
+
 /** Nothing can be spent until the owner sets limits. */
 export const noSpending: SpendLimits = { perCall: 0n, perDay: 0n, perAgent: 0n, confirmAbove: 0n }
 
@@ -26,7 +35,7 @@ export interface SpentAmounts {
 export type SpendDecision = Data.TaggedEnum<{
   readonly Allowed: object
   readonly ApprovalNeeded: object
-  readonly Refused: { readonly limit: Exclude<keyof SpendLimits, "confirmAbove"> }
+  readonly Refused: { readonly limit: SpendingLimit }
 }>
 export const SpendDecision = Data.taggedEnum<SpendDecision>()
 

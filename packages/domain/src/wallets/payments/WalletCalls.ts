@@ -1,6 +1,7 @@
 import { Effect, Encoding, Option } from "effect"
 import { normalizeWalletAddress, parseWalletAddress } from "../../chain/WalletAddress.ts"
 import { Memories } from "../../interaction/memory/Memories.ts"
+import { RateLimiter } from "../../limits/RateLimiter.ts"
 import { Digests } from "../../secrets/Digests.ts"
 import type { UserId } from "../../shared/UserId.ts"
 import { UserWallets } from "../UserWallets.ts"
@@ -10,7 +11,7 @@ import { PaidResources, type ResourceRequest } from "./PaidResources.ts"
 import { PaymentDispatch } from "./PaymentDispatch.ts"
 import { formatUsdc, parseUsdc } from "./UsdcAmount.ts"
 import { WalletCallFailed } from "./WalletPaymentErrors.ts"
-import type { WalletPayment, WantedPayment } from "./WalletPayment.ts"
+import { maximumPendingPayments, type WalletPayment, type WantedPayment } from "./WalletPayment.ts"
 import { type PayingTurn, WalletPayments } from "./WalletPayments.ts"
 
 const failed = (reason: string) => new WalletCallFailed({ reason })
@@ -22,6 +23,7 @@ export class WalletCalls extends Effect.Service<WalletCalls>()("@berth/WalletCal
     const chain = yield* WalletChain
     const digests = yield* Digests
     const dispatch = yield* PaymentDispatch
+    const limiter = yield* RateLimiter
     const memories = yield* Memories
     const payments = yield* WalletPayments
     const resources = yield* PaidResources
@@ -29,13 +31,16 @@ export class WalletCalls extends Effect.Service<WalletCalls>()("@berth/WalletCal
 
     const fingerprint = (...parts: ReadonlyArray<string>) => Encoding.encodeHex(digests.sha256(JSON.stringify(parts)))
 
+    const requireOwnerTurn = (turn: PayingTurn) =>
+      Effect.zipRight(limiter.take("runtime-wallet", turn.userId), memories.requireOwnerTurn(turn))
+
     const requireWallet = (userId: UserId) =>
       Effect.mapError(wallets.require(userId), () =>
         failed("The owner has no wallet. The owner creates one with POST /api/wallet.")
       )
 
     const getBalance = Effect.fn("WalletCalls.getBalance")(function* (turn: PayingTurn) {
-      yield* memories.requireOwnerTurn(turn)
+      yield* requireOwnerTurn(turn)
       const { address } = yield* requireWallet(turn.userId)
       const [wei, usdc] = yield* Effect.all([chain.readBalance(address), chain.readUsdcBalance(address)], {
         concurrency: 2
@@ -47,15 +52,13 @@ export class WalletCalls extends Effect.Service<WalletCalls>()("@berth/WalletCal
     const request = (turn: PayingTurn, wanted: WantedPayment) =>
       Effect.gen(function* () {
         const { address } = yield* requireWallet(turn.userId)
-        const payment = yield* payments
-          .request(turn, wanted)
-          .pipe(
-            Effect.mapError(({ limit }) =>
-              failed(
-                `The payment of ${formatUsdc(wanted.amount)} USDC exceeds the limit ${limit === "confirmAbove" ? "" : limitNames[limit]}. Only the owner can change limits, with PUT /api/agents/:id/wallet-limits.`
-              )
-            )
+        const payment = yield* Effect.mapError(payments.request(turn, wanted), (refused) =>
+          failed(
+            refused._tag === "PendingPaymentLimitReached"
+              ? `${maximumPendingPayments} payments wait for the owner already. The owner approves or refuses them with POST /api/agents/:id/wallet-payments.`
+              : `The payment of ${formatUsdc(wanted.amount)} USDC exceeds the limit ${limitNames[refused.limit]}. Only the owner can change limits, with PUT /api/agents/:id/wallet-limits.`
           )
+        )
         if (payment.status !== "reserved") return payment
         return yield* chain.readUsdcBalance(address).pipe(
           Effect.flatMap((balance) =>
@@ -77,7 +80,7 @@ export class WalletCalls extends Effect.Service<WalletCalls>()("@berth/WalletCal
       turn: PayingTurn,
       given: { readonly to: string; readonly amount: string }
     ) {
-      yield* memories.requireOwnerTurn(turn)
+      yield* requireOwnerTurn(turn)
       const payee = yield* Effect.mapError(parseWalletAddress(given.to), () =>
         failed("`to` must be an address: 0x and 40 hex digits.")
       )
@@ -105,7 +108,7 @@ export class WalletCalls extends Effect.Service<WalletCalls>()("@berth/WalletCal
       turn: PayingTurn,
       given: { readonly url: string; readonly method: ResourceRequest["method"]; readonly body: string | null }
     ) {
-      yield* memories.requireOwnerTurn(turn)
+      yield* requireOwnerTurn(turn)
       const url = yield* Effect.mapError(readUrl(given.url), () => failed("`url` must be an http or https URL."))
       const call = { ...given, url }
       const first = yield* Effect.mapError(resources.request(call), ({ reason }) => failed(reason))

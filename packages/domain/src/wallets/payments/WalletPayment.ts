@@ -1,4 +1,4 @@
-import { type DateTime, Schema } from "effect"
+import { type DateTime, Duration, Schema } from "effect"
 import type { WalletAddress } from "../../chain/WalletAddress.ts"
 import type { AgentId } from "../../shared/AgentId.ts"
 import type { UserId } from "../../shared/UserId.ts"
@@ -42,6 +42,14 @@ export const canChange = (from: WalletPaymentStatus, to: WalletPaymentStatus): b
 /** Statuses whose amount counts against the limits. */
 export const countedStatuses = ["reserved", "sent", "confirmed"] as const satisfies ReadonlyArray<WalletPaymentStatus>
 
+/** Payments of an agent that wait for the owner. */
+export const maximumPendingPayments = 20
+
+/** Age at which a confirmed payment leaves the ledger; its amount still counts against the agent's limit. */
+export const confirmedPaymentRetention = Duration.days(400)
+/** Age at which a payment that moved nothing leaves the ledger. */
+export const unpaidPaymentRetention = Duration.days(30)
+
 /** Wanted by an agent in a turn. */
 export interface WantedPayment {
   readonly kind: WalletPaymentKind
@@ -69,7 +77,8 @@ export interface SignedPayment {
 export interface WalletPayment extends WantedPayment {
   readonly id: WalletPaymentId
   readonly userId: UserId
-  readonly agentId: AgentId
+  /** Null when the agent is deleted. */
+  readonly agentId: AgentId | null
   readonly turnId: string
   readonly status: WalletPaymentStatus
   readonly signature: SignedPayment | null

@@ -3,9 +3,17 @@ import { IdGenerator } from "../../ids/IdGenerator.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
 import type { AgentId } from "../../shared/AgentId.ts"
 import type { UserId } from "../../shared/UserId.ts"
-import { decideSpend, SpendDecision } from "./SpendLimits.ts"
-import { SpendLimitExceeded, WalletPaymentNotFound, WalletPaymentNotPending } from "./WalletPaymentErrors.ts"
-import { type WalletPayment, WalletPaymentId, type WantedPayment } from "./WalletPayment.ts"
+import type { CurrentUser } from "../../sessions/CurrentUser.ts"
+import { Sessions } from "../../sessions/Sessions.ts"
+import { RateLimiter } from "../../limits/RateLimiter.ts"
+import { decideSpend, raisesLimits, SpendDecision, type SpendLimits } from "./SpendLimits.ts"
+import {
+  PendingPaymentLimitReached,
+  SpendLimitExceeded,
+  WalletPaymentNotFound,
+  WalletPaymentNotPending
+} from "./WalletPaymentErrors.ts"
+import { maximumPendingPayments, type WalletPayment, WalletPaymentId, type WantedPayment } from "./WalletPayment.ts"
 import { WalletPaymentRepository } from "./WalletPaymentRepository.ts"
 
 /** Waiting payments and unused approvals lapse. */
@@ -21,7 +29,9 @@ export interface PayingTurn {
 export class WalletPayments extends Effect.Service<WalletPayments>()("@berth/WalletPayments", {
   effect: Effect.gen(function* () {
     const ids = yield* IdGenerator
+    const limiter = yield* RateLimiter
     const repository = yield* WalletPaymentRepository
+    const sessions = yield* Sessions
     const transaction = yield* Transaction
 
     const approvedSince = Effect.map(DateTime.now, DateTime.subtractDuration(approvalLifetime))
@@ -34,11 +44,17 @@ export class WalletPayments extends Effect.Service<WalletPayments>()("@berth/Wal
         return decision._tag === "Refused" ? yield* new SpendLimitExceeded({ limit: decision.limit }) : decision
       })
 
-    const reserve = (payment: WalletPayment) =>
+    const reserve = (agentId: AgentId, payment: WalletPayment) =>
       Effect.gen(function* () {
-        yield* decide(payment.agentId, payment.amount, true)
+        yield* decide(agentId, payment.amount, true)
         const reserved = yield* repository.changeStatus(payment, "reserved")
         return reserved ? { ...payment, status: "reserved" as const } : yield* new WalletPaymentNotPending()
+      })
+
+    const requirePlace = (agentId: AgentId) =>
+      Effect.gen(function* () {
+        const pending = yield* repository.countPending(agentId, yield* approvedSince)
+        if (pending >= maximumPendingPayments) return yield* new PendingPaymentLimitReached()
       })
 
     /** Reserves a payment, or lets it wait for the owner. The same call in one turn is the same payment. */
@@ -52,14 +68,15 @@ export class WalletPayments extends Effect.Service<WalletPayments>()("@berth/Wal
             const approved = { ...repeated.value, turnId: turn.turnId }
             // Later calls of this turn find the approved payment.
             yield* repository.moveToTurn(approved)
-            return yield* Effect.catchTag(reserve(approved), "WalletPaymentNotPending", Effect.die)
+            return yield* Effect.catchTag(reserve(turn.agentId, approved), "WalletPaymentNotPending", Effect.die)
           }
-          const decision = yield* decide(turn.agentId, wanted.amount, false)
+          const isAllowed = SpendDecision.$is("Allowed")(yield* decide(turn.agentId, wanted.amount, false))
+          if (!isAllowed) yield* requirePlace(turn.agentId)
           const payment: WalletPayment = {
             ...wanted,
             ...turn,
             id: WalletPaymentId.make(yield* ids.next("pay")),
-            status: SpendDecision.$is("Allowed")(decision) ? "reserved" : "pending",
+            status: isAllowed ? "reserved" : "pending",
             signature: null,
             reason: null,
             createdAt: yield* DateTime.now
@@ -80,17 +97,29 @@ export class WalletPayments extends Effect.Service<WalletPayments>()("@berth/Wal
         return payment.status === "pending" && isCurrent ? payment : yield* new WalletPaymentNotPending()
       })
 
-    /** A transfer is reserved at once; a paid request waits until the agent repeats its call. */
+    /** Raising a limit requires a recent sign-in. */
+    const changeLimits = Effect.fn("WalletPayments.changeLimits")(function* (
+      { sessionId }: Pick<CurrentUser["Type"], "sessionId">,
+      agentId: AgentId,
+      limits: SpendLimits
+    ) {
+      if (raisesLimits(yield* repository.findLimits(agentId), limits)) yield* sessions.requireRecent(sessionId)
+      yield* repository.saveLimits(agentId, limits)
+    })
+
+    /** A transfer is reserved at once; a paid request waits until the agent repeats its call. Requires a recent sign-in. */
     const approve = Effect.fn("WalletPayments.approve")(function* (
-      userId: UserId,
+      { sessionId, user }: CurrentUser["Type"],
       agentId: AgentId,
       id: WalletPaymentId
     ) {
+      yield* sessions.requireRecent(sessionId)
+      yield* limiter.take("wallet", user.id)
       return yield* transaction.run(
         Effect.gen(function* () {
-          yield* repository.lockWallet(userId)
+          yield* repository.lockWallet(user.id)
           const payment = yield* requirePending(agentId, id)
-          if (payment.kind === "send_usdc") return yield* reserve(payment)
+          if (payment.kind === "send_usdc") return yield* reserve(agentId, payment)
           yield* decide(agentId, payment.amount, true)
           yield* repository.changeStatus(payment, "approved")
           return { ...payment, status: "approved" as const }
@@ -109,7 +138,7 @@ export class WalletPayments extends Effect.Service<WalletPayments>()("@berth/Wal
       approve,
       refuse,
       findLimits: repository.findLimits,
-      saveLimits: repository.saveLimits,
+      changeLimits,
       list: repository.list,
       revoke: repository.revoke
     }

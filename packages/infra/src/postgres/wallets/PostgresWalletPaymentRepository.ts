@@ -25,7 +25,7 @@ const LimitsRow = Schema.Struct({
 const PaymentRow = Schema.Struct({
   id: WalletPaymentId,
   userId: UserId,
-  agentId: AgentId,
+  agentId: Schema.NullOr(AgentId),
   turnId: Schema.String,
   kind: WalletPaymentKind,
   status: WalletPaymentStatus,
@@ -79,10 +79,21 @@ export const layer: Layer.Layer<WalletPaymentRepository, never, SqlClient> = Lay
       ),
       sumSpent: Effect.fn("WalletPaymentRepository.sumSpent")((agentId: AgentId, now: DateTime.Utc) =>
         sql`
-          select coalesce(sum(amount), 0)::text as total,
+          select (
+              coalesce(sum(amount), 0) + coalesce((select spent_before from wallet_limits where agent_id = ${agentId}), 0)
+            )::text as total,
             coalesce(sum(amount) filter (where reserved_at >= ${DateTime.toDate(DateTime.startOf(now, "day"))}), 0)::text as today
           from wallet_payments where agent_id = ${agentId} and ${sql.in("status", countedStatuses)}`.pipe(
           decodeSingleRow(SpentRow),
+          Effect.orDie
+        )
+      ),
+      countPending: Effect.fn("WalletPaymentRepository.countPending")((agentId: AgentId, since: DateTime.Utc) =>
+        sql`
+          select count(*)::int as count from wallet_payments
+          where agent_id = ${agentId} and status = 'pending' and created_at > ${DateTime.toDate(since)}`.pipe(
+          decodeSingleRow(CountRow),
+          Effect.map(({ count }) => count),
           Effect.orDie
         )
       ),
@@ -137,9 +148,11 @@ export const layer: Layer.Layer<WalletPaymentRepository, never, SqlClient> = Lay
       }),
       listUnfinished: Effect.fn("WalletPaymentRepository.listUnfinished")((before: DateTime.Utc, limit: number) =>
         sql`
-          select ${sql.literal(columns)} from wallet_payments
-          where status in ('reserved', 'sent') and touched_at < ${DateTime.toDate(before)}
-          order by touched_at limit ${limit}`.pipe(
+          select ${sql.literal(columns)} from (
+            select *, row_number() over (partition by user_id order by touched_at) as place from wallet_payments
+            where status in ('reserved', 'sent') and touched_at < ${DateTime.toDate(before)}
+          ) as wallet_payments
+          order by place, touched_at limit ${limit}`.pipe(
           decodeRows(PaymentRow),
           Effect.map((rows) => rows.map(toPayment)),
           Effect.orDie
@@ -181,10 +194,30 @@ export const layer: Layer.Layer<WalletPaymentRepository, never, SqlClient> = Lay
       }),
       revoke: Effect.fn("WalletPaymentRepository.revoke")(function* (userId: UserId) {
         yield* Effect.orDie(sql`
-          delete from wallet_limits using agents where agents.id = agent_id and owner_id = ${userId}`)
+          update wallet_limits set per_call = 0, per_day = 0, per_agent = 0, confirm_above = 0, updated_at = now()
+          from agents where agents.id = agent_id and owner_id = ${userId}`)
         yield* Effect.orDie(sql`
           update wallet_payments set status = 'refused' where user_id = ${userId} and status in ('pending', 'approved')`)
-      })
+      }),
+      prune: Effect.fn("WalletPaymentRepository.prune")(({ confirmed, unpaid }) =>
+        sql`
+          with removed as (
+            delete from wallet_payments
+            where (status = 'confirmed' and created_at < ${DateTime.toDate(confirmed)})
+              or (status in ('pending', 'approved', 'refused', 'failed') and created_at < ${DateTime.toDate(unpaid)})
+            returning agent_id, status, amount
+          ), kept as (
+            insert into wallet_limits (agent_id, per_call, per_day, per_agent, confirm_above, updated_at, spent_before)
+            select agent_id, 0, 0, 0, 0, now(), sum(amount) from removed
+            where status = 'confirmed' and agent_id is not null group by agent_id
+            on conflict (agent_id) do update set spent_before = wallet_limits.spent_before + excluded.spent_before
+          )
+          select count(*)::int as count from removed`.pipe(
+          decodeSingleRow(CountRow),
+          Effect.map(({ count }) => count),
+          Effect.orDie
+        )
+      )
     })
   )
 )
