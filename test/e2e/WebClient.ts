@@ -1,9 +1,10 @@
-import { makeWebClient } from "@berth/api/WebClient"
+import { WebApi } from "@berth/api/WebApi"
 import { Sse } from "@effect/experimental"
 import {
   Cookies,
   FetchHttpClient,
   type Headers,
+  HttpApiClient,
   HttpClient,
   HttpClientRequest,
   type HttpMethod
@@ -79,8 +80,14 @@ export const openWebClient = (webUrl: string) =>
         })
       )
     // Requests contain no trace headers.
-    const http = HttpClient.withTracerPropagation(withJar(yield* HttpClient.HttpClient), false)
-    const api = yield* makeWebClient({ baseUrl: webUrl, transformClient: withJar })
+    const httpClient = withJar(yield* HttpClient.HttpClient)
+    const http = HttpClient.withTracerPropagation(httpClient, false)
+    // Only the groups that tests call: a client of every endpoint takes long to build.
+    const api = yield* Effect.all({
+      accounts: HttpApiClient.group(WebApi, { group: "accounts", baseUrl: webUrl, httpClient }),
+      agents: HttpApiClient.group(WebApi, { group: "agents", baseUrl: webUrl, httpClient }),
+      instances: HttpApiClient.group(WebApi, { group: "instances", baseUrl: webUrl, httpClient })
+    })
 
     const requestOf = (method: HttpMethod.HttpMethod, path: string, options: RawRequestOptions) => {
       const request = HttpClientRequest.make(method)(`${webUrl}${path}`, { headers: { ...options.headers } })
