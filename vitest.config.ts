@@ -57,7 +57,14 @@ export default defineConfig({
     maxWorkers: 4,
     // Collecting garbage in larger steps costs less. Every supported Node.js accepts these flags.
     poolOptions: {
-      forks: { execArgv: ["--max-semi-space-size=128", "--min-semi-space-size=64", "--single-threaded-gc"] },
+      forks: {
+        execArgv: [
+          "--max-semi-space-size=128",
+          "--min-semi-space-size=64",
+          "--initial-old-space-size=512",
+          "--single-threaded-gc"
+        ]
+      },
       // Fewer, which end later: without their programs the other files leave a core idle.
       threads: { minThreads: 3, maxThreads: 3 }
     },

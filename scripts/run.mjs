@@ -109,6 +109,7 @@ const programs = {
   test: [
     "--max-semi-space-size=128",
     "--min-semi-space-size=64",
+    "--initial-old-space-size=512",
     "--single-threaded-gc",
     join(root, "node_modules", "vitest", "vitest.mjs"),
     "run"

@@ -61,7 +61,7 @@ const Live = Layer.mergeAll(WebhookEndpoints.Default, WebhookDispatch.Default).p
   Layer.provideMerge(Layer.merge(Users.Default, MailOutbox.Default)),
   Layer.provideMerge(
     Layer.provide(
-      mortal(StandardWebhooksReceiver.layer({ timeout: "300 millis" })),
+      mortal(StandardWebhooksReceiver.layer({ timeout: "2 seconds" })),
       Layer.succeed(OutboundClient.OutboundClient, OutboundClient.make(isAllowed))
     )
   ),

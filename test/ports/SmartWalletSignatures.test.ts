@@ -23,7 +23,7 @@ class TestSubject extends Context.Tag("@berth/test/Signatures")<TestSubject, Sub
 
 const signaturesOf = (url: string) =>
   Effect.gen(function* () {
-    const node = yield* makeChainNode({ chain: "base", url: Redacted.make(new URL(url)), timeout: "2 seconds" })
+    const node = yield* makeChainNode({ chain: "base", url: Redacted.make(new URL(url)), timeout: "20 seconds" })
     const context = yield* Layer.build(ViemSmartWalletSignatures.layer({ base: node, ethereum: node }))
     return Context.get(context, SmartWalletSignatures)
   })

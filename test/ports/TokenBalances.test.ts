@@ -24,7 +24,7 @@ class TestSubject extends Context.Tag("@berth/test/LedgerBalances")<TestSubject,
 
 const balancesOf = (url: string) =>
   Effect.gen(function* () {
-    const node = yield* makeChainNode({ chain: "base", url: Redacted.make(new URL(url)), timeout: "2 seconds" })
+    const node = yield* makeChainNode({ chain: "base", url: Redacted.make(new URL(url)), timeout: "20 seconds" })
     return Context.get(yield* Layer.build(ViemTokenBalances.layer(node)), TokenBalances)
   })
 

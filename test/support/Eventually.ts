@@ -28,9 +28,9 @@ export const eventually = <A, E, R>(
       last = shown(answer)
       return answer
     })
-    // More and more rarely: on a slow machine the looks of many would themselves keep it busy.
+    // At growing intervals: on a slow machine the looks of many tests would themselves keep it busy.
     const ask: Effect.Effect<A, E, R> = Effect.flatMap(look, (answer) =>
-      isIt(answer) ? Effect.succeed(answer) : Effect.delay(ask, Math.min(20 + 5 * looks, 250))
+      isIt(answer) ? Effect.succeed(answer) : Effect.delay(ask, Math.min(15 * 1.3 ** looks, 300))
     )
     const late = () =>
       new Error(`waited ${Duration.format(timeout)} for ${description}, and looked ${looks} times; last seen: ${last}`)

@@ -31,7 +31,7 @@ const call = (url: URL): OutboundRequest => ({
   url,
   headers: { "x-test": "1" },
   body: "{}",
-  timeout: "2 seconds",
+  timeout: "20 seconds",
   maximumBytes: 1024
 })
 const named = (url: URL) => new URL(`http://receiver.example:${url.port}/`)
@@ -163,19 +163,19 @@ describe("OutboundClient", () => {
       fault: "closes the connection",
       listener: (request) => request.socket.destroy(),
       reason: "ECONNRESET",
-      timeout: "2 seconds"
+      timeout: "20 seconds"
     },
     {
       fault: "does not speak HTTP",
       listener: (request) => request.socket.end("garbage\r\n\r\n"),
       reason: "HPE_INVALID_CONSTANT",
-      timeout: "2 seconds"
+      timeout: "20 seconds"
     }
   ] satisfies ReadonlyArray<{
     fault: string
     listener: RequestListener
     reason: string
-    timeout: "100 millis" | "2 seconds"
+    timeout: "100 millis" | "20 seconds"
   }>)
     it.live(`OutboundClient.send fails with ${reason} when the receiver ${fault}`, () =>
       Effect.gen(function* () {
