@@ -1,21 +1,31 @@
 import { Effect, Redacted, Schedule, type Scope } from "effect"
 import { randomBytes } from "node:crypto"
-import { Client, DatabaseError } from "pg"
+import { Client, type ClientConfig, DatabaseError } from "pg"
 import { inject } from "vitest"
 
-/** Runs statements one after the other on one connection. */
-const execute = (url: string, statements: ReadonlyArray<string>) =>
-  Effect.tryPromise(async () => {
-    const client = new Client({ connectionString: url })
+/** Runs statements, one at a time, on a connection that the worker keeps: opening one costs more than most statements. */
+const makeConnection = (options: ClientConfig) => {
+  let opened: Promise<Client> | undefined
+  const forget = () => (opened = undefined)
+  const open = async () => {
+    const client = new Client({ connectionString: inject("databaseUrl"), ...options })
+    client.on("error", forget)
     await client.connect()
-    try {
-      for (const statement of statements) await client.query(statement)
-    } finally {
-      await client.end()
-    }
-  })
+    return client
+  }
+  return (statement: string) =>
+    Effect.tryPromise(async () => {
+      opened ??= open()
+      const client = await opened.catch((cause) => {
+        forget()
+        throw cause
+      })
+      await client.query(statement)
+    })
+}
 
-const admin = (...statements: ReadonlyArray<string>) => Effect.suspend(() => execute(inject("databaseUrl"), statements))
+const create = makeConnection({})
+const remove = makeConnection({ statement_timeout: 20_000 })
 
 const urlOf = (database: string) => {
   const url = new URL(inject("databaseUrl"))
@@ -36,7 +46,7 @@ const whileInUse = { while: isInUse, times: 600, schedule: Schedule.spaced("50 m
  * in the middle of signing in hears nothing. That is no fault of the test that ends: it says so and leaves its database.
  */
 const drop = (database: string) =>
-  admin("set statement_timeout = '20s'", `drop database if exists "${database}" with (force)`).pipe(
+  remove(`drop database if exists "${database}" with (force)`).pipe(
     Effect.retry(whileInUse),
     Effect.catchIf(
       (error) => codeOf(error) === "57014",
@@ -49,7 +59,7 @@ const database = (from: string) =>
   Effect.acquireRelease(
     Effect.suspend(() => {
       const name = `test_${randomBytes(8).toString("hex")}`
-      return admin(`create database "${name}" ${from}`).pipe(
+      return create(`create database "${name}" ${from}`).pipe(
         // A template cannot be copied while somebody's connection to it is still closing.
         Effect.retry(whileInUse),
         Effect.orDie,
