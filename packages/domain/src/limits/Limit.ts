@@ -37,6 +37,9 @@ export const defaultLimits: Record<LimitName, Limit> = defaults
 /** Only the gateway admits requests while its store is down: each of its calls is paid for. */
 export const isAdmittedWithoutStore = (name: LimitName): boolean => name === "gateway"
 
+/** Limits that many requests of one key take: their takes may be counted shortly after they are admitted. */
+export const isCountedLater = (name: LimitName): boolean => name === "gateway" || name === "runtime-model"
+
 /** The text of a limit is not `count/window`. */
 export class LimitMalformed extends Data.TaggedError("LimitMalformed")<{
   readonly text: string

@@ -1,9 +1,10 @@
 import { RateLimiter, RateLimitExceeded } from "@berth/domain/limits/RateLimiter"
-import { isAdmittedWithoutStore, type Limit, type LimitName } from "@berth/domain/limits/Limit"
+import { isAdmittedWithoutStore, isCountedLater, type Limit, type LimitName } from "@berth/domain/limits/Limit"
 import { DependencyUnavailable } from "@berth/domain/shared/DependencyUnavailable"
 import { Data, Duration, Effect, Record } from "effect"
 import { createHash } from "node:crypto"
 import { RateLimiterRes, type RateLimiterStoreAbstract } from "rate-limiter-flexible"
+import { DeferredCounts } from "./DeferredCounts.ts"
 import { makeStoreErrorLog } from "../queue/StoreErrorLog.ts"
 
 export class RateLimitStoreUnavailable extends Data.TaggedError("RateLimitStoreUnavailable")<{
@@ -61,9 +62,24 @@ export const makeRateLimiter = (
     const report = (limit: LimitName, { cause }: RateLimitStoreUnavailable) =>
       Effect.sync(() => errorLogs[limit](cause instanceof Error ? cause : new Error(String(cause))))
 
-    const take = Effect.fn("RateLimiter.take")(function* (limit: LimitName, key: string) {
+    const clock = yield* Effect.clock
+    const deferredCounts = Record.map(limiters, (limiter, limit) =>
+      isCountedLater(limit)
+        ? new DeferredCounts({
+            count: limiter.points,
+            now: () => clock.unsafeCurrentTimeMillis(),
+            consume: (stored, takes) => limiter.consume(stored, takes),
+            onStoreFailure: (cause) => errorLogs[limit](cause instanceof Error ? cause : new Error(String(cause)))
+          })
+        : undefined
+    )
+
+    const takeAtStore = Effect.fn("RateLimiter.take")(function* (limit: LimitName, stored: string) {
       yield* Effect.annotateCurrentSpan({ limit })
-      yield* run(() => limiters[limit].consume(hashLimitKey(key))).pipe(
+      const deferred = deferredCounts[limit]
+      yield* run(async () => {
+        await (deferred === undefined ? limiters[limit].consume(stored) : deferred.take(stored))
+      }).pipe(
         Effect.catchAll((rejected) => {
           if (rejected instanceof RateLimiterRes)
             return new RateLimitExceeded({ limit, retryAfter: Duration.millis(Math.max(1, rejected.msBeforeNext)) })
@@ -78,10 +94,17 @@ export const makeRateLimiter = (
       )
     })
 
+    const take = (limit: LimitName, key: string) =>
+      Effect.suspend(() => {
+        const stored = hashLimitKey(key)
+        return deferredCounts[limit]?.admit(stored) === true ? Effect.void : takeAtStore(limit, stored)
+      })
+
     const refund = Effect.fn("RateLimiter.refund")(function* (limit: LimitName, key: string) {
       yield* Effect.annotateCurrentSpan({ limit })
       const limiter = limiters[limit]
       const stored = hashLimitKey(key)
+      deferredCounts[limit]?.forget(stored)
       yield* run(async () => {
         // The window may have ended since `take`; the next one starts at zero.
         const { consumedPoints } = await limiter.reward(stored)

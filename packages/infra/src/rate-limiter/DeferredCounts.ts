@@ -1,0 +1,92 @@
+import { RateLimiterRes } from "rate-limiter-flexible"
+
+/** A key's window as the store last reported it. */
+interface KnownWindow {
+  /** Infinite before the first report. */
+  consumed: number
+  /** Epoch milliseconds. */
+  endsAt: number
+  /** Admitted takes that are not sent to the store yet. */
+  pending: number
+  /** Takes that the store has not reported yet. */
+  sent: number
+}
+
+const writeDelayMs = 50
+const maximumKeys = 10_000
+
+export interface DeferredCountsOptions {
+  readonly count: number
+  readonly now: () => number
+  /** Counts several takes of a key at the store; rejects with the window when it is exhausted. */
+  readonly consume: (key: string, takes: number) => Promise<RateLimiterRes>
+  readonly onStoreFailure: (cause: unknown) => void
+}
+
+/**
+ * Hot path: admits a take without the store while the window that the store last reported has room, and counts it shortly
+ * after. Exact within one process; another process sees a take after the delay of its write.
+ */
+export class DeferredCounts {
+  readonly #options: DeferredCountsOptions
+  readonly #windows = new Map<string, KnownWindow>()
+
+  constructor(options: DeferredCountsOptions) {
+    this.#options = options
+  }
+
+  /** False when the store must tell; the caller then takes there. */
+  admit(key: string): boolean {
+    const window = this.#windows.get(key)
+    if (window === undefined || window.endsAt <= this.#options.now()) return false
+    if (window.consumed + window.pending + window.sent >= this.#options.count) return false
+    window.pending += 1
+    if (window.pending === 1) this.#schedule(key, window)
+    return true
+  }
+
+  /** Counts takes at the store. */
+  async take(key: string, takes = 1): Promise<void> {
+    const window = this.#windowOf(key)
+    window.sent += takes
+    try {
+      this.#keep(window, await this.#options.consume(key, takes))
+    } catch (rejected) {
+      if (rejected instanceof RateLimiterRes) this.#keep(window, rejected)
+      throw rejected
+    } finally {
+      window.sent -= takes
+    }
+  }
+
+  /** The store alone decides about the key until it reports again. */
+  forget(key: string): void {
+    this.#windows.delete(key)
+  }
+
+  #windowOf(key: string): KnownWindow {
+    const known = this.#windows.get(key)
+    if (known !== undefined) return known
+    const [oldest] = this.#windows.keys()
+    if (oldest !== undefined && this.#windows.size >= maximumKeys) this.#windows.delete(oldest)
+    const window = { consumed: Number.POSITIVE_INFINITY, endsAt: 0, pending: 0, sent: 0 }
+    this.#windows.set(key, window)
+    return window
+  }
+
+  #keep(window: KnownWindow, { consumedPoints, msBeforeNext }: RateLimiterRes): void {
+    const now = this.#options.now()
+    window.consumed = window.endsAt > now ? Math.max(window.consumed, consumedPoints) : consumedPoints
+    window.endsAt = now + msBeforeNext
+  }
+
+  #schedule(key: string, window: KnownWindow): void {
+    setTimeout(() => {
+      const takes = window.pending
+      window.pending = 0
+      this.take(key, takes).catch((rejected: unknown) => {
+        if (!(rejected instanceof RateLimiterRes)) this.#options.onStoreFailure(rejected)
+      })
+    }, writeDelayMs).unref()
+  }
+}
