@@ -4,7 +4,7 @@ import {
   RuntimeModelRequest,
   turnBudgetExhaustedStatus
 } from "@berth/api/runtime/RuntimeContract"
-import { limitStreamTime, parseRuntimeEvents, RuntimeStreamProblem } from "@berth/api/runtime/RuntimeStream"
+import { readRuntimeEvents, RuntimeStreamProblem } from "@berth/api/runtime/RuntimeStream"
 import * as HttpClient from "@effect/platform/HttpClient"
 import type { HttpClientError } from "@effect/platform/HttpClientError"
 import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
@@ -85,10 +85,7 @@ const events = (
 ): Stream.Stream<ModelAnswer, ModelCallFailed> =>
   response.stream.pipe(
     Stream.mapError(() => RuntimeStreamProblem.Truncated()),
-    // On bytes: keep-alive comments count.
-    limitStreamTime({ idle, total: answerTimeout, onTimeout: idleTooLong }),
-    Stream.decodeText(),
-    parseRuntimeEvents(RuntimeModelEvent),
+    readRuntimeEvents(RuntimeModelEvent, { idle, total: answerTimeout, onTimeout: idleTooLong }),
     Stream.mapError((error) =>
       error._tag === "ModelCallFailed" ? error : new ModelCallFailed({ reason: reasonOf(error) })
     )

@@ -9,7 +9,8 @@ import * as HttpRouter from "@effect/platform/HttpRouter"
 import * as HttpServer from "@effect/platform/HttpServer"
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
-import { Duration, Effect, Mailbox, Option, type Redacted, Schedule, Stream } from "effect"
+import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
+import { Duration, Effect, Option, type Redacted, Schedule, Stream } from "effect"
 import { RuntimeAgents } from "../agents/RuntimeAgents.ts"
 import { TurnExecution } from "../interaction/TurnExecution.ts"
 import { requireToken } from "./TokenGuard.ts"
@@ -35,20 +36,22 @@ const configure = Effect.gen(function* () {
   return HttpServerResponse.empty({ status: 204 })
 })
 
+const keepAlives = Schedule.spaced(Duration.seconds(sseKeepAliveSeconds))
+
 const answerTurnRequest = Effect.gen(function* () {
   const turn = yield* HttpServerRequest.schemaBodyJson(Turn)
   const run = yield* Effect.flatMap(TurnExecution, ({ begin }) => begin(turn))
-  const frames = yield* Mailbox.make<string>()
-  // The first frame confirms that the turn was accepted.
-  yield* frames.offer(sseKeepAlive)
-  yield* frames
-    .offer(sseKeepAlive)
-    .pipe(Effect.schedule(Schedule.spaced(Duration.seconds(sseKeepAliveSeconds))), Effect.forkScoped)
-  yield* run((events) => frames.offer(Array.from(events, encodeTypedSseEvent).join(""))).pipe(
-    Effect.ensuring(frames.end),
-    Effect.forkScoped
+  const response = NodeHttpServerRequest.toServerResponse(yield* HttpServerRequest.HttpServerRequest)
+  const write = (text: string) => Effect.sync(() => void response.write(text))
+  // Hot path: the turn writes its events itself. The first frame confirms that the turn was accepted.
+  const sent = Effect.zipRight(
+    Effect.forkScoped(Effect.schedule(write(sseKeepAlive), keepAlives)),
+    Effect.zipRight(
+      write(sseKeepAlive),
+      run((events) => write(Array.from(events, encodeTypedSseEvent).join("")))
+    )
   )
-  return HttpServerResponse.stream(Stream.encodeText(Mailbox.toStream(frames)), {
+  return HttpServerResponse.stream(Stream.execute(Effect.scoped(sent)), {
     contentType: "text/event-stream",
     headers: { "cache-control": "no-cache", "x-accel-buffering": "no" }
   })

@@ -14,7 +14,7 @@ export class AgentNotHosted extends Data.TaggedError("AgentNotHosted")<{ readonl
 
 /** Turns in progress and waiting, at most. */
 const maximumTurns = 256
-const maximumConcurrentTurns = 32
+const maximumConcurrentTurns = 64
 
 /** Runs a queued turn; succeeds once the last event is emitted, and never fails. */
 export type TurnRunner = (emit: (events: Iterable<RuntimeTurnEvent>) => Effect.Effect<void>) => Effect.Effect<void>

@@ -79,7 +79,7 @@ test("reports why a turn failed in the last event, and discloses no defect", () 
     assert.notInclude(JSON.stringify(event), "secret")
   }))
 
-test("requests at most 32 answers at a time, and the others later", () =>
+test("requests at most 64 answers at a time, and the others later", () =>
   Effect.gen(function* () {
     let running = 0
     let most = 0
@@ -99,7 +99,7 @@ test("requests at most 32 answers at a time, and the others later", () =>
     )
     yield* TestClock.adjust("1 minute")
     assert.strictEqual((yield* Fiber.join(all)).length, 100)
-    assert.strictEqual(most, 32)
+    assert.strictEqual(most, 64)
   }))
 
 test("gives turns in progress five seconds when the runtime ends, and accepts no new ones", () =>
