@@ -1,3 +1,4 @@
+import { streamFromReader } from "@berth/domain/ai/streams/ChunkReader"
 import { type ChatMessage } from "@berth/domain/ai/chat/ModelChat"
 import { type ModelKeys } from "@berth/domain/ai/keys/OwnerKeys"
 import { ModelProviders } from "@berth/domain/ai/models/ModelProviders"
@@ -172,7 +173,7 @@ describe("AiLayer over real providers", () => {
       const { ai } = yield* buildAiLayer({ openai })
       const named = { ...request, model: "gpt-4o" }
       const answer = yield* ai.open(named)
-      const events = Chunk.toReadonlyArray(yield* Stream.runCollect(answer.events))
+      const events = Chunk.toReadonlyArray(yield* Stream.runCollect(streamFromReader(answer.read)))
       assert.strictEqual(answer.opening.model, "openai/gpt-4o")
       assert.isAbove(events.filter(({ type }) => type === "delta").length, 3)
       assertMatches(events.at(-1), { type: "done", usageIsEstimated: false })

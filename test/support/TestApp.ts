@@ -67,6 +67,7 @@ import * as AgentManagerTest from "@berth/infra/backend/AgentManagerTest"
 import * as FakeJobQueue from "../fakes/FakeJobQueue.ts"
 import * as PaymentChainTest from "@berth/infra/tempo/PaymentChainTest"
 import { makeGatewaySettings } from "./payments/PaymentFixtures.ts"
+import { noExporter } from "@berth/infra/telemetry/Telemetry"
 import { recordLogs } from "./RecordedTelemetry.ts"
 import * as FakeAgentTasks from "../fakes/FakeAgentTasks.ts"
 import { UnclaimedPolicy } from "@berth/domain/provisioning/UnclaimedAgents"
@@ -138,6 +139,8 @@ export interface TestAppOptions {
   readonly unclaimedMaximum?: number
   /** By default as in production. */
   readonly turnBudgetUsd?: number
+  /** False: spans as without a collector, the default of programs; true by default. */
+  readonly sendsSpans?: boolean
   /** Address of a listener with the runtime routes alone; absent: none. */
   readonly runtimeListener?: { readonly host: string; readonly port: number }
 }
@@ -389,7 +392,13 @@ const make = (options: TestAppOptions) =>
       Layer.succeed(MetricsExposition, { text: Effect.sync(renderPrometheus), isOpenOnLoopback: true })
     )
     const payments = Layer.succeed(GatewaySettings, makeGatewaySettings({ network, realm: appUrl.host }))
-    const listening = (port: number) => ({ host: "127.0.0.1", port, drain: options.drainLimit ?? Duration.seconds(1) })
+    const sendsSpans = options.sendsSpans ?? true
+    const listening = (port: number) => ({
+      host: "127.0.0.1",
+      port,
+      drain: options.drainLimit ?? Duration.seconds(1),
+      sendsSpans
+    })
     const remote = { backendUrl: options.remoteBackendUrl ?? backendUrl, internalApiKey: internalKey }
     const idleAfter = Option.fromNullable(options.instanceIdle)
     const web = WebListener.layer({ ...listening(webPort), idleAfter }).pipe(
@@ -439,6 +448,7 @@ const make = (options: TestAppOptions) =>
       Layer.provideMerge(around),
       Layer.provideMerge(storage),
       Layer.provideMerge(Layer.merge(defaultPorts({ appUrl, network, options }), options.overrides ?? Layer.empty)),
+      Layer.provide(sendsSpans ? Layer.empty : noExporter),
       Layer.provide(logger),
       Layer.orDie
     )

@@ -2,6 +2,7 @@ import type { ModelEvent, ProviderEnding } from "@berth/domain/ai/streams/ModelE
 import type { ModelProvider } from "@berth/domain/ai/models/ModelProviders"
 import type { AiLayer } from "@berth/domain/ai/AiLayer"
 import type { ChatRequest } from "@berth/domain/ai/calls/ChatRequest"
+import { streamFromReader } from "@berth/domain/ai/streams/ChunkReader"
 import { streamFromSource } from "@berth/domain/ai/streams/ChunkSource"
 import type { ChatMessage, ChatOptions } from "@berth/domain/ai/chat/ModelChat"
 import { type KeyedProviderName, makeModelProvider } from "@berth/infra/ai/ConfiguredModelProviders"
@@ -84,7 +85,7 @@ export const streamChat = (provider: ModelProvider, ...asked: Parameters<ModelPr
 
 /** The events of the AI layer's answer. */
 export const streamAnswer = (ai: AiLayer, request: ChatRequest) =>
-  Stream.unwrapScoped(Effect.map(ai.open(request), ({ events }) => events))
+  Stream.unwrapScoped(Effect.map(ai.open(request), ({ read }) => streamFromReader(read)))
 
 /** The whole of an answer. */
 export const runChat = (provider: ModelProvider, model: string, messages = helloMessages, options: ChatOptions = {}) =>

@@ -1,7 +1,7 @@
 import type { ModelDelta } from "@berth/domain/ai/streams/ModelEvent"
 import { makeChunkSource } from "@berth/domain/ai/streams/ChunkSource"
 import { makeIdleTimeouts } from "@berth/domain/ai/streams/IdleTimeout"
-import { Channel, Chunk, Clock, Data, Duration, Effect, Either, Option, Predicate, Schema, Stream } from "effect"
+import { Chunk, Clock, Data, Duration, Effect, Either, Option, Predicate, Schema, Stream } from "effect"
 import { makeSseParser } from "../http/Sse.ts"
 
 /** Why a runtime stream did not reach `done`. */
@@ -40,90 +40,89 @@ const readDelta = (json: unknown): ModelDelta | null =>
     ? { type: "delta", text: json["text"] }
     : null
 
-/** Parses a stream's events up to `done`; everything else fails. Works on whole chunks, without a stream stage per delta. */
-export const parseRuntimeEvents = <A extends Event, I>(
-  schema: Schema.Schema<A, I>,
-  limits: RuntimeStreamLimits = runtimeStreamLimits
-) => {
-  const decode = Schema.decodeUnknownEither(schema)
-  type Good = Exclude<A, { readonly type: "error" }> | ModelDelta
-  const isGood = (event: A): event is Exclude<A, { readonly type: "error" }> => event.type !== "error"
-
-  return <E>(text: Stream.Stream<string, E>): Stream.Stream<Good, E | RuntimeStreamProblem> =>
-    Stream.suspend(() => {
-      let good: Array<Good> = []
-      let done = false
-      let textLength = 0
-      let problem: RuntimeStreamProblem | undefined
-      const parser = makeSseParser(maximumReplyEvent)
-      const receive = (data: string) => {
-        if (done || problem !== undefined) return
-        const json = Option.getOrUndefined(parseJson(data))
-        const delta = readDelta(json)
-        if (delta !== null) {
-          textLength += delta.text.length
-          if (data.length > limits.event || textLength > limits.text) problem = RuntimeStreamProblem.Oversized()
-          else good.push(delta)
-          return
-        }
-        const decoded = decode(json)
-        if (Either.isLeft(decoded)) problem = RuntimeStreamProblem.Malformed()
-        else if (decoded.right.type !== "done" && data.length > limits.event) problem = RuntimeStreamProblem.Oversized()
-        else if (isGood(decoded.right)) {
-          good.push(decoded.right)
-          done = decoded.right.type === "done"
-        } else problem = RuntimeStreamProblem.Failed({ message: messageOf(decoded.right) })
-      }
-      const take = (texts: Chunk.Chunk<string>): Chunk.Chunk<Good> => {
-        good = []
-        for (const piece of texts) for (const { data } of parser.push(piece)) receive(data)
-        if (parser.hasOverflowed()) problem ??= RuntimeStreamProblem.Oversized()
-        return Chunk.unsafeFromArray(good)
-      }
-      const read: Channel.Channel<
-        Chunk.Chunk<Good>,
-        Chunk.Chunk<string>,
-        E | RuntimeStreamProblem,
-        E,
-        void,
-        unknown
-      > = Channel.readWith({
-        onInput: (texts: Chunk.Chunk<string>) =>
-          Channel.flatMap(Channel.write(take(texts)), () =>
-            problem !== undefined ? Channel.fail(problem) : done ? Channel.void : read
-          ),
-        onFailure: (error: E) => Channel.fail(error),
-        onDone: () => Channel.fail(RuntimeStreamProblem.Truncated())
-      })
-      return Stream.pipeThroughChannel(text, read)
-    })
-}
-
 export interface RuntimeStreamTimeouts<E> {
-  /** Between two chunks. */
+  /** Between two chunks of bytes: keep-alive comments count. */
   readonly idle: Duration.DurationInput
   /** The whole stream. */
   readonly total: Duration.DurationInput
   readonly onTimeout: () => E
 }
 
-/** Fails a stream that stops sending or does not end. Hot path: a timer per wait, where `Stream.timeoutFail` forks a fiber. */
-export const limitStreamTime =
-  <E2>({ idle, onTimeout, total }: RuntimeStreamTimeouts<E2>) =>
-  <A, E>(stream: Stream.Stream<A, E>): Stream.Stream<A, E | E2> =>
+type Good<A extends Event> = Exclude<A, { readonly type: "error" }> | ModelDelta
+
+/** Parses bytes into events up to `done`; everything else is a problem. */
+const makeEventParser = <A extends Event, I>(schema: Schema.Schema<A, I>, limits: RuntimeStreamLimits) => {
+  const decode = Schema.decodeUnknownEither(schema)
+  const isGood = (event: A): event is Exclude<A, { readonly type: "error" }> => event.type !== "error"
+  const decoder = new TextDecoder()
+  const parser = makeSseParser(maximumReplyEvent)
+  let textLength = 0
+  let isDone = false
+  let problem: RuntimeStreamProblem | undefined
+
+  const readData = (data: string, good: Array<Good<A>>) => {
+    if (isDone || problem !== undefined) return
+    const json = Option.getOrUndefined(parseJson(data))
+    const delta = readDelta(json)
+    if (delta !== null) {
+      textLength += delta.text.length
+      if (data.length > limits.event || textLength > limits.text) problem = RuntimeStreamProblem.Oversized()
+      else good.push(delta)
+      return
+    }
+    const decoded = decode(json)
+    if (Either.isLeft(decoded)) problem = RuntimeStreamProblem.Malformed()
+    else if (decoded.right.type !== "done" && data.length > limits.event) problem = RuntimeStreamProblem.Oversized()
+    else if (isGood(decoded.right)) {
+      good.push(decoded.right)
+      isDone = decoded.right.type === "done"
+    } else problem = RuntimeStreamProblem.Failed({ message: messageOf(decoded.right) })
+  }
+
+  return {
+    push: (bytes: ReadonlyArray<Uint8Array>): ReadonlyArray<Good<A>> => {
+      const good: Array<Good<A>> = []
+      for (const piece of bytes)
+        for (const { data } of parser.push(decoder.decode(piece, { stream: true }))) readData(data, good)
+      if (parser.hasOverflowed()) problem ??= RuntimeStreamProblem.Oversized()
+      return good
+    },
+    isDone: () => isDone,
+    problem: () => problem
+  }
+}
+
+/**
+ * Reads a stream's events up to `done`; fails for everything else, and when the stream stops sending or does not end. Hot
+ * path: one stage for whole chunks, and a timer per wait.
+ */
+export const readRuntimeEvents =
+  <A extends Event, I, E2>(
+    schema: Schema.Schema<A, I>,
+    { idle, onTimeout, total }: RuntimeStreamTimeouts<E2>,
+    limits: RuntimeStreamLimits = runtimeStreamLimits
+  ) =>
+  <E>(bytes: Stream.Stream<Uint8Array, E>): Stream.Stream<Good<A>, E | E2 | RuntimeStreamProblem> =>
     Stream.unwrapScoped(
       Effect.gen(function* () {
-        const source = yield* makeChunkSource(stream)
+        const source = yield* makeChunkSource(bytes)
         const next = Duration.decode(idle)
         const deadline = (yield* Clock.currentTimeMillis) + Duration.toMillis(total)
         const { start } = yield* makeIdleTimeouts
         const timeout = yield* start({ first: next, next, deadline, onTimeout })
         const awaitMore = Effect.mapError(timeout.awaitMore(source), Option.some)
-        const pull: Effect.Effect<Chunk.Chunk<A>, Option.Option<E | E2>> = Effect.suspend(() => {
+        const parser = makeEventParser(schema, limits)
+        type Pulled = Effect.Effect<Chunk.Chunk<Good<A>>, Option.Option<E | E2 | RuntimeStreamProblem>>
+        const pull: Pulled = Effect.suspend((): Pulled => {
+          if (parser.isDone()) return Effect.fail(Option.none())
+          const problem = parser.problem()
+          if (problem !== undefined) return Effect.fail(Option.some(problem))
           const batch = source.poll()
           if (batch === null) return Effect.flatMap(awaitMore, () => pull)
-          if (batch.values.length > 0) return Effect.succeed(Chunk.unsafeFromArray(batch.values))
-          return batch.isDone ? Effect.fail(Option.fromNullable(batch.failure)) : pull
+          const events = parser.push(batch.values)
+          if (events.length > 0) return Effect.succeed(Chunk.unsafeFromArray(events))
+          if (!batch.isDone || parser.problem() !== undefined) return pull
+          return Effect.fail(Option.some(batch.failure ?? RuntimeStreamProblem.Truncated()))
         })
         return Stream.fromPull(Effect.succeed(pull))
       })

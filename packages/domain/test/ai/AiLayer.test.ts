@@ -1,3 +1,4 @@
+import { streamFromReader } from "@berth/domain/ai/streams/ChunkReader"
 import type { ModelEvent, ProviderEnding } from "@berth/domain/ai/streams/ModelEvent"
 import { ModelCatalog, type ModelProvider, ModelProviders } from "@berth/domain/ai/models/ModelProviders"
 import { ProviderFailed } from "@berth/domain/ai/models/ModelErrors"
@@ -94,7 +95,7 @@ const withAi = <A, E>(
 }
 
 const streamAnswer = (ai: AiLayer, asked: ChatRequest) =>
-  Stream.unwrapScoped(Effect.map(ai.open(asked), ({ events }) => events))
+  Stream.unwrapScoped(Effect.map(ai.open(asked), ({ read }) => streamFromReader(read)))
 
 /** Runs an effect that sleeps, with the clock moved on as far as it takes. */
 const letting = <A, E, R>(duration: Duration.DurationInput, effect: Effect.Effect<A, E, R>) =>
@@ -112,7 +113,7 @@ describe("chat", () => {
         const userId = UserId.make("usr_1")
         const { events, opening } = yield* Effect.flatMap(
           ai.open(request({ caller: { userId, agentId: null } })),
-          (opened) => Effect.map(Stream.runCollect(opened.events), (events) => ({ ...opened, events }))
+          (opened) => Effect.map(Stream.runCollect(streamFromReader(opened.read)), (events) => ({ ...opened, events }))
         ).pipe(Effect.scoped)
         assert.deepStrictEqual(opening, {
           id: "cpl_1",
@@ -468,8 +469,8 @@ describe("chat", () => {
     )
     return withAi([router.port], [opus], (ai) =>
       Effect.gen(function* () {
-        const { events } = yield* ai.open(request())
-        yield* Stream.runDrain(Stream.take(events, 3))
+        const { read } = yield* ai.open(request())
+        yield* Stream.runDrain(Stream.take(streamFromReader(read), 3))
         assert.isAtMost(asked, 4)
       })
     )

@@ -1,6 +1,6 @@
 import { ModelAnswerEvent, ModelAnswerRequest, modelAnswersPath } from "@berth/api/gateway/plugins/ModelAnswersApi"
 import { sseKeepAliveSeconds } from "@berth/api/http/Sse"
-import { parseRuntimeEvents } from "@berth/api/runtime/RuntimeStream"
+import { readRuntimeEvents } from "@berth/api/runtime/RuntimeStream"
 import type { ModelEvent } from "@berth/domain/ai/streams/ModelEvent"
 import { type OpenedModelAnswer, ModelAnswers, type ModelQuote } from "@berth/domain/gateway/plugins/ModelAnswers"
 import { PluginFailed, PluginInputInvalid } from "@berth/domain/gateway/plugins/PluginRun"
@@ -80,9 +80,11 @@ export const layer = (options: BackendClientOptions) =>
           Effect.catchAll((error) => logAndFail(error, unreachable)),
           Effect.map((response) =>
             response.stream.pipe(
-              Stream.timeoutFail(() => ({ _tag: "Silent" }) as const, idleTimeout),
-              Stream.decodeText(),
-              parseRuntimeEvents(ModelAnswerEvent),
+              readRuntimeEvents(ModelAnswerEvent, {
+                idle: idleTimeout,
+                total: Duration.infinity,
+                onTimeout: () => ({ _tag: "Silent" }) as const
+              }),
               Stream.catchAll((error) => Stream.fromEffect(logAndFail(error, interrupted)))
             )
           ),

@@ -6,7 +6,7 @@ import {
   RuntimeTurnEvent
 } from "@berth/api/runtime/RuntimeContract"
 import { sseKeepAliveSeconds } from "@berth/api/http/Sse"
-import { limitStreamTime, parseRuntimeEvents, type RuntimeStreamProblem } from "@berth/api/runtime/RuntimeStream"
+import { readRuntimeEvents, type RuntimeStreamProblem } from "@berth/api/runtime/RuntimeStream"
 import { Turn } from "@berth/domain/instances/AgentRuntime"
 import * as HttpClient from "@effect/platform/HttpClient"
 import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
@@ -111,13 +111,11 @@ export const make = (anyClient: HttpClient.HttpClient): RuntimeClient => {
         Effect.map((response) =>
           response.stream.pipe(
             Stream.mapError(() => new RuntimeUnresponsive({ reason: "the connection was lost" })),
-            limitStreamTime({
+            readRuntimeEvents(RuntimeTurnEvent, {
               idle: idleTimeout,
               total: turnTimeout,
               onTimeout: () => new RuntimeUnresponsive({ reason: "it stopped sending, or its answer does not end" })
-            }),
-            Stream.decodeText(),
-            parseRuntimeEvents(RuntimeTurnEvent)
+            })
           )
         ),
         Stream.unwrap

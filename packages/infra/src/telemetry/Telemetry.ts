@@ -14,6 +14,13 @@ export interface TelemetryOptions {
   readonly otlpEndpoint: Option.Option<string>
 }
 
+/** Spans without an exporter; the span events of logs are never read. */
+export const noExporter = Layer.mergeAll(
+  Layer.setTracer(nonExportingTracer),
+  Logger.remove(Logger.tracerLogger),
+  Layer.succeed(SpanExportEnabled, false)
+)
+
 /** Logs to standard output; exports spans, metrics and logs if a collector is configured. */
 export const layer = (options: TelemetryOptions) => {
   const logger = Logger.replace(
@@ -21,13 +28,7 @@ export const layer = (options: TelemetryOptions) => {
     options.logFormat === "json" ? jsonLogger : Logger.prettyLogger({ colors: "auto" })
   )
   const exporter = Option.match(options.otlpEndpoint, {
-    // Without an exporter, span events of logs are never read.
-    onNone: () =>
-      Layer.mergeAll(
-        Layer.setTracer(nonExportingTracer),
-        Logger.remove(Logger.tracerLogger),
-        Layer.succeed(SpanExportEnabled, false)
-      ),
+    onNone: () => noExporter,
     onSome: (baseUrl) =>
       Otlp.layerJson({
         baseUrl,

@@ -5,8 +5,9 @@ import { makeChatRequest } from "@berth/api/ai/ChatMessageMapping"
 import { isPlainChat } from "@berth/api/ai/PayloadFastPath"
 import { BackendApi } from "@berth/api/BackendApi"
 import { AiLayer } from "@berth/domain/ai/AiLayer"
+import { catchReader } from "@berth/domain/ai/streams/ChunkReader"
 import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
-import { DateTime, Effect, Option, Schema, Stream } from "effect"
+import { DateTime, Effect, Option, Schema } from "effect"
 import type { DirectHandler } from "../http/DirectRoutes.ts"
 import { respondFrames } from "../http/SseResponse.ts"
 import { withTraceId } from "../http/TraceId.ts"
@@ -27,13 +28,11 @@ const answerChat = (ai: AiLayer) => (payload: typeof ChatPayload.Type) =>
     }
     if (payload.stream === true) {
       // The request's scope ends with the response, or when the client disconnects.
-      const { events, opening } = yield* ai.open(request)
-      return respondFrames(
-        Stream.catchAll(makeChatFrames(opening, events), (failure) =>
-          Stream.fromEffect(Effect.map(withTraceId(encodeFailure(failure)), chatEventFrames.error))
-        ),
-        makeOpeningHeaders(opening)
+      const { opening, read } = yield* ai.open(request)
+      const frames = catchReader(makeChatFrames(opening, read), (failure) =>
+        Effect.map(withTraceId(encodeFailure(failure)), chatEventFrames.error)
       )
+      return respondFrames(Effect.succeed(frames), makeOpeningHeaders(opening))
     }
     const completion = yield* ai.complete(request)
     const now = yield* DateTime.now

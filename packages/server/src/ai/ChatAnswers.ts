@@ -1,7 +1,8 @@
 import { chatEventFrames } from "@berth/api/ai/ChatEvents"
 import type { ChatCompletion, ChatOpening } from "@berth/domain/ai/calls/ChatRequest"
+import type { ChunkReader } from "@berth/domain/ai/streams/ChunkReader"
 import type { ModelEvent } from "@berth/domain/ai/streams/ModelEvent"
-import { Chunk, DateTime, Effect, Stream } from "effect"
+import { DateTime, Effect } from "effect"
 
 /** The body of an answer of POST /api/ai/chat. */
 export const makeChatAnswer = (
@@ -17,7 +18,7 @@ export const makeChatAnswer = (
 })
 
 /** The frames of an answer; the last one repeats the whole text. */
-export const makeChatFrames = <E>(opening: ChatOpening, events: Stream.Stream<ModelEvent, E>) => {
+export const makeChatFrames = <E>(opening: ChatOpening, read: ChunkReader<ModelEvent, E>): ChunkReader<string, E> => {
   const texts: Array<string> = []
   const frameOf = (event: ModelEvent, now: DateTime.Utc): string => {
     switch (event.type) {
@@ -34,14 +35,9 @@ export const makeChatFrames = <E>(opening: ChatOpening, events: Stream.Stream<Mo
         })
     }
   }
-  // One frame per chunk of events.
-  return Stream.mapChunksEffect(events, (chunk) =>
-    Effect.map(DateTime.now, (now) =>
-      Chunk.of(
-        Chunk.toReadonlyArray(chunk)
-          .map((event) => frameOf(event, now))
-          .join("")
-      )
-    )
+  return Effect.flatMap(read, (events) =>
+    events === null
+      ? Effect.succeed(null)
+      : Effect.map(DateTime.now, (now) => events.map((event) => frameOf(event, now)))
   )
 }

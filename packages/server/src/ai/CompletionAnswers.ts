@@ -2,9 +2,10 @@ import type { OpenAiCompletion } from "@berth/api/ai/OpenAiApi"
 import type { OpenAiFrames } from "@berth/api/ai/OpenAiFrames"
 import type { ChatCompletion, ChatEnding } from "@berth/domain/ai/calls/ChatRequest"
 import type { ToolCall } from "@berth/domain/ai/chat/ModelChat"
+import { catchReader, type ChunkReader, mapReader } from "@berth/domain/ai/streams/ChunkReader"
 import type { ModelEvent } from "@berth/domain/ai/streams/ModelEvent"
 import { HttpApiSchema } from "@effect/platform"
-import { Chunk, Effect, Schema, Stream } from "effect"
+import { Effect, Schema } from "effect"
 import { withTraceId } from "../http/TraceId.ts"
 
 const callOf = ({ arguments: text, id, name }: ToolCall) => ({
@@ -54,10 +55,10 @@ export const makeCompletion = (
 
 /** The frames of an answer; the first one has the role. `failureBody` is the error of an answer that breaks off. */
 export const makeCompletionFrames = <E, I extends object>(
-  events: Stream.Stream<ModelEvent, E>,
+  read: ChunkReader<ModelEvent, E>,
   frames: OpenAiFrames,
   failureBody: Schema.Schema<E, I>
-): Stream.Stream<string> => {
+): ChunkReader<string> => {
   const encodeFailure = Schema.encodeSync(failureBody)
   const failureStatus = HttpApiSchema.getStatusError(failureBody)
   let calls = 0
@@ -75,15 +76,12 @@ export const makeCompletionFrames = <E, I extends object>(
     }
   }
   let opening = frames.delta({ role: "assistant", content: "" })
-  // One frame per chunk of events.
-  const text = (chunk: Chunk.Chunk<ModelEvent>) => {
-    const said = opening + Chunk.toReadonlyArray(chunk).map(frameOf).join("")
+  const withOpening = (events: ReadonlyArray<ModelEvent>) => {
+    const all = [opening, ...events.map(frameOf)]
     opening = ""
-    return Chunk.of(said)
+    return all
   }
-  return Stream.mapChunks(events, text).pipe(
-    Stream.catchAll((failure) =>
-      Stream.fromEffect(Effect.map(withTraceId(encodeFailure(failure)), (body) => frames.error(failureStatus, body)))
-    )
+  return catchReader(mapReader(read, withOpening), (failure) =>
+    Effect.map(withTraceId(encodeFailure(failure)), (body) => frames.error(failureStatus, body))
   )
 }

@@ -32,10 +32,11 @@ const answerCompletion = (ai: AiLayer) => (payload: OpenAiCompletionPayload) =>
     const created = yield* currentSeconds
     if (payload.stream === true) {
       // The request's scope ends with the response, or when the client disconnects.
-      const { events, opening } = yield* ai.open(request)
+      const { opening, read } = yield* ai.open(request)
       const withUsage = payload.stream_options?.include_usage === true
       const frames = makeOpenAiFrames({ id: opening.id, model: opening.model, created, withUsage })
-      return respondFrames(makeCompletionFrames(events, frames, ProviderFailedBody), makeOpeningHeaders(opening))
+      const body = makeCompletionFrames(read, frames, ProviderFailedBody)
+      return respondFrames(Effect.succeed(body), makeOpeningHeaders(opening))
     }
     const answer = yield* ai.complete(request)
     const completion: OpenAiCompletion = makeCompletion(answer, created)

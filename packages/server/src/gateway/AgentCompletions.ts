@@ -4,6 +4,7 @@ import { makeOpenAiFrames, type OpenAiFrames } from "@berth/api/ai/OpenAiFrames"
 import { makeUserMessage } from "@berth/api/ai/ChatMessageMapping"
 import { ParameterUnsupported } from "@berth/api/ai/OpenAiErrors"
 import { MessageUnansweredBody } from "@berth/api/interaction/InteractionErrorBodies"
+import { readerFromStream, streamFromReader } from "@berth/domain/ai/streams/ChunkReader"
 import type { AnswerEvent } from "@berth/domain/interaction/answers/AnswerEvent"
 import type { ChatSessionId } from "@berth/domain/interaction/Conversation"
 import { MessageInvalid, MessageUnanswered } from "@berth/domain/interaction/ConversationErrors"
@@ -73,9 +74,11 @@ export const makeAgentCompletion =
       const { events, opening } = yield* conversations.send(user, toSend, { isResumable: false })
       const frames = makeOpenAiFrames({ id: opening.message.id, model, created, withUsage: false })
       return respondFrames(
-        Stream.concat(
-          Stream.make(frames.delta({ role: "assistant", content: "" })),
-          Stream.mapEffect(events, toFrame(frames))
+        readerFromStream(
+          Stream.concat(
+            Stream.make(frames.delta({ role: "assistant", content: "" })),
+            Stream.mapEffect(streamFromReader(events), toFrame(frames))
+          )
         ),
         { [conversationHeader]: opening.session.id }
       )

@@ -7,6 +7,7 @@ import { PaymentInProgress } from "@berth/domain/gateway/GatewayErrors"
 import type { CallResult, OpenedGatewayCall } from "@berth/domain/gateway/calls/OpenedGatewayCall"
 import type { PluginId } from "@berth/domain/gateway/plugins/Plugin"
 import { collectResult, mapEnd, PluginFailed } from "@berth/domain/gateway/plugins/PluginRun"
+import { readerFromStream } from "@berth/domain/ai/streams/ChunkReader"
 import { HttpServerResponse } from "@effect/platform"
 import { Cause, Effect, Option, Schema, Stream } from "effect"
 import { makeOpeningHeaders } from "../ai/AnswerHeaders.ts"
@@ -89,7 +90,7 @@ export const respondStreamed = (
     ),
     Stream.catchAllCause((cause) => Stream.fromEffect(toErrorFrame(cause)))
   )
-  return respondFrames(frames, makeHeaders(plugin, call))
+  return respondFrames(readerFromStream(frames), makeHeaders(plugin, call))
 }
 
 /** A stored whole answer as a stream of one delta. */
@@ -101,9 +102,11 @@ export const toStreamedResponse = (response: Response): Response => {
     onNone: () => response,
     onSome: (answer) =>
       respondFrames(
-        Stream.make(
-          gatewayFrames.delta(answer.message),
-          gatewayFrames.done({ ...answer, ...readAnsweringModelHeaders(kept) })
+        readerFromStream(
+          Stream.make(
+            gatewayFrames.delta(answer.message),
+            gatewayFrames.done({ ...answer, ...readAnsweringModelHeaders(kept) })
+          )
         ),
         kept
       )

@@ -3,6 +3,7 @@ import type { ModelAnswerEvent } from "@berth/api/gateway/plugins/ModelAnswersAp
 import { ModelAnswers } from "@berth/domain/gateway/plugins/ModelAnswers"
 import type { PluginFailed, PluginInputInvalid } from "@berth/domain/gateway/plugins/PluginRun"
 import type { ChatOpening } from "@berth/domain/ai/calls/ChatRequest"
+import { readerFromStream } from "@berth/domain/ai/streams/ChunkReader"
 import type { ModelEvent } from "@berth/domain/ai/streams/ModelEvent"
 import { HttpApiBuilder } from "@effect/platform"
 import { Duration, Effect, Stream } from "effect"
@@ -38,7 +39,7 @@ export const layer = HttpApiBuilder.group(BackendApi, "modelAnswers", (handlers)
             )
           )
         ).pipe(Stream.catchAll((error) => Stream.make(toFailureEvent(error))))
-        return Effect.succeed(respondEvents(events))
+        return Effect.succeed(respondEvents(readerFromStream(events)))
       })
       .handle("models", () =>
         // The AI layer in this process does not fail.

@@ -3,6 +3,7 @@ import { makeOpenAiFrames } from "@berth/api/ai/OpenAiFrames"
 import { PluginFailedBody } from "@berth/api/gateway/GatewayErrorBodies"
 import type { OpenedGatewayCall } from "@berth/domain/gateway/calls/OpenedGatewayCall"
 import { collectResult, PluginFailed } from "@berth/domain/gateway/plugins/PluginRun"
+import { readerFromStream } from "@berth/domain/ai/streams/ChunkReader"
 import type { ModelEvent } from "@berth/domain/ai/streams/ModelEvent"
 import { HttpServerResponse } from "@effect/platform"
 import { Effect, Option, Stream } from "effect"
@@ -33,7 +34,9 @@ export const respondCompletion = (opened: OpenedGatewayCall, payload: OpenAiComp
     if (payload.stream === true) {
       const withUsage = payload.stream_options?.include_usage === true
       const frames = makeOpenAiFrames({ id: opening.id, model: opening.model, created, withUsage })
-      const body = makeCompletionFrames(toModelEvents(opened), frames, PluginFailedBody)
+      const body = Effect.map(readerFromStream(toModelEvents(opened)), (read) =>
+        makeCompletionFrames(read, frames, PluginFailedBody)
+      )
       return respondFrames(body, makeOpeningHeaders(opening))
     }
     const { completion, message } = yield* collectResult(opened.events)

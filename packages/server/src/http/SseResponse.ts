@@ -1,72 +1,102 @@
 import { encodeTypedSseEvent, sseKeepAlive, sseKeepAliveSeconds } from "@berth/api/http/Sse"
+import { type ChunkReader, mapReader } from "@berth/domain/ai/streams/ChunkReader"
 import { HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { NodeHttpServerRequest } from "@effect/platform-node"
-import { Chunk, Deferred, Duration, Effect, FiberRef, Mailbox, Option, Schedule, Stream } from "effect"
+import { Deferred, Duration, Effect, FiberRef, Option, type Scope, Stream } from "effect"
+import type { ServerResponse } from "node:http"
 import { currentCredentialWatch } from "./CredentialWatch.ts"
+import { makeWritePace } from "./WritePace.ts"
 
-const encoder = new TextEncoder()
-const keepAlive = encoder.encode(sseKeepAlive)
+const keepAliveInterval = Duration.seconds(sseKeepAliveSeconds)
 
-/** A client that takes nothing for this long is disconnected. */
-const readTimeout = Duration.seconds(60)
+/** Intervals after which a client that takes nothing is disconnected. */
+const maximumStalledIntervals = 4
 
-/** Closes the connection, which ends the request like any client that leaves. */
-const disconnectClient = Effect.flatMap(
+const currentResponse = Effect.flatMap(
   Effect.serviceOption(HttpServerRequest.HttpServerRequest),
   Option.match({
-    onNone: () => Effect.void,
-    onSome: (request) =>
-      Effect.zipRight(
-        Effect.logInfo("Client disconnected because it stopped reading"),
-        Effect.sync(() => NodeHttpServerRequest.toServerResponse(request).destroy())
-      )
+    onNone: () => Effect.dieMessage("The stream has no request"),
+    onSome: (request) => Effect.sync(() => NodeHttpServerRequest.toServerResponse(request))
   })
 )
 
-/** Frames the client has not taken yet; then whoever makes them waits. */
-const maximumBufferedFrames = 16
+const awaitDrain = (response: ServerResponse) =>
+  Effect.async<void>((resume) => {
+    const onDrain = () => resume(Effect.void)
+    response.once("drain", onDrain)
+    return Effect.sync(() => response.off("drain", onDrain))
+  })
 
-/**
- * The frames as bytes, a chunk at a time, until the credential of the request ends. Comments keep a silent stream alive.
- * Merging two streams would cost several fibers an element.
- */
-const withKeepAlive = (frames: Stream.Stream<string>): Stream.Stream<Uint8Array> =>
-  Stream.unwrapScoped(
-    Effect.gen(function* () {
-      const mailbox = yield* Mailbox.make<Uint8Array>({ capacity: maximumBufferedFrames })
-      yield* Stream.runForEachChunk(frames, (chunk) =>
-        Chunk.isEmpty(chunk) ? Effect.void : mailbox.offer(encoder.encode(Chunk.join(chunk, "")))
-      ).pipe(Mailbox.into(mailbox), Effect.forkScoped)
-      yield* mailbox.offer(keepAlive).pipe(
-        Effect.timeoutOption(readTimeout),
-        Effect.tap((taken) => (Option.isNone(taken) ? disconnectClient : Effect.void)),
-        Effect.schedule(Schedule.spaced(Duration.seconds(sseKeepAliveSeconds))),
-        Effect.forkScoped
-      )
-      const watch = yield* FiberRef.get(currentCredentialWatch)
-      if (Option.isSome(watch))
-        yield* Effect.forkScoped(Effect.zipRight(Effect.flatMap(watch.value, Deferred.await), mailbox.end))
-      return Mailbox.toStream(mailbox)
-    })
-  )
+/** A response and how often its client had room for a write. */
+interface FrameSink {
+  readonly response: ServerResponse
+  writes: number
+}
 
-/** Frames as a response. The stream cannot fail: what goes wrong after the head is an event of its own. */
+/** Comments keep a silent stream alive. A stalled client's connection is closed, which ends the request. */
+const keepAlive = (sink: FrameSink) => {
+  const { response } = sink
+  let stalled = 0
+  let writes = 0
+  const check = Effect.suspend(() => {
+    if (!response.writableNeedDrain) response.write(sseKeepAlive)
+    stalled = response.writableNeedDrain && sink.writes === writes ? stalled + 1 : 0
+    writes = sink.writes
+    if (stalled < maximumStalledIntervals) return Effect.void
+    response.destroy()
+    return Effect.logInfo("Client disconnected because it stopped reading")
+  })
+  return Effect.forever(Effect.delay(check, keepAliveInterval))
+}
+
+const pace = makeWritePace()
+
+/** Hot path: writes what has arrived at once, in the fiber of the request. */
+const writeFrames = (read: ChunkReader<string>, sink: FrameSink): Effect.Effect<void> => {
+  const { response } = sink
+  const next: Effect.Effect<void> = Effect.flatMap(read, (frames) => {
+    if (frames === null) return Effect.void
+    const text = frames.join("")
+    if (text === "") return next
+    sink.writes += 1
+    const isTaken = response.write(text)
+    const gap = pace()
+    if (!isTaken) return Effect.zipRight(awaitDrain(response), next)
+    return gap === 0 ? next : Effect.zipRight(Effect.sleep(Duration.millis(gap)), next)
+  })
+  return next
+}
+
+/** Until the frames or the credential of the request end. */
+const sendFrames = (frames: FrameSource): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    const sink: FrameSink = { response: yield* currentResponse, writes: 0 }
+    yield* Effect.forkScoped(keepAlive(sink))
+    const written = writeFrames(yield* frames, sink)
+    const watch = yield* FiberRef.get(currentCredentialWatch)
+    return Option.isNone(watch)
+      ? yield* written
+      : yield* Effect.raceFirst(written, Effect.flatMap(watch.value, Deferred.await))
+  }).pipe(Effect.scoped)
+
+/** Opens the frames of a response. They cannot fail: an error after the head is an event. */
+export type FrameSource = Effect.Effect<ChunkReader<string>, never, Scope.Scope>
+
+/** Frames as a response. */
 export const respondFrames = (
-  frames: Stream.Stream<string>,
+  frames: FrameSource,
   headers: Readonly<Record<string, string>> = {}
 ): HttpServerResponse.HttpServerResponse =>
-  HttpServerResponse.stream(withKeepAlive(frames), {
+  HttpServerResponse.stream(Stream.execute(sendFrames(frames)), {
     contentType: "text/event-stream",
     headers: { "cache-control": "no-cache", "x-accel-buffering": "no", ...headers }
   })
 
 /** Events that carry their name as `type`, as a response. */
 export const respondEvents = (
-  events: Stream.Stream<{ readonly type: string }>
+  events: Effect.Effect<ChunkReader<{ readonly type: string }>, never, Scope.Scope>
 ): HttpServerResponse.HttpServerResponse =>
-  respondFrames(
-    Stream.mapChunks(events, (chunk) => Chunk.of(Chunk.toReadonlyArray(chunk).map(encodeTypedSseEvent).join("")))
-  )
+  respondFrames(Effect.map(events, (read) => mapReader(read, (values) => values.map(encodeTypedSseEvent))))
 
 /** Whether the client wants the answer as it comes. */
 export const acceptsEventStream = (accept: string | undefined): boolean =>

@@ -1,8 +1,9 @@
 import { BackendApi } from "@berth/api/BackendApi"
 import type { ManagedTurnEvent } from "@berth/api/instances/AgentManagerApi"
 import { AgentManager } from "@berth/domain/instances/AgentManager"
+import { catchReader, readerFromStream } from "@berth/domain/ai/streams/ChunkReader"
 import { HttpApiBuilder } from "@effect/platform"
-import { Effect, Stream } from "effect"
+import { Effect } from "effect"
 import { respondEvents } from "../http/SseResponse.ts"
 
 export const layer = HttpApiBuilder.group(BackendApi, "agentManager", (handlers) =>
@@ -23,14 +24,9 @@ export const layer = HttpApiBuilder.group(BackendApi, "agentManager", (handlers)
       .handle("chat", ({ path, payload }) =>
         Effect.succeed(
           respondEvents(
-            manager.chat(path.userId, payload).pipe(
-              Stream.map((event): ManagedTurnEvent => event),
-              Stream.catchAll(({ _tag, reason }) =>
-                Stream.make<[ManagedTurnEvent]>({
-                  type: "error",
-                  kind: _tag === "TurnFailed" ? "turn" : "instance",
-                  reason
-                })
+            Effect.map(readerFromStream(manager.chat(path.userId, payload)), (read) =>
+              catchReader<ManagedTurnEvent, Effect.Effect.Error<typeof read>>(read, ({ _tag, reason }) =>
+                Effect.succeed({ type: "error", kind: _tag === "TurnFailed" ? "turn" : "instance", reason })
               )
             )
           )

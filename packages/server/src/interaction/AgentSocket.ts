@@ -13,6 +13,7 @@ import type { Agent } from "@berth/domain/agents/Agent"
 import type { AgentStatus } from "@berth/domain/agents/AgentStatus"
 import { type AnswerEvent, parseAnswerEventId } from "@berth/domain/interaction/answers/AnswerEvent"
 import type { ResumedAnswers } from "@berth/domain/interaction/answers/ResumedAnswers"
+import { streamFromReader } from "@berth/domain/ai/streams/ChunkReader"
 import type { Message } from "@berth/domain/interaction/Conversation"
 import { MessageNotFound } from "@berth/domain/interaction/ConversationErrors"
 import type { RequestProof } from "@berth/domain/sessions/Principal"
@@ -104,7 +105,7 @@ export const make = (
             if ((yield* FiberSet.size(answers)) >= limits.answers)
               return yield* new AnswerLimitReached({ limit: limits.answers })
             const { id, message, sessionId } = frame
-            const { events, opening } = yield* conversations.send(
+            const { events: read, opening } = yield* conversations.send(
               user,
               { message, sessionId, agentId: agent.id },
               { isResumable: true }
@@ -115,7 +116,7 @@ export const make = (
               messageId: opening.message.id,
               sessionId: opening.session.id
             })
-            return yield* follow(opening.message, events)
+            return yield* follow(opening.message, streamFromReader(read))
           })
         case "resume":
           return Effect.gen(function* () {

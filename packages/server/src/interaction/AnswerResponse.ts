@@ -6,12 +6,13 @@ import {
   type AnswerPosition,
   parseAnswerEventId
 } from "@berth/domain/interaction/answers/AnswerEvent"
-import type { ResumedAnswers } from "@berth/domain/interaction/answers/ResumedAnswers"
+import { type ChunkReader, mapReader, readerFromStream } from "@berth/domain/ai/streams/ChunkReader"
+import type { ResumedAnswer, ResumedAnswers } from "@berth/domain/interaction/answers/ResumedAnswers"
 import { findAnsweringModel, type Message, type MessageId } from "@berth/domain/interaction/Conversation"
 import type { Conversations, OutgoingMessage } from "@berth/domain/interaction/conversations/Conversations"
 import type { User } from "@berth/domain/shared/User"
 import { type HttpServerRequest, HttpServerResponse } from "@effect/platform"
-import { Effect, Either, Option, Stream } from "effect"
+import { Effect, Either, Option, type Scope } from "effect"
 import { addRetryAfter } from "../http/ResponseHeaders.ts"
 import { respondFrames } from "../http/SseResponse.ts"
 import { currentTraceId } from "../http/TraceId.ts"
@@ -34,7 +35,7 @@ export const withInteractionRetryAfter = <A, E extends { readonly _tag: string }
 
 interface StreamedAnswer {
   readonly opening: { readonly message: Message; readonly reply?: Message | undefined }
-  readonly events: Stream.Stream<AnswerEvent>
+  readonly events: Effect.Effect<ChunkReader<AnswerEvent>, never, Scope.Scope>
 }
 
 /** Names the model of a reply in the response headers. */
@@ -45,10 +46,18 @@ export const makeReplyHeaders = (reply: Message | undefined) =>
 export const respondAnswer = ({ events, opening: { message, reply } }: StreamedAnswer, format: AnswerFormat) =>
   Effect.map(currentTraceId, (traceId) =>
     respondFrames(
-      Stream.map(events, encodeAnswerEvent(message, format, Option.getOrUndefined(traceId))),
+      Effect.map(events, (read) => {
+        const encode = encodeAnswerEvent(message, format, Option.getOrUndefined(traceId))
+        return mapReader(read, (values) => values.map(encode))
+      }),
       makeReplyHeaders(reply)
     )
   )
+
+const readResumed = ({ events, opening }: ResumedAnswer): StreamedAnswer => ({
+  opening,
+  events: readerFromStream(events)
+})
 
 /** Resumes the answer that `position` names; without one, sends the message and streams its answer. */
 export const respondStreamedChat = (
@@ -59,9 +68,10 @@ export const respondStreamedChat = (
   format: AnswerFormat
 ) =>
   Effect.gen(function* () {
-    return Option.isSome(position)
-      ? yield* respondAnswer(yield* resumed.resumeForRequest(user.id, position.value), format)
-      : yield* respondAnswer(yield* conversations.send(user, toSend, { isResumable: true }), format)
+    if (Option.isSome(position))
+      return yield* respondAnswer(readResumed(yield* resumed.resumeForRequest(user.id, position.value)), format)
+    const { events, opening } = yield* conversations.send(user, toSend, { isResumable: true })
+    return yield* respondAnswer({ opening, events: Effect.succeed(events) }, format)
   })
 
 /** GET of an answer's events: from the beginning or behind `Last-Event-ID`, 204 behind the end. */
@@ -86,5 +96,5 @@ export const respondAnswerEvents = (
     yield* position
     return answer.opening.isOver
       ? HttpServerResponse.empty({ status: 204 })
-      : yield* respondAnswer(answer, agentAnswerFormat)
+      : yield* respondAnswer(readResumed(answer), agentAnswerFormat)
   })

@@ -2,15 +2,18 @@ import { BackendApi } from "@berth/api/BackendApi"
 import type { RuntimeModelEvent } from "@berth/api/runtime/RuntimeContract"
 import { RuntimeOwner } from "@berth/api/runtime/RuntimeModelApi"
 import type { ChatError } from "@berth/domain/ai/calls/ModelChatCalls"
+import { catchReader, type ChunkReader } from "@berth/domain/ai/streams/ChunkReader"
 import type { TurnNotInProgress } from "@berth/domain/interaction/turns/TurnErrors"
 import { type TurnModelEvent, TurnModelCalls } from "@berth/domain/interaction/turns/TurnModelCalls"
 import { HttpApiBuilder } from "@effect/platform"
-import { Effect, Stream } from "effect"
+import { Effect } from "effect"
 import { addRetryAfter } from "../http/ResponseHeaders.ts"
 import { respondEvents } from "../http/SseResponse.ts"
 
 const describeFailure = (failure: ChatError | TurnNotInProgress): string =>
   failure._tag === "TurnNotInProgress" ? "the turn has ended" : failure.message
+
+const failReading = (failure: ChatError) => Effect.succeed(Effect.fail(failure))
 
 /** The AI layer for runtimes: model calls of turns in progress, charged to the instance's owner. */
 export const layer = HttpApiBuilder.group(BackendApi, "runtimeModel", (handlers) =>
@@ -27,16 +30,16 @@ export const layer = HttpApiBuilder.group(BackendApi, "runtimeModel", (handlers)
             tools: payload.tools
           }
         })
-        const events: Stream.Stream<TurnModelEvent, ChatError | TurnNotInProgress> = yield* Effect.catchTags(opened, {
-          MessagesMissing: (error) => Effect.succeed(Stream.fail(error)),
-          ModelNotFound: (error) => Effect.succeed(Stream.fail(error)),
-          ModelsUnavailable: (error) => Effect.succeed(Stream.fail(error)),
-          ProviderFailed: (error) => Effect.succeed(Stream.fail(error))
+        const read: ChunkReader<TurnModelEvent, ChatError | TurnNotInProgress> = yield* Effect.catchTags(opened, {
+          MessagesMissing: failReading,
+          ModelNotFound: failReading,
+          ModelsUnavailable: failReading,
+          ProviderFailed: failReading
         })
         return respondEvents(
-          events.pipe(
-            Stream.catchAll((failure) =>
-              Stream.make<[RuntimeModelEvent]>({ type: "error", message: describeFailure(failure) })
+          Effect.succeed(
+            catchReader<RuntimeModelEvent, ChatError | TurnNotInProgress>(read, (failure) =>
+              Effect.succeed({ type: "error", message: describeFailure(failure) })
             )
           )
         )

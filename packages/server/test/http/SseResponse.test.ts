@@ -2,7 +2,7 @@ import { respondFrames } from "@berth/server/http/SseResponse"
 import { HttpServer } from "@effect/platform"
 import { NodeHttpServer } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Layer, Stream, TestClock } from "effect"
+import { Deferred, Effect, Layer, TestClock } from "effect"
 import { createServer } from "node:http"
 import { connect } from "node:net"
 
@@ -16,7 +16,7 @@ const isClosedAfter = (steps: number, reads: boolean) =>
     server.on("connection", (socket) => socket.on("close", () => Deferred.unsafeDone(closed, Effect.void)))
     const context = yield* Layer.build(
       Layer.provideMerge(
-        HttpServer.serve(Effect.succeed(respondFrames(Stream.forever(Stream.make(frame))))),
+        HttpServer.serve(Effect.succeed(respondFrames(Effect.succeed(Effect.succeed([frame]))))),
         NodeHttpServer.layer(() => server, { port: 0, host: "127.0.0.1" })
       )
     )

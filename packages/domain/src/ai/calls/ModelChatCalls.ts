@@ -1,4 +1,4 @@
-import { Chunk, Clock, Duration, Effect, Option, type Scope, Stream } from "effect"
+import { Clock, Duration, Effect, type Scope } from "effect"
 import { IdGenerator } from "../../ids/IdGenerator.ts"
 import type { ToolCall } from "../chat/ModelChat.ts"
 import { type ModelKeys, ownableProviders } from "../keys/OwnerKeys.ts"
@@ -11,6 +11,7 @@ import { findModelRoutes } from "../models/ModelRoutes.ts"
 import { parseTaskType } from "../models/ModelSelection.ts"
 import { estimatePromptTokens, estimateTokens } from "../prompt/TokenEstimate.ts"
 import { holdsImages, type makeModelChoice, offersTools, type ReachableModels } from "../ReachableModels.ts"
+import type { ChunkReader } from "../streams/ChunkReader.ts"
 import { makeIdleTimeouts } from "../streams/IdleTimeout.ts"
 import type { ModelEvent, ProviderEnding } from "../streams/ModelEvent.ts"
 import { AiSettings } from "./AiSettings.ts"
@@ -27,8 +28,8 @@ export type ChatError = MessagesMissing | ModelNotFound | ModelsUnavailable | Pr
 /** An answer whose first text has arrived. */
 export interface OpenChat {
   readonly opening: ChatOpening
-  /** One chunk per batch of arrived events; ends with `done`. */
-  readonly events: Stream.Stream<ModelEvent, ProviderFailed>
+  /** The events that have arrived; the last one is `done`. */
+  readonly read: ChunkReader<ModelEvent, ProviderFailed>
 }
 
 /** The last event is `done`. */
@@ -38,21 +39,21 @@ interface BegunChat {
   readonly more: Effect.Effect<ReadonlyArray<ModelEvent>, ProviderFailed>
 }
 
-const streamEvents = ({ first, more }: BegunChat): Stream.Stream<ModelEvent, ProviderFailed> =>
-  Stream.fromPull(
-    Effect.sync(() => {
-      let last: ReadonlyArray<ModelEvent> | null = null
-      const keep = (events: ReadonlyArray<ModelEvent>) => {
-        last = events
-        return Chunk.unsafeFromArray(events)
-      }
-      const further = Effect.mapBoth(more, { onFailure: Option.some, onSuccess: keep })
-      return Effect.suspend((): Effect.Effect<Chunk.Chunk<ModelEvent>, Option.Option<ProviderFailed>> => {
-        if (last === null) return Effect.succeed(keep(first))
-        return last.some(({ type }) => type === "done") ? Effect.fail(Option.none()) : further
-      })
-    })
-  )
+const readEvents = ({ first, more }: BegunChat): ChunkReader<ModelEvent, ProviderFailed> => {
+  let isBegun = false
+  let isDone = false
+  const keep = (events: ReadonlyArray<ModelEvent>) => {
+    isDone = events.some(({ type }) => type === "done")
+    return events
+  }
+  const further = Effect.map(more, keep)
+  return Effect.suspend((): ChunkReader<ModelEvent, ProviderFailed> => {
+    if (isDone) return Effect.succeed(null)
+    if (isBegun) return further
+    isBegun = true
+    return Effect.succeed(keep(first))
+  })
+}
 
 /** The chat of the AI layer: plans the calls of a request, calls until a model answers, and meters the answer. */
 export const makeModelChat = ({
@@ -194,7 +195,7 @@ export const makeModelChat = ({
 
       /** Calls models until one answers. Events arrive no faster than they are read; closing the scope ends the call. */
       open: (request: ChatRequest): Effect.Effect<OpenChat, ChatError, Scope.Scope> =>
-        Effect.map(begin(request), (begun) => ({ opening: begun.opening, events: streamEvents(begun) })).pipe(
+        Effect.map(begin(request), (begun) => ({ opening: begun.opening, read: readEvents(begun) })).pipe(
           withExportedSpan("AiLayer.open")
         ),
 

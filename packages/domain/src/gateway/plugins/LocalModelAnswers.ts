@@ -1,6 +1,7 @@
-import { Effect, Layer, Stream } from "effect"
+import { Effect, Layer } from "effect"
 import { AiLayer } from "../../ai/AiLayer.ts"
 import type { ChatError } from "../../ai/calls/ModelChatCalls.ts"
+import { streamFromReader } from "../../ai/streams/ChunkReader.ts"
 import { ModelAnswers } from "./ModelAnswers.ts"
 import { PluginFailed, PluginInputInvalid } from "./PluginRun.ts"
 
@@ -27,7 +28,10 @@ export const layer = Layer.effect(
       open: (request) =>
         Effect.mapBoth(ai.open(request), {
           onFailure: toPluginError,
-          onSuccess: ({ events, opening }) => ({ opening, events: Stream.mapError(events, toPluginError) })
+          onSuccess: ({ opening, read }) => ({
+            opening,
+            events: streamFromReader(Effect.mapError(read, toPluginError))
+          })
         })
     })
   )

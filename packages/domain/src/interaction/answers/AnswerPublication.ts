@@ -1,4 +1,5 @@
-import { Effect, Mailbox, type Stream } from "effect"
+import { Chunk, Effect, Mailbox } from "effect"
+import type { ChunkReader } from "../../ai/streams/ChunkReader.ts"
 import type { Message } from "../Conversation.ts"
 import type { AnswerDelta, AnswerEvent } from "./AnswerEvent.ts"
 
@@ -9,7 +10,7 @@ export interface AnswerPublication {
   readonly deltaCount: () => number
   readonly complete: (reply: Message) => Effect.Effect<void>
   readonly fail: (reason: string) => Effect.Effect<void>
-  readonly events: Stream.Stream<AnswerEvent>
+  readonly events: ChunkReader<AnswerEvent>
 }
 
 export const makeAnswerPublication: Effect.Effect<AnswerPublication> = Effect.map(
@@ -26,7 +27,9 @@ export const makeAnswerPublication: Effect.Effect<AnswerPublication> = Effect.ma
       deltaCount: () => count,
       complete: (reply) => Effect.suspend(() => end({ type: "done", n: count + 1, reply })),
       fail: (reason) => Effect.suspend(() => end({ type: "failed", n: count + 1, reason })),
-      events: Mailbox.toStream(mailbox)
+      events: Effect.map(mailbox.takeAll, ([events, isDone]) =>
+        isDone && Chunk.isEmpty(events) ? null : Chunk.toReadonlyArray(events)
+      )
     }
   }
 )

@@ -1,4 +1,5 @@
-import { DateTime, Effect, FiberSet, Option, Schedule, Stream } from "effect"
+import { DateTime, Effect, FiberSet, Option, Schedule } from "effect"
+import { readLast } from "../../ai/streams/ChunkReader.ts"
 import type { AgentId } from "../../shared/AgentId.ts"
 import { UnitsExhausted } from "../../billing/units/Reservation.ts"
 import { UnitLedger } from "../../billing/units/UnitLedger.ts"
@@ -161,7 +162,7 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
       return { message, events: publication.events }
     })
 
-    /** Sends a message and returns the stream of its answer. The deltas of a resumable answer are stored for a while. */
+    /** Sends a message and returns the events of its answer. The deltas of a resumable answer are stored for a while. */
     const send = Effect.fn("Conversations.send")(function* (
       user: User,
       toSend: OutgoingMessage,
@@ -215,7 +216,7 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
       const toSend = { ...to, message: Option.isSome(repeated) ? repeated.value.content : yield* read }
       yield* validate(toSend.message)
       const { events, message } = yield* begin(user, toSend, false)
-      const last = Option.getOrUndefined(yield* Stream.runLast(events))
+      const last = yield* readLast(events)
       return last?.type === "done"
         ? ({ _tag: "Answered", reply: last.reply } satisfies TurnEnd)
         : yield* awaitEnd(message)
@@ -224,7 +225,7 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
     /** Sends a message and waits for the whole reply. */
     const sendAndAwait = Effect.fn("Conversations.sendAndAwait")(function* (user: User, toSend: OutgoingMessage) {
       const { events, opening } = yield* send(user, toSend, { isResumable: false })
-      const last = Option.getOrUndefined(yield* Stream.runLast(events))
+      const last = yield* readLast(events)
       if (last?.type === "done") return { ...opening, reply: last.reply }
       return yield* new MessageUnanswered({
         reason: last?.type === "failed" ? last.reason : "the agent stopped answering"

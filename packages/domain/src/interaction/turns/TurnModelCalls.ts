@@ -1,8 +1,9 @@
-import { Chunk, Clock, Duration, Effect, Option, type Scope, Stream } from "effect"
+import { Clock, Duration, Effect, Option, Scope } from "effect"
 import { AiLayer } from "../../ai/AiLayer.ts"
 import type { ChatOpening, ChatRequest } from "../../ai/calls/ChatRequest.ts"
-import type { ChatError } from "../../ai/calls/ModelChatCalls.ts"
+import type { ChatError, OpenChat } from "../../ai/calls/ModelChatCalls.ts"
 import { estimateTokens } from "../../ai/prompt/TokenEstimate.ts"
+import type { ChunkReader } from "../../ai/streams/ChunkReader.ts"
 import type { ModelEvent } from "../../ai/streams/ModelEvent.ts"
 import { UnitLedger } from "../../billing/units/UnitLedger.ts"
 import { RateLimiter, type RateLimitExceeded } from "../../limits/RateLimiter.ts"
@@ -91,7 +92,7 @@ export class TurnModelCalls extends Effect.Service<TurnModelCalls>()("@berth/Tur
       turn: AgentTurn,
       request: TurnChatRequest
     ): Effect.fn.Return<
-      Stream.Stream<TurnModelEvent, ChatError | TurnNotInProgress>,
+      ChunkReader<TurnModelEvent, ChatError | TurnNotInProgress>,
       ChatError | RateLimitExceeded | TurnNotInProgress | TurnBudgetExhausted,
       Scope.Scope
     > {
@@ -100,6 +101,7 @@ export class TurnModelCalls extends Effect.Service<TurnModelCalls>()("@berth/Tur
       // Hot path: plain variables, since an answer has hundreds of deltas and one fiber at a time passes them on.
       const texts: Array<string> = []
       let isEnded = false
+      let opened: OpenChat | null = null
       const end = (call: CallCost, outcome: Parameters<TurnRepository["Type"]["endCall"]>[2]) =>
         Effect.suspend(() => {
           if (isEnded) return Effect.void
@@ -123,33 +125,36 @@ export class TurnModelCalls extends Effect.Service<TurnModelCalls>()("@berth/Tur
           Option.isSome(found) ? Effect.void : new TurnNotInProgress()
         )
       })
-      const meter =
-        ({ model, ownKey, provider }: ChatOpening) =>
-        (events: Chunk.Chunk<ModelEvent>) => {
-          let ending: Effect.Effect<void, TurnNotInProgress> = checkTurn
-          for (const event of events)
-            if (event.type === "delta") texts.push(event.text)
-            else if (event.type === "tool-call") texts.push(event.call.name, event.call.arguments)
-            else ending = end(cost, { costMicros: ownKey ? noUsdMicros : toUsdMicros(event.costUsd) })
-          return Effect.as(
-            ending,
-            Chunk.map(events, (event): TurnModelEvent =>
-              event.type === "done" ? { type: "done", model, provider } : event
-            )
-          )
-        }
+      const meter = ({ model, ownKey, provider }: ChatOpening, events: ReadonlyArray<ModelEvent>) => {
+        let ending: Effect.Effect<void, TurnNotInProgress> = checkTurn
+        for (const event of events)
+          if (event.type === "delta") texts.push(event.text)
+          else if (event.type === "tool-call") texts.push(event.call.name, event.call.arguments)
+          else ending = end(cost, { costMicros: ownKey ? noUsdMicros : toUsdMicros(event.costUsd) })
+        return Effect.as(
+          ending,
+          events.map((event): TurnModelEvent => (event.type === "done" ? { type: "done", model, provider } : event))
+        )
+      }
 
       const options = maxTokens === undefined ? request.options : { ...request.options, maxTokens }
       const fallbackCostLimitUsd = cost.own
         ? undefined
         : convertMicrosToUsd(UsdMicros(cost.promptMicros + cost.answerMicros))
       const caller = { userId: turn.userId, agentId: turn.agentId }
-      return ai.open({ ...request, options, caller, ownKeysOnly: cost.own, fallbackCostLimitUsd }).pipe(
-        Effect.tapError(() => end(cost, "failed")),
-        Effect.map(({ events, opening }) => Stream.mapChunksEffect(events, meter(opening))),
-        Stream.unwrapScoped,
-        // The cost is stored before the turn can end.
-        Stream.tapError(() => Effect.suspend(() => end(cost, costSoFar(cost))))
+      const openCall = Scope.extend(
+        ai.open({ ...request, options, caller, ownKeysOnly: cost.own, fallbackCostLimitUsd }),
+        yield* Effect.scope
+      ).pipe(
+        Effect.tap((call) => Effect.sync(() => (opened = call))),
+        Effect.tapError(() => end(cost, "failed"))
+      )
+      const readMetered = ({ opening, read }: OpenChat) =>
+        Effect.flatMap(read, (events) => (events === null ? Effect.succeed(null) : meter(opening, events)))
+      // The cost is stored before the turn can end.
+      return Effect.tapError(
+        Effect.suspend(() => (opened === null ? Effect.flatMap(openCall, readMetered) : readMetered(opened))),
+        () => Effect.suspend(() => end(cost, costSoFar(cost)))
       )
     })
 

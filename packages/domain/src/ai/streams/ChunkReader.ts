@@ -1,0 +1,52 @@
+import { Chunk, Effect, Option, type Scope, Stream } from "effect"
+
+/** Hot path: reads the next values; null at the end. One fiber reads; building a stage of a `Stream` takes a hundred operations. */
+export type ChunkReader<A, E = never> = Effect.Effect<ReadonlyArray<A> | null, E>
+
+/** Maps each chunk. */
+export const mapReader = <A, E, B>(
+  read: ChunkReader<A, E>,
+  map: (values: ReadonlyArray<A>) => ReadonlyArray<B>
+): ChunkReader<B, E> => Effect.map(read, (values) => (values === null ? null : map(values)))
+
+/** Ends with one value in place of a failure. */
+export const catchReader = <A, E>(
+  read: ChunkReader<A, E>,
+  toLast: (failure: E) => Effect.Effect<A>
+): ChunkReader<A> => {
+  let isOver = false
+  const next = Effect.catchAll(read, (failure) =>
+    Effect.map(toLast(failure), (last) => {
+      isOver = true
+      return [last]
+    })
+  )
+  return Effect.suspend(() => (isOver ? Effect.succeed(null) : next))
+}
+
+/** Reads to the end and returns the last value. */
+export const readLast = <A, E>(read: ChunkReader<A, E>): Effect.Effect<A | undefined, E> => {
+  const next = (last: A | undefined): Effect.Effect<A | undefined, E> =>
+    Effect.flatMap(read, (values) => (values === null ? Effect.succeed(last) : next(values.at(-1) ?? last)))
+  return next(undefined)
+}
+
+export const streamFromReader = <A, E>(read: ChunkReader<A, E>): Stream.Stream<A, E> =>
+  Stream.fromPull(
+    Effect.succeed(
+      Effect.flatMap(Effect.mapError(read, Option.some), (values) =>
+        values === null ? Effect.fail(Option.none()) : Effect.succeed(Chunk.unsafeFromArray(values))
+      )
+    )
+  )
+
+/** The scope ends the stream. */
+export const readerFromStream = <A, E>(
+  stream: Stream.Stream<A, E>
+): Effect.Effect<ChunkReader<A, E>, never, Scope.Scope> =>
+  Effect.map(Stream.toPull(stream), (pull) =>
+    Effect.catchAll(
+      Effect.map(pull, (chunk): ReadonlyArray<A> | null => Chunk.toReadonlyArray(chunk)),
+      Option.match({ onNone: () => Effect.succeed(null), onSome: (failure: E) => Effect.fail(failure) })
+    )
+  )

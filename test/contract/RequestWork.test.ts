@@ -1,0 +1,199 @@
+import { gatewayPath } from "@berth/api/gateway/GatewayApi"
+import { encodeTypedSseEvent } from "@berth/api/http/Sse"
+import { runtimeModelPath } from "@berth/api/runtime/RuntimeContract"
+import { ModelCatalog } from "@berth/domain/ai/models/ModelProviders"
+import { type Turn, TurnFailed } from "@berth/domain/instances/AgentRuntime"
+import { makeSubdomain } from "@berth/domain/instances/Instance"
+import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
+import * as ConfiguredModelProviders from "@berth/infra/ai/ConfiguredModelProviders"
+import { fakeModels } from "@berth/infra/ai/ModelProvidersTest"
+import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
+import * as RuntimeClient from "@berth/infra/runtime/RuntimeClient"
+import { FetchHttpClient, HttpClient } from "@effect/platform"
+import { assert, it } from "@effect/vitest"
+import { Duration, Effect, Layer, Redacted, Schema, Stream } from "effect"
+import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from "node:http"
+import { text } from "node:stream/consumers"
+import { listenLocally } from "../support/LocalServer.ts"
+import * as App from "../support/TestApp.ts"
+import { countWork } from "../support/WorkCounter.ts"
+import { createOwnerWithAgent } from "./OwnerFixtures.ts"
+
+/** Written in batches or polled, so not the work of one request. */
+const background = /insert into (model_usage|answer_events|"limits"."windows")|from sessions where "id" IN/i
+
+const model = "openai/gpt-4"
+const messages = [{ role: "user", content: "hello" }]
+const usage = { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 }
+const data = (value: object) => `data: ${JSON.stringify({ id: "c", ...value })}\n\n`
+const turnEnd = { type: "done", reply: "word", model }
+const modelDelta = data({ choices: [{ index: 0, delta: { content: "word " } }] })
+const modelEnd = `${data({ choices: [{ index: 0, delta: {}, finish_reason: "stop" }], usage })}data: [DONE]\n\n`
+
+/** A vendor and a runtime without Effect, whose work is not counted. The vendor sends a delta when the client has received the one before. */
+class Peers {
+  #deltas = 1
+  #response: ServerResponse | undefined
+
+  readonly vendor = createServer((incoming, response) => {
+    incoming.resume().once("end", () => {
+      this.#response = response.writeHead(200, { "content-type": "text/event-stream" })
+      this.sendNext()
+    })
+  })
+
+  begin(deltas: number) {
+    this.#deltas = deltas
+  }
+
+  sendNext() {
+    const response = this.#response
+    this.#deltas -= 1
+    if (this.#deltas >= 0) response?.write(modelDelta)
+    if (this.#deltas > 0) return
+    this.#response = undefined
+    response?.end(modelEnd)
+  }
+
+  runtime(backendUrl: string, token: string) {
+    return createServer((incoming, response) => {
+      const answer = async () => {
+        const turn = decodeTurn(await text(incoming))
+        const { agentId, messageId } = turn
+        response.writeHead(200, { "content-type": "text/event-stream" })
+        await send(backendUrl + runtimeModelPath, {
+          headers: { authorization: `Bearer ${token}` },
+          json: { agentId, messageId, model, messages, temperature: null, maxTokens: 100, tools: [] },
+          onText: (events) => response.write(events.split("event: done", 1)[0] ?? "")
+        })
+        response.end(encodeTypedSseEvent(turnEnd))
+      }
+      answer().catch(() => response.destroy())
+    })
+  }
+}
+
+const decodeTurn = Schema.decodeUnknownSync(
+  Schema.parseJson(Schema.Struct({ agentId: Schema.String, messageId: Schema.String }))
+)
+
+const connections = new Agent({ keepAlive: true })
+
+interface Sent {
+  readonly method?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly json?: object
+  readonly status?: number
+  readonly onText?: (text: string) => void
+}
+
+const send = (url: string, { headers = {}, json, method = "POST", onText, status = 200 }: Sent) =>
+  new Promise<void>((resolve, reject) => {
+    const body = json === undefined ? "" : JSON.stringify(json)
+    const described =
+      json === undefined ? {} : { "content-type": "application/json", "content-length": Buffer.byteLength(body) }
+    request(url, { method, agent: connections, headers: { ...described, ...headers } })
+      .once("error", reject)
+      .once("response", (response: IncomingMessage) => {
+        response.setEncoding("utf8")
+        response.on("data", (received: string) => onText?.(received))
+        response.once("error", reject)
+        response.once("end", () =>
+          response.statusCode === status ? resolve() : reject(new Error(`${url} answered ${response.statusCode}`))
+        )
+      })
+      .end(body)
+  })
+
+const peers = new Peers()
+
+const app = Layer.unwrapScoped(
+  Effect.map(listenLocally(peers.vendor), ({ origin }) =>
+    App.layer({
+      sendsSpans: false,
+      limits: { gateway: { count: 1000, window: Duration.minutes(1) } },
+      overrides: Layer.mergeAll(
+        ConfiguredModelProviders.layer({ openai: { apiKey: Redacted.make("sk-test"), baseUrl: `${origin}/v1` } }),
+        Layer.succeed(ModelCatalog, { all: Effect.succeed(fakeModels) })
+      )
+    })
+  )
+)
+
+const prepare = Effect.gen(function* () {
+  const { backendUrl, webUrl } = yield* App.TestApp
+  const owner = yield* createOwnerWithAgent()
+  const instances = yield* InstanceRepository
+  yield* instances.ensure(owner.user.id, makeSubdomain(owner.user.id))
+  const token = yield* instances.ensureRuntimeToken(owner.user.id)
+  const { origin: endpoint } = yield* listenLocally(peers.runtime(backendUrl, Redacted.value(token)))
+  const runtime = RuntimeClient.make(yield* Effect.provide(HttpClient.HttpClient, FetchHttpClient.layer))
+  const chat = (_: unknown, turn: Turn) =>
+    Stream.mapError(runtime.turn({ endpoint, token }, turn), ({ _tag }) => new TurnFailed({ reason: _tag }))
+  const { cookie } = owner
+  const read = (path: string) => () => send(webUrl + path, { method: "GET", headers: { cookie } })
+  const ask = (url: string, sent: Sent) => (deltas: number) => {
+    peers.begin(deltas)
+    return send(url, {
+      ...sent,
+      onText: (received) => (received.includes("word") ? peers.sendNext() : undefined)
+    })
+  }
+  const plain = (url: string, sent: Sent) => () => ask(url, sent)(1)
+  const completion = ask(`${backendUrl}/v1/chat/completions`, { json: { model, messages, stream: true } })
+  const turn = ask(`${webUrl}/api/agent`, {
+    headers: { cookie, accept: "text/event-stream" },
+    json: { message: "hello", agentId: owner.agent.id }
+  })
+  const unpaid = { headers: { "x-payment-method": "mpp" }, json: { messages, model }, status: 402 }
+  return {
+    chat,
+    /** With the limits of a request: operations and statements. */
+    requests: [
+      ["GET /health/live", read("/health/live"), 140, 0],
+      ["GET /api/auth/session", read("/api/auth/session"), 420, 1],
+      ["POST /api/v1/gateway, 402", () => send(webUrl + gatewayPath, unpaid), 1000, 0],
+      [
+        "POST /api/v1/gateway by card",
+        plain(webUrl + gatewayPath, { headers: { cookie }, json: { messages, model } }),
+        4200,
+        9
+      ],
+      ["POST /api/ai/chat", plain(`${backendUrl}/api/ai/chat`, { json: { model, messages } }), 690, 0],
+      ["POST /v1/chat/completions", plain(`${backendUrl}/v1/chat/completions`, { json: { model, messages } }), 690, 0],
+      ["POST /v1/chat/completions, streamed", () => completion(1), 1550, 0],
+      ["POST /api/agent, streamed", () => turn(1), 10_000, 22]
+    ] as const,
+    /** With the limit of operations of a further delta that arrives alone, the waits of a busy process included. */
+    streams: [
+      ["POST /v1/chat/completions", completion, 70],
+      ["POST /api/agent", turn, 290]
+    ] as const
+  }
+})
+
+it.scopedLive("The work of requests and deltas stays within its limits", () =>
+  Effect.gen(function* () {
+    const { leastOf } = yield* countWork
+    const context = yield* Layer.build(app)
+    yield* Effect.gen(function* () {
+      const { chat, requests, streams } = yield* prepare
+      const { withBehavior } = yield* AgentManagerTest
+      const measure = (doing: () => Promise<unknown>) => leastOf(6, doing).pipe(withBehavior({ chat }))
+      const exceeded: Array<string> = []
+      const check = (name: string, measured: number, limit: number) => {
+        if (measured > limit) exceeded.push(`${name}: ${measured} instead of ${limit}`)
+      }
+      for (const [name, doing, operations, statements] of requests) {
+        const work = yield* measure(doing)
+        check(`operations of ${name}`, work.operations, operations)
+        check(`statements of ${name}`, work.statements.filter((text) => !background.test(text)).length, statements)
+      }
+      for (const [name, stream, operations] of streams) {
+        const [few, many] = [yield* measure(() => stream(10)), yield* measure(() => stream(30))]
+        check(`operations of a delta of ${name}`, (many.operations - few.operations) / 20, operations)
+      }
+      assert.deepStrictEqual(exceeded, [])
+    }).pipe(Effect.provide(context))
+  })
+)

@@ -1,0 +1,64 @@
+import { Effect, Scheduler } from "effect"
+import { Client } from "pg"
+
+/** Work that does not depend on the machine. */
+export interface Work {
+  /** Steps of Effect's interpreter, in all fibers of the process. */
+  readonly operations: number
+  readonly statements: ReadonlyArray<string>
+}
+
+const textOf = (query: unknown): string => {
+  if (typeof query === "string") return query
+  return typeof query === "object" && query !== null && "text" in query ? String(query.text) : ""
+}
+
+/** Counts the work of the process until the scope ends. Databases connected before it are not counted. */
+export const countWork = Effect.gen(function* () {
+  let operations = 0
+  let statements: Array<string> = []
+  const scheduler = Scheduler.defaultScheduler
+  const { shouldYield } = scheduler
+  const plainQuery: (...args: Array<never>) => unknown = Client.prototype.query
+  yield* Effect.acquireRelease(
+    Effect.sync(() => {
+      scheduler.shouldYield = (fiber) => {
+        operations += 1
+        return shouldYield.call(scheduler, fiber)
+      }
+      Object.defineProperty(Client.prototype, "query", {
+        configurable: true,
+        writable: true,
+        value(this: Client, ...args: ReadonlyArray<unknown>): unknown {
+          statements.push(textOf(args[0]))
+          return Reflect.apply(plainQuery, this, args)
+        }
+      })
+    }),
+    () =>
+      Effect.sync(() => {
+        scheduler.shouldYield = shouldYield
+        Object.defineProperty(Client.prototype, "query", { configurable: true, writable: true, value: plainQuery })
+      })
+  )
+  const once = async (send: () => Promise<unknown>): Promise<Work> => {
+    operations = 0
+    statements = []
+    await send()
+    return { operations, statements }
+  }
+  return {
+    /** The least work of several sends: background work of the process can only add to it. */
+    leastOf: (times: number, send: () => Promise<unknown>) =>
+      Effect.promise(async () => {
+        const all: Array<Work> = []
+        for (let time = 0; time < times; time += 1) all.push(await once(send))
+        return all
+      }).pipe(
+        Effect.map((all): Work => {
+          const least = Math.min(...all.map(({ operations: count }) => count))
+          return all.find(({ operations: count }) => count === least) ?? { operations: 0, statements: [] }
+        })
+      )
+  }
+})
