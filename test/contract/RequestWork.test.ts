@@ -162,7 +162,7 @@ const prepare = Effect.gen(function* () {
       ["POST /api/ai/chat", plain(`${backendUrl}/api/ai/chat`, { json: { model, messages } }), 690, 0],
       ["POST /v1/chat/completions", plain(`${backendUrl}/v1/chat/completions`, { json: { model, messages } }), 690, 0],
       ["POST /v1/chat/completions, streamed", () => completion(1), 1550, 0],
-      ["POST /api/agent, streamed", () => turn(1), 10_000, 22]
+      ["POST /api/agent, streamed", () => turn(1), 9400, 18]
     ] as const,
     /** With the limit of operations of a further delta that arrives alone, the waits of a busy process included. */
     streams: [

@@ -52,7 +52,9 @@ export class DeferredCounts {
     try {
       this.#keep(window, await this.#options.consume(key, takes))
     } catch (rejected) {
-      if (rejected instanceof RateLimiterRes) this.#keep(window, rejected)
+      // A key that the library rejects from memory has no count.
+      if (rejected instanceof RateLimiterRes)
+        this.#keep(window, { consumedPoints: Number.POSITIVE_INFINITY, msBeforeNext: rejected.msBeforeNext })
       throw rejected
     } finally {
       window.sent -= takes
@@ -74,7 +76,10 @@ export class DeferredCounts {
     return window
   }
 
-  #keep(window: KnownWindow, { consumedPoints, msBeforeNext }: RateLimiterRes): void {
+  #keep(
+    window: KnownWindow,
+    { consumedPoints, msBeforeNext }: Pick<RateLimiterRes, "consumedPoints" | "msBeforeNext">
+  ): void {
     const now = this.#options.now()
     window.consumed = window.endsAt > now ? Math.max(window.consumed, consumedPoints) : consumedPoints
     window.endsAt = now + msBeforeNext

@@ -5,7 +5,7 @@ import { NodeHttpServerRequest } from "@effect/platform-node"
 import { Deferred, Duration, Effect, FiberRef, Option, type Scope, Stream } from "effect"
 import type { ServerResponse } from "node:http"
 import { currentCredentialWatch } from "./CredentialWatch.ts"
-import { makeWritePace } from "./WritePace.ts"
+import { WritePace } from "./WritePace.ts"
 
 const keepAliveInterval = Duration.seconds(sseKeepAliveSeconds)
 
@@ -49,20 +49,22 @@ const keepAlive = (sink: FrameSink) => {
   return Effect.forever(Effect.delay(check, keepAliveInterval))
 }
 
-const pace = makeWritePace()
-
 /** Hot path: writes what has arrived at once, in the fiber of the request. */
 const writeFrames = (read: ChunkReader<string>, sink: FrameSink): Effect.Effect<void> => {
   const { response } = sink
+  const pace = new WritePace()
+  const write = (text: string) => {
+    sink.writes += 1
+    pace.note()
+    return response.write(text) ? next : Effect.zipRight(awaitDrain(response), next)
+  }
   const next: Effect.Effect<void> = Effect.flatMap(read, (frames) => {
     if (frames === null) return Effect.void
     const text = frames.join("")
     if (text === "") return next
-    sink.writes += 1
-    const isTaken = response.write(text)
-    const gap = pace()
-    if (!isTaken) return Effect.zipRight(awaitDrain(response), next)
-    return gap === 0 ? next : Effect.zipRight(Effect.sleep(Duration.millis(gap)), next)
+    const wait = pace.wait()
+    // What arrives meanwhile is read at once.
+    return wait === 0 ? write(text) : Effect.flatMap(Effect.sleep(Duration.millis(wait)), () => write(text))
   })
   return next
 }

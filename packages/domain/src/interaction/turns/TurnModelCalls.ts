@@ -10,8 +10,8 @@ import { RateLimiter, type RateLimitExceeded } from "../../limits/RateLimiter.ts
 import { Transaction } from "../../persistence/Transaction.ts"
 import { convertMicrosToUsd, noUsdMicros, toUsdMicros, Units, UsdMicros } from "../../shared/Money.ts"
 import { TurnBudgetExhausted, TurnNotInProgress } from "./TurnErrors.ts"
-import { boundCall, computeCallUnits, TurnSettings } from "./TurnPricing.ts"
-import { type AgentTurn, type CallCost, TurnRepository } from "./TurnRepository.ts"
+import { boundCall, computeCallUnits, messageUnits, TurnSettings } from "./TurnPricing.ts"
+import { type AgentTurn, type CallCost, type TurnRecord, TurnRepository } from "./TurnRepository.ts"
 
 export type TurnChatRequest = Omit<ChatRequest, "caller" | "ownKeysOnly">
 
@@ -64,28 +64,41 @@ export class TurnModelCalls extends Effect.Service<TurnModelCalls>()("@berth/Tur
         })
       )
 
+    /** A call that fits the unit of the message needs no transaction while no other call changes the turn. */
+    const beginWithinMessage = (turn: AgentTurn, record: TurnRecord, quote: Quote) => {
+      const bounded =
+        Option.isSome(record.reservation) && computeCallUnits(settings, record, quote) <= messageUnits
+          ? boundCall(settings, record, quote, messageUnits)
+          : Option.none()
+      if (Option.isNone(bounded)) return beginPaid(turn, quote)
+      const { maxTokens, ...bounds } = bounded.value
+      const cost = { own: false, ...bounds }
+      return Effect.flatMap(turns.beginCall(turn, cost, record), (begun) =>
+        begun ? Effect.succeed<AdmittedCall>({ cost, maxTokens }) : beginPaid(turn, quote)
+      )
+    }
+
     const admit = (
       turn: AgentTurn,
+      record: TurnRecord,
       quote: Quote
     ): Effect.Effect<AdmittedCall, TurnNotInProgress | TurnBudgetExhausted> => {
       if (quote.ownKey) return begin(turn, { own: true, ...freeCall })
       return quote.inputCost === 0 && quote.outputCost === 0
         ? begin(turn, { own: false, ...freeCall })
-        : beginPaid(turn, quote)
+        : beginWithinMessage(turn, record, quote)
     }
 
-    const quoteCall = Effect.fnUntraced(function* (turn: AgentTurn, request: TurnChatRequest) {
-      const record = yield* Effect.mapError(yield* turns.find(turn), () => new TurnNotInProgress())
-      const { ownKeysOnly } = record
+    const quoteCall = (turn: AgentTurn, { ownKeysOnly }: TurnRecord, request: TurnChatRequest) => {
       const caller = { userId: turn.userId, agentId: turn.agentId }
-      return yield* ai
+      return ai
         .quote({ ...request, caller, ownKeysOnly })
         .pipe(
           Effect.catchTag("ModelsUnavailable", (error) =>
             Effect.fail(ownKeysOnly ? new TurnBudgetExhausted({ limit: "balance" }) : error)
           )
         )
-    })
+    }
 
     /** Admits a call of a turn in progress and returns its events. The call ends with the scope, or with its turn. */
     const open = Effect.fn("TurnModelCalls.open")(function* (
@@ -97,7 +110,8 @@ export class TurnModelCalls extends Effect.Service<TurnModelCalls>()("@berth/Tur
       Scope.Scope
     > {
       yield* limiter.take("runtime-model", turn.userId)
-      const quote = yield* quoteCall(turn, request)
+      const record = yield* Effect.mapError(yield* turns.find(turn), () => new TurnNotInProgress())
+      const quote = yield* quoteCall(turn, record, request)
       // Hot path: plain variables, since an answer has hundreds of deltas and one fiber at a time passes them on.
       const texts: Array<string> = []
       let isEnded = false
@@ -113,7 +127,7 @@ export class TurnModelCalls extends Effect.Service<TurnModelCalls>()("@berth/Tur
           ? noUsdMicros
           : UsdMicros(promptMicros + Math.ceil(estimateTokens(texts.join("")) * quote.outputCost))
       })
-      const { cost, maxTokens } = yield* Effect.acquireRelease(admit(turn, quote), (admitted) =>
+      const { cost, maxTokens } = yield* Effect.acquireRelease(admit(turn, record, quote), (admitted) =>
         end(admitted.cost, costSoFar(admitted.cost))
       )
 

@@ -1,6 +1,7 @@
 import type { UsdMicros } from "@berth/domain/shared/Money"
 import { ReservationId } from "@berth/domain/billing/units/Reservation"
 import type { TurnPayment } from "@berth/domain/interaction/turns/TurnPayment"
+import type { TurnUsage } from "@berth/domain/interaction/turns/TurnPricing"
 import {
   type AgentTurn,
   type CallCost,
@@ -11,6 +12,7 @@ import type { AgentId } from "@berth/domain/shared/AgentId"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { Array, type DateTime, Effect, Layer, Option, Schema } from "effect"
 import { toDatabaseTime } from "../DatabaseClock.ts"
+import { preparedMark } from "../PreparedStatements.ts"
 import { countAffectedRows, decodeFirstRow, decodeRows, decodeSingleRow } from "../Rows.ts"
 import { UsdMicrosColumn } from "../shared/MoneyColumns.ts"
 import { toStorableText } from "../StorableText.ts"
@@ -38,6 +40,7 @@ const toRecord = Option.map(({ reservationId, unitLimit, ...row }: typeof TurnRo
 export const layer: Layer.Layer<TurnRepository, never, SqlClient> = Layer.effect(
   TurnRepository,
   Effect.map(SqlClient, (sql) => {
+    const prepared = sql.literal(preparedMark)
     const columns = sql`reservation_id, own_keys_only, unit_limit, own_calls, platform_calls, open_calls, cost_micros, held_micros, call_begun`
     const isTurn = ({ agentId, turnId, userId }: AgentTurn) =>
       sql`id = ${toStorableText(turnId)} and user_id = ${userId} and agent_id = ${toStorableText(agentId)}`
@@ -56,7 +59,7 @@ export const layer: Layer.Layer<TurnRepository, never, SqlClient> = Layer.effect
           from agents where id = ${agentId} and owner_id = ${userId}`.pipe(Effect.orDie)
       }),
       find: Effect.fn("TurnRepository.find")(function* (turn: AgentTurn) {
-        const found = yield* sql`select ${columns} from turns where ${isTurn(turn)}`.pipe(
+        const found = yield* sql`${prepared} select ${columns} from turns where ${isTurn(turn)}`.pipe(
           decodeFirstRow(TurnRow),
           Effect.orDie
         )
@@ -71,13 +74,19 @@ export const layer: Layer.Layer<TurnRepository, never, SqlClient> = Layer.effect
       }),
       beginCall: Effect.fn("TurnRepository.beginCall")(function* (
         turn: AgentTurn,
-        { answerMicros, own, promptMicros }: CallCost
+        { answerMicros, own, promptMicros }: CallCost,
+        expected?: Pick<TurnUsage, "costMicros" | "heldMicros">
       ) {
-        const updated = yield* countAffectedRows(sql`
+        const isExpected =
+          expected === undefined
+            ? sql``
+            : sql`and cost_micros = ${expected.costMicros} and held_micros = ${expected.heldMicros}
+                and exists (select from reservations where id = reservation_id and state = 'reserved')`
+        const updated = yield* countAffectedRows(sql`${prepared}
           update turns set call_begun = true, open_calls = open_calls + 1, own_calls = own_calls + ${own ? 1 : 0},
             platform_calls = platform_calls + ${own ? 0 : 1}, cost_micros = cost_micros + ${promptMicros},
             held_micros = held_micros + ${answerMicros}
-          where ${isTurn(turn)}`).pipe(Effect.orDie)
+          where ${isTurn(turn)} ${isExpected}`).pipe(Effect.orDie)
         return updated === 1
       }),
       endCall: Effect.fn("TurnRepository.endCall")(function* (
@@ -87,7 +96,7 @@ export const layer: Layer.Layer<TurnRepository, never, SqlClient> = Layer.effect
       ) {
         const uncounted = outcome === "failed" ? 1 : 0
         const costMicros = outcome === "failed" ? 0 : outcome.costMicros
-        yield* sql`
+        yield* sql`${prepared}
           update turns set open_calls = open_calls - 1, own_calls = own_calls - ${own ? uncounted : 0},
             platform_calls = platform_calls - ${own ? 0 : uncounted},
             cost_micros = cost_micros + ${costMicros - promptMicros}, held_micros = held_micros - ${answerMicros}
