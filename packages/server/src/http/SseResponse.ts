@@ -63,7 +63,7 @@ const writeFrames = (read: ChunkReader<string>, sink: FrameSink): Effect.Effect<
     const text = frames.join("")
     if (text === "") return next
     const wait = pace.wait()
-    // What arrives meanwhile is read at once.
+    // Deltas that arrive meanwhile are read together.
     return wait === 0 ? write(text) : Effect.flatMap(Effect.sleep(Duration.millis(wait)), () => write(text))
   })
   return next
