@@ -10,6 +10,8 @@ interface KnownWindow {
   pending: number
   /** Takes that the store has not reported yet. */
   sent: number
+  /** Settles when the store has reported all deferred takes that were sent. */
+  written: Promise<unknown>
 }
 
 const writeDelayMs = 50
@@ -45,20 +47,13 @@ export class DeferredCounts {
     return true
   }
 
-  /** Counts takes at the store. */
-  async take(key: string, takes = 1): Promise<void> {
+  /** Counts a take at the store, after the takes that were admitted before. */
+  async take(key: string): Promise<void> {
     const window = this.#windowOf(key)
-    window.sent += takes
-    try {
-      this.#keep(window, await this.#options.consume(key, takes))
-    } catch (rejected) {
-      // A key that the library rejects from memory has no count.
-      if (rejected instanceof RateLimiterRes)
-        this.#keep(window, { consumedPoints: Number.POSITIVE_INFINITY, msBeforeNext: rejected.msBeforeNext })
-      throw rejected
-    } finally {
-      window.sent -= takes
-    }
+    await window.written
+    const takes = window.pending + 1
+    window.pending = 0
+    await this.#send(key, window, takes)
   }
 
   /** The store alone decides about the key until it reports again. */
@@ -71,7 +66,7 @@ export class DeferredCounts {
     if (known !== undefined) return known
     const [oldest] = this.#windows.keys()
     if (oldest !== undefined && this.#windows.size >= maximumKeys) this.#windows.delete(oldest)
-    const window = { consumed: Number.POSITIVE_INFINITY, endsAt: 0, pending: 0, sent: 0 }
+    const window = { consumed: Number.POSITIVE_INFINITY, endsAt: 0, pending: 0, sent: 0, written: Promise.resolve() }
     this.#windows.set(key, window)
     return window
   }
@@ -85,13 +80,29 @@ export class DeferredCounts {
     window.endsAt = now + msBeforeNext
   }
 
+  async #send(key: string, window: KnownWindow, takes: number): Promise<void> {
+    window.sent += takes
+    try {
+      this.#keep(window, await this.#options.consume(key, takes))
+    } catch (rejected) {
+      // A key that the library rejects from memory has no count.
+      if (rejected instanceof RateLimiterRes)
+        this.#keep(window, { consumedPoints: Number.POSITIVE_INFINITY, msBeforeNext: rejected.msBeforeNext })
+      throw rejected
+    } finally {
+      window.sent -= takes
+    }
+  }
+
   #schedule(key: string, window: KnownWindow): void {
     setTimeout(() => {
       const takes = window.pending
+      if (takes === 0) return
       window.pending = 0
-      this.take(key, takes).catch((rejected: unknown) => {
+      const sending = this.#send(key, window, takes).catch((rejected: unknown) => {
         if (!(rejected instanceof RateLimiterRes)) this.#options.onStoreFailure(rejected)
       })
+      window.written = Promise.all([window.written, sending])
     }, writeDelayMs).unref()
   }
 }
