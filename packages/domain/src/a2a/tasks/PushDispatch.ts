@@ -5,8 +5,8 @@ import { type ClaimedPush, makePushHeaders, makePushSecret } from "./PushNotific
 import { PushNotificationRepository } from "./PushNotificationRepository.ts"
 import { presentTaskEvent } from "./TaskPresentation.ts"
 
-/** Notifications at once. */
-const maximumInFlight = 8
+/** Notifications at once, in all and of one caller, so that slow receivers leave room to other callers. */
+const maximumInFlight = { total: 16, perCaller: 2 }
 /** Longer than an attempt: another worker repeats one whose worker has died. */
 const claimDuration = Duration.minutes(1)
 /** Attempts of a notification, over some hours. */
@@ -54,7 +54,7 @@ export class PushDispatch extends Effect.Service<PushDispatch>()("@berth/PushDis
         repository.claim(maximumInFlight, now, DateTime.addDuration(now, claimDuration)),
         false
       )
-      yield* Effect.forEach(claimed, attempt, { concurrency: maximumInFlight, discard: true })
+      yield* Effect.forEach(claimed, attempt, { concurrency: maximumInFlight.total, discard: true })
       return claimed.length
     })
 

@@ -12,8 +12,12 @@ export class PushNotificationRepository extends Context.Tag("@berth/PushNotifica
     readonly list: (taskId: A2aTaskId) => Effect.Effect<ReadonlyArray<PushNotification>>
     readonly find: (taskId: A2aTaskId, id: string) => Effect.Effect<Option.Option<PushNotification>>
     readonly remove: (taskId: A2aTaskId, id: string) => Effect.Effect<boolean>
-    /** Takes due notifications of ended tasks until `until`. Concurrent claims never take the same one. */
-    readonly claim: (limit: number, now: DateTime.Utc, until: DateTime.Utc) => Effect.Effect<ReadonlyArray<ClaimedPush>>
+    /** Takes due notifications of ended tasks until `until`, callers in turn. Concurrent claims never take the same one. */
+    readonly claim: (
+      limits: { readonly total: number; readonly perCaller: number },
+      now: DateTime.Utc,
+      until: DateTime.Utc
+    ) => Effect.Effect<ReadonlyArray<ClaimedPush>>
     /** Ends an attempt. `retryAt`: null after the last one. Without effect when the attempt lost its claim. */
     readonly record: (
       claimed: ClaimedPush,

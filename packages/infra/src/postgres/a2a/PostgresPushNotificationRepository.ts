@@ -96,17 +96,22 @@ export const layer: Layer.Layer<PushNotificationRepository, never, SqlClient | S
         return removed === 1
       }, Effect.orDie),
       claim: Effect.fn("PushNotificationRepository.claim")(function* (
-        limit: number,
+        limits: { readonly total: number; readonly perCaller: number },
         now: DateTime.Utc,
         until: DateTime.Utc
       ) {
         const at = DateTime.toDate(now)
+        const isDue = sql`
+          p.status = 'pending' and p.due_at <= ${at} and (p.claimed_until is null or p.claimed_until <= ${at})`
         const rows = yield* sql`
-          with due as (
-            select p.task_id, p.id from a2a_push_notifications p join a2a_tasks t on t.id = p.task_id
-            where p.status = 'pending' and p.due_at <= ${at} and t.state <> 'working'
-              and (p.claimed_until is null or p.claimed_until <= ${at})
-            order by p.due_at limit ${limit} for update of p skip locked
+          with ranked as (
+            select p.task_id, p.id, row_number() over (partition by t.caller_id order by p.due_at) as turn
+            from a2a_push_notifications p join a2a_tasks t on t.id = p.task_id
+            where ${isDue} and t.state <> 'working'
+          ), due as (
+            select p.task_id, p.id from a2a_push_notifications p join ranked using (task_id, id)
+            where ${isDue} and ranked.turn <= ${limits.perCaller}
+            order by ranked.turn, p.due_at limit ${limits.total} for update of p skip locked
           )
           update a2a_push_notifications p set attempts = attempts + 1, claimed_until = ${DateTime.toDate(until)}
           from due where p.task_id = due.task_id and p.id = due.id
