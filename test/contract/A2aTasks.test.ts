@@ -359,6 +359,20 @@ layer(App.layer(), { excludeTestServices: true })("The A2A protocol of an agent"
     })
   )
 
+  it.effect("An agent takes the gateway token of its own instance, and no other", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
+      const ask = (as: OwnerWithAgent) =>
+        Effect.gen(function* () {
+          const { body } = yield* web({ method: "GET", path: `/api/instance/${as.user.id}/token`, as })
+          const headers = { authorization: `Bearer ${String(body["token"])}` }
+          return (yield* web({ method: "GET", path: cardPath(owner), headers })).status
+        })
+      assert.deepStrictEqual([yield* ask(owner), yield* ask(stranger)], [200, 401])
+    })
+  )
+
   it.effect("Errors of the JSON-RPC binding have the codes of the protocol and the id of the request", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
