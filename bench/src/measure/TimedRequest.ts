@@ -32,7 +32,8 @@ export class CallFailed extends Data.TaggedError("CallFailed")<{
   }
 }
 
-const timeoutMs = 30_000
+/** Longer than 100 containers take to start at once on two cores: the service, not the client, decides what fails. */
+const timeoutMs = 120_000
 
 /** A keep-alive connection that carries one request at a time. */
 export const openConnection = (origin: string): Effect.Effect<Client, never, Scope.Scope> =>
