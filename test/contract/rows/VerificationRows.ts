@@ -5,36 +5,32 @@ import { ofOneAgent } from "./AgentDetailRows.ts"
 const at = (
   route: ErrorRow["route"],
   when: string,
-  more: Partial<AppCall> & { readonly query?: string },
-  fields: ReadonlyArray<string>
+  { query = "", ...call }: Partial<AppCall> & { readonly query?: string },
+  more: Partial<Pick<ErrorRow, "status" | "code" | "fields">>
 ): ErrorRow => ({
   when,
   listener: "web",
   route,
-  call: ({ owner }) => {
-    const { query = "", ...call } = more
-    return { as: owner, path: `${(route.split(" ")[1] ?? "").replace(":id", owner.agent.id)}${query}`, ...call }
-  },
+  call: ({ owner }) => ({
+    as: owner,
+    path: `${(route.split(" ")[1] ?? "").replace(":id", owner.agent.id)}${query}`,
+    ...call
+  }),
   status: 400,
   code: "invalid_request",
-  fields
+  ...more
 })
 
-const claim = (when: string, json: unknown, ...fields: ReadonlyArray<string>) =>
-  at("POST /api/agents/:id/verify", when, { json }, fields)
-const challenge = (when: string, query: string) => at("GET /api/agents/:id/verify", when, { query }, ["type"])
+const verify = "POST /api/agents/:id/verify"
+const claim = (when: string, json: unknown, ...fields: ReadonlyArray<string>) => at(verify, when, { json }, { fields })
+const challenge = (when: string, query: string) =>
+  at("GET /api/agents/:id/verify", when, { query }, { fields: ["type"] })
 
 const walletAddress = `0x${"ab".repeat(20)}`
 
 /** A well-formed claim that fails. */
-const failed = (when: string, json: unknown, status = 400, code = "verification_rejected"): ErrorRow => ({
-  when,
-  listener: "web",
-  route: "POST /api/agents/:id/verify",
-  call: ({ owner }) => ({ as: owner, path: `/api/agents/${owner.agent.id}/verify`, json }),
-  status,
-  code
-})
+const failed = (when: string, json: unknown, status = 400, code = "verification_rejected") =>
+  at(verify, when, { json }, { status, code })
 
 export const verificationRows: ReadonlyArray<ErrorRow> = [
   ...ofOneAgent("GET /api/agents/:id/verify"),
@@ -65,5 +61,10 @@ export const verificationRows: ReadonlyArray<ErrorRow> = [
     500,
     "verification_unavailable"
   ),
-  at("POST /api/agents/:id/verify/webauthn", "the credential is no text", { json: { credential: {} } }, ["credential"])
+  at(
+    "POST /api/agents/:id/verify/webauthn",
+    "the credential is no text",
+    { json: { credential: {} } },
+    { fields: ["credential"] }
+  )
 ]
