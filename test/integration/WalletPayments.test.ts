@@ -212,6 +212,27 @@ layer(Live, { excludeTestServices: true })("Payments of an agent", (it) => {
     })
   )
 
+  it.effect("A payment whose wallet has the key of another user, and a reverted one, fail and free their amounts", () =>
+    Effect.gen(function* () {
+      const [payer, other] = [yield* createPayer({ ...wide, perDay: 10n }), yield* createPayer(wide)]
+      const { advance } = yield* PaymentDispatch
+      const test = yield* WalletChainTest.WalletChainTest
+      const sql = yield* SqlClient
+      const reverted = yield* Effect.flatMap(request(payer, "turn", 7n), advance).pipe(
+        test.withBehavior({ findFate: () => Effect.succeed("reverted") })
+      )
+      assert.deepStrictEqual([reverted.status, reverted.reason], ["failed", "the transfer was reverted"])
+      yield* sql`
+        update user_wallets set key_sealed = (select key_sealed from user_wallets where user_id = ${other.userId})
+        where user_id = ${payer.userId}`
+      const before = (yield* test.calls).length
+      const keyless = yield* Effect.flatMap(request(payer, "next", 7n), advance)
+      assert.deepStrictEqual([keyless.status, keyless.reason], ["failed", "the key of the wallet cannot be opened"])
+      assert.lengthOf(yield* test.calls, before)
+      assert.strictEqual((yield* request(payer, "last", 7n)).status, "reserved")
+    })
+  )
+
   it.effect("Of concurrent approvals and refusals of one payment one holds, and no approval exceeds a limit", () =>
     Effect.gen(function* () {
       const payer = yield* createPayer({ ...wide, perDay: 10n, confirmAbove: 1n })
