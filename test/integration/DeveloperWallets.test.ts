@@ -4,8 +4,17 @@ import { parseApiKeySecret } from "@berth/infra/cdp/CdpKeys"
 import { FetchHttpClient } from "@effect/platform"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Either, Layer, Redacted } from "effect"
-import { generateKeyPairSync } from "node:crypto"
+import { execFile } from "node:child_process"
+import { generateKeyPairSync, randomUUID } from "node:crypto"
+import { writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { promisify } from "node:util"
+import { makeShellEnvironment } from "../e2e/BerthProcess.ts"
 import { makeEd25519Secret, makeFakeCdp } from "../fakes/cdp/FakeCdp.ts"
+import { temporaryDirectory } from "../support/TemporaryDirectories.ts"
+
+/** With a viem of its own: the one that the SDK selects does not install. */
+const sdkPackages = ["@coinbase/cdp-sdk@1.57.0", "viem@2.57.0"]
 
 const wallet = { name: "berth-01234567-one", idempotencyKey: "8e03978e-40d5-43e8-bc93-6894a57f9324" }
 
@@ -70,5 +79,43 @@ describe("CdpDeveloperWallets", () => {
       }
       assert.strictEqual(cdp.accounts.size, 0)
     })
+  )
+
+  it.scopedLive.runIf(process.env["TEST_CDP"] === "sdk")(
+    "The platform of these tests accepts the vendor's SDK, which finds the account that Berth created, and the reverse",
+    () =>
+      Effect.gen(function* () {
+        const cdp = yield* makeFakeCdp
+        const directory = yield* temporaryDirectory
+        const run = (command: string, ...args: ReadonlyArray<string>) =>
+          Effect.promise(async () => {
+            const env = {
+              ...makeShellEnvironment(),
+              CDP_API_KEY_ID: cdp.secrets.apiKeyId,
+              CDP_API_KEY_SECRET: cdp.secrets.apiKeySecret,
+              CDP_WALLET_SECRET: cdp.secrets.walletSecret,
+              DISABLE_CDP_ERROR_REPORTING: "true",
+              DISABLE_CDP_USAGE_TRACKING: "true"
+            }
+            return promisify(execFile)(command, args, { cwd: directory, env })
+          })
+        yield* Effect.promise(async () => writeFile(join(directory, "package.json"), "{}"))
+        yield* run("npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", ...sdkPackages)
+        const own = yield* withPlatform(cdp.settings, ({ create }) => create(wallet))
+        const script = `
+          import { CdpClient } from "@coinbase/cdp-sdk"
+          const { evm } = new CdpClient({ basePath: "${cdp.settings.apiUrl.href}" })
+          const made = await evm.createAccount({ name: "made-by-sdk", idempotencyKey: "${randomUUID()}" })
+          const found = await evm.getAccount({ name: "${wallet.name}" })
+          console.log(JSON.stringify([made.address, found.address]))`
+        const { stdout } = yield* run(process.execPath, "--input-type=module", "--eval", script)
+        assert.deepStrictEqual(JSON.parse(stdout), [cdp.accounts.get("made-by-sdk"), own])
+        const again = { name: "made-by-sdk", idempotencyKey: randomUUID() }
+        assert.strictEqual(
+          yield* withPlatform(cdp.settings, ({ create }) => create(again)),
+          cdp.accounts.get("made-by-sdk")
+        )
+        assert.deepStrictEqual(cdp.refusals, [])
+      })
   )
 })
