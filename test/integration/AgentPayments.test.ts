@@ -1,51 +1,18 @@
 import { WalletAddress } from "@berth/domain/chain/WalletAddress"
-import { walletNetwork } from "@berth/domain/wallets/WalletNetwork"
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer, Schema } from "effect"
-import { createTestClient, type Hex, http, parseAbi, publicActions, walletActions } from "viem"
-import { baseSepolia } from "viem/chains"
+import type { Hex } from "viem"
 import { createServer } from "node:http"
 import { createOwnerWithAgent, type OwnerWithAgent } from "../contract/OwnerFixtures.ts"
 import { payInTurn, readPayments, setLimits } from "../contract/WalletTurns.ts"
 import { startPaidService } from "../fakes/x402/PaidService.ts"
-import { startAnvil } from "../support/chain/Anvil.ts"
-import fixtures from "../support/chain/Fixtures.json" with { type: "json" }
+import { startUsdcChain, type UsdcChain } from "../support/chain/UsdcChain.ts"
 import { listenLocally } from "../support/LocalServer.ts"
 import * as App from "../support/TestApp.ts"
 
-const abi = parseAbi(["function mint(address to, uint256 value)", "function balanceOf(address) view returns (uint256)"])
-const usdc: Hex = `0x${walletNetwork.usdc.address.slice(2)}`
 const payTo: Hex = `0x${"cd".repeat(20)}`
 
-/** A chain of base-sepolia's id, with USDC at its address. */
-const startChain = Effect.gen(function* () {
-  const url = yield* startAnvil(walletNetwork.chainId)
-  const client = createTestClient({ mode: "anvil", chain: baseSepolia, transport: http(url), pollingInterval: 20 })
-    .extend(publicActions)
-    .extend(walletActions)
-  const code: Hex = `0x${fixtures.runtimeBytecode.TestUsdc}`
-  yield* Effect.promise(() => client.setCode({ address: usdc, bytecode: code }))
-  const [account = payTo] = yield* Effect.promise(() => client.getAddresses())
-  return {
-    url,
-    fund: (address: WalletAddress) =>
-      Effect.promise(async () => {
-        const to: Hex = `0x${address.slice(2)}`
-        await client.setBalance({ address: to, value: 10n ** 18n })
-        const hash = await client.writeContract({
-          account,
-          address: usdc,
-          abi,
-          functionName: "mint",
-          args: [to, 10_000_000n]
-        })
-        await client.waitForTransactionReceipt({ hash })
-      }),
-    balanceOf: (address: Hex) =>
-      Effect.promise(() => client.readContract({ address: usdc, abi, functionName: "balanceOf", args: [address] }))
-  }
-})
-class Chain extends Context.Tag("@berth/test/UsdcChain")<Chain, Effect.Effect.Success<typeof startChain>>() {}
+class Chain extends Context.Tag("@berth/test/UsdcChain")<Chain, UsdcChain>() {}
 
 const limits = { perCall: "2000000", perDay: "5000000", perAgent: "5000000", confirmAbove: "2000000" }
 
@@ -67,7 +34,7 @@ const statuses = (owner: OwnerWithAgent) =>
   )
 
 const Live = Layer.unwrapScoped(
-  Effect.map(startChain, (chain) =>
+  Effect.map(startUsdcChain, (chain) =>
     Layer.merge(
       App.layer({ baseSepoliaRpcUrl: chain.url, outboundAllowCidrs: ["127.0.0.0/8"] }),
       Layer.succeed(Chain, chain)
