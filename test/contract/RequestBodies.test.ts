@@ -352,7 +352,7 @@ layer(
   App.layer({
     limits: { register: { count: 1, window: Duration.hours(1) } },
     aiLayerIsPrivate: true,
-    uploads: { minimumBytesPerSecond: 10_000, grace: Duration.seconds(1), perAddress: 2 }
+    uploads: { minimumBytesPerSecond: 10_000, grace: Duration.seconds(3), perAddress: 2 }
   }),
   { excludeTestServices: true }
 )("Requests whose body has not arrived", (it) => {
@@ -433,7 +433,8 @@ layer(
         20_000
       )
       const uploads = yield* Effect.fork(Effect.all([slow, slow], { concurrency: "unbounded" }))
-      yield* Effect.sleep("300 millis")
+      // They hold their slots for three seconds.
+      yield* Effect.sleep("1 second")
       const audio = Buffer.concat([Buffer.from("ID3"), Buffer.alloc(1_500_000, 7)]).toString("base64")
       const answer = yield* web({ method: "POST", path: "/api/v1/gateway", as, from, json: { plugin: "stt", audio } })
       assert.strictEqual(answer.status, 200, answer.text)
