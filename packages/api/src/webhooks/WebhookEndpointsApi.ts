@@ -59,7 +59,7 @@ export const AccountEventsNotAllowedBody = plainErrorBody(AccountEventsNotAllowe
 const endpointFields = {
   id: WebhookEndpointId,
   url: Schema.String,
-  events: Schema.Array(DomainEventKind),
+  events: Schema.Array(Schema.String),
   ordered: Schema.Boolean,
   status: Schema.Literal("enabled", "disabled"),
   disabledReason: Schema.NullOr(DisabledReason),
@@ -74,7 +74,7 @@ const secret = Schema.Redacted(Schema.String).annotations({
 const DeliveryView = Schema.Struct({
   id: WebhookDeliveryId,
   eventId: Schema.String,
-  type: DomainEventKind,
+  type: Schema.String,
   status: WebhookDeliveryStatus,
   attempts: Schema.Int,
   nextAttemptAt: Schema.NullOr(Timestamp),

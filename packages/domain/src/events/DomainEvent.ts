@@ -66,5 +66,9 @@ export const DomainEventKind = Schema.Literal(
 })
 export type DomainEventKind = DomainEvent["kind"]
 
+/** An event as it is stored, encoded. Its kind can be one of a newer version. */
+export const StoredEvent = Schema.Struct({ kind: Schema.String, data: Schema.Unknown })
+export type StoredEvent = typeof StoredEvent.Type
+
 /** Events of accounts go to administrators, all others to the owner of their subject. */
-export const isForAdministrators = (kind: DomainEventKind): boolean => kind.startsWith("user.")
+export const isForAdministrators = (kind: string): boolean => kind.startsWith("user.")

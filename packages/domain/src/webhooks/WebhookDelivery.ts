@@ -1,5 +1,5 @@
 import { DateTime, Duration, Schema } from "effect"
-import { DomainEvent, DomainEventKind } from "../events/DomainEvent.ts"
+import type { StoredEvent } from "../events/DomainEvent.ts"
 import type { TraceParent } from "../jobs/JobKind.ts"
 import { type DisabledReason, WebhookDeliveryId, type WebhookEndpoint } from "./WebhookEndpoint.ts"
 
@@ -11,7 +11,7 @@ export const WebhookDeliveryStatus = Schema.Literal("pending", "delivered", "fai
 export const WebhookDelivery = Schema.Struct({
   id: WebhookDeliveryId,
   eventId: Schema.String,
-  kind: DomainEventKind,
+  kind: Schema.String,
   status: WebhookDeliveryStatus,
   /** Since the event, or since the latest replay. */
   attempts: Schema.Int,
@@ -28,7 +28,7 @@ export interface ClaimedDelivery {
   readonly id: WebhookDeliveryId
   readonly attempt: number
   readonly endpoint: WebhookEndpoint
-  readonly event: DomainEvent
+  readonly event: StoredEvent
   readonly occurredAt: DateTime.Utc
   readonly trace: TraceParent | null
 }
@@ -113,16 +113,12 @@ export const decideDelivery = (
   }
 }
 
-/** The body of a delivery: the payload of Standard Webhooks. */
-export const WebhookPayload = Schema.Union(
-  ...DomainEvent.members.map(({ fields }) =>
-    Schema.Struct({ type: fields.kind, timestamp: Schema.DateTimeUtc, data: fields.data })
-  )
-)
-
-const encodeEvent = Schema.encodeSync(DomainEvent)
-
-export const encodeWebhookPayload = ({ event, occurredAt }: Pick<ClaimedDelivery, "event" | "occurredAt">): string => {
-  const { data, kind } = encodeEvent(event)
-  return JSON.stringify({ type: kind, timestamp: DateTime.formatIso(occurredAt), data })
-}
+/**
+ * The body of a delivery: the payload of Standard Webhooks, as stored. An event of a kind of a newer version is delivered too,
+ * and holds up no other.
+ */
+export const encodeWebhookPayload = ({
+  event: { data, kind },
+  occurredAt
+}: Pick<ClaimedDelivery, "event" | "occurredAt">): string =>
+  JSON.stringify({ type: kind, timestamp: DateTime.formatIso(occurredAt), data })

@@ -83,12 +83,10 @@ export class WebhookDispatch extends Effect.Service<WebhookDispatch>()("@berth/W
       })
       if (outcome._tag === "Delivered")
         return yield* deliveries.recordDelivered(claimed, { status: outcome.status, now })
-      yield* transaction.run(
-        Effect.gen(function* () {
-          yield* deliveries.recordFailed(claimed, { ...outcome, now })
-          if (outcome.disable !== null) yield* disable(claimed, outcome.disable, now)
-        })
-      )
+      const record = deliveries.recordFailed(claimed, { ...outcome, now })
+      yield* outcome.disable === null
+        ? record
+        : transaction.run(Effect.zipRight(record, disable(claimed, outcome.disable, now)))
     })
 
     /** Sends a claimed delivery and records the outcome. */

@@ -1,5 +1,4 @@
 import { Duration, Either, Encoding, Option, Redacted, Schema } from "effect"
-import { DomainEventKind } from "../events/DomainEvent.ts"
 import { idSchema } from "../ids/IdGenerator.ts"
 import { UserId } from "../shared/UserId.ts"
 import { WebhookUrlInvalid } from "./WebhookErrors.ts"
@@ -19,7 +18,7 @@ export const WebhookEndpoint = Schema.Struct({
   id: WebhookEndpointId,
   userId: UserId,
   url: Schema.String,
-  kinds: Schema.Array(DomainEventKind),
+  kinds: Schema.Array(Schema.String),
   /** Whether deliveries wait for the one before. */
   isOrdered: Schema.Boolean,
   failingSince: Schema.NullOr(Schema.DateTimeUtcFromSelf),

@@ -4,6 +4,9 @@ import { Effect, FiberSet, Layer, Schedule } from "effect"
 /** Attempts at once. They wait for receivers, without a share in the slots of the queues. */
 const slots = 32
 
+/** Attempts that end within this time make room for one claim of several deliveries. */
+const claimPause = "10 millis"
+
 /** Longer than an attempt. */
 const drain = "20 seconds"
 
@@ -43,7 +46,10 @@ export const layer = Layer.scopedDiscard(
       const free = slots - (yield* FiberSet.size(fibers))
       const claimed = free > 0 ? yield* claimAndStart(free) : []
       if (claimed.length < free || free === 0)
-        yield* Effect.race(ended.await, Effect.withTracerEnabled(awaitDue, false))
+        yield* Effect.race(
+          Effect.zipLeft(ended.await, Effect.sleep(claimPause)),
+          Effect.withTracerEnabled(awaitDue, false)
+        )
     })
     yield* round.pipe(
       Effect.sandbox,

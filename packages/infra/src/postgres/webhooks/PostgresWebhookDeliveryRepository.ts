@@ -1,4 +1,4 @@
-import { DomainEvent, isForAdministrators } from "@berth/domain/events/DomainEvent"
+import { isForAdministrators, StoredEvent } from "@berth/domain/events/DomainEvent"
 import { TraceParent } from "@berth/domain/jobs/JobKind"
 import {
   type ClaimedDelivery,
@@ -23,7 +23,7 @@ const pollInterval = Duration.seconds(1)
 const ClaimedRow = Schema.Struct({
   deliveryId: WebhookDeliveryId,
   attempt: Schema.Int,
-  event: DomainEvent,
+  event: StoredEvent,
   occurredAt: Schema.DateTimeUtcFromDate,
   trace: Schema.NullOr(TraceParent),
   ...EndpointRow.fields
@@ -114,49 +114,45 @@ export const layer: Layer.Layer<WebhookDeliveryRepository, never, PgClient | Sql
           trace
         }))
       }),
-      recordDelivered: Effect.fn("WebhookDeliveryRepository.recordDelivered")(
-        function* (claimed: ClaimedDelivery, { now, status }: { readonly status: number; readonly now: DateTime.Utc }) {
-          yield* sql`
-            update webhook_deliveries set status = 'delivered', claimed_until = null, failure = null,
-              response_status = ${status}, attempted_at = ${DateTime.toDate(now)}
-            where ${isHeld(claimed)}`
-          yield* sql`
+      recordDelivered: Effect.fn("WebhookDeliveryRepository.recordDelivered")(function* (
+        claimed: ClaimedDelivery,
+        { now, status }: { readonly status: number; readonly now: DateTime.Utc }
+      ) {
+        yield* sql`
+            with recorded as (
+              update webhook_deliveries set status = 'delivered', claimed_until = null, failure = null,
+                response_status = ${status}, attempted_at = ${DateTime.toDate(now)}
+              where ${isHeld(claimed)}
+            )
             update webhook_endpoints set failing_since = null
             where id = ${claimed.endpoint.id} and failing_since is not null`
-        },
-        sql.withTransaction,
-        Effect.orDie
-      ),
-      recordFailed: Effect.fn("WebhookDeliveryRepository.recordFailed")(
-        function* (
-          claimed: ClaimedDelivery,
-          {
-            failure,
-            now,
-            retryAt,
-            status
-          }: {
-            readonly status: number | null
-            readonly failure: string
-            readonly retryAt: DateTime.Utc | null
-            readonly now: DateTime.Utc
-          }
-        ) {
-          const at = DateTime.toDate(now)
-          const next =
-            retryAt === null ? sql`status = 'failed'` : sql`due_at = ${DateTime.toDate(retryAt)}, status = 'pending'`
-          const recorded = yield* countAffectedRows(sql`
-            update webhook_deliveries set ${next}, claimed_until = null, failure = ${toStorableText(failure)},
-              response_status = ${status}, attempted_at = ${at}
-            where ${isHeld(claimed)}`)
-          if (recorded === 1)
-            yield* sql`
-              update webhook_endpoints set failing_since = ${at}
-              where id = ${claimed.endpoint.id} and failing_since is null`
-        },
-        sql.withTransaction,
-        Effect.orDie
-      ),
+      }, Effect.orDie),
+      recordFailed: Effect.fn("WebhookDeliveryRepository.recordFailed")(function* (
+        claimed: ClaimedDelivery,
+        {
+          failure,
+          now,
+          retryAt,
+          status
+        }: {
+          readonly status: number | null
+          readonly failure: string
+          readonly retryAt: DateTime.Utc | null
+          readonly now: DateTime.Utc
+        }
+      ) {
+        const at = DateTime.toDate(now)
+        const next =
+          retryAt === null ? sql`status = 'failed'` : sql`due_at = ${DateTime.toDate(retryAt)}, status = 'pending'`
+        yield* sql`
+            with recorded as (
+              update webhook_deliveries set ${next}, claimed_until = null, failure = ${toStorableText(failure)},
+                response_status = ${status}, attempted_at = ${at}
+              where ${isHeld(claimed)} returning 1
+            )
+            update webhook_endpoints set failing_since = ${at}
+            where id = ${claimed.endpoint.id} and failing_since is null and exists (select from recorded)`
+      }, Effect.orDie),
       list: Effect.fn("WebhookDeliveryRepository.list")(function* (
         endpointId: WebhookEndpointId,
         { limit, offset }: { readonly limit: number; readonly offset: number }
