@@ -1,5 +1,6 @@
 import { BackendApi } from "@berth/api/BackendApi"
 import { WebApi } from "@berth/api/WebApi"
+import { DomainEvent } from "@berth/domain/events/DomainEvent"
 import { ApiKeyScope } from "@berth/domain/sessions/ApiKeyScope"
 import { type KnownRoute, listRoutes } from "@berth/server/http/RouteTable"
 import { assert, layer } from "@effect/vitest"
@@ -35,6 +36,17 @@ const Operation = Schema.Struct({
 })
 type Operation = typeof Operation.Type
 
+const Webhook = Schema.Struct({
+  post: Schema.Struct({
+    operationId: Schema.NonEmptyString,
+    summary: Schema.NonEmptyString,
+    parameters: Schema.Array(Schema.Struct({ name: Schema.String, in: Schema.Literal("header") })),
+    requestBody: Schema.Struct({
+      content: Schema.Struct({ "application/json": Schema.Struct({ schema: Schema.Object }) })
+    })
+  })
+})
+
 /** The part of OpenAPI 3.1 that documents here contain. */
 const Document = Schema.Struct({
   openapi: Schema.Literal("3.1.0"),
@@ -46,6 +58,7 @@ const Document = Schema.Struct({
       value: Operation
     })
   }),
+  webhooks: Schema.optional(Schema.Record({ key: Schema.String, value: Webhook })),
   components: Schema.Struct({
     schemas: Schema.Record({ key: Schema.String.pipe(Schema.pattern(/^[\w.-]+$/)), value: Schema.Object }),
     securitySchemes: Schema.Record({
@@ -172,6 +185,25 @@ layer(App.layer(), { excludeTestServices: true })("The documentation", (it) => {
       })
     )
   }
+
+  it.effect("The documentation describes the request of every outbound event with its payload", () =>
+    Effect.gen(function* () {
+      const { document } = yield* documentOf("web")
+      const { webhooks = {} } = document
+      assert.deepStrictEqual(
+        Object.keys(webhooks),
+        DomainEvent.members.map(({ fields }) => fields.kind.literals[0])
+      )
+      for (const [kind, { post }] of Object.entries(webhooks)) {
+        const { schema } = post.requestBody.content["application/json"]
+        assert.deepStrictEqual(valuesOf(document, schema, "enum")[0], [kind])
+        assert.deepStrictEqual(
+          post.parameters.map(({ name }) => name),
+          ["webhook-id", "webhook-timestamp", "webhook-signature"]
+        )
+      }
+    })
+  )
 
   it.effect("The API description names the scope of every operation that accepts API keys", () =>
     Effect.gen(function* () {

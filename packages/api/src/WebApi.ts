@@ -29,6 +29,7 @@ import { ProvisioningApi } from "./provisioning/ProvisioningApi.ts"
 import { SchedulesApi, SkillRunsApi } from "./schedules/SchedulesApi.ts"
 import { A2aMessagesApi, AgentA2aApi } from "./a2a/A2aApi.ts"
 import { A2aTasksApi, AgentCardsApi } from "./a2a/tasks/A2aTasksApi.ts"
+import { describeWebhooks } from "./webhooks/WebhookEvents.ts"
 import { WebhookEndpointsApi } from "./webhooks/WebhookEndpointsApi.ts"
 import { SessionsApi } from "./sessions/SessionsApi.ts"
 import { OAuthApi } from "./signin/oauth/OAuthApi.ts"
@@ -89,7 +90,11 @@ export class WebApi extends HttpApi.make("web")
         description:
           "Accounts, agents in isolated instances, conversations, billing and the gateway. Conversations, and messages, logs and stats of agents, are also served at the instance's own address (`url` of an agent), where its gateway token is a bearer token."
       },
-      { hasOriginCheck: true, securitySchemes: { [apiKeyScheme]: apiKeySecurityScheme } }
+      {
+        hasOriginCheck: true,
+        securitySchemes: { [apiKeyScheme]: apiKeySecurityScheme },
+        webhooks: describeWebhooks
+      }
     )
   ) {
   static override readonly errorSchema = requestErrors

@@ -11,17 +11,28 @@ type Document = Readonly<Record<string, unknown>>
 
 const schemaPrefix = "#/components/schemas/"
 
-/** Annotations of both contracts. `hasOriginCheck` is whether unsafe methods of foreign pages are rejected; `securitySchemes` are added to those of the middleware. */
+type Definitions = Record<string, JSONSchema.JsonSchema7>
+
+interface ApiDescription {
+  /** Whether unsafe methods of foreign pages are rejected. */
+  readonly hasOriginCheck: boolean
+  /** Added to those of the middleware. */
+  readonly securitySchemes?: Document
+  /** Describes outbound requests, with their schemas in `definitions`. */
+  readonly webhooks?: (definitions: Definitions, definitionPath: string) => Document
+}
+
+/** Annotations of both contracts. */
 export const describeApi = (
   info: { readonly title: string; readonly description: string },
-  { hasOriginCheck, securitySchemes = {} }: { readonly hasOriginCheck: boolean; readonly securitySchemes?: Document }
+  description: ApiDescription
 ) =>
   OpenApi.annotations({
     ...info,
     version: "1.0.0",
     license: { name: "MIT" },
     servers: [{ url: "/", description: "The origin of this document" }],
-    transform: (document) => addTransportErrors(removeIds(document), hasOriginCheck, securitySchemes)
+    transform: (document) => complete(removeIds(document), description)
   })
 
 /** Effect gives every unknown value the same `$id`; ids must be unique in a document. */
@@ -37,14 +48,18 @@ const removeIds = (value: unknown): unknown => {
 
 const safeMethods = new Set(["get", "head", "options"])
 
-/** Adds the responses that the pipeline gives before an endpoint, and security schemes. */
-const addTransportErrors = (document: unknown, hasOriginCheck: boolean, added: Document): Document => {
+/** Adds the responses that the pipeline gives before an endpoint, security schemes and webhooks. */
+const complete = (
+  document: unknown,
+  { hasOriginCheck, securitySchemes: added, webhooks }: ApiDescription
+): Document => {
   if (!Predicate.isRecord(document)) return {}
-  const definitions: Record<string, JSONSchema.JsonSchema7> = {}
+  const definitions: Definitions = {}
+  const outbound = webhooks === undefined ? {} : { webhooks: webhooks(definitions, schemaPrefix) }
   const always = [HeadersTooLargeBody]
   const withBody = [BodyTooLargeBody, MediaTypeUnsupportedBody]
   const unsafe = hasOriginCheck ? [OriginNotAllowedBody] : []
-  const complete = (method: string, operation: unknown) => {
+  const addErrors = (method: string, operation: unknown) => {
     if (!Predicate.isRecord(operation)) return operation
     const bodies = [
       ...always,
@@ -61,13 +76,18 @@ const addTransportErrors = (document: unknown, hasOriginCheck: boolean, added: D
     }
   }
   const paths = mapRecord(document["paths"], (item) =>
-    mapRecord(item, (operation, method) => complete(method, operation))
+    mapRecord(item, (operation, method) => addErrors(method, operation))
   )
   const components = Predicate.isRecord(document["components"]) ? document["components"] : {}
   const schemas = Predicate.isRecord(components["schemas"]) ? components["schemas"] : {}
   const declared = Predicate.isRecord(components["securitySchemes"]) ? components["securitySchemes"] : {}
   const securitySchemes = { ...declared, ...added }
-  return { ...document, paths, components: { ...components, securitySchemes, schemas: { ...definitions, ...schemas } } }
+  return {
+    ...document,
+    ...outbound,
+    paths,
+    components: { ...components, securitySchemes, schemas: { ...definitions, ...schemas } }
+  }
 }
 
 const mapRecord = (value: unknown, change: (member: unknown, key: string) => unknown) =>
@@ -79,7 +99,7 @@ const mapRecord = (value: unknown, change: (member: unknown, key: string) => unk
 const addResponse = (
   responses: Readonly<Record<string, unknown>>,
   body: Schema.Schema.All,
-  definitions: Record<string, JSONSchema.JsonSchema7>
+  definitions: Definitions
 ): Readonly<Record<string, unknown>> => {
   const status = String(HttpApiSchema.getStatusError(body))
   const added = JSONSchema.fromAST(body.ast, { definitions, definitionPath: schemaPrefix, target: "openApi3.1" })
