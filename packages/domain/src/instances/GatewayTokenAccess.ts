@@ -15,13 +15,15 @@ export class GatewayTokenAccess extends Effect.Service<GatewayTokenAccess>()("@b
     const digests = yield* Digests
 
     const authenticateOwner = Effect.fnUntraced(function* (ownerId: UserId, presented: Redacted.Redacted) {
+      // A check creates no token: an owner without one has none to present.
+      const mark = (yield* instances.listGatewayTokenVersions([ownerId])).get(ownerId)
+      if (mark === undefined) return Option.none()
       // The owner may be deleted concurrently.
       const owner = yield* Effect.option(
         Effect.all({ token: instances.ensureGatewayToken(ownerId), user: users.find(ownerId) })
       )
       if (Option.isNone(owner) || !digests.equal(presented, owner.value.token)) return Option.none()
       if (owner.value.user.suspendedAt !== null) return Option.none()
-      const mark = (yield* instances.listGatewayTokenVersions([ownerId])).get(ownerId) ?? ""
       return Option.some({ user: owner.value.user, mark })
     })
 
