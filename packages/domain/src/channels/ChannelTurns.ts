@@ -4,6 +4,7 @@ import type { BackendUnavailable } from "../instances/InstanceErrors.ts"
 import { ChatSessionId, MessageId } from "../interaction/Conversation.ts"
 import { AgentId } from "../shared/AgentId.ts"
 import { MessageOrigin, MessagingPlatform } from "../shared/Channel.ts"
+import { Units } from "../shared/Money.ts"
 import { InboundContent, InboundId } from "./ChannelMessage.ts"
 import { UserId } from "../shared/UserId.ts"
 
@@ -23,7 +24,9 @@ export const ChannelTurn = Schema.Struct({
   fromOwner: Schema.optional(Schema.Boolean),
   message: Schema.String,
   spoken: Schema.optional(SpokenContent),
-  invocation: Schema.optional(ToolInvocation)
+  invocation: Schema.optional(ToolInvocation),
+  /** Most units of the turn. */
+  unitLimit: Schema.optional(Schema.Int.pipe(Schema.fromBrand(Units)))
 }).annotations({ identifier: "ChannelTurn" })
 export type ChannelTurn = typeof ChannelTurn.Type
 

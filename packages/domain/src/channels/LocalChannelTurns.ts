@@ -37,7 +37,7 @@ export const layer = Layer.effect(
     }
 
     const answer = Effect.fn("ChannelTurns.answer")(function* (turn: ChannelTurn) {
-      const { agentId, fromOwner, invocation, messageId: id, platform, repeats, sessionId } = turn
+      const { agentId, fromOwner, invocation, messageId: id, platform, repeats, sessionId, unitLimit } = turn
       const owner = yield* users.find(turn.userId)
       if (owner.suspendedAt !== null) return yield* refused("owner")()
       const session = yield* sessions.ensure(owner.id, { agentId, fromOwner, id: sessionId, platform })
@@ -47,6 +47,7 @@ export const layer = Layer.effect(
         platform,
         repeats,
         invocation,
+        unitLimit,
         message: readMessage(owner, turn)
       })
       if (end._tag === "Answered") return { type: "answered", reply: end.reply.content } satisfies ChannelTurnOutcome

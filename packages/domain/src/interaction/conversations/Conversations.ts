@@ -8,6 +8,7 @@ import type { ToolInvocation } from "../../instances/AgentRuntime.ts"
 import { leaseDuration } from "../../limits/Lease.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
 import type { MessageOrigin } from "../../shared/Channel.ts"
+import type { Units } from "../../shared/Money.ts"
 import type { User } from "../../shared/User.ts"
 import { makeAnswerPublication } from "../answers/AnswerPublication.ts"
 import {
@@ -43,6 +44,8 @@ export interface KeyedMessage {
   /** Run instead of asking the model. */
   readonly invocation?: ToolInvocation | undefined
   readonly repeats?: MessageId | undefined
+  /** Most units of the turn. */
+  readonly unitLimit?: Units | undefined
 }
 
 /** A turn on behalf of another context. */
@@ -90,7 +93,8 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
         platform,
         repeats,
         session,
-        topic = null
+        topic = null,
+        unitLimit
       }: KeyedMessage & { readonly topic?: string | null },
       pay: Effect.Effect<TurnPayment, E>,
       alongside: Effect.Effect<void, F>
@@ -100,7 +104,7 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
         Effect.flatMap(pay, (payment) =>
           repository.appendUserMessage(
             { id, sessionId: session.id, content, topic, platform, repeats },
-            { ...payment, leaseUntil },
+            { ...payment, unitLimit, leaseUntil },
             pendingLimits
           )
         ).pipe(Effect.zipLeft(alongside))

@@ -52,13 +52,15 @@ export class TurnModelCalls extends Effect.Service<TurnModelCalls>()("@berth/Tur
         Effect.gen(function* () {
           const record = yield* Effect.mapError(yield* turns.lock(turn), () => new TurnNotInProgress())
           const wanted = computeCallUnits(settings, record, quote)
-          const units = yield* Option.match(record.reservation, {
-            onNone: () => Effect.succeed(Units(Math.min(wanted, record.unitLimit ?? wanted))),
-            onSome: (id) => ledger.extend(id, wanted)
+          const limit = Units(Math.min(wanted, record.unitLimit ?? wanted))
+          const reserved = yield* Option.match(record.reservation, {
+            onNone: () => Effect.succeed(limit),
+            onSome: (id) => ledger.extend(id, limit)
           })
+          const units = Units(Math.min(reserved, limit))
           const { maxTokens, ...bounds } = yield* Effect.mapError(
             boundCall(settings, record, quote, units),
-            () => new TurnBudgetExhausted({ limit: units < wanted ? "balance" : "budget" })
+            () => new TurnBudgetExhausted({ limit: reserved < limit ? "balance" : "budget" })
           )
           return { ...(yield* begin(turn, { own: false, ...bounds })), maxTokens }
         })

@@ -83,6 +83,20 @@ export const computeTurnUnits = (prices: TurnPrices, usage: TurnUsage): Units =>
 export const computeFailedTurnUnits = (prices: TurnPrices, usage: TurnUsage): Units =>
   usage.platformCalls === 0 ? noUnits : convertToUnits(prices, usage.costMicros)
 
+/**
+ * The units that a turn with a limit gives to other work: `wanted`, or half of what its own calls leave. None when less is left.
+ */
+export const shareLimit = (
+  prices: TurnPrices,
+  usage: TurnUsage,
+  unitLimit: Units,
+  wanted: Units | undefined
+): Option.Option<Units> => {
+  const left = unitLimit - convertToUnits(prices, UsdMicros(usage.costMicros + usage.heldMicros))
+  const units = wanted ?? Units(Math.ceil(left / 2))
+  return units >= 1 && units <= left ? Option.some(units) : Option.none()
+}
+
 /** Units that the turn should have reserved before the call is sent. */
 export const computeCallUnits = (prices: TurnPrices, usage: TurnUsage, call: CallEstimate): Units => {
   const { answerMicros, promptMicros } = estimateMicros(call)

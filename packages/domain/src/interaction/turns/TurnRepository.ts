@@ -50,6 +50,8 @@ export class TurnRepository extends Context.Tag("@berth/TurnRepository")<
     ) => Effect.Effect<void>
     /** Whether turns of the agent are in progress, without those whose lease has expired. */
     readonly isBusy: (agentId: AgentId) => Effect.Effect<boolean>
+    /** Raises the limit of a turn in progress that has one, or lowers it by negative units. */
+    readonly raiseLimit: (turnId: string, units: number) => Effect.Effect<void>
     readonly renewLease: (turnId: string, leaseUntil: DateTime.Utc) => Effect.Effect<void>
     /** Turns whose lease has expired. */
     readonly listAbandoned: (now: DateTime.Utc) => Effect.Effect<ReadonlyArray<string>>

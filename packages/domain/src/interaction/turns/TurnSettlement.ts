@@ -2,7 +2,12 @@ import type { DateTime } from "effect"
 import { Effect, Option } from "effect"
 import { UnitLedger } from "../../billing/units/UnitLedger.ts"
 import { computeFailedTurnUnits, computeTurnUnits, messageUnits, TurnSettings } from "./TurnPricing.ts"
-import { TurnRepository } from "./TurnRepository.ts"
+import type { Units } from "../../shared/Money.ts"
+import { type TurnRecord, TurnRepository } from "./TurnRepository.ts"
+
+/** The provider's report can exceed the bound of a call; the limit holds. */
+const limitUnits = (units: Units, { unitLimit }: TurnRecord): Units =>
+  unitLimit === undefined || units < unitLimit ? units : unitLimit
 
 /** Ends turns and books their price, which calls can raise above the reservation. Runs in the transaction that stores the turn's outcome. */
 export class TurnSettlement extends Effect.Service<TurnSettlement>()("@berth/TurnSettlement", {
@@ -14,7 +19,11 @@ export class TurnSettlement extends Effect.Service<TurnSettlement>()("@berth/Tur
     const complete = Effect.fn("TurnSettlement.complete")(function* (turnId: string) {
       const ended = yield* turns.end(turnId)
       if (Option.isNone(ended) || Option.isNone(ended.value.reservation)) return
-      yield* ledger.settle(ended.value.reservation.value, computeTurnUnits(settings, ended.value), messageUnits)
+      yield* ledger.settle(
+        ended.value.reservation.value,
+        limitUnits(computeTurnUnits(settings, ended.value), ended.value),
+        messageUnits
+      )
     })
 
     /** Returns the record, or none when the turn has ended before. From the first model request on, a failed turn is settled. */
@@ -22,7 +31,7 @@ export class TurnSettlement extends Effect.Service<TurnSettlement>()("@berth/Tur
       const ended = yield* turns.end(turnId, abandonedAt)
       const reservation = Option.flatMap(ended, (record) => record.reservation)
       if (Option.isSome(ended) && Option.isSome(reservation)) {
-        const units = computeFailedTurnUnits(settings, ended.value)
+        const units = limitUnits(computeFailedTurnUnits(settings, ended.value), ended.value)
         yield* units === 0 ? ledger.release(reservation.value) : ledger.settle(reservation.value, units, messageUnits)
       }
       return ended

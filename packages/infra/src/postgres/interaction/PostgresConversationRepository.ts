@@ -91,7 +91,7 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
       // A message takes two numbers, its own and its reply's, so that a reply follows its message.
       appendUserMessage: Effect.fn("ConversationRepository.appendUserMessage")(function* (
         message: NewMessage,
-        { leaseUntil, ownKeysOnly, reservation }: NewTurn,
+        { leaseUntil, ownKeysOnly, reservation, unitLimit }: NewTurn,
         limits: PendingLimits = unlimited
       ) {
         const now = DateTime.toDate(yield* DateTime.now)
@@ -112,8 +112,9 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
             where id = ${message.sessionId} and of_session < ${limits.session} and of_user < ${limits.user}
             returning id, user_id, agent_id, last_seq
           ), turn as (
-            insert into turns (id, user_id, agent_id, reservation_id, own_keys_only, lease_until)
+            insert into turns (id, user_id, agent_id, reservation_id, own_keys_only, unit_limit, lease_until)
             select ${message.id}, user_id, agent_id, ${Option.getOrNull(reservation)}, ${ownKeysOnly}::boolean,
+              ${unitLimit ?? null}::integer,
               ${yield* toDatabaseTime(sql, leaseUntil)}
             from session
           )

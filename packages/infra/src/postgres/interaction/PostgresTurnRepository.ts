@@ -110,6 +110,11 @@ export const layer: Layer.Layer<TurnRepository, never, SqlClient> = Layer.effect
         )
         return isBusy
       }),
+      raiseLimit: Effect.fn("TurnRepository.raiseLimit")(function* (turnId: string, units: number) {
+        yield* sql`update turns set unit_limit = unit_limit + ${units} where id = ${toStorableText(turnId)}`.pipe(
+          Effect.orDie
+        )
+      }),
       renewLease: Effect.fn("TurnRepository.renewLease")(function* (turnId: string, leaseUntil: DateTime.Utc) {
         yield* sql`
           update turns set lease_until = ${yield* toDatabaseTime(sql, leaseUntil)}
