@@ -3,7 +3,10 @@ import { A2aRepository } from "@berth/domain/a2a/A2aRepository"
 import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
-import { Effect, Fiber } from "effect"
+import { ModelProvidersTest } from "@berth/infra/ai/ModelProvidersTest"
+import type { ModelEvent, ProviderEnding } from "@berth/domain/ai/streams/ModelEvent"
+import type { Turn } from "@berth/domain/instances/AgentRuntime"
+import { Effect, Fiber, Schema, Stream } from "effect"
 import * as A2aWorker from "../support/A2aWorker.ts"
 import { a2aMessageHandler } from "@berth/worker/a2a/A2aMessageHandler"
 import { eventually } from "../support/Eventually.ts"
@@ -11,7 +14,8 @@ import * as App from "../support/TestApp.ts"
 import { createApiKey } from "./ApiKeyFixtures.ts"
 import { withoutTraceId } from "./ErrorAssertions.ts"
 import { createOwnerWithAgent, exhaustUnits, type OwnerWithAgent } from "./OwnerFixtures.ts"
-import { findUsedUnits } from "./TurnFixtures.ts"
+import { addAgent, callInTurn, createSender, withScripts } from "./AgentTurns.ts"
+import { findUsedUnits, makeRuntimeCalls, platformModel, sendMessage } from "./TurnFixtures.ts"
 
 const envelope = (from: OwnerWithAgent, to: OwnerWithAgent, changes: Readonly<Record<string, unknown>> = {}) => ({
   version: "1.0",
@@ -49,6 +53,27 @@ const agentCall = (owner: OwnerWithAgent, method: string, path: string, json?: u
   )
 const allow = (receiver: OwnerWithAgent, ...senders: ReadonlyArray<string>) =>
   agentCall(receiver, "PUT", "/allow", { allow: senders })
+
+/** Two owners with agents that may send, and that allow each other. */
+const senders = Effect.gen(function* () {
+  const [alice, bob] = [yield* createSender, yield* createSender]
+  yield* allow(bob, alice.user.id)
+  yield* allow(alice, bob.user.id)
+  return { alice, bob }
+})
+
+const Log = Schema.Struct({
+  messages: Schema.Array(
+    Schema.Struct({
+      status: Schema.String,
+      chainId: Schema.String,
+      chain: Schema.Struct({ depth: Schema.Int, path: Schema.Array(Schema.String) }),
+      budgetUnits: Schema.NullOr(Schema.Int),
+      usedUnits: Schema.NullOr(Schema.Int)
+    })
+  )
+})
+const decodeLog = Schema.decodeUnknown(Log)
 
 /** Two owners; the second allows the first one's agent. */
 const pair = Effect.gen(function* () {
@@ -148,6 +173,14 @@ layer(A2aWorker.layer, { excludeTestServices: true })("Messages between agents",
           headers: { authorization: `Bearer ${token}` },
           json
         })
+      const sql = yield* SqlClient
+      const unknown = yield* byToken("x".repeat(43), envelope(bob, alice))
+      assert.strictEqual(unknown.status, 401)
+      assert.deepStrictEqual(
+        yield* sql`select gateway_token_sealed from instances where owner_id = ${bob.user.id}`,
+        [{ gatewayTokenSealed: null }],
+        "A check creates no token."
+      )
       const sent = yield* byToken(yield* tokenOf(alice), envelope(alice, bob, { messageId: "m2" }))
       assert.deepStrictEqual([sent.status, sent.body], [202, { messageId: "m2", status: "accepted" }])
       const token = yield* tokenOf(bob)
@@ -192,6 +225,245 @@ layer(A2aWorker.layer, { excludeTestServices: true })("Messages between agents",
     })
   )
 
+  it.effect(
+    "A chain through three agents of two owners is one trace and holds its budget, whatever the models say",
+    () =>
+      Effect.gen(function* () {
+        const { alice, bob } = yield* senders
+        const other = yield* addAgent(alice, "other")
+        yield* allow(other, bob.agent.id)
+        const traces = new Set<string>()
+        const delegate = (from: OwnerWithAgent, { messageId }: Turn, to: OwnerWithAgent, more: object) =>
+          callInTurn(from, messageId, { action: "send", mode: "delegate", to: to.agent.id, message: "work", ...more })
+        const scripts = new Map([
+          [
+            alice.agent.id,
+            (turn: Turn, trace: string) => {
+              traces.add(trace)
+              return delegate(alice, turn, bob, { budgetUnits: 6 })
+            }
+          ],
+          [
+            bob.agent.id,
+            (turn: Turn, trace: string) =>
+              Effect.gen(function* () {
+                traces.add(trace)
+                return [
+                  // The model's statements about depth, path and sender have no effect.
+                  yield* delegate(bob, turn, alice, { budgetUnits: 1, depth: 0, path: [], from: other.agent.id }),
+                  yield* delegate(bob, turn, other, { budgetUnits: 6 }),
+                  yield* delegate(bob, turn, other, { budgetUnits: 3 })
+                ].join("|")
+              })
+          ],
+          [
+            other.agent.id,
+            (turn: Turn, trace: string) => {
+              traces.add(trace)
+              return delegate(other, turn, bob, { budgetUnits: 1 })
+            }
+          ]
+        ])
+        const { web } = yield* App.TestApp
+        const traceId = "0af7651916cd43dd8448eb211c80319c"
+        const answer = yield* web({
+          method: "POST",
+          path: "/api/agent",
+          as: alice,
+          headers: { traceparent: `00-${traceId}-b7ad6b7169203331-01` },
+          json: { message: "go", agentId: alice.agent.id }
+        }).pipe(withScripts(scripts), A2aWorker.whileDelivering)
+        assert.strictEqual(answer.status, 200, answer.text)
+        assert.deepStrictEqual([...traces], [traceId])
+        const loops = answer.text.match(/The chain of messages is a loop/g)
+        assert.lengthOf(loops ?? [], 2, answer.text)
+        assert.include(answer.text, "more units than the budget has left")
+        const { body } = yield* agentCall(bob, "GET", "/messages")
+        const log = yield* decodeLog(body)
+        assert.deepStrictEqual(
+          log.messages.map(({ budgetUnits, chain, status, usedUnits }) => [status, chain, budgetUnits, usedUnits]),
+          [
+            ["answered", { depth: 2, path: [alice.agent.id, bob.agent.id] }, 3, 1],
+            ["answered", { depth: 1, path: [alice.agent.id] }, 6, 2]
+          ]
+        )
+        assert.lengthOf([...new Set(log.messages.map(({ chainId }) => chainId))], 1)
+      })
+  )
+
+  it.effect("Concurrent delegations of one turn share its budget, and what they leave comes back to it", () =>
+    Effect.gen(function* () {
+      const { alice, bob } = yield* senders
+      const others = yield* Effect.forEach([1, 2, 3, 4, 5, 6], (index) => addAgent(bob, `other ${index}`))
+      // The others answer when all delegations are decided, so that no unit comes back before.
+      const decided = yield* Effect.makeLatch(false)
+      const run = (turn: Turn) =>
+        Effect.gen(function* () {
+          let refused = 0
+          const delegate = (to: OwnerWithAgent) =>
+            callInTurn(bob, turn.messageId, {
+              action: "send",
+              mode: "delegate",
+              to: to.agent.id,
+              message: "work",
+              budgetUnits: 2
+            }).pipe(
+              Effect.map((reply) => reply.startsWith("Reply")),
+              Effect.tap((isAnswered) => {
+                if (!isAnswered) refused += 1
+                return refused === 4 ? decided.open : Effect.void
+              })
+            )
+          const first = yield* Effect.forEach(others, delegate, { concurrency: "unbounded" })
+          // Each has used one of its two units, so that two of the four come back.
+          const second = yield* Effect.forEach(others, delegate, { concurrency: "unbounded" })
+          return [first, second].map((replies) => replies.filter(Boolean).length).join(" ")
+        })
+      const scripts = new Map([
+        [bob.agent.id, run],
+        ...others.map(({ agent }) => [agent.id, () => Effect.as(decided.await, "done")] as const)
+      ])
+      const done = yield* send(alice, bob, {
+        mode: "delegate",
+        delegation: { depth: 1, path: [alice.agent.id], budgetUnits: 5 }
+      }).pipe(withScripts(scripts), A2aWorker.whileDelivering)
+      assert.deepInclude(done.body["reply"], {
+        payload: "2 1",
+        delegation: { depth: 2, path: [alice.agent.id, bob.agent.id], budgetUnits: 1 }
+      })
+    })
+  )
+
+  it.effect("A delegation to a model never costs more than its budget", () =>
+    Effect.gen(function* () {
+      const { alice, bob } = yield* pair
+      const statuses: Array<number> = []
+      const call = yield* makeRuntimeCalls(bob)
+      const run = (turn: Turn) =>
+        Effect.gen(function* () {
+          for (let index = 0; index < 3; index += 1)
+            statuses.push((yield* call(turn, { model: platformModel, maxTokens: 1000 })).status)
+          return "done"
+        })
+      const { withBehavior } = yield* ModelProvidersTest
+      const before = yield* findUsedUnits(bob)
+      const delegation = { depth: 1, path: [alice.agent.id], budgetUnits: 3 }
+      const done = yield* send(alice, bob, { mode: "delegate", delegation }).pipe(
+        withScripts(new Map([[bob.agent.id, run]])),
+        // The provider reports far more than was asked for.
+        withBehavior({
+          chat: () =>
+            Stream.make<[ModelEvent<ProviderEnding>]>({
+              type: "done",
+              usage: { promptTokens: 90_000, completionTokens: 9_000, totalTokens: 99_000 },
+              finishReason: "stop"
+            })
+        }),
+        A2aWorker.whileDelivering
+      )
+      assert.deepInclude(done.body, { status: "answered" })
+      assert.deepStrictEqual(statuses, [200, 402, 402])
+      assert.strictEqual((yield* findUsedUnits(bob)) - before, 3)
+    })
+  )
+
+  it.effect("A chain has at most five levels and 64 messages, and agents send only with the skill", () =>
+    Effect.gen(function* () {
+      const owner = yield* createSender
+      const chain = [
+        owner,
+        ...(yield* Effect.forEach([1, 2, 3, 4, 5, 6], (index) => addAgent(owner, `agent ${index}`)))
+      ]
+      const scripts = new Map(
+        chain.flatMap((from, index) => {
+          const to = chain[index + 1]
+          if (to === undefined) return []
+          const call = { action: "send", mode: "request", to: to.agent.id, message: "pass on" }
+          return [[from.agent.id, ({ messageId }: Turn) => callInTurn(from, messageId, call)] as const]
+        })
+      )
+      const long = yield* sendMessage(owner).pipe(withScripts(scripts), A2aWorker.whileDelivering)
+      assert.include(long.text, "at most 5 levels")
+      const sql = yield* SqlClient
+      const [, second, third] = chain
+      if (second === undefined || third === undefined) return assert.fail("no agents")
+      const bomb = ({ messageId }: Turn) =>
+        Effect.zipRight(
+          Effect.orDie(sql`update a2a_messages set chain_messages = 64 where to_agent = ${second.agent.id}`),
+          callInTurn(second, messageId, { action: "send", mode: "notify", to: third.agent.id, message: "x" })
+        )
+      const bombed = yield* converse(owner, second, { mode: "request" }).pipe(
+        withScripts(new Map([[second.agent.id, bomb]]))
+      )
+      assert.include(bombed.text, "A chain has at most 64 messages")
+      yield* sql`update agents set config = jsonb_set(config, '{skills}', '[]') where id = ${second.agent.id}`
+      const call = { action: "list_agents" }
+      const without = yield* converse(owner, second, { mode: "request", messageId: "m2" }).pipe(
+        withScripts(new Map([[second.agent.id, ({ messageId }: Turn) => callInTurn(second, messageId, call)]]))
+      )
+      assert.include(without.text, "has not enabled the skill")
+    })
+  )
+
+  it.effect("A message by the gateway token of an instance continues the chain of the message being answered", () =>
+    Effect.gen(function* () {
+      const { alice, bob } = yield* senders
+      const { web } = yield* App.TestApp
+      const token = String(
+        (yield* web({ method: "GET", path: `/api/instance/${bob.user.id}/token`, as: bob })).body["token"]
+      )
+      const back = () =>
+        Effect.map(
+          web({
+            method: "POST",
+            path: `/api/a2a/${alice.agent.id}/messages`,
+            headers: { authorization: `Bearer ${token}` },
+            json: envelope(bob, alice)
+          }),
+          ({ body }) => String(body["code"])
+        )
+      const scripts = withScripts(new Map([[bob.agent.id, back]]))
+      const answer = yield* converse(alice, bob, { mode: "request" }).pipe(scripts)
+      assert.include(answer.text, "delegation_refused")
+      // Outside of an answer the chain begins with the sender.
+      assert.strictEqual(yield* back(), "undefined")
+    })
+  )
+
+  it.effect("An agent lists and names those that it may write to, and others do not exist for it", () =>
+    Effect.gen(function* () {
+      const { alice, bob } = yield* senders
+      const [stranger, helper] = [yield* createSender, yield* addAgent(alice, "helper")]
+      yield* agentCall(bob, "PUT", "/skills", { skills: ["calculator"] })
+      const run = ({ messageId }: Turn) =>
+        Effect.gen(function* () {
+          const call = (to: string, more: object = {}) =>
+            callInTurn(alice, messageId, { action: "send", mode: "request", to, message: "hello", ...more })
+          return [
+            yield* callInTurn(alice, messageId, { action: "list_agents" }),
+            yield* call("helper"),
+            yield* call(stranger.agent.id),
+            yield* call(bob.agent.id, {
+              mode: "delegate",
+              skill: "calculator",
+              tool: "calculate",
+              arguments: { expression: "6*7" }
+            })
+          ].join("\n")
+        })
+      const { text } = yield* sendMessage(alice).pipe(
+        withScripts(new Map([[alice.agent.id, run]])),
+        A2aWorker.whileDelivering
+      )
+      assert.include(text, `\\"helper\\", id ${helper.agent.id}`)
+      assert.include(text, `id ${bob.agent.id}, offers the skills calculator`)
+      assert.notInclude(text, `id ${stranger.agent.id}`)
+      assert.include(text, `Reply of \\"helper\\" (${helper.agent.id})`)
+      assert.include(text, "There is no such agent, or it does not take messages of this agent.")
+      assert.include(text, `Reply of \\"agent\\" (${bob.agent.id})`)
+    })
+  )
+
   it.effect("Messages that are expired, too long, to the sender itself or to another address are refused", () =>
     Effect.gen(function* () {
       const { alice, bob } = yield* pair
@@ -208,7 +480,7 @@ layer(A2aWorker.layer, { excludeTestServices: true })("Messages between agents",
       assert.strictEqual((yield* send(alice, bob, { expiresAt: "2100-01-01T00:00:00Z" })).status, 202)
       const sql = yield* SqlClient
       yield* sql`
-        update a2a_messages set envelope = jsonb_set(envelope, '{expiresAt}', '"2020-01-01T00:00:00.000Z"')
+        update a2a_messages set expires_at = '2020-01-01T00:00:00.000Z'
         where to_agent = ${bob.agent.id}`
       yield* A2aWorker.deliverMessages
       assert.include((yield* agentCall(bob, "GET", "/messages")).text, '"status":"expired"')
@@ -219,11 +491,18 @@ layer(A2aWorker.layer, { excludeTestServices: true })("Messages between agents",
     Effect.gen(function* () {
       const { alice, bob } = yield* pair
       yield* exhaustUnits(bob)
-      assert.deepInclude((yield* converse(alice, bob, { mode: "request" })).body, { status: "refused", reply: null })
+      // Another owner learns nothing about the account.
+      assert.deepInclude((yield* converse(alice, bob, { mode: "request" })).body, {
+        status: "refused",
+        reply: null,
+        reason: "The agent does not take messages at the moment."
+      })
+      assert.include((yield* agentCall(bob, "GET", "/messages")).text, "No units were left.")
+      assert.notInclude((yield* agentCall(alice, "GET", "/messages")).text, "No units were left.")
       const sql = yield* SqlClient
       yield* sql`update agents set status = 'stopped' where id = ${bob.agent.id}`
       const stopped = yield* converse(alice, bob, { mode: "request", messageId: "m2" })
-      assert.deepInclude(stopped.body, { status: "refused", reason: "The agent is not running." })
+      assert.deepInclude(stopped.body, { status: "refused" })
       const statuses = yield* Effect.forEach(
         Array.from({ length: maximumInProgress.sender + 4 }, (_, index) => `flood-${index}`),
         (messageId) => Effect.map(send(alice, bob, { messageId }), ({ status }) => status),
@@ -253,7 +532,7 @@ layer(A2aWorker.layer, { excludeTestServices: true })("Messages between agents",
       yield* sql`update a2a_messages set created_at = now() - interval '25 hours' where to_agent = ${bob.agent.id}`
       yield* failLost
       assert.strictEqual((yield* send(alice, bob, { messageId: "next" })).status, 202)
-      assert.include((yield* agentCall(alice, "GET", "/messages")).text, "The job of the message was lost.")
+      assert.include((yield* agentCall(bob, "GET", "/messages")).text, "The job of the message was lost.")
     })
   )
 })

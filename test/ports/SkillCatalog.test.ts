@@ -54,6 +54,11 @@ describe("the skill folders", () => {
           { id: "calculator", basic: true, tools: ["calculate"] },
           { id: "memory", basic: true, tools: ["remember", "recall"] },
           { id: "time", basic: true, tools: ["current_time"] },
+          {
+            id: "a2a-send",
+            basic: false,
+            tools: ["list_agents", "send_message", "delegate_task", "delegate_skill"]
+          },
           { id: "files", basic: false, tools: ["list_files", "read_file", "write_file", "delete_file"] },
           { id: "wallet", basic: false, tools: ["get_balance", "send_usdc", "x402_payments"] },
           { id: "web-fetch", basic: false, tools: ["fetch_web_page"] }

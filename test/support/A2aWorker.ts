@@ -1,29 +1,61 @@
 import { A2aDelivery } from "@berth/domain/a2a/A2aDelivery"
+import { TurnBudgets } from "@berth/domain/interaction/turns/TurnBudgets"
+import { TurnSettings } from "@berth/domain/interaction/turns/TurnPricing"
 import * as BackendWiring from "@berth/infra/wiring/BackendWiring"
 import { Outbox, type OutboxEntry } from "@berth/domain/jobs/Outbox"
 import { a2aMessageHandler } from "@berth/worker/a2a/A2aMessageHandler"
-import { Effect, Layer, Redacted } from "effect"
+import { Effect, Layer, Redacted, Tracer } from "effect"
+import { skillCatalog } from "./Samples.ts"
 import * as App from "./TestApp.ts"
+
+const sendingSkill = {
+  id: "a2a-send",
+  name: "Agent messages",
+  description: "Sends messages",
+  instructions: "…",
+  tools: ["send_message"],
+  basic: false
+}
 
 /** The application, and the services of a worker's messages between agents over its backend. */
 export const layer = Layer.unwrapEffect(
   Effect.map(App.TestApp, ({ backendUrl, internalKey }) =>
     A2aDelivery.Default.pipe(
+      Layer.provide(TurnBudgets.Default),
+      Layer.provide(Layer.succeed(TurnSettings, { priceMargin: 1.3, budgetUsd: 0.25 })),
       Layer.provide(BackendWiring.remoteChannelTurns({ backendUrl, internalApiKey: Redacted.make(internalKey) }))
     )
   )
-).pipe(Layer.provideMerge(App.layer()))
+).pipe(Layer.provideMerge(App.layer({ skills: [...skillCatalog, sendingSkill] })))
 
-/** Delivers the waiting messages; returns their entries, which can be delivered again. */
-export const deliverMessages = Effect.gen(function* () {
+const takeMessages = Effect.gen(function* () {
   const outbox = yield* Outbox
   const entries: Array<OutboxEntry> = []
   yield* outbox.relay(100, (entry) => Effect.sync(() => entries.push(entry)))
   yield* Effect.forEach(entries, ({ id }) => outbox.settle(id), { discard: true })
-  const messages = entries.filter(({ name }) => name === a2aMessageHandler.kind.name)
-  yield* Effect.forEach(messages, (entry) => a2aMessageHandler.handle({ ...entry, attempt: 1, isLastAttempt: false }), {
-    concurrency: 4,
-    discard: true
-  })
-  return messages
+  return entries.filter(({ name }) => name === a2aMessageHandler.kind.name)
 })
+
+const handle = (entry: OutboxEntry) => {
+  const handled = a2aMessageHandler.handle({ ...entry, attempt: 1, isLastAttempt: false })
+  return entry.trace === null ? handled : Effect.withParentSpan(handled, Tracer.externalSpan(entry.trace))
+}
+
+/** Delivers the waiting messages; returns their entries, which can be delivered again. */
+export const deliverMessages = Effect.tap(takeMessages, (entries) =>
+  Effect.forEach(entries, handle, { concurrency: 4, discard: true })
+)
+
+/** Delivers messages, also those that agents send meanwhile, until an effect ends. */
+export const whileDelivering = <A, E, R>(work: Effect.Effect<A, E, R>) =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const { awaitAppended } = yield* Outbox
+      const deliver = Effect.flatMap(
+        takeMessages,
+        Effect.forEach((entry) => Effect.forkScoped(handle(entry)))
+      )
+      yield* Effect.forkScoped(Effect.forever(Effect.zipRight(deliver, awaitAppended)))
+      return yield* work
+    })
+  )

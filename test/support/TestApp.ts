@@ -8,7 +8,7 @@ import { BillingSettings } from "@berth/domain/billing/BillingSettings"
 import { PurchasedItem } from "@berth/domain/billing/events/PurchasedItem"
 import { defaultLimits, type Limit, type LimitName } from "@berth/domain/limits/Limit"
 import { TurnSettings } from "@berth/domain/interaction/turns/TurnPricing"
-import { SkillCatalog } from "@berth/domain/skills/Skill"
+import { type Skill, SkillCatalog } from "@berth/domain/skills/Skill"
 import { Sessions } from "@berth/domain/sessions/Sessions"
 import { PaymentChain } from "@berth/domain/gateway/payments/PaymentChain"
 import { CardEventSecret } from "@berth/domain/billing/events/CardEventInbox"
@@ -81,6 +81,8 @@ export interface TestAppOptions {
   readonly overrides?: Layer.Layer<never>
   /** Public URL; by default the web listener's. */
   readonly appUrl?: string
+  /** By default `skillCatalog`. */
+  readonly skills?: ReadonlyArray<Skill>
   /** Replaces some of the production limits. Calls come from a new address each unless they name one. */
   readonly limits?: Partial<Record<LimitName, Limit>>
   /** How the web listener reaches the agent manager: in its process, or over HTTP at the backend listener. */
@@ -359,7 +361,7 @@ const make = (options: TestAppOptions) =>
     )
     const accountRules = AccountsWiring.layer({ referralCredits: Credits(referralCredits), appUrl, verifiedEmailsOnly })
     const rules = Layer.mergeAll(
-      Layer.succeed(SkillCatalog, skillCatalog),
+      Layer.succeed(SkillCatalog, options.skills ?? skillCatalog),
       Layer.succeed(PageAssets, pageAssets),
       Layer.succeed(PageSettings, {
         salesEmail: "sales@example.com",

@@ -2,6 +2,7 @@ import { HttpApi } from "@effect/platform"
 import { AiApi } from "./ai/AiApi.ts"
 import { OpenAiApi } from "./ai/OpenAiApi.ts"
 import { RuntimeMemoryApi } from "./runtime/RuntimeMemoryApi.ts"
+import { RuntimeA2aApi } from "./runtime/RuntimeA2aApi.ts"
 import { RuntimeWalletApi } from "./runtime/RuntimeWalletApi.ts"
 import { RuntimeModelApi } from "./runtime/RuntimeModelApi.ts"
 import { RuntimePagesApi } from "./runtime/RuntimePagesApi.ts"
@@ -22,6 +23,7 @@ export class BackendApi extends HttpApi.make("backend")
   .add(RuntimeModelApi)
   .add(RuntimeMemoryApi)
   .add(RuntimeWalletApi)
+  .add(RuntimeA2aApi)
   .add(RuntimePagesApi)
   .add(JobsApi)
   .add(ModelAnswersApi)
@@ -39,6 +41,7 @@ export class RuntimeRoutesApi extends HttpApi.make("backend")
   .add(RuntimeModelApi)
   .add(RuntimeMemoryApi)
   .add(RuntimeWalletApi)
+  .add(RuntimeA2aApi)
   .add(RuntimePagesApi) {
   static override readonly errorSchema = requestErrors
 }

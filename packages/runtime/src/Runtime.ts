@@ -12,6 +12,7 @@ import { collectGarbage, collectWhenIdle } from "./process/IdleGarbageCollection
 import { enforceMemoryLimit } from "./process/MemoryLimit.ts"
 import type { RuntimeSettings } from "./RuntimeSettings.ts"
 import * as RuntimeToolbox from "./skills/RuntimeToolbox.ts"
+import * as A2aBackend from "./skills/a2a/A2aBackend.ts"
 import * as WalletBackend from "./skills/wallet/WalletBackend.ts"
 import * as BackendMemory from "./skills/memory/BackendMemory.ts"
 import * as BackendPages from "./skills/web/BackendPages.ts"
@@ -62,6 +63,7 @@ const layer = (settings: RuntimeSettings, lost: Deferred.Deferred<never, Address
           BackendModelClient.layer(backend),
           BackendMemory.layer(backend),
           WalletBackend.layer(backend),
+          A2aBackend.layer(backend),
           BackendPages.layer(backend)
         ]),
         Layer.provide(RuntimeTraces.layer({ endpoint: otlpEndpoint, serviceName, serviceVersion: version })),

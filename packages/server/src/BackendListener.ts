@@ -10,6 +10,7 @@ import { isOpenAiPath, openAiBodyLimit, reshapeErrors } from "./ai/OpenAiPaths.t
 import * as OpenAiHttp from "./ai/OpenAiHttp.ts"
 import * as RuntimeAuthHttp from "./runtime/RuntimeAuthHttp.ts"
 import * as RuntimeMemoryHttp from "./runtime/RuntimeMemoryHttp.ts"
+import * as RuntimeA2aHttp from "./runtime/RuntimeA2aHttp.ts"
 import * as RuntimeWalletHttp from "./runtime/RuntimeWalletHttp.ts"
 import * as RuntimeModelHttp from "./runtime/RuntimeModelHttp.ts"
 import * as RuntimePagesHttp from "./runtime/RuntimePagesHttp.ts"
@@ -42,6 +43,7 @@ const groups = Layer.mergeAll(
   RuntimeModelHttp.layer,
   RuntimeMemoryHttp.layer,
   RuntimeWalletHttp.layer,
+  RuntimeA2aHttp.layer,
   RuntimePagesHttp.layer,
   JobsHttp.layer,
   ModelAnswersHttp.layer,
@@ -109,7 +111,13 @@ const noCredentials = Layer.succeed(
 /** The routes of runtimes alone: a second listener, for instances that must reach nothing else of the backend. */
 const runtimeRoutes = HttpLayerRouter.addHttpApi(RuntimeRoutesApi).pipe(
   Layer.provide(
-    Layer.mergeAll(RuntimeModelHttp.layer, RuntimeMemoryHttp.layer, RuntimeWalletHttp.layer, RuntimePagesHttp.layer)
+    Layer.mergeAll(
+      RuntimeModelHttp.layer,
+      RuntimeMemoryHttp.layer,
+      RuntimeWalletHttp.layer,
+      RuntimeA2aHttp.layer,
+      RuntimePagesHttp.layer
+    )
   ),
   Layer.provide(RuntimeAuthHttp.layer),
   Layer.provide(

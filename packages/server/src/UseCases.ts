@@ -18,6 +18,7 @@ import * as ManagedAgentInstances from "@berth/domain/instances/ManagedAgentInst
 import * as InteractionServices from "@berth/domain/interaction/InteractionServices"
 import { Memories } from "@berth/domain/interaction/memory/Memories"
 import { TurnModelCalls } from "@berth/domain/interaction/turns/TurnModelCalls"
+import { TurnBudgets } from "@berth/domain/interaction/turns/TurnBudgets"
 import { TurnPages } from "@berth/domain/interaction/turns/TurnPages"
 import { DeadLetters } from "@berth/domain/jobs/DeadLetters"
 import { MailOutbox } from "@berth/domain/mail/MailOutbox"
@@ -41,6 +42,7 @@ import * as SignInServices from "@berth/domain/signin/SignInServices"
 import { SocialSessions } from "@berth/domain/signin/social/SocialSessions"
 import * as WalletsServices from "@berth/domain/wallets/WalletsServices"
 import * as VerificationServices from "@berth/domain/verification/VerificationServices"
+import { A2aCalls } from "@berth/domain/a2a/A2aCalls"
 import { A2aMessages } from "@berth/domain/a2a/A2aMessages"
 import { A2aPeers } from "@berth/domain/a2a/tasks/A2aPeers"
 import { PushNotifications } from "@berth/domain/a2a/tasks/PushNotifications"
@@ -57,6 +59,11 @@ import * as AccessMethodList from "./AccessMethodList.ts"
 /** Services of both listeners. */
 export const shared = Layer.mergeAll(SocialSessions.Default, BillingServices.balances, Memories.Default).pipe(
   Layer.provideMerge(Sessions.Default)
+)
+
+const a2aMessages = Layer.provide(
+  A2aMessages.Default,
+  Layer.mergeAll(SkillCalls.Default, AgentLifecycle.Default, TurnBudgets.Default)
 )
 
 /** Services of the public listener. */
@@ -81,7 +88,7 @@ export const web = Layer.mergeAll(
   ChannelsServices.layer,
   SchedulesServices.layer,
   WebhookEndpoints.Default,
-  Layer.provide(A2aMessages.Default, Layer.merge(SkillCalls.Default, AgentLifecycle.Default))
+  a2aMessages
 ).pipe(
   Layer.provideMerge(RecoveryServices.layer),
   Layer.provide(Layer.merge(AccessMethodList.layer, BillingServices.deletionHooks)),
@@ -120,6 +127,13 @@ const channelTurns = LocalChannelTurns.layer.pipe(
   Layer.provide(ManagedAgentInstances.layer)
 )
 
+/** The skill of agents that sends messages to others. */
+const a2aCalls = A2aCalls.Default.pipe(
+  Layer.provide(Layer.merge(a2aMessages, AgentLifecycle.Default)),
+  Layer.provide(Layer.mergeAll(AccountsServices.users, AgentsServices.layer)),
+  Layer.provide(ManagedAgentInstances.layer)
+)
+
 /** Services of the private listener. */
 export const backend = Layer.mergeAll(
   AgentLifecycle.Default,
@@ -129,7 +143,8 @@ export const backend = Layer.mergeAll(
   TurnModelCalls.Default,
   WalletsServices.calls,
   TurnPages.Default,
-  channelTurns
+  channelTurns,
+  a2aCalls
 ).pipe(Layer.provideMerge(AiLayer.Default))
 
 /** Owners' model keys for the AI layer. */

@@ -7,6 +7,7 @@ import { MailOutbox } from "@berth/domain/mail/MailOutbox"
 import * as SchedulesServices from "@berth/domain/schedules/SchedulesServices"
 import * as RecoveryServices from "@berth/domain/recovery/RecoveryServices"
 import { A2aDelivery } from "@berth/domain/a2a/A2aDelivery"
+import { TurnBudgets } from "@berth/domain/interaction/turns/TurnBudgets"
 import { WebhookDispatch } from "@berth/domain/webhooks/WebhookDispatch"
 import * as VerificationServices from "@berth/domain/verification/VerificationServices"
 import { Layer } from "effect"
@@ -69,7 +70,7 @@ export const layer = (options: JobConsumers.JobConsumerOptions & RetentionJobs.R
         BillingServices.billingJobs,
         RecoveryServices.recoveryJobs,
         ChannelsServices.channelJobs,
-        A2aDelivery.Default,
+        Layer.provide(A2aDelivery.Default, TurnBudgets.Default),
         SchedulesServices.scheduleJobs,
         VerificationServices.verificationJobs
       )

@@ -89,7 +89,7 @@ const send = HttpApiEndpoint.post("send", "/api/a2a/:agentId/messages")
     OpenApi.annotations({
       summary: "Send a message to an agent",
       description:
-        "From one of your agents, by session, API key or the gateway token of its instance. `request` and `delegate` return the reply, or 202 after 20 seconds: repeat the message to read it. `notify` is 202. Idempotent by `from` and `messageId`. An agent that does not allow the sender is 404."
+        "From one of your agents, by session, API key or the gateway token of its instance. `request` and `delegate` return the reply, or 202 after 20 seconds: repeat the message to read it. `notify` is 202. `delegate` runs a tool of an offered `skill`, or without one gives the agent a task; neither the task nor what follows from it costs more than `delegation.budgetUnits`. Idempotent by `from` and `messageId`. An agent that does not allow the sender is 404."
     })
   )
 
@@ -152,6 +152,14 @@ const messages = HttpApiEndpoint.get("messages", "/api/agents/:id/a2a/messages")
           direction: Schema.Literal("inbound", "outbound"),
           status: A2aStatus,
           message: A2aEnvelope,
+          chainId: A2aMessageId.annotations({ description: "The first message of the chain" }),
+          chain: Schema.Struct({ depth: Schema.Int, path: Schema.Array(AgentId) }).annotations({
+            description: "Level, and the senders up to this message, as the service recorded them"
+          }),
+          budgetUnits: Schema.NullOr(Schema.Int),
+          usedUnits: Schema.NullOr(Schema.Int).annotations({
+            description: "Of the message and of those that followed from it"
+          }),
           reply: Schema.NullOr(Schema.String),
           reason: Schema.NullOr(Schema.String),
           createdAt: Timestamp

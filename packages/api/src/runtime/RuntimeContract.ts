@@ -90,7 +90,10 @@ export const RuntimeRecollection = Schema.Struct({
 })
 export const RuntimeRecollections = Schema.Struct({ found: Schema.Array(RuntimeRecollection) })
 
-/** POST `RuntimeWalletCall`: 200 with `RuntimeWalletAnswer`, whose text is for the model; 400 with a reason for the model. */
+/** Answer of a call by a tool. */
+export const RuntimeTextAnswer = Schema.Struct({ text: Schema.String })
+
+/** POST `RuntimeWalletCall`: 200 with `RuntimeTextAnswer`, whose text is for the model; 400 with a reason for the model. */
 export const runtimeWalletPath = "/internal/runtime/wallet"
 
 const WalletText = Schema.String.pipe(Schema.maxLength(2_000))
@@ -110,7 +113,29 @@ export const RuntimeWalletCall = Schema.Struct({
     })
   )
 })
-export const RuntimeWalletAnswer = Schema.Struct({ text: Schema.String })
+
+/** POST `RuntimeA2aCall`: 200 with `RuntimeTextAnswer`, whose text is for the model; 400 with a reason for the model. */
+export const runtimeA2aPath = "/internal/runtime/a2a"
+
+export const RuntimeA2aCall = Schema.Struct({
+  agentId: AgentId,
+  /** The turn in progress, as in `RuntimeModelRequest`. It decides which chain the message continues. */
+  messageId: Schema.String,
+  call: Schema.Union(
+    Schema.Struct({ action: Schema.Literal("list_agents") }),
+    Schema.Struct({
+      action: Schema.Literal("send"),
+      to: Schema.String.pipe(Schema.maxLength(200)),
+      mode: Schema.Literal("request", "notify", "delegate"),
+      message: Schema.String.pipe(Schema.maxLength(16_000)),
+      priority: Schema.optional(Schema.Literal("normal", "high")),
+      budgetUnits: Schema.optional(Schema.Int),
+      skill: Schema.optional(Schema.String),
+      tool: Schema.optional(Schema.String),
+      arguments: Schema.optional(Schema.Record({ key: Schema.String, value: Schema.Unknown }))
+    })
+  )
+})
 
 /** POST `RuntimePageQuery`: 200 with the page itself, of its own `Content-Type`; its address is the `Content-Location`. */
 export const runtimePagesPath = "/internal/runtime/pages"

@@ -2,7 +2,7 @@ import { WalletCallFailed } from "@berth/domain/wallets/payments/WalletPaymentEr
 import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { errorBody } from "../http/ErrorBody.ts"
 import { RateLimitExceededBody } from "../limits/RateLimits.ts"
-import { RuntimeWalletAnswer, RuntimeWalletCall, runtimeWalletPath } from "./RuntimeContract.ts"
+import { RuntimeTextAnswer, RuntimeWalletCall, runtimeWalletPath } from "./RuntimeContract.ts"
 import { AgentNotInInstanceBody, RuntimeAuth, TurnNotInProgressBody } from "./RuntimeModelApi.ts"
 
 const WalletCallFailedBody = errorBody(WalletCallFailed, {
@@ -14,7 +14,7 @@ const WalletCallFailedBody = errorBody(WalletCallFailed, {
 
 const call = HttpApiEndpoint.post("call", runtimeWalletPath)
   .setPayload(RuntimeWalletCall)
-  .addSuccess(RuntimeWalletAnswer)
+  .addSuccess(RuntimeTextAnswer)
   .addError(AgentNotInInstanceBody)
   .addError(TurnNotInProgressBody)
   .addError(WalletCallFailedBody)

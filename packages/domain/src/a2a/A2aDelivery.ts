@@ -1,9 +1,11 @@
 import { Cause, Data, DateTime, Effect, Option, Schema } from "effect"
 import { isUp } from "../agents/AgentStatus.ts"
 import { ChannelTurns } from "../channels/ChannelTurns.ts"
-import { ChatSessionId, MessageId } from "../interaction/Conversation.ts"
+import { ChatSessionId } from "../interaction/Conversation.ts"
+import { TurnBudgets } from "../interaction/turns/TurnBudgets.ts"
+import { Transaction } from "../persistence/Transaction.ts"
 import { findRunEnd } from "../schedules/runs/AgentRuns.ts"
-import { type A2aMessageId, DelegatedCall, formatForAgent, type StartedMessage } from "./A2aMessage.ts"
+import { type A2aMessageId, DelegatedCall, formatForAgent, makeA2aTurnId, type StartedMessage } from "./A2aMessage.ts"
 import { A2aRepository } from "./A2aRepository.ts"
 
 /** The receiver has too many messages in progress; the job repeats the delivery. */
@@ -20,17 +22,20 @@ export class A2aDelivery extends Effect.Service<A2aDelivery>()("@berth/A2aDelive
   effect: Effect.gen(function* () {
     const repository = yield* A2aRepository
     const turns = yield* ChannelTurns
+    const budgets = yield* TurnBudgets
+    const transaction = yield* Transaction
 
     const describe = Effect.fnUntraced(function* (started: StartedMessage) {
-      const { mode, payload } = started.envelope
-      if (mode !== "delegate") return { message: formatForAgent(started) }
+      const { payload, skill } = started.envelope
+      if (skill === undefined) return { message: formatForAgent(started) }
       const { arguments: args = {}, tool } = yield* Effect.orDie(decodeCall(payload))
       return { message: formatForAgent(started), invocation: { tool, arguments: args } }
     })
 
     const findEnd = Effect.fnUntraced(function* (started: StartedMessage) {
-      const { expiresAt, from, to } = started.envelope
-      if (expiresAt !== undefined && DateTime.lessThanOrEqualTo(expiresAt, yield* DateTime.now))
+      const { budgetUnits, envelope, expiresAt } = started
+      const { from, to } = envelope
+      if (expiresAt !== null && DateTime.lessThanOrEqualTo(expiresAt, yield* DateTime.now))
         return ended("expired", "The message expired before the agent was asked.")
       if (!isUp(started.agentStatus)) return ended("refused", "The agent is not running.")
       const outcome = yield* turns.answer({
@@ -39,7 +44,8 @@ export class A2aDelivery extends Effect.Service<A2aDelivery>()("@berth/A2aDelive
         platform: "a2a",
         // One conversation per pair of agents.
         sessionId: ChatSessionId.make(`chs_${suffixOf(to)}_${suffixOf(from)}`),
-        messageId: MessageId.make(`msg_${suffixOf(started.id)}`),
+        messageId: makeA2aTurnId(started.id),
+        unitLimit: budgetUnits ?? undefined,
         ...(yield* describe(started))
       })
       const end = yield* Effect.mapError(findRunEnd(outcome), () => new A2aReceiverBusy())
@@ -59,7 +65,14 @@ export class A2aDelivery extends Effect.Service<A2aDelivery>()("@berth/A2aDelive
             : Effect.failCause(cause)
         )
       )
-      if (yield* repository.finish(id, end))
+      const finished = yield* transaction.run(
+        Effect.tap(repository.finish(id, end), (ended) =>
+          Effect.transposeMapOption(Option.flatten(ended), ({ parentTurn, units }) =>
+            budgets.giveBack(parentTurn, units)
+          )
+        )
+      )
+      if (Option.isSome(finished))
         yield* Effect.logInfo("Message between agents ended").pipe(
           Effect.annotateLogs({ a2aMessageId: id, from, to, status: end.status })
         )

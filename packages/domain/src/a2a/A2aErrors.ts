@@ -12,3 +12,5 @@ export class A2aQueueFull extends Data.TaggedError("A2aQueueFull")<object> {}
 export class DelegationRefused extends Data.TaggedError("DelegationRefused")<{ readonly reason: string }> {}
 /** The receiver does not offer the skill, or the input does not fit it. */
 export class OfferedSkillNotFound extends Data.TaggedError("OfferedSkillNotFound")<{ readonly reason: string }> {}
+/** A call of the skill `a2a-send` has no result; the reason is for the model. */
+export class A2aCallFailed extends Data.TaggedError("A2aCallFailed")<{ readonly reason: string }> {}

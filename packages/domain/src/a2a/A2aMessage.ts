@@ -1,16 +1,22 @@
-import { type DateTime, Either, Schema } from "effect"
+import { type DateTime, Schema } from "effect"
 import type { AgentStatus } from "../agents/AgentStatus.ts"
 import { idSchema } from "../ids/IdGenerator.ts"
 import { AgentId } from "../shared/AgentId.ts"
+import { MessageId } from "../interaction/Conversation.ts"
 import type { UserId } from "../shared/UserId.ts"
-import { Delegation, extendDelegation } from "./Delegation.ts"
+import type { Units } from "../shared/Money.ts"
+import { type MessageChain, continueChain, Delegation } from "./Delegation.ts"
 
 export const A2aMessageId = idSchema("A2aMessageId", "Id of a message between agents, a2a_…")
 export type A2aMessageId = typeof A2aMessageId.Type
 
-/** `request`: the reply is returned. `notify`: nothing is returned. `delegate`: the receiver runs one of its offered skills. */
+/** `request`: the reply is returned. `notify`: nothing is returned. `delegate`: a task with a budget, or an offered skill. */
 export const A2aMode = Schema.Literal("request", "notify", "delegate").annotations({ identifier: "A2aMode" })
 export type A2aMode = typeof A2aMode.Type
+
+/** A `high` message does not wait for `normal` ones. */
+export const A2aPriority = Schema.Literal("normal", "high").annotations({ identifier: "A2aPriority" })
+export type A2aPriority = typeof A2aPriority.Type
 
 /** `waiting` is in progress. `refused`: the receiver was not asked. */
 export const A2aStatus = Schema.Literal("waiting", "answered", "failed", "refused", "expired").annotations({
@@ -31,6 +37,7 @@ const fields = {
   mode: A2aMode,
   skill: Schema.optional(Schema.String),
   payload: Schema.Unknown,
+  priority: Schema.optional(A2aPriority),
   /** The message that this one replies to. */
   replyTo: Schema.optional(external),
   delegation: Schema.optional(Delegation)
@@ -44,7 +51,7 @@ export const A2aEnvelope = Schema.Struct({
 }).annotations({ identifier: "A2aEnvelope" })
 export type A2aEnvelope = typeof A2aEnvelope.Type
 
-/** The payload of a delegation. */
+/** The payload of a delegation with `skill`. */
 export const DelegatedCall = Schema.Struct({
   tool: Schema.String,
   arguments: Schema.optional(Schema.Record({ key: Schema.String, value: Schema.Unknown }))
@@ -59,10 +66,27 @@ export const maximumInProgress = { sender: 16, receiver: 64 }
 /** Ended messages are kept for this time. */
 export const a2aRetention = "30 days"
 
+/** The place of a message in its chain, as the service recorded it. */
+export interface A2aLink {
+  /** Id of the first message. */
+  readonly chainId: A2aMessageId
+  readonly chain: MessageChain
+  /** That of the message or of its chain, whichever is earlier. */
+  readonly expiresAt: DateTime.Utc | null
+  /** The turn in which the sender sent it; null for a message from outside. */
+  readonly parentTurn: string | null
+  /** The most units that the message and those that follow from it may cost; null without a budget. */
+  readonly budgetUnits: number | null
+}
+
 /** An accepted message with its outcome. */
-export interface A2aMessage {
+export interface A2aMessage extends A2aLink {
   readonly id: A2aMessageId
   readonly envelope: A2aEnvelope
+  /** Units of the message and of those that follow from it; null until the end. */
+  readonly usedUnits: number | null
+  /** Whether sender and receiver have different owners. */
+  readonly isForeign: boolean
   readonly status: A2aStatus
   /** The reply of the agent, or the result of the skill. */
   readonly reply: string | null
@@ -75,6 +99,8 @@ export interface A2aMessage {
 export interface StartedMessage {
   readonly id: A2aMessageId
   readonly envelope: A2aEnvelope
+  readonly expiresAt: DateTime.Utc | null
+  readonly budgetUnits: Units | null
   readonly ownerId: UserId
   readonly agentStatus: AgentStatus
   readonly senderName: string
@@ -86,19 +112,41 @@ export interface A2aSettings {
   readonly skills: ReadonlyArray<string>
 }
 
+const suffixOf = (id: string) => id.slice(id.indexOf("_") + 1)
+
+/** The turn in which the receiver reads a message: the same at every attempt. */
+export const makeA2aTurnId = (id: A2aMessageId): MessageId => MessageId.make(`msg_${suffixOf(id)}`)
+
+/** The message that a turn would belong to if another agent had begun it. */
+export const makeIdOfTurn = (turnId: string): A2aMessageId => A2aMessageId.make(`a2a_${suffixOf(turnId)}`)
+
 /** The message as the receiving model reads it. The sender is named by the service, not by the text. */
-export const formatForAgent = ({ envelope, senderName }: Pick<StartedMessage, "envelope" | "senderName">): string => {
+export const formatForAgent = ({
+  budgetUnits,
+  envelope,
+  senderName
+}: Pick<StartedMessage, "budgetUnits" | "envelope" | "senderName">): string => {
   const { from, payload } = envelope
   const text = typeof payload === "string" ? payload : JSON.stringify(payload)
-  return `Message from the agent ${JSON.stringify(senderName)} (${from}):\n\n${text}`
+  const budget = budgetUnits === null ? "" : `, with a budget of ${budgetUnits} units`
+  return `Message from the agent ${JSON.stringify(senderName)} (${from})${budget}:\n\n${text}`
 }
 
+/** Reasons that an owner reads about another owner's agent: nothing about its account. */
+const foreignReasons: Partial<Record<A2aStatus, string>> = {
+  refused: "The agent does not take messages at the moment.",
+  failed: "The agent could not answer."
+}
+
+/** The reason as the sender may read it. */
+export const findSenderReason = ({ isForeign, reason, status }: A2aMessage): string | null =>
+  isForeign ? (foreignReasons[status] ?? reason) : reason
+
 /** The reply as a message of the receiver; null where there is none. */
-export const makeA2aReply = ({ envelope, id, reply }: A2aMessage, now: DateTime.Utc): A2aEnvelope | null => {
-  const { delegation, from, messageId, to } = envelope
+export const makeA2aReply = (message: A2aMessage, now: DateTime.Utc): A2aEnvelope | null => {
+  const { budgetUnits, chain, envelope, id, reply, usedUnits } = message
+  const { from, messageId, mode, to } = envelope
   if (reply === null) return null
-  const extended =
-    delegation === undefined ? undefined : Either.getOrUndefined(extendDelegation(delegation, { from, to }))
   return {
     version: "1.0",
     messageId: id,
@@ -108,6 +156,8 @@ export const makeA2aReply = ({ envelope, id, reply }: A2aMessage, now: DateTime.
     mode: "notify",
     payload: reply,
     replyTo: messageId,
-    ...(extended === undefined ? {} : { delegation: extended })
+    ...(mode === "delegate" && budgetUnits !== null
+      ? { delegation: { ...continueChain(chain, to), budgetUnits: Math.max(0, budgetUnits - (usedUnits ?? 0)) } }
+      : {})
   }
 }

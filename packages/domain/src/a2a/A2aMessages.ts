@@ -1,14 +1,16 @@
-import { DateTime, Effect, Option, Schedule, Schema } from "effect"
+import { DateTime, type Duration, Effect, Option, Schedule, Schema } from "effect"
 import type { Agent } from "../agents/Agent.ts"
 import { AgentConfiguration, SkillNotFound } from "../agents/AgentConfiguration.ts"
 import { AgentLifecycle } from "../agents/AgentLifecycle.ts"
 import { AgentNotFound } from "../agents/AgentErrors.ts"
 import { Users } from "../accounts/Users.ts"
 import { IdGenerator } from "../ids/IdGenerator.ts"
+import { TurnBudgets } from "../interaction/turns/TurnBudgets.ts"
 import { Outbox } from "../jobs/Outbox.ts"
 import { Transaction } from "../persistence/Transaction.ts"
 import { SkillCalls } from "../schedules/runs/SkillCalls.ts"
 import type { AgentId } from "../shared/AgentId.ts"
+import { Units } from "../shared/Money.ts"
 import type { User } from "../shared/User.ts"
 import { isSenderAllowed } from "./A2aAccess.ts"
 import {
@@ -16,6 +18,7 @@ import {
   A2aMessageInvalid,
   A2aQueueFull,
   A2aSenderNotOwned,
+  DelegationRefused,
   OfferedSkillNotFound
 } from "./A2aErrors.ts"
 import { DeliverA2aMessageJob } from "./A2aJobs.ts"
@@ -24,16 +27,43 @@ import {
   type A2aMessage,
   A2aMessageId,
   DelegatedCall,
+  makeA2aTurnId,
+  makeIdOfTurn,
   maximumInProgress,
   maximumPayloadLength
 } from "./A2aMessage.ts"
 import { A2aRepository } from "./A2aRepository.ts"
-import { extendDelegation } from "./Delegation.ts"
+import {
+  continueChain,
+  defaultBudgetUnits,
+  emptyChain,
+  extendChain,
+  maximumBudgetUnits,
+  maximumChainMessages
+} from "./Delegation.ts"
 
 const decodeCall = Schema.decodeUnknown(DelegatedCall)
 
+const replyPoll = Schedule.spaced("200 millis")
 /** Time that a caller waits for a reply; the message goes on after it. */
-const replyPoll = Schedule.spaced("200 millis").pipe(Schedule.upTo("20 seconds"))
+const replyWait = "20 seconds"
+
+/** A turn in which an agent sends. */
+export type SendingTurn = Parameters<TurnBudgets["share"]>[0]
+
+/** The message that a new one follows, and the turn in which it is sent, as far as the service knows them. */
+interface A2aOrigin {
+  readonly before: Option.Option<A2aMessage>
+  readonly turnId: string | null
+}
+
+/** A message does not outlive the one that it follows. */
+const findExpiry = ({ expiresAt }: A2aEnvelope, ofChain: Option.Option<DateTime.Utc>): DateTime.Utc | null => {
+  const [earliest = null] = [...Option.toArray(Option.fromNullable(expiresAt)), ...Option.toArray(ofChain)].toSorted(
+    DateTime.Order
+  )
+  return earliest
+}
 
 /** Messages between agents: accepted here, given to their receivers by a job. */
 export class A2aMessages extends Effect.Service<A2aMessages>()("@berth/A2aMessages", {
@@ -42,6 +72,7 @@ export class A2aMessages extends Effect.Service<A2aMessages>()("@berth/A2aMessag
     const users = yield* Users
     const skills = yield* SkillCalls
     const configuration = yield* AgentConfiguration
+    const budgets = yield* TurnBudgets
     const repository = yield* A2aRepository
     const outbox = yield* Outbox
     const transaction = yield* Transaction
@@ -60,13 +91,11 @@ export class A2aMessages extends Effect.Service<A2aMessages>()("@berth/A2aMessag
       return { receiver, owner, skills }
     })
 
-    const validateDelegation = Effect.fnUntraced(function* (
-      { delegation, from, payload, skill, to }: A2aEnvelope,
+    const validateSkill = Effect.fnUntraced(function* (
+      { payload }: A2aEnvelope,
+      skill: string,
       { owner, receiver, skills: offered }: Effect.Effect.Success<ReturnType<typeof findReceiver>>
     ) {
-      if (delegation === undefined || skill === undefined)
-        return yield* new A2aMessageInvalid({ reason: "`delegate` needs `skill` and `delegation`." })
-      yield* extendDelegation(delegation, { from, to })
       const refused = (reason: string) => new OfferedSkillNotFound({ reason })
       if (!offered.includes(skill)) return yield* refused("`skill`: the agent does not offer it.")
       const { arguments: args = {}, tool } = yield* Effect.mapError(decodeCall(payload), () =>
@@ -83,48 +112,149 @@ export class A2aMessages extends Effect.Service<A2aMessages>()("@berth/A2aMessag
 
     const validate = Effect.fnUntraced(function* (envelope: A2aEnvelope, now: DateTime.Utc) {
       const invalid = (reason: string) => new A2aMessageInvalid({ reason })
-      const { expiresAt, from, mode, payload, to } = envelope
+      const { delegation, expiresAt, from, mode, payload, skill, to } = envelope
       if (from === to) return yield* invalid("`to` must be another agent than `from`.")
       if (expiresAt !== undefined && DateTime.lessThanOrEqualTo(expiresAt, now))
         return yield* invalid("`expiresAt` is past.")
       if (payload === undefined || JSON.stringify(payload).length > maximumPayloadLength)
         return yield* invalid(`\`payload\` must have at most ${maximumPayloadLength} characters as JSON.`)
-      if (mode !== "delegate" && (envelope.skill !== undefined || envelope.delegation !== undefined))
+      if (mode !== "delegate" && (skill !== undefined || delegation !== undefined))
         return yield* invalid("`skill` and `delegation` belong to `delegate`.")
+      if (mode !== "delegate") return
+      if (delegation === undefined) return yield* invalid("`delegate` needs `delegation`.")
+      if (delegation.budgetUnits < 1 || delegation.budgetUnits > maximumBudgetUnits)
+        return yield* new DelegationRefused({
+          reason: `\`delegation.budgetUnits\` must be from 1 to ${maximumBudgetUnits}.`
+        })
+    })
+
+    /** The chain of a new message. The statement of a sender can only shorten what the service knows. */
+    const findChain = Effect.fnUntraced(function* ({ delegation, from, to }: A2aEnvelope, { before }: A2aOrigin) {
+      const stated = yield* extendChain(delegation ?? emptyChain, { from, to })
+      return Option.isNone(before)
+        ? stated
+        : yield* extendChain(continueChain(before.value.chain, before.value.envelope.to), { from, to })
     })
 
     const findSent = (from: AgentId, messageId: string) =>
       Effect.map(repository.findSent(from, messageId), Option.getOrThrow)
 
-    /**
-     * Accepts a message; idempotent by sender and `messageId`. Waits for the reply, except of `notify`; a message that is
-     * still `waiting` goes on.
-     */
-    const send = Effect.fn("A2aMessages.send")(function* (caller: User, to: AgentId, envelope: A2aEnvelope) {
-      const { from, messageId, mode } = envelope
-      const sender = yield* Effect.mapError(yield* agents.findOwned(caller.id, from), () => new A2aSenderNotOwned())
-      if (envelope.to !== to) return yield* new A2aMessageInvalid({ reason: "`to` must be the agent of the path." })
+    /** Takes the budget of a message off the limit of the turn that sends it. */
+    const shareBudget = (id: A2aMessageId, sender: Agent, { delegation }: A2aEnvelope, { turnId }: A2aOrigin) =>
+      Effect.gen(function* () {
+        const wanted = delegation === undefined ? undefined : Units(delegation.budgetUnits)
+        const share =
+          turnId === null
+            ? Option.fromNullable(wanted)
+            : yield* budgets.share({ userId: sender.ownerId, agentId: sender.id, turnId }, wanted)
+        yield* Effect.transposeMapOption(share, (units) => repository.setBudget(id, units))
+      }).pipe(
+        Effect.catchTags({
+          TurnNotInProgress: () => new DelegationRefused({ reason: "The turn that sends the message has ended." }),
+          TurnBudgetExhausted: () =>
+            new DelegationRefused({ reason: "The message needs more units than the budget has left." })
+        })
+      )
+
+    const accept = Effect.fnUntraced(function* (sender: Agent, envelope: A2aEnvelope, origin: A2aOrigin) {
+      const { from, messageId, mode, skill, to } = envelope
+      yield* Effect.annotateCurrentSpan({ "a2a.from": from, "a2a.to": to, "a2a.mode": mode })
       const found = yield* findReceiver(sender, to)
+      const known = yield* repository.findSent(from, messageId)
       // A repeated message is known also after it has expired.
-      if (Option.isNone(yield* repository.findSent(from, messageId))) {
-        yield* validate(envelope, yield* DateTime.now)
-        if (mode === "delegate") yield* validateDelegation(envelope, found)
-      }
+      if (Option.isNone(known)) yield* validate(envelope, yield* DateTime.now)
+      const chain = Option.isSome(known) ? known.value.chain : yield* findChain(envelope, origin)
+      if (Option.isNone(known) && skill !== undefined) yield* validateSkill(envelope, skill, found)
       const id = A2aMessageId.make(yield* ids.next("a2a"))
+      const chainId = Option.match(origin.before, { onNone: () => id, onSome: (before) => before.chainId })
+      const expiresAt = findExpiry(
+        envelope,
+        Option.flatMap(origin.before, (before) => Option.fromNullable(before.expiresAt))
+      )
+      const message = { envelope, chain, chainId, expiresAt, parentTurn: origin.turnId }
       const acceptance = yield* transaction.run(
-        Effect.tap(repository.insert(id, envelope, maximumInProgress), (result) =>
-          result === "accepted" ? outbox.append(DeliverA2aMessageJob, { id }, found.owner.id) : Effect.void
+        Effect.tap(repository.insert(id, message, { ...maximumInProgress, chain: maximumChainMessages }), (result) =>
+          result === "accepted"
+            ? Effect.zipRight(
+                shareBudget(id, sender, envelope, origin),
+                outbox.append(DeliverA2aMessageJob, { id }, found.owner.id)
+              )
+            : Effect.void
         )
       )
       if (acceptance === "conflict") return yield* new A2aMessageConflict()
       if (acceptance === "full") return yield* new A2aQueueFull()
-      yield* Effect.annotateCurrentSpan({ "a2a.from": from, "a2a.to": to, "a2a.mode": mode })
-      if (mode === "notify") return yield* findSent(from, messageId)
+      if (acceptance === "chain-full")
+        return yield* new DelegationRefused({
+          reason: `A chain has at most ${maximumChainMessages} messages.`
+        })
+      return yield* findSent(from, messageId)
+    })
+
+    /** Waits for the outcome, at most for `atMost`; a message that is still `waiting` goes on. */
+    const awaitOutcome = Effect.fn("A2aMessages.awaitOutcome")(function* (
+      { envelope: { from, messageId } }: A2aMessage,
+      atMost: Duration.DurationInput
+    ) {
       return yield* Effect.repeat(findSent(from, messageId), {
         until: ({ status }: A2aMessage) => status !== "waiting",
-        schedule: replyPoll
+        schedule: Schedule.upTo(replyPoll, atMost)
       }).pipe(Effect.zipRight(findSent(from, messageId)))
     })
+
+    /**
+     * Accepts a message; idempotent by sender and `messageId`. `byInstance`: by a credential of the sender's instance, whose
+     * messages follow the one that the sender is answering. Waits for the reply, except of `notify`.
+     */
+    const send = Effect.fn("A2aMessages.send")(function* (
+      caller: User,
+      to: AgentId,
+      envelope: A2aEnvelope,
+      { byInstance }: { readonly byInstance: boolean }
+    ) {
+      const sender = yield* Effect.mapError(
+        yield* agents.findOwned(caller.id, envelope.from),
+        () => new A2aSenderNotOwned()
+      )
+      if (envelope.to !== to) return yield* new A2aMessageInvalid({ reason: "`to` must be the agent of the path." })
+      const before = byInstance ? yield* repository.findAnswered(sender.id) : Option.none()
+      const turnId = Option.match(before, { onNone: () => null, onSome: ({ id }) => makeA2aTurnId(id) })
+      const message = yield* accept(sender, envelope, { before, turnId })
+      return envelope.mode === "notify" ? message : yield* awaitOutcome(message, replyWait)
+    })
+
+    /** Accepts a message that an agent sends in a turn in progress: it follows the message of that turn, if another agent sent it. */
+    const sendInTurn = Effect.fn("A2aMessages.sendInTurn")(function* (
+      { agentId, turnId, userId }: SendingTurn,
+      given: Pick<A2aEnvelope, "to" | "mode" | "payload" | "skill" | "priority"> & {
+        readonly budgetUnits?: number | undefined
+      }
+    ) {
+      const sender = yield* Effect.mapError(yield* agents.findOwned(userId, agentId), () => new A2aSenderNotOwned())
+      const before = Option.filter(
+        yield* repository.find(makeIdOfTurn(turnId)),
+        ({ envelope, status }) => envelope.to === agentId && status === "waiting"
+      )
+      const { budgetUnits = defaultBudgetUnits, ...content } = given
+      const chain = Option.match(before, {
+        onNone: () => emptyChain,
+        onSome: (message) => continueChain(message.chain, agentId)
+      })
+      const envelope: A2aEnvelope = {
+        version: "1.0",
+        messageId: yield* ids.next("a2a"),
+        timestamp: yield* DateTime.now,
+        from: agentId,
+        ...content,
+        ...(given.mode === "delegate" ? { delegation: { ...chain, budgetUnits } } : {})
+      }
+      return yield* accept(sender, envelope, { before, turnId })
+    })
+
+    /** Agents that the agent of a turn may write to, with the skills that they offer. */
+    const listReachable = Effect.fn("A2aMessages.listReachable")(({ agentId, userId }: SendingTurn) =>
+      repository.listReachable(agentId, userId)
+    )
 
     const list = Effect.fn("A2aMessages.list")(
       (agent: Agent, page: { readonly limit: number; readonly offset: number }) => repository.list(agent.id, page)
@@ -147,6 +277,6 @@ export class A2aMessages extends Effect.Service<A2aMessages>()("@berth/A2aMessag
       return skills
     })
 
-    return { send, list, readSettings, allow, offer }
+    return { send, sendInTurn, awaitOutcome, listReachable, list, readSettings, allow, offer }
   })
 }) {}

@@ -1,9 +1,38 @@
 import { Context, type DateTime, type Effect, type Option } from "effect"
 import type { AgentId } from "../shared/AgentId.ts"
 import type { UserId } from "../shared/UserId.ts"
-import type { A2aEnvelope, A2aMessage, A2aMessageId, A2aSettings, A2aStatus, StartedMessage } from "./A2aMessage.ts"
+import type { Units } from "../shared/Money.ts"
+import type {
+  A2aEnvelope,
+  A2aLink,
+  A2aMessage,
+  A2aMessageId,
+  A2aSettings,
+  A2aStatus,
+  StartedMessage
+} from "./A2aMessage.ts"
 
-export type A2aAcceptance = "accepted" | "known" | "conflict" | "full"
+export type A2aAcceptance = "accepted" | "known" | "conflict" | "full" | "chain-full"
+
+export interface A2aLimits {
+  /** Messages in progress. */
+  readonly sender: number
+  readonly receiver: number
+  readonly chain: number
+}
+
+/** An agent that another one may write to. */
+export interface ReachableAgent {
+  readonly id: AgentId
+  readonly name: string
+  readonly skills: ReadonlyArray<string>
+}
+
+/** The part of a message's budget that goes back to the turn in which it was sent. */
+export interface BudgetRest {
+  readonly parentTurn: string
+  readonly units: Units
+}
 
 export class A2aRepository extends Context.Tag("@berth/A2aRepository")<
   A2aRepository,
@@ -13,15 +42,22 @@ export class A2aRepository extends Context.Tag("@berth/A2aRepository")<
     readonly writeSettings: (agentId: AgentId, changes: Partial<A2aSettings>) => Effect.Effect<void>
     /** Agents of the owner allow no senders of other owners and offer no skills from now on. */
     readonly removeSettings: (ownerId: UserId) => Effect.Effect<void>
+    /** Agents of the owner, and those that allow the agent or its owner, by name; without the agent itself. */
+    readonly listReachable: (agentId: AgentId, ownerId: UserId) => Effect.Effect<ReadonlyArray<ReachableAgent>>
     /**
      * Stores a message under the sender's id. `known`: an equal one is stored. `full`: a limit of messages in progress is
-     * reached, exactly also under concurrent messages of a sender. Joins the running transaction.
+     * reached, exactly also under concurrent messages of a sender; `chain-full`: that of its chain. Joins the running transaction.
      */
     readonly insert: (
       id: A2aMessageId,
-      envelope: A2aEnvelope,
-      limits: { readonly sender: number; readonly receiver: number }
+      message: Omit<A2aLink, "budgetUnits"> & { readonly envelope: A2aEnvelope },
+      limits: A2aLimits
     ) => Effect.Effect<A2aAcceptance>
+    /** Joins the transaction that stored the message. */
+    readonly setBudget: (id: A2aMessageId, units: Units) => Effect.Effect<void>
+    readonly find: (id: A2aMessageId) => Effect.Effect<Option.Option<A2aMessage>>
+    /** Of the messages that the agent is answering, the one with the longest chain. */
+    readonly findAnswered: (agentId: AgentId) => Effect.Effect<Option.Option<A2aMessage>>
     readonly findSent: (from: AgentId, messageId: string) => Effect.Effect<Option.Option<A2aMessage>>
     /** Messages to and from the agent, newest first. */
     readonly list: (
@@ -30,7 +66,7 @@ export class A2aRepository extends Context.Tag("@berth/A2aRepository")<
     ) => Effect.Effect<{ readonly messages: ReadonlyArray<A2aMessage>; readonly total: number }>
     /** None when the message has ended or is gone. */
     readonly findInProgress: (id: A2aMessageId) => Effect.Effect<Option.Option<StartedMessage>>
-    /** Stores the outcome once. */
+    /** Stores the outcome and its cost once; none when it is stored already. Joins the running transaction. */
     readonly finish: (
       id: A2aMessageId,
       end: {
@@ -38,7 +74,7 @@ export class A2aRepository extends Context.Tag("@berth/A2aRepository")<
         readonly reply: string | null
         readonly reason: string | null
       }
-    ) => Effect.Effect<boolean>
+    ) => Effect.Effect<Option.Option<Option.Option<BudgetRest>>>
     /** Ends messages whose jobs have been lost, which would count as in progress for good; returns their number. */
     readonly failLost: Effect.Effect<number>
     /** Deletes messages that ended before `before`; returns their number. */

@@ -1,90 +1,93 @@
-import { type Delegation, delegationUnits, extendDelegation, maximumDepth } from "@berth/domain/a2a/Delegation"
+import { type MessageChain, continueChain, emptyChain, extendChain, maximumDepth } from "@berth/domain/a2a/Delegation"
+import { shareLimit, unusedTurn } from "@berth/domain/interaction/turns/TurnPricing"
 import { AgentId } from "@berth/domain/shared/AgentId"
+import { Units } from "@berth/domain/shared/Money"
 import { assert, describe, it } from "@effect/vitest"
-import { Either, FastCheck } from "effect"
+import { Either, FastCheck, Option } from "effect"
 
 const agent = (index: number) => AgentId.make(`agt_${index}`)
+const prices = { priceMargin: 1.3, budgetUsd: 0.25 }
 
-/** Delegates along edges from a first agent, breadth first, as far as each chain goes; returns the calls. */
-const run = (edges: ReadonlyArray<readonly [number, number]>, budgetUnits: number) => {
-  const calls: Array<Delegation> = []
-  let waiting: ReadonlyArray<Delegation> = [{ depth: 1, path: [agent(0)], budgetUnits }]
+interface Task {
+  readonly chain: MessageChain
+  readonly at: AgentId
+  readonly limit: number
+}
+
+/** Delegates along edges from a first agent, breadth first, as far as each chain and budget goes; returns the tasks. */
+const run = (edges: ReadonlyArray<readonly [number, number, number]>, budget: number) => {
+  const tasks: Array<Task> = []
+  let waiting: ReadonlyArray<Task> = [{ chain: emptyChain, at: agent(0), limit: budget }]
   while (waiting.length > 0) {
-    const next: Array<Delegation> = []
-    for (const chain of waiting) {
-      // A sender spends one budget: each of its calls leaves less for the next one.
-      let left = chain.budgetUnits
-      for (const [from, to] of edges) {
-        const [sender, receiver] = [agent(from), agent(to)]
-        if (chain.path.at(-1) !== sender) continue
-        const extended = extendDelegation({ ...chain, budgetUnits: left }, { from: sender, to: receiver })
-        if (Either.isLeft(extended)) continue
-        calls.push(extended.right)
-        left = 0
-        next.push(extended.right)
+    const next: Array<Task> = []
+    for (const { at, chain, limit } of waiting) {
+      let left = Units(limit)
+      for (const [from, to, wanted] of edges) {
+        if (agent(from) !== at) continue
+        const extended = extendChain(chain, { from: at, to: agent(to) })
+        const share = shareLimit(prices, unusedTurn, left, wanted === 0 ? undefined : Units(wanted))
+        if (Either.isLeft(extended) || Option.isNone(share)) continue
+        left = Units(left - share.value)
+        next.push({ chain: continueChain(extended.right, agent(to)), at: agent(to), limit: share.value })
       }
+      // Each turn costs one unit.
+      tasks.push({ chain, at, limit: left })
     }
     waiting = next
   }
-  return calls
+  return tasks
 }
 
-describe("extendDelegation", () => {
+describe("Delegation", () => {
   it.prop(
-    "extendDelegation lets no graph of delegations exceed the depth or the budget, or visit an agent twice in a chain",
+    "No graph of delegations exceeds the depth or the budget, or visits an agent twice in a chain",
     [
-      FastCheck.array(FastCheck.tuple(FastCheck.nat(5), FastCheck.nat(5)), { maxLength: 24 }),
-      FastCheck.integer({ min: -1, max: 8 })
+      FastCheck.array(FastCheck.tuple(FastCheck.nat(5), FastCheck.nat(5), FastCheck.nat(4)), { maxLength: 24 }),
+      FastCheck.integer({ min: 1, max: 30 })
     ],
     ([edges, budget]) => {
-      const calls = run(edges, budget)
+      const tasks = run(edges, budget)
       return (
-        calls.length * delegationUnits <= Math.max(0, budget) &&
-        calls.every(
-          ({ budgetUnits, depth, path }) =>
-            budgetUnits >= 0 &&
-            depth <= maximumDepth + 1 &&
-            path.length === depth &&
-            new Set(path).size === path.length &&
-            budgetUnits === budget - (depth - 1) * delegationUnits
+        tasks.length <= budget &&
+        tasks.reduce((sum, { limit }) => sum + limit, 0) === budget &&
+        tasks.every(
+          ({ chain: { depth, path }, limit }) =>
+            limit >= 1 && depth <= maximumDepth + 1 && new Set(path).size === path.length && path.length === depth
         )
       )
     }
   )
 
-  const chain: Delegation = { depth: 2, path: [agent(1), agent(2)], budgetUnits: 3 }
+  const chain: MessageChain = { depth: 2, path: [agent(1), agent(2)] }
   const call = { from: agent(2), to: agent(3) }
 
-  it("extendDelegation appends the receiver and takes the units of its call", () =>
-    assert.deepStrictEqual(Either.getOrThrow(extendDelegation(chain, call)), {
-      depth: 3,
-      path: [agent(1), agent(2), agent(3)],
-      budgetUnits: 2
-    }))
-
-  it("extendDelegation lets the sender join the path, and counts the longer of depth and path", () => {
+  it("extendChain lets the sender join the path, and counts the longer of depth and path", () => {
     for (const first of [
       { depth: 0, path: [] },
       { depth: 1, path: [] },
       { depth: 0, path: [agent(2)] }
     ])
-      assert.deepStrictEqual(Either.getOrThrow(extendDelegation({ ...first, budgetUnits: 1 }, call)), {
-        depth: 2,
-        path: [agent(2), agent(3)],
-        budgetUnits: 0
-      })
-    assert.strictEqual(Either.getOrThrow(extendDelegation({ ...chain, depth: 4 }, call)).depth, 5)
+      assert.deepStrictEqual(Either.getOrThrow(extendChain(first, call)), { depth: 1, path: [agent(2)] })
+    assert.strictEqual(Either.getOrThrow(extendChain({ ...chain, depth: 4 }, call)).depth, 4)
+    assert.deepStrictEqual(continueChain(chain, agent(3)), { depth: 3, path: [agent(1), agent(2), agent(3)] })
   })
 
   for (const [fault, changed, to] of [
-    ["an empty budget", { ...chain, budgetUnits: 0 }, call.to],
-    ["a negative budget", { ...chain, budgetUnits: -1 }, call.to],
     ["a negative depth", { ...chain, depth: -1 }, call.to],
     ["a sender in the middle of the path", { ...chain, path: [agent(2), agent(1)] }, call.to],
     ["a path with the receiver", chain, agent(1)],
-    ["a path with an agent twice", { ...chain, depth: 3, path: [agent(2), agent(1), agent(2)] }, call.to],
-    ["a depth above the maximum", { ...chain, depth: maximumDepth + 1, path: [4, 5, 6, 7, 8, 2].map(agent) }, call.to]
+    ["a path with an agent twice", { depth: 3, path: [agent(2), agent(1), agent(2)] }, call.to],
+    ["a depth above the maximum", { depth: maximumDepth + 1, path: [4, 5, 6, 7, 8, 2].map(agent) }, call.to]
   ] as const)
-    it(`extendDelegation refuses ${fault}`, () =>
-      assert.isTrue(Either.isLeft(extendDelegation(changed, { from: call.from, to }))))
+    it(`extendChain refuses ${fault}`, () =>
+      assert.isTrue(Either.isLeft(extendChain(changed, { from: call.from, to }))))
+
+  it("shareLimit keeps what the turn has cost, and refuses more than is left", () => {
+    const share = (limit: number, wanted?: number) =>
+      Option.getOrNull(shareLimit(prices, unusedTurn, Units(limit), wanted === undefined ? undefined : Units(wanted)))
+    assert.deepStrictEqual(
+      [share(6), share(6, 5), share(6, 6), share(1), share(1, 1), share(6, 0), share(6, -1)],
+      [3, 5, null, null, null, null, null]
+    )
+  })
 })

@@ -15,6 +15,7 @@ import a2a from "./migrations/0010_a2a.ts"
 import channelSecrets from "./migrations/0011_channel_secrets.ts"
 import a2aTasks from "./migrations/0012_a2a_tasks.ts"
 import walletLedger from "./migrations/0013_wallet_ledger.ts"
+import a2aChains from "./migrations/0014_a2a_chains.ts"
 import { type Migration, pendingMigrations, sha256Of } from "./PendingMigrations.ts"
 import { type DatabaseUnreachable, layer, type PostgresPoolOptions } from "./PostgresPool.ts"
 import { decodeRows, decodeSingleRow } from "./Rows.ts"
@@ -34,7 +35,8 @@ export const migrations: ReadonlyArray<Migration> = [
   { id: 10, file: "0010_a2a.ts", sql: a2a },
   { id: 11, file: "0011_channel_secrets.ts", sql: channelSecrets },
   { id: 12, file: "0012_a2a_tasks.ts", sql: a2aTasks },
-  { id: 13, file: "0013_wallet_ledger.ts", sql: walletLedger }
+  { id: 13, file: "0013_wallet_ledger.ts", sql: walletLedger },
+  { id: 14, file: "0014_a2a_chains.ts", sql: a2aChains }
 ]
 
 const DatabaseRow = Schema.Struct({

@@ -9,6 +9,8 @@ import { Memory } from "./memory/Memory.ts"
 import { makeRecallTool, makeRememberTool } from "./memory/MemoryTools.ts"
 import { Toolbox } from "./Toolbox.ts"
 import { makeFetchWebPageTool } from "./web/FetchWebPageTool.ts"
+import { A2aBackend } from "./a2a/A2aBackend.ts"
+import { makeA2aTools } from "./a2a/A2aTools.ts"
 import { WalletBackend } from "./wallet/WalletBackend.ts"
 import { makeWalletTools } from "./wallet/WalletTools.ts"
 import { PageSource } from "./web/PageSource.ts"
@@ -38,7 +40,8 @@ export const layer = ({ directory, diskMb }: RuntimeToolboxOptions) =>
         makeRecallTool(memory),
         ...makeFileTools(files),
         makeFetchWebPageTool(pages),
-        ...makeWalletTools(yield* WalletBackend)
+        ...makeWalletTools(yield* WalletBackend),
+        ...makeA2aTools(yield* A2aBackend)
       ])
     })
   )

@@ -1,6 +1,6 @@
 import { OwnedAgent } from "@berth/api/agents/OwnedAgent"
 import { WebApi } from "@berth/api/WebApi"
-import { makeA2aReply } from "@berth/domain/a2a/A2aMessage"
+import { findSenderReason, makeA2aReply } from "@berth/domain/a2a/A2aMessage"
 import { A2aMessages } from "@berth/domain/a2a/A2aMessages"
 import { Principal } from "@berth/domain/sessions/Principal"
 import { HttpApiBuilder } from "@effect/platform"
@@ -10,15 +10,15 @@ const messages = HttpApiBuilder.group(WebApi, "a2aMessages", (handlers) =>
   Effect.map(A2aMessages, ({ send }) =>
     handlers.handle("send", ({ path: { agentId }, payload }) =>
       Effect.gen(function* () {
-        const { user } = yield* Principal
-        const sent = yield* send(user, agentId, payload)
+        const { proof, user } = yield* Principal
+        const sent = yield* send(user, agentId, payload, { byInstance: proof.by === "token" })
         const { messageId, mode } = payload
         if (mode === "notify" || sent.status === "waiting") return { messageId, status: "accepted" as const }
         return {
           messageId,
           status: sent.status,
           reply: makeA2aReply(sent, yield* DateTime.now),
-          reason: sent.reason
+          reason: findSenderReason(sent)
         }
       })
     )
@@ -55,11 +55,15 @@ const ofAgent = HttpApiBuilder.group(WebApi, "agentA2a", (handlers) =>
         Effect.gen(function* () {
           const { agent } = yield* OwnedAgent
           const { messages, total } = yield* a2a.list(agent, { limit, offset })
-          const present = ({ envelope, ...message }: (typeof messages)[number]) => ({
-            ...message,
-            direction: envelope.from === agent.id ? ("outbound" as const) : ("inbound" as const),
-            message: envelope
-          })
+          const present = (message: (typeof messages)[number]) => {
+            const isSent = message.envelope.from === agent.id
+            return {
+              ...message,
+              direction: isSent ? ("outbound" as const) : ("inbound" as const),
+              message: message.envelope,
+              reason: isSent ? findSenderReason(message) : message.reason
+            }
+          }
           return { messages: messages.map(present), total, limit, offset }
         })
       )

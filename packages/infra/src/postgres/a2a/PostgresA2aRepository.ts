@@ -1,9 +1,11 @@
-import { A2aEnvelope, A2aMessageId, type A2aSettings, A2aStatus } from "@berth/domain/a2a/A2aMessage"
-import { type A2aAcceptance, A2aRepository } from "@berth/domain/a2a/A2aRepository"
+import { A2aEnvelope, type A2aMessage, A2aMessageId, type A2aSettings, A2aStatus } from "@berth/domain/a2a/A2aMessage"
+import { type A2aAcceptance, type A2aLimits, A2aRepository } from "@berth/domain/a2a/A2aRepository"
 import { AgentStatus } from "@berth/domain/agents/AgentStatus"
-import type { AgentId } from "@berth/domain/shared/AgentId"
+import { AgentId } from "@berth/domain/shared/AgentId"
+import { Units } from "@berth/domain/shared/Money"
 import { UserId } from "@berth/domain/shared/UserId"
 import { SqlClient } from "@effect/sql/SqlClient"
+import type { Fragment } from "@effect/sql/Statement"
 import { DateTime, Effect, Layer, Option, Schema } from "effect"
 import { countAffectedRows, decodeFirstRow, decodeRows, decodeSingleRow } from "../Rows.ts"
 import { toStorableJson, toStorableText } from "../StorableText.ts"
@@ -12,17 +14,33 @@ const SettingsRow = Schema.Struct({ allow: Schema.Array(Schema.String), skills: 
 const MessageRow = Schema.Struct({
   id: A2aMessageId,
   envelope: A2aEnvelope,
+  chainId: A2aMessageId,
+  depth: Schema.Int,
+  path: Schema.Array(AgentId),
+  expiresAt: Schema.NullOr(Schema.DateTimeUtcFromDate),
+  parentTurn: Schema.NullOr(Schema.String),
+  budgetUnits: Schema.NullOr(Schema.Int),
+  usedUnits: Schema.NullOr(Schema.Int),
+  isForeign: Schema.Boolean,
   status: A2aStatus,
   reply: Schema.NullOr(Schema.String),
   reason: Schema.NullOr(Schema.String),
   createdAt: Schema.DateTimeUtcFromDate
 })
+const toMessage = ({ depth, path, ...row }: typeof MessageRow.Type): A2aMessage => ({ ...row, chain: { depth, path } })
 const StartedRow = Schema.Struct({
   id: A2aMessageId,
   envelope: A2aEnvelope,
+  expiresAt: Schema.NullOr(Schema.DateTimeUtcFromDate),
+  budgetUnits: Schema.NullOr(Schema.Int.pipe(Schema.fromBrand(Units))),
   ownerId: UserId,
   agentStatus: AgentStatus,
   senderName: Schema.String
+})
+const ReachableRow = Schema.Struct({ id: AgentId, name: Schema.String, skills: Schema.Array(Schema.String) })
+const EndedRow = Schema.Struct({
+  parentTurn: Schema.NullOr(Schema.String),
+  rest: Schema.NullOr(Schema.Int.pipe(Schema.fromBrand(Units)))
 })
 const Known = Schema.Struct({ isEqual: Schema.Boolean })
 const Counts = Schema.Struct({ sent: Schema.Int, received: Schema.Int })
@@ -33,7 +51,16 @@ const encodeEnvelope = Schema.encode(A2aEnvelope)
 export const layer: Layer.Layer<A2aRepository, never, SqlClient> = Layer.effect(
   A2aRepository,
   Effect.map(SqlClient, (sql) => {
-    const columns = sql`id, envelope, status, reply, reason, created_at`
+    const findMessages = sql`
+      select m.id, envelope, chain_id, depth, path, expires_at, parent_turn, budget_units, used_units, m.status, reply, reason,
+        m.created_at, sender.owner_id <> receiver.owner_id as is_foreign
+      from a2a_messages m join agents receiver on receiver.id = to_agent join agents sender on sender.id = from_agent`
+    const findMessage = (where: Fragment) =>
+      sql`${findMessages} where ${where}`.pipe(
+        decodeFirstRow(MessageRow),
+        Effect.orDie,
+        Effect.map(Option.map(toMessage))
+      )
     return A2aRepository.of({
       readSettings: Effect.fn("A2aRepository.readSettings")(function* (agentId: AgentId) {
         const row = yield* sql`select allow, skills from a2a_settings where agent_id = ${agentId}`.pipe(
@@ -61,10 +88,17 @@ export const layer: Layer.Layer<A2aRepository, never, SqlClient> = Layer.effect(
           Effect.orDie
         )
       }),
+      listReachable: Effect.fn("A2aRepository.listReachable")(function* (agentId: AgentId, ownerId: UserId) {
+        return yield* sql`
+          select id, name, coalesce(skills, '{}') as skills
+          from agents left join a2a_settings on a2a_settings.agent_id = agents.id
+          where id <> ${agentId} and (owner_id = ${ownerId} or allow && array[${agentId}, ${ownerId}]::text[])
+          order by name, id limit 100`.pipe(decodeRows(ReachableRow), Effect.orDie)
+      }),
       insert: Effect.fn("A2aRepository.insert")(function* (
         id: A2aMessageId,
-        envelope: A2aEnvelope,
-        limits: { readonly sender: number; readonly receiver: number }
+        { chain, chainId, envelope, expiresAt, parentTurn }: Parameters<A2aRepository["Type"]["insert"]>[1],
+        limits: A2aLimits
       ) {
         const { from, messageId, to } = envelope
         const stored = toStorableJson(yield* encodeEnvelope(envelope))
@@ -81,8 +115,19 @@ export const layer: Layer.Layer<A2aRepository, never, SqlClient> = Layer.effect(
           decodeSingleRow(Counts)
         )
         if (sent >= limits.sender || received >= limits.receiver) return "full" satisfies A2aAcceptance
+        if (chainId !== id) {
+          const counted = yield* countAffectedRows(sql`
+            update a2a_messages set chain_messages = chain_messages + 1
+            where id = ${chainId} and chain_messages < ${limits.chain}`)
+          if (counted === 0) return "chain-full" satisfies A2aAcceptance
+        }
         yield* sql`insert into a2a_messages ${sql.insert({
           id,
+          chainId,
+          depth: chain.depth,
+          path: chain.path,
+          expiresAt: expiresAt === null ? null : DateTime.toDate(expiresAt),
+          parentTurn,
           fromAgent: from,
           toAgent: to,
           messageId,
@@ -92,31 +137,40 @@ export const layer: Layer.Layer<A2aRepository, never, SqlClient> = Layer.effect(
         })}`
         return "accepted" satisfies A2aAcceptance
       }, Effect.orDie),
+      setBudget: Effect.fn("A2aRepository.setBudget")(function* (id: A2aMessageId, units: Units) {
+        yield* sql`update a2a_messages set budget_units = ${units} where id = ${id}`.pipe(Effect.orDie)
+      }),
+      find: Effect.fn("A2aRepository.find")(function* (id: A2aMessageId) {
+        return yield* findMessage(sql`m.id = ${toStorableText(id)}`)
+      }),
+      findAnswered: Effect.fn("A2aRepository.findAnswered")(function* (agentId: AgentId) {
+        return yield* findMessage(sql`
+          to_agent = ${agentId} and m.status = 'waiting'
+            and exists (select from turns where turns.id = 'msg_' || substr(m.id, 5) and turns.agent_id = to_agent)
+          order by depth desc, m.id limit 1`)
+      }),
       findSent: Effect.fn("A2aRepository.findSent")(function* (from: AgentId, messageId: string) {
-        return yield* sql`
-          select ${columns} from a2a_messages
-          where from_agent = ${from} and message_id = ${toStorableText(messageId)}`.pipe(
-          decodeFirstRow(MessageRow),
-          Effect.orDie
-        )
+        return yield* findMessage(sql`from_agent = ${from} and message_id = ${toStorableText(messageId)}`)
       }),
       list: Effect.fn("A2aRepository.list")(function* (
         agentId: AgentId,
         { limit, offset }: { readonly limit: number; readonly offset: number }
       ) {
         const isOf = sql`(from_agent = ${agentId} or to_agent = ${agentId})`
-        const messages = yield* sql`
-          select ${columns} from a2a_messages where ${isOf}
-          order by created_at desc, id desc limit ${limit} offset ${offset}`.pipe(decodeRows(MessageRow), Effect.orDie)
+        const rows = yield* sql`
+          ${findMessages} where ${isOf} order by m.created_at desc, m.id desc limit ${limit} offset ${offset}`.pipe(
+          decodeRows(MessageRow),
+          Effect.orDie
+        )
         const { total } = yield* sql`select count(*)::int as total from a2a_messages where ${isOf}`.pipe(
           decodeSingleRow(Total),
           Effect.orDie
         )
-        return { messages, total }
+        return { messages: rows.map(toMessage), total }
       }),
       findInProgress: Effect.fn("A2aRepository.findInProgress")(function* (id: A2aMessageId) {
         return yield* sql`
-          select m.id, m.envelope, receiver.owner_id, receiver.status as agent_status, sender.name as sender_name
+          select m.id, m.envelope, m.expires_at, m.budget_units, receiver.owner_id, receiver.status as agent_status, sender.name as sender_name
           from a2a_messages m join agents receiver on receiver.id = m.to_agent join agents sender on sender.id = m.from_agent
           where m.id = ${id} and m.status = 'waiting'`.pipe(decodeFirstRow(StartedRow), Effect.orDie)
       }),
@@ -124,12 +178,27 @@ export const layer: Layer.Layer<A2aRepository, never, SqlClient> = Layer.effect(
         id: A2aMessageId,
         end: { readonly status: A2aStatus; readonly reply: string | null; readonly reason: string | null }
       ) {
-        const finished = yield* countAffectedRows(sql`
-          update a2a_messages set status = ${end.status}, ended_at = now(),
+        // The cost of its turn, and of the messages that were sent in it: those in progress count with their budgets.
+        const ended = yield* sql`
+          update a2a_messages m set status = ${end.status}, ended_at = now(),
             reply = ${end.reply === null ? null : toStorableText(end.reply)},
-            reason = ${end.reason === null ? null : toStorableText(end.reason)}
-          where id = ${id} and status = 'waiting'`).pipe(Effect.orDie)
-        return finished === 1
+            reason = ${end.reason === null ? null : toStorableText(end.reason)},
+            used_units = (
+              select coalesce(sum(settled_daily_units + settled_credit_units), 0)::int
+              from reservations join agents on agents.owner_id = reservations.user_id
+              where agents.id = m.to_agent and reservations.cause = 'msg_' || substr(m.id, 5) and reservations.state = 'settled'
+            ) + (
+              select coalesce(sum(coalesce(sent.used_units, sent.budget_units, 0)), 0)::int
+              from a2a_messages sent where sent.parent_turn = 'msg_' || substr(m.id, 5)
+            )
+          where id = ${id} and status = 'waiting'
+          returning parent_turn, greatest(0, budget_units - used_units) as rest`.pipe(
+          decodeFirstRow(EndedRow),
+          Effect.orDie
+        )
+        return Option.map(ended, ({ parentTurn, rest }) =>
+          parentTurn === null || rest === null ? Option.none() : Option.some({ parentTurn, units: rest })
+        )
       }),
       failLost: countAffectedRows(sql`
         update a2a_messages set status = 'failed', reason = 'The job of the message was lost.', ended_at = now()

@@ -1,4 +1,6 @@
 import { withoutOwnerTools } from "@berth/runtime/skills/Toolbox"
+import * as A2aBackend from "@berth/runtime/skills/a2a/A2aBackend"
+import { makeA2aTools } from "@berth/runtime/skills/a2a/A2aTools"
 import * as WalletBackend from "@berth/runtime/skills/wallet/WalletBackend"
 import { makeWalletTools } from "@berth/runtime/skills/wallet/WalletTools"
 import { NodeHttpClient } from "@effect/platform-node"
@@ -22,10 +24,14 @@ const makeTools = (status: number, body: unknown) =>
       })
     })
     const { origin } = yield* listenLocally(server)
+    const access = { backendUrl: origin, token: Redacted.make("own") }
     const context = yield* Layer.build(
-      Layer.provide(WalletBackend.layer({ backendUrl: origin, token: Redacted.make("own") }), NodeHttpClient.layer)
+      Layer.provide(Layer.merge(WalletBackend.layer(access), A2aBackend.layer(access)), NodeHttpClient.layer)
     )
-    const tools = makeWalletTools(Context.get(context, WalletBackend.WalletBackend))
+    const tools = [
+      ...makeWalletTools(Context.get(context, WalletBackend.WalletBackend)),
+      ...makeA2aTools(Context.get(context, A2aBackend.A2aBackend))
+    ]
     const run = (name: string, args: unknown) => {
       const tool = tools.find(({ spec }) => spec.name === name)
       return tool === undefined ? assert.fail(name) : tool.run(JSON.stringify(args), turn)
@@ -62,6 +68,40 @@ it.scopedLive("WalletTools tell the model the backend's reason, and send each ca
     const broken = yield* makeTools(503, "no")
     assert.include((yield* Effect.flip(broken.run("get_balance", {}))).reason, "not understood")
     assert.deepStrictEqual([refused.received.length, broken.received.length], [1, 1])
+  })
+)
+
+it.scopedLive("A2aTools send what the model decides alone: the chain of the turn is not among it", () =>
+  Effect.gen(function* () {
+    const { received, run } = yield* makeTools(200, { text: "done" })
+    const forged = { depth: 0, path: [], from: "agt_other", parentTurn: "msg_other", messageId: "msg_other" }
+    const [to, skill, tool] = ["helper", "calculator", "calculate"]
+    assert.strictEqual(yield* run("send_message", { to, message: "hello", ...forged }), "done")
+    yield* run("send_message", { to, message: "hello", wait: false, urgent: true })
+    yield* run("delegate_task", { to, task: "work", budget: 5, ...forged })
+    yield* run("delegate_skill", { to, skill, tool, arguments: '{"expression":"6*7"}' })
+    yield* run("list_agents", forged)
+    assert.deepStrictEqual(
+      received,
+      [
+        { action: "send", to, mode: "request", message: "hello" },
+        { action: "send", to, mode: "notify", message: "hello", priority: "high" },
+        { action: "send", to, mode: "delegate", message: "work", budgetUnits: 5 },
+        {
+          action: "send",
+          to,
+          mode: "delegate",
+          message: "",
+          skill,
+          tool,
+          arguments: { expression: "6*7" },
+          budgetUnits: 1
+        },
+        { action: "list_agents" }
+      ].map((call) => ["/internal/runtime/a2a", "Bearer own", { agentId: "agt_1", messageId: "msg_1", call }])
+    )
+    const broken = yield* Effect.flip(run("delegate_skill", { to, skill, tool, arguments: "6*7" }))
+    assert.include(broken.reason, "must be a JSON object")
   })
 )
 

@@ -1,0 +1,22 @@
+import { A2aCallFailed } from "@berth/domain/a2a/A2aErrors"
+import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
+import { errorBody } from "../http/ErrorBody.ts"
+import { RuntimeA2aCall, runtimeA2aPath, RuntimeTextAnswer } from "./RuntimeContract.ts"
+import { AgentNotInInstanceBody, RuntimeAuth } from "./RuntimeModelApi.ts"
+
+const A2aCallFailedBody = errorBody(A2aCallFailed, {
+  status: 400,
+  error: "Message not sent",
+  message: ({ reason }) => reason,
+  read: (reason) => new A2aCallFailed({ reason })
+})
+
+const call = HttpApiEndpoint.post("call", runtimeA2aPath)
+  .setPayload(RuntimeA2aCall)
+  .addSuccess(RuntimeTextAnswer)
+  .addError(AgentNotInInstanceBody)
+  .addError(A2aCallFailedBody)
+  .middleware(RuntimeAuth)
+
+/** The skill `a2a-send` of agents for runtimes: the backend continues the chain of the turn. */
+export class RuntimeA2aApi extends HttpApiGroup.make("runtimeA2a").add(call) {}
