@@ -63,6 +63,7 @@ const run = (
     const requests: Array<ChatRequest> = []
     const wanted: Array<number> = []
     const models = ModelAnswers.of({
+      models: Effect.succeed([]),
       quote: () => Effect.succeed({ ...quote, ...quoted }),
       open: (request) =>
         Effect.sync(() => {
