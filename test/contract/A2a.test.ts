@@ -1,5 +1,6 @@
 import { maximumInProgress } from "@berth/domain/a2a/A2aMessage"
 import { A2aRepository } from "@berth/domain/a2a/A2aRepository"
+import { maximumInFlightPerOwner, Outbox, type OutboxEntry } from "@berth/domain/jobs/Outbox"
 import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
@@ -402,6 +403,25 @@ layer(A2aWorker.layer, { excludeTestServices: true })("Messages between agents",
         withScripts(new Map([[second.agent.id, ({ messageId }: Turn) => callInTurn(second, messageId, call)]]))
       )
       assert.include(without.text, "has not enabled the skill")
+    })
+  )
+
+  it.effect("An urgent message does not wait behind the others of its receiver's owner", () =>
+    Effect.gen(function* () {
+      const { alice, bob } = yield* pair
+      const outbox = yield* Outbox
+      yield* Effect.forEach([1, 2, 3, 4, 5, 6], (index) => send(alice, bob, { messageId: `normal-${index}` }))
+      assert.strictEqual((yield* send(alice, bob, { messageId: "urgent", priority: "high" })).status, 202)
+      const taken: Array<OutboxEntry> = []
+      yield* outbox.relay(100, (entry) => Effect.sync(() => taken.push(entry)))
+      const sql = yield* SqlClient
+      const [urgent] =
+        yield* sql`select id from a2a_messages where from_agent = ${alice.agent.id} and message_id = 'urgent'`
+      const payloads = taken.map(({ payload }) => payload)
+      assert.deepInclude(payloads, { id: urgent?.["id"] })
+      assert.lengthOf(payloads, maximumInFlightPerOwner + 1)
+      yield* Effect.forEach(taken, ({ id }) => outbox.settle(id), { discard: true })
+      yield* A2aWorker.deliverMessages
     })
   )
 

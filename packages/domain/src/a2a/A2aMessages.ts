@@ -171,13 +171,15 @@ export class A2aMessages extends Effect.Service<A2aMessages>()("@berth/A2aMessag
         envelope,
         Option.flatMap(origin.before, (before) => Option.fromNullable(before.expiresAt))
       )
+      // An urgent message waits for no other job; turns that wait for a later one hold the slots of their owner.
+      const lane = envelope.priority === "high" || chain.depth > 1 ? undefined : found.owner.id
       const message = { envelope, chain, chainId, expiresAt, parentTurn: origin.turnId }
       const acceptance = yield* transaction.run(
         Effect.tap(repository.insert(id, message, { ...maximumInProgress, chain: maximumChainMessages }), (result) =>
           result === "accepted"
             ? Effect.zipRight(
                 shareBudget(id, sender, envelope, origin),
-                outbox.append(DeliverA2aMessageJob, { id }, found.owner.id)
+                outbox.append(DeliverA2aMessageJob, { id }, lane)
               )
             : Effect.void
         )
