@@ -5,11 +5,12 @@ import type { HttpCallResponse } from "../support/HttpCall.ts"
 /** Content that responses never contain: stacks, SQL, file and internal paths. */
 const innards = /\bat .+:\d+:\d+|node_modules|packages\/|select .+ from |relation "|\/internal\/|hunter2/i
 
-/** The members of an error; those of OpenAI's shape are inside of `error`. */
-const membersOf = ({ body }: HttpCallResponse): Readonly<Record<string, unknown>> =>
-  Predicate.isRecord(body["error"]) && !Predicate.isString(body["code"])
-    ? { error: body["error"]["type"], ...body["error"] }
-    : body
+/** The members of an error. Those of OpenAI's shape are inside of `error`; the A2A protocol's has its own members there. */
+const membersOf = ({ body }: HttpCallResponse): Readonly<Record<string, unknown>> => {
+  const { error } = body
+  if (!Predicate.isRecord(error)) return body
+  return Predicate.isString(body["code"]) ? { ...body, error: error["message"] } : { error: error["type"], ...error }
+}
 
 export const readErrorCode = (answer: HttpCallResponse): unknown => membersOf(answer)["code"]
 
