@@ -1,5 +1,5 @@
 import { DateTime, Effect, FiberSet, Option, Schedule } from "effect"
-import { readLast } from "../../ai/streams/ChunkReader.ts"
+import { readLast, streamFromReader } from "../../ai/streams/ChunkReader.ts"
 import type { AgentId } from "../../shared/AgentId.ts"
 import { UnitsExhausted } from "../../billing/units/Reservation.ts"
 import { UnitLedger } from "../../billing/units/UnitLedger.ts"
@@ -191,7 +191,7 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
       hooks: TurnHooks<E>
     ) {
       yield* validate(toSend.message)
-      return (yield* begin(user, toSend, true, hooks)).events
+      return streamFromReader((yield* begin(user, toSend, true, hooks)).events)
     })
 
     /** Reads the end of a turn, whichever call began it. */

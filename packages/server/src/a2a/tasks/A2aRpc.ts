@@ -12,6 +12,7 @@ import {
 import { summarizeIssues } from "@berth/api/http/RequestIssues"
 import { encodeSseEvent } from "@berth/api/http/Sse"
 import type { A2aPeer } from "@berth/domain/a2a/tasks/A2aPeers"
+import { readerFromStream } from "@berth/domain/ai/streams/ChunkReader"
 import { A2aRequestInvalid } from "@berth/domain/a2a/tasks/A2aTaskErrors"
 import { HttpApp, HttpServerResponse } from "@effect/platform"
 import { Effect, Option, ParseResult, Schema, Stream } from "effect"
@@ -66,7 +67,9 @@ export const answerRpc = Effect.fnUntraced(function* (
   const respondStream = <E, R>(events: Effect.Effect<Stream.Stream<unknown>, E, R>) =>
     Effect.map(events, (results) =>
       respondFrames(
-        Stream.map(results, (result) => encodeSseEvent({ data: JSON.stringify({ jsonrpc: "2.0", id, result }) }))
+        readerFromStream(
+          Stream.map(results, (result) => encodeSseEvent({ data: JSON.stringify({ jsonrpc: "2.0", id, result }) }))
+        )
       )
     )
   switch (method) {

@@ -3,6 +3,7 @@ import { CurrentA2aPeer } from "@berth/api/a2a/tasks/A2aTasksApi"
 import { encodeSseEvent } from "@berth/api/http/Sse"
 import { WebApi } from "@berth/api/WebApi"
 import type { A2aPeer } from "@berth/domain/a2a/tasks/A2aPeers"
+import { readerFromStream } from "@berth/domain/ai/streams/ChunkReader"
 import { A2aVersionUnsupported } from "@berth/domain/a2a/tasks/A2aTaskErrors"
 import { HttpApiBuilder, HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { Effect, Stream } from "effect"
@@ -24,7 +25,7 @@ const respond = <E, R>(body: Effect.Effect<unknown, E, R>) =>
   )
 const respondStream = <E, R>(events: Effect.Effect<Stream.Stream<unknown>, E, R>) =>
   Effect.map(events, (all) =>
-    respondFrames(Stream.map(all, (event) => encodeSseEvent({ data: JSON.stringify(event) })))
+    respondFrames(readerFromStream(Stream.map(all, (event) => encodeSseEvent({ data: JSON.stringify(event) }))))
   )
 
 /** Answers a request of the version that is served. */
