@@ -2,6 +2,7 @@
 //   --seeds <n>    how many; default 20
 //   --first <n>    the first seed; default 1. A failing seed is printed, and replayed by --first <seed> --seeds 1
 //   --driver <d>   process (default), docker, or both with a comma
+//   --jobs <n>     kills workers and stores under so many jobs of all kinds, instead of instances
 //   --cycles <n>   sleeps and wakes of one instance before the seeds; default 100
 import { spawnSync } from "node:child_process"
 import { join } from "node:path"
@@ -14,7 +15,8 @@ const { values } = parseArgs({
     seeds: { type: "string", default: "20" },
     first: { type: "string", default: "1" },
     driver: { type: "string", default: "process" },
-    cycles: { type: "string", default: "100" }
+    cycles: { type: "string", default: "100" },
+    jobs: { type: "string", default: "0" }
   }
 })
 const run = (...args) =>
@@ -26,7 +28,8 @@ const run = (...args) =>
       CHAOS_SEEDS: values.seeds,
       CHAOS_FIRST_SEED: values.first,
       CHAOS_DRIVER: values.driver,
-      CHAOS_CYCLES: values.cycles
+      CHAOS_CYCLES: values.cycles,
+      CHAOS_JOBS: values.jobs
     }
   }).status ?? 1
 

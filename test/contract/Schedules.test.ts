@@ -6,7 +6,7 @@ import { ScheduleTicks } from "@berth/domain/schedules/ScheduleTicks"
 import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
-import { DateTime, Effect, Schema, Stream } from "effect"
+import { DateTime, Effect, Fiber, Schema, Stream } from "effect"
 import * as ScheduleWorker from "../support/ScheduleWorker.ts"
 import * as App from "../support/TestApp.ts"
 import { assertError } from "./ErrorAssertions.ts"
@@ -19,7 +19,8 @@ const Run = Schema.Struct({
   dueAt: Schema.NullOr(Schema.String),
   reason: Schema.NullOr(Schema.String),
   result: Schema.NullOr(Schema.String),
-  units: Schema.NullOr(Schema.Number)
+  units: Schema.NullOr(Schema.Number),
+  repeats: Schema.Number
 })
 const Runs = Schema.Struct({ runs: Schema.Array(Run), total: Schema.Number })
 const View = Schema.Struct({
@@ -67,6 +68,8 @@ const jobOf = (owner: OwnerWithAgent, id: string) =>
     const [run] = (yield* history(owner, id)).runs
     return entries.find(({ payload }) => JSON.stringify(payload) === JSON.stringify({ runId: run?.id }))
   })
+
+const enable = (owner: OwnerWithAgent) => call(owner, "PUT", "/config", { skills: ["time", "calculator", "files"] })
 
 const setAgent = (owner: OwnerWithAgent, status: string) =>
   Effect.flatMap(SqlClient, (sql) => sql`update agents set status = ${status} where id = ${owner.agent.id}`)
@@ -297,6 +300,99 @@ layer(ScheduleWorker.layer, { excludeTestServices: true })("Schedules", (it) => 
     })
   )
 
+  it.effect("Times within a minute of a refused run are counted in that run, and run again afterwards", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent("enterprise")
+      const sql = yield* SqlClient
+      yield* exhaustUnits(owner)
+      const { id } = yield* createDue(owner, { ...daily, onMissed: "all" })
+      yield* ScheduleWorker.runSchedules
+      for (const ago of ["3 seconds", "2 seconds"]) {
+        yield* makeDue(id, ago)
+        yield* ScheduleWorker.runSchedules
+      }
+      const refused = yield* history(owner, id)
+      assert.strictEqual(refused.total, 1)
+      assert.deepInclude(refused.runs[0], { status: "refused", repeats: 2 })
+      yield* sql`update agent_runs set ended_at = ended_at - interval '1 minute' where schedule_id = ${id}`
+      yield* makeDue(id, "0 seconds")
+      yield* ScheduleWorker.runSchedules
+      assert.strictEqual((yield* history(owner, id)).total, 2)
+    })
+  )
+
+  it.effect("Concurrent changes of a schedule's members are all stored", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent("enterprise")
+      const { id } = yield* create(owner)
+      const changes = {
+        cron: "0 10 * * *",
+        timezone: "Asia/Tokyo",
+        prompt: "Good evening",
+        onMissed: "skip",
+        enabled: false
+      }
+      yield* Effect.forEach(
+        Object.entries(changes),
+        ([member, value]) => call(owner, "PATCH", `/schedules/${id}`, { [member]: value }),
+        { concurrency: "unbounded" }
+      )
+      const { body } = yield* call(owner, "PATCH", `/schedules/${id}`, {})
+      assert.deepInclude(body["schedule"], changes)
+    })
+  )
+
+  it.effect("A tick does not wait for the deletion of its agent, nor the deletion for a deadlock", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent("enterprise")
+      const sql = yield* SqlClient
+      const { fire } = yield* ScheduleTicks
+      const { id } = yield* createDue(owner)
+      const isLocked = yield* Effect.makeLatch(false)
+      const mayDelete = yield* Effect.makeLatch(false)
+      // The first step of a deletion, before its cascade reaches the schedules.
+      const deletion = yield* Effect.fork(
+        sql.withTransaction(
+          Effect.gen(function* () {
+            yield* sql`select id from agents where id = ${owner.agent.id} for update`
+            yield* isLocked.open
+            yield* mayDelete.await
+            yield* sql`delete from agents where id = ${owner.agent.id}`
+          })
+        )
+      )
+      yield* isLocked.await
+      yield* fire
+      assert.strictEqual((yield* sql`select id from agent_runs where schedule_id = ${id}`).length, 0)
+      yield* mayDelete.open
+      yield* Fiber.join(deletion)
+      yield* fire
+      assert.strictEqual((yield* sql`select id from schedules where id = ${id}`).length, 0)
+    })
+  )
+
+  it.effect("A schedule and a run of a skill are created once per Idempotency-Key", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent("enterprise")
+      const { web } = yield* App.TestApp
+      const post = (path: string, json: unknown) =>
+        web({
+          method: "POST",
+          path: `/api/agents/${owner.agent.id}${path}`,
+          as: owner,
+          json,
+          headers: { "idempotency-key": "one" }
+        })
+      const twice = (path: string, json: unknown) => Effect.replicateEffect(post(path, json), 2, { concurrency: 2 })
+      const [first, second] = yield* twice("/schedules", daily)
+      assert.deepStrictEqual([first?.status, first?.body], [201, second?.body])
+      assert.lengthOf(yield* list(owner), 1)
+      yield* enable(owner)
+      const [run, repeated] = yield* twice("/skills/time/runs", {})
+      assert.deepStrictEqual([run?.status, run?.body], [202, repeated?.body])
+    })
+  )
+
   it.effect("The heartbeat of an agent's configuration is one of its schedules, with its changes and its removal", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent("enterprise")
@@ -358,7 +454,6 @@ layer(ScheduleWorker.layer, { excludeTestServices: true })("Schedules", (it) => 
 layer(ScheduleWorker.layer, { excludeTestServices: true })("Runs of skills", (it) => {
   const start = (owner: OwnerWithAgent, skill: string, input?: unknown) =>
     call(owner, "POST", `/skills/${skill}/runs`, input === undefined ? {} : { input })
-  const enable = (owner: OwnerWithAgent) => call(owner, "PUT", "/config", { skills: ["time", "calculator", "files"] })
   const read = (owner: OwnerWithAgent, skill: string, id: string) =>
     Effect.map(call(owner, "GET", `/skills/${skill}/runs/${id}`), ({ body }) => decodeRun(body).run)
 

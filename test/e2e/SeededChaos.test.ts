@@ -14,6 +14,7 @@ import { startBerth } from "./BerthProcess.ts"
 import { type ChaosHost, openDockerHost, processHost } from "./ChaosHosts.ts"
 import { type ChaosVerb, makeChaosRounds } from "./ChaosScenario.ts"
 import { memberAt, textOrEmpty } from "./MainJobSteps.ts"
+import { runJobChaos } from "./JobChaos.ts"
 import * as Records from "./ServiceDatabase.ts"
 import { type SignedUpClient, signUpClient } from "./WebClient.ts"
 
@@ -23,6 +24,7 @@ const isLong = process.env["CHAOS_SEEDS"] !== undefined
 const seeds = Array.makeBy(given("CHAOS_SEEDS", 1), (index) => given("CHAOS_FIRST_SEED", isLong ? 1 : 3) + index)
 const rounds = isLong ? 4 : 2
 const cycles = given("CHAOS_CYCLES", 3)
+const jobs = given("CHAOS_JOBS", 0)
 const drivers = (process.env["CHAOS_DRIVER"] ?? "process").split(",")
 
 const model = "openai/gpt-4o-mini"
@@ -280,14 +282,25 @@ const runAll = (open: Effect.Effect<ChaosHost, unknown, Scope.Scope>) =>
 
 const timeout = Duration.toMillis(isLong ? "3 hours" : "3 minutes")
 
-if (drivers.includes("process"))
+for (const store of jobs === 0 ? [] : (["redis", "postgres"] as const))
+  for (const seed of seeds)
+    it.scopedLive(
+      `${jobs} jobs over ${store} are done once although workers and stores are killed, stopped and restarted, seed ${seed}`,
+      () =>
+        Effect.flatMap(runJobChaos(seed, jobs, store), (figures) =>
+          say(`jobs chaos seed ${seed} (${store}): ${JSON.stringify(figures)}`)
+        ),
+      timeout
+    )
+
+if (jobs === 0 && drivers.includes("process"))
   it.scopedLive(
     "Berth with instances in processes converges after kill -9 at any step of seeded calls, and wakes instances with their state",
     () => runAll(Effect.succeed(processHost)),
     timeout
   )
 
-if (drivers.includes("docker"))
+if (jobs === 0 && drivers.includes("docker"))
   describeWithTool(dockerEngine, "Berth on a Docker Engine in chaos", () => {
     it.scopedLive(
       "Berth with instances in containers converges after kill -9 at any step of seeded calls, and wakes instances with their state",

@@ -2,16 +2,23 @@ import type { JobKind, QueueName } from "@berth/domain/jobs/JobKind"
 import { JobQueue } from "@berth/domain/jobs/JobQueue"
 import { maximumInFlightPerOwner, Outbox } from "@berth/domain/jobs/Outbox"
 import { UserId } from "@berth/domain/shared/UserId"
+import { AgentRunId } from "@berth/domain/schedules/runs/AgentRun"
+import { AgentRuns } from "@berth/domain/schedules/runs/AgentRuns"
+import { ScheduledTaskJob } from "@berth/domain/schedules/ScheduleJobs"
+import { OutageDetector } from "@berth/domain/shared/DependencyUnavailable"
 import * as PostgresOutbox from "@berth/infra/postgres/jobs/PostgresOutbox"
 import * as PostgresJobQueue from "@berth/infra/queue/PostgresJobQueue"
 import * as RedisJobQueue from "@berth/infra/queue/RedisJobQueue"
+import * as BackgroundJobs from "@berth/worker/jobs/BackgroundJobs"
+import * as JobConsumers from "@berth/worker/jobs/JobConsumers"
 import * as OutboxRelay from "@berth/worker/jobs/OutboxRelay"
 import { PgClient } from "@effect/sql-pg/PgClient"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Redacted, Schema } from "effect"
+import { Effect, Layer, Option, Redacted, Ref, Schema } from "effect"
 import { randomBytes } from "node:crypto"
 import { inject } from "vitest"
+import { unusedPorts } from "../../packages/worker/test/jobs/UnusedPorts.ts"
 import { eventually } from "../support/Eventually.ts"
 import * as MigratedDatabase from "../support/MigratedDatabase.ts"
 import * as TestSecrets from "../support/TestSecrets.ts"
@@ -41,6 +48,8 @@ const services = (store: keyof typeof queueOf) =>
     )
   )
 
+const noOutages = Layer.succeed(OutageDetector, { detect: () => Option.none() })
+
 const kindOf = (queue: QueueName) => {
   const payload = Schema.Struct({ owner: Schema.String })
   return { queue, name: "test", payload } as const satisfies JobKind<typeof payload.Type, typeof payload.Encoded>
@@ -52,7 +61,7 @@ const bound = 3 * maximumInFlightPerOwner
 describe("The fairness of queues", () => {
   for (const store of ["PostgreSQL", "Redis"] as const)
     it.scopedLive(
-      `A single job, and mail, start before more than ${bound} further jobs of an owner with 10,000 waiting ones, over ${store}`,
+      `A single job, mail and a card event start before more than ${bound} further jobs of an owner with 10,000 waiting ones, over ${store}`,
       () =>
         Effect.gen(function* () {
           const sql = yield* SqlClient
@@ -77,7 +86,8 @@ describe("The fairness of queues", () => {
             select 'job_' || n, 'tasks usr_flood', 'tasks', 'test', '{"owner":"flood"}', now() from generate_series(1, 10000) n`
           yield* consume("tasks", 5)
           yield* consume("mail", 2)
-          const append = (name: "tasks" | "mail", owner: string) =>
+          yield* consume("card-events", 2)
+          const append = (name: QueueName, owner: string) =>
             outbox.append(kindOf(name), { owner }, UserId.make(`usr_${owner}`))
           yield* append("mail", "first")
           yield* eventually(
@@ -86,7 +96,8 @@ describe("The fairness of queues", () => {
           )
           for (const [name, owner] of [
             ["tasks", "other"],
-            ["mail", "mailed"]
+            ["mail", "mailed"],
+            ["card-events", "paying"]
           ] as const) {
             yield* append(name, owner)
             const before = started.length
@@ -99,4 +110,37 @@ describe("The fairness of queues", () => {
           assert.isAtMost(most, maximumInFlightPerOwner + 1)
         }).pipe(Effect.provide(services(store)))
     )
+
+  it.scopedLive("Two owners whose agents hang in runs of schedules do not delay a third owner's run", () =>
+    Effect.gen(function* () {
+      const hanging = yield* Ref.make<ReadonlyArray<string>>([])
+      const ended = yield* Ref.make<ReadonlyArray<string>>([])
+      const agents = Layer.mock(AgentRuns, {
+        _tag: "@berth/AgentRuns",
+        execute: (id) =>
+          id.startsWith("run_slow")
+            ? Effect.zipRight(
+                Ref.update(hanging, (so) => [...so, id]),
+                Effect.never
+              )
+            : Ref.update(ended, (so) => [...so, id])
+      })
+      const consumers = JobConsumers.layer({ concurrency: { tasks: 5, provision: 2 }, drain: 0 }).pipe(
+        Layer.provide(BackgroundJobs.layer()),
+        Layer.provide([unusedPorts, agents, noOutages])
+      )
+      yield* Effect.gen(function* () {
+        const outbox = yield* Outbox
+        const append = (owner: string, id: string) =>
+          outbox.append(ScheduledTaskJob, { runId: AgentRunId.make(id) }, UserId.make(owner))
+        for (const owner of ["usr_slow1", "usr_slow2"])
+          for (let at = 0; at < 6; at++) yield* append(owner, `run_${owner.slice(4)}_${at}`)
+        // The runs of an owner in progress are as many as the bound of its lane.
+        yield* eventually(hanging, (runs) => runs.length === 2 * maximumInFlightPerOwner)
+        yield* append("usr_third", "run_third")
+        yield* eventually(ended, (runs) => runs.includes("run_third"))
+        assert.lengthOf(yield* hanging, 2 * maximumInFlightPerOwner)
+      }).pipe(Effect.provide(Layer.provideMerge(consumers, services("PostgreSQL"))))
+    })
+  )
 })

@@ -1,4 +1,11 @@
-import { JobPermanentlyFailed, JobQueue, type NewJob, type RunningJob } from "@berth/domain/jobs/JobQueue"
+import {
+  JobPermanentlyFailed,
+  JobPostponed,
+  JobQueue,
+  JobUnsupported,
+  type NewJob,
+  type RunningJob
+} from "@berth/domain/jobs/JobQueue"
 import { defaultRetryPolicy } from "@berth/domain/jobs/JobRetryPolicy"
 import type { BullmqSettings } from "@berth/infra/queue/BullmqStore"
 import * as PostgresJobQueue from "@berth/infra/queue/PostgresJobQueue"
@@ -225,6 +232,53 @@ const portSpec = (place: Effect.Effect<JobQueueStore, never, Scope.Scope>) => ()
           (yield* queue.deadLetters("tasks", 10)).map(({ id }) => id),
           ["evt:3", "evt:2"]
         )
+      })
+    )
+  )
+
+  it.scopedLive("JobQueue runs postponed and unsupported jobs again without using up an attempt", () =>
+    against(
+      { unsupported: { retention: "1 hour", pause: "20 millis" } },
+      Effect.gen(function* () {
+        const queue = yield* JobQueue
+        const runs = yield* Ref.make<ReadonlyArray<string>>([])
+        const after = Duration.millis(20)
+        yield* queue.consume(
+          "tasks",
+          { concurrency: 2, drain: "5 seconds", retryPolicy: attempts(1) },
+          ({ attempt, id, isLastAttempt }) =>
+            Effect.gen(function* () {
+              assert.deepStrictEqual({ attempt, isLastAttempt }, { attempt: 1, isLastAttempt: true })
+              const earlier = yield* Ref.getAndUpdate(runs, (so) => [...so, id])
+              if (earlier.filter((one) => one === id).length < 3)
+                return yield* id === "postponed" ? new JobPostponed({ after }) : new JobUnsupported({ reason: "new" })
+            })
+        )
+        yield* Effect.forEach(["postponed", "unsupported"], (id) => queue.add(job(id)))
+        yield* eventually(queue.counts("tasks"), ({ completed }) => completed === 2)
+        assert.lengthOf(yield* runs, 8)
+        assert.deepInclude(yield* queue.counts("tasks"), { failed: 0, delayed: 0 })
+      })
+    )
+  )
+
+  it.scopedLive("JobQueue keeps a job that no worker supported as a dead letter that a newer worker replays", () =>
+    against(
+      { unsupported: { retention: 0, pause: "20 millis" } },
+      Effect.gen(function* () {
+        const queue = yield* JobQueue
+        const isNewer = yield* Ref.make(false)
+        yield* queue.consume("tasks", { concurrency: 1, drain: "5 seconds" }, () =>
+          Effect.flatMap(isNewer, (newer) => (newer ? Effect.void : new JobUnsupported({ reason: "version 2" })))
+        )
+        yield* queue.add(job("new", { version: 2 }))
+        yield* eventually(queue.counts("tasks"), ({ failed }) => failed === 1)
+        assert.deepStrictEqual(yield* queue.deadLetters("tasks", 10), [
+          { id: "new", name: "test", payload: { version: 2 }, reason: "version 2" }
+        ])
+        yield* Ref.set(isNewer, true)
+        assert.isTrue(yield* queue.replay("tasks", "new"))
+        yield* eventually(queue.counts("tasks"), ({ completed, failed }) => completed === 1 && failed === 0)
       })
     )
   )

@@ -1,3 +1,4 @@
+import { BackgroundJobs } from "@berth/worker/jobs/BackgroundJobs"
 import { AccountRemoval } from "@berth/domain/recovery/deletion/AccountRemoval"
 import { MailedTokens } from "@berth/domain/accounts/mailed-tokens/MailedTokens"
 import { Users } from "@berth/domain/accounts/Users"
@@ -33,6 +34,7 @@ const isAboutMail = ({ name }: OutboxEntry) => name === SendMailJob.name || name
 
 /** Services of jobs that send no mail. */
 export const nothingElse = Layer.mergeAll(
+  Layer.mock(BackgroundJobs, {}),
   Layer.mock(ChannelChecks, { _tag: "@berth/ChannelChecks" }),
   Layer.mock(ChatAnswers, { _tag: "@berth/ChatAnswers" }),
   Layer.mock(A2aDelivery, { _tag: "@berth/A2aDelivery" }),

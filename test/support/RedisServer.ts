@@ -19,10 +19,13 @@ const answers = (port: number) =>
   })
 
 /** A Redis of this run, set up as production must be. The empty string when redis-server is not on the PATH. */
-export const startRedis = (directory: string) =>
+export const startRedis = (
+  directory: string,
+  options: { readonly port?: number | undefined; readonly fsync?: "always" | "everysec" } = {}
+) =>
   Effect.gen(function* () {
     if (!(yield* isInstalled)) return ""
-    const port = yield* freePort
+    const port = options.port ?? (yield* freePort)
     const home = join(directory, "redis")
     yield* Effect.promise(() => mkdir(home, { recursive: true }))
     const settings = {
@@ -32,7 +35,7 @@ export const startRedis = (directory: string) =>
       pidfile: join(home, "redis.pid"),
       daemonize: "no",
       appendonly: "yes",
-      appendfsync: "everysec",
+      appendfsync: options.fsync ?? "everysec",
       "maxmemory-policy": "noeviction",
       save: ""
     }

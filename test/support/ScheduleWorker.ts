@@ -5,12 +5,16 @@ import * as SchedulesServices from "@berth/domain/schedules/SchedulesServices"
 import * as BackendWiring from "@berth/infra/wiring/BackendWiring"
 import { scheduledTaskHandler, skillExecutionHandler } from "@berth/worker/schedules/AgentRunHandlers"
 import { Effect, Layer, Redacted } from "effect"
+import * as BackgroundJobs from "@berth/worker/jobs/BackgroundJobs"
 import * as App from "./TestApp.ts"
+
+/** Handlers return when the work has ended. */
+const inSlots = BackgroundJobs.layer({ handOver: "1 minute" })
 
 /** The application, and the services of a worker's schedules over its backend. */
 export const layer = Layer.unwrapEffect(
   Effect.map(App.TestApp, ({ backendUrl, internalKey }) =>
-    SchedulesServices.scheduleJobs.pipe(
+    Layer.merge(SchedulesServices.scheduleJobs, inSlots).pipe(
       Layer.provide(AccountsServices.users),
       Layer.provide(BackendWiring.remoteChannelTurns({ backendUrl, internalApiKey: Redacted.make(internalKey) }))
     )
@@ -23,7 +27,9 @@ const handlers = [scheduledTaskHandler, skillExecutionHandler]
 export const runJob = (entry: OutboxEntry, isLastAttempt = false) =>
   Effect.forEach(
     handlers.filter(({ kind }) => kind.name === entry.name),
-    (handler) => handler.handle({ ...entry, attempt: 1, isLastAttempt }),
+    (handler) =>
+      // The worker runs the job already.
+      Effect.catchTag(handler.handle({ ...entry, attempt: 1, isLastAttempt }), "JobPostponed", () => Effect.void),
     { discard: true }
   )
 

@@ -15,6 +15,7 @@ import * as ChannelTasks from "./channels/ChannelTasks.ts"
 import * as BillingRecovery from "./billing/BillingRecovery.ts"
 import * as LedgerAuditSchedule from "./billing/LedgerAuditSchedule.ts"
 import * as AbandonedTurnRecovery from "./interaction/AbandonedTurnRecovery.ts"
+import * as BackgroundJobs from "./jobs/BackgroundJobs.ts"
 import * as JobConsumers from "./jobs/JobConsumers.ts"
 import * as OutageRecovery from "./jobs/OutageRecovery.ts"
 import * as OutboxRelay from "./jobs/OutboxRelay.ts"
@@ -44,7 +45,7 @@ export const jobServices = Layer.mergeAll(
 /** The job handlers, the outbox relay and the recurring tasks, over the domain's ports. */
 export const layer = (options: JobConsumers.JobConsumerOptions & RetentionJobs.RetentionOptions) =>
   Layer.mergeAll(
-    JobConsumers.layer(options),
+    Layer.provide(JobConsumers.layer(options), BackgroundJobs.layer()),
     OutboxRelay.layer,
     OutageRecovery.layer,
     RetentionJobs.layer(options),

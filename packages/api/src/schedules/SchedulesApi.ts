@@ -15,6 +15,7 @@ import { pageLimit, pageOffset } from "../http/Pagination.ts"
 import { payload } from "../http/Payload.ts"
 import { Timestamp } from "../http/Timestamp.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
+import { IdempotencyErrors } from "../limits/IdempotencyErrors.ts"
 import { SkillNotFoundBody } from "../interaction/InteractionErrorBodies.ts"
 import { acceptApiKeys } from "../sessions/RequiredScope.ts"
 import {
@@ -35,6 +36,9 @@ const RunView = Schema.Struct({
   reason: Schema.NullOr(Schema.String).annotations({ description: "Why the run did not succeed" }),
   result: Schema.NullOr(Schema.String).annotations({ description: "The agent's reply, or the tool's result" }),
   units: Schema.NullOr(Schema.Int).annotations({ description: "Units charged; null until the end" }),
+  repeats: Schema.Int.annotations({
+    description: "Further times of a refused run within a minute of its end, which have no runs of their own"
+  }),
   createdAt: Timestamp,
   startedAt: Schema.NullOr(Timestamp),
   endedAt: Schema.NullOr(Timestamp)
@@ -95,10 +99,11 @@ const create = HttpApiEndpoint.post("create", "/api/agents/:id/schedules")
   .addError(SkillDisabledBody)
   .addError(SkillInputInvalidBody)
   .addError(ScheduleLimitReachedBody)
+  .addError(IdempotencyErrors)
   .annotateContext(
     describe(
       "Create a schedule",
-      "Each time starts one run, which is charged like a message. A time that a change to summer time leaves out runs when the clock has changed; one that a change to winter time repeats runs once."
+      "Each time starts one run, which is charged like a message. A time that a change to summer time leaves out runs when the clock has changed; one that a change to winter time repeats runs once. `Idempotency-Key` makes repetitions safe."
     )
   )
 
@@ -169,10 +174,11 @@ const start = HttpApiEndpoint.post("start", "/api/agents/:id/skills/:skillId/run
   .addError(SkillDisabledBody)
   .addError(SkillInputInvalidBody)
   .addError(SkillRunLimitReachedBody)
+  .addError(IdempotencyErrors)
   .annotateContext(
     describe(
       "Run a skill",
-      `Runs one tool of an enabled skill in the agent's instance, in the background. \`input.tool\` may be absent for a skill with one tool. A run that succeeds costs a unit. At most ${maximumSkillRunsInProgress} runs of an agent are in progress.`
+      `Runs one tool of an enabled skill in the agent's instance, in the background. \`input.tool\` may be absent for a skill with one tool. A run that succeeds costs a unit. At most ${maximumSkillRunsInProgress} runs of an agent are in progress. \`Idempotency-Key\` makes repetitions safe.`
     )
   )
 
@@ -199,14 +205,7 @@ export class SkillRunsApi extends HttpApiGroup.make("skillRuns")
   .addError(InternalFailureBody) {}
 
 /** A run on the wire. */
-export const viewRun = ({ id, state, dueAt, reason, result, units, createdAt, startedAt, endedAt }: AgentRun) => ({
-  id,
-  status: state,
-  dueAt,
-  reason,
-  result,
-  units,
-  createdAt,
-  startedAt,
-  endedAt
+export const viewRun = ({ agentId: _agentId, skillId: _skillId, state, ...run }: AgentRun) => ({
+  ...run,
+  status: state
 })

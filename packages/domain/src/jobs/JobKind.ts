@@ -19,6 +19,8 @@ export interface JobKind<A, I> {
   readonly payload: Schema.Schema<A, I>
   /** Whether one unpublished job of an owner and payload suffices, however often it is appended. */
   readonly isCoalesced?: boolean
+  /** Jobs of an owner that take turns apart from the others of the queue, since each can last for a model's turn. */
+  readonly lane?: string
   /** `defaultRetryPolicy` when absent. */
   readonly retryPolicy?: JobRetryPolicy
 }

@@ -18,6 +18,19 @@ export class JobPermanentlyFailed extends Data.TaggedError("JobPermanentlyFailed
   }
 }
 
+/** The work goes on outside of the queue: the job runs again `after` a time. Takes no attempt. */
+export class JobPostponed extends Data.TaggedError("JobPostponed")<{ readonly after: Duration.Duration }> {}
+
+/**
+ * This worker does not know the kind of the job or the shape of its payload, as during a redeploy. The job waits as
+ * `unsupportedJobWait` says and then becomes a dead letter with the reason.
+ */
+export class JobUnsupported extends Data.TaggedError("JobUnsupported")<{ readonly reason: string }> {
+  override get message() {
+    return this.reason
+  }
+}
+
 export interface NewJob {
   readonly id: string
   readonly queue: QueueName

@@ -12,6 +12,9 @@ export const defaultRetryPolicy: JobRetryPolicy = { attempts: 5, maximumPause: D
 /** For jobs that end by success or by `JobPermanentlyFailed` alone. */
 export const unlimitedRetries: JobRetryPolicy = { ...defaultRetryPolicy, attempts: Number.POSITIVE_INFINITY }
 
+/** A job that a worker does not support waits up to this age for a worker that does. */
+export const unsupportedJobWait = { retention: Duration.minutes(30), pause: Duration.seconds(15) }
+
 export const firstRetryPause = Duration.seconds(2)
 
 /** The pause after a number of failed runs: doubles up to the maximum, less up to half of it by `random` from 0 to 1. */

@@ -6,14 +6,11 @@ const payload = Schema.Struct({ runId: AgentRunId })
 type Payload = typeof payload.Type
 type Encoded = typeof payload.Encoded
 
+const kindOf = <N extends string>(name: N) =>
+  ({ queue: "tasks", name, payload, lane: "runs" }) as const satisfies JobKind<Payload, Encoded>
+
 /** Runs what a schedule began. */
-export const ScheduledTaskJob = { queue: "tasks", name: "scheduled-task", payload } as const satisfies JobKind<
-  Payload,
-  Encoded
->
+export const ScheduledTaskJob = kindOf("scheduled-task")
 
 /** Runs a skill on behalf of an agent. */
-export const SkillExecutionJob = { queue: "tasks", name: "skill-execution", payload } as const satisfies JobKind<
-  Payload,
-  Encoded
->
+export const SkillExecutionJob = kindOf("skill-execution")

@@ -23,8 +23,9 @@ export class ScheduleRepository extends Context.Tag("@berth/ScheduleRepository")
     /** Oldest first. */
     readonly list: (agentId: AgentId) => Effect.Effect<ReadonlyArray<Schedule>>
     readonly find: (agentId: AgentId, id: ScheduleId) => Effect.Effect<Option.Option<Schedule>>
-    /** False when it is gone. */
-    readonly update: (schedule: Schedule) => Effect.Effect<boolean>
+    /** Locks it until the running transaction ends. */
+    readonly lock: (agentId: AgentId, id: ScheduleId) => Effect.Effect<Option.Option<Schedule>>
+    readonly update: (schedule: Schedule) => Effect.Effect<void>
     readonly remove: (agentId: AgentId, id: ScheduleId) => Effect.Effect<boolean>
     /** Removes the owner's schedules that were created or changed at `since` or later, except heartbeats. */
     readonly removeSince: (ownerId: UserId, since: DateTime.Utc) => Effect.Effect<void>

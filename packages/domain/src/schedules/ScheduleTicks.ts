@@ -76,8 +76,10 @@ export class ScheduleTicks extends Effect.Service<ScheduleTicks>()("@berth/Sched
         Effect.map(insert(claimed, dueAt, { state: "missed", reason: missedReason }), Option.isSome)
       )
       yield* reportMissed(claimed, recorded)
-      let inProgress = due.length === 0 ? 0 : yield* runs.countInProgress(claimed.schedule.id)
-      for (const dueAt of due) {
+      const isRefused = due.length > 0 && (yield* runs.repeatRefusal(claimed.schedule.id, due.length))
+      const starting = isRefused ? [] : due
+      let inProgress = starting.length === 0 ? 0 : yield* runs.countInProgress(claimed.schedule.id)
+      for (const dueAt of starting) {
         if (inProgress >= maximumRunsInProgress) {
           yield* insert(claimed, dueAt, { state: "skipped", reason: crowdedReason })
           continue

@@ -2,6 +2,7 @@ import { DateTime, Effect, Either, Option } from "effect"
 import type { Agent } from "../agents/Agent.ts"
 import { Allowances } from "../billing/subscriptions/Allowances.ts"
 import { IdGenerator } from "../ids/IdGenerator.ts"
+import { Transaction } from "../persistence/Transaction.ts"
 import type { User } from "../shared/User.ts"
 import { parseCron } from "../shared/CronTimes.ts"
 import { AgentRunRepository, type RunPage } from "./runs/AgentRunRepository.ts"
@@ -33,6 +34,7 @@ export class Schedules extends Effect.Service<Schedules>()("@berth/Schedules", {
     const repository = yield* ScheduleRepository
     const runs = yield* AgentRunRepository
     const skillCalls = yield* SkillCalls
+    const transaction = yield* Transaction
 
     const validate = Effect.fnUntraced(function* (owner: User, agent: Agent, fields: ScheduleFields) {
       const { cron, enabled, input, prompt, skillId, timezone } = fields
@@ -60,7 +62,7 @@ export class Schedules extends Effect.Service<Schedules>()("@berth/Schedules", {
     })
 
     const requireChangeable = Effect.fnUntraced(function* (agent: Agent, id: ScheduleId) {
-      const schedule = yield* require(agent, id)
+      const schedule = yield* Effect.mapError(yield* repository.lock(agent.id, id), () => new ScheduleNotFound())
       return schedule.kind === "heartbeat" ? yield* new HeartbeatNotChangeable() : schedule
     })
 
@@ -83,8 +85,7 @@ export class Schedules extends Effect.Service<Schedules>()("@berth/Schedules", {
       return { ...(yield* describe(schedule)), lastRun: null }
     })
 
-    /** Absent members stay. */
-    const change = Effect.fn("Schedules.change")(function* (
+    const merge = Effect.fnUntraced(function* (
       owner: User,
       agent: Agent,
       id: ScheduleId,
@@ -94,14 +95,24 @@ export class Schedules extends Effect.Service<Schedules>()("@berth/Schedules", {
       const given = { ...stored, ...replacedWork(changes), ...changes, updatedAt: yield* DateTime.now }
       const input = yield* validate(owner, agent, given)
       const changed: Schedule = { ...given, input, kind: kindOf(given) }
-      if (!(yield* repository.update(changed))) return yield* new ScheduleNotFound()
+      yield* repository.update(changed)
+      return changed
+    })
+
+    /** Absent members stay, also those that concurrent requests change. */
+    const change = Effect.fn("Schedules.change")(function* (
+      owner: User,
+      agent: Agent,
+      id: ScheduleId,
+      changes: Partial<ScheduleFields>
+    ) {
+      const changed = yield* transaction.run(merge(owner, agent, id, changes))
       const last = yield* runs.findLast(agent.id)
       return { ...(yield* describe(changed)), lastRun: last.get(id) ?? null }
     })
 
     const remove = Effect.fn("Schedules.remove")(function* (agent: Agent, id: ScheduleId) {
-      yield* requireChangeable(agent, id)
-      yield* repository.remove(agent.id, id)
+      yield* transaction.run(Effect.zipRight(requireChangeable(agent, id), repository.remove(agent.id, id)))
     })
 
     const listRuns = Effect.fn("Schedules.listRuns")(function* (agent: Agent, id: ScheduleId, page: RunPage) {

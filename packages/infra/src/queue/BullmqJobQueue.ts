@@ -20,9 +20,9 @@ const isNotReplayable = Schema.is(
   Schema.Struct({ code: Schema.Literal(ErrorCode.JobNotExist, ErrorCode.JobNotInState) })
 )
 
-const keep = (retention: { readonly age: Duration.DurationInput; readonly count: number }) => ({
-  age: Math.ceil(Duration.toSeconds(retention.age)),
-  count: retention.count
+const keep = ({ age, ...count }: NonNullable<BullmqSettings["keepCompleted"]>) => ({
+  age: Math.ceil(Duration.toSeconds(age)),
+  ...count
 })
 
 export const makeBullmqJobQueue = <B extends IQueueBackend, C>(

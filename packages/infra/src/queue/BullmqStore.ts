@@ -12,8 +12,10 @@ export interface BullmqSettings {
   readonly stalledInterval?: Duration.DurationInput
   /** Deaths of its worker that a job survives; after one more it becomes a dead letter; 2 when absent. */
   readonly maxStalledCount?: number
+  /** Waiting of jobs that a worker does not support; 30 minutes with pauses of 15 s when absent. */
+  readonly unsupported?: { readonly retention: Duration.DurationInput; readonly pause: Duration.DurationInput }
   /** Retention of completed jobs, whose ids are not added again; 7 days and 10,000 when absent. */
-  readonly keepCompleted?: { readonly age: Duration.DurationInput; readonly count: number }
+  readonly keepCompleted?: { readonly age: Duration.DurationInput; readonly count?: number }
   /** Retention of dead letters; 30 days and 10,000 when absent. */
   readonly keepFailed?: { readonly age: Duration.DurationInput; readonly count: number }
 }

@@ -1,9 +1,17 @@
-import { type ConsumeOptions, JobPermanentlyFailed, type JobQueue, type RunningJob } from "@berth/domain/jobs/JobQueue"
+import {
+  type ConsumeOptions,
+  JobPermanentlyFailed,
+  JobPostponed,
+  type JobQueue,
+  JobUnsupported,
+  type RunningJob
+} from "@berth/domain/jobs/JobQueue"
 import type { QueueName } from "@berth/domain/jobs/JobKind"
-import { computeRetryPause, defaultRetryPolicy } from "@berth/domain/jobs/JobRetryPolicy"
-import { type IQueueBackend, type Job, UnrecoverableError, WaitingError } from "bullmq"
+import { computeRetryPause, defaultRetryPolicy, unsupportedJobWait } from "@berth/domain/jobs/JobRetryPolicy"
+import { DelayedError, type IQueueBackend, type Job, UnrecoverableError, WaitingError } from "bullmq"
 import {
   Cause,
+  Clock,
   Duration,
   Effect,
   Either,
@@ -42,6 +50,7 @@ export const makeBullmqWorker = <B extends IQueueBackend, C>(
     const running = new Set<Fiber.RuntimeFiber<void>>()
     let isReturning = false
     const { retryPolicy = () => defaultRetryPolicy } = options
+    const { unsupported = unsupportedJobWait } = settings
     const logStoreError = yield* makeStoreErrorLog("Queue store failed for the worker", { queue: name })
 
     const log = (line: Effect.Effect<void>, annotations: Record<string, unknown>) => {
@@ -59,8 +68,8 @@ export const makeBullmqWorker = <B extends IQueueBackend, C>(
               Effect.flatMap(([duration, exit]) => Effect.as(observeDuration(name, job, duration), exit)),
               Effect.flatMap((exit) =>
                 isReturning
-                  ? returnToQueue(name, job, token, isLastAttempt, exit)
-                  : settleJob(name, job, isLastAttempt, exit)
+                  ? returnToQueue(name, job, token, isLastAttempt, unsupported, exit)
+                  : settleJob(name, job, token, isLastAttempt, unsupported, exit)
               ),
               Effect.match({ onSuccess: () => resolve(), onFailure: reject }),
               Effect.annotateLogs({ queue: name, job: job.name, jobId: decodeJobKey(job.id ?? "") })
@@ -185,7 +194,7 @@ const runs: Metric.Metric.Counter<number> = Metric.counter("berth_jobs_total", {
   incremental: true
 })
 
-const count = (queue: QueueName, job: StoredJob, outcome: "done" | "failed" | "dead" | "returned") => {
+const count = (queue: QueueName, job: StoredJob, outcome: "done" | "failed" | "dead" | "returned" | "postponed") => {
   const tags = { queue, job: job.name, outcome }
   return Metric.update(
     Object.entries(tags).reduce((metric, [key, value]) => Metric.tagged(metric, key, value), runs),
@@ -193,23 +202,72 @@ const count = (queue: QueueName, job: StoredJob, outcome: "done" | "failed" | "d
   )
 }
 
+/** Hands a job back to the queue without using up an attempt. */
+const handBack = (
+  queue: QueueName,
+  job: StoredJob,
+  outcome: "returned" | "postponed",
+  move: () => Promise<unknown>,
+  signal: Error
+) =>
+  callStore("return", move).pipe(
+    Effect.zipRight(count(queue, job, outcome)),
+    Effect.catchAll((error) => Effect.logWarning("Job not returned, it runs again when its lock expires", error)),
+    Effect.zipRight(Effect.fail(signal))
+  )
+
+const postpone = (queue: QueueName, job: StoredJob, token: string | undefined, after: Duration.Duration) =>
+  Effect.flatMap(Clock.currentTimeMillis, (now) =>
+    handBack(
+      queue,
+      job,
+      "postponed",
+      () => job.moveToDelayed(now + Math.round(Duration.toMillis(after)), token),
+      new DelayedError()
+    )
+  )
+
 /** Reports the end of a run to BullMQ: `UnrecoverableError` makes a dead letter, any other error a retry. */
 const settleJob = <E>(
   queue: QueueName,
   job: StoredJob,
+  token: string | undefined,
   isLastAttempt: boolean,
+  unsupported: NonNullable<BullmqSettings["unsupported"]>,
   exit: Exit.Exit<void, E | JobPermanentlyFailed>
 ): Effect.Effect<void, Error> => {
   if (Exit.isSuccess(exit)) return count(queue, job, "done")
   const thrown = Cause.squash(exit.cause)
+  if (thrown instanceof JobPostponed) return postpone(queue, job, token, thrown.after)
+  if (thrown instanceof JobUnsupported)
+    return Effect.flatMap(Clock.currentTimeMillis, (now) =>
+      now - job.timestamp < Duration.toMillis(unsupported.retention)
+        ? Effect.zipRight(
+            Effect.logWarning("Job waits for a worker that supports it").pipe(
+              Effect.annotateLogs({ reason: thrown.reason })
+            ),
+            postpone(queue, job, token, Duration.decode(unsupported.pause))
+          )
+        : failJob(queue, job, isLastAttempt, exit.cause, new JobPermanentlyFailed({ reason: thrown.reason }))
+    )
+  return failJob(queue, job, isLastAttempt, exit.cause, thrown)
+}
+
+const failJob = (
+  queue: QueueName,
+  job: StoredJob,
+  isLastAttempt: boolean,
+  cause: Cause.Cause<unknown>,
+  thrown: unknown
+): Effect.Effect<void, Error> => {
   const reason = describeThrown(thrown)
   const isPermanent = thrown instanceof JobPermanentlyFailed || thrown instanceof UnrecoverableError
   const isDead = isPermanent || isLastAttempt
   const stored = isPermanent ? toQueueText(thrown.message) : reason
   return Effect.zipRight(
     isDead
-      ? Effect.logError("Job becomes a dead letter", exit.cause)
-      : Effect.logWarning("Job failed and runs again", exit.cause),
+      ? Effect.logError("Job becomes a dead letter", cause)
+      : Effect.logWarning("Job failed and runs again", cause),
     count(queue, job, isDead ? "dead" : "failed")
   ).pipe(
     Effect.annotateLogs({ attempt: job.attemptsMade + 1, reason }),
@@ -223,12 +281,9 @@ const returnToQueue = <E>(
   job: StoredJob,
   token: string | undefined,
   isLastAttempt: boolean,
+  unsupported: NonNullable<BullmqSettings["unsupported"]>,
   exit: Exit.Exit<void, E | JobPermanentlyFailed>
 ): Effect.Effect<void, Error> =>
   Exit.isFailure(exit) && Cause.isInterrupted(exit.cause)
-    ? callStore("return", () => job.moveToWait(token)).pipe(
-        Effect.zipRight(count(queue, job, "returned")),
-        Effect.catchAll((error) => Effect.logWarning("Job not returned, it runs again when its lock expires", error)),
-        Effect.zipRight(Effect.fail(new WaitingError()))
-      )
-    : settleJob(queue, job, isLastAttempt, exit)
+    ? handBack(queue, job, "returned", () => job.moveToWait(token), new WaitingError())
+    : settleJob(queue, job, token, isLastAttempt, unsupported, exit)

@@ -20,6 +20,9 @@ export interface PostgresJobQueueOptions extends BullmqSettings {
   readonly schema: string
 }
 
+/** Without a count: BullMQ compares every kept job with it whenever a job ends. */
+const keepCompleted = { age: "1 hour" } as const
+
 const connectionsToAdd = 2
 const connectionsToWork = 2
 
@@ -75,7 +78,7 @@ export const layer = (options: PostgresJobQueueOptions): Layer.Layer<JobQueue, Q
                 )
             )
         },
-        options
+        { keepCompleted, ...options }
       )
     })
   )

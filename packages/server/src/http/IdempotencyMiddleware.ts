@@ -33,6 +33,8 @@ import type { KnownRoute } from "./RouteTable.ts"
 /** Routes whose `Idempotency-Key` this middleware handles; the gateway calls `runOnce` itself. */
 const idempotentRoutes = new Set([
   "POST /api/agents/provision",
+  "POST /api/agents/:id/schedules",
+  "POST /api/agents/:id/skills/:skillId/runs",
   "POST /api/deployments",
   "POST /api/billing",
   "POST /api/wallet/create",

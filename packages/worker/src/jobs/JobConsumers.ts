@@ -1,24 +1,23 @@
 import type { QueueName } from "@berth/domain/jobs/JobKind"
-import { JobPermanentlyFailed, JobQueue, type RunningJob } from "@berth/domain/jobs/JobQueue"
+import {
+  JobPermanentlyFailed,
+  JobPostponed,
+  JobQueue,
+  JobUnsupported,
+  type RunningJob
+} from "@berth/domain/jobs/JobQueue"
 import { Outbox } from "@berth/domain/jobs/Outbox"
 import { OutageDetector } from "@berth/domain/shared/DependencyUnavailable"
-import { Cause, type Context, Data, Duration, Effect, Exit, Layer, Option } from "effect"
+import { Cause, type Context, type Duration, Effect, Exit, Layer, Option } from "effect"
+import { BackgroundJobs } from "./BackgroundJobs.ts"
 import { findHandler, findRetryPolicy } from "./JobHandlers.ts"
+import { limitRun } from "./JobTimeout.ts"
 
 export interface JobConsumerOptions {
   /** Jobs in flight at once in this process. */
   readonly concurrency: Record<"tasks" | "provision", number>
   /** Time that running jobs have to finish when the worker stops. */
   readonly drain: Duration.DurationInput
-}
-
-/** A run that takes longer is interrupted and repeated, so that a hanging handler does not keep its slot. */
-export const longestRun = Duration.hours(1)
-
-export class JobTimedOut extends Data.TaggedError("JobTimedOut")<object> {
-  override get message() {
-    return `The job did not end within ${Duration.format(longestRun)}.`
-  }
 }
 
 /** Slots of mail and of card events, which no other job takes. */
@@ -31,16 +30,19 @@ const settleWhenOver = <A, E, R>(
   run: Effect.Effect<A, E, R>
 ): Effect.Effect<A, E, R> =>
   Effect.onExit(run, (exit) => {
-    const isOver = Exit.isSuccess(exit) || isPermanentFailure(exit.cause) || job.isLastAttempt
-    if (!isOver || Exit.isInterrupted(exit)) return Effect.void
+    if (!isOver(job, exit)) return Effect.void
     return Effect.catchAllCause(outbox.settle(job.id), (cause) =>
       Effect.logWarning("Job not settled, its slot frees after a timeout", cause)
     )
   })
 
-const limitRun = Effect.timeoutFail({ duration: longestRun, onTimeout: () => new JobTimedOut() })
-
-const isPermanentFailure = (cause: Cause.Cause<unknown>) => Cause.squash(cause) instanceof JobPermanentlyFailed
+const isOver = ({ isLastAttempt }: RunningJob, exit: Exit.Exit<unknown, unknown>) => {
+  if (Exit.isSuccess(exit)) return true
+  const thrown = Cause.squash(exit.cause)
+  if (thrown instanceof JobPermanentlyFailed) return true
+  if (thrown instanceof JobPostponed || thrown instanceof JobUnsupported) return false
+  return isLastAttempt && !Exit.isInterrupted(exit)
+}
 
 /** Consumes every queue. Merged layers close concurrently, so that all drain at the same time. */
 export const layer = ({ concurrency, drain }: JobConsumerOptions) => {
@@ -60,5 +62,8 @@ export const layer = ({ concurrency, drain }: JobConsumerOptions) => {
         yield* Effect.logInfo("Queue consumer started").pipe(Effect.annotateLogs({ queue, concurrency: slots[queue] }))
       })
     )
-  return Layer.mergeAll(consumer("tasks"), consumer("provision"), consumer("mail"), consumer("card-events"))
+  const background = Layer.scopedDiscard(
+    Effect.flatMap(BackgroundJobs, (jobs) => Effect.addFinalizer(() => jobs.drain(drain)))
+  )
+  return Layer.mergeAll(background, consumer("tasks"), consumer("provision"), consumer("mail"), consumer("card-events"))
 }

@@ -1,14 +1,15 @@
 import type { JobKind } from "@berth/domain/jobs/JobKind"
-import { JobPermanentlyFailed, type RunningJob } from "@berth/domain/jobs/JobQueue"
+import { JobUnsupported, type RunningJob } from "@berth/domain/jobs/JobQueue"
 import { Effect, ParseResult, Schema } from "effect"
+import { BackgroundJobs } from "./BackgroundJobs.ts"
 
 /** A kind of job with the effect that runs it; the effect must be idempotent, since jobs run at least once. */
 export interface JobHandler<E, R> {
   readonly kind: Pick<JobKind<unknown, unknown>, "queue" | "name" | "retryPolicy">
-  readonly handle: (job: RunningJob) => Effect.Effect<void, E | JobPermanentlyFailed, R>
+  readonly handle: (job: RunningJob) => Effect.Effect<void, E | JobUnsupported, R>
 }
 
-/** Decodes the payload of a job for `handle`. A payload of another shape fails the job permanently. */
+/** Decodes the payload of a job for `handle`. A payload of another shape waits for a worker that knows it. */
 export const jobHandler = <A, I, E, R>(
   kind: JobKind<A, I>,
   handle: (payload: A, job: RunningJob) => Effect.Effect<void, E, R>
@@ -17,13 +18,18 @@ export const jobHandler = <A, I, E, R>(
   handle: (job) =>
     Schema.decodeUnknown(kind.payload, { errors: "all" })(job.payload).pipe(
       Effect.mapError(
-        (error) =>
-          new JobPermanentlyFailed({ reason: `The payload is invalid for ${kind.name} (${summarizeIssues(error)})` })
+        (error) => new JobUnsupported({ reason: `The payload is invalid for ${kind.name} (${summarizeIssues(error)})` })
       ),
       Effect.flatMap((payload) => handle(payload, job)),
       Effect.withSpan("JobHandler.handle", { attributes: { "job.name": kind.name } })
     )
 })
+
+/** A handler whose work lasts as long as a model: it goes on without a slot of the queue. */
+export const backgroundJobHandler = <A, I, E, R>(
+  kind: JobKind<A, I>,
+  handle: (payload: A, job: RunningJob) => Effect.Effect<void, E, R>
+) => jobHandler(kind, (payload, job) => Effect.flatMap(BackgroundJobs, ({ run }) => run(job.id, handle(payload, job))))
 
 /** Paths and kinds of the issues without their messages: a payload can hold secrets. */
 const summarizeIssues = (error: ParseResult.ParseError): string =>

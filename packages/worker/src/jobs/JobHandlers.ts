@@ -1,5 +1,5 @@
 import type { QueueName } from "@berth/domain/jobs/JobKind"
-import { JobPermanentlyFailed } from "@berth/domain/jobs/JobQueue"
+import { JobUnsupported } from "@berth/domain/jobs/JobQueue"
 import { defaultRetryPolicy, type JobRetryPolicy } from "@berth/domain/jobs/JobRetryPolicy"
 import { agentProvisioningHandler } from "../instances/AgentProvisioningHandler.ts"
 import { cardCustomerRemovalHandler } from "../billing/CardCustomerRemovalHandler.ts"
@@ -39,6 +39,9 @@ const handlers = [
   verificationCheckHandler
 ]
 
+/** The kinds of jobs that this worker supports. */
+export const handledJobs = handlers.map(({ kind: { name, queue } }) => ({ queue, name }))
+
 type AnyHandler = (typeof handlers)[number] extends JobHandler<infer E, infer R> ? JobHandler<E, R> : never
 
 const findByName = (queue: QueueName, name: string): AnyHandler | undefined =>
@@ -49,9 +52,9 @@ export const findRetryPolicy =
   (name: string): JobRetryPolicy =>
     findByName(queue, name)?.kind.retryPolicy ?? defaultRetryPolicy
 
-/** A job of an unknown kind becomes a dead letter, from which a newer worker can replay it. */
+/** A job of an unknown kind waits for a newer worker. */
 export const findHandler =
   (queue: QueueName): AnyHandler["handle"] =>
   (job) =>
     findByName(queue, job.name)?.handle(job) ??
-    new JobPermanentlyFailed({ reason: `This worker has no handler for ${job.name} in the queue ${queue}` })
+    new JobUnsupported({ reason: `This worker has no handler for ${job.name} in the queue ${queue}` })

@@ -1,10 +1,10 @@
 import { AgentRuns } from "@berth/domain/schedules/runs/AgentRuns"
 import { ScheduledTaskJob, SkillExecutionJob } from "@berth/domain/schedules/ScheduleJobs"
 import { Effect } from "effect"
-import { jobHandler } from "../jobs/JobHandler.ts"
+import { backgroundJobHandler } from "../jobs/JobHandler.ts"
 
 const handlerOf = (kind: typeof ScheduledTaskJob | typeof SkillExecutionJob) =>
-  jobHandler(kind, ({ runId }, { isLastAttempt }) =>
+  backgroundJobHandler(kind, ({ runId }, { isLastAttempt }) =>
     Effect.flatMap(AgentRuns, (runs) => runs.execute(runId, isLastAttempt))
   )
 

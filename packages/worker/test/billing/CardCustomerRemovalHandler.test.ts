@@ -40,9 +40,9 @@ describe("the job that ends what a deleted account pays by card", () => {
     })
   )
 
-  it.effect("The job that removes card customers fails permanently with another payload", () =>
+  it.effect("The job that removes card customers does not support another payload", () =>
     Effect.gen(function* () {
-      assert.deepEqual(yield* run({ customer: 7 }), { removed: [], failure: "JobPermanentlyFailed" })
+      assert.deepEqual(yield* run({ customer: 7 }), { removed: [], failure: "JobUnsupported" })
     })
   )
 })

@@ -104,12 +104,12 @@ describe("agentProvisioningHandler", () => {
     })
   )
 
-  it.effect("agentProvisioningHandler fails permanently for a malformed payload", () =>
+  it.effect("agentProvisioningHandler does not support a malformed payload", () =>
     Effect.gen(function* () {
       const { asked, layer } = yield* recording({})
       for (const payload of [{}, null, "agt_1", { agentId: 7 }]) {
         const failure = yield* Effect.flip(Effect.provide(agentProvisioningHandler.handle(job({ payload })), layer))
-        assert.strictEqual(failure._tag, "JobPermanentlyFailed")
+        assert.strictEqual(failure._tag, "JobUnsupported")
       }
       assert.deepStrictEqual(yield* asked, [])
     })
@@ -125,7 +125,7 @@ describe("findHandler", () => {
     })
   )
 
-  it.effect("findHandler fails jobs of an unknown kind permanently, whatever their name", () =>
+  it.effect("findHandler does not support jobs of an unknown kind, whatever their name", () =>
     Effect.gen(function* () {
       const { asked, layer } = yield* recording({})
       for (const [queue, name] of [
@@ -135,7 +135,7 @@ describe("findHandler", () => {
       ] as const) {
         const failure = yield* Effect.flip(Effect.provide(findHandler(queue)(job({ name })), [unusedPorts, layer]))
         assert.deepInclude(failure, {
-          _tag: "JobPermanentlyFailed",
+          _tag: "JobUnsupported",
           reason: `This worker has no handler for ${name} in the queue ${queue}`
         })
       }

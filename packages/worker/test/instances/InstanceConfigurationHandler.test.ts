@@ -40,10 +40,10 @@ describe("instanceConfigurationHandler", () => {
     })
   )
 
-  it.effect("instanceConfigurationHandler fails permanently without an owner", () =>
+  it.effect("instanceConfigurationHandler does not support a payload without an owner", () =>
     Effect.gen(function* () {
       const failure = yield* Effect.flip(Effect.provide(findHandler("tasks")(job({ payload: {} })), unusedPorts))
-      assert.strictEqual(failure._tag, "JobPermanentlyFailed")
+      assert.strictEqual(failure._tag, "JobUnsupported")
     })
   )
 })

@@ -9,6 +9,7 @@ import * as AgentManagerTest from "@berth/infra/backend/AgentManagerTest"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Duration, Effect, Exit, Fiber, Layer, Option, Ref, Scope, TestClock } from "effect"
 import * as JobConsumers from "../../src/jobs/JobConsumers.ts"
+import { JobTimedOut, longestRun } from "../../src/jobs/JobTimeout.ts"
 import { findRetryPolicy } from "../../src/jobs/JobHandlers.ts"
 import { unusedPorts } from "./UnusedPorts.ts"
 import { ProvisionAgentJob, ReconfigureInstanceJob } from "@berth/domain/agents/AgentJobs"
@@ -96,7 +97,7 @@ describe("JobConsumers", () => {
   > = [
     ["succeeds", {}, Effect.void, true],
     ["fails in its last attempt", { isLastAttempt: true }, new BackendUnavailable({ reason: "down" }), true],
-    ["fails permanently", { payload: "nonsense" }, Effect.void, true],
+    ["is not supported by this worker", { payload: "nonsense", isLastAttempt: true }, Effect.void, false],
     ["runs again", { attempt: 4 }, new BackendUnavailable({ reason: "down" }), false],
     ["was interrupted", { isLastAttempt: true }, Effect.interrupt, false]
   ]
@@ -113,12 +114,12 @@ describe("JobConsumers", () => {
       const interrupted = yield* Ref.make(false)
       const hangs = Effect.onInterrupt(Effect.never, () => Ref.set(interrupted, true))
       const fiber = yield* Effect.fork(Effect.scoped(consumeOne({}, hangs)))
-      yield* TestClock.adjust(Duration.subtract(JobConsumers.longestRun, "1 second"))
+      yield* TestClock.adjust(Duration.subtract(longestRun, "1 second"))
       assert.isFalse(yield* interrupted)
       yield* TestClock.adjust("1 second")
       const { exit, settled } = yield* Fiber.join(fiber)
       assert.isTrue(yield* interrupted)
-      assert.deepStrictEqual(exit, Exit.fail(new JobConsumers.JobTimedOut()))
+      assert.deepStrictEqual(exit, Exit.fail(new JobTimedOut()))
       assert.deepStrictEqual(settled, [])
     })
   )

@@ -12,7 +12,8 @@ import { AgentRuns } from "@berth/domain/schedules/runs/AgentRuns"
 import { SecretBox } from "@berth/domain/secrets/SecretBox"
 import { AccountRemoval } from "@berth/domain/recovery/deletion/AccountRemoval"
 import * as AgentManagerTest from "@berth/infra/backend/AgentManagerTest"
-import { Layer } from "effect"
+import { Effect, Layer } from "effect"
+import { BackgroundJobs } from "../../src/jobs/BackgroundJobs.ts"
 
 /** Ports of all job handlers; their members fail, except the agent manager's. */
 export const unusedPorts = Layer.mergeAll(
@@ -24,6 +25,7 @@ export const unusedPorts = Layer.mergeAll(
   Layer.mock(ChannelChecks, { _tag: "@berth/ChannelChecks" }),
   Layer.mock(ChatAnswers, { _tag: "@berth/ChatAnswers" }),
   Layer.mock(A2aDelivery, { _tag: "@berth/A2aDelivery" }),
+  Layer.mock(BackgroundJobs, { run: () => Effect.void, drain: () => Effect.void }),
   Layer.mock(AgentRuns, { _tag: "@berth/AgentRuns" }),
   Layer.mock(VerificationChecks, { _tag: "@berth/VerificationChecks" }),
   Layer.mock(CardProcessor, {}),

@@ -67,10 +67,10 @@ describe("The job that removes the instance of a deleted account", () => {
     })
   )
 
-  it.effect("The jobs that remove an account and its instance fail permanently without a user id", () =>
+  it.effect("The jobs that remove an account and its instance do not support a payload without a user id", () =>
     Effect.gen(function* () {
       for (const { name } of [RemoveAccountJob, AccountRemovedJob])
-        assert.deepStrictEqual(yield* run(name, { payload: {} }), { done: [], ended: "JobPermanentlyFailed" })
+        assert.deepStrictEqual(yield* run(name, { payload: {} }), { done: [], ended: "JobUnsupported" })
     })
   )
 })

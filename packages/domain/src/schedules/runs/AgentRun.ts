@@ -1,4 +1,4 @@
-import { Schema } from "effect"
+import { Duration, Schema } from "effect"
 import { idSchema } from "../../ids/IdGenerator.ts"
 import { AgentId } from "../../shared/AgentId.ts"
 
@@ -42,11 +42,16 @@ export const AgentRun = Schema.Struct({
   result: Schema.NullOr(Schema.String),
   /** Units charged; null until the end. */
   units: Schema.NullOr(Schema.Int),
+  /** Later times of the schedule that were refused with this run. */
+  repeats: Schema.Int,
   createdAt: Schema.DateTimeUtcFromSelf,
   startedAt: Schema.NullOr(Schema.DateTimeUtcFromSelf),
   endedAt: Schema.NullOr(Schema.DateTimeUtcFromSelf)
 })
 export type AgentRun = typeof AgentRun.Type
+
+/** Times of a schedule so long after a refused run are refused with it. */
+export const refusalPause = Duration.minutes(1)
 
 /** Waiting and running runs of an agent that its owner started. */
 export const maximumSkillRunsInProgress = 64

@@ -46,6 +46,8 @@ export class AgentRunRepository extends Context.Tag("@berth/AgentRunRepository")
   {
     /** False for a time of a schedule that has a run already. */
     readonly insert: (run: NewAgentRun) => Effect.Effect<boolean>
+    /** Counts `times` more in the schedule's newest run if that was refused less than `refusalPause` ago; false otherwise. */
+    readonly repeatRefusal: (scheduleId: ScheduleId, times: number) => Effect.Effect<boolean>
     /** Waiting and running runs. */
     readonly countInProgress: (scheduleId: ScheduleId) => Effect.Effect<number>
     /** Waiting and running runs that no schedule began. Joins the running transaction and keeps the number exact until its end. */

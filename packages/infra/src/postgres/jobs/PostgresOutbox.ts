@@ -88,7 +88,7 @@ const make = (pollInterval: Duration.DurationInput) =>
         const id = yield* ids.next("job")
         const job = {
           // Jobs without an owner have a lane of their own.
-          lane: `${kind.queue} ${owner ?? id}`,
+          lane: `${kind.queue} ${owner ?? id}${kind.lane === undefined ? "" : ` ${kind.lane}`}`,
           name: kind.name,
           payload: toStorableJson(yield* Effect.orDie(Schema.encode(kind.payload)(payload)))
         }

@@ -1,5 +1,5 @@
 import { AgentStatus } from "@berth/domain/agents/AgentStatus"
-import { AgentRun, AgentRunId, SkillInput } from "@berth/domain/schedules/runs/AgentRun"
+import { AgentRun, AgentRunId, refusalPause, SkillInput } from "@berth/domain/schedules/runs/AgentRun"
 import {
   AgentRunRepository,
   type NewAgentRun,
@@ -10,7 +10,7 @@ import { ScheduleId } from "@berth/domain/schedules/Schedule"
 import { AgentId } from "@berth/domain/shared/AgentId"
 import { UserId } from "@berth/domain/shared/UserId"
 import { SqlClient } from "@effect/sql/SqlClient"
-import { DateTime, Effect, Layer, Schema } from "effect"
+import { DateTime, Duration, Effect, Layer, Schema } from "effect"
 import { countAffectedRows, decodeFirstRow, decodeRows, decodeSingleRow, listColumns } from "../Rows.ts"
 import { toStorableJson, toStorableText } from "../StorableText.ts"
 
@@ -61,6 +61,15 @@ export const layer: Layer.Layer<AgentRunRepository, never, SqlClient> = Layer.ef
             endedAt: run.state === "waiting" ? null : now
           })} on conflict on constraint agent_runs_tick_key do nothing returning id`.pipe(Effect.orDie)
         return inserted.length === 1
+      }),
+      repeatRefusal: Effect.fn("AgentRunRepository.repeatRefusal")(function* (scheduleId: ScheduleId, times: number) {
+        const repeated = yield* countAffectedRows(sql`
+          update agent_runs set repeats = repeats + ${times}
+          where id = (select id from agent_runs where schedule_id = ${scheduleId} order by due_at desc limit 1)
+            and state = 'refused' and ended_at > now() - make_interval(secs => ${Duration.toSeconds(refusalPause)})`).pipe(
+          Effect.orDie
+        )
+        return repeated === 1
       }),
       countInProgress: Effect.fn("AgentRunRepository.countInProgress")((scheduleId: ScheduleId) =>
         sql`

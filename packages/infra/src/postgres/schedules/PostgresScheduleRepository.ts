@@ -36,6 +36,12 @@ export const layer: Layer.Layer<ScheduleRepository, never, PgClient | SqlClient>
     const changed = yield* Effect.cached(Effect.provideService(wakeups.subscribe("", maximumWait), Scope.Scope, scope))
     const notify = sql`select pg_notify(${channel}, '')`.pipe(Effect.orDie)
 
+    const find = (agentId: AgentId, id: ScheduleId, locking = sql``) =>
+      sql`select * from schedules where agent_id = ${agentId} and id = ${toStorableText(id)} ${locking}`.pipe(
+        decodeFirstRow(ScheduleRow),
+        Effect.orDie
+      )
+
     const columnsOf = ({
       createdAt,
       cron,
@@ -89,19 +95,15 @@ export const layer: Layer.Layer<ScheduleRepository, never, PgClient | SqlClient>
           Effect.orDie
         )
       }),
-      find: Effect.fn("ScheduleRepository.find")(function* (agentId: AgentId, id: ScheduleId) {
-        return yield* sql`
-          select * from schedules where agent_id = ${agentId} and id = ${toStorableText(id)}`.pipe(
-          decodeFirstRow(ScheduleRow),
-          Effect.orDie
-        )
-      }),
+      find: Effect.fn("ScheduleRepository.find")((agentId: AgentId, id: ScheduleId) => find(agentId, id)),
+      lock: Effect.fn("ScheduleRepository.lock")((agentId: AgentId, id: ScheduleId) =>
+        find(agentId, id, sql`for update`)
+      ),
       update: Effect.fn("ScheduleRepository.update")(function* (schedule: Schedule) {
-        const rows = yield* sql`
+        yield* sql`
           update schedules set ${sql.update(columnsOf(schedule))}, next_due_at = null, planned_at = null
-          where id = ${schedule.id} and agent_id = ${schedule.agentId} returning id`.pipe(Effect.orDie)
+          where id = ${schedule.id} and agent_id = ${schedule.agentId}`.pipe(Effect.orDie)
         yield* notify
-        return rows.length === 1
       }),
       remove: Effect.fn("ScheduleRepository.remove")(function* (agentId: AgentId, id: ScheduleId) {
         const rows = yield* countAffectedRows(
@@ -125,7 +127,9 @@ export const layer: Layer.Layer<ScheduleRepository, never, PgClient | SqlClient>
             union select id from schedules where enabled and next_due_at <= now()
             union select id from schedules where enabled and planned_at > now() + interval '1 minute'
           )
-          order by next_due_at limit ${limit} for update of schedules skip locked`.pipe(
+          order by next_due_at limit ${limit}
+          -- The deletion of an agent locks the agent before its schedules.
+          for key share of agents skip locked for update of schedules skip locked`.pipe(
           decodeRows(ClaimedRow),
           Effect.orDie
         )

@@ -1,0 +1,4 @@
+/** Refused times of schedules without runs of their own. */
+export default String.raw`
+alter table agent_runs add column repeats integer not null default 0 check (repeats >= 0);
+`

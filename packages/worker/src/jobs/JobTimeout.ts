@@ -1,0 +1,12 @@
+import { Data, Duration, Effect } from "effect"
+
+/** A run that takes longer is interrupted and repeated, so that a hanging handler does not keep its slot. */
+export const longestRun = Duration.hours(1)
+
+export class JobTimedOut extends Data.TaggedError("JobTimedOut")<object> {
+  override get message() {
+    return `The job did not end within ${Duration.format(longestRun)}.`
+  }
+}
+
+export const limitRun = Effect.timeoutFail({ duration: longestRun, onTimeout: () => new JobTimedOut() })
