@@ -149,11 +149,15 @@ const limitVariables: Record<LimitName, string> = {
   "api-keys": "LIMIT_API_KEYS",
   provision: "LIMIT_PROVISION",
   "wallet-create": "LIMIT_WALLET_CREATE",
+  wallet: "LIMIT_WALLET",
+  verification: "LIMIT_VERIFICATION",
+  "verification-agent": "LIMIT_VERIFICATION_AGENT",
   lifecycle: "LIMIT_LIFECYCLE",
   logs: "LIMIT_LOGS",
   "token-gating": "LIMIT_TOKEN_GATING",
   "runtime-model": "LIMIT_RUNTIME_MODEL",
   "runtime-page": "LIMIT_RUNTIME_PAGE",
+  "runtime-wallet": "LIMIT_RUNTIME_WALLET",
   gateway: "LIMIT_GATEWAY"
 }
 const limit = (name: LimitName): Config.Config<LimitValue> =>
