@@ -1,4 +1,5 @@
 import { BackendApi } from "@berth/api/BackendApi"
+import { operationSummaries } from "@berth/api/http/OperationSummaries"
 import { WebApi } from "@berth/api/WebApi"
 import { DomainEvent } from "@berth/domain/events/DomainEvent"
 import { ApiKeyScope } from "@berth/domain/sessions/ApiKeyScope"
@@ -10,6 +11,8 @@ import { errorRows } from "./ErrorRows.ts"
 
 const Operation = Schema.Struct({
   operationId: Schema.NonEmptyString,
+  summary: Schema.NonEmptyTrimmedString,
+  description: Schema.NonEmptyTrimmedString,
   "x-required-scope": Schema.optional(ApiKeyScope),
   parameters: Schema.Array(
     Schema.Struct({
@@ -23,14 +26,22 @@ const Operation = Schema.Struct({
   requestBody: Schema.optional(
     Schema.Struct({
       required: Schema.Boolean,
-      content: Schema.Record({ key: Schema.String, value: Schema.Struct({ schema: Schema.Object }) })
+      content: Schema.Record({
+        key: Schema.String,
+        value: Schema.Struct({ schema: Schema.Object, example: Schema.optional(Schema.Unknown) })
+      })
     })
   ),
   responses: Schema.Record({
     key: Schema.String.pipe(Schema.pattern(/^[1-5]\d\d$/)),
     value: Schema.Struct({
       description: Schema.NonEmptyString,
-      content: Schema.optional(Schema.Record({ key: Schema.String, value: Schema.Struct({ schema: Schema.Unknown }) }))
+      content: Schema.optional(
+        Schema.Record({
+          key: Schema.String,
+          value: Schema.Struct({ schema: Schema.Unknown, example: Schema.optional(Schema.Unknown) })
+        })
+      )
     })
   })
 })
@@ -160,6 +171,33 @@ layer(App.layer(), { excludeTestServices: true })("The documentation", (it) => {
       })
     )
 
+    it.effect(`The documentation of the ${listener} listener has an example for every JSON body and every error`, () =>
+      Effect.gen(function* () {
+        const { document } = yield* documentOf(listener)
+        for (const route of apis[listener]) {
+          const { requestBody, responses } = operationOf(document, route)
+          const successes = Object.entries(responses).flatMap(([status, response]) =>
+            status.startsWith("2") ? [response.content] : []
+          )
+          for (const content of [requestBody?.content, ...successes]) {
+            const json = content?.["application/json"]
+            if (json !== undefined) assert.isDefined(json.example, `${route.method} ${route.path}`)
+          }
+        }
+        const errors = Object.entries(document.components.schemas).filter(
+          ([, schema]) => valuesOf(document, schema, "traceId").length > 0
+        )
+        assert.isAbove(errors.length, 20)
+        const isExample = Schema.is(
+          Schema.Struct({ error: Schema.Unknown, message: Schema.NonEmptyString, code: Schema.NonEmptyString })
+        )
+        for (const [name, schema] of errors) {
+          const [examples] = valuesOf(document, schema, "examples")
+          assert.isTrue(Array.isArray(examples) && examples.every(isExample), name)
+        }
+      })
+    )
+
     it.effect(`The documentation of the ${listener} listener has no dangling references`, () =>
       Effect.gen(function* () {
         const { document, text } = yield* documentOf(listener)
@@ -202,6 +240,16 @@ layer(App.layer(), { excludeTestServices: true })("The documentation", (it) => {
           ["webhook-id", "webhook-timestamp", "webhook-signature"]
         )
       }
+    })
+  )
+
+  it.effect("The table of summaries names operations only", () =>
+    Effect.gen(function* () {
+      const documents = [(yield* documentOf("web")).document, (yield* documentOf("backend")).document]
+      const ids = documents.flatMap(({ paths }) =>
+        Object.values(paths).flatMap((item) => Object.values(item).map(({ operationId }) => operationId))
+      )
+      assert.includeMembers(ids, Object.keys(operationSummaries))
     })
   )
 

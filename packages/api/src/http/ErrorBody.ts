@@ -68,7 +68,8 @@ export const extendedErrorBody = <E, M extends object, I extends object>(
   const code = codeOf(constructor)
   return Schema.transform(
     Schema.extend(Schema.Struct(errorFields(code)), fields).annotations({
-      identifier: `${identifierPrefix}${identifierOf(code)}`
+      identifier: `${identifierPrefix}${identifierOf(code)}`,
+      ...(typeof message === "string" && { description: message })
     }),
     errorClassSchema(constructor),
     {

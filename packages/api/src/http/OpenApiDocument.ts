@@ -1,5 +1,6 @@
 import { HttpApiSchema, OpenApi } from "@effect/platform"
 import { JSONSchema, Predicate, type Schema } from "effect"
+import { describeOperations } from "./OpenApiTexts.ts"
 import {
   BodyTooLargeBody,
   HeadersTooLargeBody,
@@ -30,9 +31,8 @@ export const describeApi = (
   OpenApi.annotations({
     ...info,
     version: "1.0.0",
-    license: { name: "MIT" },
     servers: [{ url: "/", description: "The origin of this document" }],
-    transform: (document) => complete(removeIds(document), description)
+    transform: (document) => describeOperations(complete(removeIds(document), description))
   })
 
 /** Effect gives every unknown value the same `$id`; ids must be unique in a document. */

@@ -63,9 +63,14 @@ const makePricedOpenApi = Effect.gen(function* () {
   }
 })
 
-/** `/openapi.json` of the public listener. */
+/** `/openapi.json` of the public listener, made by its first request. */
 export const layer = HttpLayerRouter.use((router) =>
-  Effect.flatMap(makePricedOpenApi, (document) =>
-    router.add("GET", "/openapi.json", HttpServerResponse.unsafeJson(document))
-  )
+  Effect.gen(function* () {
+    const settings = yield* Effect.context<GatewaySettings | BillingSettings>()
+    const document = makePricedOpenApi.pipe(
+      Effect.map((document) => HttpServerResponse.unsafeJson(document)),
+      Effect.provide(settings)
+    )
+    yield* router.add("GET", "/openapi.json", yield* Effect.cached(document))
+  })
 )

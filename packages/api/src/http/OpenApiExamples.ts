@@ -1,0 +1,102 @@
+import { Predicate } from "effect"
+
+type Json = Readonly<Record<string, unknown>>
+
+export const recordOf = (value: unknown): Json => (Predicate.isRecord(value) ? value : {})
+export const listOf = (value: unknown): ReadonlyArray<unknown> => (Array.isArray(value) ? value : [])
+
+const exampleTime = "2026-03-01T12:00:00.000Z"
+
+/** Texts of members whose name tells more than their type. */
+const namedTexts: ReadonlyArray<readonly [RegExp, string]> = [
+  [/email/i, "ada@example.com"],
+  [/At$|timestamp|periodEnd/i, exampleTime],
+  [/websocketUrl/, "wss://berth.example/agents/agt_1/ws"],
+  [/url$|uri$|origin|callback|redirect/i, "https://example.com/"],
+  [/address|wallet|recipient/i, "0x52908400098527886E0F7030069857D2E4169EE7"],
+  [/^cron$|heartbeat/, "0 9 * * 1"],
+  [/time.?zone/i, "Europe/London"],
+  [/agentId/, "agt_01jn8z5t7v"],
+  [/userId|ownerId/, "usr_01jn8z5t7v"],
+  [/sessionId/, "chs_01jn8z5t7v"],
+  [/id$/i, "id_01jn8z5t7v"],
+  [/password/i, "correct horse battery"],
+  [/model/i, "anthropic/claude-opus-4-6"],
+  [/name/i, "Ada"],
+  [/message|reply|content|prompt|text/i, "What is the weather like at sea?"]
+]
+
+const makeText = (name: string, schema: Json): string => {
+  const text = schema["format"] === "date-time" ? exampleTime : namedTexts.find(([pattern]) => pattern.test(name))?.[1]
+  const usable =
+    text !== undefined && (!Predicate.isString(schema["pattern"]) || new RegExp(schema["pattern"], "u").test(text))
+  const given = usable ? text : "example"
+  const { maxLength, minLength } = schema
+  const long = given.padEnd(Predicate.isNumber(minLength) ? minLength : 0, "0")
+  return Predicate.isNumber(maxLength) ? long.slice(0, maxLength) : long
+}
+
+const makeNumber = ({ exclusiveMinimum, maximum, minimum }: Json): number => {
+  const least = Predicate.isNumber(exclusiveMinimum) ? exclusiveMinimum + 1 : minimum
+  const given = Predicate.isNumber(least) ? Math.max(least, 1) : 1
+  return Predicate.isNumber(maximum) ? Math.min(given, maximum) : given
+}
+
+const isNull = (schema: unknown) => recordOf(schema)["type"] === "null"
+
+/** A value that the schema accepts; `undefined` where a schema contains itself. `schemas` are the components of the document. */
+export const makeExample = (schema: unknown, schemas: Json, name = "", outer: ReadonlyArray<string> = []): unknown => {
+  const given = recordOf(schema)
+  const { $ref, allOf, anyOf, enum: values, items, oneOf, type } = given
+  const next = (inner: unknown, of = name) => makeExample(inner, schemas, of, outer)
+  if (Predicate.isString($ref)) {
+    const target = $ref.split("/").at(-1) ?? ""
+    return outer.includes(target) ? undefined : makeExample(schemas[target], schemas, name, [...outer, target])
+  }
+  if (values !== undefined) return listOf(values)[0]
+  const alternatives = [...listOf(anyOf), ...listOf(oneOf)]
+  if (alternatives.length > 0) return next(alternatives.find((one) => !isNull(one)) ?? { type: "null" })
+  // Of one schema with a description beside it.
+  const [described] = listOf(allOf)
+  if (described !== undefined && type === undefined) return next(described)
+  switch (type) {
+    case "string":
+      return makeText(name, given)
+    case "number":
+    case "integer":
+      return makeNumber(given)
+    case "boolean":
+      return true
+    case "null":
+      return null
+    case "array": {
+      const item = items === undefined ? undefined : next(items)
+      return item === undefined ? [] : [item]
+    }
+    default:
+      return makeObject(given, next)
+  }
+}
+
+const makeObject = (schema: Json, next: (inner: unknown, name: string) => unknown): Json => {
+  const members = Object.entries(recordOf(schema["properties"])).flatMap(
+    ([name, inner]): ReadonlyArray<readonly [string, unknown]> => {
+      const value = next(inner, name)
+      return value === undefined ? [] : [[name, value]]
+    }
+  )
+  return Object.fromEntries(members)
+}
+
+/** The body of an error, by its code and the sentences of its schemas. */
+export const makeErrorExample = (schema: unknown, schemas: Json, sentence: string): Json => {
+  const { description, properties } = recordOf(schema)
+  const body = recordOf(makeExample(schema, schemas))
+  const has = (name: string) => name in recordOf(properties)
+  return {
+    ...body,
+    ...(has("error") && recordOf(recordOf(properties)["error"])["enum"] === undefined && { error: sentence }),
+    ...(has("message") && { message: Predicate.isString(description) ? description : `${sentence}.` }),
+    ...(has("traceId") && { traceId: "4bf92f3577b34da6a3ce929d0e0e4736" })
+  }
+}
