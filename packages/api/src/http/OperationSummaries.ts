@@ -108,6 +108,7 @@ export const operationSummaries: Readonly<Record<string, string>> = {
   "runtimeMemory.note": "Store a note of an agent",
   "runtimeMemory.recall": "Search notes and earlier conversations of an agent",
   "runtimeWallet.call": "Use an agent's wallet",
+  "runtimeA2a.call": "Send a message of an agent to another agent",
   "runtimePages.open": "Fetch a web page for an agent",
   "jobs.dead": "List dead letters",
   "jobs.replay": "Run a dead letter again",
