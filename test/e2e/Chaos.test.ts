@@ -2,6 +2,7 @@ import { isProcessAlive } from "@berth/infra/process/ProcessIdentity"
 import { assert, layer } from "@effect/vitest"
 import { Array, Context, Effect, Exit, Fiber, Layer, Option, Redacted, Ref, Schedule, Stream } from "effect"
 import { eventually } from "../support/Eventually.ts"
+import { type LossyNode, startLossyNode, startUsdcChain, type UsdcChain } from "../support/chain/UsdcChain.ts"
 import { type FakeOpenAi, makeFakeOpenAi } from "../fakes/models/FakeOpenAi.ts"
 import {
   readAllRuntimeTraces,
@@ -20,13 +21,22 @@ const model = "openai/gpt-4o-mini"
 
 class Service extends Context.Tag("@berth/test/ChaosService")<
   Service,
-  { readonly berth: Berth; readonly upstream: FakeOpenAi; readonly environment: Readonly<Record<string, string>> }
+  {
+    readonly berth: Berth
+    readonly upstream: FakeOpenAi
+    readonly environment: Readonly<Record<string, string>>
+    readonly chain: UsdcChain
+    readonly node: LossyNode
+  }
 >() {}
 
 const service = Layer.unwrapScoped(
   Effect.gen(function* () {
     const upstream = yield* makeFakeOpenAi()
+    const chain = yield* startUsdcChain
+    const node = yield* startLossyNode(chain.url)
     const environment = {
+      BASE_SEPOLIA_RPC_URL: node.url,
       OPENAI_BASE_URL: upstream.baseUrl,
       OPENAI_API_KEY: upstream.apiKey,
       // The discard port: tests do not read the public model list.
@@ -39,7 +49,7 @@ const service = Layer.unwrapScoped(
     const { server } = yield* berth.pids
     const [, databaseUrl = ""] = /(?:^|\0)DATABASE_URL=([^\0]+)/.exec(yield* readProcessEnvironment(server)) ?? []
     return Layer.merge(
-      Layer.succeed(Service, { berth, upstream, environment }),
+      Layer.succeed(Service, { berth, upstream, environment, chain, node }),
       Records.layer(Redacted.make(databaseUrl))
     )
   })
@@ -301,6 +311,37 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
       const people = yield* provisionedSince(900, 600, 300, 0)
       yield* killPrograms("worker")
       yield* Effect.forEach(people, expectWell, many)
+    })
+  )
+
+  it.effect(
+    "After a kill -9 of the programs between a transaction and its lost answer, the payment is finished, and made once",
+    Effect.fn(function* () {
+      const { berth, chain, node } = yield* Service
+      const person = yield* subscriber
+      const { id } = yield* person.provision("Ada", model)
+      const wallet = yield* person.raw("POST", "/api/wallet", { body: { action: "create" } })
+      const address = textOrEmpty(memberAt(wallet.body, "address"))
+      yield* chain.fund(address)
+      const limit = "5000000"
+      yield* person.raw("PUT", `/api/agents/${id}/wallet-limits`, {
+        body: { perCall: limit, perDay: limit, perAgent: limit, confirmAbove: "0" }
+      })
+      const payee = `0x${"ef".repeat(20)}` as const
+      const paymentId = yield* Records.insertPendingTransfer(person.userId, id, payee, 1_250_000)
+      const approval = { body: { paymentId, action: "approve" } }
+      yield* Effect.fork(Effect.exit(person.raw("POST", `/api/agents/${id}/wallet-payments`, approval)))
+      yield* node.lost
+      yield* killPrograms("server", "worker")
+      yield* Records.agePayment(paymentId)
+      yield* berth.ready
+      yield* eventually(
+        person.raw("GET", `/api/agents/${id}/wallet-payments`),
+        ({ body }) => memberAt(body, "payments", "0", "status") === "confirmed",
+        { description: "the payment to be confirmed", timeout: waitLimit }
+      )
+      assert.strictEqual(new Set(yield* node.sent).size, 1)
+      assert.deepStrictEqual([yield* chain.countMined(address), yield* chain.balanceOf(payee)], [1, 1_250_000n])
     })
   )
 

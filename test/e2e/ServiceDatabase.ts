@@ -1,6 +1,7 @@
 import * as PostgresPool from "@berth/infra/postgres/PostgresPool"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { Effect, type Redacted } from "effect"
+import type { AgentId } from "@berth/domain/shared/AgentId"
 import type { PlanId } from "@berth/domain/shared/PlanId"
 import type { UserId } from "@berth/domain/shared/UserId"
 
@@ -58,3 +59,23 @@ export const readDesiredState = (userId: UserId) =>
     const [row] = yield* sql<{ desired: string }>`select desired from instances where owner_id = ${userId}`
     return row?.desired
   })
+
+/** A transfer of an agent that waits for its owner; returns its id. */
+export const insertPendingTransfer = (userId: UserId, agentId: AgentId, payee: string, amount: number) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    const [row] = yield* sql<{ id: string }>`
+      insert into wallet_payments
+        (id, user_id, agent_id, turn_id, kind, status, amount, payee, fingerprint, created_at, touched_at)
+      values ('pay_' || gen_random_uuid(), ${userId}, ${agentId}, 'turn', 'send_usdc', 'pending', ${amount}, ${payee},
+        'transfer', now(), now())
+      returning id`
+    return row?.id ?? (yield* Effect.dieMessage("no row"))
+  })
+
+/** Makes a payment one that no process has worked on for a minute. */
+export const agePayment = (id: string) =>
+  Effect.flatMap(
+    SqlClient,
+    (sql) => sql`update wallet_payments set touched_at = now() - interval '1 minute' where id = ${id}`
+  )

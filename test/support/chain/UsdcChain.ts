@@ -1,7 +1,11 @@
 import { walletNetwork } from "@berth/domain/wallets/WalletNetwork"
-import { Effect } from "effect"
+import { Deferred, Effect } from "effect"
+import { createServer, type IncomingMessage } from "node:http"
+import { text } from "node:stream/consumers"
 import { createTestClient, type Hex, http, parseAbi, publicActions, walletActions } from "viem"
 import { baseSepolia } from "viem/chains"
+import { parseJsonObject } from "../HttpCall.ts"
+import { listenLocally } from "../LocalServer.ts"
 import { startAnvil } from "./Anvil.ts"
 import fixtures from "./Fixtures.json" with { type: "json" }
 
@@ -42,3 +46,37 @@ export const startUsdcChain = Effect.gen(function* () {
   }
 })
 export type UsdcChain = Effect.Effect.Success<typeof startUsdcChain>
+
+/** A node in front of another one that loses its answer to the first transaction. */
+export const startLossyNode = (nodeUrl: string) =>
+  Effect.gen(function* () {
+    const lost = yield* Deferred.make<void>()
+    const sent: Array<unknown> = []
+    const forward = async (request: IncomingMessage) => {
+      const body = await text(request)
+      const { method, params }: Readonly<Record<string, unknown>> = parseJsonObject(body)
+      const headers = { "content-type": "application/json" }
+      const answer = await fetch(nodeUrl, { method: "POST", headers, body }).then((response) => response.text())
+      if (method !== "eth_sendRawTransaction") return answer
+      sent.push(Array.isArray(params) ? params[0] : undefined)
+      return sent.length === 1 ? undefined : answer
+    }
+    const server = createServer((request, response) => {
+      forward(request).then(
+        (answer) => {
+          if (answer === undefined) Deferred.unsafeDone(lost, Effect.void)
+          else response.writeHead(200, { "content-type": "application/json" }).end(answer)
+        },
+        () => response.destroy()
+      )
+    })
+    const { origin } = yield* listenLocally(server)
+    return {
+      url: origin,
+      /** Waits until the node has a transaction whose answer is lost. */
+      lost: Deferred.await(lost),
+      /** Raw transactions in order. */
+      sent: Effect.sync((): ReadonlyArray<unknown> => [...sent])
+    }
+  })
+export type LossyNode = Effect.Effect.Success<ReturnType<typeof startLossyNode>>
