@@ -3,6 +3,7 @@ import { Context, Effect, Layer, Schema } from "effect"
 import { readFileSync } from "node:fs"
 import type { Page } from "playwright-core"
 import { freshDatabase } from "../support/Databases.ts"
+import { type AttestationChain, startAttestationChain } from "../support/chain/AttestationChain.ts"
 import { type NameChain, startNameChain } from "../support/chain/NameChain.ts"
 import { describeWithTool } from "../support/RequiredTools.ts"
 import { startBerth } from "../e2e/BerthProcess.ts"
@@ -13,18 +14,31 @@ import { injectWallet } from "./InjectedWallet.ts"
 
 class Site extends Context.Tag("@berth/test/Site")<
   Site,
-  { readonly url: string; readonly logs: () => string; readonly names: NameChain }
+  {
+    readonly url: string
+    readonly logs: () => string
+    readonly names: NameChain
+    readonly attestations: AttestationChain
+  }
 >() {}
 
 const site = Layer.scoped(
   Site,
   Effect.gen(function* () {
-    const names = yield* startNameChain
+    const [names, attestations] = yield* Effect.all([startNameChain, startAttestationChain], { concurrency: 2 })
+    const { coinbase, eas } = attestations.verification
     const berth = yield* startBerth({
       databaseUrl: yield* freshDatabase,
       environment: {
         ADMIN_EMAILS: [owner, talker].map(({ email }) => email).join(","),
         ETHEREUM_RPC_URL: names.url,
+        BASE_RPC_URL: attestations.url,
+        EAS_ADDRESS: eas.address,
+        EAS_SCHEMAS: eas.schemas.join(","),
+        EAS_ATTESTERS: eas.attesters.join(","),
+        COINBASE_INDEXER: coinbase.indexer,
+        COINBASE_SCHEMA: coinbase.schema,
+        COINBASE_ATTESTER: coinbase.attester,
         LIMIT_REGISTER: "1000/1h",
         LIMIT_SIGN_IN: "1000/1h",
         // Nothing listens there: no test asks the world for its models.
@@ -32,7 +46,8 @@ const site = Layer.scoped(
       }
     })
     // The name that the service knows itself by; a wallet's message names it.
-    return { url: berth.webUrl.replace("127.0.0.1", "localhost"), logs: () => Effect.runSync(berth.logs), names }
+    const url = berth.webUrl.replace("127.0.0.1", "localhost")
+    return { url, logs: () => Effect.runSync(berth.logs), names, attestations }
   })
 )
 
@@ -245,8 +260,8 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
       })
     )
 
-    it.effect("The pages verify an agent with a passkey or by an ENS name, and say why they do not", () =>
-      visiting({}, async ({ context, names, page }) => {
+    it.effect("The pages verify an agent by every kind of proof, and say why they do not", () =>
+      visiting({}, async ({ attestations, context, names, page }) => {
         const wallet = await injectWallet(page, "announced")
         const devTools = await context.newCDPSession(page)
         await devTools.send("WebAuthn.enable")
@@ -284,10 +299,9 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
         await passkey.click()
         await page.getByText("The authenticator is not registered for this agent.").waitFor()
 
-        const sign = page
-          .getByRole("region", { name: "ENS name" })
-          .getByRole("button", { name: "Sign with Test wallet" })
-        await sign.click()
+        const signFor = (name: string) =>
+          page.getByRole("region", { name }).getByRole("button", { name: "Sign with Test wallet" })
+        await signFor("ENS name").click()
         await page.getByText("The wallet has no primary ENS name in normal form.").waitFor()
         await Effect.runPromise(
           Effect.zipRight(
@@ -295,9 +309,27 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
             names.setAddress("cleo.eth", wallet.address)
           )
         )
-        await sign.click()
+        await signFor("ENS name").click()
         await page.getByText("This agent is verified by an ENS name.").waitFor()
         await page.getByText("cleo.eth").waitFor()
+
+        const verification = page.url()
+        await signFor("Coinbase account").click()
+        await page.getByText("The wallet is not linked to your account.").waitFor()
+        await page.goto("/dashboard")
+        await page.getByRole("button", { name: "Link Test wallet" }).click()
+        await page.getByRole("button", { name: `Unlink ${wallet.address}` }).waitFor()
+        await page.goto(verification)
+        await signFor("Coinbase account").click()
+        await page.getByText("There is no such attestation.").waitFor()
+        const uid = await Effect.runPromise(
+          Effect.tap(attestations.attest(wallet.address), (made) => attestations.index(wallet.address, made))
+        )
+        await signFor("Coinbase account").click()
+        await page.getByText("This agent is verified by a Coinbase account.").waitFor()
+        await page.getByLabel("UID of the attestation").fill(uid)
+        await page.getByRole("button", { name: "Verify", exact: true }).click()
+        await page.getByText("This agent is verified by an attestation.").waitFor()
         assert.isAtMost(await page.evaluate("document.documentElement.scrollWidth - innerWidth"), 0)
       })
     )
