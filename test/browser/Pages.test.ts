@@ -617,7 +617,7 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
         const browser = yield* Browser
         yield* browser.visit({ baseURL: url }, async ({ page }) => {
           await page.goto("/docs")
-          await page.getByRole("heading", { name: "/api/register" }).waitFor()
+          await page.getByRole("heading", { name: "Register an account" }).waitFor()
         })
       })
     )
