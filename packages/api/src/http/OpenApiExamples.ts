@@ -3,7 +3,7 @@ import { Predicate } from "effect"
 type Json = Readonly<Record<string, unknown>>
 
 export const recordOf = (value: unknown): Json => (Predicate.isRecord(value) ? value : {})
-export const listOf = (value: unknown): ReadonlyArray<unknown> => (Array.isArray(value) ? value : [])
+export const itemsOf = (value: unknown): ReadonlyArray<unknown> => (Array.isArray(value) ? value : [])
 
 const exampleTime = "2026-03-01T12:00:00.000Z"
 
@@ -53,11 +53,11 @@ export const makeExample = (schema: unknown, schemas: Json, name = "", outer: Re
     const target = $ref.split("/").at(-1) ?? ""
     return outer.includes(target) ? undefined : makeExample(schemas[target], schemas, name, [...outer, target])
   }
-  if (values !== undefined) return listOf(values)[0]
-  const alternatives = [...listOf(anyOf), ...listOf(oneOf)]
+  if (values !== undefined) return itemsOf(values)[0]
+  const alternatives = [...itemsOf(anyOf), ...itemsOf(oneOf)]
   if (alternatives.length > 0) return next(alternatives.find((one) => !isNull(one)) ?? { type: "null" })
   // Of one schema with a description beside it.
-  const [described] = listOf(allOf)
+  const [described] = itemsOf(allOf)
   if (described !== undefined && type === undefined) return next(described)
   switch (type) {
     case "string":

@@ -1,5 +1,5 @@
 import { Predicate } from "effect"
-import { listOf, makeErrorExample, makeExample, recordOf } from "./OpenApiExamples.ts"
+import { itemsOf, makeErrorExample, makeExample, recordOf } from "./OpenApiExamples.ts"
 import { operationSummaries } from "./OperationSummaries.ts"
 
 type Document = Readonly<Record<string, unknown>>
@@ -18,7 +18,7 @@ const credentials: Readonly<Record<string, string>> = {
 }
 
 const describeAccess = (operation: Document): string => {
-  const schemes = listOf(operation["security"]).map((one) => Object.keys(recordOf(one)))
+  const schemes = itemsOf(operation["security"]).map((one) => Object.keys(recordOf(one)))
   const names = schemes.flat().map((name) => credentials[name] ?? name)
   if (names.length === 0) return "Needs no authentication."
   const scope = operation["x-required-scope"]
@@ -60,7 +60,7 @@ const describeOperation = (endpoint: unknown, schemas: Document): Document => {
 const findSentences = (value: unknown, found: Map<string, string> = new Map()): ReadonlyMap<string, string> => {
   if (Array.isArray(value)) for (const one of value) findSentences(one, found)
   if (!Predicate.isRecord(value)) return found
-  const [only] = listOf(value["allOf"])
+  const [only] = itemsOf(value["allOf"])
   const reference = recordOf(only)["$ref"]
   if (Predicate.isString(reference) && Predicate.isString(value["description"]))
     found.set(reference.split("/").at(-1) ?? "", value["description"])
@@ -79,7 +79,7 @@ const removeRepeated = (value: unknown): unknown => {
   if (!Predicate.isRecord(value)) return value
   const { anyOf, ...rest } = mapRecord(value, removeRepeated)
   if (!Array.isArray(anyOf)) return anyOf === undefined ? rest : { ...rest, anyOf }
-  const [first, ...others] = new Map(listOf(anyOf).map((one) => [JSON.stringify(one), one])).values()
+  const [first, ...others] = new Map(itemsOf(anyOf).map((one) => [JSON.stringify(one), one])).values()
   return others.length === 0 ? { ...recordOf(first), ...rest } : { ...rest, anyOf: [first, ...others] }
 }
 
@@ -106,7 +106,7 @@ export const describeOperations = (given: Document): Document => {
       license: { name: "MIT", identifier: "MIT" },
       contact: { name: "The operator of this service" }
     },
-    tags: listOf(document["tags"]).map((tag) => ({
+    tags: itemsOf(document["tags"]).map((tag) => ({
       description: `Operations of ${splitWords(String(recordOf(tag)["name"]))}`,
       ...recordOf(tag)
     })),
