@@ -1,4 +1,4 @@
-import { Context, Data, Duration, Effect, Layer, type Scope } from "effect"
+import { Context, Data, Duration, Effect, Either, Layer, Predicate, type Scope } from "effect"
 import { type LookupAddress, Resolver } from "node:dns"
 import { type IncomingMessage, request as httpRequest } from "node:http"
 import { request as httpsRequest } from "node:https"
@@ -84,23 +84,32 @@ const guardedLookup =
       else done(null, first.address, first.family)
     })
 
-const toFailure = (error: Error) =>
+const toFailure = (error: unknown) =>
   error instanceof AddressNotAllowed
     ? error
-    : new OutboundRequestFailed({ reason: "code" in error ? String(error.code) : "connection lost" })
+    : new OutboundRequestFailed({
+        reason: Predicate.hasProperty(error, "code") ? String(error.code) : "connection lost"
+      })
 
 const timedOut = new OutboundRequestFailed({ reason: "timeout" })
 
 const readHead = (given: OutboundCall, lookup: LookupFunction) =>
   Effect.async<IncomingMessage, AddressNotAllowed | OutboundRequestFailed>((resume) => {
     const send = given.url.protocol === "https:" ? httpsRequest : httpRequest
-    const request = send(given.url, {
-      method: given.method,
-      headers: { "user-agent": "Berth", ...given.headers },
-      lookup,
-      // A connection of its own, which the guard has checked.
-      agent: false
+    const started = Either.try({
+      try: () =>
+        send(given.url, {
+          method: given.method,
+          headers: { "user-agent": "Berth", ...given.headers },
+          lookup,
+          // A connection of its own, which the guard has checked.
+          agent: false
+        }),
+      // Node.js throws on values that HTTP does not permit in a header.
+      catch: toFailure
     })
+    if (Either.isLeft(started)) return resume(Effect.fail(started.left))
+    const request = started.right
     request.once("response", (response) => resume(Effect.succeed(response)))
     // Later errors belong to the body.
     request.on("error", (error) => resume(Effect.fail(toFailure(error))))

@@ -198,6 +198,18 @@ describe("OutboundClient", () => {
     }).pipe(Effect.scoped)
   )
 
+  it.live("OutboundClient.send fails with ERR_INVALID_CHAR when HTTP does not permit the value of a header", () =>
+    Effect.gen(function* () {
+      const { requests, url } = yield* open((_, response) => response.end())
+      const { send } = make(allowed)
+      for (const value of ["two\nlines", "\u20ac"]) {
+        const failure = yield* Effect.flip(send({ ...call(url), headers: { "x-test": value } }))
+        assert.strictEqual(failure.message, "ERR_INVALID_CHAR")
+      }
+      assert.lengthOf(requests, 0)
+    }).pipe(Effect.scoped)
+  )
+
   it.live("OutboundClient.send fails when nothing listens", () =>
     Effect.gen(function* () {
       const { url } = yield* Effect.scoped(open(() => {}))

@@ -44,13 +44,16 @@ const Message = Schema.Struct({
 }).annotations({ identifier: "A2aMessage" })
 export type A2aWireMessage = typeof Message.Type
 
+/** A value that HTTP permits in a header. */
+const headerText = Schema.String.pipe(Schema.pattern(/^[\x20-\x7e]{0,4096}$/))
+
 const notification = {
   url: Schema.String,
-  token: text(4_096).annotations({ description: "Sent in the header `X-A2A-Notification-Token`" }),
+  token: optional(headerText).annotations({ description: "Sent in the header `X-A2A-Notification-Token`" }),
   authentication: optional(
     Schema.Struct({
       scheme: Schema.String.pipe(Schema.pattern(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/)),
-      credentials: optional(Schema.String.pipe(Schema.pattern(/^[\x20-\x7e]{0,4096}$/)))
+      credentials: optional(headerText)
     })
   ).annotations({ description: "Sent in the header `Authorization`" })
 }
