@@ -98,7 +98,7 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
   it.effect("The public OpenAI protocol sends messages to the caller's agents as agent/<id>", () =>
     Effect.gen(function* () {
       const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
-      const client = yield* clientOf(owner, "gateway")
+      const client = yield* clientOf(owner, "gateway", "chat")
       const agent = `agent/${owner.agent.id}`
       const { data, response } = yield* withReply("I am here.")(
         call(() => client.chat.completions.create({ model: agent, messages }).withResponse())
@@ -130,7 +130,7 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
   it.effect("The public OpenAI protocol lists the models and the caller's agents, and finds each", () =>
     Effect.gen(function* () {
       const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
-      const client = yield* clientOf(owner, "gateway")
+      const client = yield* clientOf(owner, "gateway", "chat")
       const { data } = yield* call(() => client.models.list())
       const ids = data.map(({ id }) => id)
       assert.includeMembers(ids, [model, `agent/${owner.agent.id}`])
@@ -140,6 +140,24 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
         status: 404,
         code: "model_not_found"
       })
+    })
+  )
+
+  it.effect("The public OpenAI protocol hides the conversations of agents from API keys without the scope chat", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent()
+      const client = yield* clientOf(owner, "gateway")
+      const agent = `agent/${owner.agent.id}`
+      assertMatches(yield* refusal(() => client.chat.completions.create({ model: agent, messages })), {
+        status: 403,
+        code: "scope_missing"
+      })
+      const { data } = yield* call(() => client.models.list())
+      assert.notInclude(
+        data.map(({ id }) => id),
+        agent
+      )
+      assert.strictEqual(yield* readUsedUnits(owner), 0)
     })
   )
 

@@ -17,7 +17,7 @@ import {
 } from "../interaction/InteractionErrorBodies.ts"
 import { UnitsExhaustedBody } from "../billing/BillingErrorBodies.ts"
 import { RateLimitExceededBody } from "../limits/RateLimits.ts"
-import { acceptApiKeys } from "../sessions/RequiredScope.ts"
+import { acceptApiKeys, ScopeMissingBody } from "../sessions/RequiredScope.ts"
 import { PrincipalAuth } from "../sessions/SessionAuth.ts"
 import { PaymentRequiredBody, PluginFailedBody } from "./GatewayErrorBodies.ts"
 import { TtsFields } from "./speech/SpeechFields.ts"
@@ -49,6 +49,7 @@ const createCompletion = HttpApiEndpoint.post("createChatCompletion", completion
   .addSuccess(OpenAiCompletion)
   .addSuccess(HttpApiSchema.withEncoding(Schema.String, { kind: "Text", contentType: "text/event-stream" }))
   .addError(ParameterUnsupportedBody)
+  .addError(ScopeMissingBody)
   .addError(ModelNotFoundBody)
   .addError(PaymentRequiredBody)
   .addError(RateLimitExceededBody)
@@ -63,7 +64,7 @@ const createCompletion = HttpApiEndpoint.post("createChatCompletion", completion
   .addError(MessageUnansweredBody)
   .annotate(
     OpenApi.Description,
-    "A completion in OpenAI's format, charged as a gateway call. The model agent/<id> is one of the caller's agents: it receives the text of the last message, continues its conversation with its memory and skills, and is charged as a message."
+    "A completion in OpenAI's format, charged as a gateway call. The model agent/<id> is one of the caller's agents: it receives the text of the last message, continues its conversation with its memory and skills, and is charged as a message. API keys need the scope `chat` for it too."
   )
 
 const audio = HttpApiSchema.withEncoding(Schema.Uint8ArrayFromSelf, { kind: "Uint8Array", contentType: "audio/*" })

@@ -10,10 +10,10 @@ import { ModelAnswers } from "@berth/domain/gateway/plugins/ModelAnswers"
 import { collectResult } from "@berth/domain/gateway/plugins/PluginRun"
 import { Conversations } from "@berth/domain/interaction/conversations/Conversations"
 import { RateLimiter } from "@berth/domain/limits/RateLimiter"
-import { Principal } from "@berth/domain/sessions/Principal"
+import { Principal, principalWithScope, requireScope } from "@berth/domain/sessions/Principal"
 import type { User } from "@berth/domain/shared/User"
 import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
-import { Effect, Encoding, Option } from "effect"
+import { Effect, Either, Encoding, Option } from "effect"
 import { readCompletion } from "../ai/CompletionRequest.ts"
 import { currentSeconds, listModel } from "../ai/OpenAiHttp.ts"
 import { makeErrorResponse } from "../http/ErrorResponse.ts"
@@ -46,8 +46,10 @@ export const layer = HttpApiBuilder.group(WebApi, "openAiGateway", (handlers) =>
     }
 
     const listModels = Effect.gen(function* () {
-      const { user } = yield* Principal
-      const owned = (yield* agents.list(user.id)).map(({ id }) => formatAgentModel(id))
+      const principal = yield* Principal
+      const owned = Either.isRight(requireScope(principal, "chat"))
+        ? (yield* agents.list(principal.user.id)).map(({ id }) => formatAgentModel(id))
+        : []
       return [...owned, ...(yield* answers.models)].map((id) => listModel({ id }))
     })
     const findModel = (id: string) =>
@@ -61,9 +63,9 @@ export const layer = HttpApiBuilder.group(WebApi, "openAiGateway", (handlers) =>
     return handlers
       .handle("createChatCompletion", ({ headers, payload }) =>
         Effect.gen(function* () {
-          const { user } = yield* Principal
-          const created = yield* currentSeconds
           const agentId = parseAgentModel(payload.model)
+          const { user } = yield* Option.isSome(agentId) ? principalWithScope("chat") : Principal
+          const created = yield* currentSeconds
           if (Option.isSome(agentId))
             return yield* completeByAgent(user, agentId.value, headers["x-session-id"], payload, created)
           return yield* Effect.gen(function* () {
