@@ -85,7 +85,7 @@ export class A2aTasks extends Effect.Service<A2aTasks>()("@berth/A2aTasks", {
     const begin = Effect.fnUntraced(function* (peer: A2aPeer, message: TaskMessage) {
       const { agent, caller, owner } = peer
       const contextId = message.contextId ?? (yield* ids.next("ctx"))
-      const session = yield* sessions.ensure(owner.id, {
+      const { create, session } = yield* sessions.prepare(owner.id, {
         id: findSessionId(peer, contextId),
         agentId: agent.id,
         platform: "a2a"
@@ -116,7 +116,7 @@ export class A2aTasks extends Effect.Service<A2aTasks>()("@berth/A2aTasks", {
       const events = yield* conversations.stream(
         owner,
         { id: turnId, session, message: formatTaskMessage(message.text, caller, owner.id), platform: "a2a" },
-        { alongside: store, canceled }
+        { before: create, alongside: store, canceled }
       )
       yield* Effect.annotateCurrentSpan({ "a2a.task": id, "message.id": turnId, "session.id": session.id })
       return {

@@ -13,6 +13,13 @@ import { ConversationRepository } from "./ConversationRepository.ts"
 /** Conversations of one user, at most. */
 const maximumSessions = 10_000
 
+/** A session whose id follows from what it belongs to. */
+interface NamedSession {
+  readonly id: ChatSessionId
+  readonly agentId: AgentId
+  readonly platform: MessageOrigin
+}
+
 /** Finds or creates the conversation that a message belongs to. */
 export class ChatSessions extends Effect.Service<ChatSessions>()("@berth/ChatSessions", {
   effect: Effect.gen(function* () {
@@ -49,29 +56,35 @@ export class ChatSessions extends Effect.Service<ChatSessions>()("@berth/ChatSes
       return yield* insert(userId, yield* findRunningAgent(userId, agentId))
     })
 
+    /** Returns the session with this id, and the effect that creates a new one. The agent must be running. */
+    const prepare = Effect.fn("ChatSessions.prepare")(function* (
+      userId: UserId,
+      { agentId, id, platform }: NamedSession
+    ) {
+      const agent = yield* findRunningAgent(userId, agentId)
+      const found = yield* repository.findSession(userId, id)
+      if (Option.isSome(found)) return { session: found.value, isNew: false, create: Effect.void }
+      const session = yield* make(id, userId, agent)
+      return { session, isNew: true, create: Effect.asVoid(repository.insertSession(session, undefined, platform)) }
+    })
+
     /** Returns the session with this id of a messaging channel or a schedule; creates it on first use. The agent must be running. */
     const ensure = Effect.fn("ChatSessions.ensure")(function* (
       userId: UserId,
       {
-        agentId,
         fromOwner = false,
-        id,
-        platform
-      }: {
-        readonly id: ChatSessionId
-        readonly agentId: AgentId
-        readonly platform: MessageOrigin
+        ...named
+      }: NamedSession & {
         /** Whether the owner writes the messages of the conversation. */
         readonly fromOwner?: boolean | undefined
       }
     ) {
-      const agent = yield* findRunningAgent(userId, agentId)
-      const found = yield* repository.findSession(userId, id)
-      if (Option.isNone(found)) yield* repository.insertSession(yield* make(id, userId, agent), undefined, platform)
+      const { create, isNew, session: known } = yield* prepare(userId, named)
+      yield* create
       // A concurrent first message may have created it.
-      const stored = Option.isSome(found) ? found : yield* repository.findSession(userId, id)
+      const stored = isNew ? yield* repository.findSession(userId, named.id) : Option.some(known)
       const session = yield* Effect.mapError(stored, () => new ChatSessionNotFound())
-      if (fromOwner) yield* repository.markFromOwner(id)
+      if (fromOwner) yield* repository.markFromOwner(named.id)
       return session
     })
 
@@ -92,6 +105,6 @@ export class ChatSessions extends Effect.Service<ChatSessions>()("@berth/ChatSes
       return yield* Option.match(active, { onNone: () => insert(userId, agent), onSome: Effect.succeed })
     })
 
-    return { create, ensure, resolve }
+    return { create, prepare, ensure, resolve }
   })
 }) {}

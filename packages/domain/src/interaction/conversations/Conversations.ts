@@ -50,11 +50,15 @@ export interface KeyedMessage {
 
 /** A turn on behalf of another context. */
 export interface TurnHooks<E> {
-  /** Stored in the transaction of the message. */
+  /** Stored in the transaction of the message, before it. */
+  readonly before: Effect.Effect<void>
+  /** Stored in the transaction of the message, after it. */
   readonly alongside: Effect.Effect<void, E>
   /** Ends when the turn is to be given up. */
   readonly canceled: Effect.Effect<unknown>
 }
+
+type Stored<E> = Pick<TurnHooks<E>, "alongside" | "before">
 
 /** The end of a turn. */
 export type TurnEnd =
@@ -97,11 +101,11 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
         unitLimit
       }: KeyedMessage & { readonly topic?: string | null },
       pay: Effect.Effect<TurnPayment, E>,
-      alongside: Effect.Effect<void, F>
+      { alongside, before }: Stored<F>
     ) {
       const leaseUntil = DateTime.addDuration(yield* DateTime.now, leaseDuration)
       return yield* transaction.run(
-        Effect.flatMap(pay, (payment) =>
+        Effect.flatMap(Effect.zipLeft(pay, before), (payment) =>
           repository.appendUserMessage(
             { id, sessionId: session.id, content, topic, platform, repeats },
             { ...payment, unitLimit, leaseUntil },
@@ -112,25 +116,21 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
     })
 
     /** Without units and credits, only a message that the user's own keys answer is accepted. */
-    const accept = <E>(
-      user: User,
-      toSend: KeyedMessage & { readonly topic?: string | null },
-      alongside: Effect.Effect<void, E>
-    ) =>
+    const accept = <E>(user: User, toSend: KeyedMessage & { readonly topic?: string | null }, stored: Stored<E>) =>
       store(
         toSend,
         Effect.map(ledger.reserve(user, messageUnits, toSend.id), (reservation) => ({
           reservation,
           ownKeysOnly: false
         })),
-        alongside
+        stored
       ).pipe(
         // Not by its tag, which an error of `alongside` might have.
         Effect.catchIf(isUnitsExhausted, (exhausted) =>
           Effect.gen(function* () {
             const { customModel, model } = yield* agents.find(user.id, toSend.session.agentId)
             if (yield* ownKeys.covers(user.id, customModel ?? model))
-              return yield* store(toSend, Effect.succeed({ reservation: Option.none(), ownKeysOnly: true }), alongside)
+              return yield* store(toSend, Effect.succeed({ reservation: Option.none(), ownKeysOnly: true }), stored)
             // The transaction of the reservation has taken its event back.
             yield* ledger.announceExhaustion(user, exhausted)
             return yield* exhausted
@@ -150,11 +150,11 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
       user: User,
       toSend: KeyedMessage & { readonly topic?: string | null },
       isResumable: boolean,
-      { alongside, canceled }: Partial<TurnHooks<E>> = {}
+      { alongside = Effect.void, before = Effect.void, canceled }: Partial<TurnHooks<E>> = {}
     ) {
       const publication = yield* makeAnswerPublication
       const message = yield* Effect.uninterruptible(
-        Effect.tap(accept(user, toSend, alongside ?? Effect.void), (accepted) =>
+        Effect.tap(accept(user, toSend, { alongside, before }), (accepted) =>
           FiberSet.run(
             running,
             Effect.interruptible(
