@@ -51,18 +51,21 @@ export const layer: Layer.Layer<PushNotificationRepository, never, SqlClient | S
     const columns = sql`task_id, id, url, scheme, secrets_sealed`
 
     return PushNotificationRepository.of({
-      store: Effect.fn("PushNotificationRepository.store")(function* (notification: PushNotification, limit: number) {
-        const { authentication, taskId, token, url } = notification
-        const id = toStorableText(notification.id)
-        const { others } = yield* sql`
+      store: Effect.fn("PushNotificationRepository.store")(
+        function* (notification: PushNotification, limit: number) {
+          const { authentication, taskId, token, url } = notification
+          const id = toStorableText(notification.id)
+          // Concurrent calls count one after another.
+          yield* sql`select from a2a_tasks where id = ${taskId} for update`
+          const { others } = yield* sql`
           select count(*)::int as others from a2a_push_notifications where task_id = ${taskId} and id <> ${id}`.pipe(
-          decodeSingleRow(Count)
-        )
-        if (others >= limit) return false
-        const secrets = { token: reveal(token), credentials: reveal(authentication?.credentials) }
-        const sealed = yield* box.seal(Redacted.make(yield* encodeSecrets(secrets)), contextOf({ taskId, id }))
-        const now = DateTime.toDate(yield* DateTime.now)
-        yield* sql`
+            decodeSingleRow(Count)
+          )
+          if (others >= limit) return false
+          const secrets = { token: reveal(token), credentials: reveal(authentication?.credentials) }
+          const sealed = yield* box.seal(Redacted.make(yield* encodeSecrets(secrets)), contextOf({ taskId, id }))
+          const now = DateTime.toDate(yield* DateTime.now)
+          yield* sql`
           insert into a2a_push_notifications ${sql.insert({
             taskId,
             id,
@@ -75,8 +78,11 @@ export const layer: Layer.Layer<PushNotificationRepository, never, SqlClient | S
           on conflict (task_id, id) do update set
             url = excluded.url, scheme = excluded.scheme, secrets_sealed = excluded.secrets_sealed,
             status = 'pending', attempts = 0, due_at = excluded.due_at, claimed_until = null`
-        return true
-      }, Effect.orDie),
+          return true
+        },
+        sql.withTransaction,
+        Effect.orDie
+      ),
       list: Effect.fn("PushNotificationRepository.list")(function* (taskId: A2aTaskId) {
         const rows = yield* sql`
           select ${columns} from a2a_push_notifications where task_id = ${taskId} order by created_at, id`.pipe(
