@@ -250,7 +250,7 @@ layer(App.layer(), { excludeTestServices: true })("The A2A protocol of an agent"
         const owner = yield* createOwnerWithAgent()
         const client = yield* connect(binding, owner)
         const config = { tenant: "", taskId: "", id: "mine", url: "https://receiver.example/", token: "secret" }
-        const authentication = { scheme: "Bearer", credentials: "abc" }
+        const authentication = { scheme: "Bearer", credentials: "known to both" }
         const task = yield* send(
           client,
           say("hello", { configuration: { taskPushNotificationConfig: { ...config, authentication } } })
@@ -274,7 +274,7 @@ layer(App.layer(), { excludeTestServices: true })("The A2A protocol of an agent"
         const mine = yield* Effect.promise(() =>
           client.getTaskPushNotificationConfig({ tenant: "", taskId: task.id, id: "mine" })
         )
-        assert.notInclude(JSON.stringify(mine), "abc")
+        assert.notInclude(JSON.stringify(mine), "known to both")
         yield* Effect.promise(() =>
           client.deleteTaskPushNotificationConfig({ tenant: "", taskId: task.id, id: "other" })
         )
@@ -295,7 +295,10 @@ layer(App.layer(), { excludeTestServices: true })("The A2A protocol of an agent"
         const ours = posted.filter(({ message }) => message.id === `${task.id}:mine`)
         assert.lengthOf(ours, 1)
         const [{ message } = assert.fail("nothing was sent")] = ours
-        assert.deepInclude(message.headers, { authorization: "Bearer abc", "content-type": "application/a2a+json" })
+        assert.deepInclude(message.headers, {
+          authorization: "Bearer known to both",
+          "content-type": "application/a2a+json"
+        })
         const told = StreamResponse.fromJSON(JSON.parse(message.body)).payload
         assert.strictEqual(told?.$case === "task" ? textOf(told.value) : undefined, "Echo: hello")
         const headers = makeWebhookHeaders(message)
@@ -309,6 +312,84 @@ layer(App.layer(), { excludeTestServices: true })("The A2A protocol of an agent"
           })
         )
         assert.strictEqual(yield* refused, "RequestMalformedError")
+      })
+    )
+
+    it.effect(`${binding}: a push notification whose token HTTP does not permit in a header is refused`, () =>
+      Effect.gen(function* () {
+        const owner = yield* createOwnerWithAgent()
+        const client = yield* connect(binding, owner)
+        const task = yield* send(client, say("hello"))
+        const config = {
+          tenant: "",
+          taskId: task.id,
+          id: "",
+          url: "https://receiver.example/",
+          authentication: undefined
+        }
+        for (const token of ["two\nlines", "\u20ac"])
+          assert.strictEqual(
+            yield* failure(() => client.createTaskPushNotificationConfig({ ...config, token })),
+            "RequestMalformedError"
+          )
+      })
+    )
+
+    it.effect(`${binding}: a message that is sent again has one push notification`, () =>
+      Effect.gen(function* () {
+        const owner = yield* createOwnerWithAgent()
+        const client = yield* connect(binding, owner)
+        const config = { tenant: "", taskId: "", id: "", url: "https://receiver.example/", token: "secret" }
+        const taskPushNotificationConfig = { ...config, authentication: undefined }
+        const request = say("hello", { configuration: { taskPushNotificationConfig } })
+        const task = yield* send(client, request)
+        for (let repetition = 0; repetition < 5; repetition += 1)
+          assert.deepStrictEqual(yield* send(client, request), task)
+        const { configs } = yield* Effect.promise(() =>
+          client.listTaskPushNotificationConfig({ tenant: "", taskId: task.id, pageSize: 0, pageToken: "" })
+        )
+        assert.lengthOf(configs, 1)
+      })
+    )
+
+    it.effect(`${binding}: concurrent calls create at most 5 push notifications of a task`, () =>
+      Effect.gen(function* () {
+        const owner = yield* createOwnerWithAgent()
+        const client = yield* connect(binding, owner)
+        const task = yield* send(client, say("hello"))
+        const config = { tenant: "", taskId: task.id, token: "", authentication: undefined }
+        const create = (id: string) =>
+          Effect.option(
+            Effect.tryPromise(() =>
+              client.createTaskPushNotificationConfig({ ...config, id, url: "https://receiver.example/" })
+            )
+          )
+        yield* Effect.forEach(
+          Array.from({ length: 20 }, (_, at) => `push${at}`),
+          create,
+          { concurrency: "unbounded" }
+        )
+        const { configs } = yield* Effect.promise(() =>
+          client.listTaskPushNotificationConfig({ tenant: "", taskId: task.id, pageSize: 0, pageToken: "" })
+        )
+        assert.lengthOf(configs, 5)
+      })
+    )
+
+    it.effect(`${binding}: messages that are refused leave no conversations to the owner`, () =>
+      Effect.gen(function* () {
+        const [owner, caller] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
+        yield* allow(owner, caller.user.id)
+        const client = yield* connect(binding, owner, caller)
+        yield* exhaustUnits(owner)
+        const sql = yield* SqlClient
+        const count = Effect.map(
+          Effect.orDie(sql`select id from chat_sessions where user_id = ${owner.user.id}`),
+          (rows) => rows.length
+        )
+        const before = yield* count
+        yield* failure(() => client.sendMessage(say("hello")))
+        assert.strictEqual(yield* count, before)
       })
     )
 

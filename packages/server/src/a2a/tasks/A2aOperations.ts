@@ -65,7 +65,11 @@ export const makeA2aOperations = Effect.gen(function* () {
     const notification = config === undefined ? undefined : readNotification(config)
     if (notification !== undefined) yield* notifications.validate(notification)
     const followed = yield* tasks.send(peer, message)
-    if (notification !== undefined) yield* notifications.create(peer, followed.task.id, notification)
+    if (notification !== undefined) {
+      const { id } = followed.task
+      // The same at each repetition of the message.
+      yield* notifications.create(peer, id, { ...notification, id: notification.id ?? id })
+    }
     return followed
   })
 
