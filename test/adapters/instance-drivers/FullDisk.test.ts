@@ -7,7 +7,7 @@ import { join } from "node:path"
 import { describeWithTool } from "../../support/RequiredTools.ts"
 import { bundleHostileRuntime } from "../../support/RuntimeBundle.ts"
 import { temporaryDirectory } from "../../support/TemporaryDirectories.ts"
-import { ada, awaitFirstExit, makeInstanceSpec, processHost, testDriver, waitUntil } from "./InstanceDriverHosts.ts"
+import { ada, awaitFirstExit, makeInstanceSpec, processHost, testDriver, waitUntilEffect } from "./InstanceDriverHosts.ts"
 
 const mounts = {
   name: "mount",
@@ -60,9 +60,9 @@ describeWithTool(mounts, "ProcessInstanceDriver on a full disk", () => {
 
         fill()
         const exit = yield* awaitFirstExit(driver)
-        processHost.kill(pid)
+        yield* processHost.kill(pid)
         assert.include((yield* exit).reason, "SIGKILL")
-        yield* waitUntil(() => !processHost.isRunning(pid))
+        yield* waitUntilEffect(Effect.map(processHost.isRunning(pid), (isRunning) => !isRunning))
         yield* driver.stop(ada)
         yield* driver.remove(ada)
         assert.deepStrictEqual(yield* driver.listOwners, [])

@@ -1,4 +1,4 @@
-import { Chunk, Deferred, Effect, PubSub, RcMap, Stream } from "effect"
+import { Chunk, Deferred, Effect, PubSub, RcMap, Ref, Stream } from "effect"
 import type { MessageId } from "../Conversation.ts"
 import type { AnswerEvent } from "./AnswerEvent.ts"
 import { computeAnswerStep, followAnswer } from "./AnswerReplay.ts"
@@ -17,32 +17,37 @@ export const makeAnswerFollowers = ({ read }: Pick<AnswerStreams["Type"], "read"
         Effect.gen(function* () {
           const events = yield* PubSub.unbounded<Chunk.Chunk<AnswerEvent>>()
           const start = yield* Deferred.make<number>()
+          const isOver = yield* Ref.make(false)
+          // An empty chunk ends the readers: a shutdown would take what they have not read yet.
+          const end = Effect.zipRight(Ref.set(isOver, true), PubSub.publish(events, Chunk.empty()))
           yield* Deferred.await(start).pipe(
             Effect.flatMap((from) =>
               Stream.runForEachChunk(
                 followAnswer((after) => read(id, after), from),
-                (chunk) => PubSub.publish(events, chunk)
+                (chunk) => (Chunk.isEmpty(chunk) ? Effect.void : PubSub.publish(events, chunk))
               )
             ),
-            Effect.ensuring(PubSub.shutdown(events)),
+            Effect.ensuring(end),
             Effect.interruptible,
             Effect.forkScoped
           )
-          return { events, start }
+          return { events, isOver, start }
         })
     })
 
     const follow = (id: MessageId, after: number) =>
       Stream.unwrapScoped(
         Effect.gen(function* () {
-          const { events, start } = yield* RcMap.get(followers, id)
+          const { events, isOver, start } = yield* RcMap.get(followers, id)
           // The subscription precedes the read, so no event is missed between them.
           const queue = yield* PubSub.subscribe(events)
+          const hasEnded = yield* Ref.get(isOver)
           const step = computeAnswerStep(yield* read(id, after), after)
           const known = Stream.fromIterable(step.events)
-          if (step.isDone) return known
+          if (step.isDone || hasEnded) return known
           yield* Deferred.succeed(start, step.after)
           const rest = Stream.fromQueue(queue).pipe(
+            Stream.takeWhile(Chunk.isNonEmpty),
             Stream.map(Chunk.filter(({ n }) => n > step.after)),
             Stream.flattenChunks,
             Stream.takeUntil(({ type }) => type !== "delta")

@@ -67,6 +67,19 @@ it.scoped("AnswerFollowers reads an answer once for all its readers, who receive
   })
 )
 
+it.scoped("AnswerFollowers keeps the last events for a slow reader", () =>
+  Effect.gen(function* () {
+    const answer = makeAnswer()
+    const { follow } = yield* makeAnswerFollowers(answer)
+    const slow = yield* Effect.fork(
+      Stream.runCollect(Stream.mapEffect(follow(id, 0), (event) => Effect.delay(Effect.succeed(event), "5 seconds")))
+    )
+    yield* answer.grow
+    yield* TestClock.adjust("1 minute")
+    assert.deepStrictEqual(Chunk.toArray(yield* Fiber.join(slow)), whole)
+  })
+)
+
 it.scoped("AnswerFollowers stops reading when the last reader leaves", () =>
   Effect.gen(function* () {
     const { read, state } = makeAnswer()
