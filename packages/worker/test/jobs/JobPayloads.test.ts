@@ -16,7 +16,6 @@ const stored: ReadonlyArray<readonly [queue: QueueName, name: string, payload: R
   ["tasks", "check-channel", { agentId: "agt_1", platform: "platformA" }],
   ["tasks", "answer-chat", { agentId: "agt_1", platform: "platformA", chatId: "1" }],
   ["tasks", "forget-card-customers", { customerIds: ["cus_1"] }],
-  ["tasks", "revoke-stream-key", { agentId: "agt_1" }],
   ["tasks", "reset-claimed-contents", { userId: "usr_1" }],
   ["tasks", "remove-account", { userId: "usr_1" }],
   ["tasks", "remove-instance", { userId: "usr_1" }],

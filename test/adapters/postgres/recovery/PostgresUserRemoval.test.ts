@@ -150,8 +150,9 @@ const userWithRowsEverywhere = Effect.gen(function* () {
     values (${tag}, ${digestPrincipal(user.id)}, 'c', 'c', 'h', now(), 'answer to Wanda', now() + interval '1 day')`
   yield* sql`insert into a2a_settings (agent_id, allow) values (${agent}, ${["usr_of_wanda"]})`
   yield* sql`
-    insert into a2a_messages (id, from_agent, to_agent, message_id, envelope, status, created_at)
-    values (${`a2a_${tag}`}, ${agent}, ${agent}, 'm', '{"payload":"Wanda says"}', 'waiting', now())`
+    insert into a2a_messages (id, from_agent, to_agent, message_id, envelope, status, chain_id, path, created_at)
+    values (${`a2a_${tag}`}, ${agent}, ${agent}, 'm', '{"payload":"Wanda says"}', 'waiting', ${`a2a_${tag}`},
+      array[${agent}], now())`
   yield* sql`
     insert into a2a_tasks (id, agent_id, caller_id, context_id, client_message_id, content, turn_id, created_at)
     select ${`tsk_${tag}`}, ${agent}, ${user.id}, 'c', 'm', '{"parts":[{"text":"Wanda says"}]}', id, now()
