@@ -27,7 +27,7 @@ export interface DeferredCountsOptions {
 
 /**
  * Hot path: admits a take without the store while the window that the store last reported has room, and counts it shortly
- * after. Exact within one process; another process sees a take after the delay of its write.
+ * after. Exact within one process, also while the store fails; another one sees a take after the delay of its write.
  */
 export class DeferredCounts {
   readonly #options: DeferredCountsOptions
@@ -88,6 +88,8 @@ export class DeferredCounts {
       // A key that the library rejects from memory has no count.
       if (rejected instanceof RateLimiterRes)
         this.#keep(window, { consumedPoints: Number.POSITIVE_INFINITY, msBeforeNext: rejected.msBeforeNext })
+      // The window keeps what a store without an answer may have lost.
+      else window.consumed += takes
       throw rejected
     } finally {
       window.sent -= takes
@@ -102,7 +104,8 @@ export class DeferredCounts {
       const sending = this.#send(key, window, takes).catch((rejected: unknown) => {
         if (!(rejected instanceof RateLimiterRes)) this.#options.onStoreFailure(rejected)
       })
-      window.written = Promise.all([window.written, sending])
+      const before = window.written
+      window.written = sending.then(() => before)
     }, writeDelayMs).unref()
   }
 }

@@ -1,6 +1,9 @@
 import { DeferredCounts } from "@berth/infra/rate-limiter/DeferredCounts"
 import { assert, describe, it } from "@effect/vitest"
 import { RateLimiterRes } from "rate-limiter-flexible"
+import { setFlagsFromString } from "node:v8"
+import { runInNewContext } from "node:vm"
+import { afterEach, vi } from "vitest"
 
 const settle = () => new Promise((resolve) => setImmediate(resolve))
 
@@ -30,6 +33,10 @@ const makeStore = (count: number) => {
 }
 
 describe("DeferredCounts", () => {
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
   it("DeferredCounts admits nothing for a key that the store has not reported", async () => {
     const { counts, finish } = makeStore(10)
     assert.isFalse(counts.admit("a"))
@@ -66,5 +73,49 @@ describe("DeferredCounts", () => {
     await finish(counts.take("a"))
     counts.forget("a")
     assert.isFalse(counts.admit("a"))
+  })
+
+  it("DeferredCounts admits no more than the limit in a window while the store fails", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout"] })
+    let failures = 0
+    const reports = [new RateLimiterRes(2, 60_000, 1, true)]
+    const counts = new DeferredCounts({
+      count: 3,
+      now: () => 0,
+      consume: async () => reports.shift() ?? Promise.reject(new Error("down")),
+      onStoreFailure: () => {
+        failures += 1
+      }
+    })
+    await counts.take("a")
+    assert.deepStrictEqual([counts.admit("a"), counts.admit("a")], [true, true])
+    await vi.advanceTimersByTimeAsync(50)
+    assert.strictEqual(failures, 1)
+    assert.isFalse(counts.admit("a"))
+  })
+
+  it("DeferredCounts keeps nothing of the writes that the store has reported", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout"] })
+    setFlagsFromString("--expose-gc")
+    const collectGarbage: () => void = runInNewContext("gc")
+    const report = new RateLimiterRes(1, 60_000, 1, false)
+    const counts = new DeferredCounts({
+      count: 1_000_000,
+      now: () => 0,
+      consume: () => Promise.resolve(report),
+      onStoreFailure: () => undefined
+    })
+    const write = async (times: number) => {
+      for (let written = 0; written < times; written += 1) {
+        assert.isTrue(counts.admit("a"))
+        vi.advanceTimersByTime(50)
+        await settle()
+      }
+      collectGarbage()
+      return process.memoryUsage().heapUsed
+    }
+    await counts.take("a")
+    const before = await write(1000)
+    assert.isBelow((await write(40_000)) - before, 1_000_000)
   })
 })
