@@ -2,7 +2,7 @@ import { DeferredCounts } from "@berth/infra/rate-limiter/DeferredCounts"
 import { assert, describe, it } from "@effect/vitest"
 import { RateLimiterRes } from "rate-limiter-flexible"
 import { setFlagsFromString } from "node:v8"
-import { runInNewContext } from "node:vm"
+import { createContext, Script } from "node:vm"
 import { afterEach, vi } from "vitest"
 
 const settle = () => new Promise((resolve) => setImmediate(resolve))
@@ -97,7 +97,8 @@ describe("DeferredCounts", () => {
   it("DeferredCounts keeps nothing of the writes that the store has reported", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout"] })
     setFlagsFromString("--expose-gc")
-    const collectGarbage: () => void = runInNewContext("gc")
+    const collectGarbage = new Script("gc()")
+    const context = createContext()
     const report = new RateLimiterRes(1, 60_000, 1, false)
     const counts = new DeferredCounts({
       count: 1_000_000,
@@ -111,7 +112,7 @@ describe("DeferredCounts", () => {
         vi.advanceTimersByTime(50)
         await settle()
       }
-      collectGarbage()
+      collectGarbage.runInContext(context)
       return process.memoryUsage().heapUsed
     }
     await counts.take("a")
