@@ -63,7 +63,8 @@ const make = ({ handOver = defaultHandOver }: BackgroundJobOptions) =>
         )
         works.set(jobId, fiber)
         const exit = yield* Effect.timeoutOption(Fiber.await(fiber), handOver)
-        if (Option.isSome(exit)) return yield* exit.value
+        // Work that a drain has interrupted takes no attempt.
+        if (Option.isSome(exit) && !Exit.isInterrupted(exit.value)) return yield* exit.value
         isHandedOver = true
         return yield* postponed
       })

@@ -99,4 +99,19 @@ describe("BackgroundJobs", () => {
       assert.isTrue(yield* interrupted)
     })
   )
+
+  it.scoped("BackgroundJobs.drain postpones jobs whose work it interrupts in their slots", () =>
+    Effect.gen(function* () {
+      const { jobs } = yield* open
+      const begun = yield* Deferred.make<void>()
+      const run = yield* Effect.fork(
+        Effect.exit(jobs.run("hangs", Effect.zipRight(Deferred.succeed(begun, undefined), Effect.never)))
+      )
+      yield* Deferred.await(begun)
+      const drain = yield* Effect.fork(jobs.drain(0))
+      yield* TestClock.adjust(0)
+      yield* Fiber.join(drain)
+      assert.isTrue(isPostponed(yield* Fiber.join(run)))
+    })
+  )
 })
