@@ -7,9 +7,10 @@ import { assert, layer } from "@effect/vitest"
 import { ModelProvidersTest } from "@berth/infra/ai/ModelProvidersTest"
 import type { ModelEvent, ProviderEnding } from "@berth/domain/ai/streams/ModelEvent"
 import type { Turn } from "@berth/domain/instances/AgentRuntime"
-import { Effect, Fiber, Schema, Stream } from "effect"
+import { Context, Effect, Fiber, Layer, Schema, Stream } from "effect"
 import * as A2aWorker from "../support/A2aWorker.ts"
 import { a2aMessageHandler } from "@berth/worker/a2a/A2aMessageHandler"
+import * as BackgroundJobs from "@berth/worker/jobs/BackgroundJobs"
 import { eventually } from "../support/Eventually.ts"
 import * as App from "../support/TestApp.ts"
 import { createApiKey } from "./ApiKeyFixtures.ts"
@@ -131,6 +132,46 @@ layer(A2aWorker.layer, { excludeTestServices: true })("Messages between agents",
         const other = yield* send(alice, bob, { payload: "other" })
         assert.deepInclude(other.body, { code: "a2a_message_conflict" })
       })
+  )
+
+  it.effect("A message whose worker dies or stops in the turn is answered once, by another worker", () =>
+    Effect.gen(function* () {
+      const { alice, bob } = yield* pair
+      const used = yield* findUsedUnits(bob)
+      const answer = yield* Effect.makeLatch(false)
+      let asked = 0
+      const script = () =>
+        Effect.suspend(() => {
+          asked += 1
+          return Effect.as(answer.await, "done")
+        })
+      yield* send(alice, bob)
+      const [entry] = yield* A2aWorker.takeMessages
+      if (entry === undefined) return assert.fail("no job")
+      const run = a2aMessageHandler.handle({ ...entry, attempt: 5, isLastAttempt: true })
+      /** A worker with the message in its background, until the scope closes. */
+      const begin = Effect.gen(function* () {
+        const worker = yield* Layer.build(BackgroundJobs.layer({ handOver: "1 milli" }))
+        for (let runs = 0; runs < 2; runs++)
+          assert.strictEqual((yield* Effect.flip(Effect.provide(run, worker)))._tag, "JobPostponed")
+        yield* eventually(
+          Effect.sync(() => asked),
+          (count) => count === 1
+        )
+        return Context.get(worker, BackgroundJobs.BackgroundJobs)
+      })
+      const log = Effect.map(agentCall(bob, "GET", "/messages"), ({ text }) => text)
+      yield* Effect.gen(function* () {
+        yield* Effect.scoped(begin)
+        yield* Effect.scoped(Effect.flatMap(begin, ({ drain }) => drain(0)))
+        assert.include(yield* log, '"status":"waiting"')
+        const last = yield* Effect.fork(run)
+        yield* answer.open
+        yield* Fiber.join(last)
+      }).pipe(withScripts(new Map([[bob.agent.id, script]])))
+      assert.include(yield* log, '"status":"answered"')
+      assert.deepStrictEqual([asked, yield* findUsedUnits(bob)], [1, used + 1])
+    })
   )
 
   it.effect("An agent that does not allow the sender answers as one that does not exist", () =>

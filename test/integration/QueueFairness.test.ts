@@ -1,3 +1,6 @@
+import { A2aDelivery } from "@berth/domain/a2a/A2aDelivery"
+import { DeliverA2aMessageJob, DeliverUrgentA2aMessageJob } from "@berth/domain/a2a/A2aJobs"
+import { A2aMessageId } from "@berth/domain/a2a/A2aMessage"
 import type { JobKind, QueueName } from "@berth/domain/jobs/JobKind"
 import { JobQueue } from "@berth/domain/jobs/JobQueue"
 import { maximumInFlightPerOwner, Outbox } from "@berth/domain/jobs/Outbox"
@@ -111,35 +114,41 @@ describe("The fairness of queues", () => {
         }).pipe(Effect.provide(services(store)))
     )
 
-  it.scopedLive("Two owners whose agents hang in runs of schedules do not delay a third owner's run", () =>
+  it.scopedLive("Two owners whose agents hang in runs and in messages do not delay those of a third owner", () =>
     Effect.gen(function* () {
       const hanging = yield* Ref.make<ReadonlyArray<string>>([])
       const ended = yield* Ref.make<ReadonlyArray<string>>([])
-      const agents = Layer.mock(AgentRuns, {
-        _tag: "@berth/AgentRuns",
-        execute: (id) =>
-          id.startsWith("run_slow")
-            ? Effect.zipRight(
-                Ref.update(hanging, (so) => [...so, id]),
-                Effect.never
-              )
-            : Ref.update(ended, (so) => [...so, id])
-      })
+      const ask = (id: string) =>
+        id.includes("_slow")
+          ? Effect.zipRight(
+              Ref.update(hanging, (so) => [...so, id]),
+              Effect.never
+            )
+          : Ref.update(ended, (so) => [...so, id])
+      const agents = Layer.merge(
+        Layer.mock(AgentRuns, { _tag: "@berth/AgentRuns", execute: ask }),
+        Layer.mock(A2aDelivery, { _tag: "@berth/A2aDelivery", deliver: ask })
+      )
       const consumers = JobConsumers.layer({ concurrency: { tasks: 5, provision: 2 }, drain: 0 }).pipe(
         Layer.provide(BackgroundJobs.layer()),
         Layer.provide([unusedPorts, agents, noOutages])
       )
       yield* Effect.gen(function* () {
         const outbox = yield* Outbox
-        const append = (owner: string, id: string) =>
-          outbox.append(ScheduledTaskJob, { runId: AgentRunId.make(id) }, UserId.make(owner))
-        for (const owner of ["usr_slow1", "usr_slow2"])
-          for (let at = 0; at < 6; at++) yield* append(owner, `run_${owner.slice(4)}_${at}`)
-        // The runs of an owner in progress are as many as the bound of its lane.
-        yield* eventually(hanging, (runs) => runs.length === 2 * maximumInFlightPerOwner)
-        yield* append("usr_third", "run_third")
-        yield* eventually(ended, (runs) => runs.includes("run_third"))
-        assert.lengthOf(yield* hanging, 2 * maximumInFlightPerOwner)
+        const appendAll = Effect.fnUntraced(function* (name: string) {
+          const owner = UserId.make(`usr_${name.slice(0, 5)}`)
+          yield* outbox.append(ScheduledTaskJob, { runId: AgentRunId.make(`run_${name}`) }, owner)
+          yield* outbox.append(DeliverA2aMessageJob, { id: A2aMessageId.make(`a2a_${name}`) }, owner)
+          yield* outbox.append(DeliverUrgentA2aMessageJob, { id: A2aMessageId.make(`a2a_${name}_urgent`) }, owner)
+        })
+        for (const owner of ["slow1", "slow2"]) for (let at = 0; at < 6; at++) yield* appendAll(`${owner}_${at}`)
+        // Those of an owner in progress are as many as the bounds of its three lanes.
+        const inProgress = 2 * 3 * maximumInFlightPerOwner
+        yield* eventually(hanging, (so) => so.length === inProgress)
+        yield* appendAll("third")
+        yield* eventually(ended, (so) => so.length === 3)
+        assert.sameMembers([...(yield* ended)], ["run_third", "a2a_third", "a2a_third_urgent"])
+        assert.lengthOf(yield* hanging, inProgress)
       }).pipe(Effect.provide(Layer.provideMerge(consumers, services("PostgreSQL"))))
     })
   )

@@ -4,7 +4,8 @@ import { TurnSettings } from "@berth/domain/interaction/turns/TurnPricing"
 import * as BackendWiring from "@berth/infra/wiring/BackendWiring"
 import { Outbox, type OutboxEntry } from "@berth/domain/jobs/Outbox"
 import { a2aMessageHandler } from "@berth/worker/a2a/A2aMessageHandler"
-import { Effect, Layer, Redacted, Tracer } from "effect"
+import * as BackgroundJobs from "@berth/worker/jobs/BackgroundJobs"
+import { Array, Effect, Layer, Redacted, Tracer } from "effect"
 import { skillCatalog } from "./Samples.ts"
 import * as App from "./TestApp.ts"
 
@@ -17,10 +18,13 @@ const sendingSkill = {
   basic: false
 }
 
+/** Handlers return when the work has ended. */
+const inSlots = BackgroundJobs.layer({ handOver: "1 minute" })
+
 /** The application, and the services of a worker's messages between agents over its backend. */
 export const layer = Layer.unwrapEffect(
   Effect.map(App.TestApp, ({ backendUrl, internalKey }) =>
-    A2aDelivery.Default.pipe(
+    Layer.merge(A2aDelivery.Default, inSlots).pipe(
       Layer.provide(TurnBudgets.Default),
       Layer.provide(Layer.succeed(TurnSettings, { priceMargin: 1.3, budgetUsd: 0.25 })),
       Layer.provide(BackendWiring.remoteChannelTurns({ backendUrl, internalApiKey: Redacted.make(internalKey) }))
@@ -28,16 +32,22 @@ export const layer = Layer.unwrapEffect(
   )
 ).pipe(Layer.provideMerge(App.layer({ skills: [...skillCatalog, sendingSkill] })))
 
-const takeMessages = Effect.gen(function* () {
+/** Takes what the lanes of the owners let through. The places of messages are free when they are delivered. */
+export const takeMessages = Effect.gen(function* () {
   const outbox = yield* Outbox
   const entries: Array<OutboxEntry> = []
   yield* outbox.relay(100, (entry) => Effect.sync(() => entries.push(entry)))
-  yield* Effect.forEach(entries, ({ id }) => outbox.settle(id), { discard: true })
-  return entries.filter(({ name }) => name === a2aMessageHandler.kind.name)
+  const [others, messages] = Array.partition(entries, ({ name }) => name === a2aMessageHandler.kind.name)
+  yield* Effect.forEach(others, ({ id }) => outbox.settle(id), { discard: true })
+  return messages
 })
 
 const handle = (entry: OutboxEntry) => {
-  const handled = a2aMessageHandler.handle({ ...entry, attempt: 1, isLastAttempt: false })
+  const run = a2aMessageHandler.handle({ ...entry, attempt: 1, isLastAttempt: false })
+  const handled = Effect.zipRight(
+    run,
+    Effect.flatMap(Outbox, ({ settle }) => settle(entry.id))
+  )
   return entry.trace === null ? handled : Effect.withParentSpan(handled, Tracer.externalSpan(entry.trace))
 }
 

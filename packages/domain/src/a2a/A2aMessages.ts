@@ -21,7 +21,7 @@ import {
   DelegationRefused,
   OfferedSkillNotFound
 } from "./A2aErrors.ts"
-import { DeliverA2aMessageJob } from "./A2aJobs.ts"
+import { DeliverA2aMessageJob, DeliverUrgentA2aMessageJob } from "./A2aJobs.ts"
 import {
   type A2aEnvelope,
   type A2aMessage,
@@ -171,16 +171,14 @@ export class A2aMessages extends Effect.Service<A2aMessages>()("@berth/A2aMessag
         envelope,
         Option.flatMap(origin.before, (before) => Option.fromNullable(before.expiresAt))
       )
-      // An urgent message waits for no other job; turns that wait for a later one hold the slots of their owner.
-      const lane = envelope.priority === "high" || chain.depth > 1 ? undefined : found.owner.id
+      const job = envelope.priority === "high" ? DeliverUrgentA2aMessageJob : DeliverA2aMessageJob
+      // Turns that wait for a later message of their chain hold the places of their owner.
+      const lane = Option.isSome(origin.before) ? undefined : found.owner.id
       const message = { envelope, chain, chainId, expiresAt, parentTurn: origin.turnId }
       const acceptance = yield* transaction.run(
         Effect.tap(repository.insert(id, message, { ...maximumInProgress, chain: maximumChainMessages }), (result) =>
           result === "accepted"
-            ? Effect.zipRight(
-                shareBudget(id, sender, envelope, origin),
-                outbox.append(DeliverA2aMessageJob, { id }, lane)
-              )
+            ? Effect.zipRight(shareBudget(id, sender, envelope, origin), outbox.append(job, { id }, lane))
             : Effect.void
         )
       )
