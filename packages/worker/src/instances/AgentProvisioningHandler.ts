@@ -1,18 +1,27 @@
 import { ProvisionAgentJob } from "@berth/domain/agents/AgentJobs"
 import { AgentManager } from "@berth/domain/instances/AgentManager"
+import { JobPostponed } from "@berth/domain/jobs/JobQueue"
 import type { AgentId } from "@berth/domain/shared/AgentId"
-import { Cause, Effect, Predicate } from "effect"
+import { Cause, Duration, Effect, Predicate } from "effect"
 import { jobHandler } from "../jobs/JobHandler.ts"
 
-/** Deploys a new agent. The last failing attempt marks the agent as failed. */
+const postponed = new JobPostponed({ after: Duration.seconds(5) })
+
+/** Deploys a new agent. The last failing attempt marks the agent as failed; an outage of the backend is no attempt. */
 export const agentProvisioningHandler = jobHandler(ProvisionAgentJob, ({ agentId }, job) =>
   Effect.gen(function* () {
     yield* Effect.annotateCurrentSpan({ "agent.id": agentId })
     const manager = yield* AgentManager
-    const deployed = manager.deploy(agentId)
-    yield* job.isLastAttempt
-      ? Effect.tapErrorCause(deployed, (cause) => failProvisioning(agentId, describeCause(cause)))
-      : deployed
+    const isPostponed = yield* manager.deploy(agentId).pipe(
+      Effect.as(false),
+      Effect.catchTag("BackendUnavailable", ({ reason }) =>
+        Effect.as(Effect.annotateLogs(Effect.logWarning("Deployment waits for the backend"), { agentId, reason }), true)
+      ),
+      Effect.tapErrorCause((cause) =>
+        job.isLastAttempt ? failProvisioning(agentId, describeCause(cause)) : Effect.void
+      )
+    )
+    if (isPostponed) yield* postponed
   })
 )
 

@@ -67,6 +67,18 @@ describe("agentProvisioningHandler", () => {
     })
   )
 
+  it.effect("agentProvisioningHandler postpones the job in an outage of the backend, also at the last attempt", () =>
+    Effect.gen(function* () {
+      const gone = new BackendUnavailable({ reason: "it cannot be reached" })
+      const { asked, layer } = yield* recording({ deploy: () => gone })
+      const failure = yield* Effect.flip(
+        Effect.provide(agentProvisioningHandler.handle(job({ isLastAttempt: true })), layer)
+      )
+      assert.strictEqual(failure._tag, "JobPostponed")
+      assert.deepStrictEqual(yield* asked, ["deploy agt_1"])
+    })
+  )
+
   it.effect("agentProvisioningHandler fails the deployment after a defect, without its text", () =>
     Effect.gen(function* () {
       const { asked, layer } = yield* recording({ deploy: () => Effect.die(new Error("password=x")) })

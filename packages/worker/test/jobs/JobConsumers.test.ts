@@ -1,4 +1,4 @@
-import { BackendUnavailable } from "@berth/domain/instances/InstanceErrors"
+import { BackendUnavailable, InstanceUnavailable } from "@berth/domain/instances/InstanceErrors"
 import { QueueName } from "@berth/domain/jobs/JobKind"
 import { JobQueue, type RunningJob } from "@berth/domain/jobs/JobQueue"
 import { Outbox } from "@berth/domain/jobs/Outbox"
@@ -73,7 +73,7 @@ describe("JobConsumers", () => {
   /** Runs one job of the provision queue. */
   const consumeOne = (
     changes: Partial<RunningJob>,
-    deploy: Effect.Effect<void, BackendUnavailable>,
+    deploy: Effect.Effect<void, BackendUnavailable | InstanceUnavailable>,
     outages: Layer.Layer<OutageDetector> = noOutages
   ) =>
     Effect.gen(function* () {
@@ -92,13 +92,12 @@ describe("JobConsumers", () => {
       return { settled: yield* settled, exit: yield* ended }
     })
 
-  const outcomes: ReadonlyArray<
-    readonly [string, Partial<RunningJob>, Effect.Effect<void, BackendUnavailable>, boolean]
-  > = [
+  const outcomes: ReadonlyArray<readonly [string, Partial<RunningJob>, Parameters<typeof consumeOne>[1], boolean]> = [
     ["succeeds", {}, Effect.void, true],
-    ["fails in its last attempt", { isLastAttempt: true }, new BackendUnavailable({ reason: "down" }), true],
+    ["fails in its last attempt", { isLastAttempt: true }, new InstanceUnavailable({ reason: "down" }), true],
+    ["is postponed in its last attempt", { isLastAttempt: true }, new BackendUnavailable({ reason: "down" }), false],
     ["is not supported by this worker", { payload: "nonsense", isLastAttempt: true }, Effect.void, false],
-    ["runs again", { attempt: 4 }, new BackendUnavailable({ reason: "down" }), false],
+    ["runs again", { attempt: 4 }, new InstanceUnavailable({ reason: "down" }), false],
     ["was interrupted", { isLastAttempt: true }, Effect.interrupt, false]
   ]
   for (const [outcome, changes, deploys, isSettled] of outcomes)
