@@ -466,6 +466,21 @@ layer(A2aWorker.layer, { excludeTestServices: true })("Messages between agents",
     })
   )
 
+  it.effect("Urgent messages to the agents of an owner take turns", () =>
+    Effect.gen(function* () {
+      const { alice, bob } = yield* pair
+      const outbox = yield* Outbox
+      yield* Effect.forEach([1, 2, 3, 4, 5, 6], (index) =>
+        send(alice, bob, { messageId: `urgent-${index}`, priority: "high" })
+      )
+      const taken: Array<OutboxEntry> = []
+      yield* outbox.relay(100, (entry) => Effect.sync(() => taken.push(entry)))
+      assert.lengthOf(taken, maximumInFlightPerOwner)
+      yield* Effect.forEach(taken, ({ id }) => outbox.settle(id), { discard: true })
+      yield* A2aWorker.deliverMessages
+    })
+  )
+
   it.effect("A message by the gateway token of an instance continues the chain of the message being answered", () =>
     Effect.gen(function* () {
       const { alice, bob } = yield* senders

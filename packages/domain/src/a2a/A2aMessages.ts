@@ -21,7 +21,7 @@ import {
   DelegationRefused,
   OfferedSkillNotFound
 } from "./A2aErrors.ts"
-import { DeliverA2aMessageJob, DeliverUrgentA2aMessageJob } from "./A2aJobs.ts"
+import { makeDeliverA2aMessageJob } from "./A2aJobs.ts"
 import {
   type A2aEnvelope,
   type A2aMessage,
@@ -171,14 +171,12 @@ export class A2aMessages extends Effect.Service<A2aMessages>()("@berth/A2aMessag
         envelope,
         Option.flatMap(origin.before, (before) => Option.fromNullable(before.expiresAt))
       )
-      const job = envelope.priority === "high" ? DeliverUrgentA2aMessageJob : DeliverA2aMessageJob
-      // Turns that wait for a later message of their chain hold the places of their owner.
-      const lane = Option.isSome(origin.before) ? undefined : found.owner.id
+      const job = makeDeliverA2aMessageJob(chain.depth, envelope.priority ?? "normal")
       const message = { envelope, chain, chainId, expiresAt, parentTurn: origin.turnId }
       const acceptance = yield* transaction.run(
         Effect.tap(repository.insert(id, message, { ...maximumInProgress, chain: maximumChainMessages }), (result) =>
           result === "accepted"
-            ? Effect.zipRight(shareBudget(id, sender, envelope, origin), outbox.append(job, { id }, lane))
+            ? Effect.zipRight(shareBudget(id, sender, envelope, origin), outbox.append(job, { id }, found.owner.id))
             : Effect.void
         )
       )
