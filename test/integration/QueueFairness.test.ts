@@ -1,5 +1,5 @@
 import { A2aDelivery } from "@berth/domain/a2a/A2aDelivery"
-import { DeliverA2aMessageJob, DeliverUrgentA2aMessageJob } from "@berth/domain/a2a/A2aJobs"
+import { makeDeliverA2aMessageJob } from "@berth/domain/a2a/A2aJobs"
 import { A2aMessageId } from "@berth/domain/a2a/A2aMessage"
 import type { JobKind, QueueName } from "@berth/domain/jobs/JobKind"
 import { JobQueue } from "@berth/domain/jobs/JobQueue"
@@ -138,8 +138,12 @@ describe("The fairness of queues", () => {
         const appendAll = Effect.fnUntraced(function* (name: string) {
           const owner = UserId.make(`usr_${name.slice(0, 5)}`)
           yield* outbox.append(ScheduledTaskJob, { runId: AgentRunId.make(`run_${name}`) }, owner)
-          yield* outbox.append(DeliverA2aMessageJob, { id: A2aMessageId.make(`a2a_${name}`) }, owner)
-          yield* outbox.append(DeliverUrgentA2aMessageJob, { id: A2aMessageId.make(`a2a_${name}_urgent`) }, owner)
+          yield* outbox.append(makeDeliverA2aMessageJob(1, "normal"), { id: A2aMessageId.make(`a2a_${name}`) }, owner)
+          yield* outbox.append(
+            makeDeliverA2aMessageJob(1, "high"),
+            { id: A2aMessageId.make(`a2a_${name}_urgent`) },
+            owner
+          )
         })
         for (const owner of ["slow1", "slow2"]) for (let at = 0; at < 6; at++) yield* appendAll(`${owner}_${at}`)
         // Those of an owner in progress are as many as the bounds of its three lanes.
