@@ -117,6 +117,10 @@ const pathFor = ({ path }: CheckedRoute, owner: OwnerWithAgent) =>
       .replace(/:\w+/, owner.agent.id)
   })
 
+/** A model that is an agent needs the scope of conversations too. */
+const scopesOf = ({ path, scope }: CheckedRoute & { readonly scope: ApiKeyScope }): ReadonlyArray<ApiKeyScope> =>
+  path.startsWith("/v1/models/") ? [scope, "chat"] : [scope]
+
 const outcome = (answer: HttpCallResponse) => [answer.status, readErrorCode(answer)]
 
 const malformed = ["berth_", "berth_x", `berth_${"A".repeat(43)}`, "berth_a.b.c", `berth_${"%00".repeat(9)}`]
@@ -168,7 +172,10 @@ layer(App.layer(), { excludeTestServices: true })("API keys and routes", (it) =>
             assert.strictEqual(refused.status, 401, `${text}: ${refused.text}`)
             assert.strictEqual(refused.headers["www-authenticate"], 'Bearer realm="berth", error="invalid_token"')
           }
-          const [expired, revoked] = [yield* createApiKey(owner, route.scope), yield* createApiKey(owner, route.scope)]
+          const [expired, revoked] = [
+            yield* createApiKey(owner, ...scopesOf(route)),
+            yield* createApiKey(owner, ...scopesOf(route))
+          ]
           yield* expireApiKey(expired)
           yield* revokeApiKey(owner, revoked)
           for (const { headers } of [expired, revoked]) {
@@ -185,14 +192,14 @@ layer(App.layer(), { excludeTestServices: true })("API keys and routes", (it) =>
           assert.strictEqual(refused.headers["www-authenticate"], 'Bearer realm="berth", error="insufficient_scope"')
 
           if (route.path.includes("/:") && route.scope !== "admin" && !readsBodyFirst.has(nameOf(route))) {
-            const foreign = yield* send((yield* createApiKey(stranger, route.scope)).headers)
+            const foreign = yield* send((yield* createApiKey(stranger, ...scopesOf(route))).headers)
             const bySession = yield* web({ method, path, as: stranger })
             assert.deepStrictEqual(outcome(foreign), outcome(bySession), foreign.text)
             assert.include([403, 404], foreign.status)
             assert.notStrictEqual(readErrorCode(foreign), "scope_missing")
           }
 
-          const key = yield* createApiKey(owner, route.scope)
+          const key = yield* createApiKey(owner, ...scopesOf(route))
           const accepted = yield* send(key.headers)
           assert.notInclude([401, 403, 404], accepted.status, accepted.text)
           assert.isBelow(accepted.status, 500, accepted.text)
