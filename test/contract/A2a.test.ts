@@ -510,6 +510,8 @@ layer(A2aWorker.layer, { excludeTestServices: true })("Messages between agents",
     Effect.gen(function* () {
       const { alice, bob } = yield* senders
       const [stranger, helper] = [yield* createSender, yield* addAgent(alice, "helper")]
+      const impostor = yield* addAgent(bob, "helper")
+      yield* agentCall({ ...bob, agent: impostor.agent }, "PUT", "/allow", { allow: [alice.user.id] })
       yield* agentCall(bob, "PUT", "/skills", { skills: ["calculator"] })
       const run = ({ messageId }: Turn) =>
         Effect.gen(function* () {
@@ -532,7 +534,8 @@ layer(A2aWorker.layer, { excludeTestServices: true })("Messages between agents",
         A2aWorker.whileDelivering
       )
       assert.include(text, `\\"helper\\", id ${helper.agent.id}`)
-      assert.include(text, `id ${bob.agent.id}, offers the skills calculator`)
+      assert.include(text, `id ${bob.agent.id}, of another owner, offers the skills calculator`)
+      assert.include(text, `id ${impostor.agent.id}, of another owner`)
       assert.notInclude(text, `id ${stranger.agent.id}`)
       assert.include(text, `Reply of \\"helper\\" (${helper.agent.id})`)
       assert.include(text, "There is no such agent, or it does not take messages of this agent.")

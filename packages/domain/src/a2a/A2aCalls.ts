@@ -54,16 +54,17 @@ export class A2aCalls extends Effect.Service<A2aCalls>()("@berth/A2aCalls", {
       const found = yield* messages.listReachable(turn)
       if (found.length === 0) return "There is no other agent that you may write to."
       return found
-        .map(({ id, name, skills }) => {
+        .map(({ id, isOwn, name, skills }) => {
           const offers = skills.length === 0 ? "" : `, offers the skills ${skills.join(", ")}`
-          return `- ${JSON.stringify(name)}, id ${id}${offers}`
+          return `- ${JSON.stringify(name)}, id ${id}${isOwn ? "" : ", of another owner"}${offers}`
         })
         .join("\n")
     })
 
+    /** Other owners choose the names of their agents, so these are found by id only. */
     const findReceiver = Effect.fnUntraced(function* (turn: SendingTurn, to: string) {
       const found = yield* messages.listReachable(turn)
-      const named = found.filter(({ id, name }) => id === to || name === to)
+      const named = found.filter(({ id, isOwn, name }) => id === to || (isOwn && name === to))
       const [only] = named
       if (only !== undefined && named.length === 1) return only
       // An agent beyond the list, or one that does not exist: the message decides.

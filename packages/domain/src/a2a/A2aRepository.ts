@@ -25,6 +25,7 @@ export interface A2aLimits {
 export interface ReachableAgent {
   readonly id: AgentId
   readonly name: string
+  readonly isOwn: boolean
   readonly skills: ReadonlyArray<string>
 }
 
@@ -42,7 +43,7 @@ export class A2aRepository extends Context.Tag("@berth/A2aRepository")<
     readonly writeSettings: (agentId: AgentId, changes: Partial<A2aSettings>) => Effect.Effect<void>
     /** Agents of the owner allow no senders of other owners and offer no skills from now on. */
     readonly removeSettings: (ownerId: UserId) => Effect.Effect<void>
-    /** Agents of the owner, and those that allow the agent or its owner, by name; without the agent itself. */
+    /** Agents of the owner, then those that allow the agent or its owner, each by name; without the agent itself. */
     readonly listReachable: (agentId: AgentId, ownerId: UserId) => Effect.Effect<ReadonlyArray<ReachableAgent>>
     /**
      * Stores a message under the sender's id. `known`: an equal one is stored. `full`: a limit of messages in progress is

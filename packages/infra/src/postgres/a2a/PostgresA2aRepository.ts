@@ -37,7 +37,12 @@ const StartedRow = Schema.Struct({
   agentStatus: AgentStatus,
   senderName: Schema.String
 })
-const ReachableRow = Schema.Struct({ id: AgentId, name: Schema.String, skills: Schema.Array(Schema.String) })
+const ReachableRow = Schema.Struct({
+  id: AgentId,
+  name: Schema.String,
+  isOwn: Schema.Boolean,
+  skills: Schema.Array(Schema.String)
+})
 const EndedRow = Schema.Struct({
   parentTurn: Schema.NullOr(Schema.String),
   rest: Schema.NullOr(Schema.Int.pipe(Schema.fromBrand(Units)))
@@ -90,10 +95,10 @@ export const layer: Layer.Layer<A2aRepository, never, SqlClient> = Layer.effect(
       }),
       listReachable: Effect.fn("A2aRepository.listReachable")(function* (agentId: AgentId, ownerId: UserId) {
         return yield* sql`
-          select id, name, coalesce(skills, '{}') as skills
+          select id, name, owner_id = ${ownerId} as is_own, coalesce(skills, '{}') as skills
           from agents left join a2a_settings on a2a_settings.agent_id = agents.id
           where id <> ${agentId} and (owner_id = ${ownerId} or allow && array[${agentId}, ${ownerId}]::text[])
-          order by name, id limit 100`.pipe(decodeRows(ReachableRow), Effect.orDie)
+          order by is_own desc, name, id limit 100`.pipe(decodeRows(ReachableRow), Effect.orDie)
       }),
       insert: Effect.fn("A2aRepository.insert")(function* (
         id: A2aMessageId,
