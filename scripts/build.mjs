@@ -13,8 +13,8 @@ import {
   statSync,
   writeFileSync
 } from "node:fs"
-import { isBuiltin } from "node:module"
-import { join, relative } from "node:path"
+import { createRequire, isBuiltin } from "node:module"
+import { dirname, join, relative } from "node:path"
 import { fileURLToPath } from "node:url"
 import { withLock } from "./Lock.mjs"
 
@@ -166,6 +166,23 @@ const bundlePages = (build, outdir) => {
   })
 }
 
+/** Beside the runtime's program. */
+const engineFile = "./engine.cjs"
+
+/** The engine of uploaded scripts, which the runtime loads with the first script. */
+const engineModule = () => {
+  const variant = createRequire(join(root, "packages", "runtime", "package.json")).resolve(
+    "@jitl/quickjs-singlefile-mjs-release-sync"
+  )
+  const [name] = readdirSync(dirname(variant)).filter((file) => /^emscripten-module-\w+\.mjs$/.test(file))
+  return join(dirname(variant), name)
+}
+const separateEngine = {
+  name: "separate-engine",
+  setup: ({ onResolve }) =>
+    onResolve({ filter: /\/emscripten-module-\w+\.mjs$/ }, () => ({ path: engineFile, external: true }))
+}
+
 /** The files of an instance, copied to places without node_modules: the entry `runtime.mjs`, and the program that it runs. */
 const bundleRuntime = async (build, outdir) => {
   rmSync(outdir, { recursive: true, force: true })
@@ -196,7 +213,18 @@ const bundleRuntime = async (build, outdir) => {
       format: "cjs",
       outExtension: { ".js": ".cjs" },
       // Else `ws` looks for optional packages at every start.
-      define: { "process.env.WS_NO_BUFFER_UTIL": "true", "process.env.WS_NO_UTF_8_VALIDATE": "true" }
+      define: { "process.env.WS_NO_BUFFER_UTIL": "true", "process.env.WS_NO_UTF_8_VALIDATE": "true" },
+      plugins: [separateEngine],
+      // A compiled script has no module loader.
+      supported: { "dynamic-import": false }
+    }),
+    build({
+      ...options,
+      entryPoints: { engine: engineModule() },
+      format: "cjs",
+      outExtension: { ".js": ".cjs" },
+      define: { "import.meta.url": "__filename" },
+      footer: { js: "module.exports = module.exports.default;" }
     })
   ])
   for (const { metafile } of made) assertSelfContained("runtime", metafile)
@@ -258,7 +286,8 @@ const assertSelfContained = (name, { outputs }) => {
         !isBuiltin(path) &&
         !path.startsWith("node:") &&
         !(programs[name] ?? []).includes(path) &&
-        !optional.includes(path)
+        !optional.includes(path) &&
+        path !== engineFile
     )
   if (left.length > 0) throw new Error(`dist/${name}.mjs would need ${[...new Set(left)].join(", ")} from outside`)
 }

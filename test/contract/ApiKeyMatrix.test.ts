@@ -99,18 +99,29 @@ const runOf = (owner: OwnerWithAgent) =>
     return decodeRun(body).id
   })
 
-/** The path of a route to what the owner has. */
-const pathFor = ({ path }: CheckedRoute, owner: OwnerWithAgent) =>
+/** A skill that the owner has uploaded. */
+const uploadedSkillOf = (owner: OwnerWithAgent) =>
   Effect.gen(function* () {
+    const { web } = yield* App.TestApp
+    const json = { files: [{ path: "SKILL.md", content: "---\nname: uploaded\ndescription: Counts.\n---\n" }] }
+    yield* web({ method: "POST", path: `/api/agents/${owner.agent.id}/skills`, as: owner, json })
+    return "uploaded"
+  })
+
+/** The path of a route to what the owner has. */
+const pathFor = ({ method, path }: CheckedRoute, owner: OwnerWithAgent) =>
+  Effect.gen(function* () {
+    const isUpload = method === "DELETE" && path.endsWith("/skills/:skillId")
+    const skill = isUpload ? yield* uploadedSkillOf(owner) : "calculator"
     const message = path.includes(":messageId") ? yield* messageOf(owner) : ""
     const schedule = path.includes(":scheduleId") ? yield* scheduleOf(owner) : ""
-    const run = path.includes(":skillId") ? yield* runOf(owner) : ""
+    const run = path.includes(":skillId") && !isUpload ? yield* runOf(owner) : ""
     return path
       .replace("/v1/models/:id", `/v1/models/agent%2F${owner.agent.id}`)
       .replace(":vendor/:name", `agent/${owner.agent.id}`)
       .replace(":messageId", message)
       .replace(":scheduleId", schedule)
-      .replace(":skillId", "calculator")
+      .replace(":skillId", skill)
       .replace(":runId", run)
       .replace(":userId", owner.user.id)
       .replace("/api/ops/users/:id", `/api/ops/users/${owner.user.id}`)

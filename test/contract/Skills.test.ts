@@ -6,6 +6,7 @@ import { listRoutes } from "@berth/server/http/RouteTable"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Array, DateTime, Effect, Schema } from "effect"
+import { makeZip } from "../support/ZipArchive.ts"
 import { insertAgent } from "../support/Samples.ts"
 import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
 import * as App from "../support/TestApp.ts"
@@ -62,6 +63,89 @@ layer(App.layer(), { excludeTestServices: true })("An agent's skills", (it) => {
       const { body } = yield* get(`/api/agent?action=session&sessionId=${owner.conversation}`, owner)
       assert.deepInclude(body["session"], { id: owner.conversation })
     })
+  )
+
+  it.effect(
+    "An agent's skills include uploaded ones, which are checked, replaced, run with their arguments, and deleted",
+    () =>
+      Effect.gen(function* () {
+        const owner = yield* createOwnerWithAgent("pro")
+        const { web } = yield* App.TestApp
+        const call = (method: string, path: string, json?: unknown) =>
+          web({
+            method,
+            path: `/api/agents/${owner.agent.id}${path}`,
+            as: owner,
+            ...(json === undefined ? {} : { json })
+          })
+        const parameters = { type: "object", properties: { text: { type: "string" } }, required: ["text"] }
+        const tool = { name: "count_words", description: "Counts words", parameters, script: "count.mjs" }
+        const files = [
+          { path: "SKILL.md", content: "---\nname: word-count\ndescription: Counts words.\n---\n# Words" },
+          { path: "tools.json", content: JSON.stringify([tool]) },
+          { path: "count.mjs", content: "export default () => 1" }
+        ]
+        const uploaded = yield* call("POST", "/skills", { files })
+        assert.strictEqual(uploaded.status, 201, uploaded.text)
+        assert.containSubset(uploaded.body["skill"], {
+          id: "word-count",
+          name: "Words",
+          tools: [{ name: "count_words" }]
+        })
+        assert.deepInclude(yield* skillsOf(owner), { "word-count": true, time: false })
+
+        const zip = Buffer.from(makeZip(files.map(({ content, path }) => ({ name: path, text: content })))).toString(
+          "base64"
+        )
+        assert.strictEqual((yield* call("POST", "/skills", { zip })).status, 201)
+        assert.deepInclude((yield* call("GET", "/skills")).body, { count: 1 })
+        const taken = files.map((file) => ({ ...file, content: file.content.replace("word-count", "time") }))
+        assertError(yield* call("POST", "/skills", { files: taken }), { status: 400, code: "skill_invalid" })
+        const second = files.map((file) => ({ ...file, content: file.content.replace("word-count", "other") }))
+        assertError(yield* call("POST", "/skills", { files: second }), { status: 400, code: "skill_invalid" })
+
+        const reserved = files.map((file) => ({ ...file, content: file.content.replace("count_words", "calculate") }))
+        assertError(yield* call("POST", "/skills", { files: reserved }), { status: 400, code: "skill_invalid" })
+
+        const run = (input: unknown) => call("POST", "/skills/word-count/runs", { input })
+        for (const args of [{}, { text: 1 }, { text: "", more: true }])
+          assertError(yield* run({ arguments: args }), { status: 400, code: "skill_input_invalid" })
+        assert.strictEqual((yield* run({ arguments: { text: "one two" } })).status, 202)
+
+        assert.strictEqual((yield* call("DELETE", "/skills/word-count")).status, 200)
+        assertError(yield* call("DELETE", "/skills/word-count"), { status: 404, code: "skill_not_found" })
+        assert.notProperty(yield* skillsOf(owner), "word-count")
+        assert.notInclude(JSON.stringify(yield* configOf(owner)), "word-count")
+      })
+  )
+
+  it.effect(
+    "An agent's uploaded skills are limited per owner under concurrent requests, and removed with the agent",
+    () =>
+      Effect.gen(function* () {
+        const owner = yield* createOwnerWithAgent("pro")
+        const { web } = yield* App.TestApp
+        const upload = (name: string) =>
+          web({
+            method: "POST",
+            path: `/api/agents/${owner.agent.id}/skills`,
+            as: owner,
+            json: {
+              files: [
+                { path: "SKILL.md", content: `---\nname: ${name}\ndescription: Large.\n---\n` },
+                { path: "data.txt", content: "x".repeat(500 * 1024) }
+              ]
+            }
+          })
+        const statuses = yield* Effect.forEach(["a", "b", "c", "d", "e"], (name) => upload(name), { concurrency: 3 })
+        assert.sameMembers(
+          statuses.map(({ status }) => status),
+          [201, 201, 201, 201, 429]
+        )
+        const sql = yield* SqlClient
+        yield* sql`delete from agents where id = ${owner.agent.id}`
+        assert.isEmpty(yield* sql`select id from uploaded_skills where agent_id = ${owner.agent.id}`)
+      })
   )
 
   it.effect("An agent's skills are all stored when they are switched concurrently", () =>

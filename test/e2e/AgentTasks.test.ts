@@ -16,6 +16,7 @@ import * as BackendAgentManager from "@berth/infra/backend/BackendAgentManager"
 import { isProcessAlive } from "@berth/infra/process/ProcessIdentity"
 import { FetchHttpClient } from "@effect/platform"
 import * as GatewayServices from "@berth/domain/gateway/GatewayServices"
+import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Chunk, Context, Effect, Fiber, Layer, Option, Redacted, Stream } from "effect"
 import { randomBytes } from "node:crypto"
@@ -29,7 +30,7 @@ import { migratedDatabase } from "../support/MigratedDatabase.ts"
 import { testStorage } from "../support/ReconcilerProcess.ts"
 import { type FakeOpenAi, makeFakeOpenAi } from "../fakes/models/FakeOpenAi.ts"
 import { readRuntimePid } from "./RuntimeProcesses.ts"
-import { memberAt } from "./MainJobSteps.ts"
+import { memberAt, textOrEmpty } from "./MainJobSteps.ts"
 import { type Berth, startBerth } from "./BerthProcess.ts"
 import * as Records from "./ServiceDatabase.ts"
 import { signUpClient } from "./WebClient.ts"
@@ -143,6 +144,45 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the gatew
       const { body } = yield* person.raw("GET", "/api/chat")
       assert.strictEqual(memberAt(body, "count"), 0)
       assert.containSubset(yield* Records.readMessageAccounts(person.userId), { used: 0, answered: 0, open: 0 })
+    })
+  )
+
+  it.effect(
+    "An uploaded skill runs in its owner's instance, also after the instance has slept, and a run wakes it",
+    Effect.fn(function* () {
+      const person = yield* ownerWithRunningAgent("sandbox/echo")
+      const { body } = yield* person.raw("GET", "/api/agents")
+      const agents = memberAt(body, "agents")
+      const path = `/api/agents/${textOrEmpty(memberAt(Array.isArray(agents) ? agents[0] : null, "id"))}/skills`
+      const parameters = { type: "object", properties: { text: { type: "string" } }, required: ["text"] }
+      const tool = { name: "count_words", description: "Counts words", parameters, script: "count.mjs" }
+      const script = `export default ({ text }) => text.split(" ").length + typeof process`
+      const files = [
+        { path: "SKILL.md", content: "---\nname: word-count\ndescription: Counts words.\n---\n" },
+        { path: "tools.json", content: JSON.stringify([tool]) },
+        { path: "count.mjs", content: script }
+      ]
+      assert.containSubset(yield* person.raw("POST", path, { body: { files } }), { status: 201 })
+      const run = Effect.gen(function* () {
+        const input = { arguments: { text: "one two three" } }
+        const begun = yield* person.raw("POST", `${path}/word-count/runs`, { body: { input } })
+        const runPath = `${path}/word-count/runs/${textOrEmpty(memberAt(begun.body, "id"))}`
+        const ended = yield* eventually(
+          Effect.map(person.raw("GET", runPath), (answer) => memberAt(answer.body, "run")),
+          (found) => textOrEmpty(memberAt(found, "endedAt")) !== "",
+          { description: "the end of the run", timeout: waitLimit }
+        )
+        assert.deepInclude(ended, { status: "succeeded", result: "3undefined", reason: null, units: 1 })
+      })
+      yield* run
+      const first = yield* pidOf(person.userId)
+      yield* Effect.flatMap(
+        SqlClient,
+        (sql) => sql`update instances set desired = 'asleep', started_at = null where owner_id = ${person.userId}`
+      )
+      process.kill(first, "SIGKILL")
+      yield* run
+      assert.notStrictEqual(yield* pidOf(person.userId), first)
     })
   )
 

@@ -8,6 +8,7 @@ import { BillingSettings } from "@berth/domain/billing/BillingSettings"
 import { PurchasedItem } from "@berth/domain/billing/events/PurchasedItem"
 import { defaultLimits, type Limit, type LimitName } from "@berth/domain/limits/Limit"
 import { TurnSettings } from "@berth/domain/interaction/turns/TurnPricing"
+import * as UploadedSkillPackages from "@berth/infra/skills/UploadedSkillPackages"
 import { type Skill, SkillCatalog } from "@berth/domain/skills/Skill"
 import { Sessions } from "@berth/domain/sessions/Sessions"
 import { PaymentChain } from "@berth/domain/gateway/payments/PaymentChain"
@@ -362,6 +363,7 @@ const make = (options: TestAppOptions) =>
     const accountRules = AccountsWiring.layer({ referralCredits: Credits(referralCredits), appUrl, verifiedEmailsOnly })
     const rules = Layer.mergeAll(
       Layer.succeed(SkillCatalog, options.skills ?? skillCatalog),
+      UploadedSkillPackages.layer,
       Layer.succeed(PageAssets, pageAssets),
       Layer.succeed(PageSettings, {
         salesEmail: "sales@example.com",

@@ -27,6 +27,7 @@ import { apiKeyScheme, apiKeySecurityScheme } from "./sessions/RequiredScope.ts"
 import { AgentLiveStreamsApi, LiveIngestApi, LivePlaybackApi } from "./provisioning/live-streams/LiveStreamsApi.ts"
 import { ProvisioningApi } from "./provisioning/ProvisioningApi.ts"
 import { SchedulesApi, SkillRunsApi } from "./schedules/SchedulesApi.ts"
+import { UploadedSkillsApi } from "./agents/UploadedSkillsApi.ts"
 import { A2aMessagesApi, AgentA2aApi } from "./a2a/A2aApi.ts"
 import { A2aTasksApi, AgentCardsApi } from "./a2a/tasks/A2aTasksApi.ts"
 import { describeWebhooks } from "./webhooks/WebhookEvents.ts"
@@ -65,6 +66,7 @@ export class WebApi extends HttpApi.make("web")
   .add(ChannelsApi)
   .add(SchedulesApi)
   .add(SkillRunsApi)
+  .add(UploadedSkillsApi)
   .add(ProvisioningApi)
   .add(AgentLiveStreamsApi)
   .add(LiveIngestApi)

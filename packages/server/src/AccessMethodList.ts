@@ -11,6 +11,9 @@ import { Wallets } from "@berth/domain/signin/wallets/Wallets"
 import { WalletPayments } from "@berth/domain/wallets/payments/WalletPayments"
 import { UserWallets } from "@berth/domain/wallets/UserWallets"
 import { WebhookEndpointRepository } from "@berth/domain/webhooks/WebhookEndpointRepository"
+import { ReconfigureInstanceJob } from "@berth/domain/agents/AgentJobs"
+import { Outbox } from "@berth/domain/jobs/Outbox"
+import { UploadedSkillRepository } from "@berth/domain/skills/uploads/UploadedSkillRepository"
 import { Effect, Layer } from "effect"
 
 /** Every way into an account: a new access method is added here. */
@@ -28,6 +31,8 @@ export const layer = Layer.effect(
     const payments = yield* WalletPayments
     const endpoints = yield* WebhookEndpointRepository
     const schedules = yield* ScheduleRepository
+    const skills = yield* UploadedSkillRepository
+    const outbox = yield* Outbox
     const a2a = yield* A2aRepository
     return makeAccessMethods([
       // First: waits for a session that is adding another method, so that this method is revoked too.
@@ -48,6 +53,14 @@ export const layer = Layer.effect(
       { name: "webhook endpoints", revoke: endpoints.removeSince },
       // Standing instructions, which the other party may have given.
       { name: "schedules", revoke: schedules.removeSince },
+      // Code and instructions of the other party.
+      {
+        name: "uploaded skills",
+        revoke: (userId, since) =>
+          Effect.flatMap(skills.removeSince(userId, since), (removed) =>
+            removed === 0 ? Effect.void : outbox.append(ReconfigureInstanceJob, { userId }, userId)
+          )
+      },
       // Agents of the other party may be allowed to write.
       { name: "senders of messages", revoke: a2a.removeSettings },
       // Again: sessions that were opened by a method while it was being revoked.

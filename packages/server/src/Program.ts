@@ -30,6 +30,7 @@ import { makeDatabaseCheck } from "@berth/infra/postgres/DatabaseHealth"
 import { ProgramMisconfigured, serviceVersion } from "@berth/infra/process/ProgramRunner"
 import * as AssetFiles from "@berth/infra/files/AssetFiles"
 import * as FolderSkillCatalog from "@berth/infra/skills/FolderSkillCatalog"
+import * as UploadedSkillPackages from "@berth/infra/skills/UploadedSkillPackages"
 import { renderPrometheus } from "@berth/infra/telemetry/PrometheusFormat"
 import { Array, Duration, Effect, Layer, Option } from "effect"
 import { availableParallelism } from "node:os"
@@ -103,9 +104,10 @@ const instances = (settings: Settings) =>
     InstancesWiring.fromSettings(settings, pathOf("./runtime/runtime.mjs"))
   )
 
-/** Skill folders beside this program. */
+/** Skill folders beside this program, and the reader of uploaded ones. */
 const skills = FolderSkillCatalog.layer(pathOf("./skills")).pipe(
-  Layer.mapError(({ message }) => new ProgramMisconfigured({ reason: message }))
+  Layer.mapError(({ message }) => new ProgramMisconfigured({ reason: message })),
+  Layer.merge(UploadedSkillPackages.layer)
 )
 
 /** Page assets beside this program. */

@@ -71,6 +71,7 @@ import * as InstancePagesHttp from "./pages/InstancePagesHttp.ts"
 import { makePagePresentation } from "./pages/PagePresentation.ts"
 import * as PagesHttp from "./pages/PagesHttp.ts"
 import * as SchedulesHttp from "./schedules/SchedulesHttp.ts"
+import * as UploadedSkillsHttp from "./agents/UploadedSkillsHttp.ts"
 import * as AccessTokensHttp from "./sessions/AccessTokensHttp.ts"
 import * as BearerAuthHttp from "./sessions/BearerAuthHttp.ts"
 import { RequestCredentials } from "./http/RequestCredentials.ts"
@@ -118,6 +119,7 @@ const groups = Layer.mergeAll(
   OpenAiGatewayHttp.layer,
   ChannelsHttp.layer,
   SchedulesHttp.layer,
+  UploadedSkillsHttp.layer,
   WebhooksHttp.layer,
   ChannelWebhooksHttp.layer,
   BillingHttp.layer,

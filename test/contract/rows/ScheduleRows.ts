@@ -37,6 +37,15 @@ export const scheduleRows: ReadonlyArray<ErrorRow> = [
   ...ofOneAgent("GET /api/agents/:id/schedules/:scheduleId/runs"),
   ...ofOneAgent("POST /api/agents/:id/skills/:skillId/runs", { json: {} }),
   ...ofOneAgent("GET /api/agents/:id/skills/:skillId/runs/:runId"),
+  ...ofOneAgent("GET /api/agents/:id/skills"),
+  ...ofOneAgent("POST /api/agents/:id/skills", { json: {} }),
+  ...ofOneAgent("DELETE /api/agents/:id/skills/:skillId"),
+  {
+    ...create("there is neither an archive nor files", {}, { status: 400, code: "skill_invalid" }),
+    route: "POST /api/agents/:id/skills",
+    call: ({ owner }) => ({ as: owner, path: `/api/agents/${owner.agent.id}/skills`, json: {} })
+  },
+  ofNothing("DELETE /api/agents/:id/skills/:skillId", "skill_not_found"),
   ...ofOneAgent("DELETE /api/agents/:id/skills/:skillId/runs/:runId"),
   create(
     "the types are wrong",

@@ -1,3 +1,4 @@
+import { SkillNotFound } from "@berth/domain/agents/AgentConfiguration"
 import {
   AgentNotFound,
   AgentNameInvalid,
@@ -96,4 +97,9 @@ export const ConfigurationNotAppliedBody = errorBody(ConfigurationNotApplied, {
   error: "Configuration not applied",
   message: ({ reason }) => `The configuration is stored and is applied to the running agent later: ${reason}`,
   read: (message) => new ConfigurationNotApplied({ reason: message })
+})
+export const SkillNotFoundBody = plainErrorBody(SkillNotFound, {
+  status: 404,
+  error: "Skill not found",
+  message: "There is no skill with this id. GET /api/agent?action=skills lists the skills."
 })

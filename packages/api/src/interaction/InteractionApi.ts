@@ -5,7 +5,12 @@ import { recentMemoryLimits } from "@berth/domain/interaction/memory/RecentMemor
 import { CredentialKey, CredentialMap } from "@berth/domain/secrets/Credential"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
-import { AgentNotFoundBody, ConfigurationNotAppliedBody, PlanFeatureRequiredBody } from "../agents/AgentErrorBodies.ts"
+import {
+  AgentNotFoundBody,
+  ConfigurationNotAppliedBody,
+  PlanFeatureRequiredBody,
+  SkillNotFoundBody
+} from "../agents/AgentErrorBodies.ts"
 import { UnitsExhaustedBody } from "../billing/BillingErrorBodies.ts"
 import { pageNumber } from "../http/Pagination.ts"
 import { optionalText, payload, SecretText } from "../http/Payload.ts"
@@ -22,7 +27,6 @@ import {
   MessageNotFoundBody,
   MessageUnansweredBody,
   RunningAgentNotFoundBody,
-  SkillNotFoundBody,
   PendingMessageLimitReachedBody,
   ResumedAnswerLimitReachedBody,
   ChatSessionLimitReachedBody

@@ -1,4 +1,3 @@
-import { SkillNotFound } from "@berth/domain/agents/AgentConfiguration"
 import {
   ChatSessionNotFound,
   MessageInvalid,
@@ -28,11 +27,6 @@ export const RunningAgentNotFoundBody = plainErrorBody(RunningAgentNotFound, {
   status: 404,
   error: "No running agent",
   message: "You have no running agent. Provision one, or start your instance."
-})
-export const SkillNotFoundBody = plainErrorBody(SkillNotFound, {
-  status: 404,
-  error: "Skill not found",
-  message: "There is no skill with this id. GET /api/agent?action=skills lists the skills."
 })
 export const MessageUnansweredBody = errorBody(MessageUnanswered, {
   status: 500,

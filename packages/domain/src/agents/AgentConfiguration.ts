@@ -5,6 +5,7 @@ import { Outbox } from "../jobs/Outbox.ts"
 import { Transaction } from "../persistence/Transaction.ts"
 import { SkillCatalog } from "../skills/Skill.ts"
 import { selectUsableSkills } from "../skills/SkillAvailability.ts"
+import { UploadedSkills } from "../skills/uploads/UploadedSkills.ts"
 import { type Agent, type AgentConfig } from "./Agent.ts"
 import { AgentNotFound } from "./AgentErrors.ts"
 import { AgentInstances } from "./AgentInstances.ts"
@@ -26,6 +27,7 @@ export class SkillNotFound extends Data.TaggedError("SkillNotFound")<object> {}
 
 /** Changes agents: the row first, then the running instance. A job in the row's transaction repeats the second step. */
 export class AgentConfiguration extends Effect.Service<AgentConfiguration>()("@berth/AgentConfiguration", {
+  dependencies: [UploadedSkills.Default],
   effect: Effect.gen(function* () {
     const repository = yield* AgentRepository
     const instances = yield* AgentInstances
@@ -34,6 +36,10 @@ export class AgentConfiguration extends Effect.Service<AgentConfiguration>()("@b
     const catalog = yield* SkillCatalog
     const outbox = yield* Outbox
     const transaction = yield* Transaction
+    const uploads = yield* UploadedSkills
+
+    /** The catalog and the agent's uploaded skills. */
+    const skillsOf = ({ id }: Agent) => Effect.map(uploads.list(id), (uploaded) => [...catalog, ...uploaded])
 
     const store = <A>(change: Effect.Effect<A>, agent: Agent) =>
       transaction.run(
@@ -52,10 +58,11 @@ export class AgentConfiguration extends Effect.Service<AgentConfiguration>()("@b
               model: requested.model ?? agent.model,
               customModel: requested.customModel === undefined ? agent.customModel : requested.customModel
             })
-      yield* validateSkillSelection(catalog, agent.config, requested.config)
+      const skills = yield* skillsOf(agent)
+      yield* validateSkillSelection(skills, agent.config, requested.config)
       if (requested.config.channels !== undefined || requested.config.skills !== undefined) {
         const { features } = yield* allowances.find(owner)
-        yield* validatePlanFeatures(catalog, features, agent.config, requested.config)
+        yield* validatePlanFeatures(skills, features, agent.config, requested.config)
       }
       const changed = yield* store(
         repository.updateConfiguration(agent.id, { model, config: deduplicateSelections(requested.config) }),
@@ -73,11 +80,12 @@ export class AgentConfiguration extends Effect.Service<AgentConfiguration>()("@b
       skillId: string,
       enabled: boolean
     ) {
-      if (!catalog.some(({ id }) => id === skillId)) return yield* new SkillNotFound()
+      const skills = yield* skillsOf(agent)
+      if (!skills.some(({ id }) => id === skillId)) return yield* new SkillNotFound()
       if (enabled) {
         const { features } = yield* allowances.find(owner)
         // Also a skill that the agent has: one that the plan has lost would not work.
-        yield* validatePlanFeatures(catalog, features, { channels: [], skills: [] }, { skills: [skillId] })
+        yield* validatePlanFeatures(skills, features, { channels: [], skills: [] }, { skills: [skillId] })
       }
       const changed = yield* store(repository.setSkill(agent.id, skillId, enabled), agent)
       const stored = yield* Effect.mapError(changed, () => new AgentNotFound())
@@ -85,18 +93,21 @@ export class AgentConfiguration extends Effect.Service<AgentConfiguration>()("@b
     })
 
     /** The channels and skills that are both selected and part of the plan. */
-    const findEffective = Effect.fn("AgentConfiguration.findEffective")(function* (owner: User, { config }: Agent) {
+    const findEffective = Effect.fn("AgentConfiguration.findEffective")(function* (owner: User, agent: Agent) {
       const { features } = yield* allowances.find(owner)
+      const { channels, skills } = agent.config
       return {
-        channels: config.channels.filter((channel) => features.channels.includes(channel)),
-        skills: selectUsableSkills(catalog, features, config.skills)
+        channels: channels.filter((channel) => features.channels.includes(channel)),
+        skills: selectUsableSkills(yield* skillsOf(agent), features, skills)
       }
     })
 
-    /** Every skill of the catalog, and whether it works for this agent. */
+    /** Every skill of the catalog and every uploaded one, and whether it works for this agent. */
     const listSkills = Effect.fn("AgentConfiguration.listSkills")(function* (owner: User, agent: Agent) {
-      const used = (yield* findEffective(owner, agent)).skills
-      return catalog.map((skill) => ({ skill, enabled: used.includes(skill) }))
+      const { features } = yield* allowances.find(owner)
+      const skills = yield* skillsOf(agent)
+      const used = selectUsableSkills(skills, features, agent.config.skills)
+      return skills.map((skill) => ({ skill, enabled: used.includes(skill) }))
     })
 
     /** Deletes the agent with its conversations and files. A job repeats the steps in the instance. */

@@ -2,6 +2,7 @@ import { Context, Data, type Effect, Schema, type Stream } from "effect"
 import type { RunningInstance } from "./InstanceDriver.ts"
 import type { Redacted } from "effect"
 import { AgentId } from "../shared/AgentId.ts"
+import { SkillCode } from "../skills/SkillCode.ts"
 
 /** An enabled skill, as its SKILL.md describes it. */
 export const RuntimeSkill = Schema.Struct({
@@ -10,7 +11,9 @@ export const RuntimeSkill = Schema.Struct({
   /** The body of SKILL.md, for the model. */
   instructions: Schema.String,
   /** Tools of the runtime that it uses (`allowed-tools`). */
-  tools: Schema.Array(Schema.String)
+  tools: Schema.Array(Schema.String),
+  /** Of an uploaded skill; runtimes of an earlier release ignore it. */
+  code: Schema.optionalWith(SkillCode, { exact: true })
 }).annotations({ identifier: "RuntimeSkill" })
 export type RuntimeSkill = typeof RuntimeSkill.Type
 

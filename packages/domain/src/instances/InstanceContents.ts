@@ -7,6 +7,7 @@ import { Allowances } from "../billing/subscriptions/Allowances.ts"
 import type { PlanFeatures } from "../billing/subscriptions/PlanFeatures.ts"
 import { SkillCatalog } from "../skills/Skill.ts"
 import { selectUsableSkills } from "../skills/SkillAvailability.ts"
+import { UploadedSkills } from "../skills/uploads/UploadedSkills.ts"
 import { AgentRuntime, type RuntimeAccess, type RuntimeAgent } from "./AgentRuntime.ts"
 import type { RunningInstance, InstanceSpec } from "./InstanceDriver.ts"
 import { InstanceUnavailable } from "./InstanceErrors.ts"
@@ -16,6 +17,7 @@ import type { UserId } from "../shared/UserId.ts"
 
 /** The specification and the configuration of an owner's instance. */
 export class InstanceContents extends Effect.Service<InstanceContents>()("@berth/InstanceContents", {
+  dependencies: [UploadedSkills.Default],
   effect: Effect.gen(function* () {
     const instances = yield* InstanceRepository
     const users = yield* Users
@@ -23,6 +25,7 @@ export class InstanceContents extends Effect.Service<InstanceContents>()("@berth
     const runtime = yield* AgentRuntime
     const { backendUrl } = yield* InstanceSettings
     const skills = yield* SkillCatalog
+    const uploads = yield* UploadedSkills
     const windows = yield* ContextWindows
     /** The start time of each instance that this backend has configured: an adopted one may not be configured. */
     const configured = yield* Ref.make<ReadonlyMap<UserId, number>>(new Map())
@@ -37,7 +40,10 @@ export class InstanceContents extends Effect.Service<InstanceContents>()("@berth
       (features: PlanFeatures) =>
       (agent: Agent): Effect.Effect<RuntimeAgent> => {
         const model = agent.customModel ?? agent.model
-        return Effect.map(windows.find(model, agent.ownerId), (contextWindow) => ({
+        const chosen = agent.config.skills
+        const hasUploaded = chosen.some((id) => !skills.some((skill) => skill.id === id))
+        const uploaded = hasUploaded ? uploads.read(agent.id) : Effect.succeed([])
+        return Effect.zipWith(windows.find(model, agent.ownerId), uploaded, (contextWindow, own) => ({
           id: agent.id,
           name: agent.name,
           model,
@@ -46,7 +52,7 @@ export class InstanceContents extends Effect.Service<InstanceContents>()("@berth
           temperature: agent.config.temperature,
           maxTokens: agent.config.maxTokens,
           timezone: agent.config.timezone,
-          skills: selectUsableSkills(skills, features, agent.config.skills)
+          skills: selectUsableSkills([...skills, ...own], features, chosen)
         }))
       }
 

@@ -1,4 +1,5 @@
 import { Context, Schema } from "effect"
+import type { SkillCode } from "./SkillCode.ts"
 
 export const SkillId = Schema.String.pipe(Schema.pattern(/^[a-z0-9]+(-[a-z0-9]+)*$/), Schema.maxLength(64)).annotations(
   {
@@ -19,6 +20,8 @@ export interface Skill {
   readonly tools: ReadonlyArray<string>
   /** Whether plans with basic skills include it. */
   readonly basic: boolean
+  /** Only of an uploaded skill. */
+  readonly code?: SkillCode
 }
 
 /** The shipped skills in display order; ids are unique. */

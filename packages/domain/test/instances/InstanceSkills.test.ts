@@ -21,6 +21,7 @@ import { InstanceDriver } from "@berth/domain/instances/InstanceDriver"
 import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
 import { Transaction } from "@berth/domain/persistence/Transaction"
 import { type Skill, SkillCatalog } from "@berth/domain/skills/Skill"
+import { type StoredSkill, UploadedSkillRepository } from "@berth/domain/skills/uploads/UploadedSkillRepository"
 import { assert, describe, it } from "@effect/vitest"
 import { DateTime, Effect, Layer, Option, Redacted, Ref, Stream } from "effect"
 import { AgentId } from "@berth/domain/shared/AgentId"
@@ -48,7 +49,7 @@ const agent = new Agent({
   model: "gpt-4",
   customModel: null,
   status: "running",
-  config: { ...defaultAgentConfig, skills: ["files", "retired", "time"] },
+  config: { ...defaultAgentConfig, skills: ["files", "retired", "time", "word-count"] },
   createdAt: start,
   updatedAt: start
 })
@@ -61,7 +62,15 @@ const skill = (id: string, basic: boolean): Skill => ({
   basic
 })
 
-/** The configured skills of an agent with files, retired and time, by the owner's subscription. */
+const uploaded: StoredSkill = {
+  ...skill("word-count", true),
+  code: { tools: [], files: { "SKILL.md": "" } },
+  size: 0,
+  createdAt: start,
+  updatedAt: start
+}
+
+/** The configured skills of an agent with files, retired, time and an uploaded one, by the owner's subscription. */
 const configuredSkills = (subscription: Option.Option<Subscription>, isAdmin = false) =>
   Effect.gen(function* () {
     const told = yield* Ref.make<ReadonlyArray<RuntimeAgent>>([])
@@ -83,6 +92,7 @@ const configuredSkills = (subscription: Option.Option<Subscription>, isAdmin = f
         removeOtherAgents: () => Effect.void,
         inspect: (of) => Effect.succeedSome({ owner: of, endpoint: "", startedAt: start, runtimeVersion: "1" })
       }),
+      Layer.mock(UploadedSkillRepository, { read: () => Effect.succeed([uploaded]) }),
       Layer.mock(AgentRuntime, { chat: () => Stream.never, configure: (_access, agents) => Ref.set(told, agents) }),
       Layer.mock(DomainEvents, {}),
       Layer.succeed(Transaction, { run: (effect) => effect }),
@@ -101,20 +111,24 @@ const configuredSkills = (subscription: Option.Option<Subscription>, isAdmin = f
         )
       )
     )
-    return (yield* Ref.get(told)).flatMap(({ skills }) => skills.map(({ id }) => id))
+    const configured = (yield* Ref.get(told)).flatMap(({ skills }) => skills)
+    assert.deepStrictEqual(configured.find(({ id }) => id === uploaded.id)?.code, uploaded.code)
+    return configured.map(({ id }) => id)
   })
 
 const on = (plan: Subscription["plan"], status: Subscription["status"] = "active") =>
   Option.some({ userId: owner.id, plan, status })
 
 describe("InstanceReconciler.reconfigure", () => {
-  it.effect("InstanceReconciler.reconfigure configures skills that are selected, known and part of the plan", () =>
-    Effect.gen(function* () {
-      assert.deepStrictEqual(yield* configuredSkills(on("pro")), ["time", "files"])
-      assert.deepStrictEqual(yield* configuredSkills(on("starter")), ["time"])
-      assert.deepStrictEqual(yield* configuredSkills(on("pro", "past_due")), ["time"])
-      assert.deepStrictEqual(yield* configuredSkills(Option.none()), ["time"])
-      assert.deepStrictEqual(yield* configuredSkills(Option.none(), true), ["time", "files"])
-    })
+  it.effect(
+    "InstanceReconciler.reconfigure configures skills that are selected, known and part of the plan, and uploaded ones with their files",
+    () =>
+      Effect.gen(function* () {
+        assert.deepStrictEqual(yield* configuredSkills(on("pro")), ["time", "files", "word-count"])
+        assert.deepStrictEqual(yield* configuredSkills(on("starter")), ["time", "word-count"])
+        assert.deepStrictEqual(yield* configuredSkills(on("pro", "past_due")), ["time", "word-count"])
+        assert.deepStrictEqual(yield* configuredSkills(Option.none()), ["time", "word-count"])
+        assert.deepStrictEqual(yield* configuredSkills(Option.none(), true), ["time", "files", "word-count"])
+      })
   )
 })

@@ -17,6 +17,7 @@ import a2aTasks from "./migrations/0012_a2a_tasks.ts"
 import walletLedger from "./migrations/0013_wallet_ledger.ts"
 import a2aChains from "./migrations/0014_a2a_chains.ts"
 import refusedRuns from "./migrations/0015_refused_runs.ts"
+import uploadedSkills from "./migrations/0016_uploaded_skills.ts"
 import { type Migration, pendingMigrations, sha256Of } from "./PendingMigrations.ts"
 import { type DatabaseUnreachable, layer, type PostgresPoolOptions } from "./PostgresPool.ts"
 import { decodeRows, decodeSingleRow } from "./Rows.ts"
@@ -38,7 +39,8 @@ export const migrations: ReadonlyArray<Migration> = [
   { id: 12, file: "0012_a2a_tasks.ts", sql: a2aTasks },
   { id: 13, file: "0013_wallet_ledger.ts", sql: walletLedger },
   { id: 14, file: "0014_a2a_chains.ts", sql: a2aChains },
-  { id: 15, file: "0015_refused_runs.ts", sql: refusedRuns }
+  { id: 15, file: "0015_refused_runs.ts", sql: refusedRuns },
+  { id: 16, file: "0016_uploaded_skills.ts", sql: uploadedSkills }
 ]
 
 const DatabaseRow = Schema.Struct({

@@ -1,4 +1,5 @@
 import { type Skill, SkillId } from "@berth/domain/skills/Skill"
+import { skillLimits } from "@berth/domain/skills/uploads/SkillPackage"
 import { Either, ParseResult, Schema } from "effect"
 import { parseDocument } from "yaml"
 
@@ -46,7 +47,13 @@ const tierKey = "berth-tier"
 const split = /^---[ \t]*\n([\s\S]*?)(?:^|\n)---[ \t]*(?:\n([\s\S]*))?$/
 
 const yaml = (source: string): Either.Either<unknown, string> => {
-  const document = parseDocument(source, { prettyErrors: false })
+  // Deep nesting exhausts the stack of the parser.
+  const parsed = Either.try({
+    try: () => parseDocument(source, { prettyErrors: false }),
+    catch: () => "its front matter is not YAML"
+  })
+  if (Either.isLeft(parsed)) return Either.left(parsed.left)
+  const document = parsed.right
   const [error] = document.errors
   if (error !== undefined) return Either.left(`its front matter is not YAML: ${error.message.split("\n")[0] ?? ""}`)
   return Either.try({ try: (): unknown => document.toJS(), catch: () => "its front matter is not YAML" })
@@ -55,25 +62,57 @@ const yaml = (source: string): Either.Either<unknown, string> => {
 const faults = (error: ParseResult.ParseError): string =>
   ParseResult.ArrayFormatter.formatErrorSync(error)
     .map(({ _tag, message, path }) => {
+      if (_tag === "Unexpected") return `${path.join(".")} is not a member of the format`
       if (path.length === 0) return "its front matter is not a map"
       return `${path.join(".")} ${_tag === "Missing" ? "is missing" : message}`
     })
     .join("; ")
 
+const splitSource = (source: string) =>
+  Either.fromNullable(
+    split.exec(source.replace(/^\uFEFF/, "").replaceAll("\r\n", "\n")),
+    () => "it does not begin with front matter between two lines of ---"
+  )
+
+const describe = (matter: Pick<typeof FrontMatter.Type, "name" | "description">, body: string | undefined) => {
+  const instructions = (body ?? "").trim()
+  const heading = /^#[ \t].{0,200}/m.exec(instructions)?.[0] ?? ""
+  return {
+    id: matter.name,
+    name: /^#[ \t]+(.+?)[ \t#]*$/.exec(heading)?.[1] ?? matter.name,
+    description: matter.description,
+    instructions
+  }
+}
+
 /** Parses a SKILL.md, or returns its fault. */
 export const parseSkillFile = (folder: string, source: string): Either.Either<Skill, string> =>
   Either.gen(function* () {
-    const parts = split.exec(source.replace(/^\uFEFF/, "").replaceAll("\r\n", "\n"))
-    if (parts === null) return yield* Either.left("it does not begin with front matter between two lines of ---")
+    const parts = yield* splitSource(source)
     const matter = yield* Either.mapLeft(decode(yield* yaml(parts[1] ?? "")), faults)
     if (matter.name !== folder) return yield* Either.left(`name is ${matter.name}, but its folder is ${folder}`)
-    const instructions = (parts[2] ?? "").trim()
     return {
-      id: matter.name,
-      name: /^#[ \t]+(.+?)[ \t#]*$/m.exec(instructions)?.[1] ?? matter.name,
-      description: matter.description,
-      instructions,
+      ...describe(matter, parts[2]),
       tools: matter["allowed-tools"],
       basic: matter.metadata[tierKey] === "basic"
     }
+  })
+
+/** Front matter of other authors: `allowed-tools` may name tools of other agents, and unknown members are errors, as in the AgentSkills validator. */
+const UploadedFrontMatter = Schema.Struct({
+  ...FrontMatter.fields,
+  "allowed-tools": Schema.optional(Schema.Union(Schema.Array(Schema.String), Schema.String))
+})
+const decodeUploaded = Schema.decodeUnknownEither(UploadedFrontMatter, { errors: "all", onExcessProperty: "error" })
+
+/** Parses the SKILL.md of an uploaded folder; null for a folder without a name of its own. */
+export const parseUploadedSkillFile = (folder: string | null, source: string) =>
+  Either.gen(function* () {
+    const [, front = "", body] = yield* splitSource(source)
+    if (front.length > skillLimits.frontMatter)
+      return yield* Either.left(`its front matter has more than ${skillLimits.frontMatter} characters`)
+    const matter = yield* Either.mapLeft(decodeUploaded(yield* yaml(front)), faults)
+    if (folder !== null && matter.name !== folder)
+      return yield* Either.left(`name is ${matter.name}, but its folder is ${folder}`)
+    return describe(matter, body)
   })

@@ -15,6 +15,7 @@ import * as ChannelsStores from "../postgres/channels/ChannelsStores.ts"
 import * as A2aStores from "../postgres/a2a/A2aStores.ts"
 import * as WebhooksStores from "../postgres/webhooks/WebhooksStores.ts"
 import * as PostgresAgentLog from "../postgres/instances/PostgresAgentLog.ts"
+import * as PostgresUploadedSkillRepository from "../postgres/skills/PostgresUploadedSkillRepository.ts"
 import * as SchedulesStores from "../postgres/schedules/SchedulesStores.ts"
 import * as PostgresUnclaimedAgents from "../postgres/provisioning/PostgresUnclaimedAgents.ts"
 import * as PostgresLiveStreamRepository from "../postgres/provisioning/PostgresLiveStreamRepository.ts"
@@ -75,6 +76,7 @@ export const layer = ({ adminEmails, databaseUrl, keys, verifiedEmailsOnly, ...p
     PostgresAgentLog.layer,
     ChannelsStores.layer,
     SchedulesStores.layer,
+    PostgresUploadedSkillRepository.layer,
     WebhooksStores.layer,
     A2aStores.layer,
     PostgresLiveStreamRepository.layer,

@@ -13,6 +13,7 @@ import { sanitizeToolResult } from "@berth/domain/skills/tools/ToolExecution"
 import { answerInRounds } from "@berth/domain/skills/tools/ToolRounds"
 import { DateTime, Duration, Effect, Option, Stream } from "effect"
 import { ModelCallFailed, ModelClient } from "../ai/ModelClient.ts"
+import { makeSkillTools } from "../skills/SkillScripts.ts"
 import { type AgentTool, Toolbox, selectTools, withoutOwnerTools } from "../skills/Toolbox.ts"
 import { countMessagesToSummarize } from "./Compaction.ts"
 import { summarizeConversation, maximumSummaryTokens } from "./ConversationSummary.ts"
@@ -126,7 +127,8 @@ export const answerTurn = (
       const now = yield* DateTime.now
       const models = yield* ModelClient
       const agent = turn.fromOwner ? configured : withoutOwnerTools(configured)
-      const tools = selectTools(agent, yield* Toolbox)
+      const uploaded = agent.skills.flatMap(makeSkillTools)
+      const tools = [...selectTools(agent, yield* Toolbox), ...uploaded]
       if (turn.invocation !== undefined) {
         const done: Stream.Stream<TurnEvent, ModelCallFailed | ToolFailed> = Stream.fromEffect(
           invoke(agent, turn, tools, turn.invocation)

@@ -34,9 +34,9 @@ export const withoutOwnerTools = (agent: RuntimeAgent): RuntimeAgent => ({
   })
 })
 
-/** The tools that an agent may use: those that its skills name, in the order of the toolbox. */
+/** The runtime's tools that an agent may use: those that shipped skills name, in the order of the toolbox. */
 export const selectTools = (agent: RuntimeAgent, toolbox: ReadonlyArray<AgentTool>): ReadonlyArray<AgentTool> => {
-  const wanted = new Set(agent.skills.flatMap(({ tools }) => tools))
+  const wanted = new Set(agent.skills.flatMap(({ code, tools }) => (code === undefined ? tools : [])))
   return [
     ...(chooseDisclosure(agent.skills) === "onDemand" ? [readSkillTool] : []),
     ...toolbox.filter(({ spec }) => wanted.has(spec.name))

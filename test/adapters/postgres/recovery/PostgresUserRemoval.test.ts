@@ -148,6 +148,9 @@ const userWithRowsEverywhere = Effect.gen(function* () {
   yield* sql`
     insert into idempotency_keys (id, principal_hash, claim_id, first_claim_id, request_hash, lease_until, response_sealed, expires_at)
     values (${tag}, ${digestPrincipal(user.id)}, 'c', 'c', 'h', now(), 'answer to Wanda', now() + interval '1 day')`
+  yield* sql`
+    insert into uploaded_skills (agent_id, id, name, description, instructions, tools, files, size, created_at, updated_at)
+    values (${agent}, 'skill', 'Skill', 'Skill of Wanda', '', '[]', '{}', 0, now(), now())`
   yield* sql`insert into a2a_settings (agent_id, allow) values (${agent}, ${["usr_of_wanda"]})`
   yield* sql`
     insert into a2a_messages (id, from_agent, to_agent, message_id, envelope, status, chain_id, path, created_at)

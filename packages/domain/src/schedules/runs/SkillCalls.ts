@@ -2,6 +2,8 @@ import { Effect } from "effect"
 import type { Agent } from "../../agents/Agent.ts"
 import { AgentConfiguration, SkillNotFound } from "../../agents/AgentConfiguration.ts"
 import type { User } from "../../shared/User.ts"
+import { decodeArguments } from "../../skills/tools/Tool.ts"
+import { toArgumentsSchema } from "../../skills/tools/ToolArguments.ts"
 import { validateToolArguments } from "../../skills/tools/ToolParameters.ts"
 import { SkillDisabled, SkillInputInvalid } from "../SchedulesErrors.ts"
 import type { SkillInput } from "./AgentRun.ts"
@@ -26,11 +28,15 @@ export class SkillCalls extends Effect.Service<SkillCalls>()("@berth/SkillCalls"
       const tool = input.tool ?? (tools.length === 1 ? tools[0] : undefined)
       if (tool === undefined || !tools.includes(tool))
         return yield* new SkillInputInvalid({ reason: `input.tool must be one of: ${tools.join(", ")}.` })
+      const uploaded = found.skill.code?.tools.find(({ name }) => name === tool)
+      const args = input.arguments ?? {}
       yield* Effect.mapError(
-        validateToolArguments(tool, input.arguments ?? {}),
+        uploaded === undefined
+          ? validateToolArguments(tool, args)
+          : decodeArguments(toArgumentsSchema(uploaded.parameters))(args),
         ({ reason }) => new SkillInputInvalid({ reason: `input.arguments: ${reason}` })
       )
-      return { tool, arguments: input.arguments ?? {} }
+      return { tool, arguments: args }
     })
 
     return { validate }

@@ -1,0 +1,86 @@
+import { AgentId } from "@berth/domain/shared/AgentId"
+import { SkillTool } from "@berth/domain/skills/SkillCode"
+import { SkillInvalid, skillLimits, UploadedSkillLimitReached } from "@berth/domain/skills/uploads/SkillPackage"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
+import { Schema, Struct } from "effect"
+import { AgentNotFoundBody, SkillNotFoundBody } from "./AgentErrorBodies.ts"
+import { AgentOwner } from "./OwnedAgent.ts"
+import { errorBody } from "../http/ErrorBody.ts"
+import { payload } from "../http/Payload.ts"
+import { Timestamp } from "../http/Timestamp.ts"
+import { InternalFailureBody } from "../http/TransportErrors.ts"
+import { acceptApiKeys } from "../sessions/RequiredScope.ts"
+
+export const SkillInvalidBody = errorBody(SkillInvalid, {
+  status: 400,
+  error: "Skill invalid",
+  message: ({ reason }) => reason,
+  read: (message) => new SkillInvalid({ reason: message })
+})
+export const UploadedSkillLimitReachedBody = errorBody(UploadedSkillLimitReached, {
+  status: 429,
+  error: "Skill limit reached",
+  message: ({ reason }) => reason,
+  read: (message) => new UploadedSkillLimitReached({ reason: message })
+})
+
+const UploadedSkillView = Schema.Struct({
+  id: Schema.String.annotations({ description: "`name` of SKILL.md" }),
+  name: Schema.String,
+  description: Schema.String,
+  tools: Schema.Array(SkillTool.pipe(Schema.pick("name", "description", "parameters"))),
+  size: Schema.Int.annotations({ description: "Bytes of its files" }),
+  createdAt: Timestamp,
+  updatedAt: Timestamp
+}).annotations({ identifier: "UploadedSkillView" })
+
+const File = Schema.Struct({
+  path: Schema.String.annotations({ description: "Relative to the skill's folder, for example scripts/count.mjs" }),
+  content: Schema.String,
+  encoding: Schema.optionalWith(Schema.Literal("utf8", "base64"), { default: () => "utf8" as const })
+})
+
+const path = Schema.Struct({ id: AgentId, skillId: Schema.String })
+const agentPath = Schema.Struct(Struct.pick(path.fields, "id"))
+const describe = (summary: string, description: string) => OpenApi.annotations({ summary, description })
+
+const list = HttpApiEndpoint.get("list", "/api/agents/:id/skills")
+  .setPath(agentPath)
+  .addSuccess(
+    Schema.Struct({ skills: Schema.Array(UploadedSkillView), count: Schema.Int, status: Schema.Literal("ok") })
+  )
+  .annotateContext(describe("Uploaded skills of an agent", "By name. Skills of the service are not listed."))
+
+const upload = HttpApiEndpoint.post("upload", "/api/agents/:id/skills")
+  .setPath(agentPath)
+  .setPayload(
+    payload({
+      zip: Schema.optional(Schema.Uint8ArrayFromBase64).annotations({ description: "A zip archive, in base64" }),
+      files: Schema.optional(Schema.Array(File)).annotations({ description: "The files of the folder" })
+    })
+  )
+  .addSuccess(Schema.Struct({ skill: UploadedSkillView }), { status: 201 })
+  .addError(SkillInvalidBody)
+  .addError(UploadedSkillLimitReachedBody)
+  .addError(AgentNotFoundBody)
+  .annotateContext(
+    describe(
+      "Upload a skill",
+      `A folder in the AgentSkills format with SKILL.md, as \`zip\` or \`files\`: at most ${skillLimits.files} files and ${skillLimits.bytes} bytes. \`tools.json\` of the folder declares tools: \`[{name, description, parameters, script}]\`, where \`parameters\` is a JSON Schema and \`script\` an ES module (.mjs or .js), whose default export takes the arguments and returns the result. Scripts run in the agent's instance only. Replaces the uploaded skill of the same name, and enables it.`
+    )
+  )
+
+const remove = HttpApiEndpoint.del("remove", "/api/agents/:id/skills/:skillId")
+  .setPath(path)
+  .addSuccess(Schema.Struct({ success: Schema.Boolean }))
+  .addError(SkillNotFoundBody)
+  .addError(AgentNotFoundBody)
+  .annotateContext(describe("Delete an uploaded skill", "The agent loses it at once."))
+
+export class UploadedSkillsApi extends HttpApiGroup.make("uploadedSkills")
+  .add(list)
+  .add(upload)
+  .add(remove)
+  .middlewareEndpoints(AgentOwner)
+  .annotateEndpointsContext(acceptApiKeys("agents"))
+  .addError(InternalFailureBody) {}

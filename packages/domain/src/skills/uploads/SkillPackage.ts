@@ -1,0 +1,45 @@
+import { Context, Data, type Effect } from "effect"
+import type { Skill } from "../Skill.ts"
+import type { SkillCode } from "../SkillCode.ts"
+
+/** An uploaded skill with its folder. */
+export interface UploadedSkill extends Skill {
+  readonly code: SkillCode
+  /** Bytes of its files. */
+  readonly size: number
+}
+
+export const skillLimits = {
+  files: 64,
+  /** Bytes of an uploaded folder, and of all uploaded folders of an owner. */
+  bytes: 512 * 1024,
+  ownerBytes: 2 * 1024 * 1024,
+  pathLength: 200,
+  skillsPerAgent: 20,
+  tools: 16,
+  /** Characters of the front matter of SKILL.md. */
+  frontMatter: 8192,
+  /** Levels of `tools.json`. */
+  toolDepth: 24
+} as const
+
+/** The reason names the file or member at fault. */
+export class SkillInvalid extends Data.TaggedError("SkillInvalid")<{ readonly reason: string }> {}
+
+/** The owner has as many uploaded skills as are allowed; the reason names the limit. */
+export class UploadedSkillLimitReached extends Data.TaggedError("UploadedSkillLimitReached")<{
+  readonly reason: string
+}> {}
+
+export interface SkillFile {
+  readonly path: string
+  readonly content: Uint8Array
+}
+
+export type SkillSource = { readonly zip: Uint8Array } | { readonly files: ReadonlyArray<SkillFile> }
+
+/** Reads uploaded skill folders in the AgentSkills format. */
+export class SkillPackages extends Context.Tag("@berth/SkillPackages")<
+  SkillPackages,
+  { readonly read: (source: SkillSource) => Effect.Effect<UploadedSkill, SkillInvalid> }
+>() {}
