@@ -37,7 +37,11 @@ export const ObjectArgumentSchema: Schema.Schema<ObjectArgumentSchema> = Schema.
   properties: Schema.Record({ key: Schema.String.pipe(Schema.pattern(/^[A-Za-z0-9_-]{1,64}$/)), value: suspended }),
   required: Schema.optionalWith(Schema.Array(Schema.String), optional),
   additionalProperties: Schema.optionalWith(Schema.Literal(false), optional)
-}).annotations({ identifier: "ToolArguments" })
+}).annotations({
+  identifier: "ToolArguments",
+  // Generated values of a recursive schema grow without bound.
+  arbitrary: () => (fc) => fc.constant({ type: "object", properties: {} })
+})
 
 export const ArgumentSchema: Schema.Schema<ArgumentSchema> = Schema.Union(
   Schema.Struct({
