@@ -7,7 +7,14 @@ import { join } from "node:path"
 import { describeWithTool } from "../../support/RequiredTools.ts"
 import { bundleHostileRuntime } from "../../support/RuntimeBundle.ts"
 import { temporaryDirectory } from "../../support/TemporaryDirectories.ts"
-import { ada, awaitFirstExit, makeInstanceSpec, processHost, testDriver, waitUntilEffect } from "./InstanceDriverHosts.ts"
+import {
+  ada,
+  awaitFirstExit,
+  makeInstanceSpec,
+  processHost,
+  testDriver,
+  waitUntilEffect
+} from "./InstanceDriverHosts.ts"
 
 const mounts = {
   name: "mount",
