@@ -39,14 +39,16 @@ export const layer: Layer.Layer<SocialSessionRepository, never, SqlClient> = Lay
       }),
       exchange: Effect.fn("SocialSessionRepository.exchange")(function* (tokenHash: string, now: DateTime.Utc) {
         const at = DateTime.toDate(now)
-        const exchanged = yield* countAffectedRows(sql`
-          update social_tokens set exchanged_at = ${at}
-          where hash = ${tokenHash} and exchanged_at is null and expires_at > ${at}`).pipe(Effect.orDie)
+        // Lock order: the session before its tokens, as in its deletion.
         const row = yield* sql`
-          select session_id from social_tokens where hash = ${tokenHash} and expires_at > ${at}`.pipe(
+          select session_id from social_tokens join sessions on sessions.id = session_id
+          where hash = ${tokenHash} and social_tokens.expires_at > ${at} for update of sessions`.pipe(
           decodeFirstRow(TokenRow),
           Effect.orDie
         )
+        const exchanged = yield* countAffectedRows(sql`
+          update social_tokens set exchanged_at = ${at}
+          where hash = ${tokenHash} and exchanged_at is null and expires_at > ${at}`).pipe(Effect.orDie)
         return Option.map(row, ({ sessionId }) => ({ sessionId, isFirst: exchanged === 1 }))
       })
     })
