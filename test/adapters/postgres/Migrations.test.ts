@@ -28,7 +28,8 @@ const pinned: Readonly<Record<number, string>> = {
   13: "fb22441e595ef38c78b2c7717297b1c1f6cb0c06b5cf460a782124772b0d3aec",
   14: "2dcc01ce0bdde0f4bf2581a761550bd06e630962e6f6785b7d0cfd71b1cb4771",
   15: "f60a07600d250cdc64a2e36bf67dc3bbf9decd38e2d10ddb1545792432ef4942",
-  16: "3d90b89861adfc33fa31aea24aae508ff6a3fc7c2174745c96e40de29133151d"
+  16: "3d90b89861adfc33fa31aea24aae508ff6a3fc7c2174745c96e40de29133151d",
+  17: "75be4048bf11a36ff61fd4b87a4e463570ce5a55f537fe7568553fd0b7b9570a"
 }
 
 const options = (url: Redacted.Redacted) => ({ url, maxConnections: 1, applicationName: "test" })

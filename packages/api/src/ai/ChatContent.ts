@@ -11,7 +11,7 @@ const asAddress = /^https?:\/\/[^\s/]/i
 const longestAddress = 8_192
 
 /** An address (`https:`) or data (`data:image/png;base64,…`). */
-const ImageUrl = Schema.String.pipe(
+export const ImageUrl = Schema.String.pipe(
   Schema.filter((url) => asData.test(url) || (url.length <= longestAddress && asAddress.test(url)), {
     message: () => "must be an http(s) address or data:image/<type>;base64,<data>"
   })

@@ -5,6 +5,7 @@ import { Option, Schema } from "effect"
 import { AgentNotFoundBody } from "../agents/AgentErrorBodies.ts"
 import { ModelNotFoundBody } from "../ai/AiErrorBodies.ts"
 import { OpenAiCompletion, OpenAiCompletionPayload, OpenAiModel } from "../ai/OpenAiApi.ts"
+import { ModelResponse, ResponseNotFoundBody, ResponsePayload } from "../ai/ResponsesApi.ts"
 import { withOpenAiErrors, ParameterUnsupportedBody } from "../ai/OpenAiErrors.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
 import {
@@ -23,6 +24,7 @@ import { PaymentRequiredBody, PluginFailedBody } from "./GatewayErrorBodies.ts"
 import { TtsFields } from "./speech/SpeechFields.ts"
 
 export const completionsPath = "/v1/chat/completions"
+export const responsesPath = "/v1/responses"
 export const audioTranscriptionsPath = "/v1/audio/transcriptions"
 
 const agentModelPrefix = "agent/"
@@ -37,18 +39,44 @@ export const parseAgentModel = (model: string): Option.Option<AgentId> =>
 /** The conversation with an agent: which one a message continues, and which one has been continued. */
 export const conversationHeader = "x-session-id"
 
-const createCompletion = HttpApiEndpoint.post("createChatCompletion", completionsPath)
-  .setHeaders(
-    Schema.Struct({
-      [conversationHeader]: Schema.optional(
-        ChatSessionId.annotations({ description: "With model agent/<id>: the conversation that the message continues" })
-      )
-    })
+const conversationHeaders = Schema.Struct({
+  [conversationHeader]: Schema.optional(
+    ChatSessionId.annotations({ description: "With model agent/<id>: the conversation that the message continues" })
   )
+})
+const eventStream = HttpApiSchema.withEncoding(Schema.String, { kind: "Text", contentType: "text/event-stream" })
+
+const agentModel =
+  "The model agent/<id> is one of the caller's agents: it receives the text of the last message, continues its conversation with its memory and skills, and is charged as a message. API keys need the scope `chat` for it too."
+
+const createCompletion = HttpApiEndpoint.post("createChatCompletion", completionsPath)
+  .setHeaders(conversationHeaders)
   .setPayload(OpenAiCompletionPayload)
   .addSuccess(OpenAiCompletion)
-  .addSuccess(HttpApiSchema.withEncoding(Schema.String, { kind: "Text", contentType: "text/event-stream" }))
+  .addSuccess(eventStream)
   .addError(ParameterUnsupportedBody)
+  .addError(ScopeMissingBody)
+  .addError(ModelNotFoundBody)
+  .addError(PaymentRequiredBody)
+  .addError(RateLimitExceededBody)
+  .addError(PluginFailedBody)
+  .addError(MessageInvalidBody)
+  .addError(UnitsExhaustedBody)
+  .addError(AgentNotFoundBody)
+  .addError(RunningAgentNotFoundBody)
+  .addError(ChatSessionNotFoundBody)
+  .addError(ChatSessionLimitReachedBody)
+  .addError(PendingMessageLimitReachedBody)
+  .addError(MessageUnansweredBody)
+  .annotate(OpenApi.Description, `A completion in OpenAI's format, charged as a gateway call. ${agentModel}`)
+
+const createResponse = HttpApiEndpoint.post("createResponse", responsesPath)
+  .setHeaders(conversationHeaders)
+  .setPayload(ResponsePayload)
+  .addSuccess(ModelResponse)
+  .addSuccess(eventStream)
+  .addError(ParameterUnsupportedBody)
+  .addError(ResponseNotFoundBody)
   .addError(ScopeMissingBody)
   .addError(ModelNotFoundBody)
   .addError(PaymentRequiredBody)
@@ -64,7 +92,7 @@ const createCompletion = HttpApiEndpoint.post("createChatCompletion", completion
   .addError(MessageUnansweredBody)
   .annotate(
     OpenApi.Description,
-    "A completion in OpenAI's format, charged as a gateway call. The model agent/<id> is one of the caller's agents: it receives the text of the last message, continues its conversation with its memory and skills, and is charged as a message. API keys need the scope `chat` for it too."
+    `An answer in the format of OpenAI's Responses, charged as a gateway call. Unless \`store\` is false, it is stored for 30 days: later calls continue it by \`previous_response_id\` or refer to its items. ${agentModel}`
   )
 
 const audio = HttpApiSchema.withEncoding(Schema.Uint8ArrayFromSelf, { kind: "Uint8Array", contentType: "audio/*" })
@@ -115,6 +143,7 @@ const retrieveModelOfVendor = HttpApiEndpoint.get("retrieveModelOfVendor", "/v1/
 /** OpenAI's protocol on the public listener, charged like the gateway. Errors have OpenAI's shape. */
 export class OpenAiGatewayApi extends HttpApiGroup.make("openAiGateway")
   .add(createCompletion)
+  .add(createResponse)
   .add(createSpeech)
   .add(createTranscription)
   .add(listModels)

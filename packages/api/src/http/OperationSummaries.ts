@@ -86,6 +86,7 @@ export const operationSummaries: Readonly<Record<string, string>> = {
   "openAi.retrieveModel": "Read a model, as OpenAI does",
   "openAi.retrieveModelOfVendor": "Read a model by vendor and name, as OpenAI does",
   "openAiGateway.createChatCompletion": "Create a chat completion of a model or an agent, as OpenAI does",
+  "openAiGateway.createResponse": "Create a response of a model or an agent, as OpenAI does",
   "openAiGateway.createSpeech": "Turn text into speech, as OpenAI does",
   "openAiGateway.createTranscription": "Turn speech into text, as OpenAI does",
   "openAiGateway.listModels": "List models, as OpenAI does",

@@ -18,6 +18,7 @@ import walletLedger from "./migrations/0013_wallet_ledger.ts"
 import a2aChains from "./migrations/0014_a2a_chains.ts"
 import refusedRuns from "./migrations/0015_refused_runs.ts"
 import uploadedSkills from "./migrations/0016_uploaded_skills.ts"
+import responses from "./migrations/0017_responses.ts"
 import { type Migration, pendingMigrations, sha256Of } from "./PendingMigrations.ts"
 import { type DatabaseUnreachable, layer, type PostgresPoolOptions } from "./PostgresPool.ts"
 import { decodeRows, decodeSingleRow } from "./Rows.ts"
@@ -40,7 +41,8 @@ export const migrations: ReadonlyArray<Migration> = [
   { id: 13, file: "0013_wallet_ledger.ts", sql: walletLedger },
   { id: 14, file: "0014_a2a_chains.ts", sql: a2aChains },
   { id: 15, file: "0015_refused_runs.ts", sql: refusedRuns },
-  { id: 16, file: "0016_uploaded_skills.ts", sql: uploadedSkills }
+  { id: 16, file: "0016_uploaded_skills.ts", sql: uploadedSkills },
+  { id: 17, file: "0017_responses.ts", sql: responses }
 ]
 
 const DatabaseRow = Schema.Struct({

@@ -33,6 +33,7 @@ import * as PostgresDomainEvents from "../postgres/events/PostgresDomainEvents.t
 import * as PostgresOutageDetector from "../postgres/PostgresOutageDetector.ts"
 import * as PostgresOutbox from "../postgres/jobs/PostgresOutbox.ts"
 import * as PostgresPaymentRedemptions from "../postgres/gateway/PostgresPaymentRedemptions.ts"
+import * as PostgresStoredResponses from "../postgres/gateway/PostgresStoredResponses.ts"
 import * as PostgresTransaction from "../postgres/persistence/PostgresTransaction.ts"
 import * as PostgresWalletPaymentRepository from "../postgres/wallets/PostgresWalletPaymentRepository.ts"
 import * as PostgresUserWalletRepository from "../postgres/wallets/PostgresUserWalletRepository.ts"
@@ -83,6 +84,7 @@ export const layer = ({ adminEmails, databaseUrl, keys, verifiedEmailsOnly, ...p
     PostgresUnclaimedAgents.layer,
     InteractionStores.layer,
     PostgresPaymentRedemptions.layer,
+    PostgresStoredResponses.layer,
     PostgresAuditLog.layer,
     PostgresUserWalletRepository.layer,
     VerificationStores.layer,

@@ -1,6 +1,6 @@
 import { conversationHeader, formatAgentModel } from "@berth/api/gateway/OpenAiGatewayApi"
 import type { OpenAiCompletionPayload } from "@berth/api/ai/OpenAiApi"
-import { makeOpenAiFrames, type OpenAiFrames } from "@berth/api/ai/OpenAiFrames"
+import type { OpenAiFrames } from "@berth/api/ai/OpenAiFrames"
 import { makeUserMessage } from "@berth/api/ai/ChatMessageMapping"
 import { ParameterUnsupported } from "@berth/api/ai/OpenAiErrors"
 import { MessageUnansweredBody } from "@berth/api/interaction/InteractionErrorBodies"
@@ -16,7 +16,8 @@ import { Effect, Either, Schema, Stream } from "effect"
 import { makeUncountedCompletion } from "../ai/CompletionAnswers.ts"
 import { respondFrames } from "../http/SseResponse.ts"
 import { withTraceId } from "../http/TraceId.ts"
-import { makeReplyHeaders } from "../interaction/AnswerResponse.ts"
+import { makeReplyHeaders, withInteractionRetryAfter } from "../interaction/AnswerResponse.ts"
+import type { CompletionFormat } from "./CompletionFormat.ts"
 
 const encodeFailure = Schema.encodeSync(MessageUnansweredBody)
 const failureStatus = HttpApiSchema.getStatusError(MessageUnansweredBody)
@@ -51,7 +52,7 @@ const toFrame =
     }
   }
 
-/** A message to an agent as a completion of OpenAI's protocol. */
+/** A message to an agent in a protocol of OpenAI's. */
 export const makeAgentCompletion =
   (conversations: Conversations) =>
   (
@@ -59,7 +60,8 @@ export const makeAgentCompletion =
     agentId: AgentId,
     sessionId: ChatSessionId | undefined,
     payload: OpenAiCompletionPayload,
-    created: number
+    created: number,
+    format: CompletionFormat
   ) =>
     Effect.gen(function* () {
       const toSend: OutgoingMessage = { message: yield* readMessage(payload), agentId, sessionId }
@@ -67,19 +69,22 @@ export const makeAgentCompletion =
       if (payload.stream !== true) {
         const { message, reply } = yield* conversations.sendAndAwait(user, toSend)
         const answer = { id: message.id, model, text: reply.content, toolCalls: [], finishReason: "stop" }
-        return HttpServerResponse.unsafeJson(makeUncountedCompletion(answer, created), {
+        return HttpServerResponse.unsafeJson(yield* format.makeBody(makeUncountedCompletion(answer, created)), {
           headers: { ...makeReplyHeaders(reply), [conversationHeader]: reply.sessionId }
         })
       }
       const { events, opening } = yield* conversations.send(user, toSend, { isResumable: false })
-      const frames = makeOpenAiFrames({ id: opening.message.id, model, created, withUsage: false })
+      const { finish, frames } = format.makeFrames({ id: opening.message.id, model, created })
       return respondFrames(
-        readerFromStream(
-          Stream.concat(
-            Stream.make(frames.delta({ role: "assistant", content: "" })),
-            Stream.mapEffect(streamFromReader(events), toFrame(frames))
-          )
+        Effect.map(
+          readerFromStream(
+            Stream.concat(
+              Stream.make(frames.delta({ role: "assistant", content: "" })),
+              Stream.mapEffect(streamFromReader(events), toFrame(frames))
+            )
+          ),
+          finish
         ),
         { [conversationHeader]: opening.session.id }
       )
-    })
+    }).pipe(withInteractionRetryAfter)

@@ -1,5 +1,3 @@
-import type { OpenAiCompletionPayload } from "@berth/api/ai/OpenAiApi"
-import { makeOpenAiFrames } from "@berth/api/ai/OpenAiFrames"
 import { PluginFailedBody } from "@berth/api/gateway/GatewayErrorBodies"
 import type { OpenedGatewayCall } from "@berth/domain/gateway/calls/OpenedGatewayCall"
 import { collectResult, PluginFailed } from "@berth/domain/gateway/plugins/PluginRun"
@@ -10,6 +8,7 @@ import { Effect, Option, Stream } from "effect"
 import { makeAnswerHeaders, makeOpeningHeaders } from "../ai/AnswerHeaders.ts"
 import { makeCompletion, makeCompletionFrames } from "../ai/CompletionAnswers.ts"
 import { respondFrames } from "../http/SseResponse.ts"
+import type { CompletionFormat } from "./CompletionFormat.ts"
 
 /** The events of a call, with its tool calls before the end. */
 const toModelEvents = ({ events }: OpenedGatewayCall): Stream.Stream<ModelEvent, PluginFailed> =>
@@ -27,19 +26,25 @@ const toModelEvents = ({ events }: OpenedGatewayCall): Stream.Stream<ModelEvent,
     )
   )
 
-/** A call of generate-text, opened by card, as a completion of OpenAI's protocol. */
-export const respondCompletion = (opened: OpenedGatewayCall, payload: OpenAiCompletionPayload, created: number) =>
+/** A call of generate-text, opened by card, in a protocol of OpenAI's. */
+export const respondCompletion = (
+  opened: OpenedGatewayCall,
+  isStreamed: boolean,
+  created: number,
+  format: CompletionFormat
+) =>
   Effect.gen(function* () {
     const opening = yield* Effect.orDie(opened.opening)
-    if (payload.stream === true) {
-      const withUsage = payload.stream_options?.include_usage === true
-      const frames = makeOpenAiFrames({ id: opening.id, model: opening.model, created, withUsage })
+    if (isStreamed) {
+      const { finish, frames } = format.makeFrames({ id: opening.id, model: opening.model, created })
       const body = Effect.map(readerFromStream(toModelEvents(opened)), (read) =>
-        makeCompletionFrames(read, frames, PluginFailedBody)
+        finish(makeCompletionFrames(read, frames, PluginFailedBody))
       )
       return respondFrames(body, makeOpeningHeaders(opening))
     }
     const { completion, message } = yield* collectResult(opened.events)
     const answer = { ...opening, ...(yield* Effect.orDie(Option.fromNullable(completion))), text: message }
-    return HttpServerResponse.unsafeJson(makeCompletion(answer, created), { headers: makeAnswerHeaders(answer) })
+    return HttpServerResponse.unsafeJson(yield* format.makeBody(makeCompletion(answer, created)), {
+      headers: makeAnswerHeaders(answer)
+    })
   })

@@ -4,6 +4,7 @@ import { SavedCardCharges } from "@berth/domain/billing/checkout/SavedCardCharge
 import { CardEventEffects } from "@berth/domain/billing/events/CardEventEffects"
 import { ReservationRepository } from "@berth/domain/billing/units/ReservationRepository"
 import { PaymentRedemptions } from "@berth/domain/gateway/payments/PaymentRedemptions"
+import { responseRetention, StoredResponses } from "@berth/domain/gateway/responses/StoredResponses"
 import { channelMessageRetention, idleChatRetention } from "@berth/domain/channels/ChannelPolicy"
 import { Chats } from "@berth/domain/channels/Chats"
 import { AgentLog, agentLogRetention } from "@berth/domain/instances/AgentLog"
@@ -122,6 +123,7 @@ export const layer = ({ modelUsageRetention, reservationRetention, streamRetenti
             })
           )
         ),
+        retention("responses of models", "1 hour", removeOlder(StoredResponses, responseRetention)),
         retention("messages between agents", "1 hour", removeOlder(A2aRepository, a2aRetention)),
         retention("tasks of agents", "1 hour", removeOlder(A2aTaskRepository, taskRetention)),
         retention("events", "1 hour", removeOlder(WebhookDeliveryRepository, eventRetention)),

@@ -151,6 +151,9 @@ const userWithRowsEverywhere = Effect.gen(function* () {
   yield* sql`
     insert into uploaded_skills (agent_id, id, name, description, instructions, tools, files, size, created_at, updated_at)
     values (${agent}, 'skill', 'Skill', 'Skill of Wanda', '', '[]', '{}', 0, now(), now())`
+  yield* sql`
+    insert into model_responses (id, user_id, input, output, created_at)
+    values (${`resp_${tag}`}, ${user.id}, '["Hello"]', '["Hello Wanda"]', now())`
   yield* sql`insert into a2a_settings (agent_id, allow) values (${agent}, ${["usr_of_wanda"]})`
   yield* sql`
     insert into a2a_messages (id, from_agent, to_agent, message_id, envelope, status, chain_id, path, created_at)

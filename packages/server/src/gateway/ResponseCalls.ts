@@ -1,0 +1,86 @@
+import { findResponseId, makeResponseFrames, makeWholeResponse } from "@berth/api/ai/ResponseFrames"
+import {
+  type ModelResponse,
+  ResponseItem,
+  ResponseNotFound,
+  type ResponseOutputItem,
+  type ResponsePayload
+} from "@berth/api/ai/ResponsesApi"
+import { type StoredModelResponse, StoredResponses } from "@berth/domain/gateway/responses/StoredResponses"
+import type { UserId } from "@berth/domain/shared/UserId"
+import { Effect, Predicate, Schema } from "effect"
+import { readItems } from "../ai/ResponseRequest.ts"
+import type { CompletionFormat } from "./CompletionFormat.ts"
+
+const decodeItems = Schema.decodeUnknown(Schema.Array(ResponseItem))
+const readStored = (items: ReadonlyArray<unknown>) => Effect.orDie(decodeItems(items))
+
+/** Larger inputs are answered and not stored. */
+const maximumStoredCharacters = 1024 * 1024
+
+/** Responses, stored for later calls of their owner unless they ask for none. */
+export const makeResponseCalls = Effect.map(StoredResponses, (stored) => {
+  const findItem = (responses: ReadonlyArray<StoredModelResponse>, id: string) => {
+    const response = responses.find((one) => one.id === findResponseId(id))
+    return Effect.fromNullable(
+      response?.output.find((item) => Predicate.hasProperty(item, "id") && item.id === id)
+    ).pipe(Effect.mapError(() => new ResponseNotFound({ response: id })))
+  }
+
+  /** The items of the request with those of stored responses in place of their ids. */
+  const resolveItems = Effect.fn("ResponseCalls.resolveItems")(function* (owner: UserId, payload: ResponsePayload) {
+    const given = readItems(payload)
+    const { previous_response_id: previousId } = payload
+    const earlier = previousId === undefined ? [] : yield* stored.findChain(owner, previousId)
+    if (previousId !== undefined && earlier.length === 0) return yield* new ResponseNotFound({ response: previousId })
+    const references = given.flatMap((item) => (item.type === "item_reference" ? [item.id] : []))
+    const referred =
+      references.length === 0 ? [] : yield* stored.findAll(owner, [...new Set(references.map(findResponseId))])
+    const input = yield* Effect.forEach(given, (item) =>
+      item.type === "item_reference"
+        ? Effect.flatMap(findItem(referred, item.id), (found) => readStored([found]))
+        : Effect.succeed([item])
+    )
+    const before = yield* readStored(earlier.flatMap((one) => [...one.input, ...one.output]))
+    return { before, input: input.flat() }
+  })
+
+  /** Writes the answer as a response; with `save`, stores it before its end is sent. */
+  const makeFormat = (
+    payload: ResponsePayload,
+    save?: (response: ModelResponse) => Effect.Effect<void>
+  ): CompletionFormat => {
+    const isStored = save !== undefined
+    const store = save ?? (() => Effect.void)
+    return {
+      makeFrames: (head) => {
+        const frames = makeResponseFrames({ ...head, payload, isStored })
+        return {
+          frames,
+          finish: (read) =>
+            Effect.tap(read, (written) => {
+              const ended = frames.ended()
+              return written === null || ended === undefined ? Effect.void : store(ended)
+            })
+        }
+      },
+      makeBody: (completion) => {
+        const response = makeWholeResponse(completion, payload, isStored)
+        return Effect.as(store(response), response)
+      }
+    }
+  }
+
+  const makeSave =
+    (owner: UserId, payload: ResponsePayload, input: ReadonlyArray<ResponseItem>) =>
+    ({ id, output }: { readonly id: string; readonly output: ReadonlyArray<ResponseOutputItem> }) =>
+      stored.save(owner, { id, previousId: payload.previous_response_id ?? null, input, output })
+
+  /** The format of an answer to `input`. */
+  const makeModelFormat = (owner: UserId, payload: ResponsePayload, input: ReadonlyArray<ResponseItem>) =>
+    payload.store === false || JSON.stringify(input).length > maximumStoredCharacters
+      ? makeFormat(payload)
+      : makeFormat(payload, makeSave(owner, payload, input))
+
+  return { resolveItems, makeModelFormat, makeAgentFormat: (payload: ResponsePayload) => makeFormat(payload) }
+})

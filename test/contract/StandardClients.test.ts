@@ -1,0 +1,297 @@
+import { createOpenAI } from "@ai-sdk/openai"
+import { createOpenAICompatible } from "@ai-sdk/openai-compatible"
+import type { ApiKeyScope } from "@berth/domain/sessions/ApiKeyScope"
+import { ModelProvidersTest } from "@berth/infra/ai/ModelProvidersTest"
+import { assert, layer } from "@effect/vitest"
+import { HumanMessage } from "@langchain/core/messages"
+import { ChatOpenAI } from "@langchain/openai"
+import { generateText, jsonSchema, type LanguageModel, stepCountIs, streamText, tool } from "ai"
+import { Data, Effect, Stream } from "effect"
+import OpenAI from "openai"
+import { assertMatches } from "../support/Matching.ts"
+import * as App from "../support/TestApp.ts"
+import { createApiKey } from "./ApiKeyFixtures.ts"
+import { readUsedUnits } from "./GatewayPayments.ts"
+import { createOwnerWithAgent } from "./OwnerFixtures.ts"
+
+const model = "openai/gpt-4"
+const input = "hello"
+
+class CallFailed extends Data.TaggedError("CallFailed")<{ readonly cause: unknown }> {}
+const call = <A>(run: () => PromiseLike<A>) =>
+  Effect.tryPromise({ try: run, catch: (cause) => new CallFailed({ cause }) })
+const refusal = <A>(run: () => PromiseLike<A>) => Effect.map(Effect.flip(call(run)), ({ cause }) => cause)
+
+const accessOf = (as: App.SignedIn, ...scopes: ReadonlyArray<ApiKeyScope>) =>
+  Effect.gen(function* () {
+    const { webUrl } = yield* App.TestApp
+    const { key } = yield* createApiKey(as, ...scopes)
+    return { webUrl, baseURL: `${webUrl}/v1`, apiKey: key }
+  })
+const openAiOf = (as: App.SignedIn, ...scopes: ReadonlyArray<ApiKeyScope>) =>
+  Effect.map(accessOf(as, ...scopes), (access) => new OpenAI({ ...access, maxRetries: 0 }))
+
+const usage = { promptTokens: 7, completionTokens: 3, totalTokens: 10 }
+
+/** The model calls `find_weather` until it has the result, which it repeats. */
+const withWeatherTool = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.flatMap(ModelProvidersTest, ({ withBehavior }) =>
+    withBehavior({
+      chat: (_, messages) => {
+        const last = messages.at(-1)
+        return last?.role === "tool"
+          ? Stream.make(
+              { type: "delta" as const, text: `Weather: ${last.content}` },
+              { type: "done" as const, usage, finishReason: "stop" }
+            )
+          : Stream.make(
+              { type: "delta" as const, text: "One moment." },
+              {
+                type: "tool-call" as const,
+                call: { id: "call_1", name: "find_weather", arguments: '{"city":"Graz"}' }
+              },
+              { type: "done" as const, usage, finishReason: "tool_calls" }
+            )
+      }
+    })(effect)
+  )
+
+/** The messages of the last model call, without what the agent or gateway adds. */
+const readLastCall = Effect.flatMap(ModelProvidersTest, ({ calls }) =>
+  Effect.map(calls, (all) => all.at(-1)?.messages.map(({ content, role }) => ({ role, content })) ?? [])
+)
+
+const parameters = { type: "object" as const, properties: { city: { type: "string" as const } }, required: ["city"] }
+const responseTool = { type: "function" as const, name: "find_weather", parameters, strict: false }
+
+layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })("Standard clients", (it) => {
+  it.effect("OpenAI's client creates responses, plain and streamed, which charge like the gateway", () =>
+    Effect.gen(function* () {
+      const owner = yield* App.signInNewUser("pro")
+      const client = yield* openAiOf(owner, "gateway")
+      const plain = yield* call(() =>
+        client.responses.create({ model, input, instructions: "Be brief.", metadata: { a: "b" } })
+      )
+      assertMatches(plain, {
+        object: "response",
+        status: "completed",
+        model,
+        output_text: "Good day.",
+        instructions: "Be brief.",
+        metadata: { a: "b" },
+        usage: { input_tokens: 7, output_tokens: 3, total_tokens: 10 }
+      })
+      assert.deepStrictEqual(yield* readLastCall, [
+        { role: "system", content: "Be brief." },
+        { role: "user", content: input }
+      ])
+      const types: Array<string> = []
+      const streamed = yield* call(async () => {
+        const stream = client.responses.stream({ model, input })
+        for await (const event of stream) {
+          assert.strictEqual(event.sequence_number, types.length)
+          types.push(event.type)
+        }
+        return stream.finalResponse()
+      })
+      assertMatches(streamed.output, [{ type: "message", content: [{ text: "Good day." }] }])
+      assert.deepStrictEqual(types, [
+        "response.created",
+        "response.in_progress",
+        "response.output_item.added",
+        "response.content_part.added",
+        "response.output_text.delta",
+        "response.output_text.delta",
+        "response.output_text.done",
+        "response.content_part.done",
+        "response.output_item.done",
+        "response.completed"
+      ])
+      assert.strictEqual(yield* readUsedUnits(owner), 2)
+    })
+  )
+
+  it.effect("OpenAI's client runs tools by responses, plain and streamed, and continues them by their id", () =>
+    Effect.gen(function* () {
+      const client = yield* openAiOf(yield* App.signInNewUser("pro"), "gateway")
+      const body = { model, input, tools: [responseTool] }
+      const [plain, streamed] = yield* withWeatherTool(
+        Effect.all([
+          call(() => client.responses.create(body)),
+          call(() => client.responses.stream(body).finalResponse())
+        ])
+      )
+      for (const { id, output } of [plain, streamed]) {
+        assertMatches(output, [
+          { type: "message", status: "completed", content: [{ type: "output_text", text: "One moment." }] },
+          { type: "function_call", call_id: "call_1", name: "find_weather", arguments: '{"city":"Graz"}' }
+        ])
+        const result = { type: "function_call_output" as const, call_id: "call_1", output: "rain" }
+        const answer = yield* withWeatherTool(
+          call(() => client.responses.create({ ...body, previous_response_id: id, input: [result] }))
+        )
+        assert.strictEqual(answer.output_text, "Weather: rain")
+        assert.deepStrictEqual(yield* readLastCall, [
+          { role: "user", content: input },
+          { role: "assistant", content: "One moment." },
+          { role: "tool", content: "rain" }
+        ])
+      }
+    })
+  )
+
+  it.effect("OpenAI's client continues only stored responses of its owner", () =>
+    Effect.gen(function* () {
+      const [owner, stranger] = [yield* App.signInNewUser("pro"), yield* App.signInNewUser("pro")]
+      const client = yield* openAiOf(owner, "gateway")
+      const first = yield* call(() => client.responses.create({ model, input: "My name is Ada." }))
+      const second = yield* call(() =>
+        client.responses.create({ model, input: "Who?", previous_response_id: first.id })
+      )
+      const [item] = first.output
+      yield* call(() =>
+        client.responses.create({
+          model,
+          previous_response_id: second.id,
+          input: [
+            { type: "item_reference", id: item?.id ?? "" },
+            { role: "user", content: "Again." }
+          ]
+        })
+      )
+      assert.deepStrictEqual(yield* readLastCall, [
+        { role: "user", content: "My name is Ada." },
+        { role: "assistant", content: "Good day." },
+        { role: "user", content: "Who?" },
+        { role: "assistant", content: "Good day." },
+        { role: "assistant", content: "Good day." },
+        { role: "user", content: "Again." }
+      ])
+      const unstored = yield* call(() => client.responses.create({ model, input, store: false }))
+      assertMatches(unstored, { store: false })
+      const refused = (by: OpenAI, body: OpenAI.Responses.ResponseCreateParamsNonStreaming) =>
+        Effect.map(
+          refusal(() => by.responses.create(body)),
+          (error) => assertMatches(error, { status: 404, code: "response_not_found" })
+        )
+      const other = yield* openAiOf(stranger, "gateway")
+      yield* refused(other, { model, input, previous_response_id: first.id })
+      yield* refused(other, { model, input: [{ type: "item_reference", id: item?.id ?? "" }] })
+      yield* refused(client, { model, input, previous_response_id: unstored.id })
+      yield* refused(client, { model, input, previous_response_id: "resp_none" })
+    })
+  )
+
+  it.effect("OpenAI's client reads the end of a response that breaks off or is too long", () =>
+    Effect.gen(function* () {
+      const client = yield* openAiOf(yield* App.signInNewUser("pro"), "gateway")
+      const { withBehavior } = yield* ModelProvidersTest
+      const half = { type: "delta" as const, text: "Half" }
+      const types = yield* withBehavior({ chat: () => Stream.make(half) })(
+        call(async () => {
+          const seen: Array<string> = []
+          for await (const { type } of await client.responses.create({ model, input, stream: true })) seen.push(type)
+          return seen
+        })
+      )
+      assert.deepStrictEqual(types.slice(-2), ["error", "response.failed"])
+      const long = yield* withBehavior({
+        chat: () => Stream.make(half, { type: "done" as const, usage, finishReason: "length" })
+      })(call(() => client.responses.create({ model, input, max_output_tokens: 3 })))
+      assertMatches(long, { status: "incomplete", incomplete_details: { reason: "max_output_tokens" } })
+    })
+  )
+
+  it.effect("OpenAI's client sees unsupported members of responses by name", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent()
+      const client = yield* openAiOf(owner, "gateway", "chat")
+      const agent = `agent/${owner.agent.id}`
+      for (const [body, param] of [
+        [{ background: true }, "background"],
+        [{ conversation: "conv_1" }, "conversation"],
+        [{ prompt: { id: "pmpt_1" } }, "prompt"],
+        [{ top_logprobs: 2 }, "top_logprobs"],
+        [{ tool_choice: "required" as const }, "tool_choice"],
+        [{ model: agent, previous_response_id: "resp_1" }, "previous_response_id"],
+        [{ model: agent, tools: [responseTool] }, "tools"]
+      ] as const)
+        assertMatches(
+          yield* refusal(() =>
+            client.responses.create({ model, input, ...body, tools: "tools" in body ? [...body.tools] : [] })
+          ),
+          {
+            status: 400,
+            code: "unsupported_parameter",
+            param
+          }
+        )
+      assert.strictEqual(yield* readUsedUnits(owner), 0)
+    })
+  )
+
+  it.effect("The AI SDK generates, streams and runs tools with both of its OpenAI providers", () =>
+    Effect.gen(function* () {
+      const access = yield* accessOf(yield* App.signInNewUser("pro"), "gateway")
+      const models: ReadonlyArray<readonly [string, LanguageModel]> = [
+        ["@ai-sdk/openai", createOpenAI(access)(model)],
+        ["@ai-sdk/openai-compatible", createOpenAICompatible({ ...access, name: "berth" })(model)]
+      ]
+      const tools = {
+        find_weather: tool({
+          description: "Finds the weather",
+          inputSchema: jsonSchema<{ city: string }>(parameters),
+          execute: ({ city }) => Promise.resolve(`rain in ${city}`)
+        })
+      }
+      for (const [name, languageModel] of models) {
+        const common = { model: languageModel, maxRetries: 0 }
+        const first = yield* call(() => generateText({ ...common, prompt: input }))
+        assert.deepStrictEqual([first.text, first.usage.totalTokens], ["Good day.", 10], name)
+        // By the first provider, the earlier answer goes as a reference to a stored item.
+        const messages = [
+          { role: "user" as const, content: input },
+          ...first.response.messages,
+          { role: "user" as const, content: "And you?" }
+        ]
+        const streamed = yield* call(() => streamText({ ...common, messages }).text)
+        assert.strictEqual(streamed, "Good day.", name)
+        assert.deepStrictEqual(
+          yield* readLastCall,
+          [
+            { role: "user", content: input },
+            { role: "assistant", content: "Good day." },
+            { role: "user", content: "And you?" }
+          ],
+          name
+        )
+        const loop = { ...common, tools, stopWhen: stepCountIs(3), prompt: input }
+        const [plain, stepped] = yield* withWeatherTool(
+          Effect.all([call(() => generateText(loop)), call(() => streamText(loop).text)])
+        )
+        assert.deepStrictEqual([plain.text, stepped], ["Weather: rain in Graz", "Weather: rain in Graz"], name)
+      }
+    })
+  )
+
+  it.effect("LangChain's client of OpenAI chats, streams and calls tools", () =>
+    Effect.gen(function* () {
+      const { apiKey, baseURL } = yield* accessOf(yield* App.signInNewUser("pro"), "gateway")
+      const configuration = { baseURL }
+      for (const useResponsesApi of [false, true]) {
+        const chat = new ChatOpenAI({ model, apiKey, configuration, useResponsesApi, maxRetries: 0 })
+        const answer = yield* call(() => chat.invoke([new HumanMessage(input)]))
+        assert.strictEqual(answer.text, "Good day.")
+        const pieces = yield* call(async () => {
+          const texts: Array<string> = []
+          for await (const piece of await chat.stream(input)) texts.push(piece.text)
+          return texts.join("")
+        })
+        assert.strictEqual(pieces, "Good day.")
+        const bound = chat.bindTools([{ type: "function", function: { name: "find_weather", parameters } }])
+        const { tool_calls: calls } = yield* withWeatherTool(call(() => bound.invoke(input)))
+        assertMatches(calls, [{ name: "find_weather", args: { city: "Graz" } }])
+      }
+    })
+  )
+})
