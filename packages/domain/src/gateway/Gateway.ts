@@ -6,6 +6,7 @@ import type { CallPayer } from "./calls/PaymentMethod.ts"
 import { CallQuotes } from "./calls/CallQuotes.ts"
 import { convertUnitsToUsd } from "../shared/Money.ts"
 import { limitInput } from "./calls/PluginPrices.ts"
+import { withExportedSpan } from "../shared/SpanExport.ts"
 import { CallUnpaid } from "./GatewayErrors.ts"
 import { convertUsdToTokenUnits, type PaidRequest } from "./payments/PaidRequest.ts"
 import type { PluginInput } from "./PluginInput.ts"
@@ -63,13 +64,7 @@ export class Gateway extends Effect.Service<Gateway>()("@berth/Gateway", {
       )
 
     /** Pays for the call and runs its plugin up to the first event, or to its end when it is not streamed. */
-    const call = Effect.fn("Gateway.call")(function* ({
-      credentials,
-      input: given,
-      isStreamed,
-      payer,
-      request
-    }: GatewayCall) {
+    const call = Effect.fnUntraced(function* ({ credentials, input: given, isStreamed, payer, request }: GatewayCall) {
       const input = limitInput(given)
       const caller = payer.method === "card" ? Option.some(payer.user) : payer.caller
       const quote = yield* quotes.quote(input, caller)
@@ -80,6 +75,12 @@ export class Gateway extends Effect.Service<Gateway>()("@berth/Gateway", {
         amount: convertUsdToTokenUnits(priceUsd),
         description: `One call of ${input.plugin}`
       }
+      const missing = payer.method === "mpp" ? machines.findMissingCredential(credentials) : Option.none()
+      if (Option.isSome(missing))
+        return yield* Effect.flatMap(
+          machines.challenge(paidRequest),
+          (challenge) => new CallUnpaid({ priceUsd, reason: missing.value, challenge })
+        )
       const opened =
         payer.method === "card"
           ? cards.open({ user: payer.user, input, isStreamed, quote }).pipe(
@@ -92,7 +93,7 @@ export class Gateway extends Effect.Service<Gateway>()("@berth/Gateway", {
             )
           : machines.call({ caller, input, credentials, request: paidRequest, priceUsd })
       return yield* isStreamed ? releaseOnFailure(opened) : collected(opened)
-    })
+    }, withExportedSpan("Gateway.call"))
 
     return { call }
   })

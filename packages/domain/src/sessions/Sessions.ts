@@ -1,6 +1,7 @@
 import { DateTime, Duration, Effect, Option, type Redacted } from "effect"
 import { IdGenerator } from "../ids/IdGenerator.ts"
 import { Digests, hashSecret } from "../secrets/Digests.ts"
+import { withExportedSpan } from "../shared/SpanExport.ts"
 import { Tokens } from "../secrets/Tokens.ts"
 import { Caller } from "./Caller.ts"
 import { parseClientNetwork } from "./ClientNetwork.ts"
@@ -40,7 +41,7 @@ export class Sessions extends Effect.Service<Sessions>()("@berth/Sessions", {
     })
 
     /** Session and user of a token; extends the expiry. */
-    const authenticate = Effect.fn("Sessions.authenticate")(function* (token: Redacted.Redacted) {
+    const authenticate = Effect.fnUntraced(function* (token: Redacted.Redacted) {
       const now = yield* DateTime.now
       const found = yield* repository.findByTokenHash(hashSecret(digests, token), now)
       if (Option.isSome(found) && isDueForRenewal(found.value.session, now))
@@ -49,7 +50,7 @@ export class Sessions extends Effect.Service<Sessions>()("@berth/Sessions", {
           expiresAt: DateTime.addDuration(now, sessionLifetime)
         })
       return found
-    })
+    }, withExportedSpan("Sessions.authenticate"))
 
     /** Active session with its user; does not extend the expiry. */
     const find = Effect.fn("Sessions.find")(function* (id: SessionId) {

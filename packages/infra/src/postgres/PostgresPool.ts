@@ -1,10 +1,11 @@
 import * as PgClient from "@effect/sql-pg/PgClient"
 import type { SqlClient } from "@effect/sql/SqlClient"
 import { SqlError } from "@effect/sql/SqlError"
-import { Data, Duration, Effect, Layer, Redacted, Runtime, type Scope, String } from "effect"
+import { Data, Duration, Effect, Layer, Option, Redacted, Runtime, type Scope, String } from "effect"
 import { Pool } from "pg"
 import { IdleTimeoutSocket } from "./IdleTimeoutSocket.ts"
 import { readHostPort, waitUntilResponding } from "../net/StartupWait.ts"
+import { DirectQueries, makeDirectQueries } from "./DirectQueries.ts"
 import { PreparingClient } from "./PreparedStatements.ts"
 import { DatabaseAccessDenied } from "./SchemaErrors.ts"
 import { readSqlErrorCode } from "./SqlErrors.ts"
@@ -95,13 +96,17 @@ const waitUntilReachable = (pool: Pool, { startTimeout, url }: PostgresPoolOptio
 export const layer = (
   options: PostgresPoolOptions
 ): Layer.Layer<PgClient.PgClient | SqlClient, DatabaseUnreachable | DatabaseAccessDenied> =>
-  PgClient.layerFromPool({
-    acquire: Effect.tap(acquirePool(options), (pool) => waitUntilReachable(pool, options)),
-    applicationName: options.applicationName,
-    transformQueryNames: String.camelToSnake,
-    transformResultNames: String.snakeToCamel,
-    transformJson: false
-  }).pipe(
+  Layer.unwrapScoped(
+    Effect.map(acquirePool(options), (pool) =>
+      PgClient.layerFromPool({
+        acquire: Effect.as(waitUntilReachable(pool, options), pool),
+        applicationName: options.applicationName,
+        transformQueryNames: String.camelToSnake,
+        transformResultNames: String.snakeToCamel,
+        transformJson: false
+      }).pipe(Layer.merge(Layer.succeed(DirectQueries, Option.some(makeDirectQueries(pool)))))
+    )
+  ).pipe(
     Layer.mapError((error) => {
       const reason = readSqlErrorCode(error.cause) ?? error.message
       return isPermanent(error)

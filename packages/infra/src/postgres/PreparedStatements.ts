@@ -5,8 +5,11 @@ import { readSqlErrorCode } from "./SqlErrors.ts"
 /** Prefix of statements that each connection prepares once. Their text is constant and names its columns. */
 export const preparedMark = "/* prepared */"
 
-/** "cached plan must not change result type": the type of a column has changed since. */
-const stalePlanCode = "0A000"
+/**
+ * "cached plan must not change result type", as the type of a column has changed since; and "prepared statement does not
+ * exist", after `discard all` in a session. The next run prepares it again.
+ */
+const stalePlanCodes = new Set(["0A000", "26000"])
 
 /** Names of marked statements by text, equal in every process; a stale plan gets a new name. */
 class StatementNames {
@@ -39,7 +42,7 @@ const nameStatement = (text: string, [values, callback, ...rest]: Arguments): Ar
   values,
   typeof callback === "function"
     ? (error: unknown, ...answer: Arguments): void => {
-        if (readSqlErrorCode(error) === stalePlanCode) names.invalidate(text)
+        if (stalePlanCodes.has(readSqlErrorCode(error) ?? "")) names.invalidate(text)
         Reflect.apply(callback, undefined, [error, ...answer])
       }
     : callback,

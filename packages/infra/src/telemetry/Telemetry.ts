@@ -1,5 +1,5 @@
 import * as Otlp from "@effect/opentelemetry/Otlp"
-import { SpanExportEnabled } from "@berth/domain/ai/calls/SpanExport"
+import { SpanExportEnabled } from "@berth/domain/shared/SpanExport"
 import { FetchHttpClient } from "@effect/platform"
 import { Layer, Logger, type LogLevel, Option } from "effect"
 import { jsonLogger } from "./JsonLogger.ts"

@@ -50,6 +50,17 @@ layer(OneConnection, { excludeTestServices: true })("A marked statement", (it) =
     })
   )
 
+  it.effect("A marked statement fails once after its session is discarded, and is then prepared again", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const two = Effect.map(sql`${sql.literal(preparedMark)} select ${2}::int as two`, ([row]) => row?.["two"])
+      assert.strictEqual(yield* two, 2)
+      yield* sql`discard all`
+      assert.strictEqual((yield* Effect.flip(two))._tag, "SqlError")
+      assert.strictEqual(yield* two, 2)
+    })
+  )
+
   it.effect("A marked statement reports errors with their code and keeps the connection usable", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient

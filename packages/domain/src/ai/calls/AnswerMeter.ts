@@ -71,12 +71,13 @@ export const recordAbandonedCall = (sent: SentCall, request: ChatRequest, record
     return recordUsage(sent, request.caller, { usage, costUsd: costOf(sent.call, usage) }, record)
   })
 
-/** Meters an answer and records it when the scope ends, also when the answer broke off or was interrupted. */
+/** Meters an answer and records it when `scope` ends, also when the answer broke off or was interrupted. */
 export const meterAnswer = (
   sent: SentCall,
   request: ChatRequest,
-  record: ModelUsage["Type"]
-): Effect.Effect<AnswerMeter, never, Scope.Scope> => {
+  record: ModelUsage["Type"],
+  scope: Scope.Scope
+): Effect.Effect<AnswerMeter> => {
   const { call, span } = sent
   // Plain variables: an Effect per delta is most of the cost of passing an answer on.
   const texts: Array<string> = []
@@ -101,7 +102,7 @@ export const meterAnswer = (
 
   return Effect.as(
     // `Effect.addFinalizer` captures the fiber's state, which costs more than the metering.
-    Effect.flatMap(Effect.scope, (scope) => Scope.addFinalizer(scope, finish)),
+    Scope.addFinalizer(scope, finish),
     {
       usage,
       add: (event) => {

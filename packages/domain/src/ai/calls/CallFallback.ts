@@ -1,4 +1,4 @@
-import { Clock, Effect, Either, ExecutionStrategy, Exit, Option, Scope } from "effect"
+import { Cause, Clock, Effect, Either, ExecutionStrategy, Exit, Option, Scope } from "effect"
 import type { ProviderName } from "../models/Model.ts"
 import type { CallAttempt } from "./ChatRequest.ts"
 import type { ModelProvider } from "../models/ModelProviders.ts"
@@ -23,29 +23,36 @@ export interface CallsContext {
   readonly breakers: CircuitBreakers
   readonly timeouts: IdleTimeouts
   readonly providers: ReadonlyMap<ProviderName, ModelProvider>
-  /** Meters an answer until the scope closes. */
-  readonly meter: (sent: SentCall) => Effect.Effect<AnswerMeter, never, Scope.Scope>
+  /** Meters an answer until `scope` closes. */
+  readonly meter: (sent: SentCall, scope: Scope.Scope) => Effect.Effect<AnswerMeter>
   /** Records a call that was interrupted before its first text. */
   readonly recordAbandoned: (sent: SentCall) => Effect.Effect<void>
+  /** Of the whole answer. */
+  readonly scope: Scope.Scope
 }
 
 type CallContext = Omit<CallsContext, "breakers" | "providers">
 type CallsRequest = Pick<CallInput, "messages" | "options" | "deadline">
 
 /** One attempt in its own scope, which stays open for an answer. Every request sent is metered. */
-const tryOnce = (input: CallInput, calledAt: number, { meter, recordAbandoned, settings, timeouts }: CallContext) =>
-  Effect.flatMap(Effect.scope, (parent) =>
-    Effect.uninterruptibleMask((restore) =>
-      Effect.flatMap(Scope.fork(parent, ExecutionStrategy.sequential), (scope) =>
-        restore(Scope.extend(openCall(input, settings, timeouts), scope)).pipe(
-          Effect.onInterrupt(() => recordAbandoned({ call: input.call, calledAt, span: null })),
-          Effect.flatMap((opened) => {
-            const sent: SentCall = { call: input.call, calledAt, span: opened.span }
-            return Effect.map(Scope.extend(meter(sent), scope), (begun) => ({ ...sent, opened, meter: begun }))
-          }),
-          Effect.onExit((exit) => (Exit.isSuccess(exit) ? Effect.void : Scope.close(scope, exit)))
-        )
-      )
+const tryOnce = (
+  input: CallInput,
+  calledAt: number,
+  { meter, recordAbandoned, scope: parent, settings, timeouts }: CallContext
+) =>
+  Effect.uninterruptibleMask((restore) =>
+    Effect.flatMap(Scope.fork(parent, ExecutionStrategy.sequential), (scope) =>
+      Effect.matchCauseEffect(restore(Scope.extend(openCall(input, settings, timeouts), scope)), {
+        onFailure: (cause) =>
+          (Cause.isInterruptedOnly(cause)
+            ? recordAbandoned({ call: input.call, calledAt, span: null })
+            : Effect.void
+          ).pipe(Effect.zipRight(Scope.close(scope, Exit.failCause(cause))), Effect.zipRight(Effect.failCause(cause))),
+        onSuccess: (opened) => {
+          const sent: SentCall = { call: input.call, calledAt, span: opened.span }
+          return Effect.map(meter(sent, scope), (begun) => ({ ...sent, opened, meter: begun }))
+        }
+      })
     )
   )
 
@@ -101,7 +108,7 @@ export const callUntilAnswered = (
   plan: Iterable<PlannedCall>,
   request: CallsRequest,
   { breakers, providers, ...context }: CallsContext
-): Effect.Effect<AnsweredCall, ProviderFailed, Scope.Scope> =>
+): Effect.Effect<AnsweredCall, ProviderFailed> =>
   Effect.gen(function* () {
     const attempts: Array<CallAttempt> = []
     const failures: Array<PlannedCall & { readonly failure: ProviderFailed }> = []

@@ -1,4 +1,4 @@
-import { Clock, Duration, Effect, Either, Exit, Option, Random } from "effect"
+import { Clock, Duration, Effect, Either, Option, Random } from "effect"
 import type { ProviderFailed } from "../models/ModelErrors.ts"
 import type { CircuitBreakers } from "./CircuitBreakers.ts"
 import { countCall } from "./ModelTelemetry.ts"
@@ -55,17 +55,17 @@ export const withCircuitBreakers = <A, R>(
   Effect.uninterruptibleMask((restore) =>
     Effect.flatMap(breakers.admit(call), (may) =>
       may
-        ? restore(trying).pipe(
-            Effect.onExit((exit) =>
-              Exit.isFailure(exit)
-                ? breakers.recordAbandoned(call)
-                : Either.match(exit.value.result, {
-                    onLeft: (failure) => breakers.recordFailure(call, failure),
-                    onRight: () => breakers.recordSuccess(call)
-                  })
-            ),
-            Effect.map(Option.some)
-          )
+        ? Effect.matchCauseEffect(restore(trying), {
+            onFailure: (cause) => Effect.zipRight(breakers.recordAbandoned(call), Effect.failCause(cause)),
+            onSuccess: (retried) =>
+              Effect.as(
+                Either.match(retried.result, {
+                  onLeft: (failure) => breakers.recordFailure(call, failure),
+                  onRight: () => breakers.recordSuccess(call)
+                }),
+                Option.some(retried)
+              )
+          })
         : Effect.succeedNone
     )
   )

@@ -1,4 +1,4 @@
-import { Clock, Duration, Effect, type Scope } from "effect"
+import { Clock, Duration, Effect, Exit, Scope } from "effect"
 import { IdGenerator } from "../../ids/IdGenerator.ts"
 import type { ToolCall } from "../chat/ModelChat.ts"
 import { type ModelKeys, ownableProviders } from "../keys/OwnerKeys.ts"
@@ -21,7 +21,7 @@ import { planCallsLazily, type PlannedCall } from "./CallPlan.ts"
 import type { ChatCompletion, ChatOpening, ChatRequest } from "./ChatRequest.ts"
 import { makeCircuitBreakers } from "./CircuitBreakers.ts"
 import { ModelUsage } from "./ModelUsage.ts"
-import { withExportedSpan } from "./SpanExport.ts"
+import { withExportedSpan } from "../../shared/SpanExport.ts"
 
 export type ChatError = MessagesMissing | ModelNotFound | ModelsUnavailable | ProviderFailed
 
@@ -126,7 +126,7 @@ export const makeModelChat = ({
       })
 
     /** The cost of an answer by the model that is called first: its upper bound and prices. */
-    const quote = Effect.fn("AiLayer.quote")(function* (request: ChatRequest) {
+    const quote = Effect.fnUntraced(function* (request: ChatRequest) {
       if (request.messages.length === 0) return yield* new MessagesMissing()
       const reachable = yield* findReachable(request.caller.userId)
       const { calls, isOwn } = listCalls(reachable, request, yield* choose(reachable, request))
@@ -146,11 +146,12 @@ export const makeModelChat = ({
         answeredBy: { model: first.model.id, provider: first.provider },
         isSubstitute: request.model !== undefined && !isServed(reachable.models, request.model)
       }
-    })
+    }, withExportedSpan("AiLayer.quote"))
 
     const begin = Effect.fnUntraced(function* (
-      request: ChatRequest
-    ): Effect.fn.Return<BegunChat, ChatError, Scope.Scope> {
+      request: ChatRequest,
+      scope: Scope.Scope
+    ): Effect.fn.Return<BegunChat, ChatError> {
       const startedAt = yield* Clock.currentTimeMillis
       if (request.messages.length === 0) return yield* new MessagesMissing()
       const reachable = yield* findReachable(request.caller.userId)
@@ -166,7 +167,8 @@ export const makeModelChat = ({
           breakers,
           timeouts,
           providers: called,
-          meter: (sent) => meterAnswer(sent, request, usage),
+          scope,
+          meter: (sent, ofCall) => meterAnswer(sent, request, usage, ofCall),
           recordAbandoned: (sent) => recordAbandonedCall(sent, request, usage)
         }
       )
@@ -195,13 +197,14 @@ export const makeModelChat = ({
 
       /** Calls models until one answers. Events arrive no faster than they are read; closing the scope ends the call. */
       open: (request: ChatRequest): Effect.Effect<OpenChat, ChatError, Scope.Scope> =>
-        Effect.map(begin(request), (begun) => ({ opening: begun.opening, read: readEvents(begun) })).pipe(
+        Effect.flatMap(Effect.scope, (scope) => begin(request, scope)).pipe(
+          Effect.map((begun) => ({ opening: begun.opening, read: readEvents(begun) })),
           withExportedSpan("AiLayer.open")
         ),
 
       /** The whole answer at once. */
-      complete: (request: ChatRequest): Effect.Effect<ChatCompletion, ChatError> =>
-        Effect.flatMap(begin(request), ({ first, more, opening }) => {
+      complete: (request: ChatRequest): Effect.Effect<ChatCompletion, ChatError> => {
+        const gatherAll = ({ first, more, opening }: BegunChat) => {
           const texts: Array<string> = []
           const toolCalls: Array<ToolCall> = []
           const gather = (events: ReadonlyArray<ModelEvent>): Effect.Effect<ChatCompletion, ProviderFailed> => {
@@ -222,6 +225,16 @@ export const makeModelChat = ({
             return Effect.flatMap(more, gather)
           }
           return gather(first)
-        }).pipe(Effect.scoped, withExportedSpan("AiLayer.complete"))
+        }
+        // `Effect.scoped` would provide the scope to the whole fiber, which costs more.
+        return Effect.uninterruptibleMask((restore) =>
+          Effect.flatMap(Scope.make(), (scope) =>
+            Effect.matchCauseEffect(restore(Effect.flatMap(begin(request, scope), gatherAll)), {
+              onFailure: (cause) => Effect.zipRight(Scope.close(scope, Exit.failCause(cause)), Effect.failCause(cause)),
+              onSuccess: (completion) => Effect.as(Scope.close(scope, Exit.succeed(completion)), completion)
+            })
+          )
+        ).pipe(withExportedSpan("AiLayer.complete"))
+      }
     }
   })

@@ -8,7 +8,7 @@ import type { ModelEvent, ProviderEnding } from "../streams/ModelEvent.ts"
 import type { AiSettings } from "./AiSettings.ts"
 import type { PlannedCall } from "./CallPlan.ts"
 import { describeCallSpan } from "./ModelTelemetry.ts"
-import { SpanExportEnabled } from "./SpanExport.ts"
+import { SpanExportEnabled } from "../../shared/SpanExport.ts"
 
 export interface CallInput {
   readonly provider: ModelProvider

@@ -5,6 +5,7 @@ import { computeMediaCost } from "../../ai/models/MediaPrices.ts"
 import { estimateTokens } from "../../ai/prompt/TokenEstimate.ts"
 import type { Units } from "../../shared/Money.ts"
 import type { User } from "../../shared/User.ts"
+import { withExportedSpan } from "../../shared/SpanExport.ts"
 import { GatewaySettings } from "../GatewaySettings.ts"
 import type { PluginInput } from "../PluginInput.ts"
 import { ModelAnswers } from "../plugins/ModelAnswers.ts"
@@ -104,7 +105,7 @@ export class CallQuotes extends Effect.Service<CallQuotes>()("@berth/CallQuotes"
         } satisfies CallQuote
       })
 
-    const quote = Effect.fn("CallQuotes.quote")(function* (
+    const quote = Effect.fnUntraced(function* (
       input: PluginInput,
       caller: Option.Option<User>
     ): Effect.fn.Return<CallQuote, PluginFailed | PluginInputInvalid> {
@@ -124,7 +125,7 @@ export class CallQuotes extends Effect.Service<CallQuotes>()("@berth/CallQuotes"
           return fixed(input, costUsd, yield* hasOwnKey(model, caller))
         }
       }
-    })
+    }, withExportedSpan("CallQuotes.quote"))
 
     return { quote }
   })

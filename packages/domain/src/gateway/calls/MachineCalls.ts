@@ -132,7 +132,7 @@ export class MachineCalls extends Effect.Service<MachineCalls>()("@berth/Machine
     /** The way to pay a call that units do not cover. */
     const challenge = (request: PaidRequest) => Effect.map(payments.challenge(request), Option.some)
 
-    return { call, challenge }
+    return { call, challenge, findMissingCredential: payments.findMissingCredential }
   })
 }) {}
 
@@ -141,6 +141,7 @@ export const withoutPayments = Layer.succeed(
   MachineCalls,
   MachineCalls.make({
     call: ({ priceUsd }) => new CallUnpaid({ priceUsd, reason: "machine payments off", challenge: Option.none() }),
-    challenge: () => Effect.succeedNone
+    challenge: () => Effect.succeedNone,
+    findMissingCredential: () => Option.none()
   })
 )

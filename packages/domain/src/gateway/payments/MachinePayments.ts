@@ -1,7 +1,8 @@
-import { Clock, Data, DateTime, Duration, Effect, Option, Redacted } from "effect"
+import { Clock, Data, DateTime, Duration, Effect, Either, Option, Redacted } from "effect"
 import type { ChainUnreachable } from "../../chain/ChainErrors.ts"
 import { awaitClaim, whileRenewed } from "../../limits/Lease.ts"
 import { Digests } from "../../secrets/Digests.ts"
+import { withExportedSpan } from "../../shared/SpanExport.ts"
 import { Tokens } from "../../secrets/Tokens.ts"
 import { type Challenge, type ChallengeId, challengeLifetime, makeChallenge, parseChallengeId } from "./Challenge.ts"
 import { MachinePaymentSettings } from "./MachinePaymentSettings.ts"
@@ -50,11 +51,15 @@ export class MachinePayments extends Effect.Service<MachinePayments>()("@berth/M
     const tokens = yield* Tokens
 
     /** Issues a challenge for a request. Stores nothing. */
-    const challenge = Effect.fn("MachinePayments.challenge")(function* (request: PaidRequest) {
+    const challenge = Effect.fnUntraced(function* (request: PaidRequest) {
       const seed = Redacted.value(yield* tokens.make).slice(0, seedLength)
       const now = Math.floor((yield* Clock.currentTimeMillis) / 1000)
       return makeChallenge(digests, terms, request, { expires: now + Duration.toSeconds(challengeLifetime), seed })
-    })
+    }, withExportedSpan("MachinePayments.challenge"))
+
+    /** Why the values of `Authorization` pay for nothing, whatever the request; none if they hold a credential. */
+    const findMissingCredential = (authorization: ReadonlyArray<string>) =>
+      Either.getLeft(parsePaymentCredential(authorization))
 
     /** The challenge of an id, if it was issued here for this request. */
     const findChallenge = (id: string, request: PaidRequest) =>
@@ -166,6 +171,6 @@ export class MachinePayments extends Effect.Service<MachinePayments>()("@berth/M
     /** Ends a claim without an answer; the credential stays redeemable for the same request. */
     const release = Effect.fn("MachinePayments.release")((claim: RedemptionClaim) => redemptions.release(claim))
 
-    return { challenge, redeem, redeemWithin, whileClaimed, beginRun, complete, release }
+    return { challenge, findMissingCredential, redeem, redeemWithin, whileClaimed, beginRun, complete, release }
   })
 }) {}

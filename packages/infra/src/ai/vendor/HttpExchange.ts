@@ -1,4 +1,4 @@
-import { SpanExportEnabled } from "@berth/domain/ai/calls/SpanExport"
+import { SpanExportEnabled } from "@berth/domain/shared/SpanExport"
 import { Headers } from "@effect/platform"
 import { Effect, Scope } from "effect"
 import { Agent, type Dispatcher } from "undici"

@@ -7,6 +7,7 @@ import type { UserId } from "@berth/domain/shared/UserId"
 import type { SqlClient } from "@effect/sql/SqlClient"
 import { SqlError } from "@effect/sql/SqlError"
 import { type Context, DateTime, Effect, Either, Option, Schema } from "effect"
+import { preparedMark } from "../PreparedStatements.ts"
 import { decodeFirstRow } from "../Rows.ts"
 import { lockCreditUnits, lockDailyUnits } from "./BalanceLocks.ts"
 import { violatesConstraint } from "../SqlErrors.ts"
@@ -71,7 +72,7 @@ export const makeReserveUnits = (sql: SqlClient, ids: Context.Tag.Service<IdGene
     Effect.gen(function* () {
       const dailyUnits = dailyUnitsOf(user)
       const createdAt = DateTime.toDate(yield* DateTime.now)
-      return yield* sql`
+      return yield* sql`${sql.literal(preparedMark)}
         with turn as materialized (select ${causeLock(user.id, cause)}), payer as (
           select id from users cross join turn
           where id = ${user.id} and plan = ${user.plan}

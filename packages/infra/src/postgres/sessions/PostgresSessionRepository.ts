@@ -1,8 +1,10 @@
 import type { User } from "@berth/domain/shared/User"
 import { maximumSessionsPerUser, Session, SessionId } from "@berth/domain/sessions/Session"
 import { SessionRepository } from "@berth/domain/sessions/SessionRepository"
+import { withExportedSpan } from "@berth/domain/shared/SpanExport"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Layer, Option, Schema } from "effect"
+import { DirectQueries, runDirectly } from "../DirectQueries.ts"
 import { preparedMark } from "../PreparedStatements.ts"
 import { countAffectedRows, decodeRows, listColumns, decodeFirstRow, decodeSingleRow } from "../Rows.ts"
 import { toStorableText } from "../StorableText.ts"
@@ -43,12 +45,13 @@ const withUser = (found: typeof SessionWithUser.Type): { readonly session: Sessi
   },
   user: toUser(found)
 })
+const decodeSession = decodeFirstRow(SessionWithUser)
 const Suspension = Schema.Struct({ isSuspended: Schema.Boolean })
 const Open = Schema.Struct({ id: SessionId })
 
 export const layer: Layer.Layer<SessionRepository, never, SqlClient> = Layer.effect(
   SessionRepository,
-  Effect.map(SqlClient, (sql) =>
+  Effect.map(Effect.all([SqlClient, DirectQueries]), ([sql, queries]) =>
     SessionRepository.of({
       insert: Effect.fn("SessionRepository.insert")(function* (session: Session, tokenHash: string) {
         // The delete does not see the insert of the same statement, hence the `- 1`.
@@ -72,15 +75,16 @@ export const layer: Layer.Layer<SessionRepository, never, SqlClient> = Layer.eff
           select exists (select from suspended) as is_suspended`.pipe(decodeSingleRow(Suspension), Effect.orDie)
         return !isSuspended
       }),
-      findByTokenHash: Effect.fn("SessionRepository.findByTokenHash")(function* (tokenHash: string, now: DateTime.Utc) {
+      findByTokenHash: Effect.fnUntraced(function* (tokenHash: string, now: DateTime.Utc) {
         // Hot path: runs for every authenticated request.
-        const row = yield* sql`${sql.literal(preparedMark)}
+        const statement = sql`${sql.literal(preparedMark)}
           select ${sql.literal(columns)}
           from sessions join users on users.id = sessions.user_id
           where sessions.token_hash = ${tokenHash} and sessions.expires_at > ${DateTime.toDate(now)}
-            and users.suspended_at is null`.pipe(decodeFirstRow(SessionWithUser), Effect.orDie)
+            and users.suspended_at is null`
+        const row = yield* Effect.orDie(decodeSession(runDirectly(queries, statement)))
         return Option.map(row, withUser)
-      }),
+      }, withExportedSpan("SessionRepository.findByTokenHash")),
       find: Effect.fn("SessionRepository.find")(function* (id: SessionId, now: DateTime.Utc) {
         const row = yield* sql`
           select ${sql.literal(columns)}

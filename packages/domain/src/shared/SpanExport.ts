@@ -1,0 +1,24 @@
+import { Context, Effect } from "effect"
+
+/** Whether spans are exported; otherwise hot paths make none. */
+export class SpanExportEnabled extends Context.Reference<SpanExportEnabled>()("@berth/SpanExportEnabled", {
+  defaultValue: () => true
+}) {}
+
+/** A span around an effect, if spans are exported. */
+export const withExportedSpan =
+  (name: string) =>
+  <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+    Effect.withFiberRuntime<A, E, R>(({ currentContext }) =>
+      Context.get(currentContext, SpanExportEnabled)
+        ? Effect.withSpan(effect, name, { captureStackTrace: false })
+        : effect
+    )
+
+/** Annotates the current span, if there is one. */
+export const annotateSpan = (attributes: Readonly<Record<string, unknown>>): Effect.Effect<void> =>
+  Effect.withFiberRuntime(({ currentSpan }) => {
+    if (currentSpan?._tag === "Span")
+      for (const [name, value] of Object.entries(attributes)) currentSpan.attribute(name, value)
+    return Effect.void
+  })
