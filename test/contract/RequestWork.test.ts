@@ -150,23 +150,23 @@ const prepare = Effect.gen(function* () {
     chat,
     /** With the limits of a request: operations and statements. */
     requests: [
-      ["GET /health/live", read("/health/live"), 140, 0],
-      ["GET /api/auth/session", read("/api/auth/session"), 420, 1],
-      ["POST /api/v1/gateway, 402", () => send(webUrl + gatewayPath, unpaid), 1000, 0],
+      ["GET /health/live", read("/health/live"), 45, 0],
+      ["GET /api/auth/session", read("/api/auth/session"), 110, 1],
+      ["POST /api/v1/gateway, 402", () => send(webUrl + gatewayPath, unpaid), 195, 0],
       [
         "POST /api/v1/gateway by card",
         plain(webUrl + gatewayPath, { headers: { cookie }, json: { messages, model } }),
-        4200,
+        3300,
         9
       ],
-      ["POST /api/ai/chat", plain(`${backendUrl}/api/ai/chat`, { json: { model, messages } }), 690, 0],
-      ["POST /v1/chat/completions", plain(`${backendUrl}/v1/chat/completions`, { json: { model, messages } }), 690, 0],
-      ["POST /v1/chat/completions, streamed", () => completion(1), 1550, 0],
-      ["POST /api/agent, streamed", () => turn(1), 9400, 18]
+      ["POST /api/ai/chat", plain(`${backendUrl}/api/ai/chat`, { json: { model, messages } }), 340, 0],
+      ["POST /v1/chat/completions", plain(`${backendUrl}/v1/chat/completions`, { json: { model, messages } }), 345, 0],
+      ["POST /v1/chat/completions, streamed", () => completion(1), 480, 0],
+      ["POST /api/agent, streamed", () => turn(1), 6700, 18]
     ] as const,
     /** With the limit of operations of a further delta that arrives alone, the waits of a busy process included. */
     streams: [
-      ["POST /v1/chat/completions", completion, 70],
+      ["POST /v1/chat/completions", completion, 55],
       ["POST /api/agent", turn, 290]
     ] as const
   }

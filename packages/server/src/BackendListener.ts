@@ -1,8 +1,8 @@
 import { BackendApi, RuntimeRoutesApi } from "@berth/api/BackendApi"
 import { transcriptionsPath } from "@berth/api/gateway/speech/SpeechApi"
 import { AuthenticationRequired } from "@berth/domain/sessions/SessionErrors"
-import { HttpLayerRouter } from "@effect/platform"
-import { Effect, identity, Layer } from "effect"
+import { HttpLayerRouter, HttpServerResponse, OpenApi } from "@effect/platform"
+import { Effect, Layer } from "effect"
 import * as AiAccessHttp from "./ai/AiAccessHttp.ts"
 import { makeAiDirectRoutes } from "./ai/AiDirectRoutes.ts"
 import * as AiHttp from "./ai/AiHttp.ts"
@@ -26,8 +26,8 @@ import * as InternalAuthHttp from "./http/InternalAuthHttp.ts"
 import * as HttpListener from "./http/HttpListener.ts"
 import * as MetricsHttp from "./http/MetricsHttp.ts"
 import { defaultBodyLimit } from "./http/RequestBody.ts"
-import { makeHttpPipeline } from "./http/HttpPipeline.ts"
-import { withPlainSpans } from "./http/RequestSpan.ts"
+import { makeHttpPipeline, type Pipeline } from "./http/HttpPipeline.ts"
+import { addApi } from "./http/RequestRouter.ts"
 import { healthPaths, listRoutes } from "./http/RouteTable.ts"
 import { withRedactedHeaders } from "./http/SpanRedaction.ts"
 import * as AgentManagerHttp from "./instances/AgentManagerHttp.ts"
@@ -72,26 +72,23 @@ const bodyLimit = (path: string) =>
       : defaultBodyLimit
 
 const routes = Layer.mergeAll(
-  HttpLayerRouter.addHttpApi(BackendApi, { openapiPath: "/openapi.json" }).pipe(
-    Layer.provide(groups),
-    Layer.provide(middlewares)
-  ),
+  addApi(BackendApi, makeAiDirectRoutes).pipe(Layer.provide(groups), Layer.provide(middlewares)),
+  HttpLayerRouter.add("GET", "/openapi.json", HttpServerResponse.unsafeJson(OpenApi.fromApi(BackendApi))),
   DocumentationHttp.layer(BackendApi),
   DocumentationHttp.frontRedirect,
   healthRoutes,
   MetricsHttp.layer
-).pipe(
-  Layer.provide(
-    makeHttpPipeline(table, {
-      sameOrigin: false,
-      bodyLimit,
-      limitsUploads: false,
-      reshapeErrors,
-      caller: RequestCaller.makeInternalCallerResolver,
-      direct: makeAiDirectRoutes
-    })
-  )
 )
+
+const makePipeline = (sendsSpans: boolean) =>
+  makeHttpPipeline(table, {
+    sameOrigin: false,
+    bodyLimit,
+    limitsUploads: false,
+    reshapeErrors,
+    caller: RequestCaller.makeInternalCallerResolver,
+    sendsSpans
+  })
 
 /** The private listener accepts no credentials of users. */
 const noCredentials = Layer.succeed(
@@ -109,7 +106,7 @@ const noCredentials = Layer.succeed(
 )
 
 /** The routes of runtimes alone: a second listener, for instances that must reach nothing else of the backend. */
-const runtimeRoutes = HttpLayerRouter.addHttpApi(RuntimeRoutesApi).pipe(
+const runtimeRoutes = addApi(RuntimeRoutesApi).pipe(
   Layer.provide(
     Layer.mergeAll(
       RuntimeModelHttp.layer,
@@ -119,34 +116,33 @@ const runtimeRoutes = HttpLayerRouter.addHttpApi(RuntimeRoutesApi).pipe(
       RuntimePagesHttp.layer
     )
   ),
-  Layer.provide(RuntimeAuthHttp.layer),
-  Layer.provide(
-    makeHttpPipeline(listRoutes(RuntimeRoutesApi), {
-      sameOrigin: false,
-      bodyLimit,
-      limitsUploads: false,
-      reshapeErrors: () => undefined,
-      caller: RequestCaller.makeInternalCallerResolver
-    })
-  )
+  Layer.provide(RuntimeAuthHttp.layer)
 )
 
-const serve = <A, E, R>(routes: Layer.Layer<A, E, R>, options: HttpListener.HttpListenerOptions) =>
-  Layer.fresh(
-    HttpLayerRouter.serve(routes, {
-      disableLogger: true,
-      disableListenLog: true,
-      routerConfig: HttpListener.routerConfig
-    })
-  ).pipe(
+const makeRuntimePipeline = (sendsSpans: boolean) =>
+  makeHttpPipeline(listRoutes(RuntimeRoutesApi), {
+    sameOrigin: false,
+    bodyLimit,
+    limitsUploads: false,
+    reshapeErrors: () => undefined,
+    caller: RequestCaller.makeInternalCallerResolver,
+    sendsSpans
+  })
+
+const serve = <E, R, P>(
+  routes: Layer.Layer<never, E, R | HttpLayerRouter.HttpRouter>,
+  makeOwnPipeline: (sendsSpans: boolean) => Effect.Effect<Pipeline, never, P>,
+  options: HttpListener.HttpListenerOptions
+) =>
+  HttpListener.serve(routes, makeOwnPipeline(options.sendsSpans !== false)).pipe(
     withRedactedHeaders,
-    options.sendsSpans === false ? withPlainSpans : identity,
     Layer.provide(Layer.provide(Layer.fresh(IdempotencyMiddleware.Default), noCredentials)),
     Layer.provide(sessionCookieLayer),
     Layer.provide(HttpListener.layer(options))
   )
 
 /** The private listener: AI layer, agent manager, and the routes of runtimes. */
-export const layer = (options: HttpListener.HttpListenerOptions) => serve(routes, options)
+export const layer = (options: HttpListener.HttpListenerOptions) => serve(routes, makePipeline, options)
 
-export const runtimeLayer = (options: HttpListener.HttpListenerOptions) => serve(runtimeRoutes, options)
+export const runtimeLayer = (options: HttpListener.HttpListenerOptions) =>
+  serve(runtimeRoutes, makeRuntimePipeline, options)

@@ -6,8 +6,8 @@ import { developmentPlanPath } from "@berth/api/billing/subscriptions/Developmen
 import { findA2aErrorShape } from "@berth/api/a2a/tasks/A2aErrorBodies"
 import { WebApi } from "@berth/api/WebApi"
 import { BillingSettings } from "@berth/domain/billing/BillingSettings"
-import { HttpLayerRouter, type HttpServerRequest } from "@effect/platform"
-import { Effect, identity, Layer } from "effect"
+import type { HttpServerRequest } from "@effect/platform"
+import { Effect, Layer } from "effect"
 import type { IncomingMessage } from "node:http"
 import * as ApiKeysHttp from "./accounts/ApiKeysHttp.ts"
 import * as AccountsHttp from "./accounts/AccountsHttp.ts"
@@ -43,13 +43,14 @@ import * as GatingHttp from "./gating/GatingHttp.ts"
 import * as DocumentationHttp from "./http/DocumentationHttp.ts"
 import { healthRoutes } from "@berth/api/http/Health"
 import { CredentialWatch } from "./http/CredentialWatch.ts"
+import type { DirectRoutes } from "./http/DirectRoutes.ts"
 import { InstanceCredentials } from "./http/InstanceCredentials.ts"
 import * as RequestCaller from "./http/RequestCaller.ts"
 import { IdempotencyMiddleware } from "./http/IdempotencyMiddleware.ts"
 import * as HttpListener from "./http/HttpListener.ts"
 import { defaultBodyLimit } from "./http/RequestBody.ts"
 import { makeHttpPipeline } from "./http/HttpPipeline.ts"
-import { withPlainSpans } from "./http/RequestSpan.ts"
+import { addApi } from "./http/RequestRouter.ts"
 import { healthPaths, listRoutes } from "./http/RouteTable.ts"
 import { withRedactedHeaders } from "./http/SpanRedaction.ts"
 import * as DeploymentsHttp from "./instances/DeploymentsHttp.ts"
@@ -184,43 +185,42 @@ const moveSecretsToHeaders = (request: IncomingMessage) => {
   moveStreamKeyToHeader(request)
 }
 
+const makeDirectRoutes = Effect.gen(function* () {
+  const routes: DirectRoutes = new Map([
+    ["GET /api/auth/session", yield* SignInHttp.makeDirectSession],
+    [`POST ${gatewayPath}`, yield* GatewayHttp.makeDirectCall]
+  ])
+  return routes
+})
+
 const routes = Layer.mergeAll(
-  HttpLayerRouter.addHttpApi(WebApi).pipe(Layer.provide(groups), Layer.provide(middlewares)),
+  addApi(WebApi, makeDirectRoutes).pipe(Layer.provide(groups), Layer.provide(middlewares)),
   AgentSocketHttp.layer,
   AgentSocketDocumentHttp.layer,
   PagesHttp.layer,
   DocumentationHttp.layer(WebApi),
   PricedOpenApi.layer,
   healthRoutes
-).pipe(
-  Layer.provide(
-    Layer.unwrapEffect(
-      Effect.map(BillingSettings, ({ offersPlansWithoutPayment }) =>
-        makeHttpPipeline(offersPlansWithoutPayment ? table : table.filter(({ path }) => path !== developmentPlanPath), {
-          sameOrigin: true,
-          instanceTable,
-          bodyLimit,
-          limitsUploads: true,
-          reshapeErrors: (path) => reshapeErrors(path) ?? findA2aErrorShape(path),
-          caller: RequestCaller.makeClientCallerResolver,
-          presentation: makePagePresentation
-        })
-      )
-    )
-  )
 )
+
+const makePipeline = (sendsSpans: boolean) =>
+  Effect.flatMap(BillingSettings, ({ offersPlansWithoutPayment }) =>
+    makeHttpPipeline(offersPlansWithoutPayment ? table : table.filter(({ path }) => path !== developmentPlanPath), {
+      sameOrigin: true,
+      instanceTable,
+      bodyLimit,
+      limitsUploads: true,
+      reshapeErrors: (path) => reshapeErrors(path) ?? findA2aErrorShape(path),
+      caller: RequestCaller.makeClientCallerResolver,
+      presentation: makePagePresentation,
+      sendsSpans
+    })
+  )
 
 /** The public listener. */
 export const layer = (options: HttpListener.HttpListenerOptions & AgentSockets.AgentSocketsOptions) =>
-  Layer.fresh(
-    HttpLayerRouter.serve(routes, {
-      disableLogger: true,
-      disableListenLog: true,
-      routerConfig: HttpListener.routerConfig
-    })
-  ).pipe(
+  HttpListener.serve(routes, makePipeline(options.sendsSpans !== false)).pipe(
     withRedactedHeaders,
-    options.sendsSpans === false ? withPlainSpans : identity,
     // Closes its sockets before the listener closes their connections.
     Layer.provide(AgentSockets.layer(options)),
     // Separate from the other listener's, which accepts no credentials of users.

@@ -1,4 +1,4 @@
-import { Context, Effect, Option, Ref } from "effect"
+import { Context, Effect, Option } from "effect"
 import type { UserId } from "../shared/UserId.ts"
 
 /** Origin of the current request: for limits, logs and calls to other processes on its behalf. */
@@ -26,11 +26,16 @@ export const makeCaller = (
   address: Option.Option<string>,
   user: Option.Option<UserId> = Option.none(),
   userAgent: Option.Option<string> = Option.none()
-): Effect.Effect<CallerContext> =>
-  Effect.map(Ref.make(user), (known) => ({
+): CallerContext => {
+  let known = user
+  return {
     address,
     userAgent,
     requestId: Option.none(),
-    user: Ref.get(known),
-    identify: (authenticated) => Ref.set(known, Option.some(authenticated))
-  }))
+    user: Effect.sync(() => known),
+    identify: (authenticated) =>
+      Effect.sync(() => {
+        known = Option.some(authenticated)
+      })
+  }
+}

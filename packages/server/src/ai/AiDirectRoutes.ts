@@ -1,16 +1,27 @@
+import { HttpServerRequest } from "@effect/platform"
 import { Effect, Option } from "effect"
-import type { DirectHandler, DirectRoute, DirectRoutes } from "../http/DirectRoutes.ts"
+import type { DirectAnswer, DirectRoutes, RequestHandler } from "../http/DirectRoutes.ts"
 import { makeModelAccessCheck } from "./AiAccessHttp.ts"
 import * as AiHttp from "./AiHttp.ts"
 import * as OpenAiHttp from "./OpenAiHttp.ts"
 
-/** Hot path: model calls bypass the router; a request that is not allowed falls through to it for its error. */
+/** Hot path: model calls bypass their contract, which answers requests that are not allowed or do not fit. */
 export const makeAiDirectRoutes = Effect.gen(function* () {
   const check = yield* makeModelAccessCheck
-  const guarded = (handle: DirectHandler): DirectRoute => ({
-    isAllowed: (request) => Option.isNone(check(request)),
-    handle
-  })
+  const guarded =
+    (answer: DirectAnswer) =>
+    (contract: RequestHandler): RequestHandler =>
+      Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
+        Option.isSome(check(request))
+          ? contract
+          : Effect.matchCauseEffect(request.json, {
+              onFailure: () => contract,
+              onSuccess: (json) =>
+                Effect.flatMap(answer(request, json), (given) =>
+                  Option.isSome(given) ? Effect.succeed(given.value) : contract
+                )
+            })
+      )
   const routes: DirectRoutes = new Map([
     ["POST /api/ai/chat", guarded(yield* AiHttp.makeDirectChat)],
     ["POST /v1/chat/completions", guarded(yield* OpenAiHttp.makeDirectCompletion)]

@@ -8,7 +8,7 @@ import { AiLayer } from "@berth/domain/ai/AiLayer"
 import { catchReader } from "@berth/domain/ai/streams/ChunkReader"
 import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
 import { DateTime, Effect, Option, Schema } from "effect"
-import type { DirectHandler } from "../http/DirectRoutes.ts"
+import type { DirectAnswer } from "../http/DirectRoutes.ts"
 import { respondFrames } from "../http/SseResponse.ts"
 import { withTraceId } from "../http/TraceId.ts"
 import { toAiErrorResponse } from "./AiErrorResponses.ts"
@@ -90,7 +90,7 @@ export const layer = HttpApiBuilder.group(BackendApi, "ai", (handlers) =>
 
 const readPayload = Schema.decodeUnknownOption(ChatPayload)
 
-/** POST /api/ai/chat without the router. */
+/** POST /api/ai/chat without its contract. */
 export const makeDirectChat = Effect.gen(function* () {
   const answer = answerChat(yield* AiLayer)
   return ((_, json) =>
@@ -98,5 +98,5 @@ export const makeDirectChat = Effect.gen(function* () {
       onNone: () => Effect.succeedNone,
       onSome: (payload) =>
         Effect.asSome(Effect.catchAll(answer(payload), (failure) => Effect.succeed(toAiErrorResponse(failure))))
-    })) satisfies DirectHandler
+    })) satisfies DirectAnswer
 })

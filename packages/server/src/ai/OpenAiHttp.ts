@@ -8,7 +8,7 @@ import type { Model } from "@berth/domain/ai/models/Model"
 import { parseModelVendor } from "@berth/domain/ai/models/ModelRoutes"
 import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
 import { Clock, Effect, Option, Schema } from "effect"
-import type { DirectHandler } from "../http/DirectRoutes.ts"
+import type { DirectAnswer } from "../http/DirectRoutes.ts"
 import { respondFrames } from "../http/SseResponse.ts"
 import { toAiErrorResponse } from "./AiErrorResponses.ts"
 import { makeAnswerHeaders, makeOpeningHeaders } from "./AnswerHeaders.ts"
@@ -67,8 +67,8 @@ export const layer = HttpApiBuilder.group(BackendApi, "openAi", (handlers) =>
 
 const readPayload = Schema.decodeUnknownOption(OpenAiCompletionPayload)
 
-/** POST /v1/chat/completions without the router. */
-export const makeDirectCompletion = Effect.map(AiLayer, (ai): DirectHandler => {
+/** POST /v1/chat/completions without its contract. */
+export const makeDirectCompletion = Effect.map(AiLayer, (ai): DirectAnswer => {
   const answer = answerCompletion(ai)
   return (_, json) =>
     Option.match(isPlainCompletion(json) ? Option.some(json) : readPayload(json), {

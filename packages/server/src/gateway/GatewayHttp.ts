@@ -7,11 +7,13 @@ import { PluginInputInvalid } from "@berth/domain/gateway/plugins/PluginRun"
 import { normalizeClientAddress } from "@berth/domain/limits/ClientAddress"
 import { RateLimiter } from "@berth/domain/limits/RateLimiter"
 import { Digests, hashSecret } from "@berth/domain/secrets/Digests"
+import { annotateSpan } from "@berth/domain/shared/SpanExport"
 import { Caller } from "@berth/domain/sessions/Caller"
-import { HttpApiBuilder, type HttpServerRequest, type HttpServerResponse } from "@effect/platform"
+import { HttpApiBuilder, HttpServerRequest, type HttpServerResponse } from "@effect/platform"
 import { Context, Effect, Either, FiberRef, Option, Redacted } from "effect"
 import { currentCredentialWatch } from "../http/CredentialWatch.ts"
 import { makePreflightResponse } from "../http/CrossOriginHeaders.ts"
+import type { RequestHandler } from "../http/DirectRoutes.ts"
 import { IdempotencyMiddleware } from "../http/IdempotencyMiddleware.ts"
 import { WebSettings } from "../http/WebSettings.ts"
 import { RequestCredentials } from "../http/RequestCredentials.ts"
@@ -25,76 +27,86 @@ type Response = HttpServerResponse.HttpServerResponse
 
 const crossOrigin = Context.get(GatewayApi.annotations, CrossOrigin)
 
+const makeAnswer = Effect.gen(function* () {
+  const { appUrl } = yield* WebSettings
+  const credentials = yield* RequestCredentials
+  const limiter = yield* RateLimiter
+  const idempotency = yield* IdempotencyMiddleware
+  const digests = yield* Digests
+  const gateway = yield* Gateway
+
+  const respond = (
+    request: Request,
+    payer: CallPayer,
+    { body, input, plugin, streamed }: ReceivedCall,
+    store: (response: Response) => Effect.Effect<void>
+  ) => {
+    const authorization = request.headers["authorization"]
+    const credentials = authorization === undefined ? [] : [authorization]
+    const call = { payer, input, credentials, request: { route: gatewayRoute, body }, isStreamed: streamed }
+    return Effect.flatMap(gateway.call(call), (opened) =>
+      streamed ? Effect.succeed(respondStreamed(plugin, opened, store)) : respondWhole(plugin, opened)
+    )
+  }
+
+  /** A machine payment pays for one answer, so `Idempotency-Key` matters for cards only. */
+  const respondOnce = (request: Request, payer: CallPayer, call: ReceivedCall) => {
+    const key = request.headers["idempotency-key"]
+    if (key === undefined || payer.method === "mpp") return respond(request, payer, call, () => Effect.void)
+    const principal = { principal: payer.user.id, route: gatewayRoute, key }
+    return Effect.map(
+      idempotency.runOnce(principal, hashSecret(digests, Redacted.make(call.fingerprint())), (store) =>
+        respond(request, payer, call, store)
+      ),
+      (response) => (call.streamed ? toStreamedResponse(response) : response)
+    )
+  }
+
+  const answer = (request: Request) =>
+    Effect.gen(function* () {
+      const user = Option.map(yield* credentials.find, (found) => found.user)
+      const { address } = yield* Caller
+      yield* limiter.take(
+        "gateway",
+        Option.match(user, {
+          onNone: () => normalizeClientAddress(Option.getOrElse(address, () => "unknown")),
+          onSome: ({ id }) => id
+        })
+      )
+      const payment = yield* Either.mapLeft(
+        choosePaymentMethod({
+          named: request.headers[paymentMethodHeader],
+          authorization: request.headers["authorization"],
+          acceptPayment: request.headers["accept-payment"],
+          hasSession: Option.isSome(user)
+        }),
+        ({ message }) => new PluginInputInvalid({ field: paymentMethodHeader, reason: message })
+      )
+      const content = yield* readContent(request)
+      const named = readPluginId(request, content)
+      if (Either.isLeft(named) && named.left._tag === "PluginNotFound") return yield* named.left
+      const payer = yield* identifyPayer(payment, user)
+      // A machine payment has paid for the whole answer.
+      if (payer.method === "mpp") yield* FiberRef.set(currentCredentialWatch, Option.none())
+      const plugin = yield* named
+      yield* annotateSpan({ "gateway.plugin": plugin, "gateway.payment": payment.method })
+      const call = yield* readCall(request, plugin, yield* content)
+      return yield* respondOnce(request, payer, call)
+    }).pipe(Effect.catchAll((failure) => Effect.succeed(toGatewayErrorResponse(failure, appUrl))))
+
+  return answer
+})
+
 export const layer = HttpApiBuilder.group(WebApi, "gateway", (handlers) =>
-  Effect.gen(function* () {
-    const { appUrl } = yield* WebSettings
-    const credentials = yield* RequestCredentials
-    const limiter = yield* RateLimiter
-    const idempotency = yield* IdempotencyMiddleware
-    const digests = yield* Digests
-    const gateway = yield* Gateway
-
-    const respond = (
-      request: Request,
-      payer: CallPayer,
-      { body, input, plugin, streamed }: ReceivedCall,
-      store: (response: Response) => Effect.Effect<void>
-    ) => {
-      const authorization = request.headers["authorization"]
-      const credentials = authorization === undefined ? [] : [authorization]
-      const call = { payer, input, credentials, request: { route: gatewayRoute, body }, isStreamed: streamed }
-      return Effect.flatMap(gateway.call(call), (opened) =>
-        streamed ? Effect.succeed(respondStreamed(plugin, opened, store)) : respondWhole(plugin, opened)
-      )
-    }
-
-    /** A machine payment pays for one answer, so `Idempotency-Key` matters for cards only. */
-    const respondOnce = (request: Request, payer: CallPayer, call: ReceivedCall) => {
-      const key = request.headers["idempotency-key"]
-      if (key === undefined || payer.method === "mpp") return respond(request, payer, call, () => Effect.void)
-      const principal = { principal: payer.user.id, route: gatewayRoute, key }
-      return Effect.map(
-        idempotency.runOnce(principal, hashSecret(digests, Redacted.make(call.fingerprint())), (store) =>
-          respond(request, payer, call, store)
-        ),
-        (response) => (call.streamed ? toStreamedResponse(response) : response)
-      )
-    }
-
-    const answer = (request: Request) =>
-      Effect.gen(function* () {
-        const user = Option.map(yield* credentials.find, (found) => found.user)
-        const { address } = yield* Caller
-        yield* limiter.take(
-          "gateway",
-          Option.match(user, {
-            onNone: () => normalizeClientAddress(Option.getOrElse(address, () => "unknown")),
-            onSome: ({ id }) => id
-          })
-        )
-        const payment = yield* Either.mapLeft(
-          choosePaymentMethod({
-            named: request.headers[paymentMethodHeader],
-            authorization: request.headers["authorization"],
-            acceptPayment: request.headers["accept-payment"],
-            hasSession: Option.isSome(user)
-          }),
-          ({ message }) => new PluginInputInvalid({ field: paymentMethodHeader, reason: message })
-        )
-        const content = yield* readContent(request)
-        const named = readPluginId(request, content)
-        if (Either.isLeft(named) && named.left._tag === "PluginNotFound") return yield* named.left
-        const payer = yield* identifyPayer(payment, user)
-        // A machine payment has paid for the whole answer.
-        if (payer.method === "mpp") yield* FiberRef.set(currentCredentialWatch, Option.none())
-        const plugin = yield* named
-        yield* Effect.annotateCurrentSpan({ "gateway.plugin": plugin, "gateway.payment": payment.method })
-        const call = yield* readCall(request, plugin, yield* content)
-        return yield* respondOnce(request, payer, call)
-      }).pipe(Effect.catchAll((failure) => Effect.succeed(toGatewayErrorResponse(failure, appUrl))))
-
-    return handlers
+  Effect.map(makeAnswer, (answer) =>
+    handlers
       .handleRaw("call", ({ request }) => answer(request))
       .handle("preflight", () => Effect.succeed(makePreflightResponse({ crossOrigin })))
-  })
+  )
+)
+
+/** POST /api/v1/gateway without its contract. */
+export const makeDirectCall = Effect.map(
+  makeAnswer,
+  (answer) => (): RequestHandler => Effect.flatMap(HttpServerRequest.HttpServerRequest, answer)
 )

@@ -1,16 +1,19 @@
 import { makeRetryAfterHeader, retrySoon } from "@berth/api/limits/RateLimits"
 import { ServiceUnavailable, ServiceUnavailableBody } from "@berth/api/http/TransportErrors"
-import { HttpApiSchema } from "@effect/platform"
+import { HttpApiSchema, type HttpLayerRouter, HttpServerError } from "@effect/platform"
 import { NodeHttpServer } from "@effect/platform-node"
-import { Duration, Effect, Layer, Schema } from "effect"
-import { createServer, type IncomingMessage, maxHeaderSize, type Server, type ServerResponse } from "node:http"
+import { Context, Duration, Effect, Layer, Runtime, Schema } from "effect"
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import type { Socket } from "node:net"
+import { ListenerRequest } from "./ListenerRequest.ts"
+import type { Pipeline } from "./HttpPipeline.ts"
 import { recordExchanges } from "./Exchanges.ts"
 import { lingerOnClose } from "./LingeringClose.ts"
 import { handleParserErrors } from "./ParserErrors.ts"
 import { normalizeTarget } from "./RequestTarget.ts"
 import { cutStalledClients, defaultStallLimits, type StallLimits } from "./StalledClients.ts"
-import * as WebSocketUpgrade from "./WebSocketUpgrade.ts"
+import * as RequestRouter from "./RequestRouter.ts"
+import { emitHandshakes } from "./WebSocketUpgrade.ts"
 
 export interface HttpListenerOptions {
   readonly host: string
@@ -29,9 +32,6 @@ export interface HttpListenerOptions {
 
 // Bodies have their own limits: this one ends uploads that keep the minimum rate.
 const defaultArrival = { headers: Duration.seconds(20), whole: Duration.minutes(10) }
-
-/** Matches paths as the route table does; a parameter can be as long as a request line. */
-export const routerConfig = { ignoreTrailingSlash: true, caseSensitive: true, maxParamLength: maxHeaderSize }
 
 const startingBody = JSON.stringify(Schema.encodeSync(ServiceUnavailableBody)(new ServiceUnavailable()))
 
@@ -105,8 +105,42 @@ const make = ({
   )
   // The limit is built after the server, so that its clock starts before the server begins to close.
   return drainLimit.pipe(
-    Layer.provideMerge(WebSocketUpgrade.layer(server)),
+    Layer.provideMerge(Layer.succeed(ListenerServer, server)),
     Layer.provideMerge(NodeHttpServer.layer(() => server, { host, port })),
     Layer.provideMerge(Layer.effectDiscard(handleParserErrors(server)))
   )
 }
+
+class ListenerServer extends Context.Tag("@berth/ListenerServer")<ListenerServer, Server>() {}
+
+/** Runs one fiber for every request until the scope closes; a client that leaves interrupts the handler. */
+const runPipeline = (pipeline: Pipeline) =>
+  Effect.gen(function* () {
+    const server = yield* ListenerServer
+    const { context, fiberRefs, runtimeFlags } = yield* Effect.runtime<never>()
+    const services = Context.unsafeMake<unknown>(context.unsafeMap)
+    const run = Runtime.runFork(Runtime.make({ context: services, fiberRefs, runtimeFlags }))
+    const onRequest = (incoming: IncomingMessage, response: ServerResponse) => {
+      const fiber = run(Effect.uninterruptible(pipeline(new ListenerRequest(incoming, response))))
+      response.on("close", () => {
+        if (!response.writableEnded) fiber.unsafeInterruptAsFork(HttpServerError.clientAbortFiberId)
+      })
+    }
+    yield* Effect.acquireRelease(
+      Effect.sync(() => server.on("request", onRequest)),
+      () => Effect.sync(() => server.off("request", onRequest))
+    )
+    yield* emitHandshakes(server)
+  })
+
+/** Serves routes through a pipeline. Fresh, as listeners would share a router. */
+export const serve = <E, R, P>(
+  routes: Layer.Layer<never, E, R | HttpLayerRouter.HttpRouter>,
+  pipeline: Effect.Effect<Pipeline, never, P>
+) =>
+  Layer.fresh(
+    Layer.scopedDiscard(Effect.flatMap(pipeline, runPipeline)).pipe(
+      Layer.provide(routes),
+      Layer.provide(RequestRouter.layer)
+    )
+  )

@@ -15,13 +15,10 @@ import { RequiredScope } from "@berth/api/sessions/RequiredScope"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { normalizeClientAddress } from "@berth/domain/limits/ClientAddress"
 import { Caller, type CallerContext } from "@berth/domain/sessions/Caller"
-import { HttpLayerRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "@effect/platform"
-import { Clock, Context, Effect, Either, FiberRef, HashMap, Option, Scope } from "effect"
-import { IncomingMessage } from "node:http"
-import { Readable } from "node:stream"
+import { HttpApp, HttpRouter, HttpServerRequest, HttpServerResponse } from "@effect/platform"
+import { Clock, Context, Effect, Either, Exit, FiberRef, HashMap, Option, Scope, Tracer } from "effect"
 import type { ResolveCaller } from "./RequestCaller.ts"
 import { makeDefectHandler } from "./DefectHandler.ts"
-import { tryDirectRoute, type DirectRoutes, noDirectRoutes } from "./DirectRoutes.ts"
 import { wrapErrorBody, type ReshapeError } from "./ErrorEnvelope.ts"
 import { makeErrorResponse } from "./ErrorResponse.ts"
 import { IdempotencyMiddleware } from "./IdempotencyMiddleware.ts"
@@ -35,16 +32,18 @@ import {
   isTooLarge,
   mayHaveBody,
   toBodyErrorResponse,
-  withLazyBody
+  setLazyContent
 } from "./RequestBody.ts"
 import { makeCrossOriginHeaders } from "./CrossOriginHeaders.ts"
 import { type MinimumRate, readBody } from "./BodyReader.ts"
+import type { ListenerRequest } from "./ListenerRequest.ts"
 import { acceptRequestId } from "./RequestId.ts"
-import { makeRequestContext } from "./RequestSpan.ts"
+import { RequestRouter } from "./RequestRouter.ts"
+import { enterRequest, requestSpans } from "./RequestSpan.ts"
 import { recordRequest } from "./RequestTelemetry.ts"
+import { writeFailure, writeResponse } from "./ResponseWriter.ts"
 import { findErrorMembers, type KnownRoute, listMethods, findRoute } from "./RouteTable.ts"
 import { securityHeaders } from "./SecurityHeaders.ts"
-import { redactQuery } from "./SpanRedaction.ts"
 import { makeCredentialHeaders } from "./ResponseHeaders.ts"
 import { SessionCookie } from "./SecretCookies.ts"
 import { currentTraceId } from "./TraceId.ts"
@@ -63,27 +62,52 @@ const isNameable = (path: string) =>
 const isHost = (name: string) => name.length === 4 && name.toLowerCase() === "host"
 
 /** HTTP/1.1 requires one `Host` header; with two, a proxy may have read the other one. */
-const hasOneHost = ({ source }: HttpServerRequest.HttpServerRequest) => {
-  if (!(source instanceof IncomingMessage)) return true
+const hasOneHost = ({ source }: ListenerRequest) => {
   const hosts = source.rawHeaders.filter((name, index) => index % 2 === 0 && isHost(name)).length
   return hosts === 1 || (hosts === 0 && source.httpVersion === "1.0")
 }
 
 const pathOf = (url: string) => url.split("?", 1)[0] ?? "/"
 
-const makeServices = (caller: CallerContext, route: Option.Option<KnownRoute>, site: Option.Option<InstanceSite>) =>
-  Context.make(Caller, caller).pipe(
+type Response = HttpServerResponse.HttpServerResponse
+type Route = Option.Option<KnownRoute>
+
+/** The services of a handler: the request, what was found for it, and the scope of its response. */
+const makeServices = ({
+  caller,
+  found,
+  request,
+  route,
+  scope,
+  site,
+  span
+}: {
+  readonly request: ListenerRequest
+  readonly scope: Scope.Scope
+  readonly span: Tracer.Span
+  readonly caller: CallerContext
+  readonly route: Route
+  readonly site: Option.Option<InstanceSite>
+  readonly found: ReturnType<RequestRouter["Type"]["find"]>
+}) => {
+  const services = Context.make(HttpServerRequest.HttpServerRequest, request).pipe(
+    Context.add(Scope.Scope, scope),
+    Context.add(Tracer.ParentSpan, span),
+    Context.add(Caller, caller),
     Context.add(InstanceHost, site),
     Context.add(RequiredScope, Option.match(route, { onNone: () => null, onSome: ({ scope }) => scope ?? null }))
   )
-
-/** The router can decline a path that the route table has; the response is the same as for a path in neither. */
-const withRouteNotFound = <E, R>(app: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>) =>
-  Effect.catchIf(
-    app,
-    (error) => error instanceof HttpServerError.RouteNotFound,
-    () => Effect.succeed(makeErrorResponse(RouteNotFoundBody, new RouteNotFound()))
+  if (found === undefined) return services
+  const { handler, params, searchParams } = found
+  return services.pipe(
+    Context.add(HttpServerRequest.ParsedSearchParams, searchParams),
+    Context.add(HttpRouter.RouteContext, {
+      [HttpRouter.RouteContextTypeId]: HttpRouter.RouteContextTypeId,
+      route: HttpRouter.makeRoute(handler.method, handler.path, handler.handler),
+      params
+    })
   )
+}
 
 /** The routes of a host, and the origin whose pages may call them. */
 interface Site {
@@ -106,11 +130,14 @@ export type PresentAnswer = (
 ) => HttpServerResponse.HttpServerResponse
 const presentUnchanged: PresentAnswer = ({ response }) => response
 
+/** Handles one request, up to the end of its response, with the services of the listener. */
+export type Pipeline = (request: ListenerRequest) => Effect.Effect<void, never, unknown>
+
 /**
- * The middleware of every request of a listener: request id, known paths and methods, origin check, size and media type of
- * bodies, idempotency keys, JSON errors.
+ * The rules of every request of a listener: request id, known paths and methods, origin check, size and media type of bodies,
+ * idempotency keys, JSON errors. Runs the handler in the fiber of the request.
  */
-export const makeHttpPipeline = <R, P = never, D = never>(
+export const makeHttpPipeline = <R, P = never>(
   table: ReadonlyArray<KnownRoute>,
   options: {
     readonly sameOrigin: boolean
@@ -124,162 +151,186 @@ export const makeHttpPipeline = <R, P = never, D = never>(
     readonly presentation?: Effect.Effect<PresentAnswer, never, P>
     /** The routes at instances' subdomains; absent: host names make no difference. */
     readonly instanceTable?: ReadonlyArray<KnownRoute>
-    /** Routes handled before the router; none when absent. */
-    readonly direct?: Effect.Effect<DirectRoutes, never, D>
+    /** Whether spans are exported; otherwise they have ids only. */
+    readonly sendsSpans: boolean
   }
 ) =>
-  HttpLayerRouter.middleware(
-    Effect.gen(function* () {
-      const settings = yield* WebSettings
-      const { appUrl, uploads } = settings
-      const cookie = yield* SessionCookie
-      const ids = yield* IdGenerator
-      const idempotency = yield* IdempotencyMiddleware
-      const findCaller = yield* options.caller
-      const slots = options.limitsUploads ? Option.some(makeUploadSlots(uploads.perAddress)) : Option.none()
-      const minimumRate: MinimumRate = { bytesPerSecond: uploads.minimumBytesPerSecond, grace: uploads.grace }
-      const answerDefect = yield* makeDefectHandler
-      const direct = options.direct === undefined ? noDirectRoutes : yield* options.direct
-      const present = options.presentation === undefined ? presentUnchanged : yield* options.presentation
+  Effect.gen(function* () {
+    const settings = yield* WebSettings
+    const { appUrl, uploads } = settings
+    const cookie = yield* SessionCookie
+    const ids = yield* IdGenerator
+    const idempotency = yield* IdempotencyMiddleware
+    const router = yield* RequestRouter
+    const findCaller = yield* options.caller
+    const slots = options.limitsUploads ? Option.some(makeUploadSlots(uploads.perAddress)) : Option.none()
+    const minimumRate: MinimumRate = { bytesPerSecond: uploads.minimumBytesPerSecond, grace: uploads.grace }
+    const answerDefect = yield* makeDefectHandler
+    const present = options.presentation === undefined ? presentUnchanged : yield* options.presentation
 
-      const transportSecurity =
-        options.sameOrigin && appUrl.protocol === "https:" ? { "strict-transport-security": "max-age=31536000" } : {}
+    const ownHeaders = {
+      ...securityHeaders,
+      ...(options.sameOrigin && appUrl.protocol === "https:" ? { "strict-transport-security": "max-age=31536000" } : {})
+    }
 
-      const webApi: Site = { routes: table, origin: appUrl }
-      const { instanceTable } = options
+    const spans = requestSpans(options.sendsSpans)
+    const webApi: Site = { routes: table, origin: appUrl }
+    const { instanceTable } = options
 
-      const refuse = (
-        request: HttpServerRequest.HttpServerRequest,
-        path: string,
-        route: Option.Option<KnownRoute>,
-        { origin: ownOrigin, routes }: Site
-      ): Option.Option<HttpServerResponse.HttpServerResponse> => {
-        if (!hasOneHost(request)) return Option.some(makeErrorResponse(RequestMalformedBody, new RequestMalformed()))
-        if ((request.headers["transfer-encoding"] ?? "chunked").trim().toLowerCase() !== "chunked")
-          return Option.some(
-            makeErrorResponse(TransferCodingUnsupportedBody, new TransferCodingUnsupported(), { connection: "close" })
-          )
-        if (!isNameable(path)) return Option.some(makeErrorResponse(RouteNotFoundBody, new RouteNotFound()))
-        if (Option.isNone(route)) {
-          const allowed = listMethods(routes, path)
-          return Option.some(
-            allowed.length === 0
-              ? makeErrorResponse(RouteNotFoundBody, new RouteNotFound())
-              : makeErrorResponse(MethodNotAllowedBody, new MethodNotAllowed({ allowed }), {
-                  allow: allowed.join(", ")
-                })
-          )
-        }
-        const origin = request.headers["origin"]
-        // An open route accepts foreign pages only without a session cookie.
-        const isOpen = Boolean(route.value.crossOrigin) && Option.isNone(cookie.read(request))
-        const isExcused = isOpen || (origin === "null" && route.value.opaqueOrigin === true)
-        if (options.sameOrigin && !isExcused && !isOwnOrigin(request.method, request.headers, ownOrigin))
-          return Option.some(makeErrorResponse(OriginNotAllowedBody, new OriginNotAllowed()))
-        return Option.none()
+    const refuse = (
+      request: ListenerRequest,
+      path: string,
+      route: Route,
+      { origin: ownOrigin, routes }: Site
+    ): Option.Option<Response> => {
+      if (!hasOneHost(request)) return Option.some(makeErrorResponse(RequestMalformedBody, new RequestMalformed()))
+      if ((request.headers["transfer-encoding"] ?? "chunked").trim().toLowerCase() !== "chunked")
+        return Option.some(
+          makeErrorResponse(TransferCodingUnsupportedBody, new TransferCodingUnsupported(), { connection: "close" })
+        )
+      if (!isNameable(path)) return Option.some(makeErrorResponse(RouteNotFoundBody, new RouteNotFound()))
+      if (Option.isNone(route)) {
+        const allowed = listMethods(routes, path)
+        return Option.some(
+          allowed.length === 0
+            ? makeErrorResponse(RouteNotFoundBody, new RouteNotFound())
+            : makeErrorResponse(MethodNotAllowedBody, new MethodNotAllowed({ allowed }), {
+                allow: allowed.join(", ")
+              })
+        )
       }
+      const origin = request.headers["origin"]
+      // An open route accepts foreign pages only without a session cookie.
+      const isOpen = Boolean(route.value.crossOrigin) && Option.isNone(cookie.read(request))
+      const isExcused = isOpen || (origin === "null" && route.value.opaqueOrigin === true)
+      if (options.sameOrigin && !isExcused && !isOwnOrigin(request.method, request.headers, ownOrigin))
+        return Option.some(makeErrorResponse(OriginNotAllowedBody, new OriginNotAllowed()))
+      return Option.none()
+    }
 
-      /** Reads the body of a request; a large one holds its slots until the response is complete. */
-      const readInTurn = (
-        request: HttpServerRequest.HttpServerRequest,
-        address: Option.Option<string>,
-        limit: number
-      ): Effect.Effect<Buffer, BodyFailure, Scope.Scope> => {
-        const { source } = request
-        if (!(source instanceof Readable)) return Effect.dieMessage("The request has no body stream")
-        if (!isLarge(request)) return readBody(source, limit, undefined)
-        const read = readBody(source, limit, minimumRate)
-        return Option.match(slots, {
-          onNone: () => read,
-          onSome: ({ acquire, acquireWork }) =>
-            acquire(normalizeClientAddress(Option.getOrElse(address, () => "unknown"))).pipe(
-              Effect.zipRight(read),
-              Effect.zipLeft(acquireWork)
+    /** Reads the body of a request; a large one holds its slots until the response is complete. */
+    const readInTurn = (
+      request: ListenerRequest,
+      address: Option.Option<string>,
+      limit: number,
+      scope: Scope.Scope
+    ): Effect.Effect<Buffer, BodyFailure> => {
+      const { source } = request
+      if (!isLarge(request)) return readBody(source, limit, undefined)
+      const read = readBody(source, limit, minimumRate)
+      return Option.match(slots, {
+        onNone: () => read,
+        onSome: ({ acquire, acquireWork }) =>
+          acquire(normalizeClientAddress(Option.getOrElse(address, () => "unknown"))).pipe(
+            Effect.zipRight(read),
+            Effect.zipLeft(acquireWork),
+            Scope.extend(scope)
+          )
+      })
+    }
+
+    /** Runs the handler of a request; a body is read when the handler needs it. */
+    const handle = (
+      request: ListenerRequest,
+      caller: CallerContext,
+      path: string,
+      route: Route,
+      found: ReturnType<typeof findHandler>,
+      scope: Scope.Scope
+    ): Effect.Effect<Response, unknown, unknown> => {
+      // The router can decline a path that the route table has.
+      if (found === undefined) return Effect.succeed(makeErrorResponse(RouteNotFoundBody, new RouteNotFound()))
+      const { handler, uninterruptible } = found.handler
+      const app = uninterruptible ? handler : Effect.interruptible(handler)
+      if (!mayHaveBody(request))
+        return Effect.catchAllDefect(idempotency.apply(request, route, app), answerDefect(request, caller))
+      const limit = options.bodyLimit(path, request)
+      if (isTooLarge(request, limit)) return Effect.succeed(toBodyErrorResponse(new BodyTooLarge({ limit })))
+      setLazyContent(request, route, readInTurn(request, caller.address, limit, scope))
+      const answered = idempotency.apply(request, route, app)
+      return Effect.catchAllDefect(answered, answerDefect(request, caller))
+    }
+
+    const findHandler = ({ method, url }: ListenerRequest) =>
+      router.find(method, url) ?? (method === "HEAD" ? router.find("GET", url) : undefined)
+
+    /** Presents the response; errors get the members of their path and the trace id. */
+    const presentResponse = (answered: AnsweredRequest, path: string, routes: Site["routes"]) =>
+      answered.response.status < 400
+        ? Effect.succeed(present(answered, Option.none()))
+        : Effect.map(currentTraceId, (traceId) =>
+            wrapErrorBody(
+              present(answered, traceId),
+              findErrorMembers(routes, path),
+              traceId,
+              options.reshapeErrors?.(path)
             )
+          )
+
+    const respond = (
+      request: ListenerRequest,
+      scope: Scope.Scope,
+      span: Tracer.Span
+    ): Effect.Effect<Response, unknown, unknown> =>
+      Effect.gen(function* () {
+        const startedAt = yield* Clock.currentTimeNanos
+        const path = pathOf(request.url)
+        const site = instanceTable === undefined ? Option.none() : findInstanceSite(request.headers["host"], settings)
+        const host =
+          instanceTable !== undefined && Option.isSome(site)
+            ? { routes: instanceTable, origin: site.value.origin }
+            : webApi
+        const route = findRoute(host.routes, request.method, path)
+        const requestId = acceptRequestId(request.headers["x-request-id"]) ?? (yield* ids.next("req"))
+        const caller = { ...findCaller(request), requestId: Option.some(requestId) }
+        const refusal = refuse(request, path, route, host)
+        const found = Option.isSome(refusal) ? undefined : findHandler(request)
+        if (found !== undefined) span.attribute("http.route", found.handler.path)
+        yield* enterRequest(makeServices({ request, scope, span, caller, route, site, found }))
+        yield* FiberRef.update(FiberRef.currentLogAnnotations, HashMap.set<string, unknown>("requestId", requestId))
+
+        const plain = Option.isSome(refusal) ? refusal.value : yield* handle(request, caller, path, route, found, scope)
+        const presented = yield* presentResponse({ request, route, response: plain, site }, path, host.routes)
+        yield* recordRequest({
+          request,
+          path,
+          route,
+          response: presented,
+          startedAt,
+          requestId,
+          user: yield* caller.user
         })
-      }
+        const own = HttpServerResponse.setHeaders(presented, {
+          ...ownHeaders,
+          ...Option.match(route, { onNone: () => ({}), onSome: ({ headers }) => headers }),
+          ...(Option.isNone(refusal) && Option.isSome(route) ? makeCrossOriginHeaders(route.value) : {}),
+          // The response's own headers replace the defaults.
+          ...presented.headers,
+          ...makeCredentialHeaders(request, presented, cookie, Option.isSome(site)),
+          // RFC 9110, section 15.5.16.
+          ...(presented.status === 415 && isCoded(request) ? { "accept-encoding": "identity" } : {}),
+          ...(hasLongUnreadBody(request) ? { connection: "close" } : {}),
+          "x-request-id": requestId
+        })
+        const changes = yield* FiberRef.get(HttpApp.currentPreResponseHandlers)
+        const response = Option.isSome(changes) ? yield* changes.value(request, own) : own
+        yield* writeResponse(request, response)
+        return response
+      })
 
-      /** Requests without a body pass unchanged; others are read when their route needs the body. */
-      const applyPipeline = <E, R>(
-        request: HttpServerRequest.HttpServerRequest,
-        caller: CallerContext,
-        path: string,
-        route: Option.Option<KnownRoute>,
-        app: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
-      ): Effect.Effect<HttpServerResponse.HttpServerResponse, E, R | Scope.Scope> => {
-        const limit = options.bodyLimit(path, request)
-        if (mayHaveBody(request) && isTooLarge(request, limit))
-          return Effect.succeed(toBodyErrorResponse(new BodyTooLarge({ limit })))
-        const handled: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R | Scope.Scope> = mayHaveBody(request)
-          ? Effect.flatMap(Effect.scope, (scope) =>
-              Effect.flatMap(
-                withLazyBody(request, route, Scope.extend(readInTurn(request, caller.address, limit), scope)),
-                (lazy) =>
-                  Effect.provideService(
-                    idempotency.apply(lazy, route, tryDirectRoute(direct, route, lazy, app)),
-                    HttpServerRequest.HttpServerRequest,
-                    lazy
-                  )
-              )
-            )
-          : idempotency.apply(request, route, app)
-        return Effect.catchAllDefect(handled, answerDefect(request, caller))
-      }
-
-      /** Presents the response; errors get the members of their path and the trace id. */
-      const presentResponse = (answered: AnsweredRequest, path: string, routes: Site["routes"]) =>
-        answered.response.status < 400
-          ? Effect.succeed(present(answered, Option.none()))
-          : Effect.map(currentTraceId, (traceId) =>
-              wrapErrorBody(
-                present(answered, traceId),
-                findErrorMembers(routes, path),
-                traceId,
-                options.reshapeErrors?.(path)
-              )
-            )
-
-      return <E, R>(router: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>) =>
-        Effect.gen(function* () {
-          const startedAt = yield* Clock.currentTimeNanos
-          const request = yield* HttpServerRequest.HttpServerRequest
-          const path = pathOf(request.url)
-          const site = instanceTable === undefined ? Option.none() : findInstanceSite(request.headers["host"], settings)
-          const host =
-            instanceTable !== undefined && Option.isSome(site)
-              ? { routes: instanceTable, origin: site.value.origin }
-              : webApi
-          const route = findRoute(host.routes, request.method, path)
-          const requestId = acceptRequestId(request.headers["x-request-id"]) ?? (yield* ids.next("req"))
-          const caller = { ...(yield* findCaller(request)), requestId: Option.some(requestId) }
-          yield* redactQuery(request)
-          // Each request has its own fiber, so these are set without being restored.
-          yield* FiberRef.set(
-            FiberRef.currentContext,
-            yield* makeRequestContext(request, makeServices(caller, route, site))
-          )
-          yield* FiberRef.update(FiberRef.currentLogAnnotations, HashMap.set<string, unknown>("requestId", requestId))
-
-          const refusal = refuse(request, path, route, host)
-          const plain = Option.isSome(refusal)
-            ? refusal.value
-            : yield* applyPipeline(request, caller, path, route, withRouteNotFound(router))
-          const response = yield* presentResponse({ request, route, response: plain, site }, path, host.routes)
-          yield* recordRequest({ request, path, route, response, startedAt, requestId, user: yield* caller.user })
-          return HttpServerResponse.setHeaders(response, {
-            ...securityHeaders,
-            ...transportSecurity,
-            ...Option.match(route, { onNone: () => ({}), onSome: ({ headers }) => headers }),
-            ...(Option.isNone(refusal) && Option.isSome(route) ? makeCrossOriginHeaders(route.value) : {}),
-            // The response's own headers replace the defaults.
-            ...response.headers,
-            ...makeCredentialHeaders(request, response, cookie, Option.isSome(site)),
-            // RFC 9110, section 15.5.16.
-            ...(response.status === 415 && isCoded(request) ? { "accept-encoding": "identity" } : {}),
-            ...(hasLongUnreadBody(request) ? { connection: "close" } : {}),
-            "x-request-id": requestId
+    const pipeline: Pipeline = (request) =>
+      Effect.flatMap(spans.open(request), (span) =>
+        Effect.flatMap(Scope.make(), (scope) =>
+          Effect.matchCauseEffect(respond(request, scope, span), {
+            onFailure: (cause) =>
+              writeFailure(request, cause).pipe(
+                Effect.zipRight(Scope.close(scope, Exit.failCause(cause))),
+                Effect.zipRight(spans.close(span, Exit.failCause(cause)))
+              ),
+            onSuccess: (response) =>
+              Effect.zipRight(Scope.close(scope, Exit.void), spans.close(span, Exit.succeed(response)))
           })
-        })
-    }),
-    { global: true }
-  )
+        )
+      )
+    return pipeline
+  })

@@ -9,9 +9,10 @@ import {
   RequestTimeoutBody
 } from "@berth/api/http/TransportErrors"
 import { Headers, HttpServerError, type HttpServerRequest, UrlParams } from "@effect/platform"
-import { Effect, Either, Option } from "effect"
+import { Effect, Either, type Exit, Option } from "effect"
 import { IncomingMessage } from "node:http"
 import { makeErrorResponse } from "./ErrorResponse.ts"
+import type { ListenerRequest, RequestContent } from "./ListenerRequest.ts"
 import type { KnownRoute } from "./RouteTable.ts"
 
 /** Limit of JSON bodies. */
@@ -138,59 +139,68 @@ const findFormFault = (bytes: Buffer): string | undefined => {
 const orRefuse = <A>(content: Effect.Effect<A, BodyFailure>) =>
   Effect.catchAll(content, (failure) => Effect.die(failure))
 
-/**
- * The request with a body that `read` fetches when a route first uses it, after its checks of headers. It is then checked for
- * media type and parsed as the request's `json`, `text`, `arrayBuffer` and `urlParamsBody`.
- */
-export const withLazyBody = Effect.fnUntraced(function* (
-  request: HttpServerRequest.HttpServerRequest,
+/** The body of a request: read when its route first uses it, after the checks of headers, and read once. */
+const once = <A, E>(read: Effect.Effect<A, E>): Effect.Effect<A, E> => {
+  let known: Exit.Exit<A, E> | undefined
+  return Effect.suspend(
+    () =>
+      known ??
+      Effect.flatMap(Effect.exit(read), (exit) => {
+        known = exit
+        return exit
+      })
+  )
+}
+
+/** Sets the content of a request, which its route checks for media type and parses as it reads it. */
+export const setLazyContent = (
+  request: ListenerRequest,
   route: Option.Option<KnownRoute>,
   read: Effect.Effect<Buffer, BodyFailure>
-) {
-  const bytes = yield* Effect.cached(read)
+): void => {
+  const bytes = once(read)
   const accepted = Option.match(route, {
     onNone: (): ReadonlyArray<string> => [],
     onSome: ({ bodyTypes }) => bodyTypes
   })
-  if (accepted.length === 0) return withMembers(request, textMembers(request, orRefuse(bytes)))
   const type = mediaTypeOf(request.headers["content-type"] ?? "")
+  if (accepted.length === 0) {
+    request.content = makeContent(request, orRefuse(bytes))
+    return
+  }
   const unsupported = new MediaTypeUnsupported({ supported: accepted })
   if (type === formType && accepted.includes(formType)) {
     const form = Effect.flatMap(bytes, (body) => {
       const reason = findFormFault(body)
       return reason === undefined ? Effect.succeed(body) : new BodyMalformed({ reason })
     })
-    return withMembers(request, textMembers(request, orRefuse(form)))
+    request.content = makeContent(request, orRefuse(form))
+    return
   }
-  if (type === multipartType && accepted.includes(multipartType))
-    return withMembers(request, { ...refusing(unsupported), ...rawMembers(orRefuse(bytes)) })
-  const supported = Effect.filterOrFail(
-    bytes,
-    (body) => body.length === 0 || (isAccepted(type, accepted) && isPlain(request)),
-    () => unsupported
+  if (type === multipartType && accepted.includes(multipartType)) {
+    const refused = Effect.die(unsupported)
+    request.content = {
+      json: refused,
+      text: refused,
+      urlParamsBody: refused,
+      arrayBuffer: toArrayBuffer(orRefuse(bytes))
+    }
+    return
+  }
+  const isSupported = isAccepted(type, accepted) && isPlain(request)
+  const json = once(
+    Effect.flatMap(bytes, (body): Effect.Effect<unknown, BodyFailure> =>
+      body.length === 0 || isSupported ? parseJsonBody(body) : unsupported
+    )
   )
-  const json = yield* Effect.cached(Effect.flatMap(supported, parseJsonBody))
-  const body = orRefuse(Effect.zipLeft(supported, json))
-  return withMembers(request, {
-    ...textMembers(request, body),
-    json: orRefuse(json),
-    // Whatever the name of the JSON subtype.
-    headers: Headers.set(request.headers, "content-type", jsonType)
-  })
-})
+  request.content = { ...makeContent(request, orRefuse(Effect.zipRight(json, bytes))), json: orRefuse(json) }
+  // Whatever the name of the JSON subtype.
+  request.headers = Headers.set(request.headers, "content-type", jsonType)
+}
 
-type RequestMembers = Partial<HttpServerRequest.HttpServerRequest>
+const toArrayBuffer = (bytes: Effect.Effect<Buffer>) => Effect.map(bytes, (body) => new Uint8Array(body).buffer)
 
-const withMembers = (
-  request: HttpServerRequest.HttpServerRequest,
-  members: RequestMembers
-): HttpServerRequest.HttpServerRequest =>
-  new Proxy(request, {
-    get: (target, key): unknown =>
-      Object.hasOwn(members, key) ? Reflect.get(members, key) : Reflect.get(target, key, target)
-  })
-
-const textMembers = (request: HttpServerRequest.HttpServerRequest, bytes: Effect.Effect<Buffer>): RequestMembers => {
+const makeContent = (request: ListenerRequest, bytes: Effect.Effect<Buffer>): RequestContent => {
   const text = Effect.map(bytes, (body) => body.toString("utf8"))
   return {
     json: Effect.mapError(
@@ -198,16 +208,7 @@ const textMembers = (request: HttpServerRequest.HttpServerRequest, bytes: Effect
       (cause) => new HttpServerError.RequestError({ request, reason: "Decode", cause })
     ),
     text,
-    ...rawMembers(bytes),
+    arrayBuffer: toArrayBuffer(bytes),
     urlParamsBody: Effect.map(text, (body) => UrlParams.fromInput(new URLSearchParams(body)))
   }
-}
-
-const rawMembers = (bytes: Effect.Effect<Buffer>): RequestMembers => ({
-  arrayBuffer: Effect.map(bytes, (body) => new Uint8Array(body).buffer)
-})
-
-const refusing = (refusal: BodyFailure): RequestMembers => {
-  const refused = Effect.die(refusal)
-  return { json: refused, text: refused, arrayBuffer: refused, urlParamsBody: refused, multipart: refused }
 }

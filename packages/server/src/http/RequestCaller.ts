@@ -12,7 +12,7 @@ import { UserId } from "@berth/domain/shared/UserId"
 type Request = HttpServerRequest.HttpServerRequest
 
 /** Resolves the caller from the request head. */
-export type ResolveCaller = (request: Request) => Effect.Effect<CallerContext>
+export type ResolveCaller = (request: Request) => CallerContext
 
 /** Public listener: the client's address and user agent. */
 export const makeClientCallerResolver: Effect.Effect<ResolveCaller, never, WebSettings> = Effect.map(

@@ -27,14 +27,15 @@ export const classifyBearerToken = (token: Redacted.Redacted): "api-key" | "acce
 
 type Request = HttpServerRequest.HttpServerRequest
 
+export interface AuthenticatedSession {
+  readonly user: User
+  readonly session: Session
+  readonly proof: { readonly by: "session"; readonly id: SessionId }
+}
+
 /** The caller of a request: by a session, which access tokens represent too, by an API key, or by a gateway token. */
 export type Authenticated =
-  | {
-      readonly user: User
-      readonly session: Session
-      readonly proof: { readonly by: "session"; readonly id: SessionId }
-    }
-  | { readonly user: User; readonly proof: ApiKeyProof | GatewayTokenProof }
+  AuthenticatedSession | { readonly user: User; readonly proof: ApiKeyProof | GatewayTokenProof }
 
 const bySession = ({ session, user }: { readonly session: Session; readonly user: User }): Authenticated => ({
   user,
@@ -62,10 +63,11 @@ export class RequestCredentials extends Effect.Service<RequestCredentials>()("@b
     const cookie = yield* SessionCookie
     const atInstances = yield* InstanceCredentials
 
-    const readCookie = (request: Request) =>
-      Effect.map(Effect.transposeMapOption(cookie.read(request), sessions.authenticate), (known) =>
-        Option.map(Option.flatten(known), bySession)
-      )
+    const readCookie = (request: Request): Effect.Effect<Option.Option<Authenticated>> =>
+      Option.match(cookie.read(request), {
+        onNone: () => Effect.succeedNone,
+        onSome: (token) => Effect.map(sessions.authenticate(token), Option.map(bySession))
+      })
 
     const checkApiKey = (token: Redacted.Redacted) =>
       Effect.gen(function* () {
@@ -132,8 +134,10 @@ export class RequestCredentials extends Effect.Service<RequestCredentials>()("@b
     }
 
     const read = (accepted: "session" | "access-token") =>
-      Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => of(request, accepted)).pipe(
-        Effect.flatMap(Effect.transposeMapOption(accept))
+      Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
+        Effect.flatMap(of(request, accepted), (found) =>
+          Option.isNone(found) ? Effect.succeed(found) : Effect.asSome(accept(found.value))
+        )
       )
 
     const withChallenge = <A, R>(authenticated: Effect.Effect<A, AuthenticationRequired | ScopeMissing, R>) =>

@@ -1,22 +1,44 @@
-import { HttpMiddleware, HttpTraceContext, type HttpServerRequest } from "@effect/platform"
-import { Context, Effect, FiberRef, type Layer, Option, Tracer } from "effect"
+import {
+  Headers,
+  HttpServerError,
+  HttpServerRequest,
+  type HttpServerResponse,
+  HttpTraceContext
+} from "@effect/platform"
+import { Clock, Context, Effect, type Exit, FiberRef, Option, Redacted, type Tracer } from "effect"
+import { withoutValues } from "./SpanRedaction.ts"
 
-/** A listener whose spans have no attributes, for processes without an exporter. */
-export const withPlainSpans = <A, E, R>(listener: Layer.Layer<A, E, R>): Layer.Layer<A, E, R> =>
-  HttpMiddleware.withTracerDisabledWhen(listener, () => true)
+type Request = HttpServerRequest.HttpServerRequest
+type Response = HttpServerResponse.HttpServerResponse
 
-/** Context of a request: services and span. */
-export const makeRequestContext = <Services>(
-  request: HttpServerRequest.HttpServerRequest,
-  services: Context.Context<Services>
-): Effect.Effect<Context.Context<Services>> =>
-  Effect.flatMap(FiberRef.get(FiberRef.currentContext), (context) =>
-    Option.isSome(Context.getOption(context, Tracer.ParentSpan))
-      ? Effect.succeed(Context.merge(context, services))
-      : Effect.map(plainSpan(request), (span) => Context.merge(context, Context.add(services, Tracer.ParentSpan, span)))
-  )
+const redactedValue = "<redacted>"
 
-const plainSpan = ({ headers, method }: HttpServerRequest.HttpServerRequest) =>
+const addHeaders = (
+  span: Tracer.Span,
+  kind: "request" | "response",
+  headers: Headers.Headers,
+  redacted: ReadonlyArray<string | RegExp>
+) => {
+  for (const [name, value] of Object.entries(Headers.redact(headers, redacted)))
+    span.attribute(`http.${kind}.header.${name}`, Redacted.isRedacted(value) ? redactedValue : value)
+}
+
+const describeRequest = (span: Tracer.Span, request: Request) => {
+  span.attribute("http.request.method", request.method)
+  const url = HttpServerRequest.toURL(request)
+  if (Option.isSome(url)) {
+    const bare = withoutValues(url.value)
+    span.attribute("url.full", bare.href)
+    span.attribute("url.path", bare.pathname)
+    if (bare.search !== "") span.attribute("url.query", bare.search.slice(1))
+    span.attribute("url.scheme", bare.protocol.slice(0, -1))
+  }
+  const userAgent = request.headers["user-agent"]
+  if (userAgent !== undefined) span.attribute("user_agent.original", userAgent)
+  if (Option.isSome(request.remoteAddress)) span.attribute("client.address", request.remoteAddress.value)
+}
+
+const makeSpan = ({ headers, method }: Request) =>
   Effect.makeSpan(`http.server ${method}`, {
     kind: "server",
     captureStackTrace: false,
@@ -25,3 +47,32 @@ const plainSpan = ({ headers, method }: HttpServerRequest.HttpServerRequest) =>
       onSome: (parent) => ({ parent })
     })
   })
+
+/** Opens the spans of requests. Without an exporter they have no attributes, and need no end. */
+export const requestSpans = (sendsSpans: boolean) => ({
+  open: (request: Request): Effect.Effect<Tracer.Span> =>
+    sendsSpans
+      ? Effect.flatMap(makeSpan(request), (span) =>
+          Effect.map(FiberRef.get(Headers.currentRedactedNames), (redacted) => {
+            describeRequest(span, request)
+            addHeaders(span, "request", request.headers, redacted)
+            return span
+          })
+        )
+      : makeSpan(request),
+  close: (span: Tracer.Span, exit: Exit.Exit<Response, unknown>): Effect.Effect<void> =>
+    sendsSpans
+      ? Effect.zipWith(FiberRef.get(Headers.currentRedactedNames), Clock.currentTimeNanos, (redacted, now) => {
+          const { headers, status } = HttpServerError.exitResponse(exit)
+          span.attribute("http.response.status_code", status)
+          addHeaders(span, "response", headers, redacted)
+          span.end(now, exit)
+        })
+      : Effect.void
+})
+
+/** Adds services to the context of the fiber, which ends with its request, so that nothing is restored. */
+export const enterRequest = (services: Context.Context<never>): Effect.Effect<void> =>
+  Effect.withFiberRuntime((fiber) =>
+    FiberRef.set(FiberRef.currentContext, Context.merge(fiber.currentContext, services))
+  )

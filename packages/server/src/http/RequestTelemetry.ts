@@ -1,5 +1,16 @@
 import type { HttpServerRequest, HttpServerResponse } from "@effect/platform"
-import { Clock, Effect, FiberRef, HashMap, Metric, MetricBoundaries, MetricKey, MetricLabel, Option } from "effect"
+import {
+  Clock,
+  Effect,
+  FiberRef,
+  HashMap,
+  LogLevel,
+  Metric,
+  MetricBoundaries,
+  MetricKey,
+  MetricLabel,
+  Option
+} from "effect"
 import type { KnownRoute } from "./RouteTable.ts"
 import type { UserId } from "@berth/domain/shared/UserId"
 
@@ -41,22 +52,31 @@ const metricsOf = (labels: Labels) => {
   return made
 }
 
-/** One line with annotations of its own. Cheaper than `annotateLogs`, which takes them back whatever happens in between. */
+/** One line with annotations of its own, built only when its level is logged. */
 const logOnce = (message: string, annotations: Readonly<Record<string, unknown>>) =>
-  Effect.flatMap(FiberRef.get(FiberRef.currentLogAnnotations), (before) =>
-    Effect.zipRight(
-      FiberRef.set(
-        FiberRef.currentLogAnnotations,
-        HashMap.mutate(before, (all) => {
-          for (const [name, value] of Object.entries(annotations)) HashMap.set(all, name, value)
-        })
-      ),
-      Effect.zipRight(Effect.logInfo(message), FiberRef.set(FiberRef.currentLogAnnotations, before))
+  Effect.withFiberRuntime<void>((fiber) => {
+    if (LogLevel.greaterThan(fiber.getFiberRef(FiberRef.currentMinimumLogLevel), LogLevel.Info)) return Effect.void
+    const before = fiber.getFiberRef(FiberRef.currentLogAnnotations)
+    const during = HashMap.mutate(before, (all) => {
+      for (const [name, value] of Object.entries(annotations)) HashMap.set(all, name, value)
+    })
+    // Cheaper than `annotateLogs`, which takes them back whatever happens in between.
+    return FiberRef.set(FiberRef.currentLogAnnotations, during).pipe(
+      Effect.zipRight(Effect.logInfo(message)),
+      Effect.zipRight(FiberRef.set(FiberRef.currentLogAnnotations, before))
     )
-  )
+  })
 
 /** Counts and logs a request; health checks are only counted. Paths are logged without their query, which can hold a secret. */
-export const recordRequest = Effect.fnUntraced(function* (answered: {
+export const recordRequest = ({
+  path,
+  request,
+  requestId,
+  response,
+  route,
+  startedAt,
+  user
+}: {
   readonly request: HttpServerRequest.HttpServerRequest
   readonly path: string
   readonly route: Option.Option<KnownRoute>
@@ -64,23 +84,23 @@ export const recordRequest = Effect.fnUntraced(function* (answered: {
   readonly startedAt: bigint
   readonly requestId: string
   readonly user: Option.Option<UserId>
-}) {
-  const { user, path, request, requestId, response, route, startedAt } = answered
-  const seconds = Number((yield* Clock.currentTimeNanos) - startedAt) / nanosPerSecond
-  const metrics = metricsOf({
-    method: request.method,
-    route: Option.match(route, { onNone: () => "none", onSome: (it) => it.path }),
-    status: String(response.status)
+}) =>
+  Effect.flatMap(Clock.currentTimeNanos, (now) => {
+    const seconds = Number(now - startedAt) / nanosPerSecond
+    const metrics = metricsOf({
+      method: request.method,
+      route: Option.match(route, { onNone: () => "none", onSome: (it) => it.path }),
+      status: String(response.status)
+    })
+    metrics.requests.unsafeUpdate(1, [])
+    metrics.duration.unsafeUpdate(seconds, [])
+    if (path.startsWith("/health/") || path === "/metrics") return Effect.void
+    return logOnce("Request", {
+      method: request.method,
+      path,
+      status: response.status,
+      ms: Math.round(seconds * 10_000) / 10,
+      requestId,
+      ...Option.match(user, { onNone: () => ({}), onSome: (userId) => ({ userId }) })
+    })
   })
-  metrics.requests.unsafeUpdate(1, [])
-  metrics.duration.unsafeUpdate(seconds, [])
-  if (path.startsWith("/health/") || path === "/metrics") return
-  yield* logOnce("Request", {
-    method: request.method,
-    path,
-    status: response.status,
-    ms: Math.round(seconds * 10_000) / 10,
-    requestId,
-    ...Option.match(user, { onNone: () => ({}), onSome: (userId) => ({ userId }) })
-  })
-})

@@ -1,5 +1,5 @@
-import { Headers, HttpServerRequest } from "@effect/platform"
-import { Effect, Layer, Option } from "effect"
+import { Headers } from "@effect/platform"
+import { Layer } from "effect"
 
 /** Headers with secrets, besides those that the platform redacts. */
 const secretHeaders: ReadonlyArray<string | RegExp> = [
@@ -18,7 +18,8 @@ export const withRedactedHeaders = <A, E, R>(listener: Layer.Layer<A, E, R>): La
 
 const redacted = "REDACTED"
 
-const withoutValues = (url: URL): URL => {
+/** The URL without user name and values of the query: mailed links carry tokens. */
+export const withoutValues = (url: URL): URL => {
   const bare = new URL(url)
   const names = new Set(bare.searchParams.keys())
   bare.search = ""
@@ -27,23 +28,3 @@ const withoutValues = (url: URL): URL => {
   for (const name of names) bare.searchParams.append(name, redacted)
   return bare
 }
-
-/** Redacts the values of the query in the span: mailed links carry tokens. */
-export const redactQuery = (request: HttpServerRequest.HttpServerRequest): Effect.Effect<void> =>
-  isBare(request) ? Effect.void : redactQueryValues(request)
-
-/** Most requests: no query, and no user name before the host. */
-const isBare = ({ headers, url }: HttpServerRequest.HttpServerRequest) =>
-  url.startsWith("/") && !/[?#@]/.test(url) && !headers["host"]?.includes("@")
-
-const redactQueryValues = (request: HttpServerRequest.HttpServerRequest): Effect.Effect<void> =>
-  Option.match(HttpServerRequest.toURL(request), {
-    onNone: () => Effect.void,
-    onSome: (url) => {
-      const bare = withoutValues(url)
-      return Effect.annotateCurrentSpan({
-        "url.full": bare.href,
-        ...(url.search === "" ? {} : { "url.query": bare.search.slice(1) })
-      })
-    }
-  })

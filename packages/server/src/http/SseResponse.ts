@@ -2,9 +2,10 @@ import { encodeTypedSseEvent, sseKeepAlive, sseKeepAliveSeconds } from "@berth/a
 import { type ChunkReader, mapReader } from "@berth/domain/ai/streams/ChunkReader"
 import { HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { NodeHttpServerRequest } from "@effect/platform-node"
-import { Deferred, Duration, Effect, FiberRef, Option, type Scope, Stream } from "effect"
+import { Deferred, Duration, Effect, FiberRef, Option, type Scope } from "effect"
 import type { ServerResponse } from "node:http"
 import { currentCredentialWatch } from "./CredentialWatch.ts"
+import { makeSelfWritingStream } from "./ResponseWriter.ts"
 import { WritePace } from "./WritePace.ts"
 
 const keepAliveInterval = Duration.seconds(sseKeepAliveSeconds)
@@ -89,7 +90,7 @@ export const respondFrames = (
   frames: FrameSource,
   headers: Readonly<Record<string, string>> = {}
 ): HttpServerResponse.HttpServerResponse =>
-  HttpServerResponse.stream(Stream.execute(sendFrames(frames)), {
+  HttpServerResponse.stream(makeSelfWritingStream(sendFrames(frames)), {
     contentType: "text/event-stream",
     headers: { "cache-control": "no-cache", "x-accel-buffering": "no", ...headers }
   })

@@ -1,6 +1,6 @@
-import { HttpServer, type HttpServerRequest } from "@effect/platform"
+import type { HttpServerRequest } from "@effect/platform"
 import { NodeHttpServerRequest } from "@effect/platform-node"
-import { Effect, Layer, type Option } from "effect"
+import { Effect, type Option, type Scope } from "effect"
 import { type IncomingMessage, type Server, ServerResponse } from "node:http"
 import { Socket } from "node:net"
 import type { Duplex } from "node:stream"
@@ -79,31 +79,16 @@ const takeOffer = (server: Server) => (request: IncomingMessage, socket: Duplex,
   else before.once("close", proceed)
 }
 
-/**
- * The HTTP server with WebSocket handshakes passed on as requests. The library's own listener takes frames of any size and
- * chooses the first subprotocol, so it is removed.
- */
-export const layer = (server: Server): Layer.Layer<HttpServer.HttpServer, never, HttpServer.HttpServer> =>
-  Layer.effect(
-    HttpServer.HttpServer,
-    Effect.map(HttpServer.HttpServer, (inner) =>
-      HttpServer.make({
-        address: inner.address,
-        serve: (app, middleware) =>
-          (middleware === undefined ? inner.serve(app) : inner.serve(app, middleware)).pipe(
-            Effect.zipRight(
-              Effect.acquireRelease(
-                Effect.sync(() => {
-                  const listener = takeOffer(server)
-                  server.removeAllListeners("upgrade").on("upgrade", listener)
-                  return listener
-                }),
-                (listener) => Effect.sync(() => server.off("upgrade", listener))
-              )
-            ),
-            Effect.asVoid
-          )
-      })
+/** Passes WebSocket handshakes on as requests until the scope closes. */
+export const emitHandshakes = (server: Server): Effect.Effect<void, never, Scope.Scope> =>
+  Effect.asVoid(
+    Effect.acquireRelease(
+      Effect.sync(() => {
+        const listener = takeOffer(server)
+        server.on("upgrade", listener)
+        return listener
+      }),
+      (listener) => Effect.sync(() => server.off("upgrade", listener))
     )
   )
 

@@ -1,4 +1,4 @@
-import { SignedIn } from "@berth/api/signin/SignInApi"
+import { CurrentSession, SignedIn } from "@berth/api/signin/SignInApi"
 import { WebApi } from "@berth/api/WebApi"
 import { Caller } from "@berth/domain/sessions/Caller"
 import { Sessions } from "@berth/domain/sessions/Sessions"
@@ -6,16 +6,32 @@ import { PasswordSignIn } from "@berth/domain/signin/password/PasswordSignIn"
 import { SocialSessions } from "@berth/domain/signin/social/SocialSessions"
 import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
 import { Effect, Option, Schema } from "effect"
+import type { RequestHandler } from "../http/DirectRoutes.ts"
 import { readBearerToken } from "../http/InternalAuthHttp.ts"
 import { isForm } from "../http/RequestBody.ts"
 import { addRetryAfter } from "../http/ResponseHeaders.ts"
 import { SessionCookie } from "../http/SecretCookies.ts"
 import { WebSettings } from "../http/WebSettings.ts"
 import { currentAddressKey } from "../http/RateLimitsHttp.ts"
-import { classifyBearerToken, RequestCredentials } from "../http/RequestCredentials.ts"
+import { type AuthenticatedSession, classifyBearerToken, RequestCredentials } from "../http/RequestCredentials.ts"
 import { resolveCallbackPath } from "./CallbackPath.ts"
 
 const encodeSignedIn = Schema.encodeSync(SignedIn)
+const encodeSession = Schema.encodeSync(CurrentSession)
+
+const showSession = Option.match({
+  onNone: (): typeof CurrentSession.Type => ({ user: null, expiresAt: null }),
+  onSome: ({ session: { expiresAt }, user: { email, id, name } }: AuthenticatedSession) => ({
+    user: { id, email, name },
+    expiresAt
+  })
+})
+
+/** GET /api/auth/session without its contract, which answers invalid credentials. */
+export const makeDirectSession = Effect.map(RequestCredentials, ({ findSession }) => {
+  const answer = Effect.map(findSession, (found) => HttpServerResponse.unsafeJson(encodeSession(showSession(found))))
+  return (contract: RequestHandler): RequestHandler => Effect.catchAll(answer, () => contract)
+})
 
 export const layer = HttpApiBuilder.group(WebApi, "signin", (handlers) =>
   Effect.gen(function* () {
@@ -43,18 +59,7 @@ export const layer = HttpApiBuilder.group(WebApi, "signin", (handlers) =>
           return cookie.set(response, token)
         })
       )
-      .handle("current", () =>
-        Effect.map(
-          credentials.findSession,
-          Option.match({
-            onNone: () => ({ user: null, expiresAt: null }),
-            onSome: ({ session: { expiresAt }, user: { email, id, name } }) => ({
-              user: { id, email, name },
-              expiresAt
-            })
-          })
-        )
-      )
+      .handle("current", () => Effect.map(credentials.findSession, showSession))
       .handle("signOut", ({ request }) =>
         Effect.zipRight(
           Option.match(cookie.read(request), { onNone: () => Effect.void, onSome: sessions.revokeByToken }),

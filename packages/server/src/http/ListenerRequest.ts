@@ -1,0 +1,92 @@
+import { Cookies, Headers, HttpIncomingMessage, type HttpMethod, HttpServerRequest } from "@effect/platform"
+import { Effect, Inspectable, Option, Stream } from "effect"
+import type { IncomingMessage, ServerResponse } from "node:http"
+
+type Message = HttpServerRequest.HttpServerRequest
+
+/** The ways to read a body. */
+export type RequestContent = Pick<Message, "json" | "text" | "arrayBuffer" | "urlParamsBody">
+
+const unread: RequestContent = {
+  json: Effect.succeed(null),
+  text: Effect.succeed(""),
+  arrayBuffer: Effect.sync(() => new ArrayBuffer(0)),
+  urlParamsBody: Effect.succeed([])
+}
+
+/** Node's parser refuses methods that it does not know; the route table refuses the others. */
+const isMethod = (method: string | undefined): method is HttpMethod.HttpMethod => method !== undefined
+
+/** A request of a listener. The pipeline sets its content once the route is known. */
+export class ListenerRequest extends Inspectable.Class implements Message {
+  readonly [HttpServerRequest.TypeId]: HttpServerRequest.TypeId = HttpServerRequest.TypeId
+  readonly [HttpIncomingMessage.TypeId]: HttpIncomingMessage.TypeId = HttpIncomingMessage.TypeId
+  readonly method: HttpMethod.HttpMethod
+  readonly url: string
+  headers: Headers.Headers
+  content = unread
+  #cookies: Message["cookies"] | undefined
+
+  constructor(
+    readonly source: IncomingMessage,
+    readonly response: ServerResponse
+  ) {
+    super()
+    this.method = isMethod(source.method) ? source.method : "GET"
+    this.url = source.url ?? "/"
+    this.headers = Headers.fromInput(source.headers)
+  }
+
+  get originalUrl() {
+    return this.url
+  }
+
+  get remoteAddress() {
+    return Option.fromNullable(this.source.socket.remoteAddress)
+  }
+
+  get cookies() {
+    this.#cookies ??= Cookies.parseHeader(this.headers["cookie"] ?? "")
+    return this.#cookies
+  }
+
+  get json() {
+    return this.content.json
+  }
+
+  get text() {
+    return this.content.text
+  }
+
+  get arrayBuffer() {
+    return this.content.arrayBuffer
+  }
+
+  get urlParamsBody() {
+    return this.content.urlParamsBody
+  }
+
+  get stream() {
+    return Stream.map(Stream.fromEffect(this.arrayBuffer), (bytes) => new Uint8Array(bytes))
+  }
+
+  get multipart() {
+    return Effect.dieMessage("Forms with files are parsed by their routes")
+  }
+
+  get multipartStream() {
+    return Stream.dieMessage("Forms with files are parsed by their routes")
+  }
+
+  get upgrade() {
+    return Effect.dieMessage("Handshakes are accepted by their route")
+  }
+
+  modify(): Message {
+    return this
+  }
+
+  toJSON() {
+    return { _id: "@berth/ListenerRequest", method: this.method, url: this.url }
+  }
+}

@@ -1,0 +1,76 @@
+import { HttpApiBuilder, type HttpApi, type HttpApiGroup, HttpLayerRouter, type HttpRouter } from "@effect/platform"
+import { Context, Effect, Layer } from "effect"
+import { maxHeaderSize } from "node:http"
+import { type DirectRoutes, noDirectRoutes, type RequestHandler } from "./DirectRoutes.ts"
+import { listRoutes } from "./RouteTable.ts"
+
+type Route = HttpLayerRouter.Route<unknown, unknown>
+
+/** Paths match as in the route table; a parameter can be as long as a request line. */
+const makeFinder = () =>
+  HttpLayerRouter.FindMyWay.make<Route>({
+    ignoreTrailingSlash: true,
+    caseSensitive: true,
+    maxParamLength: maxHeaderSize
+  })
+
+/** The routes of one listener. */
+export class RequestRouter extends Context.Tag("@berth/RequestRouter")<
+  RequestRouter,
+  {
+    readonly add: (route: Route) => void
+    readonly find: ReturnType<typeof makeFinder>["find"]
+  }
+>() {}
+
+const make = Effect.sync(() => {
+  const finder = makeFinder()
+  const add = (route: Route) =>
+    route.method === "*" ? finder.all(route.path, route) : finder.on(route.method, route.path, route)
+  const router = HttpLayerRouter.HttpRouter.of({
+    [HttpLayerRouter.TypeId]: HttpLayerRouter.TypeId,
+    prefixed: () => router,
+    add: (method, path, handler, options) =>
+      Effect.sync(() => add(HttpLayerRouter.route(method, path, handler, options))),
+    addAll: (routes) => Effect.sync(() => routes.forEach((route) => add(route))),
+    addGlobalMiddleware: () => Effect.dieMessage("The pipeline is the only middleware"),
+    asHttpEffect: () => Effect.dieMessage("The pipeline runs the handlers")
+  })
+  return Context.make(RequestRouter, { add, find: (method, url) => finder.find(method, url) }).pipe(
+    Context.add(HttpLayerRouter.HttpRouter, router)
+  )
+})
+
+/** A router whose handlers the pipeline runs in the context of the request. */
+export const layer = Layer.effectContext(make)
+
+/** A method, as its parameter may then be declared with services that the context of a request has. */
+interface ErrorEncoder {
+  encodeErrors(handler: HttpRouter.Route.Handler<unknown, unknown>): RequestHandler
+}
+
+/** Adds the endpoints of a contract, and the direct routes in place of theirs. */
+export const addApi = <Id extends string, Groups extends HttpApiGroup.HttpApiGroup.Any, E, R, D = never>(
+  api: HttpApi.HttpApi<Id, Groups, E, R>,
+  makeDirectRoutes: Effect.Effect<DirectRoutes, never, D> = noDirectRoutes
+) =>
+  HttpApiBuilder.Router.unwrap(({ routes }) =>
+    Layer.effectDiscard(
+      Effect.gen(function* () {
+        yield* Effect.context<
+          R | HttpApiGroup.HttpApiGroup.ToService<Id, Groups> | HttpApiGroup.HttpApiGroup.ErrorContext<Groups>
+        >()
+        const { add } = yield* RequestRouter
+        const encoder: ErrorEncoder = { encodeErrors: yield* HttpApiBuilder.buildMiddleware(api) }
+        const directRoutes = yield* makeDirectRoutes
+        const declared = new Set(listRoutes(api).map(({ method, path }) => `${method} ${path}`))
+        for (const { handler, method, path, uninterruptible } of routes) {
+          if (method === "*" || method === "HEAD" || !declared.has(`${method} ${path}`)) continue
+          const contract = encoder.encodeErrors(handler)
+          const direct = directRoutes.get(`${method} ${path}`)
+          const app = direct === undefined ? contract : direct(contract)
+          add(HttpLayerRouter.route(method, path, app, { uninterruptible }))
+        }
+      })
+    )
+  )

@@ -1,0 +1,89 @@
+import { Cookies, HttpServerError, type HttpServerResponse } from "@effect/platform"
+import { Cause, Effect, Stream } from "effect"
+import type { ServerResponse } from "node:http"
+import type { ListenerRequest } from "./ListenerRequest.ts"
+
+type Response = HttpServerResponse.HttpServerResponse
+
+/** Bodies that write themselves, without the stages of a stream. */
+const selfWriting = new WeakMap<object, Effect.Effect<void>>()
+
+/** A stream that only runs an effect, which writes the body to the response of the request. */
+export const makeSelfWritingStream = (write: Effect.Effect<void>): Stream.Stream<never> => {
+  const stream = Stream.execute(write)
+  selfWriting.set(stream, write)
+  return stream
+}
+
+const toHeaders = ({ cookies, headers }: Response): Record<string, string | Array<string>> =>
+  Cookies.isEmpty(cookies)
+    ? headers
+    : {
+        ...headers,
+        "set-cookie": [
+          ...Cookies.toSetCookieHeaders(cookies),
+          ...(headers["set-cookie"] === undefined ? [] : [headers["set-cookie"]])
+        ]
+      }
+
+/** Completes when the bytes are handed to the system, or the connection is lost. */
+const endWith = (target: ServerResponse, bytes?: Uint8Array) =>
+  Effect.async<void>((resume) => {
+    const done = () => resume(Effect.void)
+    if (bytes === undefined) target.end(done)
+    else target.end(bytes, done)
+  })
+
+const awaitDrain = (target: ServerResponse) =>
+  Effect.async<void>((resume) => {
+    const onDrain = () => resume(Effect.void)
+    target.once("drain", onDrain)
+    return Effect.sync(() => target.off("drain", onDrain))
+  })
+
+const writeStream = (target: ServerResponse, stream: Stream.Stream<Uint8Array, unknown>) =>
+  selfWriting.get(stream) ??
+  Stream.runForEach(Stream.orDie(stream), (bytes) => (target.write(bytes) ? Effect.void : awaitDrain(target)))
+
+/** A body that breaks off ends the response; its client sees that from the missing end. */
+const untilEnd = (target: ServerResponse, write: Effect.Effect<void>) =>
+  Effect.matchCauseEffect(Effect.interruptible(write), {
+    onSuccess: () => Effect.sync(() => void target.end()),
+    onFailure: (cause) =>
+      Effect.zipRight(
+        Effect.sync(() => void target.end()),
+        Effect.failCause(cause)
+      )
+  })
+
+/** Sends a response. */
+export const writeResponse = ({ method, response: target }: ListenerRequest, response: Response): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    if (target.writableEnded) return Effect.void
+    const { body } = response
+    target.writeHead(response.status, toHeaders(response))
+    if (method === "HEAD") return endWith(target)
+    switch (body._tag) {
+      case "Uint8Array":
+        return endWith(target, body.body)
+      case "Stream":
+        return untilEnd(target, writeStream(target, body.stream))
+      case "Empty":
+        target.end()
+        return Effect.void
+      case "Raw":
+      case "FormData":
+        return Effect.dieMessage(`A response with a ${body._tag} body`)
+    }
+  })
+
+/** Responds to a handler that ended without a response: its client has left, or the listener closes. */
+export const writeFailure = (request: ListenerRequest, cause: Cause.Cause<unknown>): Effect.Effect<void> =>
+  Effect.flatMap(HttpServerError.causeResponse(cause), ([response, rest]) => {
+    const { response: target } = request
+    const sent = Effect.sync(() => {
+      if (!target.headersSent) target.writeHead(response.status)
+      if (!target.writableEnded) target.end()
+    })
+    return Cause.isEmpty(rest) ? sent : Effect.zipRight(sent, Effect.logDebug("Request failed", rest))
+  })
