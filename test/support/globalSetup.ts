@@ -27,6 +27,8 @@ const settings = {
   synchronous_commit: "off",
   full_page_writes: "off",
   max_connections: "300",
+  // Every database of a test would be visited once a minute.
+  autovacuum: "off",
   authentication_timeout: "10s"
 }
 

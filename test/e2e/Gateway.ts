@@ -1,7 +1,7 @@
 import { GatewayAnswer } from "@berth/api/gateway/GatewayApi"
 import { ChallengeBody } from "@berth/api/gateway/payments/ChallengeMessage"
-import { assert, layer } from "@effect/vitest"
-import { Context, Effect, Fiber, Layer, Schema } from "effect"
+import { assert } from "@effect/vitest"
+import { Effect, Fiber, Schema } from "effect"
 import { Receipt } from "mppx"
 import { Mppx, tempo } from "mppx/client"
 import { execFile } from "node:child_process"
@@ -9,43 +9,14 @@ import { createRequire } from "node:module"
 import { dirname, join } from "node:path"
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts"
 import { eventually } from "../support/Eventually.ts"
-import { migratedDatabase } from "../support/MigratedDatabase.ts"
-import { interfaceCredential, paymentRecipient } from "../support/payments/PaymentFixtures.ts"
-import { type TempoNetwork, startTempoNetwork } from "../fakes/payments/TempoNetwork.ts"
-import { type FakeOpenAi, makeFakeOpenAi } from "../fakes/models/FakeOpenAi.ts"
+import { interfaceCredential } from "../support/payments/PaymentFixtures.ts"
+import type { FakeOpenAi } from "../fakes/models/FakeOpenAi.ts"
 import { memberAt } from "./MainJobSteps.ts"
-import { type Berth, makeShellEnvironment, startBerth } from "./BerthProcess.ts"
+import { makeShellEnvironment } from "./BerthProcess.ts"
+import { model, SharedBerth, type SharedBerthPart } from "./SharedBerth.ts"
 import * as Records from "./ServiceDatabase.ts"
 import { signUpClient, openWebClient } from "./WebClient.ts"
 
-class Service extends Context.Tag("@berth/test/GatewayService")<
-  Service,
-  { readonly berth: Berth; readonly upstream: FakeOpenAi; readonly network: TempoNetwork }
->() {}
-
-const service = Layer.unwrapScoped(
-  Effect.gen(function* () {
-    const databaseUrl = yield* migratedDatabase
-    const upstream = yield* makeFakeOpenAi()
-    const network = yield* startTempoNetwork
-    const berth = yield* startBerth({
-      databaseUrl,
-      environment: {
-        OPENAI_BASE_URL: upstream.baseUrl,
-        OPENAI_API_KEY: upstream.apiKey,
-        // The discard port: tests do not read the public model list.
-        OPENROUTER_BASE_URL: "http://127.0.0.1:9/api/v1",
-        LIMIT_REGISTER: "1000/1h",
-        MPP_CHAIN_ID: String(network.chainId),
-        MPP_RPC_URL: network.url,
-        MPP_RECIPIENT: paymentRecipient
-      }
-    })
-    return Layer.merge(Layer.succeed(Service, { berth, upstream, network }), Records.layer(databaseUrl))
-  })
-)
-
-const model = "openai/gpt-4o-mini"
 const call = { model, messages: [{ role: "user", content: "Hello" }], max_tokens: 50 }
 const path = "/api/v1/gateway"
 
@@ -70,11 +41,12 @@ const command = (args: ReadonlyArray<string>, environment: Readonly<Record<strin
 /** How many chats have reached the models. */
 const chats = ({ received }: FakeOpenAi) => received.filter(({ path: of }) => of.endsWith("/chat/completions")).length
 
-layer(service, { timeout: "120 seconds", excludeTestServices: true })("the gateway of the real program", (it) => {
+/** The gateway of the real program. */
+export const gateway: SharedBerthPart = (it) => {
   it.scoped(
     "The gateway accepts payments of mppx's client and command line",
     Effect.fn(function* () {
-      const { berth, network } = yield* Service
+      const { berth, network } = yield* SharedBerth
       const before = yield* network.received
       const account = yield* network.payer(1_000_000n)
       const client = Mppx.create({
@@ -109,7 +81,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the gatew
   it.scoped(
     "The gateway passes the validator of mppx without another network",
     Effect.fn(function* () {
-      const { berth } = yield* Service
+      const { berth } = yield* SharedBerth
       const url = `http://localhost:${berth.place.port}`
       const { text } = yield* command(["validate", url, "-H", "X-Payment-Method:mpp"])
       const lines = text.split("\n").map((line) => line.trim())
@@ -130,7 +102,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the gatew
   it.scoped(
     "The gateway charges and answers a call once when its process is killed",
     Effect.fn(function* () {
-      const { berth, network, upstream } = yield* Service
+      const { berth, network, openai: upstream } = yield* SharedBerth
       const person = yield* signUpClient(berth.webUrl)
       const before = yield* network.received
       const stranger = yield* openWebClient(berth.webUrl)
@@ -181,4 +153,4 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the gatew
       })
     })
   )
-})
+}

@@ -1,42 +1,26 @@
 import { SqlClient } from "@effect/sql/SqlClient"
 import { isProcessAlive } from "@berth/infra/process/ProcessIdentity"
-import { assert, layer } from "@effect/vitest"
-import { Context, Effect, Layer } from "effect"
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
 import Stripe from "stripe"
-import { migratedDatabase } from "../support/MigratedDatabase.ts"
-import { type FakeStripe, makeFakeStripe } from "../fakes/stripe/FakeStripe.ts"
 import type { StripeEvent } from "../fakes/stripe/StripeObjects.ts"
-import { type Berth, startBerth, repeatUntil } from "./BerthProcess.ts"
-import * as Records from "./ServiceDatabase.ts"
+import { repeatUntil } from "./BerthProcess.ts"
+import { SharedBerth, type SharedBerthPart } from "./SharedBerth.ts"
 import { type SignedUpClient, signUpClient } from "./WebClient.ts"
 
-class Service extends Context.Tag("@berth/test/CardEventsService")<
-  Service,
-  { readonly berth: Berth; readonly cards: FakeStripe; readonly stripe: Stripe }
->() {}
-
-const service = Layer.unwrapScoped(
-  Effect.gen(function* () {
-    const databaseUrl = yield* migratedDatabase
-    const cards = yield* makeFakeStripe
-    const berth = yield* startBerth({
-      databaseUrl,
-      environment: {
-        STRIPE_WEBHOOK_SECRET: cards.webhookSecret,
-        // The discard port: tests do not read the public model list.
-        OPENROUTER_BASE_URL: "http://127.0.0.1:9/api/v1"
-      }
-    })
-    const { hostname, port } = cards.url
-    const stripe = new Stripe(cards.secretKey, { host: hostname, port, protocol: "http", telemetry: false })
-    return Layer.merge(Layer.succeed(Service, { berth, cards, stripe }), Records.layer(databaseUrl))
-  })
-)
+const service = Effect.map(SharedBerth, ({ berth, cards }) => {
+  const { hostname, port } = cards.url
+  return {
+    berth,
+    cards,
+    stripe: new Stripe(cards.secretKey, { host: hostname, port, protocol: "http", telemetry: false })
+  }
+})
 
 /** Brings events to the service; every one of them has to be acknowledged. */
 const deliver = (events: ReadonlyArray<StripeEvent>) =>
   Effect.gen(function* () {
-    const { berth, cards } = yield* Service
+    const { berth, cards } = yield* SharedBerth
     const to = new URL("/api/webhooks/cardProcessor", berth.webUrl)
     const statuses = yield* cards.deliver(events, { to, header: "cardProcessor-signature" })
     assert.deepStrictEqual(
@@ -58,11 +42,12 @@ const untilApplied = Effect.flatMap(SqlClient, (sql) =>
   repeatUntil(Effect.map(sql`select id from card_events where status <> 'applied'`, (rows) => rows.length === 0))
 )
 
-layer(service, { timeout: "180 seconds", excludeTestServices: true })("events of the card processor", (it) => {
+/** Events of the card processor. */
+export const cardEvents: SharedBerthPart = (it) => {
   it.effect(
     "Card events grant and revoke a plan when they are late, repeated, out of order, and the worker is killed",
     Effect.fn(function* () {
-      const { berth, cards, stripe } = yield* Service
+      const { berth, cards, stripe } = yield* service
       const person = yield* signUpClient(berth.webUrl)
       assert.containSubset(yield* person.raw("POST", "/api/agents/provision", { body: { name: "Ada" } }), {
         status: 402
@@ -124,7 +109,7 @@ layer(service, { timeout: "180 seconds", excludeTestServices: true })("events of
   it.effect(
     "Card events wait for a customer who paid before registering",
     Effect.fn(function* () {
-      const { berth, cards, stripe } = yield* Service
+      const { berth, cards, stripe } = yield* service
       const account = { email: "early@example.com", password: "correct horse battery" }
       const session = yield* Effect.promise(() =>
         stripe.checkout.sessions.create({
@@ -150,4 +135,4 @@ layer(service, { timeout: "180 seconds", excludeTestServices: true })("events of
       )
     })
   )
-})
+}

@@ -1,53 +1,18 @@
 import { LLMock } from "@copilotkit/aimock"
-import { assert, layer } from "@effect/vitest"
-import { Chunk, Context, Effect, Exit, Fiber, Layer, Option, Scope, Stream } from "effect"
+import { assert } from "@effect/vitest"
+import { Chunk, Effect, Fiber, Option, Stream } from "effect"
 import { eventually } from "../support/Eventually.ts"
-import { migratedDatabase } from "../support/MigratedDatabase.ts"
-import { type ModelBehavior, type FakeOpenAi, makeFakeOpenAi } from "../fakes/models/FakeOpenAi.ts"
+import type { ModelBehavior } from "../fakes/models/FakeOpenAi.ts"
 import { readAllRuntimeTraces, readProcessEnvironment } from "./RuntimeProcesses.ts"
 import { memberAt, textOrEmpty } from "./MainJobSteps.ts"
-import { type Berth, startBerth } from "./BerthProcess.ts"
+import { model, SharedBerth, type SharedBerthPart } from "./SharedBerth.ts"
 import * as Records from "./ServiceDatabase.ts"
 import { signUpClient } from "./WebClient.ts"
 import { assertMatches } from "../support/Matching.ts"
 
-const model = "openai/gpt-4o-mini"
-
-class Service extends Context.Tag("@berth/test/UpstreamService")<
-  Service,
-  {
-    readonly berth: Berth
-    readonly upstream: FakeOpenAi
-    /** Stops the fake, so that another server can use its address. */
-    readonly endUpstream: Effect.Effect<void>
-  }
->() {}
-
-const service = Layer.unwrapScoped(
-  Effect.gen(function* () {
-    const databaseUrl = yield* migratedDatabase
-    const scope = yield* Effect.acquireRelease(Scope.make(), (made) => Scope.close(made, Exit.void))
-    const upstream = yield* Scope.extend(makeFakeOpenAi(), scope)
-    const berth = yield* startBerth({
-      databaseUrl,
-      environment: {
-        OPENAI_BASE_URL: upstream.baseUrl,
-        OPENAI_API_KEY: upstream.apiKey,
-        LIMIT_REGISTER: "1000/1h",
-        // The discard port: tests do not read the public model list.
-        OPENROUTER_BASE_URL: "http://127.0.0.1:9/api/v1"
-      }
-    })
-    return Layer.merge(
-      Layer.succeed(Service, { berth, upstream, endUpstream: Scope.close(scope, Exit.void) }),
-      Records.layer(databaseUrl)
-    )
-  })
-)
-
 /** A user whose agent uses the upstream's model. */
 const ownerWithRunningAgent = Effect.gen(function* () {
-  const { berth } = yield* Service
+  const { berth } = yield* SharedBerth
   const person = yield* signUpClient(berth.webUrl)
   yield* Records.insertSubscription(person.userId, "starter")
   const { id } = yield* person.provision("Ada", model)
@@ -99,11 +64,12 @@ const upstreamFailures = (apiKey: string): ReadonlyArray<readonly [string, Reado
   ]
 ]
 
-layer(service, { timeout: "120 seconds", excludeTestServices: true })("an upstream's model", (it) => {
+/** An upstream's model; stops the fake of OpenAI. */
+export const upstreamModels: SharedBerthPart = (it) => {
   it.effect(
     "An upstream model answers the agent's owner, streamed too",
     Effect.fn(function* () {
-      const { upstream } = yield* Service
+      const { openai: upstream } = yield* SharedBerth
       const person = yield* ownerWithRunningAgent
       upstream.respondWith(
         { type: "answer", pieces: ["Grüß ", "Gott"] },
@@ -139,7 +105,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("an upstre
   it.effect(
     "An upstream model that fails costs at most its output so far, and owner, log and metrics get the reason",
     Effect.fn(function* () {
-      const { berth, upstream } = yield* Service
+      const { berth, openai: upstream } = yield* SharedBerth
       const person = yield* ownerWithRunningAgent
       let answered = 0
       let failed = 0
@@ -210,7 +176,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("an upstre
   it.effect(
     "The key of an upstream model is in no instance and no log",
     Effect.fn(function* () {
-      const { berth, upstream } = yield* Service
+      const { berth, openai: upstream } = yield* SharedBerth
       yield* (yield* ownerWithRunningAgent).chat("Hello")
       const instances = yield* readAllRuntimeTraces(berth.place.dataDirectory)
       const environments = yield* Effect.forEach(
@@ -226,8 +192,8 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("an upstre
   it.effect(
     "An upstream model may be an independent mock server",
     Effect.fn(function* () {
-      const { endUpstream, upstream } = yield* Service
-      yield* endUpstream
+      const { endOpenAi, openai: upstream } = yield* SharedBerth
+      yield* endOpenAi
       const mock = yield* Effect.acquireRelease(
         Effect.promise(async () => {
           const server = new LLMock({ port: Number(new URL(upstream.baseUrl).port), logLevel: "silent" })
@@ -248,4 +214,4 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("an upstre
       assertMatches(Chunk.toReadonlyArray(told).at(-1), { event: "done" })
     }, Effect.scoped)
   )
-})
+}

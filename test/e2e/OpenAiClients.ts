@@ -1,51 +1,19 @@
-import { assert, layer } from "@effect/vitest"
-import { Context, Data, Effect, Fiber, Layer, Schedule, type Scope } from "effect"
+import { assert } from "@effect/vitest"
+import { Data, Effect, Fiber, Schedule, type Scope } from "effect"
 import { type IncomingMessage, request as httpRequest } from "node:http"
 import OpenAI from "openai"
-import { migratedDatabase } from "../support/MigratedDatabase.ts"
-import { makeFakeAnthropic } from "../fakes/models/FakeAnthropic.ts"
-import { makeFakeGoogle } from "../fakes/models/FakeGoogle.ts"
-import { makeFakeOpenAi } from "../fakes/models/FakeOpenAi.ts"
-import type { FakeModelVendor } from "../fakes/models/FakeModelVendor.ts"
 import { memberAt } from "./MainJobSteps.ts"
-import { startBerth, repeatUntil } from "./BerthProcess.ts"
+import { repeatUntil } from "./BerthProcess.ts"
+import { model, SharedBerth, type SharedBerthPart } from "./SharedBerth.ts"
 import { assertMatches } from "../support/Matching.ts"
 
-const model = "openai/gpt-4o-mini"
 const messages: Array<OpenAI.ChatCompletionMessageParam> = [{ role: "user", content: "Hello" }]
 
-class Service extends Context.Tag("@berth/test/OpenAiService")<
-  Service,
-  {
-    readonly client: OpenAI
-    readonly backendUrl: string
-    readonly openai: FakeModelVendor
-    readonly anthropic: FakeModelVendor
-    readonly google: FakeModelVendor
-  }
->() {}
-
-const service = Layer.scoped(
-  Service,
-  Effect.gen(function* () {
-    const [openai, anthropic, google] = [yield* makeFakeOpenAi(), yield* makeFakeAnthropic, yield* makeFakeGoogle]
-    const { backendUrl } = yield* startBerth({
-      databaseUrl: yield* migratedDatabase,
-      environment: {
-        OPENAI_BASE_URL: openai.baseUrl,
-        OPENAI_API_KEY: openai.apiKey,
-        ANTHROPIC_BASE_URL: anthropic.baseUrl,
-        ANTHROPIC_API_KEY: anthropic.apiKey,
-        GOOGLE_BASE_URL: google.baseUrl,
-        GOOGLE_API_KEY: google.apiKey,
-        // The discard port: tests do not read the public model list.
-        OPENROUTER_BASE_URL: "http://127.0.0.1:9/api/v1"
-      }
-    })
-    const client = new OpenAI({ baseURL: `${backendUrl}/v1`, apiKey: "any", maxRetries: 0 })
-    return { client, backendUrl, openai, anthropic, google }
-  })
-)
+const service = Effect.map(SharedBerth, ({ berth: { backendUrl }, ...fakes }) => ({
+  ...fakes,
+  backendUrl,
+  client: new OpenAI({ baseURL: `${backendUrl}/v1`, apiKey: "any", maxRetries: 0 })
+}))
 
 class CallFailed extends Data.TaggedError("CallFailed")<{ readonly cause: unknown }> {}
 
@@ -78,10 +46,11 @@ const settled = (count: () => number) =>
     return before > 0 && count() === before
   }).pipe(Effect.repeat({ until: (stands) => stands }), Effect.timeout("60 seconds"), Effect.as(count))
 
-layer(service, { timeout: "120 seconds", excludeTestServices: true })("OpenAI's own client", (it) => {
+/** OpenAI's own client. */
+export const openAiClients: SharedBerthPart = (it) => {
   it.effect("OpenAI's client chats with only its base URL changed", () =>
     Effect.gen(function* () {
-      const { client } = yield* Service
+      const { client } = yield* service
       const { data, request_id, response } = yield* call(() =>
         client.chat.completions.create({ model, messages, temperature: 0.5 }).withResponse()
       )
@@ -99,7 +68,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("OpenAI's 
 
   it.effect("OpenAI's client reads a stream with deltas and usage", () =>
     Effect.gen(function* () {
-      const { client, openai } = yield* Service
+      const { client, openai } = yield* service
       openai.respondWith({ type: "answer", pieces: ["Grüß ", "Gott", " 🚢"] })
       const chunks = yield* call(async () => {
         const seen: Array<OpenAI.ChatCompletionChunk> = []
@@ -127,7 +96,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("OpenAI's 
       `OpenAI's client runs tools for every vendor's models${streams ? " in a stream" : ""} and returns their results`,
       () =>
         Effect.gen(function* () {
-          const { anthropic, client, google, openai } = yield* Service
+          const { anthropic, client, google, openai } = yield* service
           const vendors = [
             [openai, model],
             [anthropic, "anthropic/claude-opus-4-6"],
@@ -170,7 +139,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("OpenAI's 
 
   it.effect("OpenAI's client sends images to every vendor's models", () =>
     Effect.gen(function* () {
-      const { anthropic, client, google, openai } = yield* Service
+      const { anthropic, client, google, openai } = yield* service
       const seen: Array<OpenAI.ChatCompletionMessageParam> = [
         {
           role: "user",
@@ -195,7 +164,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("OpenAI's 
 
   it.effect("OpenAI's client requests JSON by a schema", () =>
     Effect.gen(function* () {
-      const { client, openai } = yield* Service
+      const { client, openai } = yield* service
       openai.respondWith({ type: "answer", pieces: ['{"name":', '"Ada"}'] })
       const schema = { type: "object", properties: { name: { type: "string" } } }
       const answer = yield* call(() =>
@@ -215,7 +184,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("OpenAI's 
 
   it.effect("OpenAI's client lists models, and retrieves one", () =>
     Effect.gen(function* () {
-      const { client } = yield* Service
+      const { client } = yield* service
       const list = yield* call(() => client.models.list())
       const ids = list.data.map(({ id }) => id)
       assert.includeMembers(ids, [model, "anthropic/claude-opus-4-6", "google/gemini-2.5-flash"])
@@ -225,7 +194,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("OpenAI's 
 
   it.effect("OpenAI's client maps every error to its class", () =>
     Effect.gen(function* () {
-      const { client, openai } = yield* Service
+      const { client, openai } = yield* service
       const ask = (changes: Partial<OpenAI.ChatCompletionCreateParamsNonStreaming> = {}) =>
         refusal(() => client.chat.completions.create({ model, messages, ...changes }))
       const unknown = yield* ask({ model: "nobody/nothing" })
@@ -253,7 +222,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("OpenAI's 
 
   it.effect("A client that leaves ends the vendor's answer, streamed or not", () =>
     Effect.gen(function* () {
-      const { client, openai } = yield* Service
+      const { client, openai } = yield* service
       const before = openai.abandonedRequests()
       openai.respondWith({ type: "endless" })
       yield* call(async () => {
@@ -276,7 +245,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("OpenAI's 
 
   it.effect("A client that stops reading pauses the vendor, and continues where it stopped", () =>
     Effect.gen(function* () {
-      const { backendUrl, openai } = yield* Service
+      const { backendUrl, openai } = yield* service
       const before = openai.streamedBytes()
       const left = openai.abandonedRequests()
       openai.respondWith({ type: "endless" })
@@ -297,4 +266,4 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("OpenAI's 
       yield* repeatUntil(Effect.sync(() => openai.abandonedRequests() === left + 1))
     })
   )
-})
+}

@@ -1,0 +1,17 @@
+import { layer } from "@effect/vitest"
+import { agentTasks } from "./AgentTasks.ts"
+import { cardEvents } from "./CardEvents.ts"
+import { gateway } from "./Gateway.ts"
+import { openAiClients } from "./OpenAiClients.ts"
+import * as SharedBerth from "./SharedBerth.ts"
+import { upstreamModels } from "./UpstreamModels.ts"
+
+layer(SharedBerth.layer, { timeout: "180 seconds", excludeTestServices: true })("One Berth", (it) => {
+  openAiClients(it)
+  agentTasks(it)
+  // Its last test restarts the server, which closes every circuit breaker.
+  gateway(it)
+  cardEvents(it)
+  // Last: it stops the fake of OpenAI.
+  upstreamModels(it)
+})
