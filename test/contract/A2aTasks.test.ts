@@ -146,7 +146,7 @@ const raw = (as: OwnerWithAgent, to: OwnerWithAgent, method: string, path: strin
 const rpc = (as: OwnerWithAgent, to: OwnerWithAgent, method: string, params: unknown, version = "1.0") =>
   raw(as, to, "POST", "", { jsonrpc: "2.0", id: 7, method, params }, version)
 
-layer(App.layer(), { excludeTestServices: true })("The A2A protocol of an agent", (it) => {
+layer(App.shared, { excludeTestServices: true })("The A2A protocol of an agent", (it) => {
   for (const binding of bindings) {
     it.effect(`${binding}: a message is a task with the reply, charged once, and continues its context`, () =>
       Effect.gen(function* () {

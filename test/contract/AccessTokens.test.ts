@@ -60,7 +60,7 @@ const probe = HttpLayerRouter.serve(
   Layer.provide(Layer.mock(CredentialWatch, { _tag: "@berth/CredentialWatch", revalidate: Effect.void })),
   Layer.provide(sessionCookieLayer),
   Layer.provide(BearerSessions.Default),
-  Layer.provideMerge(App.layer())
+  Layer.provideMerge(App.shared)
 )
 
 const Issued = Schema.Struct({ token: Schema.String, expiresAt: Schema.DateTimeUtc })

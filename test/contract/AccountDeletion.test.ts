@@ -218,7 +218,7 @@ layer(App.layer(), { excludeTestServices: true })("DELETE /api/settings", (it) =
         })
       )
       assertError(yield* Fiber.join(asking), { status: 401, code: "unauthorized" })
-      assert.notInclude((yield* logLines).join("\n"), "A request failed unexpectedly")
+      assert.notInclude((yield* logLines).join("\n"), "Request failed unexpectedly")
     })
   )
 
@@ -326,7 +326,7 @@ layer(App.layer(), { excludeTestServices: true })("DELETE /api/settings", (it) =
           )
         assert.deepStrictEqual(yield* (yield* UserRepository).find(owner.user.id), Option.none())
       }
-      assert.notInclude((yield* logLines).join("\n"), "A request failed unexpectedly")
+      assert.notInclude((yield* logLines).join("\n"), "Request failed unexpectedly")
     }).pipe(Effect.scoped)
   )
 })

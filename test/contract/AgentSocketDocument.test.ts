@@ -34,7 +34,7 @@ type Decode = (payload: unknown) => Effect.Effect<{ readonly type: string }, Par
 
 const strictly = { onExcessProperty: "error" } as const
 
-layer(App.layer(), { excludeTestServices: true })("The description of the agents' WebSocket", (it) => {
+layer(App.shared, { excludeTestServices: true })("The description of the agents' WebSocket", (it) => {
   const document = Effect.gen(function* () {
     const { web } = yield* App.TestApp
     const { body, status, text } = yield* web({ method: "GET", path: "/asyncapi.json" })

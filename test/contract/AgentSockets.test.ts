@@ -84,7 +84,7 @@ const holdAnswers = Effect.gen(function* () {
 const recorded = recordSpans()
 const recordedAttributes = () => JSON.stringify(recorded.spans.map((attributes) => [...attributes]))
 
-layer(App.layer(), { excludeTestServices: true })("An agent's WebSocket", (it) => {
+layer(App.shared, { excludeTestServices: true })("An agent's WebSocket", (it) => {
   it.scoped("An agent's WebSocket sends the status, accepts a message, and sends deltas and the whole reply", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()

@@ -36,7 +36,7 @@ const Live = AgentTasksLive.layer.pipe(
   Layer.provide(GatewayServices.localAnswers),
   Layer.provide(Layer.succeed(AgentSettings, { models: ["claude-opus-4-6"], legacyModels: new Map() })),
   Layer.provide(Layer.succeed(SkillCatalog, skillCatalog)),
-  Layer.provideMerge(App.layer())
+  Layer.provideMerge(App.shared)
 )
 
 const user = (content: string): ChatMessage => ({ role: "user", content })

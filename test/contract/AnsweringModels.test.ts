@@ -52,7 +52,7 @@ const plugins = [
   { plugin: "stt", json: { plugin: "stt", audio: "SUQzBwcH" }, names: { model: "sandbox/speech", provider: "sandbox" } }
 ]
 
-layer(App.layer(), { excludeTestServices: true })("The model that answered", (it) => {
+layer(App.shared, { excludeTestServices: true })("The model that answered", (it) => {
   for (const path of ["/api/agent", "/api/chat"])
     it.effect(`The model that answered is in the headers and done events of POST ${path}`, () =>
       Effect.gen(function* () {
@@ -164,7 +164,7 @@ layer(App.layer(), { excludeTestServices: true })("The model that answered", (it
   )
 })
 
-layer(App.layer(), { excludeTestServices: true })("The warning of an agent's model", (it) => {
+layer(App.shared, { excludeTestServices: true })("The warning of an agent's model", (it) => {
   const provision = (as: App.SignedIn, json: object, headers = {}) =>
     Effect.flatMap(App.TestApp, ({ web }) =>
       web({ method: "POST", path: "/api/agents/provision", as, json: { name: "An agent", ...json }, headers })
@@ -245,7 +245,7 @@ layer(App.layer(), { excludeTestServices: true })("The warning of an agent's mod
   )
 })
 
-layer(App.layer(), { excludeTestServices: true })("The last event of a broken stream", (it) => {
+layer(App.shared, { excludeTestServices: true })("The last event of a broken stream", (it) => {
   const assertTraced = (data: unknown, code: string) => {
     assert.deepInclude(data, { code })
     assert.match(JSON.stringify(data), /"traceId":"[0-9a-f]{32}"/)

@@ -37,7 +37,7 @@ const absent = {
 }
 const pending = { state: "pending", reason: null, checkedAt: null }
 
-layer(App.layer(), { excludeTestServices: true })("Channels of an agent", (it) => {
+layer(App.shared, { excludeTestServices: true })("Channels of an agent", (it) => {
   it.effect("PUT of a token connects and enables a channel, shows no secret, and appends a check", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()

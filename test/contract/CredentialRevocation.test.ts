@@ -97,7 +97,7 @@ describe("A revoked credential", () => {
           yield* left
         })
       )
-    }).pipe(Effect.provide(App.layer()))
+    }).pipe(Effect.provide(App.shared))
   )
 
   it.scopedLive("A credential that ends in one process closes its sockets and streams in another", () =>

@@ -18,7 +18,7 @@ const mapOf = (as: App.SignedIn) =>
     Effect.map(web({ method: "GET", path: "/api/agent?action=credentials", as }), ({ body }) => body["credentials"])
   )
 
-layer(App.layer(), { excludeTestServices: true })("Credentials", (it) => {
+layer(App.shared, { excludeTestServices: true })("Credentials", (it) => {
   it.effect("Credentials are listed as configured to their owner only, with or without an agent", () =>
     Effect.gen(function* () {
       const [owner, stranger] = [yield* App.signInNewUser(), yield* createOwnerWithAgent()]

@@ -12,7 +12,7 @@ const provision = (as: App.SignedIn) =>
     web({ method: "POST", path: "/api/agents/provision", as, json: { name: "Ada" } })
   )
 
-layer(App.layer(), { excludeTestServices: true })("POST /api/development/plan in development", (it) => {
+layer(App.shared, { excludeTestServices: true })("POST /api/development/plan in development", (it) => {
   it.effect("POST /api/development/plan gives a plan without payment, with which the user can create an agent", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp

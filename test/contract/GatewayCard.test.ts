@@ -472,7 +472,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
   )
 })
 
-layer(App.layer(), { excludeTestServices: true })("Calls of the gateway", (it) => {
+layer(App.shared, { excludeTestServices: true })("Calls of the gateway", (it) => {
   it.effect("Gateway calls are limited to a hundred a minute for each payer, whatever their outcome", () =>
     Effect.gen(function* () {
       const as = yield* App.signInNewUser("pro")

@@ -7,7 +7,7 @@ import { machinePaymentHeaders, gatewayCall, helloRequest, payForCall, readUsedU
 
 const foreign = { origin: "https://shop.example" }
 
-layer(App.layer(), { excludeTestServices: true })("A page of another origin", (it) => {
+layer(App.shared, { excludeTestServices: true })("A page of another origin", (it) => {
   it.effect("A page of another origin gets the allowed headers of the gateway by a preflight", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp

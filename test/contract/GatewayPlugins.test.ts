@@ -51,7 +51,7 @@ const recorded = (text: string) => (answer: HttpCallResponse) =>
     payment: { method: s.equalTo("card"), receipt: s.equalTo(null) }
   })
 
-layer(App.layer(), { excludeTestServices: true })("The gateway's plugins", (it) => {
+layer(App.shared, { excludeTestServices: true })("The gateway's plugins", (it) => {
   it.effect("The gateway's plugins are named by the header before the body", () =>
     Effect.gen(function* () {
       const as = yield* App.signInNewUser("pro")

@@ -10,7 +10,7 @@ const oneMiB = 1024 * 1024
 
 const both = ["web", "backend"] as const
 
-layer(App.layer(), { excludeTestServices: true })("The rules for every endpoint", (it) => {
+layer(App.shared, { excludeTestServices: true })("The rules for every endpoint", (it) => {
   for (const listener of both) {
     it.effect(`An unknown path is 404 on the ${listener} listener, whatever the method`, () =>
       Effect.gen(function* () {
@@ -141,7 +141,7 @@ layer(App.layer(), { excludeTestServices: true })("The rules for every endpoint"
   )
 })
 
-layer(App.layer(), { excludeTestServices: true })("What is no request", (it) => {
+layer(App.shared, { excludeTestServices: true })("What is no request", (it) => {
   const hostile: ReadonlyArray<readonly [string, string, number, string]> = [
     ["headers without end", `GET / HTTP/1.1\r\nhost: a\r\nx: ${"a".repeat(20_000)}\r\n\r\n`, 431, "headers_too_large"],
     ["a path without end", `GET /${"a".repeat(20_000)} HTTP/1.1\r\nhost: a\r\n\r\n`, 431, "headers_too_large"],
@@ -306,7 +306,7 @@ layer(App.layer(), { excludeTestServices: true })("What is no request", (it) => 
   )
 })
 
-layer(App.layer(), { excludeTestServices: true })("The origin rule", (it) => {
+layer(App.shared, { excludeTestServices: true })("The origin rule", (it) => {
   const foreign = (appUrl: URL) => [
     "https://evil.example",
     "null",
@@ -360,7 +360,7 @@ layer(App.layer(), { excludeTestServices: true })("The origin rule", (it) => {
   )
 })
 
-layer(App.layer(), { excludeTestServices: true })("Cookies", (it) => {
+layer(App.shared, { excludeTestServices: true })("Cookies", (it) => {
   it.effect("Malformed cookies identify no user", () =>
     Effect.gen(function* () {
       const { cookieName, web } = yield* App.TestApp

@@ -66,7 +66,7 @@ layer(App.layer({ uploads: impatient }), { excludeTestServices: true })("Slow up
   )
 })
 
-layer(App.layer(), { excludeTestServices: true })("Live streams", (it) => {
+layer(App.shared, { excludeTestServices: true })("Live streams", (it) => {
   it.effect("The origin plays what the encoder uploaded, with type, cache and CORS headers", () =>
     Effect.gen(function* () {
       const stream = yield* createOwnerWithStream

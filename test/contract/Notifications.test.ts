@@ -14,7 +14,7 @@ const stored = (as: App.SignedIn) => Effect.map(patch(as, {}), ({ body }) => bod
 
 const members = ["email", "product", "security", "agentStatus"] as const
 
-layer(App.layer(), { excludeTestServices: true })("Notification preferences", (it) => {
+layer(App.shared, { excludeTestServices: true })("Notification preferences", (it) => {
   it.effect("Notification preferences start with the defaults and change one by one", () =>
     Effect.gen(function* () {
       const user = yield* App.signInNewUser()

@@ -437,7 +437,7 @@ layer(app("userinfo", "client_secret_basic"), { excludeTestServices: true })(
   }
 )
 
-layer(App.layer(), { excludeTestServices: true })("An unconfigured OAuth provider", (it) => {
+layer(App.shared, { excludeTestServices: true })("An unconfigured OAuth provider", (it) => {
   it.effect("An unconfigured OAuth provider redirects start and callback to /login", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp

@@ -43,7 +43,7 @@ const reaching = (json: object) =>
 
 const image = (url: string) => [{ role: "user", content: [{ type: "image_url", image_url: { url } }] }]
 
-layer(App.layer(), { excludeTestServices: true })("OpenAI's routes", (it) => {
+layer(App.shared, { excludeTestServices: true })("OpenAI's routes", (it) => {
   it.effect("OpenAI's routes answer with exactly the documented members", () =>
     Effect.gen(function* () {
       const answer = yield* ask({})
@@ -357,7 +357,7 @@ layer(App.layer({ aiLayerIsPrivate: true }), { excludeTestServices: true })("Ope
   )
 })
 
-layer(App.layer(), { excludeTestServices: true })("The AI layer without an internal key", (it) => {
+layer(App.shared, { excludeTestServices: true })("The AI layer without an internal key", (it) => {
   it.effect("The AI layer without an internal key rejects Host headers of other sites on every route", () =>
     Effect.gen(function* () {
       const { backend } = yield* App.TestApp
@@ -384,7 +384,7 @@ layer(App.layer(), { excludeTestServices: true })("The AI layer without an inter
   )
 })
 
-layer(App.layer(), { excludeTestServices: true })("POST /api/ai/chat", (it) => {
+layer(App.shared, { excludeTestServices: true })("POST /api/ai/chat", (it) => {
   it.effect("POST /api/ai/chat passes images and the response format to the model", () =>
     Effect.gen(function* () {
       const { backend } = yield* App.TestApp

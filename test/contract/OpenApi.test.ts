@@ -116,7 +116,7 @@ const valuesOf = (
   })
 }
 
-layer(App.layer(), { excludeTestServices: true })("The documentation", (it) => {
+layer(App.shared, { excludeTestServices: true })("The documentation", (it) => {
   for (const listener of ["web", "backend"] as const) {
     it.effect(`The documentation of the ${listener} listener is an OpenAPI 3.1 document of all its routes`, () =>
       Effect.gen(function* () {
@@ -382,7 +382,7 @@ layer(App.layer({ aiLayerIsPrivate: true }), { excludeTestServices: true })("The
   )
 })
 
-layer(App.layer(), { excludeTestServices: true })("Health and metrics", (it) => {
+layer(App.shared, { excludeTestServices: true })("Health and metrics", (it) => {
   it.effect("Both listeners report that they are alive and ready", () =>
     Effect.gen(function* () {
       const { backend, web } = yield* App.TestApp

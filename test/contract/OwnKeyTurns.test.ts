@@ -26,7 +26,7 @@ const withOwnKeys = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
 
 const done = Stream.make(doneEvent)
 
-layer(App.layer(), { excludeTestServices: true })("The cost of a message whose owner has model keys", (it) => {
+layer(App.shared, { excludeTestServices: true })("The cost of a message whose owner has model keys", (it) => {
   const costOf = (calls: (turn: Turn) => ReadonlyArray<RuntimeCall>) =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()

@@ -125,7 +125,7 @@ const seen = (answer: HttpCallResponse) => {
   return JSON.stringify([answer.status, headers, withoutTraceId(answer)])
 }
 
-layer(App.layer(), { excludeTestServices: true })("Ownership of ids", (it) => {
+layer(App.shared, { excludeTestServices: true })("Ownership of ids", (it) => {
   it("Every path parameter has a kind", () => {
     for (const { path } of idRoutes) {
       assert.lengthOf(

@@ -81,7 +81,7 @@ const assertPage = (answer: HttpCallResponse, status = 200, referrerPolicy = "sa
   return elements
 }
 
-layer(App.layer(), { excludeTestServices: true })("The pages", (it) => {
+layer(App.shared, { excludeTestServices: true })("The pages", (it) => {
   it.effect("The pages have a strict content security policy and nothing inline, signed in or out", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
@@ -343,7 +343,7 @@ const providersOn = Effect.gen(function* () {
   return parse(text).elements.flatMap(([, { href }]) => (href?.startsWith("/api/auth/") === true ? [href] : []))
 })
 
-layer(App.layer(), { excludeTestServices: true })("A sign-in page without providers", (it) => {
+layer(App.shared, { excludeTestServices: true })("A sign-in page without providers", (it) => {
   it.effect("A sign-in page without providers offers no provider", () =>
     Effect.map(providersOn, (links) => assert.deepStrictEqual(links, []))
   )
@@ -357,7 +357,7 @@ layer(App.layer({ oauthB: { client } }), { excludeTestServices: true })("A sign-
   )
 })
 
-layer(App.layer(), { excludeTestServices: true })("Page assets", (it) => {
+layer(App.shared, { excludeTestServices: true })("Page assets", (it) => {
   const style = Effect.gen(function* () {
     const { web } = yield* App.TestApp
     const elements = assertPage(yield* web({ method: "GET", path: "/login" }))
@@ -394,7 +394,7 @@ layer(App.layer(), { excludeTestServices: true })("Page assets", (it) => {
   )
 })
 
-layer(App.layer(), { excludeTestServices: true })("Error pages", (it) => {
+layer(App.shared, { excludeTestServices: true })("Error pages", (it) => {
   it.effect("Error pages are HTML for browsers and JSON for other clients", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
@@ -428,7 +428,7 @@ layer(App.layer(), { excludeTestServices: true })("Error pages", (it) => {
   )
 })
 
-layer(App.layer(), { excludeTestServices: true })("Page forms", (it) => {
+layer(App.shared, { excludeTestServices: true })("Page forms", (it) => {
   const form = { ...browser, "content-type": "application/x-www-form-urlencoded" }
   const path = "/api/auth/callback/credentials"
   const body = "email=nobody%40example.com&password=wrong-password"

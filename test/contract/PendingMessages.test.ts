@@ -54,7 +54,7 @@ const Page = Schema.Struct({
   session: Schema.Struct({ messages: Schema.Array(Schema.Struct({ id: Schema.String, content: Schema.String })) })
 })
 
-layer(App.layer(), { excludeTestServices: true })("Pending messages", (it) => {
+layer(App.shared, { excludeTestServices: true })("Pending messages", (it) => {
   it.effect("Pending messages are limited to sixteen per conversation, in order; one more is a free 429", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
@@ -142,7 +142,7 @@ layer(App.layer(), { excludeTestServices: true })("Pending messages", (it) => {
   )
 })
 
-layer(App.layer(), { excludeTestServices: true })("Conversations", (it) => {
+layer(App.shared, { excludeTestServices: true })("Conversations", (it) => {
   it.effect("Conversations are limited to ten thousand per user", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()

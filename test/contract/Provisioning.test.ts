@@ -123,7 +123,7 @@ layer(App.layer(), { excludeTestServices: true })("Agent limits", (it) => {
   )
 })
 
-layer(App.layer(), { excludeTestServices: true })("An Idempotency-Key", (it) => {
+layer(App.shared, { excludeTestServices: true })("An Idempotency-Key", (it) => {
   const withKey = (as: App.SignedIn, key: string, json: unknown = { name: "Once" }) =>
     provision(as, json, { "idempotency-key": key })
 

@@ -90,7 +90,7 @@ const usedBy = ({ user }: OwnerWithAgent) =>
     return (yield* findUsage(user)).used
   })
 
-layer(App.layer(), { excludeTestServices: true })("A resumed stream", (it) => {
+layer(App.shared, { excludeTestServices: true })("A resumed stream", (it) => {
   for (const { done, path } of routes)
     it.effect(`A resumed stream of POST ${path} has the events behind any event, and sends no message again`, () =>
       Effect.gen(function* () {

@@ -72,7 +72,7 @@ const statusOf = (cookie: string) =>
     Effect.map(web({ method: "GET", path: "/api/settings", headers: { cookie } }), ({ status }) => status)
   )
 
-layer(App.layer(), { excludeTestServices: true })("GET /api/auth/sessions", (it) => {
+layer(App.shared, { excludeTestServices: true })("GET /api/auth/sessions", (it) => {
   it.effect("GET /api/auth/sessions lists time, user agent and network, and marks the current session", () =>
     Effect.gen(function* () {
       const email = yield* account
@@ -140,7 +140,7 @@ layer(App.layer(), { excludeTestServices: true })("GET /api/auth/sessions", (it)
   )
 })
 
-layer(App.layer(), { excludeTestServices: true })("A revoked session", (it) => {
+layer(App.shared, { excludeTestServices: true })("A revoked session", (it) => {
   it.effect("A revoked session is invalid from the next request on, and others stay valid", () =>
     Effect.gen(function* () {
       const email = yield* account

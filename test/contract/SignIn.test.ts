@@ -49,7 +49,7 @@ const cookieOf = ({ headers }: HttpCallResponse) => {
 
 const thirtyDays = 30 * 24 * 60 * 60
 
-layer(App.layer(), { excludeTestServices: true })("Sign-in by password", (it) => {
+layer(App.shared, { excludeTestServices: true })("Sign-in by password", (it) => {
   it.effect("Sign-in by password sets an HttpOnly, SameSite=Lax session cookie", () =>
     Effect.gen(function* () {
       const { appUrl } = yield* App.TestApp
@@ -207,7 +207,7 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by password", (it) =>
   )
 })
 
-layer(App.layer(), { excludeTestServices: true })("A session", (it) => {
+layer(App.shared, { excludeTestServices: true })("A session", (it) => {
   it.effect("A session ends at sign-out while other sessions stay valid", () =>
     Effect.gen(function* () {
       const { appUrl, web } = yield* App.TestApp
@@ -258,7 +258,7 @@ layer(App.layer(), { excludeTestServices: true })("A session", (it) => {
   )
 })
 
-layer(App.layer(), { excludeTestServices: true })("A changed password", (it) => {
+layer(App.shared, { excludeTestServices: true })("A changed password", (it) => {
   const change = (cookie: string, currentPassword: string, newPassword: string) =>
     Effect.flatMap(App.TestApp, ({ web }) =>
       web({

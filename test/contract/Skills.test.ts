@@ -36,7 +36,7 @@ const toggle = (owner: App.SignedIn, skillId: string, enabled: boolean, agentId?
 const resubscribe = ({ user }: App.SignedIn) =>
   Effect.flatMap(SubscriptionRepository, ({ save }) => save({ userId: user.id, plan: user.plan, status: "active" }))
 
-layer(App.layer(), { excludeTestServices: true })("An agent's skills", (it) => {
+layer(App.shared, { excludeTestServices: true })("An agent's skills", (it) => {
   it.effect("An agent's skills are switched in the row and then in the instance, and conversations continue", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent("pro")
@@ -240,7 +240,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's skills", (it) => {
   )
 })
 
-layer(App.layer(), { excludeTestServices: true })("An agent's health", (it) => {
+layer(App.shared, { excludeTestServices: true })("An agent's health", (it) => {
   it.effect("An agent's health is that of the named agent, else of the oldest running one, else of the oldest", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent("pro", "stopped")
@@ -285,7 +285,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's health", (it) => {
   )
 })
 
-layer(App.layer(), { excludeTestServices: true })("The index of GET /api/agent", (it) => {
+layer(App.shared, { excludeTestServices: true })("The index of GET /api/agent", (it) => {
   it.effect("The index of GET /api/agent lists every route of the group, and every action", () =>
     Effect.gen(function* () {
       const owner = yield* App.signInNewUser()

@@ -7,7 +7,7 @@ import { createOwnerWithAgent } from "./OwnerFixtures.ts"
 
 const messages = [{ role: "user", content: "hello" }]
 
-layer(App.layer(), { excludeTestServices: true })("A streamed answer", (it) => {
+layer(App.shared, { excludeTestServices: true })("A streamed answer", (it) => {
   it.effect("A streamed answer of an agent has delta events and one done event, each with an id", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp

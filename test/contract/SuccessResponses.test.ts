@@ -9,7 +9,7 @@ import { successRows } from "./rows/SuccessRows.ts"
 import * as s from "./ResponseShapes.ts"
 import { createOwnerWithAgent } from "./OwnerFixtures.ts"
 
-const app = errorRowFixturesLayer.pipe(Layer.provideMerge(App.layer()))
+const app = errorRowFixturesLayer.pipe(Layer.provideMerge(App.shared))
 
 layer(app, { excludeTestServices: true })("A success carries exactly its documented members", (it) => {
   for (const row of successRows)

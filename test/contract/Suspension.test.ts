@@ -30,7 +30,7 @@ const register = Effect.gen(function* () {
   return { id: String(body["id"]), signIn }
 })
 
-layer(App.layer(), { excludeTestServices: true })("A suspension", (it) => {
+layer(App.shared, { excludeTestServices: true })("A suspension", (it) => {
   it.effect(
     "A suspension refuses the sign-in with the right password by 403 and with a wrong one as before, until it ends",
     () =>

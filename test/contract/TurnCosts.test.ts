@@ -48,7 +48,7 @@ const countOpenReservations = ({ user }: OwnerWithAgent) =>
     )
   )
 
-layer(App.layer(), { excludeTestServices: true })("The cost of a message", (it) => {
+layer(App.shared, { excludeTestServices: true })("The cost of a message", (it) => {
   it.effect("The cost of a message is the cost of its model calls with margin, rounded up, and at least one unit", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
@@ -194,7 +194,7 @@ layer(App.layer(), { excludeTestServices: true })("The cost of a message", (it) 
   )
 })
 
-layer(App.layer(), { excludeTestServices: true })("A turn by its owner's own keys", (it) => {
+layer(App.shared, { excludeTestServices: true })("A turn by its owner's own keys", (it) => {
   it.effect("A turn by its owner's own keys needs no units, costs nothing, and uses no platform key", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()

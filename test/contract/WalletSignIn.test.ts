@@ -271,7 +271,7 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by wallet", (it) => {
   )
 })
 
-layer(App.layer(), { excludeTestServices: true })("A page that signs in by wallet", (it) => {
+layer(App.shared, { excludeTestServices: true })("A page that signs in by wallet", (it) => {
   const nonceFor = (headers: Record<string, string> = {}) =>
     Effect.gen(function* () {
       const { appUrl, web } = yield* App.TestApp
@@ -490,7 +490,7 @@ layer(App.layer({ verifiedEmailsOnly: true }), { excludeTestServices: true })(
   }
 )
 
-layer(App.layer(), { excludeTestServices: true })("The wallets of an account", (it) => {
+layer(App.shared, { excludeTestServices: true })("The wallets of an account", (it) => {
   const settings = "/api/settings/wallets"
   const list = (as: App.SignedIn) =>
     Effect.flatMap(App.TestApp, ({ web }) =>

@@ -5,7 +5,7 @@ import { Effect, Stream } from "effect"
 import { createOwnerWithAgent } from "../contract/OwnerFixtures.ts"
 import * as App from "../support/TestApp.ts"
 
-layer(App.layer(), { excludeTestServices: true })("POST /api/agent", (it) => {
+layer(App.shared, { excludeTestServices: true })("POST /api/agent", (it) => {
   it.effect("POST /api/agent responds 500 message_unanswered while the backend is down", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp

@@ -5,7 +5,7 @@ import { Effect } from "effect"
 import { gatewayCall, payForCall } from "../contract/GatewayPayments.ts"
 import * as App from "../support/TestApp.ts"
 
-layer(App.layer(), { excludeTestServices: true })("A machine payment", (it) => {
+layer(App.shared, { excludeTestServices: true })("A machine payment", (it) => {
   it.effect("A machine payment is accepted once its transaction is mined again after a reorganization dropped it", () =>
     Effect.gen(function* () {
       const { calls, chain, withBehavior } = yield* PaymentChainTest

@@ -3,7 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import * as App from "../support/TestApp.ts"
 
-layer(App.layer(), { excludeTestServices: true })("GET /api/settings", (it) => {
+layer(App.shared, { excludeTestServices: true })("GET /api/settings", (it) => {
   it.effect("GET /api/settings responds 401 when the session has expired", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp

@@ -9,7 +9,7 @@ import * as App from "../support/TestApp.ts"
 const delta = (text: string) => ({ type: "delta" as const, text })
 const failure = new ProviderFailed({ provider: "openai", kind: "unreachable", reason: "connection reset" })
 
-layer(App.layer(), { excludeTestServices: true })("A streamed gateway call", (it) => {
+layer(App.shared, { excludeTestServices: true })("A streamed gateway call", (it) => {
   it.effect("A streamed gateway call ends with an error event when the model fails after three deltas", () =>
     Effect.gen(function* () {
       const { withBehavior } = yield* ModelProvidersTest

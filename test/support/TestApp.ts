@@ -47,7 +47,7 @@ import { PageAssets } from "@berth/server/pages/PageAssets"
 import { PageSettings } from "@berth/server/pages/Layout"
 import * as UseCases from "@berth/server/UseCases"
 import * as WebListener from "@berth/server/WebListener"
-import { Context, Duration, Effect, Layer, Option, Redacted, Ref } from "effect"
+import { Context, Duration, Effect, Layer, Option, Redacted, Ref, Scope } from "effect"
 import { randomBytes } from "node:crypto"
 import { testCardEventSecret } from "./billing/CardEventRequests.ts"
 import { freePort } from "./FreePort.ts"
@@ -468,6 +468,17 @@ export function layer(options?: TestAppOptions): Layer.Layer<AppServices>
 export function layer(options: TestAppOptions = {}) {
   return Layer.unwrapScoped(Effect.orDie(make(options)))
 }
+
+/** The files of a worker share its modules, and with them this Layer, which ends with the worker's process. */
+const memoMap = Effect.runSync(Layer.makeMemoMap)
+const workerScope = Effect.runSync(Scope.make())
+const standard = layer()
+const buildStandard = (scope: Scope.Scope) => Layer.buildWithMemoMap(standard, memoMap, scope)
+
+/** `layer()`, started once per worker: for tests that look at what they made themselves, and leave the ports as they were. */
+export const shared: typeof standard = Layer.scopedContext(
+  Effect.zipRight(buildStandard(workerScope), Effect.flatMap(Effect.scope, buildStandard))
+)
 
 /** Opens a session for an existing user. */
 export const openSession = (user: User) =>
