@@ -1,18 +1,25 @@
 import { createOpenAI } from "@ai-sdk/openai"
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible"
 import type { ApiKeyScope } from "@berth/domain/sessions/ApiKeyScope"
+import { AgentRunRepository } from "@berth/domain/schedules/runs/AgentRunRepository"
+import { AgentRunId } from "@berth/domain/schedules/runs/AgentRun"
+import { makeRunTurnId } from "@berth/domain/schedules/runs/AgentRuns"
+import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
 import { ModelProvidersTest } from "@berth/infra/ai/ModelProvidersTest"
 import { assert, layer } from "@effect/vitest"
 import { HumanMessage } from "@langchain/core/messages"
 import { ChatOpenAI } from "@langchain/openai"
 import { generateText, jsonSchema, type LanguageModel, stepCountIs, streamText, tool } from "ai"
-import { Data, Effect, Stream } from "effect"
+import { Client } from "@modelcontextprotocol/sdk/client/index.js"
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { Data, Effect, Schedule, Schema, Stream } from "effect"
 import OpenAI from "openai"
 import { assertMatches } from "../support/Matching.ts"
 import * as App from "../support/TestApp.ts"
 import { createApiKey } from "./ApiKeyFixtures.ts"
 import { readUsedUnits } from "./GatewayPayments.ts"
-import { createOwnerWithAgent } from "./OwnerFixtures.ts"
+import { createOwnerWithAgent, type OwnerWithAgent } from "./OwnerFixtures.ts"
 
 const model = "openai/gpt-4"
 const input = "hello"
@@ -60,6 +67,48 @@ const withWeatherTool = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
 const readLastCall = Effect.flatMap(ModelProvidersTest, ({ calls }) =>
   Effect.map(calls, (all) => all.at(-1)?.messages.map(({ content, role }) => ({ role, content })) ?? [])
 )
+
+/** The official client of the Model Context Protocol, until the scope ends. */
+const connectMcp = (as: App.SignedIn, ...scopes: ReadonlyArray<ApiKeyScope>) =>
+  Effect.gen(function* () {
+    const { apiKey, webUrl } = yield* accessOf(as, ...scopes)
+    const client = new Client({ name: "test", version: "1" })
+    const transport = new StreamableHTTPClientTransport(new URL("/mcp", webUrl), {
+      requestInit: { headers: { authorization: `Bearer ${apiKey}` } }
+    })
+    yield* Effect.acquireRelease(
+      call(() => client.connect(transport)),
+      () => Effect.promise(() => client.close())
+    )
+    return client
+  })
+
+const nameOf = (tool: string, { agent }: OwnerWithAgent) => `${tool}_${agent.id.slice(-12)}`
+
+const withReply = (...texts: ReadonlyArray<string>) => {
+  const done = { type: "done" as const, reply: texts.join(""), model: "test", provider: "sandbox" as const }
+  const deltas = texts.map((text) => ({ type: "delta" as const, text }))
+  return <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+    Effect.flatMap(AgentManagerTest, ({ withBehavior }) =>
+      withBehavior({ chat: () => Stream.fromIterable([...deltas, done]) })(effect)
+    )
+}
+
+const findRunId = Schema.decodeUnknownOption(Schema.Tuple(Schema.Struct({ id: AgentRunId })))
+
+/** Ends the first run of an agent's skill, in place of a worker. */
+const finishNextRun = ({ agent }: OwnerWithAgent, result: string) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    const waiting = sql`select id from agent_runs where agent_id = ${agent.id} and state = 'waiting'`
+    const rows = yield* Effect.repeat(waiting, {
+      until: (found) => found.length > 0,
+      schedule: Schedule.spaced("10 millis")
+    }).pipe(Effect.zipRight(waiting))
+    const [{ id }] = yield* findRunId(rows)
+    const end = { state: "succeeded" as const, reason: null, result }
+    yield* (yield* AgentRunRepository).finish(id, makeRunTurnId(id), end)
+  })
 
 const parameters = { type: "object" as const, properties: { city: { type: "string" as const } }, required: ["city"] }
 const responseTool = { type: "function" as const, name: "find_weather", parameters, strict: false }
@@ -292,6 +341,70 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
         const { tool_calls: calls } = yield* withWeatherTool(call(() => bound.invoke(input)))
         assertMatches(calls, [{ name: "find_weather", args: { city: "Graz" } }])
       }
+    })
+  )
+
+  it.scoped("The official MCP client talks to the owner's agents, which report their progress", () =>
+    Effect.gen(function* () {
+      const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
+      const client = yield* connectMcp(owner, "chat")
+      assert.strictEqual(client.getServerVersion()?.name, "berth")
+      const { tools } = yield* call(() => client.listTools())
+      const name = nameOf("chat", owner)
+      assertMatches(tools, [{ name, title: `Chat with ${owner.agent.name}`, inputSchema: { required: ["message"] } }])
+      const progress: Array<string | undefined> = []
+      const result = yield* withReply(
+        "I am ",
+        "here."
+      )(
+        call(() =>
+          client.callTool({ name, arguments: { message: "Hello" } }, undefined, {
+            onprogress: ({ message }) => progress.push(message)
+          })
+        )
+      )
+      assertMatches(result, {
+        content: [{ type: "text", text: "I am here." }],
+        structuredContent: { reply: "I am here.", sessionId: owner.conversation }
+      })
+      assert.strictEqual(progress.join(""), "I am here.")
+      assert.strictEqual(yield* readUsedUnits(owner), 1)
+
+      const failing = (arguments_: Record<string, unknown>) =>
+        Effect.map(
+          call(() => client.callTool({ name, arguments: arguments_ })),
+          (failed) => assertMatches(failed, { isError: true, content: [{ type: "text" }] })
+        )
+      yield* failing({})
+      yield* failing({ message: " " })
+      yield* failing({ message: "Hello", sessionId: stranger.conversation })
+      const foreign = { name: nameOf("chat", stranger), arguments: { message: "Hello" } }
+      assertMatches(yield* refusal(() => client.callTool(foreign)), { code: -32602 })
+    })
+  )
+
+  it.scoped("The official MCP client calls enabled skills of agents, with the scope agents alone", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent()
+      const { web } = yield* App.TestApp
+      const path = `/api/agents/${owner.agent.id}/config`
+      yield* web({ method: "PUT", path, as: owner, json: { skills: ["calculator"] } })
+      const names = (client: Client) =>
+        Effect.map(
+          call(() => client.listTools()),
+          ({ tools }) => tools.map((one) => one.name)
+        )
+      const name = nameOf("calculate", owner)
+      assert.notInclude(yield* names(yield* connectMcp(owner, "chat")), name)
+      const client = yield* connectMcp(owner, "chat", "agents")
+      assert.include(yield* names(client), name)
+      assertMatches(yield* call(() => client.callTool({ name, arguments: { expression: 1 } })), { isError: true })
+
+      const [result] = yield* Effect.all(
+        [call(() => client.callTool({ name, arguments: { expression: "1 + 1" } })), finishNextRun(owner, "2")],
+        { concurrency: 2 }
+      )
+      assertMatches(result, { isError: false, content: [{ type: "text", text: "2" }] })
     })
   )
 })

@@ -15,6 +15,7 @@ import { ChannelWebhooksApi } from "./channels/ChannelWebhooksApi.ts"
 import { DeprecatedApi } from "./deprecated/DeprecatedApi.ts"
 import { GatingApi } from "./gating/GatingApi.ts"
 import { GatewayApi } from "./gateway/GatewayApi.ts"
+import { McpApi } from "./mcp/McpApi.ts"
 import { OpenAiGatewayApi } from "./gateway/OpenAiGatewayApi.ts"
 import { describeApi } from "./http/OpenApiDocument.ts"
 import { requestErrors } from "./http/RequestErrors.ts"
@@ -84,6 +85,7 @@ export class WebApi extends HttpApi.make("web")
   .add(DeprecatedApi)
   .add(GatewayApi)
   .add(OpenAiGatewayApi)
+  .add(McpApi)
   .add(AdministrationApi)
   .annotateContext(
     describeApi(

@@ -34,6 +34,7 @@ import * as CheckoutHttp from "./billing/CheckoutHttp.ts"
 import * as DevelopmentPlansHttp from "./billing/DevelopmentPlansHttp.ts"
 import * as DeprecatedHttp from "./deprecated/DeprecatedHttp.ts"
 import * as GatewayHttp from "./gateway/GatewayHttp.ts"
+import * as McpHttp from "./mcp/McpHttp.ts"
 import * as OpenAiGatewayHttp from "./gateway/OpenAiGatewayHttp.ts"
 import * as PricedOpenApi from "./gateway/PricedOpenApi.ts"
 import { maximumFormBytes } from "./gateway/MultipartForm.ts"
@@ -118,6 +119,7 @@ const groups = Layer.mergeAll(
   LivePlaybackHttp.layer,
   GatewayHttp.layer,
   OpenAiGatewayHttp.layer,
+  McpHttp.layer,
   ChannelsHttp.layer,
   SchedulesHttp.layer,
   UploadedSkillsHttp.layer,

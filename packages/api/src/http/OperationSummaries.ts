@@ -85,6 +85,7 @@ export const operationSummaries: Readonly<Record<string, string>> = {
   "openAi.listModels": "List models, as OpenAI does",
   "openAi.retrieveModel": "Read a model, as OpenAI does",
   "openAi.retrieveModelOfVendor": "Read a model by vendor and name, as OpenAI does",
+  "mcp.send": "Use agents as tools of the Model Context Protocol",
   "openAiGateway.createChatCompletion": "Create a chat completion of a model or an agent, as OpenAI does",
   "openAiGateway.createResponse": "Create a response of a model or an agent, as OpenAI does",
   "openAiGateway.createSpeech": "Turn text into speech, as OpenAI does",

@@ -4,9 +4,18 @@ import { AgentConfiguration, SkillNotFound } from "../../agents/AgentConfigurati
 import type { User } from "../../shared/User.ts"
 import { decodeArguments } from "../../skills/tools/Tool.ts"
 import { toArgumentsSchema } from "../../skills/tools/ToolArguments.ts"
-import { validateToolArguments } from "../../skills/tools/ToolParameters.ts"
+import { describeToolParameters, validateToolArguments } from "../../skills/tools/ToolParameters.ts"
 import { SkillDisabled, SkillInputInvalid } from "../SchedulesErrors.ts"
 import type { SkillInput } from "./AgentRun.ts"
+
+/** A tool of an enabled skill. */
+export interface CallableTool {
+  readonly skillId: string
+  readonly tool: string
+  readonly description: string
+  /** JSON Schema. */
+  readonly parameters: object
+}
 
 /** Checks calls of skills by their owner. */
 export class SkillCalls extends Effect.Service<SkillCalls>()("@berth/SkillCalls", {
@@ -39,6 +48,21 @@ export class SkillCalls extends Effect.Service<SkillCalls>()("@berth/SkillCalls"
       return { tool, arguments: args }
     })
 
-    return { validate }
+    /** The tools of the skills that work for the agent and can be called by themselves. */
+    const list = Effect.fn("SkillCalls.list")(function* (owner: User, agent: Agent) {
+      const skills = yield* configuration.listSkills(owner, agent)
+      return skills.flatMap(({ enabled, skill }) =>
+        enabled
+          ? skill.tools.flatMap((tool): ReadonlyArray<CallableTool> => {
+              const uploaded = skill.code?.tools.find(({ name }) => name === tool)
+              const parameters = uploaded?.parameters ?? describeToolParameters(tool)
+              const description = uploaded?.description ?? skill.description
+              return parameters === undefined ? [] : [{ skillId: skill.id, tool, description, parameters }]
+            })
+          : []
+      )
+    })
+
+    return { validate, list }
   })
 }) {}

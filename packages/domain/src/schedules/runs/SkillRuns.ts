@@ -52,6 +52,6 @@ export class SkillRuns extends Effect.Service<SkillRuns>()("@berth/SkillRuns", {
       return yield* Effect.map(runs.findOfSkill(agent.id, skillId, id), Option.getOrThrow)
     })
 
-    return { start, find, cancel }
+    return { start, find, cancel, listTools: calls.list }
   })
 }) {}

@@ -32,7 +32,7 @@ export const make = <A, I, Who = unknown>({
 }: ToolOptions<A, I, Who>): Tool<Who> => {
   const decode = decodeArguments(parameters)
   return {
-    spec: { name, description, parameters: jsonSchema(parameters) },
+    spec: { name, description, parameters: makeParametersSchema(parameters) },
     timeout: Duration.decode(timeout ?? "10 seconds"),
     run: (argumentsText, who) =>
       parse(argumentsText).pipe(
@@ -75,7 +75,7 @@ const badArguments = (error: ParseResult.ParseError) =>
   })
 
 /** The subset of JSON Schema that every provider accepts. */
-const jsonSchema = <A, I>(parameters: Schema.Schema<A, I>): ToolSpec["parameters"] => {
+export const makeParametersSchema = <A, I>(parameters: Schema.Schema<A, I>): ToolSpec["parameters"] => {
   // Of a struct without members, JSONSchema makes no object.
   if (SchemaAST.isTypeLiteral(parameters.ast) && parameters.ast.propertySignatures.length === 0)
     return { type: "object", properties: {}, required: [] }

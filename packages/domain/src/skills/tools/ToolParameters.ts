@@ -1,5 +1,5 @@
 import { Effect, Schema } from "effect"
-import { decodeArguments, Offset, ToolFailed } from "./Tool.ts"
+import { decodeArguments, makeParametersSchema, Offset, ToolFailed } from "./Tool.ts"
 
 /** Characters of a note and of a query, at most. */
 export const maximumMemoryText = 2_000
@@ -61,3 +61,9 @@ const decoders: Readonly<Record<string, (args: unknown) => Effect.Effect<unknown
 /** Fails with the reason when the arguments do not fit the tool. */
 export const validateToolArguments = (tool: string, args: unknown): Effect.Effect<void, ToolFailed> =>
   Effect.asVoid(decoders[tool]?.(args) ?? new ToolFailed({ reason: `There is no tool ${tool}.` }))
+
+/** The JSON Schema of the tool's arguments; none for tools of other skills. */
+export const describeToolParameters = (tool: string) => {
+  const found = Object.entries(toolParameters).find(([name]) => name === tool)
+  return found === undefined ? undefined : makeParametersSchema(found[1])
+}

@@ -1,0 +1,30 @@
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "@effect/platform"
+import { Schema } from "effect"
+import { InternalFailureBody } from "../http/TransportErrors.ts"
+import { acceptApiKeys } from "../sessions/RequiredScope.ts"
+import { PrincipalAuth } from "../sessions/SessionAuth.ts"
+
+export const mcpPath = "/mcp"
+
+const JsonRpcMessage = Schema.Struct({
+  jsonrpc: Schema.Literal("2.0"),
+  id: Schema.optional(Schema.Union(Schema.String, Schema.Int)),
+  method: Schema.optional(Schema.String),
+  params: Schema.optional(Schema.Object)
+}).annotations({ identifier: "JsonRpcMessage" })
+
+const send = HttpApiEndpoint.post("send", mcpPath)
+  .setPayload(Schema.Union(JsonRpcMessage, Schema.Array(JsonRpcMessage)))
+  .addSuccess(HttpApiSchema.withEncoding(Schema.String, { kind: "Text", contentType: "text/event-stream" }))
+  .addSuccess(HttpApiSchema.Empty(202))
+  .annotate(
+    OpenApi.Description,
+    "A Model Context Protocol server (streamable HTTP, without sessions). Each of the caller's agents is a tool that sends it a message, and with the scope `agents` its enabled skills are tools too. Both are charged as elsewhere."
+  )
+
+/** The caller's agents as tools of the Model Context Protocol. */
+export class McpApi extends HttpApiGroup.make("mcp")
+  .add(send)
+  .middlewareEndpoints(PrincipalAuth)
+  .annotateEndpointsContext(acceptApiKeys("chat"))
+  .addError(InternalFailureBody) {}

@@ -1,0 +1,108 @@
+import { WebApi } from "@berth/api/WebApi"
+import { readerFromStream } from "@berth/domain/ai/streams/ChunkReader"
+import { Principal } from "@berth/domain/sessions/Principal"
+import { HttpApiBuilder, type HttpServerRequest, HttpServerResponse } from "@effect/platform"
+import { Effect, Runtime, Stream } from "effect"
+import { respondFrames } from "../http/SseResponse.ts"
+import { makeAgentTools, type OfferedTool, type ReportProgress } from "./AgentTools.ts"
+
+/** Loaded by the first request, since the schemas of the library take a while. */
+const loadSdk = Effect.promise(async () => {
+  const [{ McpServer }, { WebStandardStreamableHTTPServerTransport }, schemas, { AjvJsonSchemaValidator }] =
+    await Promise.all([
+      import("@modelcontextprotocol/sdk/server/mcp.js"),
+      import("@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js"),
+      import("@modelcontextprotocol/sdk/types.js"),
+      import("@modelcontextprotocol/sdk/validation/ajv")
+    ])
+  return {
+    McpServer,
+    Transport: WebStandardStreamableHTTPServerTransport,
+    schemas,
+    validator: new AjvJsonSchemaValidator()
+  }
+})
+
+const instructions = "Each agent of the account is a tool. Enabled skills of the agents are tools too."
+
+const passedHeaders = ["accept", "content-type", "mcp-protocol-version"]
+
+const toWebRequest = ({ headers }: HttpServerRequest.HttpServerRequest) =>
+  new Request("http://localhost/mcp", {
+    method: "POST",
+    headers: passedHeaders.flatMap((name): Array<[string, string]> => {
+      const value = headers[name]
+      return value === undefined ? [] : [[name, value]]
+    })
+  })
+
+const readBody = (body: ReadableStream<Uint8Array>) =>
+  Stream.fromReadableStream(
+    () => body,
+    (cause) => cause
+  ).pipe(
+    Stream.decodeText(),
+    Stream.catchAll(() => Stream.empty)
+  )
+
+export const layer = HttpApiBuilder.group(WebApi, "mcp", (handlers) =>
+  Effect.gen(function* () {
+    const tools = yield* makeAgentTools
+    const sdk = yield* Effect.cached(loadSdk)
+
+    /** Without sessions: every request has a server of its own, so any process answers it. */
+    const openServer = Effect.gen(function* () {
+      const principal = yield* Principal
+      const { McpServer, schemas, Transport, validator } = yield* sdk
+      const run = Runtime.runPromise(yield* Effect.runtime<never>())
+      // The high-level API takes no JSON Schemas.
+      const { server } = new McpServer(
+        { name: "berth", version: "1" },
+        { capabilities: { tools: {} }, instructions, jsonSchemaValidator: validator }
+      )
+      const offered = tools.list(principal)
+      server.setRequestHandler(schemas.ListToolsRequestSchema, () =>
+        run(Effect.map(offered, (all) => ({ tools: all.map(({ tool }) => tool) })))
+      )
+      server.setRequestHandler(schemas.CallToolRequestSchema, ({ params }, { _meta, sendNotification, signal }) => {
+        const progressToken = _meta?.progressToken
+        let progress = 0
+        const report: ReportProgress = (message) =>
+          progressToken === undefined
+            ? Effect.void
+            : Effect.promise(() => {
+                progress += 1
+                return sendNotification({
+                  method: "notifications/progress",
+                  params: { progressToken, progress, message }
+                })
+              })
+        const unknown = new schemas.McpError(schemas.ErrorCode.InvalidParams, `There is no tool ${params.name}`)
+        const find = (all: ReadonlyArray<OfferedTool>) => all.find(({ tool }) => tool.name === params.name)
+        return run(
+          Effect.flatMap(offered, (all) => find(all)?.run(params.arguments, report) ?? Effect.die(unknown)),
+          { signal }
+        )
+      })
+      const transport = new Transport()
+      yield* Effect.acquireRelease(
+        Effect.promise(() => server.connect(transport)),
+        () => Effect.promise(() => server.close())
+      )
+      return transport
+    })
+
+    return handlers.handleRaw("send", ({ request }) =>
+      Effect.gen(function* () {
+        const parsedBody = yield* Effect.orDie(request.json)
+        const transport = yield* openServer
+        const response = yield* Effect.promise(() => transport.handleRequest(toWebRequest(request), { parsedBody }))
+        const { body, headers, status } = response
+        if (body !== null && headers.get("content-type") === "text/event-stream")
+          return respondFrames(readerFromStream(readBody(body)))
+        const text = yield* Effect.promise(() => response.text())
+        return HttpServerResponse.text(text, { status, contentType: headers.get("content-type") ?? "application/json" })
+      })
+    )
+  })
+)
