@@ -10,7 +10,7 @@ const JsonRpcMessage = Schema.Struct({
   jsonrpc: Schema.Literal("2.0"),
   id: Schema.optional(Schema.Union(Schema.String, Schema.Int)),
   method: Schema.optional(Schema.String),
-  params: Schema.optional(Schema.Object)
+  params: Schema.optional(Schema.Record({ key: Schema.String, value: Schema.Unknown }))
 }).annotations({ identifier: "JsonRpcMessage" })
 
 const send = HttpApiEndpoint.post("send", mcpPath)

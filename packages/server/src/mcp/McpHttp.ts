@@ -2,7 +2,7 @@ import { WebApi } from "@berth/api/WebApi"
 import { readerFromStream } from "@berth/domain/ai/streams/ChunkReader"
 import { Principal } from "@berth/domain/sessions/Principal"
 import { HttpApiBuilder, type HttpServerRequest, HttpServerResponse } from "@effect/platform"
-import { Effect, Runtime, Stream } from "effect"
+import { Effect, Option, Runtime, Stream } from "effect"
 import { respondFrames } from "../http/SseResponse.ts"
 import { makeAgentTools, type OfferedTool, type ReportProgress } from "./AgentTools.ts"
 
@@ -64,26 +64,31 @@ export const layer = HttpApiBuilder.group(WebApi, "mcp", (handlers) =>
       server.setRequestHandler(schemas.ListToolsRequestSchema, () =>
         run(Effect.map(offered, (all) => ({ tools: all.map(({ tool }) => tool) })))
       )
-      server.setRequestHandler(schemas.CallToolRequestSchema, ({ params }, { _meta, sendNotification, signal }) => {
-        const progressToken = _meta?.progressToken
-        let progress = 0
-        const report: ReportProgress = (message) =>
-          progressToken === undefined
-            ? Effect.void
-            : Effect.promise(() => {
-                progress += 1
-                return sendNotification({
-                  method: "notifications/progress",
-                  params: { progressToken, progress, message }
+      server.setRequestHandler(
+        schemas.CallToolRequestSchema,
+        async ({ params }, { _meta, sendNotification, signal }) => {
+          const progressToken = _meta?.progressToken
+          let progress = 0
+          const report: ReportProgress = (message) =>
+            progressToken === undefined
+              ? Effect.void
+              : Effect.promise(() => {
+                  progress += 1
+                  return sendNotification({
+                    method: "notifications/progress",
+                    params: { progressToken, progress, message }
+                  })
                 })
-              })
-        const unknown = new schemas.McpError(schemas.ErrorCode.InvalidParams, `There is no tool ${params.name}`)
-        const find = (all: ReadonlyArray<OfferedTool>) => all.find(({ tool }) => tool.name === params.name)
-        return run(
-          Effect.flatMap(offered, (all) => find(all)?.run(params.arguments, report) ?? Effect.die(unknown)),
-          { signal }
-        )
-      })
+          const find = (all: ReadonlyArray<OfferedTool>) =>
+            Option.fromNullable(all.find(({ tool }) => tool.name === params.name))
+          const called = Effect.flatMap(offered, (all) =>
+            Effect.transposeOption(Option.map(find(all), (found) => found.run(params.arguments, report)))
+          )
+          const result = await run(called, { signal })
+          if (Option.isSome(result)) return result.value
+          throw new schemas.McpError(schemas.ErrorCode.InvalidParams, `There is no tool ${params.name}`)
+        }
+      )
       const transport = new Transport()
       yield* Effect.acquireRelease(
         Effect.promise(() => server.connect(transport)),
