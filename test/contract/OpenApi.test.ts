@@ -210,17 +210,27 @@ layer(App.shared, { excludeTestServices: true })("The documentation", (it) => {
       })
     )
 
-    it.effect(`The documentation of the ${listener} listener can be browsed at /docs`, () =>
-      Effect.gen(function* () {
-        const app = yield* App.TestApp
-        const page = yield* app[listener]({ method: "GET", path: "/docs" })
-        assert.strictEqual(page.status, 200)
-        assert.match(page.headers["content-type"] ?? "", /^text\/html/)
-        assert.include(page.text, "<html")
-        const front = yield* app[listener]({ method: "GET", path: "/" })
-        const expected = listener === "web" ? [200, undefined] : [302, "/docs"]
-        assert.deepStrictEqual([front.status, front.headers.location], expected)
-      })
+    it.effect(
+      `The documentation of the ${listener} listener can be browsed at /docs, compressed and cached, without others' addresses`,
+      () =>
+        Effect.gen(function* () {
+          const app = yield* App.TestApp
+          const page = yield* app[listener]({ method: "GET", path: "/docs" })
+          assert.strictEqual(page.status, 200)
+          assert.match(page.headers["content-type"] ?? "", /^text\/html/)
+          assert.include(page.text, "<html")
+          assert.notMatch(page.text, /<(script|link|img)[^>]+(src|href)="https?:/)
+          const { etag = "" } = page.headers
+          const known = yield* app[listener]({ method: "GET", path: "/docs", headers: { "if-none-match": etag } })
+          assert.deepStrictEqual([known.status, known.text], [304, ""])
+          const headers = { "accept-encoding": "gzip" }
+          const packed = yield* app[listener]({ method: "GET", path: "/docs", headers })
+          assert.deepInclude(packed.headers, { "content-encoding": "gzip", vary: "accept-encoding" })
+          assert.isBelow(Number(packed.headers["content-length"]), Buffer.byteLength(page.text) / 2)
+          const front = yield* app[listener]({ method: "GET", path: "/" })
+          const expected = listener === "web" ? [200, undefined] : [302, "/docs"]
+          assert.deepStrictEqual([front.status, front.headers.location], expected)
+        })
     )
   }
 

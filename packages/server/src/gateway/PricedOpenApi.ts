@@ -11,6 +11,7 @@ import { PluginId } from "@berth/domain/gateway/plugins/Plugin"
 import { tokensPerPrice } from "@berth/domain/gateway/calls/PluginPrices"
 import { HttpLayerRouter, HttpServerResponse, OpenApi } from "@effect/platform"
 import { Effect, Option } from "effect"
+import { makeCompressedDocument } from "../http/CompressedDocument.ts"
 
 const describePrice = (plugin: PluginId) =>
   plugin === "generate-text"
@@ -68,9 +69,9 @@ export const layer = HttpLayerRouter.use((router) =>
   Effect.gen(function* () {
     const settings = yield* Effect.context<GatewaySettings | BillingSettings>()
     const document = makePricedOpenApi.pipe(
-      Effect.map((document) => HttpServerResponse.unsafeJson(document)),
+      Effect.flatMap((document) => makeCompressedDocument(HttpServerResponse.unsafeJson(document))),
       Effect.provide(settings)
     )
-    yield* router.add("GET", "/openapi.json", yield* Effect.cached(document))
+    yield* router.add("GET", "/openapi.json", Effect.flatten(yield* Effect.cached(document)))
   })
 )

@@ -1,6 +1,7 @@
 import { HttpApiScalar, HttpLayerRouter, HttpServerResponse } from "@effect/platform"
 import type { HttpApi, HttpApiGroup } from "@effect/platform"
 import { Effect, Layer } from "effect"
+import { makeCompressedDocument } from "./CompressedDocument.ts"
 import { makePlainRoute } from "./RouteTable.ts"
 
 // The page is one document with an inline script, which compiles a WebAssembly module, and inline styles.
@@ -21,7 +22,7 @@ export const documentationRoutes = [
   { ...makePlainRoute("GET", "/docs"), headers: { "content-security-policy": documentationPolicy } }
 ]
 
-/** The reference of a contract: four megabytes, encoded when they are made. */
+/** The reference of a contract: four megabytes. */
 const makeReference = <Id extends string, Groups extends HttpApiGroup.HttpApiGroup.Any, E, R>(
   api: HttpApi.HttpApi<Id, Groups, E, R>
 ) =>
@@ -29,7 +30,7 @@ const makeReference = <Id extends string, Groups extends HttpApiGroup.HttpApiGro
     const router = yield* HttpLayerRouter.make
     const reference = HttpApiScalar.layerHttpLayerRouter({ api, path: "/docs", scalar: { withDefaultFonts: false } })
     yield* Effect.scoped(Layer.build(Layer.provide(reference, Layer.succeed(HttpLayerRouter.HttpRouter, router))))
-    return Effect.orDie(router.asHttpEffect())
+    return yield* makeCompressedDocument(yield* Effect.orDie(router.asHttpEffect()))
   })
 
 /** Serves `/docs`, made by its first request; the contract's routes serve `/openapi.json`. */
