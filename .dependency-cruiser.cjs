@@ -131,6 +131,8 @@ module.exports = {
     onlyNpm("domain", ["effect", "decimal.js", "croner"]),
     only("api", ["domain"]),
     onlyNpm("api", ["effect", "@effect/platform"]),
+    only("client", ["domain", "api"]),
+    only("cli", ["client", "api", "domain"]),
     only("infra", ["domain", "api"]),
     only("server", ["domain", "api", "infra"]),
     wiredOnlyIn("server"),

@@ -1,5 +1,10 @@
 import { createOpenAI } from "@ai-sdk/openai"
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible"
+import { runCommand } from "@berth/cli/Commands"
+import { type StoredAccess, Terminal } from "@berth/cli/Terminal"
+import { makeClient, streamReply } from "@berth/client"
+import { AgentNotFound } from "@berth/domain/agents/AgentErrors"
+import { AgentId } from "@berth/domain/shared/AgentId"
 import type { ApiKeyScope } from "@berth/domain/sessions/ApiKeyScope"
 import { AgentRunRepository } from "@berth/domain/schedules/runs/AgentRunRepository"
 import { AgentRunId } from "@berth/domain/schedules/runs/AgentRun"
@@ -13,9 +18,12 @@ import { generateText, jsonSchema, type LanguageModel, stepCountIs, streamText, 
 import { Client } from "@modelcontextprotocol/sdk/client/index.js"
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js"
 import { SqlClient } from "@effect/sql/SqlClient"
-import { Data, Effect, Schedule, Schema, Stream } from "effect"
+import { Data, Effect, Option, Redacted, Ref, Schedule, Schema, Stream } from "effect"
+import { EventSource } from "eventsource"
 import OpenAI from "openai"
 import { assertMatches } from "../support/Matching.ts"
+import { uniqueName } from "../support/Samples.ts"
+import { connectSocket } from "../support/SocketClient.ts"
 import * as App from "../support/TestApp.ts"
 import { createApiKey } from "./ApiKeyFixtures.ts"
 import { readUsedUnits } from "./GatewayPayments.ts"
@@ -67,6 +75,24 @@ const withWeatherTool = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
 const readLastCall = Effect.flatMap(ModelProvidersTest, ({ calls }) =>
   Effect.map(calls, (all) => all.at(-1)?.messages.map(({ content, role }) => ({ role, content })) ?? [])
 )
+
+/** A terminal that answers with the given lines and returns what is written, failures included. */
+const makeTerminal = Effect.gen(function* () {
+  const stored = yield* Ref.make(Option.none<StoredAccess>())
+  const run = (args: ReadonlyArray<string>, ...lines: ReadonlyArray<string>) =>
+    Effect.gen(function* () {
+      const written: Array<string> = []
+      const answers = [...lines]
+      yield* Effect.provideService(runCommand(args), Terminal, {
+        write: (text) => Effect.sync(() => void written.push(text)),
+        ask: () => Effect.sync(() => Redacted.make(answers.shift() ?? "")),
+        read: Ref.get(stored),
+        save: (access) => Ref.set(stored, Option.some(access))
+      }).pipe(Effect.catchAll(({ message }) => Effect.sync(() => void written.push(`berth: ${message}\n`))))
+      return written.join("")
+    })
+  return { run, store: (access: StoredAccess) => Ref.set(stored, Option.some(access)) }
+})
 
 /** The official client of the Model Context Protocol, until the scope ends. */
 const connectMcp = (as: App.SignedIn, ...scopes: ReadonlyArray<ApiKeyScope>) =>
@@ -405,6 +431,116 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
         { concurrency: 2 }
       )
       assertMatches(result, { isError: false, content: [{ type: "text", text: "2" }] })
+    })
+  )
+
+  it.effect("The eventsource package reads an answer again by API key and stops at its end", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent()
+      const { apiKey, webUrl } = yield* accessOf(owner, "chat")
+      const { web } = yield* App.TestApp
+      const chat = { method: "POST", path: "/api/chat", as: owner, json: { message: "Hello" } }
+      const { body } = yield* withReply("I am ", "here.")(web(chat))
+      const statuses: Array<number> = []
+      const source = new EventSource(`${webUrl}/api/agent/messages/${String(body["id"])}/events`, {
+        fetch: async (url, init) => {
+          const response = await fetch(url, {
+            ...init,
+            headers: { ...init.headers, authorization: `Bearer ${apiKey}` }
+          })
+          statuses.push(response.status)
+          return response
+        }
+      })
+      const done = yield* Effect.async<string>((resume) => {
+        source.addEventListener("done", ({ data }) => resume(Effect.succeed(String(data))))
+      })
+      assertMatches(JSON.parse(done), { reply: "I am here." })
+      // It reconnects with the last id, and 204 closes it.
+      yield* Effect.async<void>((resume) => {
+        source.addEventListener("error", () => {
+          if (source.readyState === EventSource.CLOSED) resume(Effect.void)
+        })
+      })
+      assert.deepStrictEqual(statuses, [200, 204])
+    })
+  )
+
+  it.scoped("The ws package talks to an agent by API key", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent()
+      const { apiKey, webUrl } = yield* accessOf(owner, "chat")
+      const socket = yield* connectSocket({
+        host: new URL(webUrl).host,
+        path: `/agents/${owner.agent.id}/ws`,
+        headers: { authorization: `Bearer ${apiKey}` }
+      })
+      const done = yield* withReply("I am here.")(
+        Effect.zipRight(
+          Effect.sync(() => socket.send({ type: "chat", message: "Hello" })),
+          socket.until(({ type }) => type === "done")
+        )
+      )
+      assert.strictEqual(done["reply"], "I am here.")
+    })
+  )
+
+  it.effect("The client of the API reads and fails with the types of the contract", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent()
+      const { apiKey, webUrl } = yield* accessOf(owner, "agents")
+      const client = yield* makeClient({ baseUrl: webUrl, apiKey: Redacted.make(apiKey) })
+      const [agent] = (yield* client.agents.list()).agents
+      assert.deepStrictEqual(agent?.createdAt, owner.agent.createdAt)
+      const missing = yield* Effect.flip(client.agents.detail({ path: { id: AgentId.make("agt_none") } }))
+      assert.instanceOf(missing, AgentNotFound)
+      const options = { baseUrl: webUrl, apiKey: Redacted.make(apiKey) }
+      const toSend = { agentId: owner.agent.id, message: "Hello" }
+      const refused = yield* Effect.flip(Stream.runDrain(streamReply(options, toSend)))
+      assert.deepInclude(refused, { _tag: "AnswerFailed", code: "scope_missing" })
+    })
+  )
+
+  it.effect("The berth command signs in, lists, shows, chats and reads logs by API key", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent()
+      const { apiKey, webUrl } = yield* accessOf(owner, "agents", "chat")
+      const terminal = yield* makeTerminal
+      const berth = terminal.run
+      assert.include(yield* berth([]), "berth login")
+      assert.include(yield* berth(["agents"]), "You are not signed in")
+      assert.include(yield* berth(["login", "--url", webUrl], "berth_wrong"), "berth: ")
+      assert.strictEqual(yield* berth(["login", "--url", webUrl], apiKey), `Signed in to ${webUrl}.\n`)
+      assert.include(yield* berth(["agents"]), owner.agent.id)
+      assert.include(yield* berth(["agents", "show", owner.agent.name]), "running")
+      assert.include(yield* berth(["agents", "show", "none"]), "You have no agent none.")
+      const replies = withReply("I am ", "here.")
+      assert.strictEqual(yield* replies(berth(["chat", owner.agent.id, "Hello"])), "I am here.\n")
+      assert.strictEqual(yield* replies(berth(["chat", owner.agent.id], "One", "Two", "")), "I am here.\nI am here.\n")
+      assert.notInclude(yield* berth(["logs", owner.agent.id]), "berth: ")
+      assert.include(yield* berth(["logs", owner.agent.id, "--limit", "0"]), "--limit")
+      assert.include(yield* berth(["fly"]), "no command fly")
+    })
+  )
+
+  it.effect("The berth command lists, creates and revokes API keys with email and password", () =>
+    Effect.gen(function* () {
+      const { web, webUrl } = yield* App.TestApp
+      const [email, password] = [`${yield* uniqueName("command")}@example.com`, "correct horse battery"]
+      yield* web({ method: "POST", path: "/api/register", json: { email, password } })
+      const terminal = yield* makeTerminal
+      yield* terminal.store({ url: webUrl, key: "berth_unused" })
+      const berth = (...args: ReadonlyArray<string>) => terminal.run(["keys", ...args], email, password)
+      const key = (yield* berth("create", "laptop", "--scope", "agents", "--scope", "chat")).trim()
+      assert.match(key, /^berth_/)
+      assert.include(yield* terminal.run(["login", "--url", webUrl], key), "Signed in")
+      const listed = yield* berth()
+      assert.match(listed, /laptop .*agents,chat/)
+      const [id = ""] = /key_\w+/.exec(listed) ?? []
+      assert.strictEqual(yield* berth("revoke", id), "Revoked.\n")
+      assert.include(yield* terminal.run(["agents"]), "berth: ")
+      assert.include(yield* berth("create", "bad", "--scope", "everything"), "berth: ")
+      assert.include(yield* terminal.run(["keys"], email, "wrong"), "berth: ")
     })
   )
 })

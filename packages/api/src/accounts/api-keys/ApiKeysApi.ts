@@ -68,15 +68,15 @@ const list = HttpApiEndpoint.get("list", "/api/keys")
     OpenApi.annotations({ summary: "List your API keys", description: "Newest first, expired ones included." })
   )
 
+export const NewApiKey = payload({
+  name: ApiKeyName,
+  scopes: ApiKeyScopes,
+  expiresAt: Schema.optionalWith(Timestamp, { nullable: true })
+})
+
 /** POST /api/keys */
 const create = HttpApiEndpoint.post("create", "/api/keys")
-  .setPayload(
-    payload({
-      name: ApiKeyName,
-      scopes: ApiKeyScopes,
-      expiresAt: Schema.optionalWith(Timestamp, { nullable: true })
-    })
-  )
+  .setPayload(NewApiKey)
   .addSuccess(CreatedApiKey, { status: 201 })
   .addError(ApiKeyExpiryInvalidBody)
   .addError(AdminScopeNotAllowedBody)
