@@ -46,24 +46,31 @@ export const toolParameters = {
   })
 }
 
-const decoders: Readonly<Record<string, (args: unknown) => Effect.Effect<unknown, ToolFailed>>> = {
-  calculate: decodeArguments(toolParameters.calculate),
-  current_time: decodeArguments(toolParameters.current_time),
-  remember: decodeArguments(toolParameters.remember),
-  recall: decodeArguments(toolParameters.recall),
-  list_files: decodeArguments(toolParameters.list_files),
-  read_file: decodeArguments(toolParameters.read_file),
-  write_file: decodeArguments(toolParameters.write_file),
-  delete_file: decodeArguments(toolParameters.delete_file),
-  fetch_web_page: decodeArguments(toolParameters.fetch_web_page)
+const callable = <A, I>(parameters: Schema.Schema<A, I>) => ({
+  decode: decodeArguments(parameters),
+  describe: () => makeParametersSchema(parameters)
+})
+
+interface ToolCallSchema {
+  readonly decode: (args: unknown) => Effect.Effect<unknown, ToolFailed>
+  readonly describe: () => object
+}
+
+const tools: Readonly<Record<string, ToolCallSchema>> = {
+  calculate: callable(toolParameters.calculate),
+  current_time: callable(toolParameters.current_time),
+  remember: callable(toolParameters.remember),
+  recall: callable(toolParameters.recall),
+  list_files: callable(toolParameters.list_files),
+  read_file: callable(toolParameters.read_file),
+  write_file: callable(toolParameters.write_file),
+  delete_file: callable(toolParameters.delete_file),
+  fetch_web_page: callable(toolParameters.fetch_web_page)
 }
 
 /** Fails with the reason when the arguments do not fit the tool. */
 export const validateToolArguments = (tool: string, args: unknown): Effect.Effect<void, ToolFailed> =>
-  Effect.asVoid(decoders[tool]?.(args) ?? new ToolFailed({ reason: `There is no tool ${tool}.` }))
+  Effect.asVoid(tools[tool]?.decode(args) ?? new ToolFailed({ reason: `There is no tool ${tool}.` }))
 
 /** The JSON Schema of the tool's arguments; none for tools of other skills. */
-export const describeToolParameters = (tool: string) => {
-  const found = Object.entries(toolParameters).find(([name]) => name === tool)
-  return found === undefined ? undefined : makeParametersSchema(found[1])
-}
+export const describeToolParameters = (tool: string): object | undefined => tools[tool]?.describe()
