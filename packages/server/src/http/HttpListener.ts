@@ -133,6 +133,9 @@ const runPipeline = (pipeline: Pipeline) =>
     yield* emitHandshakes(server)
   })
 
+/** Handles the requests of a listener by a pipeline. */
+export const servePipeline = (pipeline: Pipeline) => Layer.scopedDiscard(runPipeline(pipeline))
+
 /** Serves routes through a pipeline. Fresh, as listeners would share a router. */
 export const serve = <E, R, P>(
   routes: Layer.Layer<never, E, R | HttpLayerRouter.HttpRouter>,

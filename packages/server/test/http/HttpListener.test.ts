@@ -1,8 +1,12 @@
 import * as UuidIdGenerator from "@berth/infra/crypto/UuidIdGenerator"
 import * as HttpListener from "@berth/server/http/HttpListener"
-import { HttpServer, HttpServerRequest, HttpServerResponse } from "@effect/platform"
+import type { ListenerRequest } from "@berth/server/http/ListenerRequest"
+import { readBody } from "@berth/server/http/BodyReader"
+import { setLazyContent } from "@berth/server/http/RequestBody"
+import { writeFailure, writeResponse } from "@berth/server/http/ResponseWriter"
+import { type HttpServerError, HttpServer, HttpServerResponse } from "@effect/platform"
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Duration, Effect, Exit, Fiber, Layer, Schedule, Scope } from "effect"
+import { Deferred, Duration, Effect, Exit, Fiber, Layer, Option, Schedule, Scope } from "effect"
 import { readdirSync } from "node:fs"
 import { connect } from "node:net"
 import { eventually } from "../../../../test/support/Eventually.ts"
@@ -13,6 +17,19 @@ const portOf = Effect.map(HttpServer.HttpServer, ({ address }) => (address._tag 
 const listener = (arrival: { readonly headers: Duration.Duration; readonly whole: Duration.Duration }) =>
   HttpListener.layer({ host: "127.0.0.1", port: 0, drain: Duration.seconds(1), arrival }).pipe(
     Layer.provide(UuidIdGenerator.layer)
+  )
+
+/** A pipeline without rules. */
+const serve = (
+  answer: (
+    request: ListenerRequest
+  ) => Effect.Effect<HttpServerResponse.HttpServerResponse, HttpServerError.RequestError>
+) =>
+  HttpListener.servePipeline((request) =>
+    Effect.matchCauseEffect(Effect.interruptible(answer(request)), {
+      onFailure: (cause) => writeFailure(request, cause),
+      onSuccess: (response) => writeResponse(request, response)
+    })
   )
 
 describe("A listener", () => {
@@ -41,7 +58,7 @@ describe("A listener", () => {
 describe("A listener with a client that stalls", () => {
   const minute = Duration.minutes(1)
   const answering = (stall: { readonly request: Duration.Duration; readonly response: Duration.Duration }) =>
-    HttpServer.serve(HttpServerResponse.uint8Array(new Uint8Array(64 * 1024 * 1024))).pipe(
+    serve(() => Effect.succeed(HttpServerResponse.uint8Array(new Uint8Array(64 * 1024 * 1024)))).pipe(
       Layer.provideMerge(
         HttpListener.layer({ host: "127.0.0.1", port: 0, drain: Duration.seconds(1), stall }).pipe(
           Layer.provide(UuidIdGenerator.layer)
@@ -84,10 +101,10 @@ describe("A listener with a client that stalls", () => {
 
 /** Answers each request with its path and body; `/held` waits until it may go on. */
 const echo = (release: Deferred.Deferred<void>) =>
-  HttpServer.serve(
+  serve((request) =>
     Effect.gen(function* () {
-      const request = yield* HttpServerRequest.HttpServerRequest
       if (request.url === "/held") yield* Deferred.await(release)
+      setLazyContent(request, Option.none(), readBody(request.source, 1000, undefined))
       return HttpServerResponse.text(`[${request.url} ${yield* request.text}]`)
     })
   )

@@ -1,42 +1,56 @@
-import { makeRequestContext } from "@berth/server/http/RequestSpan"
-import { HttpServerRequest } from "@effect/platform"
+import { enterRequest, requestSpans } from "@berth/server/http/RequestSpan"
+import { HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Option, Tracer } from "effect"
+import { Context, Effect, Exit, FiberRef, Option } from "effect"
 
 class Port extends Context.Tag("Port")<Port, string>() {}
 
-const services = Context.make(Port, "Bergen")
-
 const requestWith = (headers: Record<string, string>) =>
-  HttpServerRequest.fromWeb(new Request("http://localhost/api/settings", { headers }))
+  HttpServerRequest.fromWeb(new Request("http://localhost/api/settings?token=secret", { headers }))
 
 const traceId = "0af7651916cd43dd8448eb211c80319c"
-
-const spanIn = (context: Context.Context<never>) => Option.getOrThrow(Context.getOption(context, Tracer.ParentSpan))
+const { close, open } = requestSpans(false)
 
 describe("what holds for all of a request", () => {
-  it.effect("The context of a request has its services and its span", () =>
+  it.effect("The context of a request has its services", () =>
     Effect.gen(function* () {
-      const span = yield* Effect.currentSpan
-      const context = yield* makeRequestContext(requestWith({}), services)
-      assert.strictEqual(Context.get(context, Port), "Bergen")
-      assert.strictEqual(spanIn(context).spanId, span.spanId)
-    }).pipe(Effect.withSpan("http.server GET"))
-  )
-
-  it.effect("The context of a request has a new span and trace by default", () =>
-    Effect.gen(function* () {
-      const one = spanIn(yield* makeRequestContext(requestWith({}), services))
-      const other = spanIn(yield* makeRequestContext(requestWith({}), services))
-      assert.match(one.traceId, /^[0-9a-f]{32}$/)
-      assert.notStrictEqual(one.traceId, other.traceId)
+      yield* enterRequest(Context.make(Port, "Bergen"))
+      const context = yield* FiberRef.get(FiberRef.currentContext)
+      assert.deepStrictEqual(Context.getOption(context, Port), Option.some("Bergen"))
     })
   )
 
-  it.effect("The context of a request continues the caller's trace", () =>
+  it.effect("The span of a request has a new trace by default, and no attributes without an exporter", () =>
     Effect.gen(function* () {
-      const headers = { traceparent: `00-${traceId}-b7ad6b7169203331-01` }
-      assert.strictEqual(spanIn(yield* makeRequestContext(requestWith(headers), services)).traceId, traceId)
+      const one = yield* open(requestWith({}))
+      const other = yield* open(requestWith({}))
+      assert.match(one.traceId, /^[0-9a-f]{32}$/)
+      assert.notStrictEqual(one.traceId, other.traceId)
+      yield* close(one, Exit.succeed(HttpServerResponse.empty()))
+      assert.strictEqual(one.attributes.size, 0)
+    })
+  )
+
+  it.effect("The span of a request continues the caller's trace", () =>
+    Effect.gen(function* () {
+      const span = yield* open(requestWith({ traceparent: `00-${traceId}-b7ad6b7169203331-01` }))
+      assert.strictEqual(span.traceId, traceId)
+    })
+  )
+
+  it.effect("An exported span describes request and response, without secrets and values of the query", () =>
+    Effect.gen(function* () {
+      const exported = requestSpans(true)
+      const span = yield* exported.open(requestWith({ authorization: "Bearer secret", host: "localhost" }))
+      const headers = { "set-cookie": "secret" }
+      yield* exported.close(span, Exit.succeed(HttpServerResponse.empty({ status: 204, headers })))
+      const attributes = Object.fromEntries(span.attributes)
+      assert.strictEqual(attributes["url.full"], "http://localhost/api/settings?token=REDACTED")
+      assert.strictEqual(attributes["url.query"], "token=REDACTED")
+      assert.strictEqual(attributes["http.request.method"], "GET")
+      assert.strictEqual(attributes["http.response.status_code"], 204)
+      assert.notInclude(JSON.stringify(attributes), "secret")
+      assert.strictEqual(span.status._tag, "Ended")
     })
   )
 })
