@@ -13,6 +13,23 @@ import { InstanceDriver } from "@berth/domain/instances/InstanceDriver"
 import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
 import { Transaction } from "@berth/domain/persistence/Transaction"
 import { SkillCatalog } from "@berth/domain/skills/Skill"
+import * as PostgresTransaction from "@berth/infra/postgres/persistence/PostgresTransaction"
+import * as PostgresCredentialRepository from "@berth/infra/postgres/secrets/PostgresCredentialRepository"
+import * as PostgresOutbox from "@berth/infra/postgres/jobs/PostgresOutbox"
+import * as PostgresDomainEvents from "@berth/infra/postgres/events/PostgresDomainEvents"
+import * as AccountsStores from "@berth/infra/postgres/accounts/AccountsStores"
+import * as BillingStores from "@berth/infra/postgres/billing/BillingStores"
+import * as PostgresAgentRepository from "@berth/infra/postgres/agents/PostgresAgentRepository"
+import * as PostgresInstanceRepository from "@berth/infra/postgres/instances/PostgresInstanceRepository"
+import * as PostgresAgentLog from "@berth/infra/postgres/instances/PostgresAgentLog"
+import * as PostgresUploadedSkillRepository from "@berth/infra/postgres/skills/PostgresUploadedSkillRepository"
+import * as UuidIdGenerator from "@berth/infra/crypto/UuidIdGenerator"
+import * as NodeTokens from "@berth/infra/crypto/NodeTokens"
+import * as NodeDigests from "@berth/infra/crypto/NodeDigests"
+import * as AesGcmSecretBox from "@berth/infra/crypto/AesGcmSecretBox"
+import * as PostgresPool from "@berth/infra/postgres/PostgresPool"
+import { Administrators, makeAdministrators } from "@berth/domain/accounts/Administrators"
+import { UnitPolicy } from "@berth/domain/billing/units/UnitLedger"
 import * as PersistenceWiring from "@berth/infra/wiring/PersistenceWiring"
 import { SqlClient } from "@effect/sql/SqlClient"
 import {
@@ -44,6 +61,33 @@ export const testStorage = (databaseUrl: Redacted.Redacted, applicationName: str
     adminEmails: [],
     verifiedEmailsOnly: false
   })
+
+/** The stores of a reconciler on a migrated database: it starts hundreds of times, and all stores take five times as long. */
+const reconcilerStorage = (databaseUrl: Redacted.Redacted, applicationName: string) =>
+  Layer.mergeAll(
+    PostgresTransaction.layer,
+    PostgresCredentialRepository.layer,
+    PostgresOutbox.layer,
+    PostgresDomainEvents.layer,
+    AccountsStores.layer,
+    BillingStores.layer,
+    PostgresAgentRepository.layer,
+    PostgresInstanceRepository.layer,
+    PostgresAgentLog.layer,
+    PostgresUploadedSkillRepository.layer
+  ).pipe(
+    Layer.provideMerge(
+      Layer.mergeAll(
+        UuidIdGenerator.layer,
+        NodeTokens.layer,
+        NodeDigests.layer,
+        AesGcmSecretBox.layer({ keys: [{ id: "test", key }] }),
+        Layer.succeed(Administrators, makeAdministrators({ emails: [], verifiedOnly: false })),
+        Layer.succeed(UnitPolicy, { confirmedEmailRequired: false }),
+        PostgresPool.layer({ url: databaseUrl, maxConnections: 4, applicationName })
+      )
+    )
+  )
 
 /** The reconciler of a backend that can crash at a step, as by SIGKILL: from then on it does nothing. */
 export interface ReconcilerProcess {
@@ -86,7 +130,7 @@ export const makeReconcilerProcess = (
     const around = <A, E, R>(what: string, work: Effect.Effect<A, E, R>) =>
       Effect.zipRight(step(`before ${what}`), Effect.zipLeft(work, step(`after ${what}`)))
 
-    const watched = Layer.map(testStorage(databaseUrl, name), (context) => {
+    const watched = Layer.map(reconcilerStorage(databaseUrl, name), (context) => {
       const instances = Context.get(context, InstanceRepository)
       const transaction = Context.get(context, Transaction)
       return context.pipe(
