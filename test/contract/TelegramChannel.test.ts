@@ -770,7 +770,6 @@ layer(ChannelWorker.layer({ appUrl: "https://berth.example" }), { excludeTestSer
           const owner = yield* connectOwner()
           const chat = newChat()
           const telegram = yield* FakeTelegram
-          const typed = telegram.calls("sendChatAction").length
           const before = yield* countCalls
           yield* deliver(owner, { message: messageIn(chat, "slow") })
           const gate = yield* Deferred.make<TurnEvent>()
@@ -779,6 +778,7 @@ layer(ChannelWorker.layer({ appUrl: "https://berth.example" }), { excludeTestSer
               const worker = yield* Effect.fork(runChannelJobs)
               yield* eventually(askedAfter(before), (asked) => asked.length === 1)
               yield* Fiber.interrupt(worker)
+              const typed = telegram.calls("sendChatAction").length
               yield* sql`update inbound_messages set received_at = now() - interval '1 minute'`
               yield* sql`update channel_chats set claim_id = null, lease_until = null`
               yield* (yield* ChannelRecovery).resumeChats
