@@ -1,15 +1,20 @@
 import { CommonPasswords, rejectedCommonPasswordCount } from "@berth/domain/accounts/password/CommonPasswords"
 import { minimumPasswordLength, minimumResetPasswordLength } from "@berth/domain/accounts/password/Password"
 import { dictionary } from "@zxcvbn-ts/language-common"
-import { Layer, Redacted } from "effect"
+import { Iterable, Layer, Redacted } from "effect"
 
 const mostCommon = (minimum: number) =>
-  dictionary["passwords-common"].filter(({ length }) => length >= minimum).slice(0, rejectedCommonPasswordCount)
+  Iterable.take(
+    Iterable.filter(dictionary["passwords-common"], ({ length }) => length >= minimum),
+    rejectedCommonPasswordCount
+  )
 
 /** The head of zxcvbn's list, which is ordered by frequency in leaks, for each minimum length: shorter entries are rejected anyway. */
 export const layer: Layer.Layer<CommonPasswords> = Layer.sync(CommonPasswords, () => {
   const passwords = new Set(
-    [minimumResetPasswordLength, minimumPasswordLength].flatMap(mostCommon).map((password) => password.toLowerCase())
+    [minimumResetPasswordLength, minimumPasswordLength].flatMap((minimum) =>
+      Array.from(mostCommon(minimum), (password) => password.toLowerCase())
+    )
   )
   return { includes: (password) => passwords.has(Redacted.value(password).toLowerCase()) }
 })
