@@ -2,7 +2,7 @@ import { assert, layer, vi } from "@effect/vitest"
 import { Context, Effect, Layer, Schema } from "effect"
 import { readFileSync } from "node:fs"
 import type { Page } from "playwright-core"
-import { freshDatabase } from "../support/Databases.ts"
+import { migratedDatabase } from "../support/MigratedDatabase.ts"
 import { type AttestationChain, startAttestationChain } from "../support/chain/AttestationChain.ts"
 import { type NameChain, startNameChain } from "../support/chain/NameChain.ts"
 import { describeWithTool } from "../support/RequiredTools.ts"
@@ -28,7 +28,7 @@ const site = Layer.scoped(
     const [names, attestations] = yield* Effect.all([startNameChain, startAttestationChain], { concurrency: 2 })
     const { coinbase, eas } = attestations.verification
     const berth = yield* startBerth({
-      databaseUrl: yield* freshDatabase,
+      databaseUrl: yield* migratedDatabase,
       environment: {
         ADMIN_EMAILS: [owner, talker].map(({ email }) => email).join(","),
         ETHEREUM_RPC_URL: names.url,

@@ -1,13 +1,13 @@
 import { isProcessAlive } from "@berth/infra/process/ProcessIdentity"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, it } from "@effect/vitest"
-import { Array, Effect, Redacted } from "effect"
+import { Array, Effect } from "effect"
 import { makeFakeOpenAi } from "../fakes/models/FakeOpenAi.ts"
 import { eventually } from "../support/Eventually.ts"
+import { migratedDatabase } from "../support/MigratedDatabase.ts"
 import { startBerth } from "./BerthProcess.ts"
 import { makeChatSources } from "./ChatSources.ts"
 import { memberAt, textOrEmpty } from "./MainJobSteps.ts"
-import { readProcessEnvironment } from "./RuntimeProcesses.ts"
 import * as Records from "./ServiceDatabase.ts"
 import { signUpClient } from "./WebClient.ts"
 
@@ -31,7 +31,9 @@ it.scopedLive(
       const address = { webUrl: "" }
       const { environment, sources } = yield* makeChatSources(() => address.webUrl, bots)
       const upstream = yield* makeFakeOpenAi()
+      const databaseUrl = yield* migratedDatabase
       const berth = yield* startBerth({
+        databaseUrl,
         environment: {
           ...environment,
           OPENAI_BASE_URL: upstream.baseUrl,
@@ -40,8 +42,6 @@ it.scopedLive(
         }
       })
       address.webUrl = berth.webUrl
-      const { server } = yield* berth.pids
-      const [, databaseUrl = ""] = /(?:^|\0)DATABASE_URL=([^\0]+)/.exec(yield* readProcessEnvironment(server)) ?? []
       yield* Effect.gen(function* () {
         const sql = yield* SqlClient
         const person = yield* signUpClient(berth.webUrl)
@@ -142,7 +142,7 @@ it.scopedLive(
         yield* Effect.logInfo("Kills of the worker").pipe(
           Effect.annotateLogs({ total, kills, sent, repeats, unbegun: begun?.unbegun })
         )
-      }).pipe(Effect.provide(Records.layer(Redacted.make(databaseUrl))))
+      }).pipe(Effect.provide(Records.layer(databaseUrl)))
     }),
   { timeout: isLong ? 3_600_000 : 420_000 }
 )

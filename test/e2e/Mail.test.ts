@@ -1,10 +1,8 @@
 import { isProcessAlive } from "@berth/infra/process/ProcessIdentity"
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
-import { readdir, readFile } from "node:fs/promises"
-import { join } from "node:path"
 import { browserHeaders } from "../support/BrowserHeaders.ts"
-import { freshDatabase } from "../support/Databases.ts"
+import { migratedDatabase } from "../support/MigratedDatabase.ts"
 import { type ParsedMail, parseMail, findLinkToken } from "../support/MailText.ts"
 import { type FakeSmtpServer, makeFakeSmtpServer } from "../fakes/FakeSmtpServer.ts"
 import { type Berth, startBerth, repeatUntil } from "./BerthProcess.ts"
@@ -17,7 +15,7 @@ class Service extends Context.Tag("@berth/test/MailService")<
 
 const service = Layer.unwrapScoped(
   Effect.gen(function* () {
-    const databaseUrl = yield* freshDatabase
+    const databaseUrl = yield* migratedDatabase
     const inbox = yield* makeFakeSmtpServer({ login: { user: "berth", password: "hunter2", withoutTls: true } })
     const berth = yield* startBerth({
       databaseUrl,
@@ -106,28 +104,6 @@ layer(service, { timeout: "180 seconds", excludeTestServices: true })("mail", (i
       })
       const logs = yield* berth.logs
       for (const secret of ["hunter2", confirmation, link]) assert.notInclude(logs, secret)
-    })
-  )
-})
-
-layer(Layer.empty, { timeout: "180 seconds", excludeTestServices: true })("mail without a server", (it) => {
-  it.scoped(
-    "Mail without a server is written to files, and its link to the log, in development",
-    Effect.fn(function* () {
-      const berth = yield* startBerth({ databaseUrl: yield* freshDatabase })
-      const visitor = yield* openWebClient(berth.webUrl)
-      const account = makeAccount("reader")
-      yield* visitor.register(account)
-      const directory = join(berth.place.dataDirectory, "mail")
-      const files = Effect.promise(() => readdir(directory).catch(() => []))
-      yield* repeatUntil(Effect.map(files, (names) => names.some((name) => name.endsWith(".eml"))))
-      const [file = ""] = (yield* files).filter((name) => name.endsWith(".eml"))
-      const { headers: head, text } = parseMail(yield* Effect.promise(() => readFile(join(directory, file), "utf8")))
-      assert.strictEqual(head.get("to"), account.email)
-      assert.strictEqual(head.get("from"), "Berth <no-reply@localhost>")
-      const link = /http:\S+/.exec(text)?.[0] ?? ""
-      assert.isTrue(link.startsWith(`http://localhost:${berth.place.port}/api/auth/verify-email?token=`))
-      yield* repeatUntil(Effect.map(berth.logs, (logs) => logs.includes(`"link":"${link}"`)))
     })
   )
 })

@@ -4,7 +4,7 @@ import { Effect, Option } from "effect"
 import { spawnSync } from "node:child_process"
 import { join } from "node:path"
 import { eventually } from "../support/Eventually.ts"
-import { freshDatabase } from "../support/Databases.ts"
+import { migratedDatabase } from "../support/MigratedDatabase.ts"
 import { freePort } from "../support/FreePort.ts"
 import { listRuntimeProcesses } from "./RuntimeProcesses.ts"
 import { type Berth, type BerthPids, launchBerth, makeShellEnvironment, root, startBerth } from "./BerthProcess.ts"
@@ -115,7 +115,7 @@ describe("npm start", () => {
 
   it.scopedLive("The command npm start ends immediately on a second Ctrl-C, and uses a configured database", () =>
     Effect.gen(function* () {
-      const berth = yield* startBerth({ databaseUrl: yield* freshDatabase })
+      const berth = yield* startBerth({ databaseUrl: yield* migratedDatabase })
       const pids = yield* berth.pids
       assert.deepStrictEqual(pids.postgres, Option.none())
       // A stopped program cannot drain, so only the second request can end everything before the drain limit.
@@ -140,7 +140,7 @@ describe("npm start", () => {
   ] as const)
     it.scopedLive(`The command npm start leaves no instance of a server that is killed ${how}`, () =>
       Effect.gen(function* () {
-        const databaseUrl = yield* freshDatabase
+        const databaseUrl = yield* migratedDatabase
         const berth = yield* startBerth({ databaseUrl, environment: { DRAIN_SECONDS: "1" } })
         const pids = yield* berth.pids
         const person = yield* signUpClient(berth.webUrl)
