@@ -2,16 +2,17 @@ import { gatewayPath } from "@berth/api/gateway/GatewayApi"
 import { encodeTypedSseEvent } from "@berth/api/http/Sse"
 import { runtimeModelPath } from "@berth/api/runtime/RuntimeContract"
 import { ModelCatalog } from "@berth/domain/ai/models/ModelProviders"
-import { type Turn, TurnFailed } from "@berth/domain/instances/AgentRuntime"
+import { mapChunkFailure } from "@berth/domain/ai/streams/ChunkSource"
+import { AgentRuntime, type Turn, TurnFailed } from "@berth/domain/instances/AgentRuntime"
 import { makeSubdomain } from "@berth/domain/instances/Instance"
 import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
 import * as ConfiguredModelProviders from "@berth/infra/ai/ConfiguredModelProviders"
 import { fakeModels } from "@berth/infra/ai/ModelProvidersTest"
 import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
-import * as RuntimeClient from "@berth/infra/runtime/RuntimeClient"
-import { FetchHttpClient, HttpClient } from "@effect/platform"
+import * as BerthAgentRuntime from "@berth/infra/runtime/BerthAgentRuntime"
+import * as UnixSocketClient from "@berth/infra/runtime/UnixSocketClient"
 import { assert, it } from "@effect/vitest"
-import { Duration, Effect, Layer, Redacted, Schema, Stream } from "effect"
+import { Context, DateTime, Duration, Effect, Layer, Redacted, Schema } from "effect"
 import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from "node:http"
 import { text } from "node:stream/consumers"
 import { listenLocally } from "../support/LocalServer.ts"
@@ -127,9 +128,17 @@ const prepare = Effect.gen(function* () {
   yield* instances.ensure(owner.user.id, makeSubdomain(owner.user.id))
   const token = yield* instances.ensureRuntimeToken(owner.user.id)
   const { origin: endpoint } = yield* listenLocally(peers.runtime(backendUrl, Redacted.value(token)))
-  const runtime = RuntimeClient.make(yield* Effect.provide(HttpClient.HttpClient, FetchHttpClient.layer))
-  const chat = (_: unknown, turn: Turn) =>
-    Stream.mapError(runtime.turn({ endpoint, token }, turn), ({ _tag }) => new TurnFailed({ reason: _tag }))
+  const runtime = Context.get(
+    yield* Layer.build(Layer.provide(BerthAgentRuntime.layer, UnixSocketClient.layer)),
+    AgentRuntime
+  )
+  const instance = { owner: owner.user.id, endpoint, startedAt: DateTime.unsafeMake(0), runtimeVersion: "1" }
+  const toTurnFailed = ({ reason }: { readonly reason: string }) => new TurnFailed({ reason })
+  const openChat = (_: unknown, turn: Turn) =>
+    Effect.mapBoth(runtime.chat({ instance, token }, turn), {
+      onFailure: toTurnFailed,
+      onSuccess: (events) => mapChunkFailure(events, toTurnFailed)
+    })
   const { cookie } = owner
   const read = (path: string) => () => send(webUrl + path, { method: "GET", headers: { cookie } })
   const ask = (url: string, sent: Sent) => (deltas: number) => {
@@ -147,7 +156,7 @@ const prepare = Effect.gen(function* () {
   })
   const unpaid = { headers: { "x-payment-method": "mpp" }, json: { messages, model }, status: 402 }
   return {
-    chat,
+    openChat,
     /** With the limits of a request: operations and statements. */
     requests: [
       ["GET /health/live", read("/health/live"), 45, 0],
@@ -177,9 +186,9 @@ it.scopedLive("The work of requests and deltas stays within its limits", () =>
     const { leastOf } = yield* countWork
     const context = yield* Layer.build(app)
     yield* Effect.gen(function* () {
-      const { chat, requests, streams } = yield* prepare
+      const { openChat, requests, streams } = yield* prepare
       const { withBehavior } = yield* AgentManagerTest
-      const measure = (doing: () => Promise<unknown>) => leastOf(6, doing).pipe(withBehavior({ chat }))
+      const measure = (doing: () => Promise<unknown>) => leastOf(6, doing).pipe(withBehavior({ openChat }))
       const exceeded: Array<string> = []
       const check = (name: string, measured: number, limit: number) => {
         if (measured > limit) exceeded.push(`${name}: ${measured} instead of ${limit}`)

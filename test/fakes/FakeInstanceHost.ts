@@ -1,3 +1,4 @@
+import { makeSingleChunkSource } from "@berth/domain/ai/streams/ChunkSource"
 import { AgentRuntime, RuntimeUnreachable, type TurnEvent } from "@berth/domain/instances/AgentRuntime"
 import {
   type RunningInstance,
@@ -154,13 +155,14 @@ export class FakeInstanceHost {
           yield* step("after an instance was configured")
         }),
       chat: ({ instance: { owner, startedAt } }, { message }) =>
-        Stream.suspend(() => {
-          if (this.undetectedCrashes.has(owner))
-            return Stream.fail(new RuntimeUnreachable({ reason: "refused", unsent: true }))
+        Effect.suspend(() => {
+          if (this.undetectedCrashes.has(owner)) return new RuntimeUnreachable({ reason: "refused", unsent: true })
           this.receivedMessages.push({ owner, startedAt: startedAt.epochMillis, message })
           return this.breaksConnections
-            ? Stream.fail(new RuntimeUnreachable({ reason: "the connection broke" }))
-            : Stream.make<[TurnEvent]>({ type: "done", reply: `You said: ${message}`, model: "m" })
+            ? new RuntimeUnreachable({ reason: "the connection broke" })
+            : Effect.succeed(
+                makeSingleChunkSource<TurnEvent>([{ type: "done", reply: `You said: ${message}`, model: "m" }])
+              )
         })
     })
   }

@@ -1,3 +1,4 @@
+import { streamFromOpened } from "@berth/domain/ai/streams/ChunkSource"
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
 import type { Agent } from "@berth/domain/agents/Agent"
 import { AgentRepository } from "@berth/domain/agents/AgentRepository"
@@ -329,7 +330,8 @@ describe("InstanceReconciler", () => {
       const { reconciler } = yield* open("backend")
       const { agent, userId } = yield* owner
       yield* reconciler.deploy(agent.id)
-      const ask = (message: string) => Effect.either(Stream.runCollect(reconciler.chat(userId, turn(agent, message))))
+      const ask = (message: string) =>
+        Effect.either(Stream.runCollect(streamFromOpened(reconciler.chat(userId, turn(agent, message)))))
       const receivedTurns = (message: string) => host.receivedMessages.filter((one) => one.message === message)
       assert.isTrue(Either.isRight(yield* ask("first")))
 
@@ -367,7 +369,10 @@ describe("InstanceReconciler", () => {
         yield* idleInstances.scan(idleAfter)
         assert.deepInclude(yield* rowsOf(userId), { desired: "asleep", status: "running", startedAt: null })
         assert.isTrue(yield* isSettled(host, userId))
-        assert.strictEqual((yield* Stream.runCollect(reconciler.chat(userId, turn(agent, "wake")))).length, 1)
+        assert.strictEqual(
+          (yield* Stream.runCollect(streamFromOpened(reconciler.chat(userId, turn(agent, "wake"))))).length,
+          1
+        )
         assert.deepInclude(yield* rowsOf(userId), { desired: "up", status: "running", agents: ["running"] })
         assert.isTrue(yield* isSettled(host, userId))
       }
@@ -426,7 +431,7 @@ describe("InstanceReconciler", () => {
       yield* reconciler.deploy(agent.id)
       host.undetectedCrashes.add(userId)
       const scanned = Effect.zipRight(Effect.orDie(backdateUse(userId)), idleInstances.scan(idleAfter))
-      const events = reconciler.chat(userId, turn(agent, "again")).pipe(Stream.tap(() => scanned))
+      const events = streamFromOpened(reconciler.chat(userId, turn(agent, "again"))).pipe(Stream.tap(() => scanned))
       assert.strictEqual((yield* Stream.runCollect(events)).length, 1)
       assert.deepInclude(yield* rowsOf(userId), { desired: "up" })
       assert.isTrue(yield* isSettled(host, userId))
@@ -457,7 +462,9 @@ describe("InstanceReconciler", () => {
         const { reached, resume } = yield* process.pauseAtStep(step)
         const scan = yield* Effect.fork(process.idleInstances.scan(idleAfter))
         yield* reached
-        const answer = yield* Effect.fork(Stream.runCollect(process.reconciler.chat(userId, turn(agent, `${step}`))))
+        const answer = yield* Effect.fork(
+          Stream.runCollect(streamFromOpened(process.reconciler.chat(userId, turn(agent, `${step}`))))
+        )
         yield* resume
         yield* Fiber.join(scan)
         assert.strictEqual((yield* Fiber.join(answer)).length, 1)
@@ -575,13 +582,13 @@ describe("InstanceReconciler", () => {
         reconciler.restart(userId),
         reconciler.update(userId),
         reconciler.repair(userId),
-        Stream.runDrain(reconciler.chat(userId, turn(agent, "hello")))
+        Stream.runDrain(streamFromOpened(reconciler.chat(userId, turn(agent, "hello"))))
       ]
       for (const attempt of attempts) assert.strictEqual((yield* Effect.flip(attempt))._tag, "InstanceUnavailable")
       yield* reconciler.reconfigure(userId)
       assert.isTrue(yield* isSettled(host, userId))
       yield* users.setSuspendedAt(userId, null)
-      yield* Stream.runDrain(reconciler.chat(userId, turn(agent, "hello again")))
+      yield* Stream.runDrain(streamFromOpened(reconciler.chat(userId, turn(agent, "hello again"))))
       assert.deepInclude(yield* rowsOf(userId), { desired: "up", agents: ["running"] })
       assert.isTrue(yield* isSettled(host, userId))
     }))
@@ -599,7 +606,7 @@ describe("InstanceReconciler", () => {
       assert.deepInclude(yield* rowsOf(userId), { desired: "asleep", startedAt: null, agents: ["running"] })
       assert.isTrue(yield* isSettled(host, userId))
       yield* users.setSuspendedAt(userId, null)
-      yield* Stream.runDrain(reconciler.chat(userId, turn(agent, "hello")))
+      yield* Stream.runDrain(streamFromOpened(reconciler.chat(userId, turn(agent, "hello"))))
       assert.deepInclude(yield* rowsOf(userId), { desired: "up", agents: ["running"] })
       assert.isTrue(yield* isSettled(host, userId))
     }))

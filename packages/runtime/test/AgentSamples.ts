@@ -1,5 +1,9 @@
+import type { RuntimeModelRequest } from "@berth/api/runtime/RuntimeContract"
+import { makeChunkSource } from "@berth/domain/ai/streams/ChunkSource"
 import type { RuntimeAgent } from "@berth/domain/instances/AgentRuntime"
 import { AgentId } from "@berth/domain/shared/AgentId"
+import { type ModelAnswer, type ModelCallFailed, ModelClient } from "@berth/runtime/ai/ModelClient"
+import type { Stream } from "effect"
 
 /** An agent of these tests. */
 export const sampleAgent: RuntimeAgent = {
@@ -13,3 +17,7 @@ export const sampleAgent: RuntimeAgent = {
   skills: [],
   contextWindow: 128_000
 }
+
+/** Models that answer each request with a stream. */
+export const fakeModels = (answer: (request: RuntimeModelRequest) => Stream.Stream<ModelAnswer, ModelCallFailed>) =>
+  ModelClient.of({ answer: (request) => makeChunkSource(answer(request)) })

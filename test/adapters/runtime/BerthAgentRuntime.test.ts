@@ -5,10 +5,10 @@ import {
   type Turn,
   type TurnEvent
 } from "@berth/domain/instances/AgentRuntime"
+import { streamFromOpened } from "@berth/domain/ai/streams/ChunkSource"
 import { InstanceDriver } from "@berth/domain/instances/InstanceDriver"
 import * as ProcessInstanceDriver from "@berth/infra/instance-drivers/process/ProcessInstanceDriver"
 import * as BerthAgentRuntime from "@berth/infra/runtime/BerthAgentRuntime"
-import { HttpClient } from "@effect/platform"
 import * as UnixSocketClient from "@berth/infra/runtime/UnixSocketClient"
 import { assert, beforeAll, describe, it } from "@effect/vitest"
 import {
@@ -35,8 +35,7 @@ import { assertMatches } from "../../support/Matching.ts"
 /** A runtime, and the start of an instance with it. */
 interface RuntimeUnderTest {
   readonly name: string
-  /** `taken` runs when an instance has received a request, answered or not. */
-  readonly runtime: (taken: () => void) => Effect.Effect<AgentRuntime["Type"], never, Scope.Scope>
+  readonly runtime: Effect.Effect<AgentRuntime["Type"], never, Scope.Scope>
   readonly start: (
     backend: FakeBackend
   ) => Effect.Effect<RuntimeAccess & { readonly stop: Effect.Effect<void> }, unknown, Scope.Scope>
@@ -47,20 +46,13 @@ const token = Redacted.make("the runtime token")
 
 let program = ""
 
-const tapped = (taken: () => void) => (context: Context.Context<HttpClient.HttpClient>) =>
-  Context.make(
-    HttpClient.HttpClient,
-    HttpClient.tap(Context.get(context, HttpClient.HttpClient), () => Effect.sync(taken))
-  )
-
 const berth: RuntimeUnderTest = {
   name: "Berth's own",
-  runtime: (taken) =>
-    BerthAgentRuntime.layer.pipe(
-      Layer.provide(Layer.map(UnixSocketClient.layer, tapped(taken))),
-      Layer.build,
-      Effect.map(Context.get(AgentRuntime))
-    ),
+  runtime: BerthAgentRuntime.layer.pipe(
+    Layer.provide(UnixSocketClient.layer),
+    Layer.build,
+    Effect.map(Context.get(AgentRuntime))
+  ),
   start: ({ url }) =>
     Effect.gen(function* () {
       const directory = yield* temporaryDirectory
@@ -115,6 +107,10 @@ const finish = (call: BackendModelCall | undefined, text: string) =>
 const test = <E>(name: string, body: () => Effect.Effect<void, E, Scope.Scope>) =>
   it.scopedLive(`BerthAgentRuntime ${name}`, () => Effect.provide(body(), Logger.remove(Logger.defaultLogger)))
 
+/** `accepted` runs when the instance has accepted the turn. */
+const chat = (runtime: AgentRuntime["Type"], access: RuntimeAccess, asked: Turn, accepted = () => {}) =>
+  streamFromOpened(Effect.tap(runtime.chat(access, asked), () => Effect.sync(accepted)))
+
 for (const runtimeUnderTest of [berth])
   describe(`AgentRuntime: ${runtimeUnderTest.name}`, () => {
     beforeAll(async () => {
@@ -124,18 +120,19 @@ for (const runtimeUnderTest of [berth])
     const ready = Effect.gen(function* () {
       const backend = yield* makeFakeBackend
       const access = yield* runtimeUnderTest.start(backend)
-      const requests = { taken: 0 }
-      const runtime = yield* runtimeUnderTest.runtime(() => {
-        requests.taken += 1
-      })
+      const runtime = yield* runtimeUnderTest.runtime
       yield* runtime.configure(access, [agent("agt_1")])
-      const ask = (message: string, changes: Partial<Turn> = {}) => runtime.chat(access, turn(message, changes))
+      const ask = (message: string, changes: Partial<Turn> = {}, accepted = () => {}) =>
+        chat(runtime, access, turn(message, changes), accepted)
       /** A turn in a forked fiber; returns when the runtime has received it. */
       const begin = (message: string, changes: Partial<Turn> = {}) =>
         Effect.gen(function* () {
-          const before = requests.taken
-          const fiber = yield* Effect.fork(Stream.runCollect(ask(message, changes)))
-          yield* eventually(() => requests.taken > before)
+          let isAccepted = false
+          const accepted = () => {
+            isAccepted = true
+          }
+          const fiber = yield* Effect.fork(Stream.runCollect(ask(message, changes, accepted)))
+          yield* eventually(() => isAccepted)
           return fiber
         })
       return { backend, access, runtime, ask, begin }
@@ -323,9 +320,9 @@ for (const runtimeUnderTest of [berth])
     test("fails a turn when the backend is unreachable, and stays up", () =>
       Effect.gen(function* () {
         const access = yield* Effect.flatMap(Effect.scoped(makeFakeBackend), runtimeUnderTest.start)
-        const runtime = yield* runtimeUnderTest.runtime(() => {})
+        const runtime = yield* runtimeUnderTest.runtime
         yield* runtime.configure(access, [agent("agt_1")])
-        assert.strictEqual((yield* failureOf(runtime.chat(access, turn("hello"))))._tag, "TurnFailed")
+        assert.strictEqual((yield* failureOf(chat(runtime, access, turn("hello"))))._tag, "TurnFailed")
         yield* runtime.configure(access, [agent("agt_1")])
       }))
 

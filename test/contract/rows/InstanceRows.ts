@@ -5,7 +5,7 @@ import { type Context, Effect } from "effect"
 import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
 import type { CallCondition, ErrorRow, ErrorRowFixturesService } from "../ErrorRow.ts"
 
-type Manager = Context.Tag.Service<AgentManager>
+type Manager = Omit<Context.Tag.Service<AgentManager>, "chat">
 
 const lifecycle = { success: false, status: "error" }
 

@@ -3,7 +3,7 @@ import type { ModelProvider } from "@berth/domain/ai/models/ModelProviders"
 import type { AiLayer } from "@berth/domain/ai/AiLayer"
 import type { ChatRequest } from "@berth/domain/ai/calls/ChatRequest"
 import { streamFromReader } from "@berth/domain/ai/streams/ChunkReader"
-import { streamFromSource } from "@berth/domain/ai/streams/ChunkSource"
+import { streamFromOpened } from "@berth/domain/ai/streams/ChunkSource"
 import type { ChatMessage, ChatOptions } from "@berth/domain/ai/chat/ModelChat"
 import { type KeyedProviderName, makeModelProvider } from "@berth/infra/ai/ConfiguredModelProviders"
 import { FetchHttpClient } from "@effect/platform"
@@ -81,7 +81,7 @@ export const helloMessages: ReadonlyArray<ChatMessage> = [{ role: "user", conten
 
 /** A call of a provider as a stream. */
 export const streamChat = (provider: ModelProvider, ...asked: Parameters<ModelProvider["chat"]>) =>
-  Stream.unwrapScoped(Effect.map(provider.chat(...asked), streamFromSource))
+  streamFromOpened(provider.chat(...asked))
 
 /** The events of the AI layer's answer. */
 export const streamAnswer = (ai: AiLayer, request: ChatRequest) =>

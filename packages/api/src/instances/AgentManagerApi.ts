@@ -95,17 +95,24 @@ const stats = HttpApiEndpoint.get("stats", "/internal/instances/:userId/stats")
   .addSuccess(Schema.Struct({ stats: Schema.Option(InstanceStats) }))
   .addError(BackendUnavailableBody)
 
+const failure = {
+  /** Whether the instance was unavailable or the turn failed. */
+  kind: Schema.Literal("instance", "turn"),
+  reason: Schema.String
+}
+
 /** The events of a turn. A stream that ends without `done` or `error` was cut off. */
 export const ManagedTurnEvent = Schema.Union(
   ...TurnEvent.members,
-  Schema.Struct({
-    type: Schema.Literal("error"),
-    /** Whether the instance was unavailable or the turn failed. */
-    kind: Schema.Literal("instance", "turn"),
-    reason: Schema.String
-  })
+  Schema.Struct({ type: Schema.Literal("error"), ...failure })
 )
 export type ManagedTurnEvent = typeof ManagedTurnEvent.Type
+
+/** The same for readers. */
+export const ReceivedTurnEvent = Schema.Union(
+  ...TurnEvent.members,
+  Schema.Struct({ type: Schema.transformLiteral("error", "failed"), ...failure })
+)
 
 /** Answers with server-sent `ManagedTurnEvent`s. */
 const chat = HttpApiEndpoint.post("chat", "/internal/instances/:userId/turns")

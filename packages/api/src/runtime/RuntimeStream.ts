@@ -1,7 +1,12 @@
 import type { ModelDelta } from "@berth/domain/ai/streams/ModelEvent"
-import { makeChunkSource } from "@berth/domain/ai/streams/ChunkSource"
+import {
+  type ChunkBatch,
+  type ChunkSource,
+  makeChunkSource,
+  streamFromSource
+} from "@berth/domain/ai/streams/ChunkSource"
 import { makeIdleTimeouts } from "@berth/domain/ai/streams/IdleTimeout"
-import { Chunk, Clock, Data, Duration, Effect, Either, Option, Predicate, Schema, Stream } from "effect"
+import { Clock, Data, Duration, Effect, Either, Option, Predicate, Schema, type Scope, Stream } from "effect"
 import { makeSseParser } from "../http/Sse.ts"
 
 /** Why a runtime stream did not reach `done`. */
@@ -50,6 +55,9 @@ export interface RuntimeStreamTimeouts<E> {
 
 type Good<A extends Event> = Exclude<A, { readonly type: "error" }> | ModelDelta
 
+/** Events up to `done`. */
+export type RuntimeSource<A extends Event, E> = ChunkSource<Good<A>, E | RuntimeStreamProblem>
+
 /** Parses bytes into events up to `done`; everything else is a problem. */
 const makeEventParser = <A extends Event, I>(schema: Schema.Schema<A, I>, limits: RuntimeStreamLimits) => {
   const decode = Schema.decodeUnknownEither(schema)
@@ -92,40 +100,46 @@ const makeEventParser = <A extends Event, I>(schema: Schema.Schema<A, I>, limits
   }
 }
 
-/**
- * Reads a stream's events up to `done`; fails for everything else, and when the stream stops sending or does not end. Hot
- * path: one stage for whole chunks, and a timer per wait.
- */
-export const readRuntimeEvents =
+/** Hot path: reads a source's events up to `done`; fails for everything else, and when it stops sending or does not end. */
+export const readRuntimeSource =
   <A extends Event, I, E2>(
     schema: Schema.Schema<A, I>,
     { idle, onTimeout, total }: RuntimeStreamTimeouts<E2>,
     limits: RuntimeStreamLimits = runtimeStreamLimits
   ) =>
-  <E>(bytes: Stream.Stream<Uint8Array, E>): Stream.Stream<Good<A>, E | E2 | RuntimeStreamProblem> =>
-    Stream.unwrapScoped(
-      Effect.gen(function* () {
-        const source = yield* makeChunkSource(bytes)
-        const next = Duration.decode(idle)
-        const deadline = (yield* Clock.currentTimeMillis) + Duration.toMillis(total)
-        const { start } = yield* makeIdleTimeouts
-        const timeout = yield* start({ first: next, next, deadline, onTimeout })
-        const awaitMore = Effect.mapError(timeout.awaitMore(source), Option.some)
-        const parser = makeEventParser(schema, limits)
-        type Pulled = Effect.Effect<Chunk.Chunk<Good<A>>, Option.Option<E | E2 | RuntimeStreamProblem>>
-        const pull: Pulled = Effect.suspend((): Pulled => {
-          if (parser.isDone()) return Effect.fail(Option.none())
-          const problem = parser.problem()
-          if (problem !== undefined) return Effect.fail(Option.some(problem))
-          const batch = source.poll()
-          if (batch === null) return Effect.flatMap(awaitMore, () => pull)
-          const events = parser.push(batch.values)
-          if (events.length > 0) return Effect.succeed(Chunk.unsafeFromArray(events))
-          if (!batch.isDone || parser.problem() !== undefined) return pull
-          return Effect.fail(Option.some(batch.failure ?? RuntimeStreamProblem.Truncated()))
+  <E>(bytes: ChunkSource<Uint8Array, E>): Effect.Effect<RuntimeSource<A, E | E2>, never, Scope.Scope> =>
+    Effect.gen(function* () {
+      const next = Duration.decode(idle)
+      const deadline = (yield* Clock.currentTimeMillis) + Duration.toMillis(total)
+      const { start } = yield* makeIdleTimeouts
+      const timeout = yield* start({ first: next, next, deadline, onTimeout })
+      const parser = makeEventParser(schema, limits)
+      let end: ChunkBatch<Good<A>, E | E2 | RuntimeStreamProblem> | null = null
+      const poll = () => {
+        while (end === null) {
+          const batch = bytes.poll()
+          if (batch === null) return null
+          const values = parser.push(batch.values)
+          const cut = batch.isDone ? (batch.failure ?? RuntimeStreamProblem.Truncated()) : undefined
+          const failure = parser.isDone() ? undefined : (parser.problem() ?? cut)
+          const isDone = parser.isDone() || failure !== undefined
+          if (isDone) end = { values: [], isDone, failure }
+          if (isDone || values.length > 0) return { values, isDone, failure }
+        }
+        return end
+      }
+      const awaitMore = Effect.catchAll(timeout.awaitMore(bytes), (failure) =>
+        Effect.sync(() => {
+          end = { values: [], isDone: true, failure }
         })
-        return Stream.fromPull(Effect.succeed(pull))
-      })
-    )
+      )
+      return { poll, awaitMore, wake: bytes.wake }
+    })
+
+/** The same for a stream. */
+export const readRuntimeEvents =
+  <A extends Event, I, E2>(...of: Parameters<typeof readRuntimeSource<A, I, E2>>) =>
+  <E>(bytes: Stream.Stream<Uint8Array, E>): Stream.Stream<Good<A>, E | E2 | RuntimeStreamProblem> =>
+    Stream.unwrapScoped(Effect.map(Effect.flatMap(makeChunkSource(bytes), readRuntimeSource(...of)), streamFromSource))
 
 const messageOf = (event: Event): string => (event.type === "error" ? event.message : "")

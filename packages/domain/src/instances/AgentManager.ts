@@ -1,9 +1,9 @@
-import { Context, type Effect, type Option, type Stream } from "effect"
+import { Context, type Effect, type Option, type Scope } from "effect"
 import type { PlanLimitReached } from "../agents/AgentErrors.ts"
 import type { ModelReplacement } from "../agents/LegacyModels.ts"
 import type { RuntimeLogPage, RuntimeLogQuery } from "./RuntimeLog.ts"
 import type { InstanceStats } from "./InstanceStats.ts"
-import type { Turn, TurnEvent, TurnFailed } from "./AgentRuntime.ts"
+import type { Turn, TurnEvents, TurnFailed } from "./AgentRuntime.ts"
 import type { BackendUnavailable, InstanceUnavailable, InstanceNotFound } from "./InstanceErrors.ts"
 import type { AgentId } from "../shared/AgentId.ts"
 import type { UserId } from "../shared/UserId.ts"
@@ -13,6 +13,8 @@ export interface RestartOutcome {
   /** The retired models that were replaced. */
   readonly healings: ReadonlyArray<ModelReplacement>
 }
+
+export type ManagedTurnFailure = BackendUnavailable | InstanceUnavailable | TurnFailed
 
 /** Manages the instances of a backend, in its process or over the backend API. Callers have checked the ownership. */
 export class AgentManager extends Context.Tag("@berth/AgentManager")<
@@ -50,9 +52,10 @@ export class AgentManager extends Context.Tag("@berth/AgentManager")<
     readonly logs: (userId: UserId, query: RuntimeLogQuery) => Effect.Effect<RuntimeLogPage, BackendUnavailable>
     /** None while the instance is down. */
     readonly stats: (userId: UserId) => Effect.Effect<Option.Option<InstanceStats>, BackendUnavailable>
+    /** Returns when the runtime has accepted the turn, which ends with the scope. */
     readonly chat: (
       userId: UserId,
       turn: Turn
-    ) => Stream.Stream<TurnEvent, BackendUnavailable | InstanceUnavailable | TurnFailed>
+    ) => Effect.Effect<TurnEvents<ManagedTurnFailure>, ManagedTurnFailure, Scope.Scope>
   }
 >() {}

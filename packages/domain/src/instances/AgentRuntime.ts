@@ -1,4 +1,5 @@
-import { Context, Data, type Effect, Schema, type Stream } from "effect"
+import { Context, Data, type Effect, Schema, type Scope } from "effect"
+import type { ChunkSource } from "../ai/streams/ChunkSource.ts"
 import type { RunningInstance } from "./InstanceDriver.ts"
 import type { Redacted } from "effect"
 import { AgentId } from "../shared/AgentId.ts"
@@ -83,6 +84,9 @@ export const TurnEvent = Schema.Union(
 ).annotations({ identifier: "TurnEvent" })
 export type TurnEvent = typeof TurnEvent.Type
 
+/** The events of a turn up to `done`. */
+export type TurnEvents<E> = ChunkSource<TurnEvent, E>
+
 /** The runtime cannot be reached or stopped answering. `unsent`: the request never left, so a retry is safe. */
 export class RuntimeUnreachable extends Data.TaggedError("RuntimeUnreachable")<{
   readonly reason: string
@@ -105,7 +109,10 @@ export class AgentRuntime extends Context.Tag("@berth/AgentRuntime")<
       access: RuntimeAccess,
       agents: ReadonlyArray<RuntimeAgent>
     ) => Effect.Effect<void, RuntimeUnreachable>
-    /** Ends with `done`, or fails. */
-    readonly chat: (access: RuntimeAccess, turn: Turn) => Stream.Stream<TurnEvent, RuntimeUnreachable | TurnFailed>
+    /** Returns when the runtime has accepted the turn, which ends with the scope. */
+    readonly chat: (
+      access: RuntimeAccess,
+      turn: Turn
+    ) => Effect.Effect<TurnEvents<RuntimeUnreachable | TurnFailed>, RuntimeUnreachable | TurnFailed, Scope.Scope>
   }
 >() {}

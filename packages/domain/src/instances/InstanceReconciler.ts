@@ -1,7 +1,9 @@
-import { Array, Cause, Duration, Effect, Fiber, FiberMap, Option, Schedule, Stream } from "effect"
+import { Array, Cause, Duration, Effect, Fiber, FiberMap, Option, Schedule, type Scope, Stream } from "effect"
+import { withScopedSpan } from "../shared/SpanExport.ts"
+import { mapChunkFailure } from "../ai/streams/ChunkSource.ts"
 import type { AgentId } from "../shared/AgentId.ts"
 import type { UserId } from "../shared/UserId.ts"
-import { AgentRuntime, type Turn } from "./AgentRuntime.ts"
+import { AgentRuntime, RuntimeUnreachable, type Turn, type TurnEvents, type TurnFailed } from "./AgentRuntime.ts"
 import type { Instance } from "./Instance.ts"
 import { CrashHistory } from "./CrashHistory.ts"
 import { IdleInstances } from "./IdleInstances.ts"
@@ -16,6 +18,11 @@ import { decideRestart } from "./RestartPolicy.ts"
 
 /** Delay after an internal failure, for example of the database. */
 const retryInterval = Duration.seconds(5)
+
+type ChatFailure = InstanceUnavailable | TurnFailed
+
+const toUnavailable = <E>(error: E | RuntimeUnreachable): E | InstanceUnavailable =>
+  error instanceof RuntimeUnreachable ? new InstanceUnavailable({ reason: error.reason }) : error
 
 /**
  * Brings each instance from its actual to its desired state, restarts crashed ones, and forwards turns to them. The rows
@@ -165,20 +172,22 @@ export class InstanceReconciler extends Effect.Service<InstanceReconciler>()("@b
      * Forwards a turn to the owner's instance, which is revived first when it is down or not configured. A turn that never
      * reached an instance is sent once more, after a revival.
      */
-    const chat = (userId: UserId, turn: Turn) =>
-      Stream.unwrapScoped(
-        Effect.map(access(userId), (instance) =>
-          Stream.catchTag(runtime.chat(instance, turn), "RuntimeUnreachable", (error) =>
-            error.unsent === true
-              ? Stream.unwrap(Effect.map(launches.revive(userId), (revived) => runtime.chat(revived, turn)))
-              : Stream.fail(error)
-          )
+    const chat = (
+      userId: UserId,
+      turn: Turn
+    ): Effect.Effect<TurnEvents<ChatFailure>, ChatFailure | InstanceHostUnavailable, Scope.Scope> =>
+      Effect.flatMap(access(userId), (instance) =>
+        Effect.catchTag(runtime.chat(instance, turn), "RuntimeUnreachable", (error) =>
+          error.unsent === true
+            ? Effect.flatMap(launches.revive(userId), (revived) => runtime.chat(revived, turn))
+            : Effect.fail(error)
         )
       ).pipe(
-        Stream.mapError((error) =>
-          error._tag === "RuntimeUnreachable" ? new InstanceUnavailable({ reason: error.reason }) : error
-        ),
-        Stream.withSpan("InstanceReconciler.chat", { attributes: { "user.id": userId, "agent.id": turn.agentId } })
+        Effect.mapBoth({
+          onFailure: toUnavailable,
+          onSuccess: (events) => mapChunkFailure(events, toUnavailable)
+        }),
+        withScopedSpan("InstanceReconciler.chat", { "user.id": userId, "agent.id": turn.agentId })
       )
 
     return {

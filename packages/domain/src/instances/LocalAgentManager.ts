@@ -1,19 +1,17 @@
-import { Effect, Layer, Stream } from "effect"
+import { Effect, Layer } from "effect"
 import { AgentManager } from "./AgentManager.ts"
-import type { Turn } from "./AgentRuntime.ts"
 import { InstanceReconciler } from "./InstanceReconciler.ts"
 import { OrphanCleanup } from "./OrphanCleanup.ts"
 import { InstanceDriver, InstanceHostUnavailable } from "./InstanceDriver.ts"
 import { BackendUnavailable } from "./InstanceErrors.ts"
-import type { UserId } from "../shared/UserId.ts"
 
 const isHostUnavailable = (error: unknown): error is InstanceHostUnavailable => error instanceof InstanceHostUnavailable
 const toBackendUnavailable = ({ reason }: InstanceHostUnavailable) => new BackendUnavailable({ reason })
 
 /** The same method, with an unavailable host as an unavailable backend. */
 const reportHost =
-  <Args extends ReadonlyArray<unknown>, A, E>(
-    method: (...args: Args) => Effect.Effect<A, E | InstanceHostUnavailable>
+  <Args extends ReadonlyArray<unknown>, A, E, R>(
+    method: (...args: Args) => Effect.Effect<A, E | InstanceHostUnavailable, R>
   ) =>
   (...args: Args) =>
     Effect.catchIf(method(...args), isHostUnavailable, toBackendUnavailable)
@@ -27,10 +25,7 @@ export const layer = Layer.effect(
     const { logs, stats } = yield* InstanceDriver
     return AgentManager.of({
       activate: reportHost(reconciler.activate),
-      chat: (userId: UserId, turn: Turn) =>
-        Stream.mapError(reconciler.chat(userId, turn), (error) =>
-          isHostUnavailable(error) ? toBackendUnavailable(error) : error
-        ),
+      chat: reportHost(reconciler.chat),
       deploy: reportHost(reconciler.deploy),
       failDeployment: reportHost(reconciler.failDeployment),
       logs: reportHost(logs),

@@ -1,4 +1,4 @@
-import { Context, Effect } from "effect"
+import { Context, Effect, type Scope } from "effect"
 
 /** Whether spans are exported; otherwise hot paths make none. */
 export class SpanExportEnabled extends Context.Reference<SpanExportEnabled>()("@berth/SpanExportEnabled", {
@@ -22,3 +22,15 @@ export const annotateSpan = (attributes: Readonly<Record<string, unknown>>): Eff
       for (const [name, value] of Object.entries(attributes)) currentSpan.attribute(name, value)
     return Effect.void
   })
+
+/** A span around an effect that opens something; it ends with the scope. */
+export const withScopedSpan =
+  (name: string, attributes: Record<string, unknown>) =>
+  <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R | Scope.Scope> =>
+    Effect.flatMap(SpanExportEnabled, (areSent): Effect.Effect<A, E, R | Scope.Scope> =>
+      areSent
+        ? Effect.flatMap(Effect.makeSpanScoped(name, { attributes, captureStackTrace: false }), (span) =>
+            Effect.withParentSpan(effect, span)
+          )
+        : effect
+    )

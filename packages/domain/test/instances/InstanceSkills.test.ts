@@ -93,7 +93,7 @@ const configuredSkills = (subscription: Option.Option<Subscription>, isAdmin = f
         inspect: (of) => Effect.succeedSome({ owner: of, endpoint: "", startedAt: start, runtimeVersion: "1" })
       }),
       Layer.mock(UploadedSkillRepository, { read: () => Effect.succeed([uploaded]) }),
-      Layer.mock(AgentRuntime, { chat: () => Stream.never, configure: (_access, agents) => Ref.set(told, agents) }),
+      Layer.mock(AgentRuntime, { chat: () => Effect.never, configure: (_access, agents) => Ref.set(told, agents) }),
       Layer.mock(DomainEvents, {}),
       Layer.succeed(Transaction, { run: (effect) => effect }),
       Layer.succeed(Administrators, { includes: () => isAdmin }),

@@ -40,7 +40,7 @@ it.effect("LocalAgentManager reports an unavailable host of instances as an unav
       manager.remove(userId),
       manager.logs(userId, { limit: 1 }),
       manager.stats(userId),
-      Stream.runDrain(manager.chat(userId, turn))
+      Effect.scoped(manager.chat(userId, turn))
     ]
     for (const call of calls) assert.deepStrictEqual(yield* Effect.flip(call), new BackendUnavailable({ reason }))
   }).pipe(
@@ -59,7 +59,7 @@ it.effect("LocalAgentManager reports an unavailable host of instances as an unav
               update: away,
               repair: away,
               reconfigure: away,
-              chat: () => Stream.fail(away())
+              chat: away
             }),
             Layer.mock(OrphanCleanup, { _tag: "@berth/OrphanCleanup", remove: away }),
             Layer.mock(InstanceDriver, {

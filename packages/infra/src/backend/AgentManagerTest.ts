@@ -1,11 +1,19 @@
-import { AgentManager } from "@berth/domain/instances/AgentManager"
+import { makeChunkSource } from "@berth/domain/ai/streams/ChunkSource"
+import { AgentManager, type ManagedTurnFailure } from "@berth/domain/instances/AgentManager"
 import type { Turn, TurnEvent } from "@berth/domain/instances/AgentRuntime"
 import type { RuntimeLogEntry } from "@berth/domain/instances/RuntimeLog"
 import type { InstanceStats } from "@berth/domain/instances/InstanceStats"
+import type { UserId } from "@berth/domain/shared/UserId"
 import { Context, DateTime, Effect, Layer, Option, Stream } from "effect"
 import { makeTestPort, type TestPortHandle } from "../testing/TestPort.ts"
 
 type Manager = Context.Tag.Service<AgentManager>
+
+/** A turn is a stream, for the ease of tests, unless `openChat` replaces it. */
+interface Behavior extends Omit<Manager, "chat"> {
+  readonly chat: (userId: UserId, turn: Turn) => Stream.Stream<TurnEvent, ManagedTurnFailure>
+  readonly openChat?: Manager["chat"]
+}
 
 export interface AgentManagerCall {
   readonly method: keyof Manager
@@ -17,7 +25,7 @@ export interface AgentManagerCall {
 /** Calls and behavior of the agent manager of `layer`. */
 export class AgentManagerTest extends Context.Tag("@berth/test/AgentManagerTest")<
   AgentManagerTest,
-  TestPortHandle<AgentManagerCall, Manager>
+  TestPortHandle<AgentManagerCall, Behavior>
 >() {}
 
 export const fakeRuntimeVersion = "9.9.9-test"
@@ -42,7 +50,7 @@ export const makeInstanceStats = (startedAt: DateTime.Utc): InstanceStats => ({
   startedAt
 })
 
-const defaultBehavior: Manager = {
+const defaultBehavior: Behavior = {
   deploy: () => Effect.void,
   activate: () => Effect.succeed(true),
   failDeployment: () => Effect.void,
@@ -64,30 +72,31 @@ const defaultBehavior: Manager = {
 }
 
 /** `layer` with other behavior. */
-export const layerWithBehavior = (behavior: Partial<Manager>): Layer.Layer<AgentManager | AgentManagerTest> =>
+export const layerWithBehavior = (behavior: Partial<Behavior>): Layer.Layer<AgentManager | AgentManagerTest> =>
   Layer.effectContext(
-    Effect.map(
-      makeTestPort<AgentManagerCall, Manager>({ ...defaultBehavior, ...behavior }),
-      ({ handle, run, stream }) => {
-        const manager = AgentManager.of({
-          deploy: (id) => run({ method: "deploy", target: id }, ({ deploy }) => deploy(id)),
-          activate: (id) => run({ method: "activate", target: id }, ({ activate }) => activate(id)),
-          failDeployment: (id, reason) =>
-            run({ method: "failDeployment", target: id }, ({ failDeployment }) => failDeployment(id, reason)),
-          start: (id) => run({ method: "start", target: id }, ({ start }) => start(id)),
-          stop: (id) => run({ method: "stop", target: id }, ({ stop }) => stop(id)),
-          restart: (id) => run({ method: "restart", target: id }, ({ restart }) => restart(id)),
-          update: (id) => run({ method: "update", target: id }, ({ update }) => update(id)),
-          repair: (id) => run({ method: "repair", target: id }, ({ repair }) => repair(id)),
-          reconfigure: (id) => run({ method: "reconfigure", target: id }, ({ reconfigure }) => reconfigure(id)),
-          remove: (id) => run({ method: "remove", target: id }, ({ remove }) => remove(id)),
-          logs: (id, query) => run({ method: "logs", target: id }, ({ logs }) => logs(id, query)),
-          stats: (id) => run({ method: "stats", target: id }, ({ stats }) => stats(id)),
-          chat: (id, turn) => stream({ method: "chat", target: id, turn }, ({ chat }) => chat(id, turn))
-        })
-        return Context.make(AgentManager, manager).pipe(Context.add(AgentManagerTest, handle))
-      }
-    )
+    Effect.map(makeTestPort<AgentManagerCall, Behavior>({ ...defaultBehavior, ...behavior }), ({ handle, run }) => {
+      const manager = AgentManager.of({
+        deploy: (id) => run({ method: "deploy", target: id }, ({ deploy }) => deploy(id)),
+        activate: (id) => run({ method: "activate", target: id }, ({ activate }) => activate(id)),
+        failDeployment: (id, reason) =>
+          run({ method: "failDeployment", target: id }, ({ failDeployment }) => failDeployment(id, reason)),
+        start: (id) => run({ method: "start", target: id }, ({ start }) => start(id)),
+        stop: (id) => run({ method: "stop", target: id }, ({ stop }) => stop(id)),
+        restart: (id) => run({ method: "restart", target: id }, ({ restart }) => restart(id)),
+        update: (id) => run({ method: "update", target: id }, ({ update }) => update(id)),
+        repair: (id) => run({ method: "repair", target: id }, ({ repair }) => repair(id)),
+        reconfigure: (id) => run({ method: "reconfigure", target: id }, ({ reconfigure }) => reconfigure(id)),
+        remove: (id) => run({ method: "remove", target: id }, ({ remove }) => remove(id)),
+        logs: (id, query) => run({ method: "logs", target: id }, ({ logs }) => logs(id, query)),
+        stats: (id) => run({ method: "stats", target: id }, ({ stats }) => stats(id)),
+        chat: (id, turn) =>
+          run(
+            { method: "chat", target: id, turn },
+            ({ chat, openChat }) => openChat?.(id, turn) ?? makeChunkSource(chat(id, turn))
+          )
+      })
+      return Context.make(AgentManager, manager).pipe(Context.add(AgentManagerTest, handle))
+    })
   )
 
 /** An agent manager without instances: operations succeed and an agent echoes, unless the behavior is replaced. */

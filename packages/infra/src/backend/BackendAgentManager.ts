@@ -1,15 +1,19 @@
-import { makeSseParser } from "@berth/api/http/Sse"
-import { ManagedTurnEvent } from "@berth/api/instances/AgentManagerApi"
+import { ReceivedTurnEvent } from "@berth/api/instances/AgentManagerApi"
+import { postForStream } from "@berth/api/runtime/RuntimeExchange"
+import { readRuntimeSource } from "@berth/api/runtime/RuntimeStream"
+import { mapChunkFailure } from "@berth/domain/ai/streams/ChunkSource"
 import type { UserId } from "@berth/domain/shared/UserId"
 import { AgentManager } from "@berth/domain/instances/AgentManager"
 import { type Turn, type TurnEvent, TurnFailed } from "@berth/domain/instances/AgentRuntime"
 import { BackendUnavailable, InstanceUnavailable } from "@berth/domain/instances/InstanceErrors"
-import { HttpClientRequest, HttpClientResponse } from "@effect/platform"
-import { Duration, Effect, Layer, Schema, Stream } from "effect"
+import { Duration, Effect, Layer, Redacted } from "effect"
+import { applyStage, makeStage } from "../ai/vendor/ChunkStage.ts"
 import {
   type BackendClientOptions,
+  callerHeaders,
   failTransport,
   isTransportFailure,
+  logAndFail,
   makeBackendClient,
   type TransportFailure
 } from "./BackendClient.ts"
@@ -22,28 +26,37 @@ const queryTimeout = Duration.seconds(10)
 const idleTimeout = Duration.seconds(90)
 
 const unreachable = new BackendUnavailable({ reason: "it cannot be reached" })
-const oversized = new BackendUnavailable({ reason: "it sent an event without an end" })
+const interrupted = new BackendUnavailable({ reason: "it broke off or sent an answer that is not understood" })
 const idle = new BackendUnavailable({ reason: "it stopped answering" })
 
-const parseEvents = <E>(texts: Stream.Stream<string, E>) =>
-  Stream.suspend(() => {
-    const parser = makeSseParser()
-    return Stream.flatMap(texts, (text) =>
-      Stream.concat(
-        Stream.fromIterable(parser.push(text)),
-        parser.hasOverflowed() ? Stream.fail(oversized) : Stream.empty
-      )
-    )
-  })
+const readTurn = readRuntimeSource(ReceivedTurnEvent, {
+  idle: idleTimeout,
+  total: Duration.infinity,
+  onTimeout: () => idle
+})
 
-const decodeEvent = Schema.decode(Schema.parseJson(ManagedTurnEvent))
+type Received = typeof ReceivedTurnEvent.Type
+const isTurnEvent = (event: Received): event is TurnEvent => event.type !== "failed"
+
+/** Ends at the failure that the backend reports. */
+const endAtFailure = makeStage<Received, TurnEvent, TurnFailed | InstanceUnavailable>((events) => {
+  const values: Array<TurnEvent> = []
+  for (const event of events)
+    if (isTurnEvent(event)) values.push(event)
+    else
+      return {
+        values,
+        failure: event.kind === "turn" ? new TurnFailed(event) : new InstanceUnavailable(event)
+      }
+  return { values }
+})
 
 /** The agent manager of another process, over the backend API. */
 export const layer = (options: BackendClientOptions) =>
   Layer.effect(
     AgentManager,
     Effect.gen(function* () {
-      const { api, http } = yield* makeBackendClient(options)
+      const { api } = yield* makeBackendClient(options)
       const manager = api.agentManager
 
       const callManager = <A, E extends { readonly _tag: string }>(
@@ -60,33 +73,28 @@ export const layer = (options: BackendClientOptions) =>
           })
         )
 
-      const events = (userId: UserId, turn: Turn) =>
-        http
-          .execute(
-            HttpClientRequest.post(`/internal/instances/${encodeURIComponent(userId)}/turns`).pipe(
-              HttpClientRequest.bodyUnsafeJson(turn)
-            )
+      const chat = (userId: UserId, turn: Turn) =>
+        Effect.gen(function* () {
+          const { bytes, status } = yield* postForStream({
+            url: new URL(`/internal/instances/${encodeURIComponent(userId)}/turns`, options.backendUrl),
+            headers: {
+              authorization: `Bearer ${Redacted.value(options.internalApiKey)}`,
+              ...(yield* callerHeaders)
+            },
+            body: JSON.stringify(turn)
+          }).pipe(
+            Effect.catchTag("ExchangeFailed", ({ cause }) => logAndFail(String(cause), unreachable)),
+            Effect.timeoutFail({ duration: idleTimeout, onTimeout: () => idle })
           )
-          .pipe(
-            Effect.flatMap(HttpClientResponse.filterStatusOk),
-            HttpClientResponse.stream,
-            Stream.timeoutFail(() => idle, idleTimeout),
-            Stream.decodeText(),
-            parseEvents,
-            Stream.mapEffect(({ data }) => decodeEvent(data)),
-            Stream.catchAll((error) =>
-              Stream.fromEffect(error._tag === "BackendUnavailable" ? error : failTransport(error, unreachable))
-            )
+          // A 500 of the backend is a defect here too, as it is in one process.
+          if (status === 500) return yield* Effect.dieMessage("The backend answered with status 500")
+          if (status !== 200) return yield* logAndFail(`status ${status}`, unreachable)
+          return mapChunkFailure(applyStage(yield* readTurn(bytes), endAtFailure), (error) =>
+            error._tag === "TurnFailed" || error._tag === "InstanceUnavailable" || error._tag === "BackendUnavailable"
+              ? error
+              : interrupted
           )
-
-      const turnEvent = (event: ManagedTurnEvent): Effect.Effect<TurnEvent, TurnFailed | InstanceUnavailable> =>
-        event.type !== "error"
-          ? Effect.succeed(event)
-          : Effect.fail(
-              event.kind === "turn"
-                ? new TurnFailed({ reason: event.reason })
-                : new InstanceUnavailable({ reason: event.reason })
-            )
+        })
 
       return AgentManager.of({
         deploy: (agentId) => callManager(manager.deploy({ path: { agentId } })),
@@ -104,7 +112,7 @@ export const layer = (options: BackendClientOptions) =>
         logs: (userId, query) => callManager(manager.logs({ path: { userId }, urlParams: query }), queryTimeout),
         stats: (userId) =>
           Effect.map(callManager(manager.stats({ path: { userId } }), queryTimeout), ({ stats }) => stats),
-        chat: (userId, turn) => Stream.mapEffect(events(userId, turn), turnEvent)
+        chat
       })
     })
   )

@@ -11,14 +11,13 @@ export interface BackendClientOptions {
 }
 
 /** Names the caller, so that the limits and logs of the backend are about the caller and not about this process. */
-const addCallerHeaders = (request: HttpClientRequest.HttpClientRequest) =>
-  Effect.gen(function* () {
-    const { address, user } = yield* Caller
-    return HttpClientRequest.setHeaders(request, {
-      ...Option.match(address, { onNone: () => ({}), onSome: (known) => ({ [clientAddressHeader]: known }) }),
-      ...Option.match(yield* user, { onNone: () => ({}), onSome: (id) => ({ [actingUserHeader]: id }) })
-    })
-  })
+export const callerHeaders = Effect.gen(function* () {
+  const { address, user } = yield* Caller
+  return {
+    ...Option.match(address, { onNone: () => ({}), onSome: (known) => ({ [clientAddressHeader]: known }) }),
+    ...Option.match(yield* user, { onNone: () => ({}), onSome: (id) => ({ [actingUserHeader]: id }) })
+  }
+})
 
 /** The backend API, typed and as plain HTTP for streams. */
 export const makeBackendClient = ({ backendUrl, internalApiKey }: BackendClientOptions) =>
@@ -28,7 +27,11 @@ export const makeBackendClient = ({ backendUrl, internalApiKey }: BackendClientO
         HttpClientRequest.prependUrl(backendUrl.replace(/\/$/, "")),
         HttpClientRequest.bearerToken(internalApiKey)
       )
-    ).pipe(HttpClient.mapRequestEffect(addCallerHeaders))
+    ).pipe(
+      HttpClient.mapRequestEffect((request) =>
+        Effect.map(callerHeaders, (headers) => HttpClientRequest.setHeaders(request, headers))
+      )
+    )
     return { http, api: yield* HttpApiClient.makeWith(BackendApi, { httpClient: http }) }
   })
 
@@ -55,7 +58,10 @@ export const isTransportFailure = <E extends { readonly _tag: string }>(
 export const failTransport = <E>(error: TransportFailure, failure: E): Effect.Effect<never, E> =>
   error instanceof HttpClientError.ResponseError && error.response.status === 500
     ? Effect.die(error)
-    : Effect.zipRight(
-        Effect.logWarning("Backend request failed").pipe(Effect.annotateLogs("reason", error.message)),
-        Effect.fail(failure)
-      )
+    : logAndFail(error.message, failure)
+
+export const logAndFail = <E>(reason: string, failure: E): Effect.Effect<never, E> =>
+  Effect.zipRight(
+    Effect.logWarning("Backend request failed").pipe(Effect.annotateLogs("reason", reason)),
+    Effect.fail(failure)
+  )

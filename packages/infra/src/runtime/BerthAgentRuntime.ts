@@ -1,8 +1,11 @@
 import { isRequestFault } from "@berth/api/runtime/RuntimeErrors"
+import type { ExchangeFailed } from "@berth/api/runtime/RuntimeExchange"
 import type { RuntimeStreamProblem } from "@berth/api/runtime/RuntimeStream"
+import { withScopedSpan } from "@berth/domain/shared/SpanExport"
+import { mapChunkFailure } from "@berth/domain/ai/streams/ChunkSource"
 import { AgentRuntime, type RuntimeAccess, RuntimeUnreachable, TurnFailed } from "@berth/domain/instances/AgentRuntime"
 import * as HttpClient from "@effect/platform/HttpClient"
-import { Effect, Layer, Match, Stream } from "effect"
+import { Effect, Layer, Match } from "effect"
 import * as RuntimeClient from "./RuntimeClient.ts"
 
 /** Berth's own runtime over HTTP, with each instance's runtime token. */
@@ -15,12 +18,12 @@ export const layer: Layer.Layer<AgentRuntime, never, HttpClient.HttpClient> = La
         client.configure(toRuntimeEndpoint(access), { agents }).pipe(Effect.mapError(toRuntimeUnreachable))
       ),
       chat: (access, turn) =>
-        client.turn(toRuntimeEndpoint(access), turn).pipe(
-          Stream.mapError(toChatError),
-          Stream.withSpan("AgentRuntime.chat", {
-            attributes: { "agent.id": turn.agentId, "user.id": access.instance.owner }
-          })
-        )
+        client
+          .turn(toRuntimeEndpoint(access), turn)
+          .pipe(
+            Effect.mapBoth({ onFailure: toChatError, onSuccess: (events) => mapChunkFailure(events, toChatError) }),
+            withScopedSpan("AgentRuntime.chat", { "agent.id": turn.agentId, "user.id": access.instance.owner })
+          )
     })
   })
 )
@@ -37,12 +40,13 @@ const toRuntimeUnreachable = (error: RuntimeClient.RuntimeUnresponsive | Runtime
 
 /** A rejected turn has failed; any other status means that the runtime itself does not work. */
 const toChatError = Match.typeTags<
-  RuntimeClient.RuntimeUnresponsive | RuntimeClient.RuntimeRequestRejected | RuntimeStreamProblem,
+  RuntimeClient.RuntimeUnresponsive | RuntimeClient.RuntimeRequestRejected | ExchangeFailed | RuntimeStreamProblem,
   RuntimeUnreachable | TurnFailed
 >()({
   RuntimeUnresponsive: toRuntimeUnreachable,
   RuntimeRequestRejected: (error) =>
     isRequestFault(error.status) ? new TurnFailed({ reason: error.message }) : toRuntimeUnreachable(error),
+  ExchangeFailed: () => new RuntimeUnreachable({ reason: "the connection was lost" }),
   Truncated: () => new RuntimeUnreachable({ reason: "the answer was cut off" }),
   Malformed: () => new RuntimeUnreachable({ reason: "the answer is not understood" }),
   Oversized: () => new TurnFailed({ reason: "the answer is too long" }),

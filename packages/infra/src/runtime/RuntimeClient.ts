@@ -6,13 +6,16 @@ import {
   RuntimeTurnEvent
 } from "@berth/api/runtime/RuntimeContract"
 import { sseKeepAliveSeconds } from "@berth/api/http/Sse"
-import { readRuntimeEvents, type RuntimeStreamProblem } from "@berth/api/runtime/RuntimeStream"
+import { type ExchangeFailed, postForStream, readText } from "@berth/api/runtime/RuntimeExchange"
+import { readRuntimeSource, type RuntimeSource } from "@berth/api/runtime/RuntimeStream"
+import { makeChunkSource } from "@berth/domain/ai/streams/ChunkSource"
 import { Turn } from "@berth/domain/instances/AgentRuntime"
 import * as HttpClient from "@effect/platform/HttpClient"
 import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
 import type * as HttpClientResponse from "@effect/platform/HttpClientResponse"
-import { Array, Data, Duration, Effect, Option, type Redacted, Schema, Stream } from "effect"
+import { Data, Duration, Effect, Option, Redacted, Schema, type Scope } from "effect"
 import { isConnectionRefused } from "./ConnectionRefusal.ts"
+import { agent } from "./UnixSocketClient.ts"
 
 /** No response, or an unreadable one. `unsent`: there was no connection, so nothing was sent. */
 export class RuntimeUnresponsive extends Data.TaggedError("RuntimeUnresponsive")<{
@@ -29,8 +32,6 @@ export interface RuntimeEndpoint {
   readonly token: Redacted.Redacted
 }
 
-type TurnEvent = Exclude<RuntimeTurnEvent, { readonly type: "error" }>
-
 /** The protocol of Berth's own runtime. */
 export interface RuntimeClient {
   readonly health: (
@@ -40,10 +41,15 @@ export interface RuntimeClient {
     runtime: RuntimeEndpoint,
     configuration: RuntimeConfiguration
   ) => Effect.Effect<void, RuntimeUnresponsive | RuntimeRequestRejected>
+  /** Returns when the runtime has accepted the turn, which ends with the scope. */
   readonly turn: (
     runtime: RuntimeEndpoint,
     turn: Turn
-  ) => Stream.Stream<TurnEvent, RuntimeUnresponsive | RuntimeRequestRejected | RuntimeStreamProblem>
+  ) => Effect.Effect<
+    RuntimeSource<RuntimeTurnEvent, RuntimeUnresponsive | ExchangeFailed>,
+    RuntimeUnresponsive | RuntimeRequestRejected,
+    Scope.Scope
+  >
 }
 
 /** The runtime sends a turn's response head before it calls the model. */
@@ -52,8 +58,6 @@ const healthTimeout = Duration.seconds(2)
 /** Three missed keep-alives. */
 const idleTimeout = Duration.seconds(3 * sseKeepAliveSeconds)
 const turnTimeout = Duration.minutes(30)
-/** Bytes of a response that is no stream. */
-const maximumBodyBytes = 64 * 1024
 
 export const make = (anyClient: HttpClient.HttpClient): RuntimeClient => {
   // The runtime is part of the platform: its spans join the caller's trace.
@@ -69,18 +73,10 @@ export const make = (anyClient: HttpClient.HttpClient): RuntimeClient => {
       HttpClientRequest.prependUrl(runtime.endpoint),
       HttpClientRequest.bearerToken(runtime.token),
       client.execute,
-      Effect.mapError(
-        (error) =>
-          new RuntimeUnresponsive({ reason: `no connection (${error.reason})`, unsent: isConnectionRefused(error) })
-      ),
-      Effect.timeoutFail({
-        duration: within,
-        onTimeout: () => new RuntimeUnresponsive({ reason: `no answer within ${Duration.format(within)}` })
-      }),
+      Effect.mapError((error) => noConnection(error.reason, error)),
+      awaitHead(within),
       Effect.flatMap((response) =>
-        response.status === expected
-          ? Effect.succeed(response)
-          : Effect.flatMap(toRequestRejected(response), Effect.fail)
+        response.status === expected ? Effect.succeed(response) : reject(response.status, readBody(response))
       )
     )
 
@@ -103,53 +99,57 @@ export const make = (anyClient: HttpClient.HttpClient): RuntimeClient => {
         Effect.flatMap((request) => send(runtime, request, 204, headTimeout)),
         Effect.asVoid
       ),
-    turn: (runtime, turn) =>
-      HttpClientRequest.post(RuntimePaths.turns).pipe(
-        HttpClientRequest.schemaBodyJson(Turn)(turn),
-        Effect.orDie,
-        Effect.flatMap((request) => send(runtime, request, 200, headTimeout)),
-        Effect.map((response) =>
-          response.stream.pipe(
-            Stream.mapError(() => new RuntimeUnresponsive({ reason: "the connection was lost" })),
-            readRuntimeEvents(RuntimeTurnEvent, {
-              idle: idleTimeout,
-              total: turnTimeout,
-              onTimeout: () => new RuntimeUnresponsive({ reason: "it stopped sending, or its answer does not end" })
-            })
-          )
-        ),
-        Stream.unwrap
+    turn: ({ endpoint, token }, turn) =>
+      Effect.suspend(() =>
+        postForStream({
+          url: new URL(RuntimePaths.turns, endpoint),
+          headers: { authorization: `Bearer ${Redacted.value(token)}` },
+          body: encodeTurn(turn),
+          agent
+        })
+      ).pipe(
+        Effect.mapError(({ cause }) => noConnection("Transport", cause)),
+        awaitHead(headTimeout),
+        Effect.flatMap(({ bytes, status }) => (status === 200 ? readTurn(bytes) : reject(status, readText(bytes))))
       )
   }
 }
 
-class RuntimeBodyOversized extends Data.TaggedError("RuntimeBodyOversized")<object> {}
+const noConnection = (reason: string, cause: unknown) =>
+  new RuntimeUnresponsive({ reason: `no connection (${reason})`, unsent: isConnectionRefused(cause) })
 
-/** Reads a whole body up to the limit; a longer one closes the connection. */
+const awaitHead = (within: Duration.Duration) =>
+  Effect.timeoutFail({
+    duration: within,
+    onTimeout: () => new RuntimeUnresponsive({ reason: `no answer within ${Duration.format(within)}` })
+  })
+
+const encodeTurn = Schema.encodeSync(Schema.parseJson(Turn))
+
+const readTurn = readRuntimeSource(RuntimeTurnEvent, {
+  idle: idleTimeout,
+  total: turnTimeout,
+  onTimeout: () => new RuntimeUnresponsive({ reason: "it stopped sending, or its answer does not end" })
+})
+
+/** A longer body closes the connection. */
 const readBody = (response: HttpClientResponse.HttpClientResponse) =>
-  response.stream.pipe(
-    Stream.runFoldEffect({ length: 0, parts: Array.empty<Uint8Array>() }, ({ length, parts }, part) =>
-      length + part.length > maximumBodyBytes
-        ? new RuntimeBodyOversized()
-        : Effect.succeed({ length: length + part.length, parts: [...parts, part] })
-    ),
-    Effect.map(({ parts }) => Buffer.concat(parts).toString("utf8"))
-  )
+  Effect.scoped(Effect.flatMap(makeChunkSource(response.stream), readText))
 
 const decodeHealth = Schema.decodeUnknown(Schema.parseJson(RuntimeHealth))
 const decodeErrorBody = Schema.decodeUnknownOption(Schema.parseJson(RuntimeErrorBody))
 
-const toRequestRejected = (response: HttpClientResponse.HttpClientResponse) =>
-  readBody(response).pipe(
+const reject = (status: number, body: Effect.Effect<string, unknown>): Effect.Effect<never, RuntimeRequestRejected> =>
+  body.pipe(
     Effect.timeout(headTimeout),
     Effect.orElseSucceed(() => ""),
-    Effect.map(
+    Effect.flatMap(
       (text) =>
         new RuntimeRequestRejected({
-          status: response.status,
+          status,
           message: decodeErrorBody(text).pipe(
             Option.map(({ message }) => message.slice(0, 500)),
-            Option.getOrElse(() => `status ${response.status}`)
+            Option.getOrElse(() => `status ${status}`)
           )
         })
     )

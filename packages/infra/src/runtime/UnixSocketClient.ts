@@ -45,12 +45,15 @@ class UnixSocketAgent extends Agent {
   }
 }
 
+/** For `makeSocketEndpoint` and ordinary origins. */
+export const agent: Agent = new UnixSocketAgent()
+
 /** An HTTP client for `makeSocketEndpoint` and ordinary origins. */
 export const layer: Layer.Layer<HttpClient.HttpClient> = NodeHttpClient.layerWithoutAgent.pipe(
   Layer.provide(
     Layer.scoped(
       NodeHttpClient.HttpAgent,
-      Effect.map(NodeHttpClient.makeAgent(), (agent) => ({ ...agent, http: new UnixSocketAgent() }))
+      Effect.map(NodeHttpClient.makeAgent(), (agents) => ({ ...agents, http: agent }))
     )
   )
 )

@@ -1,6 +1,6 @@
 import type { ChatMessage, ToolSpec } from "@berth/domain/ai/chat/ModelChat"
 import type { ModelProvider } from "@berth/domain/ai/models/ModelProviders"
-import { streamFromSource } from "@berth/domain/ai/streams/ChunkSource"
+import { streamFromOpened } from "@berth/domain/ai/streams/ChunkSource"
 import { sandboxModel, sandboxModelProvider } from "@berth/infra/ai/sandbox/SandboxModelProvider"
 import { makeSandboxReply } from "@berth/infra/ai/sandbox/SandboxReply"
 import { assert, describe, it } from "@effect/vitest"
@@ -8,7 +8,7 @@ import { Chunk, Effect, FastCheck, Stream } from "effect"
 import { assertMatches } from "../../../../test/support/Matching.ts"
 
 const streamChat = (...asked: Parameters<ModelProvider["chat"]>) =>
-  Stream.unwrapScoped(Effect.map(sandboxModelProvider.chat(...asked), streamFromSource))
+  streamFromOpened(sandboxModelProvider.chat(...asked))
 
 const user = (content: string): ChatMessage => ({ role: "user", content })
 const assistant = (content: string): ChatMessage => ({ role: "assistant", content })

@@ -1,10 +1,9 @@
 import { AgentRuntime, type Turn } from "@berth/domain/instances/AgentRuntime"
 import * as BerthAgentRuntime from "@berth/infra/runtime/BerthAgentRuntime"
 import { isConnectionRefused } from "@berth/infra/runtime/ConnectionRefusal"
-import { FetchHttpClient } from "@effect/platform"
-import { NodeHttpClient } from "@effect/platform-node"
-import { assert, describe, it } from "@effect/vitest"
-import { Context, DateTime, Effect, Layer, Redacted, Stream } from "effect"
+import * as UnixSocketClient from "@berth/infra/runtime/UnixSocketClient"
+import { assert, it } from "@effect/vitest"
+import { Context, DateTime, Effect, Layer, Redacted } from "effect"
 import { createServer, type Socket } from "node:net"
 import { freePort } from "../../../../test/support/FreePort.ts"
 import { AgentId } from "@berth/domain/shared/AgentId"
@@ -35,42 +34,36 @@ const serve = (onConnection: (socket: Socket) => void) =>
     ({ close }) => Effect.sync(close)
   )
 
-for (const [name, client] of [
-  ["fetch", FetchHttpClient.layer],
-  ["Node's client", NodeHttpClient.layer]
-] as const)
-  describe(`A turn for an exited instance, over ${name},`, () => {
-    const failure = (port: number) =>
-      Effect.gen(function* () {
-        const runtime = Context.get(
-          yield* Layer.build(Layer.provide(BerthAgentRuntime.layer, Layer.fresh(client))),
-          AgentRuntime
-        )
-        const instance = {
-          owner: UserId.make("usr_1"),
-          endpoint: `http://127.0.0.1:${port}`,
-          startedAt: DateTime.unsafeMake(0),
-          runtimeVersion: "1"
-        }
-        return yield* Effect.flip(Stream.runDrain(runtime.chat({ instance, token: Redacted.make("own") }, turn)))
-      })
-
-    it.scopedLive(`A turn for an exited instance over ${name} fails as unsent where nothing listens`, () =>
-      Effect.gen(function* () {
-        const port = yield* freePort
-        assert.containSubset(yield* failure(port), { _tag: "RuntimeUnreachable", unsent: true })
-      })
+const failure = (port: number) =>
+  Effect.gen(function* () {
+    const runtime = Context.get(
+      yield* Layer.build(Layer.provide(BerthAgentRuntime.layer, UnixSocketClient.layer)),
+      AgentRuntime
     )
-
-    it.scopedLive(`A turn for an exited instance over ${name} fails as possibly sent on a closed connection`, () =>
-      Effect.gen(function* () {
-        const closes = yield* serve((socket) => socket.destroy())
-        const reads = yield* serve((socket) => socket.once("data", () => socket.resetAndDestroy()))
-        for (const { port } of [closes, reads])
-          assert.containSubset(yield* failure(port), { _tag: "RuntimeUnreachable", unsent: false })
-      })
-    )
+    const instance = {
+      owner: UserId.make("usr_1"),
+      endpoint: `http://127.0.0.1:${port}`,
+      startedAt: DateTime.unsafeMake(0),
+      runtimeVersion: "1"
+    }
+    return yield* Effect.flip(runtime.chat({ instance, token: Redacted.make("own") }, turn))
   })
+
+it.scopedLive("A turn for an exited instance fails as unsent where nothing listens", () =>
+  Effect.gen(function* () {
+    const port = yield* freePort
+    assert.containSubset(yield* failure(port), { _tag: "RuntimeUnreachable", unsent: true })
+  })
+)
+
+it.scopedLive("A turn for an exited instance fails as possibly sent on a closed connection", () =>
+  Effect.gen(function* () {
+    const closes = yield* serve((socket) => socket.destroy())
+    const reads = yield* serve((socket) => socket.once("data", () => socket.resetAndDestroy()))
+    for (const { port } of [closes, reads])
+      assert.containSubset(yield* failure(port), { _tag: "RuntimeUnreachable", unsent: false })
+  })
+)
 
 it("isConnectionRefused holds for several addresses when all of them refuse", () => {
   const refused = Object.assign(new Error("refused"), { code: "ECONNREFUSED" })

@@ -1,11 +1,12 @@
 import { encodeTypedSseEvent, sseKeepAlive } from "@berth/api/http/Sse"
+import { forEachBatch, readNext } from "@berth/domain/ai/streams/ChunkSource"
 import type { Turn, TurnEvent } from "@berth/domain/instances/AgentRuntime"
 import { AgentId } from "@berth/domain/shared/AgentId"
 import * as RuntimeClient from "@berth/infra/runtime/RuntimeClient"
 import { HttpClient } from "@effect/platform"
 import { NodeHttpClient } from "@effect/platform-node"
 import { assert, it } from "@effect/vitest"
-import { Chunk, Effect, Redacted, Stream } from "effect"
+import { Effect, Redacted } from "effect"
 import { createServer, type ServerResponse } from "node:http"
 import { listenLocally } from "../../../../test/support/LocalServer.ts"
 
@@ -53,7 +54,7 @@ it.scopedLive("RuntimeClient.turn reads no more than the limit of a rejection", 
       response.writeHead(500)
       writeForever(response, "x".repeat(10_000))
     })
-    const failure = yield* Effect.flip(Stream.runDrain(client.turn(runtime, turn)))
+    const failure = yield* Effect.flip(client.turn(runtime, turn))
     assert.deepInclude(failure, { _tag: "RuntimeRequestRejected", status: 500, message: "status 500" })
   }).pipe(Effect.provide(live))
 )
@@ -67,7 +68,8 @@ it.scopedLive("RuntimeClient.turn fails on garbage, on an event without an end a
           response.write(sseKeepAlive)
           respond(response)
         })
-        return (yield* Effect.flip(Stream.runDrain(client.turn(runtime, turn))))._tag
+        const events = yield* client.turn(runtime, turn)
+        return (yield* Effect.flip(forEachBatch(events, () => undefined)))._tag
       })
     const long: TurnEvent = { type: "delta", text: "x".repeat(50_000) }
     const delta = encodeTypedSseEvent(long)
@@ -85,8 +87,6 @@ it.scopedLive("RuntimeClient.turn reads a reply near the limit", () =>
       response.writeHead(200, { "content-type": "text/event-stream" })
       response.end(encodeTypedSseEvent(whole))
     })
-    const events = Chunk.toReadonlyArray(yield* Stream.runCollect(client.turn(runtime, turn)))
-    assert.strictEqual(events.length, 1)
-    assert.deepStrictEqual(events[0], whole)
+    assert.deepStrictEqual((yield* readNext(yield* client.turn(runtime, turn))).values, [whole])
   }).pipe(Effect.provide(live))
 )

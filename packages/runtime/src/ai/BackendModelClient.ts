@@ -4,14 +4,13 @@ import {
   RuntimeModelRequest,
   turnBudgetExhaustedStatus
 } from "@berth/api/runtime/RuntimeContract"
-import { readRuntimeEvents, RuntimeStreamProblem } from "@berth/api/runtime/RuntimeStream"
-import * as HttpClient from "@effect/platform/HttpClient"
-import type { HttpClientError } from "@effect/platform/HttpClientError"
-import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
-import type { HttpClientResponse } from "@effect/platform/HttpClientResponse"
-import { type Duration, Effect, Layer, Schedule, Stream } from "effect"
+import { type ExchangeFailed, postForStream, readText } from "@berth/api/runtime/RuntimeExchange"
+import { readRuntimeSource, RuntimeStreamProblem } from "@berth/api/runtime/RuntimeStream"
+import { withScopedSpan } from "@berth/domain/shared/SpanExport"
+import { mapChunkFailure } from "@berth/domain/ai/streams/ChunkSource"
+import { type Duration, Effect, Layer, Redacted, Schedule, Schema } from "effect"
 import { type BackendAccess, readRefusal } from "../Backend.ts"
-import { type ModelAnswer, ModelCallFailed, ModelClient } from "./ModelClient.ts"
+import { ModelCallFailed, ModelClient } from "./ModelClient.ts"
 
 export interface BackendModelClientOptions extends BackendAccess {
   /** From the request to the head of the answer. Default: a minute. */
@@ -21,56 +20,56 @@ export interface BackendModelClientOptions extends BackendAccess {
 }
 
 /** Model calls through the backend's AI layer, by runtime token. */
-export const layer = (options: BackendModelClientOptions) =>
-  Layer.effect(
-    ModelClient,
-    Effect.map(HttpClient.HttpClient, (client) => {
-      const open = (request: RuntimeModelRequest) =>
-        HttpClientRequest.post(new URL(runtimeModelPath, options.backendUrl)).pipe(
-          HttpClientRequest.bearerToken(options.token),
-          HttpClientRequest.acceptJson,
-          HttpClientRequest.setHeader("accept", "text/event-stream"),
-          HttpClientRequest.schemaBodyJson(RuntimeModelRequest)(request),
-          Effect.orDie,
-          Effect.flatMap(client.execute),
-          // No answer has begun: a retry cannot duplicate one.
-          Effect.retry({ while: isTransport, schedule: Schedule.spaced("200 millis"), times: 1 }),
-          Effect.mapError(unreachable),
-          Effect.timeoutFail({
-            duration: options.headTimeout ?? "1 minute",
-            onTimeout: () => new ModelCallFailed({ reason: "The model did not begin to answer in time." })
-          }),
-          Effect.flatMap((response) =>
-            response.status === 200
-              ? Effect.succeed(response)
-              : Effect.flatMap(
-                  readRefusal(response, "The AI layer"),
-                  (reason) =>
-                    new ModelCallFailed({ reason, isBudgetExhausted: response.status === turnBudgetExhaustedStatus })
-                )
-          )
-        )
-      return ModelClient.of({
-        answer: (request) =>
-          Stream.unwrap(
-            Effect.map(open(request), (response) => events(response, options.idleTimeout ?? "1 minute"))
-          ).pipe(
-            Stream.withSpan("ModelClient.answer", {
-              attributes: { "gen_ai.operation.name": "chat", "gen_ai.request.model": request.model }
-            })
-          )
+export const layer = ({
+  backendUrl,
+  headTimeout = "1 minute",
+  idleTimeout = "1 minute",
+  token
+}: BackendModelClientOptions) => {
+  const readAnswer = readRuntimeSource(RuntimeModelEvent, {
+    idle: idleTimeout,
+    total: answerTimeout,
+    onTimeout: () => new ModelCallFailed({ reason: "The model stopped in the middle of its answer." })
+  })
+  const open = (request: RuntimeModelRequest) =>
+    Effect.suspend(() =>
+      postForStream({
+        url: new URL(runtimeModelPath, backendUrl),
+        headers: { authorization: `Bearer ${Redacted.value(token)}` },
+        body: encodeRequest(request)
       })
-    })
-  )
+    ).pipe(
+      // No answer has begun: a retry cannot duplicate one.
+      Effect.retry({ schedule: Schedule.spaced("200 millis"), times: 1 }),
+      Effect.mapError(() => new ModelCallFailed({ reason: "The AI layer could not be reached." })),
+      Effect.timeoutFail({
+        duration: headTimeout,
+        onTimeout: () => new ModelCallFailed({ reason: "The model did not begin to answer in time." })
+      }),
+      Effect.flatMap(({ bytes, status }) =>
+        status === 200
+          ? readAnswer(bytes)
+          : Effect.flatMap(
+              readRefusal({ status, text: readText(bytes) }, "The AI layer"),
+              (reason) => new ModelCallFailed({ reason, isBudgetExhausted: status === turnBudgetExhaustedStatus })
+            )
+      )
+    )
+  return Layer.succeed(ModelClient, {
+    answer: (request) =>
+      Effect.map(open(request), (answer) => mapChunkFailure(answer, toModelCallFailed)).pipe(
+        withScopedSpan("ModelClient.answer", {
+          "gen_ai.operation.name": "chat",
+          "gen_ai.request.model": request.model
+        })
+      )
+  })
+}
 
-const isTransport = (error: HttpClientError) => error._tag === "RequestError" && error.reason === "Transport"
-
-const unreachable = () => new ModelCallFailed({ reason: "The AI layer could not be reached." })
+const encodeRequest = Schema.encodeSync(Schema.parseJson(RuntimeModelRequest))
 
 /** Longer than the AI layer takes for one answer. */
 const answerTimeout = "15 minutes"
-
-const idleTooLong = () => new ModelCallFailed({ reason: "The model stopped in the middle of its answer." })
 
 const reasonOf = RuntimeStreamProblem.$match({
   Truncated: () => "The model's answer was cut short.",
@@ -79,14 +78,9 @@ const reasonOf = RuntimeStreamProblem.$match({
   Failed: ({ message }) => message
 })
 
-const events = (
-  response: HttpClientResponse,
-  idle: Duration.DurationInput
-): Stream.Stream<ModelAnswer, ModelCallFailed> =>
-  response.stream.pipe(
-    Stream.mapError(() => RuntimeStreamProblem.Truncated()),
-    readRuntimeEvents(RuntimeModelEvent, { idle, total: answerTimeout, onTimeout: idleTooLong }),
-    Stream.mapError((error) =>
-      error._tag === "ModelCallFailed" ? error : new ModelCallFailed({ reason: reasonOf(error) })
-    )
-  )
+const toModelCallFailed = (failure: ModelCallFailed | ExchangeFailed | RuntimeStreamProblem) => {
+  if (failure._tag === "ModelCallFailed") return failure
+  return new ModelCallFailed({
+    reason: reasonOf(failure._tag === "ExchangeFailed" ? RuntimeStreamProblem.Truncated() : failure)
+  })
+}

@@ -1,5 +1,6 @@
 import type { RuntimeModelEvent, RuntimeModelRequest } from "@berth/api/runtime/RuntimeContract"
-import { Context, Data, type Stream } from "effect"
+import type { ChunkSource } from "@berth/domain/ai/streams/ChunkSource"
+import { Context, Data, type Effect, type Scope } from "effect"
 
 /** The reason is a sentence for the user. `isBudgetExhausted`: the turn ends here, with its text so far. */
 export class ModelCallFailed extends Data.TaggedError("ModelCallFailed")<{
@@ -12,7 +13,9 @@ export type ModelAnswer = Exclude<RuntimeModelEvent, { readonly type: "error" }>
 export class ModelClient extends Context.Tag("@berth/runtime/ModelClient")<
   ModelClient,
   {
-    /** Ends with `done`, or fails. */
-    readonly answer: (request: RuntimeModelRequest) => Stream.Stream<ModelAnswer, ModelCallFailed>
+    /** The events up to `done`. The scope ends the call. */
+    readonly answer: (
+      request: RuntimeModelRequest
+    ) => Effect.Effect<ChunkSource<ModelAnswer, ModelCallFailed>, ModelCallFailed, Scope.Scope>
   }
 >() {}

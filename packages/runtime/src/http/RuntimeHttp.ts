@@ -42,14 +42,11 @@ const answerTurnRequest = Effect.gen(function* () {
   const turn = yield* HttpServerRequest.schemaBodyJson(Turn)
   const run = yield* Effect.flatMap(TurnExecution, ({ begin }) => begin(turn))
   const response = NodeHttpServerRequest.toServerResponse(yield* HttpServerRequest.HttpServerRequest)
-  const write = (text: string) => Effect.sync(() => void response.write(text))
+  const writeAlive = Effect.sync(() => response.write(sseKeepAlive))
   // Hot path: the turn writes its events itself. The first frame confirms that the turn was accepted.
-  const sent = Effect.zipRight(
-    Effect.forkScoped(Effect.schedule(write(sseKeepAlive), keepAlives)),
-    Effect.zipRight(
-      write(sseKeepAlive),
-      run((events) => write(Array.from(events, encodeTypedSseEvent).join("")))
-    )
+  const sent = Effect.forkScoped(Effect.schedule(writeAlive, keepAlives)).pipe(
+    Effect.zipRight(writeAlive),
+    Effect.zipRight(run((events) => response.write(events.map(encodeTypedSseEvent).join(""))))
   )
   return HttpServerResponse.stream(Stream.execute(Effect.scoped(sent)), {
     contentType: "text/event-stream",

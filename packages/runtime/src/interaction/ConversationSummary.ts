@@ -1,8 +1,9 @@
 import { estimateTokens } from "@berth/domain/ai/prompt/TokenEstimate"
+import { forEachBatch } from "@berth/domain/ai/streams/ChunkSource"
 import type { ChatMessage } from "@berth/domain/ai/chat/ModelChat"
 import { truncateToTokens, computePromptBudget, computeUsableWindow } from "@berth/domain/ai/prompt/PromptBudget"
 import type { RuntimeAgent, Turn, TurnMessage } from "@berth/domain/instances/AgentRuntime"
-import { Effect, Option, Stream } from "effect"
+import { Effect, Option } from "effect"
 import { type ModelCallFailed, ModelClient } from "../ai/ModelClient.ts"
 
 /** Model calls per turn; later turns summarize the rest. */
@@ -43,8 +44,8 @@ const nextLines = (messages: ReadonlyArray<TurnMessage>, tokens: number): Readon
 }
 
 const collect = (calls: ModelClient["Type"], agent: RuntimeAgent, turn: Turn, messages: ReadonlyArray<ChatMessage>) =>
-  calls
-    .answer({
+  Effect.gen(function* () {
+    const events = yield* calls.answer({
       agentId: agent.id,
       messageId: turn.messageId,
       model: agent.model,
@@ -53,7 +54,13 @@ const collect = (calls: ModelClient["Type"], agent: RuntimeAgent, turn: Turn, me
       temperature: null,
       maxTokens: maximumSummaryTokens(agent.contextWindow)
     })
-    .pipe(Stream.runFold("", (text, event) => (event.type === "delta" ? text + event.text : text)))
+    let text = ""
+    yield* forEachBatch(events, (values) => {
+      for (const event of values) if (event.type === "delta") text += event.text
+      return undefined
+    })
+    return text
+  }).pipe(Effect.scoped)
 
 /**
  * Merges the oldest messages into a new summary. A later failed call keeps the result of the earlier ones; none

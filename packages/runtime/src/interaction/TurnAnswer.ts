@@ -1,4 +1,11 @@
 import type { Prompt } from "@berth/domain/ai/prompt/PromptFitting"
+import {
+  type ChunkBatch,
+  type ChunkSource,
+  makeSingleChunkSource,
+  mapBatches,
+  prependChunk
+} from "@berth/domain/ai/streams/ChunkSource"
 import type { ChatMessage, ToolSpec } from "@berth/domain/ai/chat/ModelChat"
 import { estimateTokens } from "@berth/domain/ai/prompt/TokenEstimate"
 import {
@@ -11,8 +18,8 @@ import type { RuntimeAgent, ToolInvocation, Turn, TurnEvent } from "@berth/domai
 import { ToolFailed } from "@berth/domain/skills/tools/Tool"
 import { sanitizeToolResult } from "@berth/domain/skills/tools/ToolExecution"
 import { answerInRounds } from "@berth/domain/skills/tools/ToolRounds"
-import { DateTime, Duration, Effect, Option, Stream } from "effect"
-import { ModelCallFailed, ModelClient } from "../ai/ModelClient.ts"
+import { DateTime, Duration, Effect, Option, type Scope } from "effect"
+import { type ModelAnswer, ModelCallFailed, ModelClient } from "../ai/ModelClient.ts"
 import { makeSkillTools } from "../skills/SkillScripts.ts"
 import { type AgentTool, Toolbox, selectTools, withoutOwnerTools } from "../skills/Toolbox.ts"
 import { countMessagesToSummarize } from "./Compaction.ts"
@@ -54,18 +61,29 @@ const compact = (agent: RuntimeAgent, turn: Turn, tools: ReadonlyArray<AgentTool
     return { turn: { ...turn, summary, history: turn.history.slice(messageCount) }, events: [compacted] }
   })
 
+type TurnAnswer<E> = ChunkSource<TurnEvent, E>
+
 const answerPrompt = (
   models: ModelClient["Type"],
   agent: RuntimeAgent,
   turn: Turn,
   prompt: Prompt,
   tools: ReadonlyArray<AgentTool>
-): Stream.Stream<TurnEvent, ModelCallFailed> =>
-  Stream.suspend(() => {
+): Effect.Effect<TurnAnswer<ModelCallFailed>, never, Scope.Scope> =>
+  Effect.suspend(() => {
     let hasText = false
     let answeredBy: { readonly model: string; readonly provider?: string } = { model: agent.model }
+    const endsHere = (failure: ModelCallFailed | undefined) => failure?.isBudgetExhausted === true && hasText
     const callModel = (messages: ReadonlyArray<ChatMessage>, specs: ReadonlyArray<ToolSpec>) => {
       let callHasText = false
+      const observe = (events: ReadonlyArray<ModelAnswer>) => {
+        for (const event of events)
+          if (event.type === "delta") {
+            callHasText ||= event.text.trim() !== ""
+            hasText ||= callHasText
+          } else if (event.type === "done" && (callHasText || !hasText))
+            answeredBy = { model: event.model, provider: event.provider }
+      }
       return models
         .answer({
           agentId: agent.id,
@@ -77,18 +95,13 @@ const answerPrompt = (
           maxTokens: agent.maxTokens
         })
         .pipe(
-          Stream.mapChunks((events) => {
-            for (const event of events)
-              if (event.type === "delta") {
-                callHasText ||= event.text.trim() !== ""
-                hasText ||= callHasText
-              } else if (event.type === "done" && (callHasText || !hasText))
-                answeredBy = { model: event.model, provider: event.provider }
-            return events
-          }),
-          Stream.catchAll((failure) =>
-            failure.isBudgetExhausted === true && hasText ? Stream.empty : Stream.fail(failure)
-          )
+          Effect.map((events) =>
+            mapBatches(events, (batch): ChunkBatch<ModelAnswer, ModelCallFailed> => {
+              observe(batch.values)
+              return endsHere(batch.failure) ? { ...batch, failure: undefined } : batch
+            })
+          ),
+          Effect.catchIf(endsHere, () => Effect.succeed(makeSingleChunkSource<ModelAnswer>([])))
         )
     }
     return answerInRounds({
@@ -121,25 +134,16 @@ const invoke = (agent: RuntimeAgent, turn: Turn, tools: ReadonlyArray<AgentTool>
 export const answerTurn = (
   configured: RuntimeAgent,
   turn: Turn
-): Stream.Stream<TurnEvent, ModelCallFailed | ToolFailed, ModelClient | Toolbox> =>
-  Stream.unwrap(
-    Effect.gen(function* () {
-      const now = yield* DateTime.now
-      const models = yield* ModelClient
-      const agent = turn.fromOwner ? configured : withoutOwnerTools(configured)
-      const uploaded = agent.skills.flatMap(makeSkillTools)
-      const tools = [...selectTools(agent, yield* Toolbox), ...uploaded]
-      if (turn.invocation !== undefined) {
-        const done: Stream.Stream<TurnEvent, ModelCallFailed | ToolFailed> = Stream.fromEffect(
-          invoke(agent, turn, tools, turn.invocation)
-        )
-        return done
-      }
-      const compacted = yield* compact(agent, turn, tools, now)
-      const answer: Stream.Stream<TurnEvent, ModelCallFailed | ToolFailed> = Stream.concat(
-        Stream.fromIterable(compacted.events),
-        answerPrompt(models, agent, turn, makeTurnPrompt(agent, compacted.turn, now), tools)
-      )
-      return answer
-    })
-  )
+): Effect.Effect<TurnAnswer<ModelCallFailed>, ToolFailed, ModelClient | Toolbox | Scope.Scope> =>
+  Effect.gen(function* () {
+    const now = yield* DateTime.now
+    const models = yield* ModelClient
+    const agent = turn.fromOwner ? configured : withoutOwnerTools(configured)
+    const uploaded = agent.skills.flatMap(makeSkillTools)
+    const tools = [...selectTools(agent, yield* Toolbox), ...uploaded]
+    if (turn.invocation !== undefined)
+      return makeSingleChunkSource<TurnEvent>([yield* invoke(agent, turn, tools, turn.invocation)])
+    const compacted = yield* compact(agent, turn, tools, now)
+    const prompt = makeTurnPrompt(agent, compacted.turn, now)
+    return prependChunk(compacted.events, yield* answerPrompt(models, agent, turn, prompt, tools))
+  })

@@ -1,7 +1,8 @@
 import type { RuntimeTurnEvent } from "@berth/api/runtime/RuntimeContract"
 import type { Turn, TurnEvent } from "@berth/domain/instances/AgentRuntime"
 import type { ToolFailed } from "@berth/domain/skills/tools/Tool"
-import { Cause, Chunk, Data, Effect, Either, Option, Stream } from "effect"
+import { forEachBatch } from "@berth/domain/ai/streams/ChunkSource"
+import { Cause, Data, Effect, Either } from "effect"
 import { RuntimeAgents } from "../agents/RuntimeAgents.ts"
 import type { ModelCallFailed, ModelClient } from "../ai/ModelClient.ts"
 import type { Toolbox } from "../skills/Toolbox.ts"
@@ -17,7 +18,7 @@ const maximumTurns = 256
 const maximumConcurrentTurns = 64
 
 /** Runs a queued turn; succeeds once the last event is emitted, and never fails. */
-export type TurnRunner = (emit: (events: Iterable<RuntimeTurnEvent>) => Effect.Effect<void>) => Effect.Effect<void>
+export type TurnRunner = (emit: (events: ReadonlyArray<RuntimeTurnEvent>) => void) => Effect.Effect<void>
 
 /** Turns of one session run in order of arrival, those of different sessions concurrently. */
 export class TurnExecution extends Effect.Service<TurnExecution>()("@berth/runtime/TurnExecution", {
@@ -39,14 +40,18 @@ export class TurnExecution extends Effect.Service<TurnExecution>()("@berth/runti
       )
       const awaitTurn = yield* sessions.join(turn.sessionId)
       const run: TurnRunner = (emit) =>
-        Stream.runForEachChunk(answerTurn(agent, turn), (events) =>
-          Effect.zipRight(emit(events), logAnswer(events))
+        Effect.flatMap(answerTurn(agent, turn), (answer) =>
+          forEachBatch(answer, (events) => {
+            emit(events)
+            return logAnswer(events)
+          })
         ).pipe(
+          Effect.scoped,
           Effect.provide(services),
           permits.withPermits(1),
           (work) => Effect.zipRight(awaitTurn, work),
           Effect.raceFirst(drain.awaitDeadline),
-          Effect.catchAllCause((cause) => Effect.flatMap(toErrorEvent(cause), (event) => emit([event]))),
+          Effect.catchAllCause((cause) => Effect.map(toErrorEvent(cause), (event) => emit([event]))),
           Effect.annotateLogs({ agentId: turn.agentId, sessionId: turn.sessionId }),
           Effect.withSpan("TurnExecution.answer", { attributes: { "gen_ai.operation.name": "invoke_agent", ...ids } })
         )
@@ -58,11 +63,11 @@ export class TurnExecution extends Effect.Service<TurnExecution>()("@berth/runti
 }) {}
 
 /** Names the model, since another one than the agent's may have answered. */
-const logAnswer = (events: Chunk.Chunk<TurnEvent>) => {
-  const last = Option.getOrUndefined(Chunk.last(events))
+const logAnswer = (events: ReadonlyArray<TurnEvent>) => {
+  const last = events.at(-1)
   return last?.type === "done"
     ? Effect.annotateLogs(Effect.logInfo("Turn answered"), { model: last.model, provider: last.provider })
-    : Effect.void
+    : undefined
 }
 
 /** The last event of a failed turn. */

@@ -1,8 +1,8 @@
 import * as BackendModelClient from "@berth/runtime/ai/BackendModelClient"
 import { ModelClient } from "@berth/runtime/ai/ModelClient"
 import { type BackendModelCall, makeFakeBackend } from "../../../../test/fakes/FakeBackend.ts"
-import { NodeHttpClient } from "@effect/platform-node"
 import { assert, it } from "@effect/vitest"
+import { streamFromOpened } from "@berth/domain/ai/streams/ChunkSource"
 import { Chunk, Context, Deferred, Effect, Fiber, Layer, Redacted, Schedule, Stream } from "effect"
 import { AgentId } from "@berth/domain/shared/AgentId"
 
@@ -26,8 +26,8 @@ const outcome = (script: (call: BackendModelCall) => void, url?: string) =>
       token: Redacted.make("t"),
       headTimeout: "3 seconds",
       idleTimeout: "3 seconds"
-    }).pipe(Layer.provide(NodeHttpClient.layer), Layer.build, Effect.map(Context.get(ModelClient)))
-    return yield* calls.answer(request).pipe(
+    }).pipe(Layer.build, Effect.map(Context.get(ModelClient)))
+    return yield* streamFromOpened(calls.answer(request)).pipe(
       Stream.catchAll(({ reason }) => Stream.make(reason)),
       Stream.runCollect,
       Effect.map(Chunk.toReadonlyArray)

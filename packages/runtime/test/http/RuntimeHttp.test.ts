@@ -9,7 +9,7 @@ import { HttpClient, HttpClientRequest } from "@effect/platform"
 import { NodeHttpServer } from "@effect/platform-node"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Redacted, Stream } from "effect"
-import { sampleAgent } from "../AgentSamples.ts"
+import { fakeModels, sampleAgent } from "../AgentSamples.ts"
 
 const runtime = RuntimeHttp.layer({ token: Redacted.make("own"), runtimeVersion: "1.2.3", startedAt: 42 }).pipe(
   Layer.provide(TurnExecution.Default),
@@ -17,7 +17,7 @@ const runtime = RuntimeHttp.layer({ token: Redacted.make("own"), runtimeVersion:
   Layer.provide(
     Layer.succeed(
       ModelClient,
-      ModelClient.of({ answer: () => Stream.make({ type: "done" as const, model: "m", provider: "p" }) })
+      fakeModels(() => Stream.make({ type: "done" as const, model: "m", provider: "p" }))
     )
   ),
   Layer.provideMerge(NodeHttpServer.layerTest)

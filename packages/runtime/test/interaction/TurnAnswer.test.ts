@@ -4,11 +4,12 @@ import type { RuntimeAgent, Turn, TurnEvent } from "@berth/domain/instances/Agen
 import * as Tool from "@berth/domain/skills/tools/Tool"
 import { maximumReplyLength } from "@berth/domain/skills/tools/ToolRounds"
 import { type ModelAnswer, ModelCallFailed, ModelClient } from "@berth/runtime/ai/ModelClient"
+import { streamFromOpened } from "@berth/domain/ai/streams/ChunkSource"
 import { answerTurn } from "@berth/runtime/interaction/TurnAnswer"
 import { type AgentTool, Toolbox, type TurnAgent } from "@berth/runtime/skills/Toolbox"
 import { assert, it } from "@effect/vitest"
 import { Chunk, Effect, FastCheck, Fiber, Layer, Logger, Schema, Stream, TestClock } from "effect"
-import { sampleAgent } from "../AgentSamples.ts"
+import { fakeModels, sampleAgent } from "../AgentSamples.ts"
 import { assertMatches } from "../../../../test/support/Matching.ts"
 
 const someTurn: Turn = {
@@ -66,6 +67,8 @@ const skill = {
 }
 const skilled: RuntimeAgent = { ...sampleAgent, skills: [skill] }
 
+const answer = (agent: RuntimeAgent, turn: Turn) => streamFromOpened(answerTurn(agent, turn))
+
 /** The events of a turn, the reason when it failed, and what the model was asked. */
 const ask = (
   script: Script,
@@ -75,15 +78,13 @@ const ask = (
 ) =>
   Effect.gen(function* () {
     const requests: Array<RuntimeModelRequest> = []
-    const models = ModelClient.of({
-      answer: (request) => {
-        requests.push(request)
-        const answer = script(request, requests.length - 1)
-        return answer instanceof ModelCallFailed ? Stream.fail(answer) : Stream.fromIterable(answer)
-      }
+    const models = fakeModels((request) => {
+      requests.push(request)
+      const scripted = script(request, requests.length - 1)
+      return scripted instanceof ModelCallFailed ? Stream.fail(scripted) : Stream.fromIterable(scripted)
     })
     const events: Array<TurnEvent | string> = Chunk.toArray(
-      yield* answerTurn(agent, { ...someTurn, ...changes }).pipe(
+      yield* answer(agent, { ...someTurn, ...changes }).pipe(
         Stream.provideService(ModelClient, models),
         Stream.catchAll(({ reason }) => Stream.make(reason)),
         Stream.runCollect
@@ -283,16 +284,15 @@ it.effect("TurnAnswer fails with the model's message in any round", () =>
 it.effect("TurnAnswer ends endless answers and limits arguments", () =>
   Effect.gen(function* () {
     let given = 0
-    const models = ModelClient.of({
-      answer: () =>
-        Stream.repeatEffect(
-          Effect.sync(() => {
-            given += 10_000
-            return delta("x".repeat(10_000))
-          })
-        )
-    })
-    const failure = yield* answerTurn(skilled, someTurn).pipe(
+    const models = fakeModels(() =>
+      Stream.repeatEffect(
+        Effect.sync(() => {
+          given += 10_000
+          return delta("x".repeat(10_000))
+        })
+      )
+    )
+    const failure = yield* answer(skilled, someTurn).pipe(
       Stream.runDrain,
       Effect.flip,
       Effect.provideService(ModelClient, models),
@@ -383,10 +383,8 @@ it.effect("TurnAnswer continues with the newest messages that fit when the summa
 
 it.effect("TurnAnswer limits the time of a summary", () =>
   Effect.gen(function* () {
-    const models = ModelClient.of({
-      answer: (request) => (isSummary(request) ? Stream.never : Stream.make(delta("hi"), done))
-    })
-    const turn = yield* answerTurn(small, { ...someTurn, history: history(20, 1_000) }).pipe(
+    const models = fakeModels((request) => (isSummary(request) ? Stream.never : Stream.make(delta("hi"), done)))
+    const turn = yield* answer(small, { ...someTurn, history: history(20, 1_000) }).pipe(
       Stream.runCollect,
       Effect.provideService(ModelClient, models),
       Effect.provideService(Toolbox, []),

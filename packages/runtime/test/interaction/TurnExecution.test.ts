@@ -6,7 +6,7 @@ import { Toolbox } from "@berth/runtime/skills/Toolbox"
 import { TurnExecution } from "@berth/runtime/interaction/TurnExecution"
 import { assert, it } from "@effect/vitest"
 import { Duration, Effect, Exit, Fiber, Layer, Logger, Scope, Stream, TestClock } from "effect"
-import { sampleAgent } from "../AgentSamples.ts"
+import { fakeModels, sampleAgent } from "../AgentSamples.ts"
 import { assertMatches } from "../../../../test/support/Matching.ts"
 
 const { id } = sampleAgent
@@ -22,14 +22,14 @@ const turn = (sessionId: string) => ({
 })
 
 /** Turns of a runtime with a fake model, and its end. */
-const make = (answer: ModelClient["Type"]["answer"]) =>
+const make = (answer: Parameters<typeof fakeModels>[0]) =>
   Effect.gen(function* () {
     const scope = yield* Scope.make()
     const context = yield* Drain.drainOnClose.pipe(
       Layer.provideMerge(TurnExecution.Default),
       Layer.provideMerge(Drain.layer),
       Layer.provideMerge(RuntimeAgents.Default),
-      Layer.provide(Layer.succeed(ModelClient, ModelClient.of({ answer }))),
+      Layer.provide(Layer.succeed(ModelClient, fakeModels(answer))),
       Layer.provide(Layer.succeed(Toolbox, [])),
       Layer.buildWithScope(scope)
     )
@@ -41,7 +41,7 @@ const make = (answer: ModelClient["Type"]["answer"]) =>
       Effect.gen(function* () {
         const events: Array<RuntimeTurnEvent> = []
         const begun = yield* Effect.flatMap(TurnExecution, ({ begin }) => begin(turn(sessionId)))
-        yield* begun((some) => Effect.sync(() => events.push(...some)))
+        yield* begun((some) => events.push(...some))
         return events
       }).pipe(Effect.scoped, Effect.provide(context))
     return { run, end: Scope.close(scope, Exit.void) }

@@ -1,7 +1,7 @@
 import { BackendApi } from "@berth/api/BackendApi"
 import type { ManagedTurnEvent } from "@berth/api/instances/AgentManagerApi"
-import { AgentManager } from "@berth/domain/instances/AgentManager"
-import { catchReader, readerFromStream } from "@berth/domain/ai/streams/ChunkReader"
+import { AgentManager, type ManagedTurnFailure } from "@berth/domain/instances/AgentManager"
+import { catchReader, type ChunkReader, readerFromSource } from "@berth/domain/ai/streams/ChunkReader"
 import { HttpApiBuilder } from "@effect/platform"
 import { Effect } from "effect"
 import { respondEvents } from "../http/SseResponse.ts"
@@ -24,9 +24,13 @@ export const layer = HttpApiBuilder.group(BackendApi, "agentManager", (handlers)
       .handle("chat", ({ path, payload }) =>
         Effect.succeed(
           respondEvents(
-            Effect.map(readerFromStream(manager.chat(path.userId, payload)), (read) =>
-              catchReader<ManagedTurnEvent, Effect.Effect.Error<typeof read>>(read, ({ _tag, reason }) =>
-                Effect.succeed({ type: "error", kind: _tag === "TurnFailed" ? "turn" : "instance", reason })
+            manager.chat(path.userId, payload).pipe(
+              Effect.map(readerFromSource),
+              Effect.catchAll((failure) => Effect.succeed(Effect.fail(failure))),
+              Effect.map((read: ChunkReader<ManagedTurnEvent, ManagedTurnFailure>) =>
+                catchReader<ManagedTurnEvent, ManagedTurnFailure>(read, ({ _tag, reason }) =>
+                  Effect.succeed({ type: "error", kind: _tag === "TurnFailed" ? "turn" : "instance", reason })
+                )
               )
             )
           )

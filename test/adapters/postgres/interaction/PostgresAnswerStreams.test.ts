@@ -65,7 +65,7 @@ const numbered = (texts: ReadonlyArray<string>, from = 1): ReadonlyArray<AnswerD
   texts.map((text, index) => ({ type: "delta", n: from + index, text }))
 
 const publish = (id: MessageId, pieces: ReadonlyArray<AnswerDelta>) =>
-  Effect.flatMap(AnswerStreams, ({ append }) => append(id, pieces))
+  Effect.map(AnswerStreams, ({ append }) => append(id, pieces))
 
 const later = (minutes: number) => Effect.map(DateTime.now, DateTime.add({ minutes }))
 

@@ -1,4 +1,5 @@
 import { Chunk, Effect, Option, type Scope, Stream } from "effect"
+import type { ChunkSource } from "./ChunkSource.ts"
 
 /** Hot path: reads the next values; null at the end. One fiber reads; building a stage of a `Stream` takes a hundred operations. */
 export type ChunkReader<A, E = never> = Effect.Effect<ReadonlyArray<A> | null, E>
@@ -39,6 +40,19 @@ export const streamFromReader = <A, E>(read: ChunkReader<A, E>): Stream.Stream<A
       )
     )
   )
+
+export const readerFromSource = <A, E>({ awaitMore, poll }: ChunkSource<A, E>): ChunkReader<A, E> => {
+  const next: ChunkReader<A, E> = Effect.suspend(() => {
+    for (;;) {
+      const batch = poll()
+      if (batch === null) return awaited
+      if (batch.values.length > 0) return Effect.succeed(batch.values)
+      if (batch.isDone) return batch.failure === undefined ? Effect.succeed(null) : Effect.fail(batch.failure)
+    }
+  })
+  const awaited = Effect.flatMap(awaitMore, () => next)
+  return next
+}
 
 /** The scope ends the stream. */
 export const readerFromStream = <A, E>(

@@ -19,6 +19,29 @@ export interface ChunkSource<A, E> {
   readonly wake: () => void
 }
 
+/** Lets one fiber wait. It has no canceler, which would take ten operations per wait; a late wake is ignored. */
+export interface Wakeup {
+  /** Ends at the next wake; at once if there is something already. */
+  readonly wait: Effect.Effect<void>
+  readonly wake: () => void
+}
+
+export const makeWakeup = (isReady: () => boolean): Wakeup => {
+  let resume = () => {}
+  const wake = () => {
+    const waiting = resume
+    resume = () => {}
+    waiting()
+  }
+  return {
+    wait: Effect.async<void>((end) => {
+      resume = () => end(Effect.void)
+      if (isReady()) wake()
+    }),
+    wake
+  }
+}
+
 /** Waits until the source has something, and polls it. */
 export const readNext = <A, E>({ awaitMore, poll }: ChunkSource<A, E>): Effect.Effect<ChunkBatch<A, E>> => {
   const next: Effect.Effect<ChunkBatch<A, E>> = Effect.suspend(() => {
@@ -40,6 +63,78 @@ export const streamFromSource = <A, E>(source: ChunkSource<A, E>): Stream.Stream
   )
   return Stream.fromPull(Effect.succeed(next))
 }
+
+/** Reads to the end, with an effect for batches that need one. */
+export const forEachBatch = <A, E, E2 = never, R = never>(
+  { awaitMore, poll }: ChunkSource<A, E>,
+  handle: (values: ReadonlyArray<A>) => Effect.Effect<void, E2, R> | undefined
+): Effect.Effect<void, E | E2, R> => {
+  const next: Effect.Effect<void, E | E2, R> = Effect.suspend(() => {
+    for (;;) {
+      const batch = poll()
+      if (batch === null) return awaited
+      const handled = batch.values.length === 0 ? undefined : handle(batch.values)
+      const { failure, isDone } = batch
+      if (isDone) {
+        const end = failure === undefined ? Effect.void : Effect.fail(failure)
+        return handled === undefined ? end : Effect.zipRight(handled, end)
+      }
+      if (handled !== undefined) return Effect.zipRight(handled, next)
+    }
+  })
+  const awaited = Effect.flatMap(awaitMore, () => next)
+  return next
+}
+
+export const mapBatches = <A, E, B, E2>(
+  source: ChunkSource<A, E>,
+  map: (batch: ChunkBatch<A, E>) => ChunkBatch<B, E2>
+): ChunkSource<B, E2> => ({
+  ...source,
+  poll: () => {
+    const batch = source.poll()
+    return batch === null ? null : map(batch)
+  }
+})
+
+export const mapChunkFailure = <A, E, E2>(source: ChunkSource<A, E>, map: (failure: E) => E2): ChunkSource<A, E2> =>
+  mapBatches(source, ({ failure, isDone, values }) => ({
+    values,
+    isDone,
+    failure: failure === undefined ? undefined : map(failure)
+  }))
+
+/** A source of one batch. */
+export const makeSingleChunkSource = <A>(values: ReadonlyArray<A>): ChunkSource<A, never> => {
+  let rest = values
+  return {
+    poll: () => {
+      const batch = rest
+      rest = []
+      return { values: batch, isDone: true }
+    },
+    awaitMore: Effect.void,
+    wake: () => {}
+  }
+}
+
+export const prependChunk = <A, E>(values: ReadonlyArray<A>, source: ChunkSource<A, E>): ChunkSource<A, E> => {
+  let first = values
+  return {
+    ...source,
+    poll: () => {
+      if (first.length === 0) return source.poll()
+      const batch = { values: first, isDone: false }
+      first = []
+      return batch
+    }
+  }
+}
+
+/** Opens a source when the stream is read, and closes its scope at the end. */
+export const streamFromOpened = <A, E, E2, R>(
+  opened: Effect.Effect<ChunkSource<A, E>, E2, R>
+): Stream.Stream<A, E | E2, Exclude<R, Scope.Scope>> => Stream.unwrapScoped(Effect.map(opened, streamFromSource))
 
 /** A stream as a source: one fiber, which pulls a chunk only when one is awaited. The scope ends it. */
 export const makeChunkSource = <A, E>(

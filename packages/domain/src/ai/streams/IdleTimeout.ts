@@ -68,17 +68,19 @@ export const makeIdleTimeouts: Effect.Effect<IdleTimeouts, never, Scope.Scope> =
         const idle = isFirst ? `no answer within ${Duration.format(first)}` : `no chunk within ${Duration.format(next)}`
         return Effect.fail(onTimeout(isLast ? "the answer takes too long" : idle))
       })
-      const arm = (expire: () => void) =>
-        Effect.flatMap(Clock.currentTimeMillis, (now) => {
-          const limit = Duration.toMillis(isFirst ? first : next)
-          isLast = deadline - now < limit
-          if (now >= deadline) return fail
-          timer.hasExpired = false
-          timer.expire = expire
-          timer.expiresAt = isLast ? deadline : now + limit
-          if (timer.expiresAt < wakesAt) isRescheduled.unsafeOpen()
-          return Effect.void
-        })
+      const clock = yield* Effect.clock
+      const [firstMs, nextMs] = [Duration.toMillis(first), Duration.toMillis(next)]
+      const arm = (expire: () => void): boolean => {
+        const now = clock.unsafeCurrentTimeMillis()
+        const limit = isFirst ? firstMs : nextMs
+        isLast = deadline - now < limit
+        if (now >= deadline) return false
+        timer.hasExpired = false
+        timer.expire = expire
+        timer.expiresAt = isLast ? deadline : now + limit
+        if (timer.expiresAt < wakesAt) isRescheduled.unsafeOpen()
+        return true
+      }
       const disarm = () => {
         timer.expiresAt = Number.POSITIVE_INFINITY
       }
@@ -86,8 +88,9 @@ export const makeIdleTimeouts: Effect.Effect<IdleTimeouts, never, Scope.Scope> =
       const timeout: IdleTimeout<E> = {
         open: (opening) =>
           Effect.flatMap(Effect.fork(Effect.interruptible(opening)), (fiber) =>
-            arm(() => fiber.unsafeInterruptAsFork(FiberId.none)).pipe(
-              Effect.zipRight(Fiber.await(fiber)),
+            Effect.suspend(() =>
+              arm(() => fiber.unsafeInterruptAsFork(FiberId.none)) ? Fiber.await(fiber) : fail
+            ).pipe(
               Effect.onExit((exit) => {
                 disarm()
                 return Exit.isFailure(exit) ? Fiber.interrupt(fiber) : Effect.void
@@ -99,13 +102,13 @@ export const makeIdleTimeouts: Effect.Effect<IdleTimeouts, never, Scope.Scope> =
               })
             )
           ),
-        awaitMore: ({ awaitMore, wake }) =>
-          Effect.flatMap(arm(wake), () =>
-            Effect.flatMap(awaitMore, () => {
-              disarm()
-              return timer.hasExpired ? fail : Effect.void
-            })
-          )
+        awaitMore: ({ awaitMore, wake }) => {
+          const awaited = Effect.flatMap(awaitMore, () => {
+            disarm()
+            return timer.hasExpired ? fail : Effect.void
+          })
+          return Effect.suspend(() => (arm(wake) ? awaited : fail))
+        }
       }
       return timeout
     })

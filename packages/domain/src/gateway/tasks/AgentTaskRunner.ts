@@ -1,4 +1,5 @@
 import { Duration, Effect, Layer, Option, Ref, Stream } from "effect"
+import { streamFromOpened } from "../../ai/streams/ChunkSource.ts"
 import type { ModelDelta } from "../../ai/streams/ModelEvent.ts"
 import { convertMicrosToUsd } from "../../shared/Money.ts"
 import type { User } from "../../shared/User.ts"
@@ -73,25 +74,24 @@ const make = Effect.gen(function* () {
             ownKey: isPaidByOwnKeys(usage),
             answeredBy: provider === undefined ? undefined : { model, provider }
           }))
-        return manager
-          .chat(user.id, {
-            agentId: agent.id,
-            sessionId,
-            messageId: turn.turnId,
-            summary: null,
-            fromOwner: known.fromOwner,
-            memories: known.memories,
-            history: fitHistory(text.history.slice(-maximumHistoryMessages)).map((said, at) => ({
-              seq: at + 1,
-              ...said
-            })),
-            message
-          })
-          .pipe(
-            Stream.mapError(({ reason }) => new PluginFailed({ reason: `The agent did not answer: ${reason}` })),
-            Stream.filter(isAnswer),
-            mapEnd(end)
-          )
+        const events = manager.chat(user.id, {
+          agentId: agent.id,
+          sessionId,
+          messageId: turn.turnId,
+          summary: null,
+          fromOwner: known.fromOwner,
+          memories: known.memories,
+          history: fitHistory(text.history.slice(-maximumHistoryMessages)).map((said, at) => ({
+            seq: at + 1,
+            ...said
+          })),
+          message
+        })
+        return streamFromOpened(events).pipe(
+          Stream.mapError(({ reason }) => new PluginFailed({ reason: `The agent did not answer: ${reason}` })),
+          Stream.filter(isAnswer),
+          mapEnd(end)
+        )
       })
     ).pipe(Stream.withSpan("AgentTasks.runByAgent"))
 

@@ -2,6 +2,7 @@ import { type Chunk, Clock, Data, DateTime, Duration, Effect, Option, Ref, Strea
 import type { ChatOpening, ChatRequest } from "../../ai/calls/ChatRequest.ts"
 import type { AnsweringModel } from "../../ai/models/AnsweringModel.ts"
 import type { ToolSpec } from "../../ai/chat/ModelChat.ts"
+import { makeChunkSource, streamFromOpened } from "../../ai/streams/ChunkSource.ts"
 import type { ModelDelta, ModelEvent } from "../../ai/streams/ModelEvent.ts"
 import type { Prompt } from "../../ai/prompt/PromptFitting.ts"
 import { makeCalculatorTool } from "../../skills/calculator/CalculatorTool.ts"
@@ -136,25 +137,23 @@ export class Orchestrator extends Effect.Service<Orchestrator>()("@berth/Orchest
               )
             }
           const callModel = (messages: ChatRequest["messages"], specs: ReadonlyArray<ToolSpec>) =>
-            Stream.unwrapScoped(
-              Effect.gen(function* () {
-                const request: ChatRequest = {
-                  messages,
-                  taskType,
-                  options: { tools: specs, maxTokens: orchestratorLimits.answerTokens },
-                  caller: { userId, agentId: null },
-                  ownKeysOnly: funding.ownKeysOnly
-                }
-                const quote = yield* models.quote(request)
-                const maxTokens = yield* admit(funding, quote)
-                const { events, opening } = yield* models.open({
-                  ...request,
-                  options: { ...request.options, maxTokens },
-                  fallbackCostLimitUsd: quote.ownKey ? undefined : quote.costUsd
-                })
-                return Stream.mapChunksEffect(events, countCost(opening))
+            Effect.gen(function* () {
+              const request: ChatRequest = {
+                messages,
+                taskType,
+                options: { tools: specs, maxTokens: orchestratorLimits.answerTokens },
+                caller: { userId, agentId: null },
+                ownKeysOnly: funding.ownKeysOnly
+              }
+              const quote = yield* models.quote(request)
+              const maxTokens = yield* admit(funding, quote)
+              const { events, opening } = yield* models.open({
+                ...request,
+                options: { ...request.options, maxTokens },
+                fallbackCostLimitUsd: quote.ownKey ? undefined : quote.costUsd
               })
-            )
+              return yield* makeChunkSource(Stream.mapChunksEffect(events, countCost(opening)))
+            })
           const makeEnd = (message: string) =>
             Effect.map(Ref.get(funding.spentUsd), (costUsd): PluginResult => ({
               type: "done",
@@ -164,7 +163,7 @@ export class Orchestrator extends Effect.Service<Orchestrator>()("@berth/Orchest
               ownKey: allByOwnKey,
               answeredBy
             }))
-          return answerInRounds({
+          const answered = answerInRounds({
             prompt: promptOf(task, yield* DateTime.now),
             who: self,
             tools,
@@ -174,7 +173,8 @@ export class Orchestrator extends Effect.Service<Orchestrator>()("@berth/Orchest
             callModel,
             onUnterminated: () => new PluginFailed({ reason: "The model's answer had no end." }),
             makeEnd
-          }).pipe(
+          })
+          return streamFromOpened(answered).pipe(
             Stream.mapChunks((events) => {
               for (const event of events) if (event.type === "delta") texts.push(event.text)
               return events

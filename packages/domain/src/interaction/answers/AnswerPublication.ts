@@ -1,9 +1,10 @@
-import { Chunk, Effect, Mailbox } from "effect"
-import type { ChunkReader } from "../../ai/streams/ChunkReader.ts"
+import { Effect } from "effect"
+import { makeWakeup } from "../../ai/streams/ChunkSource.ts"
+import { type ChunkReader, readerFromSource } from "../../ai/streams/ChunkReader.ts"
 import type { Message } from "../Conversation.ts"
 import type { AnswerDelta, AnswerEvent } from "./AnswerEvent.ts"
 
-/** Publishes the events of an answer, numbered. Events without a reader are discarded with the mailbox. */
+/** Publishes the events of an answer, numbered. Hot path: plain variables and one reader. Events without a reader are discarded with it. */
 export interface AnswerPublication {
   /** Returns the numbered deltas. */
   readonly publish: (texts: ReadonlyArray<string>) => ReadonlyArray<AnswerDelta>
@@ -13,23 +14,34 @@ export interface AnswerPublication {
   readonly events: ChunkReader<AnswerEvent>
 }
 
-export const makeAnswerPublication: Effect.Effect<AnswerPublication> = Effect.map(
-  Mailbox.make<AnswerEvent>(),
-  (mailbox) => {
-    let count = 0
-    const end = (event: AnswerEvent) => Effect.zipRight(mailbox.offer(event), mailbox.end)
-    return {
-      publish: (texts) => {
-        const deltas = texts.map((text): AnswerDelta => ({ type: "delta", n: (count += 1), text }))
-        mailbox.unsafeOfferAll(deltas)
-        return deltas
-      },
-      deltaCount: () => count,
-      complete: (reply) => Effect.suspend(() => end({ type: "done", n: count + 1, reply })),
-      fail: (reason) => Effect.suspend(() => end({ type: "failed", n: count + 1, reason })),
-      events: Effect.map(mailbox.takeAll, ([events, isDone]) =>
-        isDone && Chunk.isEmpty(events) ? null : Chunk.toReadonlyArray(events)
-      )
-    }
+export const makeAnswerPublication: Effect.Effect<AnswerPublication> = Effect.sync(() => {
+  let count = 0
+  let unread: Array<AnswerEvent> = []
+  let isDone = false
+  const { wait, wake } = makeWakeup(() => isDone || unread.length > 0)
+  const poll = () => {
+    if (unread.length === 0) return isDone ? { values: [], isDone } : null
+    const values = unread
+    unread = []
+    return { values, isDone }
   }
-)
+  const end = (makeEvent: () => AnswerEvent) =>
+    Effect.sync(() => {
+      if (isDone) return
+      unread.push(makeEvent())
+      isDone = true
+      wake()
+    })
+  return {
+    publish: (texts) => {
+      const deltas = texts.map((text): AnswerDelta => ({ type: "delta", n: (count += 1), text }))
+      unread.push(...deltas)
+      wake()
+      return deltas
+    },
+    deltaCount: () => count,
+    complete: (reply) => end(() => ({ type: "done", n: count + 1, reply })),
+    fail: (reason) => end(() => ({ type: "failed", n: count + 1, reason })),
+    events: readerFromSource({ poll, awaitMore: wait, wake })
+  }
+})

@@ -22,8 +22,8 @@ export type AnswerState =
 export class AnswerStreams extends Context.Tag("@berth/AnswerStreams")<
   AnswerStreams,
   {
-    /** Buffers a message's next deltas, in order, and returns at once. */
-    readonly append: (id: MessageId, deltas: ReadonlyArray<AnswerDelta>) => Effect.Effect<void>
+    /** Buffers a message's next deltas, in order. Hot path: no effect. */
+    readonly append: (id: MessageId, deltas: ReadonlyArray<AnswerDelta>) => void
     /** Returns once all buffered deltas of the answer are written. Precedes storing the answer's end. */
     readonly flush: (id: MessageId) => Effect.Effect<void>
     readonly read: (id: MessageId, after: number) => Effect.Effect<AnswerSnapshot>

@@ -1,4 +1,5 @@
-import { Cause, DateTime, Effect, Option, Schedule, Stream } from "effect"
+import { Cause, DateTime, Effect, Option, Schedule } from "effect"
+import { forEachBatch } from "../../ai/streams/ChunkSource.ts"
 import { IdGenerator } from "../../ids/IdGenerator.ts"
 import { AgentManager } from "../../instances/AgentManager.ts"
 import type { ToolInvocation, TurnEvent } from "../../instances/AgentRuntime.ts"
@@ -96,17 +97,20 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
       { invocation, isResumable }: TurnOptions
     ) {
       let end: Extract<TurnEvent, { readonly type: "done" }> | undefined
-      const handle = (events: Iterable<TurnEvent>): Effect.Effect<void> => {
+      // Hot path: most events are deltas, which need no effect.
+      const handle = (events: ReadonlyArray<TurnEvent>): Effect.Effect<void> | undefined => {
         const texts: Array<string> = []
-        let rest = Effect.void
+        let stored: Effect.Effect<void> | undefined
         for (const event of events)
           if (event.type === "delta") texts.push(event.text)
-          else if (event.type === "compacted") rest = Effect.zipRight(rest, memories.storeSummary(message, event))
+          else if (event.type === "compacted") stored = memories.storeSummary(message, event)
           else end = event
         const deltas = texts.length === 0 ? [] : publication.publish(texts)
-        return isResumable && deltas.length > 0 ? Effect.zipRight(streams.append(message.id, deltas), rest) : rest
+        if (isResumable) streams.append(message.id, deltas)
+        return stored
       }
-      yield* Stream.runForEachChunk(chat(message, yield* awaitContext(message, ticket), invocation), handle)
+      const context = yield* awaitContext(message, ticket)
+      yield* Effect.scoped(Effect.flatMap(chat(message, context, invocation), (events) => forEachBatch(events, handle)))
       if (end === undefined) return yield* new MessageUnanswered({ reason: "the agent stopped answering" })
       const replyId = MessageId.make(yield* ids.next("msg"))
       const { model, provider, reply: content } = end

@@ -1,12 +1,13 @@
-import { Effect, Stream } from "effect"
+import { Effect, Scope } from "effect"
 import { fitPrompt, type Prompt, type ToolRound } from "../../ai/prompt/PromptFitting.ts"
 import type { ChatMessage, ToolCall, ToolSpec } from "../../ai/chat/ModelChat.ts"
 import { computePromptBudget, estimateSerializedToolTokens } from "../../ai/prompt/PromptBudget.ts"
+import { type ChunkBatch, type ChunkSource, makeSingleChunkSource } from "../../ai/streams/ChunkSource.ts"
 import type { ModelDelta, ModelEvent } from "../../ai/streams/ModelEvent.ts"
 import { runTool, makeToolMessage } from "./ToolExecution.ts"
 import type { Tool } from "./Tool.ts"
 
-export interface ToolRounds<Who, End, E, R> {
+export interface ToolRounds<Who, End, E> {
   readonly prompt: Prompt
   /** The context of the tools. */
   readonly who: Who
@@ -18,7 +19,7 @@ export interface ToolRounds<Who, End, E, R> {
   readonly callModel: (
     messages: ReadonlyArray<ChatMessage>,
     tools: ReadonlyArray<ToolSpec>
-  ) => Stream.Stream<ModelEvent<object>, E, R>
+  ) => Effect.Effect<ChunkSource<ModelEvent<object>, E>, E, Scope.Scope>
   /** Checked before every call; false makes that call the last. By default only the rounds are limited. */
   readonly canContinue?: Effect.Effect<boolean>
   readonly onUnterminated: () => E
@@ -80,8 +81,8 @@ const toPlainMessages = (messages: ReadonlyArray<ChatMessage>): ReadonlyArray<Ch
 /** Tokens for the wording of plain rounds. */
 const plainRoundsTokens = 128
 
-/** Answers a prompt in rounds of tools. Deltas are streamed; the end has the same text as a whole. */
-export const answerInRounds = <Who, End, E, R>({
+/** Answers a prompt in rounds of tools. Deltas are streamed; the end has the same text as a whole. The scope ends the calls. */
+export const answerInRounds = <Who, End, E>({
   callModel,
   contextWindow,
   makeEnd,
@@ -91,58 +92,94 @@ export const answerInRounds = <Who, End, E, R>({
   prompt,
   tools,
   who
-}: ToolRounds<Who, End, E, R>): Stream.Stream<ModelDelta | End, E, R> => {
+}: ToolRounds<Who, End, E>): Effect.Effect<ChunkSource<ModelDelta | End, E>, never, Scope.Scope> => {
   const whole = computePromptBudget(contextWindow, maxTokens)
   // A small context window excludes tools.
   const specs =
     estimateSerializedToolTokens(tools.map(({ spec }) => spec)) * 2 > whole ? [] : tools.map(({ spec }) => spec)
   const budget = whole - estimateSerializedToolTokens(specs)
 
-  const call = (rounds: ReadonlyArray<ToolRound>, last: boolean) =>
-    last
-      ? callModel(toPlainMessages(fitPrompt({ ...prompt, rounds }, budget - plainRoundsTokens)), [])
-      : callModel(fitPrompt({ ...prompt, rounds }, budget), specs)
+  return Effect.map(Effect.scope, (scope) => {
+    let rounds: ReadonlyArray<ToolRound> = []
+    /** The text of the rounds before. */
+    let before = ""
+    let isLast = false
+    let said: Said = { text: "", wanted: [], argumentsLength: 0 }
+    let call: ChunkSource<ModelEvent<object>, E> = makeSingleChunkSource([])
+    let end: ChunkBatch<ModelDelta | End, E> | null = null
 
-  const round = (rounds: ReadonlyArray<ToolRound>, before: string): Stream.Stream<ModelDelta | End, E, R> =>
-    Stream.unwrap(
-      Effect.map(canContinue, (may) => {
-        const last = rounds.length === maximumToolRounds || (!may && rounds.length > 0)
-        const said: Said = { text: "", wanted: [], argumentsLength: 0 }
-        const isTooLong = () => before.length + said.text.length > maximumReplyLength
-        const pass = (event: ModelEvent<object>): ReadonlyArray<ModelDelta> => {
-          if (event.type === "tool-call") {
-            said.argumentsLength += event.call.arguments.length
-            if (said.wanted.length < maximumReadCalls && said.argumentsLength <= maximumArguments)
-              said.wanted.push(event.call)
-            return []
-          }
-          if (event.type === "done") return []
-          // The texts of two rounds are separate paragraphs of the reply.
-          const gap = said.text === "" && event.text !== "" && before !== "" && !before.endsWith("\n") ? "\n\n" : ""
-          said.text += gap + event.text
-          return gap === "" ? [event] : [{ ...event, text: gap }, event]
-        }
-        const after = Stream.suspend(() => {
-          if (isTooLong()) return Stream.fail(onUnterminated())
-          const reply = before + said.text
-          if (said.wanted.length === 0 || last) return Stream.fromEffect(makeEnd(reply))
-          const calls = distinct(said.wanted, rounds.length)
-          return Stream.unwrap(
-            Effect.map(runAll(tools, who, calls), (results) =>
-              round(
-                [...rounds, [{ role: "assistant", content: said.text.trim(), toolCalls: calls }, ...results]],
-                reply
-              )
-            )
-          )
-        })
-        return call(rounds, last).pipe(
-          Stream.takeWhile(() => !isTooLong()),
-          Stream.mapConcat(pass),
-          Stream.concat(after)
-        )
+    const isTooLong = () => before.length + said.text.length > maximumReplyLength
+    const finish = (values: ReadonlyArray<ModelDelta | End>, failure?: E) => {
+      end = { values, isDone: true, failure }
+    }
+
+    const openCall: Effect.Effect<void, E> = Effect.flatMap(canContinue, (may) => {
+      isLast = rounds.length === maximumToolRounds || (!may && rounds.length > 0)
+      said = { text: "", wanted: [], argumentsLength: 0 }
+      const opened = isLast
+        ? callModel(toPlainMessages(fitPrompt({ ...prompt, rounds }, budget - plainRoundsTokens)), [])
+        : callModel(fitPrompt({ ...prompt, rounds }, budget), specs)
+      return Effect.map(Scope.extend(opened, scope), (source) => {
+        call = source
       })
-    )
+    })
 
-  return round([], "")
+    const goOn: Effect.Effect<void, E> = Effect.suspend(() => {
+      if (isTooLong()) return Effect.fail(onUnterminated())
+      const reply = before + said.text
+      if (said.wanted.length === 0 || isLast) return Effect.map(makeEnd(reply), (last) => finish([last]))
+      const calls = distinct(said.wanted, rounds.length)
+      return Effect.flatMap(runAll(tools, who, calls), (results) => {
+        rounds = [...rounds, [{ role: "assistant", content: said.text.trim(), toolCalls: calls }, ...results]]
+        before = reply
+        return openCall
+      })
+    })
+
+    /** The work between two batches. */
+    let work: Effect.Effect<void, E> | null = openCall
+
+    const pass = (event: ModelEvent<object>): ReadonlyArray<ModelDelta> => {
+      if (event.type === "tool-call") {
+        said.argumentsLength += event.call.arguments.length
+        if (said.wanted.length < maximumReadCalls && said.argumentsLength <= maximumArguments)
+          said.wanted.push(event.call)
+        return []
+      }
+      if (event.type === "done") return []
+      // The texts of two rounds are separate paragraphs of the reply.
+      const gap = said.text === "" && event.text !== "" && before !== "" && !before.endsWith("\n") ? "\n\n" : ""
+      said.text += gap + event.text
+      return gap === "" ? [event] : [{ ...event, text: gap }, event]
+    }
+
+    const poll = (): ChunkBatch<ModelDelta | End, E> | null => {
+      if (end !== null) {
+        const batch = end
+        end = { ...end, values: [] }
+        return batch
+      }
+      const batch = work === null ? call.poll() : null
+      if (batch === null) return null
+      const values = batch.values.flatMap(pass)
+      if (batch.failure !== undefined) finish([], batch.failure)
+      else if (batch.isDone || isTooLong()) work = goOn
+      return values.length > 0 ? { values, isDone: false } : end
+    }
+
+    return {
+      poll,
+      awaitMore: Effect.suspend(() =>
+        work === null
+          ? call.awaitMore
+          : Effect.match(work, {
+              onSuccess: () => {
+                work = null
+              },
+              onFailure: (failure) => finish([], failure)
+            })
+      ),
+      wake: () => call.wake()
+    }
+  })
 }

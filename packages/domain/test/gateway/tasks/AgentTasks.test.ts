@@ -15,6 +15,7 @@ import { OwnKeyCoverage } from "@berth/domain/interaction/turns/OwnKeyCoverage"
 import { TaskTurns } from "@berth/domain/interaction/turns/TaskTurns"
 import { TurnSettings } from "@berth/domain/interaction/turns/TurnPricing"
 import { assert, it } from "@effect/vitest"
+import { makeSingleChunkSource } from "@berth/domain/ai/streams/ChunkSource"
 import { DateTime, Effect, Fiber, Layer, Option, Redacted, Ref, Stream, TestClock } from "effect"
 
 const quote = {
@@ -38,7 +39,7 @@ const makeTasks = (answers: Partial<ModelAnswers["Type"]>, keys: ModelKeys = {})
         Layer.succeed(OwnerKeys, { find: () => Effect.succeed(keys) }),
         Layer.mock(Agents, { _tag: "@berth/Agents", findDefaultRunning: () => Effect.succeedNone }),
         Layer.mock(Memories, { _tag: "@berth/Memories" }),
-        Layer.mock(AgentManager, { chat: () => Stream.empty, deploy: () => Effect.void }),
+        Layer.mock(AgentManager, { chat: () => Effect.succeed(makeSingleChunkSource([])), deploy: () => Effect.void }),
         Layer.mock(TaskTurns, { _tag: "@berth/TaskTurns" }),
         Layer.mock(OwnKeyCoverage, {}),
         Layer.mock(UnitLedger, { _tag: "@berth/UnitLedger" }),

@@ -1,7 +1,11 @@
 import type { ChunkBatch, ChunkSource } from "@berth/domain/ai/streams/ChunkSource"
-import { Effect } from "effect"
 
-export type { ChunkBatch, ChunkSource } from "@berth/domain/ai/streams/ChunkSource"
+export {
+  type ChunkBatch,
+  type ChunkSource,
+  makeSingleChunkSource,
+  mapChunkFailure
+} from "@berth/domain/ai/streams/ChunkSource"
 
 /** Values, and the failure that follows them. */
 export interface StageOutput<B, E> {
@@ -52,26 +56,4 @@ export const applyStage = <A, B, E, E2>(
 export const makeStage = <A, B, E>(step: ChunkStage<A, B, E>["step"]): ChunkStage<A, B, E> => ({
   step,
   end: () => noOutput
-})
-
-/** A source of one batch. */
-export const makeSingleChunkSource = <A>(values: ReadonlyArray<A>): ChunkSource<A, never> => {
-  let rest = values
-  return {
-    poll: () => {
-      const batch = rest
-      rest = []
-      return { values: batch, isDone: true }
-    },
-    awaitMore: Effect.void,
-    wake: () => {}
-  }
-}
-
-export const mapChunkFailure = <A, E, E2>(source: ChunkSource<A, E>, map: (failure: E) => E2): ChunkSource<A, E2> => ({
-  ...source,
-  poll: () => {
-    const batch = source.poll()
-    return batch === null ? null : { ...batch, failure: batch.failure === undefined ? undefined : map(batch.failure) }
-  }
 })

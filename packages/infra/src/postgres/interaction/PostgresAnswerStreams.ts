@@ -68,18 +68,17 @@ const make = Effect.gen(function* () {
       )
   })
 
-  const append = (id: MessageId, deltas: ReadonlyArray<AnswerDelta>) =>
-    Effect.sync(() => {
-      for (const { n, text } of deltas) {
-        const last = open.get(id)
-        if (last !== undefined && last.n + last.texts.length === n && last.texts.length < maximumDeltasPerRow) {
-          last.texts.push(text)
-          continue
-        }
-        const row = { messageId: id, n, texts: [text] }
-        if (writer.add(row)) open.set(id, row)
+  const append = (id: MessageId, deltas: ReadonlyArray<AnswerDelta>) => {
+    for (const { n, text } of deltas) {
+      const last = open.get(id)
+      if (last !== undefined && last.n + last.texts.length === n && last.texts.length < maximumDeltasPerRow) {
+        last.texts.push(text)
+        continue
       }
-    })
+      const row = { messageId: id, n, texts: [text] }
+      if (writer.add(row)) open.set(id, row)
+    }
+  }
 
   return AnswerStreams.of({
     append,

@@ -1,0 +1,119 @@
+import { type ChunkBatch, type ChunkSource, forEachBatch, makeWakeup } from "@berth/domain/ai/streams/ChunkSource"
+import * as HttpTraceContext from "@effect/platform/HttpTraceContext"
+import { Data, Effect, Option, Scope, Tracer } from "effect"
+import { type Agent, type IncomingMessage, request as requestHttp } from "node:http"
+import { request as requestHttps } from "node:https"
+
+/* Hot path: one POST and its streamed response. The stream of an `HttpClient` takes some hundred operations per chunk. */
+
+/** The connection failed, before or within the response. */
+export class ExchangeFailed extends Data.TaggedError("ExchangeFailed")<{ readonly cause: unknown }> {}
+
+export interface StreamedResponse {
+  readonly status: number
+  /** The body, with back-pressure. */
+  readonly bytes: ChunkSource<Uint8Array, ExchangeFailed>
+}
+
+export interface StreamedPost {
+  readonly url: URL
+  readonly headers: Readonly<Record<string, string>>
+  /** JSON. */
+  readonly body: string
+  readonly agent?: Agent | undefined
+}
+
+/** The response is paused while more bytes than this are unread. */
+const maximumBufferedBytes = 64 * 1024
+
+const readBody = (response: IncomingMessage): ChunkSource<Uint8Array, ExchangeFailed> => {
+  let pieces: Array<Uint8Array> = []
+  let unread = 0
+  let end: ChunkBatch<Uint8Array, ExchangeFailed> | null = null
+  const { wait, wake } = makeWakeup(() => end !== null || pieces.length > 0)
+  const finish = (cause?: unknown) => {
+    end ??= { values: [], isDone: true, failure: cause === undefined ? undefined : new ExchangeFailed({ cause }) }
+    wake()
+  }
+  response
+    .on("data", (piece: Uint8Array) => {
+      pieces.push(piece)
+      unread += piece.length
+      if (unread > maximumBufferedBytes) response.pause()
+      wake()
+    })
+    .once("end", () => finish())
+    .once("error", finish)
+    .once("close", () => finish(new Error("The connection was lost")))
+  return {
+    poll: () => {
+      if (pieces.length === 0) return end
+      const values = pieces
+      pieces = []
+      unread = 0
+      if (response.isPaused()) response.resume()
+      return { values, isDone: false }
+    },
+    awaitMore: wait,
+    wake
+  }
+}
+
+/** The headers that continue the trace of the current span. */
+const traceHeaders = Effect.map(Effect.serviceOption(Tracer.ParentSpan), (span) =>
+  Option.isSome(span) && span.value._tag === "Span" ? HttpTraceContext.toHeaders(span.value) : {}
+)
+
+/** Sends, and waits for the head of the response. The scope ends the exchange. */
+export const postForStream = ({
+  agent,
+  body,
+  headers,
+  url
+}: StreamedPost): Effect.Effect<StreamedResponse, ExchangeFailed, Scope.Scope> =>
+  Effect.flatMap(Effect.zip(Effect.scope, traceHeaders), ([scope, trace]) => {
+    const sent = (url.protocol === "https:" ? requestHttps : requestHttp)(url, {
+      method: "POST",
+      agent,
+      headers: {
+        ...trace,
+        ...headers,
+        accept: "text/event-stream",
+        "content-type": "application/json",
+        "content-length": Buffer.byteLength(body)
+      }
+    })
+    const head = Effect.async<StreamedResponse, ExchangeFailed>((resume) => {
+      sent
+        .on("error", (cause) => resume(Effect.fail(new ExchangeFailed({ cause }))))
+        .once("response", (response) =>
+          resume(Effect.succeed({ status: response.statusCode ?? 0, bytes: readBody(response) }))
+        )
+        .end(body)
+    })
+    return Effect.zipRight(
+      Scope.addFinalizer(
+        scope,
+        Effect.sync(() => sent.destroy())
+      ),
+      head
+    )
+  })
+
+export class BodyOversized extends Data.TaggedError("BodyOversized")<object> {}
+
+/** Reads a whole body of at most `limit` bytes. */
+export const readText = <E>(
+  bytes: ChunkSource<Uint8Array, E>,
+  limit = maximumBufferedBytes
+): Effect.Effect<string, E | BodyOversized> =>
+  Effect.suspend(() => {
+    const parts: Array<Uint8Array> = []
+    let length = 0
+    const read = forEachBatch(bytes, (values) => {
+      parts.push(...values)
+      for (const part of values) length += part.length
+      return length > limit ? new BodyOversized() : undefined
+    })
+    return Effect.map(read, () => Buffer.concat(parts).toString("utf8"))
+  })
