@@ -176,7 +176,7 @@ const prepare = Effect.gen(function* () {
     /** With the limit of operations of a further delta that arrives alone, the waits of a busy process included. */
     streams: [
       ["POST /v1/chat/completions", completion, 55],
-      ["POST /api/agent", turn, 290]
+      ["POST /api/agent", turn, 95]
     ] as const
   }
 })

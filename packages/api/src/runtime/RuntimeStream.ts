@@ -112,12 +112,12 @@ export const readRuntimeSource =
       const next = Duration.decode(idle)
       const deadline = (yield* Clock.currentTimeMillis) + Duration.toMillis(total)
       const { start } = yield* makeIdleTimeouts
-      const timeout = yield* start({ first: next, next, deadline, onTimeout })
+      const source = (yield* start({ first: next, next, deadline, onTimeout })).limit(bytes)
       const parser = makeEventParser(schema, limits)
       let end: ChunkBatch<Good<A>, E | E2 | RuntimeStreamProblem> | null = null
       const poll = () => {
         while (end === null) {
-          const batch = bytes.poll()
+          const batch = source.poll()
           if (batch === null) return null
           const values = parser.push(batch.values)
           const cut = batch.isDone ? (batch.failure ?? RuntimeStreamProblem.Truncated()) : undefined
@@ -128,12 +128,7 @@ export const readRuntimeSource =
         }
         return end
       }
-      const awaitMore = Effect.catchAll(timeout.awaitMore(bytes), (failure) =>
-        Effect.sync(() => {
-          end = { values: [], isDone: true, failure }
-        })
-      )
-      return { poll, awaitMore, wake: bytes.wake }
+      return { ...source, poll }
     })
 
 /** The same for a stream. */

@@ -6,7 +6,7 @@ import type { ChatOpening } from "@berth/domain/ai/calls/ChatRequest"
 import { readerFromStream } from "@berth/domain/ai/streams/ChunkReader"
 import type { ModelEvent } from "@berth/domain/ai/streams/ModelEvent"
 import { HttpApiBuilder } from "@effect/platform"
-import { Duration, Effect, Stream } from "effect"
+import { absurd, Duration, Effect, Stream } from "effect"
 import { respondEvents } from "../http/SseResponse.ts"
 
 const toFailureEvent = (error: PluginFailed | PluginInputInvalid) =>
@@ -39,7 +39,7 @@ export const layer = HttpApiBuilder.group(BackendApi, "modelAnswers", (handlers)
             )
           )
         ).pipe(Stream.catchAll((error) => Stream.make(toFailureEvent(error))))
-        return Effect.succeed(respondEvents(readerFromStream(events)))
+        return Effect.succeed(respondEvents(readerFromStream(events), absurd))
       })
       .handle("models", () =>
         // The AI layer in this process does not fail.

@@ -1,8 +1,8 @@
 import { encodeTypedSseEvent, sseKeepAlive, sseKeepAliveSeconds } from "@berth/api/http/Sse"
-import { type ChunkReader, mapReader } from "@berth/domain/ai/streams/ChunkReader"
+import type { ChunkReader } from "@berth/domain/ai/streams/ChunkReader"
 import { HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { NodeHttpServerRequest } from "@effect/platform-node"
-import { Deferred, Duration, Effect, FiberRef, Option, type Scope } from "effect"
+import { absurd, Deferred, Duration, Effect, FiberRef, identity, Option, type Scope } from "effect"
 import type { ServerResponse } from "node:http"
 import { currentCredentialWatch } from "./CredentialWatch.ts"
 import { makeSelfWritingStream } from "./ResponseWriter.ts"
@@ -51,7 +51,11 @@ const keepAlive = (sink: FrameSink) => {
 }
 
 /** Hot path: writes what has arrived at once, in the fiber of the request. */
-const writeFrames = (read: ChunkReader<string>, sink: FrameSink): Effect.Effect<void> => {
+const writeEvents = <A, E>(
+  { encode, toLast }: EventFormat<A, E>,
+  read: ChunkReader<A, E>,
+  sink: FrameSink
+): Effect.Effect<void> => {
   const { response } = sink
   const pace = new WritePace()
   const write = (text: string) => {
@@ -59,47 +63,60 @@ const writeFrames = (read: ChunkReader<string>, sink: FrameSink): Effect.Effect<
     pace.note()
     return response.write(text) ? next : Effect.zipRight(awaitDrain(response), next)
   }
-  const next: Effect.Effect<void> = Effect.flatMap(read, (frames) => {
-    if (frames === null) return Effect.void
-    const text = frames.join("")
+  const next: Effect.Effect<void, E> = Effect.flatMap(read, (events) => {
+    if (events === null) return Effect.void
+    let text = ""
+    for (const event of events) text += encode(event)
     if (text === "") return next
     const wait = pace.wait()
     // Deltas that arrive meanwhile are read together.
     return wait === 0 ? write(text) : Effect.flatMap(Effect.sleep(Duration.millis(wait)), () => write(text))
   })
-  return next
+  return Effect.catchAll(next, (failure) => Effect.map(toLast(failure), (last) => void response.write(encode(last))))
 }
 
-/** Until the frames or the credential of the request end. */
-const sendFrames = (frames: FrameSource): Effect.Effect<void> =>
+/** Until the events or the credential of the request end. */
+const sendEvents = <A, E>(events: EventSource<A, E>, format: EventFormat<A, E>): Effect.Effect<void> =>
   Effect.gen(function* () {
     const sink: FrameSink = { response: yield* currentResponse, writes: 0 }
     yield* Effect.forkScoped(keepAlive(sink))
-    const written = writeFrames(yield* frames, sink)
+    const written = writeEvents(format, yield* events, sink)
     const watch = yield* FiberRef.get(currentCredentialWatch)
     return Option.isNone(watch)
       ? yield* written
       : yield* Effect.raceFirst(written, Effect.flatMap(watch.value, Deferred.await))
   }).pipe(Effect.scoped)
 
-/** Opens the frames of a response. They cannot fail: an error after the head is an event. */
-export type FrameSource = Effect.Effect<ChunkReader<string>, never, Scope.Scope>
+/** Opens the events of a response. */
+export type EventSource<A, E = never> = Effect.Effect<ChunkReader<A, E>, never, Scope.Scope>
+export type FrameSource = EventSource<string>
 
-/** Frames as a response. */
-export const respondFrames = (
-  frames: FrameSource,
+/** An error after the head of a response is its last event. */
+export interface EventFormat<A, E = never> {
+  readonly encode: (event: A) => string
+  readonly toLast: (failure: E) => Effect.Effect<A>
+}
+
+/** Events as a response. */
+export const respondEncoded = <A, E = never>(
+  events: EventSource<A, E>,
+  format: EventFormat<A, E>,
   headers: Readonly<Record<string, string>> = {}
 ): HttpServerResponse.HttpServerResponse =>
-  HttpServerResponse.stream(makeSelfWritingStream(sendFrames(frames)), {
+  HttpServerResponse.stream(makeSelfWritingStream(sendEvents(events, format)), {
     contentType: "text/event-stream",
     headers: { "cache-control": "no-cache", "x-accel-buffering": "no", ...headers }
   })
 
+/** Frames as a response. */
+export const respondFrames = (frames: FrameSource, headers?: Readonly<Record<string, string>>) =>
+  respondEncoded(frames, { encode: identity, toLast: absurd }, headers)
+
 /** Events that carry their name as `type`, as a response. */
-export const respondEvents = (
-  events: Effect.Effect<ChunkReader<{ readonly type: string }>, never, Scope.Scope>
-): HttpServerResponse.HttpServerResponse =>
-  respondFrames(Effect.map(events, (read) => mapReader(read, (values) => values.map(encodeTypedSseEvent))))
+export const respondEvents = <A extends { readonly type: string }, E = never>(
+  events: EventSource<A, E>,
+  toLast: EventFormat<A, E>["toLast"]
+) => respondEncoded(events, { encode: encodeTypedSseEvent, toLast })
 
 /** Whether the client wants the answer as it comes. */
 export const acceptsEventStream = (accept: string | undefined): boolean =>

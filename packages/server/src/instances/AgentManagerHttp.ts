@@ -1,7 +1,7 @@
 import { BackendApi } from "@berth/api/BackendApi"
 import type { ManagedTurnEvent } from "@berth/api/instances/AgentManagerApi"
 import { AgentManager, type ManagedTurnFailure } from "@berth/domain/instances/AgentManager"
-import { catchReader, type ChunkReader, readerFromSource } from "@berth/domain/ai/streams/ChunkReader"
+import { readerFromSource } from "@berth/domain/ai/streams/ChunkReader"
 import { HttpApiBuilder } from "@effect/platform"
 import { Effect } from "effect"
 import { respondEvents } from "../http/SseResponse.ts"
@@ -23,16 +23,13 @@ export const layer = HttpApiBuilder.group(BackendApi, "agentManager", (handlers)
       .handle("stats", ({ path }) => Effect.map(manager.stats(path.userId), (stats) => ({ stats })))
       .handle("chat", ({ path, payload }) =>
         Effect.succeed(
-          respondEvents(
+          respondEvents<ManagedTurnEvent, ManagedTurnFailure>(
             manager.chat(path.userId, payload).pipe(
               Effect.map(readerFromSource),
-              Effect.catchAll((failure) => Effect.succeed(Effect.fail(failure))),
-              Effect.map((read: ChunkReader<ManagedTurnEvent, ManagedTurnFailure>) =>
-                catchReader<ManagedTurnEvent, ManagedTurnFailure>(read, ({ _tag, reason }) =>
-                  Effect.succeed({ type: "error", kind: _tag === "TurnFailed" ? "turn" : "instance", reason })
-                )
-              )
-            )
+              Effect.catchAll((failure) => Effect.succeed(Effect.fail(failure)))
+            ),
+            ({ _tag, reason }) =>
+              Effect.succeed({ type: "error", kind: _tag === "TurnFailed" ? "turn" : "instance", reason })
           )
         )
       )

@@ -6,15 +6,15 @@ import {
   type AnswerPosition,
   parseAnswerEventId
 } from "@berth/domain/interaction/answers/AnswerEvent"
-import { type ChunkReader, mapReader, readerFromStream } from "@berth/domain/ai/streams/ChunkReader"
+import { type ChunkReader, readerFromStream } from "@berth/domain/ai/streams/ChunkReader"
 import type { ResumedAnswer, ResumedAnswers } from "@berth/domain/interaction/answers/ResumedAnswers"
 import { findAnsweringModel, type Message, type MessageId } from "@berth/domain/interaction/Conversation"
 import type { Conversations, OutgoingMessage } from "@berth/domain/interaction/conversations/Conversations"
 import type { User } from "@berth/domain/shared/User"
 import { type HttpServerRequest, HttpServerResponse } from "@effect/platform"
-import { Effect, Either, Option, type Scope } from "effect"
+import { absurd, Effect, Either, Option, type Scope } from "effect"
 import { addRetryAfter } from "../http/ResponseHeaders.ts"
-import { respondFrames } from "../http/SseResponse.ts"
+import { respondEncoded } from "../http/SseResponse.ts"
 import { currentTraceId } from "../http/TraceId.ts"
 
 export const readLastEventId = (
@@ -45,11 +45,9 @@ export const makeReplyHeaders = (reply: Message | undefined) =>
 /** Only a resumed answer that has ended names its model in the headers; `done` always names it. */
 export const respondAnswer = ({ events, opening: { message, reply } }: StreamedAnswer, format: AnswerFormat) =>
   Effect.map(currentTraceId, (traceId) =>
-    respondFrames(
-      Effect.map(events, (read) => {
-        const encode = encodeAnswerEvent(message, format, Option.getOrUndefined(traceId))
-        return mapReader(read, (values) => values.map(encode))
-      }),
+    respondEncoded(
+      events,
+      { encode: encodeAnswerEvent(message, format, Option.getOrUndefined(traceId)), toLast: absurd },
       makeReplyHeaders(reply)
     )
   )

@@ -2,7 +2,7 @@ import { BackendApi } from "@berth/api/BackendApi"
 import type { RuntimeModelEvent } from "@berth/api/runtime/RuntimeContract"
 import { RuntimeOwner } from "@berth/api/runtime/RuntimeModelApi"
 import type { ChatError } from "@berth/domain/ai/calls/ModelChatCalls"
-import { catchReader, type ChunkReader } from "@berth/domain/ai/streams/ChunkReader"
+import type { ChunkReader } from "@berth/domain/ai/streams/ChunkReader"
 import type { TurnNotInProgress } from "@berth/domain/interaction/turns/TurnErrors"
 import { type TurnModelEvent, TurnModelCalls } from "@berth/domain/interaction/turns/TurnModelCalls"
 import { HttpApiBuilder } from "@effect/platform"
@@ -36,12 +36,8 @@ export const layer = HttpApiBuilder.group(BackendApi, "runtimeModel", (handlers)
           ModelsUnavailable: failReading,
           ProviderFailed: failReading
         })
-        return respondEvents(
-          Effect.succeed(
-            catchReader<RuntimeModelEvent, ChatError | TurnNotInProgress>(read, (failure) =>
-              Effect.succeed({ type: "error", message: describeFailure(failure) })
-            )
-          )
+        return respondEvents<RuntimeModelEvent, ChatError | TurnNotInProgress>(Effect.succeed(read), (failure) =>
+          Effect.succeed({ type: "error", message: describeFailure(failure) })
         )
       }).pipe(Effect.tapErrorTag("RateLimitExceeded", addRetryAfter))
     )

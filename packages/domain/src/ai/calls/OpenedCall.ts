@@ -65,11 +65,11 @@ export const openCall = (
     const { batch, source } = yield* timeout.open(span === null ? opening : Effect.withParentSpan(opening, span))
     let opened: ChunkBatch<ModelEvent<ProviderEnding>, ProviderFailed> | null = batch
     let length = 0
-    const awaitMore = timeout.awaitMore(source)
+    const { awaitMore, poll } = timeout.limit(source)
     const next: Effect.Effect<ReadonlyArray<ModelEvent<ProviderEnding>>, ProviderFailed> = Effect.suspend(() => {
-      let given = opened ?? source.poll()
+      let given = opened ?? poll()
       opened = null
-      for (; given !== null; given = source.poll()) {
+      for (; given !== null; given = poll()) {
         const visible = given.values.filter(isVisible)
         length = visible.reduce((sum, event) => sum + lengthOf(event), length)
         if (length > maximumAnswerLength) return Effect.fail(fail("nonsense", "the answer is too long"))

@@ -15,8 +15,8 @@ export interface IdleTimeoutOptions<E> {
 export interface IdleTimeout<E> {
   /** Waits for the first chunk, in a fiber that the timeout interrupts. */
   readonly open: <A, R>(opening: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-  /** Waits for a further chunk. Needs no fiber: the timeout wakes the source. */
-  readonly awaitMore: (source: Pick<ChunkSource<unknown, unknown>, "awaitMore" | "wake">) => Effect.Effect<void, E>
+  /** The source of the further chunks. Needs no fiber: the timeout wakes the source, which then ends with its failure. */
+  readonly limit: <A, E2>(source: ChunkSource<A, E2>) => ChunkSource<A, E | E2>
 }
 
 export interface IdleTimeouts {
@@ -64,10 +64,11 @@ export const makeIdleTimeouts: Effect.Effect<IdleTimeouts, never, Scope.Scope> =
         Effect.sync(() => timers.delete(timer))
       )
 
-      const fail = Effect.suspend(() => {
+      const makeFailure = () => {
         const idle = isFirst ? `no answer within ${Duration.format(first)}` : `no chunk within ${Duration.format(next)}`
-        return Effect.fail(onTimeout(isLast ? "the answer takes too long" : idle))
-      })
+        return onTimeout(isLast ? "the answer takes too long" : idle)
+      }
+      const fail = Effect.failSync(makeFailure)
       const clock = yield* Effect.clock
       const [firstMs, nextMs] = [Duration.toMillis(first), Duration.toMillis(next)]
       const arm = (expire: () => void): boolean => {
@@ -102,13 +103,19 @@ export const makeIdleTimeouts: Effect.Effect<IdleTimeouts, never, Scope.Scope> =
               })
             )
           ),
-        awaitMore: ({ awaitMore, wake }) => {
-          const awaited = Effect.flatMap(awaitMore, () => {
+        limit: (source) => ({
+          poll: () => {
             disarm()
-            return timer.hasExpired ? fail : Effect.void
-          })
-          return Effect.suspend(() => (arm(wake) ? awaited : fail))
-        }
+            const batch = source.poll()
+            return batch === null && timer.hasExpired ? { values: [], isDone: true, failure: makeFailure() } : batch
+          },
+          awaitMore: Effect.suspend(() => {
+            if (arm(source.wake)) return source.awaitMore
+            timer.hasExpired = true
+            return Effect.void
+          }),
+          wake: source.wake
+        })
       }
       return timeout
     })

@@ -1,4 +1,4 @@
-import { Clock, Duration, Effect, Option, Scope } from "effect"
+import { Duration, Effect, Option, Scope } from "effect"
 import { AiLayer } from "../../ai/AiLayer.ts"
 import type { ChatOpening, ChatRequest } from "../../ai/calls/ChatRequest.ts"
 import type { ChatError, OpenChat } from "../../ai/calls/ModelChatCalls.ts"
@@ -16,7 +16,7 @@ import { type AgentTurn, type CallCost, type TurnRecord, TurnRepository } from "
 export type TurnChatRequest = Omit<ChatRequest, "caller" | "ownKeysOnly">
 
 /** Interval at which a call in progress checks that its turn is. */
-const turnCheckInterval = Duration.seconds(5)
+const turnCheckIntervalMs = Duration.toMillis("5 seconds")
 
 type Quote = Effect.Effect.Success<ReturnType<AiLayer["quote"]>>
 
@@ -117,7 +117,6 @@ export class TurnModelCalls extends Effect.Service<TurnModelCalls>()("@berth/Tur
       // Hot path: plain variables, since an answer has hundreds of deltas and one fiber at a time passes them on.
       const texts: Array<string> = []
       let isEnded = false
-      let opened: OpenChat | null = null
       const end = (call: CallCost, outcome: Parameters<TurnRepository["Type"]["endCall"]>[2]) =>
         Effect.suspend(() => {
           if (isEnded) return Effect.void
@@ -133,24 +132,25 @@ export class TurnModelCalls extends Effect.Service<TurnModelCalls>()("@berth/Tur
         end(admitted.cost, costSoFar(admitted.cost))
       )
 
-      let checkedAt = yield* Clock.currentTimeMillis
-      const checkTurn = Effect.flatMap(Clock.currentTimeMillis, (now) => {
-        if (now - checkedAt < Duration.toMillis(turnCheckInterval)) return Effect.void
-        checkedAt = now
-        return Effect.flatMap(turns.find(turn), (found) =>
-          Option.isSome(found) ? Effect.void : new TurnNotInProgress()
-        )
-      })
+      const clock = yield* Effect.clock
+      let checkAt = clock.unsafeCurrentTimeMillis() + turnCheckIntervalMs
+      const checkTurn = Effect.flatMap(turns.find(turn), (found) =>
+        Option.isSome(found) ? Effect.void : new TurnNotInProgress()
+      )
       const meter = ({ model, ownKey, provider }: ChatOpening, events: ReadonlyArray<ModelEvent>) => {
-        let ending: Effect.Effect<void, TurnNotInProgress> = checkTurn
-        for (const event of events)
+        const passed = events.map((event): TurnModelEvent => {
+          if (event.type === "done") return { type: "done", model, provider }
           if (event.type === "delta") texts.push(event.text)
-          else if (event.type === "tool-call") texts.push(event.call.name, event.call.arguments)
-          else ending = end(cost, { costMicros: ownKey ? noUsdMicros : toUsdMicros(event.costUsd) })
-        return Effect.as(
-          ending,
-          events.map((event): TurnModelEvent => (event.type === "done" ? { type: "done", model, provider } : event))
-        )
+          else texts.push(event.call.name, event.call.arguments)
+          return event
+        })
+        const last = events.at(-1)
+        if (last?.type === "done")
+          return Effect.as(end(cost, { costMicros: ownKey ? noUsdMicros : toUsdMicros(last.costUsd) }), passed)
+        const now = clock.unsafeCurrentTimeMillis()
+        if (now < checkAt) return Effect.succeed(passed)
+        checkAt = now + turnCheckIntervalMs
+        return Effect.as(checkTurn, passed)
       }
 
       const options = maxTokens === undefined ? request.options : { ...request.options, maxTokens }
@@ -161,17 +161,19 @@ export class TurnModelCalls extends Effect.Service<TurnModelCalls>()("@berth/Tur
       const openCall = Scope.extend(
         ai.open({ ...request, options, caller, ownKeysOnly: cost.own, fallbackCostLimitUsd }),
         yield* Effect.scope
-      ).pipe(
-        Effect.tap((call) => Effect.sync(() => (opened = call))),
-        Effect.tapError(() => end(cost, "failed"))
-      )
-      const readMetered = ({ opening, read }: OpenChat) =>
-        Effect.flatMap(read, (events) => (events === null ? Effect.succeed(null) : meter(opening, events)))
-      // The cost is stored before the turn can end.
-      return Effect.tapError(
-        Effect.suspend(() => (opened === null ? Effect.flatMap(openCall, readMetered) : readMetered(opened))),
-        () => Effect.suspend(() => end(cost, costSoFar(cost)))
-      )
+      ).pipe(Effect.tapError(() => end(cost, "failed")))
+      type Reader = ChunkReader<TurnModelEvent, ChatError | TurnNotInProgress>
+      const readMetered = ({ opening, read }: OpenChat): Reader =>
+        // The cost is stored before the turn can end.
+        Effect.tapError(
+          Effect.flatMap(read, (events) => (events === null ? Effect.succeed(null) : meter(opening, events))),
+          () => end(cost, costSoFar(cost))
+        )
+      let reader: Reader = Effect.flatMap(openCall, (call) => {
+        reader = readMetered(call)
+        return reader
+      })
+      return Effect.suspend(() => reader)
     })
 
     return { open }

@@ -1,5 +1,5 @@
-import { makeChunkSource } from "@berth/domain/ai/streams/ChunkSource"
-import { type IdleTimeouts, makeIdleTimeouts } from "@berth/domain/ai/streams/IdleTimeout"
+import { type ChunkSource, makeChunkSource } from "@berth/domain/ai/streams/ChunkSource"
+import { type IdleTimeout, type IdleTimeouts, makeIdleTimeouts } from "@berth/domain/ai/streams/IdleTimeout"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Deferred, Duration, Effect, Fiber, Stream, TestClock } from "effect"
 
@@ -26,6 +26,15 @@ const failureOf = <A, E>(wait: Effect.Effect<A, E>) =>
     return yield* Fiber.join(fiber)
   })
 
+/** Waits once for a source under the timeout. */
+const awaitMore = <E>(timeout: IdleTimeout<E>, source: ChunkSource<unknown, never>) => {
+  const limited = timeout.limit(source)
+  return Effect.flatMap(limited.awaitMore, () => {
+    const failure = limited.poll()?.failure
+    return failure === undefined ? Effect.void : Effect.fail(failure)
+  })
+}
+
 const silentSource = makeChunkSource(Stream.never)
 
 describe("IdleTimeout", () => {
@@ -39,14 +48,14 @@ describe("IdleTimeout", () => {
     })
   )
 
-  it.scoped("IdleTimeout.awaitMore counts anew with each wait, and not between two", () =>
+  it.scoped("IdleTimeout.limit counts anew with each wait, and not between two", () =>
     Effect.gen(function* () {
       const timeout = yield* makeTimeout()
       assert.strictEqual(yield* timeout.open(Effect.succeed("a")), "a")
       yield* TestClock.adjust("95 seconds")
-      yield* timeout.awaitMore(yield* makeChunkSource(Stream.make("b")))
+      yield* awaitMore(timeout, yield* makeChunkSource(Stream.make("b")))
       yield* TestClock.adjust("7 seconds")
-      assert.deepStrictEqual(yield* failureOf(timeout.awaitMore(yield* silentSource)), {
+      assert.deepStrictEqual(yield* failureOf(awaitMore(timeout, yield* silentSource)), {
         failure: { reason: "no chunk within 1m" },
         at: 102 + 60
       })
@@ -60,8 +69,8 @@ describe("IdleTimeout", () => {
       yield* TestClock.adjust("80 seconds")
       const source = yield* silentSource
       const late = { reason: "the answer takes too long" }
-      assert.deepStrictEqual(yield* failureOf(timeout.awaitMore(source)), { failure: late, at: 100 })
-      assert.deepStrictEqual(yield* Effect.flip(timeout.awaitMore(source)), late)
+      assert.deepStrictEqual(yield* failureOf(awaitMore(timeout, source)), { failure: late, at: 100 })
+      assert.deepStrictEqual(yield* Effect.flip(awaitMore(timeout, source)), late)
       assert.deepStrictEqual(yield* Effect.flip(timeout.open(Effect.succeed("late"))), late)
     })
   )
@@ -78,12 +87,12 @@ describe("IdleTimeout", () => {
     })
   )
 
-  it.scoped("IdleTimeout.awaitMore times out in an uninterruptible region", () =>
+  it.scoped("IdleTimeout.limit times out in an uninterruptible region", () =>
     Effect.gen(function* () {
       const timeout = yield* makeTimeout()
       yield* timeout.open(Effect.void)
       const source = yield* silentSource
-      const fiber = yield* Effect.forkDaemon(Effect.uninterruptible(Effect.flip(timeout.awaitMore(source))))
+      const fiber = yield* Effect.forkDaemon(Effect.uninterruptible(Effect.flip(awaitMore(timeout, source))))
       yield* TestClock.adjust("60 seconds")
       assert.deepStrictEqual(yield* Fiber.join(fiber), { reason: "no chunk within 1m" })
     })
@@ -105,24 +114,25 @@ describe("IdleTimeout", () => {
     })
   )
 
-  it.scoped("IdleTimeout.awaitMore starts no fiber and works again after an interrupted wait", () =>
+  it.scoped("IdleTimeout.limit starts no fiber and works again after an interrupted wait", () =>
     Effect.gen(function* () {
       const timeout = yield* makeTimeout()
       yield* timeout.open(Effect.void)
       let waiting: Fiber.RuntimeFiber<unknown, unknown> | undefined
       const silent = {
         wake: () => {},
+        poll: () => null,
         awaitMore: Effect.withFiberRuntime<void>((fiber) => {
           waiting = fiber
           return Effect.never
         })
       }
-      const reader = yield* Effect.fork(timeout.awaitMore(silent))
+      const reader = yield* Effect.fork(awaitMore(timeout, silent))
       yield* TestClock.adjust("10 seconds")
       assert.strictEqual(waiting, reader)
       yield* Fiber.interrupt(reader)
       yield* TestClock.adjust("1 hour")
-      yield* timeout.awaitMore(yield* makeChunkSource(Stream.make("more")))
+      yield* awaitMore(timeout, yield* makeChunkSource(Stream.make("more")))
     })
   )
 

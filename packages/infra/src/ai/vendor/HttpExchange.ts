@@ -1,3 +1,4 @@
+import { makeWakeup } from "@berth/domain/ai/streams/ChunkSource"
 import { SpanExportEnabled } from "@berth/domain/shared/SpanExport"
 import { Headers } from "@effect/platform"
 import { Effect, Scope } from "effect"
@@ -44,7 +45,7 @@ class IncomingResponse implements Dispatcher.DispatchHandler {
   #ahead = 0
   #failure: VendorConnectionFailed | undefined = undefined
   #isOver = false
-  #wake: () => void = () => undefined
+  readonly #wakeup = makeWakeup(() => this.#isOver || this.#pieces.length > 0)
   #hasHead = false
   /** Receives the response head, or the failure. */
   onHead: (head: Effect.Effect<HttpExchange, VendorConnectionFailed>) => void = () => undefined
@@ -69,18 +70,18 @@ class IncomingResponse implements Dispatcher.DispatchHandler {
     this.#pieces.push(piece)
     this.#ahead += piece.length
     if (this.#ahead > maximumBufferedBytes) controller.pause()
-    this.#wake()
+    this.#wakeup.wake()
   }
 
   onResponseEnd(): void {
     this.#isOver = true
-    this.#wake()
+    this.#wakeup.wake()
   }
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
     this.#isOver = true
     this.#failure = toBodyFailure(error)
-    if (this.#hasHead) this.#wake()
+    if (this.#hasHead) this.#wakeup.wake()
     else this.onHead(Effect.fail(toConnectFailure(error)))
   }
 
@@ -102,18 +103,8 @@ class IncomingResponse implements Dispatcher.DispatchHandler {
 
   readonly bytes: ChunkSource<Uint8Array, VendorConnectionFailed> = {
     poll: () => this.#take(),
-    awaitMore: Effect.async<void>((resume) => {
-      this.#wake = () => {
-        this.#wake = () => undefined
-        resume(Effect.void)
-      }
-      // Arrived before the wait.
-      if (this.#isOver || this.#pieces.length > 0) this.#wake()
-      return Effect.sync(() => {
-        this.#wake = () => undefined
-      })
-    }),
-    wake: () => this.#wake()
+    awaitMore: this.#wakeup.wait,
+    wake: this.#wakeup.wake
   }
 }
 
