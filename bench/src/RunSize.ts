@@ -19,8 +19,8 @@ export interface RunSize {
   readonly channelMessages: number
   /** Jobs of a full queue and round. */
   readonly jobs: number
-  /** Connections that stream at a model's pace. Ten of them carry a thousand tokens per second. */
-  readonly pacedConnections: ReadonlyArray<number>
+  /** Answers that stream at a model's pace at once, and the owners of their agents. */
+  readonly pacedLoads: ReadonlyArray<{ readonly streams: number; readonly owners: number }>
   /** Paced answers per connection and round. */
   readonly pacedStreams: number
   readonly ownersInCrowd: number
@@ -53,7 +53,11 @@ export const fullRun: RunSize = {
   chatsAtOnce: [1, 100],
   channelMessages: 300,
   jobs: 2000,
-  pacedConnections: [1, 10],
+  pacedLoads: [
+    { streams: 1, owners: 1 },
+    { streams: 40, owners: 1 },
+    { streams: 200, owners: 20 }
+  ],
   pacedStreams: 3,
   ownersInCrowd: 50,
   agentsEach: 4,

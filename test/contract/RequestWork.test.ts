@@ -1,6 +1,4 @@
 import { gatewayPath } from "@berth/api/gateway/GatewayApi"
-import { encodeTypedSseEvent } from "@berth/api/http/Sse"
-import { runtimeModelPath } from "@berth/api/runtime/RuntimeContract"
 import { ModelCatalog } from "@berth/domain/ai/models/ModelProviders"
 import { mapChunkFailure } from "@berth/domain/ai/streams/ChunkSource"
 import { AgentRuntime, type Turn, TurnFailed } from "@berth/domain/instances/AgentRuntime"
@@ -11,10 +9,18 @@ import { fakeModels } from "@berth/infra/ai/ModelProvidersTest"
 import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
 import * as BerthAgentRuntime from "@berth/infra/runtime/BerthAgentRuntime"
 import * as UnixSocketClient from "@berth/infra/runtime/UnixSocketClient"
+import { RuntimeAgents } from "@berth/runtime/agents/RuntimeAgents"
+import * as BackendModelClient from "@berth/runtime/ai/BackendModelClient"
+import type { BackendAccess } from "@berth/runtime/Backend"
+import * as RuntimeHttp from "@berth/runtime/http/RuntimeHttp"
+import * as Drain from "@berth/runtime/interaction/Drain"
+import { TurnExecution } from "@berth/runtime/interaction/TurnExecution"
+import { Toolbox } from "@berth/runtime/skills/Toolbox"
+import { HttpServer } from "@effect/platform"
+import { NodeHttpServer } from "@effect/platform-node"
 import { assert, it } from "@effect/vitest"
-import { Context, DateTime, Duration, Effect, Layer, Redacted, Schema } from "effect"
+import { Context, DateTime, Duration, Effect, Layer, Redacted } from "effect"
 import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from "node:http"
-import { text } from "node:stream/consumers"
 import { listenLocally } from "../support/LocalServer.ts"
 import * as App from "../support/TestApp.ts"
 import { countWork } from "../support/WorkCounter.ts"
@@ -27,16 +33,15 @@ const model = "openai/gpt-4"
 const messages = [{ role: "user", content: "hello" }]
 const usage = { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 }
 const data = (value: object) => `data: ${JSON.stringify({ id: "c", ...value })}\n\n`
-const turnEnd = { type: "done", reply: "word", model }
 const modelDelta = data({ choices: [{ index: 0, delta: { content: "word " } }] })
 const modelEnd = `${data({ choices: [{ index: 0, delta: {}, finish_reason: "stop" }], usage })}data: [DONE]\n\n`
 
-/** A vendor and a runtime without Effect, whose work is not counted. The vendor sends a delta when the client has received the one before. */
-class Peers {
+/** A vendor without Effect, whose work is not counted. It sends a delta when the client has received the one before. */
+class Vendor {
   #deltas = 1
   #response: ServerResponse | undefined
 
-  readonly vendor = createServer((incoming, response) => {
+  readonly server = createServer((incoming, response) => {
     incoming.resume().once("end", () => {
       this.#response = response.writeHead(200, { "content-type": "text/event-stream" })
       this.sendNext()
@@ -55,28 +60,7 @@ class Peers {
     this.#response = undefined
     response?.end(modelEnd)
   }
-
-  runtime(backendUrl: string, token: string) {
-    return createServer((incoming, response) => {
-      const answer = async () => {
-        const turn = decodeTurn(await text(incoming))
-        const { agentId, messageId } = turn
-        response.writeHead(200, { "content-type": "text/event-stream" })
-        await send(backendUrl + runtimeModelPath, {
-          headers: { authorization: `Bearer ${token}` },
-          json: { agentId, messageId, model, messages, temperature: null, maxTokens: 100, tools: [] },
-          onText: (events) => response.write(events.split("event: done", 1)[0] ?? "")
-        })
-        response.end(encodeTypedSseEvent(turnEnd))
-      }
-      answer().catch(() => response.destroy())
-    })
-  }
 }
-
-const decodeTurn = Schema.decodeUnknownSync(
-  Schema.parseJson(Schema.Struct({ agentId: Schema.String, messageId: Schema.String }))
-)
 
 const connections = new Agent({ keepAlive: true })
 
@@ -106,10 +90,10 @@ const send = (url: string, { headers = {}, json, method = "POST", onText, status
       .end(body)
   })
 
-const peers = new Peers()
+const vendor = new Vendor()
 
 const app = Layer.unwrapScoped(
-  Effect.map(listenLocally(peers.vendor), ({ origin }) =>
+  Effect.map(listenLocally(vendor.server), ({ origin }) =>
     App.layer({
       sendsSpans: false,
       limits: { gateway: { count: 1000, window: Duration.minutes(1) } },
@@ -121,18 +105,41 @@ const app = Layer.unwrapScoped(
   )
 )
 
+/** The program of an instance, in this process. */
+const startRuntime = (backend: BackendAccess) =>
+  RuntimeHttp.layer({ token: backend.token, runtimeVersion: "1", startedAt: 0 }).pipe(
+    Layer.provide(TurnExecution.Default),
+    Layer.provide([Drain.layer, RuntimeAgents.Default, BackendModelClient.layer(backend), Layer.succeed(Toolbox, [])]),
+    Layer.provideMerge(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" })),
+    Layer.build,
+    Effect.map((context) => HttpServer.formatAddress(Context.get(context, HttpServer.HttpServer).address))
+  )
+
 const prepare = Effect.gen(function* () {
   const { backendUrl, webUrl } = yield* App.TestApp
   const owner = yield* createOwnerWithAgent()
   const instances = yield* InstanceRepository
   yield* instances.ensure(owner.user.id, makeSubdomain(owner.user.id))
   const token = yield* instances.ensureRuntimeToken(owner.user.id)
-  const { origin: endpoint } = yield* listenLocally(peers.runtime(backendUrl, Redacted.value(token)))
+  const endpoint = yield* startRuntime({ backendUrl, token })
   const runtime = Context.get(
     yield* Layer.build(Layer.provide(BerthAgentRuntime.layer, UnixSocketClient.layer)),
     AgentRuntime
   )
   const instance = { owner: owner.user.id, endpoint, startedAt: DateTime.unsafeMake(0), runtimeVersion: "1" }
+  yield* runtime.configure({ instance, token }, [
+    {
+      id: owner.agent.id,
+      name: "Ada",
+      model,
+      systemPrompt: null,
+      temperature: null,
+      maxTokens: 100,
+      timezone: "UTC",
+      skills: [],
+      contextWindow: 8000
+    }
+  ])
   const toTurnFailed = ({ reason }: { readonly reason: string }) => new TurnFailed({ reason })
   const openChat = (_: unknown, turn: Turn) =>
     Effect.mapBoth(runtime.chat({ instance, token }, turn), {
@@ -142,10 +149,10 @@ const prepare = Effect.gen(function* () {
   const { cookie } = owner
   const read = (path: string) => () => send(webUrl + path, { method: "GET", headers: { cookie } })
   const ask = (url: string, sent: Sent) => (deltas: number) => {
-    peers.begin(deltas)
+    vendor.begin(deltas)
     return send(url, {
       ...sent,
-      onText: (received) => (received.includes("word") ? peers.sendNext() : undefined)
+      onText: (received) => (received.includes("word") ? vendor.sendNext() : undefined)
     })
   }
   const plain = (url: string, sent: Sent) => () => ask(url, sent)(1)

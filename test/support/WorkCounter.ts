@@ -1,4 +1,6 @@
 import { Effect, Scheduler } from "effect"
+import { type HeapProfiler, Session } from "node:inspector/promises"
+import { performance } from "node:perf_hooks"
 import { Client } from "pg"
 
 /** Work that does not depend on the machine. */
@@ -20,12 +22,15 @@ export const countWork = Effect.gen(function* () {
   const scheduler = Scheduler.defaultScheduler
   const { shouldYield } = scheduler
   const plainQuery: (...args: Array<never>) => unknown = Client.prototype.query
+  const { eventLoopUtilization } = performance
   yield* Effect.acquireRelease(
     Effect.sync(() => {
       scheduler.shouldYield = (fiber) => {
         operations += 1
         return shouldYield.call(scheduler, fiber)
       }
+      // Writes of a busy process wait, which takes operations.
+      performance.eventLoopUtilization = () => ({ idle: 0, active: 0, utilization: 0 })
       Object.defineProperty(Client.prototype, "query", {
         configurable: true,
         writable: true,
@@ -38,6 +43,7 @@ export const countWork = Effect.gen(function* () {
     () =>
       Effect.sync(() => {
         scheduler.shouldYield = shouldYield
+        performance.eventLoopUtilization = eventLoopUtilization
         Object.defineProperty(Client.prototype, "query", { configurable: true, writable: true, value: plainQuery })
       })
   )
@@ -62,3 +68,22 @@ export const countWork = Effect.gen(function* () {
       )
   }
 })
+
+const sumSizes = ({ children, selfSize }: HeapProfiler.SamplingHeapProfileNode): number =>
+  children.reduce((sum, child) => sum + sumSizes(child), selfSize)
+
+/** The bytes that the process allocates meanwhile, garbage included; an estimate from samples. */
+export const measureAllocation = (send: () => Promise<unknown>) =>
+  Effect.promise(async () => {
+    const session = new Session()
+    session.connect()
+    await session.post("HeapProfiler.startSampling", {
+      samplingInterval: 4096,
+      includeObjectsCollectedByMajorGC: true,
+      includeObjectsCollectedByMinorGC: true
+    })
+    await send()
+    const { profile } = await session.post("HeapProfiler.stopSampling")
+    session.disconnect()
+    return sumSizes(profile.head)
+  })

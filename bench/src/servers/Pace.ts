@@ -1,5 +1,5 @@
-/** Pace of a fast model. */
-export const pace = { tokens: 100, firstAfterMs: 200, everyMs: 10 } as const
+/** Pace of a fast model: 50 tokens a second for four seconds. */
+export const pace = { tokens: 200, firstAfterMs: 200, everyMs: 20 } as const
 
 /** Occurs once in every token and nowhere else in a response. */
 export const tokenMark = "~"

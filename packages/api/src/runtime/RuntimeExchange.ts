@@ -103,7 +103,7 @@ export const postForStream = ({
 export class BodyOversized extends Data.TaggedError("BodyOversized")<object> {}
 
 /** Reads a whole body of at most `limit` bytes. */
-export const readText = <E>(
+export const readBodyText = <E>(
   bytes: ChunkSource<Uint8Array, E>,
   limit = maximumBufferedBytes
 ): Effect.Effect<string, E | BodyOversized> =>

@@ -6,7 +6,7 @@ import {
   RuntimeTurnEvent
 } from "@berth/api/runtime/RuntimeContract"
 import { sseKeepAliveSeconds } from "@berth/api/http/Sse"
-import { type ExchangeFailed, postForStream, readText } from "@berth/api/runtime/RuntimeExchange"
+import { type ExchangeFailed, postForStream, readBodyText } from "@berth/api/runtime/RuntimeExchange"
 import { readRuntimeSource, type RuntimeSource } from "@berth/api/runtime/RuntimeStream"
 import { makeChunkSource } from "@berth/domain/ai/streams/ChunkSource"
 import { Turn } from "@berth/domain/instances/AgentRuntime"
@@ -110,7 +110,7 @@ export const make = (anyClient: HttpClient.HttpClient): RuntimeClient => {
       ).pipe(
         Effect.mapError(({ cause }) => noConnection("Transport", cause)),
         awaitHead(headTimeout),
-        Effect.flatMap(({ bytes, status }) => (status === 200 ? readTurn(bytes) : reject(status, readText(bytes))))
+        Effect.flatMap(({ bytes, status }) => (status === 200 ? readTurn(bytes) : reject(status, readBodyText(bytes))))
       )
   }
 }
@@ -134,7 +134,7 @@ const readTurn = readRuntimeSource(RuntimeTurnEvent, {
 
 /** A longer body closes the connection. */
 const readBody = (response: HttpClientResponse.HttpClientResponse) =>
-  Effect.scoped(Effect.flatMap(makeChunkSource(response.stream), readText))
+  Effect.scoped(Effect.flatMap(makeChunkSource(response.stream), readBodyText))
 
 const decodeHealth = Schema.decodeUnknown(Schema.parseJson(RuntimeHealth))
 const decodeErrorBody = Schema.decodeUnknownOption(Schema.parseJson(RuntimeErrorBody))

@@ -4,7 +4,7 @@ import {
   RuntimeModelRequest,
   turnBudgetExhaustedStatus
 } from "@berth/api/runtime/RuntimeContract"
-import { type ExchangeFailed, postForStream, readText } from "@berth/api/runtime/RuntimeExchange"
+import { type ExchangeFailed, postForStream, readBodyText } from "@berth/api/runtime/RuntimeExchange"
 import { readRuntimeSource, RuntimeStreamProblem } from "@berth/api/runtime/RuntimeStream"
 import { withScopedSpan } from "@berth/domain/shared/SpanExport"
 import { mapChunkFailure } from "@berth/domain/ai/streams/ChunkSource"
@@ -50,7 +50,7 @@ export const layer = ({
         status === 200
           ? readAnswer(bytes)
           : Effect.flatMap(
-              readRefusal({ status, text: readText(bytes) }, "The AI layer"),
+              readRefusal({ status, text: readBodyText(bytes) }, "The AI layer"),
               (reason) => new ModelCallFailed({ reason, isBudgetExhausted: status === turnBudgetExhaustedStatus })
             )
       )

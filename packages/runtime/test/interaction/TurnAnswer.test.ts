@@ -80,8 +80,8 @@ const ask = (
     const requests: Array<RuntimeModelRequest> = []
     const models = fakeModels((request) => {
       requests.push(request)
-      const scripted = script(request, requests.length - 1)
-      return scripted instanceof ModelCallFailed ? Stream.fail(scripted) : Stream.fromIterable(scripted)
+      const given = script(request, requests.length - 1)
+      return given instanceof ModelCallFailed ? Stream.fail(given) : Stream.fromIterable(given)
     })
     const events: Array<TurnEvent | string> = Chunk.toArray(
       yield* answer(agent, { ...someTurn, ...changes }).pipe(
