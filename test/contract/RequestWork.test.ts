@@ -23,7 +23,7 @@ import { Context, DateTime, Duration, Effect, Layer, Redacted } from "effect"
 import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from "node:http"
 import { listenLocally } from "../support/LocalServer.ts"
 import * as App from "../support/TestApp.ts"
-import { countWork } from "../support/WorkCounter.ts"
+import { countWork, measureAllocation } from "../support/WorkCounter.ts"
 import { createOwnerWithAgent } from "./OwnerFixtures.ts"
 
 /** Written in batches or polled, so not the work of one request. */
@@ -178,12 +178,12 @@ const prepare = Effect.gen(function* () {
       ["POST /api/ai/chat", plain(`${backendUrl}/api/ai/chat`, { json: { model, messages } }), 340, 0],
       ["POST /v1/chat/completions", plain(`${backendUrl}/v1/chat/completions`, { json: { model, messages } }), 345, 0],
       ["POST /v1/chat/completions, streamed", () => completion(1), 480, 0],
-      ["POST /api/agent, streamed", () => turn(1), 6700, 18]
+      ["POST /api/agent, streamed", () => turn(1), 6100, 18]
     ] as const,
-    /** With the limit of operations of a further delta that arrives alone, the waits of a busy process included. */
+    /** With the limits of a further delta that arrives alone: operations, and bytes of the whole process. */
     streams: [
-      ["POST /v1/chat/completions", completion, 55],
-      ["POST /api/agent", turn, 95]
+      ["POST /v1/chat/completions", completion, 24, 30_000],
+      ["POST /api/agent", turn, 44, 80_000]
     ] as const
   }
 })
@@ -205,9 +205,11 @@ it.scopedLive("The work of requests and deltas stays within its limits", () =>
         check(`operations of ${name}`, work.operations, operations)
         check(`statements of ${name}`, work.statements.filter((text) => !background.test(text)).length, statements)
       }
-      for (const [name, stream, operations] of streams) {
+      for (const [name, stream, operations, bytes] of streams) {
         const [few, many] = [yield* measure(() => stream(10)), yield* measure(() => stream(30))]
         check(`operations of a delta of ${name}`, (many.operations - few.operations) / 20, operations)
+        const allocated = yield* measureAllocation(() => stream(1000)).pipe(withBehavior({ openChat }))
+        check(`bytes of a delta of ${name}`, Math.round(allocated / 1000), bytes)
       }
       assert.deepStrictEqual(exceeded, [])
     }).pipe(Effect.provide(context))

@@ -37,21 +37,16 @@ interface BegunChat {
   readonly opening: ChatOpening
   readonly first: ReadonlyArray<ModelEvent>
   readonly more: Effect.Effect<ReadonlyArray<ModelEvent>, ProviderFailed>
+  /** Whether `done` was read. */
+  readonly isDone: () => boolean
 }
 
-const readEvents = ({ first, more }: BegunChat): ChunkReader<ModelEvent, ProviderFailed> => {
+const readEvents = ({ first, isDone, more }: BegunChat): ChunkReader<ModelEvent, ProviderFailed> => {
   let isBegun = false
-  let isDone = false
-  const keep = (events: ReadonlyArray<ModelEvent>) => {
-    isDone = events.some(({ type }) => type === "done")
-    return events
-  }
-  const further = Effect.map(more, keep)
   return Effect.suspend((): ChunkReader<ModelEvent, ProviderFailed> => {
-    if (isDone) return Effect.succeed(null)
-    if (isBegun) return further
+    if (isBegun) return isDone() ? Effect.succeed(null) : more
     isBegun = true
-    return Effect.succeed(keep(first))
+    return Effect.succeed(first)
   })
 }
 
@@ -181,14 +176,18 @@ export const makeModelChat = ({
         overheadMs: answer.calledAt - startedAt
       }
       const { meter } = answer
+      let isDone = false
       const complete = (event: ModelEvent<ProviderEnding>): ModelEvent => {
         meter.add(event)
-        return event.type === "done" ? { type: "done", ...meter.usage(), finishReason: event.finishReason } : event
+        if (event.type !== "done") return event
+        isDone = true
+        return { type: "done", ...meter.usage(), finishReason: event.finishReason }
       }
       return {
         opening,
         first: answer.first.map(complete),
-        more: Effect.map(answer.more, (events) => events.map(complete))
+        more: Effect.map(answer.more, (events) => events.map(complete)),
+        isDone: () => isDone
       }
     })
 

@@ -103,19 +103,19 @@ export const makeIdleTimeouts: Effect.Effect<IdleTimeouts, never, Scope.Scope> =
               })
             )
           ),
-        limit: (source) => ({
-          poll: () => {
-            disarm()
-            const batch = source.poll()
-            return batch === null && timer.hasExpired ? { values: [], isDone: true, failure: makeFailure() } : batch
-          },
-          awaitMore: Effect.suspend(() => {
-            if (arm(source.wake)) return source.awaitMore
-            timer.hasExpired = true
-            return Effect.void
-          }),
-          wake: source.wake
-        })
+        limit: (source) => {
+          timer.hasExpired = false
+          return {
+            ...source,
+            // Without a batch the reader waits next.
+            poll: () => {
+              disarm()
+              const batch = source.poll()
+              if (batch !== null || (!timer.hasExpired && arm(source.wake))) return batch
+              return { values: [], isDone: true, failure: makeFailure() }
+            }
+          }
+        }
       }
       return timeout
     })

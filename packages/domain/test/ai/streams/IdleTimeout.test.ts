@@ -29,9 +29,11 @@ const failureOf = <A, E>(wait: Effect.Effect<A, E>) =>
 /** Waits once for a source under the timeout. */
 const awaitMore = <E>(timeout: IdleTimeout<E>, source: ChunkSource<unknown, never>) => {
   const limited = timeout.limit(source)
-  return Effect.flatMap(limited.awaitMore, () => {
-    const failure = limited.poll()?.failure
-    return failure === undefined ? Effect.void : Effect.fail(failure)
+  const failOn = (failure: E | undefined) => (failure === undefined ? Effect.void : Effect.fail(failure))
+  return Effect.suspend(() => {
+    const batch = limited.poll()
+    if (batch !== null) return failOn(batch.failure)
+    return Effect.flatMap(limited.awaitMore, () => failOn(limited.poll()?.failure))
   })
 }
 
