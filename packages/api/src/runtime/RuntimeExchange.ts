@@ -74,7 +74,8 @@ export const postForStream = ({
   Effect.flatMap(Effect.zip(Effect.scope, traceHeaders), ([scope, trace]) => {
     const sent = (url.protocol === "https:" ? requestHttps : requestHttp)(url, {
       method: "POST",
-      agent,
+      // A kept connection can end while the request is sent, which is not repeated.
+      agent: agent ?? false,
       headers: {
         ...trace,
         ...headers,
