@@ -3,9 +3,17 @@ import * as PostgresJobQueue from "@berth/infra/queue/PostgresJobQueue"
 import * as RedisJobQueue from "@berth/infra/queue/RedisJobQueue"
 import { startRedis } from "@berth/test/support/RedisServer"
 import { temporaryDirectory } from "@berth/test/support/TemporaryDirectories"
-import { Queue, Worker } from "bullmq"
+import {
+  createPostgresBackend,
+  type PostgresConnectionOptions,
+  Queue,
+  runMigrations,
+  withBackend,
+  Worker
+} from "bullmq"
 import { Clock, Context, Deferred, Duration, Effect, Layer, Redacted, type Scope } from "effect"
 import { randomBytes } from "node:crypto"
+import pg from "pg"
 import { hostBerth } from "./berth/HostedBerth.ts"
 import { type Latencies, median, summarizeLatencies } from "./measure/Latencies.ts"
 import { formatFigure } from "./report/Figure.ts"
@@ -32,31 +40,61 @@ interface Contestant {
 
 const newPrefix = Effect.sync(() => `bench${randomBytes(4).toString("hex")}`)
 
-const bare = (url: string): Contestant => ({
-  name: "bare BullMQ, Redis",
+type AddedQueue = Pick<Queue<unknown, void, string>, "close"> & {
+  readonly add: (name: string, data: object, options: { readonly jobId: string }) => Promise<unknown>
+}
+
+const bare = (
+  name: string,
+  make: (namespace: string) => Effect.Effect<
+    {
+      readonly queue: AddedQueue
+      readonly work: (process: () => Promise<void>) => Pick<Worker, "close">
+    },
+    Error
+  >
+): Contestant => ({
+  name,
   open: Effect.gen(function* () {
-    const prefix = yield* newPrefix
-    const queue = yield* Effect.acquireRelease(
-      Effect.sync(() => new Queue("tasks", { prefix, connection: { url } })),
-      (made) => Effect.promise(() => made.close())
+    const { queue, work } = yield* Effect.acquireRelease(Effect.flatMap(newPrefix, make), (made) =>
+      Effect.promise(() => made.queue.close())
     )
     return {
       add: (jobId) => Effect.tryPromise(() => queue.add("test", {}, { jobId })),
       consume: (handle) =>
         Effect.acquireRelease(
-          Effect.sync(
-            () =>
-              new Worker("tasks", () => Effect.runPromise(handle), {
-                prefix,
-                concurrency,
-                connection: { url, maxRetriesPerRequest: null }
-              })
-          ),
+          Effect.sync(() => work(() => Effect.runPromise(handle))),
           (worker) => Effect.promise(() => worker.close())
         )
     }
   })
 })
+
+const bareRedis = (url: string) =>
+  bare("bare BullMQ, Redis", (prefix) =>
+    Effect.sync(() => ({
+      queue: new Queue("tasks", { prefix, connection: { url } }),
+      work: (process) =>
+        new Worker("tasks", process, { prefix, concurrency, connection: { url, maxRetriesPerRequest: null } })
+    }))
+  )
+
+const postgres = withBackend(createPostgresBackend)
+
+const barePostgres = (url: string) =>
+  bare("bare BullMQ, PostgreSQL", (schema) =>
+    Effect.tryPromise(async () => {
+      const client = new pg.Client({ connectionString: url })
+      await client.connect()
+      await runMigrations(client, schema)
+      await client.end()
+      const connection: PostgresConnectionOptions = { connectionString: url, schema }
+      return {
+        queue: new postgres.Queue("tasks", { connection }),
+        work: (process: () => Promise<void>) => new postgres.Worker("tasks", process, { concurrency, connection })
+      }
+    })
+  )
 
 const berth = (name: string, layer: (namespace: string) => Layer.Layer<JobQueue, Error>): Contestant => ({
   name,
@@ -120,8 +158,9 @@ export const jobs: Scenario = (amounts) =>
     if (redis === "") return yield* Effect.fail(new Error("redis-server is not on the PATH"))
     const { database } = yield* hostBerth()
     const contestants = [
-      bare(redis),
+      bareRedis(redis),
       berth("Berth, Redis", (prefix) => RedisJobQueue.layer({ url: Redacted.make(redis), prefix })),
+      barePostgres(Redacted.value(database.url)),
       berth("Berth, PostgreSQL", (schema) => PostgresJobQueue.layer({ url: database.url, schema }))
     ]
     const rates = yield* Effect.forEach(works, (work) =>

@@ -9,7 +9,7 @@ import { dockerEngine, dockerHost } from "../support/DockerDaemon.ts"
 import { listenLocally } from "../support/LocalServer.ts"
 import { describeWithTool } from "../support/RequiredTools.ts"
 import { root, startBerth } from "./BerthProcess.ts"
-import { runMainJob } from "./MainJobSteps.ts"
+import { runMainJob, uploadSkill } from "./MainJobSteps.ts"
 import { signUpClient } from "./WebClient.ts"
 
 const network = "berth-main-job"
@@ -19,7 +19,7 @@ const owner = { email: "owner@berth.local", password: "the-owner's-own-9f3" }
 
 describeWithTool(dockerEngine, "Berth on a Docker Engine", () => {
   it.scopedLive(
-    "Berth on a Docker Engine does its main job with an instance in a container, which reads pages of allowed hosts only",
+    "Berth on a Docker Engine does its main job with an instance in a container, which runs uploaded skills and reads pages of allowed hosts only",
     () =>
       Effect.gen(function* () {
         const engine = yield* testEngine
@@ -54,6 +54,7 @@ describeWithTool(dockerEngine, "Berth on a Docker Engine", () => {
         const running = () => runDocker("ps", "--quiet", "--filter", `name=${person.userId}`)
         yield* runMainJob(person)
         assert.notStrictEqual(running(), "")
+        yield* Effect.flatten(uploadSkill(person))
 
         yield* person.raw("POST", "/api/agent", {
           body: { action: "update-skill", skillId: "web-fetch", enabled: true }

@@ -183,3 +183,31 @@ export const runMainJob = (person: SignedUpClient) =>
     )
     return { id, sessionId }
   })
+
+/** Uploads a skill with a script to the first agent; the returned effect runs it, in the instance. */
+export const uploadSkill = (person: SignedUpClient) =>
+  Effect.gen(function* () {
+    const { body } = yield* person.raw("GET", "/api/agents")
+    const agents = memberAt(body, "agents")
+    const path = `/api/agents/${textOrEmpty(memberAt(Array.isArray(agents) ? agents[0] : null, "id"))}/skills`
+    const parameters = { type: "object", properties: { text: { type: "string" } }, required: ["text"] }
+    const tool = { name: "count_words", description: "Counts words", parameters, script: "count.mjs" }
+    const script = `export default ({ text }) => text.split(" ").length + typeof process`
+    const files = [
+      { path: "SKILL.md", content: "---\nname: word-count\ndescription: Counts words.\n---\n" },
+      { path: "tools.json", content: JSON.stringify([tool]) },
+      { path: "count.mjs", content: script }
+    ]
+    assert.containSubset(yield* person.raw("POST", path, { body: { files } }), { status: 201 })
+    return Effect.gen(function* () {
+      const input = { arguments: { text: "one two three" } }
+      const begun = yield* person.raw("POST", `${path}/word-count/runs`, { body: { input } })
+      const runPath = `${path}/word-count/runs/${textOrEmpty(memberAt(begun.body, "id"))}`
+      const ended = yield* eventually(
+        Effect.map(person.raw("GET", runPath), (answer) => memberAt(answer.body, "run")),
+        (found) => textOrEmpty(memberAt(found, "endedAt")) !== "",
+        { description: "the end of the run", timeout: "60 seconds" }
+      )
+      assert.deepInclude(ended, { status: "succeeded", result: "3undefined", reason: null, units: 1 })
+    })
+  })

@@ -35,6 +35,7 @@ export const layer: Layer.Layer<JobQueue | FakeJobQueue> = Layer.effectContext(
     const queue = JobQueue.of({
       add: () => Effect.dieMessage("nobody adds here"),
       consume: () => Effect.dieMessage("nobody works here"),
+      check: ask("check", Effect.void),
       counts: (name) =>
         ask(
           "count",

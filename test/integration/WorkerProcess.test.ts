@@ -1,14 +1,10 @@
-import { Email } from "@berth/domain/shared/Email"
-import { UserRepository } from "@berth/domain/accounts/UserRepository"
-import { Agent, defaultAgentConfig } from "@berth/domain/agents/Agent"
-import { AgentRepository } from "@berth/domain/agents/AgentRepository"
 import { QueueName } from "@berth/domain/jobs/JobKind"
 import { Outbox } from "@berth/domain/jobs/Outbox"
 import { Transaction } from "@berth/domain/persistence/Transaction"
 import * as PersistenceWiring from "@berth/infra/wiring/PersistenceWiring"
 import { assert, describe, it } from "@effect/vitest"
-import { DateTime, Effect, Layer, Redacted } from "effect"
-import { type ChildProcess, spawn, spawnSync } from "node:child_process"
+import { Effect, Layer, Redacted } from "effect"
+import { spawnSync } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { createServer, type ServerResponse } from "node:http"
 import { join } from "node:path"
@@ -16,10 +12,10 @@ import { inject } from "vitest"
 import { eventually } from "../support/Eventually.ts"
 import { freshDatabase } from "../support/Databases.ts"
 import { freePort } from "../support/FreePort.ts"
+import { awaitExit, startProgram } from "../support/processes/ChildProcess.ts"
 import { describeWithTool, redisServer } from "../support/RequiredTools.ts"
+import { insertAgent, insertUser } from "../support/Samples.ts"
 import { temporaryDirectory } from "../support/TemporaryDirectories.ts"
-import { AgentId } from "@berth/domain/shared/AgentId"
-import { UserId } from "@berth/domain/shared/UserId"
 import { ProvisionAgentJob } from "@berth/domain/agents/AgentJobs"
 
 const root = join(import.meta.dirname, "../..")
@@ -66,41 +62,18 @@ const backend = Effect.acquireRelease(
 )
 
 /** Creates an agent as the web API does: the row and its job in one transaction; answers its id and the trace's. */
-const provision = Effect.fn("provision")(function* (id: string) {
-  const users = yield* UserRepository
-  const agents = yield* AgentRepository
+const provision = Effect.fn("provision")(function* (name: string) {
   const outbox = yield* Outbox
   const transaction = yield* Transaction
-  const now = yield* DateTime.now
-  const owner = yield* users.insert({
-    id: UserId.make(`usr_${id}`),
-    email: Email.make(`${id}@example.com`),
-    name: id,
-    passwordHash: "none",
-    referralCode: id
-  })
-  const agent = new Agent({
-    id: AgentId.make(`agt_${id}`),
-    ownerId: owner.id,
-    name: id,
-    model: "gpt-4",
-    customModel: null,
-    status: "provisioning",
-    config: defaultAgentConfig,
-    createdAt: now,
-    updatedAt: now
-  })
-  yield* transaction.run(Effect.zipRight(agents.insert(agent), outbox.append(ProvisionAgentJob, { agentId: agent.id })))
+  const owner = yield* insertUser(name)
+  const agent = yield* transaction.run(
+    Effect.tap(insertAgent(owner.id, { name, status: "provisioning" }), ({ id }) =>
+      outbox.append(ProvisionAgentJob, { agentId: id })
+    )
+  )
   const { traceId } = yield* Effect.orDie(Effect.currentSpan)
   return { agentId: agent.id, traceId }
 })
-
-const ended = (child: ChildProcess) =>
-  Effect.async<number | NodeJS.Signals | null>((resume) => {
-    const say = () => resume(Effect.succeed(child.exitCode ?? child.signalCode))
-    if (child.exitCode !== null || child.signalCode !== null) say()
-    else child.once("exit", say)
-  })
 
 const status = (url: string) =>
   Effect.promise(async () => {
@@ -131,29 +104,17 @@ const works = (redisUrl: Effect.Effect<Record<string, string>>) => () => {
     /** Starts a worker and waits until it is ready. */
     const worker = Effect.gen(function* () {
       const port = yield* freePort
-      const child = yield* Effect.acquireRelease(
-        Effect.sync(() =>
-          spawn(process.execPath, [join(root, "dist/worker.mjs")], {
-            env: {
-              DATABASE_URL: Redacted.value(databaseUrl),
-              BACKEND_URL: url,
-              INTERNAL_API_KEY: "the internal key",
-              DATA_DIR: dataDirectory,
-              WORKER_HEALTH_PORT: String(port),
-              WORKER_DRAIN_SECONDS: "20",
-              LOG_LEVEL: "info",
-              LOG_FORMAT: "json",
-              ...redis
-            },
-            stdio: ["ignore", "pipe", "inherit"]
-          })
-        ),
-        (child) =>
-          Effect.zipRight(
-            Effect.sync(() => child.kill("SIGKILL")),
-            ended(child)
-          )
-      )
+      const child = yield* startProgram(join(root, "dist/worker.mjs"), {
+        DATABASE_URL: Redacted.value(databaseUrl),
+        BACKEND_URL: url,
+        INTERNAL_API_KEY: "the internal key",
+        DATA_DIR: dataDirectory,
+        WORKER_HEALTH_PORT: String(port),
+        WORKER_DRAIN_SECONDS: "20",
+        LOG_LEVEL: "info",
+        LOG_FORMAT: "json",
+        ...redis
+      })
       let log = ""
       child.stdout?.setEncoding("utf8").on("data", (text: string) => (log += text))
       const draining = eventually(
@@ -193,7 +154,7 @@ const works = (redisUrl: Effect.Effect<Record<string, string>>) => () => {
         assert.strictEqual(yield* status(`${first.health}/live`), 200)
         assert.isNull(first.child.exitCode)
         for (const { answer } of deployments) answer(204)
-        assert.strictEqual(yield* ended(first.child), 0)
+        assert.strictEqual(yield* awaitExit(first.child), 0)
         assert.strictEqual(deployments.length, 2)
 
         yield* worker
@@ -212,7 +173,7 @@ const works = (redisUrl: Effect.Effect<Record<string, string>>) => () => {
       child.kill("SIGTERM")
       yield* draining
       child.kill("SIGTERM")
-      assert.notStrictEqual(yield* ended(child), 0)
+      assert.notStrictEqual(yield* awaitExit(child), 0)
       assert.strictEqual(deployments.length, 1)
     })
   )

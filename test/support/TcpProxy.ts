@@ -1,11 +1,11 @@
 import { Effect, Redacted } from "effect"
 import { connect, createServer, type Socket } from "node:net"
 
-/** The way to a store that can be shut: who is inside is thrown out, who knocks is turned away. */
-export const makeTcpProxy = (url: Redacted.Redacted) =>
+/** The way to a store that can be shut or moved, listening on a host of this machine. */
+export const makeTcpProxy = (url: Redacted.Redacted, host = "127.0.0.1") =>
   Effect.acquireRelease(
     Effect.promise(async () => {
-      const target = new URL(Redacted.value(url))
+      let target = new URL(Redacted.value(url))
       const inside = new Set<Socket>()
       let open = true
       let passing = true
@@ -31,10 +31,10 @@ export const makeTcpProxy = (url: Redacted.Redacted) =>
           one.on("end", () => other.end())
         }
       })
-      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+      await new Promise<void>((resolve) => server.listen(0, host, resolve))
       const address = server.address()
       const through = new URL(target)
-      through.hostname = "127.0.0.1"
+      through.hostname = host
       through.port = address !== null && typeof address === "object" ? String(address.port) : ""
       return {
         url: Redacted.make(through.href),
@@ -50,6 +50,11 @@ export const makeTcpProxy = (url: Redacted.Redacted) =>
         dropTraffic: Effect.sync(() => {
           passing = false
         }),
+        /** Further connections lead to another server; the open ones stay. */
+        moveTo: (other: Redacted.Redacted) =>
+          Effect.sync(() => {
+            target = new URL(Redacted.value(other))
+          }),
         remove: Effect.async<void>((resume) => {
           for (const socket of inside) socket.destroy()
           server.close(() => resume(Effect.void))

@@ -50,8 +50,8 @@ const poolSize = 5
 
 const checks = Layer.effect(
   ReadinessChecks,
-  Effect.zipWith(makeDatabaseCheck, JobQueue, (database, { counts }) => ({
-    checks: { database, queue: counts("provision") }
+  Effect.zipWith(makeDatabaseCheck, JobQueue, (database, { check }) => ({
+    checks: { database, queue: check }
   }))
 )
 

@@ -8,10 +8,13 @@ import { bundleProgram } from "../RuntimeBundle.ts"
 export const compileProgram = (program: string) =>
   Effect.promise(() => bundleProgram(join(import.meta.dirname, program)))
 
-/** Starts it and gives its first line of output; it is killed with the scope at the latest. */
-export const startProgram = (file: string, environment: Record<string, string>) =>
+/** Starts it, below the commands of `wrapper`; it is killed with the scope at the latest. */
+export const startProgram = (file: string, environment: Record<string, string>, wrapper: ReadonlyArray<string> = []) =>
   Effect.acquireRelease(
-    Effect.sync(() => spawn(process.execPath, [file], { env: environment, stdio: ["ignore", "pipe", "inherit"] })),
+    Effect.sync(() => {
+      const [command, ...args] = [...wrapper, process.execPath, file]
+      return spawn(command ?? process.execPath, args, { env: environment, stdio: ["ignore", "pipe", "inherit"] })
+    }),
     killProcess
   )
 
@@ -22,10 +25,32 @@ export const readFirstLine = (child: ChildProcess): Effect.Effect<string, Error>
     child.once("exit", (code) => resume(Effect.fail(new Error(`ended with ${code} before it said anything`))))
   })
 
+/** Environment of a program whose clock runs ahead by so many milliseconds. */
+export const runClockAhead = (millis: number) => {
+  const preload = `const now = Date.now; Date.now = () => now() + ${millis}`
+  return { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(preload)}` }
+}
+
+/** Lines of its output so far. */
+export const collectLines = (child: ChildProcess): Effect.Effect<ReadonlyArray<string>> => {
+  const lines: Array<string> = []
+  if (child.stdout !== null) createInterface({ input: child.stdout }).on("line", (line) => lines.push(line))
+  return Effect.sync(() => lines)
+}
+
+export const isRunning = (child: ChildProcess): boolean => child.exitCode === null && child.signalCode === null
+
+/** Waits for its end; gives the exit code, or the signal that ended it. */
+export const awaitExit = (child: ChildProcess): Effect.Effect<number | NodeJS.Signals | null> =>
+  Effect.async((resume) => {
+    const report = () => resume(Effect.succeed(child.exitCode ?? child.signalCode))
+    if (isRunning(child)) child.once("exit", report)
+    else report()
+  })
+
 /** kill -9, and waits until the process is gone. */
 export const killProcess = (child: ChildProcess): Effect.Effect<void> =>
-  Effect.async((resume) => {
-    if (child.exitCode !== null || child.signalCode !== null) return resume(Effect.void)
-    child.once("exit", () => resume(Effect.void))
+  Effect.suspend(() => {
     child.kill("SIGKILL")
+    return Effect.asVoid(awaitExit(child))
   })

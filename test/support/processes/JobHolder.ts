@@ -3,9 +3,7 @@ import * as PostgresJobQueue from "@berth/infra/queue/PostgresJobQueue"
 import * as RedisJobQueue from "@berth/infra/queue/RedisJobQueue"
 import { Config, Effect, Layer, Logger } from "effect"
 
-/*
- * A worker that takes jobs and never finishes one: it says the id of each on its standard output, and waits to be killed.
- */
+/* A worker that writes the id of each job on its standard output. It ends none, unless ENDS is set, and waits to be killed. */
 const queue = Effect.gen(function* () {
   const url = yield* Config.redacted("QUEUE_URL")
   const namespace = yield* Config.string("QUEUE_NAMESPACE")
@@ -18,10 +16,11 @@ const queue = Effect.gen(function* () {
 
 const work = Effect.gen(function* () {
   const { consume } = yield* JobQueue
+  const ends = yield* Config.withDefault(Config.boolean("ENDS"), false)
   yield* consume("tasks", { concurrency: 1, drain: 0 }, (job) =>
     Effect.zipRight(
       Effect.sync(() => process.stdout.write(`${job.id}\n`)),
-      Effect.never
+      ends ? Effect.void : Effect.never
     )
   )
   return yield* Effect.never

@@ -12,6 +12,9 @@ export type QueueName = typeof QueueName.Type
 export const TraceParent = Schema.Struct({ traceId: Schema.String, spanId: Schema.String, sampled: Schema.Boolean })
 export type TraceParent = typeof TraceParent.Type
 
+/** Largest payload of a job as JSON. Jobs name rows instead of carrying them. */
+export const maximumPayloadBytes = 256 * 1024
+
 /** A kind of job: its queue, its name and the shape of its payload. */
 export interface JobKind<A, I> {
   readonly queue: QueueName

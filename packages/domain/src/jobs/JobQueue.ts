@@ -89,6 +89,8 @@ export class JobQueue extends Context.Tag("@berth/JobQueue")<
       options: ConsumeOptions,
       handle: (job: RunningJob) => Effect.Effect<void, E | JobPermanentlyFailed, R>
     ) => Effect.Effect<void, QueueUnavailable, R | Scope.Scope>
+    /** Succeeds when the store accepts jobs. */
+    readonly check: Effect.Effect<void, QueueUnavailable>
     readonly counts: (queue: QueueName) => Effect.Effect<QueueCounts, QueueUnavailable>
     readonly deadLetters: (
       queue: QueueName,

@@ -1,5 +1,5 @@
-import { Context, type Effect, Schema } from "effect"
-import { type JobKind, QueueName, TraceParent } from "./JobKind.ts"
+import { Context, Data, type Effect, Schema } from "effect"
+import { type JobKind, maximumPayloadBytes, QueueName, TraceParent } from "./JobKind.ts"
 import type { UserId } from "../shared/UserId.ts"
 
 /** A job that must follow a change, written in the change's transaction. */
@@ -16,10 +16,23 @@ export type OutboxEntry = typeof OutboxEntry.Type
 /** Jobs of one owner in a queue at once: the jobs of other owners wait for no more than these. */
 export const maximumInFlightPerOwner = 4
 
+/** The payload of a job exceeds `maximumPayloadBytes`: a defect of the code that appends it. */
+export class JobPayloadTooLarge extends Data.TaggedError("JobPayloadTooLarge")<{
+  readonly name: string
+  readonly bytes: number
+}> {
+  override get message() {
+    return `The payload of ${this.name} has ${this.bytes} bytes; at most ${maximumPayloadBytes} are allowed.`
+  }
+}
+
 export class Outbox extends Context.Tag("@berth/Outbox")<
   Outbox,
   {
-    /** Joins the running transaction; carries the current trace. Jobs of one `owner` take turns with those of others. */
+    /**
+     * Joins the running transaction; carries the current trace. Jobs of one `owner` take turns with those of others. Dies with
+     * `JobPayloadTooLarge`.
+     */
     readonly append: <A, I>(kind: JobKind<A, I>, payload: A, owner?: UserId) => Effect.Effect<void>
     /**
      * Publishes up to `limit` entries and returns their number. Each owner's first entry comes before any owner's second, oldest

@@ -1,8 +1,8 @@
 import { JobQueue, QueueUnavailable, type DeadLetter, type NewJob } from "@berth/domain/jobs/JobQueue"
 import type { QueueName } from "@berth/domain/jobs/JobKind"
 import { ErrorCode, type IQueueBackend, type JobsOptions } from "bullmq"
-import { Duration, Effect, Either, Predicate, Schema, type Scope } from "effect"
-import { callStore, type BullmqSettings, type BullmqStore, JobData } from "./BullmqStore.ts"
+import { Duration, Effect, Either, Predicate, Schedule, Schema, type Scope } from "effect"
+import { callStore, type BullmqSettings, type BullmqStore, decodeJobData } from "./BullmqStore.ts"
 import { makeBullmqWorker, retryBackoff } from "./BullmqWorker.ts"
 import { decodeJobKey, encodeJobKey } from "./JobKey.ts"
 import { toQueueJson } from "./QueueJson.ts"
@@ -53,11 +53,12 @@ export const makeBullmqJobQueue = <B extends IQueueBackend, C>(
       "card-events": yield* open("card-events")
     }
 
+    const keepCompleted = settings.keepCompleted ?? { age: "7 days", count: 10_000 }
     const jobOptions: JobsOptions = {
       // The largest integer of PostgreSQL: the worker stops by the policy of the job's kind.
       attempts: 2 ** 31 - 1,
       backoff: { type: retryBackoff },
-      removeOnComplete: keep(settings.keepCompleted ?? { age: "7 days", count: 10_000 }),
+      removeOnComplete: settings.cleanupInterval === undefined && keep(keepCompleted),
       removeOnFail: keep(settings.keepFailed ?? { age: "30 days", count: 10_000 }),
       stackTraceLimit: 1
     }
@@ -87,7 +88,7 @@ export const makeBullmqJobQueue = <B extends IQueueBackend, C>(
       if (limit < 1) return []
       const failed = yield* callStore("list", () => queues[name].getFailed(0, limit - 1))
       return failed.map((job): DeadLetter => {
-        const data = Schema.decodeUnknownEither(JobData)(job.data)
+        const data = decodeJobData(job.data)
         return {
           id: decodeJobKey(job.id ?? ""),
           name: job.name,
@@ -118,9 +119,30 @@ export const makeBullmqJobQueue = <B extends IQueueBackend, C>(
       return true
     })
 
+    const work = makeBullmqWorker(store, settings)
+    const removeCompleted = (name: QueueName, interval: Duration.DurationInput) =>
+      callStore(
+        "clean",
+        () => queues[name].clean(Duration.toMillis(keepCompleted.age), 0, "completed"),
+        "1 minute"
+      ).pipe(
+        Effect.catchAll((error) => Effect.logWarning("Completed jobs not removed", error)),
+        Effect.withTracerEnabled(false),
+        Effect.repeat(Schedule.spaced(interval)),
+        Effect.forkScoped
+      )
+
     return JobQueue.of({
       add,
-      consume: makeBullmqWorker(store, settings),
+      consume: (name, options, handle) =>
+        Effect.zipRight(
+          settings.cleanupInterval === undefined ? Effect.void : removeCompleted(name, settings.cleanupInterval),
+          work(name, options, handle)
+        ),
+      check: callStore("check", () => queues.tasks.getBackend().setQueueMeta({ check: 1 })).pipe(
+        Effect.withSpan("JobQueue.check"),
+        Effect.asVoid
+      ),
       counts,
       deadLetters,
       replay,

@@ -16,6 +16,8 @@ export interface BullmqSettings {
   readonly unsupported?: { readonly retention: Duration.DurationInput; readonly pause: Duration.DurationInput }
   /** Retention of completed jobs, whose ids are not added again; 7 days and 10,000 when absent. */
   readonly keepCompleted?: { readonly age: Duration.DurationInput; readonly count?: number }
+  /** Interval of the removal of completed jobs; at the end of each job when absent. */
+  readonly cleanupInterval?: Duration.DurationInput
   /** Retention of dead letters; 30 days and 10,000 when absent. */
   readonly keepFailed?: { readonly age: Duration.DurationInput; readonly count: number }
 }
@@ -34,7 +36,8 @@ export interface BullmqStore<B extends IQueueBackend, C> {
 }
 
 /** The content of a job's row or hash. */
-export const JobData = Schema.Struct({ payload: Schema.Unknown, trace: Schema.NullOr(TraceParent) })
+const JobData = Schema.Struct({ payload: Schema.Unknown, trace: Schema.NullOr(TraceParent) })
+export const decodeJobData = Schema.decodeUnknownEither(JobData)
 
 /** Calls the store; `QueueUnavailable` after the timeout. */
 export const callStore = <A>(

@@ -23,10 +23,9 @@ import {
   Random,
   Runtime,
   Schedule,
-  Schema,
   Tracer
 } from "effect"
-import { callStore, type BullmqSettings, type BullmqStore, JobData } from "./BullmqStore.ts"
+import { callStore, type BullmqSettings, type BullmqStore, decodeJobData } from "./BullmqStore.ts"
 import { decodeJobKey } from "./JobKey.ts"
 import { describeThrown, toQueueText } from "./QueueJson.ts"
 import { makeStoreErrorLog } from "./StoreErrorLog.ts"
@@ -152,7 +151,7 @@ export const makeBullmqWorker = <B extends IQueueBackend, C>(
 
 const runJob = <E, R>(queue: QueueName, job: StoredJob, isLastAttempt: boolean, handle: JobHandle<E, R>) =>
   Effect.suspend(() => {
-    const data = Schema.decodeUnknownEither(JobData)(job.data)
+    const data = decodeJobData(job.data)
     if (Either.isLeft(data)) return Effect.die(new UnrecoverableError("The job has no payload and trace"))
     const { payload, trace } = data.right
     const attempt = job.attemptsMade + 1
@@ -166,6 +165,7 @@ const runJob = <E, R>(queue: QueueName, job: StoredJob, isLastAttempt: boolean, 
     }).pipe(
       Effect.withSpan(`job ${job.name}`, {
         kind: "consumer",
+        captureStackTrace: false,
         attributes: {
           "messaging.system": "bullmq",
           "messaging.destination.name": queue,

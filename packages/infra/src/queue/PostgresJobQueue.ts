@@ -7,9 +7,10 @@ import {
   runMigrations,
   Worker
 } from "bullmq"
-import { Effect, Layer, Redacted } from "effect"
+import { Clock, Effect, Layer, Redacted, Schedule, Schema } from "effect"
 import pg from "pg"
 import { makeBullmqJobQueue } from "./BullmqJobQueue.ts"
+import { IdleTimeoutSocket } from "../postgres/IdleTimeoutSocket.ts"
 import { callStore, type BullmqSettings } from "./BullmqStore.ts"
 import { ListeningConnection } from "./ListeningConnection.ts"
 import { makeStoreErrorLog } from "./StoreErrorLog.ts"
@@ -20,8 +21,16 @@ export interface PostgresJobQueueOptions extends BullmqSettings {
   readonly schema: string
 }
 
-/** Without a count: BullMQ compares every kept job with it whenever a job ends. */
-const keepCompleted = { age: "1 hour" } as const
+/** Apart from the ends of jobs, whose transactions would each look for old ones. */
+const retention = { keepCompleted: { age: "1 hour" }, cleanupInterval: "1 minute" } as const
+
+/** A crash of the server can lose the last states of jobs, which then run again. Added jobs are durable. */
+const noWaitForDisk = { options: "-c synchronous_commit=off" }
+
+/** In milliseconds. A connection that is cut silently would else keep its worker waiting for minutes. */
+const silence = { connect: 5000, answer: 15_000 }
+
+const largestSkewSeconds = 2
 
 const connectionsToAdd = 2
 const connectionsToWork = 2
@@ -35,7 +44,8 @@ export const layer = (options: PostgresJobQueueOptions): Layer.Layer<JobQueue, Q
     schema,
     max,
     connectionTimeoutMillis: 5000,
-    keepAlive: true
+    keepAlive: true,
+    stream: () => new IdleTimeoutSocket(silence)
   })
   return Layer.scoped(
     JobQueue,
@@ -55,6 +65,7 @@ export const layer = (options: PostgresJobQueueOptions): Layer.Layer<JobQueue, Q
       )
       // BullMQ caches the first result forever, so it must be a success.
       yield* callStore("connect", () => connection.waitUntilReady())
+      yield* Effect.forkScoped(Effect.repeat(compareClocks(connection), Schedule.spaced("1 minute")))
       return yield* makeBullmqJobQueue<PostgresQueueBackend, PostgresConnectionOptions>(
         {
           queue: (name, settings) =>
@@ -67,7 +78,7 @@ export const layer = (options: PostgresJobQueueOptions): Layer.Layer<JobQueue, Q
             new Worker(
               name,
               process,
-              { ...settings, connection: connectTo(connectionsToWork) },
+              { ...settings, connection: { ...connectTo(connectionsToWork), ...noWaitForDisk } },
               (queue, workerOptions) =>
                 new PostgresQueueBackend(
                   new ListeningConnection(workerOptions.connection, logStoreError),
@@ -78,11 +89,31 @@ export const layer = (options: PostgresJobQueueOptions): Layer.Layer<JobQueue, Q
                 )
             )
         },
-        { keepCompleted, ...options }
+        { ...retention, ...options }
       )
     })
   )
 }
+
+const Now = Schema.Tuple(Schema.Struct({ now: Schema.Number }))
+
+/** Locks of jobs end by the clocks of workers: one that is ahead by half of a lock takes the jobs of live workers. */
+const compareClocks = (connection: PostgresConnection) =>
+  Effect.gen(function* () {
+    const before = yield* Clock.currentTimeMillis
+    const { rows } = yield* callStore("read the clock", () =>
+      connection.pool.query("select (extract(epoch from clock_timestamp()) * 1000)::float8 as now")
+    )
+    const [{ now }] = yield* Schema.decodeUnknown(Now)(rows)
+    const seconds = ((before + (yield* Clock.currentTimeMillis)) / 2 - now) / 1000
+    if (Math.abs(seconds) > largestSkewSeconds)
+      yield* Effect.logError("Clock differs from that of the database, synchronize both").pipe(
+        Effect.annotateLogs({ aheadSeconds: Math.round(seconds) })
+      )
+  }).pipe(
+    Effect.catchAll((error) => Effect.logWarning("Clock not compared", error)),
+    Effect.withTracerEnabled(false)
+  )
 
 /** Migrates the schema; safe when several processes do so at once. */
 const migrate = ({ schema, url }: PostgresJobQueueOptions) =>

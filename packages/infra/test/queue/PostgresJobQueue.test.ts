@@ -1,7 +1,7 @@
-import { JobQueue, type NewJob } from "@berth/domain/jobs/JobQueue"
+import { JobPermanentlyFailed, JobQueue, type NewJob } from "@berth/domain/jobs/JobQueue"
 import * as PostgresJobQueue from "@berth/infra/queue/PostgresJobQueue"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Redacted } from "effect"
+import { Clock, Effect, Layer, Logger, Redacted } from "effect"
 import { Client } from "pg"
 import { eventually } from "../../../../test/support/Eventually.ts"
 import { freshDatabase } from "../../../../test/support/Databases.ts"
@@ -31,6 +31,57 @@ const connections = (url: Redacted.Redacted) =>
   )
 
 describe("PostgresJobQueue", () => {
+  it.scopedLive("PostgresJobQueue removes completed jobs after their retention, and no others", () =>
+    Effect.gen(function* () {
+      const url = yield* freshDatabase
+      yield* Effect.gen(function* () {
+        const queue = yield* JobQueue
+        yield* Effect.forEach(["done", "dead"], (id) => queue.add(job(id)))
+        yield* queue.consume("tasks", { concurrency: 1, drain: "5 seconds" }, ({ id }) =>
+          id === "dead" ? new JobPermanentlyFailed({ reason: "no" }) : Effect.void
+        )
+        const counts = yield* eventually(
+          queue.counts("tasks"),
+          ({ active, completed, failed, waiting }) => failed === 1 && active + completed + waiting === 0
+        )
+        assert.strictEqual(counts.failed, 1)
+      }).pipe(
+        Effect.provide(
+          PostgresJobQueue.layer({ url, schema: "queues", keepCompleted: { age: 0 }, cleanupInterval: "50 millis" })
+        )
+      )
+    })
+  )
+
+  it.scopedLive("PostgresJobQueue reports a clock that differs from the database's", () =>
+    Effect.gen(function* () {
+      const url = yield* freshDatabase
+      const ahead: Array<unknown> = []
+      const logger = Logger.make(({ annotations, message }) => {
+        if (String(message).startsWith("Clock differs"))
+          for (const [name, value] of annotations) if (name === "aheadSeconds") ahead.push(value)
+      })
+      const clock = Clock.make()
+      const skewed: Clock.Clock = {
+        [Clock.ClockTypeId]: Clock.ClockTypeId,
+        currentTimeMillis: Effect.map(clock.currentTimeMillis, (now) => now + 60_000),
+        currentTimeNanos: clock.currentTimeNanos,
+        unsafeCurrentTimeMillis: () => clock.unsafeCurrentTimeMillis(),
+        unsafeCurrentTimeNanos: () => clock.unsafeCurrentTimeNanos(),
+        sleep: (duration) => clock.sleep(duration)
+      }
+      yield* Layer.build(PostgresJobQueue.layer({ url, schema: "queues" })).pipe(
+        Effect.withClock(skewed),
+        Effect.provide(Logger.replace(Logger.defaultLogger, logger))
+      )
+      const [seconds] = yield* eventually(
+        Effect.sync(() => ahead),
+        (so) => so.length === 1
+      )
+      assert.approximately(Number(seconds), 60, 1)
+    })
+  )
+
   it.scopedLive("PostgresJobQueue can be started by several processes at once on an empty database", () =>
     Effect.gen(function* () {
       const url = yield* freshDatabase

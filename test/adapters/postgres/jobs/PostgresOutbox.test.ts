@@ -1,4 +1,5 @@
 import { maximumInFlightPerOwner, Outbox, type OutboxEntry } from "@berth/domain/jobs/Outbox"
+import { maximumPayloadBytes } from "@berth/domain/jobs/JobKind"
 import { Transaction } from "@berth/domain/persistence/Transaction"
 import * as PostgresOutbox from "@berth/infra/postgres/jobs/PostgresOutbox"
 import * as PostgresPool from "@berth/infra/postgres/PostgresPool"
@@ -6,7 +7,7 @@ import * as PostgresTransaction from "@berth/infra/postgres/persistence/Postgres
 import { PgClient } from "@effect/sql-pg/PgClient"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
-import { Context, Duration, Effect, Either, Fiber, Layer, Option, Schema } from "effect"
+import { Cause, Context, Duration, Effect, Either, Fiber, Layer, Option, Schema } from "effect"
 import * as MigratedDatabase from "../../../support/MigratedDatabase.ts"
 import * as TestSecrets from "../../../support/TestSecrets.ts"
 import { eventually } from "../../../support/Eventually.ts"
@@ -53,6 +54,21 @@ const elsewhere = (outbox = PostgresOutbox.layer) =>
   })
 
 layer(Live, { excludeTestServices: true })("Outbox", (it) => {
+  it.effect("Outbox rejects a payload beyond the limit, and stores nothing of it", () =>
+    Effect.gen(function* () {
+      const exact = "a".repeat(maximumPayloadBytes - JSON.stringify({ agentId: "" }).length)
+      const defect = yield* Effect.flip(Effect.sandbox(append(`${exact}a`)))
+      assert.deepInclude(Cause.squash(defect), {
+        _tag: "JobPayloadTooLarge",
+        name: ProvisionAgentJob.name,
+        bytes: maximumPayloadBytes + 1
+      })
+      assert.deepStrictEqual(yield* drained, [])
+      yield* append(exact)
+      assert.deepStrictEqual(yield* drained, [exact])
+    })
+  )
+
   it.effect("Outbox keeps an entry exactly when its transaction is kept, with the trace that caused it", () =>
     Effect.gen(function* () {
       const { relay } = yield* Outbox

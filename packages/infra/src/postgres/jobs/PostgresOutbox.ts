@@ -1,6 +1,6 @@
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
-import type { JobKind } from "@berth/domain/jobs/JobKind"
-import { maximumInFlightPerOwner, Outbox, OutboxEntry } from "@berth/domain/jobs/Outbox"
+import { type JobKind, maximumPayloadBytes } from "@berth/domain/jobs/JobKind"
+import { JobPayloadTooLarge, maximumInFlightPerOwner, Outbox, OutboxEntry } from "@berth/domain/jobs/Outbox"
 import type { PgClient } from "@effect/sql-pg/PgClient"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { SqlError } from "@effect/sql/SqlError"
@@ -92,6 +92,8 @@ const make = (pollInterval: Duration.DurationInput) =>
           name: kind.name,
           payload: toStorableJson(yield* Effect.orDie(Schema.encode(kind.payload)(payload)))
         }
+        const bytes = Buffer.byteLength(job.payload)
+        if (bytes > maximumPayloadBytes) return yield* Effect.die(new JobPayloadTooLarge({ name: kind.name, bytes }))
         if (kind.isCoalesced === true && (yield* reuse(job))) return
         const entry = {
           id,
