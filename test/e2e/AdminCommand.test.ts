@@ -51,7 +51,7 @@ it.scopedLive(
           .trim()
           .split("\n")
           .map((line) => line.split("\t")[2]),
-        ["user.unsuspend", "user.suspend", "user.adjust_credits", "user.change_plan"]
+        ["action", "user.unsuspend", "user.suspend", "user.adjust_credits", "user.change_plan"]
       )
       assert.match(audit.stdout, /\tcommand:[^\t]+\tuser\.suspend\t/)
 

@@ -85,6 +85,7 @@ describeWithTool(redisServer, "JobQueue on a failing Redis", () => {
       const first = yield* newRedis
       const second = yield* newRedis
       const { hostname, port } = new URL(Redacted.value(first))
+      yield* command(first, "config", "set", "repl-diskless-sync-delay", "0")
       yield* command(second, "replicaof", hostname, port)
       const proxy = yield* makeTcpProxy(first)
       yield* Effect.gen(function* () {

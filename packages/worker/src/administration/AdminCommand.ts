@@ -165,10 +165,15 @@ export const runQueueCommand = Effect.fn("AdminCommand.runQueue")(function* (act
 
 const formatValue = (value: unknown): string => (typeof value === "string" ? value : (JSON.stringify(value) ?? ""))
 
-/** One line per row or field, separated by tabs. */
+/** One line per row, below the names of the columns, or per field, separated by tabs. */
 export const formatOutput = (output: object): string =>
   Array.isArray(output)
-    ? output.map((row: object) => Object.values(row).map(formatValue).join("\t")).join("\n")
+    ? [
+        ...output.slice(0, 1).map((row: object) => Object.keys(row)),
+        ...output.map((row: object) => Object.values(row).map(formatValue))
+      ]
+        .map((cells) => cells.join("\t"))
+        .join("\n")
     : Object.entries(output)
         .map(([name, value]) => `${name}\t${formatValue(value)}`)
         .join("\n")
