@@ -8,7 +8,7 @@ import {
 } from "@berth/domain/jobs/JobQueue"
 import { Outbox } from "@berth/domain/jobs/Outbox"
 import { OutageDetector } from "@berth/domain/shared/DependencyUnavailable"
-import { Cause, type Context, type Duration, Effect, Exit, Layer, Option } from "effect"
+import { Cause, type Context, type Duration, Effect, Exit, Layer, Option, Schedule } from "effect"
 import { BackgroundJobs } from "./BackgroundJobs.ts"
 import { findHandler, findRetryPolicy } from "./JobHandlers.ts"
 import { limitRun } from "./JobTimeout.ts"
@@ -23,6 +23,12 @@ export interface JobConsumerOptions {
 /** Slots of mail and of card events, which no other job takes. */
 const ownSlots = { mail: 2, "card-events": 2 }
 
+/** Without it an outage of the database would keep the slots of the jobs that ended in it. */
+const settleRetries = Schedule.exponential("100 millis").pipe(
+  Schedule.union(Schedule.spaced("5 seconds")),
+  Schedule.upTo("2 minutes")
+)
+
 /** Frees the owner's slot when the job has completed or will not run again. */
 const settleWhenOver = <A, E, R>(
   outbox: Context.Tag.Service<Outbox>,
@@ -31,8 +37,12 @@ const settleWhenOver = <A, E, R>(
 ): Effect.Effect<A, E, R> =>
   Effect.onExit(run, (exit) => {
     if (!isOver(job, exit)) return Effect.void
-    return Effect.catchAllCause(outbox.settle(job.id), (cause) =>
-      Effect.logWarning("Job not settled, its slot frees after a timeout", cause)
+    return outbox.settle(job.id).pipe(
+      Effect.sandbox,
+      Effect.retry(settleRetries),
+      // The end of a drain does not wait for it.
+      Effect.interruptible,
+      Effect.catchAllCause((cause) => Effect.logWarning("Job not settled, its slot frees after a timeout", cause))
     )
   })
 

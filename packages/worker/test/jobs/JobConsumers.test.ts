@@ -70,11 +70,12 @@ describe("JobConsumers", () => {
       assert.strictEqual(findRetryPolicy(kind.queue)(kind.name).attempts, 5, kind.name)
   })
 
-  /** Runs one job of the provision queue. */
+  /** Runs one job of the provision queue, while the outbox does not respond at first. */
   const consumeOne = (
     changes: Partial<RunningJob>,
     deploy: Effect.Effect<void, BackendUnavailable | InstanceUnavailable>,
-    outages: Layer.Layer<OutageDetector> = noOutages
+    outages: Layer.Layer<OutageDetector> = noOutages,
+    settleFailures = 0
   ) =>
     Effect.gen(function* () {
       const settled = yield* Ref.make<ReadonlyArray<string>>([])
@@ -86,7 +87,13 @@ describe("JobConsumers", () => {
             : Effect.void
       })
       const deploying = AgentManagerTest.layerWithBehavior({ deploy: () => deploy })
-      const outbox = Layer.mock(Outbox, { settle: (id) => Ref.update(settled, (so) => [...so, id]) })
+      let failures = settleFailures
+      const outbox = Layer.mock(Outbox, {
+        settle: (id) =>
+          Effect.suspend(() =>
+            failures-- > 0 ? Effect.dieMessage("connection refused") : Ref.update(settled, (so) => [...so, id])
+          )
+      })
       const consumers = JobConsumers.layer({ concurrency: { tasks: 5, provision: 2 }, drain: "5 minutes" })
       yield* Layer.build(Layer.provide(consumers, [unusedPorts, queue, deploying, outbox, outages]))
       return { settled: yield* settled, exit: yield* ended }
@@ -107,6 +114,14 @@ describe("JobConsumers", () => {
         assert.deepStrictEqual(settled, isSettled ? [job.id] : [])
       })
     )
+
+  it.scoped("JobConsumers settle a completed job when the database is back, before its end", () =>
+    Effect.gen(function* () {
+      const fiber = yield* Effect.fork(Effect.scoped(consumeOne({}, Effect.void, noOutages, 4)))
+      yield* TestClock.adjust("1 minute")
+      assert.deepStrictEqual(yield* Fiber.join(fiber), { settled: [job.id], exit: Exit.void })
+    })
+  )
 
   it.scoped("JobConsumers interrupt a job that hangs after an hour, and fail it so that it runs again", () =>
     Effect.gen(function* () {
