@@ -172,7 +172,7 @@ export const formatOutput = (output: object): string =>
         ...output.slice(0, 1).map((row: object) => Object.keys(row)),
         ...output.map((row: object) => Object.values(row).map(formatValue))
       ]
-        .map((cells) => cells.join("\t"))
+        .map((columns) => columns.join("\t"))
         .join("\n")
     : Object.entries(output)
         .map(([name, value]) => `${name}\t${formatValue(value)}`)
