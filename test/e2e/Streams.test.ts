@@ -14,7 +14,7 @@ import {
   Redacted,
   Stream
 } from "effect"
-import { type ChildProcess, execFile, spawn } from "node:child_process"
+import { type ChildProcess, spawn } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { join } from "node:path"
 import { eventually } from "../support/Eventually.ts"
@@ -24,6 +24,7 @@ import { connectSocket, type SocketFrame } from "../support/SocketClient.ts"
 import { makeFakeOpenAi, type FakeOpenAi } from "../fakes/models/FakeOpenAi.ts"
 import { temporaryDirectory } from "../support/TemporaryDirectories.ts"
 import { readAllRuntimeTraces } from "./RuntimeProcesses.ts"
+import { build } from "./ProgramProcess.ts"
 import { showLogsOnFailure } from "./RecentLogs.ts"
 import { root, makeShellEnvironment } from "./BerthProcess.ts"
 import * as Records from "./ServiceDatabase.ts"
@@ -45,12 +46,6 @@ class Service extends Context.Tag("@berth/test/StreamsService")<
   Service,
   { readonly webs: readonly [WebProcess, WebProcess]; readonly upstream: FakeOpenAi }
 >() {}
-
-const build = Effect.async<void>((resume) => {
-  execFile(process.execPath, [join(root, "scripts", "build.mjs")], (error) =>
-    resume(error === null ? Effect.void : Effect.die(error))
-  )
-})
 
 /** A program of the build, which ends with the scope. */
 const program = (name: "server" | "worker", environment: Readonly<Record<string, string>>, healthPort: number) =>
