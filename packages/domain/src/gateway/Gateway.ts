@@ -7,7 +7,7 @@ import { CallQuotes } from "./calls/CallQuotes.ts"
 import { convertUnitsToUsd } from "../shared/Money.ts"
 import { limitInput } from "./calls/PluginPrices.ts"
 import { withExportedSpan } from "../shared/SpanExport.ts"
-import { CallUnpaid } from "./GatewayErrors.ts"
+import { CallUnpaid, makeTracelessCallUnpaid } from "./GatewayErrors.ts"
 import { convertUsdToTokenUnits, type PaidRequest } from "./payments/PaidRequest.ts"
 import type { PluginInput } from "./PluginInput.ts"
 import { collectResult } from "./plugins/PluginRun.ts"
@@ -77,9 +77,8 @@ export class Gateway extends Effect.Service<Gateway>()("@berth/Gateway", {
       }
       const missing = payer.method === "mpp" ? machines.findMissingCredential(credentials) : Option.none()
       if (Option.isSome(missing))
-        return yield* Effect.flatMap(
-          machines.challenge(paidRequest),
-          (challenge) => new CallUnpaid({ priceUsd, reason: missing.value, challenge })
+        return yield* Effect.flatMap(machines.challenge(paidRequest), (challenge) =>
+          makeTracelessCallUnpaid({ priceUsd, reason: missing.value, challenge })
         )
       const opened =
         payer.method === "card"

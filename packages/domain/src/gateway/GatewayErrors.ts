@@ -11,3 +11,12 @@ export class CallUnpaid extends Data.TaggedError("CallUnpaid")<{
   readonly reason: PaymentFailure | "units exhausted" | "email unconfirmed" | "machine payments off"
   readonly challenge: Option.Option<Challenge>
 }> {}
+
+/** Hot path: without a stack trace, which would take longer than the challenge. */
+export const makeTracelessCallUnpaid = (call: ConstructorParameters<typeof CallUnpaid>[0]): CallUnpaid => {
+  const { stackTraceLimit } = Error
+  Error.stackTraceLimit = 0
+  const unpaid = new CallUnpaid(call)
+  Error.stackTraceLimit = stackTraceLimit
+  return unpaid
+}

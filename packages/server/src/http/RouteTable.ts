@@ -93,8 +93,22 @@ export const findRoutes = (table: ReadonlyArray<KnownRoute>, path: string): Read
   )
 }
 
+/** Routes without parameters by method and path: most requests. */
+const literalIndexes = new WeakMap<ReadonlyArray<KnownRoute>, ReadonlyMap<string, Option.Option<KnownRoute>>>()
+
+const literalIndexOf = (table: ReadonlyArray<KnownRoute>): ReadonlyMap<string, Option.Option<KnownRoute>> => {
+  const known = literalIndexes.get(table)
+  if (known !== undefined) return known
+  const literal = table.filter(({ path }) => !path.includes("/:"))
+  // The first of two routes counts, as in the search.
+  const index = new Map(literal.toReversed().map((route) => [`${route.method} ${route.path}`, Option.some(route)]))
+  literalIndexes.set(table, index)
+  return index
+}
+
 /** Returns the route of a request; GET routes also handle HEAD. */
 export const findRoute = (table: ReadonlyArray<KnownRoute>, method: string, path: string): Option.Option<KnownRoute> =>
+  literalIndexOf(table).get(`${method} ${path}`) ??
   Option.fromNullable(
     findRoutes(table, path).find((route) => route.method === method || (method === "HEAD" && route.method === "GET"))
   )

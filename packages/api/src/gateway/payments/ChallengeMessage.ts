@@ -7,10 +7,15 @@ import { PaymentProblem, describePaymentProblem } from "./PaymentProblems.ts"
 
 /** A quoted string (RFC 9110): line breaks become spaces, other characters outside printable ASCII question marks. */
 const quoted = (text: string): string =>
-  `"${text
-    .replace(/[\r\n\t]+/g, " ")
-    .replace(/[^\u0020-\u007e]/gu, "?")
-    .replace(/["\\]/g, "\\$&")}"`
+  isQuotable.test(text)
+    ? `"${text}"`
+    : `"${text
+        .replace(/[\r\n\t]+/g, " ")
+        .replace(/[^\u0020-\u007e]/gu, "?")
+        .replace(/["\\]/g, "\\$&")}"`
+
+/** Printable ASCII without quotes and backslashes: nearly all values. */
+const isQuotable = /^[ !#-[\]-~]*$/
 
 /** The value of `WWW-Authenticate`. The last three parameters are the interface's; clients of the draft ignore them. */
 export const formatChallengeHeader = (challenge: Challenge): string => {

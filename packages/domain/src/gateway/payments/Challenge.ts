@@ -82,22 +82,39 @@ const timestamp = (moment: DateTime.Utc) => DateTime.formatIso(moment).replace("
 const encoded = (value: Parameters<typeof encodeCanonicalJson>[0]) =>
   Encoding.encodeBase64Url(encodeCanonicalJson(value))
 
+/** Requests by price, of which there are few; cleared when callers make many. */
+const maximumKnownRequests = 1_000
+const knownRequests = new WeakMap<PaymentTerms, Map<bigint, string>>()
+
+const encodeRequest = (terms: PaymentTerms, amount: bigint): string => {
+  const known = knownRequests.get(terms) ?? new Map<bigint, string>()
+  knownRequests.set(terms, known)
+  const found = known.get(amount)
+  if (found !== undefined) return found
+  const { chainId, currency, recipient } = terms
+  const made = encoded({ amount: String(amount), currency, recipient, methodDetails: { chainId } })
+  if (known.size === maximumKnownRequests) known.clear()
+  known.set(amount, made)
+  return made
+}
+
 /**
  * Makes the challenge of a request, deterministic in the seed: the request and the id suffice to make it again, so that nothing
  * is stored. What follows the HMAC in the id is bound by it.
  */
 export const makeChallenge = (
   digests: PaymentDigests,
-  { chainId, currency, realm, recipient }: PaymentTerms,
+  terms: PaymentTerms,
   { amount, body, description, plugin, route }: PaidRequest,
   { expires, seed }: ChallengeSeed
 ): Challenge => {
+  const { currency, realm, recipient } = terms
   const expiresAt = DateTime.unsafeMake(Math.min(expires, largestSecond) * 1000)
   const parts: ChallengeParts = {
     realm,
     method: paymentMethod,
     intent: paymentIntent,
-    request: encoded({ amount: String(amount), currency, recipient, methodDetails: { chainId } }),
+    request: encodeRequest(terms, amount),
     expires: timestamp(expiresAt),
     digest: `sha-256=:${digests.sha256(body)}:`,
     opaque: encoded({ plugin, route, seed })
