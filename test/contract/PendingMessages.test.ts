@@ -78,6 +78,12 @@ layer(App.shared, { excludeTestServices: true })("Pending messages", (it) => {
             assert.strictEqual(refused.headers["retry-after"], "2")
             assert.deepInclude(refused.body, { of: "session", limit: perSession, retryAfter: 2 })
           }
+          const asModel = { model: `agent/${owner.agent.id}`, input: "one more" }
+          const messages = [{ role: "user", content: "one more" }]
+          for (const path of ["/v1/chat/completions", "/v1/responses"]) {
+            const { headers, status } = yield* postMessage(owner, { ...asModel, messages }, path)
+            assert.deepStrictEqual([status, headers["retry-after"]], [429, "2"], path)
+          }
           assert.strictEqual(asked.length, 1)
           yield* go
           const statuses = (yield* Fiber.join(sent)).map(({ status }) => status)

@@ -4,6 +4,7 @@ import { runCommand } from "@berth/cli/Commands"
 import { type StoredAccess, Terminal } from "@berth/cli/Terminal"
 import { makeClient, streamReply } from "@berth/client"
 import { AgentNotFound } from "@berth/domain/agents/AgentErrors"
+import { ProviderFailed } from "@berth/domain/ai/models/ModelErrors"
 import { AgentId } from "@berth/domain/shared/AgentId"
 import type { ApiKeyScope } from "@berth/domain/sessions/ApiKeyScope"
 import { AgentRunRepository } from "@berth/domain/schedules/runs/AgentRunRepository"
@@ -13,8 +14,8 @@ import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
 import { ModelProvidersTest } from "@berth/infra/ai/ModelProvidersTest"
 import { assert, layer } from "@effect/vitest"
 import { HumanMessage } from "@langchain/core/messages"
-import { ChatOpenAI } from "@langchain/openai"
-import { generateText, jsonSchema, type LanguageModel, stepCountIs, streamText, tool } from "ai"
+import { ChatOpenAI, OpenAIEmbeddings } from "@langchain/openai"
+import { embedMany, generateText, jsonSchema, type LanguageModel, stepCountIs, streamText, tool } from "ai"
 import { Client } from "@modelcontextprotocol/sdk/client/index.js"
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js"
 import { SqlClient } from "@effect/sql/SqlClient"
@@ -27,7 +28,7 @@ import { connectSocket } from "../support/SocketClient.ts"
 import * as App from "../support/TestApp.ts"
 import { createApiKey } from "./ApiKeyFixtures.ts"
 import { readUsedUnits } from "./GatewayPayments.ts"
-import { createOwnerWithAgent, type OwnerWithAgent } from "./OwnerFixtures.ts"
+import { createOwnerWithAgent, exhaustUnits, type OwnerWithAgent } from "./OwnerFixtures.ts"
 
 const model = "openai/gpt-4"
 const input = "hello"
@@ -302,6 +303,58 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
           }
         )
       assert.strictEqual(yield* readUsedUnits(owner), 0)
+    })
+  )
+
+  it.effect("OpenAI's, the AI SDK's and LangChain's clients create embeddings, charged by their tokens", () =>
+    Effect.gen(function* () {
+      const owner = yield* App.signInNewUser("pro")
+      const access = yield* accessOf(owner, "gateway")
+      const client = new OpenAI({ ...access, maxRetries: 0 })
+      const body = { model: "text-embedding-3-small", input: ["one", "three"] }
+      const vectors = [
+        [3, 0.5],
+        [5, 0.5]
+      ]
+      const packed = yield* call(() => client.embeddings.create(body))
+      const plain = yield* call(() => client.embeddings.create({ ...body, encoding_format: "float" }))
+      for (const { data, usage: used } of [packed, plain]) {
+        assert.deepStrictEqual(
+          data.map(({ embedding }) => embedding),
+          vectors
+        )
+        assert.strictEqual(used.total_tokens, 7)
+      }
+      assert.strictEqual(yield* readUsedUnits(owner), 2)
+      const many = yield* call(() =>
+        embedMany({
+          model: createOpenAI(access).embedding("openai/text-embedding-3-small"),
+          values: body.input,
+          maxRetries: 0
+        })
+      )
+      assert.deepStrictEqual(many.embeddings, vectors)
+      const configuration = { baseURL: access.baseURL }
+      const langchain = new OpenAIEmbeddings({ model: body.model, apiKey: access.apiKey, configuration, maxRetries: 0 })
+      assert.deepStrictEqual(yield* call(() => langchain.embedDocuments(body.input)), vectors)
+      const { data } = yield* call(() => client.models.list())
+      assert.include(
+        data.map(({ id }) => id),
+        "openai/text-embedding-3-small"
+      )
+      const unknown = { ...body, model: "google/gemini-embedding-001" }
+      for (const refused of [unknown, { ...body, model }])
+        assertMatches(yield* refusal(() => client.embeddings.create(refused)), { status: 404, code: "model_not_found" })
+      const used = yield* readUsedUnits(owner)
+      const { withBehavior } = yield* ModelProvidersTest
+      const overloaded = new ProviderFailed({ provider: "openai", kind: "overloaded", reason: "it is overloaded" })
+      const failed = yield* withBehavior({ embed: () => overloaded })(refusal(() => client.embeddings.create(body)))
+      assertMatches(failed, { code: "plugin_failed" })
+      assert.strictEqual(yield* readUsedUnits(owner), used)
+      const spent = yield* App.signInNewUser("pro")
+      yield* exhaustUnits(spent)
+      const spentClient = yield* openAiOf(spent, "gateway")
+      assertMatches(yield* refusal(() => spentClient.embeddings.create(body)), { status: 402 })
     })
   )
 

@@ -5,6 +5,7 @@ import { Option, Schema } from "effect"
 import { AgentNotFoundBody } from "../agents/AgentErrorBodies.ts"
 import { ModelNotFoundBody } from "../ai/AiErrorBodies.ts"
 import { OpenAiCompletion, OpenAiCompletionPayload, OpenAiModel } from "../ai/OpenAiApi.ts"
+import { EmbeddingList, EmbeddingPayload } from "../ai/EmbeddingBodies.ts"
 import { ModelResponse, ResponseNotFoundBody, ResponsePayload } from "../ai/ResponsesApi.ts"
 import { withOpenAiErrors, ParameterUnsupportedBody } from "../ai/OpenAiErrors.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
@@ -95,6 +96,18 @@ const createResponse = HttpApiEndpoint.post("createResponse", responsesPath)
     `An answer in the format of OpenAI's Responses, charged as a gateway call. Unless \`store\` is false, it is stored for 30 days: later calls continue it by \`previous_response_id\` or refer to its items. ${agentModel}`
   )
 
+const createEmbedding = HttpApiEndpoint.post("createEmbedding", "/v1/embeddings")
+  .setPayload(EmbeddingPayload)
+  .addSuccess(EmbeddingList)
+  .addError(ModelNotFoundBody)
+  .addError(UnitsExhaustedBody)
+  .addError(RateLimitExceededBody)
+  .addError(PluginFailedBody)
+  .annotate(
+    OpenApi.Description,
+    "Embeddings of up to 512 texts, charged by their tokens, at least a unit. GET /v1/models lists the models if a provider has them."
+  )
+
 const audio = HttpApiSchema.withEncoding(Schema.Uint8ArrayFromSelf, { kind: "Uint8Array", contentType: "audio/*" })
 
 const createSpeech = HttpApiEndpoint.post("createSpeech", "/v1/audio/speech")
@@ -144,6 +157,7 @@ const retrieveModelOfVendor = HttpApiEndpoint.get("retrieveModelOfVendor", "/v1/
 export class OpenAiGatewayApi extends HttpApiGroup.make("openAiGateway")
   .add(createCompletion)
   .add(createResponse)
+  .add(createEmbedding)
   .add(createSpeech)
   .add(createTranscription)
   .add(listModels)

@@ -4,6 +4,7 @@ import { TaskTurns } from "../interaction/turns/TaskTurns.ts"
 import { CallQuotes } from "./calls/CallQuotes.ts"
 import { CardCalls } from "./calls/CardCalls.ts"
 import * as MachineCalls from "./calls/MachineCalls.ts"
+import { ChargedEmbeddings } from "./embeddings/ChargedEmbeddings.ts"
 import { Gateway } from "./Gateway.ts"
 import { GatewaySettings } from "./GatewaySettings.ts"
 import { MachinePaymentSettings } from "./payments/MachinePaymentSettings.ts"
@@ -28,7 +29,7 @@ const machineCalls = Layer.unwrapEffect(
   )
 )
 
-export const layer = Gateway.Default.pipe(
+export const layer = Layer.merge(Gateway.Default, ChargedEmbeddings.Default).pipe(
   Layer.provide(Layer.mergeAll(CardCalls.Default, machineCalls, CallQuotes.Default)),
   Layer.provide(Plugins.Default)
 )

@@ -1,5 +1,11 @@
 import type { ModelEvent, ProviderEnding } from "@berth/domain/ai/streams/ModelEvent"
-import { ModelCatalog, type ModelProvider, ModelProviders } from "@berth/domain/ai/models/ModelProviders"
+import {
+  type EmbeddingInput,
+  type EmbeddingVectors,
+  ModelCatalog,
+  type ModelProvider,
+  ModelProviders
+} from "@berth/domain/ai/models/ModelProviders"
 import { AiSettings, defaultAiSettings } from "@berth/domain/ai/calls/AiSettings"
 import type { Model, ProviderName } from "@berth/domain/ai/models/Model"
 import type { ProviderFailed } from "@berth/domain/ai/models/ModelErrors"
@@ -14,6 +20,7 @@ export interface ModelProvidersBehavior {
   readonly chat: (
     ...request: Parameters<ModelProvider["chat"]>
   ) => Stream.Stream<ModelEvent<ProviderEnding>, ProviderFailed>
+  readonly embed: (input: EmbeddingInput) => Effect.Effect<EmbeddingVectors, ProviderFailed>
   /** The keys of an owner. */
   readonly keys: OwnerKeys["Type"]["find"]
 }
@@ -60,6 +67,11 @@ const defaultBehavior: ModelProvidersBehavior = {
   catalog: Effect.succeed(fakeModels),
   healthy: () => Effect.succeed(true),
   chat: () => Stream.fromIterable(answer),
+  embed: ({ input }) =>
+    Effect.succeed({
+      vectors: input.map((text) => Buffer.from(Float32Array.of(text.length, 0.5).buffer).toString("base64")),
+      tokens: 7
+    }),
   keys: () => Effect.succeed({})
 }
 
@@ -72,6 +84,9 @@ export const layer: Layer.Layer<ModelProviders | ModelCatalog | ModelProvidersTe
         models: Effect.succeed(fakeModels.filter((one) => one.provider === name)),
         modelIds: Effect.succeed(fakeModels.filter((one) => one.provider === name).map(({ id }) => id)),
         healthy: Effect.flatMap(behavior, ({ healthy }) => healthy(name)),
+        ...(name === "openai" && {
+          embed: (_model: string, input: EmbeddingInput) => Effect.flatMap(behavior, ({ embed }) => embed(input))
+        }),
         chat: (model, messages, options) =>
           run({ provider: name, model, messages, options }, ({ chat }) =>
             makeChunkSource(chat(model, messages, options))

@@ -2,7 +2,13 @@ import { ModelAnswerEvent, ModelAnswerRequest, modelAnswersPath } from "@berth/a
 import { sseKeepAliveSeconds } from "@berth/api/http/Sse"
 import { readRuntimeEvents } from "@berth/api/runtime/RuntimeStream"
 import type { ModelEvent } from "@berth/domain/ai/streams/ModelEvent"
-import { type OpenedModelAnswer, ModelAnswers, type ModelQuote } from "@berth/domain/gateway/plugins/ModelAnswers"
+import {
+  type Embedded,
+  type EmbeddingRequest,
+  type OpenedModelAnswer,
+  ModelAnswers,
+  type ModelQuote
+} from "@berth/domain/gateway/plugins/ModelAnswers"
 import { PluginFailed, PluginInputInvalid } from "@berth/domain/gateway/plugins/PluginRun"
 import { HttpClientRequest, HttpClientResponse } from "@effect/platform"
 import { Chunk, Duration, Effect, Layer, Option, type Scope, Sink, Stream } from "effect"
@@ -10,6 +16,8 @@ import { type BackendClientOptions, makeBackendClient } from "./BackendClient.ts
 
 /** Bounds the response head, which the backend sends before it calls a model. */
 const headTimeout = Duration.seconds(10)
+/** Longer than that of the backend for its provider. */
+const embeddingTimeout = Duration.seconds(70)
 /** Three missed keep-alives. */
 const idleTimeout = Duration.seconds(3 * sseKeepAliveSeconds)
 
@@ -64,6 +72,15 @@ export const layer = (options: BackendClientOptions) =>
           )
         )
 
+      const embed = (request: EmbeddingRequest): Effect.Effect<Embedded, AnswerFailure> =>
+        api.modelAnswers.embed({ payload: request }).pipe(
+          Effect.timeout(embeddingTimeout),
+          Effect.catchAll((error) => logAndFail(error, unreachable)),
+          Effect.flatMap((result) =>
+            result.type === "embedded" ? Effect.succeed(result) : Effect.fail(toFailure(result))
+          )
+        )
+
       const models = api.modelAnswers.models().pipe(
         Effect.timeout(headTimeout),
         Effect.catchAll((error) => logAndFail(error, unreachable)),
@@ -102,6 +119,6 @@ export const layer = (options: BackendClientOptions) =>
           return { opening, events: Stream.flatMap(Stream.chunks(rest), toModelEvents) }
         })
 
-      return ModelAnswers.of({ models, open, quote })
+      return ModelAnswers.of({ embed, models, open, quote })
     })
   )

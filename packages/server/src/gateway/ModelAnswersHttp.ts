@@ -45,6 +45,12 @@ export const layer = HttpApiBuilder.group(BackendApi, "modelAnswers", (handlers)
         // The AI layer in this process does not fail.
         Effect.map(Effect.orDie(answers.models), (models) => ({ models }))
       )
+      .handle("embed", ({ payload }) =>
+        Effect.match(answers.embed(payload), {
+          onFailure: toFailureEvent,
+          onSuccess: (embedded) => ({ type: "embedded" as const, ...embedded })
+        })
+      )
       .handle("quote", ({ payload }) =>
         Effect.match(answers.quote(payload), {
           onFailure: toFailureEvent,

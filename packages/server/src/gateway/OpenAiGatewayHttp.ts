@@ -2,6 +2,7 @@ import { conversationHeader, formatAgentModel } from "@berth/api/gateway/OpenAiG
 import { WebApi } from "@berth/api/WebApi"
 import { Agents } from "@berth/domain/agents/Agents"
 import { ModelNotFound } from "@berth/domain/ai/models/ModelErrors"
+import { ChargedEmbeddings } from "@berth/domain/gateway/embeddings/ChargedEmbeddings"
 import { ModelAnswers } from "@berth/domain/gateway/plugins/ModelAnswers"
 import { collectResult } from "@berth/domain/gateway/plugins/PluginRun"
 import { RateLimiter } from "@berth/domain/limits/RateLimiter"
@@ -16,9 +17,15 @@ import { makeOpenAiCalls } from "./OpenAiCalls.ts"
 import { makeResponseCalls } from "./ResponseCalls.ts"
 import { readSpeechRequest } from "./SpeechRequest.ts"
 
+const decodeVector = (vector: string) => {
+  const bytes = new Uint8Array(Buffer.from(vector, "base64"))
+  return Array.from(new Float32Array(bytes.buffer, 0, Math.floor(bytes.length / 4)))
+}
+
 export const layer = HttpApiBuilder.group(WebApi, "openAiGateway", (handlers) =>
   Effect.gen(function* () {
     const limiter = yield* RateLimiter
+    const embeddings = yield* ChargedEmbeddings
     const { answer, call, refuse } = yield* makeOpenAiCalls
     const answers = yield* ModelAnswers
     const agents = yield* Agents
@@ -56,6 +63,29 @@ export const layer = HttpApiBuilder.group(WebApi, "openAiGateway", (handlers) =>
             const completion = yield* toCompletionPayload(payload, [...before, ...input])
             return { completion, format: responses.makeModelFormat(user.id, payload, input) }
           })
+        )
+      )
+      .handle("createEmbedding", ({ payload: { dimensions, encoding_format: format, input: given, model } }) =>
+        Effect.gen(function* () {
+          const { user } = yield* Principal
+          yield* limiter.take("gateway", user.id)
+          const input = typeof given === "string" ? [given] : given
+          const { tokens, vectors } = yield* embeddings.embed(user, { model, input, dimensions })
+          return HttpServerResponse.unsafeJson({
+            object: "list",
+            data: vectors.map((vector, index) => ({
+              object: "embedding",
+              index,
+              embedding: format === "base64" ? vector : decodeVector(vector)
+            })),
+            model,
+            usage: { prompt_tokens: tokens, total_tokens: tokens }
+          })
+        }).pipe(
+          Effect.catchIf(
+            (failure) => failure._tag !== "UnitsExhausted",
+            (failure) => Effect.succeed(refuse(failure, model))
+          )
         )
       )
       .handleRaw("createSpeech", ({ request: received }) =>

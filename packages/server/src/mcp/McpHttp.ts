@@ -58,7 +58,7 @@ export const layer = HttpApiBuilder.group(WebApi, "mcp", (handlers) =>
       // The high-level API takes no JSON Schemas.
       const { server } = new McpServer(
         { name: "berth", version: "1" },
-        { capabilities: { tools: {} }, instructions, jsonSchemaValidator: validator }
+        { capabilities: { tools: { listChanged: false } }, instructions, jsonSchemaValidator: validator }
       )
       const offered = tools.list(principal)
       server.setRequestHandler(schemas.ListToolsRequestSchema, () =>

@@ -110,6 +110,28 @@ const quote = HttpApiEndpoint.post("quote", "/internal/gateway/quotes")
   .setPayload(ModelAnswerRequest)
   .addSuccess(ModelQuoteResult)
 
+export const EmbeddingResult = Schema.Union(
+  Schema.Struct({
+    type: Schema.Literal("embedded"),
+    vectors: Schema.Array(Schema.String),
+    tokens: Schema.Int,
+    costUsd: Schema.Number
+  }),
+  AnswerFailed,
+  AnswerInvalid
+)
+
+const embed = HttpApiEndpoint.post("embed", "/internal/gateway/embeddings")
+  .setPayload(
+    Schema.Struct({
+      model: Schema.String,
+      input: Schema.Array(Schema.String),
+      dimensions: optional(Schema.Int),
+      userId: Schema.NullOr(UserId)
+    })
+  )
+  .addSuccess(EmbeddingResult)
+
 /** The ids of the models that can be called. */
 const models = HttpApiEndpoint.get("models", "/internal/gateway/models").addSuccess(
   Schema.Struct({ models: Schema.Array(Schema.String) })
@@ -118,5 +140,6 @@ const models = HttpApiEndpoint.get("models", "/internal/gateway/models").addSucc
 export class ModelAnswersApi extends HttpApiGroup.make("modelAnswers")
   .add(answer)
   .add(quote)
+  .add(embed)
   .add(models)
   .middlewareEndpoints(InternalAuth) {}

@@ -31,6 +31,10 @@ const mediaPrices: ReadonlyMap<string, MediaPrice> = new Map([
   ["google/gemini-embedding-001", embedding(0.15)]
 ])
 
+/** The ids of the vendor's models with a price of that kind. */
+export const listMediaModels = (vendor: string, kind: MediaPrice["kind"]): ReadonlyArray<string> =>
+  [...mediaPrices].flatMap(([id, price]) => (price.kind === kind && id.startsWith(`${vendor}/`) ? [id] : []))
+
 export const hasMediaPrice = (modelId: string): boolean => mediaPrices.has(modelId)
 
 /** The list cost of characters, minutes or tokens in US dollars; none for a model without a price of that kind. */

@@ -6,6 +6,18 @@ import type { ModelEvent, ProviderEnding } from "../streams/ModelEvent.ts"
 import type { Model, ProviderName } from "./Model.ts"
 import type { ProviderFailed } from "./ModelErrors.ts"
 
+export interface EmbeddingInput {
+  readonly input: ReadonlyArray<string>
+  /** Default: the model's. */
+  readonly dimensions?: number | undefined
+}
+
+export interface EmbeddingVectors {
+  /** In the order of the input: 32-bit floats, little-endian, in base64. */
+  readonly vectors: ReadonlyArray<string>
+  readonly tokens: number
+}
+
 export interface ModelProvider {
   readonly name: ProviderName
   /** The models in the provider's list with a known price. */
@@ -20,6 +32,8 @@ export interface ModelProvider {
     messages: ReadonlyArray<ChatMessage>,
     options: ChatOptions
   ) => Effect.Effect<ChunkSource<ModelEvent<ProviderEnding>, ProviderFailed>, ProviderFailed, Scope.Scope>
+  /** Absent: the provider has no embeddings. */
+  readonly embed?: (modelId: string, input: EmbeddingInput) => Effect.Effect<EmbeddingVectors, ProviderFailed>
 }
 
 /** A provider called with an owner's key. */

@@ -2,6 +2,7 @@ import { Effect, Layer } from "effect"
 import { AiLayer } from "../../ai/AiLayer.ts"
 import type { ChatError } from "../../ai/calls/ModelChatCalls.ts"
 import { streamFromReader } from "../../ai/streams/ChunkReader.ts"
+import { makeLocalEmbeddings } from "../embeddings/LocalEmbeddings.ts"
 import { ModelAnswers } from "./ModelAnswers.ts"
 import { PluginFailed, PluginInputInvalid } from "./PluginRun.ts"
 
@@ -21,9 +22,13 @@ const toPluginError = (error: ChatError): PluginFailed | PluginInputInvalid => {
 /** The AI layer in this process. */
 export const layer = Layer.effect(
   ModelAnswers,
-  Effect.map(AiLayer, (ai) =>
+  Effect.map(Effect.all([AiLayer, makeLocalEmbeddings]), ([ai, embeddings]) =>
     ModelAnswers.of({
-      models: Effect.map(ai.models(), ({ models }) => models.filter(({ available }) => available).map(({ id }) => id)),
+      models: Effect.map(ai.models(), ({ models }) => [
+        ...models.filter(({ available }) => available).map(({ id }) => id),
+        ...embeddings.models
+      ]),
+      embed: embeddings.embed,
       quote: (request) => Effect.mapError(ai.quote(request), toPluginError),
       open: (request) =>
         Effect.mapBoth(ai.open(request), {

@@ -1,5 +1,7 @@
 import { Context, type Effect, type Scope, type Stream } from "effect"
 import type { ChatOpening, ChatRequest } from "../../ai/calls/ChatRequest.ts"
+import type { EmbeddingInput, EmbeddingVectors } from "../../ai/models/ModelProviders.ts"
+import type { UserId } from "../../shared/UserId.ts"
 import type { AnsweringModel } from "../../ai/models/AnsweringModel.ts"
 import type { ModelEvent } from "../../ai/streams/ModelEvent.ts"
 import type { PluginFailed, PluginInputInvalid } from "./PluginRun.ts"
@@ -27,6 +29,16 @@ export interface ModelQuote {
   readonly isSubstitute: boolean
 }
 
+export interface EmbeddingRequest extends EmbeddingInput {
+  readonly model: string
+  readonly userId: UserId | null
+}
+
+export interface Embedded extends EmbeddingVectors {
+  /** US dollars, by the catalog's prices. */
+  readonly costUsd: number
+}
+
 /** Answers of models: by the AI layer in this process, or by a client of the backend API. */
 export class ModelAnswers extends Context.Tag("@berth/ModelAnswers")<
   ModelAnswers,
@@ -38,5 +50,6 @@ export class ModelAnswers extends Context.Tag("@berth/ModelAnswers")<
     readonly open: (
       request: ChatRequest
     ) => Effect.Effect<OpenedModelAnswer, PluginFailed | PluginInputInvalid, Scope.Scope>
+    readonly embed: (request: EmbeddingRequest) => Effect.Effect<Embedded, PluginFailed | PluginInputInvalid>
   }
 >() {}

@@ -1,3 +1,4 @@
+import type { EmbeddingVectors } from "@berth/domain/ai/models/ModelProviders"
 import { type HttpClient, HttpClientRequest } from "@effect/platform"
 import { Effect, Either, Option, type Redacted, Schema, type Scope } from "effect"
 import { makeEventReader, readAnswerStream, type VendorAnswer, type VendorEvent } from "../vendor/AnswerStream.ts"
@@ -21,6 +22,8 @@ type OpenAiEvent = VendorEvent<OpenAiAnswerChunk>
 export interface OpenAiClient {
   /** POST /chat/completions. Ends after `done`, or with the body. */
   readonly chat: (body: OpenAiBody) => Effect.Effect<VendorAnswer<OpenAiAnswerChunk>, VendorFailure, Scope.Scope>
+  /** POST /embeddings. */
+  readonly embed: (body: object) => Effect.Effect<EmbeddingVectors, VendorFailure>
   /** The entries of GET /models. */
   readonly models: Effect.Effect<ReadonlyArray<unknown>, VendorFailure>
   /** GET of a path for its status. */
@@ -63,6 +66,26 @@ const readAnswer = (response: HttpExchange): Effect.Effect<VendorAnswer<OpenAiAn
     ? readAllText(response.bytes).pipe(Effect.flatMap(readCompletion), Effect.map(makeSingleChunkSource))
     : readStream(response)
 
+const EmbeddingAnswer = Schema.parseJson(
+  Schema.Struct({
+    // Compatible servers may ignore the encoding.
+    data: Schema.Array(Schema.Struct({ embedding: Schema.Union(Schema.String, Schema.Array(Schema.Number)) })),
+    usage: Schema.Struct({ prompt_tokens: Schema.Int })
+  })
+)
+
+const toBase64 = (vector: string | ReadonlyArray<number>) =>
+  typeof vector === "string" ? vector : Buffer.from(Float32Array.from(vector).buffer).toString("base64")
+
+const readEmbeddings = (body: string): Effect.Effect<EmbeddingVectors, VendorFailure> =>
+  Effect.mapBoth(Schema.decode(EmbeddingAnswer)(body), {
+    onFailure: () => new VendorAnswerMalformed({ reason: "malformed embeddings" }),
+    onSuccess: ({ data, usage }) => ({
+      vectors: data.map(({ embedding }) => toBase64(embedding)),
+      tokens: usage.prompt_tokens
+    })
+  })
+
 /** Without a key only public paths answer. */
 export const makeOpenAiClient = (options: {
   readonly baseUrl: string
@@ -74,6 +97,10 @@ export const makeOpenAiClient = (options: {
       const get = (path: string) => HttpClientRequest.acceptJson(HttpClientRequest.get(path))
       return {
         chat: (body) => Effect.flatMap(post("/chat/completions", body), readAnswer),
+        embed: (body) =>
+          Effect.scoped(
+            Effect.flatMap(post("/embeddings", body), ({ bytes }) => Effect.flatMap(readAllText(bytes), readEmbeddings))
+          ),
         models: Effect.flatMap(read(get("/models")), readModelList("data")),
         probe: (path) => probe(get(path))
       }

@@ -2,7 +2,7 @@ import type { ModelProvider } from "@berth/domain/ai/models/ModelProviders"
 import type { HttpClient } from "@effect/platform"
 import { Effect, type Redacted } from "effect"
 import { classifyOpenAiFailure } from "./OpenAiErrors.ts"
-import type { OpenAiCompatibleProvider } from "./OpenAiModelName.ts"
+import { type OpenAiCompatibleProvider, toOpenAiModelName } from "./OpenAiModelName.ts"
 import { makeOpenAiRequest } from "./OpenAiRequest.ts"
 import { makeOpenAiClient } from "./OpenAiClient.ts"
 import { readOpenAiAnswer } from "./OpenAiAnswer.ts"
@@ -27,13 +27,18 @@ export const makeOpenAiModelProvider = ({
   baseUrl,
   name
 }: OpenAiModelProviderOptions): Effect.Effect<ModelProvider, never, HttpClient.HttpClient> =>
-  Effect.map(makeOpenAiClient({ baseUrl, apiKey }), ({ chat, models, probe }) =>
+  Effect.map(makeOpenAiClient({ baseUrl, apiKey }), ({ chat, embed, models, probe }) =>
     makeVendorModelProvider({
       provider: name,
       apiKey,
       classify: classifyOpenAiFailure,
       chat: (modelId, messages, options) => chat(makeOpenAiRequest(name, modelId, messages, options)),
       readAnswer: readOpenAiAnswer,
+      // The other compatible providers have none, or none with a listed price.
+      ...(name === "openai" && {
+        embed: (modelId, { dimensions, input }) =>
+          embed({ model: toOpenAiModelName(name, modelId), input, dimensions, encoding_format: "base64" })
+      }),
       models,
       // OpenRouter's model list is public, so it does not check the key.
       probe:

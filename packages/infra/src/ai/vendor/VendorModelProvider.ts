@@ -1,5 +1,5 @@
 import type { ChatMessage, ChatOptions } from "@berth/domain/ai/chat/ModelChat"
-import type { ModelProvider } from "@berth/domain/ai/models/ModelProviders"
+import type { EmbeddingInput, EmbeddingVectors, ModelProvider } from "@berth/domain/ai/models/ModelProviders"
 import type { ModelEvent, ProviderEnding } from "@berth/domain/ai/streams/ModelEvent"
 import { Array, Effect, type Scope } from "effect"
 import { readListedModel, readListedModelId } from "../catalog/ListedModels.ts"
@@ -22,16 +22,20 @@ export interface VendorModelProviderOptions<Chunk> extends FailureContext {
   ) => (answer: VendorAnswer<Chunk>) => ChunkSource<ModelEvent<ProviderEnding>, VendorFailure | VendorAnswerWithheld>
   /** The entries of the vendor's model list. */
   readonly models: Effect.Effect<ReadonlyArray<unknown>, VendorFailure>
+  readonly embed?: (modelId: string, input: EmbeddingInput) => Effect.Effect<EmbeddingVectors, VendorFailure>
   /** The cheapest call that requires a key. */
   readonly probe: Effect.Effect<void, VendorFailure>
 }
 
 /** A model provider over a vendor's wire. */
 export const makeVendorModelProvider = <Chunk>(options: VendorModelProviderOptions<Chunk>): ModelProvider => {
-  const { chat, models, probe, provider, readAnswer } = options
+  const { chat, embed, models, probe, provider, readAnswer } = options
   const toFailure = toProviderFailure(options)
   return {
     name: provider,
+    ...(embed !== undefined && {
+      embed: (modelId: string, input: EmbeddingInput) => Effect.mapError(embed(modelId, input), toFailure)
+    }),
     chat: (modelId, messages, chatOptions) =>
       Effect.mapBoth(chat(modelId, messages, chatOptions), {
         onFailure: toFailure,

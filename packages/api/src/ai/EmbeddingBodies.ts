@@ -1,0 +1,26 @@
+import { Schema } from "effect"
+import { ModelName, payload } from "../http/Payload.ts"
+
+const optional = <A, I>(schema: Schema.Schema<A, I>) => Schema.optionalWith(schema, { nullable: true })
+const Text = Schema.String.pipe(Schema.minLength(1))
+
+/** OpenAI's request, without inputs as token numbers. */
+export const EmbeddingPayload = payload({
+  model: ModelName,
+  input: Schema.Union(Text, Schema.NonEmptyArray(Text).pipe(Schema.maxItems(512))),
+  dimensions: optional(Schema.Int.pipe(Schema.positive())),
+  encoding_format: optional(Schema.Literal("float", "base64"))
+}).annotations({ identifier: "OpenAiEmbeddingRequest" })
+
+export const EmbeddingList = Schema.Struct({
+  object: Schema.Literal("list"),
+  data: Schema.Array(
+    Schema.Struct({
+      object: Schema.Literal("embedding"),
+      index: Schema.Int,
+      embedding: Schema.Union(Schema.Array(Schema.Number), Schema.String)
+    })
+  ),
+  model: Schema.String,
+  usage: Schema.Struct({ prompt_tokens: Schema.Int, total_tokens: Schema.Int })
+}).annotations({ identifier: "OpenAiEmbeddings" })

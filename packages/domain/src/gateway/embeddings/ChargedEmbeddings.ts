@@ -1,0 +1,45 @@
+import { Effect } from "effect"
+import { OwnerKeys } from "../../ai/keys/OwnerKeys.ts"
+import { estimateTokens } from "../../ai/prompt/TokenEstimate.ts"
+import { UnitLedger } from "../../billing/units/UnitLedger.ts"
+import { IdempotentExecution } from "../../limits/IdempotentExecution.ts"
+import type { User } from "../../shared/User.ts"
+import { convertPriceToUnits } from "../calls/PluginPrices.ts"
+import { GatewaySettings } from "../GatewaySettings.ts"
+import { type EmbeddingRequest, ModelAnswers } from "../plugins/ModelAnswers.ts"
+import { quoteEmbedding } from "./EmbeddingModels.ts"
+
+/** Embeddings, charged by the tokens that the provider reports: reserved by an estimate, free by the caller's own key. */
+export class ChargedEmbeddings extends Effect.Service<ChargedEmbeddings>()("@berth/ChargedEmbeddings", {
+  effect: Effect.gen(function* () {
+    const answers = yield* ModelAnswers
+    const executions = yield* IdempotentExecution
+    const ledger = yield* UnitLedger
+    const ownerKeys = yield* OwnerKeys
+    const { priceMargin } = yield* GatewaySettings
+
+    const embed = Effect.fn("ChargedEmbeddings.embed")(function* (
+      user: User,
+      request: Omit<EmbeddingRequest, "userId">
+    ) {
+      const call = answers.embed({ ...request, userId: user.id })
+      const tokens = request.input.reduce((sum, text) => sum + estimateTokens(text), 0)
+      const estimateUsd = yield* quoteEmbedding(request.model, tokens)
+      if ((yield* ownerKeys.find(user.id)).openai !== undefined) return yield* call
+      const units = convertPriceToUnits(estimateUsd * priceMargin)
+      return yield* Effect.acquireUseRelease(
+        ledger.reserve(user, units, `embeddings:${yield* executions.reference}`),
+        (reserved) =>
+          Effect.tap(call, ({ costUsd }) =>
+            Effect.transposeMapOption(reserved, (id) =>
+              ledger.settle(id, convertPriceToUnits(costUsd * priceMargin), units)
+            )
+          ),
+        // No effect on a settled reservation.
+        (reserved) => Effect.transposeMapOption(reserved, ledger.release)
+      )
+    })
+
+    return { embed }
+  })
+}) {}
