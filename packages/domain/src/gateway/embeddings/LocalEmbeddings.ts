@@ -7,9 +7,8 @@ import { ProviderFailed } from "../../ai/models/ModelErrors.ts"
 import { ModelProviders } from "../../ai/models/ModelProviders.ts"
 import type { EmbeddingRequest } from "../plugins/ModelAnswers.ts"
 import { PluginFailed, PluginInputInvalid } from "../plugins/PluginRun.ts"
-import { quoteEmbedding, resolveEmbeddingModel } from "./EmbeddingModels.ts"
+import { embeddingProvider as provider, quoteEmbedding, resolveEmbeddingModel } from "./EmbeddingModels.ts"
 
-const provider = "openai"
 const timeout = Duration.minutes(1)
 
 /** Embeddings by OpenAI, with the caller's own key if there is one. */
