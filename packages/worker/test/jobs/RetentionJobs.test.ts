@@ -1,3 +1,4 @@
+import { StoredResponses } from "@berth/domain/gateway/responses/StoredResponses"
 import { MailedTokenRepository } from "@berth/domain/accounts/mailed-tokens/MailedTokenRepository"
 import { ModelUsage } from "@berth/domain/ai/calls/ModelUsage"
 import { SavedCardCharges } from "@berth/domain/billing/checkout/SavedCardCharges"
@@ -63,7 +64,8 @@ const runRetentions = Effect.gen(function* () {
     Layer.mock(A2aRepository, { prune: (before) => recordAt("messages between agents", before) }),
     Layer.mock(A2aTaskRepository, { prune: (before) => recordAt("tasks of agents", before) }),
     Layer.mock(WebhookDeliveryRepository, { prune: (before) => recordAt("events", before) }),
-    Layer.mock(AnswerStreams, { prune: (before) => recordAt("answer events", before) })
+    Layer.mock(StoredResponses, { prune: (before) => recordAt("responses of models", before) }),
+    Layer.mock(AnswerStreams, { append: () => {}, prune: (before) => recordAt("answer events", before) })
   )
   yield* TestClock.setTime(start)
   yield* RetentionJobs.layer({
