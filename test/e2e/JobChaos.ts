@@ -160,7 +160,13 @@ export const runJobChaos = (seed: number, jobs: number, store: QueueStore) =>
   Effect.gen(function* () {
     const directory = yield* temporaryDirectory
     const postgres = yield* restartable(
-      (port) => startPostgres({ directory: `${directory}/postgres`, ...(port === undefined ? {} : { port }) }),
+      (port) =>
+        startPostgres({
+          directory: `${directory}/postgres`,
+          // A worker whose queues are here has up to 21 connections.
+          settings: { max_connections: "300" },
+          ...(port === undefined ? {} : { port })
+        }),
       ({ port }) => port
     )
     const redis = yield* restartable(
