@@ -292,9 +292,10 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the main 
         headers: { traceparent: `00-${chatId}-${randomBytes(8).toString("hex")}-01` }
       })
       yield* contains(traceId, [
-        "berth-server http.server POST",
+        "berth-server POST /api/agents/provision",
         "berth-server Agents.provision",
-        "berth-worker job new-agent",
+        "berth-server send provision",
+        "berth-worker process provision",
         "berth-worker JobHandler.handle",
         "berth-server InstanceLaunches.deploy",
         "berth-server InstanceDriver.start",

@@ -1,7 +1,14 @@
 import { Effect, Schema } from "effect"
 import { createServer } from "node:http"
 
-const Attributes = Schema.Array(Schema.Struct({ key: Schema.String, value: Schema.Unknown }))
+const Value = Schema.Struct({
+  stringValue: Schema.optional(Schema.String),
+  intValue: Schema.optional(Schema.Union(Schema.Number, Schema.String)),
+  doubleValue: Schema.optional(Schema.Number),
+  boolValue: Schema.optional(Schema.Boolean),
+  arrayValue: Schema.optional(Schema.Unknown)
+})
+const Attributes = Schema.Array(Schema.Struct({ key: Schema.String, value: Value }))
 
 /** The checked part of a POST to `/v1/traces`. */
 const Export = Schema.Struct({
@@ -10,49 +17,101 @@ const Export = Schema.Struct({
       resource: Schema.Struct({ attributes: Attributes }),
       scopeSpans: Schema.Array(
         Schema.Struct({
-          spans: Schema.Array(Schema.Struct({ name: Schema.String, traceId: Schema.String, spanId: Schema.String }))
+          spans: Schema.Array(
+            Schema.Struct({
+              name: Schema.String,
+              traceId: Schema.String,
+              spanId: Schema.String,
+              parentSpanId: Schema.optional(Schema.String),
+              kind: Schema.Number,
+              attributes: Schema.optional(Attributes),
+              status: Schema.optional(Schema.Struct({ code: Schema.optional(Schema.Number) })),
+              events: Schema.optional(Schema.Array(Schema.Struct({ name: Schema.String })))
+            })
+          )
         })
       )
     })
   )
 })
 
+type Primitive = string | number | boolean
+
 export interface CollectedSpan {
   readonly service: string
+  readonly resource: Readonly<Record<string, Primitive>>
   readonly name: string
   readonly traceId: string
+  readonly spanId: string
+  readonly parentSpanId: string | undefined
+  readonly kind: string
+  readonly isError: boolean
+  readonly attributes: Readonly<Record<string, Primitive>>
+  readonly events: ReadonlyArray<string>
+}
+
+export interface CollectedRequest {
+  readonly path: string
+  readonly headers: Readonly<Record<string, string | ReadonlyArray<string> | undefined>>
+  readonly body: string
 }
 
 export interface FakeOtelCollector {
   readonly url: string
   readonly spans: () => ReadonlyArray<CollectedSpan>
+  readonly requests: () => ReadonlyArray<CollectedRequest>
   /** Every body as it came. */
   readonly bodies: () => string
+  /** The status of further answers; 200 at first. */
+  readonly answerWith: (status: number) => void
 }
 
 const decode = Schema.decodeUnknownSync(Schema.parseJson(Export))
-const decodeName = Schema.decodeUnknownSync(Schema.Struct({ stringValue: Schema.String }))
+
+const kinds = ["unspecified", "internal", "server", "client", "producer", "consumer"]
+
+const readValue = (value: typeof Value.Type): Primitive =>
+  value.stringValue ??
+  value.doubleValue ??
+  value.boolValue ??
+  (value.intValue === undefined ? JSON.stringify(value.arrayValue) : Number(value.intValue))
+
+const readAttributes = (attributes: typeof Attributes.Type) =>
+  Object.fromEntries(attributes.map(({ key, value }) => [key, readValue(value)]))
 
 const spansIn = (body: string): ReadonlyArray<CollectedSpan> =>
   decode(body).resourceSpans.flatMap(({ resource, scopeSpans }) => {
-    const named = resource.attributes.find(({ key }) => key === "service.name")
-    const service = decodeName(named?.value).stringValue
-    return scopeSpans.flatMap(({ spans }) => spans.map(({ name, traceId }) => ({ service, name, traceId })))
+    const from = readAttributes(resource.attributes)
+    return scopeSpans.flatMap(({ spans }) =>
+      spans.map(({ attributes = [], events = [], kind, name, parentSpanId, spanId, status, traceId }) => ({
+        service: String(from["service.name"]),
+        resource: from,
+        name,
+        traceId,
+        spanId,
+        parentSpanId: parentSpanId === "" ? undefined : parentSpanId,
+        kind: kinds[kind] ?? "unspecified",
+        isError: status?.code === 2,
+        attributes: readAttributes(attributes),
+        events: events.map((event) => event.name)
+      }))
+    )
   })
 
 /** Starts a fake OpenTelemetry collector for OTLP in JSON over HTTP. */
 export const makeFakeOtelCollector = Effect.acquireRelease(
   Effect.async<FakeOtelCollector & { readonly close: () => void }>((resume) => {
     const spans: Array<CollectedSpan> = []
-    const bodies: Array<string> = []
+    const requests: Array<CollectedRequest> = []
+    let status = 200
     const server = createServer((request, response) => {
       const pieces: Array<Buffer> = []
       request.on("data", (piece: Buffer) => pieces.push(piece))
       request.on("end", () => {
         const body = Buffer.concat(pieces).toString()
-        bodies.push(body)
-        if (request.url === "/v1/traces") spans.push(...spansIn(body))
-        response.writeHead(200, { "content-type": "application/json" }).end("{}")
+        requests.push({ path: request.url ?? "", headers: request.headers, body })
+        if (request.url === "/v1/traces" && status === 200) spans.push(...spansIn(body))
+        response.writeHead(status, { "content-type": "application/json" }).end("{}")
       })
     })
     server.listen(0, "127.0.0.1", () => {
@@ -62,7 +121,11 @@ export const makeFakeOtelCollector = Effect.acquireRelease(
         Effect.succeed({
           url: `http://127.0.0.1:${port}`,
           spans: () => spans,
-          bodies: () => bodies.join("\n"),
+          requests: () => requests,
+          bodies: () => requests.map(({ body }) => body).join("\n"),
+          answerWith: (next) => {
+            status = next
+          },
           close: () => {
             server.close()
             server.closeAllConnections()

@@ -1,4 +1,4 @@
-import { encodeLine } from "@berth/infra/telemetry/JsonLogger"
+import { encodeLine } from "@berth/domain/shared/LogLine"
 import { Layer, Logger, Tracer } from "effect"
 
 /** A tracer Layer with the name, attributes and events of its spans. */

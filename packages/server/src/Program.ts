@@ -31,7 +31,7 @@ import { ProgramMisconfigured, serviceVersion } from "@berth/infra/process/Progr
 import * as AssetFiles from "@berth/infra/files/AssetFiles"
 import * as FolderSkillCatalog from "@berth/infra/skills/FolderSkillCatalog"
 import * as UploadedSkillPackages from "@berth/infra/skills/UploadedSkillPackages"
-import { renderPrometheus } from "@berth/infra/telemetry/PrometheusFormat"
+import { readPrometheus } from "@berth/infra/telemetry/PrometheusFormat"
 import { Array, Duration, Effect, Layer, Option } from "effect"
 import { availableParallelism } from "node:os"
 import { fileURLToPath } from "node:url"
@@ -143,7 +143,7 @@ export const serverProgram = (settings: Settings) =>
       const { backendHost, backendPort, backendUrl, host, port } = settings.addresses
       const ai = models(settings)
       const drain = Duration.seconds(settings.drainSeconds)
-      const sendsSpans = Option.isSome(settings.otlpEndpoint)
+      const sendsSpans = Option.isSome(settings.telemetry.signals.traces)
       const privately = Layer.mergeAll(
         Layer.succeed(InternalKey, internalApiKey),
         Layer.succeed(AiAccessPolicy, {
@@ -151,7 +151,7 @@ export const serverProgram = (settings: Settings) =>
           hosts: [backendUrl.hostname, backendHost]
         }),
         Layer.succeed(MetricsExposition, {
-          text: Effect.sync(renderPrometheus),
+          text: readPrometheus,
           isOpenOnLoopback: settings.environment === "development"
         })
       )

@@ -1,6 +1,7 @@
 import { loadProcessSettings } from "@berth/infra/configuration/SettingsLoader"
 import { ignoreDebuggerSignal } from "@berth/infra/process/DebuggerSignal"
 import { jsonLogger } from "@berth/infra/telemetry/JsonLogger"
+import { prettyLogger } from "@berth/infra/telemetry/PrettyLogger"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Effect, Layer, Logger } from "effect"
 import { dirname } from "node:path"
@@ -14,7 +15,7 @@ import { supervise } from "./Supervisor.ts"
 const scripts = dirname(fileURLToPath(import.meta.url))
 
 const loggerLayer = (format: LogFormat) =>
-  format === "json" ? Logger.replace(Logger.defaultLogger, jsonLogger) : Logger.pretty
+  Logger.replace(Logger.defaultLogger, format === "json" ? jsonLogger : prettyLogger)
 
 const program = Effect.gen(function* () {
   const { settings, warnings } = yield* loadProcessSettings("supervisor")

@@ -40,7 +40,7 @@ import {
   runAdminCommand,
   runQueueCommand
 } from "./administration/AdminCommand.ts"
-import { renderPrometheus } from "@berth/infra/telemetry/PrometheusFormat"
+import { readPrometheus } from "@berth/infra/telemetry/PrometheusFormat"
 import * as HealthListener from "./health/HealthListener.ts"
 import * as MetricsListener from "./health/MetricsListener.ts"
 import * as Worker from "./Worker.ts"
@@ -74,7 +74,7 @@ const metrics = ({ metrics: { host, port } }: Settings) =>
   Option.match(port, {
     onNone: () => Layer.empty,
     onSome: (port) =>
-      MetricsListener.layer({ host, port, text: Effect.sync(renderPrometheus) }).pipe(
+      MetricsListener.layer({ host, port, text: readPrometheus }).pipe(
         Layer.mapError(
           ({ cause }) =>
             new ProgramMisconfigured({

@@ -498,7 +498,7 @@ describe("chat", () => {
       Effect.gen(function* () {
         yield* ai.complete(request({ model: "told/of", options: { temperature: 0.5 } }))
         const [span] = spans
-        assertMatches(span, { name: "chat told/of", kind: "client", status: { _tag: "Ended" } })
+        assertMatches(span, { name: "chat of", kind: "client", status: { _tag: "Ended" } })
         assertMatches(span?._tag === "Span" ? Object.fromEntries(span.attributes) : {}, {
           "gen_ai.operation.name": "chat",
           "gen_ai.provider.name": "openrouter",

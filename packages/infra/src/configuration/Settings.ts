@@ -19,6 +19,7 @@ import {
   readWalletAddress
 } from "./ChainSettings.ts"
 import { readOAuthASettings, readOAuthBSettings, readSocialIdentitySettings } from "./SignInSettings.ts"
+import { telemetrySettings } from "./TelemetrySettings.ts"
 import { isNetwork } from "../net/OutboundAddresses.ts"
 import { logLevelSetting } from "./LogLevelSetting.ts"
 import { readMailSender, readSmtpUrl } from "./MailSettings.ts"
@@ -480,8 +481,7 @@ export const Settings = Config.all({
     level: logLevelSetting,
     format: Config.option(Config.literal("json", "pretty")("LOG_FORMAT"))
   }),
-  otlpEndpoint: Config.option(webUrl("OTEL_EXPORTER_OTLP_ENDPOINT")),
-  serviceName: Config.option(Config.string("OTEL_SERVICE_NAME")),
+  telemetry: telemetrySettings,
   /** Set by the supervisor: instances end with the server instead of waiting for its successor. */
   supervised: Config.withDefault(flag("BERTH_SUPERVISED"), false)
 })

@@ -1,8 +1,9 @@
 import * as PgClient from "@effect/sql-pg/PgClient"
 import type { SqlClient } from "@effect/sql/SqlClient"
 import { SqlError } from "@effect/sql/SqlError"
-import { Data, Duration, Effect, Layer, Option, Redacted, Runtime, type Scope, String } from "effect"
+import { Data, Duration, Effect, Layer, Metric, Option, Redacted, Runtime, type Scope, String } from "effect"
 import { Pool } from "pg"
+import { addSampler } from "../telemetry/ProcessMetrics.ts"
 import { IdleTimeoutSocket } from "./IdleTimeoutSocket.ts"
 import { readHostPort, waitUntilResponding } from "../net/StartupWait.ts"
 import { DirectQueries, makeDirectQueries } from "./DirectQueries.ts"
@@ -43,6 +44,17 @@ const defaultPort = 5432
 // Retries cannot succeed: wrong password, refused role, unknown database.
 const permanentErrorCodes = new Set(["28P01", "28000", "3D000"])
 
+const connectionsByState = Metric.gauge("berth_database_pool_connections", {
+  description: "Connections of this process's pool by state"
+})
+const connections = {
+  used: Metric.tagged(connectionsByState, "state", "used"),
+  idle: Metric.tagged(connectionsByState, "state", "idle")
+}
+const waiting = Metric.gauge("berth_database_pool_waiting_requests", {
+  description: "Statements that wait for a connection of the pool"
+})
+
 const acquirePool = (options: PostgresPoolOptions): Effect.Effect<Pool, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.map(Effect.runtime<never>(), (runtime) => {
@@ -70,11 +82,19 @@ const acquirePool = (options: PostgresPoolOptions): Effect.Effect<Pool, never, S
           )
         )
       )
-      return pool
+      const removeSampler = addSampler(() => {
+        connections.used.unsafeUpdate(pool.totalCount - pool.idleCount, [])
+        connections.idle.unsafeUpdate(pool.idleCount, [])
+        waiting.unsafeUpdate(pool.waitingCount, [])
+      })
+      return { pool, removeSampler }
     }),
-    (pool) =>
-      Effect.promise(() => pool.end()).pipe(Effect.interruptible, Effect.timeoutOption("5 seconds"), Effect.asVoid)
-  )
+    ({ pool, removeSampler }) =>
+      Effect.promise(() => {
+        removeSampler()
+        return pool.end()
+      }).pipe(Effect.interruptible, Effect.timeoutOption("5 seconds"), Effect.asVoid)
+  ).pipe(Effect.map(({ pool }) => pool))
 
 const isPermanent = ({ cause }: SqlError) => permanentErrorCodes.has(readSqlErrorCode(cause) ?? "")
 

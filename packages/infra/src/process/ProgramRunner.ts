@@ -1,5 +1,6 @@
 import { NodeRuntime } from "@effect/platform-node"
 import { Cause, Data, Effect, Layer, Option } from "effect"
+import { randomUUID } from "node:crypto"
 import type { ProgramKind } from "../configuration/SettingsFaults.ts"
 import { loadProcessSettings, SettingsInvalid } from "../configuration/SettingsLoader.ts"
 import type { Settings } from "../configuration/Settings.ts"
@@ -42,11 +43,15 @@ export const runProgramCommand = (options: {
     // A supervisor has logged them.
     const warn = settings.supervised ? Effect.void : Effect.forEach(warnings, (text) => Effect.logWarning(text))
     const telemetry = Telemetry.layer({
-      serviceName: Option.getOrElse(settings.serviceName, () => options.serviceName),
-      serviceVersion,
+      identity: {
+        serviceName: Option.getOrElse(settings.telemetry.serviceName, () => options.serviceName),
+        serviceVersion,
+        serviceInstanceId: randomUUID(),
+        role: options.kind === "server" ? settings.role : options.kind
+      },
+      export: settings.telemetry,
       logLevel: settings.log.level,
-      logFormat: Option.getOrElse(settings.log.format, () => (process.stdout.isTTY ? "pretty" : "json")),
-      otlpEndpoint: settings.otlpEndpoint
+      logFormat: Option.getOrElse(settings.log.format, () => (process.stdout.isTTY ? "pretty" : "json"))
     })
     yield* Effect.all([endWithParent, warn, options.command(settings)], { discard: true }).pipe(
       Effect.scoped,

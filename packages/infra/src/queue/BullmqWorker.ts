@@ -163,14 +163,17 @@ const runJob = <E, R>(queue: QueueName, job: StoredJob, isLastAttempt: boolean, 
       attempt,
       isLastAttempt
     }).pipe(
-      Effect.withSpan(`job ${job.name}`, {
+      Effect.withSpan(`process ${queue}`, {
         kind: "consumer",
         captureStackTrace: false,
         attributes: {
           "messaging.system": "bullmq",
+          "messaging.operation.name": "process",
+          "messaging.operation.type": "process",
           "messaging.destination.name": queue,
-          "messaging.message.id": job.id,
-          attempt
+          "messaging.message.id": decodeJobKey(job.id ?? ""),
+          "berth.job.name": job.name,
+          "berth.job.attempt": attempt
         },
         ...(trace === null ? { root: true } : { parent: Tracer.externalSpan(trace) })
       })

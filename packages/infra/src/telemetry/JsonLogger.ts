@@ -1,27 +1,10 @@
-import { Context, FiberRef, FiberRefs, Logger, LogLevel, Option, Tracer } from "effect"
+import { encodeLine, structuredLogger } from "@berth/domain/shared/LogLine"
+import { Logger, LogLevel } from "effect"
 import { makeLineWriter } from "./LineWriter.ts"
-
-/** Formats a log entry as an object with its trace ids. */
-export const structuredLogger = Logger.make<unknown, Readonly<Record<string, unknown>>>((options) => {
-  const span = Context.getOption(FiberRefs.getOrDefault(options.context, FiberRef.currentContext), Tracer.ParentSpan)
-  const { annotations, cause, logLevel, message, timestamp } = Logger.structuredLogger.log(options)
-  return {
-    timestamp,
-    level: logLevel,
-    message,
-    ...annotations,
-    ...(cause === undefined ? {} : { cause }),
-    ...(Option.isSome(span) ? { trace_id: span.value.traceId, span_id: span.value.spanId } : {})
-  }
-})
 
 const stdout = makeLineWriter(process.stdout)
 // Flushes the buffer at exit, however the process ends.
 process.once("exit", stdout.flush)
-
-/** Errors can hold integers that JSON lacks. */
-export const encodeLine = (line: unknown): string =>
-  JSON.stringify(line, (_, value: unknown) => (typeof value === "bigint" ? String(value) : value))
 
 const toConsole = Logger.withLeveledConsole(Logger.map(structuredLogger, encodeLine))
 

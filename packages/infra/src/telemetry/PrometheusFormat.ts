@@ -1,4 +1,5 @@
-import { Metric, MetricState, Option } from "effect"
+import { Effect, Metric, MetricState, Option } from "effect"
+import { sampleProcess } from "./ProcessMetrics.ts"
 
 interface MetricFamily {
   readonly type: string
@@ -45,3 +46,9 @@ export const renderPrometheus = (): string => {
     )
     .join("")
 }
+
+/** The figures of this process as they are now, in that format. */
+export const readPrometheus: Effect.Effect<string> = Effect.sync(() => {
+  sampleProcess()
+  return renderPrometheus()
+})

@@ -43,7 +43,7 @@ const processes = (settings: Settings, bundle: string) => {
     onClose: onClose(settings),
     uids: Option.getOrUndefined(settings.instanceUids),
     requiresAccounts: settings.environment === "production",
-    otlpEndpoint: Option.getOrUndefined(settings.otlpEndpoint)
+    otlpEndpoint: Option.getOrUndefined(settings.telemetry.endpoint)
   })
   return Layer.mergeAll(
     Layer.catchAll(driver, (error) =>

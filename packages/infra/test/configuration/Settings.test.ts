@@ -283,6 +283,10 @@ describe("settings", () => {
     SALES_EMAIL: "sales",
     REFERRAL_CREDITS: "-1",
     OTEL_EXPORTER_OTLP_ENDPOINT: "collector:4318",
+    OTEL_EXPORTER_OTLP_PROTOCOL: "grpc",
+    OTEL_METRICS_EXPORTER: "prometheus",
+    OTEL_METRIC_EXPORT_INTERVAL: "1",
+    OTEL_RESOURCE_ATTRIBUTES: "team=a%ZZ",
     LIMIT_REGISTER: "abc"
   }
 

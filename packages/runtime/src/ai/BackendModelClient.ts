@@ -59,8 +59,8 @@ export const layer = ({
     answer: (request) =>
       Effect.map(open(request), (answer) => mapChunkFailure(answer, toModelCallFailed)).pipe(
         withScopedSpan("ModelClient.answer", {
-          "gen_ai.operation.name": "chat",
-          "gen_ai.request.model": request.model
+          "gen_ai.agent.id": request.agentId,
+          "berth.model": request.model
         })
       )
   })

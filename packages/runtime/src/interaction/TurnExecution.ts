@@ -31,8 +31,7 @@ export class TurnExecution extends Effect.Service<TurnExecution>()("@berth/runti
 
     /** Enters the session's queue; leaves it with the scope, which is that of the response. */
     const begin = Effect.fn("TurnExecution.begin")(function* (turn: Turn) {
-      const ids = { "gen_ai.agent.id": turn.agentId, "berth.session.id": turn.sessionId }
-      yield* Effect.annotateCurrentSpan(ids)
+      const ids = { "gen_ai.agent.id": turn.agentId, "gen_ai.conversation.id": turn.sessionId }
       yield* drain.admitTurn
       const agent = yield* Effect.flatMap(
         agents.find(turn.agentId),
@@ -53,7 +52,9 @@ export class TurnExecution extends Effect.Service<TurnExecution>()("@berth/runti
           Effect.raceFirst(drain.awaitDeadline),
           Effect.catchAllCause((cause) => Effect.map(toErrorEvent(cause), (event) => emit([event]))),
           Effect.annotateLogs({ agentId: turn.agentId, sessionId: turn.sessionId }),
-          Effect.withSpan("TurnExecution.answer", { attributes: { "gen_ai.operation.name": "invoke_agent", ...ids } })
+          Effect.withSpan("TurnExecution.answer", {
+            attributes: { "gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": agent.name, ...ids }
+          })
         )
       return run
     })

@@ -21,7 +21,7 @@ export const jobHandler = <A, I, E, R>(
         (error) => new JobUnsupported({ reason: `The payload is invalid for ${kind.name} (${summarizeIssues(error)})` })
       ),
       Effect.flatMap((payload) => handle(payload, job)),
-      Effect.withSpan("JobHandler.handle", { attributes: { "job.name": kind.name } })
+      Effect.withSpan("JobHandler.handle", { attributes: { "berth.job.name": kind.name } })
     )
 })
 

@@ -5,7 +5,7 @@ import { estimatePromptTokens, estimateTokens } from "../prompt/TokenEstimate.ts
 import type { ModelEvent, ProviderEnding } from "../streams/ModelEvent.ts"
 import type { PlannedCall } from "./CallPlan.ts"
 import type { ChatRequest } from "./ChatRequest.ts"
-import { countCall, countTokens, makeUsageAttributes, measureCall } from "./ModelTelemetry.ts"
+import { countCall, countUsage, makeUsageAttributes, measureCall } from "./ModelTelemetry.ts"
 import type { ModelUsage } from "./ModelUsage.ts"
 
 export interface MeteredUsage {
@@ -47,7 +47,7 @@ const recordUsage = (
   record: ModelUsage["Type"]
 ) =>
   Effect.flatMap(Clock.currentTimeMillis, (now) => {
-    countTokens(call, usage)
+    countUsage(call, usage, costUsd)
     measureCall(call, now - calledAt)
     return record.record({
       userId: caller.userId,
@@ -93,7 +93,7 @@ export const meterAnswer = (
   const finish = Effect.suspend(() => {
     const metered = usage()
     if (span !== null) {
-      const attributes = makeUsageAttributes(metered.usage, end?.finishReason ?? null, toolCalls)
+      const attributes = makeUsageAttributes({ ...metered, call, end, toolCalls }, request.caller.agentId)
       for (const [key, value] of Object.entries(attributes)) span.attribute(key, value)
     }
     if (end !== null) countCall(call, "answered")

@@ -1,5 +1,7 @@
 import { Metric, MetricBoundaries, MetricKey, type MetricKeyType, MetricLabel } from "effect"
+import type { AgentId } from "../../shared/AgentId.ts"
 import type { ProviderName } from "../models/Model.ts"
+import type { ProviderEnding } from "../streams/ModelEvent.ts"
 import type { ChatOptions, TokenUsage } from "../chat/ModelChat.ts"
 import { parseModelName } from "../models/ModelRoutes.ts"
 import type { CalledModel, PlannedCall } from "./CallPlan.ts"
@@ -11,6 +13,11 @@ const calls = MetricKey.counter("berth_model_calls_total", {
 
 const tokens = MetricKey.counter("berth_model_tokens_total", {
   description: "Tokens that models took in (prompt) and gave out (completion)",
+  incremental: true
+})
+
+const costs = MetricKey.counter("berth_model_cost_usd_total", {
+  description: "Cost of model calls in US dollars by the catalog's prices; own keys are not charged",
   incremental: true
 })
 
@@ -55,13 +62,16 @@ const labeled = <Type extends MetricKeyType.MetricKeyType<number, unknown>>(
 
 const callsBy = labeled(calls, "outcome")
 const tokensBy = labeled(tokens, "direction")
+const costsBy = labeled(costs, "key")
 const firstTextOf = labeled(firstText, "")
 const durationOf = labeled(duration, "")
 
 /** `outcome`: answered, or the kind of its failure. */
 export const countCall = (call: CalledModel, outcome: string): void => callsBy(call, outcome).unsafeUpdate(1, [])
 
-export const countTokens = (call: CalledModel, usage: TokenUsage): void => {
+/** The usage of a call and its cost. */
+export const countUsage = (call: CalledModel, usage: TokenUsage, costUsd: number): void => {
+  costsBy(call, call.keyId === undefined ? "platform" : "own").unsafeUpdate(costUsd, [])
   tokensBy(call, "prompt").unsafeUpdate(usage.promptTokens, [])
   tokensBy(call, "completion").unsafeUpdate(usage.completionTokens, [])
 }
@@ -79,13 +89,12 @@ const conventionalNames: { readonly [name in ProviderName]?: string } = { google
 export const describeCallSpan = (call: PlannedCall, options: ChatOptions) => {
   const provider = conventionalNames[call.provider] ?? call.provider
   return {
-    name: `chat ${call.model.id}`,
+    name: `chat ${parseModelName(call.model.id)}`,
     options: {
       kind: "client" as const,
       attributes: {
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": provider,
-        "gen_ai.system": provider,
         "gen_ai.request.model": parseModelName(call.model.id),
         "berth.model": call.model.id,
         "berth.own_key": call.keyId !== undefined,
@@ -101,12 +110,26 @@ export const describeCallSpan = (call: PlannedCall, options: ChatOptions) => {
 }
 
 export const makeUsageAttributes = (
-  usage: TokenUsage,
-  finishReason: string | null,
-  toolCalls: number
+  {
+    call,
+    costUsd,
+    end,
+    toolCalls,
+    usage
+  }: {
+    readonly call: CalledModel
+    readonly costUsd: number
+    readonly usage: TokenUsage
+    readonly end: ProviderEnding | null
+    readonly toolCalls: number
+  },
+  agentId: AgentId | null
 ): Record<string, unknown> => ({
+  "gen_ai.response.model": parseModelName(call.model.id),
+  ...(agentId === null ? {} : { "gen_ai.agent.id": agentId }),
   "gen_ai.usage.input_tokens": usage.promptTokens,
   "gen_ai.usage.output_tokens": usage.completionTokens,
-  ...(finishReason === null ? {} : { "gen_ai.response.finish_reasons": [finishReason] }),
+  "berth.cost.usd": costUsd,
+  ...(end === null || end.finishReason === null ? {} : { "gen_ai.response.finish_reasons": [end.finishReason] }),
   ...(toolCalls === 0 ? {} : { "berth.tools.called": toolCalls })
 })

@@ -95,16 +95,31 @@ const make = (pollInterval: Duration.DurationInput) =>
         const bytes = Buffer.byteLength(job.payload)
         if (bytes > maximumPayloadBytes) return yield* Effect.die(new JobPayloadTooLarge({ name: kind.name, bytes }))
         if (kind.isCoalesced === true && (yield* reuse(job))) return
-        const entry = {
-          id,
-          ...job,
-          queue: kind.queue,
-          trace: yield* Effect.map(currentTrace, (trace) => (trace === null ? null : JSON.stringify(trace))),
-          createdAt: DateTime.toDate(yield* DateTime.now)
-        }
-        yield* sql`
-        with appended as (insert into outbox ${sql.insert(entry)} returning 1)
-        select pg_notify(${channel}, '') from appended`.pipe(Effect.orDie)
+        yield* Effect.gen(function* () {
+          const entry = {
+            id,
+            ...job,
+            queue: kind.queue,
+            trace: yield* Effect.map(currentTrace, (trace) => (trace === null ? null : JSON.stringify(trace))),
+            createdAt: DateTime.toDate(yield* DateTime.now)
+          }
+          yield* sql`
+          with appended as (insert into outbox ${sql.insert(entry)} returning 1)
+          select pg_notify(${channel}, '') from appended`.pipe(Effect.orDie)
+        }).pipe(
+          // The parent of the span in which a worker processes the job.
+          Effect.withSpan(`send ${kind.queue}`, {
+            kind: "producer",
+            attributes: {
+              "messaging.system": "bullmq",
+              "messaging.operation.name": "send",
+              "messaging.operation.type": "send",
+              "messaging.destination.name": kind.queue,
+              "messaging.message.id": id,
+              "berth.job.name": kind.name
+            }
+          })
+        )
       }),
       relay: Effect.fn("Outbox.relay")(function* <E, R>(
         limit: number,

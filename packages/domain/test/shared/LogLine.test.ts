@@ -1,4 +1,4 @@
-import { encodeLine, structuredLogger } from "@berth/infra/telemetry/JsonLogger"
+import { structuredLogger } from "@berth/domain/shared/LogLine"
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Effect, Logger, Redacted } from "effect"
 
@@ -19,7 +19,7 @@ describe("structured", () => {
       const [line] = yield* linesOf(
         Effect.logWarning("A thing happened").pipe(Effect.annotateLogs({ agentId: "agt_1", attempt: 2 }))
       )
-      assert.deepInclude(line, { level: "WARN", message: "A thing happened", agentId: "agt_1", attempt: 2 })
+      assert.deepInclude(line, { level: "warn", message: "A thing happened", agentId: "agt_1", attempt: 2 })
       assert.match(String(line?.["timestamp"]), /^\d{4}-\d\d-\d\dT/)
       assert.notProperty(line, "cause")
       assert.notProperty(line, "trace_id")
@@ -44,7 +44,7 @@ describe("structured", () => {
   it.effect("A log line with an integer that JSON lacks is encoded and does not fail the caller", () =>
     Effect.gen(function* () {
       const [line] = yield* linesOf(Effect.log("Failed", { span: { start: 1n } }))
-      assert.include(encodeLine(line), '"start":"1"')
+      assert.strictEqual(line?.["message"], 'Failed {"span":{"start":"1"}}')
     })
   )
 

@@ -1,0 +1,182 @@
+import * as EffectMetrics from "@effect/opentelemetry/Metrics"
+import { Resource } from "@effect/opentelemetry/Resource"
+import { ROOT_CONTEXT, trace, TraceFlags } from "@opentelemetry/api"
+import { SeverityNumber } from "@opentelemetry/api-logs"
+import { OTLPLogExporter as JsonLogExporter } from "@opentelemetry/exporter-logs-otlp-http"
+import { OTLPLogExporter as ProtobufLogExporter } from "@opentelemetry/exporter-logs-otlp-proto"
+import { OTLPMetricExporter as JsonMetricExporter } from "@opentelemetry/exporter-metrics-otlp-http"
+import { OTLPMetricExporter as ProtobufMetricExporter } from "@opentelemetry/exporter-metrics-otlp-proto"
+import { OTLPTraceExporter as JsonTraceExporter } from "@opentelemetry/exporter-trace-otlp-http"
+import { OTLPTraceExporter as ProtobufTraceExporter } from "@opentelemetry/exporter-trace-otlp-proto"
+import { defaultResource, resourceFromAttributes } from "@opentelemetry/resources"
+import { BatchLogRecordProcessor, LoggerProvider } from "@opentelemetry/sdk-logs"
+import { PeriodicExportingMetricReader } from "@opentelemetry/sdk-metrics"
+import { BasicTracerProvider, BatchSpanProcessor } from "@opentelemetry/sdk-trace-base"
+import { structuredLogger } from "@berth/domain/shared/LogLine"
+import { Effect, Layer, Logger, type LogLevel, Option, Runtime } from "effect"
+import type { SignalExport, TelemetrySettings } from "../configuration/TelemetrySettings.ts"
+import { observeExports, toPublicAddress } from "./ExportFailures.ts"
+import { noExporter } from "./NoExporter.ts"
+import { makeOtelTracer } from "./OtelTracer.ts"
+import { sampleProcess } from "./ProcessMetrics.ts"
+import { toAttributeValue } from "./SpanConventions.ts"
+
+/*
+ * Export by the SDK of OpenTelemetry. Loaded only by processes that export.
+ */
+
+/** Time of the last export at the end of a process. */
+const flushTimeout = "3 seconds"
+
+const scopeName = "berth"
+
+/** Ends with a last export, within a limit. */
+const endWith = (provider: { readonly forceFlush: () => Promise<void>; readonly shutdown: () => Promise<void> }) =>
+  Effect.addFinalizer(() =>
+    Effect.tryPromise(() => provider.forceFlush()).pipe(
+      Effect.ignore,
+      Effect.zipRight(Effect.ignore(Effect.tryPromise(() => provider.shutdown()))),
+      Effect.interruptible,
+      Effect.timeoutOption(flushTimeout)
+    )
+  )
+
+/** Keys of a log line that are fields of a record. */
+const lineKeys = new Set(["timestamp", "level", "message", "trace_id", "span_id"])
+
+const severities: { readonly [tag in LogLevel.LogLevel["_tag"]]: SeverityNumber } = {
+  All: SeverityNumber.TRACE,
+  Trace: SeverityNumber.TRACE,
+  Debug: SeverityNumber.DEBUG,
+  Info: SeverityNumber.INFO,
+  Warning: SeverityNumber.WARN,
+  Error: SeverityNumber.ERROR,
+  Fatal: SeverityNumber.FATAL,
+  None: SeverityNumber.UNSPECIFIED
+}
+
+export interface ExportedResource {
+  readonly serviceName: string
+  readonly serviceVersion: string
+  readonly serviceInstanceId: string
+  readonly role: string
+}
+
+const makeResource = (
+  { role, serviceInstanceId, serviceName, serviceVersion }: ExportedResource,
+  given: TelemetrySettings["resourceAttributes"]
+) =>
+  defaultResource().merge(
+    resourceFromAttributes({
+      "service.namespace": "berth",
+      "service.version": serviceVersion,
+      "service.instance.id": serviceInstanceId,
+      "berth.role": role,
+      ...given,
+      "service.name": serviceName
+    })
+  )
+
+export const layer = (settings: TelemetrySettings, identity: ExportedResource) => {
+  const { metricIntervalMillis, resourceAttributes, signals } = settings
+  const resource = makeResource(identity, resourceAttributes)
+
+  const makeObserver = (signal: string, { url }: SignalExport) =>
+    Effect.map(Effect.runtime<never>(), (runtime) => {
+      const log = (line: Effect.Effect<void>, annotations: Record<string, string>) => {
+        Runtime.runFork(runtime)(Effect.annotateLogs(line, { signal, address: toPublicAddress(url), ...annotations }))
+      }
+      return {
+        failure: (reason: string) => log(Effect.logWarning("Telemetry export failed"), { reason }),
+        recovery: () => log(Effect.logInfo("Telemetry export works again"), {})
+      }
+    })
+
+  const traces = (signal: SignalExport) =>
+    Layer.unwrapScoped(
+      Effect.gen(function* () {
+        const exporter =
+          signal.protocol === "http/json"
+            ? new JsonTraceExporter({ url: signal.url })
+            : new ProtobufTraceExporter({ url: signal.url })
+        const observed = observeExports(exporter, yield* makeObserver("traces", signal))
+        const provider = new BasicTracerProvider({ resource, spanProcessors: [new BatchSpanProcessor(observed)] })
+        yield* endWith(provider)
+        return Layer.setTracer(makeOtelTracer(provider.getTracer(scopeName, identity.serviceVersion)))
+      })
+    )
+
+  const metrics = (signal: SignalExport) =>
+    Layer.scopedDiscard(
+      Effect.gen(function* () {
+        const exporter =
+          signal.protocol === "http/json"
+            ? new JsonMetricExporter({ url: signal.url })
+            : new ProtobufMetricExporter({ url: signal.url })
+        const observed = observeExports(exporter, yield* makeObserver("metrics", signal))
+        const producer = yield* EffectMetrics.makeProducer
+        const reader = new PeriodicExportingMetricReader({
+          exporter: observed,
+          exportIntervalMillis: metricIntervalMillis,
+          exportTimeoutMillis: Math.min(metricIntervalMillis, 30_000)
+        })
+        reader.setMetricProducer({
+          collect: (options) => {
+            sampleProcess()
+            return producer.collect(options)
+          }
+        })
+        yield* endWith({ forceFlush: () => reader.forceFlush(), shutdown: () => reader.shutdown() })
+      })
+    ).pipe(Layer.provide(Layer.succeed(Resource, resource)))
+
+  const logs = (signal: SignalExport) =>
+    Logger.addScoped(
+      Effect.gen(function* () {
+        const exporter =
+          signal.protocol === "http/json"
+            ? new JsonLogExporter({ url: signal.url })
+            : new ProtobufLogExporter({ url: signal.url })
+        const observed = observeExports(exporter, yield* makeObserver("logs", signal))
+        const provider = new LoggerProvider({
+          resource,
+          processors: [new BatchLogRecordProcessor({ exporter: observed })]
+        })
+        yield* endWith(provider)
+        const logger = provider.getLogger(scopeName, identity.serviceVersion)
+        return Logger.make<unknown, void>((options) => {
+          const line = structuredLogger.log(options)
+          const { message, span_id, trace_id } = line
+          const attributes: Record<string, string | number | boolean | Array<string>> = {}
+          for (const [key, value] of Object.entries(line)) {
+            if (lineKeys.has(key)) continue
+            const given = toAttributeValue(value)
+            attributes[key === "cause" ? "exception.stacktrace" : key] = typeof given === "object" ? [...given] : given
+          }
+          logger.emit({
+            timestamp: options.date,
+            severityNumber: severities[options.logLevel._tag],
+            severityText: options.logLevel.label,
+            body: message,
+            attributes,
+            context:
+              typeof trace_id === "string" && typeof span_id === "string"
+                ? trace.setSpanContext(ROOT_CONTEXT, {
+                    traceId: trace_id,
+                    spanId: span_id,
+                    traceFlags: TraceFlags.SAMPLED
+                  })
+                : ROOT_CONTEXT
+          })
+        })
+      })
+    )
+
+  return Layer.mergeAll(
+    Option.match(signals.traces, { onNone: () => noExporter, onSome: traces }),
+    Option.match(signals.metrics, { onNone: () => Layer.empty, onSome: metrics }),
+    Option.match(signals.logs, { onNone: () => Layer.empty, onSome: logs }),
+    // Log records are a signal of their own, so spans do not repeat them.
+    Logger.remove(Logger.tracerLogger)
+  )
+}

@@ -1,0 +1,132 @@
+import {
+  type AttributeValue,
+  type HrTime,
+  type Link,
+  ROOT_CONTEXT,
+  type Span,
+  type SpanContext,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+  TraceFlags,
+  type Tracer as OtelTracer
+} from "@opentelemetry/api"
+import { type Context, type Exit, type Option, Tracer } from "effect"
+import { describeSpan, toAttributeValue, toConventionalKind } from "./SpanConventions.ts"
+
+const kinds: { readonly [kind in Tracer.SpanKind]: SpanKind } = {
+  internal: SpanKind.INTERNAL,
+  client: SpanKind.CLIENT,
+  server: SpanKind.SERVER,
+  producer: SpanKind.PRODUCER,
+  consumer: SpanKind.CONSUMER
+}
+
+const nanosPerSecond = 1_000_000_000n
+const toHrTime = (nanos: bigint): HrTime => [Number(nanos / nanosPerSecond), Number(nanos % nanosPerSecond)]
+
+const toSpanContext = (span: Tracer.AnySpan): SpanContext => ({
+  traceId: span.traceId,
+  spanId: span.spanId,
+  isRemote: span._tag === "ExternalSpan",
+  traceFlags: span.sampled ? TraceFlags.SAMPLED : TraceFlags.NONE
+})
+
+type AttributeValues = Record<string, AttributeValue>
+
+const toAttributes = (given: Readonly<Record<string, unknown>>): AttributeValues => {
+  const made: AttributeValues = {}
+  for (const [key, value] of Object.entries(given)) made[key] = toMutable(toAttributeValue(value))
+  return made
+}
+
+const toMutable = (value: ReturnType<typeof toAttributeValue>): AttributeValue =>
+  typeof value === "object" ? [...value] : value
+
+const toLink = ({ attributes, span }: Tracer.SpanLink): Link => ({
+  context: toSpanContext(span),
+  attributes: toAttributes(attributes)
+})
+
+/** A span of the SDK that gets its name, attributes and status by the conventions when it ends. */
+class ExportedSpan implements Tracer.Span {
+  readonly _tag = "Span"
+  readonly traceId: string
+  readonly spanId: string
+  readonly sampled: boolean
+  readonly attributes = new Map<string, unknown>()
+  readonly links: Array<Tracer.SpanLink>
+  readonly kind: Tracer.SpanKind
+  readonly #span: Span
+  status: Tracer.SpanStatus
+
+  constructor(
+    tracer: OtelTracer,
+    readonly name: string,
+    readonly parent: Option.Option<Tracer.AnySpan>,
+    readonly context: Context.Context<never>,
+    links: ReadonlyArray<Tracer.SpanLink>,
+    startTime: bigint,
+    kind: Tracer.SpanKind
+  ) {
+    this.kind = toConventionalKind(name, kind)
+    this.links = [...links]
+    this.status = { _tag: "Started", startTime }
+    this.#span = tracer.startSpan(
+      name,
+      { kind: kinds[this.kind], startTime: toHrTime(startTime), links: links.map(toLink) },
+      parent._tag === "Some" ? trace.setSpanContext(ROOT_CONTEXT, toSpanContext(parent.value)) : ROOT_CONTEXT
+    )
+    const { spanId, traceFlags, traceId } = this.#span.spanContext()
+    this.traceId = traceId
+    this.spanId = spanId
+    this.sampled = (traceFlags & 1) === 1
+  }
+
+  attribute(key: string, value: unknown): void {
+    if (this.sampled) this.attributes.set(key, value)
+  }
+
+  event(name: string, startTime: bigint, attributes: Record<string, unknown> = {}): void {
+    if (this.sampled) this.#span.addEvent(name, toAttributes(attributes), toHrTime(startTime))
+  }
+
+  addLinks(links: ReadonlyArray<Tracer.SpanLink>): void {
+    this.links.push(...links)
+    this.#span.addLinks(links.map(toLink))
+  }
+
+  end(endTime: bigint, exit: Exit.Exit<unknown, unknown>): void {
+    this.status = { _tag: "Ended", startTime: this.status.startTime, endTime, exit }
+    const time = toHrTime(endTime)
+    if (this.sampled) {
+      const { attributes, exception, isError, name } = describeSpan({
+        name: this.name,
+        kind: this.kind,
+        attributes: this.attributes,
+        exit
+      })
+      this.#span.updateName(name).setAttributes(toAttributes(attributes))
+      if (isError) this.#span.setStatus({ code: SpanStatusCode.ERROR })
+      if (exception !== undefined)
+        this.#span.addEvent(
+          "exception",
+          {
+            "exception.type": exception.type,
+            "exception.message": exception.message,
+            "exception.stacktrace": exception.stacktrace
+          },
+          time
+        )
+    }
+    this.#span.end(time)
+  }
+}
+
+/** Effect's tracer over one of the SDK. */
+export const makeOtelTracer = (tracer: OtelTracer): Tracer.Tracer =>
+  Tracer.make({
+    span: (name, parent, context, links, startTime, kind) =>
+      new ExportedSpan(tracer, name, parent, context, links, startTime, kind),
+    context: (evaluate) => evaluate()
+  })

@@ -1,0 +1,234 @@
+import { Cause, Exit, type Tracer } from "effect"
+import { summarizeSql } from "./SqlSummary.ts"
+import { redactQueryString, redactText } from "./TextRedaction.ts"
+
+/*
+ * Names, attributes and status of spans by the OpenTelemetry semantic conventions (HTTP, database, messaging, GenAI), from the
+ * name, attributes and exit that a span has at its end.
+ */
+
+type Attributes = ReadonlyMap<string, unknown>
+type AttributeValue = string | number | boolean | ReadonlyArray<string>
+
+export interface SpanEnd {
+  readonly name: string
+  readonly kind: Tracer.SpanKind
+  readonly attributes: Attributes
+  readonly exit: Exit.Exit<unknown, unknown>
+}
+
+export interface RecordedException {
+  readonly type: string
+  readonly message: string
+  readonly stacktrace: string
+}
+
+export interface ConventionalSpan {
+  readonly name: string
+  readonly attributes: Readonly<Record<string, AttributeValue>>
+  /** Otherwise the status is unset. */
+  readonly isError: boolean
+  readonly exception: RecordedException | undefined
+}
+
+const maximumTextLength = 4096
+
+const toText = (value: unknown): string =>
+  typeof value === "string"
+    ? value
+    : value instanceof Date
+      ? value.toISOString()
+      : (JSON.stringify(value) ?? String(value))
+
+export const toAttributeValue = (value: unknown): AttributeValue => {
+  if (typeof value === "string") return value.slice(0, maximumTextLength)
+  if (typeof value === "number" || typeof value === "boolean") return value
+  if (typeof value === "bigint") return value <= Number.MAX_SAFE_INTEGER ? Number(value) : String(value)
+  if (Array.isArray(value)) return value.map((item) => toText(item).slice(0, maximumTextLength))
+  return toText(value).slice(0, maximumTextLength)
+}
+
+const textOf = (attributes: Attributes, key: string): string | undefined => {
+  const value = attributes.get(key)
+  return typeof value === "string" && value !== "" ? value : undefined
+}
+
+const numberOf = (attributes: Attributes, key: string): number | undefined => {
+  const value = attributes.get(key)
+  return typeof value === "number" ? value : undefined
+}
+
+const methods = new Set(["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "QUERY"])
+
+/** Of the router; the route of an unknown path is no route. */
+const routeOf = (attributes: Attributes): string | undefined => {
+  const route = textOf(attributes, "http.route")
+  return route === "*" || route === "/*" ? undefined : route
+}
+
+/** The kind of a span: a transaction is no call of the database by itself. */
+export const toConventionalKind = (name: string, kind: Tracer.SpanKind): Tracer.SpanKind =>
+  name === "sql.transaction" ? "internal" : kind
+
+const join = (...parts: ReadonlyArray<string | undefined>) => parts.filter((part) => part !== undefined).join(" ")
+
+export const nameSpan = ({ attributes, kind, name }: Omit<SpanEnd, "exit">): string => {
+  const method = textOf(attributes, "http.request.method")
+  if (method !== undefined && (kind === "server" || kind === "client")) {
+    const verb = methods.has(method) ? method : "HTTP"
+    return kind === "server" ? join(verb, routeOf(attributes)) : join(verb, textOf(attributes, "url.template"))
+  }
+  const query = textOf(attributes, "db.query.text")
+  if (query !== undefined) return summarizeSql(query).text || "postgresql"
+  switch (textOf(attributes, "gen_ai.operation.name")) {
+    case undefined:
+      break
+    case "execute_tool":
+      return join("execute_tool", textOf(attributes, "gen_ai.tool.name"))
+    case "invoke_agent":
+      return join("invoke_agent", textOf(attributes, "gen_ai.agent.name"))
+    default:
+      return join(textOf(attributes, "gen_ai.operation.name"), textOf(attributes, "gen_ai.request.model"))
+  }
+  const operation = textOf(attributes, "messaging.operation.name")
+  return operation === undefined ? name : join(operation, textOf(attributes, "messaging.destination.name"))
+}
+
+const isHeader = (key: string) => key.startsWith("http.request.header.") || key.startsWith("http.response.header.")
+
+/** `server.address` is a host; the HTTP client of the platform sets an origin. */
+const hostOf = (address: string) => (URL.canParse(address) ? new URL(address).hostname || address : address)
+
+const redactUrl = (text: string) => redactText(text.split("#", 1)[0] ?? "")
+
+const readHttp = ({ attributes, kind }: SpanEnd): Record<string, AttributeValue> => {
+  const method = textOf(attributes, "http.request.method")
+  if (method === undefined) return {}
+  const address = textOf(attributes, "server.address")
+  const query = textOf(attributes, "url.query")
+  const agent = textOf(attributes, "http.request.header.user-agent")
+  return {
+    ...(methods.has(method)
+      ? {}
+      : { "http.request.method": "_OTHER", "http.request.method_original": method.slice(0, 32) }),
+    ...(address === undefined ? {} : { "server.address": hostOf(address) }),
+    ...(query === undefined ? {} : { "url.query": redactQueryString(query) }),
+    ...(kind === "server" && agent !== undefined ? { "user_agent.original": agent.slice(0, 256) } : {})
+  }
+}
+
+const readSql = ({ attributes }: SpanEnd): Record<string, AttributeValue> => {
+  const query = textOf(attributes, "db.query.text")
+  if (query === undefined) return {}
+  const { collection, operation, text } = summarizeSql(query)
+  return {
+    "db.query.text": query.trim().replaceAll(/\s+/g, " ").slice(0, maximumTextLength),
+    ...(text === "" ? {} : { "db.query.summary": text }),
+    ...(operation === undefined ? {} : { "db.operation.name": operation }),
+    ...(collection === undefined ? {} : { "db.collection.name": collection })
+  }
+}
+
+/** Attributes of other conventions, and those without content. */
+const isDropped = ({ attributes, kind }: SpanEnd, key: string, value: unknown) =>
+  isHeader(key) ||
+  value === undefined ||
+  value === null ||
+  (key === "url.full" && kind === "server") ||
+  (key === "url.query" && value === "") ||
+  (key === "db.operation.name" && attributes.has("db.query.text")) ||
+  (key === "http.route" && routeOf(attributes) === undefined)
+
+const describeAttributes = (end: SpanEnd): Record<string, AttributeValue> => {
+  const made: Record<string, AttributeValue> = {}
+  for (const [key, value] of end.attributes)
+    if (!isDropped(end, key, value)) made[key] = toAttributeValue(key === "url.full" ? redactUrl(toText(value)) : value)
+  return { ...made, ...readHttp(end), ...readSql(end) }
+}
+
+/** Failures of infrastructure by the naming rule of errors; every other typed failure is a refusal. */
+const infrastructureFailure =
+  /(?:Unavailable|Unreachable|Unresponsive|TimedOut|TimeoutException|ConnectionLost|ConnectionFailed|CallFailed|ProviderFailed|TurnFailed|ToolFailed|StartFailed|SpawnFailed|JobPermanentlyFailed|SqlError|RequestError|ResponseError)$/
+
+const tagOf = (error: unknown): string => {
+  if (typeof error === "object" && error !== null && "_tag" in error && typeof error._tag === "string")
+    return error._tag
+  return error instanceof Error ? error.name : typeof error
+}
+
+/** SQLSTATE of a failed statement. */
+const sqlStateOf = (error: unknown): string | undefined => {
+  const cause = typeof error === "object" && error !== null && "cause" in error ? error.cause : undefined
+  const code = typeof cause === "object" && cause !== null && "code" in cause ? cause.code : undefined
+  return typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) ? code : undefined
+}
+
+const describeException = (error: unknown): RecordedException => {
+  const thrown = error instanceof Error ? error : new Error(toText(error))
+  return {
+    type: tagOf(error),
+    message: redactText(thrown.message).slice(0, maximumTextLength),
+    // Frames only: the first lines repeat the message.
+    stacktrace: (thrown.stack ?? "")
+      .split("\n")
+      .filter((line) => /^\s+at /.test(line))
+      .join("\n")
+      .slice(0, maximumTextLength)
+  }
+}
+
+interface Judgement {
+  readonly isError: boolean
+  readonly errorType?: string
+  readonly sqlState?: string | undefined
+  readonly exception?: RecordedException
+}
+
+const noError: Judgement = { isError: false }
+
+const judgeStatus = (kind: Tracer.SpanKind, status: number): Judgement =>
+  status < 400 ? noError : { isError: status >= 500 || kind === "client", errorType: String(status) }
+
+/** Whether a typed failure is an error of the span. */
+const isFailure = (kind: Tracer.SpanKind, tag: string) => {
+  if (kind === "consumer") return tag !== "JobPostponed" && tag !== "JobUnsupported"
+  return kind === "client" || kind === "producer" || infrastructureFailure.test(tag)
+}
+
+const judge = ({ attributes, exit, kind }: SpanEnd): Judgement => {
+  const status = attributes.has("http.request.method") ? numberOf(attributes, "http.response.status_code") : undefined
+  if (Exit.isSuccess(exit)) return status === undefined ? noError : judgeStatus(kind, status)
+  const { cause } = exit
+  if (Cause.isEmpty(cause) || Cause.isInterruptedOnly(cause)) return noError
+  const defect = Cause.dieOption(cause)
+  if (defect._tag === "Some" && (status === undefined || status >= 500)) {
+    const exception = describeException(defect.value)
+    return { isError: true, errorType: exception.type, exception }
+  }
+  if (status !== undefined) return judgeStatus(kind, status)
+  const error = Cause.squash(cause)
+  const tag = tagOf(error)
+  const sqlState = sqlStateOf(error)
+  if (!isFailure(kind, tag)) return { isError: false, errorType: tag }
+  return {
+    isError: true,
+    errorType: sqlState ?? tag,
+    sqlState,
+    exception: describeException(error)
+  }
+}
+
+/** A span as it is exported. */
+export const describeSpan = (end: SpanEnd): ConventionalSpan => {
+  const { errorType, exception, isError, sqlState } = judge(end)
+  return {
+    name: nameSpan(end),
+    attributes: {
+      ...(errorType === undefined ? {} : { "error.type": errorType }),
+      ...(sqlState === undefined ? {} : { "db.response.status_code": sqlState }),
+      ...describeAttributes(end)
+    },
+    isError,
+    exception
+  }
+}

@@ -1,0 +1,21 @@
+const replacement = "REDACTED"
+
+/** Query values, credentials in URLs, and tokens by their form. */
+const secretForms: ReadonlyArray<readonly [RegExp, string]> = [
+  [/(\b[a-z][a-z0-9+.-]*:\/\/)[^\s/@]+@/gi, `$1${replacement}@`],
+  [/([?&][\w.~%-]+=)[^&\s"'#)]+/g, `$1${replacement}`],
+  [/\b(bearer|basic|payment)\s+[\w.~+/=-]{8,}/gi, `$1 ${replacement}`],
+  [/\b(?:sk|pk|rk|whsec|brt|ghp|xox[a-z])[_-][\w-]{12,}/g, replacement],
+  [/\beyJ[\w-]+\.[\w-]+\.[\w-]*/g, replacement]
+]
+
+/** Text without what looks like a secret. */
+export const redactText = (text: string): string =>
+  secretForms.reduce((clean, [form, by]) => clean.replaceAll(form, by), text)
+
+/** A query string with its names only. */
+export const redactQueryString = (query: string): string =>
+  query
+    .split("&")
+    .map((pair) => (pair.includes("=") ? `${pair.slice(0, pair.indexOf("="))}=${replacement}` : pair))
+    .join("&")

@@ -1,0 +1,138 @@
+import type { OtlpProtocol, OtlpSignal, TelemetrySettings } from "@berth/infra/configuration/TelemetrySettings"
+import * as OtelExport from "@berth/infra/telemetry/OtelExport"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, Metric, Option, Tracer } from "effect"
+import { afterAll, beforeAll, vi } from "vitest"
+import { makeFakeOtelCollector } from "../fakes/FakeOtelCollector.ts"
+import { eventually } from "../support/Eventually.ts"
+import { recordLogs } from "../support/RecordedTelemetry.ts"
+
+const identity = { serviceName: "berth-test", serviceVersion: "1.2.3", serviceInstanceId: "one", role: "backend" }
+
+const exportTo = (url: string, signals: ReadonlyArray<OtlpSignal>, protocol: OtlpProtocol = "http/json") => {
+  const at = (signal: OtlpSignal) =>
+    signals.includes(signal) ? Option.some({ protocol, url: `${url}/v1/${signal}` }) : Option.none()
+  const settings: TelemetrySettings = {
+    signals: { traces: at("traces"), metrics: at("metrics"), logs: at("logs") },
+    endpoint: Option.none(),
+    metricIntervalMillis: 60_000,
+    resourceAttributes: { "deployment.environment.name": "test" },
+    serviceName: Option.none()
+  }
+  return OtelExport.layer(settings, identity)
+}
+
+describe("export by OTLP", () => {
+  beforeAll(() => {
+    vi.stubEnv("OTEL_EXPORTER_OTLP_HEADERS", "x-tenant=a%20b,authorization=Basic hunter2")
+    vi.stubEnv("OTEL_BSP_SCHEDULE_DELAY", "20")
+  })
+  afterAll(() => vi.unstubAllEnvs())
+
+  it.scopedLive("A process exports its last spans, metrics and logs before it ends", () =>
+    Effect.gen(function* () {
+      const collector = yield* makeFakeOtelCollector
+      const parent = Tracer.externalSpan({
+        traceId: "0af7651916cd43dd8448eb211c80319c",
+        spanId: "b7ad6b7169203331",
+        sampled: true
+      })
+      yield* Effect.logWarning("Half done").pipe(
+        Effect.annotateLogs({ agentId: "agt_1" }),
+        Effect.withSpan("Agents.provision", { parent, attributes: { "agent.id": "agt_1" } }),
+        Effect.zipRight(Metric.increment(Metric.counter("berth_test_total", { incremental: true }))),
+        Effect.provide(exportTo(collector.url, ["traces", "metrics", "logs"]))
+      )
+      const [span] = collector.spans()
+      assert.containSubset(span, {
+        name: "Agents.provision",
+        traceId: parent.traceId,
+        parentSpanId: parent.spanId,
+        kind: "internal",
+        isError: false,
+        attributes: { "agent.id": "agt_1" },
+        events: [],
+        resource: {
+          "service.name": "berth-test",
+          "service.version": "1.2.3",
+          "service.namespace": "berth",
+          "service.instance.id": "one",
+          "berth.role": "backend",
+          "deployment.environment.name": "test"
+        }
+      })
+      const bodyOf = (signal: string) => collector.requests().find(({ path }) => path === `/v1/${signal}`)?.body ?? ""
+      assert.include(bodyOf("metrics"), '"name":"berth_test_total"')
+      assert.include(bodyOf("metrics"), '"name":"process_resident_memory_bytes"')
+      for (const part of ['"severityText":"WARN"', '"severityNumber":13', "Half done", "agt_1", parent.traceId])
+        assert.include(bodyOf("logs"), part)
+      for (const { headers } of collector.requests())
+        assert.containSubset(headers, { "x-tenant": "a b", authorization: "Basic hunter2" })
+    })
+  )
+
+  it.scopedLive("A sampler by environment leaves out traces, and keeps those that a caller samples", () =>
+    Effect.gen(function* () {
+      vi.stubEnv("OTEL_TRACES_SAMPLER", "parentbased_always_off")
+      const collector = yield* makeFakeOtelCollector
+      const called = { traceId: "0af7651916cd43dd8448eb211c80319c", spanId: "b7ad6b7169203331" }
+      yield* Effect.all([
+        Effect.withSpan(Effect.void, "own", { root: true }),
+        Effect.withSpan(Effect.void, "sampled", { parent: Tracer.externalSpan({ ...called, sampled: true }) }),
+        Effect.withSpan(Effect.void, "unsampled", { parent: Tracer.externalSpan({ ...called, sampled: false }) })
+      ]).pipe(Effect.provide(exportTo(collector.url, ["traces"])))
+      vi.stubEnv("OTEL_TRACES_SAMPLER", "")
+      assert.deepStrictEqual(
+        collector.spans().map(({ name }) => name),
+        ["sampled"]
+      )
+    })
+  )
+
+  it.scopedLive("Spans are exported in protobuf when configured", () =>
+    Effect.gen(function* () {
+      const collector = yield* makeFakeOtelCollector
+      collector.answerWith(204)
+      yield* Effect.withSpan(Effect.void, "Agents.provision").pipe(
+        Effect.provide(exportTo(collector.url, ["traces"], "http/protobuf"))
+      )
+      const [request] = collector.requests()
+      assert.strictEqual(request?.headers["content-type"], "application/x-protobuf")
+      assert.include(request?.body, "Agents.provision")
+    })
+  )
+
+  it.scopedLive("A failing export is one warning without credentials until it works again", () =>
+    Effect.gen(function* () {
+      const collector = yield* makeFakeOtelCollector
+      const logs = recordLogs()
+      const url = collector.url.replace("//", "//me:hunter2@")
+      const warnings = () => logs.lines.filter((line) => line.includes("Telemetry export failed"))
+      const sendSpan = (count: number) =>
+        Effect.zipRight(
+          Effect.withSpan(Effect.void, "Agents.provision"),
+          eventually(
+            Effect.sync(() => collector.requests().length),
+            (sent) => sent >= count
+          )
+        )
+      collector.answerWith(401)
+      yield* Effect.gen(function* () {
+        yield* sendSpan(1)
+        yield* eventually(Effect.sync(warnings), ({ length }) => length === 1)
+        yield* sendSpan(2)
+        collector.answerWith(200)
+        yield* sendSpan(3)
+        yield* eventually(
+          Effect.sync(() => logs.lines.some((line) => line.includes("Telemetry export works again"))),
+          (works) => works
+        )
+      }).pipe(Effect.provide(Layer.provideMerge(exportTo(url, ["traces"]), logs.layer)))
+      const [warning] = warnings()
+      assert.lengthOf(warnings(), 1)
+      assert.include(warning, `${collector.url}/v1/traces`)
+      assert.include(warning, "status 401")
+      assert.notInclude(logs.lines.join("\n"), "hunter2")
+    })
+  )
+})
