@@ -24,7 +24,7 @@ const exportTo = (url: string, signals: ReadonlyArray<OtlpSignal>, protocol: Otl
 
 describe("export by OTLP", () => {
   beforeAll(() => {
-    vi.stubEnv("OTEL_EXPORTER_OTLP_HEADERS", "x-tenant=a%20b,authorization=Basic hunter2")
+    vi.stubEnv("OTEL_EXPORTER_OTLP_HEADERS", "x-team=a%20b,authorization=Basic hunter2")
     vi.stubEnv("OTEL_BSP_SCHEDULE_DELAY", "20")
   })
   afterAll(() => vi.unstubAllEnvs())
@@ -67,7 +67,7 @@ describe("export by OTLP", () => {
       for (const part of ['"severityText":"WARN"', '"severityNumber":13', "Half done", "agt_1", parent.traceId])
         assert.include(bodyOf("logs"), part)
       for (const { headers } of collector.requests())
-        assert.containSubset(headers, { "x-tenant": "a b", authorization: "Basic hunter2" })
+        assert.containSubset(headers, { "x-team": "a b", authorization: "Basic hunter2" })
     })
   )
 

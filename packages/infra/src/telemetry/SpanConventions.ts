@@ -177,16 +177,16 @@ const describeException = (error: unknown): RecordedException => {
   }
 }
 
-interface Judgement {
+interface Judgment {
   readonly isError: boolean
   readonly errorType?: string
   readonly sqlState?: string | undefined
   readonly exception?: RecordedException
 }
 
-const noError: Judgement = { isError: false }
+const noError: Judgment = { isError: false }
 
-const judgeStatus = (kind: Tracer.SpanKind, status: number): Judgement =>
+const judgeStatus = (kind: Tracer.SpanKind, status: number): Judgment =>
   status < 400 ? noError : { isError: status >= 500 || kind === "client", errorType: String(status) }
 
 /** Whether a typed failure is an error of the span. */
@@ -195,7 +195,7 @@ const isFailure = (kind: Tracer.SpanKind, tag: string) => {
   return kind === "client" || kind === "producer" || infrastructureFailure.test(tag)
 }
 
-const judge = ({ attributes, exit, kind }: SpanEnd): Judgement => {
+const judge = ({ attributes, exit, kind }: SpanEnd): Judgment => {
   const status = attributes.has("http.request.method") ? numberOf(attributes, "http.response.status_code") : undefined
   if (Exit.isSuccess(exit)) return status === undefined ? noError : judgeStatus(kind, status)
   const { cause } = exit
