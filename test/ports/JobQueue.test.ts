@@ -442,7 +442,7 @@ const portSpec = (place: Effect.Effect<JobQueueStore, never, Scope.Scope>) => ()
         const { caused, uncaused } = yield* eventually(spans, (so) => "caused" in so && "uncaused" in so)
         assert.deepStrictEqual(caused, {
           trace,
-          name: "process provision",
+          name: "process tasks",
           kind: "consumer",
           traceId: trace.traceId,
           parent: trace.spanId
