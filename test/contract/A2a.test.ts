@@ -1,5 +1,5 @@
 import { maximumInProgress } from "@berth/domain/a2a/A2aMessage"
-import { A2aRepository } from "@berth/domain/a2a/A2aRepository"
+import { A2aDelivery } from "@berth/domain/a2a/A2aDelivery"
 import { maximumInFlightPerOwner, Outbox, type OutboxEntry } from "@berth/domain/jobs/Outbox"
 import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
 import { SqlClient } from "@effect/sql/SqlClient"
@@ -601,17 +601,58 @@ layer(A2aWorker.layer, { excludeTestServices: true })("Messages between agents",
   it.effect("Messages whose jobs were lost end after a day and make room for others of their sender", () =>
     Effect.gen(function* () {
       const { alice, bob } = yield* pair
-      const { failLost } = yield* A2aRepository
+      const { failLost } = yield* A2aDelivery
       const sql = yield* SqlClient
       yield* Effect.forEach(Array.from({ length: maximumInProgress.sender }).keys(), (index) =>
         send(alice, bob, { messageId: `lost-${index}` })
       )
-      yield* failLost
+      yield* failLost()
       assert.strictEqual((yield* send(alice, bob, { messageId: "next" })).status, 429)
       yield* sql`update a2a_messages set created_at = now() - interval '25 hours' where to_agent = ${bob.agent.id}`
-      yield* failLost
+      yield* failLost()
       assert.strictEqual((yield* send(alice, bob, { messageId: "next" })).status, 202)
       assert.include((yield* agentCall(bob, "GET", "/messages")).text, "The job of the message was lost.")
+    })
+  )
+
+  it.effect("The budget of a message whose job was lost returns once to the turn that sent it", () =>
+    Effect.gen(function* () {
+      const { alice, bob } = yield* senders
+      const other = yield* addAgent(bob, "other")
+      const { failLost } = yield* A2aDelivery
+      const sql = yield* SqlClient
+      const run = ({ messageId }: Turn) =>
+        Effect.gen(function* () {
+          const limit = Effect.map(Effect.orDie(sql`select unit_limit from turns where id = ${messageId}`), ([row]) =>
+            Number(row?.["unitLimit"])
+          )
+          const before = yield* limit
+          yield* callInTurn(bob, messageId, { action: "send", mode: "notify", to: other.agent.id, message: "work" })
+          const shared = yield* limit
+          yield* Effect.orDie(
+            sql`update a2a_messages set created_at = now() - interval '25 hours' where to_agent = ${other.agent.id}`
+          )
+          yield* Effect.replicateEffect(failLost(), 3, { concurrency: "unbounded" })
+          return [before, shared, yield* limit].join(" ")
+        })
+      yield* send(alice, bob, {
+        mode: "delegate",
+        delegation: { depth: 1, path: [alice.agent.id], budgetUnits: 4 },
+        messageId: "m1"
+      }).pipe(
+        Effect.fork,
+        Effect.flatMap((sending) =>
+          Effect.gen(function* () {
+            yield* eventually(
+              Effect.zipRight(A2aWorker.deliverMessages, Fiber.poll(sending)),
+              ({ _tag }) => _tag === "Some"
+            )
+            const { body } = yield* Fiber.join(sending)
+            assert.deepInclude(body["reply"], { payload: "4 2 4" })
+          })
+        ),
+        withScripts(new Map([[bob.agent.id, run]]))
+      )
     })
   )
 })

@@ -7,15 +7,19 @@ import {
   RestTransportFactory
 } from "@a2a-js/sdk/client"
 import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
+import { makeSseParser } from "@berth/api/http/Sse"
 import { makeWebhookHeaders } from "@berth/infra/webhooks/StandardWebhooksReceiver"
 import { PushDispatch } from "@berth/domain/a2a/tasks/PushDispatch"
 import type { TurnEvent } from "@berth/domain/instances/AgentRuntime"
 import { AgentId } from "@berth/domain/shared/AgentId"
+import { taskLimits } from "@berth/domain/a2a/tasks/A2aTask"
 import { type WebhookMessage, WebhookReceiver } from "@berth/domain/webhooks/WebhookReceiver"
+import * as PushNotificationDelivery from "@berth/worker/a2a/PushNotificationDelivery"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
-import { Deferred, Effect, Layer, Stream } from "effect"
+import { Deferred, Effect, Layer, Predicate, Stream } from "effect"
 import { Webhook } from "standardwebhooks"
+import { eventually } from "../support/Eventually.ts"
 import * as App from "../support/TestApp.ts"
 import { createApiKey } from "./ApiKeyFixtures.ts"
 import { withoutTraceId } from "./ErrorAssertions.ts"
@@ -146,6 +150,57 @@ const raw = (as: OwnerWithAgent, to: OwnerWithAgent, method: string, path: strin
 const rpc = (as: OwnerWithAgent, to: OwnerWithAgent, method: string, params: unknown, version = "1.0") =>
   raw(as, to, "POST", "", { jsonrpc: "2.0", id: 7, method, params }, version)
 
+/** The events of a stream of either binding, each with its id. Ends when `isEnd` holds, or with the stream. */
+const readEvents = (
+  binding: Binding,
+  owner: OwnerWithAgent,
+  id: string,
+  last: string,
+  isEnd: (event: StreamResponse) => boolean
+) =>
+  Effect.flatMap(App.TestApp, ({ webUrl }) =>
+    Effect.promise(async () => {
+      const isRpc = binding === "JSONRPC"
+      const response = await fetch(`${webUrl}/agents/${owner.agent.id}/a2a${isRpc ? "" : `/tasks/${id}:subscribe`}`, {
+        method: "POST",
+        headers: {
+          "content-type": "application/json",
+          "a2a-version": "1.0",
+          "last-event-id": last,
+          cookie: owner.cookie
+        },
+        ...(isRpc ? { body: JSON.stringify({ jsonrpc: "2.0", id: 7, method: "SubscribeToTask", params: { id } }) } : {})
+      })
+      const parser = makeSseParser()
+      const events: Array<{ readonly id: string | undefined; readonly event: StreamResponse }> = []
+      const body: AsyncIterable<Uint8Array> = response.body ?? assert.fail(String(response.status))
+      for await (const bytes of body) {
+        const parsed = parser.push(new TextDecoder().decode(bytes)).map(({ data, id: eventId }) => {
+          const json: unknown = JSON.parse(data)
+          const event = StreamResponse.fromJSON(isRpc && Predicate.isRecord(json) ? json["result"] : json)
+          return { id: eventId, event }
+        })
+        events.push(...parsed)
+        if (parsed.some(({ event }) => isEnd(event))) break
+      }
+      return events
+    })
+  )
+
+const toReceiver = (post: WebhookReceiver["Type"]["post"]) => Layer.succeed(WebhookReceiver, { post })
+
+const dispatchTo = (post: WebhookReceiver["Type"]["post"]) =>
+  Effect.provide(PushDispatch, Layer.provide(PushDispatch.Default, toReceiver(post)))
+
+/** Attempts all notifications that are due. */
+const deliverPushes = (post: WebhookReceiver["Type"]["post"]) =>
+  Effect.flatMap(dispatchTo(post), ({ attempt, claim }) => Effect.flatMap(claim(100), Effect.forEach(attempt)))
+
+const configurePush = (client: Client, taskId: string, id: string, url: string) =>
+  Effect.promise(() =>
+    client.createTaskPushNotificationConfig({ tenant: "", taskId, id, url, token: "", authentication: undefined })
+  )
+
 layer(App.shared, { excludeTestServices: true })("The A2A protocol of an agent", (it) => {
   for (const binding of bindings) {
     it.effect(`${binding}: a message is a task with the reply, charged once, and continues its context`, () =>
@@ -159,7 +214,8 @@ layer(App.shared, { excludeTestServices: true })("The A2A protocol of an agent",
         assert.strictEqual(textOf(task), "Echo: hello")
         assert.deepStrictEqual(yield* send(client, request), task)
         assert.deepStrictEqual(yield* get(client, task.id), task)
-        const next = yield* send(client, say("again", { contextId: task.contextId }))
+        const messageId = request.message?.messageId ?? ""
+        const next = yield* send(client, say("again", { contextId: task.contextId, messageId }))
         assert.strictEqual(next.contextId, task.contextId)
         assert.strictEqual(yield* findUsedUnits(owner), before + 2)
         const { calls } = yield* AgentManagerTest
@@ -226,6 +282,44 @@ layer(App.shared, { excludeTestServices: true })("The A2A protocol of an agent",
       })
     )
 
+    it.effect(
+      `${binding}: a client that has lost its connection continues behind the last event that it has received`,
+      () =>
+        Effect.gen(function* () {
+          const owner = yield* createOwnerWithAgent()
+          const gate = yield* Deferred.make<void>()
+          const client = yield* connect(binding, owner)
+          const read = (id: string, last: string, isEnd: (event: StreamResponse) => boolean) =>
+            readEvents(binding, owner, id, last, isEnd)
+          const [id, first, rest] = yield* Effect.gen(function* () {
+            const task = yield* send(client, say("count", { configuration: { returnImmediately: true } }))
+            const first = yield* read(task.id, "", ({ payload }) => payload?.$case === "artifactUpdate")
+            const last = first.at(-1)?.id ?? assert.fail("the event has no id")
+            const rest = yield* read(task.id, last, ({ payload }) => {
+              if (payload?.$case === "task") Deferred.unsafeDone(gate, Effect.void)
+              return false
+            })
+            return [task.id, first, rest] as const
+          }).pipe(withGate(gate))
+          assert.strictEqual(readText(first.map(({ event }) => event)), "one ")
+          assert.deepStrictEqual(
+            rest.map(({ event: { payload } }) => payload?.$case),
+            ["task", "artifactUpdate", "statusUpdate"]
+          )
+          const [opening] = rest
+          assert.strictEqual(
+            opening?.event.payload?.$case === "task" ? textOf(opening.event.payload.value) : undefined,
+            "one "
+          )
+          assert.strictEqual(readText(rest.map(({ event }) => event)), "two")
+          const [ended] = yield* read(id, rest[1]?.id ?? "", () => false)
+          assert.strictEqual(
+            ended?.event.payload?.$case === "task" ? textOf(ended.event.payload.value) : undefined,
+            "one two"
+          )
+        })
+    )
+
     it.effect(`${binding}: a canceled task ends its turn and is charged for nothing that it has not used`, () =>
       Effect.gen(function* () {
         const owner = yield* createOwnerWithAgent()
@@ -280,15 +374,11 @@ layer(App.shared, { excludeTestServices: true })("The A2A protocol of an agent",
         )
         assert.deepStrictEqual(yield* names, ["mine"])
         const posted: Array<{ readonly url: URL; readonly message: WebhookMessage }> = []
-        const receiver = Layer.succeed(WebhookReceiver, {
-          post: (url, message) =>
-            Effect.as(
-              Effect.sync(() => posted.push({ url, message })),
-              204
-            )
-        })
-        const deliver = Effect.flatMap(PushDispatch, ({ deliverDue }) => deliverDue).pipe(
-          Effect.provide(Layer.provide(PushDispatch.Default, receiver))
+        const deliver = deliverPushes((url, message) =>
+          Effect.as(
+            Effect.sync(() => posted.push({ url, message })),
+            204
+          )
         )
         yield* deliver
         yield* deliver
@@ -468,8 +558,11 @@ layer(App.shared, { excludeTestServices: true })("The A2A protocol of an agent",
         ["SendMessage", { message: { ...message, parts: [{ url: "https://a.example/b.png" }] } }, "1.0", -32005],
         ["SendMessage", { message, configuration: { acceptedOutputModes: ["image/png"] } }, "1.0", -32005],
         ["SendMessage", { message: { ...message, taskId: "tsk_0" } }, "1.0", -32001],
+        ["ListTasks", { pageToken: "tsk_0" }, "1.0", -32602],
+        ["GetTaskPushNotificationConfig", { task_id: "tsk_0", id: "none" }, "1.0", -32001],
         ["GetTask", { id: "tsk_0" }, "0.3", -32009],
-        ["GetTask", { id: "tsk_0" }, "", -32009]
+        // The request of a client of version 0.3.
+        ["message/send", { message: { ...message, kind: "message", role: "user" } }, "", -32009]
       ] as const
       for (const [method, params, version, code] of cases) {
         const { body, status, text } = yield* rpc(owner, owner, method, params, version)
@@ -507,6 +600,7 @@ layer(App.shared, { excludeTestServices: true })("The A2A protocol of an agent",
         ["POST", "/message:send", { message }, "1.0", 400, "CONTENT_TYPE_NOT_SUPPORTED"],
         ["POST", "/message:send", {}, "1.0", 400, "INVALID_PARAMS"],
         ["GET", "/tasks?pageSize=0", undefined, "1.0", 400, "INVALID_PARAMS"],
+        ["GET", "/tasks?pageToken=tsk_0", undefined, "1.0", 400, "INVALID_PARAMS"],
         ["GET", "/tasks", undefined, "", 400, "VERSION_NOT_SUPPORTED"]
       ] as const
       for (const [method, path, json, version, status, reason] of cases) {
@@ -515,6 +609,144 @@ layer(App.shared, { excludeTestServices: true })("The A2A protocol of an agent",
         assert.include(answer.text, `"reason":"${reason}"`)
         assert.propertyVal(answer.body["error"], "code", status)
       }
+    })
+  )
+
+  it.effect("Push notifications of a caller end when the agent no longer allows it, and when they are removed", () =>
+    Effect.gen(function* () {
+      const [owner, caller] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
+      yield* allow(owner, caller.agent.id)
+      const client = yield* connect("JSONRPC", owner, caller)
+      const task = yield* send(client, say("hello"))
+      const url = "https://receiver.example/ended"
+      const posted: Array<string> = []
+      const deliver = deliverPushes(({ href }, { id }) =>
+        Effect.as(
+          Effect.sync(() => posted.push(`${href} ${id}`)),
+          500
+        )
+      )
+      yield* configurePush(client, task.id, "first", url)
+      yield* deliver
+      assert.include(posted, `${url} ${task.id}:first`)
+      yield* configurePush(client, task.id, "second", url)
+      yield* configurePush(client, task.id, "removed", url)
+      yield* Effect.promise(() =>
+        client.deleteTaskPushNotificationConfig({ tenant: "", taskId: task.id, id: "removed" })
+      )
+      yield* allow(owner)
+      const sql = yield* SqlClient
+      yield* sql`update a2a_push_notifications set due_at = now() where task_id = ${task.id}`
+      yield* deliver
+      assert.lengthOf(
+        posted.filter((one) => one.startsWith(url)),
+        1
+      )
+      assert.deepStrictEqual(yield* sql`select status from a2a_push_notifications where task_id = ${task.id}`, [
+        { status: "failed" },
+        { status: "failed" }
+      ])
+    })
+  )
+
+  it.effect("A push notification that is replaced during an attempt keeps nothing of that attempt's outcome", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent()
+      const client = yield* connect("JSONRPC", owner)
+      const task = yield* send(client, say("hello"))
+      const post: WebhookReceiver["Type"]["post"] = ({ pathname }) => Effect.succeed(pathname === "/old" ? 204 : 500)
+      const { attempt, claim } = yield* dispatchTo(post)
+      const claimOne = Effect.map(
+        claim(100),
+        (claimed) => claimed.find(({ notification }) => notification.taskId === task.id) ?? assert.fail("not claimed")
+      )
+      yield* configurePush(client, task.id, "one", "https://receiver.example/old")
+      const before = yield* claimOne
+      yield* configurePush(client, task.id, "one", "https://receiver.example/new")
+      const after = yield* claimOne
+      yield* attempt(before)
+      yield* attempt(after)
+      const sql = yield* SqlClient
+      assert.deepStrictEqual(
+        yield* sql`select status, failure from a2a_push_notifications where task_id = ${task.id}`,
+        [{ status: "pending", failure: "status 500" }]
+      )
+    })
+  )
+
+  it.effect("Receivers that do not respond delay the push notifications of no other caller", () =>
+    Effect.gen(function* () {
+      const [slow, other] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
+      const gate = yield* Deferred.make<void>()
+      const posted: Array<string> = []
+      const post: WebhookReceiver["Type"]["post"] = ({ pathname }) =>
+        Effect.as(
+          Effect.zipRight(
+            Effect.sync(() => posted.push(pathname)),
+            pathname === "/slow" ? Deferred.await(gate) : Effect.void
+          ),
+          204
+        )
+      const isPosted = (path: string, count: number) =>
+        eventually(
+          Effect.sync(() => posted.filter((one) => one === path).length),
+          (times) => times === count
+        )
+      const push = (owner: OwnerWithAgent, path: string) =>
+        Effect.gen(function* () {
+          const client = yield* connect("JSONRPC", owner)
+          const { id } = yield* send(client, say("hello"))
+          const ids = path === "/slow" ? ["1", "2", "3", "4", "5"] : ["1"]
+          yield* Effect.forEach(ids, (name) => configurePush(client, id, name, `https://receiver.example${path}`))
+        })
+      yield* Effect.gen(function* () {
+        yield* push(slow, "/slow")
+        yield* isPosted("/slow", 2)
+        yield* push(other, "/other")
+        yield* isPosted("/other", 1)
+        assert.lengthOf(
+          posted.filter((path) => path === "/slow"),
+          2
+        )
+        yield* Deferred.succeed(gate, undefined)
+        yield* isPosted("/slow", 5)
+      }).pipe(Effect.provide(Layer.provide(PushNotificationDelivery.layer, toReceiver(post))))
+    })
+  )
+
+  it.effect("Ended tasks of one caller do not push out those of another one", () =>
+    Effect.gen(function* () {
+      const [owner, caller] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
+      yield* allow(owner, caller.user.id)
+      const client = yield* connect("JSONRPC", owner, caller)
+      const own = yield* connect("JSONRPC", owner)
+      const oldest = yield* send(own, say("mine"))
+      const { id } = yield* send(client, say("theirs"))
+      const sql = yield* SqlClient
+      yield* sql`
+        with turn as (select m.* from messages m join a2a_tasks t on t.turn_id = m.id where t.id = ${id}),
+        copies as (
+          insert into messages (id, session_id, user_id, agent_id, seq, sender, content, platform, state, created_at)
+          select 'msg_' || md5(${id} || n), session_id, user_id, agent_id, seq + 1 + n, sender, content, platform, state,
+            created_at
+          from turn cross join generate_series(1, ${taskLimits.ended}) n returning id
+        )
+        insert into a2a_tasks (id, agent_id, caller_id, context_id, client_message_id, content, turn_id, state, created_at,
+          ended_at)
+        select 'tsk_' || md5(copies.id), agent_id, caller_id, context_id, copies.id, t.content, copies.id, t.state,
+          t.created_at, t.ended_at
+        from a2a_tasks t cross join copies where t.id = ${id}`
+      yield* send(client, say("once more"))
+      assert.deepStrictEqual(
+        yield* sql`
+          select caller_id, count(*)::int as count from a2a_tasks where agent_id = ${owner.agent.id} and ended_at is not null
+          group by caller_id order by count`,
+        [
+          { callerId: owner.user.id, count: 1 },
+          { callerId: caller.user.id, count: taskLimits.ended + 1 }
+        ]
+      )
+      assert.deepStrictEqual(yield* get(own, oldest.id), oldest)
     })
   )
 

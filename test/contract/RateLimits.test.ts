@@ -4,6 +4,7 @@ import type { HttpCallResponse } from "../support/HttpCall.ts"
 import { insertAgent, uniqueName } from "../support/Samples.ts"
 import * as App from "../support/TestApp.ts"
 import { assertError } from "./ErrorAssertions.ts"
+import { callInTurn } from "./AgentTurns.ts"
 import { createOwnerWithAgent } from "./OwnerFixtures.ts"
 import { payInTurn } from "./WalletTurns.ts"
 
@@ -207,6 +208,7 @@ const ownerLimits = {
   logs: { count: 2, window },
   wallet: { count: 2, window },
   "runtime-wallet": { count: 2, window },
+  "runtime-a2a": { count: 2, window },
   verification: { count: 3, window },
   "verification-agent": { count: 2, window }
 }
@@ -288,6 +290,15 @@ layer(App.layer({ limits: ownerLimits }), { excludeTestServices: true })("The li
         answers.map(([status]) => status),
         [400, 400, 429]
       )
+    })
+  )
+
+  it.effect("The limits of an owner count messages that agents send", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent()
+      const list = callInTurn(owner, "msg_1", { action: "list_agents" })
+      for (let index = 0; index < 2; index++) assert.include(yield* list, "has not enabled the skill")
+      assert.include(yield* list, "Too many requests")
     })
   )
 })

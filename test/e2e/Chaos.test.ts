@@ -136,6 +136,45 @@ const beginChat = (person: SignedUpClient, message: string, pieces: ReadonlyArra
     return { told, end: Fiber.join(fiber) }
   })
 
+/**
+ * Begins a task of the A2A protocol whose answer stops in the middle; returns when its text has arrived. `expectFailed`: the
+ * task has ended once, wherever its client reads it.
+ */
+const beginTask = (person: SignedUpClient & { readonly agentId: AgentId }, text: string) =>
+  Effect.gen(function* () {
+    const { upstream } = yield* Service
+    upstream.respondWith({ type: "break-off", pieces: ["Half "], by: "hanging" })
+    const path = `/agents/${person.agentId}/a2a`
+    const body = { message: { messageId: text, role: "ROLE_USER", parts: [{ text }] } }
+    const headers = { "a2a-version": "1.0" }
+    const told: Array<StreamedEvent> = []
+    const events = person.events(`${path}/message:stream`, body, headers)
+    const fiber = yield* Effect.fork(
+      Effect.exit(Stream.runForEach(events, (event) => Effect.sync(() => told.push(event))))
+    )
+    yield* eventually(
+      Effect.sync(() => told.length),
+      (count) => count >= 2,
+      { description: `the task "${text}" to have a part of its answer`, timeout: waitLimit }
+    )
+    const id = textOrEmpty(memberAt(told[0]?.data, "task", "id"))
+    const expectFailed = Effect.gen(function* () {
+      const more = { ...headers, "last-event-id": told[1]?.id ?? "" }
+      const resumed = yield* Stream.runCollect(person.events(`${path}/tasks/${id}:subscribe`, {}, more))
+      const last = Array.fromIterable(resumed).at(-1)?.data
+      const sent = yield* person.raw("POST", `${path}/message:send`, { body, headers })
+      const found = yield* person.raw("GET", `${path}/tasks/${id}`, { headers })
+      const ends = [memberAt(last, "statusUpdate") ?? memberAt(last, "task"), memberAt(sent.body, "task"), found.body]
+      for (const end of ends) assert.strictEqual(memberAt(end, "status", "state"), "TASK_STATE_FAILED")
+      assert.deepStrictEqual([memberAt(sent.body, "task", "id"), memberAt(found.body, "id")], [id, id])
+      assert.lengthOf(
+        (yield* askedUpstream).filter((one) => one === text),
+        1
+      )
+    })
+    return { end: Fiber.join(fiber), expectFailed }
+  })
+
 /** The last message of each upstream call. */
 const askedUpstream = Effect.map(Service, ({ upstream }) =>
   upstream.received.flatMap(({ body }) => {
@@ -243,6 +282,10 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
       assert.strictEqual((yield* person.chat("Fourth")).sessionId, sessionId)
       yield* expectInOrder(person, { answered: 3, failed: 1 })
       assert.includeMembers([...(yield* askedUpstream)], ["First", "Second", "Third", "Fourth"])
+      const task = yield* beginTask(person, "A task in a killed instance")
+      yield* killInstance(yield* pidOf(person.userId))
+      yield* task.end
+      yield* task.expectFailed
       yield* expectWell(person)
     })
   )
@@ -444,18 +487,19 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
     "After a kill -9 of server and worker during all kinds of work, every piece of work completes",
     Effect.fn(function* () {
       const { berth } = yield* Service
-      const [silent, half, through] = yield* Effect.all(
-        [ownerWithRunningAgent, ownerWithRunningAgent, ownerWithRunningAgent],
+      const [silent, half, through, client] = yield* Effect.all(
+        [ownerWithRunningAgent, ownerWithRunningAgent, ownerWithRunningAgent, ownerWithRunningAgent],
         many
       )
       const pids = yield* Effect.forEach([silent, half, through], ({ userId }) => pidOf(userId))
       const { sessionId } = yield* half.chat("Before")
       const first = yield* beginChat(silent, "Never begun", [])
       const second = yield* beginChat(half, "Half answered", ["Half ", "of "])
+      const task = yield* beginTask(client, "A task at a killed server")
       yield* through.chat("Answered")
       const people = yield* provisionedSince(600, 300, 0)
       yield* killPrograms("server", "worker")
-      yield* Effect.all([first.end, second.end])
+      yield* Effect.all([first.end, second.end, task.end])
 
       yield* berth.ready
       assert.deepStrictEqual(yield* Effect.forEach([silent, half, through], ({ userId }) => pidOf(userId)), pids)
@@ -463,6 +507,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
       // Turn leases and job locks expire soon after their holder has died.
       yield* Effect.all([half.chat("After"), silent.chat("After all"), Effect.forEach(people, expectWell, many)], many)
 
+      yield* task.expectFailed
       yield* expectInOrder(silent, { answered: 1, failed: 1 })
       yield* expectInOrder(half, { answered: 2, failed: 1 })
       yield* expectInOrder(through, { answered: 2, failed: 0 })

@@ -29,7 +29,8 @@ const pinned: Readonly<Record<number, string>> = {
   14: "2dcc01ce0bdde0f4bf2581a761550bd06e630962e6f6785b7d0cfd71b1cb4771",
   15: "f60a07600d250cdc64a2e36bf67dc3bbf9decd38e2d10ddb1545792432ef4942",
   16: "3d90b89861adfc33fa31aea24aae508ff6a3fc7c2174745c96e40de29133151d",
-  17: "75be4048bf11a36ff61fd4b87a4e463570ce5a55f537fe7568553fd0b7b9570a"
+  17: "75be4048bf11a36ff61fd4b87a4e463570ce5a55f537fe7568553fd0b7b9570a",
+  18: "b6cf34cfccf9a9a11d8ffac56b74f63e14d5ced64f3cf38872f2ac2bc90d285b"
 }
 
 const options = (url: Redacted.Redacted) => ({ url, maxConnections: 1, applicationName: "test" })

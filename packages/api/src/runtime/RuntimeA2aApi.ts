@@ -1,6 +1,7 @@
 import { A2aCallFailed } from "@berth/domain/a2a/A2aErrors"
 import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { errorBody } from "../http/ErrorBody.ts"
+import { RateLimitExceededBody } from "../limits/RateLimits.ts"
 import { RuntimeA2aCall, runtimeA2aPath, RuntimeTextAnswer } from "./RuntimeContract.ts"
 import { AgentNotInInstanceBody, RuntimeAuth } from "./RuntimeModelApi.ts"
 
@@ -16,6 +17,7 @@ const call = HttpApiEndpoint.post("call", runtimeA2aPath)
   .addSuccess(RuntimeTextAnswer)
   .addError(AgentNotInInstanceBody)
   .addError(A2aCallFailedBody)
+  .addError(RateLimitExceededBody)
   .middleware(RuntimeAuth)
 
 /** The skill `a2a-send` of agents for runtimes: the backend continues the chain of the turn. */

@@ -2,6 +2,7 @@ import { Effect } from "effect"
 import { AgentConfiguration } from "../agents/AgentConfiguration.ts"
 import { AgentLifecycle } from "../agents/AgentLifecycle.ts"
 import { Users } from "../accounts/Users.ts"
+import { RateLimiter } from "../limits/RateLimiter.ts"
 import { AgentId } from "../shared/AgentId.ts"
 import { A2aCallFailed } from "./A2aErrors.ts"
 import { type A2aMode, type A2aPriority, findSenderReason } from "./A2aMessage.ts"
@@ -35,9 +36,11 @@ export class A2aCalls extends Effect.Service<A2aCalls>()("@berth/A2aCalls", {
     const configuration = yield* AgentConfiguration
     const messages = yield* A2aMessages
     const users = yield* Users
+    const limiter = yield* RateLimiter
 
     const requireSkill = Effect.fnUntraced(
       function* ({ agentId, userId }: SendingTurn) {
+        yield* limiter.take("runtime-a2a", userId)
         const agent = yield* Effect.flatten(agents.findOwned(userId, agentId))
         const skills = yield* configuration.listSkills(yield* users.find(userId), agent)
         if (!skills.some(({ enabled, skill }) => enabled && skill.id === sendingSkill))

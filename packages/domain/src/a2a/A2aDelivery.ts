@@ -53,6 +53,21 @@ export class A2aDelivery extends Effect.Service<A2aDelivery>()("@berth/A2aDelive
       return ended(end.state === "failed" ? "failed" : "refused", end.reason ?? "No reason is known.")
     })
 
+    /** Stores the outcome and returns the rest of the budget, both once. */
+    const finish = Effect.fnUntraced(function* (id: A2aMessageId, end: End) {
+      const finished = yield* transaction.run(
+        Effect.tap(repository.finish(id, end), (ended) =>
+          Effect.transposeMapOption(Option.flatten(ended), ({ parentTurn, units }) =>
+            budgets.giveBack(parentTurn, units)
+          )
+        )
+      )
+      if (Option.isSome(finished))
+        yield* Effect.logInfo("Message between agents ended").pipe(
+          Effect.annotateLogs({ a2aMessageId: id, status: end.status })
+        )
+    })
+
     const deliver = Effect.fn("A2aDelivery.deliver")(function* (id: A2aMessageId, isLastAttempt: boolean) {
       const started = yield* repository.findInProgress(id)
       if (Option.isNone(started)) return
@@ -65,19 +80,15 @@ export class A2aDelivery extends Effect.Service<A2aDelivery>()("@berth/A2aDelive
             : Effect.failCause(cause)
         )
       )
-      const finished = yield* transaction.run(
-        Effect.tap(repository.finish(id, end), (ended) =>
-          Effect.transposeMapOption(Option.flatten(ended), ({ parentTurn, units }) =>
-            budgets.giveBack(parentTurn, units)
-          )
-        )
-      )
-      if (Option.isSome(finished))
-        yield* Effect.logInfo("Message between agents ended").pipe(
-          Effect.annotateLogs({ a2aMessageId: id, from, to, status: end.status })
-        )
+      yield* finish(id, end)
     })
 
-    return { deliver }
+    /** Ends messages whose jobs have been lost, which would count as in progress for good. */
+    const failLost = Effect.fn("A2aDelivery.failLost")(function* () {
+      const lost = ended("failed", "The job of the message was lost.")
+      yield* Effect.forEach(yield* repository.listLost, (id) => finish(id, lost), { discard: true })
+    })
+
+    return { deliver, failLost }
   })
 }) {}

@@ -76,8 +76,8 @@ export class A2aRepository extends Context.Tag("@berth/A2aRepository")<
         readonly reason: string | null
       }
     ) => Effect.Effect<Option.Option<Option.Option<BudgetRest>>>
-    /** Ends messages whose jobs have been lost, which would count as in progress for good; returns their number. */
-    readonly failLost: Effect.Effect<number>
+    /** Messages in progress that are older than any job, oldest first. */
+    readonly listLost: Effect.Effect<ReadonlyArray<A2aMessageId>>
     /** Deletes messages that ended before `before`; returns their number. */
     readonly prune: (before: DateTime.Utc) => Effect.Effect<number>
   }

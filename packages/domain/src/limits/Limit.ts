@@ -28,6 +28,7 @@ const defaults = {
   "runtime-model": { count: 600, window: Duration.minutes(1) },
   "runtime-page": { count: 60, window: Duration.minutes(1) },
   "runtime-wallet": { count: 60, window: Duration.minutes(1) },
+  "runtime-a2a": { count: 60, window: Duration.minutes(1) },
   gateway: { count: 100, window: Duration.minutes(1) }
 }
 export type LimitName = keyof typeof defaults

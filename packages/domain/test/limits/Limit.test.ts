@@ -76,6 +76,7 @@ describe("parseLimit", () => {
       ["runtime-model", 600, 60],
       ["runtime-page", 60, 60],
       ["runtime-wallet", 60, 60],
+      ["runtime-a2a", 60, 60],
       ["gateway", 100, 60]
     ])
   })

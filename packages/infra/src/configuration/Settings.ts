@@ -159,6 +159,7 @@ const limitVariables: Record<LimitName, string> = {
   "runtime-model": "LIMIT_RUNTIME_MODEL",
   "runtime-page": "LIMIT_RUNTIME_PAGE",
   "runtime-wallet": "LIMIT_RUNTIME_WALLET",
+  "runtime-a2a": "LIMIT_RUNTIME_A2A",
   gateway: "LIMIT_GATEWAY"
 }
 const limit = (name: LimitName): Config.Config<LimitValue> =>

@@ -2,6 +2,7 @@ import { BackendApi } from "@berth/api/BackendApi"
 import { A2aCalls } from "@berth/domain/a2a/A2aCalls"
 import { HttpApiBuilder } from "@effect/platform"
 import { Effect } from "effect"
+import { addRetryAfter } from "../http/ResponseHeaders.ts"
 import { makeOwnTurn } from "./OwnTurn.ts"
 
 export const layer = HttpApiBuilder.group(BackendApi, "runtimeA2a", (handlers) =>
@@ -13,7 +14,7 @@ export const layer = HttpApiBuilder.group(BackendApi, "runtimeA2a", (handlers) =
       Effect.gen(function* () {
         const turn = yield* own(of)
         return { text: yield* call.action === "list_agents" ? calls.listAgents(turn) : calls.send(turn, call) }
-      })
+      }).pipe(Effect.tapErrorTag("RateLimitExceeded", addRetryAfter))
     )
   })
 )

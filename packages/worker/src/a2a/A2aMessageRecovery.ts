@@ -1,10 +1,10 @@
-import { A2aRepository } from "@berth/domain/a2a/A2aRepository"
+import { A2aDelivery } from "@berth/domain/a2a/A2aDelivery"
 import { Effect, Layer } from "effect"
 import { runRecurringTask } from "../jobs/RecurringTask.ts"
 
 /** Ends messages between agents whose jobs have been lost. */
 export const layer = Layer.scopedDiscard(
-  Effect.flatMap(A2aRepository, ({ failLost }) =>
-    runRecurringTask("lost messages between agents", "10 minutes", failLost)
+  Effect.flatMap(A2aDelivery, ({ failLost }) =>
+    runRecurringTask("lost messages between agents", "10 minutes", failLost())
   )
 )

@@ -1,8 +1,10 @@
 import { PushDispatch } from "@berth/domain/a2a/tasks/PushDispatch"
 import { Effect, Layer } from "effect"
-import { runRecurringTask } from "../jobs/RecurringTask.ts"
+import { runDeliveryLoop } from "../webhooks/DeliveryLoop.ts"
 
-/** Tells clients the ends of their tasks. */
+/** Sends the ends of tasks to the addresses of their callers. */
 export const layer = Layer.scopedDiscard(
-  Effect.flatMap(PushDispatch, ({ deliverDue }) => runRecurringTask("push notifications", "1 second", deliverDue))
+  Effect.flatMap(PushDispatch, (dispatch) =>
+    runDeliveryLoop({ ...dispatch, slots: 16, awaitDue: Effect.sleep("1 second") })
+  )
 ).pipe(Layer.provide(PushDispatch.Default))

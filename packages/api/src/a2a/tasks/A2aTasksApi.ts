@@ -124,7 +124,7 @@ const find = HttpApiEndpoint.get("find", "/agents/:id/a2a/tasks/:taskId")
   .annotateContext(
     OpenApi.annotations({
       summary: "A task",
-      description: "`<taskId>:subscribe` streams a task in progress from its first event."
+      description: "`<taskId>:subscribe` streams a task in progress from its first event, or behind `Last-Event-ID`."
     })
   )
 
@@ -136,7 +136,7 @@ const change = HttpApiEndpoint.post("change", "/agents/:id/a2a/tasks/:taskId")
     OpenApi.annotations({
       summary: "Cancel a task or subscribe to it",
       description:
-        "`<taskId>:cancel` ends the turn, which is charged for what it has used. `<taskId>:subscribe` streams a task in progress from its first event."
+        "`<taskId>:cancel` ends the turn, which is charged for what it has used. `<taskId>:subscribe` streams a task in progress from its first event, or behind `Last-Event-ID`."
     })
   )
 

@@ -33,7 +33,7 @@ export const A2aPart = Schema.Struct({
 export type A2aPart = typeof A2aPart.Type
 
 const Message = Schema.Struct({
-  messageId: requiredId.annotations({ description: "Sent again, it names the same task" }),
+  messageId: requiredId.annotations({ description: "The same message, sent again, is the same task" }),
   contextId: id.annotations({ description: "A conversation, of your naming or of an earlier task" }),
   taskId: id,
   role: Schema.Literal("ROLE_USER"),

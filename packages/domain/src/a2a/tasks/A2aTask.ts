@@ -15,14 +15,14 @@ export type A2aTaskState = typeof A2aTaskState.Type
 
 /** The message of a client, with the members that the protocol gives back. */
 export interface TaskMessage {
-  /** Chosen by the client; names the message among those that it has sent to the agent. */
+  /** Chosen by the client: the same message under the same id is the same task. */
   readonly messageId: string
   readonly contextId: string | undefined
   /** The task that the message continues. */
   readonly taskId: string | undefined
   /** The text for the agent. */
   readonly text: string
-  /** Parts and metadata as they were sent. */
+  /** Context, parts and metadata as they were sent. */
   readonly content: Readonly<Record<string, unknown>>
 }
 
@@ -54,8 +54,8 @@ export type NewA2aTask = Pick<
 
 export const isEnded = ({ state }: Pick<A2aTask, "state">): boolean => state !== "working"
 
-/** Tasks of an agent that are kept, the newest ones; and tasks in progress of one caller with an agent. */
-export const taskLimits = { perAgent: 1_000, inProgress: 16 }
+/** Tasks of one caller with an agent: ended ones that are kept, the newest ones, and those in progress. */
+export const taskLimits = { ended: 1_000, inProgress: 16 }
 
 /** Most characters of a message as JSON. */
 export const maximumTaskContentLength = 200_000

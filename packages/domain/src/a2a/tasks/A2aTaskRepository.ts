@@ -14,19 +14,18 @@ export class A2aTaskRepository extends Context.Tag("@berth/A2aTaskRepository")<
   A2aTaskRepository,
   {
     /**
-     * `known`: the caller has sent a message under this id. `full`: the caller has too many tasks in progress. Removes the
-     * oldest ended tasks above the limit of the agent. Joins the running transaction.
+     * `known`: the caller has sent the same message under this id. `full`: the caller has too many tasks in progress. Removes
+     * the caller's oldest ended tasks above the limit. Joins the running transaction.
      */
     readonly insert: (
       task: NewA2aTask,
-      limits: { readonly perAgent: number; readonly inProgress: number }
+      limits: { readonly ended: number; readonly inProgress: number }
     ) => Effect.Effect<"stored" | "known" | "full">
     readonly find: (scope: TaskScope, id: A2aTaskId) => Effect.Effect<Option.Option<A2aTask>>
-    /** `isEqual`: the stored message has the same content. */
     readonly findByMessage: (
       scope: TaskScope,
-      message: { readonly clientMessageId: string; readonly content: A2aTask["content"] }
-    ) => Effect.Effect<Option.Option<{ readonly task: A2aTask; readonly isEqual: boolean }>>
+      message: Pick<A2aTask, "clientMessageId" | "content">
+    ) => Effect.Effect<Option.Option<A2aTask>>
     /** Newest first, with the count of all that match. */
     readonly list: (
       scope: TaskScope,

@@ -1,6 +1,6 @@
 import { Data, DateTime, Effect, Encoding, Option, Schedule, Stream } from "effect"
 import { IdGenerator } from "../../ids/IdGenerator.ts"
-import type { AnswerEvent } from "../../interaction/answers/AnswerEvent.ts"
+import type { AnswerEvent, AnswerPosition } from "../../interaction/answers/AnswerEvent.ts"
 import { ResumedAnswers } from "../../interaction/answers/ResumedAnswers.ts"
 import { ChatSessionId, MessageId } from "../../interaction/Conversation.ts"
 import { ChatSessions } from "../../interaction/conversations/ChatSessions.ts"
@@ -67,12 +67,8 @@ export class A2aTasks extends Effect.Service<A2aTasks>()("@berth/A2aTasks", {
         ({ events }): FollowedTask => ({ task, events })
       )
 
-    const findSent = Effect.fnUntraced(function* (peer: A2aPeer, { content, messageId }: TaskMessage) {
-      const sent = yield* repository.findByMessage(scopeOf(peer), { clientMessageId: messageId, content })
-      if (Option.isSome(sent) && !sent.value.isEqual)
-        return yield* new A2aRequestInvalid({ reason: "`messageId`: you have sent another message under this id." })
-      return Option.map(sent, ({ task }) => task)
-    })
+    const findSent = (peer: A2aPeer, { content, messageId }: TaskMessage) =>
+      repository.findByMessage(scopeOf(peer), { clientMessageId: messageId, content })
 
     /** A task ends with its first answer, so a message to one is refused. */
     const refuseContinuation = Effect.fnUntraced(function* (peer: A2aPeer, taskId: string) {
@@ -125,7 +121,7 @@ export class A2aTasks extends Effect.Service<A2aTasks>()("@berth/A2aTasks", {
       } satisfies FollowedTask
     })
 
-    /** Begins the task of a message, once for each `messageId` of a caller. Follows it from its first event. */
+    /** Begins the task of a message, once however often the caller sends it. Follows it from its first event. */
     const send = Effect.fn("A2aTasks.send")(function* (peer: A2aPeer, message: TaskMessage) {
       const sent = yield* findSent(peer, message)
       if (Option.isSome(sent)) return yield* follow(peer, sent.value)
@@ -143,16 +139,24 @@ export class A2aTasks extends Effect.Service<A2aTasks>()("@berth/A2aTasks", {
       return yield* get(peer, task.id)
     })
 
-    /** Follows a task in progress from its first event, in any process. */
-    const subscribe = Effect.fn("A2aTasks.subscribe")(function* (peer: A2aPeer, id: A2aTaskId) {
+    /** Follows a task in progress from its first event, in any process. One that has ended is for clients that followed it. */
+    const subscribe = Effect.fn("A2aTasks.subscribe")(function* (
+      peer: A2aPeer,
+      id: A2aTaskId,
+      last: Option.Option<AnswerPosition>
+    ) {
       const task = yield* get(peer, id)
-      if (isEnded(task)) return yield* new A2aOperationUnsupported({ reason: "The task has ended." })
+      if (isEnded(task) && !Option.exists(last, ({ messageId }) => messageId === task.turnId))
+        return yield* new A2aOperationUnsupported({ reason: "The task has ended." })
       return yield* follow(peer, task)
     })
 
-    const list = Effect.fn("A2aTasks.list")((peer: A2aPeer, filter: TaskFilter) =>
-      repository.list(scopeOf(peer), filter)
-    )
+    const list = Effect.fn("A2aTasks.list")(function* (peer: A2aPeer, filter: TaskFilter) {
+      const { after } = filter
+      if (after !== undefined && Option.isNone(yield* repository.find(scopeOf(peer), after)))
+        return yield* new A2aRequestInvalid({ reason: "`pageToken` must be the `nextPageToken` of a page." })
+      return yield* repository.list(scopeOf(peer), filter)
+    })
 
     /** Ends the turn, which is charged for what it has used. */
     const cancel = Effect.fn("A2aTasks.cancel")(function* (peer: A2aPeer, id: A2aTaskId) {

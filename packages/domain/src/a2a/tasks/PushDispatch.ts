@@ -5,14 +5,14 @@ import { type ClaimedPush, makePushHeaders, makePushSecret } from "./PushNotific
 import { PushNotificationRepository } from "./PushNotificationRepository.ts"
 import { presentTaskEvent } from "./TaskPresentation.ts"
 
-/** Notifications at once, in all and of one caller, so that slow receivers leave room to other callers. */
-const maximumInFlight = { total: 16, perCaller: 2 }
+/** Notifications of one caller at once, so that slow receivers leave room to other callers. */
+const maximumInFlightPerCaller = 2
 /** Longer than an attempt: another worker repeats one whose worker has died. */
 const claimDuration = Duration.minutes(1)
 /** Attempts of a notification, over some hours. */
 const maximumAttempts = 5
 
-/** Tells clients the ends of their tasks, at least once, under a stable id. */
+/** Sends the ends of tasks to the addresses of their callers, at least once, under a stable id. */
 export class PushDispatch extends Effect.Service<PushDispatch>()("@berth/PushDispatch", {
   effect: Effect.gen(function* () {
     const repository = yield* PushNotificationRepository
@@ -23,9 +23,12 @@ export class PushDispatch extends Effect.Service<PushDispatch>()("@berth/PushDis
       return pause === undefined ? null : DateTime.addDuration(yield* DateTime.now, pause)
     })
 
+    /** Sends a claimed notification and records the outcome. */
     const attempt = Effect.fn("PushDispatch.attempt")(function* (claimed: ClaimedPush) {
       const { notification, task } = claimed
       yield* Effect.annotateCurrentSpan({ "a2a.task": task.id, "webhook.attempt": claimed.attempt })
+      if (!(yield* repository.isPermitted(task)))
+        return yield* repository.record(claimed, { failure: "The caller may not communicate.", retryAt: null })
       const outcome = yield* receiver
         .post(new URL(notification.url), {
           id: `${task.id}:${notification.id}`,
@@ -47,17 +50,15 @@ export class PushDispatch extends Effect.Service<PushDispatch>()("@berth/PushDis
       )
     })
 
-    /** Attempts what is due; returns the number of attempts. */
-    const deliverDue = Effect.gen(function* () {
-      const now = yield* DateTime.now
-      const claimed = yield* Effect.withTracerEnabled(
-        repository.claim(maximumInFlight, now, DateTime.addDuration(now, claimDuration)),
-        false
+    const claim = (limit: number) =>
+      Effect.flatMap(DateTime.now, (now) =>
+        repository.claim(
+          { total: limit, perCaller: maximumInFlightPerCaller },
+          now,
+          DateTime.addDuration(now, claimDuration)
+        )
       )
-      yield* Effect.forEach(claimed, attempt, { concurrency: maximumInFlight.total, discard: true })
-      return claimed.length
-    })
 
-    return { deliverDue }
+    return { claim, attempt }
   })
 }) {}

@@ -1,4 +1,4 @@
-import { Encoding, Redacted } from "effect"
+import { type DateTime, Encoding, Redacted } from "effect"
 import type { A2aTask, A2aTaskId } from "./A2aTask.ts"
 
 /** An address that is told the end of a task. Secrets are the client's. */
@@ -13,8 +13,9 @@ export interface PushNotification {
 
 export type NewPushNotification = Omit<PushNotification, "taskId" | "id"> & { readonly id: string | undefined }
 
-/** A notification that this worker attempts until the claim ends. `attempt` counts from 1. */
+/** A notification that this worker attempts until the claim ends. `attempt` counts from 1, also after a replacement. */
 export interface ClaimedPush {
+  readonly claimedUntil: DateTime.Utc
   readonly notification: PushNotification
   readonly task: A2aTask
   readonly attempt: number

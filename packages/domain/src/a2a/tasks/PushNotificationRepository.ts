@@ -1,5 +1,5 @@
 import { Context, type DateTime, type Effect, type Option } from "effect"
-import type { A2aTaskId } from "./A2aTask.ts"
+import type { A2aTask, A2aTaskId } from "./A2aTask.ts"
 import type { ClaimedPush, PushNotification } from "./PushNotification.ts"
 
 /** Stores notifications. Secrets are sealed in their rows. Removed with their tasks. */
@@ -12,12 +12,17 @@ export class PushNotificationRepository extends Context.Tag("@berth/PushNotifica
     readonly list: (taskId: A2aTaskId) => Effect.Effect<ReadonlyArray<PushNotification>>
     readonly find: (taskId: A2aTaskId, id: string) => Effect.Effect<Option.Option<PushNotification>>
     readonly remove: (taskId: A2aTaskId, id: string) => Effect.Effect<boolean>
-    /** Takes due notifications of ended tasks until `until`, callers in turn. Concurrent claims never take the same one. */
+    /**
+     * Takes due notifications of ended tasks until `until`, callers in turn; `perCaller` includes those that are claimed already.
+     * Concurrent claims never take the same one.
+     */
     readonly claim: (
       limits: { readonly total: number; readonly perCaller: number },
       now: DateTime.Utc,
       until: DateTime.Utc
     ) => Effect.Effect<ReadonlyArray<ClaimedPush>>
+    /** Whether the caller of a task may still communicate with its agent. Rights can end after the configuration. */
+    readonly isPermitted: (task: Pick<A2aTask, "agentId" | "callerId">) => Effect.Effect<boolean>
     /** Ends an attempt. `retryAt`: null after the last one. Without effect when the attempt lost its claim. */
     readonly record: (
       claimed: ClaimedPush,

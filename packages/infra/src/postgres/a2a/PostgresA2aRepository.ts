@@ -6,7 +6,7 @@ import { Units } from "@berth/domain/shared/Money"
 import { UserId } from "@berth/domain/shared/UserId"
 import { SqlClient } from "@effect/sql/SqlClient"
 import type { Fragment } from "@effect/sql/Statement"
-import { DateTime, Effect, Layer, Option, Schema } from "effect"
+import { Array, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { countAffectedRows, decodeFirstRow, decodeRows, decodeSingleRow } from "../Rows.ts"
 import { toStorableJson, toStorableText } from "../StorableText.ts"
 
@@ -43,6 +43,7 @@ const ReachableRow = Schema.Struct({
   isOwn: Schema.Boolean,
   skills: Schema.Array(Schema.String)
 })
+const LostRow = Schema.Struct({ id: A2aMessageId })
 const EndedRow = Schema.Struct({
   parentTurn: Schema.NullOr(Schema.String),
   rest: Schema.NullOr(Schema.Int.pipe(Schema.fromBrand(Units)))
@@ -205,11 +206,13 @@ export const layer: Layer.Layer<A2aRepository, never, SqlClient> = Layer.effect(
           parentTurn === null || rest === null ? Option.none() : Option.some({ parentTurn, units: rest })
         )
       }),
-      failLost: countAffectedRows(sql`
-        update a2a_messages set status = 'failed', reason = 'The job of the message was lost.', ended_at = now()
-        where status = 'waiting' and created_at < now() - interval '1 day'`).pipe(
+      listLost: sql`
+        select id from a2a_messages where status = 'waiting' and created_at < now() - interval '1 day'
+        order by created_at limit 1000`.pipe(
+        decodeRows(LostRow),
+        Effect.map(Array.map(({ id }) => id)),
         Effect.orDie,
-        Effect.withSpan("A2aRepository.failLost")
+        Effect.withSpan("A2aRepository.listLost")
       ),
       prune: Effect.fn("A2aRepository.prune")(function* (before: DateTime.Utc) {
         return yield* countAffectedRows(sql`delete from a2a_messages where ended_at < ${DateTime.toDate(before)}`).pipe(

@@ -10,11 +10,11 @@ import { MessageId } from "@berth/domain/interaction/Conversation"
 import { AgentId } from "@berth/domain/shared/AgentId"
 import { UserId } from "@berth/domain/shared/UserId"
 import { SqlClient } from "@effect/sql/SqlClient"
-import { DateTime, Effect, Layer, Option, Schema } from "effect"
+import { DateTime, Effect, Layer, Schema } from "effect"
 import { countAffectedRows, decodeFirstRow, decodeRows, decodeSingleRow } from "../Rows.ts"
 import { toStorableJson, toStorableText } from "../StorableText.ts"
 
-const taskFields = {
+export const TaskRow = Schema.Struct({
   id: A2aTaskId,
   agentId: AgentId,
   callerId: UserId,
@@ -27,17 +27,15 @@ const taskFields = {
   failure: Schema.NullOr(Schema.String),
   createdAt: Schema.DateTimeUtcFromDate,
   updatedAt: Schema.DateTimeUtcFromDate
-}
-export const TaskRow = Schema.Struct(taskFields)
-const SentRow = Schema.Struct({ ...taskFields, isEqual: Schema.Boolean })
+})
 const Counts = Schema.Struct({ isKnown: Schema.Boolean, inProgress: Schema.Int })
 const Total = Schema.Struct({ total: Schema.Int })
 const Flag = Schema.Struct({ isRequested: Schema.Boolean })
 
 /** Tasks with the replies of their turns. */
-export const selectTasks = (sql: SqlClient, more = sql``) => sql`
+export const selectTasks = (sql: SqlClient) => sql`
   select t.id, t.agent_id, t.caller_id, t.context_id, t.client_message_id, t.content, t.turn_id, t.state,
-    reply.content as reply, m.failure, t.created_at, coalesce(t.ended_at, t.created_at) as updated_at ${more}
+    reply.content as reply, m.failure, t.created_at, coalesce(t.ended_at, t.created_at) as updated_at
   from a2a_tasks t join messages m on m.id = t.turn_id
   left join messages reply on reply.session_id = m.session_id and reply.seq = m.seq + 1 and reply.sender = 'agent'`
 
@@ -45,16 +43,17 @@ export const layer: Layer.Layer<A2aTaskRepository, never, SqlClient> = Layer.eff
   A2aTaskRepository,
   Effect.map(SqlClient, (sql) => {
     const isOf = ({ agentId, callerId }: TaskScope) => sql`t.agent_id = ${agentId} and t.caller_id = ${callerId}`
+    const isMessage = ({ clientMessageId, content }: Pick<A2aTask, "clientMessageId" | "content">) =>
+      sql`t.client_message_id = ${toStorableText(clientMessageId)} and t.content = ${toStorableJson(content)}::jsonb`
 
     return A2aTaskRepository.of({
       insert: Effect.fn("A2aTaskRepository.insert")(function* (
         task: NewA2aTask,
-        limits: { readonly perAgent: number; readonly inProgress: number }
+        limits: { readonly ended: number; readonly inProgress: number }
       ) {
         const { inProgress, isKnown } = yield* sql`
           select
-            exists (select from a2a_tasks t
-              where ${isOf(task)} and client_message_id = ${toStorableText(task.clientMessageId)}) as is_known,
+            exists (select from a2a_tasks t where ${isOf(task)} and ${isMessage(task)}) as is_known,
             (select count(*) from a2a_tasks t where ${isOf(task)} and state = 'working')::int as in_progress`.pipe(
           decodeSingleRow(Counts)
         )
@@ -67,12 +66,12 @@ export const layer: Layer.Layer<A2aTaskRepository, never, SqlClient> = Layer.eff
             clientMessageId: toStorableText(task.clientMessageId),
             content: toStorableJson(task.content),
             createdAt: DateTime.toDate(task.createdAt)
-          })} on conflict on constraint a2a_tasks_message_key do nothing returning id`
+          })} on conflict do nothing returning id`
         if (inserted.length === 0) return "known" as const
         yield* sql`
           delete from a2a_tasks where id in (
-            select id from a2a_tasks where agent_id = ${task.agentId} and ended_at is not null
-            order by created_at desc, id desc offset ${limits.perAgent}
+            select id from a2a_tasks t where ${isOf(task)} and ended_at is not null
+            order by created_at desc, id desc offset ${limits.ended}
           )`
         return "stored" as const
       }, Effect.orDie),
@@ -84,16 +83,12 @@ export const layer: Layer.Layer<A2aTaskRepository, never, SqlClient> = Layer.eff
       }),
       findByMessage: Effect.fn("A2aTaskRepository.findByMessage")(function* (
         scope: TaskScope,
-        { clientMessageId, content }: { readonly clientMessageId: string; readonly content: A2aTask["content"] }
+        message: Pick<A2aTask, "clientMessageId" | "content">
       ) {
-        const isEqual = sql`, t.content = ${toStorableJson(content)}::jsonb as is_equal`
-        const found = yield* sql`
-          ${selectTasks(sql, isEqual)}
-          where ${isOf(scope)} and t.client_message_id = ${toStorableText(clientMessageId)}`.pipe(
-          decodeFirstRow(SentRow),
+        return yield* sql`${selectTasks(sql)} where ${isOf(scope)} and ${isMessage(message)}`.pipe(
+          decodeFirstRow(TaskRow),
           Effect.orDie
         )
-        return Option.map(found, ({ isEqual, ...task }) => ({ task, isEqual }))
       }),
       list: Effect.fn("A2aTaskRepository.list")(function* (scope: TaskScope, filter: TaskFilter) {
         const { after, contextId, limit, since, state } = filter

@@ -1,4 +1,4 @@
-import { A2aTaskId } from "@berth/domain/a2a/tasks/A2aTask"
+import { type A2aTask, A2aTaskId } from "@berth/domain/a2a/tasks/A2aTask"
 import type { ClaimedPush, PushNotification } from "@berth/domain/a2a/tasks/PushNotification"
 import { PushNotificationRepository } from "@berth/domain/a2a/tasks/PushNotificationRepository"
 import { SecretBox } from "@berth/domain/secrets/SecretBox"
@@ -111,7 +111,10 @@ export const layer: Layer.Layer<PushNotificationRepository, never, SqlClient | S
           p.status = 'pending' and p.due_at <= ${at} and (p.claimed_until is null or p.claimed_until <= ${at})`
         const rows = yield* sql`
           with ranked as (
-            select p.task_id, p.id, row_number() over (partition by t.caller_id order by p.due_at) as turn
+            select p.task_id, p.id, row_number() over (partition by t.caller_id order by p.due_at) + (
+              select count(*) from a2a_push_notifications claimed join a2a_tasks own on own.id = claimed.task_id
+              where own.caller_id = t.caller_id and claimed.status = 'pending' and claimed.claimed_until > ${at}
+            ) as turn
             from a2a_push_notifications p join a2a_tasks t on t.id = p.task_id
             where ${isDue} and t.state <> 'working'
           ), due as (
@@ -128,18 +131,36 @@ export const layer: Layer.Layer<PushNotificationRepository, never, SqlClient | S
           Effect.gen(function* () {
             const task = yield* sql`${selectTasks(sql)} where t.id = ${row.taskId}`.pipe(decodeFirstRow(TaskRow))
             const notification = yield* open(row)
-            return Option.map(task, (ended): ClaimedPush => ({ notification, task: ended, attempt: row.attempt }))
+            return Option.map(task, (ended): ClaimedPush => ({
+              notification,
+              task: ended,
+              attempt: row.attempt,
+              claimedUntil: until
+            }))
           })
         )
         return found.flatMap(Option.toArray)
       }, Effect.orDie),
+      isPermitted: Effect.fn("PushNotificationRepository.isPermitted")(function* ({
+        agentId,
+        callerId
+      }: Pick<A2aTask, "agentId" | "callerId">) {
+        const rows = yield* sql`
+          select 1 from agents join users owner on owner.id = agents.owner_id join users caller on caller.id = ${callerId}
+          left join a2a_settings on a2a_settings.agent_id = agents.id
+          where agents.id = ${agentId} and owner.suspended_at is null and caller.suspended_at is null and (
+            owner.id = caller.id or caller.id = any(allow)
+            or exists (select from agents own where own.owner_id = caller.id and own.id = any(allow)))`
+        return rows.length === 1
+      }, Effect.orDie),
       record: Effect.fn("PushNotificationRepository.record")(
         function* (
-          { attempt, notification: { id, taskId } }: ClaimedPush,
+          { attempt, claimedUntil, notification: { id, taskId } }: ClaimedPush,
           end: "delivered" | { readonly failure: string; readonly retryAt: DateTime.Utc | null }
         ) {
           const isHeld = sql`
-          task_id = ${taskId} and id = ${toStorableText(id)} and attempts = ${attempt} and status = 'pending'`
+          task_id = ${taskId} and id = ${toStorableText(id)} and status = 'pending' and attempts = ${attempt}
+            and claimed_until = ${DateTime.toDate(claimedUntil)}`
           if (end === "delivered")
             return yield* sql`
             update a2a_push_notifications set status = 'delivered', claimed_until = null, failure = null

@@ -15,7 +15,7 @@ import { findTaskState, presentTask } from "@berth/domain/a2a/tasks/TaskPresenta
 import { Effect, Redacted } from "effect"
 import { WebSettings } from "../../http/WebSettings.ts"
 import { readTaskMessage } from "./ReceivedTaskMessage.ts"
-import { streamTask } from "./TaskStreams.ts"
+import { lastReceivedEvent, streamTask } from "./TaskStreams.ts"
 
 interface TaskCall {
   readonly id: string
@@ -84,10 +84,13 @@ export const makeA2aOperations = Effect.gen(function* () {
       const task = returnImmediately ? followed.task : yield* tasks.awaitEnd(peer, followed)
       return { task: presentTask(task, { historyLength }) }
     }),
-    stream: (peer: A2aPeer, params: SendMessageParams) =>
-      Effect.map(begin(peer, params), (followed) => streamTask(tasks, peer, followed)),
-    subscribe: (peer: A2aPeer, { id }: TaskCall) =>
-      Effect.map(tasks.subscribe(peer, A2aTaskId.make(id)), (followed) => streamTask(tasks, peer, followed)),
+    stream: Effect.fnUntraced(function* (peer: A2aPeer, params: SendMessageParams) {
+      return streamTask(tasks, peer, yield* begin(peer, params), yield* lastReceivedEvent)
+    }),
+    subscribe: Effect.fnUntraced(function* (peer: A2aPeer, { id }: TaskCall) {
+      const last = yield* lastReceivedEvent
+      return streamTask(tasks, peer, yield* tasks.subscribe(peer, A2aTaskId.make(id), last), last)
+    }),
     get: (peer: A2aPeer, { historyLength, id }: TaskCall) =>
       Effect.map(tasks.get(peer, A2aTaskId.make(id)), (task) => presentTask(task, { historyLength })),
     cancel: (peer: A2aPeer, { id }: TaskCall) =>

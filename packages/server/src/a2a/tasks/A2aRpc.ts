@@ -10,14 +10,12 @@ import {
   TaskParams
 } from "@berth/api/a2a/tasks/A2aWire"
 import { summarizeIssues } from "@berth/api/http/RequestIssues"
-import { encodeSseEvent } from "@berth/api/http/Sse"
 import type { A2aPeer } from "@berth/domain/a2a/tasks/A2aPeers"
-import { readerFromStream } from "@berth/domain/ai/streams/ChunkReader"
 import { A2aRequestInvalid } from "@berth/domain/a2a/tasks/A2aTaskErrors"
 import { HttpApp, HttpServerResponse } from "@effect/platform"
-import { Effect, Option, ParseResult, Schema, Stream } from "effect"
-import { respondFrames } from "../../http/SseResponse.ts"
+import { Effect, Option, ParseResult, Predicate, Record, Schema, type Stream, String } from "effect"
 import type { A2aOperations } from "./A2aOperations.ts"
+import { respondTaskEvents, type TaskEvent } from "./TaskStreams.ts"
 
 const maximumReasonLength = 500
 
@@ -32,10 +30,14 @@ const describeParams = (error: ParseResult.ParseError) =>
     .join("; ")
     .slice(0, maximumReasonLength)
 
+/** As in the JSON of protocol buffers, a member can have its original name: `task_id` is `taskId`. */
+const readNames = (params: unknown) =>
+  Predicate.isRecord(params) ? Record.mapKeys(params, String.snakeToCamel) : params
+
 /** Parameters of a method; absent ones are none. */
 const read = <A, I>(schema: Schema.Schema<A, I>, params: unknown) =>
   Effect.mapError(
-    Schema.decodeUnknown(schema)(params ?? {}),
+    Schema.decodeUnknown(schema)(readNames(params ?? {})),
     (error) => new A2aRequestInvalid({ reason: describeParams(error) })
   )
 
@@ -64,14 +66,8 @@ export const answerRpc = Effect.fnUntraced(function* (
 ) {
   const respond = <E, R>(result: Effect.Effect<unknown, E, R>) =>
     Effect.map(result, (value) => HttpServerResponse.unsafeJson({ jsonrpc: "2.0", id, result: value }))
-  const respondStream = <E, R>(events: Effect.Effect<Stream.Stream<unknown>, E, R>) =>
-    Effect.map(events, (results) =>
-      respondFrames(
-        readerFromStream(
-          Stream.map(results, (result) => encodeSseEvent({ data: JSON.stringify({ jsonrpc: "2.0", id, result }) }))
-        )
-      )
-    )
+  const respondStream = <E, R>(events: Effect.Effect<Stream.Stream<TaskEvent>, E, R>) =>
+    respondTaskEvents(events, (result) => ({ jsonrpc: "2.0", id, result }))
   switch (method) {
     case "SendMessage":
       return yield* respond(operations.send(peer, yield* read(SendMessageParams, params)))

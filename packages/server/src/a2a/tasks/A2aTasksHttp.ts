@@ -1,16 +1,14 @@
 import { A2aMethodNotFound, a2aVersion } from "@berth/api/a2a/tasks/A2aErrorBodies"
 import { CurrentA2aPeer } from "@berth/api/a2a/tasks/A2aTasksApi"
-import { encodeSseEvent } from "@berth/api/http/Sse"
 import { WebApi } from "@berth/api/WebApi"
 import type { A2aPeer } from "@berth/domain/a2a/tasks/A2aPeers"
-import { readerFromStream } from "@berth/domain/ai/streams/ChunkReader"
 import { A2aVersionUnsupported } from "@berth/domain/a2a/tasks/A2aTaskErrors"
 import { HttpApiBuilder, HttpServerRequest, HttpServerResponse } from "@effect/platform"
-import { Effect, Stream } from "effect"
-import { respondFrames } from "../../http/SseResponse.ts"
+import { Effect, type Stream } from "effect"
 import { withInteractionRetryAfter } from "../../interaction/AnswerResponse.ts"
 import { makeA2aOperations } from "./A2aOperations.ts"
 import { addRequestId, answerRpc } from "./A2aRpc.ts"
+import { respondTaskEvents, type TaskEvent } from "./TaskStreams.ts"
 
 /** Section 3.6 of the protocol: a request without a version is one of version 0.3. */
 const requireVersion = Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers, url }) => {
@@ -23,10 +21,8 @@ const respond = <E, R>(body: Effect.Effect<unknown, E, R>) =>
   Effect.map(body, (value) =>
     HttpServerResponse.setHeader(HttpServerResponse.unsafeJson(value), "content-type", "application/a2a+json")
   )
-const respondStream = <E, R>(events: Effect.Effect<Stream.Stream<unknown>, E, R>) =>
-  Effect.map(events, (all) =>
-    respondFrames(readerFromStream(Stream.map(all, (event) => encodeSseEvent({ data: JSON.stringify(event) }))))
-  )
+const respondStream = <E, R>(events: Effect.Effect<Stream.Stream<TaskEvent>, E, R>) =>
+  respondTaskEvents(events, (event) => event)
 
 /** Answers a request of the version that is served. */
 const answer = <E, R>(operation: (peer: A2aPeer) => Effect.Effect<unknown, E, R>) =>

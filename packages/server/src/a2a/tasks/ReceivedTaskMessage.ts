@@ -22,8 +22,9 @@ const readPart = ({
 const isAccepted = (mode: string) =>
   outputModes.includes(mode.split(";", 1)[0]?.trim().toLowerCase() ?? "") || mode === "text/*" || mode === "*/*"
 
-const contentOf = ({ extensions, metadata, parts, referenceTaskIds }: A2aWireMessage) => ({
+const contentOf = ({ contextId, extensions, metadata, parts, referenceTaskIds }: A2aWireMessage) => ({
   parts,
+  ...(given(contextId) === undefined ? {} : { contextId }),
   ...(metadata === undefined ? {} : { metadata }),
   ...(extensions === undefined ? {} : { extensions }),
   ...(referenceTaskIds === undefined ? {} : { referenceTaskIds })

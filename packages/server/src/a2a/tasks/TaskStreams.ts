@@ -1,35 +1,92 @@
+import { encodeSseEvent } from "@berth/api/http/Sse"
 import type { A2aPeer } from "@berth/domain/a2a/tasks/A2aPeers"
 import { isEnded } from "@berth/domain/a2a/tasks/A2aTask"
 import type { A2aTasks, FollowedTask } from "@berth/domain/a2a/tasks/A2aTasks"
 import { presentStatusUpdate, presentTaskEvent, presentText } from "@berth/domain/a2a/tasks/TaskPresentation"
-import type { AnswerEvent } from "@berth/domain/interaction/answers/AnswerEvent"
+import { readerFromStream } from "@berth/domain/ai/streams/ChunkReader"
+import {
+  type AnswerEvent,
+  type AnswerPosition,
+  formatAnswerEventId,
+  parseAnswerEventId
+} from "@berth/domain/interaction/answers/AnswerEvent"
+import { HttpServerRequest } from "@effect/platform"
 import { Chunk, Effect, Option, Stream } from "effect"
+import { respondFrames } from "../../http/SseResponse.ts"
 
 type Json = Readonly<Record<string, unknown>>
 
+/** An event of a task. A client that has lost its connection continues behind the last one that has an id. */
+export interface TaskEvent {
+  readonly id?: string
+  readonly data: Json
+}
+
+interface Progress {
+  readonly text: string
+  readonly isOpen: boolean
+}
+
 /**
- * The events of a task: the task, its text as it comes, and its end. Deltas that are gone, or that differ from the reply, are
- * made good by the whole reply.
+ * The events of a task: the task, its text as it comes, and its end. Behind `last`, the task has the text before it. Deltas that
+ * are gone, or that differ from the reply, are made good by the whole reply.
  */
-export const streamTask = (tasks: A2aTasks, peer: A2aPeer, { events, task }: FollowedTask): Stream.Stream<Json> => {
-  const opening = Stream.make(presentTaskEvent(task))
-  if (isEnded(task)) return opening
-  const present = (sent: string, chunk: Chunk.Chunk<AnswerEvent>) =>
+export const streamTask = (
+  tasks: A2aTasks,
+  peer: A2aPeer,
+  { events, task }: FollowedTask,
+  last: Option.Option<AnswerPosition>
+): Stream.Stream<TaskEvent> => {
+  if (isEnded(task)) return Stream.make({ data: presentTaskEvent(task) })
+  const after = Option.match(last, {
+    onNone: () => 0,
+    onSome: (position) => (position.messageId === task.turnId ? position.after : 0)
+  })
+  const open = (text: string): TaskEvent => ({ data: presentTaskEvent({ ...task, reply: text === "" ? null : text }) })
+  const present = ({ isOpen, text }: Progress, chunk: Chunk.Chunk<AnswerEvent>) =>
     Effect.gen(function* () {
-      const text = Chunk.toReadonlyArray(chunk)
-        .flatMap((event) => (event.type === "delta" ? [event.text] : []))
-        .join("")
-      const all = sent + text
-      const frames: Array<Json> = text === "" ? [] : [presentText(task, text, { append: sent !== "" })]
-      const end = Option.getOrUndefined(Chunk.last(chunk))
-      if (end === undefined || end.type === "delta") return [all, Chunk.fromIterable(frames)] as const
-      if (end.type === "done" && end.reply.content !== all)
-        frames.push(presentText(task, end.reply.content, { append: false, isLast: true }))
-      // The conversation can be gone by now, and its tasks with it.
-      const ended = yield* Effect.option(tasks.get(peer, task.id))
-      if (Option.isSome(ended)) frames.push(presentStatusUpdate(ended.value))
-      return [all, Chunk.fromIterable(frames)] as const
+      const read = (isKnown: boolean) =>
+        Chunk.toReadonlyArray(chunk)
+          .flatMap((event) => (event.type === "delta" && event.n <= after === isKnown ? [event.text] : []))
+          .join("")
+      const [before, added] = [text + read(true), read(false)]
+      const all = before + added
+      const end = Chunk.unsafeLast(chunk)
+      const id = formatAnswerEventId(task.turnId, end.n)
+      if (end.type === "delta" && end.n < after) return [{ text: all, isOpen }, Chunk.empty<TaskEvent>()] as const
+      const frames = isOpen ? [] : [open(before)]
+      if (added !== "") frames.push({ id, data: presentText(task, added, { append: before !== "" }) })
+      if (end.type !== "delta") {
+        if (end.type === "done" && end.reply.content !== all)
+          frames.push({ data: presentText(task, end.reply.content, { append: false, isLast: true }) })
+        // The conversation can be gone by now, and its tasks with it.
+        const ended = yield* Effect.option(tasks.get(peer, task.id))
+        if (Option.isSome(ended)) frames.push({ id, data: presentStatusUpdate(ended.value) })
+      }
+      return [{ text: all, isOpen: true }, Chunk.fromIterable(frames)] as const
     })
-  const rest = events.pipe(Stream.chunks, Stream.mapAccumEffect("", present), Stream.flattenChunks)
+  const opening = after === 0 ? Stream.make(open("")) : Stream.empty
+  const rest = events.pipe(
+    Stream.chunks,
+    Stream.filter(Chunk.isNonEmpty),
+    Stream.mapAccumEffect({ text: "", isOpen: after === 0 }, present),
+    Stream.flattenChunks
+  )
   return Stream.concat(opening, rest)
 }
+
+/** The last event that the client of the request has received. */
+export const lastReceivedEvent = Effect.map(HttpServerRequest.HttpServerRequest, ({ headers }) =>
+  Option.flatMap(Option.fromNullable(headers["last-event-id"]), parseAnswerEventId)
+)
+
+/** Events of a task as a response; `present` puts one into the envelope of the binding. */
+export const respondTaskEvents = <E, R>(
+  events: Effect.Effect<Stream.Stream<TaskEvent>, E, R>,
+  present: (data: Json) => unknown
+) =>
+  Effect.map(events, (all) =>
+    respondFrames(
+      readerFromStream(Stream.map(all, ({ data, id }) => encodeSseEvent({ id, data: JSON.stringify(present(data)) })))
+    )
+  )

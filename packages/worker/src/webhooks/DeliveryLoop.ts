@@ -1,0 +1,65 @@
+import { Effect, FiberSet, Schedule } from "effect"
+
+/** Attempts that end within this time make room for one claim of several deliveries. */
+const claimPause = "10 millis"
+
+/** Longer than an attempt. */
+const drain = "20 seconds"
+
+const backOff = Schedule.exponential("200 millis").pipe(
+  Schedule.union(Schedule.spaced("10 seconds")),
+  Schedule.jittered
+)
+
+interface DeliveryLoop<A, E, R> {
+  /** Attempts at once. They wait for receivers, without a share in the slots of the queues. */
+  readonly slots: number
+  readonly claim: (limit: number) => Effect.Effect<ReadonlyArray<A>, E, R>
+  readonly attempt: (claimed: A) => Effect.Effect<void, E, R>
+  /** Waits until a delivery can be due. */
+  readonly awaitDue: Effect.Effect<void, E, R>
+}
+
+/** Attempts deliveries until the scope closes, a slow one without delay for others. Attempts in flight end before it closes. */
+export const runDeliveryLoop = <A, E, R>({ attempt, awaitDue, claim, slots }: DeliveryLoop<A, E, R>) =>
+  Effect.gen(function* () {
+    const fibers = yield* FiberSet.make<void>()
+    yield* Effect.addFinalizer(() => Effect.timeoutOption(Effect.interruptible(FiberSet.awaitEmpty(fibers)), drain))
+    // Opens when an attempt has ended: its receiver has room for the next one.
+    const ended = yield* Effect.makeLatch(false)
+
+    const start = (claimed: A) =>
+      attempt(claimed).pipe(
+        Effect.catchAllCause((cause) =>
+          Effect.logWarning("Delivery attempt failed, repeated when its claim ends", cause)
+        ),
+        Effect.ensuring(ended.open),
+        Effect.interruptible,
+        FiberSet.run(fibers)
+      )
+
+    /** A claim that no attempt follows would hold up its receiver until the claim ends. */
+    const claimAndStart = (limit: number) =>
+      Effect.withTracerEnabled(claim(limit), false).pipe(
+        Effect.tap(Effect.forEach(start, { discard: true })),
+        Effect.uninterruptible
+      )
+
+    const round = Effect.gen(function* () {
+      yield* ended.close
+      const free = slots - (yield* FiberSet.size(fibers))
+      const claimed = free > 0 ? yield* claimAndStart(free) : []
+      if (claimed.length < free || free === 0)
+        yield* Effect.race(
+          Effect.zipLeft(ended.await, Effect.sleep(claimPause)),
+          Effect.withTracerEnabled(awaitDue, false)
+        )
+    })
+    yield* round.pipe(
+      Effect.sandbox,
+      Effect.tapError((cause) => Effect.logWarning("Deliveries not claimed, retrying", cause)),
+      Effect.retry(backOff),
+      Effect.forever,
+      Effect.forkScoped
+    )
+  })
