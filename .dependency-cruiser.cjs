@@ -139,6 +139,8 @@ module.exports = {
     only("worker", ["domain", "api", "infra"]),
     wiredOnlyIn("worker"),
     only("runtime", ["domain", "api/src/runtime", "api/src/http/Sse"]),
+    // Types only: the build would show a runtime import by its size.
+    only("console", ["api"]),
     only("supervisor", [
       "infra/src/instance-drivers/process/OrphanedInstances",
       "infra/src/(configuration|crypto|embedded-postgres|files|process|net|telemetry)"
@@ -153,7 +155,7 @@ module.exports = {
     enhancedResolveOptions: {
       exportsFields: ["exports"],
       conditionNames: ["import", "types", "node", "default"],
-      extensions: [".ts", ".mjs", ".js", ".json", ".d.ts"]
+      extensions: [".ts", ".tsx", ".mjs", ".js", ".json", ".d.ts"]
     },
     skipAnalysisNotInRules: true
   }

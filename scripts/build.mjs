@@ -14,8 +14,9 @@ import {
   writeFileSync
 } from "node:fs"
 import { createRequire, isBuiltin } from "node:module"
-import { dirname, join, relative } from "node:path"
+import { basename, dirname, join, relative } from "node:path"
 import { fileURLToPath } from "node:url"
+import { brotliCompressSync, constants, gzipSync } from "node:zlib"
 import { withLock } from "./Lock.mjs"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
@@ -38,7 +39,7 @@ const cached = ["server", "worker"]
 const sizeFlags = join(root, "packages", "infra", "src", "instance-drivers", "node-size-flags.json")
 
 /** Folders of dist/ that are built beside the programs. */
-const folders = ["skills", "pages", "runtime"]
+const folders = ["skills", "pages", "runtime", "console"]
 
 /** Browser assets of the pages. */
 const pageSources = join(root, "packages", "server", "src", "pages", "browser")
@@ -135,7 +136,11 @@ const bundle = async (names) => {
       ...formatOf(name)
     })
   )
-  started.push(bundlePages(build, join(dist, ".new-pages")), bundleRuntime(build, join(dist, ".new-runtime")))
+  started.push(
+    bundlePages(build, join(dist, ".new-pages")),
+    bundleRuntime(build, join(dist, ".new-runtime")),
+    bundleConsole(build, join(dist, ".new-console"))
+  )
   // esbuild's helper process holds hundreds of megabytes; the caller goes on to run the service.
   const results = await Promise.all(started).finally(() => void stop())
   names.forEach((name, index) => assertSelfContained(name, results[index].metafile))
@@ -151,6 +156,8 @@ const bundle = async (names) => {
   rmSync(made, { recursive: true })
 }
 
+const browsers = ["chrome111", "firefox115", "safari16.4"]
+
 const bundlePages = (build, outdir) => {
   rmSync(outdir, { recursive: true, force: true })
   return build({
@@ -158,12 +165,51 @@ const bundlePages = (build, outdir) => {
     outdir,
     bundle: true,
     platform: "browser",
-    target: ["chrome111", "firefox115", "safari16.4"],
+    target: browsers,
     format: "esm",
     minify: true,
     legalComments: "none",
     logLevel: "warning"
   })
+}
+
+/** The console: hashed names, split at dynamic imports, compressed; `manifest.json` lists the files. */
+export const bundleConsole = async (build, outdir) => {
+  rmSync(outdir, { recursive: true, force: true })
+  const sources = join(root, "packages", "console", "src")
+  const { metafile } = await build({
+    entryPoints: { main: join(sources, "main.tsx"), console: join(sources, "console.css") },
+    entryNames: "[name]-[hash]",
+    chunkNames: "[name]-[hash]",
+    outdir,
+    bundle: true,
+    splitting: true,
+    platform: "browser",
+    target: browsers,
+    format: "esm",
+    jsx: "automatic",
+    minify: true,
+    legalComments: "none",
+    logLevel: "warning",
+    metafile: true,
+    define: { "process.env.NODE_ENV": '"production"' }
+  })
+  const outputs = Object.entries(metafile.outputs)
+  const entryOf = (file) => {
+    const found = outputs.find(([, { entryPoint }]) => entryPoint?.endsWith(`console/src/${file}`))
+    return basename(found[0])
+  }
+  const files = outputs.map(([path]) => basename(path))
+  for (const name of files) {
+    const bytes = readFileSync(join(outdir, name))
+    writeFileSync(join(outdir, `${name}.gz`), gzipSync(bytes, { level: 9 }))
+    writeFileSync(
+      join(outdir, `${name}.br`),
+      brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } })
+    )
+  }
+  const manifest = { script: entryOf("main.tsx"), style: entryOf("console.css"), files }
+  writeFileSync(join(outdir, "manifest.json"), JSON.stringify(manifest))
 }
 
 /** Beside the runtime's program. */

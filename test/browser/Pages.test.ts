@@ -30,7 +30,7 @@ const site = Layer.scoped(
     const berth = yield* startBerth({
       databaseUrl: yield* migratedDatabase,
       environment: {
-        ADMIN_EMAILS: [owner, talker].map(({ email }) => email).join(","),
+        ADMIN_EMAILS: [owner, talker, pilot].map(({ email }) => email).join(","),
         ETHEREUM_RPC_URL: names.url,
         BASE_RPC_URL: attestations.url,
         EAS_ADDRESS: eas.address,
@@ -57,7 +57,7 @@ vi.setConfig({ testTimeout: 180_000 })
 const firefoxOnMac = "Mozilla/5.0 (Macintosh; Intel Mac OS X 10.15; rv:128.0) Gecko/20100101 Firefox/128.0"
 
 /** Administrators, who need no plan. */
-const [owner, talker] = [makeAccount("owner"), makeAccount("talker")]
+const [owner, talker, pilot] = [makeAccount("owner"), makeAccount("talker"), makeAccount("pilot")]
 
 const fillSignup = async (page: Page, { email, password }: TestAccount) => {
   await page.getByLabel("Email").fill(email)
@@ -154,6 +154,15 @@ const visiting = (
       assert.deepStrictEqual(visit.complaints(), [])
     })
   })
+
+/** The sandbox repeats it. */
+const hostileMarkdown = [
+  "hostile",
+  "[script](javascript:alert(1)) [data](data:text/html,x) [good](https://example.com/good)",
+  "![picture](https://example.com/picture.png) raw <b>markup</b> <img src=x onerror=alert(2)>",
+  "<script>alert(3)</script>",
+  "| one | two |\n| --- | --- |\n| left | right |"
+].join("\n\n")
 
 /** Counts the pieces of text that come into the conversation from now on, in the page. */
 const countPieces = readFileSync(new URL("CountDeltas.page.mjs", import.meta.url), "utf8")
@@ -608,6 +617,70 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
         await rows.getByRole("button").click()
         await page.getByText("is revoked.").waitFor()
         assert.strictEqual(await rows.count(), 0)
+      })
+    )
+
+    it.effect("The console leads from sign-up over an agent to its answer, an API key and every other page", () =>
+      visiting({ viewport: { width: 1200, height: 900 } }, async ({ page }) => {
+        await register(page, pilot, "/dashboard/agents")
+        await page.getByRole("button", { name: "New agent" }).click()
+        await page.getByLabel("Name").fill("Ada <b>&")
+        await page.getByRole("button", { name: "Create agent" }).click()
+        const message = page.getByLabel("Message", { exact: true })
+        await message.fill(hostileMarkdown)
+        const sending = page.waitForResponse((answer) => answer.request().headers()["accept"] === "text/event-stream")
+        await page.keyboard.press("Enter")
+        assert.include((await sending).headers()["content-type"] ?? "", "text/event-stream")
+        const answer = page.locator(".turn-agent", { has: page.locator(".answer-facts") })
+        await answer.getByText("sandbox/echo · sandbox").waitFor()
+        const findLinks = async () =>
+          Promise.all((await answer.locator("a").all()).map((link) => link.getAttribute("href")))
+        const links = ["https://example.com/good", "https://example.com/picture.png"]
+        assert.deepStrictEqual(await findLinks(), links)
+        assert.strictEqual(await answer.locator("img, script, b").count(), 0)
+        assert.deepStrictEqual(await answer.locator("td").allTextContents(), ["left", "right"])
+        assert.deepStrictEqual(await findAccessibilityViolations(page), [])
+
+        await page.reload()
+        await answer.getByText("sandbox/echo · sandbox").waitFor()
+        assert.deepStrictEqual(await findLinks(), links)
+        const chat = pathOf(page).split("?", 1)[0] ?? ""
+
+        await page.goto("/dashboard/settings/keys")
+        await page.getByRole("button", { name: "New API key" }).click()
+        await page.getByLabel("Name").fill("<b>laptop</b>")
+        await page.getByRole("button", { name: "Create key" }).click()
+        const key = await page.getByLabel("Your new key").inputValue()
+        assert.match(key, /^berth_[\w-]{43}$/)
+        await page.getByRole("button", { name: "I have stored it" }).click()
+        const keys = page.getByRole("list", { name: "API keys" })
+        await keys.getByText("<b>laptop</b>").waitFor()
+        assert.notInclude(await page.locator("body").innerText(), key)
+        const [bearer, known] = [{ authorization: `Bearer ${key}` }, "/api/chat"]
+        assert.strictEqual((await page.request.get(known, { headers: bearer })).status(), 200)
+        await keys.getByRole("button", { name: "Revoke" }).click()
+        await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click()
+        await keys.waitFor({ state: "detached" })
+        assert.strictEqual((await page.request.get(known, { headers: bearer })).status(), 401)
+
+        await page.emulateMedia({ colorScheme: "dark", reducedMotion: "reduce" })
+        await page.setViewportSize({ width: 360, height: 740 })
+        const [agent, account] = [chat.replace(/chat$/, ""), "/dashboard/settings/"]
+        for (const [path, landmark] of [
+          ["/dashboard/agents", "Ada <b>&"],
+          [chat, "sandbox/echo"],
+          [`${agent}settings`, "Instructions"],
+          [`${agent}channels`, "Connect Telegram"],
+          [`${agent}schedules`, "No schedules yet"],
+          ["/dashboard/usage", "Units by day"],
+          [`${account}profile`, "Current password"],
+          ["/dashboard/administration/queues", "No dead letters"]
+        ] as const) {
+          await page.goto(path)
+          await page.locator("main").getByText(landmark).first().waitFor()
+          assert.deepStrictEqual(await findAccessibilityViolations(page), [], path)
+          assert.isAtMost(await page.evaluate("document.documentElement.scrollWidth - innerWidth"), 0, path)
+        }
       })
     )
 

@@ -358,6 +358,60 @@ layer(App.layer({ oauthB: { client } }), { excludeTestServices: true })("A sign-
 })
 
 layer(App.shared, { excludeTestServices: true })("Page assets", (it) => {
+  it.effect("The console is for users only, and allows style elements by the nonce of its document", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const owner = yield* createOwnerWithAgent()
+      const path = `/dashboard/agents/${owner.agent.id}/chat`
+      const stranger = yield* web({ method: "GET", path, headers: browser })
+      assert.deepStrictEqual(
+        [stranger.status, stranger.headers.location],
+        [302, `/login?callbackUrl=${encodeURIComponent(path)}`]
+      )
+      const nonces = new Set<string>()
+      for (const address of [path, "/dashboard/agents", "/dashboard/settings/keys"]) {
+        const page = yield* web({ method: "GET", path: address, as: owner })
+        assert.deepStrictEqual([page.status, page.headers["cache-control"]], [200, "no-store"])
+        const { elements } = parse(page.text)
+        const settings = elements.find(([, { name }]) => name === "berth-console")?.[1]["content"] ?? ""
+        const nonce = /"nonce":"([\w-]{43})"/.exec(settings)?.[1] ?? ""
+        nonces.add(nonce)
+        assert.strictEqual(
+          page.headers["content-security-policy"],
+          `default-src 'none'; script-src 'self'; style-src 'self' 'nonce-${nonce}'; connect-src 'self'; img-src 'self' data:; ` +
+            "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+        )
+        for (const [name, attributes] of elements) {
+          assert.notEqual(name, "style")
+          if (name === "script") assert.match(attributes["src"] ?? "", /^\/assets\/console\//)
+        }
+      }
+      assert.strictEqual(nonces.size, 3)
+    })
+  )
+
+  it.effect("The files of the console are compressed for clients that accept it, and cached forever", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const path = "/assets/console/main-HASH.js"
+      for (const [accepted, encoding, text] of [
+        ["gzip, deflate, br", "br", "/* main-HASH.js.br */"],
+        ["gzip", "gzip", "/* main-HASH.js.gz */"],
+        ["identity", undefined, "/* main-HASH.js */"]
+      ] as const) {
+        const answer = yield* web({ method: "GET", path, headers: { "accept-encoding": accepted } })
+        assert.deepStrictEqual(
+          [answer.status, answer.headers["content-encoding"], answer.text],
+          [200, encoding, text],
+          accepted
+        )
+        assert.strictEqual(answer.headers["cache-control"], "public, max-age=31536000, immutable")
+        assert.strictEqual(answer.headers["vary"], "accept-encoding")
+      }
+      assert.strictEqual((yield* web({ method: "GET", path: "/assets/console/other.js" })).status, 404)
+    })
+  )
+
   const style = Effect.gen(function* () {
     const { web } = yield* App.TestApp
     const elements = assertPage(yield* web({ method: "GET", path: "/login" }))

@@ -5,6 +5,7 @@ import { AgentRepository } from "@berth/domain/agents/AgentRepository"
 import type { AgentStatus } from "@berth/domain/agents/AgentStatus"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import type { Skill } from "@berth/domain/skills/Skill"
+import * as ConsoleAssets from "@berth/server/pages/ConsoleAssets"
 import * as PageAssets from "@berth/server/pages/PageAssets"
 import { DateTime, Effect } from "effect"
 import { AgentId } from "@berth/domain/shared/AgentId"
@@ -27,6 +28,16 @@ export const skillCatalog: ReadonlyArray<Skill> = [
 /** Pages load these, and nothing happens. */
 export const pageAssets = PageAssets.make(
   new Map(PageAssets.assetNames.map((name) => [name, new TextEncoder().encode(`/* ${name} */`)]))
+)
+
+/** The console's document loads these, and nothing happens. */
+export const consoleAssets = ConsoleAssets.make(
+  { script: "main-HASH.js", style: "console-HASH.css", files: ["main-HASH.js", "console-HASH.css"] },
+  new Map(
+    ["main-HASH.js", "console-HASH.css"].flatMap((name) =>
+      ["", ".gz", ".br"].map((form) => [`${name}${form}`, new TextEncoder().encode(`/* ${name}${form} */`)] as const)
+    )
+  )
 )
 
 const newId = Effect.flatMap(IdGenerator, (ids) => ids.next("usr"))

@@ -43,6 +43,7 @@ import { InternalKey } from "@berth/server/http/InternalAuthHttp"
 import { MetricsExposition } from "@berth/server/http/MetricsHttp"
 import { WebSettings } from "@berth/server/http/WebSettings"
 import { makeSessionCookieName } from "@berth/server/http/SecretCookies"
+import { ConsoleAssets } from "@berth/server/pages/ConsoleAssets"
 import { PageAssets } from "@berth/server/pages/PageAssets"
 import { PageSettings } from "@berth/server/pages/Layout"
 import * as UseCases from "@berth/server/UseCases"
@@ -54,7 +55,7 @@ import { freePort } from "./FreePort.ts"
 import { type HttpCallResponse, type HttpCall, sendHttpCall } from "./HttpCall.ts"
 import * as Mailbox from "./Mailbox.ts"
 import { migratedDatabase } from "./MigratedDatabase.ts"
-import { pageAssets, skillCatalog, insertUser } from "./Samples.ts"
+import { consoleAssets, pageAssets, skillCatalog, insertUser } from "./Samples.ts"
 import * as BotDetectionTest from "@berth/infra/bots/BotDetectionTest"
 import type { BaseChainTest } from "@berth/infra/chain/BaseChainTest"
 import type { WalletChainTest } from "@berth/infra/chain/WalletChainTest"
@@ -365,6 +366,7 @@ const make = (options: TestAppOptions) =>
       Layer.succeed(SkillCatalog, options.skills ?? skillCatalog),
       UploadedSkillPackages.layer,
       Layer.succeed(PageAssets, pageAssets),
+      Layer.succeed(ConsoleAssets, consoleAssets),
       Layer.succeed(PageSettings, {
         salesEmail: "sales@example.com",
         administratorHint: Option.fromNullable(options.isDevelopment === false ? null : testAdminEmail),

@@ -32,7 +32,7 @@ import * as AssetFiles from "@berth/infra/files/AssetFiles"
 import * as FolderSkillCatalog from "@berth/infra/skills/FolderSkillCatalog"
 import * as UploadedSkillPackages from "@berth/infra/skills/UploadedSkillPackages"
 import { readPrometheus } from "@berth/infra/telemetry/PrometheusFormat"
-import { Array, Duration, Effect, Layer, Option } from "effect"
+import { Array, Duration, Effect, Layer, Option, Schema } from "effect"
 import { availableParallelism } from "node:os"
 import { fileURLToPath } from "node:url"
 import { AiAccessPolicy } from "./ai/AiAccessHttp.ts"
@@ -42,6 +42,7 @@ import { ReadinessChecks } from "@berth/api/http/Health"
 import { InternalKey } from "./http/InternalAuthHttp.ts"
 import { MetricsExposition } from "./http/MetricsHttp.ts"
 import { WebSettings } from "./http/WebSettings.ts"
+import * as ConsoleAssets from "./pages/ConsoleAssets.ts"
 import * as PageAssets from "./pages/PageAssets.ts"
 import { PageSettings } from "./pages/Layout.ts"
 import * as UseCases from "./UseCases.ts"
@@ -112,7 +113,7 @@ const skills = FolderSkillCatalog.layer(pathOf("./skills")).pipe(
 
 /** Page assets beside this program. */
 const pages = (settings: Settings) =>
-  Layer.merge(
+  Layer.mergeAll(
     Layer.succeed(PageSettings, {
       salesEmail: settings.salesEmail,
       administratorHint:
@@ -126,6 +127,17 @@ const pages = (settings: Settings) =>
         Effect.map(PageAssets.make),
         Effect.mapError(({ message }) => new ProgramMisconfigured({ reason: message }))
       )
+    ),
+    Layer.effect(
+      ConsoleAssets.ConsoleAssets,
+      Effect.gen(function* () {
+        const directory = pathOf("./console")
+        const manifest = yield* AssetFiles.readAssets(directory, [ConsoleAssets.consoleManifest])
+        const read = yield* Schema.decodeUnknown(Schema.parseJson(ConsoleAssets.ConsoleManifest))(
+          new TextDecoder().decode(manifest.get(ConsoleAssets.consoleManifest))
+        )
+        return ConsoleAssets.make(read, yield* AssetFiles.readAssets(directory, ConsoleAssets.listConsoleFiles(read)))
+      }).pipe(Effect.mapError(({ message }) => new ProgramMisconfigured({ reason: message })))
     )
   )
 

@@ -71,6 +71,7 @@ import * as RateLimitsHttp from "./http/RateLimitsHttp.ts"
 import * as AssetsHttp from "./pages/AssetsHttp.ts"
 import * as InstancePagesHttp from "./pages/InstancePagesHttp.ts"
 import { makePagePresentation } from "./pages/PagePresentation.ts"
+import * as ConsoleHttp from "./pages/ConsoleHttp.ts"
 import * as PagesHttp from "./pages/PagesHttp.ts"
 import * as SchedulesHttp from "./schedules/SchedulesHttp.ts"
 import * as UploadedSkillsHttp from "./agents/UploadedSkillsHttp.ts"
@@ -151,6 +152,7 @@ const table = [
   ...AgentSocketHttp.agentSocketRoutes,
   ...AgentSocketDocumentHttp.agentSocketDocumentRoutes,
   ...PagesHttp.pageRoutes,
+  ...ConsoleHttp.consoleRoutes,
   ...InstancePagesHttp.instanceTicketRoutes
 ]
 
@@ -200,6 +202,7 @@ const routes = Layer.mergeAll(
   AgentSocketHttp.layer,
   AgentSocketDocumentHttp.layer,
   PagesHttp.layer,
+  ConsoleHttp.layer,
   DocumentationHttp.layer(WebApi),
   PricedOpenApi.layer,
   healthRoutes

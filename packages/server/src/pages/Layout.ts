@@ -55,6 +55,7 @@ export interface PageContent {
 
 const signedInLinks = [
   ["/dashboard", "Dashboard"],
+  ["/dashboard/agents", "Console"],
   ["/dashboard/files", "Files"],
   ["/pricing", "Pricing"],
   ["/docs", "API"]

@@ -10,6 +10,7 @@ import { type Assets, makePageResponse } from "./Layout.ts"
 import { makeCallbackQuery } from "./SignInSections.ts"
 import { PageAssets } from "./PageAssets.ts"
 import { instancePageRoutes, instanceTicketRoutes } from "./InstancePagesHttp.ts"
+import { consoleRoutes } from "./ConsoleHttp.ts"
 import { pageRoutes } from "./PagesHttp.ts"
 import { prefersHtml } from "./HtmlPreference.ts"
 
@@ -24,7 +25,9 @@ const decodeError = Schema.decodeUnknownOption(ErrorMembers)
 const errorIn = ({ body }: HttpServerResponse.HttpServerResponse) =>
   body._tag === "Uint8Array" ? decodeError(new TextDecoder().decode(body.body)) : Option.none()
 
-const pagePaths = new Set([...pageRoutes, ...instanceTicketRoutes, ...instancePageRoutes].map(({ path }) => path))
+const pagePaths = new Set(
+  [...pageRoutes, ...consoleRoutes, ...instanceTicketRoutes, ...instancePageRoutes].map(({ path }) => path)
+)
 
 /** Forms that work without a script; their failures redirect to the login page. */
 const loginForms = new Set(["/api/auth/callback/credentials", "/api/auth/callback/wallet", developmentPlanPath])

@@ -1,0 +1,282 @@
+import { Badge, Button, Group, PasswordInput, Stack, Switch, Text, TextInput } from "@mantine/core"
+import { useMutation, useQuery } from "@tanstack/react-query"
+import { useState } from "react"
+import { call, segment } from "../api.ts"
+import { formatUserAgent } from "../format.ts"
+import { ConfirmButton, Copy, Empty, Failure, Loaded, Moment, notifyDone, Section, useAction } from "../parts.tsx"
+import { accountQuery, useRefresh } from "../queries.ts"
+import { texts } from "../texts.ts"
+import type { AccountJson, AccountWithNotificationsJson, SignInSessionsJson, WalletsJson } from "../wire.ts"
+
+const ProfileForm = ({ account }: { readonly account: AccountJson }) => {
+  const [name, setName] = useState(account.name)
+  const [email, setEmail] = useState(account.email)
+  const refresh = useRefresh()
+  const save = useMutation({
+    mutationFn: () => call("POST", "/api/settings", { body: { name, email } }),
+    onSuccess: async () => {
+      notifyDone(email === account.email ? texts.saved : texts.account.emailChanged)
+      await refresh("account")
+    }
+  })
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault()
+        save.mutate()
+      }}
+    >
+      <Stack gap="md" maw={480}>
+        <TextInput
+          label={texts.account.name}
+          required
+          autoComplete="name"
+          value={name}
+          onChange={({ currentTarget }) => setName(currentTarget.value)}
+        />
+        <TextInput
+          label={texts.account.email}
+          type="email"
+          required
+          autoComplete="email"
+          value={email}
+          onChange={({ currentTarget }) => setEmail(currentTarget.value)}
+        />
+        {save.error !== null && <Failure cause={save.error} />}
+        <Group>
+          <Button type="submit" loading={save.isPending} disabled={name === account.name && email === account.email}>
+            {texts.save}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  )
+}
+
+const PasswordForm = ({ email }: { readonly email: string }) => {
+  const [current, setCurrent] = useState("")
+  const [next, setNext] = useState("")
+  const change = useMutation({
+    mutationFn: () => call("POST", "/api/settings/password", { body: { currentPassword: current, newPassword: next } }),
+    onSuccess: () => {
+      setCurrent("")
+      setNext("")
+      notifyDone(texts.account.passwordChanged)
+    }
+  })
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault()
+        change.mutate()
+      }}
+    >
+      <Stack gap="md" maw={480}>
+        <input type="hidden" name="username" autoComplete="username" value={email} />
+        <PasswordInput
+          label={texts.account.currentPassword}
+          required
+          autoComplete="current-password"
+          value={current}
+          onChange={({ currentTarget }) => setCurrent(currentTarget.value)}
+        />
+        <PasswordInput
+          label={texts.account.newPassword}
+          required
+          autoComplete="new-password"
+          value={next}
+          onChange={({ currentTarget }) => setNext(currentTarget.value)}
+        />
+        {change.error !== null && <Failure cause={change.error} />}
+        <Group>
+          <Button type="submit" variant="default" loading={change.isPending}>
+            {texts.account.changePassword}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  )
+}
+
+type Preferences = AccountWithNotificationsJson["notifications"]
+
+const choices = ["email", "security", "agentStatus", "product"] as const
+
+const notificationsKey = ["notifications"]
+
+/** A change without members returns the present choices. */
+const NotificationChoices = () => {
+  const refresh = useRefresh()
+  const query = useQuery({
+    queryKey: notificationsKey,
+    queryFn: async () =>
+      (await call<AccountWithNotificationsJson>("PATCH", "/api/settings", { body: {} })).notifications
+  })
+  const change = useAction(
+    (notifications: Partial<Preferences>) => call("PATCH", "/api/settings", { body: { notifications } }),
+    { onDone: () => refresh("notifications") }
+  )
+  return (
+    <Loaded query={query}>
+      {(preferences) => (
+        <Stack gap="sm">
+          {choices.map((name) => (
+            <Switch
+              key={name}
+              label={texts.account.notifications[name]}
+              checked={(change.isPending ? change.variables[name] : undefined) ?? preferences[name]}
+              onChange={({ currentTarget }) => change.mutate({ [name]: currentTarget.checked })}
+            />
+          ))}
+        </Stack>
+      )}
+    </Loaded>
+  )
+}
+
+export const ProfileSection = () => {
+  const query = useQuery(accountQuery)
+  return (
+    <>
+      <Section title={texts.account.profile}>
+        <Loaded query={query}>
+          {(account) => <ProfileForm key={`${account.name} ${account.email}`} account={account} />}
+        </Loaded>
+      </Section>
+      <Section title={texts.account.password} lead={texts.account.passwordLead}>
+        <PasswordForm email={query.data?.email ?? ""} />
+      </Section>
+      <Section title={texts.account.notificationsTitle} lead={texts.account.notificationsLead}>
+        <NotificationChoices />
+      </Section>
+    </>
+  )
+}
+
+export const SessionsSection = () => {
+  const refresh = useRefresh()
+  const query = useQuery({
+    queryKey: ["sessions"],
+    queryFn: ({ signal }) => call<SignInSessionsJson>("GET", "/api/auth/sessions", { signal })
+  })
+  const end = useAction((id: string) => call("DELETE", `/api/auth/sessions/${segment(id)}`), {
+    done: texts.account.sessionEnded,
+    onDone: () => refresh("sessions")
+  })
+  return (
+    <Section title={texts.account.tabs.sessions} lead={texts.account.sessionsLead}>
+      <Loaded query={query}>
+        {({ sessions }) => (
+          <ul className="rows">
+            {sessions.map(({ address, createdAt, current, id, lastSeenAt, userAgent }) => (
+              <li key={id}>
+                <div className="row-text">
+                  <Group gap={8}>
+                    <Text fw={500}>{formatUserAgent(userAgent)}</Text>
+                    {current && <Badge variant="default">{texts.account.thisSession}</Badge>}
+                  </Group>
+                  <Text fz="sm" c="dimmed">
+                    {address ?? texts.account.unknownNetwork} · {texts.account.signedIn} <Moment at={createdAt} /> ·{" "}
+                    {texts.account.lastSeen} <Moment at={lastSeenAt} />
+                  </Text>
+                </div>
+                {!current && (
+                  <Button
+                    variant="default"
+                    size="xs"
+                    loading={end.isPending && end.variables === id}
+                    onClick={() => end.mutate(id)}
+                  >
+                    {texts.account.end}
+                  </Button>
+                )}
+              </li>
+            ))}
+          </ul>
+        )}
+      </Loaded>
+    </Section>
+  )
+}
+
+export const WalletsSection = () => {
+  const refresh = useRefresh()
+  const query = useQuery({
+    queryKey: ["wallets"],
+    queryFn: ({ signal }) => call<WalletsJson>("GET", "/api/settings/wallets", { signal })
+  })
+  return (
+    <Section
+      title={texts.account.tabs.wallets}
+      lead={texts.account.walletsLead}
+      actions={
+        <Button component="a" href="/dashboard#wallets-title" variant="default">
+          {texts.account.linkWallet}
+        </Button>
+      }
+    >
+      <Loaded query={query}>
+        {({ wallets }) =>
+          wallets.length === 0 ? (
+            <Empty title={texts.account.noWallets}>{texts.account.noWalletsHint}</Empty>
+          ) : (
+            <ul className="rows">
+              {wallets.map(({ address, linkedAt }) => (
+                <li key={address}>
+                  <div className="row-text">
+                    <Group gap={4} wrap="nowrap">
+                      <code className="truncate">{address}</code>
+                      <Copy value={address} label={texts.copy} />
+                    </Group>
+                    <Text fz="sm" c="dimmed">
+                      <Moment at={linkedAt} />
+                    </Text>
+                  </div>
+                  <ConfirmButton
+                    label={texts.account.unlink}
+                    title={texts.account.unlink}
+                    message={texts.account.unlinkLead}
+                    onConfirm={async () => {
+                      await call("DELETE", "/api/settings/wallets", { query: { address } })
+                      await refresh("wallets")
+                    }}
+                  />
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Loaded>
+    </Section>
+  )
+}
+
+export const DeletionSection = () => {
+  const [password, setPassword] = useState("")
+  const { data: account } = useQuery(accountQuery)
+  return (
+    <Section title={texts.account.tabs.deletion} lead={texts.account.deletionLead} tone="danger">
+      <Stack gap="md" maw={480}>
+        <PasswordInput
+          label={texts.account.deletionPassword}
+          description={texts.account.deletionPasswordHint}
+          autoComplete="current-password"
+          value={password}
+          onChange={({ currentTarget }) => setPassword(currentTarget.value)}
+        />
+        <Group>
+          <ConfirmButton
+            label={texts.account.tabs.deletion}
+            title={texts.account.tabs.deletion}
+            message={texts.account.deletionLead}
+            phrase={account?.email ?? "…"}
+            onConfirm={async () => {
+              await call("DELETE", "/api/settings", { body: password === "" ? { confirm: true } : { password } })
+              location.assign("/login")
+            }}
+          />
+        </Group>
+      </Stack>
+    </Section>
+  )
+}

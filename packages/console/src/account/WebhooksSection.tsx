@@ -1,0 +1,224 @@
+import { Button, Code, Collapse, Group, Modal, MultiSelect, Stack, Switch, Text, TextInput } from "@mantine/core"
+import { useDisclosure } from "@mantine/hooks"
+import { useMutation, useQuery } from "@tanstack/react-query"
+import { useState } from "react"
+import { call, segment } from "../api.ts"
+import { PlusIcon } from "../icons.tsx"
+import { ConfirmButton, Empty, Failure, Loaded, Moment, SecretOnce, Section, StatusTag, useAction } from "../parts.tsx"
+import { useRefresh } from "../queries.ts"
+import { texts } from "../texts.ts"
+import type { CreatedWebhookEndpointJson, WebhookDeliveriesJson, WebhookEndpointsJson } from "../wire.ts"
+
+const path = (id: string, rest = "") => `/api/webhooks/endpoints/${segment(id)}${rest}`
+
+const NewEndpoint = ({ onClose }: { readonly onClose: () => void }) => {
+  const refresh = useRefresh()
+  const [url, setUrl] = useState("")
+  const [events, setEvents] = useState<Array<string>>(texts.webhooks.events)
+  const [ordered, setOrdered] = useState(false)
+  const create = useMutation({
+    mutationFn: () =>
+      call<CreatedWebhookEndpointJson>("POST", "/api/webhooks/endpoints", { body: { url, events, ordered } }),
+    onSuccess: () => refresh("webhooks")
+  })
+  if (create.data !== undefined)
+    return <SecretOnce label={texts.webhooks.secret} value={create.data.secret} onDone={onClose} />
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault()
+        create.mutate()
+      }}
+    >
+      <Stack gap="md">
+        <TextInput
+          label={texts.webhooks.url}
+          type="url"
+          required
+          placeholder="https://"
+          data-autofocus
+          value={url}
+          onChange={({ currentTarget }) => setUrl(currentTarget.value)}
+        />
+        <MultiSelect
+          label={texts.webhooks.eventsLabel}
+          data={texts.webhooks.events}
+          value={events}
+          onChange={setEvents}
+        />
+        <Switch
+          label={texts.webhooks.ordered}
+          checked={ordered}
+          onChange={({ currentTarget }) => setOrdered(currentTarget.checked)}
+        />
+        {create.error !== null && <Failure cause={create.error} />}
+        <Group justify="flex-end" gap="xs">
+          <Button variant="default" onClick={onClose}>
+            {texts.cancel}
+          </Button>
+          <Button type="submit" loading={create.isPending} disabled={events.length === 0}>
+            {texts.webhooks.create}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  )
+}
+
+const Deliveries = ({ id }: { readonly id: string }) => {
+  const refresh = useRefresh()
+  const query = useQuery({
+    queryKey: ["webhooks", id, "deliveries"],
+    queryFn: ({ signal }) =>
+      call<WebhookDeliveriesJson>("GET", path(id, "/deliveries"), { query: { limit: 25 }, signal }),
+    refetchInterval: 5_000
+  })
+  const replay = useAction((deliveryId: string) => call("POST", path(id, "/replay"), { body: { deliveryId } }), {
+    done: texts.webhooks.replayed,
+    onDone: () => refresh("webhooks")
+  })
+  return (
+    <Loaded query={query}>
+      {({ deliveries }) =>
+        deliveries.length === 0 ? (
+          <Text fz="sm" c="dimmed">
+            {texts.webhooks.noDeliveries}
+          </Text>
+        ) : (
+          <ul className="rows">
+            {deliveries.map(({ attempts, createdAt, failure, id: deliveryId, responseStatus, status, type }) => (
+              <li key={deliveryId}>
+                <div className="row-text">
+                  <Group gap={8}>
+                    <StatusTag value={status} />
+                    <Code>{type}</Code>
+                    <Text fz="sm" c="dimmed">
+                      <Moment at={createdAt} /> · {texts.webhooks.attempts(attempts)}
+                      {responseStatus !== null && ` · ${responseStatus}`}
+                    </Text>
+                  </Group>
+                  {failure !== null && (
+                    <Text fz="sm" c="dimmed">
+                      {failure}
+                    </Text>
+                  )}
+                </div>
+                <Button
+                  size="xs"
+                  variant="default"
+                  loading={replay.isPending && replay.variables === deliveryId}
+                  onClick={() => replay.mutate(deliveryId)}
+                >
+                  {texts.webhooks.replay}
+                </Button>
+              </li>
+            ))}
+          </ul>
+        )
+      }
+    </Loaded>
+  )
+}
+
+const Endpoint = ({ endpoint }: { readonly endpoint: WebhookEndpointsJson["endpoints"][number] }) => {
+  const { createdAt, disabledReason, events, failingSince, id, status, url } = endpoint
+  const [isOpen, { toggle }] = useDisclosure()
+  const [secret, setSecret] = useState<string>()
+  const refresh = useRefresh()
+  const enable = useAction(() => call("POST", path(id, "/enable")), { onDone: () => refresh("webhooks") })
+  const rotate = useAction(async () => {
+    const rotated = await call<{ readonly secret: string }>("POST", path(id, "/rotate-secret"))
+    setSecret(rotated.secret)
+  })
+  return (
+    <Section
+      title={url}
+      lead={
+        <>
+          {events.join(", ")} · <Moment at={createdAt} />
+        </>
+      }
+      actions={<StatusTag value={status} />}
+    >
+      {(disabledReason ?? failingSince) !== null && (
+        <Text fz="sm" c="dimmed" mb="sm">
+          {disabledReason !== null ? texts.webhooks.disabledBecause(disabledReason) : texts.webhooks.failing}
+        </Text>
+      )}
+      <Group gap="xs">
+        <Button variant="default" size="xs" onClick={toggle} aria-expanded={isOpen}>
+          {texts.webhooks.log}
+        </Button>
+        {status === "disabled" && (
+          <Button variant="default" size="xs" loading={enable.isPending} onClick={() => enable.mutate()}>
+            {texts.webhooks.enable}
+          </Button>
+        )}
+        <Button variant="default" size="xs" loading={rotate.isPending} onClick={() => rotate.mutate()}>
+          {texts.webhooks.rotate}
+        </Button>
+        <ConfirmButton
+          label={texts.remove}
+          title={texts.webhooks.remove}
+          message={texts.webhooks.removeLead}
+          onConfirm={async () => {
+            await call("DELETE", path(id))
+            await refresh("webhooks")
+          }}
+        >
+          {(open) => (
+            <Button variant="default" className="danger-button" size="xs" onClick={open}>
+              {texts.remove}
+            </Button>
+          )}
+        </ConfirmButton>
+      </Group>
+      <Collapse expanded={isOpen} mt="md">
+        {isOpen && <Deliveries id={id} />}
+      </Collapse>
+      <Modal opened={secret !== undefined} onClose={() => setSecret(undefined)} title={texts.webhooks.rotate}>
+        <SecretOnce label={texts.webhooks.secret} value={secret ?? ""} onDone={() => setSecret(undefined)} />
+      </Modal>
+    </Section>
+  )
+}
+
+/** Addresses that receive events, with their delivery logs. */
+export const WebhooksSection = () => {
+  const [isOpen, { close, open }] = useDisclosure()
+  const query = useQuery({
+    queryKey: ["webhooks"],
+    queryFn: ({ signal }) => call<WebhookEndpointsJson>("GET", "/api/webhooks/endpoints", { signal })
+  })
+  return (
+    <>
+      <Section
+        title={texts.account.tabs.webhooks}
+        lead={texts.webhooks.lead}
+        actions={
+          <Button leftSection={<PlusIcon size={16} />} onClick={open}>
+            {texts.webhooks.new}
+          </Button>
+        }
+      >
+        <Loaded query={query}>
+          {({ endpoints }) =>
+            endpoints.length === 0 ? (
+              <Empty title={texts.webhooks.none}>{texts.webhooks.noneHint}</Empty>
+            ) : (
+              <Text fz="sm" c="dimmed">
+                {texts.webhooks.count(endpoints.length)}
+              </Text>
+            )
+          }
+        </Loaded>
+      </Section>
+      {query.data?.endpoints.map((endpoint) => (
+        <Endpoint key={endpoint.id} endpoint={endpoint} />
+      ))}
+      <Modal opened={isOpen} onClose={close} title={texts.webhooks.new} closeOnClickOutside={false}>
+        <NewEndpoint onClose={close} />
+      </Modal>
+    </>
+  )
+}

@@ -1,0 +1,126 @@
+import { Button, Code, Group, MultiSelect, Stack, TagsInput, Text } from "@mantine/core"
+import { queryOptions, useQuery } from "@tanstack/react-query"
+import { useState } from "react"
+import { call } from "../api.ts"
+import { Copy, Empty, Loaded, Moment, Section, StatusTag, useAction } from "../parts.tsx"
+import { agentPath, useRefresh } from "../queries.ts"
+import { texts } from "../texts.ts"
+import type { A2aMessagesJson, AgentHealthJson } from "../wire.ts"
+import type { AgentTab } from "./AgentTab.ts"
+
+interface Lists {
+  readonly allow: ReadonlyArray<string>
+  readonly offered: ReadonlyArray<string>
+  readonly skills: ReadonlyArray<string>
+}
+
+const listsQuery = (agentId: string) =>
+  queryOptions({
+    queryKey: ["agent", agentId, "a2a"],
+    queryFn: async ({ signal }): Promise<Lists> => {
+      const [{ allow }, { skills: offered }, { skills }] = await Promise.all([
+        call<{ readonly allow: ReadonlyArray<string> }>("GET", agentPath(agentId, "/a2a/allow"), { signal }),
+        call<{ readonly skills: ReadonlyArray<string> }>("GET", agentPath(agentId, "/a2a/skills"), { signal }),
+        call<AgentHealthJson>("GET", "/api/agent", { query: { action: "health", agentId }, signal })
+      ])
+      return { allow, offered, skills }
+    }
+  })
+
+const Forms = ({ agentId, lists }: { readonly agentId: string; readonly lists: Lists }) => {
+  const refresh = useRefresh()
+  const [allow, setAllow] = useState([...lists.allow])
+  const [offered, setOffered] = useState([...lists.offered])
+  const save = useAction(
+    () =>
+      Promise.all([
+        call("PUT", agentPath(agentId, "/a2a/allow"), { body: { allow } }),
+        call("PUT", agentPath(agentId, "/a2a/skills"), { body: { skills: offered } })
+      ]),
+    { done: texts.saved, onDone: () => refresh("agent", agentId) }
+  )
+  return (
+    <Stack gap="md" maw={620}>
+      <TagsInput
+        label={texts.a2a.allow}
+        description={texts.a2a.allowHint}
+        value={allow}
+        onChange={setAllow}
+        maxTags={100}
+      />
+      <MultiSelect
+        label={texts.a2a.skills}
+        description={texts.a2a.skillsHint}
+        data={[...new Set([...lists.skills, ...offered])]}
+        value={offered}
+        onChange={setOffered}
+      />
+      <Group>
+        <Button loading={save.isPending} onClick={() => save.mutate()}>
+          {texts.save}
+        </Button>
+      </Group>
+    </Stack>
+  )
+}
+
+/** Messages with other agents, and the senders that the agent allows. */
+const A2aTab = ({ agent: { id } }: AgentTab) => {
+  const lists = useQuery(listsQuery(id))
+  const messages = useQuery({
+    queryKey: ["agent", id, "a2a", "messages"],
+    queryFn: ({ signal }) =>
+      call<A2aMessagesJson>("GET", agentPath(id, "/a2a/messages"), { query: { limit: 50 }, signal })
+  })
+  return (
+    <>
+      <Section title={texts.a2a.title} lead={texts.a2a.lead}>
+        <Group gap={4} mb="md" fz="sm">
+          <Text c="dimmed" fz="sm">
+            {texts.a2a.id}
+          </Text>
+          <Code>{id}</Code>
+          <Copy value={id} label={texts.a2a.copyId} />
+        </Group>
+        <Loaded query={lists}>{(found) => <Forms agentId={id} lists={found} />}</Loaded>
+      </Section>
+      <Section title={texts.a2a.inbox} lead={texts.a2a.inboxLead}>
+        <Loaded query={messages}>
+          {({ messages: all }) =>
+            all.length === 0 ? (
+              <Empty title={texts.a2a.none}>{texts.a2a.noneHint}</Empty>
+            ) : (
+              <ul className="rows">
+                {all.map(({ createdAt, direction, id: messageId, message, reason, reply, status, usedUnits }) => (
+                  <li key={messageId}>
+                    <Stack gap={4} flex="1 1 280px" miw={0}>
+                      <Group gap={8} fz="sm">
+                        <StatusTag value={status} />
+                        <span>{direction === "inbound" ? texts.a2a.from : texts.a2a.to}</span>
+                        <Code>{direction === "inbound" ? message.from : message.to}</Code>
+                      </Group>
+                      <Text fz="sm" lineClamp={3}>
+                        {typeof message.payload === "string" ? message.payload : JSON.stringify(message.payload)}
+                      </Text>
+                      {(reply ?? reason) !== null && (
+                        <Text fz="sm" c="dimmed" lineClamp={3}>
+                          {reply ?? reason}
+                        </Text>
+                      )}
+                    </Stack>
+                    <Text fz="xs" c="dimmed">
+                      {usedUnits !== null && `${texts.usage.units(usedUnits)} · `}
+                      <Moment at={createdAt} />
+                    </Text>
+                  </li>
+                ))}
+              </ul>
+            )
+          }
+        </Loaded>
+      </Section>
+    </>
+  )
+}
+
+export default A2aTab

@@ -1,0 +1,106 @@
+import { Center, Group, Loader, Text, Title } from "@mantine/core"
+import { useQuery } from "@tanstack/react-query"
+import { Link, useParams } from "@tanstack/react-router"
+import { type ComponentType, lazy, Suspense } from "react"
+import { ChatTab } from "../chat/ChatTab.tsx"
+import { AgentsIcon } from "../icons.tsx"
+import { Empty, Loaded, StatusTag } from "../parts.tsx"
+import { agentsQuery } from "../queries.ts"
+import { LostPage } from "../shell/LostPage.tsx"
+import { texts } from "../texts.ts"
+import { useTitle } from "../useTitle.ts"
+import type { AgentTab } from "./AgentTab.ts"
+import { InstanceActions } from "./InstanceActions.tsx"
+
+/** Each is loaded when it is opened, besides the chat. */
+const tabs: Readonly<Record<string, ComponentType<AgentTab>>> = {
+  chat: ChatTab,
+  settings: lazy(() => import("./SettingsTab.tsx")),
+  skills: lazy(() => import("./SkillsTab.tsx")),
+  channels: lazy(() => import("./ChannelsTab.tsx")),
+  schedules: lazy(() => import("./SchedulesTab.tsx")),
+  memory: lazy(() => import("./MemoryTab.tsx")),
+  logs: lazy(() => import("./LogsTab.tsx")),
+  stats: lazy(() => import("./StatsTab.tsx")),
+  identity: lazy(() => import("./VerificationTab.tsx")),
+  a2a: lazy(() => import("./A2aTab.tsx")),
+  danger: lazy(() => import("./DangerTab.tsx"))
+}
+
+/** A phone shows the chosen tab. */
+const showChosen = (tabList: HTMLElement | null) =>
+  tabList?.querySelector("[data-status=active]")?.scrollIntoView({ block: "nearest", inline: "center" })
+
+const Head = ({ agent: { id, model, name, status } }: AgentTab) => (
+  <header className="agent-head">
+    <Group justify="space-between" gap="sm" mb={8} wrap="nowrap">
+      <Group gap="sm" wrap="nowrap" miw={0} flex="1 1 0">
+        <Title order={1} fz={20} className="truncate" title={name}>
+          {name}
+        </Title>
+        <StatusTag value={status} />
+        <Text c="dimmed" fz="xs" className="truncate" visibleFrom="sm">
+          {model}
+        </Text>
+      </Group>
+      <InstanceActions statuses={[status]} size="xs" />
+    </Group>
+    <nav className="tabs" ref={showChosen} aria-label={texts.agent.tabsOf(name)}>
+      {Object.entries(texts.agent.tabs).map(([tab, label]) => (
+        <Link key={tab} to="/dashboard/agents/$agentId/$tab" params={{ agentId: id, tab }} search={{}}>
+          {label}
+        </Link>
+      ))}
+    </nav>
+  </header>
+)
+
+const Body = ({ agent, tab }: AgentTab & { readonly tab: string }) => {
+  useTitle(agent.name)
+  const Tab = tabs[tab]
+  if (Tab === undefined) return <LostPage />
+  return (
+    <div className="agent-page" data-tab={tab}>
+      <Head agent={agent} />
+      <div className="agent-body">
+        <Suspense
+          fallback={
+            <Center h={200} role="status" aria-label={texts.loading}>
+              <Loader size="sm" />
+            </Center>
+          }
+        >
+          {tab === "chat" ? (
+            <Tab agent={agent} />
+          ) : (
+            <div className="page">
+              <Tab agent={agent} />
+            </div>
+          )}
+        </Suspense>
+      </div>
+    </div>
+  )
+}
+
+/** One agent, by tabs. */
+export const AgentPage = () => {
+  const { agentId = "", tab = "chat" } = useParams({ strict: false })
+  const query = useQuery(agentsQuery)
+  if (query.data === undefined)
+    return (
+      <div className="page">
+        <Loaded query={query}>{() => null}</Loaded>
+      </div>
+    )
+  const agent = query.data.agents.find(({ id }) => id === agentId)
+  return agent === undefined ? (
+    <Empty
+      icon={<AgentsIcon />}
+      title={texts.agent.missing}
+      action={<Link to="/dashboard/agents">{texts.shell.toAgents}</Link>}
+    />
+  ) : (
+    <Body key={agent.id} agent={agent} tab={tab} />
+  )
+}

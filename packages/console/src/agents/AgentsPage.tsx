@@ -1,0 +1,146 @@
+import { Button, Group, Pagination, Skeleton, Text, TextInput } from "@mantine/core"
+import { useDisclosure } from "@mantine/hooks"
+import { useQuery } from "@tanstack/react-query"
+import { Link } from "@tanstack/react-router"
+import { useState } from "react"
+import { AgentsIcon, PlusIcon, SearchIcon } from "../icons.tsx"
+import { Empty, Loaded, Moment, PageHeader, StatusTag } from "../parts.tsx"
+import { agentsQuery, lastMessageQuery } from "../queries.ts"
+import { settings } from "../settings.ts"
+import { texts } from "../texts.ts"
+import { useTitle } from "../useTitle.ts"
+import type { AgentItemJson } from "../wire.ts"
+import { ClaimNotice } from "./ClaimNotice.tsx"
+import { CreateAgent } from "./CreateAgent.tsx"
+import { InstanceActions } from "./InstanceActions.tsx"
+
+const perPage = 24
+const searchFrom = 8
+
+const LastMessage = ({ agentId }: { readonly agentId: string }) => {
+  const { data, isPending } = useQuery(lastMessageQuery(agentId))
+  if (isPending) return <Skeleton height={14} mt={6} mb={20} width="80%" />
+  const message = data?.messages[0]
+  return (
+    <Text c="dimmed" fz="sm" className="clamp">
+      {message === undefined
+        ? texts.agents.noMessages
+        : `${message.sender === "user" ? texts.chat.youPrefix : ""}${message.content.slice(0, 240)}`}
+    </Text>
+  )
+}
+
+const LastTime = ({ agentId }: { readonly agentId: string }) => {
+  const { data } = useQuery(lastMessageQuery(agentId))
+  const message = data?.messages[0]
+  return message === undefined ? null : <Moment at={message.timestamp} />
+}
+
+const AgentCard = ({ agent: { id, model, name, status } }: { readonly agent: AgentItemJson }) => (
+  <li>
+    <article className="card">
+      <Group justify="space-between" wrap="nowrap" gap="sm">
+        <Link
+          to="/dashboard/agents/$agentId/$tab"
+          params={{ agentId: id, tab: "chat" }}
+          className="card-link truncate"
+          title={name}
+        >
+          {name}
+        </Link>
+        <StatusTag value={status} />
+      </Group>
+      <LastMessage agentId={id} />
+      <Group justify="space-between" wrap="nowrap" gap="sm" fz="xs" c="dimmed" mt="auto">
+        <span className="truncate">{settings.repliesFromSandbox ? texts.agents.answeredBySandbox(model) : model}</span>
+        <LastTime agentId={id} />
+      </Group>
+    </article>
+  </li>
+)
+
+const AgentCards = ({
+  agents,
+  onCreate
+}: {
+  readonly agents: ReadonlyArray<AgentItemJson>
+  readonly onCreate: () => void
+}) => {
+  const [text, setText] = useState("")
+  const [page, setPage] = useState(1)
+  if (agents.length === 0)
+    return (
+      <div className="section">
+        <Empty
+          icon={<AgentsIcon />}
+          title={texts.agents.none}
+          action={
+            <Button leftSection={<PlusIcon />} onClick={onCreate}>
+              {texts.agents.create}
+            </Button>
+          }
+        >
+          {texts.agents.noneHint}
+        </Empty>
+      </div>
+    )
+  const wanted = text.trim().toLowerCase()
+  const found = agents.filter(({ model, name }) => `${name} ${model}`.toLowerCase().includes(wanted))
+  const shown = found.slice((page - 1) * perPage, page * perPage)
+  return (
+    <>
+      {agents.length >= searchFrom && (
+        <TextInput
+          mb="md"
+          maw={320}
+          leftSection={<SearchIcon size={16} />}
+          placeholder={texts.agents.search}
+          aria-label={texts.agents.search}
+          value={text}
+          onChange={({ currentTarget }) => {
+            setText(currentTarget.value)
+            setPage(1)
+          }}
+        />
+      )}
+      <ul className="cards" aria-label={texts.shell.agents}>
+        {shown.map((agent) => (
+          <AgentCard key={agent.id} agent={agent} />
+        ))}
+      </ul>
+      {found.length === 0 && <Empty title={texts.agents.notFound(text)} />}
+      {found.length > perPage && (
+        <Pagination mt="lg" total={Math.ceil(found.length / perPage)} value={page} onChange={setPage} />
+      )}
+    </>
+  )
+}
+
+/** The agents of the user. */
+export const AgentsPage = () => {
+  useTitle(texts.shell.agents)
+  const query = useQuery(agentsQuery)
+  const [isCreating, { close, open }] = useDisclosure()
+  const agents = query.data?.agents ?? []
+  return (
+    <div className="page">
+      <PageHeader
+        title={texts.shell.agents}
+        lead={texts.agents.lead}
+        actions={
+          agents.length > 0 && (
+            <>
+              <InstanceActions statuses={agents.map(({ status }) => status)} />
+              <Button leftSection={<PlusIcon />} onClick={open}>
+                {texts.agents.create}
+              </Button>
+            </>
+          )
+        }
+      />
+      <ClaimNotice />
+      <Loaded query={query}>{(data) => <AgentCards agents={data.agents} onCreate={open} />}</Loaded>
+      <CreateAgent isOpen={isCreating} onClose={close} />
+    </div>
+  )
+}

@@ -1,0 +1,210 @@
+import { Button, Collapse, Group, List, Stack, Switch, Text, TextInput } from "@mantine/core"
+import { queryOptions, useMutation, useQuery } from "@tanstack/react-query"
+import { useState } from "react"
+import { call } from "../api.ts"
+import { ConfirmButton, Copy, Failure, Loaded, Moment, notifyDone, Section, StatusTag, useAction } from "../parts.tsx"
+import { agentPath, useRefresh } from "../queries.ts"
+import { texts } from "../texts.ts"
+import type { ChannelsJson } from "../wire.ts"
+import type { AgentTab } from "./AgentTab.ts"
+
+type Platform = keyof ChannelsJson["channels"]
+
+const platforms: ReadonlyArray<{
+  readonly id: Platform
+  readonly fields: ReadonlyArray<"token" | "appSecret" | "verifyToken">
+}> = [
+  { id: "platformA", fields: ["token"] },
+  { id: "platformB", fields: ["token", "appSecret", "verifyToken"] },
+  { id: "platformC", fields: ["token"] }
+]
+
+const channelsQuery = (agentId: string) =>
+  queryOptions({
+    queryKey: ["agent", agentId, "channels"],
+    queryFn: ({ signal }) => call<ChannelsJson>("GET", agentPath(agentId, "/channels"), { signal }),
+    // A new token is checked with its platform in the background.
+    refetchInterval: ({ state: { data } }) =>
+      Object.values(data?.channels ?? {}).some(({ health }) => health?.state === "pending") ? 2_000 : false
+  })
+
+const Connect = ({
+  agentId,
+  onDone,
+  platform: { fields, id }
+}: {
+  readonly agentId: string
+  readonly platform: (typeof platforms)[number]
+  readonly onDone: () => void
+}) => {
+  const [values, setValues] = useState<Readonly<Record<string, string>>>({})
+  const refresh = useRefresh()
+  const connect = useMutation({
+    mutationFn: () => call("PUT", agentPath(agentId, "/channels"), { body: { [id]: values } }),
+    onSuccess: async () => {
+      await refresh("agent", agentId)
+      notifyDone(texts.channels.connecting)
+      onDone()
+    }
+  })
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault()
+        connect.mutate()
+      }}
+    >
+      <Stack gap="sm" maw={560}>
+        <List type="ordered" fz="sm" spacing={4}>
+          {texts.channels.platforms[id].steps.map((step) => (
+            <List.Item key={step}>{step}</List.Item>
+          ))}
+        </List>
+        {fields.map((field) => (
+          <TextInput
+            key={field}
+            label={texts.channels.fields[field]}
+            type="password"
+            autoComplete="off"
+            required
+            value={values[field] ?? ""}
+            onChange={({ currentTarget }) => setValues({ ...values, [field]: currentTarget.value })}
+          />
+        ))}
+        {connect.error !== null && <Failure cause={connect.error} />}
+        <Group gap="xs">
+          <Button type="submit" loading={connect.isPending}>
+            {texts.channels.connect}
+          </Button>
+          <Button variant="default" onClick={onDone}>
+            {texts.cancel}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  )
+}
+
+const Channel = ({
+  agentId,
+  channel,
+  platform
+}: {
+  readonly agentId: string
+  readonly channel: ChannelsJson["channels"][Platform]
+  readonly platform: (typeof platforms)[number]
+}) => {
+  const [isConnecting, setConnecting] = useState(false)
+  const refresh = useRefresh()
+  const { lead, title } = texts.channels.platforms[platform.id]
+  const change = useAction(
+    (body: { readonly enabled?: boolean; readonly answersBots?: boolean } | null) =>
+      call("PUT", agentPath(agentId, "/channels"), { body: { [platform.id]: body } }),
+    { onDone: () => refresh("agent", agentId) }
+  )
+  const { answersBots, bot, configured, enabled, health, webhookUrl } = channel
+  return (
+    <Section
+      title={title}
+      lead={lead}
+      actions={
+        <Group gap="xs">
+          {configured ? (
+            <StatusTag value={enabled ? (health?.state ?? "pending") : "off"} />
+          ) : (
+            !isConnecting && (
+              <Button variant="default" onClick={() => setConnecting(true)}>
+                {texts.channels.connectTo(title)}
+              </Button>
+            )
+          )}
+        </Group>
+      }
+    >
+      <Collapse expanded={isConnecting}>
+        {isConnecting && <Connect agentId={agentId} platform={platform} onDone={() => setConnecting(false)} />}
+      </Collapse>
+      {configured && !isConnecting && (
+        <Stack gap="sm">
+          <dl className="facts">
+            {bot !== null && (
+              <>
+                <dt>{texts.channels.bot}</dt>
+                <dd>{bot.name}</dd>
+              </>
+            )}
+            {health !== null && health.reason !== null && (
+              <>
+                <dt>{texts.channels.health}</dt>
+                <dd>{health.reason}</dd>
+              </>
+            )}
+            {health !== null && health.checkedAt !== null && (
+              <>
+                <dt>{texts.channels.checked}</dt>
+                <dd>
+                  <Moment at={health.checkedAt} />
+                </dd>
+              </>
+            )}
+            {webhookUrl !== null && (
+              <>
+                <dt>{texts.channels.webhook}</dt>
+                <dd>
+                  <Group gap={4} wrap="nowrap">
+                    <span className="truncate">{webhookUrl}</span>
+                    <Copy value={webhookUrl} label={texts.copy} />
+                  </Group>
+                </dd>
+              </>
+            )}
+          </dl>
+          <Switch
+            label={texts.channels.enabled}
+            checked={enabled}
+            onChange={({ currentTarget }) => change.mutate({ enabled: currentTarget.checked })}
+          />
+          <Switch
+            label={texts.channels.answersBots}
+            checked={answersBots}
+            onChange={({ currentTarget }) => change.mutate({ answersBots: currentTarget.checked })}
+          />
+          <Group gap="xs">
+            <Button variant="default" onClick={() => setConnecting(true)}>
+              {texts.channels.replace}
+            </Button>
+            <ConfirmButton
+              label={texts.channels.disconnect}
+              title={texts.channels.disconnectFrom(title)}
+              message={texts.channels.disconnectLead}
+              onConfirm={() => change.mutateAsync(null)}
+            />
+          </Group>
+        </Stack>
+      )}
+      {!configured && !isConnecting && (
+        <Text fz="sm" c="dimmed">
+          {texts.channels.notConnected}
+        </Text>
+      )}
+    </Section>
+  )
+}
+
+/** Connections to messaging platforms. */
+const ChannelsTab = ({ agent: { id } }: AgentTab) => {
+  const query = useQuery(channelsQuery(id))
+  return (
+    <Loaded query={query}>
+      {({ channels }) => (
+        <>
+          {platforms.map((platform) => (
+            <Channel key={platform.id} agentId={id} platform={platform} channel={channels[platform.id]} />
+          ))}
+        </>
+      )}
+    </Loaded>
+  )
+}
+
+export default ChannelsTab

@@ -1,0 +1,63 @@
+import { Text } from "@mantine/core"
+import { useQuery } from "@tanstack/react-query"
+import { call } from "../api.ts"
+import { ConfirmButton, Empty, Loaded, Section } from "../parts.tsx"
+import { ownInstancePath, useRefresh } from "../queries.ts"
+import { texts } from "../texts.ts"
+import type { MemoryJson } from "../wire.ts"
+import type { AgentTab } from "./AgentTab.ts"
+
+/** The recent memory of the agent, and its reset. */
+const MemoryTab = ({ agent: { id, name } }: AgentTab) => {
+  const refresh = useRefresh()
+  const query = useQuery({
+    queryKey: ["agent", id, "memory"],
+    queryFn: async ({ signal }) =>
+      (
+        await call<{ readonly memory: ReadonlyArray<MemoryJson> }>("GET", "/api/agent", {
+          query: { action: "memory", agentId: id },
+          signal
+        })
+      ).memory
+  })
+  return (
+    <>
+      <Section title={texts.memory.title} lead={texts.memory.lead}>
+        <Loaded query={query}>
+          {(memory) =>
+            memory.length === 0 ? (
+              <Empty title={texts.memory.none}>{texts.memory.noneHint}</Empty>
+            ) : (
+              <ul className="rows">
+                {memory.map(({ content, role }, index) => (
+                  <li key={index} className="memory">
+                    <Text fz="xs" c="dimmed" w={90}>
+                      {role === "user" ? texts.chat.you : name}
+                    </Text>
+                    <Text fz="sm" flex="1 1 240px">
+                      {content}
+                    </Text>
+                  </li>
+                ))}
+              </ul>
+            )
+          }
+        </Loaded>
+      </Section>
+      <Section title={texts.memory.reset} lead={texts.memory.resetLead} tone="danger">
+        <ConfirmButton
+          label={texts.memory.reset}
+          title={texts.memory.reset}
+          message={texts.memory.resetLead}
+          phrase="reset"
+          onConfirm={async () => {
+            await call("POST", ownInstancePath("/reset-memory"))
+            await Promise.all([refresh("agent"), refresh("conversation")])
+          }}
+        />
+      </Section>
+    </>
+  )
+}
+
+export default MemoryTab

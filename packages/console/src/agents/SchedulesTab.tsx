@@ -1,0 +1,243 @@
+import { Button, Code, Collapse, Group, Modal, Select, Stack, Switch, Text, Textarea, TextInput } from "@mantine/core"
+import { useDisclosure } from "@mantine/hooks"
+import { queryOptions, useMutation, useQuery } from "@tanstack/react-query"
+import { useState } from "react"
+import { call, segment } from "../api.ts"
+import { formatDateTime } from "../format.ts"
+import { PlusIcon } from "../icons.tsx"
+import { ConfirmButton, Empty, Failure, Loaded, Moment, Section, StatusTag, useAction } from "../parts.tsx"
+import { agentConfigQuery, agentPath, useRefresh } from "../queries.ts"
+import { texts } from "../texts.ts"
+import type { ScheduleJson, ScheduleRunsJson, SchedulesJson } from "../wire.ts"
+import type { AgentTab } from "./AgentTab.ts"
+
+const schedulesQuery = (agentId: string) =>
+  queryOptions({
+    queryKey: ["agent", agentId, "schedules"],
+    queryFn: ({ signal }) => call<SchedulesJson>("GET", agentPath(agentId, "/schedules"), { signal }),
+    refetchInterval: 10_000
+  })
+
+const presets = texts.schedules.presets
+
+const History = ({ agentId, schedule: { id } }: { readonly agentId: string; readonly schedule: ScheduleJson }) => {
+  const query = useQuery({
+    queryKey: ["agent", agentId, "schedules", id, "runs"],
+    queryFn: ({ signal }) =>
+      call<ScheduleRunsJson>("GET", agentPath(agentId, `/schedules/${segment(id)}/runs`), {
+        query: { limit: 20 },
+        signal
+      })
+  })
+  return (
+    <Loaded query={query}>
+      {({ runs }) =>
+        runs.length === 0 ? (
+          <Text fz="sm" c="dimmed">
+            {texts.schedules.noRuns}
+          </Text>
+        ) : (
+          <ul className="rows">
+            {runs.map(({ createdAt, dueAt, id: runId, reason, result, status, units }) => (
+              <li key={runId}>
+                <Group gap="sm" wrap="nowrap">
+                  <StatusTag value={status} />
+                  <Text fz="sm">{formatDateTime(dueAt ?? createdAt)}</Text>
+                </Group>
+                <Text fz="sm" c="dimmed" flex="1 1 240px" lineClamp={3}>
+                  {reason ?? result ?? ""}
+                </Text>
+                {units !== null && <Text fz="xs">{texts.usage.units(units)}</Text>}
+              </li>
+            ))}
+          </ul>
+        )
+      }
+    </Loaded>
+  )
+}
+
+const Row = ({ agentId, schedule }: { readonly agentId: string; readonly schedule: ScheduleJson }) => {
+  const { cron, enabled, heartbeat, id, lastRun, nextRuns, prompt, skillId, timezone } = schedule
+  const [isOpen, { toggle }] = useDisclosure()
+  const refresh = useRefresh()
+  const reload = () => refresh("agent", agentId)
+  const path = agentPath(agentId, `/schedules/${segment(id)}`)
+  const change = useAction((wanted: boolean) => call("PATCH", path, { body: { enabled: wanted } }), { onDone: reload })
+  return (
+    <li className="schedule">
+      <Group justify="space-between" w="100%" align="flex-start" gap="sm">
+        <Stack gap={4} flex="1 1 260px" miw={0}>
+          <Text fw={500} lineClamp={2}>
+            {heartbeat ? texts.schedules.heartbeat : (prompt ?? texts.schedules.skill(skillId ?? ""))}
+          </Text>
+          <Group gap={8} fz="sm" c="dimmed">
+            <Code>{cron}</Code>
+            <span>{timezone}</span>
+            {nextRuns[0] !== undefined && enabled && <span>{texts.schedules.next(formatDateTime(nextRuns[0]))}</span>}
+          </Group>
+          {lastRun !== null && (
+            <Group gap={8} fz="sm" c="dimmed">
+              <StatusTag value={lastRun.status} />
+              <Moment at={lastRun.dueAt ?? lastRun.createdAt} />
+            </Group>
+          )}
+        </Stack>
+        <Group gap="xs">
+          {!heartbeat && (
+            <Switch
+              label={texts.schedules.enabled}
+              checked={change.isPending ? change.variables : enabled}
+              onChange={({ currentTarget }) => change.mutate(currentTarget.checked)}
+            />
+          )}
+          <Button variant="default" size="xs" onClick={toggle} aria-expanded={isOpen}>
+            {texts.schedules.history}
+          </Button>
+          {!heartbeat && (
+            <ConfirmButton
+              label={texts.remove}
+              title={texts.schedules.remove}
+              message={texts.schedules.removeLead}
+              onConfirm={async () => {
+                await call("DELETE", path)
+                await reload()
+              }}
+            />
+          )}
+        </Group>
+      </Group>
+      <Collapse expanded={isOpen} w="100%">
+        {isOpen && (
+          <>
+            <Text fz="sm" fw={500} mb={4}>
+              {texts.schedules.preview}
+            </Text>
+            <Text fz="sm" c="dimmed" mb="sm">
+              {nextRuns.map((at) => formatDateTime(at)).join(" · ") || texts.none}
+            </Text>
+            <History agentId={agentId} schedule={schedule} />
+          </>
+        )}
+      </Collapse>
+    </li>
+  )
+}
+
+const NewSchedule = ({ agentId, onClose }: { readonly agentId: string; readonly onClose: () => void }) => {
+  const refresh = useRefresh()
+  const { data: config } = useQuery(agentConfigQuery(agentId))
+  const [cron, setCron] = useState("0 9 * * 1-5")
+  const [prompt, setPrompt] = useState("")
+  const [timezone, setTimezone] = useState<string | null>(null)
+  const [onMissed, setOnMissed] = useState("once")
+  const zone = timezone ?? config?.timezone ?? "UTC"
+  const create = useMutation({
+    mutationFn: () =>
+      call("POST", agentPath(agentId, "/schedules"), { body: { cron, prompt, timezone: zone, onMissed } }),
+    onSuccess: async () => {
+      await refresh("agent", agentId)
+      onClose()
+    }
+  })
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault()
+        create.mutate()
+      }}
+    >
+      <Stack gap="md">
+        <Textarea
+          label={texts.schedules.prompt}
+          description={texts.schedules.promptHint}
+          required
+          autosize
+          minRows={2}
+          data-autofocus
+          value={prompt}
+          onChange={({ currentTarget }) => setPrompt(currentTarget.value)}
+        />
+        <div>
+          <TextInput
+            label={texts.schedules.cron}
+            description={texts.schedules.cronHint}
+            required
+            classNames={{ input: "mono" }}
+            value={cron}
+            onChange={({ currentTarget }) => setCron(currentTarget.value)}
+          />
+          <Group gap={6} mt={8}>
+            {presets.map(([label, value]) => (
+              <Button key={value} size="compact-xs" variant="default" onClick={() => setCron(value)}>
+                {label}
+              </Button>
+            ))}
+          </Group>
+        </div>
+        <Select
+          label={texts.agentSettings.timezone}
+          data={["UTC", ...Intl.supportedValuesOf("timeZone").filter((it) => it !== "UTC")]}
+          searchable
+          limit={100}
+          value={zone}
+          onChange={setTimezone}
+        />
+        <Select
+          label={texts.schedules.missed}
+          data={texts.schedules.missedChoices}
+          allowDeselect={false}
+          value={onMissed}
+          onChange={(choice) => setOnMissed(choice ?? "once")}
+        />
+        {create.error !== null && <Failure cause={create.error} />}
+        <Group justify="flex-end" gap="xs">
+          <Button variant="default" onClick={onClose}>
+            {texts.cancel}
+          </Button>
+          <Button type="submit" loading={create.isPending}>
+            {texts.schedules.create}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  )
+}
+
+/** Times at which the agent works by itself. */
+const SchedulesTab = ({ agent: { id } }: AgentTab) => {
+  const query = useQuery(schedulesQuery(id))
+  const [isOpen, { close, open }] = useDisclosure()
+  return (
+    <>
+      <Section
+        title={texts.schedules.title}
+        lead={texts.schedules.lead}
+        actions={
+          <Button leftSection={<PlusIcon size={16} />} onClick={open}>
+            {texts.schedules.new}
+          </Button>
+        }
+      >
+        <Loaded query={query}>
+          {({ schedules }) =>
+            schedules.length === 0 ? (
+              <Empty title={texts.schedules.none}>{texts.schedules.noneHint}</Empty>
+            ) : (
+              <ul className="rows">
+                {schedules.map((schedule) => (
+                  <Row key={schedule.id} agentId={id} schedule={schedule} />
+                ))}
+              </ul>
+            )
+          }
+        </Loaded>
+      </Section>
+      <Modal opened={isOpen} onClose={close} title={texts.schedules.new}>
+        <NewSchedule agentId={id} onClose={close} />
+      </Modal>
+    </>
+  )
+}
+
+export default SchedulesTab

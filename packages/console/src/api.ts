@@ -1,0 +1,123 @@
+/** An error body of the API, or the lack of an answer. */
+export class RequestFailed extends Error {
+  readonly status: number
+  readonly code: string
+  readonly traceId: string | undefined
+  constructor(message: string, details: { status: number; code?: string; traceId?: string | undefined }) {
+    super(message)
+    this.status = details.status
+    this.code = details.code ?? ""
+    this.traceId = details.traceId
+  }
+  /** A later attempt can succeed. */
+  get isTemporary(): boolean {
+    return this.status === 0 || this.status === 429 || this.status >= 500
+  }
+}
+
+const unreachable = "The service cannot be reached. Check your connection, then try again."
+
+const textOf = (body: unknown, name: string): string | undefined => {
+  if (typeof body !== "object" || body === null) return undefined
+  const value: unknown = Reflect.get(body, name)
+  return typeof value === "string" ? value : undefined
+}
+
+const parse = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+export const toFailure = async (response: Response): Promise<RequestFailed> => {
+  const body = parse(await response.text())
+  return new RequestFailed(
+    textOf(body, "message") ?? textOf(body, "error") ?? `The request failed (${response.status}).`,
+    { status: response.status, code: textOf(body, "code") ?? "", traceId: textOf(body, "traceId") }
+  )
+}
+
+/** The session ended: sign in, and come back here. */
+const signInAgain = () => {
+  const here = location.pathname + location.search
+  location.assign(`/login?${new URLSearchParams({ callbackUrl: here }).toString()}`)
+}
+
+// The contract of packages/api types the bodies; the service and this page are built together.
+const isBody = <A>(value: unknown): value is A => value !== undefined
+
+export interface RequestOptions {
+  readonly body?: unknown
+  readonly query?: Readonly<Record<string, string | number | undefined>>
+  readonly headers?: Readonly<Record<string, string>>
+  readonly signal?: AbortSignal | undefined
+}
+
+const addressOf = (path: string, query: RequestOptions["query"]) => {
+  const given = Object.entries(query ?? {}).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, String(value)]]
+  )
+  return given.length === 0 ? path : `${path}?${new URLSearchParams(given).toString()}`
+}
+
+/** Sends a request and returns the open response of a success. */
+export const send = async (
+  method: string,
+  path: string,
+  { body, headers, query, signal }: RequestOptions = {}
+): Promise<Response> => {
+  const response = await fetch(addressOf(path, query), {
+    method,
+    headers: {
+      accept: "application/json",
+      ...(body === undefined ? {} : { "content-type": "application/json" }),
+      ...headers
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    ...(signal === undefined ? {} : { signal })
+  }).catch((cause: unknown) => {
+    if (signal?.aborted === true) throw cause
+    throw new RequestFailed(unreachable, { status: 0 })
+  })
+  if (response.ok) return response
+  const failure = await toFailure(response)
+  if (failure.status === 401 && failure.code === "unauthorized") signInAgain()
+  throw failure
+}
+
+/** Sends a request and returns the body. */
+export const call = async <A>(method: string, path: string, options: RequestOptions = {}): Promise<A> => {
+  const response = await send(method, path, options)
+  const body = parse(await response.text())
+  if (!isBody<A>(body)) throw new RequestFailed("The service answered without a body.", { status: response.status })
+  return body
+}
+
+interface AccessToken {
+  readonly token: string
+  readonly expiresAt: string
+}
+
+let accessToken: Promise<AccessToken> | undefined
+
+/** The routes of billing take an access token in place of the session. */
+const takeToken = async (): Promise<string> => {
+  accessToken ??= call<AccessToken>("POST", "/api/auth/token")
+  const { expiresAt, token } = await accessToken.catch((cause: unknown) => {
+    accessToken = undefined
+    throw cause
+  })
+  if (Date.parse(expiresAt) > Date.now() + 30_000) return token
+  accessToken = undefined
+  return takeToken()
+}
+
+export const callBilling = async <A>(method: string, path: string, options: RequestOptions = {}): Promise<A> =>
+  call<A>(method, path, {
+    ...options,
+    headers: { ...options.headers, authorization: `Bearer ${await takeToken()}` }
+  })
+
+export const segment = (text: string) => encodeURIComponent(text)

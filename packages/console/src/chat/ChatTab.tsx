@@ -1,0 +1,402 @@
+import { ActionIcon, Button, Drawer, Group, Text, Textarea, Tooltip, UnstyledButton } from "@mantine/core"
+import { useDisclosure } from "@mantine/hooks"
+import { type InfiniteData, type QueryClient, useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query"
+import { useNavigate, useSearch } from "@tanstack/react-router"
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react"
+import type { AgentTab } from "../agents/AgentTab.ts"
+import { call } from "../api.ts"
+import { ChatIcon, DownIcon, ListIcon, PlusIcon, SendIcon } from "../icons.tsx"
+import { Empty, Failure, Loaded, Notice } from "../parts.tsx"
+import { conversationsQuery, readConversation } from "../queries.ts"
+import { texts } from "../texts.ts"
+import type { SessionPageJson } from "../wire.ts"
+import { ConversationList } from "./ConversationList.tsx"
+import { ask, followPending, useLiveAnswers } from "./live.ts"
+import { Live, Stored } from "./Messages.tsx"
+
+const pageSize = 50
+export const newConversation = "new"
+const nearEnd = 120
+
+const conversationKey = (sessionId: string) => ["conversation", sessionId]
+
+type Pages = InfiniteData<SessionPageJson, string | undefined>
+
+/** The newest page with messages that came since; older ones stay where they are. */
+const mergeNewest = (old: Pages | undefined, fresh: SessionPageJson): Pages => {
+  const [first, ...others] = old?.pages ?? []
+  if (old === undefined || first === undefined) return { pages: [fresh], pageParams: [undefined] }
+  const known = new Map(fresh.messages.map((message) => [message.id, message]))
+  const kept = first.messages.map((message) => {
+    const changed = known.get(message.id)
+    known.delete(message.id)
+    // The same object keeps its rendering.
+    return changed === undefined || (changed.status === message.status && changed.content === message.content)
+      ? message
+      : changed
+  })
+  return { ...old, pages: [{ ...fresh, messages: [...kept, ...known.values()] }, ...others] }
+}
+
+/** Reads the newest messages, and the lists that they change. */
+const makeSync = (client: QueryClient, agentId: string, sessionId: string) => async () => {
+  const fresh = await readConversation(sessionId, { limit: pageSize })
+  client.setQueryData<Pages>(conversationKey(sessionId), (old) => mergeNewest(old, fresh))
+  await Promise.all([
+    client.invalidateQueries({ queryKey: ["agent", agentId, "conversations"] }),
+    client.invalidateQueries({ queryKey: ["agent", agentId, "last-message"] }),
+    client.invalidateQueries({ queryKey: ["billing"] })
+  ])
+}
+
+const useConversation = (agentId: string, sessionId: string) => {
+  const client = useQueryClient()
+  const query = useInfiniteQuery({
+    queryKey: conversationKey(sessionId),
+    queryFn: ({ pageParam, signal }: { readonly pageParam: string | undefined; readonly signal: AbortSignal }) =>
+      readConversation(sessionId, { before: pageParam, limit: pageSize, signal }),
+    initialPageParam: undefined,
+    getNextPageParam: ({ messages }: SessionPageJson) => (messages.length < pageSize ? undefined : messages[0]?.id),
+    enabled: sessionId !== newConversation,
+    staleTime: Infinity,
+    refetchOnWindowFocus: false,
+    refetchOnReconnect: false
+  })
+  const sync = useMemo(() => makeSync(client, agentId, sessionId), [agentId, client, sessionId])
+  const messages = useMemo(() => (query.data?.pages ?? []).toReversed().flatMap((page) => page.messages), [query.data])
+  return { query, sync, messages }
+}
+
+const Composer = ({
+  isBusy,
+  name,
+  onSend,
+  text,
+  onText
+}: {
+  readonly name: string
+  readonly isBusy: boolean
+  readonly text: string
+  readonly onText: (text: string) => void
+  readonly onSend: (message: string) => void
+}) => {
+  const submit = () => {
+    const message = text.trim()
+    if (message !== "" && !isBusy) onSend(message)
+  }
+  return (
+    <div className="composer">
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          submit()
+        }}
+      >
+        <Textarea
+          variant="unstyled"
+          flex={1}
+          autosize
+          minRows={1}
+          maxRows={10}
+          autoFocus
+          id="composer"
+          aria-label={texts.chat.message}
+          placeholder={texts.chat.placeholder(name)}
+          value={text}
+          onChange={({ currentTarget }) => onText(currentTarget.value)}
+          onKeyDown={(event) => {
+            if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return
+            event.preventDefault()
+            submit()
+          }}
+        />
+        <Tooltip label={texts.chat.send}>
+          <ActionIcon
+            type="submit"
+            size={36}
+            radius="xl"
+            aria-label={texts.chat.send}
+            disabled={text.trim() === "" || isBusy}
+          >
+            <SendIcon />
+          </ActionIcon>
+        </Tooltip>
+      </form>
+      <p className="composer-hint">{texts.chat.hint}</p>
+    </div>
+  )
+}
+
+const Welcome = ({ name, onPick }: { readonly name: string; readonly onPick: (text: string) => void }) => (
+  <Empty icon={<ChatIcon />} title={texts.chat.welcome(name)}>
+    {texts.chat.welcomeHint}
+    <Group component="span" justify="center" gap={8} mt="md">
+      {texts.chat.starters.map((starter) => (
+        <Button key={starter} variant="default" radius="xl" size="xs" onClick={() => onPick(starter)}>
+          {starter}
+        </Button>
+      ))}
+    </Group>
+  </Empty>
+)
+
+const Conversation = ({
+  agent,
+  onCreated,
+  sessionId
+}: AgentTab & { readonly sessionId: string; readonly onCreated: (sessionId: string) => void }) => {
+  const { id: agentId, name } = agent
+  const { messages, query, sync } = useConversation(agentId, sessionId)
+  const client = useQueryClient()
+  const live = useLiveAnswers(sessionId)
+  const draftKey = `draft-${agentId}`
+  const [text, setText] = useState(() => sessionStorage.getItem(draftKey) ?? "")
+  const [failure, setFailure] = useState<unknown>()
+  const [isSending, setSending] = useState(false)
+  const [isAway, setAway] = useState(false)
+  const log = useRef<HTMLDivElement>(null)
+  const atEnd = useRef(true)
+  const anchor = useRef<{ readonly element: Element; readonly top: number }>(undefined)
+
+  useEffect(() => sessionStorage.setItem(draftKey, text), [draftKey, text])
+  const write = (next: string) => {
+    setText(next)
+    setFailure(undefined)
+  }
+
+  // Answers that were in progress before a reload, and messages of another window.
+  useEffect(() => {
+    for (const { content, id, role, status } of messages)
+      if (role === "user" && status === "pending") followPending(sessionId, { id, content }, sync)
+  }, [messages, sessionId, sync])
+  useEffect(() => {
+    if (sessionId === newConversation) return undefined
+    const wake = () => {
+      if (!document.hidden) sync().catch(() => undefined)
+    }
+    document.addEventListener("visibilitychange", wake)
+    addEventListener("online", wake)
+    return () => {
+      document.removeEventListener("visibilitychange", wake)
+      removeEventListener("online", wake)
+    }
+  }, [sessionId, sync])
+
+  const send = useCallback(
+    async (message: string) => {
+      setSending(true)
+      setFailure(undefined)
+      try {
+        const created =
+          sessionId === newConversation
+            ? await call<{ readonly sessionId: string }>("POST", "/api/agent", {
+                body: { action: "create-session", agentId }
+              })
+            : { sessionId }
+        await ask({ agentId, sessionId: created.sessionId, message }, makeSync(client, agentId, created.sessionId))
+        setText("")
+        atEnd.current = true
+        if (sessionId === newConversation) {
+          sessionStorage.setItem(draftKey, "")
+          onCreated(created.sessionId)
+        }
+      } catch (cause) {
+        setFailure(cause)
+        setText(message)
+      } finally {
+        setSending(false)
+        document.getElementById("composer")?.focus()
+      }
+    },
+    [agentId, client, draftKey, onCreated, sessionId]
+  )
+  // An agent that starts refuses messages until it runs.
+  const isStarting = agent.status === "provisioning"
+  const [queued, setQueued] = useState<string>()
+  useEffect(() => {
+    if (queued === undefined || isStarting) return
+    setQueued(undefined)
+    void send(queued)
+  }, [isStarting, queued, send])
+  const retry = useCallback((message: string) => void send(message), [send])
+  const edit = useCallback((message: string) => {
+    setText(message)
+    document.getElementById("composer")?.focus()
+  }, [])
+
+  // A live answer shows its own message.
+  const shownByLive = messages
+    .filter(({ content, id, role, status }) =>
+      live.some(
+        ({ messageId, question }) =>
+          question !== undefined &&
+          role === "user" &&
+          (messageId === id || (messageId === undefined && status === "pending" && question === content))
+      )
+    )
+    .map(({ id }) => id)
+    .join()
+  const stored = useMemo(
+    () => (shownByLive === "" ? messages : messages.filter(({ id }) => !shownByLive.split(",").includes(id))),
+    [messages, shownByLive]
+  )
+
+  useLayoutEffect(() => {
+    const element = log.current
+    if (element === null) return
+    if (anchor.current !== undefined) {
+      element.scrollTop += anchor.current.element.getBoundingClientRect().top - anchor.current.top
+      anchor.current = undefined
+    } else if (atEnd.current) element.scrollTop = element.scrollHeight
+  })
+
+  // Messages get their height when they are painted.
+  useEffect(() => {
+    const [element, content] = [log.current, log.current?.firstElementChild]
+    if (element === null || content === null || content === undefined) return undefined
+    const observer = new ResizeObserver(() => {
+      if (atEnd.current) element.scrollTop = element.scrollHeight
+    })
+    observer.observe(content)
+    return () => observer.disconnect()
+  }, [])
+
+  const onScroll = () => {
+    const element = log.current
+    if (element === null) return
+    const distance = element.scrollHeight - element.scrollTop - element.clientHeight
+    atEnd.current = distance < nearEnd
+    if (isAway === atEnd.current) setAway(!atEnd.current)
+  }
+  const showEarlier = () => {
+    const element = log.current?.querySelector(".turn")
+    atEnd.current = false
+    void query.fetchNextPage().then(() => undefined)
+    if (element !== null && element !== undefined)
+      anchor.current = { element, top: element.getBoundingClientRect().top }
+  }
+
+  const isAnswering = live.some((answer) => answer.failure === undefined)
+  return (
+    <>
+      <div
+        className="log"
+        ref={log}
+        onScroll={onScroll}
+        role="log"
+        aria-live="polite"
+        aria-label={texts.chat.conversation}
+        tabIndex={0}
+      >
+        <div className="log-inner">
+          {sessionId !== newConversation && query.isPending && <Loaded query={query}>{() => null}</Loaded>}
+          {query.hasNextPage && (
+            <Group justify="center">
+              <Button variant="default" size="xs" loading={query.isFetchingNextPage} onClick={showEarlier}>
+                {texts.chat.earlier}
+              </Button>
+            </Group>
+          )}
+          <Stored messages={stored} name={name} onEdit={edit} onRetry={retry} />
+          {live.map((answer) => (
+            <Live key={answer.key} answer={answer} name={name} onRetry={retry} />
+          ))}
+          {messages.length === 0 && live.length === 0 && !(query.isPending && sessionId !== newConversation) && (
+            <Welcome name={name} onPick={edit} />
+          )}
+        </div>
+      </div>
+      {isAway && (
+        <ActionIcon
+          className="to-end"
+          variant="default"
+          radius="xl"
+          size="lg"
+          aria-label={texts.chat.toEnd}
+          onClick={() => log.current?.scrollTo({ top: log.current.scrollHeight })}
+        >
+          <DownIcon />
+        </ActionIcon>
+      )}
+      {queued !== undefined && (
+        <div className="composer-failure" role="status">
+          <Notice tone="busy">{texts.chat.queued(name)}</Notice>
+        </div>
+      )}
+      {failure !== undefined && (
+        <div className="composer-failure">
+          <Failure cause={failure} />
+        </div>
+      )}
+      <Composer
+        name={name}
+        isBusy={isSending || isAnswering || queued !== undefined}
+        text={text}
+        onText={write}
+        onSend={(message) => (isStarting ? setQueued(message) : void send(message))}
+      />
+    </>
+  )
+}
+
+const absences: Readonly<Record<string, (name: string) => string>> = texts.agent.absences
+
+/** Conversations with an agent. */
+export const ChatTab = ({ agent }: AgentTab) => {
+  const { id: agentId } = agent
+  const navigate = useNavigate()
+  const query = useQuery(conversationsQuery(agentId))
+  const { conversation } = useSearch({ strict: false })
+  const [isListOpen, list] = useDisclosure()
+  const sessionId = conversation ?? query.data?.[0]?.id ?? newConversation
+  const open = (id: string) => {
+    list.close()
+    void navigate({
+      to: "/dashboard/agents/$agentId/$tab",
+      params: { agentId, tab: "chat" },
+      search: { conversation: id }
+    })
+  }
+  const absence = absences[agent.status]
+  const conversations = <ConversationList agentId={agentId} current={sessionId} query={query} onOpen={open} />
+  return (
+    <div className="chat">
+      <aside className="conversations" aria-label={texts.chat.conversations}>
+        {conversations}
+      </aside>
+      <Drawer
+        opened={isListOpen}
+        onClose={list.close}
+        title={texts.chat.conversations}
+        size={300}
+        closeButtonProps={{ "aria-label": texts.close }}
+      >
+        {conversations}
+      </Drawer>
+      <section className="chat-main" aria-label={texts.chat.chatWith(agent.name)}>
+        <div className="chat-bar">
+          <UnstyledButton className="nav-link" onClick={list.open}>
+            <ListIcon />
+            {texts.chat.conversations}
+          </UnstyledButton>
+          <UnstyledButton className="nav-link" onClick={() => open(newConversation)}>
+            <PlusIcon />
+            {texts.chat.new}
+          </UnstyledButton>
+        </div>
+        {absence !== undefined && (
+          <div className="absence">
+            <Notice tone="busy">{absence(agent.name)}</Notice>
+          </div>
+        )}
+        {query.data === undefined && conversation === undefined ? (
+          <div className="page">
+            <Loaded query={query}>{() => <Text />}</Loaded>
+          </div>
+        ) : (
+          <Conversation key={sessionId} agent={agent} sessionId={sessionId} onCreated={open} />
+        )}
+      </section>
+    </div>
+  )
+}

@@ -1,0 +1,97 @@
+import { Button } from "@mantine/core"
+import { type ComponentProps, memo, type ReactNode, useMemo, useState } from "react"
+import ReactMarkdown, { type Components, defaultUrlTransform } from "react-markdown"
+import remarkGfm from "remark-gfm"
+import { splitBlocks } from "../blocks.ts"
+import { formatNumber } from "../format.ts"
+import { Copy, ExternalLink } from "../parts.tsx"
+import { texts } from "../texts.ts"
+
+const textOf = (node: ReactNode): string =>
+  typeof node === "string" ? node : Array.isArray(node) ? node.map((child: ReactNode) => textOf(child)).join("") : ""
+
+const hostOf = (address: string) => (URL.canParse(address) ? new URL(address).host : "")
+
+/** A link opens elsewhere; one without a safe address is text. */
+const MarkdownLink = ({ children, href }: ComponentProps<"a">) =>
+  href === undefined || href === "" ? <span>{children}</span> : <ExternalLink href={href}>{children}</ExternalLink>
+
+/** A remote image would tell its host who reads: it opens on request. */
+const MarkdownImage = ({ alt, src }: ComponentProps<"img">) => {
+  const host = typeof src === "string" ? hostOf(src) : ""
+  return (
+    <span className="remote-image">
+      {alt === undefined || alt === "" ? texts.chat.image : alt}
+      {host !== "" && <ExternalLink href={String(src)}>{texts.chat.openImage(host)}</ExternalLink>}
+    </span>
+  )
+}
+
+const MarkdownTable = ({ children }: ComponentProps<"table">) => (
+  <div className="table" tabIndex={0} role="region" aria-label={texts.chat.table}>
+    <table>{children}</table>
+  </div>
+)
+
+const languageOf = (className: string | undefined) => /language-(\S+)/.exec(className ?? "")?.[1]
+
+const MarkdownCode = ({ children, className }: ComponentProps<"code">) => {
+  const code = textOf(children)
+  if (languageOf(className) === undefined && !code.includes("\n")) return <code>{children}</code>
+  return (
+    <div className="code">
+      <div className="code-head">
+        <span>{languageOf(className) ?? texts.chat.code}</span>
+        <Copy value={code} label={texts.chat.copyCode} />
+      </div>
+      <pre tabIndex={0}>
+        <code>{children}</code>
+      </pre>
+    </div>
+  )
+}
+
+const components: Components = {
+  a: ({ children, href }) => <MarkdownLink href={href}>{children}</MarkdownLink>,
+  img: ({ alt, src }) => <MarkdownImage alt={alt} src={src} />,
+  table: ({ children }) => <MarkdownTable>{children}</MarkdownTable>,
+  pre: ({ children }) => <>{children}</>,
+  code: ({ children, className }) => <MarkdownCode className={className}>{children}</MarkdownCode>
+}
+
+const plugins = [remarkGfm]
+
+/** One block of Markdown. Raw HTML stays text; unknown protocols of links are dropped. */
+export const Block = memo(({ children }: { readonly children: string }) => (
+  <div className="markdown">
+    <ReactMarkdown remarkPlugins={plugins} components={components} urlTransform={defaultUrlTransform}>
+      {children}
+    </ReactMarkdown>
+  </div>
+))
+
+/** Characters that are rendered at once. */
+export const usualCharacters = 24_000
+
+/** A whole reply. The end of a long one is rendered on request. */
+export const Markdown = memo(({ text }: { readonly text: string }) => {
+  const blocks = useMemo(() => splitBlocks(text), [text])
+  const [limit, setLimit] = useState(usualCharacters)
+  let length = 0
+  const shown = blocks.filter((block, index) => {
+    length += block.length
+    return index === 0 || length <= limit
+  })
+  return (
+    <>
+      {shown.map((block, index) => (
+        <Block key={index}>{block}</Block>
+      ))}
+      {shown.length < blocks.length && (
+        <Button variant="default" size="xs" mt="sm" onClick={() => setLimit(limit + 2 * usualCharacters)}>
+          {texts.chat.showRest(formatNumber(Math.ceil((text.length - limit) / 1000)))}
+        </Button>
+      )}
+    </>
+  )
+})

@@ -1,0 +1,93 @@
+import { makeSseParser, type SseEvent } from "@berth/api/http/Sse"
+import { RequestFailed, segment, send } from "../api.ts"
+
+/** Events of one answer. */
+export interface AnswerListener {
+  readonly onText: (text: string) => void
+  readonly onMessageId: (messageId: string) => void
+  readonly onFailed: (message: string, traceId: string | undefined) => void
+  readonly onConnection: (isBroken: boolean) => void
+}
+
+/** The stream broke before it named its message; the conversation has it. */
+export class StreamLost extends Error {}
+
+export type StreamSource = { readonly response: Response } | { readonly messageId: string }
+
+const stream = { accept: "text/event-stream" } as const
+
+/** Sends a message; a response means that it is accepted. */
+export const openAnswer = (message: string, agentId: string, sessionId: string): Promise<Response> =>
+  send("POST", "/api/agent", { body: { message, agentId, sessionId }, headers: stream })
+
+const readText = (data: string, name: string): string | undefined => {
+  const value: unknown = JSON.parse(data)
+  const member: unknown = typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined
+  return typeof member === "string" ? member : undefined
+}
+
+const longestWaitMs = 8_000
+
+/** Waits longer with each attempt, but no longer than until the browser is online again. */
+const waitToRetry = (attempt: number) =>
+  new Promise<void>((resolve) => {
+    const done = () => {
+      clearTimeout(timer)
+      removeEventListener("online", done)
+      resolve()
+    }
+    const timer = setTimeout(done, Math.min(longestWaitMs, 500 * 2 ** attempt))
+    addEventListener("online", done)
+  })
+
+/** Reads an answer to its end. A broken stream is resumed behind its last event. */
+export const receiveAnswer = async (source: StreamSource, listener: AnswerListener): Promise<void> => {
+  let lastEventId: string | undefined
+  let messageId = "messageId" in source ? source.messageId : undefined
+  let hasEnded = false
+
+  const receive = ({ data, event, id }: SseEvent) => {
+    if (id !== undefined && id !== lastEventId) {
+      lastEventId = id
+      const named = id.split(":")[0]
+      if (named !== undefined && named !== messageId) {
+        messageId = named
+        listener.onMessageId(named)
+      }
+    }
+    if (event === "delta") listener.onText(readText(data, "text") ?? "")
+    if (event === "error") listener.onFailed(readText(data, "message") ?? "", readText(data, "traceId"))
+    if (event === "done" || event === "error") hasEnded = true
+  }
+
+  const resume = () => {
+    if (messageId === undefined) throw new StreamLost()
+    return send("GET", `/api/agent/messages/${segment(messageId)}/events`, {
+      headers: { ...stream, ...(lastEventId === undefined ? {} : { "last-event-id": lastEventId }) }
+    })
+  }
+
+  const read = async (response: Response) => {
+    const parser = makeSseParser()
+    const decoder = new TextDecoder()
+    const reader = response.body?.getReader()
+    for (let part = await reader?.read(); part !== undefined && !part.done; part = await reader?.read())
+      for (const event of parser.push(decoder.decode(part.value, { stream: true }))) receive(event)
+  }
+
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      const response = attempt === 0 && "response" in source ? source.response : await resume()
+      listener.onConnection(false)
+      // No content: the last event was the end.
+      if (response.status === 204) return
+      await read(response)
+      if (hasEnded) return
+    } catch (cause) {
+      if (cause instanceof StreamLost || (cause instanceof RequestFailed && !cause.isTemporary)) throw cause
+    }
+    if (messageId === undefined) throw new StreamLost()
+    listener.onConnection(true)
+    await waitToRetry(attempt)
+  }
+}

@@ -1,0 +1,118 @@
+import { useSyncExternalStore } from "react"
+import { appendText, type Blocks, noBlocks } from "../blocks.ts"
+import { describe } from "../parts.tsx"
+import { StreamLost, type StreamSource, receiveAnswer, openAnswer } from "./answers.ts"
+
+export interface LiveAnswer {
+  readonly key: string
+  /** The message, unless the stored conversation shows it. */
+  readonly question: string | undefined
+  readonly messageId: string | undefined
+  readonly blocks: Blocks
+  readonly isBroken: boolean
+  readonly failure: { readonly message: string; readonly traceId: string | undefined } | undefined
+}
+
+const none: ReadonlyArray<LiveAnswer> = []
+const answers = new Map<string, ReadonlyArray<LiveAnswer>>()
+const listeners = new Set<() => void>()
+
+const publish = (sessionId: string, next: ReadonlyArray<LiveAnswer>) => {
+  if (next.length === 0) answers.delete(sessionId)
+  else answers.set(sessionId, next)
+  for (const listener of listeners) listener()
+}
+
+const subscribe = (listener: () => void) => {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
+}
+
+export const readLiveAnswers = (sessionId: string): ReadonlyArray<LiveAnswer> => answers.get(sessionId) ?? none
+
+/** Answers in progress of a conversation. They go on while other pages are open. */
+export const useLiveAnswers = (sessionId: string): ReadonlyArray<LiveAnswer> =>
+  useSyncExternalStore(subscribe, () => readLiveAnswers(sessionId))
+
+const change = (sessionId: string, key: string, changes: Partial<LiveAnswer>) =>
+  publish(
+    sessionId,
+    readLiveAnswers(sessionId).map((answer) => (answer.key === key ? { ...answer, ...changes } : answer))
+  )
+
+const remove = (sessionId: string, key: string) =>
+  publish(
+    sessionId,
+    readLiveAnswers(sessionId).filter((answer) => answer.key !== key)
+  )
+
+/** Runs with the next frame; a hidden page has none. */
+const schedule = (work: () => void) => (document.hidden ? setTimeout(work, 200) : requestAnimationFrame(work))
+
+let lastKey = 0
+
+/** Follows an answer; `settle` reads the conversation again before the live copy goes. */
+const follow = async (
+  sessionId: string,
+  source: StreamSource,
+  question: string | undefined,
+  settle: () => Promise<unknown>
+) => {
+  lastKey += 1
+  const key = `live-${lastKey}`
+  const messageId = "messageId" in source ? source.messageId : undefined
+  publish(sessionId, [
+    ...readLiveAnswers(sessionId),
+    { key, question, messageId, blocks: noBlocks, isBroken: false, failure: undefined }
+  ])
+  let blocks = noBlocks
+  let waiting = ""
+  let isScheduled = false
+  const show = () => {
+    isScheduled = false
+    if (waiting === "") return
+    blocks = appendText(blocks, waiting)
+    waiting = ""
+    change(sessionId, key, { blocks })
+  }
+  try {
+    await receiveAnswer(source, {
+      onText: (text) => {
+        waiting += text
+        if (isScheduled) return
+        isScheduled = true
+        schedule(show)
+      },
+      onMessageId: (named) => change(sessionId, key, { messageId: named }),
+      onFailed: (message, traceId) => change(sessionId, key, { failure: { message, traceId } }),
+      onConnection: (isBroken) => change(sessionId, key, { isBroken })
+    })
+  } catch (cause) {
+    if (!(cause instanceof StreamLost))
+      change(sessionId, key, { failure: { message: describe(cause), traceId: undefined } })
+  }
+  await settle().catch(() => undefined)
+  remove(sessionId, key)
+}
+
+/** Sends a message; resolves when the service has it. */
+export const ask = async (
+  { agentId, message, sessionId }: { readonly agentId: string; readonly sessionId: string; readonly message: string },
+  settle: () => Promise<unknown>
+): Promise<void> => {
+  const response = await openAnswer(message, agentId, sessionId)
+  void follow(sessionId, { response }, message, settle)
+}
+
+/** Follows the answer to a stored message that has none yet. Idempotent. */
+export const followPending = (
+  sessionId: string,
+  { content, id }: { readonly id: string; readonly content: string },
+  settle: () => Promise<unknown>
+): void => {
+  // The first event of a new answer names its message.
+  const isFollowed = ({ messageId, question }: LiveAnswer) =>
+    messageId === id || (messageId === undefined && question === content)
+  if (readLiveAnswers(sessionId).some(isFollowed)) return
+  void follow(sessionId, { messageId: id }, undefined, settle)
+}

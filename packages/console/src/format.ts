@@ -1,0 +1,61 @@
+const dateTime = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "short" })
+const time = new Intl.DateTimeFormat("en", { timeStyle: "short" })
+const clock = new Intl.DateTimeFormat("en", { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false })
+const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "short" })
+const grouped = new Intl.NumberFormat("en")
+
+export type Instant = string | number
+
+export const formatDateTime = (at: Instant): string => dateTime.format(new Date(at))
+export const formatTime = (at: Instant): string => time.format(new Date(at))
+export const formatClock = (at: Instant): string => clock.format(new Date(at))
+export const formatNumber = (value: number): string => grouped.format(value)
+
+const steps: ReadonlyArray<readonly [unit: Intl.RelativeTimeFormatUnit, seconds: number]> = [
+  ["day", 86_400],
+  ["hour", 3_600],
+  ["minute", 60]
+]
+
+/** `5 min. ago`, `in 2 days`; under a minute `now`. */
+export const formatRelative = (at: Instant, now: number): string => {
+  const seconds = Math.round((new Date(at).getTime() - now) / 1000)
+  const found = steps.find(([, size]) => Math.abs(seconds) >= size)
+  return found === undefined ? "now" : relative.format(Math.trunc(seconds / found[1]), found[0])
+}
+
+/** A duration of an answer: `0.8 s`, `12 s`, `2 min`. */
+export const formatElapsed = (milliseconds: number): string => {
+  const seconds = milliseconds / 1000
+  if (seconds < 10) return `${seconds.toFixed(1)} s`
+  return seconds < 120 ? `${Math.round(seconds)} s` : `${Math.round(seconds / 60)} min`
+}
+
+export const formatMoney = (amount: number, currency: string): string =>
+  new Intl.NumberFormat("en", { style: "currency", currency }).format(amount)
+
+export const formatSize = (bytes: number): string => {
+  const megabytes = bytes / 1024 / 1024
+  return megabytes >= 1024 ? `${(megabytes / 1024).toFixed(1)} GiB` : `${megabytes.toFixed(megabytes < 10 ? 1 : 0)} MiB`
+}
+
+/** Browser and system of a user agent; its beginning when unknown. */
+export const formatUserAgent = (userAgent: string | null): string => {
+  if (userAgent === null) return "Unknown browser"
+  const browsers: ReadonlyArray<readonly [RegExp, string]> = [
+    [/Edg\//, "Edge"],
+    [/Firefox\//, "Firefox"],
+    [/Chrome\//, "Chrome"],
+    [/Safari\//, "Safari"]
+  ]
+  const systems: ReadonlyArray<readonly [RegExp, string]> = [
+    [/iPhone|iPad/, "iOS"],
+    [/Android/, "Android"],
+    [/Mac OS X/, "macOS"],
+    [/Windows/, "Windows"],
+    [/Linux/, "Linux"]
+  ]
+  const browser = browsers.find(([pattern]) => pattern.test(userAgent))?.[1]
+  const system = systems.find(([pattern]) => pattern.test(userAgent))?.[1]
+  return browser === undefined ? userAgent.slice(0, 80) : system === undefined ? browser : `${browser} on ${system}`
+}

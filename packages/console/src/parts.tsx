@@ -1,0 +1,377 @@
+import {
+  ActionIcon,
+  Anchor,
+  Box,
+  Button,
+  Code,
+  CopyButton,
+  Group,
+  Modal,
+  Skeleton,
+  Stack,
+  Text,
+  TextInput,
+  ThemeIcon,
+  Title,
+  Tooltip
+} from "@mantine/core"
+import { notifications } from "@mantine/notifications"
+import { useMutation } from "@tanstack/react-query"
+import { type ReactNode, useState } from "react"
+import { RequestFailed } from "./api.ts"
+import { formatDateTime, formatRelative, type Instant } from "./format.ts"
+import { CheckIcon, CopyIcon, InfoIcon } from "./icons.tsx"
+import { texts } from "./texts.ts"
+
+export const PageHeader = ({
+  actions,
+  lead,
+  title
+}: {
+  readonly title: ReactNode
+  readonly lead?: ReactNode
+  readonly actions?: ReactNode
+}) => (
+  <Group justify="space-between" align="flex-start" mb="lg" gap="md">
+    <Box flex="1 1 240px" miw={0}>
+      <Title order={1} fz={26} lh={1.25}>
+        {title}
+      </Title>
+      {lead !== undefined && (
+        <Text c="dimmed" mt={4}>
+          {lead}
+        </Text>
+      )}
+    </Box>
+    {actions !== undefined && <Group gap="xs">{actions}</Group>}
+  </Group>
+)
+
+/** A surface with an optional heading. */
+export const Section = ({
+  actions,
+  children,
+  lead,
+  title,
+  tone
+}: {
+  readonly title?: string
+  readonly lead?: ReactNode
+  readonly actions?: ReactNode
+  readonly tone?: "danger"
+  readonly children: ReactNode
+}) => (
+  <section className="section" data-tone={tone}>
+    {title !== undefined && (
+      <Group justify="space-between" align="flex-start" gap="sm" mb="md">
+        <Box flex="1 1 200px" miw={0}>
+          <Title order={2} fz={17}>
+            {title}
+          </Title>
+          {lead !== undefined && (
+            <Text c="dimmed" fz="sm" mt={2}>
+              {lead}
+            </Text>
+          )}
+        </Box>
+        {actions}
+      </Group>
+    )}
+    {children}
+  </section>
+)
+
+const statusTones: Readonly<Record<string, string>> = {
+  running: "good",
+  active: "good",
+  connected: "good",
+  succeeded: "good",
+  answered: "good",
+  delivered: "good",
+  enabled: "good",
+  provisioning: "busy",
+  pending: "busy",
+  waiting: "busy",
+  restarting: "busy",
+  retrying: "busy",
+  error: "bad",
+  failed: "bad",
+  refused: "bad",
+  unreachable: "bad",
+  disabled: "bad",
+  dead: "bad",
+  missed: "bad",
+  suspended: "bad"
+}
+
+/** A status with a dot and a word, never by color alone. */
+export const StatusTag = ({ value }: { readonly value: string }) => (
+  <span className="status" data-tone={statusTones[value] ?? "idle"}>
+    {texts.statuses[value] ?? value}
+  </span>
+)
+
+export const Empty = ({
+  action,
+  children,
+  icon,
+  title
+}: {
+  readonly title: string
+  readonly icon?: ReactNode
+  readonly children?: ReactNode
+  readonly action?: ReactNode
+}) => (
+  <Stack align="center" gap="xs" py={48} px="md" ta="center">
+    {icon !== undefined && (
+      <ThemeIcon size={48} radius="xl" variant="default" c="dimmed">
+        {icon}
+      </ThemeIcon>
+    )}
+    <Text fw={600}>{title}</Text>
+    {children !== undefined && (
+      <Text c="dimmed" fz="sm" maw={440}>
+        {children}
+      </Text>
+    )}
+    {action !== undefined && <Box mt="xs">{action}</Box>}
+  </Stack>
+)
+
+export const describe = (cause: unknown): string => (cause instanceof RequestFailed ? cause.message : texts.unexpected)
+
+const traceOf = (cause: unknown) => (cause instanceof RequestFailed ? cause.traceId : undefined)
+
+export const Copy = ({ label, value }: { readonly value: string; readonly label: string }) => (
+  <CopyButton value={value}>
+    {({ copied, copy }) => (
+      <Tooltip label={copied ? texts.copied : label}>
+        <ActionIcon variant="subtle" color="gray" c="dimmed" onClick={copy} aria-label={label}>
+          {copied ? <CheckIcon size={16} /> : <CopyIcon size={16} />}
+        </ActionIcon>
+      </Tooltip>
+    )}
+  </CopyButton>
+)
+
+export const Trace = ({ id }: { readonly id: string }) => (
+  <Group gap={4} fz="xs" wrap="nowrap">
+    <Text span inherit c="dimmed">
+      {texts.trace}
+    </Text>
+    <Code fz="xs">{id}</Code>
+    <Copy value={id} label={texts.copyTrace} />
+  </Group>
+)
+
+/** A failure with its trace id, and a way to try again. */
+export const Failure = ({
+  cause,
+  onRetry
+}: {
+  readonly cause: unknown
+  readonly onRetry?: (() => void) | undefined
+}) => {
+  const trace = traceOf(cause)
+  return (
+    <div className="notice" data-tone="bad" role="alert">
+      <Text fw={500}>{describe(cause)}</Text>
+      {trace !== undefined && <Trace id={trace} />}
+      {onRetry !== undefined && (
+        <Button variant="default" size="xs" mt="xs" onClick={onRetry}>
+          {texts.tryAgain}
+        </Button>
+      )}
+    </div>
+  )
+}
+
+export const Notice = ({
+  children,
+  tone = "idle"
+}: {
+  readonly children: ReactNode
+  readonly tone?: "idle" | "busy"
+}) => (
+  <div className="notice" data-tone={tone}>
+    <Group gap="xs" wrap="nowrap" align="flex-start">
+      <Box pt={2} lh={0}>
+        <InfoIcon size={17} />
+      </Box>
+      <Box fz="sm">{children}</Box>
+    </Group>
+  </div>
+)
+
+/** Shows the data of a query, its failure, or the shape of the data to come. */
+export const Loaded = <A,>({
+  children,
+  query,
+  rows = 3
+}: {
+  readonly query: {
+    readonly data: A | undefined
+    readonly error: unknown
+    readonly refetch: () => Promise<unknown>
+  }
+  readonly rows?: number
+  readonly children: (data: A) => ReactNode
+}) => {
+  if (query.data !== undefined) return <>{children(query.data)}</>
+  if (query.error !== null && query.error !== undefined)
+    return <Failure cause={query.error} onRetry={() => void query.refetch()} />
+  return (
+    <Stack gap="sm" aria-busy="true" aria-label={texts.loading} role="status">
+      {Array.from({ length: rows }, (_, row) => (
+        <Skeleton key={row} height={44} />
+      ))}
+    </Stack>
+  )
+}
+
+export const Moment = ({ at }: { readonly at: Instant }) => (
+  <Tooltip label={formatDateTime(at)}>
+    <time dateTime={new Date(at).toISOString()}>{formatRelative(at, Date.now())}</time>
+  </Tooltip>
+)
+
+export const notifyDone = (message: string) =>
+  notifications.show({ message, color: "harbor", icon: <CheckIcon size={16} />, withBorder: true })
+
+export const notifyFailure = (cause: unknown) => {
+  const trace = traceOf(cause)
+  notifications.show({
+    title: describe(cause),
+    message: trace === undefined ? "" : <Trace id={trace} />,
+    color: "red",
+    withBorder: true,
+    autoClose: 10_000
+  })
+}
+
+/** A mutation that tells its outcome. */
+export const useAction = <Input = void,>(
+  work: (input: Input) => Promise<unknown>,
+  { done, onDone }: { readonly done?: string; readonly onDone?: (input: Input) => unknown } = {}
+) =>
+  useMutation({
+    mutationFn: work,
+    onSuccess: async (_result, input) => {
+      if (done !== undefined) notifyDone(done)
+      await onDone?.(input)
+    },
+    onError: notifyFailure
+  })
+
+/** A button that asks first; with `phrase`, also for its exact text. */
+export const ConfirmButton = ({
+  children,
+  label,
+  message,
+  onConfirm,
+  phrase,
+  title,
+  variant = "default"
+}: {
+  readonly label: string
+  readonly title: string
+  readonly message: ReactNode
+  readonly phrase?: string
+  readonly variant?: "default" | "filled" | "subtle"
+  readonly onConfirm: () => Promise<unknown>
+  readonly children?: (open: () => void) => ReactNode
+}) => {
+  const [isOpen, setOpen] = useState(false)
+  const [typed, setTyped] = useState("")
+  const close = () => {
+    setOpen(false)
+    setTyped("")
+  }
+  const confirm = useAction(onConfirm, { onDone: close })
+  return (
+    <>
+      {children === undefined ? (
+        <Button variant={variant} className="danger-button" size="xs" onClick={() => setOpen(true)}>
+          {label}
+        </Button>
+      ) : (
+        children(() => setOpen(true))
+      )}
+      <Modal opened={isOpen} onClose={close} title={title}>
+        <form
+          onSubmit={(event) => {
+            event.preventDefault()
+            confirm.mutate()
+          }}
+        >
+          <Stack gap="md">
+            <Text fz="sm">{message}</Text>
+            {phrase !== undefined && (
+              <TextInput
+                label={texts.typeToConfirm(phrase)}
+                value={typed}
+                onChange={({ currentTarget }) => setTyped(currentTarget.value)}
+                autoComplete="off"
+                data-autofocus
+              />
+            )}
+            <Group justify="flex-end" gap="xs">
+              <Button variant="default" onClick={close}>
+                {texts.cancel}
+              </Button>
+              <Button
+                type="submit"
+                color="red.9"
+                loading={confirm.isPending}
+                disabled={phrase !== undefined && typed !== phrase}
+              >
+                {label}
+              </Button>
+            </Group>
+          </Stack>
+        </form>
+      </Modal>
+    </>
+  )
+}
+
+/** A secret that the service shows once. */
+export const SecretOnce = ({
+  label,
+  onDone,
+  value
+}: {
+  readonly label: string
+  readonly value: string
+  readonly onDone: () => void
+}) => (
+  <Stack gap="sm">
+    <Notice tone="busy">{texts.shownOnce}</Notice>
+    <Group gap="xs" align="flex-end" wrap="nowrap">
+      <TextInput
+        label={label}
+        value={value}
+        readOnly
+        flex={1}
+        classNames={{ input: "mono" }}
+        onFocus={(event) => event.target.select()}
+      />
+      <CopyButton value={value}>
+        {({ copied, copy }) => (
+          <Button variant="default" onClick={copy}>
+            {copied ? texts.copied : texts.copy}
+          </Button>
+        )}
+      </CopyButton>
+    </Group>
+    <Group justify="flex-end">
+      <Button onClick={onDone}>{texts.stored}</Button>
+    </Group>
+  </Stack>
+)
+
+export const ExternalLink = ({ children, href }: { readonly href: string; readonly children: ReactNode }) => (
+  <Anchor href={href} underline="always" target="_blank" rel="noopener noreferrer nofollow">
+    {children}
+  </Anchor>
+)

@@ -1,0 +1,114 @@
+import { queryOptions, useQueryClient } from "@tanstack/react-query"
+import { call, callBilling, segment } from "./api.ts"
+import { settings } from "./settings.ts"
+import type {
+  AccountJson,
+  AgentConfigAnswerJson,
+  AgentDetailJson,
+  AgentHealthJson,
+  AgentListJson,
+  AgentMessagesJson,
+  BillingJson,
+  BillingHistoryJson,
+  InstanceViewJson,
+  SessionJson,
+  SessionPageJson
+} from "./wire.ts"
+
+export const agentPath = (agentId: string, rest = "") => `/api/agents/${segment(agentId)}${rest}`
+export const ownInstancePath = (rest = "") => `/api/instance/${segment(settings.userId)}${rest}`
+
+/** Statuses are polled: quickly while one changes. */
+export const agentsQuery = queryOptions({
+  queryKey: ["agents"],
+  queryFn: ({ signal }) => call<AgentListJson>("GET", "/api/agents", { signal }),
+  refetchInterval: ({ state: { data } }) =>
+    data?.agents.some(({ status }) => status === "provisioning") === true ? 1_000 : 10_000
+})
+
+export const agentDetailQuery = (agentId: string) =>
+  queryOptions({
+    queryKey: ["agent", agentId],
+    queryFn: async ({ signal }) =>
+      (await call<{ readonly agent: AgentDetailJson }>("GET", agentPath(agentId), { signal })).agent
+  })
+
+export const agentConfigQuery = (agentId: string) =>
+  queryOptions({
+    queryKey: ["agent", agentId, "config"],
+    queryFn: async ({ signal }) =>
+      (await call<AgentConfigAnswerJson>("GET", agentPath(agentId, "/config"), { signal })).config
+  })
+
+export const agentHealthQuery = (agentId: string) =>
+  queryOptions({
+    queryKey: ["agent", agentId, "health"],
+    queryFn: ({ signal }) =>
+      call<AgentHealthJson>("GET", "/api/agent", { query: { action: "health", agentId }, signal })
+  })
+
+export const lastMessageQuery = (agentId: string) =>
+  queryOptions({
+    queryKey: ["agent", agentId, "last-message"],
+    queryFn: ({ signal }) =>
+      call<AgentMessagesJson>("GET", agentPath(agentId, "/messages"), { query: { limit: 1 }, signal }),
+    refetchInterval: 15_000
+  })
+
+export const instanceQuery = queryOptions({
+  queryKey: ["instance"],
+  queryFn: ({ signal }) => call<InstanceViewJson>("GET", ownInstancePath(), { signal })
+})
+
+export const conversationsQuery = (agentId: string) =>
+  queryOptions({
+    queryKey: ["agent", agentId, "conversations"],
+    queryFn: async ({ signal }) =>
+      (
+        await call<{ readonly sessions: ReadonlyArray<SessionJson> }>("GET", "/api/agent", {
+          query: { action: "sessions", agentId },
+          signal
+        })
+      ).sessions
+  })
+
+/** A page of a conversation, oldest message first. */
+export const readConversation = async (
+  sessionId: string,
+  {
+    before,
+    limit,
+    signal
+  }: { readonly before?: string | undefined; readonly limit: number; readonly signal?: AbortSignal }
+) =>
+  (
+    await call<{ readonly session: SessionPageJson }>("GET", "/api/agent", {
+      query: { action: "session", sessionId, limit, before },
+      signal
+    })
+  ).session
+
+export const accountQuery = queryOptions({
+  queryKey: ["account"],
+  queryFn: ({ signal }) => call<AccountJson>("GET", "/api/settings", { signal })
+})
+
+export const billingQuery = queryOptions({
+  queryKey: ["billing"],
+  queryFn: ({ signal }) => callBilling<BillingJson>("GET", "/api/billing", { signal })
+})
+
+export const historyPage = 100
+
+export const billingHistoryQuery = (offset: number) =>
+  queryOptions({
+    queryKey: ["billing", "history", offset],
+    queryFn: ({ signal }) =>
+      callBilling<BillingHistoryJson>("GET", "/api/billing/history", { query: { limit: historyPage, offset }, signal })
+  })
+
+/** Reads everything that an action can have changed again. */
+export const useRefresh = () => {
+  const client = useQueryClient()
+  return (...keys: ReadonlyArray<string>) => client.invalidateQueries({ queryKey: keys })
+}

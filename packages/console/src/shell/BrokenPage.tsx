@@ -1,0 +1,13 @@
+import { Button } from "@mantine/core"
+import { InfoIcon } from "../icons.tsx"
+import { Empty } from "../parts.tsx"
+import { texts } from "../texts.ts"
+
+/** A defect of this page, or a file of a release that is gone. */
+export const BrokenPage = () => (
+  <Empty
+    icon={<InfoIcon />}
+    title={texts.unexpected}
+    action={<Button onClick={() => location.reload()}>{texts.shell.reload}</Button>}
+  />
+)

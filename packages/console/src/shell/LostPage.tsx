@@ -1,0 +1,17 @@
+import { Button } from "@mantine/core"
+import { Link } from "@tanstack/react-router"
+import { SearchIcon } from "../icons.tsx"
+import { Empty } from "../parts.tsx"
+import { texts } from "../texts.ts"
+
+export const LostPage = () => (
+  <Empty
+    icon={<SearchIcon />}
+    title={texts.shell.lost}
+    action={
+      <Button component={Link} to="/dashboard/agents" variant="default">
+        {texts.shell.toAgents}
+      </Button>
+    }
+  />
+)

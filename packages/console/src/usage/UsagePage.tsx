@@ -1,0 +1,321 @@
+import { BarChart } from "@mantine/charts"
+import { Anchor, Button, Group, Pagination, PasswordInput, Select, Stack, Table, Text } from "@mantine/core"
+import { useQuery } from "@tanstack/react-query"
+import { useState } from "react"
+import { call, callBilling } from "../api.ts"
+import { formatDateTime, formatMoney, formatNumber } from "../format.ts"
+import { UsageIcon } from "../icons.tsx"
+import { ConfirmButton, Copy, Empty, Loaded, PageHeader, Section, useAction } from "../parts.tsx"
+import { accountQuery, billingHistoryQuery, billingQuery, historyPage, useRefresh } from "../queries.ts"
+import { texts } from "../texts.ts"
+import { useTitle } from "../useTitle.ts"
+import type { BillingJson, BillingHistoryJson, ReferralJson } from "../wire.ts"
+import { sumByCause, sumByDay } from "./days.ts"
+
+const chartDays = 14
+const rowsShown = 15
+
+const Figure = ({ hint, label, value }: { readonly label: string; readonly value: string; readonly hint?: string }) => (
+  <div className="figure">
+    <dt>{label}</dt>
+    <dd>
+      {value}
+      {hint !== undefined && (
+        <Text fz="xs" c="dimmed" fw={400}>
+          {hint}
+        </Text>
+      )}
+    </dd>
+  </div>
+)
+
+const Figures = ({ billing: { currentPlan, plans, subscriptionStatus, usage } }: { readonly billing: BillingJson }) => {
+  const { data: account } = useQuery(accountQuery)
+  return (
+    <dl className="figures">
+      <Figure
+        label={texts.shell.unitsToday}
+        value={texts.usage.ofUnits(usage.used, usage.dailyUnits)}
+        hint={texts.usage.resets}
+      />
+      <Figure label={texts.usage.left} value={formatNumber(usage.remaining)} hint={texts.usage.unitHint} />
+      <Figure
+        label={texts.usage.plan}
+        value={plans[currentPlan]?.name ?? currentPlan.charAt(0).toUpperCase() + currentPlan.slice(1)}
+        hint={subscriptionStatus === "none" ? texts.usage.noSubscription : subscriptionStatus}
+      />
+      <Figure
+        label={texts.usage.credits}
+        value={account === undefined ? "…" : formatNumber(account.credits)}
+        hint={texts.usage.creditHint}
+      />
+    </dl>
+  )
+}
+
+const Charts = ({ history: { entries, total } }: { readonly history: BillingHistoryJson }) => {
+  const days = sumByDay(entries, chartDays, Date.now())
+  const causes = sumByCause(entries)
+  const chart = { h: 220, withTooltip: true, barChartProps: { accessibilityLayer: false }, maxBarWidth: 40 }
+  if (causes.length === 0)
+    return (
+      <Section title={texts.usage.byDay}>
+        <Empty icon={<UsageIcon />} title={texts.usage.none}>
+          {texts.usage.noneHint}
+        </Empty>
+      </Section>
+    )
+  return (
+    <div className="halves">
+      <Section
+        title={texts.usage.byDay}
+        lead={total > entries.length ? texts.usage.newest(entries.length) : texts.usage.days}
+      >
+        <BarChart
+          {...chart}
+          data={[...days]}
+          dataKey="day"
+          series={[{ name: "units", label: texts.usage.unit, color: "harbor.6" }]}
+        />
+        <p className="visually-hidden">
+          {days.map(({ day, units }) => `${day}: ${texts.usage.units(units)}`).join(", ")}
+        </p>
+      </Section>
+      <Section title={texts.usage.byCause} lead={texts.usage.byCauseLead}>
+        <BarChart
+          {...chart}
+          orientation="vertical"
+          yAxisProps={{ width: 130 }}
+          data={[...causes]}
+          dataKey="cause"
+          series={[{ name: "units", label: texts.usage.unit, color: "harbor.4" }]}
+        />
+        <p className="visually-hidden">
+          {causes.map(({ cause, units }) => `${cause}: ${texts.usage.units(units)}`).join(", ")}
+        </p>
+      </Section>
+    </div>
+  )
+}
+
+const HistoryTable = () => {
+  const [page, setPage] = useState(1)
+  const first = (page - 1) * rowsShown
+  const offset = Math.floor(first / historyPage) * historyPage
+  const query = useQuery(billingHistoryQuery(offset))
+  return (
+    <Section title={texts.usage.history} lead={texts.usage.historyLead}>
+      <Loaded query={query}>
+        {({ entries, total }) =>
+          total === 0 ? (
+            <Empty title={texts.usage.noHistory} />
+          ) : (
+            <>
+              <div className="table-scroll" tabIndex={0} role="region" aria-label={texts.usage.history}>
+                <Table verticalSpacing="xs" miw={520}>
+                  <Table.Thead>
+                    <Table.Tr>
+                      <Table.Th>{texts.usage.when}</Table.Th>
+                      <Table.Th>{texts.usage.cause}</Table.Th>
+                      <Table.Th ta="right">{texts.usage.unit}</Table.Th>
+                      <Table.Th ta="right">{texts.usage.credits}</Table.Th>
+                      <Table.Th ta="right">{texts.usage.amount}</Table.Th>
+                    </Table.Tr>
+                  </Table.Thead>
+                  <Table.Tbody>
+                    {entries.slice(first - offset, first - offset + rowsShown).map((entry) => (
+                      <Table.Tr key={`${entry.kind}-${entry.id}`}>
+                        <Table.Td>{formatDateTime(entry.createdAt)}</Table.Td>
+                        <Table.Td>{entry.description}</Table.Td>
+                        <Table.Td ta="right">{entry.units === 0 ? "" : formatNumber(entry.units)}</Table.Td>
+                        <Table.Td ta="right">{entry.credits === 0 ? "" : formatNumber(entry.credits)}</Table.Td>
+                        <Table.Td ta="right">
+                          {entry.amount === null || entry.currency === null
+                            ? ""
+                            : formatMoney(entry.amount, entry.currency)}
+                        </Table.Td>
+                      </Table.Tr>
+                    ))}
+                  </Table.Tbody>
+                </Table>
+              </div>
+              {total > rowsShown && (
+                <Pagination mt="md" size="sm" total={Math.ceil(total / rowsShown)} value={page} onChange={setPage} />
+              )}
+            </>
+          )
+        }
+      </Loaded>
+    </Section>
+  )
+}
+
+const leave = ({ url }: { readonly url: string }) => location.assign(url)
+
+const Plans = () => {
+  const portal = useAction(async () => leave(await callBilling("POST", "/api/billing", { body: { action: "portal" } })))
+  const storage = useAction(async () => leave(await call("POST", "/api/cardProcessor/storage-upgrade")))
+  const refresh = useRefresh()
+  const buy = useAction(
+    (pack: string) =>
+      callBilling("POST", "/api/billing", {
+        body: { action: "buy-credits", pack },
+        headers: { "idempotency-key": crypto.randomUUID() }
+      }),
+    { done: texts.usage.creditsBooked, onDone: () => Promise.all([refresh("account"), refresh("billing")]) }
+  )
+  return (
+    <Section title={texts.usage.plansTitle} lead={texts.usage.plansLead}>
+      <Group gap="xs">
+        <Button component="a" href="/pricing">
+          {texts.usage.comparePlans}
+        </Button>
+        {["50", "200", "500"].map((pack) => (
+          <ConfirmButton
+            key={pack}
+            label={texts.usage.buy(pack)}
+            title={texts.usage.buy(pack)}
+            message={texts.usage.buyLead}
+            onConfirm={() => buy.mutateAsync(pack)}
+          >
+            {(open) => (
+              <Button variant="default" onClick={open}>
+                {texts.usage.buy(pack)}
+              </Button>
+            )}
+          </ConfirmButton>
+        ))}
+        <Button variant="default" loading={portal.isPending} onClick={() => portal.mutate()}>
+          {texts.usage.portal}
+        </Button>
+        <Button variant="default" loading={storage.isPending} onClick={() => storage.mutate()}>
+          {texts.usage.storage}
+        </Button>
+      </Group>
+    </Section>
+  )
+}
+
+const providers = ["openrouter", "anthropic", "openai", "google", "groq"]
+
+const OwnKey = ({ isEnabled }: { readonly isEnabled: boolean }) => {
+  const [provider, setProvider] = useState("openrouter")
+  const [apiKey, setApiKey] = useState("")
+  const refresh = useRefresh()
+  const enable = useAction(
+    () => callBilling("POST", "/api/billing", { body: { action: "enable-byok", provider, apiKey } }),
+    {
+      done: texts.usage.keyEnabled,
+      onDone: async () => {
+        setApiKey("")
+        await refresh("billing")
+      }
+    }
+  )
+  return (
+    <Section title={texts.usage.ownKey} lead={texts.usage.ownKeyLead}>
+      {isEnabled && (
+        <Group mb="md" justify="space-between">
+          <Text fz="sm">{texts.usage.keyInUse}</Text>
+          <ConfirmButton
+            label={texts.usage.disableKey}
+            title={texts.usage.disableKey}
+            message={texts.usage.disableKeyLead}
+            onConfirm={async () => {
+              await callBilling("POST", "/api/billing", { body: { action: "disable-byok" } })
+              await refresh("billing")
+            }}
+          />
+        </Group>
+      )}
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          enable.mutate()
+        }}
+      >
+        <Group align="flex-end" gap="sm">
+          <Select
+            label={texts.usage.provider}
+            data={providers}
+            value={provider}
+            allowDeselect={false}
+            onChange={(next) => setProvider(next ?? provider)}
+          />
+          <PasswordInput
+            label={texts.usage.key}
+            flex="1 1 220px"
+            autoComplete="off"
+            required
+            value={apiKey}
+            onChange={({ currentTarget }) => setApiKey(currentTarget.value)}
+          />
+          <Button type="submit" variant="default" loading={enable.isPending}>
+            {texts.usage.enableKey}
+          </Button>
+        </Group>
+      </form>
+    </Section>
+  )
+}
+
+const Referrals = () => {
+  const query = useQuery({
+    queryKey: ["referral"],
+    queryFn: ({ signal }) => call<ReferralJson>("GET", "/api/settings/referral", { signal })
+  })
+  return (
+    <Section title={texts.usage.referrals} lead={texts.usage.referralsLead}>
+      <Loaded query={query} rows={1}>
+        {({ code, credits, earnedCredits, pending, referrals }) => (
+          <dl className="facts">
+            <dt>{texts.usage.code}</dt>
+            <dd>
+              <Group gap={4}>
+                <code>{code}</code>
+                <Copy value={code} label={texts.copy} />
+              </Group>
+            </dd>
+            <dt>{texts.usage.perReferral}</dt>
+            <dd>{texts.usage.creditsOf(credits)}</dd>
+            <dt>{texts.usage.registered}</dt>
+            <dd>{texts.usage.registeredOf(referrals, pending)}</dd>
+            <dt>{texts.usage.earned}</dt>
+            <dd>{texts.usage.creditsOf(earnedCredits)}</dd>
+          </dl>
+        )}
+      </Loaded>
+    </Section>
+  )
+}
+
+/** Units, plan and money. */
+const UsagePage = () => {
+  useTitle(texts.shell.usage)
+  const billing = useQuery(billingQuery)
+  const history = useQuery(billingHistoryQuery(0))
+  return (
+    <div className="page">
+      <PageHeader title={texts.shell.usage} lead={texts.usage.lead} />
+      <Stack gap="md">
+        <Loaded query={billing} rows={2}>
+          {(found) => <Figures billing={found} />}
+        </Loaded>
+        <Loaded query={history} rows={4}>
+          {(found) => <Charts history={found} />}
+        </Loaded>
+        <div>
+          <Plans />
+          <HistoryTable />
+          {billing.data !== undefined && <OwnKey isEnabled={billing.data.byokEnabled} />}
+          <Referrals />
+        </div>
+      </Stack>
+      <Text fz="sm" c="dimmed" mt="md">
+        <Anchor href="/dashboard/files">{texts.usage.files}</Anchor>
+      </Text>
+    </div>
+  )
+}
+
+export default UsagePage
