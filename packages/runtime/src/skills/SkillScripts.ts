@@ -24,8 +24,10 @@ declare global {
   }
 }
 
-/** The runtime does nothing else while a script runs. */
+/** Processor time of a script. The runtime does nothing else meanwhile. */
 const timeLimit = Duration.seconds(2)
+/** Of a native function of the engine, which nothing else interrupts; longer, since a busy machine takes longer. */
+const watchdogLimit = Duration.seconds(6)
 /** Pages of 64 KiB: 32 MiB, of which the engine takes half at its start. */
 const memoryPages = 512
 const stackBytes = 256 * 1024
@@ -69,13 +71,26 @@ const evaluate = (context: QuickJSContext, source: string) => {
   return Either.right(context.getString(context.getProp(state.value, "output")).slice(0, maximumOutput))
 }
 
-/** `node:vm` is a watchdog here: it ends what runs too long, also inside of native functions of the engine. */
+const readProcessorMillis = () => {
+  const { system, user } = process.cpuUsage()
+  return (system + user) / 1000
+}
+
+/** `node:vm` is a watchdog here: it ends what runs too long inside of native functions of the engine. */
 const execute = (engine: QuickJSWASMModule, code: SkillCode, source: string): unknown => {
   const runtime = engine.newRuntime()
+  const end = readProcessorMillis() + Duration.toMillis(timeLimit)
+  const isOver = () => readProcessorMillis() > end
+  runtime.setInterruptHandler(isOver)
   runtime.setMaxStackSize(stackBytes)
   runtime.setModuleLoader((path) => readModule(code, path), resolve)
-  const evaluateMain = () => evaluate(runtime.newContext(), source)
-  return runInNewContext("evaluateMain()", { evaluateMain }, { timeout: Duration.toMillis(timeLimit) })
+  const evaluateMain = () => {
+    const outcome = evaluate(runtime.newContext(), source)
+    return Either.isLeft(outcome) && isOver()
+      ? Either.left(`It used ${Duration.format(timeLimit)} of processor time.`)
+      : outcome
+  }
+  return runInNewContext("evaluateMain()", { evaluateMain }, { timeout: Duration.toMillis(watchdogLimit) })
 }
 
 /** Runs a script in an engine of its own, whose memory ends with it: no files, no network, no environment, no timers. */
