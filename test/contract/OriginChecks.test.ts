@@ -1,7 +1,8 @@
+import { gatewayPath } from "@berth/api/gateway/GatewayApi"
 import { WebApi } from "@berth/api/WebApi"
 import { type KnownRoute, makePlainRoute, listRoutes } from "@berth/server/http/RouteTable"
 import { assert, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { Context, Effect, Layer } from "effect"
 import * as App from "../support/TestApp.ts"
 import { assertError } from "./ErrorAssertions.ts"
 
@@ -77,57 +78,64 @@ const sites: ReadonlyArray<Site> = [
 // Where people reach the service need not be where it listens.
 const port = 4_711
 
+/** A user of the site, who is signed in. */
+class Visitor extends Context.Tag("Visitor")<Visitor, App.SignedIn>() {}
+
 for (const site of sites)
-  layer(App.layer({ appUrl: site.appUrl(port) }), { excludeTestServices: true })(
-    `A request to ${site.name} from a page`,
-    (it) => {
-      it("A request of another site is rejected at every route that changes state", () => {
-        assert.isAtLeast(guarded.length, 20)
-        assert.includeMembers(guarded.map(nameOf), [
-          "POST /api/register",
-          "POST /api/auth/callback/credentials",
-          "POST /api/auth/signout",
-          "DELETE /api/auth/sessions/:id",
-          "DELETE /api/settings"
-        ])
-      })
+  layer(Layer.provideMerge(Layer.effect(Visitor, App.signInNewUser()), App.layer({ appUrl: site.appUrl(port) })), {
+    excludeTestServices: true
+  })(`A request to ${site.name} from a page`, (it) => {
+    it("A request of another site is rejected at every route that changes state", () => {
+      assert.isAtLeast(guarded.length, 20)
+      assert.includeMembers(guarded.map(nameOf), [
+        "POST /api/register",
+        "POST /api/auth/callback/credentials",
+        "POST /api/auth/signout",
+        "DELETE /api/auth/sessions/:id",
+        "DELETE /api/settings"
+      ])
+    })
 
-      for (const route of guarded) {
-        it.effect(`${nameOf(route)} rejects every other origin, with and without a session`, () =>
-          Effect.gen(function* () {
-            const somebody = yield* App.signInNewUser()
-            const refuse = (origin: string) =>
-              Effect.map(call(route, origin, somebody), (answer) => {
-                assertError(answer, { status: 403, code: "origin_not_allowed" })
-                assert.notProperty(answer.headers, "set-cookie", origin)
-                assert.notProperty(answer.headers, "access-control-allow-origin", origin)
-              })
-            yield* Effect.forEach(site.foreign(port), refuse, { concurrency: 8, discard: true })
-          })
-        )
-
-        it.effect(`${nameOf(route)} is looked at when the page is the service's own, or there is none`, () =>
-          Effect.gen(function* () {
-            for (const origin of site.own(port)) {
-              const answer = yield* call(route, origin)
-              assert.notStrictEqual(answer.body["code"], "origin_not_allowed", String(origin))
-              // The stream key of the path is unknown.
-              const isOfStream = answer.body["code"] === "live_stream_not_found"
-              assert.isTrue(answer.status !== 404 || isOfStream, String(origin))
-            }
-          })
-        )
-      }
-
-      it.effect("A request of another site may read public data, without CORS headers", () =>
+    for (const route of guarded) {
+      it.effect(`${nameOf(route)} rejects every other origin`, () =>
         Effect.gen(function* () {
-          for (const route of readable) {
-            const answer = yield* call(route, "https://evil.example")
-            assert.notStrictEqual(answer.body["code"], "origin_not_allowed", nameOf(route))
-            assert.notProperty(answer.headers, "access-control-allow-origin", nameOf(route))
-            assert.notProperty(answer.headers, "access-control-allow-credentials", nameOf(route))
+          const visitor = yield* Visitor
+          const refuse = (origin: string, as?: App.SignedIn) =>
+            Effect.map(call(route, origin, as), (answer) => {
+              assertError(answer, { status: 403, code: "origin_not_allowed" })
+              assert.notProperty(answer.headers, "set-cookie", origin)
+              assert.notProperty(answer.headers, "access-control-allow-origin", origin)
+            })
+          yield* Effect.forEach(site.foreign(port), (origin) => refuse(origin, visitor), {
+            concurrency: 8,
+            discard: true
+          })
+          // Other origins may pay by machine payment, without a session.
+          if (route.path !== gatewayPath) yield* refuse("https://evil.example")
+        })
+      )
+
+      it.effect(`${nameOf(route)} is looked at when the page is the service's own, or there is none`, () =>
+        Effect.gen(function* () {
+          for (const origin of site.own(port)) {
+            const answer = yield* call(route, origin)
+            assert.notStrictEqual(answer.body["code"], "origin_not_allowed", String(origin))
+            // The stream key of the path is unknown.
+            const isOfStream = answer.body["code"] === "live_stream_not_found"
+            assert.isTrue(answer.status !== 404 || isOfStream, String(origin))
           }
         })
       )
     }
-  )
+
+    it.effect("A request of another site may read public data, without CORS headers", () =>
+      Effect.gen(function* () {
+        for (const route of readable) {
+          const answer = yield* call(route, "https://evil.example")
+          assert.notStrictEqual(answer.body["code"], "origin_not_allowed", nameOf(route))
+          assert.notProperty(answer.headers, "access-control-allow-origin", nameOf(route))
+          assert.notProperty(answer.headers, "access-control-allow-credentials", nameOf(route))
+        }
+      })
+    )
+  })
