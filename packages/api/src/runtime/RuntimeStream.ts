@@ -14,7 +14,7 @@ export type RuntimeStreamProblem = Data.TaggedEnum<{
   Truncated: {}
   /** An event outside the contract. */
   Malformed: {}
-  /** An event or the text of all deltas exceeds its limit. */
+  /** An event, the text of all deltas or the data of all events exceeds its limit. */
   Oversized: {}
   /** The other side sent an `error` event. */
   Failed: { readonly message: string }
@@ -26,16 +26,17 @@ type Event =
   | { readonly type: "done" | "tool-call" | "compacted" | "opened" | "failed" | "invalid" }
   | { readonly type: "error"; readonly message: string }
 
-/** Characters of one event, and of the text of all deltas. */
+/** Characters of one event, of the text of all deltas, and of the data of all events before `done`. */
 export interface RuntimeStreamLimits {
   readonly event: number
   readonly text: number
+  readonly data: number
 }
 
 const mebibyte = 1024 * 1024
 /** `done` carries a whole reply, so the parser admits it; any other event is smaller. */
 const maximumReplyEvent = 4 * mebibyte
-export const runtimeStreamLimits: RuntimeStreamLimits = { event: mebibyte, text: 4 * mebibyte }
+export const runtimeStreamLimits: RuntimeStreamLimits = { event: mebibyte, text: 4 * mebibyte, data: 16 * mebibyte }
 
 const parseJson = Option.liftThrowable((text: string): unknown => JSON.parse(text))
 
@@ -65,22 +66,26 @@ const makeEventParser = <A extends Event, I>(schema: Schema.Schema<A, I>, limits
   const decoder = new TextDecoder()
   const parser = makeSseParser(maximumReplyEvent)
   let textLength = 0
+  let dataLength = 0
   let isDone = false
   let problem: RuntimeStreamProblem | undefined
 
   const readData = (data: string, good: Array<Good<A>>) => {
     if (isDone || problem !== undefined) return
+    // The text alone does not bound the number of deltas, which can be empty.
+    dataLength += data.length
+    const isOversized = data.length > limits.event || dataLength > limits.data
     const json = Option.getOrUndefined(parseJson(data))
     const delta = readDelta(json)
     if (delta !== null) {
       textLength += delta.text.length
-      if (data.length > limits.event || textLength > limits.text) problem = RuntimeStreamProblem.Oversized()
+      if (isOversized || textLength > limits.text) problem = RuntimeStreamProblem.Oversized()
       else good.push(delta)
       return
     }
     const decoded = decode(json)
     if (Either.isLeft(decoded)) problem = RuntimeStreamProblem.Malformed()
-    else if (decoded.right.type !== "done" && data.length > limits.event) problem = RuntimeStreamProblem.Oversized()
+    else if (decoded.right.type !== "done" && isOversized) problem = RuntimeStreamProblem.Oversized()
     else if (isGood(decoded.right)) {
       good.push(decoded.right)
       isDone = decoded.right.type === "done"

@@ -131,11 +131,26 @@ it.effect("readRuntimeEvents fails when the deltas exceed the limit of the text 
     const seen: Array<unknown> = []
     const problem = yield* Stream.repeatValue(encodeTypedSseEvent(delta("12345"))).pipe(
       Stream.encodeText,
-      readRuntimeEvents(RuntimeModelEvent, timeouts, { event: 100, text: 12 }),
+      readRuntimeEvents(RuntimeModelEvent, timeouts, { event: 100, text: 12, data: 1_000 }),
       Stream.runForEach((event) => Effect.sync(() => seen.push(event))),
       Effect.flip
     )
     assert.deepStrictEqual(problem, { _tag: "Oversized" })
     assert.deepStrictEqual(seen, [delta("12345"), delta("12345")])
+  })
+)
+
+it.effect("readRuntimeEvents fails when deltas without text exceed the limit of the data together", () =>
+  Effect.gen(function* () {
+    const seen: Array<unknown> = []
+    const problem = yield* Stream.repeatValue(encodeTypedSseEvent(delta(""))).pipe(
+      Stream.take(10),
+      Stream.encodeText,
+      readRuntimeEvents(RuntimeModelEvent, timeouts, { event: 100, text: 12, data: 60 }),
+      Stream.runForEach((event) => Effect.sync(() => seen.push(event))),
+      Effect.flip
+    )
+    assert.deepStrictEqual(problem, { _tag: "Oversized" })
+    assert.deepStrictEqual(seen, [delta(""), delta("")])
   })
 )
