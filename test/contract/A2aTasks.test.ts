@@ -560,6 +560,7 @@ layer(App.shared, { excludeTestServices: true })("The A2A protocol of an agent",
         ["SendMessage", { message: { ...message, taskId: "tsk_0" } }, "1.0", -32001],
         ["ListTasks", { pageToken: "tsk_0" }, "1.0", -32602],
         ["GetTaskPushNotificationConfig", { task_id: "tsk_0", id: "none" }, "1.0", -32001],
+        ["GetTask", { id: "tsk_0", unknown_: 1 }, "1.0", -32001],
         ["GetTask", { id: "tsk_0" }, "0.3", -32009],
         // The request of a client of version 0.3.
         ["message/send", { message: { ...message, kind: "message", role: "user" } }, "", -32009]

@@ -13,7 +13,7 @@ import { summarizeIssues } from "@berth/api/http/RequestIssues"
 import type { A2aPeer } from "@berth/domain/a2a/tasks/A2aPeers"
 import { A2aRequestInvalid } from "@berth/domain/a2a/tasks/A2aTaskErrors"
 import { HttpApp, HttpServerResponse } from "@effect/platform"
-import { Effect, Option, ParseResult, Predicate, Record, Schema, type Stream, String } from "effect"
+import { Effect, Option, ParseResult, Predicate, Record, Schema, type Stream } from "effect"
 import type { A2aOperations } from "./A2aOperations.ts"
 import { respondTaskEvents, type TaskEvent } from "./TaskStreams.ts"
 
@@ -30,9 +30,11 @@ const describeParams = (error: ParseResult.ParseError) =>
     .join("; ")
     .slice(0, maximumReasonLength)
 
+/** `String.snakeToCamel` throws for a name that ends in `_`. */
+const toJsonName = (name: string) => name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
+
 /** As in the JSON of protocol buffers, a member can have its original name: `task_id` is `taskId`. */
-const readNames = (params: unknown) =>
-  Predicate.isRecord(params) ? Record.mapKeys(params, String.snakeToCamel) : params
+const readNames = (params: unknown) => (Predicate.isRecord(params) ? Record.mapKeys(params, toJsonName) : params)
 
 /** Parameters of a method; absent ones are none. */
 const read = <A, I>(schema: Schema.Schema<A, I>, params: unknown) =>
