@@ -715,6 +715,26 @@ layer(App.shared, { excludeTestServices: true })("The A2A protocol of an agent",
     })
   )
 
+  it.effect("A claim of push notifications takes no time by the square of those that are due", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent()
+      const { id } = yield* send(yield* connect("JSONRPC", owner), say("hello"))
+      const { claim } = yield* dispatchTo(() => Effect.succeed(204))
+      const sql = yield* SqlClient
+      yield* sql`
+        insert into a2a_push_notifications (task_id, id, url, due_at, created_at)
+        select ${id}, n::text, 'https://receiver.example', now(), now() from generate_series(1, 30000) n`
+      const claimed = yield* Effect.zipRight(sql`set local statement_timeout = '10s'`, claim(16)).pipe(
+        sql.withTransaction,
+        Effect.ensuring(Effect.orDie(sql`delete from a2a_push_notifications where task_id = ${id}`))
+      )
+      assert.lengthOf(
+        claimed.filter(({ task }) => task.id === id),
+        2
+      )
+    })
+  )
+
   it.effect("Ended tasks of one caller do not push out those of another one", () =>
     Effect.gen(function* () {
       const [owner, caller] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]

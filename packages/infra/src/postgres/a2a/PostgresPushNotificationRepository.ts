@@ -110,12 +110,14 @@ export const layer: Layer.Layer<PushNotificationRepository, never, SqlClient | S
         const isDue = sql`
           p.status = 'pending' and p.due_at <= ${at} and (p.claimed_until is null or p.claimed_until <= ${at})`
         const rows = yield* sql`
-          with ranked as (
-            select p.task_id, p.id, row_number() over (partition by t.caller_id order by p.due_at) + (
-              select count(*) from a2a_push_notifications claimed join a2a_tasks own on own.id = claimed.task_id
-              where own.caller_id = t.caller_id and claimed.status = 'pending' and claimed.claimed_until > ${at}
-            ) as turn
+          with in_flight as (
+            select t.caller_id, count(*) as count
             from a2a_push_notifications p join a2a_tasks t on t.id = p.task_id
+            where p.status = 'pending' and p.claimed_until > ${at} group by t.caller_id
+          ), ranked as (
+            select p.task_id, p.id,
+              row_number() over (partition by t.caller_id order by p.due_at) + coalesce(in_flight.count, 0) as turn
+            from a2a_push_notifications p join a2a_tasks t on t.id = p.task_id left join in_flight using (caller_id)
             where ${isDue} and t.state <> 'working'
           ), due as (
             select p.task_id, p.id from a2a_push_notifications p join ranked using (task_id, id)
