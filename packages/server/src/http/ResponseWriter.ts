@@ -30,7 +30,9 @@ const toHeaders = ({ cookies, headers }: Response): Record<string, string | Arra
 const endWith = (target: ServerResponse, bytes?: Uint8Array) =>
   Effect.async<void>((resume) => {
     const done = () => resume(Effect.void)
-    if (bytes === undefined) target.end(done)
+    target.once("close", done)
+    if (target.destroyed) done()
+    else if (bytes === undefined) target.end(done)
     else target.end(bytes, done)
   })
 

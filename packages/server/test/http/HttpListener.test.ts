@@ -6,7 +6,7 @@ import { setLazyContent } from "@berth/server/http/RequestBody"
 import { writeFailure, writeResponse } from "@berth/server/http/ResponseWriter"
 import { type HttpServerError, HttpServer, HttpServerResponse } from "@effect/platform"
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Duration, Effect, Exit, Fiber, Layer, Option, Schedule, Scope } from "effect"
+import { Deferred, Duration, Effect, Exit, Fiber, Layer, Option, Schedule, Scope, Stream } from "effect"
 import { readdirSync } from "node:fs"
 import { connect } from "node:net"
 import { eventually } from "../../../../test/support/Eventually.ts"
@@ -274,6 +274,46 @@ describe("A listener that is offered an upgrade", () => {
       })
       yield* release
       yield* Fiber.join(closing)
+    })
+  )
+})
+
+describe("A listener whose client leaves", () => {
+  /** Answers at once, and `/held` never; records the paths whose requests have ended. */
+  const recording = (answer: (request: ListenerRequest) => Effect.Effect<HttpServerResponse.HttpServerResponse>) =>
+    Effect.gen(function* () {
+      const ended: Array<string> = []
+      const built = yield* Layer.build(
+        Layer.provideMerge(
+          HttpListener.servePipeline((request) =>
+            Effect.matchCauseEffect(answer(request), {
+              onFailure: (cause) => writeFailure(request, cause),
+              onSuccess: (response) => writeResponse(request, response)
+            }).pipe(Effect.ensuring(Effect.sync(() => void ended.push(request.url))))
+          ),
+          HttpListener.layer({ host: "127.0.0.1", port: 0, drain: Duration.seconds(1) }).pipe(
+            Layer.provide(UuidIdGenerator.layer)
+          )
+        )
+      )
+      return { port: yield* Effect.provide(portOf, built), ended: Effect.sync(() => ended.toSorted()) }
+    })
+  const get = (path: string) => `GET ${path} HTTP/1.1\r\nhost: a\r\n\r\n`
+
+  it.scopedLive("A listener ends the requests whose responses wait for an earlier one of their connection", () =>
+    Effect.gen(function* () {
+      const { ended, port } = yield* recording(({ url }) =>
+        url === "/stream"
+          ? Effect.succeed(HttpServerResponse.stream(Stream.forever(Stream.make(new Uint8Array(64 * 1024)))))
+          : url === "/whole"
+            ? Effect.succeed(HttpServerResponse.text("whole"))
+            : Effect.interruptible(Effect.never)
+      )
+      const { socket } = yield* openConnection(port, get("/held") + get("/whole") + get("/stream") + get("/handler"))
+      assert.match(yield* sendBytes(port, [get("/whole").replace("host", "connection: close\r\nhost")]), /whole/)
+      socket.destroy()
+      yield* eventually(ended, (paths) => paths.length === 5)
+      assert.deepStrictEqual(yield* ended, ["/handler", "/held", "/stream", "/whole", "/whole"])
     })
   )
 })
