@@ -60,7 +60,8 @@ export const layer = HttpApiBuilder.group(WebApi, "mcp", (handlers) =>
         { name: "berth", version: "1" },
         { capabilities: { tools: { listChanged: false } }, instructions, jsonSchemaValidator: validator }
       )
-      const offered = tools.list(principal)
+      // Once for all messages of a batch.
+      const offered = yield* Effect.cached(tools.list(principal))
       server.setRequestHandler(schemas.ListToolsRequestSchema, () =>
         run(Effect.map(offered, (all) => ({ tools: all.map(({ tool }) => tool) })))
       )
