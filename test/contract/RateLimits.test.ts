@@ -2,6 +2,7 @@ import { assert, layer } from "@effect/vitest"
 import { Duration, Effect } from "effect"
 import type { HttpCallResponse } from "../support/HttpCall.ts"
 import { insertAgent, uniqueName } from "../support/Samples.ts"
+import { eventually } from "../support/Eventually.ts"
 import * as App from "../support/TestApp.ts"
 import { assertError } from "./ErrorAssertions.ts"
 import { callInTurn } from "./AgentTurns.ts"
@@ -204,6 +205,7 @@ layer(App.layer({ limits: { "token-gating": { count: 2, window } } }), { exclude
 )
 
 const ownerLimits = {
+  gateway: { count: 2, window },
   lifecycle: { count: 2, window },
   logs: { count: 2, window },
   wallet: { count: 2, window },
@@ -230,6 +232,18 @@ layer(App.layer({ limits: ownerLimits }), { excludeTestServices: true })("The li
       assert.strictEqual(Number(refused.headers["retry-after"]), refused.body["retryAfter"])
       assert.strictEqual((yield* call(owner, "GET", "")).status, 200)
       assert.strictEqual((yield* call(other, "POST", "/reset-memory")).status, 200)
+    })
+  )
+
+  it.effect("The limits of an owner count calls of stored responses before these are read", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const owner = yield* createOwnerWithAgent()
+      const json = { model: "openai/gpt-4", input: "Hello", previous_response_id: "resp_none" }
+      const create = web({ method: "POST", path: "/v1/responses", as: owner, json })
+      assert.strictEqual((yield* create).status, 404)
+      // Calls of the gateway are counted shortly after they are admitted.
+      yield* eventually(create, ({ status }) => status === 429)
     })
   )
 

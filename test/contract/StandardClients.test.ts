@@ -283,7 +283,9 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
       const owner = yield* createOwnerWithAgent()
       const client = yield* openAiOf(owner, "gateway", "chat")
       const agent = `agent/${owner.agent.id}`
+      const references = Array.from({ length: 501 }, () => ({ type: "item_reference" as const, id: "msg_1" }))
       for (const [body, param] of [
+        [{ input: references }, "input"],
         [{ background: true }, "background"],
         [{ conversation: "conv_1" }, "conversation"],
         [{ prompt: { id: "pmpt_1" } }, "prompt"],

@@ -30,22 +30,24 @@ const toMessage = (item: ItemMessage): CompletionMessage => {
   }
 }
 
-/** Calls of one answer are one message. */
-const addItem = (messages: ReadonlyArray<CompletionMessage>, item: ResponseItem): ReadonlyArray<CompletionMessage> => {
+/** Adds to `messages`, since a conversation has thousands of items. Calls of one answer are one message. */
+const addItem = (messages: Array<CompletionMessage>, item: ResponseItem): void => {
   if (item.type === "function_call") {
     const { arguments: text, call_id, name } = item
     const call = { id: call_id, type: "function" as const, function: { name, arguments: text } }
     const last = messages.at(-1)
-    const [kept, answer]: [ReadonlyArray<CompletionMessage>, AssistantMessage] =
-      last?.role === "assistant" ? [messages.slice(0, -1), last] : [messages, { role: "assistant" }]
-    return [...kept, { ...answer, tool_calls: [...(answer.tool_calls ?? []), call] }]
+    const answer: AssistantMessage = last?.role === "assistant" ? last : { role: "assistant" }
+    const at = last?.role === "assistant" ? messages.length - 1 : messages.length
+    messages[at] = { ...answer, tool_calls: [...(answer.tool_calls ?? []), call] }
+    return
   }
   if (item.type === "function_call_output") {
     const { call_id, output } = item
     const content = typeof output === "string" ? output : output.map(({ text }) => text).join("\n")
-    return [...messages, { role: "tool", tool_call_id: call_id, content }]
+    messages.push({ role: "tool", tool_call_id: call_id, content })
+    return
   }
-  return [...messages, toMessage(item)]
+  messages.push(toMessage(item))
 }
 
 const toFormat = (text: ResponsePayload["text"]): OpenAiCompletionPayload["response_format"] => {
@@ -72,9 +74,9 @@ export const toCompletionPayload = (
   const refusal = findUnsupportedParameter(payload)
   if (refusal !== null) return Either.left(refusal)
   const { instructions, tool_choice: choice } = payload
-  const first: ReadonlyArray<CompletionMessage> =
+  const messages: Array<CompletionMessage> =
     instructions === undefined ? [] : [{ role: "developer", content: instructions }]
-  const messages = items.reduce(addItem, first)
+  for (const item of items) addItem(messages, item)
   if (!Arr.isNonEmptyReadonlyArray(messages))
     return Either.left(new ParameterUnsupported({ parameter: "input", reason: "needs an item" }))
   return Either.right({

@@ -11,7 +11,7 @@ import { Conversations } from "@berth/domain/interaction/conversations/Conversat
 import { RateLimiter } from "@berth/domain/limits/RateLimiter"
 import { Principal, principalWithScope } from "@berth/domain/sessions/Principal"
 import type { User } from "@berth/domain/shared/User"
-import { Effect, Option } from "effect"
+import { Effect, Either, Option } from "effect"
 import { readCompletion } from "../ai/CompletionRequest.ts"
 import { currentSeconds } from "../ai/OpenAiHttp.ts"
 import { makeErrorResponse } from "../http/ErrorResponse.ts"
@@ -54,11 +54,13 @@ export const makeOpenAiCalls = Effect.gen(function* () {
       const isAgent = Option.isSome(agentId)
       const { user } = yield* isAgent ? principalWithScope("chat") : Principal
       const created = yield* currentSeconds
+      const limited = isAgent ? Either.right(undefined) : yield* Effect.either(limiter.take("gateway", user.id))
+      // Before the request is read, which can take stored responses.
+      if (Either.isLeft(limited)) return refuse(limited.left)
       const { completion, format } = yield* read(user, isAgent)
       if (isAgent) return yield* completeByAgent(user, agentId.value, conversation, completion, created, format)
       return yield* Effect.gen(function* () {
         const { messages, options } = yield* readCompletion(completion)
-        yield* limiter.take("gateway", user.id)
         const isStreamed = completion.stream === true
         const input = { plugin: "generate-text", request: { messages, model, options } } as const
         return yield* respondCompletion(yield* call(user, input, isStreamed), isStreamed, created, format)

@@ -1,3 +1,4 @@
+import { ParameterUnsupported } from "@berth/api/ai/OpenAiErrors"
 import { findResponseId, makeResponseFrames, makeWholeResponse } from "@berth/api/ai/ResponseFrames"
 import {
   type ModelResponse,
@@ -6,7 +7,7 @@ import {
   type ResponseOutputItem,
   type ResponsePayload
 } from "@berth/api/ai/ResponsesApi"
-import { type StoredModelResponse, StoredResponses } from "@berth/domain/gateway/responses/StoredResponses"
+import { type StoredOutput, StoredResponses } from "@berth/domain/gateway/responses/StoredResponses"
 import type { UserId } from "@berth/domain/shared/UserId"
 import { Effect, Predicate, Schema } from "effect"
 import { readItems } from "../ai/ResponseRequest.ts"
@@ -17,10 +18,12 @@ const readStored = (items: ReadonlyArray<unknown>) => Effect.orDie(decodeItems(i
 
 /** Larger inputs are answered and not stored. */
 const maximumStoredCharacters = 1024 * 1024
+/** Each can be a whole answer. */
+const maximumReferences = 500
 
 /** Responses, stored for later calls of their owner unless they ask for none. */
 export const makeResponseCalls = Effect.map(StoredResponses, (stored) => {
-  const findItem = (responses: ReadonlyArray<StoredModelResponse>, id: string) => {
+  const findItem = (responses: ReadonlyArray<StoredOutput>, id: string) => {
     const response = responses.find((one) => one.id === findResponseId(id))
     return Effect.fromNullable(
       response?.output.find((item) => Predicate.hasProperty(item, "id") && item.id === id)
@@ -30,12 +33,14 @@ export const makeResponseCalls = Effect.map(StoredResponses, (stored) => {
   /** The items of the request with those of stored responses in place of their ids. */
   const resolveItems = Effect.fn("ResponseCalls.resolveItems")(function* (owner: UserId, payload: ResponsePayload) {
     const given = readItems(payload)
+    const references = given.flatMap((item) => (item.type === "item_reference" ? [item.id] : []))
+    if (references.length > maximumReferences)
+      return yield* new ParameterUnsupported({ parameter: "input", reason: `has over ${maximumReferences} references` })
     const { previous_response_id: previousId } = payload
     const earlier = previousId === undefined ? [] : yield* stored.findChain(owner, previousId)
     if (previousId !== undefined && earlier.length === 0) return yield* new ResponseNotFound({ response: previousId })
-    const references = given.flatMap((item) => (item.type === "item_reference" ? [item.id] : []))
     const referred =
-      references.length === 0 ? [] : yield* stored.findAll(owner, [...new Set(references.map(findResponseId))])
+      references.length === 0 ? [] : yield* stored.findOutputs(owner, [...new Set(references.map(findResponseId))])
     const input = yield* Effect.forEach(given, (item) =>
       item.type === "item_reference"
         ? Effect.flatMap(findItem(referred, item.id), (found) => readStored([found]))

@@ -4,7 +4,11 @@ import { SavedCardCharges } from "@berth/domain/billing/checkout/SavedCardCharge
 import { CardEventEffects } from "@berth/domain/billing/events/CardEventEffects"
 import { ReservationRepository } from "@berth/domain/billing/units/ReservationRepository"
 import { PaymentRedemptions } from "@berth/domain/gateway/payments/PaymentRedemptions"
-import { responseRetention, StoredResponses } from "@berth/domain/gateway/responses/StoredResponses"
+import {
+  maximumBytesOfOwner,
+  responseRetention,
+  StoredResponses
+} from "@berth/domain/gateway/responses/StoredResponses"
 import { channelMessageRetention, idleChatRetention } from "@berth/domain/channels/ChannelPolicy"
 import { Chats } from "@berth/domain/channels/Chats"
 import { AgentLog, agentLogRetention } from "@berth/domain/instances/AgentLog"
@@ -123,7 +127,13 @@ export const layer = ({ modelUsageRetention, reservationRetention, streamRetenti
             })
           )
         ),
-        retention("responses of models", "1 hour", removeOlder(StoredResponses, responseRetention)),
+        retention(
+          "responses of models",
+          "1 hour",
+          Effect.flatMap(Effect.all([StoredResponses, DateTime.now]), ([responses, now]) =>
+            responses.prune(DateTime.subtractDuration(now, responseRetention), maximumBytesOfOwner)
+          )
+        ),
         retention("messages between agents", "1 hour", removeOlder(A2aRepository, a2aRetention)),
         retention("tasks of agents", "1 hour", removeOlder(A2aTaskRepository, taskRetention)),
         retention("events", "1 hour", removeOlder(WebhookDeliveryRepository, eventRetention)),

@@ -7,12 +7,20 @@ export const responseRetention = Duration.days(30)
 /** Items of the Responses protocol, as JSON. */
 type Items = ReadonlyArray<unknown>
 
-export interface StoredModelResponse {
+/** Bytes that the responses of an owner take at most after a retention, which deletes the oldest. */
+export const maximumBytesOfOwner = 256 * 1024 * 1024
+/** Bytes of earlier responses that a call continues at most, the newest ones. */
+export const maximumBytesOfChain = 16 * 1024 * 1024
+
+export interface StoredOutput {
   readonly id: string
+  readonly output: Items
+}
+
+export interface StoredModelResponse extends StoredOutput {
   /** The response that this one continues. */
   readonly previousId: string | null
   readonly input: Items
-  readonly output: Items
 }
 
 /** Answers of models that later calls of their owner continue. */
@@ -21,11 +29,11 @@ export class StoredResponses extends Context.Tag("@berth/StoredResponses")<
   {
     /** Stores nothing for an owner who is gone. */
     readonly save: (ownerId: UserId, response: StoredModelResponse) => Effect.Effect<void>
-    /** The response and those that it continues, oldest first; empty for another owner's. */
+    /** The response and those that it continues up to the limit, oldest first; empty for another owner's. */
     readonly findChain: (ownerId: UserId, id: string) => Effect.Effect<ReadonlyArray<StoredModelResponse>>
     /** Those of the owner among the ids. */
-    readonly findAll: (ownerId: UserId, ids: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<StoredModelResponse>>
-    /** Deletes responses that were stored before; returns their number. */
-    readonly prune: (before: DateTime.Utc) => Effect.Effect<number>
+    readonly findOutputs: (ownerId: UserId, ids: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<StoredOutput>>
+    /** Deletes responses that were stored before, and the oldest ones of owners with more bytes; returns their number. */
+    readonly prune: (before: DateTime.Utc, bytesOfOwner: number) => Effect.Effect<number>
   }
 >() {}

@@ -1,4 +1,4 @@
-import { StoredResponses } from "@berth/domain/gateway/responses/StoredResponses"
+import { maximumBytesOfChain, StoredResponses } from "@berth/domain/gateway/responses/StoredResponses"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Layer, Schema } from "effect"
 import { countAffectedRows, decodeRows } from "../Rows.ts"
@@ -10,6 +10,7 @@ const Row = Schema.Struct({
   input: Schema.Array(Schema.Unknown),
   output: Schema.Array(Schema.Unknown)
 })
+const Output = Row.pick("id", "output")
 
 const maximumChain = 1_000
 
@@ -28,22 +29,36 @@ export const layer: Layer.Layer<StoredResponses, never, SqlClient> = Layer.effec
       findChain: Effect.fn("StoredResponses.findChain")((ownerId, id) =>
         sql`
           with recursive chain as (
-            select model_responses.*, 1 as depth from model_responses
-            where id = ${toStorableText(id)} and user_id = ${ownerId}
+            select *, 1 as depth, octet_length(input::text)::bigint + octet_length(output::text) as bytes
+            from model_responses where id = ${toStorableText(id)} and user_id = ${ownerId}
             union all
-            select earlier.*, depth + 1 from model_responses earlier
+            select earlier.*, depth + 1, bytes + octet_length(earlier.input::text) + octet_length(earlier.output::text)
+            from model_responses earlier
             join chain on earlier.id = chain.previous_id and earlier.user_id = chain.user_id
-            where depth < ${maximumChain}
+            where depth < ${maximumChain} and bytes < ${maximumBytesOfChain}
           )
           select id, previous_id, input, output from chain order by depth desc`.pipe(decodeRows(Row), Effect.orDie)
       ),
-      findAll: Effect.fn("StoredResponses.findAll")((ownerId, ids) =>
+      findOutputs: Effect.fn("StoredResponses.findOutputs")((ownerId, ids) =>
         sql`
-          select id, previous_id, input, output from model_responses
-          where user_id = ${ownerId} and ${sql.in("id", ids.map(toStorableText))}`.pipe(decodeRows(Row), Effect.orDie)
+          select id, output from model_responses
+          where user_id = ${ownerId} and ${sql.in("id", ids.map(toStorableText))}`.pipe(
+          decodeRows(Output),
+          Effect.orDie
+        )
       ),
-      prune: Effect.fn("StoredResponses.prune")((before) =>
-        Effect.orDie(countAffectedRows(sql`delete from model_responses where created_at < ${DateTime.toDate(before)}`))
+      prune: Effect.fn("StoredResponses.prune")((before, bytesOfOwner) =>
+        // The sizes on disk are known without reading the values.
+        Effect.orDie(
+          countAffectedRows(sql`
+            delete from model_responses where created_at < ${DateTime.toDate(before)} or id in (
+              select id from (
+                select id, sum(pg_column_size(input) + pg_column_size(output))
+                  over (partition by user_id order by created_at desc, id) as bytes
+                from model_responses
+              ) kept where bytes > ${bytesOfOwner}
+            )`)
+        )
       )
     })
   )

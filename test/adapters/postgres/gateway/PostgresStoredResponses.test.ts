@@ -1,0 +1,59 @@
+import { StoredResponses } from "@berth/domain/gateway/responses/StoredResponses"
+import * as PostgresUserRepository from "@berth/infra/postgres/accounts/PostgresUserRepository"
+import * as PostgresStoredResponses from "@berth/infra/postgres/gateway/PostgresStoredResponses"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { assert, layer } from "@effect/vitest"
+import { DateTime, Effect, Layer } from "effect"
+import * as MigratedDatabase from "../../../support/MigratedDatabase.ts"
+import { insertUser, uniqueName } from "../../../support/Samples.ts"
+import * as TestSecrets from "../../../support/TestSecrets.ts"
+
+const Live = Layer.merge(PostgresStoredResponses.layer, PostgresUserRepository.layer).pipe(
+  Layer.provideMerge(Layer.merge(MigratedDatabase.layer, TestSecrets.layer))
+)
+
+layer(Live, { excludeTestServices: true })("StoredResponses", (it) => {
+  it.effect("StoredResponses reads the newest responses of a long chain, up to its limit", () =>
+    Effect.gen(function* () {
+      const { findChain, save } = yield* StoredResponses
+      const { id: owner } = yield* insertUser()
+      const name = yield* uniqueName("resp")
+      const ids = Array.from({ length: 3 }, (_, index) => `${name}_${index}`)
+      // Compresses well: its size on disk is small.
+      const input = [{ role: "user", content: "a".repeat(9 * 1024 * 1024) }]
+      for (const [index, id] of ids.entries())
+        yield* save(owner, { id, previousId: ids[index - 1] ?? null, input, output: [] })
+      const chain = yield* findChain(owner, ids[2] ?? "")
+      assert.deepStrictEqual(
+        chain.map(({ id }) => id),
+        ids.slice(1)
+      )
+    })
+  )
+
+  it.effect("StoredResponses deletes the oldest responses of an owner who has too many, and no other's", () =>
+    Effect.gen(function* () {
+      const { findOutputs, prune, save } = yield* StoredResponses
+      const sql = yield* SqlClient
+      const [owner, other] = yield* Effect.all([insertUser(), insertUser()])
+      const name = yield* uniqueName("resp")
+      const ids = ["old", "new", "other"].map((which) => `${name}_${which}`)
+      for (const [index, user] of [owner, owner, other].entries())
+        yield* save(user.id, { id: ids[index] ?? "", previousId: null, input: [], output: [] })
+      yield* sql`update model_responses set created_at = created_at - interval '1 hour' where id = ${ids[0] ?? ""}`
+      const longAgo = DateTime.unsafeMake("1900-01-01")
+      // Random texts, which no compression makes much smaller.
+      yield* sql`
+        update model_responses set input = (
+          select jsonb_agg(md5(random()::text)) from generate_series(1, 300)
+        ) where user_id = ${owner.id}`
+      const kept = Effect.map(Effect.all([findOutputs(owner.id, ids), findOutputs(other.id, ids)]), ([own, others]) =>
+        [...own, ...others].map(({ id }) => id).toSorted()
+      )
+      yield* prune(longAgo, 100_000)
+      assert.deepStrictEqual(yield* kept, ids.toSorted())
+      yield* prune(longAgo, 15_000)
+      assert.deepStrictEqual(yield* kept, ids.slice(1).toSorted())
+    })
+  )
+})
