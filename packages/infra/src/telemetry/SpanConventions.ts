@@ -167,7 +167,8 @@ const describeException = (error: unknown): RecordedException => {
   const thrown = error instanceof Error ? error : new Error(toText(error))
   return {
     type: tagOf(error),
-    message: redactText(thrown.message).slice(0, maximumTextLength),
+    // The search for secrets takes quadratic time.
+    message: redactText(thrown.message.slice(0, 2 * maximumTextLength)).slice(0, maximumTextLength),
     // Frames only: the first lines repeat the message.
     stacktrace: (thrown.stack ?? "")
       .split("\n")

@@ -182,4 +182,10 @@ describe("status", () => {
     assert.match(exception?.stacktrace ?? "", /^\s+at /)
     assert.notInclude(JSON.stringify(exception), "hunter2")
   })
+
+  it("A long message of an exception is cut before secrets are searched in it", () => {
+    const message = "a.".repeat(100_000)
+    const { exception } = describeGiven({ exit: Exit.die(new Error(message)) })
+    assert.strictEqual(exception?.message, message.slice(0, 4096))
+  }, 5_000)
 })
