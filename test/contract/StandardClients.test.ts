@@ -569,9 +569,10 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
       assert.include(yield* berth(["agents"]), owner.agent.id)
       assert.include(yield* berth(["agents", "show", owner.agent.name]), "running")
       assert.include(yield* berth(["agents", "show", "none"]), "You have no agent none.")
-      const replies = withReply("I am ", "here.")
-      assert.strictEqual(yield* replies(berth(["chat", owner.agent.id, "Hello"])), "I am here.\n")
-      assert.strictEqual(yield* replies(berth(["chat", owner.agent.id], "One", "Two", "")), "I am here.\nI am here.\n")
+      const replies = withReply("I am ", "\u001b]52;c;aGVyZQ==\u0007", "here.")
+      const shown = "I am ]52;c;aGVyZQ==here.\n"
+      assert.strictEqual(yield* replies(berth(["chat", owner.agent.id, "Hello"])), shown)
+      assert.strictEqual(yield* replies(berth(["chat", owner.agent.id], "One", "Two", "")), shown + shown)
       assert.notInclude(yield* berth(["logs", owner.agent.id]), "berth: ")
       assert.include(yield* berth(["logs", owner.agent.id, "--limit", "0"]), "--limit")
       assert.include(yield* berth(["fly"]), "no command fly")

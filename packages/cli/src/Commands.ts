@@ -50,7 +50,10 @@ const describe = (failure: { readonly _tag: string; readonly message?: string })
 const orFail = <A, E extends { readonly _tag: string; readonly message?: string }, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.mapError(effect, describe)
 
-const writeLine = (text: string) => Effect.flatMap(Terminal, ({ write }) => write(`${text}\n`))
+/** Text of agents and models without control characters, which could command the terminal. */
+const toPrintable = (text: string) => text.replaceAll(/[^\P{Cc}\n\t]/gu, "")
+
+const writeLine = (text: string) => Effect.flatMap(Terminal, ({ write }) => write(`${toPrintable(text)}\n`))
 
 /** Columns of equal width. */
 const writeTable = (rows: ReadonlyArray<ReadonlyArray<string>>) => {
@@ -130,7 +133,7 @@ const chat = ({ positionals: [, named, ...words], values }: Arguments) =>
     const { id: agentId } = yield* findAgent(yield* makeClient(access), named)
     const send = (message: string, sessionId: string | undefined) =>
       streamReply(access, { agentId, message, sessionId }).pipe(
-        Stream.tap((event) => write(event.type === "delta" ? event.text : "\n")),
+        Stream.tap((event) => write(event.type === "delta" ? toPrintable(event.text) : "\n")),
         Stream.runLast,
         Effect.map((last) => Option.getOrUndefined(Option.filter(last, (event) => event.type === "done"))?.sessionId),
         orFail
