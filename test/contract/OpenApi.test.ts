@@ -6,6 +6,7 @@ import { ApiKeyScope } from "@berth/domain/sessions/ApiKeyScope"
 import { type KnownRoute, listRoutes } from "@berth/server/http/RouteTable"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
+import { lintMetrics } from "../support/MetricLint.ts"
 import * as App from "../support/TestApp.ts"
 import { errorRows } from "./ErrorRows.ts"
 
@@ -442,8 +443,13 @@ layer(App.shared, { excludeTestServices: true })("Health and metrics", (it) => {
       assert.match(headers["content-type"] ?? "", /^text\/plain; version=0\.0\.4/)
       assert.match(text, /^http_requests_total\{method="GET",route="\/api\/agents\/:id",status="401"\} \d+$/m)
       assert.match(text, /^http_requests_total\{method="GET",route="none",status="404"\} \d+$/m)
-      assert.match(text, /^http_request_duration_seconds_bucket\{[^}]*le="\+Inf"\} \d+$/m)
+      assert.match(
+        text,
+        /^http_server_request_duration_seconds_bucket\{method="GET",route="none",status="4xx",le="\+Inf"\} \d+$/m
+      )
+      assert.match(text, /^berth_refusals_total\{code="route_not_found"\} \d+$/m)
       assert.notInclude(text, "very-own")
+      assert.deepStrictEqual(lintMetrics(text), [])
     })
   )
 

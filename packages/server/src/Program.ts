@@ -26,11 +26,13 @@ import * as PersistenceWiring from "@berth/infra/wiring/PersistenceWiring"
 import type { Settings } from "@berth/infra/configuration/Settings"
 import * as ZxcvbnCommonPasswords from "@berth/infra/crypto/ZxcvbnCommonPasswords"
 import * as Argon2PasswordHasher from "@berth/infra/crypto/Argon2PasswordHasher"
+import * as DatabaseMetrics from "@berth/infra/postgres/DatabaseMetrics"
 import { makeDatabaseCheck } from "@berth/infra/postgres/DatabaseHealth"
 import { ProgramMisconfigured, serviceVersion } from "@berth/infra/process/ProgramRunner"
 import * as AssetFiles from "@berth/infra/files/AssetFiles"
 import * as FolderSkillCatalog from "@berth/infra/skills/FolderSkillCatalog"
 import * as UploadedSkillPackages from "@berth/infra/skills/UploadedSkillPackages"
+import * as MetricsListener from "@berth/infra/telemetry/MetricsListener"
 import { readPrometheus } from "@berth/infra/telemetry/PrometheusFormat"
 import { Array, Duration, Effect, Layer, Option, Schema } from "effect"
 import { availableParallelism } from "node:os"
@@ -146,6 +148,19 @@ const readiness = Layer.effect(
   Effect.map(makeDatabaseCheck, (database) => ({ checks: { database } }))
 )
 
+/** Figures of the database are those of all processes: the backend alone reads them. */
+const exposition = ({ environment, role }: Settings) =>
+  Layer.effect(
+    MetricsExposition,
+    Effect.map(role === "web" ? Effect.succeed(Effect.succeed("")) : DatabaseMetrics.make, (ofDatabase) => ({
+      text: Effect.zipWith(readPrometheus, ofDatabase, (ofProcess, more) => ofProcess + more),
+      isOpenOnLoopback: environment === "development"
+    }))
+  )
+
+const metricsListener = (settings: Settings) =>
+  Layer.unwrapEffect(Effect.map(MetricsExposition, ({ text }) => MetricsListener.fromSettings(settings, text)))
+
 /** The listeners of the role, over shared services. */
 export const serverProgram = (settings: Settings) =>
   Layer.unwrapEffect(
@@ -161,10 +176,6 @@ export const serverProgram = (settings: Settings) =>
         Layer.succeed(AiAccessPolicy, {
           isPrivate: settings.environment === "production",
           hosts: [backendUrl.hostname, backendHost]
-        }),
-        Layer.succeed(MetricsExposition, {
-          text: readPrometheus,
-          isOpenOnLoopback: settings.environment === "development"
         })
       )
       const webListener = WebListener.layer({ host, port, drain, sendsSpans, idleAfter: settings.instanceIdle }).pipe(
@@ -222,6 +233,8 @@ export const serverProgram = (settings: Settings) =>
         )
       }
       return listeners[settings.role].pipe(
+        Layer.provide(metricsListener(settings)),
+        Layer.provide(exposition(settings)),
         Layer.provide(readiness),
         Layer.provide(skills),
         Layer.provide(UseCases.shared),

@@ -15,6 +15,8 @@ import type { SupervisorSettings } from "./SupervisorSettings.ts"
 import { endOnSecondSignal } from "./Signals.ts"
 import { formatStartupMessage } from "./StartupMessage.ts"
 
+const maximumPort = 65_535
+
 export class PortTaken extends Data.TaggedError("PortTaken")<{
   readonly variable: string
   readonly port: number
@@ -36,6 +38,13 @@ const database = (settings: SupervisorSettings) =>
     onSome: (url) => Effect.succeed({ url, lost: Effect.never })
   })
 
+/** One port for each program: the worker's is the next one. */
+export const findWorkerMetricsPort = ({ metricsPort }: Pick<SupervisorSettings, "metricsPort">) =>
+  Option.match(metricsPort, {
+    onNone: () => ({}),
+    onSome: (port) => ({ METRICS_PORT: String(Math.min(port + 1, maximumPort)) })
+  })
+
 const programs = (settings: SupervisorSettings, scripts: string, url: Redacted.Redacted): ReadonlyArray<Program> => {
   const environment = {
     ...process.env,
@@ -51,7 +60,12 @@ const programs = (settings: SupervisorSettings, scripts: string, url: Redacted.R
       environment: { ...environment, SERVER_ROLE: "all" },
       drain: settings.serverDrain
     },
-    { name: "worker", script: join(scripts, "worker.mjs"), environment, drain: settings.workerDrain }
+    {
+      name: "worker",
+      script: join(scripts, "worker.mjs"),
+      environment: { ...environment, ...findWorkerMetricsPort(settings) },
+      drain: settings.workerDrain
+    }
   ]
 }
 

@@ -7,11 +7,12 @@ export type LogFormat = "pretty" | "json"
 const defaultLogFormat: LogFormat = process.stdout.isTTY ? "pretty" : "json"
 
 /** The settings that the supervisor itself needs. The programs read theirs from the same environment. */
-export const toSupervisorSettings = ({ addresses, databaseUrl, dataDir, drainSeconds, log, worker }: Settings) => ({
+export const toSupervisorSettings = ({ addresses, databaseUrl, dataDir, drainSeconds, log, metrics, worker }: Settings) => ({
   ...addresses,
   dataDirectory: resolve(dataDir),
   /** Absent: the embedded server. */
   databaseUrl,
+  metricsPort: metrics.port,
   serverDrain: Duration.seconds(drainSeconds),
   workerDrain: Duration.seconds(worker.drainSeconds),
   logFormat: Option.getOrElse(log.format, () => defaultLogFormat),

@@ -2,6 +2,7 @@ import { checkSettings } from "@berth/infra/configuration/SettingsLoader"
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, FastCheck as fc, Option } from "effect"
 import { isAbsolute } from "node:path"
+import { findWorkerMetricsPort } from "../src/Supervisor.ts"
 import { toSupervisorSettings } from "../src/SupervisorSettings.ts"
 import { toLocalAddress } from "@berth/infra/net/ListenHosts"
 
@@ -23,6 +24,15 @@ describe("toSupervisorSettings", () => {
       const chosen = yield* from({ DATABASE_URL: "", DATA_DIR: " ", HOST: "", PORT: "", LOG_FORMAT: "" })
       assert.deepStrictEqual(chosen.databaseUrl, Option.none())
       assert.isTrue(chosen.dataDirectory.endsWith(".data"))
+    })
+  )
+
+  it.effect("The worker's METRICS_PORT follows the server's, and stays a port", () =>
+    Effect.gen(function* () {
+      const portOf = (METRICS_PORT: string) => Effect.map(from({ METRICS_PORT }), findWorkerMetricsPort)
+      assert.deepStrictEqual(yield* portOf(""), {})
+      assert.deepStrictEqual(yield* portOf("9464"), { METRICS_PORT: "9465" })
+      assert.deepStrictEqual(yield* portOf("65535"), { METRICS_PORT: "65535" })
     })
   )
 

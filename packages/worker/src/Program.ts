@@ -40,9 +40,9 @@ import {
   runAdminCommand,
   runQueueCommand
 } from "./administration/AdminCommand.ts"
+import * as MetricsListener from "@berth/infra/telemetry/MetricsListener"
 import { readPrometheus } from "@berth/infra/telemetry/PrometheusFormat"
 import * as HealthListener from "./health/HealthListener.ts"
-import * as MetricsListener from "./health/MetricsListener.ts"
 import * as Worker from "./Worker.ts"
 
 /** The relay holds a connection during a round; other statements are short. */
@@ -70,20 +70,6 @@ const health = (settings: Settings) =>
       )
   })
 
-const metrics = ({ metrics: { host, port } }: Settings) =>
-  Option.match(port, {
-    onNone: () => Layer.empty,
-    onSome: (port) =>
-      MetricsListener.layer({ host, port, text: readPrometheus }).pipe(
-        Layer.mapError(
-          ({ cause }) =>
-            new ProgramMisconfigured({
-              reason: `The metrics listener cannot bind METRICS_PORT ${port}; set another port. ${String(cause)}`
-            })
-        )
-      )
-  })
-
 /** The worker over its live Layers. Layers provided later close later: health responds until the last job has ended. */
 export const workerProgram = (settings: Settings) =>
   Layer.unwrapEffect(
@@ -97,7 +83,7 @@ export const workerProgram = (settings: Settings) =>
         reservationRetention: settings.reservationRetention,
         modelUsageRetention: settings.modelUsageRetention
       }).pipe(
-        Layer.provide(Layer.merge(health(settings), metrics(settings))),
+        Layer.provide(Layer.merge(health(settings), MetricsListener.fromSettings(settings, readPrometheus))),
         Layer.provide(BillingWiring.fromSettings(settings)),
         Layer.provide(MailWiring.fromSettings(settings)),
         Layer.provide(ChannelsWiring.fromSettings(settings)),

@@ -15,8 +15,14 @@ export interface OpenChannel {
   readonly bot: ConnectedBot
 }
 
-const sentParts = Metric.counter("berth_channel_parts_sent_total", { incremental: true })
-const repeatedParts = Metric.counter("berth_channel_parts_repeated_total", { incremental: true })
+const sentParts = Metric.counter("berth_channel_parts_sent_total", {
+  description: "Parts of replies that a chat platform accepted",
+  incremental: true
+})
+const repeatedParts = Metric.counter("berth_channel_parts_repeated_total", {
+  description: "Parts of replies possibly sent twice, as a worker ended before their record",
+  incremental: true
+})
 
 const count = (counter: Metric.Metric.Counter<number>, { connection: { platform } }: OpenChannel) =>
   Metric.increment(Metric.tagged(counter, "platform", platform))

@@ -1,7 +1,7 @@
 import { DependencyUnavailable } from "@berth/domain/shared/DependencyUnavailable"
 import { Duration, Effect, Metric, Ref } from "effect"
 
-const waiting = Metric.gauge("password_hashes_waiting", { description: "Password hashes in work or in line" })
+const waiting = Metric.gauge("berth_password_hashes_waiting", { description: "Password hashes in work or in line" })
 
 export interface ConcurrencyLimits {
   /** Calls that run at once. */

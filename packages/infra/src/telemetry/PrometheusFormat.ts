@@ -1,4 +1,4 @@
-import { Effect, Metric, MetricState, Option } from "effect"
+import { Effect, Metric, type MetricKey, MetricKeyType, MetricState, Option } from "effect"
 import { sampleProcess } from "./ProcessMetrics.ts"
 
 interface MetricFamily {
@@ -16,11 +16,37 @@ const labels = (tags: ReadonlyArray<{ readonly key: string; readonly value: stri
   return all.length === 0 ? "" : `{${all.join(",")}}`
 }
 
+const isIncremental = ({ keyType }: MetricKey.MetricKey.Untyped) =>
+  MetricKeyType.isCounterKey(keyType) && keyType.incremental
+
+/** Counters of the Effect runtime have no suffix. */
+const toConventionalName = (key: MetricKey.MetricKey.Untyped) =>
+  isIncremental(key) && !key.name.endsWith("_total") ? `${key.name}_total` : key.name
+
+const formatFamily = (name: string, { help, lines, type }: MetricFamily) =>
+  `# HELP ${name} ${escapeHelp(help)}\n# TYPE ${name} ${type}\n${lines.join("\n")}\n`
+
+/** Formats one gauge that is read elsewhere. */
+export const formatGauge = (
+  name: string,
+  help: string,
+  samples: ReadonlyArray<{ readonly labels?: Readonly<Record<string, string>>; readonly value: number }>
+): string =>
+  formatFamily(name, {
+    type: "gauge",
+    help,
+    lines: samples.map(({ labels: given = {}, value }) => {
+      const tags = Object.entries(given).map(([key, value]) => ({ key, value }))
+      return `${name}${labels(tags)} ${value}`
+    })
+  })
+
 /** Formats every metric of this process in the Prometheus text format 0.0.4. */
 export const renderPrometheus = (): string => {
   const families = new Map<string, MetricFamily>()
   for (const { metricKey, metricState } of Metric.unsafeSnapshot()) {
-    const { name, tags } = metricKey
+    const { tags } = metricKey
+    const name = toConventionalName(metricKey)
     const family = (type: string) => {
       const known = families.get(name) ?? {
         type,
@@ -30,7 +56,8 @@ export const renderPrometheus = (): string => {
       families.set(name, known)
       return known.lines
     }
-    if (MetricState.isCounterState(metricState)) family("counter").push(`${name}${labels(tags)} ${metricState.count}`)
+    if (MetricState.isCounterState(metricState))
+      family(isIncremental(metricKey) ? "counter" : "gauge").push(`${name}${labels(tags)} ${metricState.count}`)
     else if (MetricState.isGaugeState(metricState)) family("gauge").push(`${name}${labels(tags)} ${metricState.value}`)
     else if (MetricState.isHistogramState(metricState)) {
       const lines = family("histogram")
@@ -39,12 +66,7 @@ export const renderPrometheus = (): string => {
       lines.push(`${name}_sum${labels(tags)} ${metricState.sum}`, `${name}_count${labels(tags)} ${metricState.count}`)
     }
   }
-  return [...families]
-    .map(
-      ([name, { help, lines, type }]) =>
-        `# HELP ${name} ${escapeHelp(help)}\n# TYPE ${name} ${type}\n${lines.join("\n")}\n`
-    )
-    .join("")
+  return [...families].map(([name, family]) => formatFamily(name, family)).join("")
 }
 
 /** The figures of this process as they are now, in that format. */

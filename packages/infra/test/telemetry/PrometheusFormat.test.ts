@@ -20,8 +20,17 @@ describe("renderPrometheus", () => {
       yield* Metric.incrementBy(Metric.tagged(counter, "color", "red"), 2)
       yield* Metric.increment(Metric.tagged(counter, "color", "blue"))
       const [help, type, ...samples] = linesOf(name)
-      assert.deepStrictEqual([help, type], [`# HELP ${name} What was counted`, `# TYPE ${name} counter`])
-      assert.deepStrictEqual(samples.toSorted(), [`${name}{color="blue"} 1`, `${name}{color="red"} 2`])
+      const written = `${name}_total`
+      assert.deepStrictEqual([help, type], [`# HELP ${written} What was counted`, `# TYPE ${written} counter`])
+      assert.deepStrictEqual(samples.toSorted(), [`${written}{color="blue"} 1`, `${written}{color="red"} 2`])
+    })
+  )
+
+  it.effect("renderPrometheus writes a counter that can fall as a gauge", () =>
+    Effect.gen(function* () {
+      const name = fresh("falling")
+      yield* Metric.increment(Metric.counter(name))
+      assert.deepStrictEqual(linesOf(name), [`# HELP ${name} ${name}`, `# TYPE ${name} gauge`, `${name} 1`])
     })
   )
 

@@ -1,5 +1,6 @@
 import { HttpServerResponse } from "@effect/platform"
-import { Option, Schema } from "effect"
+import { Option, Predicate, Schema } from "effect"
+import { countRefusal } from "./RequestTelemetry.ts"
 
 const JsonObject = Schema.parseJson(Schema.Record({ key: Schema.String, value: Schema.Unknown }))
 const decode = Schema.decodeUnknownOption(JsonObject)
@@ -7,7 +8,11 @@ const decode = Schema.decodeUnknownOption(JsonObject)
 /** An error's status and body in another shape. */
 export type ReshapeError = (status: number, body: unknown) => { readonly status: number; readonly body: unknown }
 
-/** Adds the members of the group and the trace id to an error body. */
+/** Also of a body in the format of OpenAI. */
+const codeOf = ({ code, error }: Readonly<Record<string, unknown>>) =>
+  code ?? (Predicate.hasProperty(error, "code") ? error.code : undefined)
+
+/** Adds the members of the group and the trace id to an error body, and counts it by its code. */
 export const wrapErrorBody = (
   response: HttpServerResponse.HttpServerResponse,
   groupMembers: Readonly<Record<string, unknown>>,
@@ -20,6 +25,7 @@ export const wrapErrorBody = (
   return Option.match(body, {
     onNone: () => response,
     onSome: (members) => {
+      countRefusal(codeOf(members))
       const { body: shaped, status } = reshape(response.status, { ...groupMembers, ...members, ...trace })
       return HttpServerResponse.setBody(
         HttpServerResponse.setStatus(response, status),

@@ -15,7 +15,7 @@ import type { KnownRoute } from "./RouteTable.ts"
 import type { UserId } from "@berth/domain/shared/UserId"
 
 const requestsName = "http_requests_total"
-const durationName = "http_request_duration_seconds"
+const durationName = "http_server_request_duration_seconds"
 const boundaries = MetricBoundaries.fromIterable([
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30
 ])
@@ -30,12 +30,16 @@ const makeRequestMetrics = (labels: Labels) => {
   return {
     requests: Metric.fromMetricKey(
       MetricKey.taggedWithLabels(
-        MetricKey.counter(requestsName, { description: "Requests answered", incremental: true }),
+        MetricKey.counter(requestsName, { description: "Requests with a response, by method, route and status", incremental: true }),
         tags
       )
     ),
     duration: Metric.fromMetricKey(
-      MetricKey.taggedWithLabels(MetricKey.histogram(durationName, boundaries, "Time to the answer's head"), tags)
+      MetricKey.taggedWithLabels(MetricKey.histogram(durationName, boundaries, "Time to the head of a response"), [
+        MetricLabel.make("method", labels.method),
+        MetricLabel.make("route", labels.route),
+        MetricLabel.make("status", `${labels.status.charAt(0)}xx`)
+      ])
     )
   }
 }
@@ -51,6 +55,32 @@ const metricsOf = (labels: Labels) => {
   metricsByLabels.set(key, made)
   return made
 }
+
+const refusalsName = "berth_refusals_total"
+/** More codes than the contract has: bodies of other servers pass through. */
+const maximumCodes = 256
+const otherCode = "other"
+const codePattern = /^[a-z][a-z\d_]{0,63}$/
+
+const refusalsByCode = new Map<string, Metric.Metric.Counter<number>>()
+
+const refusalsOf = (code: string) => {
+  const found = refusalsByCode.get(code)
+  if (found !== undefined) return found
+  if (refusalsByCode.size >= maximumCodes && code !== otherCode) return refusalsOf(otherCode)
+  const made = Metric.fromMetricKey(
+    MetricKey.taggedWithLabels(
+      MetricKey.counter(refusalsName, { description: "Responses with an error body, by its code", incremental: true }),
+      [MetricLabel.make("code", code)]
+    )
+  )
+  refusalsByCode.set(code, made)
+  return made
+}
+
+/** Counts a response with an error body. */
+export const countRefusal = (code: unknown): void =>
+  refusalsOf(typeof code === "string" && codePattern.test(code) ? code : otherCode).unsafeUpdate(1, [])
 
 /** One line with annotations of its own, built only when its level is logged. */
 const logOnce = (message: string, annotations: Readonly<Record<string, unknown>>) =>

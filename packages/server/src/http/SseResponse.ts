@@ -2,11 +2,17 @@ import { encodeTypedSseEvent, sseKeepAlive, sseKeepAliveSeconds } from "@berth/a
 import type { ChunkReader } from "@berth/domain/ai/streams/ChunkReader"
 import { HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { NodeHttpServerRequest } from "@effect/platform-node"
-import { absurd, Deferred, Duration, Effect, FiberRef, identity, Option, type Scope } from "effect"
+import { absurd, Deferred, Duration, Effect, FiberRef, identity, Metric, Option, type Scope } from "effect"
 import type { ServerResponse } from "node:http"
 import { currentCredentialWatch } from "./CredentialWatch.ts"
 import { makeSelfWritingStream } from "./ResponseWriter.ts"
 import { WritePace } from "./WritePace.ts"
+
+const openStreams = Metric.gauge("berth_streams_open", { description: "Open streams of server-sent events" })
+const countOpenStream = Effect.acquireRelease(
+  Effect.sync(() => openStreams.unsafeModify(1, [])),
+  () => Effect.sync(() => openStreams.unsafeModify(-1, []))
+)
 
 const keepAliveInterval = Duration.seconds(sseKeepAliveSeconds)
 
@@ -79,6 +85,7 @@ const writeEvents = <A, E>(
 const sendEvents = <A, E>(events: EventSource<A, E>, format: EventFormat<A, E>): Effect.Effect<void> =>
   Effect.gen(function* () {
     const sink: FrameSink = { response: yield* currentResponse, writes: 0 }
+    yield* countOpenStream
     yield* Effect.forkScoped(keepAlive(sink))
     const written = writeEvents(format, yield* events, sink)
     const watch = yield* FiberRef.get(currentCredentialWatch)

@@ -26,7 +26,7 @@ export class AgentSockets extends Context.Tag("@berth/AgentSockets")<
   }
 >() {}
 
-const openSockets = Metric.gauge("agent_sockets_open", { description: "Open WebSockets to agents" })
+const openSockets = Metric.gauge("berth_agent_sockets_open", { description: "Open WebSockets to agents" })
 
 export interface AgentSocketsOptions {
   /** Limit of answers in progress once the listener closes. */

@@ -1,12 +1,12 @@
 import { ReadinessChecks } from "@berth/api/http/Health"
 import { JobQueue } from "@berth/domain/jobs/JobQueue"
+import * as MetricsListener from "@berth/infra/telemetry/MetricsListener"
 import { renderPrometheus } from "@berth/infra/telemetry/PrometheusFormat"
 import { HttpClient, HttpLayerRouter } from "@effect/platform"
 import { NodeHttpServer } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Ref } from "effect"
 import * as HealthListener from "../../src/health/HealthListener.ts"
-import * as MetricsListener from "../../src/health/MetricsListener.ts"
 
 const makeListener = Effect.gen(function* () {
   const database = yield* Ref.make<Effect.Effect<void, string>>(Effect.void)
@@ -63,7 +63,7 @@ describe("HealthListener", () => {
   it.scopedLive("MetricsListener serves the metrics of its process with the jobs of the queues at /metrics alone", () =>
     Effect.gen(function* () {
       const counts = { waiting: 3, active: 1, delayed: 0, completed: 9, failed: 2 }
-      const context = yield* HttpLayerRouter.serve(MetricsListener.workerMetricsRoutes(Effect.sync(renderPrometheus)), {
+      const context = yield* HttpLayerRouter.serve(MetricsListener.metricsEndpoint(Effect.sync(renderPrometheus)), {
         disableLogger: true,
         disableListenLog: true
       }).pipe(

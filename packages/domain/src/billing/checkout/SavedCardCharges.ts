@@ -2,6 +2,7 @@ import { type Data, DateTime, Duration, Effect, Option } from "effect"
 import { Transaction } from "../../persistence/Transaction.ts"
 import type { User } from "../../shared/User.ts"
 import { CreditPurchases } from "../credits/CreditPurchases.ts"
+import { countPayment } from "../PaymentMetrics.ts"
 import { CardCustomers } from "./CardCustomers.ts"
 import {
   CardProcessor,
@@ -88,9 +89,10 @@ export class SavedCardCharges extends Effect.Service<SavedCardCharges>()("@berth
       })
       if (attempt.state === "paid") return true
       const kept = attempt.charge ?? requested
-      const outcome = yield* Effect.tapErrorTag(chargeOnce(user, attempt, kept), "PurchaseDeclined", () =>
-        attempts.settle(attempt.id, "refused")
-      )
+      const outcome = yield* Effect.tapErrorTag(chargeOnce(user, attempt, kept), "PurchaseDeclined", () => {
+        countPayment("card", "refused")
+        return attempts.settle(attempt.id, "refused")
+      })
       return yield* ChargeOutcome.$match(outcome, {
         Paid: (paid) => Effect.as(book(attempt.id, user.id, kept, paid), true),
         NeedsCheckout: () => Effect.as(attempts.settle(attempt.id, "refused"), false),

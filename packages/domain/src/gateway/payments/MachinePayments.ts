@@ -1,5 +1,6 @@
 import { Clock, Data, DateTime, Duration, Effect, Either, Option, Redacted } from "effect"
 import type { ChainUnreachable } from "../../chain/ChainErrors.ts"
+import { countPayment } from "../../billing/PaymentMetrics.ts"
 import { awaitClaim, whileRenewed } from "../../limits/Lease.ts"
 import { Digests } from "../../secrets/Digests.ts"
 import { withExportedSpan } from "../../shared/SpanExport.ts"
@@ -80,7 +81,10 @@ export class MachinePayments extends Effect.Service<MachinePayments>()("@berth/M
         Option.match({
           onNone: () => new PaymentClaimTaken({ challengeId: claim.challengeId }),
           onSome: (settledAt) =>
-            Effect.succeed(RedemptionResult.Paid({ claim, receipt: { transactionHash, settledAt }, amount }))
+            Effect.sync(() => {
+              countPayment("mpp", "paid")
+              return RedemptionResult.Paid({ claim, receipt: { transactionHash, settledAt }, amount })
+            })
         })
       )
 
@@ -144,7 +148,10 @@ export class MachinePayments extends Effect.Service<MachinePayments>()("@berth/M
             PaymentClaimTaken: ({ challengeId }) => Effect.succeed(RedemptionResult.InProgress({ challengeId })),
             PaymentRejected: ({ failure }) =>
               Effect.zipRight(
-                Effect.annotateCurrentSpan("payment.failure", failure),
+                Effect.zipRight(
+                  Effect.annotateCurrentSpan("payment.failure", failure),
+                  Effect.sync(() => countPayment("mpp", "refused"))
+                ),
                 Effect.map(challenge(request), (fresh) => RedemptionResult.Unpaid({ failure, challenge: fresh }))
               )
           })

@@ -6,6 +6,7 @@ import {
   type CreditReversalOutcome
 } from "@berth/domain/billing/credits/CreditPurchases"
 import type { LedgerAccount } from "@berth/domain/billing/units/Ledger"
+import { countPayment } from "@berth/domain/billing/PaymentMetrics"
 import { type Reversal, reversedUnits } from "@berth/domain/billing/Reversal"
 import { convertCreditsToUnits, type Credits, type MinorUnits, noUnits, Units } from "@berth/domain/shared/Money"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
@@ -134,6 +135,7 @@ const make = Effect.gen(function* () {
         yield* moveCredits(userId, units, noUnits)
         const transaction = booked.value.id
         yield* ledger.move({ userId, from: sourceOf(kind), to: "credits", units, cause, transaction })
+        if (kind !== "grant") countPayment("card", "paid")
       }
       // Also for a purchase booked earlier: this booking may have added one of its ids.
       yield* settle(cause)

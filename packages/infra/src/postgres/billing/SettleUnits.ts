@@ -1,16 +1,21 @@
-import { ReservationId } from "@berth/domain/billing/units/Reservation"
+import type { ReservationId } from "@berth/domain/billing/units/Reservation"
 import { settleUnits } from "@berth/domain/billing/units/UnitSplit"
 import type { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { noUnits, type Units } from "@berth/domain/shared/Money"
 import { UserId } from "@berth/domain/shared/UserId"
 import type { SqlClient } from "@effect/sql/SqlClient"
-import { type Context, DateTime, Effect, Option, Schema } from "effect"
+import { type Context, DateTime, Effect, Metric, Option, Schema } from "effect"
 import { decodeFirstRow } from "../Rows.ts"
 import { UnitsColumn } from "../shared/MoneyColumns.ts"
 import { toStorableText } from "../StorableText.ts"
 import { makeLedgerWriter } from "./LedgerWriter.ts"
 
-const ReservationKey = Schema.Struct({ id: ReservationId })
+const charged = Metric.counter("berth_units_charged_total", {
+  description: "Units booked for work that was done",
+  incremental: true
+})
+
+const SettledRow = Schema.Struct({ units: UnitsColumn })
 const OpenReservation = Schema.Struct({
   userId: UserId,
   day: Schema.String,
@@ -48,7 +53,8 @@ export const makeSettleUnits = (sql: SqlClient, ids: Context.Tag.Service<IdGener
           ) as entry (id, account, units)
           where entry.units <> 0
         )
-        select id from closed`.pipe(decodeFirstRow(ReservationKey))
+        select daily_units + credit_units as units from closed`.pipe(decodeFirstRow(SettledRow))
+      if (Option.isSome(closed)) charged.unsafeUpdate(closed.value.units, [])
       return Option.isSome(closed)
     }).pipe(Effect.orDie)
 
@@ -75,6 +81,7 @@ export const makeSettleUnits = (sql: SqlClient, ids: Context.Tag.Service<IdGener
           const usage = { userId, to: "usage", cause, transaction: id } as const
           yield* ledger.move({ ...usage, from: "allowance", units: booked.daily })
           yield* ledger.move({ ...usage, from: "credits", units: booked.credit })
+          charged.unsafeUpdate(booked.daily + booked.credit, [])
           return true
         })
       )
