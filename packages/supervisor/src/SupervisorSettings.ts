@@ -7,7 +7,15 @@ export type LogFormat = "pretty" | "json"
 const defaultLogFormat: LogFormat = process.stdout.isTTY ? "pretty" : "json"
 
 /** The settings that the supervisor itself needs. The programs read theirs from the same environment. */
-export const toSupervisorSettings = ({ addresses, databaseUrl, dataDir, drainSeconds, log, metrics, worker }: Settings) => ({
+export const toSupervisorSettings = ({
+  addresses,
+  databaseUrl,
+  dataDir,
+  drainSeconds,
+  log,
+  metrics,
+  worker
+}: Settings) => ({
   ...addresses,
   dataDirectory: resolve(dataDir),
   /** Absent: the embedded server. */

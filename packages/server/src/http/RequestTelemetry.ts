@@ -30,7 +30,10 @@ const makeRequestMetrics = (labels: Labels) => {
   return {
     requests: Metric.fromMetricKey(
       MetricKey.taggedWithLabels(
-        MetricKey.counter(requestsName, { description: "Requests with a response, by method, route and status", incremental: true }),
+        MetricKey.counter(requestsName, {
+          description: "Requests with a response, by method, route and status",
+          incremental: true
+        }),
         tags
       )
     ),
