@@ -5,7 +5,9 @@ import { renderPrometheus } from "@berth/infra/telemetry/PrometheusFormat"
 import { HttpClient, HttpLayerRouter } from "@effect/platform"
 import { NodeHttpServer } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Ref } from "effect"
+import { Effect, Layer, Option, Ref } from "effect"
+import { createServer } from "node:http"
+import { listenLocally } from "../../../../test/support/LocalServer.ts"
 import * as HealthListener from "../../src/health/HealthListener.ts"
 
 const makeListener = Effect.gen(function* () {
@@ -79,6 +81,16 @@ describe("HealthListener", () => {
       assert.include(text, 'berth_queue_jobs{queue="mail",state="dead"} 2')
       const other = yield* Effect.provide(HttpClient.get("/other"), context)
       assert.strictEqual(other.status, 404)
+    })
+  )
+
+  it.scopedLive("A process whose METRICS_PORT is taken runs without the metrics listener", () =>
+    Effect.gen(function* () {
+      const { port } = yield* listenLocally(createServer())
+      yield* MetricsListener.fromSettings(
+        { metrics: { host: "127.0.0.1", port: Option.some(Number(port)) } },
+        Effect.succeed("")
+      ).pipe(Layer.provide(Layer.mock(JobQueue, {})), Layer.build)
     })
   )
 })

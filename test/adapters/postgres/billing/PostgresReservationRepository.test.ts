@@ -13,6 +13,7 @@ import * as PostgresReservationRepository from "@berth/infra/postgres/billing/Po
 import * as PostgresTransaction from "@berth/infra/postgres/persistence/PostgresTransaction"
 import * as PostgresSubscriptionRepository from "@berth/infra/postgres/billing/PostgresSubscriptionRepository"
 import * as PostgresUserRepository from "@berth/infra/postgres/accounts/PostgresUserRepository"
+import { renderPrometheus } from "@berth/infra/telemetry/PrometheusFormat"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Context, DateTime, Effect, Either, FastCheck, Layer, Option, Schema, TestClock, TestContext } from "effect"
@@ -112,6 +113,21 @@ layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
       yield* settle(yield* reserved(other, 10, "over"), Units(1000))
       assert.deepStrictEqual(yield* balanceOf(other), { used: 30, credits: 1 })
       assert.deepInclude(yield* ledgerOf(other), { allowance: -30, credits: 100, usage: 30 })
+    })
+  )
+
+  it.effect("Metrics count the units of a settlement once, and none of a release", () =>
+    Effect.gen(function* () {
+      const { release, settle } = yield* UnitLedger
+      const counted = Effect.sync(() => Number(/^berth_units_charged_total (\d+)$/m.exec(renderPrometheus())?.[1] ?? 0))
+      const before = yield* counted
+      const user = yield* insertUser()
+      const part = yield* reserved(user, 30, "part")
+      yield* settle(part, Units(20))
+      yield* settle(part, Units(20))
+      yield* settle(yield* reserved(user, 7, "whole"), Units(7))
+      yield* release(yield* reserved(user, 5, "released"))
+      assert.strictEqual((yield* counted) - before, 27)
     })
   )
 
