@@ -168,7 +168,8 @@ export const setLazyContent = (
     request.content = makeContent(request, orRefuse(bytes))
     return
   }
-  const unsupported = new MediaTypeUnsupported({ supported: accepted })
+  // Built when it is needed: an error captures a stack trace.
+  const unsupported = () => new MediaTypeUnsupported({ supported: accepted })
   if (type === formType && accepted.includes(formType)) {
     const form = Effect.flatMap(bytes, (body) => {
       const reason = findFormFault(body)
@@ -178,7 +179,7 @@ export const setLazyContent = (
     return
   }
   if (type === multipartType && accepted.includes(multipartType)) {
-    const refused = Effect.die(unsupported)
+    const refused = Effect.dieSync(unsupported)
     request.content = {
       json: refused,
       text: refused,
@@ -190,7 +191,7 @@ export const setLazyContent = (
   const isSupported = isAccepted(type, accepted) && isPlain(request)
   const json = once(
     Effect.flatMap(bytes, (body): Effect.Effect<unknown, BodyFailure> =>
-      body.length === 0 || isSupported ? parseJsonBody(body) : unsupported
+      body.length === 0 || isSupported ? parseJsonBody(body) : unsupported()
     )
   )
   request.content = { ...makeContent(request, orRefuse(Effect.zipRight(json, bytes))), json: orRefuse(json) }
