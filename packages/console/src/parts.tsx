@@ -7,8 +7,10 @@ import {
   CopyButton,
   Group,
   Modal,
+  Pagination,
   Skeleton,
   Stack,
+  Table,
   Text,
   TextInput,
   ThemeIcon,
@@ -375,3 +377,36 @@ export const ExternalLink = ({ children, href }: { readonly href: string; readon
     {children}
   </Anchor>
 )
+
+/** A table that scrolls sideways where it is wider than the page, by keyboard too. */
+export const ScrollTable = ({
+  children,
+  label,
+  minWidth
+}: {
+  readonly children: ReactNode
+  readonly label: string
+  readonly minWidth: number
+}) => (
+  <div className="table-scroll" tabIndex={0} role="region" aria-label={label}>
+    <Table verticalSpacing="xs" miw={minWidth}>
+      {children}
+    </Table>
+  </div>
+)
+
+/** The pages of a list, if it has more than one. */
+export const Pages = ({
+  onChange,
+  page,
+  perPage,
+  total
+}: {
+  readonly total: number
+  readonly perPage: number
+  readonly page: number
+  readonly onChange: (page: number) => void
+}) =>
+  total > perPage && (
+    <Pagination mt="md" size="sm" total={Math.ceil(total / perPage)} value={page} onChange={onChange} />
+  )

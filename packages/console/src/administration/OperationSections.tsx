@@ -1,9 +1,9 @@
-import { Code, Group, Pagination, Table, Text } from "@mantine/core"
+import { Code, Group, Table, Text } from "@mantine/core"
 import { keepPreviousData, useQuery } from "@tanstack/react-query"
 import { useState } from "react"
 import { call, segment } from "../api.ts"
 import { formatSize, formatDateTime, formatNumber } from "../format.ts"
-import { Empty, Loaded, Section, StatusTag } from "../parts.tsx"
+import { Empty, Loaded, Pages, ScrollTable, Section, StatusTag } from "../parts.tsx"
 import { useRefresh } from "../queries.ts"
 import { texts } from "../texts.ts"
 import type { AdministeredInstancesJson, AuditEntriesJson, DeadJobsJson, QueuesJson } from "../wire.ts"
@@ -42,50 +42,46 @@ export const InstancesSection = () => {
             <Empty title={texts.administration.noInstances} />
           ) : (
             <>
-              <div className="table-scroll" tabIndex={0} role="region" aria-label={texts.administration.tabs.instances}>
-                <Table verticalSpacing="xs" miw={820}>
-                  <Table.Thead>
-                    <Table.Tr>
-                      <Table.Th>{texts.administration.user}</Table.Th>
-                      <Table.Th>{texts.administration.status}</Table.Th>
-                      <Table.Th ta="right">{texts.stats.cpu}</Table.Th>
-                      <Table.Th ta="right">{texts.stats.memory}</Table.Th>
-                      <Table.Th>{texts.administration.version}</Table.Th>
-                      <Table.Th ta="right">{texts.administration.actions}</Table.Th>
+              <ScrollTable label={texts.administration.tabs.instances} minWidth={820}>
+                <Table.Thead>
+                  <Table.Tr>
+                    <Table.Th>{texts.administration.user}</Table.Th>
+                    <Table.Th>{texts.administration.status}</Table.Th>
+                    <Table.Th ta="right">{texts.stats.cpu}</Table.Th>
+                    <Table.Th ta="right">{texts.stats.memory}</Table.Th>
+                    <Table.Th>{texts.administration.version}</Table.Th>
+                    <Table.Th ta="right">{texts.administration.actions}</Table.Th>
+                  </Table.Tr>
+                </Table.Thead>
+                <Table.Tbody>
+                  {instances.map(({ cpuPercent, memoryBytes, runtimeVersion, status, userId }) => (
+                    <Table.Tr key={userId}>
+                      <Table.Td>
+                        <Code>{userId}</Code>
+                      </Table.Td>
+                      <Table.Td>
+                        <StatusTag value={status} />
+                      </Table.Td>
+                      <Table.Td ta="right">{cpuPercent === null ? "–" : `${cpuPercent.toFixed(1)} %`}</Table.Td>
+                      <Table.Td ta="right">{memoryBytes === null ? "–" : formatSize(memoryBytes)}</Table.Td>
+                      <Table.Td>{runtimeVersion ?? "–"}</Table.Td>
+                      <Table.Td>
+                        <Group gap={6} wrap="nowrap" justify="flex-end">
+                          {instanceActions.map((action) => (
+                            <ReasonButton
+                              key={action}
+                              label={texts.instance[action]}
+                              title={texts.administration.actionOn(texts.instance[action], userId)}
+                              onConfirm={post(`/api/ops/instances/${segment(userId)}/${action}`)}
+                            />
+                          ))}
+                        </Group>
+                      </Table.Td>
                     </Table.Tr>
-                  </Table.Thead>
-                  <Table.Tbody>
-                    {instances.map(({ cpuPercent, memoryBytes, runtimeVersion, status, userId }) => (
-                      <Table.Tr key={userId}>
-                        <Table.Td>
-                          <Code>{userId}</Code>
-                        </Table.Td>
-                        <Table.Td>
-                          <StatusTag value={status} />
-                        </Table.Td>
-                        <Table.Td ta="right">{cpuPercent === null ? "–" : `${cpuPercent.toFixed(1)} %`}</Table.Td>
-                        <Table.Td ta="right">{memoryBytes === null ? "–" : formatSize(memoryBytes)}</Table.Td>
-                        <Table.Td>{runtimeVersion ?? "–"}</Table.Td>
-                        <Table.Td>
-                          <Group gap={6} wrap="nowrap" justify="flex-end">
-                            {instanceActions.map((action) => (
-                              <ReasonButton
-                                key={action}
-                                label={texts.instance[action]}
-                                title={texts.administration.actionOn(texts.instance[action], userId)}
-                                onConfirm={post(`/api/ops/instances/${segment(userId)}/${action}`)}
-                              />
-                            ))}
-                          </Group>
-                        </Table.Td>
-                      </Table.Tr>
-                    ))}
-                  </Table.Tbody>
-                </Table>
-              </div>
-              {total > perPage && (
-                <Pagination mt="md" size="sm" total={Math.ceil(total / perPage)} value={page} onChange={setPage} />
-              )}
+                  ))}
+                </Table.Tbody>
+              </ScrollTable>
+              <Pages total={total} perPage={perPage} page={page} onChange={setPage} />
             </>
           )
         }
@@ -154,50 +150,46 @@ export const QueuesSection = () => {
       <Section title={texts.administration.tabs.queues} lead={texts.administration.queuesLead}>
         <Loaded query={query} rows={6}>
           {({ queues }) => (
-            <div className="table-scroll" tabIndex={0} role="region" aria-label={texts.administration.tabs.queues}>
-              <Table verticalSpacing="xs" miw={680}>
-                <Table.Thead>
-                  <Table.Tr>
-                    <Table.Th>{texts.administration.queue}</Table.Th>
-                    {columns.map((column) => (
-                      <Table.Th key={column} ta="right">
-                        {texts.administration.columns[column]}
-                      </Table.Th>
-                    ))}
-                    <Table.Th ta="right">{texts.administration.actions}</Table.Th>
-                  </Table.Tr>
-                </Table.Thead>
-                <Table.Tbody>
-                  {queues.map((queue) => (
-                    <Table.Tr key={queue.name}>
-                      <Table.Td>
-                        <Group gap={8}>
-                          {queue.name}
-                          {queue.paused && <StatusTag value="paused" />}
-                        </Group>
-                      </Table.Td>
-                      {columns.map((column) => (
-                        <Table.Td key={column} ta="right">
-                          {formatNumber(queue[column])}
-                        </Table.Td>
-                      ))}
-                      <Table.Td ta="right">
-                        <ReasonButton
-                          label={queue.paused ? texts.administration.resume : texts.administration.pause}
-                          title={texts.administration.actionOn(
-                            queue.paused ? texts.administration.resume : texts.administration.pause,
-                            queue.name
-                          )}
-                          onConfirm={post(
-                            `/api/ops/queues/${segment(queue.name)}/${queue.paused ? "resume" : "pause"}`
-                          )}
-                        />
-                      </Table.Td>
-                    </Table.Tr>
+            <ScrollTable label={texts.administration.tabs.queues} minWidth={680}>
+              <Table.Thead>
+                <Table.Tr>
+                  <Table.Th>{texts.administration.queue}</Table.Th>
+                  {columns.map((column) => (
+                    <Table.Th key={column} ta="right">
+                      {texts.administration.columns[column]}
+                    </Table.Th>
                   ))}
-                </Table.Tbody>
-              </Table>
-            </div>
+                  <Table.Th ta="right">{texts.administration.actions}</Table.Th>
+                </Table.Tr>
+              </Table.Thead>
+              <Table.Tbody>
+                {queues.map((queue) => (
+                  <Table.Tr key={queue.name}>
+                    <Table.Td>
+                      <Group gap={8}>
+                        {queue.name}
+                        {queue.paused && <StatusTag value="paused" />}
+                      </Group>
+                    </Table.Td>
+                    {columns.map((column) => (
+                      <Table.Td key={column} ta="right">
+                        {formatNumber(queue[column])}
+                      </Table.Td>
+                    ))}
+                    <Table.Td ta="right">
+                      <ReasonButton
+                        label={queue.paused ? texts.administration.resume : texts.administration.pause}
+                        title={texts.administration.actionOn(
+                          queue.paused ? texts.administration.resume : texts.administration.pause,
+                          queue.name
+                        )}
+                        onConfirm={post(`/api/ops/queues/${segment(queue.name)}/${queue.paused ? "resume" : "pause"}`)}
+                      />
+                    </Table.Td>
+                  </Table.Tr>
+                ))}
+              </Table.Tbody>
+            </ScrollTable>
           )}
         </Loaded>
       </Section>
@@ -225,33 +217,29 @@ export const AuditSection = () => {
             <Empty title={texts.administration.noAudit} />
           ) : (
             <>
-              <div className="table-scroll" tabIndex={0} role="region" aria-label={texts.administration.tabs.audit}>
-                <Table verticalSpacing="xs" miw={680}>
-                  <Table.Thead>
-                    <Table.Tr>
-                      <Table.Th>{texts.usage.when}</Table.Th>
-                      <Table.Th>{texts.administration.actor}</Table.Th>
-                      <Table.Th>{texts.administration.action}</Table.Th>
-                      <Table.Th>{texts.administration.reason}</Table.Th>
+              <ScrollTable label={texts.administration.tabs.audit} minWidth={680}>
+                <Table.Thead>
+                  <Table.Tr>
+                    <Table.Th>{texts.usage.when}</Table.Th>
+                    <Table.Th>{texts.administration.actor}</Table.Th>
+                    <Table.Th>{texts.administration.action}</Table.Th>
+                    <Table.Th>{texts.administration.reason}</Table.Th>
+                  </Table.Tr>
+                </Table.Thead>
+                <Table.Tbody>
+                  {entries.map((entry) => (
+                    <Table.Tr key={entry.id}>
+                      <Table.Td>{formatDateTime(entry.createdAt)}</Table.Td>
+                      <Table.Td>
+                        <Code>{entry.actor}</Code>
+                      </Table.Td>
+                      <Table.Td>{entry.action}</Table.Td>
+                      <Table.Td>{entry.reason}</Table.Td>
                     </Table.Tr>
-                  </Table.Thead>
-                  <Table.Tbody>
-                    {entries.map((entry) => (
-                      <Table.Tr key={entry.id}>
-                        <Table.Td>{formatDateTime(entry.createdAt)}</Table.Td>
-                        <Table.Td>
-                          <Code>{entry.actor}</Code>
-                        </Table.Td>
-                        <Table.Td>{entry.action}</Table.Td>
-                        <Table.Td>{entry.reason}</Table.Td>
-                      </Table.Tr>
-                    ))}
-                  </Table.Tbody>
-                </Table>
-              </div>
-              {total > perPage && (
-                <Pagination mt="md" size="sm" total={Math.ceil(total / perPage)} value={page} onChange={setPage} />
-              )}
+                  ))}
+                </Table.Tbody>
+              </ScrollTable>
+              <Pages total={total} perPage={perPage} page={page} onChange={setPage} />
             </>
           )
         }

@@ -1,11 +1,11 @@
-import { Badge, Group, NumberInput, Pagination, Select, Table, Text, TextInput } from "@mantine/core"
+import { Badge, Group, NumberInput, Select, Table, Text, TextInput } from "@mantine/core"
 import { useDebouncedValue } from "@mantine/hooks"
 import { keepPreviousData, useQuery } from "@tanstack/react-query"
 import { useState } from "react"
 import { call, segment } from "../api.ts"
 import { formatDateTime, formatNumber } from "../format.ts"
 import { SearchIcon } from "../icons.tsx"
-import { Empty, Loaded, Section, StatusTag } from "../parts.tsx"
+import { Empty, Loaded, Pages, ScrollTable, Section, StatusTag } from "../parts.tsx"
 import { useRefresh } from "../queries.ts"
 import { texts } from "../texts.ts"
 import type { AdministeredUsersJson } from "../wire.ts"
@@ -101,49 +101,45 @@ export const UsersSection = () => {
             <Empty title={texts.administration.noUsers} />
           ) : (
             <>
-              <div className="table-scroll" tabIndex={0} role="region" aria-label={texts.administration.tabs.users}>
-                <Table verticalSpacing="xs" miw={760}>
-                  <Table.Thead>
-                    <Table.Tr>
-                      <Table.Th>{texts.account.email}</Table.Th>
-                      <Table.Th>{texts.administration.plan}</Table.Th>
-                      <Table.Th ta="right">{texts.administration.credits}</Table.Th>
-                      <Table.Th>{texts.administration.created}</Table.Th>
-                      <Table.Th ta="right">{texts.administration.actions}</Table.Th>
-                    </Table.Tr>
-                  </Table.Thead>
-                  <Table.Tbody>
-                    {users.map((user) => (
-                      <Table.Tr key={user.id}>
-                        <Table.Td>
-                          <Text fz="sm" fw={500}>
-                            {user.email}
+              <ScrollTable label={texts.administration.tabs.users} minWidth={760}>
+                <Table.Thead>
+                  <Table.Tr>
+                    <Table.Th>{texts.account.email}</Table.Th>
+                    <Table.Th>{texts.administration.plan}</Table.Th>
+                    <Table.Th ta="right">{texts.administration.credits}</Table.Th>
+                    <Table.Th>{texts.administration.created}</Table.Th>
+                    <Table.Th ta="right">{texts.administration.actions}</Table.Th>
+                  </Table.Tr>
+                </Table.Thead>
+                <Table.Tbody>
+                  {users.map((user) => (
+                    <Table.Tr key={user.id}>
+                      <Table.Td>
+                        <Text fz="sm" fw={500}>
+                          {user.email}
+                        </Text>
+                        <Group gap={6}>
+                          <Text fz="xs" c="dimmed">
+                            {user.name}
                           </Text>
-                          <Group gap={6}>
-                            <Text fz="xs" c="dimmed">
-                              {user.name}
-                            </Text>
-                            {!user.emailVerified && <Badge variant="default">{texts.administration.unconfirmed}</Badge>}
-                            {user.isAdministrator && (
-                              <Badge variant="default">{texts.administration.administrator}</Badge>
-                            )}
-                            {user.suspendedAt !== null && <StatusTag value="suspended" />}
-                          </Group>
-                        </Table.Td>
-                        <Table.Td>{user.plan}</Table.Td>
-                        <Table.Td ta="right">{formatNumber(user.credits)}</Table.Td>
-                        <Table.Td>{formatDateTime(user.createdAt)}</Table.Td>
-                        <Table.Td>
-                          <Actions user={user} />
-                        </Table.Td>
-                      </Table.Tr>
-                    ))}
-                  </Table.Tbody>
-                </Table>
-              </div>
-              {total > perPage && (
-                <Pagination mt="md" size="sm" total={Math.ceil(total / perPage)} value={page} onChange={setPage} />
-              )}
+                          {!user.emailVerified && <Badge variant="default">{texts.administration.unconfirmed}</Badge>}
+                          {user.isAdministrator && (
+                            <Badge variant="default">{texts.administration.administrator}</Badge>
+                          )}
+                          {user.suspendedAt !== null && <StatusTag value="suspended" />}
+                        </Group>
+                      </Table.Td>
+                      <Table.Td>{user.plan}</Table.Td>
+                      <Table.Td ta="right">{formatNumber(user.credits)}</Table.Td>
+                      <Table.Td>{formatDateTime(user.createdAt)}</Table.Td>
+                      <Table.Td>
+                        <Actions user={user} />
+                      </Table.Td>
+                    </Table.Tr>
+                  ))}
+                </Table.Tbody>
+              </ScrollTable>
+              <Pages total={total} perPage={perPage} page={page} onChange={setPage} />
             </>
           )
         }

@@ -1,11 +1,11 @@
 import { BarChart } from "@mantine/charts"
-import { Anchor, Button, Group, Pagination, PasswordInput, Select, Stack, Table, Text } from "@mantine/core"
+import { Anchor, Button, Group, PasswordInput, Select, Stack, Table, Text } from "@mantine/core"
 import { useQuery } from "@tanstack/react-query"
 import { useState } from "react"
 import { call, callBilling } from "../api.ts"
 import { formatDateTime, formatMoney, formatNumber } from "../format.ts"
 import { UsageIcon } from "../icons.tsx"
-import { ConfirmButton, Copy, Empty, Loaded, PageHeader, Section, useAction } from "../parts.tsx"
+import { ConfirmButton, Copy, Empty, Loaded, PageHeader, Pages, ScrollTable, Section, useAction } from "../parts.tsx"
 import { accountQuery, billingHistoryQuery, billingQuery, historyPage, useRefresh } from "../queries.ts"
 import { texts } from "../texts.ts"
 import { useTitle } from "../useTitle.ts"
@@ -111,37 +111,33 @@ const HistoryTable = () => {
             <Empty title={texts.usage.noHistory} />
           ) : (
             <>
-              <div className="table-scroll" tabIndex={0} role="region" aria-label={texts.usage.history}>
-                <Table verticalSpacing="xs" miw={520}>
-                  <Table.Thead>
-                    <Table.Tr>
-                      <Table.Th>{texts.usage.when}</Table.Th>
-                      <Table.Th>{texts.usage.cause}</Table.Th>
-                      <Table.Th ta="right">{texts.usage.unit}</Table.Th>
-                      <Table.Th ta="right">{texts.usage.credits}</Table.Th>
-                      <Table.Th ta="right">{texts.usage.amount}</Table.Th>
+              <ScrollTable label={texts.usage.history} minWidth={520}>
+                <Table.Thead>
+                  <Table.Tr>
+                    <Table.Th>{texts.usage.when}</Table.Th>
+                    <Table.Th>{texts.usage.cause}</Table.Th>
+                    <Table.Th ta="right">{texts.usage.unit}</Table.Th>
+                    <Table.Th ta="right">{texts.usage.credits}</Table.Th>
+                    <Table.Th ta="right">{texts.usage.amount}</Table.Th>
+                  </Table.Tr>
+                </Table.Thead>
+                <Table.Tbody>
+                  {entries.slice(first - offset, first - offset + rowsShown).map((entry) => (
+                    <Table.Tr key={`${entry.kind}-${entry.id}`}>
+                      <Table.Td>{formatDateTime(entry.createdAt)}</Table.Td>
+                      <Table.Td>{entry.description}</Table.Td>
+                      <Table.Td ta="right">{entry.units === 0 ? "" : formatNumber(entry.units)}</Table.Td>
+                      <Table.Td ta="right">{entry.credits === 0 ? "" : formatNumber(entry.credits)}</Table.Td>
+                      <Table.Td ta="right">
+                        {entry.amount === null || entry.currency === null
+                          ? ""
+                          : formatMoney(entry.amount, entry.currency)}
+                      </Table.Td>
                     </Table.Tr>
-                  </Table.Thead>
-                  <Table.Tbody>
-                    {entries.slice(first - offset, first - offset + rowsShown).map((entry) => (
-                      <Table.Tr key={`${entry.kind}-${entry.id}`}>
-                        <Table.Td>{formatDateTime(entry.createdAt)}</Table.Td>
-                        <Table.Td>{entry.description}</Table.Td>
-                        <Table.Td ta="right">{entry.units === 0 ? "" : formatNumber(entry.units)}</Table.Td>
-                        <Table.Td ta="right">{entry.credits === 0 ? "" : formatNumber(entry.credits)}</Table.Td>
-                        <Table.Td ta="right">
-                          {entry.amount === null || entry.currency === null
-                            ? ""
-                            : formatMoney(entry.amount, entry.currency)}
-                        </Table.Td>
-                      </Table.Tr>
-                    ))}
-                  </Table.Tbody>
-                </Table>
-              </div>
-              {total > rowsShown && (
-                <Pagination mt="md" size="sm" total={Math.ceil(total / rowsShown)} value={page} onChange={setPage} />
-              )}
+                  ))}
+                </Table.Tbody>
+              </ScrollTable>
+              <Pages total={total} perPage={rowsShown} page={page} onChange={setPage} />
             </>
           )
         }
