@@ -418,6 +418,26 @@ const portSpec = (place: Effect.Effect<JobQueueStore, never, Scope.Scope>) => ()
     )
   )
 
+  it.scopedLive("JobQueue keeps the outcome of a run whose `onExit` the end of a drain interrupts", () =>
+    against(
+      {},
+      Effect.gen(function* () {
+        const queue = yield* JobQueue
+        const ended = yield* Deferred.make<Exit.Exit<void, unknown>>()
+        const onExit = (_job: RunningJob, exit: Exit.Exit<void, unknown>) =>
+          Effect.zipRight(Deferred.succeed(ended, exit), Effect.exit(Effect.interruptible(Effect.never)))
+        const scope = yield* Scope.make()
+        yield* queue
+          .consume("tasks", { concurrency: 1, drain: "100 millis", onExit }, () => Effect.void)
+          .pipe(Scope.extend(scope))
+        yield* queue.add(job("done"))
+        assert.deepStrictEqual(yield* Deferred.await(ended), Exit.void)
+        yield* Scope.close(scope, Exit.void)
+        assert.deepInclude(yield* queue.counts("tasks"), { active: 0, waiting: 0, completed: 1, failed: 0 })
+      })
+    )
+  )
+
   it.scopedLive("JobQueue continues the trace of the cause of a job, and starts one where there was none", () =>
     against(
       {},

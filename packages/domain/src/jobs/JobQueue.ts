@@ -1,4 +1,4 @@
-import { Context, Data, type Duration, type Effect, type Scope } from "effect"
+import { Context, Data, type Duration, type Effect, type Exit, type Scope } from "effect"
 import type { QueueName, TraceParent } from "./JobKind.ts"
 import type { JobRetryPolicy } from "./JobRetryPolicy.ts"
 
@@ -72,6 +72,8 @@ export interface ConsumeOptions {
   readonly drain: Duration.DurationInput
   /** Policy by the name of a job; `defaultRetryPolicy` when absent. */
   readonly retryPolicy?: (name: string) => JobRetryPolicy
+  /** Follows a run. Uninterruptible unless it says so; its interruption keeps the outcome of the run. */
+  readonly onExit?: (job: RunningJob, exit: Exit.Exit<void, unknown>) => Effect.Effect<void>
 }
 
 /** At-least-once jobs with retries, back-off with jitter and dead letters. */

@@ -48,7 +48,7 @@ export const makeBullmqWorker = <B extends IQueueBackend, C>(
     const runtime = yield* Effect.runtime<R>()
     const running = new Set<Fiber.RuntimeFiber<void>>()
     let isReturning = false
-    const { retryPolicy = () => defaultRetryPolicy } = options
+    const { onExit = () => Effect.void, retryPolicy = () => defaultRetryPolicy } = options
     const { unsupported = unsupportedJobWait } = settings
     const logStoreError = yield* makeStoreErrorLog("Queue store failed for the worker", { queue: name })
 
@@ -60,8 +60,8 @@ export const makeBullmqWorker = <B extends IQueueBackend, C>(
       new Promise((resolve, reject) => {
         const isLastAttempt = job.attemptsMade + 1 >= retryPolicy(job.name).attempts
         const fiber = Runtime.runFork(runtime)(
-          Effect.uninterruptibleMask((restore) =>
-            restore(runJob(name, job, isLastAttempt, handle)).pipe(
+          Effect.uninterruptible(
+            runJob(name, job, isLastAttempt, handle, onExit).pipe(
               Effect.exit,
               Effect.timed,
               Effect.flatMap(([duration, exit]) => Effect.as(observeDuration(name, job, duration), exit)),
@@ -149,20 +149,21 @@ export const makeBullmqWorker = <B extends IQueueBackend, C>(
     )
   })
 
-const runJob = <E, R>(queue: QueueName, job: StoredJob, isLastAttempt: boolean, handle: JobHandle<E, R>) =>
+const runJob = <E, R>(
+  queue: QueueName,
+  job: StoredJob,
+  isLastAttempt: boolean,
+  handle: JobHandle<E, R>,
+  onExit: NonNullable<ConsumeOptions["onExit"]>
+) =>
   Effect.suspend(() => {
     const data = decodeJobData(job.data)
     if (Either.isLeft(data)) return Effect.die(new UnrecoverableError("The job has no payload and trace"))
     const { payload, trace } = data.right
     const attempt = job.attemptsMade + 1
-    return handle({
-      id: decodeJobKey(job.id ?? ""),
-      name: job.name,
-      payload,
-      trace,
-      attempt,
-      isLastAttempt
-    }).pipe(
+    const running = { id: decodeJobKey(job.id ?? ""), name: job.name, payload, trace, attempt, isLastAttempt }
+    return Effect.interruptible(handle(running)).pipe(
+      Effect.onExit((exit) => onExit(running, exit)),
       Effect.withSpan(`process ${queue}`, {
         kind: "consumer",
         captureStackTrace: false,
@@ -171,7 +172,7 @@ const runJob = <E, R>(queue: QueueName, job: StoredJob, isLastAttempt: boolean, 
           "messaging.operation.name": "process",
           "messaging.operation.type": "process",
           "messaging.destination.name": queue,
-          "messaging.message.id": decodeJobKey(job.id ?? ""),
+          "messaging.message.id": running.id,
           "berth.job.name": job.name,
           "berth.job.attempt": attempt
         },

@@ -30,12 +30,9 @@ const settleRetries = Schedule.exponential("100 millis").pipe(
 )
 
 /** Frees the owner's slot when the job has completed or will not run again. */
-const settleWhenOver = <A, E, R>(
-  outbox: Context.Tag.Service<Outbox>,
-  job: RunningJob,
-  run: Effect.Effect<A, E, R>
-): Effect.Effect<A, E, R> =>
-  Effect.onExit(run, (exit) => {
+const settleWhenOver =
+  (outbox: Context.Tag.Service<Outbox>) =>
+  (job: RunningJob, exit: Exit.Exit<void, unknown>): Effect.Effect<void> => {
     if (!isOver(job, exit)) return Effect.void
     return outbox.settle(job.id).pipe(
       Effect.sandbox,
@@ -44,7 +41,7 @@ const settleWhenOver = <A, E, R>(
       Effect.interruptible,
       Effect.catchAllCause((cause) => Effect.logWarning("Job not settled, its slot frees after a timeout", cause))
     )
-  })
+  }
 
 const isOver = ({ isLastAttempt }: RunningJob, exit: Exit.Exit<unknown, unknown>) => {
   if (Exit.isSuccess(exit)) return true
@@ -66,9 +63,13 @@ export const layer = ({ concurrency, drain }: JobConsumerOptions) => {
         const handle = findHandler(queue)
         const failForOutage = (defect: unknown) =>
           Option.match(outages.detect(defect), { onNone: () => Effect.die(defect), onSome: Effect.fail })
-        yield* consume(queue, { concurrency: slots[queue], drain, retryPolicy: findRetryPolicy(queue) }, (job) =>
-          Effect.catchAllDefect(settleWhenOver(outbox, job, limitRun(handle(job))), failForOutage)
-        )
+        const options = {
+          concurrency: slots[queue],
+          drain,
+          retryPolicy: findRetryPolicy(queue),
+          onExit: settleWhenOver(outbox)
+        }
+        yield* consume(queue, options, (job) => Effect.catchAllDefect(limitRun(handle(job)), failForOutage))
         yield* Effect.logInfo("Queue consumer started").pipe(Effect.annotateLogs({ queue, concurrency: slots[queue] }))
       })
     )

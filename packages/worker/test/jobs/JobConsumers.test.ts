@@ -34,7 +34,7 @@ describe("JobConsumers", () => {
         { concurrency: "unbounded" }
       )
       const queue = Layer.mock(JobQueue, {
-        consume: (name, { retryPolicy: _policy, ...options }, handle) =>
+        consume: (name, { onExit: _onExit, retryPolicy: _policy, ...options }, handle) =>
           Effect.gen(function* () {
             const exit = yield* Effect.exit(handle(job))
             yield* Ref.update(working, (so) => ({ ...so, [name]: { ...options, done: Exit.isSuccess(exit) } }))
@@ -81,10 +81,15 @@ describe("JobConsumers", () => {
       const settled = yield* Ref.make<ReadonlyArray<string>>([])
       const ended = yield* Ref.make<Exit.Exit<void, unknown>>(Exit.void)
       const queue = Layer.mock(JobQueue, {
-        consume: (name, _options, handle) =>
-          name === "provision"
-            ? Effect.flatMap(Effect.exit(handle({ ...job, ...changes })), (exit) => Ref.set(ended, exit))
+        consume: (name, { onExit }, handle) => {
+          const running = { ...job, ...changes }
+          return name === "provision"
+            ? Effect.exit(handle(running)).pipe(
+                Effect.tap((exit) => onExit?.(running, exit)),
+                Effect.flatMap((exit) => Ref.set(ended, exit))
+              )
             : Effect.void
+        }
       })
       const deploying = AgentManagerTest.layerWithBehavior({ deploy: () => deploy })
       let failures = settleFailures
