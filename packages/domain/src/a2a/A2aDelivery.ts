@@ -86,7 +86,16 @@ export class A2aDelivery extends Effect.Service<A2aDelivery>()("@berth/A2aDelive
     /** Ends messages whose jobs have been lost, which would count as in progress for good. */
     const failLost = Effect.fn("A2aDelivery.failLost")(function* () {
       const lost = ended("failed", "The job of the message was lost.")
-      yield* Effect.forEach(yield* repository.listLost, (id) => finish(id, lost), { discard: true })
+      yield* Effect.forEach(
+        yield* repository.listLost,
+        (id) =>
+          Effect.catchAllCause(finish(id, lost), (cause) =>
+            Effect.logWarning("Lost message between agents not ended", cause).pipe(
+              Effect.annotateLogs({ a2aMessageId: id })
+            )
+          ),
+        { discard: true }
+      )
     })
 
     return { deliver, failLost }

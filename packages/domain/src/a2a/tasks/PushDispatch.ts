@@ -1,6 +1,7 @@
-import { DateTime, Duration, Effect, Random } from "effect"
+import { DateTime, Duration, Effect, Option, Random } from "effect"
 import { findRetryPause } from "../../webhooks/WebhookDelivery.ts"
 import { WebhookReceiver } from "../../webhooks/WebhookReceiver.ts"
+import { isSenderAllowed } from "../A2aAccess.ts"
 import { type ClaimedPush, makePushHeaders, makePushSecret } from "./PushNotification.ts"
 import { PushNotificationRepository } from "./PushNotificationRepository.ts"
 import { presentTaskEvent } from "./TaskPresentation.ts"
@@ -27,7 +28,9 @@ export class PushDispatch extends Effect.Service<PushDispatch>()("@berth/PushDis
     const attempt = Effect.fn("PushDispatch.attempt")(function* (claimed: ClaimedPush) {
       const { notification, task } = claimed
       yield* Effect.annotateCurrentSpan({ "a2a.task": task.id, "webhook.attempt": claimed.attempt })
-      if (!(yield* repository.isPermitted(task)))
+      const access = yield* repository.findAccess(task)
+      // Rights can end after the notification was configured.
+      if (Option.isNone(access) || !isSenderAllowed(access.value.receiver, access.value.sender))
         return yield* repository.record(claimed, { failure: "The caller may not communicate.", retryAt: null })
       const outcome = yield* receiver
         .post(new URL(notification.url), {

@@ -1,4 +1,5 @@
 import { Context, type DateTime, type Effect, type Option } from "effect"
+import type { A2aReceiver, A2aSender } from "../A2aAccess.ts"
 import type { A2aTask, A2aTaskId } from "./A2aTask.ts"
 import type { ClaimedPush, PushNotification } from "./PushNotification.ts"
 
@@ -21,8 +22,10 @@ export class PushNotificationRepository extends Context.Tag("@berth/PushNotifica
       now: DateTime.Utc,
       until: DateTime.Utc
     ) => Effect.Effect<ReadonlyArray<ClaimedPush>>
-    /** Whether the caller of a task may still communicate with its agent. Rights can end after the configuration. */
-    readonly isPermitted: (task: Pick<A2aTask, "agentId" | "callerId">) => Effect.Effect<boolean>
+    /** The rights of the caller of a task at its agent now; none when the agent or one of both accounts is gone or suspended. */
+    readonly findAccess: (
+      task: Pick<A2aTask, "agentId" | "callerId">
+    ) => Effect.Effect<Option.Option<{ readonly receiver: A2aReceiver; readonly sender: A2aSender }>>
     /** Ends an attempt. `retryAt`: null after the last one. Without effect when the attempt lost its claim. */
     readonly record: (
       claimed: ClaimedPush,

@@ -2,6 +2,7 @@ import { type A2aTask, A2aTaskId } from "@berth/domain/a2a/tasks/A2aTask"
 import type { ClaimedPush, PushNotification } from "@berth/domain/a2a/tasks/PushNotification"
 import { PushNotificationRepository } from "@berth/domain/a2a/tasks/PushNotificationRepository"
 import { SecretBox } from "@berth/domain/secrets/SecretBox"
+import { UserId } from "@berth/domain/shared/UserId"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Layer, Option, Redacted, Schema } from "effect"
 import { countAffectedRows, decodeFirstRow, decodeRows, decodeSingleRow } from "../Rows.ts"
@@ -16,6 +17,11 @@ const NotificationRow = Schema.Struct({
   secretsSealed: Schema.NullOr(Schema.String)
 })
 const ClaimedRow = Schema.Struct({ ...NotificationRow.fields, attempt: Schema.Int })
+const AccessRow = Schema.Struct({
+  ownerId: UserId,
+  allow: Schema.Array(Schema.String),
+  callerAgentIds: Schema.Array(Schema.String)
+})
 const Count = Schema.Struct({ others: Schema.Int })
 const Secrets = Schema.parseJson(
   Schema.Struct({ token: Schema.NullOr(Schema.String), credentials: Schema.NullOr(Schema.String) })
@@ -139,21 +145,36 @@ export const layer: Layer.Layer<PushNotificationRepository, never, SqlClient | S
               attempt: row.attempt,
               claimedUntil: until
             }))
-          })
+          }).pipe(
+            // The others of the claim are sent; this one is tried again when its claim ends.
+            Effect.catchTag("SecretUndecryptable", ({ reason }) =>
+              Effect.logError("Push notification not sent, its secrets cannot be decrypted").pipe(
+                Effect.annotateLogs({ taskId: row.taskId, notificationId: row.id, reason }),
+                Effect.as(Option.none())
+              )
+            )
+          )
         )
         return found.flatMap(Option.toArray)
       }, Effect.orDie),
-      isPermitted: Effect.fn("PushNotificationRepository.isPermitted")(function* ({
+      findAccess: Effect.fn("PushNotificationRepository.findAccess")(function* ({
         agentId,
         callerId
       }: Pick<A2aTask, "agentId" | "callerId">) {
-        const rows = yield* sql`
-          select 1 from agents join users owner on owner.id = agents.owner_id join users caller on caller.id = ${callerId}
+        return yield* sql`
+          select agents.owner_id, coalesce(allow, '{}') as allow,
+            array(select own.id from agents own where own.owner_id = caller.id) as caller_agent_ids
+          from agents join users owner on owner.id = agents.owner_id join users caller on caller.id = ${callerId}
           left join a2a_settings on a2a_settings.agent_id = agents.id
-          where agents.id = ${agentId} and owner.suspended_at is null and caller.suspended_at is null and (
-            owner.id = caller.id or caller.id = any(allow)
-            or exists (select from agents own where own.owner_id = caller.id and own.id = any(allow)))`
-        return rows.length === 1
+          where agents.id = ${agentId} and owner.suspended_at is null and caller.suspended_at is null`.pipe(
+          decodeFirstRow(AccessRow),
+          Effect.map(
+            Option.map(({ allow, callerAgentIds, ownerId }) => ({
+              receiver: { ownerId, allow },
+              sender: { ownerId: callerId, agentIds: callerAgentIds }
+            }))
+          )
+        )
       }, Effect.orDie),
       record: Effect.fn("PushNotificationRepository.record")(
         function* (
