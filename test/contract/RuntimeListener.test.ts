@@ -1,4 +1,9 @@
-import { runtimeNotesPath, runtimeModelPath, runtimeRecallPath } from "@berth/api/runtime/RuntimeContract"
+import {
+  runtimeNotesPath,
+  runtimeModelPath,
+  runtimeRecallPath,
+  runtimeSpansPath
+} from "@berth/api/runtime/RuntimeContract"
 import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
@@ -40,6 +45,40 @@ layer(app, { excludeTestServices: true })("The runtime listener", (it) => {
         })
       )
       assert.strictEqual((yield* send("POST", runtimeModelPath)).status, 401)
+    })
+  )
+
+  it.effect("The runtime listener takes bounded spans by runtime token", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent()
+      const token = Redacted.value(yield* (yield* InstanceRepository).ensureRuntimeToken(owner.user.id))
+      const span = {
+        traceId: "0af7651916cd43dd8448eb211c80319c",
+        spanId: "00f067aa0ba902b7",
+        parentSpanId: "b7ad6b7169203331",
+        name: "TurnExecution.answer",
+        kind: "internal",
+        startedAt: 0,
+        endedAt: 1,
+        attributes: [["gen_ai.agent.name", "Ada"]],
+        exit: { type: "success" }
+      }
+      const many = (count: number, one: unknown) => Array.from({ length: count }, () => one)
+      for (const [status, spans] of [
+        [204, []],
+        [204, many(128, span)],
+        [400, many(129, span)],
+        [400, [{ ...span, traceId: "0".repeat(32) }]],
+        [400, [{ ...span, name: "x".repeat(129) }]],
+        [400, [{ ...span, attributes: many(65, ["a", "b"]) }]],
+        [400, [{ ...span, attributes: [["a", "x".repeat(2049)]] }]],
+        [413, "x".repeat(1024 * 1024)]
+      ] as const)
+        assert.strictEqual(
+          (yield* send("POST", runtimeSpansPath, { authorization: `Bearer ${token}` }, { spans })).status,
+          status
+        )
+      assert.strictEqual((yield* send("POST", runtimeSpansPath, {}, { spans: [span] })).status, 401)
     })
   )
 

@@ -300,13 +300,13 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the main 
         "berth-server InstanceLaunches.deploy",
         "berth-server InstanceDriver.start",
         "berth-server AgentRuntime.configure",
-        "berth-runtime http.server PUT"
+        "berth-runtime PUT /configuration"
       ])
 
       yield* contains(chatId, [
         "berth-server ConversationTurns.answer",
         "berth-server InstanceReconciler.chat",
-        "berth-runtime TurnExecution.answer",
+        "berth-runtime invoke_agent Ada",
         "berth-runtime ModelClient.answer",
         "berth-server AiLayer.open"
       ])

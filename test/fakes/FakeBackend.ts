@@ -7,9 +7,12 @@ import {
   RuntimePageQuery,
   runtimePagesPath,
   RuntimeRecallQuery,
-  runtimeRecallPath
+  runtimeRecallPath,
+  RuntimeSpanBatch,
+  runtimeSpansPath
 } from "@berth/api/runtime/RuntimeContract"
 import { encodeTypedSseEvent, sseKeepAlive } from "@berth/api/http/Sse"
+import type { RuntimeSpan } from "@berth/domain/instances/RuntimeSpans"
 import { Effect, Schema } from "effect"
 import { text } from "node:stream/consumers"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
@@ -49,6 +52,8 @@ export interface FakeBackend {
   readonly memoryCalls: ReadonlyArray<BackendMemoryCall>
   /** Makes memory calls fail. Default: notes are stored, and found by any word. */
   readonly failMemoryWith: (status: number, body: unknown) => void
+  /** Every span that was relayed, with the token and the trace of its relay. */
+  readonly spans: ReadonlyArray<{ readonly token: string; readonly traceparent: string; readonly span: RuntimeSpan }>
   /** Every page that was asked for, with the token. */
   readonly pageCalls: ReadonlyArray<{ readonly token: string; readonly query: typeof RuntimePageQuery.Type }>
 }
@@ -66,6 +71,7 @@ const decode = Schema.decodeUnknownPromise(Schema.parseJson(RuntimeModelRequest)
 const decodeNote = Schema.decodeUnknownPromise(Schema.parseJson(RuntimeNote))
 const decodeQuestion = Schema.decodeUnknownPromise(Schema.parseJson(RuntimeRecallQuery))
 
+const decodeSpans = Schema.decodeUnknownPromise(Schema.parseJson(RuntimeSpanBatch))
 const decodePageQuery = Schema.decodeUnknownPromise(Schema.parseJson(RuntimePageQuery))
 
 /** Shows a page at `http://site.example`, and no other host. */
@@ -149,6 +155,7 @@ export const makeFakeBackend = Effect.acquireRelease(
   Effect.async<FakeBackend & { readonly close: () => void }>((resume) => {
     const calls: Array<BackendModelCall> = []
     const pageCalls: Array<FakeBackend["pageCalls"][number]> = []
+    const spans: Array<FakeBackend["spans"][number]> = []
     let answer = echo
     const memory = makeMemory()
     const server = createServer((request, response) => {
@@ -160,6 +167,19 @@ export const makeFakeBackend = Effect.acquireRelease(
           },
           (error: unknown) => response.writeHead(400).end(JSON.stringify({ error: "invalid", message: String(error) }))
         )
+        return
+      }
+      if (request.method === "POST" && request.url === runtimeSpansPath) {
+        const from = { token: bearerOf(request), traceparent: String(request.headers["traceparent"]) }
+        text(request)
+          .then(decodeSpans)
+          .then(
+            (batch) => {
+              spans.push(...batch.spans.map((span) => ({ ...from, span })))
+              response.writeHead(204).end()
+            },
+            () => response.writeHead(400).end()
+          )
         return
       }
       if (request.method === "POST" && request.url === runtimePagesPath) {
@@ -193,6 +213,7 @@ export const makeFakeBackend = Effect.acquireRelease(
         Effect.succeed({
           url: `http://127.0.0.1:${port}`,
           calls,
+          spans,
           respondWith: (next) => {
             answer = next
           },

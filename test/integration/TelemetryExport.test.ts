@@ -1,5 +1,7 @@
 import type { OtlpProtocol, OtlpSignal, TelemetrySettings } from "@berth/infra/configuration/TelemetrySettings"
 import * as OtelExport from "@berth/infra/telemetry/OtelExport"
+import { type RuntimeSpan, RuntimeSpanExporter } from "@berth/domain/instances/RuntimeSpans"
+import { UserId } from "@berth/domain/shared/UserId"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Metric, Option, Tracer } from "effect"
 import { afterAll, beforeAll, vi } from "vitest"
@@ -14,7 +16,6 @@ const exportTo = (url: string, signals: ReadonlyArray<OtlpSignal>, protocol: Otl
     signals.includes(signal) ? Option.some({ protocol, url: `${url}/v1/${signal}` }) : Option.none()
   const settings: TelemetrySettings = {
     signals: { traces: at("traces"), metrics: at("metrics"), logs: at("logs") },
-    endpoint: Option.none(),
     metricIntervalMillis: 60_000,
     resourceAttributes: { "deployment.environment.name": "test" },
     serviceName: Option.none()
@@ -68,6 +69,74 @@ describe("export by OTLP", () => {
         assert.include(bodyOf("logs"), part)
       for (const { headers } of collector.requests())
         assert.containSubset(headers, { "x-team": "a b", authorization: "Basic hunter2" })
+    })
+  )
+
+  it.scopedLive("Spans of instances are exported by the conventions, with the resource of their owner", () =>
+    Effect.gen(function* () {
+      const collector = yield* makeFakeOtelCollector
+      const span = {
+        traceId: "0af7651916cd43dd8448eb211c80319c",
+        spanId: "00f067aa0ba902b7",
+        parentSpanId: "b7ad6b7169203331",
+        startedAt: 1_763_942_400_000_000,
+        endedAt: 1_763_942_400_250_000
+      } as const
+      const spans: ReadonlyArray<RuntimeSpan> = [
+        {
+          ...span,
+          name: "http.server POST",
+          kind: "server",
+          attributes: [
+            ["http.request.method", "POST"],
+            ["http.route", "/turns"],
+            ["http.response.status_code", 200],
+            ["url.full", "http://me:hunter2@localhost/turns?token=hunter2"],
+            ["url.query", "token=hunter2"],
+            ["service.instance.id", "usr_other"],
+            ["user.id", "usr_other"],
+            ["db.query.text", "select 1"]
+          ],
+          exit: { type: "success" }
+        },
+        {
+          ...span,
+          name: "Toolbox.call",
+          kind: "internal",
+          attributes: [],
+          exit: { type: "defect", name: "TypeError", message: "with Bearer hunter2hunter2", stack: "at line 1" }
+        }
+      ]
+      yield* Effect.flatMap(RuntimeSpanExporter, (send) => send(UserId.make("usr_1"), spans)).pipe(
+        Effect.provide(exportTo(collector.url, ["traces"]))
+      )
+      const resource = {
+        "service.name": "berth-runtime",
+        "service.namespace": "berth",
+        "service.version": "1.2.3",
+        "service.instance.id": "usr_1",
+        "berth.role": "runtime",
+        "deployment.environment.name": "test"
+      }
+      const { endedAt: _, startedAt: __, ...ids } = span
+      const [request, failed] = collector.spans()
+      assert.containSubset(request, { ...ids, resource, name: "POST /turns", kind: "server", isError: false })
+      assert.hasAllKeys(request?.attributes, [
+        "http.request.method",
+        "http.route",
+        "http.response.status_code",
+        "url.query"
+      ])
+      assert.containSubset(failed, {
+        ...ids,
+        resource,
+        name: "Toolbox.call",
+        isError: true,
+        attributes: { "error.type": "TypeError" },
+        events: ["exception"]
+      })
+      assert.notInclude(collector.bodies(), "hunter2")
+      assert.containSubset(collector.requests()[0]?.headers, { "x-team": "a b" })
     })
   )
 

@@ -6,6 +6,7 @@ import { RuntimeA2aApi } from "./runtime/RuntimeA2aApi.ts"
 import { RuntimeWalletApi } from "./runtime/RuntimeWalletApi.ts"
 import { RuntimeModelApi } from "./runtime/RuntimeModelApi.ts"
 import { RuntimePagesApi } from "./runtime/RuntimePagesApi.ts"
+import { RuntimeSpansApi } from "./runtime/RuntimeSpansApi.ts"
 import { ChannelTurnsApi } from "./channels/ChannelTurnsApi.ts"
 import { ModelAnswersApi } from "./gateway/plugins/ModelAnswersApi.ts"
 import { SpeechApi } from "./gateway/speech/SpeechApi.ts"
@@ -25,6 +26,7 @@ export class BackendApi extends HttpApi.make("backend")
   .add(RuntimeWalletApi)
   .add(RuntimeA2aApi)
   .add(RuntimePagesApi)
+  .add(RuntimeSpansApi)
   .add(JobsApi)
   .add(ModelAnswersApi)
   .add(SpeechApi)
@@ -42,6 +44,7 @@ export class RuntimeRoutesApi extends HttpApi.make("backend")
   .add(RuntimeMemoryApi)
   .add(RuntimeWalletApi)
   .add(RuntimeA2aApi)
-  .add(RuntimePagesApi) {
+  .add(RuntimePagesApi)
+  .add(RuntimeSpansApi) {
   static override readonly errorSchema = requestErrors
 }

@@ -40,7 +40,7 @@ const layer = (settings: RuntimeSettings, lost: Deferred.Deferred<never, Address
     Effect.map(Clock.currentTimeMillis, (startedAt) => {
       const server = createServer()
       const identity = { runtimeVersion: version, startedAt }
-      const { address, backendUrl, directory, diskMb, otlpEndpoint, serviceName, token } = settings
+      const { address, backendUrl, directory, diskMb, token } = settings
       const backend = { backendUrl: backendUrl.href, token }
       return Drain.drainOnClose.pipe(
         // A container's address is known to its engine.
@@ -66,7 +66,7 @@ const layer = (settings: RuntimeSettings, lost: Deferred.Deferred<never, Address
           A2aBackend.layer(backend),
           BackendPages.layer(backend)
         ]),
-        Layer.provide(RuntimeTraces.layer({ endpoint: otlpEndpoint, serviceName, serviceVersion: version })),
+        Layer.provide(RuntimeTraces.layer(backend)),
         Layer.provide([NodeHttpClient.layer, NodeFileSystem.layer])
       )
     })

@@ -16,9 +16,6 @@ export interface RuntimeSettings {
   readonly memoryMb: Option.Option<number>
   /** Quota of all agents' files in MiB. */
   readonly diskMb: number
-  /** Base address of an OTLP/HTTP collector. */
-  readonly otlpEndpoint: Option.Option<URL>
-  readonly serviceName: string
 }
 
 const runtimeEnvironment = Config.all({
@@ -38,9 +35,7 @@ const runtimeEnvironment = Config.all({
   diskMb: Config.integer(RuntimeEnvironment.diskMb).pipe(
     Config.validate({ message: "must be at least 1", validation: (megabytes) => megabytes >= 1 }),
     Config.withDefault(64)
-  ),
-  otlpEndpoint: Config.option(Config.url(RuntimeEnvironment.otlpEndpoint)),
-  serviceName: Config.withDefault(Config.string(RuntimeEnvironment.serviceName), "berth-runtime")
+  )
 })
 
 /** Reads a token that was put into a file, and deletes the file. */

@@ -9,7 +9,6 @@ import { Deferred, Effect, Schedule, Schema } from "effect"
 import { spawn } from "node:child_process"
 import { existsSync } from "node:fs"
 import { readFile, readdir } from "node:fs/promises"
-import { createServer } from "node:http"
 import { connect, type Socket } from "node:net"
 import { join } from "node:path"
 
@@ -52,7 +51,13 @@ const listening = (directory: string) =>
     Effect.timeout("30 seconds")
   )
 
-const ask = (socket: string, method: string, path: string, body: unknown) =>
+const ask = (
+  socket: string,
+  method: string,
+  path: string,
+  body: unknown,
+  traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+) =>
   requestOverSocket(
     socket,
     {
@@ -61,7 +66,7 @@ const ask = (socket: string, method: string, path: string, body: unknown) =>
       headers: {
         authorization: "Bearer own",
         "content-type": "application/json",
-        traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+        traceparent
       }
     },
     JSON.stringify(body)
@@ -88,36 +93,6 @@ const turn = {
   history: [],
   message: "a private word"
 }
-
-/** A collector that keeps what it is sent. */
-const collector = Effect.acquireRelease(
-  Effect.async<{ readonly url: string; readonly received: Array<string>; readonly close: () => void }>((resume) => {
-    const received: Array<string> = []
-    const server = createServer((request, response) => {
-      let body = ""
-      request.on("data", (chunk) => (body += String(chunk)))
-      request.on("end", () => {
-        received.push(`${request.url ?? ""} ${body}`)
-        response.end("{}")
-      })
-    })
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address()
-      const port = typeof address === "object" && address !== null ? address.port : 0
-      resume(
-        Effect.succeed({
-          url: `http://127.0.0.1:${port}`,
-          received,
-          close: () => {
-            server.close()
-            server.closeAllConnections()
-          }
-        })
-      )
-    })
-  }),
-  ({ close }) => Effect.sync(close)
-)
 
 describe("The runtime program", () => {
   beforeAll(async () => {
@@ -238,25 +213,47 @@ describe("The runtime program", () => {
     })
   )
 
-  it.scopedLive("The runtime program sends its spans to a configured collector", () =>
+  it.scopedLive("The runtime program relays the spans of recorded traces through the backend, and no others", () =>
     Effect.gen(function* () {
       const backend = yield* makeFakeBackend
-      const { received, url } = yield* collector
-      const { child, directory, end } = yield* start(backend, { [RuntimeEnvironment.otlpEndpoint]: `${url}/base/` })
+      const { child, directory, end } = yield* start(backend)
       const { socket } = yield* listening(directory)
       yield* ask(socket, "PUT", "/configuration", { agents: [agent] })
       yield* ask(socket, "POST", "/turns", turn)
+      yield* ask(socket, "POST", "/turns", turn, "00-0af7651916cd43dd8448eb211c80319d-b7ad6b7169203331-00")
       child.kill("SIGTERM")
       assert.strictEqual(yield* Deferred.await(end), 0)
-      const all = received.join("\n")
-      assert.isTrue(received.every((line) => line.startsWith("/base/v1/traces ")))
-      assert.include(all, "berth-runtime")
-      assert.include(all, `"name":"TurnExecution.answer"`)
-      assert.include(all, `"name":"ModelClient.answer"`)
+      const spans = backend.spans.map(({ span }) => span)
       // One trace, from the asker to the model.
-      const traces = new Set([...all.matchAll(/"traceId":"([0-9a-f]+)"/g)].map(([, id]) => id))
-      assert.deepStrictEqual([...traces], ["0af7651916cd43dd8448eb211c80319c"])
-      assert.include(backend.calls[0]?.traceparent, "0af7651916cd43dd8448eb211c80319c")
+      assert.deepStrictEqual([...new Set(spans.map(({ traceId }) => traceId))], ["0af7651916cd43dd8448eb211c80319c"])
+      assert.deepStrictEqual(
+        backend.calls.map(({ traceparent }) => traceparent?.replace(/-[0-9a-f]{16}-/, "-*-")),
+        ["00-0af7651916cd43dd8448eb211c80319c-*-01", "00-0af7651916cd43dd8448eb211c80319d-*-00"]
+      )
+      const turnSpan = spans.find(({ name }) => name === "TurnExecution.answer")
+      assert.containSubset(turnSpan, {
+        kind: "internal",
+        exit: { type: "success" },
+        attributes: [
+          ["gen_ai.operation.name", "invoke_agent"],
+          ["gen_ai.agent.name", "Ada"],
+          ["gen_ai.agent.id", "agt_1"],
+          ["gen_ai.conversation.id", "chs_1"]
+        ]
+      })
+      assert.containSubset(
+        spans.find(({ spanId }) => spanId === turnSpan?.parentSpanId),
+        { kind: "server", parentSpanId: "b7ad6b7169203331" }
+      )
+      assert.containSubset(
+        spans.find(({ name }) => name === "ModelClient.answer"),
+        { parentSpanId: turnSpan?.spanId }
+      )
+      for (const { token, traceparent } of backend.spans) {
+        assert.strictEqual(token, "own")
+        assert.match(traceparent, /-00$/)
+      }
+      const all = JSON.stringify(spans)
       assert.notInclude(all, "private")
       assert.notInclude(all, "Bearer own")
     })

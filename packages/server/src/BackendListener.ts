@@ -1,4 +1,5 @@
 import { BackendApi, RuntimeRoutesApi } from "@berth/api/BackendApi"
+import { runtimeSpansPath } from "@berth/api/runtime/RuntimeContract"
 import { transcriptionsPath } from "@berth/api/gateway/speech/SpeechApi"
 import { AuthenticationRequired } from "@berth/domain/sessions/SessionErrors"
 import { HttpLayerRouter, HttpServerResponse, OpenApi } from "@effect/platform"
@@ -14,6 +15,7 @@ import * as RuntimeA2aHttp from "./runtime/RuntimeA2aHttp.ts"
 import * as RuntimeWalletHttp from "./runtime/RuntimeWalletHttp.ts"
 import * as RuntimeModelHttp from "./runtime/RuntimeModelHttp.ts"
 import * as RuntimePagesHttp from "./runtime/RuntimePagesHttp.ts"
+import * as RuntimeSpansHttp from "./runtime/RuntimeSpansHttp.ts"
 import * as ModelAnswersHttp from "./gateway/ModelAnswersHttp.ts"
 import { maximumFormBytes } from "./gateway/MultipartForm.ts"
 import * as SpeechHttp from "./gateway/SpeechHttp.ts"
@@ -45,6 +47,7 @@ const groups = Layer.mergeAll(
   RuntimeWalletHttp.layer,
   RuntimeA2aHttp.layer,
   RuntimePagesHttp.layer,
+  RuntimeSpansHttp.layer,
   JobsHttp.layer,
   ModelAnswersHttp.layer,
   SpeechHttp.layer,
@@ -67,7 +70,7 @@ const internalBodyLimit = openAiBodyLimit
 const bodyLimit = (path: string) =>
   path === transcriptionsPath
     ? maximumFormBytes
-    : path.startsWith("/internal/") || isOpenAiPath(path)
+    : (path.startsWith("/internal/") && path !== runtimeSpansPath) || isOpenAiPath(path)
       ? internalBodyLimit
       : defaultBodyLimit
 
@@ -113,7 +116,8 @@ const runtimeRoutes = addApi(RuntimeRoutesApi).pipe(
       RuntimeMemoryHttp.layer,
       RuntimeWalletHttp.layer,
       RuntimeA2aHttp.layer,
-      RuntimePagesHttp.layer
+      RuntimePagesHttp.layer,
+      RuntimeSpansHttp.layer
     )
   ),
   Layer.provide(RuntimeAuthHttp.layer)

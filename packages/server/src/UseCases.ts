@@ -19,6 +19,7 @@ import * as InteractionServices from "@berth/domain/interaction/InteractionServi
 import { Memories } from "@berth/domain/interaction/memory/Memories"
 import { TurnModelCalls } from "@berth/domain/interaction/turns/TurnModelCalls"
 import { TurnBudgets } from "@berth/domain/interaction/turns/TurnBudgets"
+import { RuntimeSpans } from "@berth/domain/instances/RuntimeSpans"
 import { TurnPages } from "@berth/domain/interaction/turns/TurnPages"
 import { DeadLetters } from "@berth/domain/jobs/DeadLetters"
 import { MailOutbox } from "@berth/domain/mail/MailOutbox"
@@ -143,6 +144,7 @@ export const backend = Layer.mergeAll(
   TurnModelCalls.Default,
   WalletsServices.calls,
   TurnPages.Default,
+  RuntimeSpans.Default,
   channelTurns,
   a2aCalls
 ).pipe(Layer.provideMerge(AiLayer.Default))

@@ -113,6 +113,7 @@ export const operationSummaries: Readonly<Record<string, string>> = {
   "runtimeWallet.call": "Use an agent's wallet",
   "runtimeA2a.call": "Send a message of an agent to another agent",
   "runtimePages.open": "Fetch a web page for an agent",
+  "runtimeSpans.relay": "Relay spans of an instance to the collector",
   "jobs.dead": "List dead letters",
   "jobs.replay": "Run a dead letter again",
   "modelAnswers.answer": "Answer a gateway call by a model",

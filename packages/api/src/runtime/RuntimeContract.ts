@@ -1,6 +1,7 @@
 import { ChatMessage, ToolSpec } from "@berth/domain/ai/chat/ModelChat"
 import { ModelDelta, ModelToolCall } from "@berth/domain/ai/streams/ModelEvent"
 import { RuntimeAgent, TurnEvent } from "@berth/domain/instances/AgentRuntime"
+import { maximumBatchSpans, RuntimeSpan } from "@berth/domain/instances/RuntimeSpans"
 import { maximumMemoryText } from "@berth/domain/skills/tools/ToolParameters"
 import { Schema } from "effect"
 import { AgentId } from "@berth/domain/shared/AgentId"
@@ -145,6 +146,13 @@ export const RuntimePageQuery = Schema.Struct({
   /** The turn in progress, as in `RuntimeModelRequest`. */
   messageId: Schema.String,
   url: Schema.String
+})
+
+/** POST `RuntimeSpanBatch`: 204, also where spans are not exported. */
+export const runtimeSpansPath = "/internal/runtime/spans"
+
+export const RuntimeSpanBatch = Schema.Struct({
+  spans: Schema.Array(RuntimeSpan).pipe(Schema.maxItems(maximumBatchSpans))
 })
 
 /** A rejection by either side, before a stream begins. */

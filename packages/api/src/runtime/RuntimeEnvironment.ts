@@ -13,10 +13,7 @@ export const RuntimeEnvironment = {
   /** Limit of resident memory in MiB, above which the runtime exits. Absent: no limit of its own. */
   memoryMb: "BERTH_RUNTIME_MEMORY_MB",
   /** Quota of the directory in MiB; an instance well above it is stopped. Absent: 64. */
-  diskMb: "BERTH_RUNTIME_DISK_MB",
-  /** Base address of an OTLP/HTTP collector. Absent: spans are not exported. */
-  otlpEndpoint: "OTEL_EXPORTER_OTLP_ENDPOINT",
-  serviceName: "OTEL_SERVICE_NAME"
+  diskMb: "BERTH_RUNTIME_DISK_MB"
 } as const
 
 /** Name of the file in the instance's directory that holds the `RuntimeAddress` of a listening runtime. */

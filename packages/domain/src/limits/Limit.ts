@@ -29,6 +29,7 @@ const defaults = {
   "runtime-page": { count: 60, window: Duration.minutes(1) },
   "runtime-wallet": { count: 60, window: Duration.minutes(1) },
   "runtime-a2a": { count: 60, window: Duration.minutes(1) },
+  "runtime-spans": { count: 120, window: Duration.minutes(1) },
   gateway: { count: 100, window: Duration.minutes(1) }
 }
 export type LimitName = keyof typeof defaults
@@ -39,7 +40,8 @@ export const defaultLimits: Record<LimitName, Limit> = defaults
 export const isAdmittedWithoutStore = (name: LimitName): boolean => name === "gateway"
 
 /** Limits that many requests of one key take: their takes may be counted shortly after they are admitted. */
-export const isCountedLater = (name: LimitName): boolean => name === "gateway" || name === "runtime-model"
+export const isCountedLater = (name: LimitName): boolean =>
+  name === "gateway" || name === "runtime-model" || name === "runtime-spans"
 
 /** The text of a limit is not `count/window`. */
 export class LimitMalformed extends Data.TaggedError("LimitMalformed")<{

@@ -77,6 +77,7 @@ describe("parseLimit", () => {
       ["runtime-page", 60, 60],
       ["runtime-wallet", 60, 60],
       ["runtime-a2a", 60, 60],
+      ["runtime-spans", 120, 60],
       ["gateway", 100, 60]
     ])
   })

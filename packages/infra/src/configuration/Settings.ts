@@ -160,6 +160,7 @@ const limitVariables: Record<LimitName, string> = {
   "runtime-page": "LIMIT_RUNTIME_PAGE",
   "runtime-wallet": "LIMIT_RUNTIME_WALLET",
   "runtime-a2a": "LIMIT_RUNTIME_A2A",
+  "runtime-spans": "LIMIT_RUNTIME_SPANS",
   gateway: "LIMIT_GATEWAY"
 }
 const limit = (name: LimitName): Config.Config<LimitValue> =>

@@ -17,8 +17,6 @@ export interface SignalExport {
 export interface TelemetrySettings {
   /** The exported signals. */
   readonly signals: { readonly [signal in OtlpSignal]: Option.Option<SignalExport> }
-  /** Base address for the spans of instances; none where spans are not exported. */
-  readonly endpoint: Option.Option<string>
   readonly metricIntervalMillis: number
   readonly resourceAttributes: Readonly<Record<string, string>>
   readonly serviceName: Option.Option<string>
@@ -137,8 +135,7 @@ export const telemetrySettings: Config.Config<TelemetrySettings> = Config.all({
     return {
       ...rest,
       serviceName: Option.orElse(rest.serviceName, () => Record.get(rest.resourceAttributes, "service.name")),
-      signals,
-      endpoint: Option.isSome(signals.traces) ? endpoint : Option.none()
+      signals
     }
   })
 )

@@ -10,7 +10,8 @@ const started = { _tag: "Started", startTime: 0n } as const
 /** A span with ids and name only. */
 class NonExportedSpan implements Tracer.Span {
   readonly _tag = "Span"
-  readonly sampled = true
+  /** So that other processes need not record their part of the trace. */
+  readonly sampled = false
   readonly status = started
   readonly attributes = nothing
   readonly links = noLinks

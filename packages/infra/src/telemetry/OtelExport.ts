@@ -12,13 +12,16 @@ import { defaultResource, resourceFromAttributes } from "@opentelemetry/resource
 import { BatchLogRecordProcessor, LoggerProvider } from "@opentelemetry/sdk-logs"
 import { PeriodicExportingMetricReader } from "@opentelemetry/sdk-metrics"
 import { BasicTracerProvider, BatchSpanProcessor } from "@opentelemetry/sdk-trace-base"
+import { RuntimeSpanExporter } from "@berth/domain/instances/RuntimeSpans"
 import { structuredLogger } from "@berth/domain/shared/LogLine"
+import type { UserId } from "@berth/domain/shared/UserId"
 import { Effect, Layer, Logger, type LogLevel, Option, Runtime } from "effect"
 import type { SignalExport, TelemetrySettings } from "../configuration/TelemetrySettings.ts"
 import { observeExports, toPublicAddress } from "./ExportFailures.ts"
 import { noExporter } from "./NoExporter.ts"
 import { makeOtelTracer } from "./OtelTracer.ts"
 import { sampleProcess } from "./ProcessMetrics.ts"
+import { toReadableSpan } from "./RelayedSpans.ts"
 import { toAttributeValue } from "./SpanConventions.ts"
 
 /*
@@ -79,7 +82,15 @@ const makeResource = (
 
 export const layer = (settings: TelemetrySettings, identity: ExportedResource) => {
   const { metricIntervalMillis, resourceAttributes, signals } = settings
+  const { serviceVersion } = identity
   const resource = makeResource(identity, resourceAttributes)
+  const instrumentationScope = { name: scopeName, version: serviceVersion }
+  const ofInstance = (owner: UserId): ExportedResource => ({
+    serviceName: "berth-runtime",
+    serviceVersion,
+    serviceInstanceId: owner,
+    role: "runtime"
+  })
 
   const makeObserver = (signal: string, { url }: SignalExport) =>
     Effect.map(Effect.runtime<never>(), (runtime) => {
@@ -100,9 +111,16 @@ export const layer = (settings: TelemetrySettings, identity: ExportedResource) =
             ? new JsonTraceExporter({ url: signal.url })
             : new ProtobufTraceExporter({ url: signal.url })
         const observed = observeExports(exporter, yield* makeObserver("traces", signal))
-        const provider = new BasicTracerProvider({ resource, spanProcessors: [new BatchSpanProcessor(observed)] })
+        const processor = new BatchSpanProcessor(observed)
+        const provider = new BasicTracerProvider({ resource, spanProcessors: [processor] })
         yield* endWith(provider)
-        return Layer.setTracer(makeOtelTracer(provider.getTracer(scopeName, identity.serviceVersion)))
+        const relay = Layer.succeed(RuntimeSpanExporter, (owner, spans) =>
+          Effect.sync(() => {
+            const from = { resource: makeResource(ofInstance(owner), resourceAttributes), instrumentationScope }
+            for (const span of spans) processor.onEnd(toReadableSpan(span, from))
+          })
+        )
+        return Layer.merge(relay, Layer.setTracer(makeOtelTracer(provider.getTracer(scopeName, serviceVersion))))
       })
     )
 
@@ -143,7 +161,7 @@ export const layer = (settings: TelemetrySettings, identity: ExportedResource) =
           processors: [new BatchLogRecordProcessor({ exporter: observed })]
         })
         yield* endWith(provider)
-        const logger = provider.getLogger(scopeName, identity.serviceVersion)
+        const logger = provider.getLogger(scopeName, serviceVersion)
         return Logger.make<unknown, void>((options) => {
           const line = structuredLogger.log(options)
           const { message, span_id, trace_id } = line

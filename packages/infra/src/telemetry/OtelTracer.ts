@@ -12,9 +12,9 @@ import {
   type Tracer as OtelTracer
 } from "@opentelemetry/api"
 import { type Context, type Exit, type Option, Tracer } from "effect"
-import { describeSpan, toAttributeValue, toConventionalKind } from "./SpanConventions.ts"
+import { describeSpan, type SpanEnd, toAttributeValue, toConventionalKind } from "./SpanConventions.ts"
 
-const kinds: { readonly [kind in Tracer.SpanKind]: SpanKind } = {
+export const kinds: { readonly [kind in Tracer.SpanKind]: SpanKind } = {
   internal: SpanKind.INTERNAL,
   client: SpanKind.CLIENT,
   server: SpanKind.SERVER,
@@ -23,7 +23,7 @@ const kinds: { readonly [kind in Tracer.SpanKind]: SpanKind } = {
 }
 
 const nanosPerSecond = 1_000_000_000n
-const toHrTime = (nanos: bigint): HrTime => [Number(nanos / nanosPerSecond), Number(nanos % nanosPerSecond)]
+export const toHrTime = (nanos: bigint): HrTime => [Number(nanos / nanosPerSecond), Number(nanos % nanosPerSecond)]
 
 const toSpanContext = (span: Tracer.AnySpan): SpanContext => ({
   traceId: span.traceId,
@@ -47,6 +47,30 @@ const toLink = ({ attributes, span }: Tracer.SpanLink): Link => ({
   context: toSpanContext(span),
   attributes: toAttributes(attributes)
 })
+
+/** Name, attributes, status and events of an ended span. */
+export const finishSpan = (end: SpanEnd, time: HrTime) => {
+  const { attributes, exception, isError, name } = describeSpan(end)
+  return {
+    name,
+    attributes: toAttributes(attributes),
+    status: { code: isError ? SpanStatusCode.ERROR : SpanStatusCode.UNSET },
+    events:
+      exception === undefined
+        ? []
+        : [
+            {
+              name: "exception",
+              time,
+              attributes: {
+                "exception.type": exception.type,
+                "exception.message": exception.message,
+                "exception.stacktrace": exception.stacktrace
+              }
+            }
+          ]
+  }
+}
 
 /** A span of the SDK that gets its name, attributes and status by the conventions when it ends. */
 class ExportedSpan implements Tracer.Span {
@@ -100,24 +124,12 @@ class ExportedSpan implements Tracer.Span {
     this.status = { _tag: "Ended", startTime: this.status.startTime, endTime, exit }
     const time = toHrTime(endTime)
     if (this.sampled) {
-      const { attributes, exception, isError, name } = describeSpan({
-        name: this.name,
-        kind: this.kind,
-        attributes: this.attributes,
-        exit
-      })
-      this.#span.updateName(name).setAttributes(toAttributes(attributes))
-      if (isError) this.#span.setStatus({ code: SpanStatusCode.ERROR })
-      if (exception !== undefined)
-        this.#span.addEvent(
-          "exception",
-          {
-            "exception.type": exception.type,
-            "exception.message": exception.message,
-            "exception.stacktrace": exception.stacktrace
-          },
-          time
-        )
+      const { attributes, events, name, status } = finishSpan(
+        { name: this.name, kind: this.kind, attributes: this.attributes, exit },
+        time
+      )
+      this.#span.updateName(name).setAttributes(attributes).setStatus(status)
+      for (const event of events) this.#span.addEvent(event.name, event.attributes, event.time)
     }
     this.#span.end(time)
   }

@@ -42,8 +42,7 @@ const processes = (settings: Settings, bundle: string) => {
     bundle,
     onClose: onClose(settings),
     uids: Option.getOrUndefined(settings.instanceUids),
-    requiresAccounts: settings.environment === "production",
-    otlpEndpoint: Option.getOrUndefined(settings.telemetry.endpoint)
+    requiresAccounts: settings.environment === "production"
   })
   return Layer.mergeAll(
     Layer.catchAll(driver, (error) =>

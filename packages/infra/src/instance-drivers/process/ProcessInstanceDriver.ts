@@ -28,8 +28,6 @@ export interface ProcessInstanceDriverOptions {
   readonly bundle: string
   /** Whether the processes outlive this layer; a later backend adopts them. */
   readonly onClose: "leave" | "stop"
-  /** Base address of an OTLP/HTTP collector for the spans of instances. */
-  readonly otlpEndpoint?: string | undefined
   /** The accounts of instances; absent: a default range, where the host permits it. */
   readonly uids?: UidRange | undefined
   /** Whether instances without accounts of their own are refused. */
@@ -70,7 +68,6 @@ const make = (options: ProcessInstanceDriverOptions) =>
       settings: {
         node,
         permission: detectPermissionFlags(process.allowedNodeEnvironmentFlags),
-        otlpEndpoint: options.otlpEndpoint,
         accounts: yield* InstanceAccounts.make(root.path, root.uids),
         launcher: yield* ProcessLauncher.detect(Option.map(root.uids, ({ first }) => first)),
         client

@@ -24,7 +24,6 @@ import { makeNodeFlags, type PermissionFlags } from "../NodeFlags.ts"
 export interface ProcessStartSettings {
   readonly node: string
   readonly permission: PermissionFlags
-  readonly otlpEndpoint: string | undefined
   readonly accounts: InstanceAccounts
   readonly launcher: ProcessLauncher
   readonly client: RuntimeClient
@@ -133,7 +132,7 @@ export const startProcess = (
       { concurrency: "unbounded" }
     )
     const nextChange = yield* watchDirectory(directory.home)
-    const { node, otlpEndpoint, permission } = settings
+    const { node, permission } = settings
     const { file } = bundle
     const flags = makeNodeFlags({
       permission,
@@ -151,7 +150,6 @@ export const startProcess = (
           bundle: file,
           directory,
           uid,
-          otlpEndpoint,
           launcher: settings.launcher,
           output: log.file.fd
         })

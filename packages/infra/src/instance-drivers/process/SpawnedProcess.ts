@@ -25,7 +25,6 @@ export interface ProcessSpawnOptions {
   readonly bundle: string
   readonly directory: InstanceDirectory
   readonly uid: Option.Option<number>
-  readonly otlpEndpoint: string | undefined
   readonly launcher: ProcessLauncher
   /** File descriptor of the log. */
   readonly output: number
@@ -34,8 +33,7 @@ export interface ProcessSpawnOptions {
 /** The whole environment of an instance. The backend's environment may hold keys and is not inherited. */
 export const makeRuntimeEnvironment = (
   spec: InstanceSpec,
-  { home, socket }: Pick<InstanceDirectory, "home" | "socket">,
-  otlpEndpoint: string | undefined
+  { home, socket }: Pick<InstanceDirectory, "home" | "socket">
 ): Readonly<Record<string, string>> => ({
   [RuntimeEnvironment.token]: Redacted.value(spec.token),
   [RuntimeEnvironment.backendUrl]: spec.backendUrl,
@@ -43,10 +41,7 @@ export const makeRuntimeEnvironment = (
   [RuntimeEnvironment.socket]: socket,
   [RuntimeEnvironment.memoryMb]: String(spec.memoryMb),
   [RuntimeEnvironment.diskMb]: String(spec.diskMb),
-  ...allocatorEnvironment,
-  ...(otlpEndpoint === undefined
-    ? {}
-    : { [RuntimeEnvironment.otlpEndpoint]: otlpEndpoint, [RuntimeEnvironment.serviceName]: "berth-runtime" })
+  ...allocatorEnvironment
 })
 
 /** The log as output, and in place of each inherited descriptor. */
@@ -73,7 +68,7 @@ export const spawnProcess = (
           {
             cwd: options.directory.home,
             detached: true,
-            env: makeRuntimeEnvironment(spec, options.directory, options.otlpEndpoint),
+            env: makeRuntimeEnvironment(spec, options.directory),
             stdio: makeStdio(options.output, launcher.inherited),
             ...(Option.isNone(uid) || launcher.dropsCapabilities ? {} : { uid: uid.value, gid: uid.value })
           }

@@ -258,21 +258,4 @@ describe("ProcessInstanceDriver", () => {
       const exit = yield* Effect.exit(open(directory, { bundle: join(directory, "none.mjs") }))
       assert.include(Exit.isFailure(exit) && Cause.pretty(exit.cause), "none.mjs")
     }))
-
-  test(
-    "passes the collector's address to instances",
-    () =>
-      Effect.gen(function* () {
-        const directory = yield* temporaryDirectory
-        const driver = yield* open(directory, { otlpEndpoint: "http://127.0.0.1:9" })
-        yield* driver.start(spec)
-        const environment = yield* Effect.promise(() =>
-          pidOf(directory)
-            .pipe(Effect.runPromise)
-            .then((pid) => readFile(`/proc/${pid}/environ`, "utf8"))
-        )
-        assert.include(environment, "OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:9")
-      }),
-    existsSync("/proc/self/environ")
-  )
 })

@@ -1,0 +1,13 @@
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
+import { RateLimitExceededBody } from "../limits/RateLimits.ts"
+import { RuntimeSpanBatch, runtimeSpansPath } from "./RuntimeContract.ts"
+import { RuntimeAuth } from "./RuntimeModelApi.ts"
+
+const relay = HttpApiEndpoint.post("relay", runtimeSpansPath)
+  .setPayload(RuntimeSpanBatch)
+  .addSuccess(HttpApiSchema.NoContent)
+  .addError(RateLimitExceededBody)
+  .middleware(RuntimeAuth)
+
+/** The way of runtimes' spans to the collector, whose credentials stay in the backend. */
+export class RuntimeSpansApi extends HttpApiGroup.make("runtimeSpans").add(relay) {}
