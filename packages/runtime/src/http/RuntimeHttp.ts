@@ -11,6 +11,7 @@ import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
 import { Duration, Effect, Option, type Redacted, Schedule, Stream } from "effect"
+import type { ServerResponse } from "node:http"
 import { RuntimeAgents } from "../agents/RuntimeAgents.ts"
 import { TurnExecution } from "../interaction/TurnExecution.ts"
 import { requireToken } from "./TokenGuard.ts"
@@ -38,6 +39,13 @@ const configure = Effect.gen(function* () {
 
 const keepAlives = Schedule.spaced(Duration.seconds(sseKeepAliveSeconds))
 
+const awaitDrain = (response: ServerResponse) =>
+  Effect.async<void>((resume) => {
+    const onDrain = () => resume(Effect.void)
+    response.once("drain", onDrain)
+    return Effect.sync(() => response.off("drain", onDrain))
+  })
+
 const answerTurnRequest = Effect.gen(function* () {
   const turn = yield* HttpServerRequest.schemaBodyJson(Turn)
   const run = yield* Effect.flatMap(TurnExecution, ({ begin }) => begin(turn))
@@ -46,7 +54,9 @@ const answerTurnRequest = Effect.gen(function* () {
   // Hot path: the turn writes its events itself. The first frame confirms that the turn was accepted.
   const sent = Effect.forkScoped(Effect.schedule(writeAlive, keepAlives)).pipe(
     Effect.zipRight(writeAlive),
-    Effect.zipRight(run((events) => response.write(events.map(encodeTypedSseEvent).join(""))))
+    Effect.zipRight(
+      run((events) => (response.write(events.map(encodeTypedSseEvent).join("")) ? undefined : awaitDrain(response)))
+    )
   )
   return HttpServerResponse.stream(Stream.execute(Effect.scoped(sent)), {
     contentType: "text/event-stream",

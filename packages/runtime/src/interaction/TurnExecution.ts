@@ -17,8 +17,10 @@ export class AgentNotHosted extends Data.TaggedError("AgentNotHosted")<{ readonl
 const maximumTurns = 256
 const maximumConcurrentTurns = 64
 
-/** Runs a queued turn; succeeds once the last event is emitted, and never fails. */
-export type TurnRunner = (emit: (events: ReadonlyArray<RuntimeTurnEvent>) => void) => Effect.Effect<void>
+/** Runs a queued turn; succeeds once the last event is emitted, and never fails. `emit` returns what to wait for, if its reader is slow. */
+export type TurnRunner = (
+  emit: (events: ReadonlyArray<RuntimeTurnEvent>) => Effect.Effect<void> | undefined
+) => Effect.Effect<void>
 
 /** Turns of one session run in order of arrival, those of different sessions concurrently. */
 export class TurnExecution extends Effect.Service<TurnExecution>()("@berth/runtime/TurnExecution", {
@@ -41,8 +43,11 @@ export class TurnExecution extends Effect.Service<TurnExecution>()("@berth/runti
       const run: TurnRunner = (emit) =>
         Effect.flatMap(answerTurn(agent, turn), (answer) =>
           forEachBatch(answer, (events) => {
-            emit(events)
-            return logAnswer(events)
+            const drained = emit(events)
+            const logged = logAnswer(events)
+            return drained === undefined || logged === undefined
+              ? (drained ?? logged)
+              : Effect.zipRight(drained, logged)
           })
         ).pipe(
           Effect.scoped,
@@ -50,7 +55,7 @@ export class TurnExecution extends Effect.Service<TurnExecution>()("@berth/runti
           permits.withPermits(1),
           (work) => Effect.zipRight(awaitTurn, work),
           Effect.raceFirst(drain.awaitDeadline),
-          Effect.catchAllCause((cause) => Effect.map(toErrorEvent(cause), (event) => emit([event]))),
+          Effect.catchAllCause((cause) => Effect.flatMap(toErrorEvent(cause), (event) => emit([event]) ?? Effect.void)),
           Effect.annotateLogs({ agentId: turn.agentId, sessionId: turn.sessionId }),
           Effect.withSpan("TurnExecution.answer", {
             attributes: { "gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": agent.name, ...ids }

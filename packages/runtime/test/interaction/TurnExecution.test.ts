@@ -5,7 +5,7 @@ import * as Drain from "@berth/runtime/interaction/Drain"
 import { Toolbox } from "@berth/runtime/skills/Toolbox"
 import { TurnExecution } from "@berth/runtime/interaction/TurnExecution"
 import { assert, it } from "@effect/vitest"
-import { Duration, Effect, Exit, Fiber, Layer, Logger, Scope, Stream, TestClock } from "effect"
+import { Chunk, Duration, Effect, Exit, Fiber, Layer, Logger, Scope, Stream, TestClock } from "effect"
 import { fakeModels, sampleAgent } from "../AgentSamples.ts"
 import { assertMatches } from "../../../../test/support/Matching.ts"
 
@@ -37,11 +37,14 @@ const make = (answer: Parameters<typeof fakeModels>[0]) =>
       Effect.flatMap(RuntimeAgents, ({ replace }) => replace([sampleAgent])),
       context
     )
-    const run = (sessionId: string) =>
+    const run = (sessionId: string, drained?: Effect.Effect<void>) =>
       Effect.gen(function* () {
         const events: Array<RuntimeTurnEvent> = []
         const begun = yield* Effect.flatMap(TurnExecution, ({ begin }) => begin(turn(sessionId)))
-        yield* begun((some) => events.push(...some))
+        yield* begun((some) => {
+          events.push(...some)
+          return drained
+        })
         return events
       }).pipe(Effect.scoped, Effect.provide(context))
     return { run, end: Scope.close(scope, Exit.void) }
@@ -66,6 +69,24 @@ test("joins deltas to the reply", () =>
       { type: "delta", text: "b" },
       { type: "done", reply: "ab", model: "real", provider: "p" }
     ])
+  }))
+
+test("reads no more of the answer while the reader of a turn is slow", () =>
+  Effect.gen(function* () {
+    let produced = 0
+    const { run } = yield* make(() =>
+      Stream.repeatEffectChunk(
+        Effect.sync(() => {
+          produced += 1
+          return Chunk.of({ type: "delta" as const, text: "more" })
+        })
+      )
+    )
+    const slow = yield* Effect.fork(run("s", Effect.never))
+    yield* settle
+    yield* settle
+    assert.strictEqual(produced, 1)
+    yield* Fiber.interrupt(slow)
   }))
 
 test("reports why a turn failed in the last event, and discloses no defect", () =>

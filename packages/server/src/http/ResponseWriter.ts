@@ -47,13 +47,13 @@ const writeStream = (target: ServerResponse, stream: Stream.Stream<Uint8Array, u
   selfWriting.get(stream) ??
   Stream.runForEach(Stream.orDie(stream), (bytes) => (target.write(bytes) ? Effect.void : awaitDrain(target)))
 
-/** A body that breaks off ends the response; its client sees that from the missing end. */
+/** A body that breaks off loses its connection: the end of a response would mark it as complete. */
 const untilEnd = (target: ServerResponse, write: Effect.Effect<void>) =>
   Effect.matchCauseEffect(Effect.interruptible(write), {
     onSuccess: () => Effect.sync(() => void target.end()),
     onFailure: (cause) =>
       Effect.zipRight(
-        Effect.sync(() => void target.end()),
+        Effect.sync(() => (target.socket === null ? void target.destroy() : target.socket.destroySoon())),
         Effect.failCause(cause)
       )
   })

@@ -6,7 +6,7 @@ import { absurd, Deferred, Duration, Effect, FiberRef, identity, Metric, Option,
 import type { ServerResponse } from "node:http"
 import { currentCredentialWatch } from "./CredentialWatch.ts"
 import { makeSelfWritingStream } from "./ResponseWriter.ts"
-import { WritePace } from "./WritePace.ts"
+import { currentGap, unspacedWrites } from "./WritePace.ts"
 
 const openStreams = Metric.gauge("berth_streams_open", { description: "Open streams of server-sent events" })
 const countOpenStream = Effect.acquireRelease(
@@ -63,20 +63,16 @@ const writeEvents = <A, E>(
   sink: FrameSink
 ): Effect.Effect<void> => {
   const { response } = sink
-  const pace = new WritePace()
-  const write = (text: string) => {
-    sink.writes += 1
-    pace.note()
-    return response.write(text) ? next : Effect.zipRight(awaitDrain(response), next)
-  }
   const next: Effect.Effect<void, E> = Effect.flatMap(read, (events) => {
     if (events === null) return Effect.void
     let text = ""
     for (const event of events) text += encode(event)
     if (text === "") return next
-    const wait = pace.wait()
+    sink.writes += 1
+    if (!response.write(text)) return Effect.zipRight(awaitDrain(response), next)
+    const gap = sink.writes > unspacedWrites ? currentGap() : 0
     // Deltas that arrive meanwhile are read together.
-    return wait === 0 ? write(text) : Effect.flatMap(Effect.sleep(Duration.millis(wait)), () => write(text))
+    return gap === 0 ? next : Effect.flatMap(Effect.sleep(Duration.millis(gap)), () => next)
   })
   return Effect.catchAll(next, (failure) => Effect.map(toLast(failure), (last) => void response.write(encode(last))))
 }

@@ -55,6 +55,26 @@ describe("A listener", () => {
   )
 })
 
+it.scopedLive("A listener disconnects the client of a body that breaks off", () =>
+  Effect.gen(function* () {
+    const port = yield* Effect.provide(
+      portOf,
+      yield* Layer.build(
+        serve(() =>
+          Effect.succeed(
+            HttpServerResponse.stream(
+              Stream.concat(Stream.make(new TextEncoder().encode("begun")), Stream.dieMessage("broken"))
+            )
+          )
+        ).pipe(Layer.provideMerge(listener({ headers: Duration.minutes(1), whole: Duration.minutes(1) })))
+      )
+    )
+    const text = yield* sendBytes(port, ["GET / HTTP/1.1\r\nhost: a\r\n\r\n"])
+    assert.match(text, /begun/)
+    assert.notMatch(text, /\r\n0\r\n/)
+  })
+)
+
 describe("A listener with a client that stalls", () => {
   const minute = Duration.minutes(1)
   const answering = (stall: { readonly request: Duration.Duration; readonly response: Duration.Duration }) =>

@@ -12,7 +12,7 @@ export type VendorEvent<Chunk> =
 /** The answer of a wire, as it arrives. */
 export type VendorAnswer<Chunk> = ChunkSource<VendorEvent<Chunk>, VendorFailure>
 
-const parseJson = Schema.decodeUnknownOption(Schema.parseJson())
+const parseJson = Option.liftThrowable((text: string): unknown => JSON.parse(text))
 
 /** Reads an event's data by its schema. Hot path: a text delta is read by hand, which takes a fifth of the time (2 of 9 µs). */
 export const makeEventReader = <A, I, Chunk>(
