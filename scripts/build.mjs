@@ -17,6 +17,7 @@ import { createRequire, isBuiltin } from "node:module"
 import { basename, dirname, join, relative } from "node:path"
 import { fileURLToPath } from "node:url"
 import { brotliCompressSync, constants, gzipSync } from "node:zlib"
+import { directImports } from "./DirectImports.mjs"
 import { withLock } from "./Lock.mjs"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
@@ -75,6 +76,7 @@ const sources = () => {
     ...packages.map((directory) => join(directory, "package.json")).filter((file) => existsSync(file)),
     join(root, "package.json"),
     join(root, "pnpm-lock.yaml"),
+    join(root, "scripts", "DirectImports.mjs"),
     join(root, "scripts", "ProgramCache.mjs"),
     fileURLToPath(import.meta.url)
   ].sort((one, other) => (one < other ? -1 : 1))
@@ -130,6 +132,12 @@ const bundle = async (names) => {
       external: [...programs[name], ...optional],
       sourcemap: "linked",
       sourcesContent: false,
+      // A process holds the text of its program in memory; stack traces need the names.
+      minifySyntax: true,
+      minifyWhitespace: true,
+      // Node.js prints the source line of a crash.
+      lineLimit: 500,
+      plugins: [directImports, separateReference],
       legalComments: "none",
       logLevel: "warning",
       metafile: true,
@@ -137,6 +145,15 @@ const bundle = async (names) => {
     })
   )
   started.push(
+    build({
+      entryPoints: [referenceModule()],
+      outfile: join(made, referenceFile),
+      bundle: true,
+      platform: "node",
+      target: "node20",
+      format: "cjs",
+      logLevel: "warning"
+    }),
     bundlePages(build, join(dist, ".new-pages")),
     bundleRuntime(build, join(dist, ".new-runtime")),
     bundleConsole(build, join(dist, ".new-console"))
@@ -144,6 +161,7 @@ const bundle = async (names) => {
   // esbuild's helper process holds hundreds of megabytes; the caller goes on to run the service.
   const results = await Promise.all(started).finally(() => void stop())
   names.forEach((name, index) => assertSelfContained(name, results[index].metafile))
+  names.forEach((name) => reportWide(join(made, bundleOf(name))))
   writeCompileCache(join(dist, ".new-runtime"))
   for (const name of names.filter((name) => cached.includes(name))) writeProgramCache(made, name)
   const newSkills = join(dist, ".new-skills")
@@ -154,6 +172,13 @@ const bundle = async (names) => {
   // Atomic: a program that starts concurrently finds the old bundle or the new one.
   for (const file of readdirSync(made)) renameSync(join(made, file), join(dist, file))
   rmSync(made, { recursive: true })
+}
+
+/** A character outside Latin-1 doubles the memory of a program's text. */
+const reportWide = (file) => {
+  const [wide] = /.{0,20}[^\0-\u00ff]/.exec(readFileSync(file, "utf8")) ?? []
+  if (wide !== undefined)
+    console.error(`${basename(file)} takes twice its memory. Escape the last character of: ${wide}`)
 }
 
 const browsers = ["chrome111", "firefox115", "safari16.4"]
@@ -212,6 +237,18 @@ export const bundleConsole = async (build, outdir) => {
   writeFileSync(join(outdir, "manifest.json"), JSON.stringify(manifest))
 }
 
+/** The script of the API reference, beside the programs: three megabytes, which the first request of `/docs` loads. */
+const referenceFile = "reference.cjs"
+const referenceModule = () => {
+  const { resolve } = createRequire(join(root, "packages", "server", "package.json"))
+  return join(dirname(resolve("@effect/platform/HttpApiScalar")), "..", "esm", "internal", "httpApiScalar.js")
+}
+const separateReference = {
+  name: "separate-reference",
+  setup: ({ onResolve }) =>
+    onResolve({ filter: /\/internal\/httpApiScalar\.js$/ }, () => ({ path: `./${referenceFile}`, external: true }))
+}
+
 /** Beside the runtime's program. */
 const engineFile = "./engine.cjs"
 
@@ -260,7 +297,7 @@ const bundleRuntime = async (build, outdir) => {
       outExtension: { ".js": ".cjs" },
       // Else `ws` looks for optional packages at every start.
       define: { "process.env.WS_NO_BUFFER_UTIL": "true", "process.env.WS_NO_UTF_8_VALIDATE": "true" },
-      plugins: [separateEngine],
+      plugins: [directImports, separateEngine],
       // A compiled script has no module loader.
       supported: { "dynamic-import": false }
     }),
@@ -333,7 +370,8 @@ const assertSelfContained = (name, { outputs }) => {
         !path.startsWith("node:") &&
         !(programs[name] ?? []).includes(path) &&
         !optional.includes(path) &&
-        path !== engineFile
+        path !== engineFile &&
+        path !== `./${referenceFile}`
     )
   if (left.length > 0) throw new Error(`dist/${name}.mjs would need ${[...new Set(left)].join(", ")} from outside`)
 }

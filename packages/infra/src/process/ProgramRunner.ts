@@ -8,6 +8,7 @@ import * as Telemetry from "../telemetry/Telemetry.ts"
 import { ignoreDebuggerSignal } from "./DebuggerSignal.ts"
 import { failedExitCode, misconfiguredExitCode } from "./ExitCode.ts"
 import { endWithParent } from "./ParentExit.ts"
+import { collectStartupGarbage } from "./StartupGarbage.ts"
 
 /** The settings are unusable; a restart would not help. */
 export class ProgramMisconfigured extends Data.TaggedError("ProgramMisconfigured")<{ readonly reason: string }> {
@@ -28,7 +29,12 @@ export const runProgram = (options: {
 }): void =>
   runProgramCommand({
     ...options,
-    command: (settings) => Layer.launch(options.program(settings))
+    command: (settings) =>
+      Layer.build(options.program(settings)).pipe(
+        Effect.zipRight(collectStartupGarbage),
+        Effect.zipRight(Effect.never),
+        Effect.scoped
+      )
   })
 
 /** The same for an effect that ends: exit code 0 on success. */

@@ -1,4 +1,4 @@
-import { HttpApiScalar, HttpLayerRouter, HttpServerResponse } from "@effect/platform"
+import { HttpLayerRouter, HttpServerResponse } from "@effect/platform"
 import type { HttpApi, HttpApiGroup } from "@effect/platform"
 import { Effect, Layer } from "effect"
 import { makeCompressedDocument } from "./CompressedDocument.ts"
@@ -28,6 +28,7 @@ const makeReference = <Id extends string, Groups extends HttpApiGroup.HttpApiGro
 ) =>
   Effect.gen(function* () {
     const router = yield* HttpLayerRouter.make
+    const HttpApiScalar = yield* Effect.promise(() => import("@effect/platform/HttpApiScalar"))
     const reference = HttpApiScalar.layerHttpLayerRouter({ api, path: "/docs", scalar: { withDefaultFonts: false } })
     yield* Effect.scoped(Layer.build(Layer.provide(reference, Layer.succeed(HttpLayerRouter.HttpRouter, router))))
     return yield* makeCompressedDocument(yield* Effect.orDie(router.asHttpEffect()))

@@ -89,7 +89,7 @@ export const renderVerificationPage = ({ agent, verification }: VerificationPage
         html`<form class="stack" id="eas-form">
             <label>
               UID of the attestation
-              <input name="attestationUid" required autocomplete="off" spellcheck="false" placeholder="0x…" />
+              <input name="attestationUid" required autocomplete="off" spellcheck="false" placeholder="0x&hellip;" />
             </label>
             <button>Verify</button>
           </form>

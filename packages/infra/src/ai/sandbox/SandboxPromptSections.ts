@@ -13,7 +13,7 @@ const readPromptSection = (messages: ReadonlyArray<ChatMessage>, heading: string
     const rest = lines.slice(at + 1)
     const end = rest.findIndex((line, index) => line === "" && index > 0)
     return (end < 0 ? rest : rest.slice(0, end))
-      .map((line) => line.replace(/^[-*•]\s+/, ""))
+      .map((line) => line.replace(/^[-*\u2022]\s+/, ""))
       .filter((line) => line !== "")
   })
 

@@ -1,11 +1,11 @@
 import type { ChatMessage } from "@berth/domain/ai/chat/ModelChat"
 import { readPromptMemories, readPromptSummary } from "./SandboxPromptSections.ts"
 
-const nameStatementPattern = /\b(?:my name is|call me)\s+([\p{L}\p{M}][\p{L}\p{M}'’-]*)/iu
+const nameStatementPattern = /\b(?:my name is|call me)\s+([\p{L}\p{M}][\p{L}\p{M}'\u2019-]*)/iu
 /** In stored notes: "The user's name is Zoë". */
 const nameNotePattern =
-  /\b(?:(?:user|owner)(?:['’]s)? name is|(?:user|owner|person) (?:is|was) (?:named|called))\s+([\p{L}\p{M}][\p{L}\p{M}'’-]*)/iu
-const nameQuestionPattern = /\b(?:what(?:['’]?s| is) my name|who am i)\b/i
+  /\b(?:(?:user|owner)(?:['\u2019]s)? name is|(?:user|owner|person) (?:is|was) (?:named|called))\s+([\p{L}\p{M}][\p{L}\p{M}'\u2019-]*)/iu
+const nameQuestionPattern = /\b(?:what(?:['\u2019]?s| is) my name|who am i)\b/i
 export const rememberRequestPattern = /\bremember(?: that)?[:,]?\s+(.+?)[.!]*$/iu
 export const recallQuestionPattern = /\bwhat (?:did i ask you|did i tell you) to remember\b|\bwhat do you remember\b/i
 

@@ -22,7 +22,7 @@ const toolTriggers: ReadonlyArray<ToolTrigger> = [
   {
     tool: "current_time",
     pattern:
-      /\b(?:what time is it|what(?:['’]s| is) the (?:current )?time|current time)(?:\s+(?:now\s+)?in\s+(?<timezone>[A-Za-z_+-]+(?:\/[A-Za-z_+-]+)*(?:[+-]\d+)?))?/i,
+      /\b(?:what time is it|what(?:['\u2019]s| is) the (?:current )?time|current time)(?:\s+(?:now\s+)?in\s+(?<timezone>[A-Za-z_+-]+(?:\/[A-Za-z_+-]+)*(?:[+-]\d+)?))?/i,
     arguments: (found): Readonly<Record<string, string>> => {
       const timezone = part(found, "timezone")
       return timezone === "" ? {} : { timezone }
@@ -43,7 +43,7 @@ const toolTriggers: ReadonlyArray<ToolTrigger> = [
   },
   {
     tool: "calculate",
-    pattern: /\b(?:what(?:['’]s| is)|how much is)\s+(?<expression>[-+(]*\d[-\d+*/%^().,\s]*)[?!=]*$/i,
+    pattern: /\b(?:what(?:['\u2019]s| is)|how much is)\s+(?<expression>[-+(]*\d[-\d+*/%^().,\s]*)[?!=]*$/i,
     arguments: (found) => {
       const expression = part(found, "expression").replace(/[.,]$/, "")
       return /\d.*[-+*/%^].*\d/.test(expression) ? { expression } : null

@@ -1,0 +1,16 @@
+import { Effect } from "effect"
+import { Session } from "node:inspector/promises"
+
+/**
+ * Collects what the start left: a third of the memory of an idle program. The session opens no port. Unlike `gc()`, which needs a flag,
+ * its collection also shrinks the young generation.
+ */
+export const collectStartupGarbage: Effect.Effect<void> = Effect.acquireUseRelease(
+  Effect.sync(() => {
+    const session = new Session()
+    session.connect()
+    return session
+  }),
+  (session) => Effect.promise(() => session.post("HeapProfiler.collectGarbage")),
+  (session) => Effect.sync(() => session.disconnect())
+).pipe(Effect.delay("1 second"))
