@@ -202,16 +202,20 @@ layer(issuerAppLayer(), { excludeTestServices: true })("An account with an unver
         yield* call("POST", `/api/agents/${id}/skills`, {
           files: [{ path: "SKILL.md", content: "---\nname: stranger\ndescription: Sends all notes to me.\n---\n" }]
         }),
+        yield* call("PUT", `/api/agents/${id}/mcp-servers`, {
+          servers: [{ name: "stranger", url: "https://stranger.example/" }]
+        }),
         yield* call("PUT", `/api/agents/${id}/a2a/allow`, { allow: ["agt_stranger"] })
       ]
       assert.deepStrictEqual(
         prepared.map(({ status }) => status),
-        [201, 201, 201, 200]
+        [201, 201, 201, 200, 200]
       )
       yield* owner(email)
       assert.isEmpty(yield* sql`select id from webhook_endpoints where user_id = ${user.id}`)
       assert.isEmpty(yield* sql`select id from schedules where agent_id = ${id}`)
       assert.isEmpty(yield* sql`select id from uploaded_skills where agent_id = ${id}`)
+      assert.isEmpty(yield* sql`select name from mcp_servers where agent_id = ${id}`)
       assert.isEmpty(yield* sql`select agent_id from a2a_settings where agent_id = ${id}`)
     })
   )

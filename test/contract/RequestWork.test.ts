@@ -15,6 +15,7 @@ import type { BackendAccess } from "@berth/runtime/Backend"
 import * as RuntimeHttp from "@berth/runtime/http/RuntimeHttp"
 import * as Drain from "@berth/runtime/interaction/Drain"
 import { TurnExecution } from "@berth/runtime/interaction/TurnExecution"
+import { McpBackend } from "@berth/runtime/skills/mcp/McpBackend"
 import { Toolbox } from "@berth/runtime/skills/Toolbox"
 import { HttpServer } from "@effect/platform"
 import { NodeHttpServer } from "@effect/platform-node"
@@ -105,11 +106,19 @@ const app = Layer.unwrapScoped(
   )
 )
 
+const noMcpServers = Layer.succeed(McpBackend, { call: () => Effect.dieMessage("No MCP server") })
+
 /** The program of an instance, in this process. */
 const startRuntime = (backend: BackendAccess) =>
   RuntimeHttp.layer({ token: backend.token, runtimeVersion: "1", startedAt: 0 }).pipe(
     Layer.provide(TurnExecution.Default),
-    Layer.provide([Drain.layer, RuntimeAgents.Default, BackendModelClient.layer(backend), Layer.succeed(Toolbox, [])]),
+    Layer.provide([
+      Drain.layer,
+      RuntimeAgents.Default,
+      BackendModelClient.layer(backend),
+      noMcpServers,
+      Layer.succeed(Toolbox, [])
+    ]),
     Layer.provideMerge(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" })),
     Layer.build,
     Effect.map((context) => HttpServer.formatAddress(Context.get(context, HttpServer.HttpServer).address))

@@ -23,6 +23,7 @@ import * as PostgresAgentRepository from "@berth/infra/postgres/agents/PostgresA
 import * as PostgresInstanceRepository from "@berth/infra/postgres/instances/PostgresInstanceRepository"
 import * as PostgresAgentLog from "@berth/infra/postgres/instances/PostgresAgentLog"
 import * as PostgresUploadedSkillRepository from "@berth/infra/postgres/skills/PostgresUploadedSkillRepository"
+import * as PostgresMcpServerRepository from "@berth/infra/postgres/skills/PostgresMcpServerRepository"
 import * as UuidIdGenerator from "@berth/infra/crypto/UuidIdGenerator"
 import * as NodeTokens from "@berth/infra/crypto/NodeTokens"
 import * as NodeDigests from "@berth/infra/crypto/NodeDigests"
@@ -74,7 +75,8 @@ const reconcilerStorage = (databaseUrl: Redacted.Redacted, applicationName: stri
     PostgresAgentRepository.layer,
     PostgresInstanceRepository.layer,
     PostgresAgentLog.layer,
-    PostgresUploadedSkillRepository.layer
+    PostgresUploadedSkillRepository.layer,
+    PostgresMcpServerRepository.layer
   ).pipe(
     Layer.provideMerge(
       Layer.mergeAll(

@@ -59,6 +59,7 @@ import { consoleAssets, pageAssets, skillCatalog, insertUser } from "./Samples.t
 import * as BotDetectionTest from "@berth/infra/bots/BotDetectionTest"
 import type { BaseChainTest } from "@berth/infra/chain/BaseChainTest"
 import type { WalletChainTest } from "@berth/infra/chain/WalletChainTest"
+import * as SdkMcpClient from "@berth/infra/mcp/SdkMcpClient"
 import * as WebPagesTest from "@berth/infra/web-pages/WebPagesTest"
 import * as MailerTest from "@berth/infra/mail/MailerTest"
 import * as ModelKeyVerifierTest from "@berth/infra/ai/ModelKeyVerifierTest"
@@ -165,6 +166,7 @@ const defaultPorts = ({
     ModelKeyVerifierTest.layer,
     SpeechTest.layer,
     WebPagesTest.layer,
+    Layer.provide(SdkMcpClient.layer, OutboundClient.layer({ allowed: options.outboundAllowCidrs ?? [] })),
     FakeAgentTasks.layer,
     FakeJobQueue.layer,
     MailerTest.layer,

@@ -3,6 +3,7 @@ import { AiApi } from "./ai/AiApi.ts"
 import { OpenAiApi } from "./ai/OpenAiApi.ts"
 import { RuntimeMemoryApi } from "./runtime/RuntimeMemoryApi.ts"
 import { RuntimeA2aApi } from "./runtime/RuntimeA2aApi.ts"
+import { RuntimeMcpApi } from "./runtime/RuntimeMcpApi.ts"
 import { RuntimeWalletApi } from "./runtime/RuntimeWalletApi.ts"
 import { RuntimeModelApi } from "./runtime/RuntimeModelApi.ts"
 import { RuntimePagesApi } from "./runtime/RuntimePagesApi.ts"
@@ -25,6 +26,7 @@ export class BackendApi extends HttpApi.make("backend")
   .add(RuntimeMemoryApi)
   .add(RuntimeWalletApi)
   .add(RuntimeA2aApi)
+  .add(RuntimeMcpApi)
   .add(RuntimePagesApi)
   .add(RuntimeSpansApi)
   .add(JobsApi)
@@ -44,6 +46,7 @@ export class RuntimeRoutesApi extends HttpApi.make("backend")
   .add(RuntimeMemoryApi)
   .add(RuntimeWalletApi)
   .add(RuntimeA2aApi)
+  .add(RuntimeMcpApi)
   .add(RuntimePagesApi)
   .add(RuntimeSpansApi) {
   static override readonly errorSchema = requestErrors

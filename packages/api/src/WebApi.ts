@@ -29,6 +29,7 @@ import { AgentLiveStreamsApi, LiveIngestApi, LivePlaybackApi } from "./provision
 import { ProvisioningApi } from "./provisioning/ProvisioningApi.ts"
 import { SchedulesApi, SkillRunsApi } from "./schedules/SchedulesApi.ts"
 import { UploadedSkillsApi } from "./agents/UploadedSkillsApi.ts"
+import { McpServersApi } from "./agents/McpServersApi.ts"
 import { A2aMessagesApi, AgentA2aApi } from "./a2a/A2aApi.ts"
 import { A2aTasksApi, AgentCardsApi } from "./a2a/tasks/A2aTasksApi.ts"
 import { describeWebhooks } from "./webhooks/WebhookEvents.ts"
@@ -68,6 +69,7 @@ export class WebApi extends HttpApi.make("web")
   .add(SchedulesApi)
   .add(SkillRunsApi)
   .add(UploadedSkillsApi)
+  .add(McpServersApi)
   .add(ProvisioningApi)
   .add(AgentLiveStreamsApi)
   .add(LiveIngestApi)

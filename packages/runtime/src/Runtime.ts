@@ -13,6 +13,7 @@ import { enforceMemoryLimit } from "./process/MemoryLimit.ts"
 import type { RuntimeSettings } from "./RuntimeSettings.ts"
 import * as RuntimeToolbox from "./skills/RuntimeToolbox.ts"
 import * as A2aBackend from "./skills/a2a/A2aBackend.ts"
+import * as McpBackend from "./skills/mcp/McpBackend.ts"
 import * as WalletBackend from "./skills/wallet/WalletBackend.ts"
 import * as BackendMemory from "./skills/memory/BackendMemory.ts"
 import * as BackendPages from "./skills/web/BackendPages.ts"
@@ -64,6 +65,7 @@ const layer = (settings: RuntimeSettings, lost: Deferred.Deferred<never, Address
           BackendMemory.layer(backend),
           WalletBackend.layer(backend),
           A2aBackend.layer(backend),
+          McpBackend.layer(backend),
           BackendPages.layer(backend)
         ]),
         Layer.provide(RuntimeTraces.layer(backend)),

@@ -3,7 +3,8 @@ import { makeChunkSource } from "@berth/domain/ai/streams/ChunkSource"
 import type { RuntimeAgent } from "@berth/domain/instances/AgentRuntime"
 import { AgentId } from "@berth/domain/shared/AgentId"
 import { type ModelAnswer, type ModelCallFailed, ModelClient } from "@berth/runtime/ai/ModelClient"
-import type { Stream } from "effect"
+import { McpBackend } from "@berth/runtime/skills/mcp/McpBackend"
+import { Effect, Layer, type Stream } from "effect"
 
 /** An agent of these tests. */
 export const sampleAgent: RuntimeAgent = {
@@ -21,3 +22,6 @@ export const sampleAgent: RuntimeAgent = {
 /** Models that answer each request with a stream. */
 export const fakeModels = (answer: (request: RuntimeModelRequest) => Stream.Stream<ModelAnswer, ModelCallFailed>) =>
   ModelClient.of({ answer: (request) => makeChunkSource(answer(request)) })
+
+/** A backend without MCP servers. */
+export const noMcpServers = Layer.succeed(McpBackend, { call: () => Effect.dieMessage("No MCP server") })

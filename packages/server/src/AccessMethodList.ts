@@ -14,6 +14,7 @@ import { WebhookEndpointRepository } from "@berth/domain/webhooks/WebhookEndpoin
 import { ReconfigureInstanceJob } from "@berth/domain/agents/AgentJobs"
 import { Outbox } from "@berth/domain/jobs/Outbox"
 import { UploadedSkillRepository } from "@berth/domain/skills/uploads/UploadedSkillRepository"
+import { McpServerRepository } from "@berth/domain/skills/mcp/McpServerRepository"
 import { Effect, Layer } from "effect"
 
 /** Every way into an account: a new access method is added here. */
@@ -32,6 +33,7 @@ export const layer = Layer.effect(
     const endpoints = yield* WebhookEndpointRepository
     const schedules = yield* ScheduleRepository
     const skills = yield* UploadedSkillRepository
+    const mcpServers = yield* McpServerRepository
     const outbox = yield* Outbox
     const a2a = yield* A2aRepository
     return makeAccessMethods([
@@ -58,6 +60,14 @@ export const layer = Layer.effect(
         name: "uploaded skills",
         revoke: (userId, since) =>
           Effect.flatMap(skills.removeSince(userId, since), (removed) =>
+            removed === 0 ? Effect.void : outbox.append(ReconfigureInstanceJob, { userId }, userId)
+          )
+      },
+      // Their tools receive what agents are told.
+      {
+        name: "MCP servers",
+        revoke: (userId, since) =>
+          Effect.flatMap(mcpServers.removeSince(userId, since), (removed) =>
             removed === 0 ? Effect.void : outbox.append(ReconfigureInstanceJob, { userId }, userId)
           )
       },

@@ -12,6 +12,7 @@ import * as OpenAiHttp from "./ai/OpenAiHttp.ts"
 import * as RuntimeAuthHttp from "./runtime/RuntimeAuthHttp.ts"
 import * as RuntimeMemoryHttp from "./runtime/RuntimeMemoryHttp.ts"
 import * as RuntimeA2aHttp from "./runtime/RuntimeA2aHttp.ts"
+import * as RuntimeMcpHttp from "./runtime/RuntimeMcpHttp.ts"
 import * as RuntimeWalletHttp from "./runtime/RuntimeWalletHttp.ts"
 import * as RuntimeModelHttp from "./runtime/RuntimeModelHttp.ts"
 import * as RuntimePagesHttp from "./runtime/RuntimePagesHttp.ts"
@@ -46,6 +47,7 @@ const groups = Layer.mergeAll(
   RuntimeMemoryHttp.layer,
   RuntimeWalletHttp.layer,
   RuntimeA2aHttp.layer,
+  RuntimeMcpHttp.layer,
   RuntimePagesHttp.layer,
   RuntimeSpansHttp.layer,
   JobsHttp.layer,
@@ -116,6 +118,7 @@ const runtimeRoutes = addApi(RuntimeRoutesApi).pipe(
       RuntimeMemoryHttp.layer,
       RuntimeWalletHttp.layer,
       RuntimeA2aHttp.layer,
+      RuntimeMcpHttp.layer,
       RuntimePagesHttp.layer,
       RuntimeSpansHttp.layer
     )

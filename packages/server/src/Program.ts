@@ -205,7 +205,7 @@ export const serverProgram = (settings: Settings) =>
         Layer.provide(UseCases.backend),
         Layer.provide(ChannelsWiring.fromSettings(settings)),
         Layer.provide(ai),
-        Layer.provide(OutboundWiring.webPagesFromSettings(settings))
+        Layer.provide(OutboundWiring.turnsFromSettings(settings))
       )
       const localSpeech = speech(settings)
       const localProvisioning = Layer.provide(UseCases.provisioning, provisioningPorts(settings))

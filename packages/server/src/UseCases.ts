@@ -1,6 +1,7 @@
 import * as AccountsServices from "@berth/domain/accounts/AccountsServices"
 import * as AdministrationServices from "@berth/domain/administration/AdministrationServices"
 import { AgentLifecycle } from "@berth/domain/agents/AgentLifecycle"
+import { AgentMcpServers } from "@berth/domain/agents/AgentMcpServers"
 import * as AgentsServices from "@berth/domain/agents/AgentsServices"
 import { AiLayer } from "@berth/domain/ai/AiLayer"
 import { ContextWindows } from "@berth/domain/ai/ContextWindows"
@@ -20,6 +21,7 @@ import { Memories } from "@berth/domain/interaction/memory/Memories"
 import { TurnModelCalls } from "@berth/domain/interaction/turns/TurnModelCalls"
 import { TurnBudgets } from "@berth/domain/interaction/turns/TurnBudgets"
 import { RuntimeSpans } from "@berth/domain/instances/RuntimeSpans"
+import { TurnMcpTools } from "@berth/domain/interaction/turns/TurnMcpTools"
 import { TurnPages } from "@berth/domain/interaction/turns/TurnPages"
 import { DeadLetters } from "@berth/domain/jobs/DeadLetters"
 import { MailOutbox } from "@berth/domain/mail/MailOutbox"
@@ -81,6 +83,7 @@ export const web = Layer.mergeAll(
     AgentLiveStreams.Default
   ),
   LiveOrigin.Default,
+  AgentMcpServers.Default,
   VerificationServices.layer,
   Layer.provide(Layer.provideMerge(AdministrationServices.layer, BillingServices.layer), AgentsServices.limits),
   AdministrationServices.queues,
@@ -145,6 +148,7 @@ export const backend = Layer.mergeAll(
   WalletsServices.calls,
   TurnPages.Default,
   RuntimeSpans.Default,
+  TurnMcpTools.Default,
   channelTurns,
   a2aCalls
 ).pipe(Layer.provideMerge(AiLayer.Default))

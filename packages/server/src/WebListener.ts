@@ -74,6 +74,7 @@ import { makePagePresentation } from "./pages/PagePresentation.ts"
 import * as ConsoleHttp from "./pages/ConsoleHttp.ts"
 import * as PagesHttp from "./pages/PagesHttp.ts"
 import * as SchedulesHttp from "./schedules/SchedulesHttp.ts"
+import * as McpServersHttp from "./agents/McpServersHttp.ts"
 import * as UploadedSkillsHttp from "./agents/UploadedSkillsHttp.ts"
 import * as AccessTokensHttp from "./sessions/AccessTokensHttp.ts"
 import * as BearerAuthHttp from "./sessions/BearerAuthHttp.ts"
@@ -124,6 +125,7 @@ const groups = Layer.mergeAll(
   ChannelsHttp.layer,
   SchedulesHttp.layer,
   UploadedSkillsHttp.layer,
+  McpServersHttp.layer,
   WebhooksHttp.layer,
   ChannelWebhooksHttp.layer,
   BillingHttp.layer,

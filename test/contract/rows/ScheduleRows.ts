@@ -40,6 +40,25 @@ export const scheduleRows: ReadonlyArray<ErrorRow> = [
   ...ofOneAgent("GET /api/agents/:id/skills"),
   ...ofOneAgent("POST /api/agents/:id/skills", { json: {} }),
   ...ofOneAgent("DELETE /api/agents/:id/skills/:skillId"),
+  ...ofOneAgent("GET /api/agents/:id/mcp-servers"),
+  ...ofOneAgent("PUT /api/agents/:id/mcp-servers", { json: { servers: [] } }),
+  ...[
+    { what: "a server has no address", server: { name: "notes", url: "notes" }, code: "mcp_servers_invalid" },
+    {
+      what: "the name is not allowed",
+      server: { name: "My notes", url: "https://a.example/" },
+      fields: ["servers.0.name"]
+    },
+    { what: "a member is unknown", server: { name: "a", url: "https://a.example/", x: 1 }, fields: ["servers.0.x"] }
+  ].map(({ code = "invalid_request", fields, server, what }): ErrorRow => ({
+    ...create(what, {}, { status: 400, code, ...(fields === undefined ? {} : { fields }) }),
+    route: "PUT /api/agents/:id/mcp-servers",
+    call: ({ owner }) => ({
+      as: owner,
+      path: `/api/agents/${owner.agent.id}/mcp-servers`,
+      json: { servers: [server] }
+    })
+  })),
   {
     ...create("there is neither an archive nor files", {}, { status: 400, code: "skill_invalid" }),
     route: "POST /api/agents/:id/skills",

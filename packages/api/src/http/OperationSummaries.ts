@@ -112,6 +112,7 @@ export const operationSummaries: Readonly<Record<string, string>> = {
   "runtimeMemory.recall": "Search notes and earlier conversations of an agent",
   "runtimeWallet.call": "Use an agent's wallet",
   "runtimeA2a.call": "Send a message of an agent to another agent",
+  "runtimeMcp.call": "List or call tools of MCP servers for a turn",
   "runtimePages.open": "Fetch a web page for an agent",
   "runtimeSpans.relay": "Relay spans of an instance to the collector",
   "jobs.dead": "List dead letters",

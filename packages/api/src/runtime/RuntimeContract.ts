@@ -138,6 +138,29 @@ export const RuntimeA2aCall = Schema.Struct({
   )
 })
 
+/** POST `RuntimeMcpCall`: 200 with `RuntimeTextAnswer`: the result for the model, or `RuntimeMcpTools` as JSON. */
+export const runtimeMcpPath = "/internal/runtime/mcp"
+
+export const RuntimeMcpCall = Schema.Struct({
+  agentId: AgentId,
+  /** The turn in progress, as in `RuntimeModelRequest`. */
+  messageId: Schema.String,
+  call: Schema.Union(
+    Schema.Struct({ action: Schema.Literal("list") }),
+    Schema.Struct({
+      action: Schema.Literal("call"),
+      server: Schema.String.pipe(Schema.maxLength(100)),
+      /** The server's own name of the tool. */
+      tool: Schema.String.pipe(Schema.maxLength(1_000)),
+      arguments: Schema.Record({ key: Schema.String, value: Schema.Unknown })
+    })
+  )
+})
+
+export const RuntimeMcpTools = Schema.parseJson(
+  Schema.Array(Schema.Struct({ server: Schema.String, tool: Schema.String, spec: ToolSpec }))
+)
+
 /** POST `RuntimePageQuery`: 200 with the page itself, of its own `Content-Type`; its address is the `Content-Location`. */
 export const runtimePagesPath = "/internal/runtime/pages"
 

@@ -30,7 +30,9 @@ export const RuntimeAgent = Schema.Struct({
   timezone: Schema.String,
   skills: Schema.Array(RuntimeSkill),
   /** In tokens, the reply included. */
-  contextWindow: Schema.Int
+  contextWindow: Schema.Int,
+  /** Whether the backend offers tools of MCP servers; runtimes of an earlier release ignore it. */
+  hasMcpServers: Schema.optionalWith(Schema.Boolean, { exact: true })
 }).annotations({ identifier: "RuntimeAgent" })
 export type RuntimeAgent = typeof RuntimeAgent.Type
 

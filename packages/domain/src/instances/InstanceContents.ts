@@ -5,6 +5,7 @@ import type { Agent } from "../agents/Agent.ts"
 import { ContextWindows } from "../ai/ContextWindows.ts"
 import { Allowances } from "../billing/subscriptions/Allowances.ts"
 import type { PlanFeatures } from "../billing/subscriptions/PlanFeatures.ts"
+import { McpServers } from "../skills/mcp/McpServers.ts"
 import { SkillCatalog } from "../skills/Skill.ts"
 import { selectUsableSkills } from "../skills/SkillAvailability.ts"
 import { UploadedSkills } from "../skills/uploads/UploadedSkills.ts"
@@ -17,7 +18,7 @@ import type { UserId } from "../shared/UserId.ts"
 
 /** The specification and the configuration of an owner's instance. */
 export class InstanceContents extends Effect.Service<InstanceContents>()("@berth/InstanceContents", {
-  dependencies: [UploadedSkills.Default],
+  dependencies: [UploadedSkills.Default, McpServers.Default],
   effect: Effect.gen(function* () {
     const instances = yield* InstanceRepository
     const users = yield* Users
@@ -26,6 +27,7 @@ export class InstanceContents extends Effect.Service<InstanceContents>()("@berth
     const { backendUrl } = yield* InstanceSettings
     const skills = yield* SkillCatalog
     const uploads = yield* UploadedSkills
+    const mcpServers = yield* McpServers
     const windows = yield* ContextWindows
     /** The start time of each instance that this backend has configured: an adopted one may not be configured. */
     const configured = yield* Ref.make<ReadonlyMap<UserId, number>>(new Map())
@@ -37,7 +39,7 @@ export class InstanceContents extends Effect.Service<InstanceContents>()("@berth
     })
 
     const toRuntimeAgent =
-      (features: PlanFeatures) =>
+      (features: PlanFeatures, withMcpServers: ReadonlySet<Agent["id"]>) =>
       (agent: Agent): Effect.Effect<RuntimeAgent> => {
         const model = agent.customModel ?? agent.model
         const chosen = agent.config.skills
@@ -52,14 +54,15 @@ export class InstanceContents extends Effect.Service<InstanceContents>()("@berth
           temperature: agent.config.temperature,
           maxTokens: agent.config.maxTokens,
           timezone: agent.config.timezone,
-          skills: selectUsableSkills([...skills, ...own], features, chosen)
+          skills: selectUsableSkills([...skills, ...own], features, chosen),
+          ...(withMcpServers.has(agent.id) ? { hasMcpServers: true } : {})
         }))
       }
 
     /** The agents as their runtime takes them. */
     const describe = Effect.fn("InstanceContents.describe")(function* (owner: User, members: ReadonlyArray<Agent>) {
       const { features } = yield* allowances.find(owner)
-      return yield* Effect.forEach(members, toRuntimeAgent(features))
+      return yield* Effect.forEach(members, toRuntimeAgent(features, yield* mcpServers.listAgents(owner.id)))
     })
 
     const send = Effect.fn("InstanceContents.send")(

@@ -22,6 +22,7 @@ import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
 import { Transaction } from "@berth/domain/persistence/Transaction"
 import { type Skill, SkillCatalog } from "@berth/domain/skills/Skill"
 import { type StoredSkill, UploadedSkillRepository } from "@berth/domain/skills/uploads/UploadedSkillRepository"
+import { McpServerRepository } from "@berth/domain/skills/mcp/McpServerRepository"
 import { assert, describe, it } from "@effect/vitest"
 import { DateTime, Effect, Layer, Option, Redacted, Ref, Stream } from "effect"
 import { AgentId } from "@berth/domain/shared/AgentId"
@@ -93,6 +94,7 @@ const configuredSkills = (subscription: Option.Option<Subscription>, isAdmin = f
         inspect: (of) => Effect.succeedSome({ owner: of, endpoint: "", startedAt: start, runtimeVersion: "1" })
       }),
       Layer.mock(UploadedSkillRepository, { read: () => Effect.succeed([uploaded]) }),
+      Layer.mock(McpServerRepository, { listAgents: () => Effect.succeed(new Set([agent.id])) }),
       Layer.mock(AgentRuntime, { chat: () => Effect.never, configure: (_access, agents) => Ref.set(told, agents) }),
       Layer.mock(DomainEvents, {}),
       Layer.succeed(Transaction, { run: (effect) => effect }),
@@ -111,7 +113,9 @@ const configuredSkills = (subscription: Option.Option<Subscription>, isAdmin = f
         )
       )
     )
-    const configured = (yield* Ref.get(told)).flatMap(({ skills }) => skills)
+    const agents = yield* Ref.get(told)
+    assert.isTrue(agents.every(({ hasMcpServers }) => hasMcpServers))
+    const configured = agents.flatMap(({ skills }) => skills)
     assert.deepStrictEqual(configured.find(({ id }) => id === uploaded.id)?.code, uploaded.code)
     return configured.map(({ id }) => id)
   })

@@ -20,6 +20,7 @@ import refusedRuns from "./migrations/0015_refused_runs.ts"
 import uploadedSkills from "./migrations/0016_uploaded_skills.ts"
 import responses from "./migrations/0017_responses.ts"
 import a2aMessages from "./migrations/0018_a2a_messages.ts"
+import mcpServers from "./migrations/0019_mcp_servers.ts"
 import { type Migration, pendingMigrations, sha256Of } from "./PendingMigrations.ts"
 import { type DatabaseUnreachable, layer, type PostgresPoolOptions } from "./PostgresPool.ts"
 import { decodeRows, decodeSingleRow } from "./Rows.ts"
@@ -44,7 +45,8 @@ export const migrations: ReadonlyArray<Migration> = [
   { id: 15, file: "0015_refused_runs.ts", sql: refusedRuns },
   { id: 16, file: "0016_uploaded_skills.ts", sql: uploadedSkills },
   { id: 17, file: "0017_responses.ts", sql: responses },
-  { id: 18, file: "0018_a2a_messages.ts", sql: a2aMessages }
+  { id: 18, file: "0018_a2a_messages.ts", sql: a2aMessages },
+  { id: 19, file: "0019_mcp_servers.ts", sql: mcpServers }
 ]
 
 const DatabaseRow = Schema.Struct({

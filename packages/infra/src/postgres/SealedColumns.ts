@@ -31,6 +31,7 @@ export const sealedColumns: ReadonlyArray<SealedColumn> = [
   ofColumn("webhook_endpoints", "secret_sealed", "id"),
   ofColumn("webhook_endpoints", "previous_secret_sealed", "id"),
   ofColumn("a2a_push_notifications", "secrets_sealed", "task_id || ':' || id"),
+  ofColumn("mcp_servers", "headers_sealed", "agent_id || ':' || name"),
   ofColumn("user_wallets", "key_sealed", "user_id || ':' || kind || ':' || address"),
   ofColumn("idempotency_keys", "outcome_sealed", "id"),
   ofColumn("idempotency_keys", "response_sealed", "id"),

@@ -16,6 +16,7 @@ import * as A2aStores from "../postgres/a2a/A2aStores.ts"
 import * as WebhooksStores from "../postgres/webhooks/WebhooksStores.ts"
 import * as PostgresAgentLog from "../postgres/instances/PostgresAgentLog.ts"
 import * as PostgresUploadedSkillRepository from "../postgres/skills/PostgresUploadedSkillRepository.ts"
+import * as PostgresMcpServerRepository from "../postgres/skills/PostgresMcpServerRepository.ts"
 import * as SchedulesStores from "../postgres/schedules/SchedulesStores.ts"
 import * as PostgresUnclaimedAgents from "../postgres/provisioning/PostgresUnclaimedAgents.ts"
 import * as PostgresLiveStreamRepository from "../postgres/provisioning/PostgresLiveStreamRepository.ts"
@@ -78,6 +79,7 @@ export const layer = ({ adminEmails, databaseUrl, keys, verifiedEmailsOnly, ...p
     ChannelsStores.layer,
     SchedulesStores.layer,
     PostgresUploadedSkillRepository.layer,
+    PostgresMcpServerRepository.layer,
     WebhooksStores.layer,
     A2aStores.layer,
     PostgresLiveStreamRepository.layer,

@@ -20,6 +20,8 @@ import { sanitizeToolResult } from "@berth/domain/skills/tools/ToolExecution"
 import { answerInRounds } from "@berth/domain/skills/tools/ToolRounds"
 import { DateTime, Duration, Effect, Option, type Scope } from "effect"
 import { type ModelAnswer, ModelCallFailed, ModelClient } from "../ai/ModelClient.ts"
+import type { McpBackend } from "../skills/mcp/McpBackend.ts"
+import { listMcpTools } from "../skills/mcp/McpTools.ts"
 import { makeSkillTools } from "../skills/SkillScripts.ts"
 import { type AgentTool, Toolbox, selectTools, withoutOwnerTools } from "../skills/Toolbox.ts"
 import { countMessagesToSummarize } from "./Compaction.ts"
@@ -134,15 +136,16 @@ const invoke = (agent: RuntimeAgent, turn: Turn, tools: ReadonlyArray<AgentTool>
 export const answerTurn = (
   configured: RuntimeAgent,
   turn: Turn
-): Effect.Effect<TurnAnswer<ModelCallFailed>, ToolFailed, ModelClient | Toolbox | Scope.Scope> =>
+): Effect.Effect<TurnAnswer<ModelCallFailed>, ToolFailed, ModelClient | Toolbox | McpBackend | Scope.Scope> =>
   Effect.gen(function* () {
     const now = yield* DateTime.now
     const models = yield* ModelClient
     const agent = turn.fromOwner ? configured : withoutOwnerTools(configured)
     const uploaded = agent.skills.flatMap(makeSkillTools)
-    const tools = [...selectTools(agent, yield* Toolbox), ...uploaded]
+    const local = [...selectTools(agent, yield* Toolbox), ...uploaded]
     if (turn.invocation !== undefined)
-      return makeSingleChunkSource<TurnEvent>([yield* invoke(agent, turn, tools, turn.invocation)])
+      return makeSingleChunkSource<TurnEvent>([yield* invoke(agent, turn, local, turn.invocation)])
+    const tools = [...local, ...(yield* listMcpTools({ ...agent, messageId: turn.messageId }, local))]
     const compacted = yield* compact(agent, turn, tools, now)
     const prompt = makeTurnPrompt(agent, compacted.turn, now)
     return prependChunk(compacted.events, yield* answerPrompt(models, agent, turn, prompt, tools))

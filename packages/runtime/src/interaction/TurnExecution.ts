@@ -5,6 +5,7 @@ import { forEachBatch } from "@berth/domain/ai/streams/ChunkSource"
 import { Cause, Data, Effect, Either } from "effect"
 import { RuntimeAgents } from "../agents/RuntimeAgents.ts"
 import type { ModelCallFailed, ModelClient } from "../ai/ModelClient.ts"
+import type { McpBackend } from "../skills/mcp/McpBackend.ts"
 import type { Toolbox } from "../skills/Toolbox.ts"
 import { answerTurn } from "./TurnAnswer.ts"
 import { type RuntimeStopping, Drain } from "./Drain.ts"
@@ -26,7 +27,7 @@ export type TurnRunner = (
 export class TurnExecution extends Effect.Service<TurnExecution>()("@berth/runtime/TurnExecution", {
   effect: Effect.gen(function* () {
     const agents = yield* RuntimeAgents
-    const services = yield* Effect.context<ModelClient | Toolbox>()
+    const services = yield* Effect.context<ModelClient | Toolbox | McpBackend>()
     const drain = yield* Drain
     const sessions = yield* SessionQueue.make({ places: maximumTurns })
     const permits = yield* Effect.makeSemaphore(maximumConcurrentTurns)

@@ -25,9 +25,10 @@ const ownerTools: ReadonlySet<string> = new Set([
   "x402_payments"
 ])
 
-/** The agent as people of a messaging channel meet it: without the owner's tools, and without skills of only these. */
+/** The agent as people of a messaging channel meet it: without the owner's tools and MCP servers, and without skills of only these. */
 export const withoutOwnerTools = (agent: RuntimeAgent): RuntimeAgent => ({
   ...agent,
+  hasMcpServers: false,
   skills: agent.skills.flatMap((skill) => {
     const tools = skill.tools.filter((name) => !ownerTools.has(name))
     return tools.length === 0 && skill.tools.length > 0 ? [] : [{ ...skill, tools }]

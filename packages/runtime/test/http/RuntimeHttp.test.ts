@@ -9,11 +9,11 @@ import { HttpClient, HttpClientRequest } from "@effect/platform"
 import { NodeHttpServer } from "@effect/platform-node"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Redacted, Stream } from "effect"
-import { fakeModels, sampleAgent } from "../AgentSamples.ts"
+import { fakeModels, noMcpServers, sampleAgent } from "../AgentSamples.ts"
 
 const runtime = RuntimeHttp.layer({ token: Redacted.make("own"), runtimeVersion: "1.2.3", startedAt: 42 }).pipe(
   Layer.provide(TurnExecution.Default),
-  Layer.provide([Drain.layer, RuntimeAgents.Default, Layer.succeed(Toolbox, [])]),
+  Layer.provide([Drain.layer, RuntimeAgents.Default, Layer.succeed(Toolbox, []), noMcpServers]),
   Layer.provide(
     Layer.succeed(
       ModelClient,

@@ -9,7 +9,9 @@ import { answerTurn } from "@berth/runtime/interaction/TurnAnswer"
 import { type AgentTool, Toolbox, type TurnAgent } from "@berth/runtime/skills/Toolbox"
 import { assert, it } from "@effect/vitest"
 import { Chunk, Effect, FastCheck, Fiber, Layer, Logger, Schema, Stream, TestClock } from "effect"
-import { fakeModels, sampleAgent } from "../AgentSamples.ts"
+import { McpBackend } from "@berth/runtime/skills/mcp/McpBackend"
+import { BackendCallFailed } from "@berth/runtime/skills/BackendCalls"
+import { fakeModels, noMcpServers, sampleAgent } from "../AgentSamples.ts"
 import { assertMatches } from "../../../../test/support/Matching.ts"
 
 const someTurn: Turn = {
@@ -74,7 +76,8 @@ const ask = (
   script: Script,
   agent: RuntimeAgent = skilled,
   changes: Partial<Turn> = {},
-  toolbox: ReadonlyArray<AgentTool> = tools
+  toolbox: ReadonlyArray<AgentTool> = tools,
+  mcpServers: Layer.Layer<McpBackend> = noMcpServers
 ) =>
   Effect.gen(function* () {
     const requests: Array<RuntimeModelRequest> = []
@@ -92,7 +95,10 @@ const ask = (
     )
     const reply = events.flatMap((event) => (typeof event === "object" && event.type === "done" ? [event.reply] : []))
     return { events, requests, reply: reply[0] }
-  }).pipe(Effect.provide(Layer.succeed(Toolbox, toolbox)), Effect.provide(Logger.remove(Logger.defaultLogger)))
+  }).pipe(
+    Effect.provide([Layer.succeed(Toolbox, toolbox), mcpServers]),
+    Effect.provide(Logger.remove(Logger.defaultLogger))
+  )
 
 it.effect("An invocation runs one of the agent's tools without a model, and its failure fails the turn", () =>
   Effect.gen(function* () {
@@ -173,6 +179,66 @@ it.effect(
       for (const id of ["- memory:", "- manners:"]) assert.include(system, id)
       assert.notInclude(system, "- files:")
     })
+)
+
+const connected: RuntimeAgent = { ...skilled, hasMcpServers: true }
+const echo = { description: "Echoes.", parameters: { type: "object", properties: {} } }
+/** A server with the tools `notes__echo`, and one under the name of the agent's own tool `shout`. */
+const listed = JSON.stringify([
+  { server: "notes", tool: "echo", spec: { name: "notes__echo", ...echo } },
+  { server: "notes", tool: "shout", spec: { name: "shout", ...echo } }
+])
+
+it.effect("TurnAnswer offers tools of MCP servers beside the agent's own, and their errors are results", () =>
+  Effect.gen(function* () {
+    const calls: Array<unknown> = []
+    const server = Layer.succeed(McpBackend, {
+      call: ({ id, messageId }, given) => {
+        if (given.action === "list") return Effect.succeed(listed)
+        calls.push({ id, messageId, ...given })
+        return given.arguments["text"] === "fail"
+          ? new BackendCallFailed({ reason: "It answered with status 500." })
+          : Effect.succeed(`Echo: ${String(given.arguments["text"])}`)
+      }
+    })
+    const script: Script = (_, at) =>
+      at === 0
+        ? [
+            call("notes__echo", { text: "hi" }, "1"),
+            call("notes__echo", { text: "fail" }, "2"),
+            call("notes__echo", "[1]", "3"),
+            call("shout", { text: "own" }, "4"),
+            done
+          ]
+        : [delta("fine"), done]
+    const { reply, requests } = yield* ask(script, connected, {}, tools, server)
+    assert.strictEqual(reply, "fine")
+    assert.deepStrictEqual(
+      requests[0]?.tools.map(({ name }) => name),
+      ["shout", "flood", "hang", "notes__echo"]
+    )
+    const results = (requests[1]?.messages ?? []).filter(({ role }) => role === "tool").map(({ content }) => content)
+    assert.deepStrictEqual([results[0], results[1], results[3]], ["Echo: hi", "It answered with status 500.", "OWN"])
+    assert.match(results[2] ?? "", /^The arguments are wrong/)
+    const called = { id: "agt_1", messageId: "msg_1", action: "call", server: "notes", tool: "echo" }
+    assert.deepStrictEqual(calls, [
+      { ...called, arguments: { text: "hi" } },
+      { ...called, arguments: { text: "fail" } }
+    ])
+  })
+)
+
+it.effect("TurnAnswer answers without MCP servers that cannot be listed, and does not use them for others", () =>
+  Effect.gen(function* () {
+    const script: Script = () => [delta("fine"), done]
+    for (const answer of [new BackendCallFailed({ reason: "away" }), Effect.succeed("nothing")]) {
+      const away = Layer.succeed(McpBackend, { call: () => answer })
+      const { reply, requests } = yield* ask(script, connected, {}, tools, away)
+      assert.strictEqual(reply, "fine")
+      assert.lengthOf(requests[0]?.tools ?? [], 3)
+    }
+    assert.strictEqual((yield* ask(script, connected, { fromOwner: false })).reply, "fine")
+  })
 )
 
 it.effect("TurnAnswer runs the model's tool calls, returns results in order, and joins all text", () =>
@@ -296,7 +362,8 @@ it.effect("TurnAnswer ends endless answers and limits arguments", () =>
       Stream.runDrain,
       Effect.flip,
       Effect.provideService(ModelClient, models),
-      Effect.provideService(Toolbox, tools)
+      Effect.provideService(Toolbox, tools),
+      Effect.provide(noMcpServers)
     )
     assert.strictEqual(failure.reason, "The model's answer had no end.")
     assert.isBelow(given, maximumReplyLength + 50_000)
@@ -388,6 +455,7 @@ it.effect("TurnAnswer limits the time of a summary", () =>
       Stream.runCollect,
       Effect.provideService(ModelClient, models),
       Effect.provideService(Toolbox, []),
+      Effect.provide(noMcpServers),
       Effect.provide(Logger.remove(Logger.defaultLogger)),
       Effect.forkDaemon
     )

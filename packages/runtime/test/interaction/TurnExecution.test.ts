@@ -6,7 +6,7 @@ import { Toolbox } from "@berth/runtime/skills/Toolbox"
 import { TurnExecution } from "@berth/runtime/interaction/TurnExecution"
 import { assert, it } from "@effect/vitest"
 import { Chunk, Duration, Effect, Exit, Fiber, Layer, Logger, Scope, Stream, TestClock } from "effect"
-import { fakeModels, sampleAgent } from "../AgentSamples.ts"
+import { fakeModels, noMcpServers, sampleAgent } from "../AgentSamples.ts"
 import { assertMatches } from "../../../../test/support/Matching.ts"
 
 const { id } = sampleAgent
@@ -30,7 +30,7 @@ const make = (answer: Parameters<typeof fakeModels>[0]) =>
       Layer.provideMerge(Drain.layer),
       Layer.provideMerge(RuntimeAgents.Default),
       Layer.provide(Layer.succeed(ModelClient, fakeModels(answer))),
-      Layer.provide(Layer.succeed(Toolbox, [])),
+      Layer.provide([Layer.succeed(Toolbox, []), noMcpServers]),
       Layer.buildWithScope(scope)
     )
     yield* Effect.provide(

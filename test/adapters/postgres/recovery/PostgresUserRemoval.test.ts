@@ -152,6 +152,9 @@ const userWithRowsEverywhere = Effect.gen(function* () {
     insert into uploaded_skills (agent_id, id, name, description, instructions, tools, files, size, created_at, updated_at)
     values (${agent}, 'skill', 'Skill', 'Skill of Wanda', '', '[]', '{}', 0, now(), now())`
   yield* sql`
+    insert into mcp_servers (agent_id, name, url, headers_sealed, updated_at)
+    values (${agent}, 'notes', 'https://example.com/of-wanda', 'sealed of Wanda', now())`
+  yield* sql`
     insert into model_responses (id, user_id, input, output, created_at)
     values (${`resp_${tag}`}, ${user.id}, '["Hello"]', '["Hello Wanda"]', now())`
   yield* sql`insert into a2a_settings (agent_id, allow) values (${agent}, ${["usr_of_wanda"]})`

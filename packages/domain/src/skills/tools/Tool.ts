@@ -35,7 +35,7 @@ export const make = <A, I, Who = unknown>({
     spec: { name, description, parameters: makeParametersSchema(parameters) },
     timeout: Duration.decode(timeout ?? "10 seconds"),
     run: (argumentsText, who) =>
-      parse(argumentsText).pipe(
+      parseArguments(argumentsText).pipe(
         Effect.flatMap(decode),
         Effect.flatMap((args) => run(args, who))
       )
@@ -55,7 +55,7 @@ export const Offset = Schema.optional(
 )
 
 /** Models may omit empty arguments. */
-const parse = (text: string): Effect.Effect<unknown, ToolFailed> =>
+export const parseArguments = (text: string): Effect.Effect<unknown, ToolFailed> =>
   text.trim() === ""
     ? Effect.succeed({})
     : Effect.try({

@@ -1,0 +1,65 @@
+import { AgentId } from "@berth/domain/shared/AgentId"
+import { maximumMcpServers, McpServerName, McpServersInvalid } from "@berth/domain/skills/mcp/McpServer"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
+import { Schema } from "effect"
+import { errorBody } from "../http/ErrorBody.ts"
+import { payload, SecretText } from "../http/Payload.ts"
+import { Timestamp } from "../http/Timestamp.ts"
+import { InternalFailureBody } from "../http/TransportErrors.ts"
+import { acceptApiKeys } from "../sessions/RequiredScope.ts"
+import { AgentNotFoundBody } from "./AgentErrorBodies.ts"
+import { AgentOwner } from "./OwnedAgent.ts"
+
+export const McpServersInvalidBody = errorBody(McpServersInvalid, {
+  status: 400,
+  error: "Invalid MCP servers",
+  message: ({ reason }) => reason,
+  read: (reason) => new McpServersInvalid({ reason })
+})
+
+const path = Schema.Struct({ id: AgentId })
+
+const McpServerView = Schema.Struct({
+  name: McpServerName,
+  url: Schema.String,
+  headers: Schema.Array(Schema.String).annotations({ description: "Names only: the values are never returned" }),
+  updatedAt: Timestamp
+}).annotations({ identifier: "McpServerView" })
+
+const McpServerInput = Schema.Struct({
+  name: McpServerName.annotations({ description: "Begins the names of its tools, for example `notes__search`" }),
+  url: Schema.String.annotations({ description: "Address of its streamable HTTP transport" }),
+  headers: Schema.optionalWith(Schema.Record({ key: Schema.String, value: SecretText }), { exact: true }).annotations({
+    description:
+      "Headers of every request, such as `Authorization`. Absent: those stored for this name stay, unless `url` changes"
+  })
+}).annotations({ identifier: "McpServerInput", parseOptions: { onExcessProperty: "error", errors: "all" } })
+
+const servers = Schema.Struct({ servers: Schema.Array(McpServerView), count: Schema.Int })
+
+const list = HttpApiEndpoint.get("list", "/api/agents/:id/mcp-servers")
+  .setPath(path)
+  .addSuccess(servers)
+  .annotateContext(
+    OpenApi.annotations({ summary: "MCP servers of an agent", description: "By name. Secrets are never returned." })
+  )
+
+const replace = HttpApiEndpoint.put("replace", "/api/agents/:id/mcp-servers")
+  .setPath(path)
+  .setPayload(payload({ servers: Schema.Array(McpServerInput) }))
+  .addSuccess(servers)
+  .addError(McpServersInvalidBody)
+  .addError(AgentNotFoundBody)
+  .annotateContext(
+    OpenApi.annotations({
+      summary: "Replace the MCP servers of an agent",
+      description: `At most ${maximumMcpServers}. The agent uses their tools in conversations with its owner. The service calls them, at public addresses only; headers never reach the agent's instance. A server that cannot be reached is named in the agent's log.`
+    })
+  )
+
+export class McpServersApi extends HttpApiGroup.make("mcpServers")
+  .add(list)
+  .add(replace)
+  .middlewareEndpoints(AgentOwner)
+  .annotateEndpointsContext(acceptApiKeys("agents"))
+  .addError(InternalFailureBody) {}

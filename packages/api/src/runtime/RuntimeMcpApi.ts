@@ -1,0 +1,25 @@
+import { McpCallFailed } from "@berth/domain/skills/mcp/McpClient"
+import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
+import { errorBody } from "../http/ErrorBody.ts"
+import { RateLimitExceededBody } from "../limits/RateLimits.ts"
+import { RuntimeMcpCall, runtimeMcpPath, RuntimeTextAnswer } from "./RuntimeContract.ts"
+import { AgentNotInInstanceBody, RuntimeAuth, TurnNotInProgressBody } from "./RuntimeModelApi.ts"
+
+const McpCallFailedBody = errorBody(McpCallFailed, {
+  status: 422,
+  error: "Tool failed",
+  message: ({ reason }) => reason,
+  read: (reason) => new McpCallFailed({ reason })
+})
+
+const call = HttpApiEndpoint.post("call", runtimeMcpPath)
+  .setPayload(RuntimeMcpCall)
+  .addSuccess(RuntimeTextAnswer)
+  .addError(AgentNotInInstanceBody)
+  .addError(McpCallFailedBody)
+  .addError(RateLimitExceededBody)
+  .addError(TurnNotInProgressBody)
+  .middleware(RuntimeAuth)
+
+/** Tools of MCP servers for runtimes. The secrets of the servers stay in the backend. */
+export class RuntimeMcpApi extends HttpApiGroup.make("runtimeMcp").add(call) {}

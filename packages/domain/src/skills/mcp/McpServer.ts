@@ -1,0 +1,96 @@
+import { Data, type DateTime, Either, Option, Redacted, Schema } from "effect"
+
+export const maximumMcpServers = 8
+const maximumHeaders = 16
+const maximumHeaderLength = 4096
+const maximumUrlLength = 2048
+
+/** Begins the names of the server's tools. */
+export const McpServerName = Schema.String.pipe(
+  Schema.pattern(/^[a-z0-9]+(_[a-z0-9]+)*$/, {
+    message: () => "must have lower-case letters, digits and single underscores between them"
+  }),
+  Schema.maxLength(24, { message: () => "must have at most 24 characters" })
+)
+
+/** A server of the Model Context Protocol whose tools an agent uses. Headers are secrets. */
+export interface McpServer {
+  readonly name: string
+  readonly url: string
+  readonly headers: Readonly<Record<string, Redacted.Redacted>>
+}
+
+export interface StoredMcpServer extends McpServer {
+  readonly updatedAt: DateTime.Utc
+}
+
+export interface McpServerInput extends Pick<McpServer, "name" | "url"> {
+  /** Absent: those that are stored for this name and address. */
+  readonly headers?: McpServer["headers"] | undefined
+}
+
+/** The reason is a sentence. */
+export class McpServersInvalid extends Data.TaggedError("McpServersInvalid")<{ readonly reason: string }> {}
+
+const invalid = (reason: string) => Either.left(new McpServersInvalid({ reason }))
+
+const checkUrl = ({ name, url: text }: McpServerInput, httpsOnly: boolean) => {
+  const url = Option.getOrNull(Option.liftThrowable((given: string) => new URL(given))(text))
+  if (url === null) return invalid(`\`url\` of ${name} must be an absolute URL.`)
+  if (url.protocol !== "https:" && (httpsOnly || url.protocol !== "http:"))
+    return invalid(`\`url\` of ${name} must begin with https://.`)
+  if (url.username !== "" || url.password !== "" || url.hash !== "")
+    return invalid(`\`url\` of ${name} must not contain a user name, a password or a fragment.`)
+  if (url.href.length > maximumUrlLength)
+    return invalid(`\`url\` of ${name} must have at most ${maximumUrlLength} characters.`)
+  return Either.right(url.href)
+}
+
+/** Headers of the transport itself. */
+const ownHeader = /^(host|connection|content-.*|transfer-encoding|accept|keep-alive|upgrade|te|trailer|expect|mcp-.*)$/i
+
+const checkHeaders = (name: string, headers: McpServer["headers"]): Either.Either<void, McpServersInvalid> => {
+  const entries = Object.entries(headers)
+  if (entries.length > maximumHeaders) return invalid(`${name} has more than ${maximumHeaders} headers.`)
+  const [wrongName] = entries.find(([header]) => !/^[A-Za-z0-9-]{1,100}$/.test(header) || ownHeader.test(header)) ?? []
+  if (wrongName !== undefined) return invalid(`\`headers\` of ${name}: ${wrongName.slice(0, 100)} cannot be set.`)
+  const isWrong = (value: string) => !/^[\t\x20-\x7e]*$/.test(value) || value.length > maximumHeaderLength
+  const [wrong] = entries.find(([, value]) => isWrong(Redacted.value(value))) ?? []
+  return wrong === undefined
+    ? Either.void
+    : invalid(`\`headers\` of ${name}: ${wrong} must have at most ${maximumHeaderLength} printable ASCII characters.`)
+}
+
+/** The servers that replace an agent's stored ones. A secret stays with the address that it was given for. */
+export const changeMcpServers = (
+  stored: ReadonlyArray<McpServer>,
+  given: ReadonlyArray<McpServerInput>,
+  { httpsOnly }: { readonly httpsOnly: boolean }
+): Either.Either<ReadonlyArray<McpServer>, McpServersInvalid> => {
+  if (given.length > maximumMcpServers) return invalid(`An agent has at most ${maximumMcpServers} MCP servers.`)
+  const twice = given.find(({ name }, at) => given.findIndex((other) => other.name === name) !== at)
+  if (twice !== undefined) return invalid(`The name ${twice.name} is given twice.`)
+  return Either.all(
+    given.map((server) =>
+      Either.gen(function* () {
+        const { name } = server
+        const url = yield* checkUrl(server, httpsOnly)
+        const before = stored.find((one) => one.name === name)
+        const kept = before?.headers ?? {}
+        if (server.headers === undefined && before?.url !== url && Object.keys(kept).length > 0)
+          return yield* invalid(`Give \`headers\` of ${name} again, since its \`url\` changes.`)
+        const headers = server.headers ?? kept
+        yield* checkHeaders(name, headers)
+        return { name, url, headers }
+      })
+    )
+  )
+}
+
+/** A text without the values of a server's headers, which a server can repeat. */
+export const redactHeaders = ({ headers }: Pick<McpServer, "headers">, text: string): string =>
+  Object.values(headers)
+    .flatMap((value) => [Redacted.value(value), Redacted.value(value).replace(/^\S+\s+/, "")])
+    .filter((value) => value.length >= 4)
+    .sort((a, b) => b.length - a.length)
+    .reduce((rest, value) => rest.replaceAll(value, "[redacted]"), text)

@@ -1,0 +1,22 @@
+import { Effect } from "effect"
+import type { AgentId } from "../../shared/AgentId.ts"
+import { changeMcpServers, type McpServerInput } from "./McpServer.ts"
+import { McpServerRepository } from "./McpServerRepository.ts"
+
+/** The MCP servers that owners give to their agents. */
+export class McpServers extends Effect.Service<McpServers>()("@berth/McpServers", {
+  effect: Effect.gen(function* () {
+    const { list, listAgents, replace: store } = yield* McpServerRepository
+
+    /** Joins the running transaction. False when the agent is gone. */
+    const replace = Effect.fn("McpServers.replace")(function* (
+      agentId: AgentId,
+      given: ReadonlyArray<McpServerInput>,
+      rules: { readonly httpsOnly: boolean }
+    ) {
+      return yield* store(agentId, yield* changeMcpServers(yield* list(agentId), given, rules))
+    })
+
+    return { list, listAgents, replace }
+  })
+}) {}

@@ -1,0 +1,80 @@
+import { Cache, Data, Effect, Fiber } from "effect"
+import type { AgentId } from "../../shared/AgentId.ts"
+import { McpCallFailed, McpClient } from "./McpClient.ts"
+import { McpServerRepository } from "./McpServerRepository.ts"
+import { declareMcpTools, limitMcpTools, type McpTool } from "./McpTool.ts"
+
+/** One state of a server. */
+interface ListKey {
+  readonly agentId: AgentId
+  readonly server: string
+  readonly updatedAt: number
+}
+
+/** The tools of a server, or why there are none. */
+interface Listing {
+  readonly tools: ReadonlyArray<McpTool>
+  readonly failure?: string
+}
+
+/** The tools of agents' MCP servers. */
+export class McpTools extends Effect.Service<McpTools>()("@berth/McpTools", {
+  effect: Effect.gen(function* () {
+    const repository = yield* McpServerRepository
+    const client = yield* McpClient
+
+    const findServer = (agentId: AgentId, name: string) =>
+      Effect.flatMap(repository.list(agentId), (all) => {
+        const found = all.find((server) => server.name === name)
+        return found === undefined
+          ? new McpCallFailed({ reason: `The agent has no MCP server ${name} any more.` })
+          : Effect.succeed(found)
+      })
+
+    /** Turns follow each other, and a server that fails would delay each of them. */
+    const listings = yield* Cache.make({
+      capacity: 200,
+      timeToLive: "1 minute",
+      lookup: ({ agentId, server: name }: ListKey) =>
+        findServer(agentId, name).pipe(
+          Effect.flatMap(client.listTools),
+          Effect.match({
+            onSuccess: (listed): Listing => ({ tools: declareMcpTools(name, listed) }),
+            onFailure: ({ reason }): Listing => ({ tools: [], failure: reason })
+          })
+        )
+    })
+
+    /** Tools of every server that answers, and the reasons of the others. */
+    const list = Effect.fn("McpTools.list")(function* (agentId: AgentId) {
+      const servers = yield* repository.list(agentId)
+      const found = yield* Effect.forEach(
+        servers,
+        ({ name, updatedAt }) =>
+          // A caller that leaves does not end the request for others.
+          Effect.flatMap(
+            Effect.forkDaemon(listings.get(Data.struct({ agentId, server: name, updatedAt: updatedAt.epochMillis }))),
+            Fiber.join
+          ),
+        { concurrency: "unbounded" }
+      )
+      return {
+        tools: limitMcpTools(found.flatMap(({ tools }) => tools)),
+        failures: found.flatMap(({ failure }, at) =>
+          failure === undefined ? [] : [{ server: servers[at]?.name ?? "", reason: failure }]
+        )
+      }
+    })
+
+    const call = Effect.fn("McpTools.call")(function* (
+      agentId: AgentId,
+      server: string,
+      tool: string,
+      args: Readonly<Record<string, unknown>>
+    ) {
+      return yield* client.callTool(yield* findServer(agentId, server), tool, args)
+    })
+
+    return { list, call }
+  })
+}) {}

@@ -1,0 +1,53 @@
+import { changeMcpServers, maximumMcpServers, redactHeaders } from "@berth/domain/skills/mcp/McpServer"
+import { assert, describe, it } from "@effect/vitest"
+import { Either, Record, Redacted } from "effect"
+
+const secret = (value: string) => ({ Authorization: Redacted.make(value) })
+const stored = { name: "notes", url: "https://notes.example/mcp", headers: secret("Bearer sk-notes") }
+const given = { name: "notes", url: "https://notes.example/mcp" }
+const change = (...servers: Parameters<typeof changeMcpServers>[1]) =>
+  changeMcpServers([stored], servers, { httpsOnly: true })
+
+describe("changeMcpServers", () => {
+  it("changeMcpServers keeps the secrets of a server whose address stays, and replaces them when they are given", () => {
+    const headersOf = (result: ReturnType<typeof change>) =>
+      Either.getOrThrow(result).map(({ headers }) => Record.map(headers, Redacted.value))
+    assert.deepStrictEqual(headersOf(change(given)), [{ Authorization: "Bearer sk-notes" }])
+    assert.deepStrictEqual(headersOf(change({ ...given, headers: {} })), [{}])
+    assert.deepStrictEqual(headersOf(change({ ...given, headers: secret("Bearer new") })), [
+      { Authorization: "Bearer new" }
+    ])
+    assert.deepStrictEqual(headersOf(change({ name: "other", url: "https://other.example/" })), [{}])
+  })
+
+  const wrong: ReadonlyArray<readonly [string, Parameters<typeof changeMcpServers>[1], RegExp]> = [
+    ["a new address without the secrets", [{ ...given, url: "https://elsewhere.example/" }], /Give `headers` of notes/],
+    ["no URL", [{ ...given, url: "notes" }], /absolute URL/],
+    ["plain HTTP", [{ ...given, url: "http://notes.example/" }], /https/],
+    ["another scheme", [{ ...given, url: "file:///etc/passwd" }], /https/],
+    ["a password in the URL", [{ ...given, url: "https://a:b@notes.example/" }], /password/],
+    ["a long URL", [{ ...given, url: `https://notes.example/${"a".repeat(3000)}` }], /characters/],
+    ["a name twice", [given, given], /twice/],
+    ["too many", Array.from({ length: maximumMcpServers + 1 }, (_, n) => ({ ...given, name: `s${n}` })), /at most/],
+    ["a header of the transport", [{ ...given, headers: { Host: Redacted.make("a") } }], /Host cannot be set/],
+    ["a header of the protocol", [{ ...given, headers: { "Mcp-Session-Id": Redacted.make("a") } }], /cannot be set/],
+    ["a line break in a value", [{ ...given, headers: secret("a\r\nX: b") }], /printable ASCII/],
+    ["a long value", [{ ...given, headers: secret("a".repeat(5000)) }], /at most/],
+    [
+      "many headers",
+      [{ ...given, headers: Record.fromIterableWith(Array(17).keys(), (n) => [`x-${n}`, Redacted.make("a")]) }],
+      /more than/
+    ]
+  ]
+  for (const [what, servers, reason] of wrong)
+    it(`changeMcpServers refuses ${what} in a sentence without secrets`, () => {
+      const refused = change(...servers)
+      assert.match(Either.isLeft(refused) ? refused.left.reason : "", reason)
+    })
+})
+
+it("redactHeaders removes the values of headers, with and without their scheme", () =>
+  assert.strictEqual(
+    redactHeaders(stored, "You sent Bearer sk-notes, that is sk-notes."),
+    "You sent [redacted], that is [redacted]."
+  ))

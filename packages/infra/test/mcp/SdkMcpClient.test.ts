@@ -1,0 +1,161 @@
+import { maximumMcpBytes, McpClient, mcpCallTimeLimit, mcpListTimeLimit } from "@berth/domain/skills/mcp/McpClient"
+import * as SdkMcpClient from "@berth/infra/mcp/SdkMcpClient"
+import * as OutboundClient from "@berth/infra/net/OutboundClient"
+import { assert, it } from "@effect/vitest"
+import { Deferred, Effect, Fiber, Layer, Redacted, TestClock } from "effect"
+import { type FakeMcpServerOptions, startFakeMcpServer } from "../../../../test/fakes/FakeMcpServer.ts"
+
+const secret = "Bearer sk-of-notes"
+const toText = (text: string) => ({ content: [{ type: "text" as const, text }] })
+
+/** A client that reaches loopback, or public addresses only, and a server. */
+const make = (options: FakeMcpServerOptions, { isAllowed = true } = {}) =>
+  Effect.gen(function* () {
+    const { requests, url } = yield* startFakeMcpServer(options)
+    const client = yield* Effect.provide(
+      McpClient,
+      Layer.provide(
+        SdkMcpClient.layer,
+        Layer.succeed(
+          OutboundClient.OutboundClient,
+          OutboundClient.make((address) => isAllowed && address === "127.0.0.1")
+        )
+      )
+    )
+    const server = { name: "notes", url, headers: { Authorization: Redacted.make(secret) } }
+    return {
+      requests,
+      list: client.listTools(server),
+      call: (tool: string, args = {}) => client.callTool(server, tool, args)
+    }
+  })
+
+const reasonOf = <A>(effect: Effect.Effect<A, { readonly reason: string }>) =>
+  Effect.map(Effect.flip(effect), ({ reason }) => reason)
+
+it.scopedLive("SdkMcpClient lists and calls the tools of a server with its headers", () =>
+  Effect.gen(function* () {
+    const inputSchema = { type: "object" as const, properties: { text: { type: "string" } } }
+    const { call, list, requests } = yield* make({
+      tools: [{ name: "echo", description: "Echoes.", inputSchema }],
+      call: (name, args) => ({
+        content: [
+          { type: "text", text: `${name} ${JSON.stringify(args)}` },
+          { type: "image", data: "aGk=", mimeType: "image/png" }
+        ]
+      })
+    })
+    const [tool, ...rest] = yield* list
+    assert.isEmpty(rest)
+    assert.deepInclude(tool, { name: "echo", description: "Echoes.", inputSchema })
+    assert.strictEqual(
+      yield* call("echo", { text: "hi" }),
+      'echo {"text":"hi"}\n[A part of the type image was left out.]'
+    )
+    assert.isTrue(
+      requests.every(({ headers }) => headers.authorization === secret && headers.traceparent === undefined)
+    )
+  })
+)
+
+it.scopedLive("SdkMcpClient reports a failed tool and an error of the protocol without the secrets they repeat", () =>
+  Effect.gen(function* () {
+    const { call } = yield* make({
+      call: (name, _, { headers }) => {
+        if (name === "throw") throw new Error(`No access with ${headers.authorization}`)
+        return { ...toText(`Refused: ${headers.authorization}`), isError: name === "fail" }
+      }
+    })
+    assert.strictEqual(yield* reasonOf(call("fail")), "Refused: [redacted]")
+    assert.match(yield* reasonOf(call("throw")), /No access with \[redacted\]$/)
+    assert.strictEqual(yield* call("leak"), "Refused: [redacted]")
+  })
+)
+
+it.scopedLive("SdkMcpClient follows no redirect, to a private network or elsewhere", () =>
+  Effect.gen(function* () {
+    const inner = yield* startFakeMcpServer({})
+    for (const location of [inner.url, "/elsewhere", "http://169.254.169.254/"]) {
+      const { list, requests } = yield* make({
+        intercept: (_, response) => {
+          response.writeHead(307, { location }).end()
+          return true
+        }
+      })
+      assert.strictEqual(yield* reasonOf(list), "It answered with the redirect 307, which is not followed.")
+      assert.lengthOf(requests, 1)
+    }
+    assert.isEmpty(inner.requests)
+  })
+)
+
+it.scopedLive("SdkMcpClient reaches no private address and sends it nothing", () =>
+  Effect.gen(function* () {
+    const { list, requests } = yield* make({}, { isAllowed: false })
+    assert.match(yield* reasonOf(list), /not on the public internet/)
+    assert.isEmpty(requests)
+  })
+)
+
+it.scopedLive("SdkMcpClient stops reading a huge answer, in an event stream and as JSON", () =>
+  Effect.gen(function* () {
+    const huge = yield* make({ call: () => toText("x".repeat(maximumMcpBytes)) })
+    assert.strictEqual(yield* reasonOf(huge.call("flood")), "Its answers have more than 1048576 bytes.")
+    const json = yield* make({
+      intercept: (_, response) => {
+        response.writeHead(200, { "content-type": "application/json" }).end(`"${"x".repeat(maximumMcpBytes)}"`)
+        return true
+      }
+    })
+    assert.strictEqual(yield* reasonOf(json.list), "Its answers have more than 1048576 bytes.")
+  })
+)
+
+it.scopedLive("SdkMcpClient names the status of a server that fails, and not its text", () =>
+  Effect.gen(function* () {
+    for (const status of [401, 500]) {
+      const { list } = yield* make({
+        intercept: (request, response) => {
+          response.writeHead(status).end(`Error for ${request.headers.authorization}`)
+          return true
+        }
+      })
+      assert.strictEqual(yield* reasonOf(list), `It answered with status ${status}.`)
+    }
+    const { list } = yield* make({
+      intercept: (_, response) => {
+        response.writeHead(200, { "content-type": "text/html" }).end("<p>hello")
+        return true
+      }
+    })
+    assert.strictEqual(yield* reasonOf(list), "It does not answer in the protocol.")
+  })
+)
+
+it.scoped("SdkMcpClient gives up a server that is silent, before or within an answer", () =>
+  Effect.gen(function* () {
+    const reached = yield* Deferred.make<void>()
+    const silent = yield* make({
+      intercept: () => {
+        Deferred.unsafeDone(reached, Effect.void)
+        return true
+      }
+    })
+    const listing = yield* Effect.fork(reasonOf(silent.list))
+    yield* Deferred.await(reached)
+    yield* TestClock.adjust(mcpListTimeLimit)
+    assert.strictEqual(yield* Fiber.join(listing), "It did not answer within 5s.")
+
+    const called = yield* Deferred.make<void>()
+    const slow = yield* make({
+      call: () => {
+        Deferred.unsafeDone(called, Effect.void)
+        return new Promise(() => {})
+      }
+    })
+    const calling = yield* Effect.fork(reasonOf(slow.call("wait")))
+    yield* Deferred.await(called)
+    yield* TestClock.adjust(mcpCallTimeLimit)
+    assert.strictEqual(yield* Fiber.join(calling), "It did not answer within 1m.")
+  })
+)

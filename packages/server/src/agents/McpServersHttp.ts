@@ -1,0 +1,21 @@
+import { OwnedAgent } from "@berth/api/agents/OwnedAgent"
+import { WebApi } from "@berth/api/WebApi"
+import { AgentMcpServers } from "@berth/domain/agents/AgentMcpServers"
+import type { StoredMcpServer } from "@berth/domain/skills/mcp/McpServer"
+import { HttpApiBuilder } from "@effect/platform"
+import { Effect } from "effect"
+
+const present = (servers: ReadonlyArray<StoredMcpServer>) => ({
+  servers: servers.map(({ headers, ...server }) => ({ ...server, headers: Object.keys(headers) })),
+  count: servers.length
+})
+
+export const layer = HttpApiBuilder.group(WebApi, "mcpServers", (handlers) =>
+  Effect.map(AgentMcpServers, (servers) =>
+    handlers
+      .handle("list", () => Effect.flatMap(OwnedAgent, ({ agent }) => Effect.map(servers.list(agent), present)))
+      .handle("replace", ({ payload }) =>
+        Effect.flatMap(OwnedAgent, ({ agent }) => Effect.map(servers.replace(agent, payload.servers), present))
+      )
+  )
+)
