@@ -111,7 +111,10 @@ layer(App.shared, { excludeTestServices: true })("An agent's WebSocket", (it) =>
         reply: s.equalTo("Echo: hello"),
         timestamp: s.recentEpochMillis,
         model: s.equalTo("sandbox/echo"),
-        provider: s.equalTo("sandbox")
+        provider: s.equalTo("sandbox"),
+        units: s.equalTo(1),
+        costMicros: s.equalTo(0),
+        durationMs: s.naturalNumber
       })
       client.send({ type: "ping" })
       assert.deepStrictEqual(yield* client.until(ofType("pong")), { type: "pong" })

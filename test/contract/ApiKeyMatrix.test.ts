@@ -120,6 +120,7 @@ const pathFor = ({ method, path }: CheckedRoute, owner: OwnerWithAgent) =>
       .replace("/v1/models/:id", `/v1/models/agent%2F${owner.agent.id}`)
       .replace(":vendor/:name", `agent/${owner.agent.id}`)
       .replace(":messageId", message)
+      .replace(":sessionId", owner.conversation)
       .replace(":scheduleId", schedule)
       .replace(":skillId", skill)
       .replace(":runId", run)

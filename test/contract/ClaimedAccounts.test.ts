@@ -339,6 +339,7 @@ const preparedAccount = Effect.gen(function* () {
     ...at,
     id: ChatSessionId.make(yield* uniqueName("chs")),
     status: "active",
+    title: null,
     messageCount: 0,
     createdAt: now,
     lastActivity: now

@@ -27,6 +27,7 @@ export const createOwnerWithAgent = (plan: PlanId = "pro", status: AgentStatus =
       userId: owner.user.id,
       agentId: agent.id,
       status: "active",
+      title: null,
       messageCount: 0,
       createdAt: now,
       lastActivity: now

@@ -54,8 +54,15 @@ const endpointOf = (as: OwnerWithAgent) =>
   })
 const endpoint: Kind = { of: endpointOf, guessed: "whe_0194f0b6c5d17d3f8a5b6c7d8e9f0a1b", refusal: 404 }
 
+const conversation: Kind = {
+  of: (owner) => owner.conversation,
+  guessed: "chs_0194f0b6c5d17d3f8a5b6c7d8e9f0a1b",
+  refusal: 404
+}
+
 const kinds: ReadonlyArray<readonly [RegExp, Kind]> = [
   [/^\/api\/agent\/messages\/:messageId(\/|$)/, message],
+  [/^\/api\/agent\/sessions\/:sessionId$/, conversation],
   [/^\/api\/auth\/sessions\/:id$/, session],
   [/^\/api\/keys\/:id$/, apiKey],
   [/^\/api\/webhooks\/endpoints\/:id(\/|$)/, endpoint],

@@ -4,15 +4,18 @@ import { AnswerStreams } from "@berth/domain/interaction/answers/AnswerStreams"
 import { TurnFailed, type TurnEvent } from "@berth/domain/instances/AgentRuntime"
 import { MessageId } from "@berth/domain/interaction/Conversation"
 import { ConversationRepository } from "@berth/domain/interaction/conversations/ConversationRepository"
+import { TurnRepository } from "@berth/domain/interaction/turns/TurnRepository"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Deferred, Effect, Fiber, Predicate, Stream } from "effect"
 import { eventually } from "../support/Eventually.ts"
+import { ModelProvidersTest } from "@berth/infra/ai/ModelProvidersTest"
 import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
 import * as App from "../support/TestApp.ts"
 import { assertError } from "./ErrorAssertions.ts"
 import { parseEvents, type ParsedServerSentEvent } from "./ServerSentEvents.ts"
 import { type OwnerWithAgent, createOwnerWithAgent } from "./OwnerFixtures.ts"
+import { makeRuntimeCalls, platformModel } from "./TurnFixtures.ts"
 
 const streaming = { accept: "text/event-stream" }
 
@@ -23,8 +26,26 @@ const pieces: ReadonlyArray<TurnEvent> = words.map((text) => ({ type: "delta", t
 const whole: ReadonlyArray<TurnEvent> = [...pieces, { type: "done", reply, model: "test", provider: "sandbox" }]
 
 const routes = [
-  { path: "/api/agent", done: ["model", "provider", "reply", "sessionId", "timestamp"] },
-  { path: "/api/chat", done: ["id", "message", "model", "provider", "reply", "status", "timestamp", "topic"] }
+  {
+    path: "/api/agent",
+    done: ["costMicros", "durationMs", "model", "provider", "reply", "sessionId", "timestamp", "units"]
+  },
+  {
+    path: "/api/chat",
+    done: [
+      "costMicros",
+      "durationMs",
+      "id",
+      "message",
+      "model",
+      "provider",
+      "reply",
+      "status",
+      "timestamp",
+      "topic",
+      "units"
+    ]
+  }
 ] as const
 
 const postMessage = (owner: App.SignedIn, path: string, headers: Readonly<Record<string, string>> = {}) =>
@@ -40,6 +61,11 @@ const follow = (owner: App.SignedIn, messageId: string, lastEventId?: string) =>
       as: owner,
       headers: lastEventId === undefined ? {} : { "last-event-id": lastEventId }
     })
+  )
+
+const stop = (owner: App.SignedIn, messageId: string) =>
+  Effect.flatMap(App.TestApp, ({ web }) =>
+    web({ method: "POST", path: `/api/agent/messages/${messageId}/stop`, as: owner })
   )
 
 const messageIdOf = (event: ParsedServerSentEvent | undefined) => MessageId.make(event?.id?.split(":")[0] ?? "")
@@ -300,6 +326,117 @@ layer(App.shared, { excludeTestServices: true })("A resumed stream", (it) => {
       assert.deepStrictEqual(yield* sql`select state from reservations where user_id = ${owner.user.id}`, [
         { state: "settled" }
       ])
+    })
+  )
+
+  it.effect("A stopped answer ends its model call, stores its text so far at its price, and ends every stream", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const [manager, models] = [yield* AgentManagerTest, yield* ModelProvidersTest]
+      const owner = yield* createOwnerWithAgent()
+      const sql = yield* SqlClient
+      const call = yield* makeRuntimeCalls(owner)
+      const [asked, ended] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const running = { id: "0.0", name: "calculate", arguments: "{}", status: "running", result: null } as const
+      const began: ReadonlyArray<TurnEvent> = [...pieces.slice(0, 2), { type: "tool", call: running }]
+      const client = yield* postMessage(owner, "/api/agent").pipe(
+        manager.withBehavior({
+          chat: (_, turn) =>
+            Stream.concat(Stream.fromIterable(began), Stream.execute(call(turn, { model: platformModel })))
+        }),
+        models.withBehavior({
+          chat: () =>
+            Stream.execute(Deferred.succeed(asked, undefined)).pipe(
+              Stream.concat(Stream.never),
+              Stream.ensuring(Deferred.succeed(ended, undefined))
+            )
+        }),
+        Effect.forkDaemon
+      )
+      yield* Deferred.await(asked)
+      const [row] = yield* eventually(
+        sql<{ messageId: string }>`
+          select message_id from answer_events join messages on messages.id = message_id
+          where user_id = ${owner.user.id} group by 1 having sum(answer_events.delta_count) = 3`,
+        (rows) => rows.length === 1
+      )
+      const id = row?.messageId ?? ""
+      const follower = yield* Effect.forkDaemon(follow(owner, id))
+      assert.deepStrictEqual((yield* stop(owner, id)).body, { messageId: id, status: "pending" })
+      yield* Deferred.await(ended)
+      const events = parseEvents(yield* Fiber.join(client))
+      assert.deepStrictEqual(
+        events.map(({ event }) => event),
+        ["delta", "delta", "tool", "done"]
+      )
+      assert.deepInclude(events.at(-1)?.data, { reply: "Once upon ", stopped: true, units: 1 })
+      assert.deepStrictEqual(parseEvents(yield* Fiber.join(follower)), events)
+      assert.deepStrictEqual((yield* stop(owner, id)).body, { messageId: id, status: "answered" })
+      const record = yield* web({
+        method: "GET",
+        path: `/api/agent?action=session&sessionId=${owner.conversation}`,
+        as: owner
+      })
+      assert.nestedInclude(record.body, {
+        "session.messages[1].content": "Once upon ",
+        "session.messages[1].stopped": true,
+        "session.messages[1].units": 1,
+        "session.messages[1].model": null,
+        "session.messages[1].toolCalls[0].status": "failed"
+      })
+      assert.strictEqual(yield* usedBy(owner), 1)
+      assert.deepStrictEqual(yield* sql`select state from reservations where user_id = ${owner.user.id}`, [
+        { state: "settled" }
+      ])
+    })
+  )
+
+  it.effect("A stop that another process received ends the answer, and one before its first text is free", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent()
+      const { requestStop } = yield* TurnRepository
+      const { client, id } = yield* startAnswer(owner)
+      const waiting = yield* Effect.forkDaemon(postMessage(owner, "/api/agent"))
+      const sql = yield* SqlClient
+      const [second] = yield* eventually(
+        sql<{ id: string }>`
+          select id from messages where user_id = ${owner.user.id} and state = 'pending' and id <> ${id}`,
+        (rows) => rows.length === 1
+      )
+      yield* stop(owner, second?.id ?? "")
+      const [only, ...more] = parseEvents(yield* Fiber.join(waiting))
+      assert.deepStrictEqual([only?.event, more], ["error", []])
+      yield* requestStop([id])
+      assert.deepInclude(parseEvents(yield* Fiber.join(client)).at(-1)?.data, { reply: "Once upon a ", stopped: true })
+      assert.strictEqual(yield* usedBy(owner), 1)
+      assert.deepStrictEqual(yield* sql`select state, is_stopped from messages where id = ${second?.id ?? ""}`, [
+        { state: "failed", isStopped: true }
+      ])
+    })
+  )
+
+  it.effect("A conversation is renamed and deleted, which ends its answer in progress at its price", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const owner = yield* createOwnerWithAgent()
+      const sql = yield* SqlClient
+      const path = `/api/agent/sessions/${owner.conversation}`
+      for (const [title, stored] of [
+        [" Letters ", "Letters"],
+        [" ", null]
+      ]) {
+        const renamed = yield* web({ method: "PATCH", path, as: owner, json: { title } })
+        assert.nestedInclude(renamed.body, { "session.title": stored })
+      }
+      const { client } = yield* startAnswer(owner)
+      assert.strictEqual((yield* web({ method: "DELETE", path, as: owner })).status, 204)
+      assert.strictEqual(parseEvents(yield* Fiber.join(client)).at(-1)?.event, "error")
+      assert.strictEqual(yield* messagesOf(owner), 0)
+      assert.deepStrictEqual(yield* sql`select id from turns where user_id = ${owner.user.id}`, [])
+      assert.deepStrictEqual(yield* sql`select state from reservations where user_id = ${owner.user.id}`, [
+        { state: "settled" }
+      ])
+      assert.strictEqual((yield* web({ method: "DELETE", path, as: owner })).status, 404)
     })
   )
 

@@ -35,7 +35,10 @@ layer(App.shared, { excludeTestServices: true })("A streamed answer", (it) => {
         reply: s.equalTo("Echo: hello"),
         timestamp: s.recentEpochMillis,
         model: s.equalTo("sandbox/echo"),
-        provider: s.equalTo("sandbox")
+        provider: s.equalTo("sandbox"),
+        units: s.equalTo(1),
+        costMicros: s.equalTo(0),
+        durationMs: s.naturalNumber
       })
       const [first] = events
       const message = first?.id?.split(":")[0]

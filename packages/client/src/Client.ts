@@ -54,6 +54,9 @@ const toFailure = (text: string) =>
 const unreachable = () => new AnswerFailed({ code: "unreachable", message: "The service cannot be reached." })
 const isBrokenOff = new AnswerFailed({ code: "broken_off", message: "The answer broke off." })
 
+/** Events of other names, for example of tools, are no part of the reply. */
+const replyEvents = new Set(["delta", "done", "error"])
+
 const toReplyEvent = (event: string, data: string): Effect.Effect<ReplyEvent, AnswerFailed> => {
   const unreadable = () => toFailure(data)
   if (event === "delta")
@@ -86,6 +89,7 @@ export const streamReply = (
     const events = response.stream.pipe(
       Stream.decodeText(),
       Stream.mapConcat(parser.push),
+      Stream.filter(({ event }) => replyEvents.has(event)),
       Stream.mapError(unreachable),
       Stream.mapEffect(({ data, event }) => toReplyEvent(event, data))
     )

@@ -260,6 +260,48 @@ export const interactionRows: ReadonlyArray<ErrorRow> = [
     code: "message_not_found"
   },
 
+  unauthorized("POST /api/agent/messages/:messageId/stop"),
+  {
+    when: "there is no such message",
+    listener: "web",
+    route: "POST /api/agent/messages/:messageId/stop",
+    call: ({ owner }) => ({ as: owner }),
+    status: 404,
+    code: "message_not_found"
+  },
+
+  unauthorized("PATCH /api/agent/sessions/:sessionId"),
+  {
+    when: "there is no such conversation",
+    listener: "web",
+    route: "PATCH /api/agent/sessions/:sessionId",
+    call: ({ owner }) => ({ as: owner, json: { title: "Letters" } }),
+    status: 404,
+    code: "chat_session_not_found"
+  },
+  {
+    when: "the title is too long",
+    listener: "web",
+    route: "PATCH /api/agent/sessions/:sessionId",
+    call: ({ owner }) => ({
+      as: owner,
+      path: `/api/agent/sessions/${owner.conversation}`,
+      json: { title: "x".repeat(201) }
+    }),
+    status: 400,
+    code: "title_invalid"
+  },
+
+  unauthorized("DELETE /api/agent/sessions/:sessionId"),
+  {
+    when: "there is no such conversation",
+    listener: "web",
+    route: "DELETE /api/agent/sessions/:sessionId",
+    call: ({ owner }) => ({ as: owner }),
+    status: 404,
+    code: "chat_session_not_found"
+  },
+
   unauthorized("POST /api/chat"),
   unauthorized("GET /api/chat"),
   chat("the message is missing", {}, 400, "invalid_request", { fields: ["message"] }),

@@ -275,6 +275,7 @@ const instanceRows: ReadonlyArray<SuccessRow> = [
 
 const summary = {
   id: s.prefixedId("chs"),
+  title: s.orNull(s.nonEmptyText),
   status: s.equalTo("active"),
   messageCount: s.naturalNumber,
   createdAt: s.recentEpochMillis,
@@ -334,11 +335,26 @@ const interactionRows: ReadonlyArray<SuccessRow> = [
             status: s.equalTo("answered"),
             failure: s.equalTo(null),
             model: s.orNull(s.nonEmptyText),
-            provider: s.orNull(s.nonEmptyText)
+            provider: s.orNull(s.nonEmptyText),
+            units: s.orNull(s.naturalNumber),
+            costMicros: s.orNull(s.naturalNumber),
+            durationMs: s.orNull(s.naturalNumber),
+            stopped: s.equalTo(false),
+            toolCalls: (calls) => Array.isArray(calls) && calls.length === 0
           }
         ]
       }
     }
+  },
+  {
+    what: "PATCH /api/agent/sessions/:sessionId",
+    call: ({ owner }) => ({
+      method: "PATCH",
+      path: `/api/agent/sessions/${owner.conversation}`,
+      as: owner,
+      json: { title: "Letters" }
+    }),
+    shape: { session: { ...summary, title: s.equalTo("Letters") } }
   },
   {
     what: "GET /api/agent?action=health",

@@ -51,8 +51,24 @@ export const serverFrames: DescribedFrames<typeof ServerFrame.Encoded> = {
     summary: "A part of the answer. `id` is the event's, for `resume`",
     examples: [{ type: "delta", id: `${messageId}:1`, text: "Good " }]
   },
+  tool: {
+    summary: "A tool call of the answer: first `running`, then with its result. `id` is the event's, for `resume`",
+    examples: [
+      {
+        type: "tool",
+        id: `${messageId}:2`,
+        call: {
+          id: "0.0",
+          name: "calculate",
+          arguments: '{"expression":"17*23"}',
+          status: "succeeded",
+          result: "391"
+        }
+      }
+    ]
+  },
   done: {
-    summary: "The whole answer, and the model that gave it",
+    summary: "The whole answer, the model that gave it, its price and its duration; the text so far when it was stopped",
     examples: [
       {
         type: "done",
@@ -61,7 +77,10 @@ export const serverFrames: DescribedFrames<typeof ServerFrame.Encoded> = {
         reply: "Good morning!",
         timestamp: 1_736_000_000_000,
         model: "openai/gpt-4o-mini",
-        provider: "openai"
+        provider: "openai",
+        units: 1,
+        costMicros: 240,
+        durationMs: 1_850
       }
     ]
   },

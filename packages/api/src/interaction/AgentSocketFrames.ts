@@ -1,6 +1,7 @@
 import { AgentStatus } from "@berth/domain/agents/AgentStatus"
 import { AnsweringModel } from "@berth/domain/ai/models/AnsweringModel"
 import { ChatSessionId, MessageId } from "@berth/domain/interaction/Conversation"
+import { ToolActivity } from "@berth/domain/skills/tools/ToolActivity"
 import { Data, Schema } from "effect"
 import { AgentNotFoundBody } from "../agents/AgentErrorBodies.ts"
 import { UnitsExhaustedBody } from "../billing/BillingErrorBodies.ts"
@@ -59,8 +60,8 @@ export const ClientFrame = Schema.Union(ChatFrame, ResumeFrame, PingFrame).annot
 export type ClientFrame = typeof ClientFrame.Type
 
 /**
- * `status` comes first and on change, `accepted` once a message is stored. `id` is an event's in `delta`, `done` and an
- * answer's `error` (`resume` takes it), and the frame's in `accepted` and an `error` about a frame.
+ * `status` comes first and on change, `accepted` once a message is stored, `tool` before and after a tool call. `id` is an
+ * event's in `delta`, `tool`, `done` and an answer's `error` (`resume` takes it), and the frame's in `accepted` and an `error` about a frame.
  */
 export const ServerFrame = Schema.Union(
   Schema.Struct({ type: Schema.Literal("status"), status: AgentStatus }),
@@ -71,6 +72,7 @@ export const ServerFrame = Schema.Union(
     sessionId: ChatSessionId
   }),
   Schema.Struct({ type: Schema.Literal("delta"), id: Schema.String, text: Schema.String }),
+  Schema.Struct({ type: Schema.Literal("tool"), id: Schema.String, call: ToolActivity }),
   Schema.Struct({
     type: Schema.Literal("done"),
     id: Schema.String,
@@ -78,7 +80,13 @@ export const ServerFrame = Schema.Union(
     reply: Schema.String,
     timestamp: Schema.Int.annotations({ description: "Epoch milliseconds" }),
     model: Schema.optional(AnsweringModel.fields.model),
-    provider: Schema.optional(AnsweringModel.fields.provider)
+    provider: Schema.optional(AnsweringModel.fields.provider),
+    units: Schema.optional(Schema.Int).annotations({ description: "Units booked for the answer" }),
+    costMicros: Schema.optional(Schema.Int).annotations({
+      description: "Cost of the model calls at their providers, in millionths of a US dollar"
+    }),
+    durationMs: Schema.optional(Schema.Int).annotations({ description: "Milliseconds from the message to the reply" }),
+    stopped: Schema.optional(Schema.Boolean).annotations({ description: "The reply is the text before a stop" })
   }),
   Schema.Struct({
     type: Schema.Literal("error"),

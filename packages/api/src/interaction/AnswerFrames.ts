@@ -19,13 +19,21 @@ export interface AnswerFormat {
   readonly failed: (reason: string) => object
 }
 
+const makeAnswerFacts = (reply: Message) => ({
+  ...findAnsweringModel(reply),
+  ...(reply.units === null ? {} : { units: reply.units }),
+  ...(reply.costMicros === null ? {} : { costMicros: reply.costMicros }),
+  ...(reply.durationMs === null ? {} : { durationMs: reply.durationMs }),
+  ...(reply.isStopped ? { stopped: true } : {})
+})
+
 /** The bodies of POST /api/agent. */
 export const agentAnswerFormat: AnswerFormat = {
   done: (_message, reply) => ({
     sessionId: reply.sessionId,
     reply: reply.content,
     timestamp: reply.createdAt.epochMillis,
-    ...findAnsweringModel(reply)
+    ...makeAnswerFacts(reply)
   }),
   failed: (reason) => encodeMessageUnanswered(new MessageUnanswered({ reason }))
 }
@@ -39,7 +47,7 @@ export const chatAnswerFormat: AnswerFormat = {
     status: "sent",
     timestamp: DateTime.formatIso(message.createdAt),
     reply: reply.content,
-    ...findAnsweringModel(reply)
+    ...makeAnswerFacts(reply)
   }),
   failed: (reason) => encodeChatFailed(new ChatFailed({ reason }))
 }
@@ -53,6 +61,8 @@ export const encodeAnswerEvent =
     switch (event.type) {
       case "delta":
         return encode("delta", { text: event.text })
+      case "tool":
+        return encode("tool", event.call)
       case "done":
         return encode("done", format.done(message, event.reply))
       case "failed":
@@ -68,10 +78,12 @@ export const makeAnswerFrame =
     switch (event.type) {
       case "delta":
         return { type: "delta", id, text: event.text }
+      case "tool":
+        return { type: "tool", id, call: event.call }
       case "done": {
         const { content, createdAt, sessionId } = event.reply
-        const named = findAnsweringModel(event.reply)
-        return { type: "done", id, sessionId, reply: content, timestamp: createdAt.epochMillis, ...named }
+        const facts = makeAnswerFacts(event.reply)
+        return { type: "done", id, sessionId, reply: content, timestamp: createdAt.epochMillis, ...facts }
       }
       case "failed": {
         const {

@@ -3,6 +3,7 @@ import { Channel } from "@berth/domain/shared/Channel"
 import { ChatSessionId, MessageId, MessageState } from "@berth/domain/interaction/Conversation"
 import { recentMemoryLimits } from "@berth/domain/interaction/memory/RecentMemory"
 import { CredentialKey, CredentialMap } from "@berth/domain/secrets/Credential"
+import { ToolActivity } from "@berth/domain/skills/tools/ToolActivity"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
 import {
@@ -29,12 +30,14 @@ import {
   RunningAgentNotFoundBody,
   PendingMessageLimitReachedBody,
   ResumedAnswerLimitReachedBody,
-  ChatSessionLimitReachedBody
+  ChatSessionLimitReachedBody,
+  TitleInvalidBody
 } from "./InteractionErrorBodies.ts"
 import { AgentId } from "@berth/domain/shared/AgentId"
 
 const summaryFields = {
   id: ChatSessionId,
+  title: Schema.NullOr(Schema.String).annotations({ description: "Given by PATCH; null without one" }),
   status: Schema.Literal("active"),
   messageCount: Schema.Int,
   createdAt: EpochMillis,
@@ -51,7 +54,16 @@ export const SessionMessage = Schema.Struct({
   status: MessageState.annotations({ description: "Whether the message was answered" }),
   failure: Schema.NullOr(Schema.String).annotations({ description: "Why a failed message was not answered" }),
   model: Schema.NullOr(Schema.String).annotations({ description: "The model that answered, of replies" }),
-  provider: Schema.NullOr(Schema.String).annotations({ description: "The provider that ran the model, of replies" })
+  provider: Schema.NullOr(Schema.String).annotations({ description: "The provider that ran the model, of replies" }),
+  units: Schema.NullOr(Schema.Int).annotations({ description: "Units booked for the answer, of replies" }),
+  costMicros: Schema.NullOr(Schema.Int).annotations({
+    description: "Cost of the model calls at their providers in millionths of a US dollar, of replies"
+  }),
+  durationMs: Schema.NullOr(Schema.Int).annotations({ description: "Milliseconds from the message to its reply" }),
+  stopped: Schema.Boolean.annotations({
+    description: "The answer was stopped: a reply is its text so far, and a message without any text has failed"
+  }),
+  toolCalls: Schema.Array(ToolActivity).annotations({ description: "Tool calls of the answer, of replies" })
 }).annotations({ identifier: "SessionMessage" })
 export const FullSession = Schema.Struct({
   ...summaryFields,
@@ -232,11 +244,50 @@ const events = HttpApiEndpoint.get("events", "/api/agent/messages/:messageId/eve
   .addError(ResumedAnswerLimitReachedBody)
   .middleware(PrincipalAuth)
 
+/** POST /api/agent/messages/:messageId/stop: ends the answer with its text so far. Idempotent. */
+const stop = HttpApiEndpoint.post("stop", "/api/agent/messages/:messageId/stop")
+  .setPath(Schema.Struct({ messageId: MessageId }))
+  .addSuccess(
+    Schema.Struct({
+      messageId: MessageId,
+      status: MessageState.annotations({ description: "pending: the answer ends shortly, as its events tell" })
+    })
+  )
+  .addError(MessageNotFoundBody)
+  .middleware(PrincipalAuth)
+
+const sessionPath = Schema.Struct({ sessionId: ChatSessionId })
+
+/** PATCH /api/agent/sessions/:sessionId: names a conversation. */
+const rename = HttpApiEndpoint.patch("rename", "/api/agent/sessions/:sessionId")
+  .setPath(sessionPath)
+  .setPayload(
+    payload({
+      title: Schema.optionalWith(Schema.String, { nullable: true }).annotations({
+        description: "At most 200 characters; absent, null or empty for none"
+      })
+    })
+  )
+  .addSuccess(Schema.Struct({ session: SessionSummary }))
+  .addError(ChatSessionNotFoundBody)
+  .addError(TitleInvalidBody)
+  .middleware(PrincipalAuth)
+
+/** DELETE /api/agent/sessions/:sessionId: deletes a conversation with its messages and summary; its answers in progress end. */
+const remove = HttpApiEndpoint.del("remove", "/api/agent/sessions/:sessionId")
+  .setPath(sessionPath)
+  .addSuccess(HttpApiSchema.NoContent)
+  .addError(ChatSessionNotFoundBody)
+  .middleware(PrincipalAuth)
+
 export class InteractionApi extends HttpApiGroup.make("interaction")
   .add(read)
   .add(act)
   .add(chat)
   .add(history)
   .add(events)
+  .add(stop)
+  .add(rename)
+  .add(remove)
   .annotateEndpointsContext(acceptApiKeys("chat"))
   .addError(InternalFailureBody) {}

@@ -23,12 +23,16 @@ export const makeInteractionIndex = (serviceVersion: string) => ({
     "POST /api/agent (action set-credential)": "key, value: stores a credential; it is never returned",
     "GET /api/chat": "Your messages over all conversations, newest first",
     "POST /api/chat": "message, topic?: returns the reply",
-    "GET /api/agent/messages/<id>/events": "The answer to a message as server-sent events; Last-Event-ID resumes"
+    "GET /api/agent/messages/<id>/events": "The answer to a message as server-sent events; Last-Event-ID resumes",
+    "POST /api/agent/messages/<id>/stop": "Ends the answer to a message with its text so far",
+    "PATCH /api/agent/sessions/<id>": "title: names a conversation",
+    "DELETE /api/agent/sessions/<id>": "Deletes a conversation"
   }
 })
 
-export const makeSessionSummary = ({ createdAt, id, lastActivity, messageCount, status }: ChatSession) => ({
+export const makeSessionSummary = ({ createdAt, id, lastActivity, messageCount, status, title }: ChatSession) => ({
   id,
+  title,
   status,
   messageCount,
   createdAt,
@@ -37,13 +41,18 @@ export const makeSessionSummary = ({ createdAt, id, lastActivity, messageCount, 
 
 export const makeSessionMessage = ({
   content,
+  costMicros,
   createdAt,
+  durationMs,
   failure,
   id,
+  isStopped,
   model,
   provider,
   sender,
-  state
+  state,
+  toolCalls,
+  units
 }: Message): typeof SessionMessage.Type => ({
   id,
   role: toChatRole(sender),
@@ -52,7 +61,12 @@ export const makeSessionMessage = ({
   status: state,
   failure: state === "failed" ? (failure ?? abandonedMessageFailure) : null,
   model,
-  provider
+  provider,
+  units,
+  costMicros,
+  durationMs,
+  stopped: isStopped,
+  toolCalls: toolCalls ?? []
 })
 
 export const makeChatRecord = ({ content, createdAt, id, sender, topic }: Message) => ({

@@ -6,7 +6,8 @@ import {
   RunningAgentNotFound,
   PendingMessageLimitReached,
   ResumedAnswerLimitReached,
-  ChatSessionLimitReached
+  ChatSessionLimitReached,
+  TitleInvalid
 } from "@berth/domain/interaction/ConversationErrors"
 import { Data, Duration, Schema } from "effect"
 import { errorBody, plainErrorBody, extendedErrorBody } from "../http/ErrorBody.ts"
@@ -22,6 +23,12 @@ export const MessageInvalidBody = errorBody(MessageInvalid, {
   error: "Invalid message",
   message: ({ reason }) => `message: ${reason}`,
   read: (message) => new MessageInvalid({ reason: message.replace(/^message: /, "") })
+})
+export const TitleInvalidBody = errorBody(TitleInvalid, {
+  status: 400,
+  error: "Invalid title",
+  message: ({ reason }) => `title: ${reason}`,
+  read: (message) => new TitleInvalid({ reason: message.replace(/^title: /, "") })
 })
 export const RunningAgentNotFoundBody = plainErrorBody(RunningAgentNotFound, {
   status: 404,

@@ -23,7 +23,7 @@ export const RuntimeStreamProblem = Data.taggedEnum<RuntimeStreamProblem>()
 
 type Event =
   | ModelDelta
-  | { readonly type: "done" | "tool-call" | "compacted" | "opened" | "failed" | "invalid" }
+  | { readonly type: "done" | "tool" | "tool-call" | "compacted" | "opened" | "failed" | "invalid" }
   | { readonly type: "error"; readonly message: string }
 
 /** Characters of one event, of the text of all deltas, and of the data of all events before `done`. */

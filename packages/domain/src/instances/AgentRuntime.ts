@@ -3,6 +3,7 @@ import type { ChunkSource } from "../ai/streams/ChunkSource.ts"
 import type { RunningInstance } from "./InstanceDriver.ts"
 import type { Redacted } from "effect"
 import { AgentId } from "../shared/AgentId.ts"
+import { ToolActivity } from "../skills/tools/ToolActivity.ts"
 import { SkillCode } from "../skills/SkillCode.ts"
 
 /** An enabled skill, as its SKILL.md describes it. */
@@ -66,16 +67,19 @@ export const Turn = Schema.Struct({
   history: Schema.Array(TurnMessage),
   message: Schema.String,
   /** The reply is the tool's result. */
-  invocation: Schema.optional(ToolInvocation)
+  invocation: Schema.optional(ToolInvocation),
+  /** Services of an earlier release understand no reports of tool calls. */
+  reportsTools: Schema.optional(Schema.Boolean)
 }).annotations({ identifier: "Turn" })
 export type Turn = typeof Turn.Type
 
 /**
- * A delta of the reply, or its end, which names the model of the reply's last text; runtimes of an earlier release name no
- * provider. After `compacted`, `summary` replaces the session's messages up to `upToSeq`.
+ * A delta of the reply, a tool call, or its end, which names the model of the reply's last text; runtimes of an earlier
+ * release name no provider. After `compacted`, `summary` replaces the session's messages up to `upToSeq`.
  */
 export const TurnEvent = Schema.Union(
   Schema.Struct({ type: Schema.Literal("delta"), text: Schema.String }),
+  Schema.Struct({ type: Schema.Literal("tool"), call: ToolActivity }),
   Schema.Struct({ type: Schema.Literal("compacted"), summary: Schema.String, upToSeq: Schema.Int }),
   Schema.Struct({
     type: Schema.Literal("done"),

@@ -2,7 +2,9 @@ import { Schema } from "effect"
 import type { AnsweringModel } from "../ai/models/AnsweringModel.ts"
 import { idSchema } from "../ids/IdGenerator.ts"
 import { AgentId } from "../shared/AgentId.ts"
+import type { Units, UsdMicros } from "../shared/Money.ts"
 import { UserId } from "../shared/UserId.ts"
+import { ToolActivity } from "../skills/tools/ToolActivity.ts"
 
 export const ChatSessionId = idSchema("ChatSessionId", "Id of a conversation, chs_…")
 export type ChatSessionId = typeof ChatSessionId.Type
@@ -14,6 +16,8 @@ export const ChatSession = Schema.Struct({
   id: ChatSessionId,
   userId: UserId,
   agentId: AgentId,
+  /** Given by the user. */
+  title: Schema.NullOr(Schema.String),
   status: Schema.Literal("active"),
   messageCount: Schema.Int,
   createdAt: Schema.DateTimeUtcFromSelf,
@@ -45,9 +49,27 @@ export const Message = Schema.Struct({
   /** The model that answered, of replies. */
   model: Schema.NullOr(Schema.String),
   provider: Schema.NullOr(Schema.String),
+  /** Units booked for the turn, of replies. */
+  units: Schema.NullOr(Schema.Int.pipe(Schema.brand("Units"))),
+  /** Cost of the turn's model calls at their providers, of replies. */
+  costMicros: Schema.NullOr(Schema.Int.pipe(Schema.brand("UsdMicros"))),
+  /** From the message to its reply, of replies. */
+  durationMs: Schema.NullOr(Schema.Int),
+  /** The user stopped the answer: the reply is its text so far, and a message without any text has failed. */
+  isStopped: Schema.Boolean,
+  /** Tool calls of the answer, of replies; null without any, and in transcripts. */
+  toolCalls: Schema.NullOr(Schema.Array(ToolActivity)),
   createdAt: Schema.DateTimeUtcFromSelf
 })
 export type Message = typeof Message.Type
+
+/** The price of an answer. */
+export interface AnswerCost {
+  readonly units: Units
+  readonly costMicros: UsdMicros
+}
+
+export const maximumTitleLength = 200
 
 /** The failure of a message whose answering process died. */
 export const abandonedMessageFailure = "the process that worked on it has ended"

@@ -3,8 +3,11 @@ import { Data } from "effect"
 export class ChatSessionNotFound extends Data.TaggedError("ChatSessionNotFound")<object> {}
 export class MessageInvalid extends Data.TaggedError("MessageInvalid")<{ readonly reason: string }> {}
 export class RunningAgentNotFound extends Data.TaggedError("RunningAgentNotFound")<object> {}
+export class TitleInvalid extends Data.TaggedError("TitleInvalid")<{ readonly reason: string }> {}
 /** The message is stored without a reply. */
 export class MessageUnanswered extends Data.TaggedError("MessageUnanswered")<{ readonly reason: string }> {}
+/** The user stopped the answer before its first text. */
+export class AnswerStopped extends Data.TaggedError("AnswerStopped")<{ readonly reason: string }> {}
 export class MessageNotFound extends Data.TaggedError("MessageNotFound")<object> {}
 /** The limit of pending messages of a conversation or of a user. */
 export class PendingMessageLimitReached extends Data.TaggedError("PendingMessageLimitReached")<{

@@ -8,6 +8,7 @@ import { Conversations } from "./conversations/Conversations.ts"
 import { ConversationTurns } from "./conversations/ConversationTurns.ts"
 import { AgentHealth } from "./health/AgentHealth.ts"
 import { Memories } from "./memory/Memories.ts"
+import { TurnStops } from "./turns/TurnStops.ts"
 import { TurnSettlement } from "./turns/TurnSettlement.ts"
 
 const conversationRemoval = Layer.effect(
@@ -19,7 +20,7 @@ export const layer = Layer.mergeAll(Conversations.Default, AgentHealth.Default, 
   Layer.provideMerge(
     Layer.mergeAll(ChatSessions.Default, ConversationTurns.Default, ConversationRecords.Default, ResumedAnswers.Default)
   ),
-  Layer.provide(TurnSettlement.Default)
+  Layer.provide(Layer.merge(TurnSettlement.Default, TurnStops.Default))
 )
 
 export const interactionJobs = Layer.provide(ClaimedContents.Default, Memories.Default)

@@ -21,6 +21,7 @@ import uploadedSkills from "./migrations/0016_uploaded_skills.ts"
 import responses from "./migrations/0017_responses.ts"
 import a2aMessages from "./migrations/0018_a2a_messages.ts"
 import mcpServers from "./migrations/0019_mcp_servers.ts"
+import answers from "./migrations/0020_answers.ts"
 import { type Migration, pendingMigrations, sha256Of } from "./PendingMigrations.ts"
 import { type DatabaseUnreachable, layer, type PostgresPoolOptions } from "./PostgresPool.ts"
 import { decodeRows, decodeSingleRow } from "./Rows.ts"
@@ -46,7 +47,8 @@ export const migrations: ReadonlyArray<Migration> = [
   { id: 16, file: "0016_uploaded_skills.ts", sql: uploadedSkills },
   { id: 17, file: "0017_responses.ts", sql: responses },
   { id: 18, file: "0018_a2a_messages.ts", sql: a2aMessages },
-  { id: 19, file: "0019_mcp_servers.ts", sql: mcpServers }
+  { id: 19, file: "0019_mcp_servers.ts", sql: mcpServers },
+  { id: 20, file: "0020_answers.ts", sql: answers }
 ]
 
 const DatabaseRow = Schema.Struct({

@@ -16,6 +16,7 @@ import {
 } from "@berth/domain/ai/prompt/PromptBudget"
 import type { RuntimeAgent, ToolInvocation, Turn, TurnEvent } from "@berth/domain/instances/AgentRuntime"
 import { ToolFailed } from "@berth/domain/skills/tools/Tool"
+import { shortenToolActivity } from "@berth/domain/skills/tools/ToolActivity"
 import { sanitizeToolResult } from "@berth/domain/skills/tools/ToolExecution"
 import { answerInRounds } from "@berth/domain/skills/tools/ToolRounds"
 import { DateTime, Duration, Effect, Option, type Scope } from "effect"
@@ -113,6 +114,10 @@ const answerPrompt = (
       contextWindow: agent.contextWindow,
       maxTokens: agent.maxTokens,
       callModel,
+      makeReport:
+        turn.reportsTools === true
+          ? (call): TurnEvent => ({ type: "tool", call: shortenToolActivity(call) })
+          : undefined,
       onUnterminated: () => new ModelCallFailed({ reason: "The model's answer had no end." }),
       makeEnd: (reply) => Effect.sync((): TurnEvent => ({ type: "done", reply, ...answeredBy }))
     })

@@ -321,6 +321,31 @@ it.effect("TurnAnswer runs sixteen of a hundred tool calls, eight concurrently, 
   })
 )
 
+it.effect("TurnAnswer reports tool calls before and after they run, to services that understand it", () =>
+  Effect.gen(function* () {
+    const script: Script = (_, at) =>
+      at === 0 ? [delta("Well:"), call("shout", { text: "a" }), call("none", {}), done] : [delta("A"), done]
+    const { events } = yield* ask(script, skilled, { reportsTools: true })
+    const reported = events.map((event) => {
+      if (typeof event === "string" || event.type !== "tool") return typeof event === "string" ? event : event.type
+      const { arguments: text, id, name, result, status } = event.call
+      return [id, name, text, status, result?.slice(0, 26) ?? null].join(" ")
+    })
+    assert.deepStrictEqual(reported, [
+      "delta",
+      '0.0 shout {"text":"a"} running ',
+      "0.1 none {} running ",
+      '0.0 shout {"text":"a"} succeeded A',
+      "0.1 none {} failed There is no tool of that n",
+      "delta",
+      "delta",
+      "done"
+    ])
+    const unreported = (yield* ask(script)).events
+    assert.isFalse(unreported.some((event) => typeof event === "object" && event.type === "tool"))
+  })
+)
+
 it.effect("TurnAnswer continues when tools hang", () =>
   Effect.gen(function* () {
     const turn = yield* Effect.forkDaemon(

@@ -43,6 +43,8 @@ const toFrame =
     switch (event.type) {
       case "delta":
         return Effect.succeed(frames.delta({ content: event.text }))
+      case "tool":
+        return Effect.succeed("")
       case "done":
         return Effect.succeed(frames.end("stop"))
       case "failed":

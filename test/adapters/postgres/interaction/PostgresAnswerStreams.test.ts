@@ -44,6 +44,7 @@ const pendingMessage = Effect.gen(function* () {
     userId: user.id,
     agentId: agent.id,
     status: "active",
+    title: null,
     messageCount: 0,
     createdAt: now,
     lastActivity: now

@@ -33,6 +33,7 @@ const conversation = Effect.gen(function* () {
         userId: user.id,
         agentId: agent.id,
         status: "active",
+        title: null,
         messageCount: 0,
         createdAt: at,
         lastActivity: at

@@ -44,6 +44,7 @@ const openSession = (agent: Agent) =>
       userId: agent.ownerId,
       agentId: agent.id,
       status: "active",
+      title: null,
       messageCount: 0,
       createdAt: now,
       lastActivity: now

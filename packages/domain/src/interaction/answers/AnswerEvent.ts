@@ -1,20 +1,33 @@
 import { Option } from "effect"
+import type { ToolActivity } from "../../skills/tools/ToolActivity.ts"
 import { type Message, MessageId } from "../Conversation.ts"
 
-/** Part of an answer's text. Deltas are numbered from 1 without gaps. */
+/** Part of an answer's text. */
 export interface AnswerDelta {
   readonly type: "delta"
   readonly n: number
   readonly text: string
 }
 
-/** The end of an answer, numbered behind its last delta. */
+/** The beginning or the end of a tool call of the answer. */
+export interface AnswerTool {
+  readonly type: "tool"
+  readonly n: number
+  readonly call: ToolActivity
+}
+
+/** Events before the end, numbered from 1 without gaps. */
+export type AnswerPart = AnswerDelta | AnswerTool
+
+/** The end of an answer, numbered behind its last part. */
 export type AnswerEnd =
   | { readonly type: "done"; readonly n: number; readonly reply: Message }
   | { readonly type: "failed"; readonly n: number; readonly reason: string }
 
-/** The events of an answer as they are stored and sent to clients: deltas, then one end. */
-export type AnswerEvent = AnswerDelta | AnswerEnd
+/** The events of an answer as they are stored and sent to clients: parts, then one end. */
+export type AnswerEvent = AnswerPart | AnswerEnd
+
+export const isAnswerEnd = (event: AnswerEvent): event is AnswerEnd => event.type === "done" || event.type === "failed"
 
 /** A client's position in an answer: the message and the number of the last received event, 0 before the first. */
 export interface AnswerPosition {

@@ -1,6 +1,6 @@
 import { Chunk, Deferred, Effect, PubSub, RcMap, Ref, Stream } from "effect"
 import type { MessageId } from "../Conversation.ts"
-import type { AnswerEvent } from "./AnswerEvent.ts"
+import { type AnswerEvent, isAnswerEnd } from "./AnswerEvent.ts"
 import { computeAnswerStep, followAnswer } from "./AnswerReplay.ts"
 import type { AnswerStreams } from "./AnswerStreams.ts"
 
@@ -50,7 +50,7 @@ export const makeAnswerFollowers = ({ read }: Pick<AnswerStreams["Type"], "read"
             Stream.takeWhile(Chunk.isNonEmpty),
             Stream.map(Chunk.filter(({ n }) => n > step.after)),
             Stream.flattenChunks,
-            Stream.takeUntil(({ type }) => type !== "delta")
+            Stream.takeUntil(isAnswerEnd)
           )
           return Stream.concat(known, rest)
         })

@@ -2,12 +2,13 @@ import { Effect } from "effect"
 import { makeWakeup } from "../../ai/streams/ChunkSource.ts"
 import { type ChunkReader, readerFromSource } from "../../ai/streams/ChunkReader.ts"
 import type { Message } from "../Conversation.ts"
-import type { AnswerDelta, AnswerEvent } from "./AnswerEvent.ts"
+import type { ToolActivity } from "../../skills/tools/ToolActivity.ts"
+import type { AnswerEvent, AnswerPart } from "./AnswerEvent.ts"
 
 /** Publishes the events of an answer, numbered. Hot path: plain variables and one reader. Events without a reader are discarded with it. */
 export interface AnswerPublication {
-  /** Returns the numbered deltas. */
-  readonly publish: (texts: ReadonlyArray<string>) => ReadonlyArray<AnswerDelta>
+  /** Publishes texts and tool calls; returns the numbered parts. */
+  readonly publish: (parts: ReadonlyArray<string | ToolActivity>) => ReadonlyArray<AnswerPart>
   readonly deltaCount: () => number
   readonly complete: (reply: Message) => Effect.Effect<void>
   readonly fail: (reason: string) => Effect.Effect<void>
@@ -33,11 +34,16 @@ export const makeAnswerPublication: Effect.Effect<AnswerPublication> = Effect.sy
       wake()
     })
   return {
-    publish: (texts) => {
-      const deltas = texts.map((text): AnswerDelta => ({ type: "delta", n: (count += 1), text }))
-      unread.push(...deltas)
+    publish: (given) => {
+      const parts = given.map((part): AnswerPart => {
+        count += 1
+        return typeof part === "string"
+          ? { type: "delta", n: count, text: part }
+          : { type: "tool", n: count, call: part }
+      })
+      unread.push(...parts)
       wake()
-      return deltas
+      return parts
     },
     deltaCount: () => count,
     complete: (reply) => end(() => ({ type: "done", n: count + 1, reply })),

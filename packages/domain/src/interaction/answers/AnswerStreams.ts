@@ -1,11 +1,11 @@
 import { Context, type DateTime, type Effect } from "effect"
 import type { Message, MessageId } from "../Conversation.ts"
-import type { AnswerDelta } from "./AnswerEvent.ts"
+import type { AnswerPart } from "./AnswerEvent.ts"
 
 /** One consistent read of an answer. */
 export interface AnswerSnapshot {
-  /** The deltas behind the given number without a gap; empty when some of them were pruned. */
-  readonly deltas: ReadonlyArray<AnswerDelta>
+  /** The parts behind the given number without a gap; empty when some of them were pruned. */
+  readonly deltas: ReadonlyArray<AnswerPart>
   readonly state: AnswerState
 }
 
@@ -23,7 +23,7 @@ export class AnswerStreams extends Context.Tag("@berth/AnswerStreams")<
   AnswerStreams,
   {
     /** Buffers a message's next deltas, in order. Hot path: no effect. */
-    readonly append: (id: MessageId, deltas: ReadonlyArray<AnswerDelta>) => void
+    readonly append: (id: MessageId, deltas: ReadonlyArray<AnswerPart>) => void
     /** Returns once all buffered deltas of the answer are written. Precedes storing the answer's end. */
     readonly flush: (id: MessageId) => Effect.Effect<void>
     readonly read: (id: MessageId, after: number) => Effect.Effect<AnswerSnapshot>

@@ -39,6 +39,7 @@ export class ChatSessions extends Effect.Service<ChatSessions>()("@berth/ChatSes
         id,
         userId,
         agentId: agent.id,
+        title: null,
         status: "active",
         messageCount: 0,
         createdAt: now,

@@ -3,10 +3,11 @@ import type { AgentId } from "../../shared/AgentId.ts"
 import { Agents } from "../../agents/Agents.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
 import type { UserId } from "../../shared/UserId.ts"
-import type { ChatSessionId, MessageId } from "../Conversation.ts"
-import { ChatSessionNotFound } from "../ConversationErrors.ts"
+import { type ChatSessionId, maximumTitleLength, type MessageId } from "../Conversation.ts"
+import { ChatSessionNotFound, TitleInvalid } from "../ConversationErrors.ts"
 import { Memories } from "../memory/Memories.ts"
 import { recentMemoryLimits, toMemoryItem } from "../memory/RecentMemory.ts"
+import { TurnStops } from "../turns/TurnStops.ts"
 import { ConversationRepository } from "./ConversationRepository.ts"
 
 /** A page of a session's messages: the newest `limit` of those before a message, or of all. */
@@ -19,13 +20,14 @@ const maximumListedSessions = 100
 const recordLength = 300
 const historyLength = 100
 
-/** Reads and deletes stored conversations. */
+/** Reads, names and deletes stored conversations. */
 export class ConversationRecords extends Effect.Service<ConversationRecords>()("@berth/ConversationRecords", {
   effect: Effect.gen(function* () {
     const repository = yield* ConversationRepository
     const agents = yield* Agents
     const memories = yield* Memories
     const transaction = yield* Transaction
+    const stops = yield* TurnStops
 
     /** Last used first, of all agents or of one. */
     const listSessions = Effect.fn("ConversationRecords.listSessions")(function* (
@@ -77,6 +79,25 @@ export class ConversationRecords extends Effect.Service<ConversationRecords>()("
       return yield* repository.findAgentFigures(agentId, DateTime.subtract(yield* DateTime.now, { hours: 1 }))
     })
 
+    /** An empty title is none. */
+    const rename = Effect.fn("ConversationRecords.rename")(function* (
+      userId: UserId,
+      id: ChatSessionId,
+      given: string | undefined
+    ) {
+      const title = given?.trim() ?? ""
+      if (title.length > maximumTitleLength)
+        return yield* new TitleInvalid({ reason: `must have at most ${maximumTitleLength} characters` })
+      const renamed = yield* repository.renameSession(userId, id, title === "" ? null : title)
+      return yield* Effect.mapError(renamed, () => new ChatSessionNotFound())
+    })
+
+    /** Deletes a session with its messages and its summary, and stops its turns, which are charged for what they used. */
+    const remove = Effect.fn("ConversationRecords.remove")(function* (userId: UserId, id: ChatSessionId) {
+      const removed = yield* transaction.run(repository.removeSession(userId, id))
+      yield* stops.request(yield* Effect.mapError(removed, () => new ChatSessionNotFound()))
+    })
+
     /** Deletes the user's sessions and agents' notes; returns the number of sessions. */
     const removeAll = Effect.fn("ConversationRecords.removeAll")(function* (userId: UserId) {
       return yield* transaction.run(Effect.zipRight(memories.removeAll(userId), repository.removeSessions(userId)))
@@ -98,6 +119,8 @@ export class ConversationRecords extends Effect.Service<ConversationRecords>()("
       listAgentMessages,
       findAgentFigures,
       listHistory,
+      rename,
+      remove,
       removeAll
     }
   })

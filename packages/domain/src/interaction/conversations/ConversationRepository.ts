@@ -3,8 +3,17 @@ import type { AnsweringModel } from "../../ai/models/AnsweringModel.ts"
 import type { MessageOrigin } from "../../shared/Channel.ts"
 import type { UserId } from "../../shared/UserId.ts"
 import type { AgentId } from "../../shared/AgentId.ts"
-import type { ChatSession, ChatSessionId, Message, MessageFigures, MessageId, MessageState } from "../Conversation.ts"
+import type {
+  AnswerCost,
+  ChatSession,
+  ChatSessionId,
+  Message,
+  MessageFigures,
+  MessageId,
+  MessageState
+} from "../Conversation.ts"
 import type { ChatSessionNotFound, PendingMessageLimitReached } from "../ConversationErrors.ts"
+import type { ToolActivity } from "../../skills/tools/ToolActivity.ts"
 import type { TurnPayment } from "../turns/TurnPayment.ts"
 
 export interface NewMessage {
@@ -22,6 +31,9 @@ export interface NewReply {
   readonly content: string
   readonly deltaCount?: number | undefined
   readonly answeredBy?: AnsweringModel | undefined
+  readonly cost?: AnswerCost | undefined
+  readonly isStopped?: boolean | undefined
+  readonly toolCalls?: ReadonlyArray<ToolActivity> | undefined
 }
 
 export interface MessageFailure {
@@ -29,6 +41,7 @@ export interface MessageFailure {
   readonly reason?: string | undefined
   readonly deltaCount?: number | undefined
   readonly callBegun: boolean
+  readonly isStopped?: boolean | undefined
 }
 
 export interface NewTurn extends TurnPayment {
@@ -100,9 +113,20 @@ export class ConversationRepository extends Context.Tag("@berth/ConversationRepo
     readonly findAgentFigures: (agentId: AgentId, since: DateTime.Utc) => Effect.Effect<MessageFigures>
     /** Returns the number of deleted sessions; their messages go with them. */
     readonly removeSessions: (userId: UserId) => Effect.Effect<number>
-    /** Newest first. */
+    /** Null takes the title back. None for an unknown session. */
+    readonly renameSession: (
+      userId: UserId,
+      id: ChatSessionId,
+      title: string | null
+    ) => Effect.Effect<Option.Option<ChatSession>>
+    /** Deletes a session with its messages and its summary, and returns the pending messages; none for an unknown session. */
+    readonly removeSession: (
+      userId: UserId,
+      id: ChatSessionId
+    ) => Effect.Effect<Option.Option<ReadonlyArray<MessageId>>>
     /** Gives the sessions and messages of an agent to another user. */
     readonly transfer: (agentId: AgentId, to: UserId) => Effect.Effect<void>
+    /** Newest first. */
     readonly listByUser: (userId: UserId, limit: number) => Effect.Effect<ReadonlyArray<Message>>
     readonly countByUser: (userId: UserId) => Effect.Effect<number>
   }

@@ -7,12 +7,14 @@ import { leaseDuration, whileRenewed } from "../../limits/Lease.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
 import type { AnswerPublication } from "../answers/AnswerPublication.ts"
 import { AnswerStreams } from "../answers/AnswerStreams.ts"
+import type { ToolActivity } from "../../skills/tools/ToolActivity.ts"
 import { type Message, MessageId, toChatRole } from "../Conversation.ts"
-import { MessageUnanswered } from "../ConversationErrors.ts"
+import { AnswerStopped, MessageUnanswered } from "../ConversationErrors.ts"
 import { Memories } from "../memory/Memories.ts"
 import { TurnRepository } from "../turns/TurnRepository.ts"
 import { TurnSettlement } from "../turns/TurnSettlement.ts"
-import { ConversationRepository } from "./ConversationRepository.ts"
+import { TurnStops } from "../turns/TurnStops.ts"
+import { ConversationRepository, type MessageFailure } from "./ConversationRepository.ts"
 import { fitHistory, maximumHistoryMessages } from "./HistoryWindow.ts"
 import * as TurnQueue from "./TurnQueue.ts"
 
@@ -48,6 +50,7 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
     const memories = yield* Memories
     const transaction = yield* Transaction
     const streams = yield* AnswerStreams
+    const stops = yield* TurnStops
     const queue = yield* TurnQueue.make
 
     const renewLease = (message: Message) =>
@@ -87,6 +90,7 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
         ...known,
         history: fitHistory(before).map(({ content, sender, seq }) => ({ seq, role: toChatRole(sender), content })),
         message: message.content,
+        reportsTools: true,
         ...(invocation === undefined ? {} : { invocation })
       })
 
@@ -94,32 +98,52 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
       message: Message,
       ticket: TurnQueue.TurnTicket,
       publication: AnswerPublication,
-      { invocation, isResumable }: TurnOptions
+      { invocation, isResumable, stopped }: TurnOptions & { readonly stopped: Effect.Effect<void> }
     ) {
       let end: Extract<TurnEvent, { readonly type: "done" }> | undefined
+      let text = ""
+      const toolCalls = new Map<string, ToolActivity>()
       // Hot path: most events are deltas, which need no effect.
       const handle = (events: ReadonlyArray<TurnEvent>): Effect.Effect<void> | undefined => {
-        const texts: Array<string> = []
+        const parts: Array<string | ToolActivity> = []
         let stored: Effect.Effect<void> | undefined
         for (const event of events)
-          if (event.type === "delta") texts.push(event.text)
-          else if (event.type === "compacted") stored = memories.storeSummary(message, event)
+          if (event.type === "delta") {
+            parts.push(event.text)
+            text += event.text
+          } else if (event.type === "tool") {
+            parts.push(event.call)
+            toolCalls.set(event.call.id, event.call)
+          } else if (event.type === "compacted") stored = memories.storeSummary(message, event)
           else end = event
-        const deltas = texts.length === 0 ? [] : publication.publish(texts)
-        if (isResumable) streams.append(message.id, deltas)
+        const published = parts.length === 0 ? [] : publication.publish(parts)
+        if (isResumable) streams.append(message.id, published)
         return stored
       }
-      const context = yield* awaitContext(message, ticket)
-      yield* Effect.scoped(Effect.flatMap(chat(message, context, invocation), (events) => forEachBatch(events, handle)))
-      if (end === undefined) return yield* new MessageUnanswered({ reason: "the agent stopped answering" })
-      const replyId = MessageId.make(yield* ids.next("msg"))
-      const { model, provider, reply: content } = end
-      const answeredBy = provider === undefined ? undefined : { model, provider }
-      const stored = { id: replyId, content, deltaCount: publication.deltaCount(), answeredBy }
+      const receive = Effect.flatMap(awaitContext(message, ticket), (context) =>
+        Effect.scoped(Effect.flatMap(chat(message, context, invocation), (events) => forEachBatch(events, handle)))
+      )
+      const hasStopped = yield* Effect.raceFirst(Effect.as(receive, false), Effect.as(stopped, true))
+      const isStopped = hasStopped && end === undefined
+      if (isStopped && text.trim() === "")
+        return yield* new AnswerStopped({ reason: "it was stopped before the agent answered" })
+      if (isStopped) yield* awaitOpenCalls(message)
+      else if (end === undefined) return yield* new MessageUnanswered({ reason: "the agent stopped answering" })
+      const { model, provider, reply: content } = end ?? { reply: text }
+      const stored = {
+        id: MessageId.make(yield* ids.next("msg")),
+        content,
+        deltaCount: publication.deltaCount(),
+        answeredBy: model === undefined || provider === undefined ? undefined : { model, provider },
+        isStopped,
+        toolCalls: [...toolCalls.values()].map(endToolCall)
+      }
       yield* streams.flush(message.id)
       // A conversation deleted in mid-answer is settled too. An abandoned turn has ended already.
       const answered = yield* transaction.run(
-        Effect.zipRight(settlement.complete(message.id), repository.storeReply(message, stored))
+        Effect.flatMap(settlement.complete(message.id), (cost) =>
+          repository.storeReply(message, { ...stored, cost: Option.getOrUndefined(cost) })
+        )
       )
       const reply = yield* Effect.mapError(
         answered,
@@ -144,7 +168,7 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
       })
 
     /** Retried: the cause of the failure may also prevent storing it. */
-    const storeFailure = (message: Message, failure: { readonly reason: string; readonly deltaCount: number }) =>
+    const storeFailure = (message: Message, failure: Omit<MessageFailure, "callBegun">) =>
       Effect.zipRight(
         awaitOpenCalls(message),
         transaction.run(
@@ -164,35 +188,44 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
     ) {
       const { agentId, id: messageId, userId } = message
       const reason = describeFailure(cause)
-      yield* Effect.logError("Message not answered", cause).pipe(
-        Effect.annotateLogs({ messageId, agentId, userId, reason })
-      )
+      const isStopped = Option.exists(Cause.failureOption(cause), ({ _tag }) => _tag === "AnswerStopped")
+      yield* (
+        isStopped
+          ? Effect.logInfo("Answer stopped before its first text")
+          : Effect.logError("Message not answered", cause)
+      ).pipe(Effect.annotateLogs({ messageId, agentId, userId, reason }))
       yield* streams.flush(messageId)
-      yield* storeFailure(message, { reason, deltaCount: publication.deltaCount() })
+      yield* storeFailure(message, { reason, deltaCount: publication.deltaCount(), isStopped })
       yield* publication.fail(reason)
     })
 
     /** Runs the turn of a message and publishes its answer. The turn is settled or released, at a shutdown too. */
     const run = (message: Message, publication: AnswerPublication, options: TurnOptions) =>
       Effect.uninterruptibleMask((restore) =>
-        Effect.flatMap(queue.enter(message.sessionId, message.seq), (ticket) =>
-          answer(message, ticket, publication, options).pipe(
-            unlessCanceled(options.canceled),
-            whileRenewed(renewLease(message)),
-            restore,
-            Effect.matchCauseEffect({
-              onSuccess: publication.complete,
-              onFailure: (cause) => handleFailure(message, publication, cause)
-            }),
-            Effect.catchAllCause((cause) => Effect.logError("Turn failed unexpectedly", cause)),
-            Effect.ensuring(publication.fail("an internal error"))
-          )
+        Effect.flatMap(
+          Effect.all([queue.enter(message.sessionId, message.seq), stops.watch(message.id)]),
+          ([ticket, stopped]) =>
+            answer(message, ticket, publication, { ...options, stopped }).pipe(
+              unlessCanceled(options.canceled),
+              whileRenewed(renewLease(message)),
+              restore,
+              Effect.matchCauseEffect({
+                onSuccess: publication.complete,
+                onFailure: (cause) => handleFailure(message, publication, cause)
+              }),
+              Effect.catchAllCause((cause) => Effect.logError("Turn failed unexpectedly", cause)),
+              Effect.ensuring(publication.fail("an internal error"))
+            )
         ).pipe(Effect.scoped)
       )
 
     return { run }
   })
 }) {}
+
+/** A tool whose answer was stopped has no result. */
+const endToolCall = (call: ToolActivity): ToolActivity =>
+  call.status === "running" ? { ...call, status: "failed" } : call
 
 const describeFailure = (cause: Cause.Cause<{ readonly _tag: string; readonly reason: string }>): string =>
   Option.match(Cause.failureOption(cause), {

@@ -19,7 +19,9 @@ import {
   type Message,
   MessageId
 } from "../Conversation.ts"
-import { MessageInvalid, MessageUnanswered } from "../ConversationErrors.ts"
+import { MessageInvalid, MessageNotFound, MessageUnanswered } from "../ConversationErrors.ts"
+import type { UserId } from "../../shared/UserId.ts"
+import { TurnStops } from "../turns/TurnStops.ts"
 import { ChatSessions } from "./ChatSessions.ts"
 import { ConversationRepository } from "./ConversationRepository.ts"
 import { ConversationTurns } from "./ConversationTurns.ts"
@@ -82,6 +84,7 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
     const repository = yield* ConversationRepository
     const sessions = yield* ChatSessions
     const turns = yield* ConversationTurns
+    const stops = yield* TurnStops
     const ledger = yield* UnitLedger
     const agents = yield* Agents
     const ownKeys = yield* OwnKeyCoverage
@@ -236,6 +239,14 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
       })
     })
 
-    return { send, stream, sendAndAwait, answerOnce }
+    /** Asks the turn of a message to end with its text so far. Returns the message as it was. Idempotent. */
+    const stop = Effect.fn("Conversations.stop")(function* (userId: UserId, id: MessageId) {
+      const found = yield* repository.findMessage(userId, id)
+      const message = yield* Effect.mapError(found, () => new MessageNotFound())
+      if (message.state === "pending") yield* stops.request([id])
+      return message
+    })
+
+    return { send, stream, sendAndAwait, answerOnce, stop }
   })
 }) {}

@@ -53,6 +53,10 @@ export class TurnRepository extends Context.Tag("@berth/TurnRepository")<
     /** Raises the limit of a turn in progress that has one, or lowers it by negative units. */
     readonly raiseLimit: (turnId: string, units: number) => Effect.Effect<void>
     readonly renewLease: (turnId: string, leaseUntil: DateTime.Utc) => Effect.Effect<void>
+    /** Asks the processes of turns to stop them. Ignores ended turns. */
+    readonly requestStop: (turnIds: ReadonlyArray<string>) => Effect.Effect<void>
+    /** Those of the turns that are to stop. */
+    readonly listStopRequested: (turnIds: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<string>>
     /** Turns whose lease has expired. */
     readonly listAbandoned: (now: DateTime.Utc) => Effect.Effect<ReadonlyArray<string>>
     /** Ends a turn and returns its record; with `abandonedAt` only if its lease has expired. None when it has ended before. */

@@ -2,7 +2,8 @@ import type { DateTime } from "effect"
 import { Effect, Option } from "effect"
 import { UnitLedger } from "../../billing/units/UnitLedger.ts"
 import { computeFailedTurnUnits, computeTurnUnits, messageUnits, TurnSettings } from "./TurnPricing.ts"
-import type { Units } from "../../shared/Money.ts"
+import type { AnswerCost } from "../Conversation.ts"
+import { noUnits, type Units } from "../../shared/Money.ts"
 import { type TurnRecord, TurnRepository } from "./TurnRepository.ts"
 
 /** The provider's report can exceed the bound of a call; the limit holds. */
@@ -16,14 +17,15 @@ export class TurnSettlement extends Effect.Service<TurnSettlement>()("@berth/Tur
     const ledger = yield* UnitLedger
     const settings = yield* TurnSettings
 
+    /** Returns the price, which a balance that is too low does not cover; none when the turn has ended before. */
     const complete = Effect.fn("TurnSettlement.complete")(function* (turnId: string) {
       const ended = yield* turns.end(turnId)
-      if (Option.isNone(ended) || Option.isNone(ended.value.reservation)) return
-      yield* ledger.settle(
-        ended.value.reservation.value,
-        limitUnits(computeTurnUnits(settings, ended.value), ended.value),
-        messageUnits
-      )
+      if (Option.isNone(ended)) return Option.none<AnswerCost>()
+      const { costMicros, reservation } = ended.value
+      if (Option.isNone(reservation)) return Option.some<AnswerCost>({ units: noUnits, costMicros })
+      const units = limitUnits(computeTurnUnits(settings, ended.value), ended.value)
+      yield* ledger.settle(reservation.value, units, messageUnits)
+      return Option.some<AnswerCost>({ units, costMicros })
     })
 
     /** Returns the record, or none when the turn has ended before. From the first model request on, a failed turn is settled. */

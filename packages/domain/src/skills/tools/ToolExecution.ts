@@ -45,11 +45,17 @@ const answer = <Who>(tool: Tool<Who>, who: Who, call: ToolCall): Effect.Effect<A
     )
   )
 
+/** The result of a tool call, for the model. */
+export interface ToolResult {
+  readonly message: ChatMessage
+  readonly hasSucceeded: boolean
+}
+
 /**
  * Runs a tool call. Every failure is a result, so that the model can recover. Logs never contain arguments or
  * results.
  */
-export const runTool = <Who>(tools: ReadonlyArray<Tool<Who>>, who: Who, call: ToolCall): Effect.Effect<ChatMessage> =>
+export const runTool = <Who>(tools: ReadonlyArray<Tool<Who>>, who: Who, call: ToolCall): Effect.Effect<ToolResult> =>
   Effect.suspend(() => {
     const tool = tools.find(({ spec }) => spec.name === call.name)
     // An unknown name is the model's own text.
@@ -61,7 +67,10 @@ export const runTool = <Who>(tools: ReadonlyArray<Tool<Who>>, who: Who, call: To
           Effect.annotateLogs({ tool: name, durationMs: Math.round(Duration.toMillis(duration)), outcome })
         )
       ),
-      Effect.map(([, { content }]): ChatMessage => makeToolMessage(call, content)),
+      Effect.map(([, { content, outcome }]) => ({
+        message: makeToolMessage(call, content),
+        hasSucceeded: outcome === "ok"
+      })),
       Effect.withSpan("Tools.run", {
         attributes: { "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name }
       })

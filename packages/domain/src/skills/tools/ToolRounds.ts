@@ -4,10 +4,11 @@ import type { ChatMessage, ToolCall, ToolSpec } from "../../ai/chat/ModelChat.ts
 import { computePromptBudget, estimateSerializedToolTokens } from "../../ai/prompt/PromptBudget.ts"
 import { type ChunkBatch, type ChunkSource, makeSingleChunkSource } from "../../ai/streams/ChunkSource.ts"
 import type { ModelDelta, ModelEvent } from "../../ai/streams/ModelEvent.ts"
-import { runTool, makeToolMessage } from "./ToolExecution.ts"
+import type { ToolActivity } from "./ToolActivity.ts"
+import { runTool, makeToolMessage, type ToolResult } from "./ToolExecution.ts"
 import type { Tool } from "./Tool.ts"
 
-export interface ToolRounds<Who, End, E> {
+export interface ToolRounds<Who, End, E, Report = never> {
   readonly prompt: Prompt
   /** The context of the tools. */
   readonly who: Who
@@ -22,6 +23,8 @@ export interface ToolRounds<Who, End, E> {
   ) => Effect.Effect<ChunkSource<ModelEvent<object>, E>, E, Scope.Scope>
   /** Checked before every call; false makes that call the last. By default only the rounds are limited. */
   readonly canContinue?: Effect.Effect<boolean>
+  /** The event that reports a tool call, before and after it. By default none does. */
+  readonly makeReport?: ((activity: ToolActivity) => Report) | undefined
   readonly onUnterminated: () => E
   /** The last event, from the text of all deltas. */
   readonly makeEnd: (reply: string) => Effect.Effect<End>
@@ -64,7 +67,10 @@ const runAll = <Who>(tools: ReadonlyArray<Tool<Who>>, who: Who, calls: ReadonlyA
     Effect.forEach(calls.slice(0, maximumToolCalls), (call) => runTool(tools, who, call), {
       concurrency: toolConcurrency
     }),
-    (results) => [...results, ...calls.slice(maximumToolCalls).map((call) => makeToolMessage(call, tooMany))]
+    (results): ReadonlyArray<ToolResult> => [
+      ...results,
+      ...calls.slice(maximumToolCalls).map((call) => ({ message: makeToolMessage(call, tooMany), hasSucceeded: false }))
+    ]
   )
 
 /** The last call has no tools, and providers reject tool messages without tools: the rounds become plain messages. */
@@ -81,18 +87,22 @@ const toPlainMessages = (messages: ReadonlyArray<ChatMessage>): ReadonlyArray<Ch
 /** Tokens for the wording of plain rounds. */
 const plainRoundsTokens = 128
 
+/** One step between two batches; it returns the next one. */
+type Step<E> = Effect.Effect<Step<E> | null, E>
+
 /** Answers a prompt in rounds of tools. Deltas are streamed; the end has the same text as a whole. The scope ends the calls. */
-export const answerInRounds = <Who, End, E>({
+export const answerInRounds = <Who, End, E, Report = never>({
   callModel,
   contextWindow,
   makeEnd,
+  makeReport,
   onUnterminated,
   maxTokens,
   canContinue = Effect.succeed(true),
   prompt,
   tools,
   who
-}: ToolRounds<Who, End, E>): Effect.Effect<ChunkSource<ModelDelta | End, E>, never, Scope.Scope> => {
+}: ToolRounds<Who, End, E, Report>): Effect.Effect<ChunkSource<ModelDelta | Report | End, E>, never, Scope.Scope> => {
   const whole = computePromptBudget(contextWindow, maxTokens)
   // A small context window excludes tools.
   const specs =
@@ -106,14 +116,30 @@ export const answerInRounds = <Who, End, E>({
     let isLast = false
     let said: Said = { text: "", wanted: [], argumentsLength: 0 }
     let call: ChunkSource<ModelEvent<object>, E> = makeSingleChunkSource([])
-    let end: ChunkBatch<ModelDelta | End, E> | null = null
+    let end: ChunkBatch<ModelDelta | Report | End, E> | null = null
+    let reports: ReadonlyArray<Report> = []
 
     const isTooLong = () => before.length + said.text.length > maximumReplyLength
     const finish = (values: ReadonlyArray<ModelDelta | End>, failure?: E) => {
       end = { values, isDone: true, failure }
     }
 
-    const openCall: Effect.Effect<void, E> = Effect.flatMap(canContinue, (may) => {
+    const report = (calls: ReadonlyArray<ToolCall>, results?: ReadonlyArray<ToolResult>) => {
+      if (makeReport === undefined) return
+      const made = calls.map(({ arguments: text, name }, at) => {
+        const result = results?.[at]
+        return makeReport({
+          id: `${rounds.length}.${at}`,
+          name,
+          arguments: text,
+          status: result === undefined ? "running" : result.hasSucceeded ? "succeeded" : "failed",
+          result: result?.message.content ?? null
+        })
+      })
+      reports = [...reports, ...made]
+    }
+
+    const openCall: Step<E> = Effect.flatMap(canContinue, (may) => {
       isLast = rounds.length === maximumToolRounds || (!may && rounds.length > 0)
       said = { text: "", wanted: [], argumentsLength: 0 }
       const opened = isLast
@@ -121,23 +147,36 @@ export const answerInRounds = <Who, End, E>({
         : callModel(fitPrompt({ ...prompt, rounds }, budget), specs)
       return Effect.map(Scope.extend(opened, scope), (source) => {
         call = source
+        return null
       })
     })
 
-    const goOn: Effect.Effect<void, E> = Effect.suspend(() => {
-      if (isTooLong()) return Effect.fail(onUnterminated())
-      const reply = before + said.text
-      if (said.wanted.length === 0 || isLast) return Effect.map(makeEnd(reply), (last) => finish([last]))
-      const calls = distinct(said.wanted, rounds.length)
-      return Effect.flatMap(runAll(tools, who, calls), (results) => {
-        rounds = [...rounds, [{ role: "assistant", content: said.text.trim(), toolCalls: calls }, ...results]]
-        before = reply
+    const runTools = (calls: ReadonlyArray<ToolCall>): Step<E> =>
+      Effect.map(runAll(tools, who, calls), (results) => {
+        report(calls, results)
+        rounds = [
+          ...rounds,
+          [{ role: "assistant", content: said.text.trim(), toolCalls: calls }, ...results.map(({ message }) => message)]
+        ]
+        before += said.text
         return openCall
       })
+
+    const goOn: Step<E> = Effect.suspend((): Step<E> => {
+      if (isTooLong()) return Effect.fail(onUnterminated())
+      const reply = before + said.text
+      if (said.wanted.length === 0 || isLast)
+        return Effect.as(
+          Effect.map(makeEnd(reply), (last) => finish([last])),
+          null
+        )
+      const calls = distinct(said.wanted, rounds.length)
+      report(calls)
+      return Effect.succeed(runTools(calls))
     })
 
     /** The work between two batches. */
-    let work: Effect.Effect<void, E> | null = openCall
+    let work: Step<E> | null = openCall
 
     const pass = (event: ModelEvent<object>): ReadonlyArray<ModelDelta> => {
       if (event.type === "tool-call") {
@@ -153,7 +192,12 @@ export const answerInRounds = <Who, End, E>({
       return gap === "" ? [event] : [{ ...event, text: gap }, event]
     }
 
-    const poll = (): ChunkBatch<ModelDelta | End, E> | null => {
+    const poll = (): ChunkBatch<ModelDelta | Report | End, E> | null => {
+      if (reports.length > 0) {
+        const values = reports
+        reports = []
+        return { values, isDone: false }
+      }
       if (end !== null) {
         const batch = end
         end = { ...end, values: [] }
@@ -173,8 +217,8 @@ export const answerInRounds = <Who, End, E>({
         work === null
           ? call.awaitMore
           : Effect.match(work, {
-              onSuccess: () => {
-                work = null
+              onSuccess: (next) => {
+                work = next
               },
               onFailure: (failure) => finish([], failure)
             })

@@ -5,6 +5,7 @@ import { AgentId } from "@berth/domain/shared/AgentId"
 import { ChatSessionId, type Message, MessageId } from "@berth/domain/interaction/Conversation"
 import { UserId } from "@berth/domain/shared/UserId"
 import { assert, describe, it } from "@effect/vitest"
+import { Units, UsdMicros } from "@berth/domain/shared/Money"
 import { Chunk, DateTime, Duration, Effect, FastCheck, Fiber, Stream, TestClock } from "effect"
 
 const reply: Message = {
@@ -21,6 +22,11 @@ const reply: Message = {
   failure: null,
   model: "openai/gpt-4",
   provider: "openai",
+  units: Units(1),
+  costMicros: UsdMicros(240),
+  durationMs: 1_850,
+  isStopped: false,
+  toolCalls: null,
   createdAt: DateTime.unsafeMake(0)
 }
 

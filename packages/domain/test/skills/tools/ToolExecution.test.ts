@@ -29,7 +29,7 @@ const use = (name: string, args: string) =>
     const lines: Array<unknown> = []
     const logger = Logger.map(Logger.structuredLogger, (line) => lines.push(line))
     const call: ToolCall = { id: "call_1", name, arguments: args }
-    const message = yield* Effect.provide(runTool(tools, null, call), Logger.replace(Logger.defaultLogger, logger))
+    const { message } = yield* Effect.provide(runTool(tools, null, call), Logger.replace(Logger.defaultLogger, logger))
     assert.containSubset(message, { role: "tool", toolCallId: "call_1", toolName: name })
     return { content: message.content, log: JSON.stringify(lines) }
   })

@@ -1,4 +1,4 @@
-import type { AnswerDelta } from "@berth/domain/interaction/answers/AnswerEvent"
+import type { AnswerPart } from "@berth/domain/interaction/answers/AnswerEvent"
 import { type AnswerSnapshot, AnswerStreams } from "@berth/domain/interaction/answers/AnswerStreams"
 import {
   abandonedMessageFailure,
@@ -7,6 +7,7 @@ import {
   MessageState
 } from "@berth/domain/interaction/Conversation"
 import { MessageRow, selectMessageColumns } from "./MessageRow.ts"
+import { ToolActivity } from "@berth/domain/skills/tools/ToolActivity"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
 import { makeBatchWriter } from "../BatchWriter.ts"
@@ -22,11 +23,14 @@ const maximumDeltasPerRow = 200
 /** Further deltas are not resumable. */
 const maximumWaitingRows = 10_000
 
-/** Consecutive deltas of one answer. A row is closed before its first write: a retry must not write more under the same key. */
+/** A text, or a tool call. */
+type StoredPart = string | ToolActivity
+
+/** Consecutive parts of one answer. A row is closed before its first write: a retry must not write more under the same key. */
 interface DeltaRow {
   readonly messageId: MessageId
   readonly n: number
-  readonly texts: Array<string>
+  readonly parts: Array<StoredPart>
 }
 
 const AnswerRow = Schema.Struct({
@@ -35,7 +39,7 @@ const AnswerRow = Schema.Struct({
   failure: Schema.NullOr(Schema.String),
   sessionId: ChatSessionId,
   seq: Schema.Int,
-  rows: Schema.Array(Schema.Tuple(Schema.Int, Schema.Array(Schema.String)))
+  rows: Schema.Array(Schema.Tuple(Schema.Int, Schema.Array(Schema.Union(Schema.String, ToolActivity))))
 })
 
 const gone: AnswerSnapshot = { deltas: [], state: { state: "gone" } }
@@ -56,11 +60,11 @@ const make = Effect.gen(function* () {
         DateTime.now,
         (now) => sql`
           insert into answer_events ${sql.insert(
-            rows.map(({ messageId, n, texts }) => ({
+            rows.map(({ messageId, n, parts }) => ({
               messageId,
               firstDelta: n,
-              deltaCount: texts.length,
-              deltas: JSON.stringify(texts),
+              deltaCount: parts.length,
+              deltas: JSON.stringify(parts),
               createdAt: DateTime.toDate(now)
             }))
           )}
@@ -68,14 +72,16 @@ const make = Effect.gen(function* () {
       )
   })
 
-  const append = (id: MessageId, deltas: ReadonlyArray<AnswerDelta>) => {
-    for (const { n, text } of deltas) {
+  const append = (id: MessageId, parts: ReadonlyArray<AnswerPart>) => {
+    for (const part of parts) {
+      const { n } = part
+      const stored: StoredPart = part.type === "delta" ? part.text : part.call
       const last = open.get(id)
-      if (last !== undefined && last.n + last.texts.length === n && last.texts.length < maximumDeltasPerRow) {
-        last.texts.push(text)
+      if (last !== undefined && last.n + last.parts.length === n && last.parts.length < maximumDeltasPerRow) {
+        last.parts.push(stored)
         continue
       }
-      const row = { messageId: id, n, texts: [text] }
+      const row: DeltaRow = { messageId: id, n, parts: [stored] }
       if (writer.add(row)) open.set(id, row)
     }
   }
@@ -142,16 +148,19 @@ const make = Effect.gen(function* () {
   })
 })
 
-/** The deltas behind `after` up to the first gap. */
+/** The parts behind `after` up to the first gap. */
 const selectDeltas = (
-  rows: ReadonlyArray<readonly [number, ReadonlyArray<string>]>,
+  rows: ReadonlyArray<readonly [number, ReadonlyArray<StoredPart>]>,
   after: number
-): ReadonlyArray<AnswerDelta> => {
-  const deltas: Array<AnswerDelta> = []
-  for (const [start, texts] of rows)
-    for (const [index, text] of texts.entries())
-      if (start + index === after + deltas.length + 1) deltas.push({ type: "delta", n: start + index, text })
-  return deltas
+): ReadonlyArray<AnswerPart> => {
+  const found: Array<AnswerPart> = []
+  for (const [start, parts] of rows)
+    for (const [index, part] of parts.entries()) {
+      const n = start + index
+      if (n !== after + found.length + 1) continue
+      found.push(typeof part === "string" ? { type: "delta", n, text: part } : { type: "tool", n, call: part })
+    }
+  return found
 }
 
 export const layer: Layer.Layer<AnswerStreams, never, SqlClient> = Layer.scoped(AnswerStreams, make)

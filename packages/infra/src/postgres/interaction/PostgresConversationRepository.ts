@@ -6,7 +6,7 @@ import {
   type ChatSessionId,
   type Message,
   MessageFigures,
-  type MessageId,
+  MessageId,
   MessageState
 } from "@berth/domain/interaction/Conversation"
 import { ChatSessionNotFound, PendingMessageLimitReached } from "@berth/domain/interaction/ConversationErrors"
@@ -22,9 +22,9 @@ import { SqlClient } from "@effect/sql/SqlClient"
 import { Array, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { toDatabaseTime } from "../DatabaseClock.ts"
 import { countAffectedRows, decodeRows, decodeFirstRow, decodeSingleRow } from "../Rows.ts"
-import { toStorableText } from "../StorableText.ts"
+import { toStorableJson, toStorableText } from "../StorableText.ts"
 
-import { MessageRow, selectMessageColumns } from "./MessageRow.ts"
+import { MessageRow, selectMessageColumns, selectTranscriptColumns } from "./MessageRow.ts"
 
 const ChatSessionRow = Schema.Struct({
   ...ChatSession.fields,
@@ -37,6 +37,7 @@ const OutcomeRow = Schema.Struct({
   failure: Schema.NullOr(Schema.String),
   callBegun: Schema.Boolean
 })
+const IdRow = Schema.Struct({ id: MessageId })
 const Count = Schema.Struct({ count: Schema.Int })
 const Waiting = Schema.Struct({ isThere: Schema.Boolean, ofSession: Schema.Int, ofUser: Schema.Int })
 
@@ -161,34 +162,38 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
       }),
       storeReply: Effect.fn("ConversationRepository.storeReply")(function* (
         message: Message,
-        { answeredBy, ...reply }: NewReply
+        { answeredBy, cost, isStopped = false, toolCalls = [], ...reply }: NewReply
       ) {
         const now = DateTime.toDate(yield* DateTime.now)
         return yield* sql`
           with answered as (
             update messages set state = 'answered', delta_count = ${reply.deltaCount ?? 0}
             where id = ${message.id} and state = 'pending'
-            returning session_id, user_id, agent_id, seq, topic, platform
+            returning session_id, user_id, agent_id, seq, topic, platform, created_at as asked_at
           ), session as (
             update chat_sessions
             set message_count = message_count + 1, last_activity = greatest(last_activity, ${now})
             from answered where chat_sessions.id = answered.session_id
           )
           insert into messages
-            (id, session_id, user_id, agent_id, seq, sender, content, topic, platform, state, model, provider, created_at)
+            (id, session_id, user_id, agent_id, seq, sender, content, topic, platform, state, model, provider, units,
+              cost_micros, duration_ms, is_stopped, tool_calls, created_at)
           select ${reply.id}, session_id, user_id, agent_id, seq + 1, 'agent', ${toStorableText(reply.content)},
             topic, platform, 'answered', ${answeredBy === undefined ? null : toStorableText(answeredBy.model)},
-            ${answeredBy === undefined ? null : toStorableText(answeredBy.provider)}, ${now}
+            ${answeredBy === undefined ? null : toStorableText(answeredBy.provider)}, ${cost?.units ?? null}::integer,
+            ${cost?.costMicros ?? null}::bigint,
+            greatest(0, extract(epoch from ${now}::timestamptz - asked_at) * 1000)::integer, ${isStopped}::boolean,
+            ${toolCalls.length === 0 ? null : toStorableJson(toolCalls)}::jsonb, ${now}
           from answered
           returning ${selectMessageColumns(sql)}`.pipe(decodeFirstRow(MessageRow), Effect.orDie)
       }),
       markFailed: Effect.fn("ConversationRepository.markFailed")(function* (
         id: MessageId,
-        { callBegun, deltaCount, reason }: MessageFailure = { callBegun: true }
+        { callBegun, deltaCount, isStopped = false, reason }: MessageFailure = { callBegun: true }
       ) {
         const failed = yield* countAffectedRows(sql`
           update messages
-          set state = 'failed', delta_count = ${deltaCount ?? null}, call_begun = ${callBegun},
+          set state = 'failed', delta_count = ${deltaCount ?? null}, call_begun = ${callBegun}, is_stopped = ${isStopped},
             failure = ${reason === undefined ? null : toStorableText(reason)}
           where id = ${id} and state = 'pending'`).pipe(Effect.orDie)
         return failed === 1
@@ -206,7 +211,7 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
         const before = options.beforeSeq === undefined ? [] : [sql`seq < ${options.beforeSeq}`]
         const after = options.afterSeq === undefined ? [] : [sql`seq > ${options.afterSeq}`]
         const newestFirst = yield* sql`
-          select ${selectMessageColumns(sql)} from messages
+          select ${selectTranscriptColumns(sql)} from messages
           where ${sql.and([sql`session_id = ${toStorableText(sessionId)}`, sql`state <> 'failed'`, ...before, ...after])}
           order by seq desc limit ${options.limit}`.pipe(decodeRows(MessageRow), Effect.orDie)
         return Array.reverse(newestFirst)
@@ -258,6 +263,30 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
       }),
       removeSessions: Effect.fn("ConversationRepository.removeSessions")(function* (userId: UserId) {
         return yield* countAffectedRows(sql`delete from chat_sessions where user_id = ${userId}`).pipe(Effect.orDie)
+      }),
+      renameSession: Effect.fn("ConversationRepository.renameSession")(function* (
+        userId: UserId,
+        id: ChatSessionId,
+        title: string | null
+      ) {
+        return yield* sql`
+          update chat_sessions set title = ${title === null ? null : toStorableText(title)}
+          where id = ${toStorableText(id)} and user_id = ${userId} returning *`.pipe(
+          decodeFirstRow(ChatSessionRow),
+          Effect.orDie
+        )
+      }),
+      removeSession: Effect.fn("ConversationRepository.removeSession")(function* (userId: UserId, id: ChatSessionId) {
+        const pending = yield* sql`
+          select id from messages
+          where session_id = ${toStorableText(id)} and user_id = ${userId} and state = 'pending'`.pipe(
+          decodeRows(IdRow),
+          Effect.orDie
+        )
+        const removed = yield* countAffectedRows(
+          sql`delete from chat_sessions where id = ${toStorableText(id)} and user_id = ${userId}`
+        ).pipe(Effect.orDie)
+        return removed === 0 ? Option.none() : Option.some(pending.map((message) => message.id))
       }),
       transfer: Effect.fn("ConversationRepository.transfer")(function* (agentId: AgentId, to: UserId) {
         yield* sql`update chat_sessions set user_id = ${to} where agent_id = ${agentId}`.pipe(Effect.orDie)

@@ -120,6 +120,19 @@ export const layer: Layer.Layer<TurnRepository, never, SqlClient> = Layer.effect
           update turns set lease_until = ${yield* toDatabaseTime(sql, leaseUntil)}
           where id = ${toStorableText(turnId)}`.pipe(Effect.orDie)
       }),
+      requestStop: Effect.fn("TurnRepository.requestStop")(function* (turnIds: ReadonlyArray<string>) {
+        yield* sql`
+          update turns set stop_requested = true
+          where ${sql.in("id", turnIds.map(toStorableText))} and not stop_requested`.pipe(Effect.orDie)
+      }),
+      listStopRequested: Effect.fn("TurnRepository.listStopRequested")(function* (turnIds: ReadonlyArray<string>) {
+        const rows = yield* sql`
+          select id from turns where ${sql.in("id", turnIds.map(toStorableText))} and stop_requested`.pipe(
+          decodeRows(IdRow),
+          Effect.orDie
+        )
+        return Array.map(rows, ({ id }) => id)
+      }),
       listAbandoned: Effect.fn("TurnRepository.listAbandoned")(function* (now: DateTime.Utc) {
         const rows = yield* sql`
           select id from turns where lease_until < ${yield* toDatabaseTime(sql, now)} order by lease_until limit 1000`.pipe(

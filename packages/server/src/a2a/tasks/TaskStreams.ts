@@ -8,6 +8,7 @@ import {
   type AnswerEvent,
   type AnswerPosition,
   formatAnswerEventId,
+  isAnswerEnd,
   parseAnswerEventId
 } from "@berth/domain/interaction/answers/AnswerEvent"
 import { HttpServerRequest } from "@effect/platform"
@@ -53,10 +54,10 @@ export const streamTask = (
       const all = before + added
       const end = Chunk.unsafeLast(chunk)
       const id = formatAnswerEventId(task.turnId, end.n)
-      if (end.type === "delta" && end.n < after) return [{ text: all, isOpen }, Chunk.empty<TaskEvent>()] as const
+      if (!isAnswerEnd(end) && end.n < after) return [{ text: all, isOpen }, Chunk.empty<TaskEvent>()] as const
       const frames = isOpen ? [] : [open(before)]
       if (added !== "") frames.push({ id, data: presentText(task, added, { append: before !== "" }) })
-      if (end.type !== "delta") {
+      if (isAnswerEnd(end)) {
         if (end.type === "done" && end.reply.content !== all)
           frames.push({ data: presentText(task, end.reply.content, { append: false, isLast: true }) })
         // The conversation can be gone by now, and its tasks with it.

@@ -1,0 +1,53 @@
+import { Deferred, Duration, Effect, FiberId, Schedule, type Scope } from "effect"
+import { TurnRepository } from "./TurnRepository.ts"
+
+/** A request to another process is seen within this time, and that of the statement. */
+const pollInterval = Duration.seconds(1)
+
+interface WatchedTurn {
+  readonly turnId: string
+  readonly stopped: Deferred.Deferred<void>
+  /** Younger turns are not looked up, so that a short turn costs no statement. */
+  isOld: boolean
+}
+
+/** Requests to stop turns in progress. The row of the turn holds the request, which outlives the process that received it. */
+export class TurnStops extends Effect.Service<TurnStops>()("@berth/TurnStops", {
+  scoped: Effect.gen(function* () {
+    const turns = yield* TurnRepository
+    const watched = new Set<WatchedTurn>()
+
+    const signal = (turnIds: ReadonlyArray<string>) => {
+      for (const { stopped, turnId } of watched) if (turnIds.includes(turnId)) Deferred.unsafeDone(stopped, Effect.void)
+    }
+    const poll = Effect.suspend(() => {
+      const old = [...watched].flatMap(({ isOld, turnId }) => (isOld ? [turnId] : []))
+      for (const turn of watched) turn.isOld = true
+      return old.length === 0 ? Effect.void : Effect.map(turns.listStopRequested(old), signal)
+    }).pipe(
+      Effect.catchAllCause((cause) => Effect.logWarning("Requests to stop turns not read", cause)),
+      Effect.withTracerEnabled(false)
+    )
+    yield* Effect.forkScoped(Effect.interruptible(Effect.schedule(poll, Schedule.spaced(pollInterval))))
+
+    /** Watches a turn of this process until the scope closes. The returned effect ends when the turn is to stop. */
+    const watch = (turnId: string): Effect.Effect<Effect.Effect<void>, never, Scope.Scope> =>
+      Effect.acquireRelease(
+        Effect.sync(() => {
+          const turn = { turnId, stopped: Deferred.unsafeMake<void>(FiberId.none), isOld: false }
+          watched.add(turn)
+          return turn
+        }),
+        (turn) => Effect.sync(() => watched.delete(turn))
+      ).pipe(Effect.map(({ stopped }) => Deferred.await(stopped)))
+
+    /** Stops turns, of every process. Idempotent. */
+    const request = Effect.fn("TurnStops.request")(function* (turnIds: ReadonlyArray<string>) {
+      if (turnIds.length === 0) return
+      yield* turns.requestStop(turnIds)
+      signal(turnIds)
+    })
+
+    return { watch, request }
+  })
+}) {}
