@@ -21,6 +21,7 @@ import { describeApi } from "./http/OpenApiDocument.ts"
 import { requestErrors } from "./http/RequestErrors.ts"
 import { DeploymentsApi } from "./instances/DeploymentsApi.ts"
 import { InstancesApi } from "./instances/InstancesApi.ts"
+import { ConversationsApi } from "./interaction/ConversationsApi.ts"
 import { InteractionApi } from "./interaction/InteractionApi.ts"
 import { ApiKeysApi } from "./accounts/api-keys/ApiKeysApi.ts"
 import { AccessTokensApi } from "./sessions/AccessTokensApi.ts"
@@ -65,6 +66,7 @@ export class WebApi extends HttpApi.make("web")
   .add(InstancesApi)
   .add(DeploymentsApi)
   .add(InteractionApi)
+  .add(ConversationsApi)
   .add(ChannelsApi)
   .add(SchedulesApi)
   .add(SkillRunsApi)

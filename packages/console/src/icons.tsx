@@ -67,6 +67,7 @@ export const CopyIcon = icon(
 export const CheckIcon = icon("check", path("M5 12.5l4.5 4.5L19 7"))
 export const RetryIcon = icon("retry", path("M20 11a8 8 0 1 0-2.3 6.3M20 5v6h-6"))
 export const PlayIcon = icon("play", path("M7 4.5v15l12-7.5z"))
+export const SkillIcon = icon("skill", path("M14 6a4 4 0 0 0 5 5l-8.5 8.5a2 2 0 0 1-3-3L16 8"))
 export const StopIcon = icon("stop", <rect x="6" y="6" width="12" height="12" rx="2" />)
 export const EditIcon = icon("edit", path("M4 20h4L19 9l-4-4L4 16zM13 7l4 4"))
 export const TrashIcon = icon("trash", path("M4 7h16M9 7V4h6v3M6 7l1 13h10l1-13"))

@@ -61,6 +61,7 @@ import * as AgentSocketDocumentHttp from "./interaction/AgentSocketDocumentHttp.
 import * as AgentSocketHttp from "./interaction/AgentSocketHttp.ts"
 import * as AgentSockets from "./interaction/AgentSockets.ts"
 import { moveTokenToHeader } from "./interaction/SocketCredentials.ts"
+import * as ConversationsHttp from "./interaction/ConversationsHttp.ts"
 import * as InteractionHttp from "./interaction/InteractionHttp.ts"
 import * as AgentLiveStreamsHttp from "./provisioning/AgentLiveStreamsHttp.ts"
 import * as LiveIngestHttp from "./provisioning/LiveIngestHttp.ts"
@@ -115,6 +116,7 @@ const groups = Layer.mergeAll(
   InstancesHttp.layer,
   DeploymentsHttp.layer,
   InteractionHttp.layer,
+  ConversationsHttp.layer,
   ProvisioningHttp.layer,
   AgentLiveStreamsHttp.layer,
   LiveIngestHttp.layer,

@@ -68,7 +68,8 @@ export const serverFrames: DescribedFrames<typeof ServerFrame.Encoded> = {
     ]
   },
   done: {
-    summary: "The whole answer, the model that gave it, its price and its duration; the text so far when it was stopped",
+    summary:
+      "The whole answer, the model that gave it, its price and its duration; the text so far when it was stopped",
     examples: [
       {
         type: "done",

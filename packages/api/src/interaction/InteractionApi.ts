@@ -30,8 +30,7 @@ import {
   RunningAgentNotFoundBody,
   PendingMessageLimitReachedBody,
   ResumedAnswerLimitReachedBody,
-  ChatSessionLimitReachedBody,
-  TitleInvalidBody
+  ChatSessionLimitReachedBody
 } from "./InteractionErrorBodies.ts"
 import { AgentId } from "@berth/domain/shared/AgentId"
 
@@ -244,50 +243,11 @@ const events = HttpApiEndpoint.get("events", "/api/agent/messages/:messageId/eve
   .addError(ResumedAnswerLimitReachedBody)
   .middleware(PrincipalAuth)
 
-/** POST /api/agent/messages/:messageId/stop: ends the answer with its text so far. Idempotent. */
-const stop = HttpApiEndpoint.post("stop", "/api/agent/messages/:messageId/stop")
-  .setPath(Schema.Struct({ messageId: MessageId }))
-  .addSuccess(
-    Schema.Struct({
-      messageId: MessageId,
-      status: MessageState.annotations({ description: "pending: the answer ends shortly, as its events tell" })
-    })
-  )
-  .addError(MessageNotFoundBody)
-  .middleware(PrincipalAuth)
-
-const sessionPath = Schema.Struct({ sessionId: ChatSessionId })
-
-/** PATCH /api/agent/sessions/:sessionId: names a conversation. */
-const rename = HttpApiEndpoint.patch("rename", "/api/agent/sessions/:sessionId")
-  .setPath(sessionPath)
-  .setPayload(
-    payload({
-      title: Schema.optionalWith(Schema.String, { nullable: true }).annotations({
-        description: "At most 200 characters; absent, null or empty for none"
-      })
-    })
-  )
-  .addSuccess(Schema.Struct({ session: SessionSummary }))
-  .addError(ChatSessionNotFoundBody)
-  .addError(TitleInvalidBody)
-  .middleware(PrincipalAuth)
-
-/** DELETE /api/agent/sessions/:sessionId: deletes a conversation with its messages and summary; its answers in progress end. */
-const remove = HttpApiEndpoint.del("remove", "/api/agent/sessions/:sessionId")
-  .setPath(sessionPath)
-  .addSuccess(HttpApiSchema.NoContent)
-  .addError(ChatSessionNotFoundBody)
-  .middleware(PrincipalAuth)
-
 export class InteractionApi extends HttpApiGroup.make("interaction")
   .add(read)
   .add(act)
   .add(chat)
   .add(history)
   .add(events)
-  .add(stop)
-  .add(rename)
-  .add(remove)
   .annotateEndpointsContext(acceptApiKeys("chat"))
   .addError(InternalFailureBody) {}

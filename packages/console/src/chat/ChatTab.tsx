@@ -5,13 +5,13 @@ import { useNavigate, useSearch } from "@tanstack/react-router"
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react"
 import type { AgentTab } from "../agents/AgentTab.ts"
 import { call } from "../api.ts"
-import { ChatIcon, DownIcon, ListIcon, PlusIcon, SendIcon } from "../icons.tsx"
-import { Empty, Failure, Loaded, Notice } from "../parts.tsx"
+import { ChatIcon, DownIcon, ListIcon, PlusIcon, SendIcon, StopIcon } from "../icons.tsx"
+import { Empty, Failure, Loaded, Notice, useAction } from "../parts.tsx"
 import { conversationsQuery, readConversation } from "../queries.ts"
 import { texts } from "../texts.ts"
 import type { SessionPageJson } from "../wire.ts"
 import { ConversationList } from "./ConversationList.tsx"
-import { ask, followPending, useLiveAnswers } from "./live.ts"
+import { ask, followPending, stopAnswers, useLiveAnswers } from "./live.ts"
 import { Live, Stored } from "./Messages.tsx"
 
 const pageSize = 50
@@ -71,6 +71,7 @@ const Composer = ({
   isBusy,
   name,
   onSend,
+  onStop,
   text,
   onText
 }: {
@@ -79,6 +80,8 @@ const Composer = ({
   readonly text: string
   readonly onText: (text: string) => void
   readonly onSend: (message: string) => void
+  /** Stops the answer in progress; undefined without one. */
+  readonly onStop: (() => void) | undefined
 }) => {
   const submit = () => {
     const message = text.trim()
@@ -105,22 +108,31 @@ const Composer = ({
           value={text}
           onChange={({ currentTarget }) => onText(currentTarget.value)}
           onKeyDown={(event) => {
+            if (event.key === "Escape") onStop?.()
             if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return
             event.preventDefault()
             submit()
           }}
         />
-        <Tooltip label={texts.chat.send}>
-          <ActionIcon
-            type="submit"
-            size={36}
-            radius="xl"
-            aria-label={texts.chat.send}
-            disabled={text.trim() === "" || isBusy}
-          >
-            <SendIcon />
-          </ActionIcon>
-        </Tooltip>
+        {onStop === undefined ? (
+          <Tooltip label={texts.chat.send}>
+            <ActionIcon
+              type="submit"
+              size={36}
+              radius="xl"
+              aria-label={texts.chat.send}
+              disabled={text.trim() === "" || isBusy}
+            >
+              <SendIcon />
+            </ActionIcon>
+          </Tooltip>
+        ) : (
+          <Tooltip label={texts.chat.stop}>
+            <ActionIcon type="button" size={36} radius="xl" aria-label={texts.chat.stop} onClick={onStop}>
+              <StopIcon />
+            </ActionIcon>
+          </Tooltip>
+        )}
       </form>
       <p className="composer-hint">{texts.chat.hint}</p>
     </div>
@@ -276,6 +288,7 @@ const Conversation = ({
       anchor.current = { element, top: element.getBoundingClientRect().top }
   }
 
+  const stop = useAction(() => stopAnswers(sessionId))
   const isAnswering = live.some((answer) => answer.failure === undefined)
   return (
     <>
@@ -333,6 +346,7 @@ const Conversation = ({
         isBusy={isSending || isAnswering || queued !== undefined}
         text={text}
         onText={write}
+        onStop={isAnswering ? () => stop.mutate() : undefined}
         onSend={(message) => (isStarting ? setQueued(message) : void send(message))}
       />
     </>
@@ -358,7 +372,7 @@ export const ChatTab = ({ agent }: AgentTab) => {
     })
   }
   const absence = absences[agent.status]
-  const conversations = <ConversationList agentId={agentId} current={sessionId} query={query} onOpen={open} />
+  const conversations = <ConversationList current={sessionId} query={query} onOpen={open} />
   return (
     <div className="chat">
       <aside className="conversations" aria-label={texts.chat.conversations}>

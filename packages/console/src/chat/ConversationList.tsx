@@ -1,25 +1,126 @@
-import { Button, Group, Text, TextInput } from "@mantine/core"
+import { ActionIcon, Button, Group, Menu, Modal, Stack, Text, TextInput } from "@mantine/core"
 import { useQueries, type UseQueryResult } from "@tanstack/react-query"
 import { useState } from "react"
-import { PlusIcon, SearchIcon } from "../icons.tsx"
-import { Loaded, Moment } from "../parts.tsx"
-import { readConversation } from "../queries.ts"
+import { call, segment } from "../api.ts"
+import { DotsIcon, EditIcon, PlusIcon, SearchIcon, TrashIcon } from "../icons.tsx"
+import { ConfirmButton, Loaded, Moment, useAction } from "../parts.tsx"
+import { readConversation, useRefresh } from "../queries.ts"
 import { texts } from "../texts.ts"
 import type { SessionJson } from "../wire.ts"
 
 const perPage = 25
 
-/** The newest message names a conversation. It is read again when the conversation goes on. */
+/** The newest message names a conversation without a title. It is read again when the conversation goes on. */
 const useTitles = (sessions: ReadonlyArray<SessionJson>) =>
   useQueries({
-    queries: sessions.map(({ id, lastActivity }) => ({
+    queries: sessions.map(({ id, lastActivity, title }) => ({
       queryKey: ["conversation-title", id, lastActivity],
       queryFn: async ({ signal }: { readonly signal: AbortSignal }) =>
         (await readConversation(id, { limit: 2, signal })).messages.find(({ role }) => role === "user")?.content ?? "",
-      staleTime: Infinity
+      staleTime: Infinity,
+      enabled: title === null
     })),
     combine: (results) => results.map(({ data }) => data)
   })
+
+const sessionPath = (sessionId: string) => `/api/agent/sessions/${segment(sessionId)}`
+
+const Rename = ({
+  onClose,
+  session
+}: {
+  readonly session: SessionJson & { readonly name: string }
+  readonly onClose: () => void
+}) => {
+  const refresh = useRefresh()
+  const [title, setTitle] = useState(session.title ?? session.name.slice(0, 80))
+  const rename = useAction(() => call("PATCH", sessionPath(session.id), { body: { title } }), {
+    onDone: async () => {
+      await refresh("agent")
+      onClose()
+    }
+  })
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault()
+        rename.mutate()
+      }}
+    >
+      <Stack gap="md">
+        <TextInput
+          label={texts.chat.title}
+          description={texts.chat.titleHint}
+          value={title}
+          maxLength={200}
+          onChange={({ currentTarget }) => setTitle(currentTarget.value)}
+          autoComplete="off"
+          data-autofocus
+        />
+        <Group justify="flex-end" gap="xs">
+          <Button variant="default" onClick={onClose}>
+            {texts.cancel}
+          </Button>
+          <Button type="submit" loading={rename.isPending}>
+            {texts.save}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  )
+}
+
+const ConversationMenu = ({
+  onRemoved,
+  session
+}: {
+  readonly session: SessionJson & { readonly name: string }
+  readonly onRemoved: () => void
+}) => {
+  const refresh = useRefresh()
+  const [isRenaming, setRenaming] = useState(false)
+  const remove = async () => {
+    await call("DELETE", sessionPath(session.id))
+    onRemoved()
+    await refresh("agent")
+  }
+  return (
+    <>
+      <ConfirmButton
+        label={texts.chat.delete}
+        title={texts.chat.deleteTitle(session.name.slice(0, 80))}
+        message={texts.chat.deleteLead}
+        onConfirm={remove}
+      >
+        {(askToRemove) => (
+          <Menu position="bottom-end" width={180}>
+            <Menu.Target>
+              <ActionIcon
+                className="conversation-menu"
+                variant="subtle"
+                color="gray"
+                aria-label={texts.chat.actionsOf(session.name.slice(0, 80))}
+              >
+                <DotsIcon size={16} />
+              </ActionIcon>
+            </Menu.Target>
+            <Menu.Dropdown>
+              <Menu.Item leftSection={<EditIcon size={16} />} onClick={() => setRenaming(true)}>
+                {texts.chat.rename}
+              </Menu.Item>
+              <Menu.Item leftSection={<TrashIcon size={16} />} onClick={askToRemove}>
+                {texts.chat.delete}
+              </Menu.Item>
+            </Menu.Dropdown>
+          </Menu>
+        )}
+      </ConfirmButton>
+      <Modal opened={isRenaming} onClose={() => setRenaming(false)} title={texts.chat.rename}>
+        <Rename session={session} onClose={() => setRenaming(false)} />
+      </Modal>
+    </>
+  )
+}
 
 /** The conversations of an agent, last used first. */
 export const ConversationList = ({
@@ -27,7 +128,6 @@ export const ConversationList = ({
   onOpen,
   query
 }: {
-  readonly agentId: string
   readonly current: string
   readonly query: UseQueryResult<ReadonlyArray<SessionJson>>
   readonly onOpen: (sessionId: string) => void
@@ -38,8 +138,11 @@ export const ConversationList = ({
   const titles = useTitles(sessions)
   const wanted = text.trim().toLowerCase()
   const found = sessions
-    .map((session, index) => ({ ...session, title: titles[index] }))
-    .filter(({ title }) => (title ?? "").toLowerCase().includes(wanted))
+    .map((session, index) => {
+      const name = session.title ?? titles[index] ?? ""
+      return { ...session, name: name === "" ? texts.chat.untitled : name }
+    })
+    .filter(({ name }) => name.toLowerCase().includes(wanted))
   return (
     <>
       <div className="conversations-head">
@@ -62,22 +165,26 @@ export const ConversationList = ({
         {(all) => (
           <>
             <ul>
-              {found.map(({ id, lastActivity, messageCount, title }) => (
-                <li key={id}>
+              {found.map((session) => (
+                <li key={session.id} className="conversation-item">
                   <button
                     type="button"
                     className="conversation"
-                    aria-current={id === current}
-                    onClick={() => onOpen(id)}
+                    aria-current={session.id === current}
+                    onClick={() => onOpen(session.id)}
                   >
-                    <span className="truncate">
-                      {title === undefined || title === "" ? texts.chat.untitled : title}
-                    </span>
+                    <span className="truncate">{session.name}</span>
                     <Group component="span" justify="space-between" fz="xs" c="dimmed" wrap="nowrap">
-                      <Moment at={lastActivity} />
-                      <span>{texts.chat.messages(messageCount)}</span>
+                      <Moment at={session.lastActivity} />
+                      <span>{texts.chat.messages(session.messageCount)}</span>
                     </Group>
                   </button>
+                  <ConversationMenu
+                    session={session}
+                    onRemoved={() => {
+                      if (session.id === current) onOpen("new")
+                    }}
+                  />
                 </li>
               ))}
               {all.length === 0 && (

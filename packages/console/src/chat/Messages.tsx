@@ -1,10 +1,10 @@
 import { ActionIcon, Button, Group, Text, Tooltip } from "@mantine/core"
 import { memo } from "react"
 import { formatElapsed, formatTime } from "../format.ts"
-import { EditIcon, RetryIcon } from "../icons.tsx"
+import { EditIcon, RetryIcon, SkillIcon } from "../icons.tsx"
 import { Copy, Trace } from "../parts.tsx"
 import { texts } from "../texts.ts"
-import type { SessionMessageJson } from "../wire.ts"
+import type { SessionMessageJson, ToolActivityJson } from "../wire.ts"
 import type { LiveAnswer } from "./live.ts"
 import { Block, Markdown, usualCharacters } from "./Markdown.tsx"
 
@@ -29,20 +29,59 @@ const ToolButton = ({
   </Tooltip>
 )
 
+/** JSON text with one member a line; other text as it is. */
+const layOut = (text: string): string => {
+  try {
+    return JSON.stringify(JSON.parse(text), undefined, 2)
+  } catch {
+    return text
+  }
+}
+
+const ToolCard = memo(({ call }: { readonly call: ToolActivityJson }) => (
+  <details className="tool-card" data-status={call.status}>
+    <summary>
+      <SkillIcon size={15} />
+      <span className="truncate">{call.name}</span>
+      <span className="tool-status">{texts.chat.toolStatus[call.status]}</span>
+    </summary>
+    <div className="tool-part">{texts.chat.toolArguments}</div>
+    <pre tabIndex={0}>{layOut(call.arguments)}</pre>
+    {call.result !== null && (
+      <>
+        <div className="tool-part">{texts.chat.toolResult}</div>
+        <pre tabIndex={0}>{call.result}</pre>
+      </>
+    )}
+  </details>
+))
+
+/** The tool calls of an answer, in their order. */
+const ToolCards = ({ calls }: { readonly calls: ReadonlyArray<ToolActivityJson> }) =>
+  calls.length > 0 && (
+    <div className="tool-cards" role="group" aria-label={texts.chat.tools}>
+      {calls.map((call) => (
+        <ToolCard key={call.id} call={call} />
+      ))}
+    </div>
+  )
+
 const Unanswered = ({
+  isStopped = false,
   message,
   onRetry,
   reason,
   traceId
 }: {
+  readonly isStopped?: boolean | undefined
   readonly message: string
   readonly reason: string
   readonly traceId?: string | undefined
   readonly onRetry?: ((message: string) => void) | undefined
 }) => (
-  <div className="notice failed" data-tone="bad">
+  <div className="notice failed" data-tone={isStopped ? undefined : "bad"}>
     <Text fz="sm" fw={500}>
-      {texts.chat.unanswered(reason)}
+      {isStopped ? texts.chat.stopped : texts.chat.unanswered(reason)}
     </Text>
     {traceId !== undefined && <Trace id={traceId} />}
     {onRetry !== undefined && (
@@ -63,10 +102,16 @@ const UserMessage = memo(
   ({
     content,
     failure,
+    isStopped,
     onEdit,
     onRetry,
     timestamp
-  }: Actions & { readonly content: string; readonly timestamp: number; readonly failure: string | undefined }) => (
+  }: Actions & {
+    readonly content: string
+    readonly timestamp: number
+    readonly failure: string | undefined
+    readonly isStopped: boolean
+  }) => (
     <>
       <article className="turn turn-user" aria-label={texts.chat.you}>
         <div className="text">{content}</div>
@@ -76,24 +121,25 @@ const UserMessage = memo(
           <ToolButton icon={<EditIcon size={15} />} label={texts.chat.edit} onClick={() => onEdit(content)} />
         </div>
       </article>
-      {failure !== undefined && <Unanswered message={content} reason={failure} onRetry={onRetry} />}
+      {failure !== undefined && (
+        <Unanswered message={content} reason={failure} isStopped={isStopped} onRetry={onRetry} />
+      )}
     </>
   )
 )
 
 const AgentReply = memo(
   ({
-    elapsed,
-    message: { content, model, provider, timestamp },
+    message: { content, durationMs, model, provider, stopped, timestamp, toolCalls, units },
     name,
     onAgain
   }: {
     readonly message: SessionMessageJson
     readonly name: string
-    readonly elapsed: number | undefined
     readonly onAgain: (() => void) | undefined
   }) => (
     <article className="turn turn-agent" aria-label={name}>
+      <ToolCards calls={toolCalls} />
       <Markdown text={content} />
       <div className="turn-tools">
         <Copy value={content} label={texts.chat.copyReply} />
@@ -103,7 +149,9 @@ const AgentReply = memo(
         <span className="answer-facts">
           {[
             model === null ? undefined : provider === null ? model : `${model} · ${provider}`,
-            elapsed === undefined ? undefined : formatElapsed(elapsed),
+            durationMs === null ? undefined : formatElapsed(durationMs),
+            units === null ? undefined : texts.chat.units(units),
+            stopped ? texts.chat.stopped : undefined,
             formatTime(timestamp)
           ]
             .filter((fact) => fact !== undefined)
@@ -113,10 +161,7 @@ const AgentReply = memo(
     </article>
   ),
   // A new function with each render does not change the reply.
-  (one, other) =>
-    one.message === other.message &&
-    one.elapsed === other.elapsed &&
-    (one.onAgain === undefined) === (other.onAgain === undefined)
+  (one, other) => one.message === other.message && (one.onAgain === undefined) === (other.onAgain === undefined)
 )
 
 /** Stored messages. Deltas do not render them again. */
@@ -141,6 +186,7 @@ export const Stored = memo(
                 key={message.id}
                 content={message.content}
                 timestamp={message.timestamp}
+                isStopped={message.stopped}
                 failure={message.status === "failed" ? (message.failure ?? texts.chat.noReason) : undefined}
                 onEdit={onEdit}
                 onRetry={isRetried ? onEdit : onRetry}
@@ -148,14 +194,12 @@ export const Stored = memo(
             )
           }
           const asked = question
-          const elapsed = asked === undefined ? undefined : message.timestamp - asked.timestamp
           question = undefined
           return (
             <AgentReply
               key={message.id}
               message={message}
               name={name}
-              elapsed={elapsed !== undefined && elapsed >= 0 && elapsed < 3_600_000 ? elapsed : undefined}
               onAgain={asked !== undefined && index === messages.length - 1 ? () => onRetry(asked.content) : undefined}
             />
           )
@@ -195,7 +239,7 @@ export const Live = ({
   readonly name: string
   readonly onRetry: (message: string) => void
 }) => {
-  const { blocks, failure, isBroken, question } = answer
+  const { blocks, failure, isBroken, isStopping, question, tools } = answer
   const isEmpty = blocks.done.length === 0 && blocks.tail === ""
   return (
     <>
@@ -206,11 +250,14 @@ export const Live = ({
         </article>
       )}
       <article className="turn turn-agent" aria-label={name} aria-busy={failure === undefined}>
+        <ToolCards calls={tools} />
         <Growing answer={answer} />
         {failure === undefined ? (
           <Group gap="xs" mt={isEmpty ? 0 : 8} c="dimmed" fz="sm" role="status">
             <span className="caret" />
-            {isBroken ? (
+            {isStopping ? (
+              texts.chat.stopping
+            ) : isBroken ? (
               texts.chat.broken
             ) : isEmpty ? (
               texts.chat.thinking(name)
@@ -222,6 +269,7 @@ export const Live = ({
           <Unanswered
             message={question ?? ""}
             reason={failure.message}
+            isStopped={isStopping}
             traceId={failure.traceId}
             onRetry={question === undefined ? undefined : onRetry}
           />

@@ -1,9 +1,11 @@
 import { makeSseParser, type SseEvent } from "@berth/api/http/Sse"
 import { RequestFailed, segment, send } from "../api.ts"
+import type { ToolActivityJson } from "../wire.ts"
 
 /** Events of one answer. */
 export interface AnswerListener {
   readonly onText: (text: string) => void
+  readonly onTool: (call: ToolActivityJson) => void
   readonly onMessageId: (messageId: string) => void
   readonly onFailed: (message: string, traceId: string | undefined) => void
   readonly onConnection: (isBroken: boolean) => void
@@ -24,6 +26,14 @@ const readText = (data: string, name: string): string | undefined => {
   const value: unknown = JSON.parse(data)
   const member: unknown = typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined
   return typeof member === "string" ? member : undefined
+}
+
+const isTool = (value: unknown): value is ToolActivityJson =>
+  typeof value === "object" && value !== null && "id" in value && "name" in value && "status" in value
+
+const readTool = (data: string): ToolActivityJson | undefined => {
+  const value: unknown = JSON.parse(data)
+  return isTool(value) ? value : undefined
 }
 
 const longestWaitMs = 8_000
@@ -56,6 +66,8 @@ export const receiveAnswer = async (source: StreamSource, listener: AnswerListen
       }
     }
     if (event === "delta") listener.onText(readText(data, "text") ?? "")
+    const call = event === "tool" ? readTool(data) : undefined
+    if (call !== undefined) listener.onTool(call)
     if (event === "error") listener.onFailed(readText(data, "message") ?? "", readText(data, "traceId"))
     if (event === "done" || event === "error") hasEnded = true
   }

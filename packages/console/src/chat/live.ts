@@ -1,6 +1,9 @@
 import { useSyncExternalStore } from "react"
 import { appendText, type Blocks, noBlocks } from "../blocks.ts"
+import { call, segment } from "../api.ts"
 import { describe } from "../parts.tsx"
+import { readConversation } from "../queries.ts"
+import type { ToolActivityJson } from "../wire.ts"
 import { StreamLost, type StreamSource, receiveAnswer, openAnswer } from "./answers.ts"
 
 export interface LiveAnswer {
@@ -9,7 +12,9 @@ export interface LiveAnswer {
   readonly question: string | undefined
   readonly messageId: string | undefined
   readonly blocks: Blocks
+  readonly tools: ReadonlyArray<ToolActivityJson>
   readonly isBroken: boolean
+  readonly isStopping: boolean
   readonly failure: { readonly message: string; readonly traceId: string | undefined } | undefined
 }
 
@@ -63,9 +68,19 @@ const follow = async (
   const messageId = "messageId" in source ? source.messageId : undefined
   publish(sessionId, [
     ...readLiveAnswers(sessionId),
-    { key, question, messageId, blocks: noBlocks, isBroken: false, failure: undefined }
+    {
+      key,
+      question,
+      messageId,
+      blocks: noBlocks,
+      tools: [],
+      isBroken: false,
+      isStopping: false,
+      failure: undefined
+    }
   ])
   let blocks = noBlocks
+  const tools = new Map<string, ToolActivityJson>()
   let waiting = ""
   let isScheduled = false
   const show = () => {
@@ -82,6 +97,10 @@ const follow = async (
         if (isScheduled) return
         isScheduled = true
         schedule(show)
+      },
+      onTool: (activity) => {
+        tools.set(activity.id, activity)
+        change(sessionId, key, { tools: [...tools.values()] })
       },
       onMessageId: (named) => change(sessionId, key, { messageId: named }),
       onFailed: (message, traceId) => change(sessionId, key, { failure: { message, traceId } }),
@@ -115,4 +134,25 @@ export const followPending = (
     messageId === id || (messageId === undefined && question === content)
   if (readLiveAnswers(sessionId).some(isFollowed)) return
   void follow(sessionId, { messageId: id }, undefined, settle)
+}
+
+/** The message of an answer whose first event has not come yet. */
+const findPendingMessage = async (sessionId: string, question: string | undefined) =>
+  (await readConversation(sessionId, { limit: 10 })).messages.findLast(
+    ({ content, role, status }) => role === "user" && status === "pending" && content === question
+  )?.id
+
+/** Stops the answers in progress of a conversation. Their streams end them. */
+export const stopAnswers = async (sessionId: string): Promise<void> => {
+  const running = readLiveAnswers(sessionId).filter(({ failure, isStopping }) => failure === undefined && !isStopping)
+  for (const { key, messageId, question } of running) {
+    change(sessionId, key, { isStopping: true })
+    try {
+      const id = messageId ?? (await findPendingMessage(sessionId, question))
+      if (id !== undefined) await call("POST", `/api/agent/messages/${segment(id)}/stop`)
+    } catch (cause) {
+      change(sessionId, key, { isStopping: false })
+      throw cause
+    }
+  }
 }

@@ -115,24 +115,5 @@ export const layer = HttpApiBuilder.group(WebApi, "interaction", (handlers) =>
           return yield* respondAnswerEvents(answers.resumed, user, messageId, request)
         }).pipe(withInteractionRetryAfter)
       )
-      .handle("stop", ({ path: { messageId } }) =>
-        Effect.gen(function* () {
-          const { user } = yield* Principal
-          const { id, state } = yield* answers.conversations.stop(user.id, messageId)
-          return { messageId: id, status: state }
-        })
-      )
-      .handle("rename", ({ path: { sessionId }, payload: { title } }) =>
-        Effect.gen(function* () {
-          const { user } = yield* Principal
-          return { session: makeSessionSummary(yield* records.rename(user.id, sessionId, title)) }
-        })
-      )
-      .handle("remove", ({ path: { sessionId } }) =>
-        Effect.gen(function* () {
-          const { user } = yield* Principal
-          yield* records.remove(user.id, sessionId)
-        })
-      )
   })
 )

@@ -1,0 +1,50 @@
+import { ChatSessionId, MessageId, MessageState } from "@berth/domain/interaction/Conversation"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
+import { Schema } from "effect"
+import { payload } from "../http/Payload.ts"
+import { InternalFailureBody } from "../http/TransportErrors.ts"
+import { acceptApiKeys } from "../sessions/RequiredScope.ts"
+import { PrincipalAuth } from "../sessions/SessionAuth.ts"
+import { SessionSummary } from "./InteractionApi.ts"
+import { ChatSessionNotFoundBody, MessageNotFoundBody, TitleInvalidBody } from "./InteractionErrorBodies.ts"
+
+/** POST /api/agent/messages/:messageId/stop: ends the answer with its text so far. Idempotent. */
+const stop = HttpApiEndpoint.post("stop", "/api/agent/messages/:messageId/stop")
+  .setPath(Schema.Struct({ messageId: MessageId }))
+  .addSuccess(
+    Schema.Struct({
+      messageId: MessageId,
+      status: MessageState.annotations({ description: "pending: the answer ends shortly, as its events tell" })
+    })
+  )
+  .addError(MessageNotFoundBody)
+
+const sessionPath = Schema.Struct({ sessionId: ChatSessionId })
+
+/** PATCH /api/agent/sessions/:sessionId: names a conversation. */
+const rename = HttpApiEndpoint.patch("rename", "/api/agent/sessions/:sessionId")
+  .setPath(sessionPath)
+  .setPayload(
+    payload({
+      title: Schema.optionalWith(Schema.String, { nullable: true }).annotations({
+        description: "At most 200 characters; absent, null or empty for none"
+      })
+    })
+  )
+  .addSuccess(Schema.Struct({ session: SessionSummary }))
+  .addError(ChatSessionNotFoundBody)
+  .addError(TitleInvalidBody)
+
+/** DELETE /api/agent/sessions/:sessionId: deletes a conversation with its messages and summary; its answers in progress end. */
+const remove = HttpApiEndpoint.del("remove", "/api/agent/sessions/:sessionId")
+  .setPath(sessionPath)
+  .addSuccess(HttpApiSchema.NoContent)
+  .addError(ChatSessionNotFoundBody)
+
+export class ConversationsApi extends HttpApiGroup.make("conversations")
+  .add(stop)
+  .add(rename)
+  .add(remove)
+  .middlewareEndpoints(PrincipalAuth)
+  .annotateEndpointsContext(acceptApiKeys("chat"))
+  .addError(InternalFailureBody) {}

@@ -1,0 +1,35 @@
+import { makeSessionSummary } from "@berth/api/interaction/InteractionBodies"
+import { WebApi } from "@berth/api/WebApi"
+import { ConversationRecords } from "@berth/domain/interaction/conversations/ConversationRecords"
+import { Conversations } from "@berth/domain/interaction/conversations/Conversations"
+import { Principal } from "@berth/domain/sessions/Principal"
+import { HttpApiBuilder } from "@effect/platform"
+import { Effect } from "effect"
+
+export const layer = HttpApiBuilder.group(WebApi, "conversations", (handlers) =>
+  Effect.gen(function* () {
+    const conversations = yield* Conversations
+    const records = yield* ConversationRecords
+
+    return handlers
+      .handle("stop", ({ path: { messageId } }) =>
+        Effect.gen(function* () {
+          const { user } = yield* Principal
+          const { id, state } = yield* conversations.stop(user.id, messageId)
+          return { messageId: id, status: state }
+        })
+      )
+      .handle("rename", ({ path: { sessionId }, payload: { title } }) =>
+        Effect.gen(function* () {
+          const { user } = yield* Principal
+          return { session: makeSessionSummary(yield* records.rename(user.id, sessionId, title)) }
+        })
+      )
+      .handle("remove", ({ path: { sessionId } }) =>
+        Effect.gen(function* () {
+          const { user } = yield* Principal
+          yield* records.remove(user.id, sessionId)
+        })
+      )
+  })
+)
