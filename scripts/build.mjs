@@ -42,16 +42,12 @@ const sizeFlags = join(root, "packages", "infra", "src", "instance-drivers", "no
 /** Folders of dist/ that are built beside the programs. */
 const folders = ["skills", "pages", "runtime", "console"]
 
-/** Browser assets of the pages. */
-const pageSources = join(root, "packages", "server", "src", "pages", "browser")
+/** Browser assets of the server-rendered pages. */
+const pageSources = join(root, "packages", "console", "src", "pages")
 const pageAssets = {
   login: "Login.ts",
   signup: "Signup.ts",
-  dashboard: "Dashboard.ts",
-  onboarding: "Onboarding.ts",
-  files: "Files.ts",
   verification: "Verification.ts",
-  instance: "Instance.ts",
   style: "style.css"
 }
 

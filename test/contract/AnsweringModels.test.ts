@@ -227,11 +227,11 @@ layer(App.shared, { excludeTestServices: true })("The warning of an agent's mode
     })
   )
 
-  it.effect("The warning is shown on the dashboard for the chosen agent", () =>
+  it.effect("The warning is shown in the console for the agent of the address", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
-      const dashboard = web({ method: "GET", path: `/dashboard?agent=${owner.agent.id}`, as: owner })
+      const dashboard = web({ method: "GET", path: `/dashboard/agents/${owner.agent.id}/chat`, as: owner })
       yield* web({
         method: "PUT",
         path: `/api/agents/${owner.agent.id}/config`,

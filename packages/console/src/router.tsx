@@ -5,7 +5,11 @@ import { AgentsPage } from "./agents/AgentsPage.tsx"
 import { LostPage } from "./shell/LostPage.tsx"
 import { Shell } from "./shell/Shell.tsx"
 import { BrokenPage } from "./shell/BrokenPage.tsx"
+import { Notices } from "./home/Notices.tsx"
+import { HomePage } from "./home/HomePage.tsx"
 
+const OnboardingPage = lazy(() => import("./home/OnboardingPage.tsx"))
+const FilesPage = lazy(() => import("./usage/FilesPage.tsx"))
 const UsagePage = lazy(() => import("./usage/UsagePage.tsx"))
 const AccountPage = lazy(() => import("./account/AccountPage.tsx"))
 const AdministrationPage = lazy(() => import("./administration/AdministrationPage.tsx"))
@@ -16,47 +20,62 @@ const ToChat = () => {
 }
 
 const root = createRootRoute({ component: Shell, notFoundComponent: LostPage, errorComponent: BrokenPage })
-const agents = createRoute({ getParentRoute: () => root, path: "/dashboard/agents", component: AgentsPage })
+const noticed = createRoute({ getParentRoute: () => root, id: "noticed", component: Notices })
+const home = createRoute({
+  getParentRoute: () => noticed,
+  path: "/dashboard",
+  validateSearch: ({ agent }: Record<string, unknown>): { readonly agent?: string } =>
+    typeof agent === "string" ? { agent } : {},
+  component: HomePage
+})
+const onboarding = createRoute({ getParentRoute: () => noticed, path: "/onboarding", component: OnboardingPage })
+const files = createRoute({ getParentRoute: () => noticed, path: "/dashboard/files", component: FilesPage })
+const agents = createRoute({ getParentRoute: () => noticed, path: "/dashboard/agents", component: AgentsPage })
 const agent = createRoute({
-  getParentRoute: () => root,
+  getParentRoute: () => noticed,
   path: "/dashboard/agents/$agentId",
   component: ToChat
 })
 const agentTab = createRoute({
-  getParentRoute: () => root,
+  getParentRoute: () => noticed,
   path: "/dashboard/agents/$agentId/$tab",
   validateSearch: ({ conversation }: Record<string, unknown>): { readonly conversation?: string } =>
     typeof conversation === "string" ? { conversation } : {},
   component: AgentPage
 })
-const usage = createRoute({ getParentRoute: () => root, path: "/dashboard/usage", component: UsagePage })
-const account = createRoute({ getParentRoute: () => root, path: "/dashboard/settings", component: AccountPage })
+const usage = createRoute({ getParentRoute: () => noticed, path: "/dashboard/usage", component: UsagePage })
+const account = createRoute({ getParentRoute: () => noticed, path: "/dashboard/settings", component: AccountPage })
 const accountSection = createRoute({
-  getParentRoute: () => root,
+  getParentRoute: () => noticed,
   path: "/dashboard/settings/$section",
   component: AccountPage
 })
 const administration = createRoute({
-  getParentRoute: () => root,
+  getParentRoute: () => noticed,
   path: "/dashboard/administration",
   component: AdministrationPage
 })
 const administrationSection = createRoute({
-  getParentRoute: () => root,
+  getParentRoute: () => noticed,
   path: "/dashboard/administration/$section",
   component: AdministrationPage
 })
 
 export const router = createRouter({
   routeTree: root.addChildren([
-    agents,
-    agent,
-    agentTab,
-    usage,
-    account,
-    accountSection,
-    administration,
-    administrationSection
+    noticed.addChildren([
+      home,
+      onboarding,
+      files,
+      agents,
+      agent,
+      agentTab,
+      usage,
+      account,
+      accountSection,
+      administration,
+      administrationSection
+    ])
   ]),
   defaultPreload: "intent",
   scrollRestoration: true

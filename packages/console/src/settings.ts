@@ -5,7 +5,23 @@ interface ConsoleSettings {
   readonly models: ReadonlyArray<string>
   /** No model provider has a key. */
   readonly repliesFromSandbox: boolean
+  /** Links of mails are in the log. */
+  readonly logsMailLinks: boolean
   readonly isAdministrator: boolean
+  readonly mayProvision: boolean
+  /** Origin of the service, which wallet messages name. */
+  readonly appUrl: string
+  /** Address of the subdomain of the user's instance. */
+  readonly instanceUrl: string
+  readonly storage: {
+    readonly account: string
+    readonly instance: string
+    readonly isUpgraded: boolean
+    readonly upgrade: string
+  }
+  readonly email: { readonly address: string; readonly notice: "unconfirmed" | "missing" | null }
+  /** Outcomes that the address of the document named. */
+  readonly notices: ReadonlyArray<{ readonly tone: "bad" | "idle"; readonly text: string }>
 }
 
 const isSettings = (value: unknown): value is ConsoleSettings =>
@@ -19,6 +35,11 @@ const readSettings = (): ConsoleSettings => {
 }
 
 export const settings = readSettings()
+
+// A reload would show the outcome again.
+const address = new URL(location.href)
+for (const name of ["error", "notice"]) address.searchParams.delete(name)
+if (address.href !== location.href) history.replaceState(history.state, "", address)
 
 // Packages that create style elements read the nonce from this global.
 Object.assign(globalThis, { __webpack_nonce__: settings.nonce })

@@ -62,7 +62,6 @@ export const texts = {
     account: "Your account",
     administration: "Administration",
     agents: "Agents",
-    classic: "Classic dashboard",
     commands: "Commands",
     docs: "API reference",
     lost: "No page has this address.",
@@ -106,6 +105,35 @@ export const texts = {
       "Development: no model provider has a key, so the sandbox model answers. It repeats messages and runs tools, for example “calculate 17*23”.",
     search: "Search agents",
     template: "Start from"
+  },
+  files: {
+    account: "Account storage",
+    address: "Instance address",
+    instance: "Instance storage of your plan",
+    lead: "Your agents share one instance. Its directory holds the files that they write with the files skill, also while it is stopped, updated or repaired.",
+    storage: "Storage",
+    title: "Files",
+    upgrade: (offer: string) => `Upgrade to ${offer}`,
+    upgraded: "upgraded"
+  },
+  notices: {
+    confirm: "Confirm your email address",
+    confirmInLog:
+      "Development: no mail server is configured. The link is in the terminal that runs Berth, in the log entry “Mail written”.",
+    confirmLead: (email: string) => `We sent a link to ${email}.`,
+    missing: "Add an email address",
+    missingLead: "The daily units of the free plan need a confirmed one.",
+    resend: "Email a new link",
+    toProfile: "Open your profile"
+  },
+  onboarding: {
+    hasAgent: "You already have an agent.",
+    lead: "Your agent starts within seconds, in an instance of your own.",
+    needsPlan: "Choose a plan",
+    needsPlanLead: "You need a plan to create an agent. It sets the number of agents and the daily units.",
+    stepNames: ["Account", "Plan", "Agent", "Chat"],
+    steps: "Steps",
+    title: "Get started"
   },
   claim: {
     keep: "Keep everything",
@@ -429,7 +457,6 @@ export const texts = {
     disableKeyLead: "Calls are paid from your units again.",
     earned: "Earned",
     enableKey: "Use this key",
-    files: "Storage of your account",
     history: "History",
     historyLead: "Each charge and booking with its cause, newest first.",
     key: "Key",
@@ -457,7 +484,6 @@ export const texts = {
     registeredOf: (referrals: number, pending: number) =>
       pending === 0 ? String(referrals) : `${referrals}, and ${pending} with an unconfirmed address`,
     resets: "Resets at midnight UTC",
-    storage: "Upgrade storage",
     unit: "Units",
     unitHint: "A unit is 0.01 USD",
     units: (value: number) => count(value, "unit", "units"),
@@ -474,9 +500,10 @@ export const texts = {
     emailChanged: "Saved. Confirm the new address by the link that was mailed to it.",
     end: "End",
     lastSeen: "last seen",
-    linkWallet: "Link a wallet",
+    linkNamed: (wallet: string) => `Link ${wallet}`,
     name: "Name",
     newPassword: "New password",
+    noWalletExtension: "No wallet extension was found in this browser.",
     noWallets: "No wallets",
     noWalletsHint: "A linked wallet signs in to this account.",
     notifications: {
@@ -506,6 +533,8 @@ export const texts = {
     unknownNetwork: "Unknown network",
     unlink: "Unlink wallet",
     unlinkLead: "The wallet no longer signs in to this account.",
+    walletLinked: "The wallet is linked.",
+    walletStatement: "Link this wallet to your Berth account.",
     walletsLead: "Wallets that sign in to this account."
   },
   keys: {

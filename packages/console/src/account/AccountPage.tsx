@@ -1,11 +1,15 @@
 import { Link, useParams } from "@tanstack/react-router"
+import { lazy } from "react"
 import { PageHeader } from "../parts.tsx"
 import { LostPage } from "../shell/LostPage.tsx"
 import { texts } from "../texts.ts"
 import { useTitle } from "../useTitle.ts"
 import { ApiKeysSection } from "./ApiKeysSection.tsx"
-import { DeletionSection, ProfileSection, SessionsSection, WalletsSection } from "./ProfileSections.tsx"
+import { DeletionSection, ProfileSection, SessionsSection } from "./ProfileSections.tsx"
 import { WebhooksSection } from "./WebhooksSection.tsx"
+
+// Loads the signing of messages.
+const WalletsSection = lazy(() => import("./WalletsSection.tsx"))
 
 const sections = {
   profile: ProfileSection,

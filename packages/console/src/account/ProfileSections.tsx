@@ -3,10 +3,10 @@ import { useMutation, useQuery } from "@tanstack/react-query"
 import { useState } from "react"
 import { call, segment } from "../api.ts"
 import { formatUserAgent } from "../format.ts"
-import { ConfirmButton, Copy, Empty, Failure, Loaded, Moment, notifyDone, Section, useAction } from "../parts.tsx"
+import { ConfirmButton, Failure, Loaded, Moment, notifyDone, Section, useAction } from "../parts.tsx"
 import { accountQuery, useRefresh } from "../queries.ts"
 import { texts } from "../texts.ts"
-import type { AccountJson, AccountWithNotificationsJson, SignInSessionsJson, WalletsJson } from "../wire.ts"
+import type { AccountJson, AccountWithNotificationsJson, SignInSessionsJson } from "../wire.ts"
 
 const ProfileForm = ({ account }: { readonly account: AccountJson }) => {
   const [name, setName] = useState(account.name)
@@ -194,58 +194,6 @@ export const SessionsSection = () => {
             ))}
           </ul>
         )}
-      </Loaded>
-    </Section>
-  )
-}
-
-export const WalletsSection = () => {
-  const refresh = useRefresh()
-  const query = useQuery({
-    queryKey: ["wallets"],
-    queryFn: ({ signal }) => call<WalletsJson>("GET", "/api/settings/wallets", { signal })
-  })
-  return (
-    <Section
-      title={texts.account.tabs.wallets}
-      lead={texts.account.walletsLead}
-      actions={
-        <Button component="a" href="/dashboard#wallets-title" variant="default">
-          {texts.account.linkWallet}
-        </Button>
-      }
-    >
-      <Loaded query={query}>
-        {({ wallets }) =>
-          wallets.length === 0 ? (
-            <Empty title={texts.account.noWallets}>{texts.account.noWalletsHint}</Empty>
-          ) : (
-            <ul className="rows">
-              {wallets.map(({ address, linkedAt }) => (
-                <li key={address}>
-                  <div className="row-text">
-                    <Group gap={4} wrap="nowrap">
-                      <code className="truncate">{address}</code>
-                      <Copy value={address} label={texts.copy} />
-                    </Group>
-                    <Text fz="sm" c="dimmed">
-                      <Moment at={linkedAt} />
-                    </Text>
-                  </div>
-                  <ConfirmButton
-                    label={texts.account.unlink}
-                    title={texts.account.unlink}
-                    message={texts.account.unlinkLead}
-                    onConfirm={async () => {
-                      await call("DELETE", "/api/settings/wallets", { query: { address } })
-                      await refresh("wallets")
-                    }}
-                  />
-                </li>
-              ))}
-            </ul>
-          )
-        }
       </Loaded>
     </Section>
   )

@@ -36,7 +36,8 @@ const provision = ({ customModel, key, model, name, systemPrompt }: NewAgent & {
     }
   })
 
-const Form = ({ onClose }: { readonly onClose: () => void }) => {
+/** `onClose` closes what the form is in, if anything. */
+export const CreateAgentForm = ({ onClose }: { readonly onClose?: () => void }) => {
   const navigate = useNavigate()
   const refresh = useRefresh()
   const [agent, setAgent] = useState<NewAgent>({
@@ -56,7 +57,7 @@ const Form = ({ onClose }: { readonly onClose: () => void }) => {
     mutationFn: provision,
     onSuccess: async ({ agent: { id } }) => {
       await refresh("agents")
-      onClose()
+      onClose?.()
       await navigate({ to: "/dashboard/agents/$agentId/$tab", params: { agentId: id, tab: "chat" } })
     }
   })
@@ -129,9 +130,11 @@ const Form = ({ onClose }: { readonly onClose: () => void }) => {
         {create.error !== null && <Failure cause={create.error} />}
         {needsPlan && <Anchor href="/pricing">{texts.agents.choosePlan}</Anchor>}
         <Group justify="flex-end" gap="xs">
-          <Button variant="default" onClick={onClose}>
-            {texts.cancel}
-          </Button>
+          {onClose !== undefined && (
+            <Button variant="default" onClick={onClose}>
+              {texts.cancel}
+            </Button>
+          )}
           <Button type="submit" loading={create.isPending}>
             {texts.agents.createSubmit}
           </Button>
@@ -143,6 +146,6 @@ const Form = ({ onClose }: { readonly onClose: () => void }) => {
 
 export const CreateAgent = ({ isOpen, onClose }: { readonly isOpen: boolean; readonly onClose: () => void }) => (
   <Modal opened={isOpen} onClose={onClose} title={texts.agents.create} size="lg">
-    <Form onClose={onClose} />
+    <CreateAgentForm onClose={onClose} />
   </Modal>
 )

@@ -3,7 +3,6 @@ import {
   AppShell,
   Box,
   Burger,
-  Button,
   Center,
   Group,
   Kbd,
@@ -85,6 +84,7 @@ const AccountMenu = () => {
 
 const links = [
   { to: "/dashboard/agents", label: texts.shell.agents, icon: AgentsIcon },
+  { to: "/dashboard/files", label: texts.files.title, icon: DocsIcon },
   { to: "/dashboard/usage", label: texts.shell.usage, icon: UsageIcon },
   { to: "/dashboard/settings", label: texts.shell.settings, icon: SettingsIcon },
   ...(settings.isAdministrator
@@ -177,9 +177,6 @@ export const Shell = () => {
         </nav>
         <Box mt="auto">
           <Units />
-          <Button component="a" href="/dashboard" variant="subtle" color="gray" c="dimmed" size="compact-xs" mt={6}>
-            {texts.shell.classic}
-          </Button>
         </Box>
       </AppShell.Navbar>
       <AppShell.Main id="main" tabIndex={-1}>

@@ -1,6 +1,7 @@
 import { BarChart } from "@mantine/charts"
-import { Anchor, Button, Group, PasswordInput, Select, Stack, Table, Text } from "@mantine/core"
+import { Button, Group, PasswordInput, Select, Stack, Table, Text } from "@mantine/core"
 import { useQuery } from "@tanstack/react-query"
+import { Link } from "@tanstack/react-router"
 import { useState } from "react"
 import { call, callBilling } from "../api.ts"
 import { formatDateTime, formatMoney, formatNumber } from "../format.ts"
@@ -10,6 +11,7 @@ import { accountQuery, billingHistoryQuery, billingQuery, historyPage, useRefres
 import { texts } from "../texts.ts"
 import { useTitle } from "../useTitle.ts"
 import type { BillingJson, BillingHistoryJson, ReferralJson } from "../wire.ts"
+import { formatPlan } from "./plans.ts"
 import { sumByCause, sumByDay } from "./days.ts"
 
 const chartDays = 14
@@ -29,7 +31,8 @@ const Figure = ({ hint, label, value }: { readonly label: string; readonly value
   </div>
 )
 
-const Figures = ({ billing: { currentPlan, plans, subscriptionStatus, usage } }: { readonly billing: BillingJson }) => {
+const Figures = ({ billing }: { readonly billing: BillingJson }) => {
+  const { subscriptionStatus, usage } = billing
   const { data: account } = useQuery(accountQuery)
   return (
     <dl className="figures">
@@ -41,7 +44,7 @@ const Figures = ({ billing: { currentPlan, plans, subscriptionStatus, usage } }:
       <Figure label={texts.usage.left} value={formatNumber(usage.remaining)} hint={texts.usage.unitHint} />
       <Figure
         label={texts.usage.plan}
-        value={plans[currentPlan]?.name ?? currentPlan.charAt(0).toUpperCase() + currentPlan.slice(1)}
+        value={formatPlan(billing)}
         hint={subscriptionStatus === "none" ? texts.usage.noSubscription : subscriptionStatus}
       />
       <Figure
@@ -150,7 +153,6 @@ const leave = ({ url }: { readonly url: string }) => location.assign(url)
 
 const Plans = () => {
   const portal = useAction(async () => leave(await callBilling("POST", "/api/billing", { body: { action: "portal" } })))
-  const storage = useAction(async () => leave(await call("POST", "/api/cardProcessor/storage-upgrade")))
   const refresh = useRefresh()
   const buy = useAction(
     (pack: string) =>
@@ -184,8 +186,8 @@ const Plans = () => {
         <Button variant="default" loading={portal.isPending} onClick={() => portal.mutate()}>
           {texts.usage.portal}
         </Button>
-        <Button variant="default" loading={storage.isPending} onClick={() => storage.mutate()}>
-          {texts.usage.storage}
+        <Button component={Link} to="/dashboard/files" variant="default">
+          {texts.files.storage}
         </Button>
       </Group>
     </Section>
@@ -307,9 +309,6 @@ const UsagePage = () => {
           <Referrals />
         </div>
       </Stack>
-      <Text fz="sm" c="dimmed" mt="md">
-        <Anchor href="/dashboard/files">{texts.usage.files}</Anchor>
-      </Text>
     </div>
   )
 }

@@ -2,13 +2,12 @@ import { InstanceOverview } from "@berth/api/instances/InstancesApi"
 import { ScopeMissingBody } from "@berth/api/sessions/RequiredScope"
 import { AuthenticationRequiredBody } from "@berth/api/sessions/SessionAuth"
 import { Agents } from "@berth/domain/agents/Agents"
-import { isUp } from "@berth/domain/agents/AgentStatus"
 import { Instances } from "@berth/domain/instances/Instances"
 import { Digests, hashSecret } from "@berth/domain/secrets/Digests"
 import { Tokens } from "@berth/domain/secrets/Tokens"
 import { AuthenticationRequired } from "@berth/domain/sessions/SessionErrors"
 import { HttpServerRequest, HttpServerResponse } from "@effect/platform"
-import { Array, Effect, Option, Schema } from "effect"
+import { Effect, Option, Schema } from "effect"
 import { makeAgentWebSocketUrl, makeInstanceUrl } from "../agents/AgentUrls.ts"
 import { makeErrorResponse } from "../http/ErrorResponse.ts"
 import { InstanceHost, type InstanceSite } from "../http/InstanceHost.ts"
@@ -16,7 +15,6 @@ import { RequestCredentials } from "../http/RequestCredentials.ts"
 import { redirectPrivately } from "../http/ResponseHeaders.ts"
 import { makeTicketCookie } from "../http/SecretCookies.ts"
 import { WebSettings } from "../http/WebSettings.ts"
-import { readQuery } from "../signin/CallbackPath.ts"
 import { frontPage } from "./FrontPage.ts"
 import { prefersHtml } from "./HtmlPreference.ts"
 import { renderInstancePage } from "./InstancePage.ts"
@@ -72,13 +70,8 @@ const makeInstanceFront = Effect.gen(function* () {
             }))
           })
         )
-      const requested = readQuery(request).get("agent")
-      const chosen = Array.findFirst(owned, ({ id }) => id === requested).pipe(
-        Option.orElse(() => Array.findLast(owned, ({ status }) => isUp(status))),
-        Option.orElse(() => Array.last(owned))
-      )
-      const main = renderInstancePage({ instance, agents: owned, chosen })
-      return makePageResponse(assets, { title: "Instance", main, script: "instance.js", isSignedIn: true, appUrl })
+      const main = renderInstancePage({ instance, agents: owned, appUrl })
+      return makePageResponse(assets, { title: "Instance", main, isSignedIn: true, appUrl })
     }).pipe(
       Effect.catchTags({
         AuthenticationRequired: () =>

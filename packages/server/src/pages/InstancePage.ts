@@ -1,44 +1,39 @@
 import type { Agent } from "@berth/domain/agents/Agent"
-import { isUp } from "@berth/domain/agents/AgentStatus"
 import type { Instance } from "@berth/domain/instances/Instance"
-import { Option } from "effect"
-import { describeAbsence, formatAgentStatus } from "./AgentStatusLabel.ts"
-import { renderChatPanel } from "./ChatPanel.ts"
+import { formatAgentStatus } from "./AgentStatusLabel.ts"
 import { type Html, html } from "./Html.ts"
 
-const chat = (chosen: Agent): Html => html`
-  <p class="notice" role="status" ${isUp(chosen.status) && html`hidden`}>
-    ${describeAbsence(chosen.name, chosen.status)}
-  </p>
-  ${renderChatPanel(chosen)}
-`
-
-const agentRow = ({ id, name, status }: Agent): Html => html`
-  <li>
-    <a href="/?agent=${encodeURIComponent(id)}#chat">${name}</a>
-    <span data-status="${formatAgentStatus(status)}">${formatAgentStatus(status)}</span>
+const agentRow = ({ id, name, status }: Agent, appUrl: URL): Html => html`
+  <li class="row">
+    <span>${name} <span class="tag" data-status="${status}">${formatAgentStatus(status)}</span></span>
+    <a
+      class="button"
+      href="${new URL(`/dashboard/agents/${encodeURIComponent(id)}/chat`, appUrl).href}"
+      aria-label="Chat with ${name}"
+      >Chat</a
+    >
   </li>
 `
 
-/** `/` of an instance's subdomain: its agents, and the chat with one of them. */
+/** `/` of an instance's subdomain: its agents, with links to their chats in the console. */
 export const renderInstancePage = ({
   agents,
-  chosen,
+  appUrl,
   instance
 }: {
   readonly instance: Instance
   readonly agents: ReadonlyArray<Agent>
-  readonly chosen: Option.Option<Agent>
+  readonly appUrl: URL
 }): Html => html`
   <h1>Your instance</h1>
   <p>
     ${formatAgentStatus(instance.status)}${instance.runtimeVersion !== null && html`, runtime ${instance.runtimeVersion}`}
   </p>
-  ${Option.match(chosen, { onNone: () => html`<p class="muted">It has no agents yet.</p>`, onSome: chat })}
   <section aria-labelledby="agents-title">
     <h2 id="agents-title">Agents</h2>
+    ${agents.length === 0 && html`<p class="muted">It has no agents yet.</p>`}
     <ul class="rows">
-      ${agents.map(agentRow)}
+      ${agents.map((agent) => agentRow(agent, appUrl))}
     </ul>
   </section>
 `

@@ -55,7 +55,6 @@ export interface PageContent {
 
 const signedInLinks = [
   ["/dashboard", "Dashboard"],
-  ["/dashboard/agents", "Console"],
   ["/dashboard/files", "Files"],
   ["/pricing", "Pricing"],
   ["/docs", "API"]
@@ -70,14 +69,15 @@ const link = (here: string | undefined, [path, name]: readonly [string, string])
   html`<li><a href="${path}" ${path === here && html`aria-current="page"`}>${name}</a></li>`
 
 // A form, so that it works without a script.
-const signOut = html`<li>
-  <form method="post" action="/api/auth/signout"><button class="link">Sign out</button></form>
-</li>`
+export const renderSignOutForm = html`<form method="post" action="/api/auth/signout">
+  <button class="link">Sign out</button>
+</form>`
 
 const navigation = (isSignedIn: boolean, path: string | undefined): Html => html`
   <nav aria-label="Main">
     <ul>
-      ${(isSignedIn ? signedInLinks : signedOutLinks).map((it) => link(path, it))} ${isSignedIn && signOut}
+      ${(isSignedIn ? signedInLinks : signedOutLinks).map((it) => link(path, it))}
+      ${isSignedIn && html`<li>${renderSignOutForm}</li>`}
     </ul>
   </nav>
 `

@@ -8,7 +8,6 @@ import { makePlainRoute } from "../http/RouteTable.ts"
 import { WebSettings } from "../http/WebSettings.ts"
 import { readQuery, resolveCallbackPath } from "../signin/CallbackPath.ts"
 import * as AssetsHttp from "./AssetsHttp.ts"
-import * as DashboardHttp from "./DashboardHttp.ts"
 import { makeFront } from "./InstanceFront.ts"
 import * as InstancePagesHttp from "./InstancePagesHttp.ts"
 import { makePageResponse, PageSettings } from "./Layout.ts"
@@ -23,7 +22,7 @@ import * as VerificationPageHttp from "./VerificationPageHttp.ts"
 import * as UndoEmailChangeHttp from "./UndoEmailChangeHttp.ts"
 
 export const pageRoutes = [
-  ...Object.values(pagePaths).map((path) => makePlainRoute("GET", path)),
+  ...[pagePaths.front, pagePaths.login, pagePaths.signup, pagePaths.pricing].map((path) => makePlainRoute("GET", path)),
   ...ResetPasswordHttp.resetPasswordRoutes,
   ...UndoEmailChangeHttp.undoEmailChangeRoutes,
   ...VerificationPageHttp.verificationPageRoutes,
@@ -110,7 +109,6 @@ const publicPages = HttpLayerRouter.use((router) =>
 /** The pages and their assets. */
 export const layer = Layer.mergeAll(
   publicPages,
-  DashboardHttp.layer,
   VerificationPageHttp.layer,
   InstancePagesHttp.layer,
   ResetPasswordHttp.layer,

@@ -42,11 +42,6 @@ export const showStatus = (id: string, sentence: string, kind: "good" | "bad" | 
   line.textContent = sentence
 }
 
-/** Hides a status line, unless an action is in progress. */
-export const hideOutcome = (id: string): void => {
-  if (document.getElementById(id)?.dataset["kind"] !== "busy") showStatus(id, "")
-}
-
 const errorIdOf = (form: HTMLFormElement, name: string) => `${form.id}-${name}-error`
 
 const clearFieldErrors = (form: HTMLFormElement): void => {

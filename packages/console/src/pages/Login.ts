@@ -1,7 +1,7 @@
 import { requestSuccess } from "./Api.ts"
 import { onSubmit, openNamedSection, readField, showScriptElements, showStatus } from "./Dom.ts"
 import { readTextMember } from "./Json.ts"
-import { startWalletSignIn } from "./WalletSignIn.ts"
+import { startWalletSignIn } from "./WalletButtons.ts"
 
 showScriptElements()
 

@@ -1,6 +1,6 @@
 import { readListMember, readTextMember, tryParseJson } from "./Json.ts"
 
-export interface ApiAnswer {
+interface ApiAnswer {
   readonly status: number
   readonly body: unknown
   /** Whether the response was a redirect; a script cannot read its target. */
@@ -11,19 +11,13 @@ const unreachable = "The service cannot be reached. Check your connection, then 
 const notHere = "This is not available on this server."
 
 /** Sends a request; rejects only without a response. */
-export const sendRequest = async (
-  method: string,
-  path: string,
-  body?: unknown,
-  headers: Readonly<Record<string, string>> = {}
-): Promise<ApiAnswer> => {
+const sendRequest = async (method: string, path: string, body?: unknown): Promise<ApiAnswer> => {
   const response = await fetch(path, {
     method,
     redirect: "manual",
     headers: {
       accept: "application/json",
-      ...(body === undefined ? {} : { "content-type": "application/json" }),
-      ...headers
+      ...(body === undefined ? {} : { "content-type": "application/json" })
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) })
   })
@@ -31,10 +25,10 @@ export const sendRequest = async (
   return { status: response.status, isRedirect, body: isRedirect ? undefined : tryParseJson(await response.text()) }
 }
 
-export const isSuccess = ({ isRedirect, status }: ApiAnswer): boolean => isRedirect || (status >= 200 && status < 300)
+const isSuccess = ({ isRedirect, status }: ApiAnswer): boolean => isRedirect || (status >= 200 && status < 300)
 
 /** The message of an error body. */
-export const messageOf = ({ body, status }: ApiAnswer): string => {
+const messageOf = ({ body, status }: ApiAnswer): string => {
   if (status === 404 && readTextMember(body, "code") === "route_not_found") return notHere
   const sentence = readTextMember(body, "message") ?? readTextMember(body, "error")
   return sentence ?? `The request failed (${status}).`
@@ -58,37 +52,18 @@ const readFieldErrors = ({ body }: ApiAnswer): ReadonlyMap<string, string> => {
 export class ApiRequestRejected extends Error {
   /** Messages by field. */
   readonly fields: ReadonlyMap<string, string>
-  /** The error code of the body; empty when there is none. */
-  readonly code: string
   constructor(message: string, options?: ErrorOptions, answer?: ApiAnswer) {
     super(message, options)
     this.fields = answer === undefined ? new Map() : readFieldErrors(answer)
-    this.code = readTextMember(answer?.body, "code") ?? ""
   }
 }
 
-/** Without a response, or with one that a later attempt can change. */
-export class RequestUnanswered extends ApiRequestRejected {}
-
-export const toUnreachable = (cause: unknown): RequestUnanswered => new RequestUnanswered(unreachable, { cause })
-
-/** The failure of an error response. */
-export const toRejection = (answer: ApiAnswer): ApiRequestRejected =>
-  answer.status >= 500 || answer.status === 429
-    ? new RequestUnanswered(messageOf(answer), undefined, answer)
-    : new ApiRequestRejected(messageOf(answer), undefined, answer)
-
 /** Sends a request; every error status rejects with a message for people. */
-export const requestSuccess = async (
-  method: string,
-  path: string,
-  body?: unknown,
-  headers: Readonly<Record<string, string>> = {}
-): Promise<unknown> => {
-  const answer = await sendRequest(method, path, body, headers).catch((cause: unknown) => {
-    throw toUnreachable(cause)
+export const requestSuccess = async (method: string, path: string, body?: unknown): Promise<unknown> => {
+  const answer = await sendRequest(method, path, body).catch((cause: unknown) => {
+    throw new ApiRequestRejected(unreachable, { cause })
   })
-  if (!isSuccess(answer)) throw toRejection(answer)
+  if (!isSuccess(answer)) throw new ApiRequestRejected(messageOf(answer), undefined, answer)
   return answer.body
 }
 

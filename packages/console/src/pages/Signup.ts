@@ -1,6 +1,6 @@
 import { requestSuccess } from "./Api.ts"
 import { onSubmit, readField, showScriptElements } from "./Dom.ts"
-import { startWalletSignIn } from "./WalletSignIn.ts"
+import { startWalletSignIn } from "./WalletButtons.ts"
 
 showScriptElements()
 

@@ -1,15 +1,16 @@
 import { getAddress, stringToHex } from "viem/utils"
 import { createSiweMessage } from "viem/siwe"
-import { ApiRequestRejected, requestSuccess } from "./Api.ts"
-import { createElement, findElement, onClick } from "./Dom.ts"
 import { readMember, readTextMember } from "./Json.ts"
+
+/** The wallet declined, or gave no account or signature. */
+export class WalletRejected extends Error {}
 
 /** A wallet in this browser (EIP-1193). */
 export interface Provider {
   readonly request: (call: { readonly method: string; readonly params?: ReadonlyArray<unknown> }) => Promise<unknown>
 }
 
-interface FoundWallet {
+export interface FoundWallet {
   readonly name: string
   readonly icon: string | undefined
   readonly provider: Provider
@@ -27,7 +28,7 @@ const userRejected = 4001
 const call = (provider: Provider, method: string, params?: ReadonlyArray<unknown>) =>
   provider.request({ method, ...(params === undefined ? {} : { params }) }).catch((cause: unknown) => {
     const message = readTextMember(cause, "message")
-    throw new ApiRequestRejected(message === undefined ? "The wallet declined." : `The wallet declined: ${message}`, {
+    throw new WalletRejected(message === undefined ? "The wallet declined." : `The wallet declined: ${message}`, {
       cause
     })
   })
@@ -37,14 +38,14 @@ const accountOf = async (provider: Provider) => {
   const accounts = await call(provider, "eth_requestAccounts")
   const account: unknown = Array.isArray(accounts) ? accounts[0] : undefined
   if (typeof account !== "string" || !/^0x[0-9a-fA-F]{40}$/.test(account))
-    throw new ApiRequestRejected("The wallet returned no account.")
+    throw new WalletRejected("The wallet returned no account.")
   return getAddress(`0x${account.slice(2)}`)
 }
 
 /** Best-effort: an EOA signature does not depend on the chain. */
 const switchTo = (provider: Provider, { hex }: Chain) =>
   provider.request({ method: "wallet_switchEthereumChain", params: [{ chainId: hex }] }).catch((cause: unknown) => {
-    if (readMember(cause, "code") === userRejected) throw new ApiRequestRejected("The wallet declined.", { cause })
+    if (readMember(cause, "code") === userRejected) throw new WalletRejected("The wallet declined.", { cause })
   })
 
 /** Domain and URI of the service, from the page. */
@@ -63,15 +64,19 @@ export const signText = async (
   await switchTo(provider, chain)
   const message = await compose(address)
   const signature = await call(provider, "personal_sign", [stringToHex(message), address])
-  if (typeof signature !== "string") throw new ApiRequestRejected("The wallet returned no signature.")
+  if (typeof signature !== "string") throw new WalletRejected("The wallet returned no signature.")
   return { address, message, signature }
 }
 
 /** An EIP-4361 message and its signature. */
-const signProof = async (provider: Provider, { domain, uri }: Site, statement: string) => {
+export const signProof = async (
+  provider: Provider,
+  { domain, uri }: Site,
+  statement: string,
+  readNonce: () => Promise<string>
+) => {
   const { message, signature } = await signText(provider, chains.base, async (address) => {
-    const nonce = readTextMember(await requestSuccess("GET", "/api/auth/nonce"), "nonce")
-    if (nonce === undefined) throw new ApiRequestRejected("The service returned no nonce.")
+    const nonce = await readNonce()
     return createSiweMessage({
       address,
       chainId: chains.base.id,
@@ -86,62 +91,24 @@ const signProof = async (provider: Provider, { domain, uri }: Site, statement: s
   return { message, signature }
 }
 
-/** Calls back with each wallet of this browser: those announced by EIP-6963, else `window.ethereum`. */
-const findWallets = (onFound: (wallet: FoundWallet) => void) => {
+/** Calls back with each wallet of this browser: those announced by EIP-6963, else `window.ethereum`. Returns the end of the search. */
+export const findWallets = (onFound: (wallet: FoundWallet) => void): (() => void) => {
   const known = new Set<unknown>()
-  const tell = (wallet: FoundWallet) => {
+  const add = (wallet: FoundWallet) => {
     if (known.has(wallet.provider)) return
     known.add(wallet.provider)
     onFound(wallet)
   }
-  addEventListener("eip6963:announceProvider", (event) => {
+  const receive = (event: Event) => {
     const detail = readMember(event, "detail")
     const provider = readMember(detail, "provider")
     const info = readMember(detail, "info")
     if (isProvider(provider))
-      tell({ provider, name: readTextMember(info, "name") ?? "wallet", icon: readTextMember(info, "icon") })
-  })
+      add({ provider, name: readTextMember(info, "name") ?? "wallet", icon: readTextMember(info, "icon") })
+  }
+  addEventListener("eip6963:announceProvider", receive)
   dispatchEvent(new Event("eip6963:requestProvider"))
   const injected = readMember(globalThis, "ethereum")
-  if (known.size === 0 && isProvider(injected)) tell({ provider: injected, name: "browser wallet", icon: undefined })
+  if (known.size === 0 && isProvider(injected)) add({ provider: injected, name: "browser wallet", icon: undefined })
+  return () => removeEventListener("eip6963:announceProvider", receive)
 }
-
-const buttonFor = ({ icon, name }: FoundWallet, verb: string) => {
-  const button = document.createElement("button")
-  button.type = "button"
-  if (icon?.startsWith("data:image/") === true)
-    button.append(createElement("img", "", { src: icon, alt: "", width: "20" }))
-  button.append(`${verb} ${name}`)
-  return button
-}
-
-/** Adds a button for each wallet to the list in the element at the selector. */
-export const addWalletButtons = (
-  selector: string,
-  statusId: string,
-  verb: string,
-  work: (provider: Provider, place: HTMLElement) => Promise<void>
-): void => {
-  const place = findElement(HTMLElement, selector)
-  const list = place === undefined ? undefined : findElement(HTMLElement, "ul", place)
-  if (place === undefined || list === undefined) return
-  findWallets((wallet) => {
-    for (const sentence of place.querySelectorAll("p")) sentence.hidden = true
-    place.closest("section")?.removeAttribute("hidden")
-    const button = buttonFor(wallet, verb)
-    onClick(button, statusId, () => work(wallet.provider, place))
-    const item = document.createElement("li")
-    item.append(button)
-    list.append(item)
-  })
-}
-
-/** Adds a button for each wallet; `work` receives the signed message. */
-export const startWalletButtons = (
-  words: { readonly verb: string; readonly statement: string },
-  work: (proof: { readonly message: string; readonly signature: string }, place: HTMLElement) => Promise<void>
-): void =>
-  addWalletButtons("#wallets", "wallet-status", words.verb, async (provider, place) => {
-    const site = { domain: place.dataset["domain"] ?? "", uri: place.dataset["uri"] ?? "" }
-    await work(await signProof(provider, site, words.statement), place)
-  })

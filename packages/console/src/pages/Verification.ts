@@ -2,7 +2,8 @@ import { ApiRequestRejected, requestSuccess } from "./Api.ts"
 import { findElement, onClick, onSubmit, readField, showScriptElements, showStatus } from "./Dom.ts"
 import { readMember, readTextMember } from "./Json.ts"
 import { createPasskey, signWithPasskey } from "./Passkeys.ts"
-import { addWalletButtons, chains, signText } from "./Wallet.ts"
+import { chains, signText } from "./Wallet.ts"
+import { addWalletButtons } from "./WalletButtons.ts"
 
 showScriptElements()
 

@@ -1,0 +1,12 @@
+import { Navigate, useSearch } from "@tanstack/react-router"
+import { AgentsPage } from "../agents/AgentsPage.tsx"
+
+/** The start of the console; `agent` in the address selects a chat. */
+export const HomePage = () => {
+  const { agent } = useSearch({ strict: false })
+  return agent === undefined ? (
+    <AgentsPage />
+  ) : (
+    <Navigate to="/dashboard/agents/$agentId/$tab" params={{ agentId: agent, tab: "chat" }} replace />
+  )
+}

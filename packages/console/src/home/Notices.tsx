@@ -1,0 +1,70 @@
+import { Anchor, Button, CloseButton, Group, Stack, Text } from "@mantine/core"
+import { Link, Outlet } from "@tanstack/react-router"
+import { useState } from "react"
+import { call } from "../api.ts"
+import { notifyDone, useAction } from "../parts.tsx"
+import { settings } from "../settings.ts"
+import { texts } from "../texts.ts"
+
+const Confirmation = () => {
+  const resend = useAction(async () => {
+    const { message } = await call<{ readonly message: string }>("POST", "/api/auth/verify-email")
+    notifyDone(message)
+  })
+  return (
+    <section className="notice" aria-label={texts.notices.confirm}>
+      <Group justify="space-between" gap="sm">
+        <div className="row-text">
+          <Text fz="sm">
+            <strong>{texts.notices.confirm}.</strong> {texts.notices.confirmLead(settings.email.address)}
+          </Text>
+          {settings.logsMailLinks && <Text fz="xs">{texts.notices.confirmInLog}</Text>}
+        </div>
+        <Button variant="default" size="xs" loading={resend.isPending} onClick={() => resend.mutate()}>
+          {texts.notices.resend}
+        </Button>
+      </Group>
+    </section>
+  )
+}
+
+const MissingEmail = () => (
+  <section className="notice" aria-label={texts.notices.missing}>
+    <Text fz="sm">
+      <strong>{texts.notices.missing}.</strong> {texts.notices.missingLead}{" "}
+      <Anchor inherit underline="always" component={Link} to="/dashboard/settings">
+        {texts.notices.toProfile}
+      </Anchor>
+    </Text>
+  </section>
+)
+
+/** Outcomes of redirects and the state of the email address, above every page. */
+export const Notices = () => {
+  const [outcomes, setOutcomes] = useState(settings.notices)
+  const { notice } = settings.email
+  return (
+    <>
+      {(outcomes.length > 0 || notice !== null) && (
+        <Stack gap="xs" className="notices">
+          {outcomes.map(({ text, tone }) => (
+            <div key={text} className="notice" data-tone={tone} role={tone === "bad" ? "alert" : "status"}>
+              <Group justify="space-between" wrap="nowrap" gap="sm">
+                <Text fz="sm">{text}</Text>
+                <CloseButton
+                  c="inherit"
+                  size="sm"
+                  aria-label={texts.close}
+                  onClick={() => setOutcomes(outcomes.filter((outcome) => outcome.text !== text))}
+                />
+              </Group>
+            </div>
+          ))}
+          {notice === "unconfirmed" && <Confirmation />}
+          {notice === "missing" && <MissingEmail />}
+        </Stack>
+      )}
+      <Outlet />
+    </>
+  )
+}

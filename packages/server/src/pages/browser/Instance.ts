@@ -1,5 +1,0 @@
-import { startChat } from "./Chat.ts"
-import { showScriptElements } from "./Dom.ts"
-
-showScriptElements()
-startChat()
