@@ -36,7 +36,7 @@ const site = Layer.scoped(
     const berth = yield* startBerth({
       databaseUrl: yield* migratedDatabase,
       environment: {
-        ADMIN_EMAILS: [talker, pilot].map(({ email }) => email).join(","),
+        ADMIN_EMAILS: [talker, pilot, guard].map(({ email }) => email).join(","),
         PLATFORM_A_API_URL: telegram.url.href,
         STRIPE_API_URL: cards.url.href,
         STRIPE_SECRET_KEY: cards.secretKey,
@@ -65,7 +65,7 @@ const site = Layer.scoped(
 vi.setConfig({ testTimeout: 180_000 })
 
 /** Administrators, who need no plan. */
-const [talker, pilot] = [makeAccount("talker"), makeAccount("pilot")]
+const [talker, pilot, guard] = [makeAccount("talker"), makeAccount("pilot"), makeAccount("guard")]
 
 const fillSignup = async (page: Page, { email, password }: TestAccount) => {
   await page.getByLabel("Email").fill(email)
@@ -125,11 +125,14 @@ const say = async (page: Page, message: string) => {
 /** Complete answers. */
 const answersOn = (page: Page) => page.locator(".turn-agent", { has: page.locator(".answer-facts") })
 
-/** The link of the newest mail to an address, from the log. */
-const mailedLink = (logs: string, email: string) => {
-  const written = logs.split("\n").findLast((line) => line.includes("Mail written") && line.includes(email))
-  return /"link":"([^"]+)"/.exec(written ?? "")?.[1] ?? "/no-link-in-the-log"
-}
+/** The link of the mail to a new account, once it is in the log. */
+const mailedLink = (logs: () => string, email: string) =>
+  vi.waitFor(() => {
+    const written = logs()
+      .split("\n")
+      .find((line) => line.includes("Mail written") && line.includes(email))
+    return /"link":"([^"]+)"/.exec(written ?? "")?.[1] ?? assert.fail("no mail was written")
+  }, 20_000)
 
 const Conversation = Schema.Struct({
   session: Schema.Struct(
@@ -192,9 +195,8 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
         await fillSignup(page, newcomer)
         await atPath(page, "/onboarding")
 
-        await page.getByRole("button", { name: "Email a new link" }).click()
-        await page.getByText("A link is on its way").waitFor()
-        await page.goto(mailedLink(logs(), newcomer.email))
+        await page.getByText("Confirm your email address").waitFor()
+        await page.goto(await mailedLink(logs, newcomer.email))
         await page.getByText("Your email address is confirmed.").waitFor()
         assert.strictEqual(await page.getByText("Confirm your email address").count(), 0)
         await page.reload()
@@ -232,7 +234,7 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
         await page.getByText(/^Next: /).waitFor()
 
         await page.getByRole("link", { name: "Usage" }).click()
-        await page.getByRole("cell", { name: "A message to an agent" }).waitFor()
+        await page.getByRole("table").getByText("A message to an agent").waitFor()
 
         await page.goto("/dashboard/settings/keys")
         await page.getByRole("button", { name: "New API key" }).click()
@@ -389,6 +391,8 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
         const changed = { ...account, password: "another-password-7" }
         const hostile = `"><img src=x onerror=alert(1)><script>alert(2)</script>&amp;'`
         await register(page, account, "/dashboard/settings")
+        await page.getByRole("button", { name: "Email a new link" }).click()
+        await page.getByText("A link is on its way").waitFor()
         await page.getByLabel("Name").fill(hostile)
         await page.getByRole("button", { name: "Save changes" }).click()
         await page.getByText("Saved", { exact: true }).waitFor()
@@ -431,7 +435,7 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
         await page.getByText(hostile).waitFor({ state: "detached" })
 
         await page.goto("/dashboard/settings/deletion")
-        await page.getByLabel("Password").fill(changed.password)
+        await page.getByLabel("Password", { exact: true }).fill(changed.password)
         await page.getByRole("button", { name: "Delete account" }).click()
         const dialog = page.getByRole("dialog")
         await dialog.getByRole("textbox").fill(account.email)
@@ -577,14 +581,13 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
           const context = await browser?.newContext({ baseURL: new URL(owned.url()).origin })
           const page = await context?.newPage()
           if (page === undefined) return assert.fail("no second window")
-          await page.goto("/login?callbackUrl=/dashboard/administration/users")
-          await signIn(page, pilot)
+          await register(page, guard, "/dashboard/administration/users")
           await page.getByLabel("Beginning of an email address").fill(account.email)
           const row = page.getByRole("row", { name: account.email })
           await row.getByRole("button", { name: "Suspend" }).click()
           await page.getByRole("dialog").getByLabel("Reason").fill("abuse")
           await page.getByRole("dialog").getByRole("button", { name: "Suspend" }).click()
-          await row.getByText("Suspended").waitFor()
+          await row.getByText("Suspended", { exact: true }).waitFor()
           await context?.close()
           await owned.getByRole("link", { name: "Settings" }).first().click()
           await owned.waitForURL((at) => at.pathname === "/login")

@@ -248,7 +248,7 @@ layer(App.layer({ agentManagerTransport: "remote" }), { excludeTestServices: tru
         const cookie = cookiesOf(redeemed).join("; ")
         const page = yield* at(hostOf(owner), { method: "GET", path: "/", headers: { ...html, cookie } })
         assert.deepStrictEqual([page.status, page.headers["content-type"]], [200, "text/html; charset=utf-8"])
-        assert.include(page.text, `http://localhost:3000/dashboard/agents/${owner.agent.id}/chat`)
+        assert.include(page.text, `/dashboard/agents/${owner.agent.id}/chat"`)
         assert.include(page.headers["content-security-policy"], "default-src 'none'")
         const style = /"(\/assets\/[^"]+)"/.exec(page.text)?.[1] ?? ""
         assert.strictEqual((yield* at(hostOf(owner), { method: "GET", path: style })).status, 200)

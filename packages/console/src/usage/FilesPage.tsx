@@ -6,7 +6,7 @@ import { billingQuery } from "../queries.ts"
 import { settings } from "../settings.ts"
 import { texts } from "../texts.ts"
 import { useTitle } from "../useTitle.ts"
-import { formatPlan } from "./plans.ts"
+import { findPlanName } from "./plans.ts"
 
 /** The storage of the account and of its instance. */
 const FilesPage = () => {
@@ -32,7 +32,7 @@ const FilesPage = () => {
       >
         <dl className="facts">
           <dt>{texts.usage.plan}</dt>
-          <dd>{billing === undefined ? "…" : formatPlan(billing)}</dd>
+          <dd>{billing === undefined ? "…" : findPlanName(billing)}</dd>
           <dt>{texts.files.account}</dt>
           <dd>
             {storage.account}

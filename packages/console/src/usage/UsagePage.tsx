@@ -11,7 +11,7 @@ import { accountQuery, billingHistoryQuery, billingQuery, historyPage, useRefres
 import { texts } from "../texts.ts"
 import { useTitle } from "../useTitle.ts"
 import type { BillingJson, BillingHistoryJson, ReferralJson } from "../wire.ts"
-import { formatPlan } from "./plans.ts"
+import { findPlanName } from "./plans.ts"
 import { sumByCause, sumByDay } from "./days.ts"
 
 const chartDays = 14
@@ -44,7 +44,7 @@ const Figures = ({ billing }: { readonly billing: BillingJson }) => {
       <Figure label={texts.usage.left} value={formatNumber(usage.remaining)} hint={texts.usage.unitHint} />
       <Figure
         label={texts.usage.plan}
-        value={formatPlan(billing)}
+        value={findPlanName(billing)}
         hint={subscriptionStatus === "none" ? texts.usage.noSubscription : subscriptionStatus}
       />
       <Figure
