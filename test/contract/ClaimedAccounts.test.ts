@@ -433,7 +433,6 @@ layer(issuerAppLayer(), { excludeTestServices: true })("An account whose verifie
 layer(issuerAppLayer(), { excludeTestServices: true })("The contents of a claimed account", (it) => {
   it.effect("A claimed account's contents are offered for deletion once: prompts, notes and conversations", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.TestApp
       const account = yield* preparedAccount
       assert.isNull(yield* readClaim(account.cookies[0] ?? ""))
       const cookie = yield* sessionCookieOf(yield* owner(account.email))
