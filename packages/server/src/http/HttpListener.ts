@@ -1,5 +1,6 @@
 import { makeRetryAfterHeader, retrySoon } from "@berth/api/limits/RateLimits"
 import { ServiceUnavailable, ServiceUnavailableBody } from "@berth/api/http/TransportErrors"
+import { SpanExportEnabled } from "@berth/domain/shared/SpanExport"
 import { HttpApiSchema, type HttpLayerRouter, HttpServerError } from "@effect/platform"
 import { NodeHttpServer } from "@effect/platform-node"
 import { Context, Duration, Effect, Layer, Runtime, Schema } from "effect"
@@ -118,8 +119,11 @@ const runPipeline = (pipeline: Pipeline) =>
   Effect.gen(function* () {
     const server = yield* ListenerServer
     const { context, fiberRefs, runtimeFlags } = yield* Effect.runtime<never>()
-    const services = Context.unsafeMake<unknown>(context.unsafeMap)
-    const run = Runtime.runFork(Runtime.make({ context: services, fiberRefs, runtimeFlags }))
+    // Handlers bring the services of their layers. A request copies its context with each service that it adds.
+    const services = Context.make(SpanExportEnabled, Context.get(context, SpanExportEnabled))
+    const run = Runtime.runFork(
+      Runtime.make({ context: Context.unsafeMake<unknown>(services.unsafeMap), fiberRefs, runtimeFlags })
+    )
     const onRequest = (incoming: IncomingMessage, response: ServerResponse) => {
       const fiber = run(Effect.uninterruptible(pipeline(new ListenerRequest(incoming, response))))
       response.on("close", () => {

@@ -39,7 +39,7 @@ import { type MinimumRate, readBody } from "./BodyReader.ts"
 import type { ListenerRequest } from "./ListenerRequest.ts"
 import { acceptRequestId } from "./RequestId.ts"
 import { RequestRouter } from "./RequestRouter.ts"
-import { enterRequest, requestSpans } from "./RequestSpan.ts"
+import { addServices, requestSpans } from "./RequestSpan.ts"
 import { recordRequest } from "./RequestTelemetry.ts"
 import { writeFailure, writeResponse } from "./ResponseWriter.ts"
 import { findErrorMembers, type KnownRoute, listMethods, findRoute } from "./RouteTable.ts"
@@ -90,18 +90,20 @@ const makeServices = ({
   readonly site: Option.Option<InstanceSite>
   readonly found: ReturnType<RequestRouter["Type"]["find"]>
 }) => {
-  const services = Context.make(HttpServerRequest.HttpServerRequest, request).pipe(
-    Context.add(Scope.Scope, scope),
-    Context.add(Tracer.ParentSpan, span),
-    Context.add(Caller, caller),
-    Context.add(InstanceHost, site),
-    Context.add(RequiredScope, Option.match(route, { onNone: () => null, onSome: ({ scope }) => scope ?? null }))
+  const own = Context.mergeAll(
+    Context.make(HttpServerRequest.HttpServerRequest, request),
+    Context.make(Scope.Scope, scope),
+    Context.make(Tracer.ParentSpan, span),
+    Context.make(Caller, caller),
+    Context.make(InstanceHost, site),
+    Context.make(RequiredScope, Option.match(route, { onNone: () => null, onSome: ({ scope }) => scope ?? null }))
   )
-  if (found === undefined) return services
+  if (found === undefined) return own
   const { handler, params, searchParams } = found
-  return services.pipe(
-    Context.add(HttpServerRequest.ParsedSearchParams, searchParams),
-    Context.add(HttpRouter.RouteContext, {
+  return Context.mergeAll(
+    own,
+    Context.make(HttpServerRequest.ParsedSearchParams, searchParams),
+    Context.make(HttpRouter.RouteContext, {
       [HttpRouter.RouteContextTypeId]: HttpRouter.RouteContextTypeId,
       route: HttpRouter.makeRoute(handler.method, handler.path, handler.handler),
       params
@@ -286,7 +288,7 @@ export const makeHttpPipeline = <R, P = never>(
         const refusal = refuse(request, path, route, host)
         const found = Option.isSome(refusal) ? undefined : findHandler(request)
         if (found !== undefined) span.attribute("http.route", found.handler.path)
-        yield* enterRequest(makeServices({ request, scope, span, caller, route, site, found }))
+        yield* addServices(makeServices({ request, scope, span, caller, route, site, found }))
         yield* FiberRef.update(FiberRef.currentLogAnnotations, HashMap.set<string, unknown>("requestId", requestId))
 
         const plain = Option.isSome(refusal) ? refusal.value : yield* handle(request, caller, path, route, found, scope)

@@ -2,6 +2,7 @@ import { HttpApiBuilder, type HttpApi, type HttpApiGroup, HttpLayerRouter, type 
 import { Context, Effect, Layer } from "effect"
 import { maxHeaderSize } from "node:http"
 import { type DirectRoutes, noDirectRoutes, type RequestHandler } from "./DirectRoutes.ts"
+import { addServices } from "./RequestSpan.ts"
 import { listRoutes } from "./RouteTable.ts"
 
 type Route = HttpLayerRouter.Route<unknown, unknown>
@@ -27,12 +28,16 @@ const make = Effect.sync(() => {
   const finder = makeFinder()
   const add = (route: Route) =>
     route.method === "*" ? finder.all(route.path, route) : finder.on(route.method, route.path, route)
+  /** The handlers run with the services of the layer that adds them. */
+  const addWithServices = (routes: ReadonlyArray<Route>) =>
+    Effect.map(Effect.context<never>(), (services) => {
+      for (const route of routes) add({ ...route, handler: Effect.zipRight(addServices(services), route.handler) })
+    })
   const router = HttpLayerRouter.HttpRouter.of({
     [HttpLayerRouter.TypeId]: HttpLayerRouter.TypeId,
     prefixed: () => router,
-    add: (method, path, handler, options) =>
-      Effect.sync(() => add(HttpLayerRouter.route(method, path, handler, options))),
-    addAll: (routes) => Effect.sync(() => routes.forEach((route) => add(route))),
+    add: (method, path, handler, options) => addWithServices([HttpLayerRouter.route(method, path, handler, options)]),
+    addAll: (routes) => addWithServices(routes),
     addGlobalMiddleware: () => Effect.dieMessage("The pipeline is the only middleware"),
     asHttpEffect: () => Effect.dieMessage("The pipeline runs the handlers")
   })

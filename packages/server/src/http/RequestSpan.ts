@@ -71,8 +71,8 @@ export const requestSpans = (sendsSpans: boolean) => ({
       : Effect.void
 })
 
-/** Adds services to the context of the fiber, which ends with its request, so that nothing is restored. */
-export const enterRequest = (services: Context.Context<never>): Effect.Effect<void> =>
+/** Adds services to the context of the fiber, which ends with its request, so that nothing is restored. The request's own are kept. */
+export const addServices = (services: Context.Context<never>): Effect.Effect<void> =>
   Effect.withFiberRuntime((fiber) =>
-    FiberRef.set(FiberRef.currentContext, Context.merge(fiber.currentContext, services))
+    FiberRef.set(FiberRef.currentContext, Context.merge(services, fiber.currentContext))
   )

@@ -1,4 +1,4 @@
-import { enterRequest, requestSpans } from "@berth/server/http/RequestSpan"
+import { addServices, requestSpans } from "@berth/server/http/RequestSpan"
 import { HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Exit, FiberRef, Option } from "effect"
@@ -12,9 +12,10 @@ const traceId = "0af7651916cd43dd8448eb211c80319c"
 const { close, open } = requestSpans(false)
 
 describe("what holds for all of a request", () => {
-  it.effect("The context of a request has its services", () =>
+  it.effect("The context of a request has its services, which those of its handler's layer do not replace", () =>
     Effect.gen(function* () {
-      yield* enterRequest(Context.make(Port, "Bergen"))
+      yield* addServices(Context.make(Port, "Bergen"))
+      yield* addServices(Context.make(Port, "Oslo"))
       const context = yield* FiberRef.get(FiberRef.currentContext)
       assert.deepStrictEqual(Context.getOption(context, Port), Option.some("Bergen"))
     })
