@@ -11,7 +11,7 @@ const checks = {
   types: [bin("oxlint"), "--type-aware", "--type-check", "--deny-warnings"],
   boundaries: [process.execPath, "scripts/boundaries.mjs"],
   language: [process.execPath, "scripts/language.mjs"],
-  format: [bin("prettier"), "--check", "--log-level", "warn", "--cache", "."]
+  format: [process.execPath, "scripts/format.mjs"]
 }
 
 const run = ([command, ...args]) =>
