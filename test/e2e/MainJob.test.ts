@@ -3,6 +3,7 @@ import { Cookies } from "@effect/platform"
 import { Array, Chunk, Context, Effect, Layer, Option, Redacted, Stream } from "effect"
 import { randomBytes } from "node:crypto"
 import { eventually } from "../support/Eventually.ts"
+import { lintTrace } from "../support/SpanLint.ts"
 import { migratedDatabase } from "../support/MigratedDatabase.ts"
 import { readAllRuntimeTraces, listRuntimeProcesses, readProcessEnvironment } from "./RuntimeProcesses.ts"
 import { type FakeOtelCollector, makeFakeOtelCollector } from "../fakes/FakeOtelCollector.ts"
@@ -259,57 +260,115 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the main 
   )
 
   it.effect(
-    "The provisioning of an agent is one trace from the request to the instance",
+    "The provisioning of an agent and a chat are one trace each, span by span by the conventions",
     Effect.fn(function* () {
       const { berth, collector } = yield* Service
       const person = yield* subscriber("starter")
-      const traceId = randomBytes(16).toString("hex")
-      const headers = {
-        traceparent: `00-${traceId}-${randomBytes(8).toString("hex")}-01`,
-        "x-request-id": `asked-${traceId}`
+      const makeTrace = () => {
+        const [traceId, root] = [randomBytes(16).toString("hex"), randomBytes(8).toString("hex")]
+        return { traceId, root, traceparent: `00-${traceId}-${root}-01` }
       }
+      const provision = makeTrace()
+      const { traceId } = provision
+      const headers = { traceparent: provision.traceparent, "x-request-id": `asked-${traceId}` }
       const asked = yield* person.raw("POST", "/api/agents/provision", { body: { name: "Ada" }, headers })
       assert.strictEqual(asked.headers["x-request-id"], `asked-${traceId}`)
       const agentId = AgentId.make(textOrEmpty(memberAt(asked.body, "agent", "id")))
       yield* person.untilRunning(agentId)
-      const namesOf = (id: string) =>
-        new Set(
-          collector
-            .spans()
-            .filter((span) => span.traceId === id)
-            .map(({ name, service }) => `${service} ${name}`)
-        )
-      /** Exporters send every few seconds. */
-      const contains = (id: string, names: ReadonlyArray<string>) =>
-        eventually(
-          Effect.sync(() => names.filter((name) => !namesOf(id).has(name))),
+      const chat = makeTrace()
+      const { body } = yield* person.raw("POST", "/api/agent", {
+        body: { message: "Hello" },
+        headers: { traceparent: chat.traceparent }
+      })
+      const spansOf = (id: string) => collector.spans().filter((span) => span.traceId === id)
+      /** Spans of the table with the kind and the nearest ancestor of the table. */
+      const outline = (id: string, names: ReadonlySet<string>) => {
+        const byId = new Map(spansOf(id).map((span) => [span.spanId, span]))
+        const findAncestor = (spanId: string | undefined): string => {
+          const parent = byId.get(spanId ?? "")
+          if (parent === undefined) return "-"
+          return names.has(parent.name) ? parent.name : findAncestor(parent.parentSpanId)
+        }
+        return [...byId.values()]
+          .filter(({ name }) => names.has(name))
+          .map(({ kind, name, parentSpanId, service }) => [service, kind, name, findAncestor(parentSpanId)].join(" | "))
+      }
+      const tables = [
+        [
+          provision,
+          [
+            ["berth-server", "server", "POST /api/agents/provision", "-"],
+            ["berth-server", "internal", "Agents.provision", "POST /api/agents/provision"],
+            ["berth-server", "producer", "send provision", "Agents.provision"],
+            ["berth-worker", "consumer", "process provision", "send provision"],
+            ["berth-worker", "internal", "JobHandler.handle", "process provision"],
+            ["berth-worker", "client", "POST", "JobHandler.handle"],
+            ["berth-server", "server", "POST /internal/agents/:agentId/deploy", "POST"],
+            ["berth-server", "internal", "InstanceLaunches.deploy", "POST /internal/agents/:agentId/deploy"],
+            ["berth-server", "internal", "InstanceDriver.start", "InstanceLaunches.deploy"],
+            ["berth-server", "internal", "AgentRuntime.configure", "InstanceLaunches.deploy"],
+            ["berth-server", "client", "PUT", "AgentRuntime.configure"],
+            ["berth-runtime", "server", "PUT /configuration", "PUT"],
+            ["berth-server", "client", "UPDATE agents", "InstanceLaunches.deploy"]
+          ]
+        ],
+        [
+          chat,
+          [
+            ["berth-server", "server", "POST /api/agent", "-"],
+            ["berth-server", "client", "SELECT sessions users", "POST /api/agent"],
+            ["berth-server", "internal", "ConversationTurns.answer", "POST /api/agent"],
+            ["berth-server", "internal", "AgentRuntime.chat", "ConversationTurns.answer"],
+            ["berth-server", "client", "POST", "AgentRuntime.chat"],
+            ["berth-runtime", "server", "POST /turns", "POST"],
+            ["berth-runtime", "internal", "invoke_agent Ada", "POST /turns"],
+            ["berth-runtime", "internal", "ModelClient.answer", "invoke_agent Ada"],
+            ["berth-runtime", "client", "POST", "ModelClient.answer"],
+            ["berth-server", "server", "POST /internal/runtime/model", "POST"],
+            ["berth-server", "internal", "AiLayer.open", "POST /internal/runtime/model"],
+            ["berth-server", "client", "chat echo", "AiLayer.open"]
+          ]
+        ]
+      ] as const
+      for (const [trace, rows] of tables) {
+        const names = new Set(rows.map(([, , name]) => name))
+        const expected = rows.map((row) => row.join(" | "))
+        // Exporters send every few seconds.
+        yield* eventually(
+          Effect.sync(() => expected.filter((row) => !outline(trace.traceId, names).includes(row))),
           (missing) => missing.length === 0,
           { description: "spans that are missing" }
         )
-      const chatId = randomBytes(16).toString("hex")
-      yield* person.raw("POST", "/api/agent", {
-        body: { message: "Hello" },
-        headers: { traceparent: `00-${chatId}-${randomBytes(8).toString("hex")}-01` }
+        assert.sameMembers(outline(trace.traceId, names), expected)
+        yield* eventually(
+          Effect.sync(() => lintTrace(spansOf(trace.traceId), trace.root)),
+          (faults) => faults.length === 0,
+          { description: "a trace by the conventions" }
+        )
+      }
+      const findSpan = (id: string, name: string) => spansOf(id).find((span) => span.name === name)
+      assert.containSubset(findSpan(chat.traceId, "chat echo")?.attributes, {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": "sandbox",
+        "gen_ai.response.model": "echo",
+        "gen_ai.conversation.id": memberAt(body, "sessionId"),
+        "gen_ai.agent.id": agentId,
+        "gen_ai.agent.name": "Ada",
+        "berth.cost.usd": 0
       })
-      yield* contains(traceId, [
-        "berth-server POST /api/agents/provision",
-        "berth-server Agents.provision",
-        "berth-server send provision",
-        "berth-worker process provision",
-        "berth-worker JobHandler.handle",
-        "berth-server InstanceLaunches.deploy",
-        "berth-server InstanceDriver.start",
-        "berth-server AgentRuntime.configure",
-        "berth-runtime PUT /configuration"
-      ])
-
-      yield* contains(chatId, [
-        "berth-server ConversationTurns.answer",
-        "berth-server InstanceReconciler.chat",
-        "berth-runtime invoke_agent Ada",
-        "berth-runtime ModelClient.answer",
-        "berth-server AiLayer.open"
-      ])
+      assert.containSubset(findSpan(chat.traceId, "POST /turns")?.resource, {
+        "berth.role": "runtime",
+        "service.instance.id": person.userId
+      })
+      assert.containSubset(findSpan(provision.traceId, "POST /api/agents/provision")?.attributes, {
+        "http.response.status_code": 201,
+        "network.protocol.version": "1.1",
+        "server.address": "127.0.0.1"
+      })
+      assert.containSubset(findSpan(provision.traceId, "process provision")?.attributes, {
+        "messaging.message.id": findSpan(provision.traceId, "send provision")?.attributes["messaging.message.id"],
+        "berth.job.name": "new-agent"
+      })
 
       const logs = yield* berth.logs
       const lines = logs.split("\n")

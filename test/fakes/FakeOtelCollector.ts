@@ -26,6 +26,7 @@ const Export = Schema.Struct({
               kind: Schema.Number,
               attributes: Schema.optional(Attributes),
               status: Schema.optional(Schema.Struct({ code: Schema.optional(Schema.Number) })),
+              links: Schema.optional(Schema.Array(Schema.Struct({ traceId: Schema.String, spanId: Schema.String }))),
               events: Schema.optional(Schema.Array(Schema.Struct({ name: Schema.String })))
             })
           )
@@ -48,6 +49,7 @@ export interface CollectedSpan {
   readonly isError: boolean
   readonly attributes: Readonly<Record<string, Primitive>>
   readonly events: ReadonlyArray<string>
+  readonly links: ReadonlyArray<{ readonly traceId: string; readonly spanId: string }>
 }
 
 export interface CollectedRequest {
@@ -83,7 +85,7 @@ const spansIn = (body: string): ReadonlyArray<CollectedSpan> =>
   decode(body).resourceSpans.flatMap(({ resource, scopeSpans }) => {
     const from = readAttributes(resource.attributes)
     return scopeSpans.flatMap(({ spans }) =>
-      spans.map(({ attributes = [], events = [], kind, name, parentSpanId, spanId, status, traceId }) => ({
+      spans.map(({ attributes = [], events = [], kind, links = [], name, parentSpanId, spanId, status, traceId }) => ({
         service: String(from["service.name"]),
         resource: from,
         name,
@@ -93,7 +95,8 @@ const spansIn = (body: string): ReadonlyArray<CollectedSpan> =>
         kind: kinds[kind] ?? "unspecified",
         isError: status?.code === 2,
         attributes: readAttributes(attributes),
-        events: events.map((event) => event.name)
+        events: events.map((event) => event.name),
+        links
       }))
     )
   })

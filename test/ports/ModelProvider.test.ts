@@ -97,6 +97,14 @@ const twoCalls: readonly [FakeToolCall, FakeToolCall] = [
   { id: "call_b", name: "calculate", arguments: '{"expression":"17*23"}' }
 ]
 
+/** The last event, without the vendor's names of the answer and its model. */
+const endOf = (chunks: ReadonlyArray<ModelEvent<ProviderEnding>>) => {
+  const last = chunks.at(-1)
+  if (last?.type !== "done") return last
+  const { responseId: _, responseModel: __, ...end } = last
+  return end
+}
+
 const callsIn = (chunks: ReadonlyArray<ModelEvent<ProviderEnding>>) =>
   chunks.flatMap((chunk) => (chunk.type === "tool-call" ? [chunk.call] : []))
 
@@ -221,11 +229,23 @@ const protocolCases: Cases<WireSubject> = {
       chunks.filter((chunk) => chunk.type === "delta" && chunk.text !== ""),
       pieces.map((text) => ({ type: "delta" as const, text }))
     )
-    assert.deepStrictEqual(chunks.at(-1), {
+    assert.deepStrictEqual(endOf(chunks), {
       type: "done",
       finishReason: "stop",
       usage: { promptTokens: 7, completionTokens: 3, totalTokens: 10 }
     })
+  },
+  *"passes on the vendor's names of the answer and its model"({ chat, model, provider }) {
+    const vendorModel = model.slice(model.indexOf("/") + 1)
+    const names = {
+      openai: { responseId: "chatcmpl-1", responseModel: vendorModel },
+      openrouter: { responseId: "chatcmpl-1" },
+      groq: { responseId: "chatcmpl-1", responseModel: vendorModel },
+      anthropic: { responseId: "msg_1", responseModel: vendorModel },
+      google: { responseModel: "fake" },
+      sandbox: {}
+    }
+    assert.containSubset((yield* chat()).at(-1), { type: "done", ...names[provider.name] })
   },
   *"reuses connections"({ chat, fake }) {
     for (const _ of [1, 2, 3, 4, 5, 6]) yield* chat()
@@ -239,7 +259,7 @@ const protocolCases: Cases<WireSubject> = {
   },
   *"reports missing usage"({ chat, fake }) {
     fake.respondWith({ type: "answer", pieces: ["Hi"], withoutUsage: true })
-    assert.deepStrictEqual((yield* chat()).at(-1), { type: "done", finishReason: "stop", usage: null })
+    assert.deepStrictEqual(endOf(yield* chat()), { type: "done", finishReason: "stop", usage: null })
   },
   *"sends no trace headers to the vendor and writes no key to traces"({ chat, fake }) {
     const { layer, spans } = recordSpans()
@@ -363,7 +383,7 @@ const mockCases: Cases<MockSubject> = {
     const chunks = yield* runChat(provider, model)
     assert.strictEqual(joinText(chunks), content)
     assert.isAbove(chunks.length, 3)
-    assert.deepStrictEqual(chunks.at(-1), {
+    assert.deepStrictEqual(endOf(chunks), {
       type: "done",
       finishReason: "stop",
       usage: { promptTokens: 9, completionTokens: 4, totalTokens: 13 }
@@ -475,11 +495,18 @@ describe("Requests and lists of ModelProvider", () => {
     Effect.gen(function* () {
       const { chat, fake } = yield* connectWire(openAiWire)
       const message = { role: "assistant", content: "All at once" }
-      const body = JSON.stringify({ choices: [{ message }], usage: null })
+      const names = { id: "chatcmpl-2", model: "gpt-4o-2024-08-06" }
+      const body = JSON.stringify({ ...names, choices: [{ message }], usage: null })
       fake.respondWith({ type: "raw", contentType: "application/json", body })
       const chunks = yield* chat()
       assert.strictEqual(joinText(chunks), "All at once")
-      assert.deepStrictEqual(chunks.at(-1), { type: "done", finishReason: "stop", usage: null })
+      assert.deepStrictEqual(chunks.at(-1), {
+        type: "done",
+        finishReason: "stop",
+        usage: null,
+        responseId: names.id,
+        responseModel: names.model
+      })
     })
   )
 

@@ -56,7 +56,15 @@ export const RuntimeModelRequest = Schema.Struct({
   messages: Schema.Array(ChatMessage),
   tools: Schema.Array(ToolSpec),
   temperature: Schema.NullOr(Schema.Number),
-  maxTokens: Schema.NullOr(Schema.Int)
+  maxTokens: Schema.NullOr(Schema.Int),
+  /** For spans. Absent from older runtimes. */
+  conversation: Schema.optionalWith(
+    Schema.Struct({
+      id: Schema.String.pipe(Schema.maxLength(100)),
+      agentName: Schema.String.pipe(Schema.maxLength(1000))
+    }),
+    { exact: true }
+  )
 })
 export type RuntimeModelRequest = typeof RuntimeModelRequest.Type
 

@@ -1,4 +1,5 @@
 import { type ChunkBatch, type ChunkSource, forEachBatch, makeWakeup } from "@berth/domain/ai/streams/ChunkSource"
+import { SpanExportEnabled } from "@berth/domain/shared/SpanExport"
 import * as HttpTraceContext from "@effect/platform/HttpTraceContext"
 import { Data, Effect, Option, Scope, Tracer } from "effect"
 import { type Agent, type IncomingMessage, request as requestHttp } from "node:http"
@@ -59,10 +60,23 @@ const readBody = (response: IncomingMessage): ChunkSource<Uint8Array, ExchangeFa
   }
 }
 
-/** The headers that continue the trace of the current span. */
-const traceHeaders = Effect.map(Effect.serviceOption(Tracer.ParentSpan), (span) =>
-  Option.isSome(span) && span.value._tag === "Span" ? HttpTraceContext.toHeaders(span.value) : {}
-)
+/** A span of the exchange, where spans are exported; otherwise the current one. */
+const openSpan = (url: URL): Effect.Effect<Tracer.AnySpan | undefined, never, Scope.Scope> =>
+  Effect.flatMap(SpanExportEnabled, (areSent): Effect.Effect<Tracer.AnySpan | undefined, never, Scope.Scope> =>
+    areSent
+      ? Effect.makeSpanScoped("http.client POST", {
+          kind: "client",
+          captureStackTrace: false,
+          attributes: {
+            "http.request.method": "POST",
+            "server.address": url.hostname,
+            "server.port": Number(url.port || (url.protocol === "https:" ? 443 : 80)),
+            "url.full": url.href,
+            "network.protocol.version": "1.1"
+          }
+        })
+      : Effect.map(Effect.serviceOption(Tracer.ParentSpan), Option.getOrUndefined)
+  )
 
 /** Sends, and waits for the head of the response. The scope ends the exchange. */
 export const postForStream = ({
@@ -71,13 +85,13 @@ export const postForStream = ({
   headers,
   url
 }: StreamedPost): Effect.Effect<StreamedResponse, ExchangeFailed, Scope.Scope> =>
-  Effect.flatMap(Effect.zip(Effect.scope, traceHeaders), ([scope, trace]) => {
+  Effect.flatMap(Effect.zip(Effect.scope, openSpan(url)), ([scope, span]) => {
     const sent = (url.protocol === "https:" ? requestHttps : requestHttp)(url, {
       method: "POST",
       // A kept connection can end while the request is sent, which is not repeated.
       agent: agent ?? false,
       headers: {
-        ...trace,
+        ...(span?._tag === "Span" ? HttpTraceContext.toHeaders(span) : {}),
         ...headers,
         accept: "text/event-stream",
         "content-type": "application/json",
@@ -87,9 +101,11 @@ export const postForStream = ({
     const head = Effect.async<StreamedResponse, ExchangeFailed>((resume) => {
       sent
         .on("error", (cause) => resume(Effect.fail(new ExchangeFailed({ cause }))))
-        .once("response", (response) =>
-          resume(Effect.succeed({ status: response.statusCode ?? 0, bytes: readBody(response) }))
-        )
+        .once("response", (response) => {
+          const status = response.statusCode ?? 0
+          if (span?._tag === "Span" && span.kind === "client") span.attribute("http.response.status_code", status)
+          resume(Effect.succeed({ status, bytes: readBody(response) }))
+        })
         .end(body)
     })
     return Effect.zipRight(

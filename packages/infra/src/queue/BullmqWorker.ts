@@ -160,6 +160,7 @@ const runJob = <E, R>(
     const data = decodeJobData(job.data)
     if (Either.isLeft(data)) return Effect.die(new UnrecoverableError("The job has no payload and trace"))
     const { payload, trace } = data.right
+    const creation = Option.map(Option.fromNullable(trace), Tracer.externalSpan)
     const attempt = job.attemptsMade + 1
     const running = { id: decodeJobKey(job.id ?? ""), name: job.name, payload, trace, attempt, isLastAttempt }
     return Effect.interruptible(handle(running)).pipe(
@@ -176,7 +177,10 @@ const runJob = <E, R>(
           "berth.job.name": job.name,
           "berth.job.attempt": attempt
         },
-        ...(trace === null ? { root: true } : { parent: Tracer.externalSpan(trace) })
+        ...Option.match(creation, {
+          onNone: () => ({ root: true }),
+          onSome: (span) => ({ parent: span, links: [{ _tag: "SpanLink" as const, span, attributes: {} }] })
+        })
       })
     )
   })

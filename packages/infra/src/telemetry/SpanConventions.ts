@@ -96,8 +96,14 @@ export const nameSpan = ({ attributes, kind, name }: Omit<SpanEnd, "exit">): str
 
 const isHeader = (key: string) => key.startsWith("http.request.header.") || key.startsWith("http.response.header.")
 
-/** `server.address` is a host; the HTTP client of the platform sets an origin. */
-const hostOf = (address: string) => (URL.canParse(address) ? new URL(address).hostname || address : address)
+/** Clients of Unix sockets have the path in hexadecimal digits as the host of their URLs. */
+const socketHost = /^2f(?:[\da-f]{2}){8,}$/
+
+/** `server.address` is a host or the path of a socket; the HTTP client of the platform sets an origin. */
+const hostOf = (address: string) => {
+  const host = URL.canParse(address) ? new URL(address).hostname || address : address
+  return socketHost.test(host) ? Buffer.from(host, "hex").toString() : host
+}
 
 const redactUrl = (text: string) => redactText(text.split("#", 1)[0] ?? "")
 
@@ -136,6 +142,7 @@ const isDropped = ({ attributes, kind }: SpanEnd, key: string, value: unknown) =
   value === null ||
   (key === "url.full" && kind === "server") ||
   (key === "url.query" && value === "") ||
+  (key === "server.port" && hostOf(textOf(attributes, "server.address") ?? "").startsWith("/")) ||
   (key === "db.operation.name" && attributes.has("db.query.text")) ||
   (key === "http.route" && routeOf(attributes) === undefined)
 
@@ -181,6 +188,8 @@ const describeException = (error: unknown): RecordedException => {
 interface Judgment {
   readonly isError: boolean
   readonly errorType?: string
+  /** Name of a typed failure that is an expected outcome. */
+  readonly refusal?: string
   readonly sqlState?: string | undefined
   readonly exception?: RecordedException
 }
@@ -188,7 +197,7 @@ interface Judgment {
 const noError: Judgment = { isError: false }
 
 const judgeStatus = (kind: Tracer.SpanKind, status: number): Judgment =>
-  status < 400 ? noError : { isError: status >= 500 || kind === "client", errorType: String(status) }
+  status < (kind === "client" ? 400 : 500) ? noError : { isError: true, errorType: String(status) }
 
 /** Whether a typed failure is an error of the span. */
 const isFailure = (kind: Tracer.SpanKind, tag: string) => {
@@ -210,7 +219,7 @@ const judge = ({ attributes, exit, kind }: SpanEnd): Judgment => {
   const error = Cause.squash(cause)
   const tag = tagOf(error)
   const sqlState = sqlStateOf(error)
-  if (!isFailure(kind, tag)) return { isError: false, errorType: tag }
+  if (!isFailure(kind, tag)) return { isError: false, refusal: tag }
   return {
     isError: true,
     errorType: sqlState ?? tag,
@@ -221,11 +230,12 @@ const judge = ({ attributes, exit, kind }: SpanEnd): Judgment => {
 
 /** A span as it is exported. */
 export const describeSpan = (end: SpanEnd): ConventionalSpan => {
-  const { errorType, exception, isError, sqlState } = judge(end)
+  const { errorType, exception, isError, refusal, sqlState } = judge(end)
   return {
     name: nameSpan(end),
     attributes: {
       ...(errorType === undefined ? {} : { "error.type": errorType }),
+      ...(refusal === undefined ? {} : { "berth.refusal": refusal }),
       ...(sqlState === undefined ? {} : { "db.response.status_code": sqlState }),
       ...describeAttributes(end)
     },

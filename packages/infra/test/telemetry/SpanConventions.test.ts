@@ -120,6 +120,18 @@ describe("attributes", () => {
     })
   })
 
+  it("A client span of a Unix socket has the path as its server, and no port", () => {
+    const { attributes } = describeGiven({
+      kind: "client",
+      attributes: {
+        "http.request.method": "POST",
+        "server.address": Buffer.from("/tmp/berth/socket").toString("hex"),
+        "server.port": 80
+      }
+    })
+    assert.deepStrictEqual(attributes, { "http.request.method": "POST", "server.address": "/tmp/berth/socket" })
+  })
+
   it("A database span has its summary, operation and collection instead of the driver's method", () => {
     const { attributes } = describeGiven({
       name: "sql.execute",
@@ -142,21 +154,29 @@ describe("attributes", () => {
 
 describe("status", () => {
   const status = (code: number) => ({ ...request, "http.response.status_code": code })
-  const cases: ReadonlyArray<readonly [string, Given, boolean, string | undefined]> = [
+  const cases: ReadonlyArray<
+    readonly [title: string, given: Given, isError: boolean, errorType: string | undefined, refusal?: string]
+  > = [
     ["A success has no error", {}, false, undefined],
-    ["A server's 404 is no error", { kind: "server", attributes: status(404) }, false, "404"],
+    ["A server's 404 is no error", { kind: "server", attributes: status(404) }, false, undefined],
     ["A server's 503 is an error", { kind: "server", attributes: status(503) }, true, "503"],
     ["A client's 404 is an error", { kind: "client", attributes: status(404) }, true, "404"],
-    ["A refusal is no error", { exit: Exit.fail(new AgentNotFound()) }, false, "AgentNotFound"],
+    ["A refusal is no error", { exit: Exit.fail(new AgentNotFound()) }, false, undefined, "AgentNotFound"],
     ["A failure of infrastructure is an error", { exit: Exit.fail(new QueueUnavailable()) }, true, "QueueUnavailable"],
     ["A failed job is an error", { kind: "consumer", exit: Exit.fail(new AgentNotFound()) }, true, "AgentNotFound"],
-    ["A postponed job is no error", { kind: "consumer", exit: Exit.fail(new JobPostponed()) }, false, "JobPostponed"],
+    [
+      "A postponed job is no error",
+      { kind: "consumer", exit: Exit.fail(new JobPostponed()) },
+      false,
+      undefined,
+      "JobPostponed"
+    ],
     ["A defect is an error", { exit: Exit.die(new TypeError("broken")) }, true, "TypeError"],
     [
       "A defect that became a refusal is no error",
       { kind: "server", attributes: status(413), exit: Exit.die("x") },
       false,
-      "413"
+      undefined
     ],
     ["An interruption is no error", { exit: Exit.failCause(Cause.interrupt(FiberId.none)) }, false, undefined],
     [
@@ -166,11 +186,12 @@ describe("status", () => {
       "23505"
     ]
   ]
-  for (const [title, given, isError, errorType] of cases)
+  for (const [title, given, isError, errorType, refusal] of cases)
     it(title, () => {
       const described = describeGiven(given)
       assert.strictEqual(described.isError, isError)
       assert.strictEqual(described.attributes["error.type"], errorType)
+      assert.strictEqual(described.attributes["berth.refusal"], refusal)
     })
 
   it("An exception is recorded with its frames and without secrets", () => {

@@ -48,6 +48,7 @@ const collect = (calls: ModelClient["Type"], agent: RuntimeAgent, turn: Turn, me
     const events = yield* calls.answer({
       agentId: agent.id,
       messageId: turn.messageId,
+      conversation: { id: turn.sessionId, agentName: agent.name },
       model: agent.model,
       messages,
       tools: [],

@@ -91,6 +91,7 @@ const answerPrompt = (
         .answer({
           agentId: agent.id,
           messageId: turn.messageId,
+          conversation: { id: turn.sessionId, agentName: agent.name },
           model: agent.model,
           messages,
           tools: specs,

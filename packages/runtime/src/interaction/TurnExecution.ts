@@ -59,7 +59,12 @@ export class TurnExecution extends Effect.Service<TurnExecution>()("@berth/runti
           Effect.catchAllCause((cause) => Effect.flatMap(toErrorEvent(cause), (event) => emit([event]) ?? Effect.void)),
           Effect.annotateLogs({ agentId: turn.agentId, sessionId: turn.sessionId }),
           Effect.withSpan("TurnExecution.answer", {
-            attributes: { "gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": agent.name, ...ids }
+            attributes: {
+              "gen_ai.operation.name": "invoke_agent",
+              "gen_ai.agent.name": agent.name,
+              "gen_ai.request.model": agent.model,
+              ...ids
+            }
           })
         )
       return run

@@ -103,19 +103,26 @@ export const layer = ({ backendUrl, token }: BackendAccess) =>
     Effect.gen(function* () {
       const waiting: Array<RuntimeSpan> = []
       const isWaiting = Effect.unsafeMakeLatch(false)
+      const record = (span: RuntimeSpan) => {
+        if (waiting.length < maximumWaitingSpans) waiting.push(span)
+        isWaiting.unsafeOpen()
+      }
+      const tracer = Tracer.make({
+        span: (name, parent, context, _links, startTime, kind) =>
+          new RelayedSpan(name, parent, context, startTime, kind, record),
+        context: (evaluate) => evaluate()
+      })
       const relayBatch = Effect.suspend(() =>
         postForStream({
           url: new URL(runtimeSpansPath, backendUrl),
-          headers: {
-            authorization: `Bearer ${Redacted.value(token)}`,
-            // An unrecorded trace: the relay itself is not traced.
-            traceparent: `00-${makeId(16)}-${makeId(8)}-00`
-          },
+          headers: { authorization: `Bearer ${Redacted.value(token)}` },
           body: encodeBatch({ spans: waiting.splice(0, maximumBatchSpans) })
         })
       ).pipe(
         Effect.scoped,
         Effect.timeout(relayTimeout),
+        // The relay has no caller, so its own span is not recorded.
+        Effect.withTracer(tracer),
         Effect.catchAll((error) => Effect.logDebug("Spans not relayed", error))
       )
       const relayAll = Effect.whileLoop({
@@ -131,19 +138,8 @@ export const layer = ({ backendUrl, token }: BackendAccess) =>
         Effect.zipRight(isWaiting.close),
         Effect.zipRight(relayAll),
         Effect.forever,
-        Effect.withTracerEnabled(false),
         Effect.forkScoped
       )
-      const record = (span: RuntimeSpan) => {
-        if (waiting.length < maximumWaitingSpans) waiting.push(span)
-        isWaiting.unsafeOpen()
-      }
-      return Layer.setTracer(
-        Tracer.make({
-          span: (name, parent, context, _links, startTime, kind) =>
-            new RelayedSpan(name, parent, context, startTime, kind, record),
-          context: (evaluate) => evaluate()
-        })
-      )
+      return Layer.setTracer(tracer)
     })
   )

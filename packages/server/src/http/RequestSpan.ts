@@ -5,6 +5,7 @@ import {
   type HttpServerResponse,
   HttpTraceContext
 } from "@effect/platform"
+import { NodeHttpServerRequest } from "@effect/platform-node"
 import { Clock, Context, Effect, type Exit, FiberRef, Option, Redacted, type Tracer } from "effect"
 import { withoutValues } from "./SpanRedaction.ts"
 
@@ -32,7 +33,10 @@ const describeRequest = (span: Tracer.Span, request: Request) => {
     span.attribute("url.path", bare.pathname)
     if (bare.search !== "") span.attribute("url.query", bare.search.slice(1))
     span.attribute("url.scheme", bare.protocol.slice(0, -1))
+    span.attribute("server.address", bare.hostname)
+    span.attribute("server.port", Number(bare.port || (bare.protocol === "https:" ? 443 : 80)))
   }
+  span.attribute("network.protocol.version", NodeHttpServerRequest.toIncomingMessage(request).httpVersion)
   const userAgent = request.headers["user-agent"]
   if (userAgent !== undefined) span.attribute("user_agent.original", userAgent)
   if (Option.isSome(request.remoteAddress)) span.attribute("client.address", request.remoteAddress.value)

@@ -11,6 +11,7 @@ import {
   MetricLabel,
   Option
 } from "effect"
+import { runtimeSpansPath } from "@berth/api/runtime/RuntimeContract"
 import type { KnownRoute } from "./RouteTable.ts"
 import type { UserId } from "@berth/domain/shared/UserId"
 
@@ -100,7 +101,7 @@ const logOnce = (message: string, annotations: Readonly<Record<string, unknown>>
     )
   })
 
-/** Counts and logs a request; health checks are only counted. Paths are logged without their query, which can hold a secret. */
+/** Counts and logs a request; health checks and telemetry are only counted. Paths are logged without their query, which can hold a secret. */
 export const recordRequest = ({
   path,
   request,
@@ -127,7 +128,7 @@ export const recordRequest = ({
     })
     metrics.requests.unsafeUpdate(1, [])
     metrics.duration.unsafeUpdate(seconds, [])
-    if (path.startsWith("/health/") || path === "/metrics") return Effect.void
+    if (path.startsWith("/health/") || path === "/metrics" || path === runtimeSpansPath) return Effect.void
     return logOnce("Request", {
       method: request.method,
       path,

@@ -24,6 +24,7 @@ export const layer = HttpApiBuilder.group(BackendApi, "runtimeModel", (handlers)
         const opened = calls.open(turn, {
           messages: payload.messages,
           model: payload.model,
+          conversation: payload.conversation,
           options: {
             temperature: payload.temperature ?? undefined,
             maxTokens: payload.maxTokens ?? undefined,

@@ -93,7 +93,7 @@ export const meterAnswer = (
   const finish = Effect.suspend(() => {
     const metered = usage()
     if (span !== null) {
-      const attributes = makeUsageAttributes({ ...metered, call, end, toolCalls }, request.caller.agentId)
+      const attributes = makeUsageAttributes({ ...metered, call, end, toolCalls }, request)
       for (const [key, value] of Object.entries(attributes)) span.attribute(key, value)
     }
     if (end !== null) countCall(call, "answered")

@@ -18,6 +18,8 @@ export interface ChatRequest {
   readonly ownKeysOnly?: boolean | undefined
   /** Models with a higher upper bound of the cost, in US dollars, are not fallen back to; the first model is not limited. */
   readonly fallbackCostLimitUsd?: number | undefined
+  /** For spans: of the turn that calls. */
+  readonly conversation?: { readonly id: string; readonly agentName: string } | undefined
   /** Selects own keys and the owner of usage records. Null: anonymous. */
   readonly caller: { readonly userId: UserId | null; readonly agentId: AgentId | null }
 }

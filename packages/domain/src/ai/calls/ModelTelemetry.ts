@@ -1,5 +1,5 @@
 import { Metric, MetricBoundaries, MetricKey, type MetricKeyType, MetricLabel } from "effect"
-import type { AgentId } from "../../shared/AgentId.ts"
+import type { ChatRequest } from "./ChatRequest.ts"
 import type { ProviderName } from "../models/Model.ts"
 import type { ProviderEnding } from "../streams/ModelEvent.ts"
 import type { ChatOptions, TokenUsage } from "../chat/ModelChat.ts"
@@ -103,7 +103,16 @@ export const describeCallSpan = (call: PlannedCall, options: ChatOptions) => {
           : { "berth.tools.offered": options.tools.length }),
         ...(options.temperature === undefined ? {} : { "gen_ai.request.temperature": options.temperature }),
         ...(options.topP === undefined ? {} : { "gen_ai.request.top_p": options.topP }),
-        ...(options.maxTokens === undefined ? {} : { "gen_ai.request.max_tokens": options.maxTokens })
+        ...(options.maxTokens === undefined ? {} : { "gen_ai.request.max_tokens": options.maxTokens }),
+        ...(options.seed === undefined ? {} : { "gen_ai.request.seed": options.seed }),
+        ...(options.stop === undefined ? {} : { "gen_ai.request.stop_sequences": options.stop }),
+        ...(options.frequencyPenalty === undefined
+          ? {}
+          : { "gen_ai.request.frequency_penalty": options.frequencyPenalty }),
+        ...(options.presencePenalty === undefined
+          ? {}
+          : { "gen_ai.request.presence_penalty": options.presencePenalty }),
+        ...(options.responseFormat === undefined ? {} : { "gen_ai.output.type": "json" })
       }
     }
   }
@@ -123,10 +132,14 @@ export const makeUsageAttributes = (
     readonly end: ProviderEnding | null
     readonly toolCalls: number
   },
-  agentId: AgentId | null
+  { caller: { agentId }, conversation }: Pick<ChatRequest, "caller" | "conversation">
 ): Record<string, unknown> => ({
-  "gen_ai.response.model": parseModelName(call.model.id),
+  "gen_ai.response.model": end?.responseModel ?? parseModelName(call.model.id),
+  ...(end?.responseId === undefined ? {} : { "gen_ai.response.id": end.responseId }),
   ...(agentId === null ? {} : { "gen_ai.agent.id": agentId }),
+  ...(conversation === undefined
+    ? {}
+    : { "gen_ai.agent.name": conversation.agentName, "gen_ai.conversation.id": conversation.id }),
   "gen_ai.usage.input_tokens": usage.promptTokens,
   "gen_ai.usage.output_tokens": usage.completionTokens,
   "berth.cost.usd": costUsd,

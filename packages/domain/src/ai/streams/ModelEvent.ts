@@ -10,6 +10,9 @@ export interface ProviderEnding {
   /** Null if the provider reports none. */
   readonly usage: TokenUsage | null
   readonly finishReason: string | null
+  /** The provider's id of the answer, and its name of the model, where it reports them. */
+  readonly responseId?: string | undefined
+  readonly responseModel?: string | undefined
 }
 
 /** The events of an answer: deltas and whole tool calls, then one `done`. A provider's empty delta is a keep-alive, which the AI layer drops. */

@@ -72,7 +72,12 @@ export const runTool = <Who>(tools: ReadonlyArray<Tool<Who>>, who: Who, call: To
         hasSucceeded: outcome === "ok"
       })),
       Effect.withSpan("Tools.run", {
-        attributes: { "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name }
+        attributes: {
+          "gen_ai.operation.name": "execute_tool",
+          "gen_ai.tool.name": name,
+          "gen_ai.tool.type": "function",
+          "gen_ai.tool.call.id": call.id
+        }
       })
     )
   })

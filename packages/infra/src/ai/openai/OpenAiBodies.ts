@@ -138,6 +138,9 @@ export const OpenAiCompletionAnswer = Schema.parseJson(
   Schema.Union(
     Schema.Struct({ error: OpenAiErrorObject }),
     Schema.Struct({
+      // Unchecked: an answer is valid without them.
+      id: Schema.optional(Schema.Unknown),
+      model: Schema.optional(Schema.Unknown),
       choices: Schema.Array(
         Schema.Struct({
           message: Schema.Struct(messageFields),

@@ -1,7 +1,13 @@
 import type { EmbeddingVectors } from "@berth/domain/ai/models/ModelProviders"
 import { type HttpClient, HttpClientRequest } from "@effect/platform"
 import { Effect, Either, Option, type Redacted, Schema, type Scope } from "effect"
-import { makeEventReader, readAnswerStream, type VendorAnswer, type VendorEvent } from "../vendor/AnswerStream.ts"
+import {
+  makeEventReader,
+  readAnswerStream,
+  readReported,
+  type VendorAnswer,
+  type VendorEvent
+} from "../vendor/AnswerStream.ts"
 import { makeSingleChunkSource } from "../vendor/ChunkStage.ts"
 import type { HttpExchange } from "../vendor/HttpExchange.ts"
 import { readModelList } from "../vendor/VendorBodies.ts"
@@ -49,7 +55,7 @@ const readCompletion = (body: string): Effect.Effect<ReadonlyArray<OpenAiEvent>,
   const completion = Schema.decodeUnknownOption(OpenAiCompletionAnswer)(body)
   if (Option.isNone(completion)) return Effect.fail(new VendorAnswerMalformed({ reason: "malformed answer" }))
   if ("error" in completion.value) return Effect.fail(readOpenAiError(completion.value.error, null, undefined))
-  const { choices, usage } = completion.value
+  const { choices, id, model, usage } = completion.value
   const chunk = {
     choices: choices.map(({ finish_reason, message }) => ({
       // Whole answers do not number their calls.
@@ -58,7 +64,7 @@ const readCompletion = (body: string): Effect.Effect<ReadonlyArray<OpenAiEvent>,
     })),
     usage
   }
-  return Effect.succeed([{ type: "chunk", chunk }, { type: "done" }])
+  return Effect.succeed([{ type: "chunk", chunk, reported: readReported({ id, model }) }, { type: "done" }])
 }
 
 const readAnswer = (response: HttpExchange): Effect.Effect<VendorAnswer<OpenAiAnswerChunk>, VendorFailure> =>

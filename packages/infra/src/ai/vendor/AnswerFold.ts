@@ -1,7 +1,7 @@
 import type { CallSignature } from "@berth/domain/ai/chat/ModelChat"
 import type { ModelEvent, ProviderEnding } from "@berth/domain/ai/streams/ModelEvent"
 import { Either } from "effect"
-import type { VendorEvent } from "./AnswerStream.ts"
+import type { ReportedAnswer, VendorEvent } from "./AnswerStream.ts"
 import { applyStage, type ChunkSource, type StageOutput } from "./ChunkStage.ts"
 import type { PartialToolCall } from "./PartialToolCall.ts"
 import { makeToolCallId } from "./VendorConversation.ts"
@@ -45,8 +45,10 @@ export const foldAnswer =
   ): ChunkSource<ModelEvent<ProviderEnding>, E | Failure | VendorAnswerMalformed> => {
     type Output = StageOutput<ModelEvent<ProviderEnding>, Failure | VendorAnswerMalformed>
     let answer = initial
+    let reported: ReportedAnswer = {}
     const toModelEvent = (event: VendorEvent<Chunk>): ModelEvent<ProviderEnding> => {
       if (event.type !== "chunk") return keepAlive
+      if (event.reported !== undefined) reported = { ...event.reported, ...reported }
       const [next, text] = add(answer, event.chunk)
       answer = next
       return { type: "delta", text }
@@ -60,7 +62,7 @@ export const foldAnswer =
             const called = calls(answer)
             return called.some(({ name }) => name === "")
               ? { values: [], failure: new VendorAnswerMalformed({ reason: "tool call without a name" }) }
-              : { values: [...called.map(toToolCallEvent(context)), done] }
+              : { values: [...called.map(toToolCallEvent(context)), { ...done, ...reported }] }
           }
         })
     })

@@ -1,5 +1,6 @@
 import { makeSseParser } from "@berth/api/http/Sse"
-import { Clock, Duration, Effect, Either, Option, Schema } from "effect"
+import type { ProviderEnding } from "@berth/domain/ai/streams/ModelEvent"
+import { Clock, Duration, Effect, Either, Option, Predicate, Schema } from "effect"
 import { applyStage, type ChunkSource, makeStage, type StageOutput } from "./ChunkStage.ts"
 import type { HttpExchange } from "./HttpExchange.ts"
 import { readMediaType, toUnexpectedMediaType } from "./VendorClient.ts"
@@ -7,7 +8,32 @@ import { VendorAnswerMalformed, type VendorFailure } from "./VendorErrors.ts"
 
 /** An event of a streamed answer; its chunk has the vendor's form. `keep-alive`: bytes without a chunk. */
 export type VendorEvent<Chunk> =
-  { readonly type: "keep-alive" } | { readonly type: "chunk"; readonly chunk: Chunk } | { readonly type: "done" }
+  | { readonly type: "keep-alive" }
+  | { readonly type: "chunk"; readonly chunk: Chunk; readonly reported?: ReportedAnswer }
+  | { readonly type: "done" }
+
+/** An answer as its provider names it. */
+export type ReportedAnswer = Pick<ProviderEnding, "responseId" | "responseModel">
+
+const maximumReportedLength = 256
+
+const textIn = (...values: ReadonlyArray<unknown>): string | undefined =>
+  values
+    .filter(Predicate.isString)
+    .find((value) => value !== "")
+    ?.slice(0, maximumReportedLength)
+
+/** Reads the id and the model of an answer from an event of any vendor. */
+export const readReported = (json: unknown): ReportedAnswer => {
+  if (!Predicate.isRecord(json)) return {}
+  const message = Predicate.isRecord(json["message"]) ? json["message"] : {}
+  const responseId = textIn(json["id"], json["responseId"], message["id"])
+  const responseModel = textIn(json["model"], json["modelVersion"], message["model"])
+  return {
+    ...(responseId === undefined ? {} : { responseId }),
+    ...(responseModel === undefined ? {} : { responseModel })
+  }
+}
 
 /** The answer of a wire, as it arrives. */
 export type VendorAnswer<Chunk> = ChunkSource<VendorEvent<Chunk>, VendorFailure>
@@ -27,7 +53,8 @@ export const makeEventReader = <A, I, Chunk>(
     if (delta !== null) return Either.right({ type: "chunk", chunk: delta })
     return Option.match(decode(json), {
       onNone: () => Either.left(new VendorAnswerMalformed({ reason: "malformed event" })),
-      onSome: toEvent
+      onSome: (event) =>
+        Either.map(toEvent(event), (read) => (read.type === "chunk" ? { ...read, reported: readReported(json) } : read))
     })
   }
 }
