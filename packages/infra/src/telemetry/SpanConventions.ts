@@ -97,12 +97,13 @@ export const nameSpan = ({ attributes, kind, name }: Omit<SpanEnd, "exit">): str
 const isHeader = (key: string) => key.startsWith("http.request.header.") || key.startsWith("http.response.header.")
 
 /** Clients of Unix sockets have the path in hexadecimal digits as the host of their URLs. */
-const socketHost = /^2f(?:[\da-f]{2}){8,}$/
+const socketHost = /^((?:[\da-f]{2})+)\.unix$/
 
 /** `server.address` is a host or the path of a socket; the HTTP client of the platform sets an origin. */
 const hostOf = (address: string) => {
   const host = URL.canParse(address) ? new URL(address).hostname || address : address
-  return socketHost.test(host) ? Buffer.from(host, "hex").toString() : host
+  const [, path] = socketHost.exec(host) ?? []
+  return path === undefined ? host : Buffer.from(path, "hex").toString()
 }
 
 const redactUrl = (text: string) => redactText(text.split("#", 1)[0] ?? "")

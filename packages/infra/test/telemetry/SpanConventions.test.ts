@@ -125,7 +125,7 @@ describe("attributes", () => {
       kind: "client",
       attributes: {
         "http.request.method": "POST",
-        "server.address": Buffer.from("/tmp/berth/socket").toString("hex"),
+        "server.address": `${Buffer.from("/tmp/berth/socket").toString("hex")}.unix`,
         "server.port": 80
       }
     })
