@@ -254,7 +254,7 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
         assert.strictEqual((await page.request.get(known, { headers: bearer })).status(), 401)
 
         await page.getByRole("link", { name: "Files" }).click()
-        await page.getByRole("button", { name: /^Upgrade to 50 GB for £39/ }).click()
+        await page.getByRole("button", { name: /^Get 50 GB for £39/ }).click()
         await page.getByRole("button", { name: "Pay" }).click()
         await atPath(page, "/dashboard/files?checkout=done")
         await Effect.runPromise(cards.deliver(cards.events, { to }))

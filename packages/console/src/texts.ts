@@ -113,7 +113,7 @@ export const texts = {
     lead: "Your agents share one instance. Its directory holds the files that they write with the files skill, also while it is stopped, updated or repaired.",
     storage: "Storage",
     title: "Files",
-    upgrade: (offer: string) => `Upgrade to ${offer}`,
+    upgrade: (offer: string) => `Get ${offer}`,
     upgraded: "upgraded"
   },
   notices: {

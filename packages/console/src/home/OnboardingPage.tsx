@@ -1,4 +1,4 @@
-import { Anchor, Button } from "@mantine/core"
+import { Anchor, Box, Button } from "@mantine/core"
 import { useQuery } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
 import { CreateAgentForm } from "../agents/CreateAgent.tsx"
@@ -31,12 +31,14 @@ const OnboardingPage = () => {
       {mayProvision ? (
         <Section title={texts.agents.none}>
           {data !== undefined && data.agents.length > 0 && (
-            <Notice>
-              {texts.onboarding.hasAgent}{" "}
-              <Anchor inherit underline="always" component={Link} to="/dashboard">
-                {texts.shell.toAgents}
-              </Anchor>
-            </Notice>
+            <Box mb="md">
+              <Notice>
+                {texts.onboarding.hasAgent}{" "}
+                <Anchor inherit underline="always" component={Link} to="/dashboard">
+                  {texts.shell.toAgents}
+                </Anchor>
+              </Notice>
+            </Box>
           )}
           <CreateAgentForm />
         </Section>

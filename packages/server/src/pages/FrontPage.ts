@@ -1,33 +1,53 @@
 import { type Html, html } from "./Html.ts"
 import { pagePaths } from "./PagePaths.ts"
 
-/** Boxes of the diagram, in the order in which a message passes them. */
-const diagramBoxes = [
-  ["You", "Browser, API or SDK"],
-  ["Berth", "Accounts, plans, streaming"],
-  ["Your instance", "Agents, files, memory"],
-  ["Model providers", "Called with keys that never enter the instance"]
+const features = [
+  ["Create", "Choose a template and a model. The agent runs seconds later, in an instance of your own."],
+  ["Connect", "Chat in the console, over the HTTP API, a WebSocket, Telegram, WhatsApp, Discord or another agent."],
+  ["Control", "Schedules, skills, logs and the cost of each answer in one place. Daily units cap what you spend."]
 ] as const
 
-const features = [
-  ["Create", "Choose a name and a model. The agent runs seconds later."],
-  ["Chat", "Use the browser, the HTTP API, server-sent events or a WebSocket. Agents remember across conversations."],
-  ["Control", "Start, stop and restart your instance. Read logs and usage. Daily units cap the cost."]
+const agents = [
+  ["Helpdesk", "Running"],
+  ["Researcher", "Running"],
+  ["Bookkeeper", "Stopped"]
 ] as const
+
+/** The console with a sample conversation, drawn without images and scripts. */
+const picture = html`
+  <figure class="picture">
+    <div class="window">
+      <div class="window-bar" aria-hidden="true"><i></i><i></i><i></i></div>
+      <div class="window-body">
+        <ul class="window-agents" aria-label="Sample agents">
+          ${agents.map(([name, status]) => html`<li>${name} <span class="tag" data-status="${status.toLowerCase()}">${status}</span></li>`)}
+        </ul>
+        <div class="window-chat">
+          <p class="said-by-user">What do 17 crates at 23 euros cost?</p>
+          <p class="tool-call"><span>calculator</span> <code>17*23</code> <code>391</code></p>
+          <p class="said-by-agent">17 crates at 23 euros cost <strong>391 euros</strong>. Shall I write the order?</p>
+          <p class="said-by-user">Yes, and remind me on Monday at 9.</p>
+          <p class="said-by-agent">Done. The order is in <code>order.md</code>, and a schedule runs on Monday.</p>
+        </div>
+      </div>
+    </div>
+    <figcaption>A conversation in the console: tools, files and schedules included.</figcaption>
+  </figure>
+`
 
 /** `/` for visitors without a session. */
 export const frontPage: Html = html`
-  <div class="hero">
-    <h1>Hosting for AI agents</h1>
-    <p class="lead">
-      Berth runs your AI agents in an isolated instance with files, tools and memory, and serves them over one API.
-      There is nothing to deploy.
-    </p>
-    <p><a class="button primary" href="${pagePaths.signup}">Get started</a></p>
+  <div class="front">
+    <div class="hero">
+      <h1>Hosting for AI agents</h1>
+      <p class="lead">
+        Berth runs your AI agents in an isolated instance with files, tools and memory, and serves them over one API.
+        There is nothing to deploy.
+      </p>
+      <p><a class="button primary" href="${pagePaths.signup}">Get started</a></p>
+    </div>
+    ${picture}
   </div>
-  <ol class="diagram" aria-label="How a message reaches your agent">
-    ${diagramBoxes.map(([name, content]) => html`<li><strong>${name}</strong> <span class="muted">${content}</span></li>`)}
-  </ol>
   <div class="features">
     ${features.map(
       ([name, text]) =>
