@@ -621,8 +621,8 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
     )
 
     const looks = [
-      { colorScheme: "light", viewport: { width: 1200, height: 900 } },
-      { colorScheme: "dark", viewport: { width: 360, height: 740 } }
+      { colorScheme: "light", reducedMotion: "reduce", viewport: { width: 1200, height: 900 } },
+      { colorScheme: "dark", reducedMotion: "reduce", viewport: { width: 360, height: 740 } }
     ] as const
     for (const look of looks) {
       it.effect(`The pages can be used by everybody, ${look.colorScheme} and ${look.viewport.width} wide`, () =>
