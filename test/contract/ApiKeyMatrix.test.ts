@@ -108,6 +108,14 @@ const uploadedSkillOf = (owner: OwnerWithAgent) =>
     return "uploaded"
   })
 
+/** A response that is stored for the owner. */
+const responseOf = (owner: OwnerWithAgent) =>
+  Effect.gen(function* () {
+    const { web } = yield* App.TestApp
+    const json = { model: "openai/gpt-4", input: "hello" }
+    return String((yield* web({ method: "POST", path: "/v1/responses", as: owner, json })).body["id"])
+  })
+
 /** The path of a route to what the owner has. */
 const pathFor = ({ method, path }: CheckedRoute, owner: OwnerWithAgent) =>
   Effect.gen(function* () {
@@ -116,7 +124,9 @@ const pathFor = ({ method, path }: CheckedRoute, owner: OwnerWithAgent) =>
     const message = path.includes(":messageId") ? yield* messageOf(owner) : ""
     const schedule = path.includes(":scheduleId") ? yield* scheduleOf(owner) : ""
     const run = path.includes(":skillId") && !isUpload ? yield* runOf(owner) : ""
+    const response = path.startsWith("/v1/responses/") ? yield* responseOf(owner) : ""
     return path
+      .replace("/v1/responses/:id", `/v1/responses/${response}`)
       .replace("/v1/models/:id", `/v1/models/agent%2F${owner.agent.id}`)
       .replace(":vendor/:name", `agent/${owner.agent.id}`)
       .replace(":messageId", message)

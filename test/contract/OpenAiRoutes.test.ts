@@ -227,6 +227,8 @@ layer(App.shared, { excludeTestServices: true })("OpenAI's routes", (it) => {
         [{ functions: [{ name: "look-up" }] }, "unsupported_parameter", "functions"],
         [{ function_call: "auto" }, "unsupported_parameter", "function_call"],
         [{ web_search_options: {} }, "unsupported_parameter", "web_search_options"],
+        [{ reasoning_effort: "low" }, "unsupported_parameter", "reasoning_effort"],
+        [{ verbosity: "low" }, "unsupported_parameter", "verbosity"],
         [{ tool_choice: "required" }, "unsupported_parameter", "tool_choice"],
         [
           { tools, tool_choice: { type: "function", function: { name: "other" } } },

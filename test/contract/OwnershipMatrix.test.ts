@@ -60,11 +60,21 @@ const conversation: Kind = {
   refusal: 404
 }
 
+/** A stored response of a model to an owner. */
+const responseOf = (as: OwnerWithAgent) =>
+  Effect.gen(function* () {
+    const { web } = yield* App.TestApp
+    const json = { model: "openai/gpt-4", input: "hello" }
+    return String((yield* web({ method: "POST", path: "/v1/responses", as, json })).body["id"])
+  })
+const response: Kind = { of: responseOf, guessed: "resp_0194f0b6c5d17d3f8a5b6c7d8e9f0a1b", refusal: 404 }
+
 const kinds: ReadonlyArray<readonly [RegExp, Kind]> = [
   [/^\/api\/agent\/messages\/:messageId(\/|$)/, message],
   [/^\/api\/agent\/sessions\/:sessionId$/, conversation],
   [/^\/api\/auth\/sessions\/:id$/, session],
   [/^\/api\/keys\/:id$/, apiKey],
+  [/^\/v1\/responses\/:id$/, response],
   [/^\/api\/webhooks\/endpoints\/:id(\/|$)/, endpoint],
   [/^(\/api)?\/agents\/:id(\/|$)/, agent],
   [/^\/api\/agents\/provision\/:id$/, agent],

@@ -19,9 +19,10 @@ import { embedMany, generateText, jsonSchema, type LanguageModel, stepCountIs, s
 import { Client } from "@modelcontextprotocol/sdk/client/index.js"
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js"
 import { SqlClient } from "@effect/sql/SqlClient"
-import { Data, Effect, Option, Redacted, Ref, Schedule, Schema, Stream } from "effect"
+import { Data, Deferred, Effect, Fiber, Option, Redacted, Ref, Schedule, Schema, Stream } from "effect"
 import { EventSource } from "eventsource"
 import OpenAI from "openai"
+import { eventually } from "../support/Eventually.ts"
 import { assertMatches } from "../support/Matching.ts"
 import { uniqueName } from "../support/Samples.ts"
 import { connectSocket } from "../support/SocketClient.ts"
@@ -255,6 +256,24 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
       yield* refused(other, { model, input: [{ type: "item_reference", id: item?.id ?? "" }] })
       yield* refused(client, { model, input, previous_response_id: unstored.id })
       yield* refused(client, { model, input, previous_response_id: "resp_none" })
+
+      assertMatches(yield* call(() => client.responses.retrieve(second.id)), {
+        id: second.id,
+        model: second.model,
+        output: second.output,
+        usage: second.usage,
+        previous_response_id: first.id
+      })
+      assertMatches(yield* refusal(() => client.responses.retrieve(second.id, { stream: true })), {
+        status: 400,
+        param: "stream"
+      })
+      const missing = { status: 404, code: "response_not_found" }
+      assertMatches(yield* refusal(() => other.responses.retrieve(first.id)), missing)
+      assertMatches(yield* refusal(() => other.responses.delete(first.id)), missing)
+      yield* call(() => client.responses.delete(first.id))
+      assertMatches(yield* refusal(() => client.responses.retrieve(first.id)), missing)
+      assertMatches(yield* refusal(() => client.responses.delete(first.id)), missing)
     })
   )
 
@@ -290,13 +309,25 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
         [{ conversation: "conv_1" }, "conversation"],
         [{ prompt: { id: "pmpt_1" } }, "prompt"],
         [{ top_logprobs: 2 }, "top_logprobs"],
+        [{ reasoning: { effort: "low" as const } }, "reasoning"],
+        [{ truncation: "auto" as const }, "truncation"],
+        [{ max_tool_calls: 1 }, "max_tool_calls"],
+        [{ text: { verbosity: "low" as const } }, "text.verbosity"],
+        [{ include: ["message.output_text.logprobs" as const] }, "include"],
+        [{ model: agent, text: { format: { type: "json_object" as const } } }, "text.format"],
         [{ tool_choice: "required" as const }, "tool_choice"],
         [{ model: agent, previous_response_id: "resp_1" }, "previous_response_id"],
         [{ model: agent, tools: [responseTool] }, "tools"]
       ] as const)
         assertMatches(
           yield* refusal(() =>
-            client.responses.create({ model, input, ...body, tools: "tools" in body ? [...body.tools] : [] })
+            client.responses.create({
+              model,
+              input,
+              ...body,
+              tools: "tools" in body ? [...body.tools] : [],
+              include: "include" in body ? [...body.include] : []
+            })
           ),
           {
             status: 400,
@@ -304,6 +335,19 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
             param
           }
         )
+      const completions = [
+        [{ n: 2 }, "n"],
+        [{ logprobs: true }, "logprobs"],
+        [{ stop: "." }, "stop"],
+        [{ response_format: { type: "json_object" as const } }, "response_format"]
+      ] as const
+      const messages = [{ role: "user" as const, content: input }]
+      for (const [body, param] of completions)
+        assertMatches(yield* refusal(() => client.chat.completions.create({ model: agent, messages, ...body })), {
+          status: 400,
+          code: "unsupported_parameter",
+          param
+        })
       assert.strictEqual(yield* readUsedUnits(owner), 0)
     })
   )
@@ -353,6 +397,18 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
       const failed = yield* withBehavior({ embed: () => overloaded })(refusal(() => client.embeddings.create(body)))
       assertMatches(failed, { code: "plugin_failed" })
       assert.strictEqual(yield* readUsedUnits(owner), used)
+      const begun = yield* Deferred.make<void>()
+      const leaving = new AbortController()
+      const unanswered = Effect.zipRight(Deferred.succeed(begun, undefined), Effect.never)
+      yield* withBehavior({ embed: () => unanswered })(
+        Effect.gen(function* () {
+          const left = yield* Effect.fork(refusal(() => client.embeddings.create(body, { signal: leaving.signal })))
+          yield* Deferred.await(begun)
+          leaving.abort()
+          yield* Fiber.join(left)
+        })
+      )
+      yield* eventually(readUsedUnits(owner), (units) => units === used + 1)
       const spent = yield* App.signInNewUser("pro")
       yield* exhaustUnits(spent)
       const spentClient = yield* openAiOf(spent, "gateway")
@@ -565,6 +621,8 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
       assert.include(yield* berth([]), "berth login")
       assert.include(yield* berth(["agents"]), "You are not signed in")
       assert.include(yield* berth(["login", "--url", webUrl], "berth_wrong"), "berth: ")
+      for (const url of ["http://berth.example", "http://localhost.berth.example", "ftp://127.0.0.1"])
+        assert.include(yield* berth(["login", "--url", url], apiKey), "would send the API key unencrypted")
       assert.strictEqual(yield* berth(["login", "--url", webUrl], apiKey), `Signed in to ${webUrl}.\n`)
       assert.include(yield* berth(["agents"]), owner.agent.id)
       assert.include(yield* berth(["agents", "show", owner.agent.name]), "running")

@@ -79,11 +79,18 @@ const findAccess = Effect.gen(function* () {
   return { baseUrl: stored.url, apiKey: Redacted.make(stored.key) } satisfies ClientOptions
 })
 
+/** Whether no other computer reads what is sent. */
+const isProtected = ({ hostname, protocol }: URL) =>
+  protocol === "https:" ||
+  (protocol === "http:" && /^(localhost|.+\.localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(hostname))
+
 const login = ({ values }: Arguments) =>
   Effect.gen(function* () {
     const { ask, save } = yield* Terminal
     const url = values.url ?? defaultUrl
     if (!URL.canParse(url)) return yield* fail(`${url} is no URL.`)
+    if (!isProtected(new URL(url)))
+      return yield* fail(`${url} would send the API key unencrypted. Use https://, or http:// on this computer only.`)
     const apiKey = yield* ask("API key: ", true)
     const client = yield* makeClient({ baseUrl: url, apiKey })
     // A key without the scope of agents is valid too.

@@ -78,6 +78,8 @@ export const OpenAiCompletionPayload = payload({
   audio: optional(Schema.Unknown),
   functions: optional(Schema.Array(Schema.Unknown)),
   function_call: optional(Schema.Unknown),
+  reasoning_effort: optional(Schema.Unknown),
+  verbosity: optional(Schema.Unknown),
   web_search_options: optional(Schema.Unknown)
 }).annotations({ identifier: "OpenAiCompletionRequest" })
 export type OpenAiCompletionPayload = typeof OpenAiCompletionPayload.Type

@@ -84,7 +84,7 @@ export const ResponsePayload = payload({
     )
   ),
   parallel_tool_calls: optional(Schema.Boolean),
-  text: optional(Schema.Struct({ format: optional(TextFormat) })),
+  text: optional(Schema.Struct({ format: optional(TextFormat), verbosity: optional(Schema.Unknown) })),
   temperature: optional(Schema.Number.pipe(Schema.between(0, 2))),
   top_p: optional(Schema.Number.pipe(Schema.between(0, 1))),
   max_output_tokens: optional(Schema.Int.pipe(Schema.positive())),
@@ -93,6 +93,10 @@ export const ResponsePayload = payload({
   background: optional(Schema.Boolean),
   conversation: optional(Schema.Unknown),
   prompt: optional(Schema.Unknown),
+  reasoning: optional(Schema.Record({ key: Schema.String, value: Schema.Unknown })),
+  truncation: optional(Schema.String),
+  max_tool_calls: optional(Schema.Int),
+  include: optional(Schema.Array(Schema.String)),
   top_logprobs: optional(Schema.Int)
 }).annotations({ identifier: "ResponseRequest" })
 export type ResponsePayload = typeof ResponsePayload.Type

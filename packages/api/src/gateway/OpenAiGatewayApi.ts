@@ -69,7 +69,10 @@ const createCompletion = HttpApiEndpoint.post("createChatCompletion", completion
   .addError(ChatSessionLimitReachedBody)
   .addError(PendingMessageLimitReachedBody)
   .addError(MessageUnansweredBody)
-  .annotate(OpenApi.Description, `A completion in OpenAI's format, charged as a gateway call. ${agentModel}`)
+  .annotate(
+    OpenApi.Description,
+    `A completion in OpenAI's format, charged as a gateway call. Parameters that are not supported are refused by name. ${agentModel}`
+  )
 
 const createResponse = HttpApiEndpoint.post("createResponse", responsesPath)
   .setHeaders(conversationHeaders)
@@ -93,7 +96,24 @@ const createResponse = HttpApiEndpoint.post("createResponse", responsesPath)
   .addError(MessageUnansweredBody)
   .annotate(
     OpenApi.Description,
-    `An answer in the format of OpenAI's Responses, charged as a gateway call. Unless \`store\` is false, it is stored for 30 days: later calls continue it by \`previous_response_id\` or refer to its items. ${agentModel}`
+    `An answer in the format of OpenAI's Responses, charged as a gateway call. Unless \`store\` is false, it is stored for 30 days: later calls continue it by \`previous_response_id\` or refer to its items. Parameters that are not supported are refused by name; \`strict\` of tools is not enforced. ${agentModel}`
+  )
+
+const retrieveResponse = HttpApiEndpoint.get("retrieveResponse", `${responsesPath}/:id`)
+  .setPath(Schema.Struct({ id: Schema.String }))
+  .setUrlParams(Schema.Struct({ stream: Schema.optional(Schema.BooleanFromString) }))
+  .addSuccess(ModelResponse)
+  .addError(ResponseNotFoundBody)
+  .addError(ParameterUnsupportedBody)
+  .annotate(OpenApi.Description, "A stored answer. It is returned whole: `stream` is not supported.")
+
+const deleteResponse = HttpApiEndpoint.del("deleteResponse", `${responsesPath}/:id`)
+  .setPath(Schema.Struct({ id: Schema.String }))
+  .addSuccess(Schema.Struct({ id: Schema.String, object: Schema.Literal("response"), deleted: Schema.Literal(true) }))
+  .addError(ResponseNotFoundBody)
+  .annotate(
+    OpenApi.Description,
+    "Deletes a stored answer with its input. Answers that continue it keep their own items."
   )
 
 const createEmbedding = HttpApiEndpoint.post("createEmbedding", "/v1/embeddings")
@@ -157,6 +177,8 @@ const retrieveModelOfVendor = HttpApiEndpoint.get("retrieveModelOfVendor", "/v1/
 export class OpenAiGatewayApi extends HttpApiGroup.make("openAiGateway")
   .add(createCompletion)
   .add(createResponse)
+  .add(retrieveResponse)
+  .add(deleteResponse)
   .add(createEmbedding)
   .add(createSpeech)
   .add(createTranscription)

@@ -1,6 +1,7 @@
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
+import { RateLimitExceededBody } from "../limits/RateLimits.ts"
 import { acceptApiKeys } from "../sessions/RequiredScope.ts"
 import { PrincipalAuth } from "../sessions/SessionAuth.ts"
 
@@ -17,6 +18,7 @@ const send = HttpApiEndpoint.post("send", mcpPath)
   .setPayload(Schema.Union(JsonRpcMessage, Schema.Array(JsonRpcMessage)))
   .addSuccess(HttpApiSchema.withEncoding(Schema.String, { kind: "Text", contentType: "text/event-stream" }))
   .addSuccess(HttpApiSchema.Empty(202))
+  .addError(RateLimitExceededBody)
   .annotate(
     OpenApi.Description,
     "A Model Context Protocol server (streamable HTTP, without sessions). Each of the caller's agents is a tool that sends it a message, and with the scope `agents` its enabled skills are tools too. Both are charged as elsewhere."

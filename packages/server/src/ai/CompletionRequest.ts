@@ -61,7 +61,7 @@ const messageOf =
 const usesTools = (payload: OpenAiCompletionPayload) => (payload.tools?.length ?? 0) > 0
 
 /** The first unsupported parameter. */
-const findUnsupportedParameter = (payload: OpenAiCompletionPayload): ParameterUnsupported | null => {
+export const findUnsupportedParameter = (payload: OpenAiCompletionPayload): ParameterUnsupported | null => {
   const refuse = (parameter: string, reason: string) => new ParameterUnsupported({ parameter, reason })
   const { modalities, n, tool_choice } = payload
   if (n !== undefined && n !== 1) return refuse("n", "only one answer is given at a time")
@@ -73,6 +73,8 @@ const findUnsupportedParameter = (payload: OpenAiCompletionPayload): ParameterUn
   if (modalities?.some((one) => one !== "text") === true) return refuse("modalities", "answers are texts")
   if (payload.functions !== undefined) return refuse("functions", "use tools in its place")
   if (payload.function_call !== undefined) return refuse("function_call", "use tool_choice in its place")
+  if (payload.reasoning_effort !== undefined) return refuse("reasoning_effort", "cannot be set")
+  if (payload.verbosity !== undefined) return refuse("verbosity", "cannot be set")
   if (payload.web_search_options !== undefined) return refuse("web_search_options", "the web is not searched")
   if (tool_choice !== undefined && tool_choice !== "none" && tool_choice !== "auto") {
     if (!usesTools(payload)) return refuse("tool_choice", "needs tools")

@@ -62,6 +62,14 @@ const findUnsupportedParameter = (payload: ResponsePayload): ParameterUnsupporte
   if (payload.background === true) return refuse("background", "answers are given at once")
   if (payload.conversation !== undefined) return refuse("conversation", "use previous_response_id in its place")
   if (payload.prompt !== undefined) return refuse("prompt", "there are no stored prompts; send instructions")
+  if (Object.values(payload.reasoning ?? {}).some((value) => value !== null))
+    return refuse("reasoning", "cannot be set")
+  if (payload.truncation !== undefined && payload.truncation !== "disabled")
+    return refuse("truncation", "earlier items are not left out; use disabled")
+  if (payload.max_tool_calls !== undefined) return refuse("max_tool_calls", "the caller runs all tools")
+  if (payload.text?.verbosity !== undefined) return refuse("text.verbosity", "cannot be set")
+  if (payload.include?.includes("message.output_text.logprobs") === true)
+    return refuse("include", "probabilities are not told")
   if (payload.top_logprobs !== undefined) return refuse("top_logprobs", "probabilities are not told")
   return null
 }
@@ -107,12 +115,11 @@ const hasContent = (item: Input[number]): item is ResponseItem => item.type !== 
 /** The request as an agent reads it, which keeps the conversation itself. */
 export const toAgentPayload = (
   payload: ResponsePayload
-): Either.Either<OpenAiCompletionPayload, ParameterUnsupported> =>
-  payload.previous_response_id === undefined
-    ? toCompletionPayload(payload, readItems(payload).filter(hasContent))
-    : Either.left(
-        new ParameterUnsupported({
-          parameter: "previous_response_id",
-          reason: "an agent keeps its conversation, which the header X-Session-Id names"
-        })
-      )
+): Either.Either<OpenAiCompletionPayload, ParameterUnsupported> => {
+  const refuse = (parameter: string, reason: string) => Either.left(new ParameterUnsupported({ parameter, reason }))
+  const format = payload.text?.format
+  if (payload.previous_response_id !== undefined)
+    return refuse("previous_response_id", "an agent keeps its conversation, which the header X-Session-Id names")
+  if (format !== undefined && format.type !== "text") return refuse("text.format", "an agent answers in text")
+  return toCompletionPayload(payload, readItems(payload).filter(hasContent))
+}

@@ -13,6 +13,7 @@ import type { AgentId } from "@berth/domain/shared/AgentId"
 import type { User } from "@berth/domain/shared/User"
 import { HttpApiSchema, HttpServerResponse } from "@effect/platform"
 import { Effect, Either, Schema, Stream } from "effect"
+import { findUnsupportedParameter } from "../ai/CompletionRequest.ts"
 import { makeUncountedCompletion } from "../ai/CompletionAnswers.ts"
 import { respondFrames } from "../http/SseResponse.ts"
 import { withTraceId } from "../http/TraceId.ts"
@@ -22,13 +23,22 @@ import type { CompletionFormat } from "./CompletionFormat.ts"
 const encodeFailure = Schema.encodeSync(MessageUnansweredBody)
 const failureStatus = HttpApiSchema.getStatusError(MessageUnansweredBody)
 
-/** The text of the last message. The agent keeps the conversation; earlier messages are ignored. */
-const readMessage = ({
-  messages,
-  tools
-}: OpenAiCompletionPayload): Either.Either<string, MessageInvalid | ParameterUnsupported> => {
-  if ((tools?.length ?? 0) > 0)
-    return Either.left(new ParameterUnsupported({ parameter: "tools", reason: "an agent uses its own skills" }))
+const findUnsupported = (payload: OpenAiCompletionPayload) => {
+  const refuse = (parameter: string, reason: string) => new ParameterUnsupported({ parameter, reason })
+  if ((payload.tools?.length ?? 0) > 0) return refuse("tools", "an agent uses its own skills")
+  if (payload.response_format !== undefined && payload.response_format.type !== "text")
+    return refuse("response_format", "an agent answers in text")
+  if (payload.stop !== undefined && payload.stop.length > 0) return refuse("stop", "an agent ends its answers itself")
+  return findUnsupportedParameter(payload)
+}
+
+/** The text of the last message. The agent keeps the conversation and its configuration; earlier messages are ignored. */
+const readMessage = (
+  payload: OpenAiCompletionPayload
+): Either.Either<string, MessageInvalid | ParameterUnsupported> => {
+  const unsupported = findUnsupported(payload)
+  if (unsupported !== null) return Either.left(unsupported)
+  const { messages } = payload
   const last = messages.at(-1)
   if (last?.role !== "user") return Either.left(new MessageInvalid({ reason: "the last message must be the user's" }))
   const { content, parts } = makeUserMessage(last.content)

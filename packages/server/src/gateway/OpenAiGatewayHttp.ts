@@ -1,3 +1,4 @@
+import { ParameterUnsupported } from "@berth/api/ai/OpenAiErrors"
 import { conversationHeader, formatAgentModel } from "@berth/api/gateway/OpenAiGatewayApi"
 import { WebApi } from "@berth/api/WebApi"
 import { Agents } from "@berth/domain/agents/Agents"
@@ -63,6 +64,16 @@ export const layer = HttpApiBuilder.group(WebApi, "openAiGateway", (handlers) =>
             const completion = yield* toCompletionPayload(payload, [...before, ...input])
             return { completion, format: responses.makeModelFormat(user.id, payload, input) }
           })
+        )
+      )
+      .handle("retrieveResponse", ({ path: { id }, urlParams }) =>
+        urlParams.stream === true
+          ? new ParameterUnsupported({ parameter: "stream", reason: "a stored response is returned whole" })
+          : Effect.flatMap(Principal, ({ user }) => responses.find(user.id, id))
+      )
+      .handle("deleteResponse", ({ path: { id } }) =>
+        Effect.flatMap(Principal, ({ user }) =>
+          Effect.as(responses.remove(user.id, id), { id, object: "response" as const, deleted: true as const })
         )
       )
       .handle("createEmbedding", ({ payload: { dimensions, encoding_format: format, input: given, model } }) =>

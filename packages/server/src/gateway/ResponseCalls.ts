@@ -1,13 +1,11 @@
 import { ParameterUnsupported } from "@berth/api/ai/OpenAiErrors"
 import { findResponseId, makeResponseFrames, makeWholeResponse } from "@berth/api/ai/ResponseFrames"
+import { ModelResponse, ResponseItem, ResponseNotFound, type ResponsePayload } from "@berth/api/ai/ResponsesApi"
 import {
-  type ModelResponse,
-  ResponseItem,
-  ResponseNotFound,
-  type ResponseOutputItem,
-  type ResponsePayload
-} from "@berth/api/ai/ResponsesApi"
-import { type StoredOutput, StoredResponses } from "@berth/domain/gateway/responses/StoredResponses"
+  maximumBytesOfChain,
+  type StoredOutput,
+  StoredResponses
+} from "@berth/domain/gateway/responses/StoredResponses"
 import type { UserId } from "@berth/domain/shared/UserId"
 import { Effect, Predicate, Schema } from "effect"
 import { readItems } from "../ai/ResponseRequest.ts"
@@ -15,6 +13,8 @@ import type { CompletionFormat } from "./CompletionFormat.ts"
 
 const decodeItems = Schema.decodeUnknown(Schema.Array(ResponseItem))
 const readStored = (items: ReadonlyArray<unknown>) => Effect.orDie(decodeItems(items))
+
+const decodeResponse = Schema.decodeUnknown(ModelResponse)
 
 /** Larger inputs are answered and not stored. */
 const maximumStoredCharacters = 1024 * 1024
@@ -37,7 +37,17 @@ export const makeResponseCalls = Effect.map(StoredResponses, (stored) => {
     if (references.length > maximumReferences)
       return yield* new ParameterUnsupported({ parameter: "input", reason: `has over ${maximumReferences} references` })
     const { previous_response_id: previousId } = payload
-    const earlier = previousId === undefined ? [] : yield* stored.findChain(owner, previousId)
+    const earlier =
+      previousId === undefined
+        ? []
+        : yield* Effect.mapError(
+            stored.findChain(owner, previousId),
+            () =>
+              new ParameterUnsupported({
+                parameter: "previous_response_id",
+                reason: `the conversation has over ${maximumBytesOfChain / 1024 / 1024} MiB; send the items in input`
+              })
+          )
     if (previousId !== undefined && earlier.length === 0) return yield* new ResponseNotFound({ response: previousId })
     const referred =
       references.length === 0 ? [] : yield* stored.findOutputs(owner, [...new Set(references.map(findResponseId))])
@@ -77,15 +87,32 @@ export const makeResponseCalls = Effect.map(StoredResponses, (stored) => {
   }
 
   const makeSave =
-    (owner: UserId, payload: ResponsePayload, input: ReadonlyArray<ResponseItem>) =>
-    ({ id, output }: { readonly id: string; readonly output: ReadonlyArray<ResponseOutputItem> }) =>
-      stored.save(owner, { id, previousId: payload.previous_response_id ?? null, input, output })
+    (owner: UserId, input: ReadonlyArray<ResponseItem>) =>
+    ({ output, ...response }: ModelResponse) =>
+      stored.save(owner, { id: response.id, previousId: response.previous_response_id, input, output, response })
 
   /** The format of an answer to `input`. */
   const makeModelFormat = (owner: UserId, payload: ResponsePayload, input: ReadonlyArray<ResponseItem>) =>
     payload.store === false || JSON.stringify(input).length > maximumStoredCharacters
       ? makeFormat(payload)
-      : makeFormat(payload, makeSave(owner, payload, input))
+      : makeFormat(payload, makeSave(owner, input))
 
-  return { resolveItems, makeModelFormat, makeAgentFormat: (payload: ResponsePayload) => makeFormat(payload) }
+  const requireStored = (id: string) => () => new ResponseNotFound({ response: id })
+
+  const find = Effect.fn("ResponseCalls.find")(function* (owner: UserId, id: string) {
+    const found = yield* Effect.mapError(yield* stored.find(owner, id), requireStored(id))
+    return yield* Effect.orDie(decodeResponse(found))
+  })
+
+  const remove = Effect.fn("ResponseCalls.remove")(function* (owner: UserId, id: string) {
+    if (!(yield* stored.remove(owner, id))) return yield* requireStored(id)()
+  })
+
+  return {
+    find,
+    remove,
+    resolveItems,
+    makeModelFormat,
+    makeAgentFormat: (payload: ResponsePayload) => makeFormat(payload)
+  }
 })

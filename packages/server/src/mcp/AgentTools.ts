@@ -26,6 +26,7 @@ import { type Principal, requireScope } from "@berth/domain/sessions/Principal"
 import type { User } from "@berth/domain/shared/User"
 import type { CallToolResult, Tool } from "@modelcontextprotocol/sdk/types.js"
 import { Data, Effect, Either, Option, Schedule, Schema, Stream } from "effect"
+import { nameChatTool, nameSkillTool } from "./ToolNames.ts"
 
 /** Reports a piece of the result while the tool runs. */
 export type ReportProgress = (text: string) => Effect.Effect<void>
@@ -75,11 +76,6 @@ const decode =
 const decodeChat = decode(ChatArguments)
 const decodeSkill = decode(SkillArguments)
 
-/** Unique among the agents of an owner. */
-const suffixOf = ({ id }: Agent) => id.slice(-12)
-/** Clients accept names of up to 64 characters. */
-const nameTool = (name: string, agent: Agent) => `${name.slice(0, 51)}_${suffixOf(agent)}`
-
 const runPoll = Schedule.spaced("250 millis")
 const inProgress = new Set(["waiting", "running"])
 
@@ -91,7 +87,7 @@ export const makeAgentTools = Effect.gen(function* () {
 
   const chat = (user: User, agent: Agent): OfferedTool => ({
     tool: {
-      name: nameTool("chat", agent),
+      name: nameChatTool(agent.id),
       title: `Chat with ${agent.name}`,
       description: `Sends a message to the agent ${agent.name} and returns its reply. The agent remembers the conversation.`,
       inputSchema: {
@@ -124,7 +120,7 @@ export const makeAgentTools = Effect.gen(function* () {
 
   const skill = (user: User, agent: Agent, { description, parameters, skillId, tool }: CallableTool): OfferedTool => ({
     tool: {
-      name: nameTool(tool, agent),
+      name: nameSkillTool(tool, agent.id),
       title: `${agent.name}: ${tool}`,
       description: `${description} Runs in the instance of the agent ${agent.name}.`,
       inputSchema: { ...parameters, type: "object" }

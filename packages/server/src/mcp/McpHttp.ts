@@ -1,8 +1,10 @@
 import { WebApi } from "@berth/api/WebApi"
 import { readerFromStream } from "@berth/domain/ai/streams/ChunkReader"
+import { RateLimiter } from "@berth/domain/limits/RateLimiter"
 import { Principal } from "@berth/domain/sessions/Principal"
 import { HttpApiBuilder, type HttpServerRequest, HttpServerResponse } from "@effect/platform"
-import { Effect, Option, Runtime, Stream } from "effect"
+import { Effect, Option, Runtime, Schema, Stream } from "effect"
+import { addRetryAfter } from "../http/ResponseHeaders.ts"
 import { respondFrames } from "../http/SseResponse.ts"
 import { makeAgentTools, type OfferedTool, type ReportProgress } from "./AgentTools.ts"
 
@@ -45,8 +47,24 @@ const readBody = (body: ReadableStream<Uint8Array>) =>
     Stream.catchAll(() => Stream.empty)
   )
 
+const Cancellation = Schema.Struct({
+  method: Schema.Literal("notifications/cancelled"),
+  params: Schema.Struct({ requestId: Schema.Union(Schema.String, Schema.Int) })
+})
+const isCancellation = Schema.is(Cancellation)
+const isRequest = Schema.is(Schema.Struct({ id: Cancellation.fields.params.fields.requestId, method: Schema.String }))
+
+/** A batch without the requests that it cancels itself: no response to them follows, and the stream would not end. */
+export const withoutCancelled = (body: unknown): unknown => {
+  if (!Array.isArray(body)) return body
+  const messages: ReadonlyArray<unknown> = body
+  const cancelled = new Set(messages.filter(isCancellation).map(({ params }) => params.requestId))
+  return messages.filter((message) => !(isRequest(message) && cancelled.has(message.id)))
+}
+
 export const layer = HttpApiBuilder.group(WebApi, "mcp", (handlers) =>
   Effect.gen(function* () {
+    const limiter = yield* RateLimiter
     const tools = yield* makeAgentTools
     const sdk = yield* Effect.cached(loadSdk)
 
@@ -100,7 +118,8 @@ export const layer = HttpApiBuilder.group(WebApi, "mcp", (handlers) =>
 
     return handlers.handleRaw("send", ({ request }) =>
       Effect.gen(function* () {
-        const parsedBody = yield* Effect.orDie(request.json)
+        yield* limiter.take("gateway", (yield* Principal).user.id)
+        const parsedBody = withoutCancelled(yield* Effect.orDie(request.json))
         const transport = yield* openServer
         const response = yield* Effect.promise(() => transport.handleRequest(toWebRequest(request), { parsedBody }))
         const { body, headers, status } = response
@@ -108,7 +127,7 @@ export const layer = HttpApiBuilder.group(WebApi, "mcp", (handlers) =>
           return respondFrames(readerFromStream(readBody(body)))
         const text = yield* Effect.promise(() => response.text())
         return HttpServerResponse.text(text, { status, contentType: headers.get("content-type") ?? "application/json" })
-      })
+      }).pipe(Effect.tapErrorTag("RateLimitExceeded", addRetryAfter))
     )
   })
 )

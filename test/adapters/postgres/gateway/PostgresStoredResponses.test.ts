@@ -13,21 +13,22 @@ const Live = Layer.merge(PostgresStoredResponses.layer, PostgresUserRepository.l
 )
 
 layer(Live, { excludeTestServices: true })("StoredResponses", (it) => {
-  it.effect("StoredResponses reads the newest responses of a long chain, up to its limit", () =>
+  it.effect("StoredResponses refuses a chain over its limit, and reads one that begins with a deleted response", () =>
     Effect.gen(function* () {
-      const { findChain, save } = yield* StoredResponses
+      const { findChain, remove, save } = yield* StoredResponses
       const { id: owner } = yield* insertUser()
       const name = yield* uniqueName("resp")
       const ids = Array.from({ length: 3 }, (_, index) => `${name}_${index}`)
       // Compresses well: its size on disk is small.
       const input = [{ role: "user", content: "a".repeat(9 * 1024 * 1024) }]
       for (const [index, id] of ids.entries())
-        yield* save(owner, { id, previousId: ids[index - 1] ?? null, input, output: [] })
-      const chain = yield* findChain(owner, ids[2] ?? "")
-      assert.deepStrictEqual(
-        chain.map(({ id }) => id),
-        ids.slice(1)
-      )
+        yield* save(owner, { id, previousId: ids[index - 1] ?? null, input, output: [id], response: {} })
+      assert.strictEqual((yield* Effect.flip(findChain(owner, ids[2] ?? "")))._tag, "ResponseChainTooLong")
+      const outputs = (id: string | undefined) =>
+        Effect.map(findChain(owner, id ?? ""), (chain) => chain.flatMap(({ output }) => output))
+      assert.deepStrictEqual(yield* outputs(ids[1]), ids.slice(0, 2))
+      assert.isTrue(yield* remove(owner, ids[0] ?? ""))
+      assert.deepStrictEqual(yield* outputs(ids[2]), ids.slice(1))
     })
   )
 
@@ -39,7 +40,7 @@ layer(Live, { excludeTestServices: true })("StoredResponses", (it) => {
       const name = yield* uniqueName("resp")
       const ids = ["old", "new", "other"].map((which) => `${name}_${which}`)
       for (const [index, user] of [owner, owner, other].entries())
-        yield* save(user.id, { id: ids[index] ?? "", previousId: null, input: [], output: [] })
+        yield* save(user.id, { id: ids[index] ?? "", previousId: null, input: [], output: [], response: {} })
       yield* sql`update model_responses set created_at = created_at - interval '1 hour' where id = ${ids[0] ?? ""}`
       const longAgo = DateTime.unsafeMake("1900-01-01")
       // Random texts, which no compression makes much smaller.

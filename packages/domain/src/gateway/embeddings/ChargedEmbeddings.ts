@@ -1,4 +1,4 @@
-import { Effect } from "effect"
+import { Effect, Exit } from "effect"
 import { OwnerKeys } from "../../ai/keys/OwnerKeys.ts"
 import { estimateTokens } from "../../ai/prompt/TokenEstimate.ts"
 import { UnitLedger } from "../../billing/units/UnitLedger.ts"
@@ -35,8 +35,11 @@ export class ChargedEmbeddings extends Effect.Service<ChargedEmbeddings>()("@ber
               ledger.settle(id, convertPriceToUnits(costUsd * priceMargin), units)
             )
           ),
-        // No effect on a settled reservation.
-        (reserved) => Effect.transposeMapOption(reserved, ledger.release)
+        // No effect on a settled reservation. A client that leaves pays the estimate: the texts are with the provider.
+        (reserved, exit) =>
+          Effect.transposeMapOption(reserved, (id) =>
+            Exit.isInterrupted(exit) ? ledger.settle(id, units, units) : ledger.release(id)
+          )
       )
     })
 

@@ -1,16 +1,17 @@
-import { maximumBytesOfChain, StoredResponses } from "@berth/domain/gateway/responses/StoredResponses"
+import {
+  maximumBytesOfChain,
+  ResponseChainTooLong,
+  StoredResponses
+} from "@berth/domain/gateway/responses/StoredResponses"
 import { SqlClient } from "@effect/sql/SqlClient"
-import { DateTime, Effect, Layer, Schema } from "effect"
-import { countAffectedRows, decodeRows } from "../Rows.ts"
+import { DateTime, Effect, Layer, Option, Schema } from "effect"
+import { countAffectedRows, decodeFirstRow, decodeRows } from "../Rows.ts"
 import { toStorableJson, toStorableText } from "../StorableText.ts"
 
-const Row = Schema.Struct({
-  id: Schema.String,
-  previousId: Schema.NullOr(Schema.String),
-  input: Schema.Array(Schema.Unknown),
-  output: Schema.Array(Schema.Unknown)
-})
-const Output = Row.pick("id", "output")
+const items = Schema.Array(Schema.Unknown)
+const Link = Schema.Struct({ input: items, output: items, isContinued: Schema.Boolean })
+const Output = Schema.Struct({ id: Schema.String, output: items })
+const Whole = Schema.Struct({ response: Schema.Object })
 
 const maximumChain = 1_000
 
@@ -18,11 +19,12 @@ export const layer: Layer.Layer<StoredResponses, never, SqlClient> = Layer.effec
   StoredResponses,
   Effect.map(SqlClient, (sql) =>
     StoredResponses.of({
-      save: Effect.fn("StoredResponses.save")(function* (ownerId, { id, input, output, previousId }) {
+      save: Effect.fn("StoredResponses.save")(function* (ownerId, { id, input, output, previousId, response }) {
         const now = DateTime.toDate(yield* DateTime.now)
         yield* Effect.orDie(sql`
-          insert into model_responses (id, user_id, previous_id, input, output, created_at)
-          select ${id}, users.id, ${previousId}, ${toStorableJson(input)}::jsonb, ${toStorableJson(output)}::jsonb, ${now}
+          insert into model_responses (id, user_id, previous_id, input, output, response, created_at)
+          select ${id}, users.id, ${previousId}, ${toStorableJson(input)}::jsonb, ${toStorableJson(output)}::jsonb,
+            ${toStorableJson(response)}::jsonb, ${now}
           from users where users.id = ${ownerId}
           on conflict (id) do nothing`)
       }),
@@ -37,7 +39,36 @@ export const layer: Layer.Layer<StoredResponses, never, SqlClient> = Layer.effec
             join chain on earlier.id = chain.previous_id and earlier.user_id = chain.user_id
             where depth < ${maximumChain} and bytes < ${maximumBytesOfChain}
           )
-          select id, previous_id, input, output from chain order by depth desc`.pipe(decodeRows(Row), Effect.orDie)
+          select input, output, exists (
+            select from model_responses earlier where earlier.id = chain.previous_id and earlier.user_id = chain.user_id
+          ) as is_continued
+          from chain order by depth desc`.pipe(
+          decodeRows(Link),
+          Effect.orDie,
+          Effect.filterOrFail(
+            ([oldest]) => oldest?.isContinued !== true,
+            () => new ResponseChainTooLong()
+          )
+        )
+      ),
+      find: Effect.fn("StoredResponses.find")((ownerId, id) =>
+        sql`
+          select response || jsonb_build_object('output', output) as response from model_responses
+          where id = ${toStorableText(id)} and user_id = ${ownerId} and response is not null`.pipe(
+          decodeFirstRow(Whole),
+          Effect.map(Option.map(({ response }) => response)),
+          Effect.orDie
+        )
+      ),
+      remove: Effect.fn("StoredResponses.remove")((ownerId, id) =>
+        Effect.map(
+          Effect.orDie(
+            countAffectedRows(
+              sql`delete from model_responses where id = ${toStorableText(id)} and user_id = ${ownerId}`
+            )
+          ),
+          (removed) => removed === 1
+        )
       ),
       findOutputs: Effect.fn("StoredResponses.findOutputs")((ownerId, ids) =>
         sql`

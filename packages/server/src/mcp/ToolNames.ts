@@ -1,0 +1,24 @@
+import type { AgentId } from "@berth/domain/shared/AgentId"
+import { Hash } from "effect"
+
+const chat = "chat"
+
+/** Unique among the agents of an owner. */
+const suffixOf = (id: AgentId) => id.slice(-12)
+
+/** Clients accept names of up to 64 characters. */
+const maximumLength = 51
+
+/** A hash replaces the end of a longer name. */
+const shorten = (name: string) => {
+  if (name.length <= maximumLength) return name
+  const hash = (Hash.string(name) >>> 0).toString(36)
+  return `${name.slice(0, maximumLength - 1 - hash.length)}_${hash}`
+}
+
+/** The name of the tool that sends a message to an agent. */
+export const nameChatTool = (id: AgentId): string => `${chat}_${suffixOf(id)}`
+
+/** The name of an agent's tool, other than every other of the agent. */
+export const nameSkillTool = (tool: string, id: AgentId): string =>
+  `${shorten(tool === chat || tool.startsWith("skill_") ? `skill_${tool}` : tool)}_${suffixOf(id)}`
