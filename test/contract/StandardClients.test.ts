@@ -408,7 +408,10 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
           yield* Fiber.join(left)
         })
       )
-      yield* eventually(readUsedUnits(owner), (units) => units === used + 1)
+      const sql = yield* SqlClient
+      const open = sql`select id from reservations where user_id = ${owner.user.id} and state = 'reserved'`
+      yield* eventually(open, (rows) => rows.length === 0)
+      assert.strictEqual(yield* readUsedUnits(owner), used + 1)
       const spent = yield* App.signInNewUser("pro")
       yield* exhaustUnits(spent)
       const spentClient = yield* openAiOf(spent, "gateway")
