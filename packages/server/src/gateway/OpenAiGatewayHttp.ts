@@ -1,4 +1,3 @@
-import { ParameterUnsupported } from "@berth/api/ai/OpenAiErrors"
 import { conversationHeader, formatAgentModel } from "@berth/api/gateway/OpenAiGatewayApi"
 import { WebApi } from "@berth/api/WebApi"
 import { Agents } from "@berth/domain/agents/Agents"
@@ -66,16 +65,8 @@ export const layer = HttpApiBuilder.group(WebApi, "openAiGateway", (handlers) =>
           })
         )
       )
-      .handle("retrieveResponse", ({ path: { id }, urlParams }) =>
-        urlParams.stream === true
-          ? new ParameterUnsupported({ parameter: "stream", reason: "a stored response is returned whole" })
-          : Effect.flatMap(Principal, ({ user }) => responses.find(user.id, id))
-      )
-      .handle("deleteResponse", ({ path: { id } }) =>
-        Effect.flatMap(Principal, ({ user }) =>
-          Effect.as(responses.remove(user.id, id), { id, object: "response" as const, deleted: true as const })
-        )
-      )
+      .handle("retrieveResponse", ({ path: { id }, urlParams }) => responses.find(id, urlParams))
+      .handle("deleteResponse", ({ path: { id } }) => responses.remove(id))
       .handle("createEmbedding", ({ payload: { dimensions, encoding_format: format, input: given, model } }) =>
         Effect.gen(function* () {
           const { user } = yield* Principal

@@ -6,6 +6,7 @@ import {
   type StoredOutput,
   StoredResponses
 } from "@berth/domain/gateway/responses/StoredResponses"
+import { Principal } from "@berth/domain/sessions/Principal"
 import type { UserId } from "@berth/domain/shared/UserId"
 import { Effect, Predicate, Schema } from "effect"
 import { readItems } from "../ai/ResponseRequest.ts"
@@ -99,13 +100,21 @@ export const makeResponseCalls = Effect.map(StoredResponses, (stored) => {
 
   const requireStored = (id: string) => () => new ResponseNotFound({ response: id })
 
-  const find = Effect.fn("ResponseCalls.find")(function* (owner: UserId, id: string) {
-    const found = yield* Effect.mapError(yield* stored.find(owner, id), requireStored(id))
+  const find = Effect.fn("ResponseCalls.find")(function* (
+    id: string,
+    { stream }: { readonly stream?: boolean | undefined }
+  ) {
+    if (stream === true)
+      return yield* new ParameterUnsupported({ parameter: "stream", reason: "a stored response is returned whole" })
+    const { user } = yield* Principal
+    const found = yield* Effect.mapError(yield* stored.find(user.id, id), requireStored(id))
     return yield* Effect.orDie(decodeResponse(found))
   })
 
-  const remove = Effect.fn("ResponseCalls.remove")(function* (owner: UserId, id: string) {
-    if (!(yield* stored.remove(owner, id))) return yield* requireStored(id)()
+  const remove = Effect.fn("ResponseCalls.remove")(function* (id: string) {
+    const { user } = yield* Principal
+    if (!(yield* stored.remove(user.id, id))) return yield* requireStored(id)()
+    return { id, object: "response" as const, deleted: true as const }
   })
 
   return {

@@ -3,8 +3,9 @@ import { readerFromStream } from "@berth/domain/ai/streams/ChunkReader"
 import { RateLimiter } from "@berth/domain/limits/RateLimiter"
 import { Principal } from "@berth/domain/sessions/Principal"
 import { HttpApiBuilder, type HttpServerRequest, HttpServerResponse } from "@effect/platform"
-import { Effect, Option, Runtime, Schema, Stream } from "effect"
+import { Effect, Option, Runtime, Stream } from "effect"
 import { addRetryAfter } from "../http/ResponseHeaders.ts"
+import { withoutCancelled } from "./CancelledRequests.ts"
 import { respondFrames } from "../http/SseResponse.ts"
 import { makeAgentTools, type OfferedTool, type ReportProgress } from "./AgentTools.ts"
 
@@ -46,21 +47,6 @@ const readBody = (body: ReadableStream<Uint8Array>) =>
     Stream.decodeText(),
     Stream.catchAll(() => Stream.empty)
   )
-
-const Cancellation = Schema.Struct({
-  method: Schema.Literal("notifications/cancelled"),
-  params: Schema.Struct({ requestId: Schema.Union(Schema.String, Schema.Int) })
-})
-const isCancellation = Schema.is(Cancellation)
-const isRequest = Schema.is(Schema.Struct({ id: Cancellation.fields.params.fields.requestId, method: Schema.String }))
-
-/** A batch without the requests that it cancels itself: no response to them follows, and the stream would not end. */
-export const withoutCancelled = (body: unknown): unknown => {
-  if (!Array.isArray(body)) return body
-  const messages: ReadonlyArray<unknown> = body
-  const cancelled = new Set(messages.filter(isCancellation).map(({ params }) => params.requestId))
-  return messages.filter((message) => !(isRequest(message) && cancelled.has(message.id)))
-}
 
 export const layer = HttpApiBuilder.group(WebApi, "mcp", (handlers) =>
   Effect.gen(function* () {

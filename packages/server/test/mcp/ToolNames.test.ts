@@ -1,5 +1,5 @@
 import { AgentId } from "@berth/domain/shared/AgentId"
-import { withoutCancelled } from "@berth/server/mcp/McpHttp"
+import { withoutCancelled } from "@berth/server/mcp/CancelledRequests"
 import { nameChatTool, nameSkillTool } from "@berth/server/mcp/ToolNames"
 import { assert, it } from "@effect/vitest"
 

@@ -1,0 +1,16 @@
+import { Schema } from "effect"
+
+const Cancellation = Schema.Struct({
+  method: Schema.Literal("notifications/cancelled"),
+  params: Schema.Struct({ requestId: Schema.Union(Schema.String, Schema.Int) })
+})
+const isCancellation = Schema.is(Cancellation)
+const isRequest = Schema.is(Schema.Struct({ id: Cancellation.fields.params.fields.requestId, method: Schema.String }))
+
+/** A batch without the requests that it cancels itself: no response to them follows, and the stream would not end. */
+export const withoutCancelled = (body: unknown): unknown => {
+  if (!Array.isArray(body)) return body
+  const messages: ReadonlyArray<unknown> = body
+  const cancelled = new Set(messages.filter(isCancellation).map(({ params }) => params.requestId))
+  return messages.filter((message) => !(isRequest(message) && cancelled.has(message.id)))
+}
