@@ -52,7 +52,7 @@ const sentence = "Is|Are|Was|Were|Has|Have|Cannot|DidNot|DoesNot"
 const british = [
   "(?:authori|capitali|categori|customi|finali|generali|initiali|normali|organi|recogni|seriali|summari|synchroni|tokeni)s(?:e|ing|ation)",
   "(?:behavi|col|fav|flav|harb|hon|neighb)our",
-  "artefact|cancelled|cancelling|catalogue|defence|judgement|labell(?!edby)|licence|modelling"
+  "artefact|(?<!notifications/)cancelled|cancelling|catalogue|defence|judgement|labell(?!edby)|licence|modelling"
 ].join("|")
 const patterns = {
   errors: new RegExp(`\\bclass (?:\\w*[a-z0-9])?(?:${sentence})(?:[A-Z]\\w*)? extends (?:Data|Schema)\\.Tagged`, "g"),

@@ -253,9 +253,9 @@ layer(App.layer({ limits: ownerLimits }), { excludeTestServices: true })("The li
       const owner = yield* createOwnerWithAgent()
       const headers = { accept: "application/json, text/event-stream" }
       const json = { jsonrpc: "2.0", id: 1, method: "tools/list" }
-      const cancelled = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 1 } }
+      const canceled = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 1 } }
       const send = (message: unknown) => web({ method: "POST", path: "/mcp", as: owner, headers, json: message })
-      assert.strictEqual((yield* send([json, cancelled])).status, 202)
+      assert.strictEqual((yield* send([json, canceled])).status, 202)
       const refused = yield* eventually(send(json), ({ status }) => status === 429)
       assertError(refused, { status: 429, code: "rate_limit_exceeded" })
       assert.isDefined(refused.headers["retry-after"])

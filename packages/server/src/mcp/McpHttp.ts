@@ -5,7 +5,7 @@ import { Principal } from "@berth/domain/sessions/Principal"
 import { HttpApiBuilder, type HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { Effect, Option, Runtime, Stream } from "effect"
 import { addRetryAfter } from "../http/ResponseHeaders.ts"
-import { withoutCancelled } from "./CancelledRequests.ts"
+import { withoutCanceled } from "./CanceledRequests.ts"
 import { respondFrames } from "../http/SseResponse.ts"
 import { makeAgentTools, type OfferedTool, type ReportProgress } from "./AgentTools.ts"
 
@@ -105,7 +105,7 @@ export const layer = HttpApiBuilder.group(WebApi, "mcp", (handlers) =>
     return handlers.handleRaw("send", ({ request }) =>
       Effect.gen(function* () {
         yield* limiter.take("gateway", (yield* Principal).user.id)
-        const parsedBody = withoutCancelled(yield* Effect.orDie(request.json))
+        const parsedBody = withoutCanceled(yield* Effect.orDie(request.json))
         const transport = yield* openServer
         const response = yield* Effect.promise(() => transport.handleRequest(toWebRequest(request), { parsedBody }))
         const { body, headers, status } = response

@@ -1,5 +1,5 @@
 import { AgentId } from "@berth/domain/shared/AgentId"
-import { withoutCancelled } from "@berth/server/mcp/CancelledRequests"
+import { withoutCanceled } from "@berth/server/mcp/CanceledRequests"
 import { nameChatTool, nameSkillTool } from "@berth/server/mcp/ToolNames"
 import { assert, it } from "@effect/vitest"
 
@@ -21,11 +21,11 @@ it("A batch leaves out the requests that it cancels itself, by the type and valu
     method: "notifications/cancelled",
     params: { requestId }
   })
-  assert.deepStrictEqual(withoutCancelled([request(1), request("1"), request(2), cancel(1)]), [
+  assert.deepStrictEqual(withoutCanceled([request(1), request("1"), request(2), cancel(1)]), [
     request("1"),
     request(2),
     cancel(1)
   ])
   for (const body of [request(1), cancel(1), [request(1)], [null, 1, "a"], null])
-    assert.deepStrictEqual(withoutCancelled(body), body)
+    assert.deepStrictEqual(withoutCanceled(body), body)
 })

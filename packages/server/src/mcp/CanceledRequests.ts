@@ -8,9 +8,9 @@ const isCancellation = Schema.is(Cancellation)
 const isRequest = Schema.is(Schema.Struct({ id: Cancellation.fields.params.fields.requestId, method: Schema.String }))
 
 /** A batch without the requests that it cancels itself: no response to them follows, and the stream would not end. */
-export const withoutCancelled = (body: unknown): unknown => {
+export const withoutCanceled = (body: unknown): unknown => {
   if (!Array.isArray(body)) return body
   const messages: ReadonlyArray<unknown> = body
-  const cancelled = new Set(messages.filter(isCancellation).map(({ params }) => params.requestId))
-  return messages.filter((message) => !(isRequest(message) && cancelled.has(message.id)))
+  const canceled = new Set(messages.filter(isCancellation).map(({ params }) => params.requestId))
+  return messages.filter((message) => !(isRequest(message) && canceled.has(message.id)))
 }
