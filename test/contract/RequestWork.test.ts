@@ -177,6 +177,13 @@ const prepare = Effect.gen(function* () {
     requests: [
       ["GET /health/live", read("/health/live"), 45, 0],
       ["GET /api/auth/session", read("/api/auth/session"), 110, 1],
+      [
+        "GET /api/auth/session, 401",
+        () =>
+          send(`${webUrl}/api/auth/session`, { method: "GET", headers: { authorization: "Bearer x" }, status: 401 }),
+        260,
+        1
+      ],
       ["POST /api/v1/gateway, 402", () => send(webUrl + gatewayPath, unpaid), 195, 0],
       [
         "POST /api/v1/gateway by card",

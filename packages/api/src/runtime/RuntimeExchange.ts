@@ -21,6 +21,7 @@ export interface StreamedPost {
   readonly headers: Readonly<Record<string, string>>
   /** JSON. */
   readonly body: string
+  /** Not for https. */
   readonly agent?: Agent | undefined
 }
 
@@ -86,10 +87,11 @@ export const postForStream = ({
   url
 }: StreamedPost): Effect.Effect<StreamedResponse, ExchangeFailed, Scope.Scope> =>
   Effect.flatMap(Effect.zip(Effect.scope, openSpan(url)), ([scope, span]) => {
-    const sent = (url.protocol === "https:" ? requestHttps : requestHttp)(url, {
+    const isSecure = url.protocol === "https:"
+    const sent = (isSecure ? requestHttps : requestHttp)(url, {
       method: "POST",
       // A kept connection can end while the request is sent, which is not repeated.
-      agent: agent ?? false,
+      agent: isSecure || agent === undefined ? false : agent,
       headers: {
         ...(span?._tag === "Span" ? HttpTraceContext.toHeaders(span) : {}),
         ...headers,
@@ -99,8 +101,11 @@ export const postForStream = ({
       }
     })
     const head = Effect.async<StreamedResponse, ExchangeFailed>((resume) => {
+      const fail = (cause: Error) => resume(Effect.fail(new ExchangeFailed({ cause })))
       sent
-        .on("error", (cause) => resume(Effect.fail(new ExchangeFailed({ cause }))))
+        .on("error", fail)
+        // The only event of a response that switches protocols.
+        .once("close", () => fail(new Error("The connection was lost")))
         .once("response", (response) => {
           const status = response.statusCode ?? 0
           if (span?._tag === "Span" && span.kind === "client") span.attribute("http.response.status_code", status)

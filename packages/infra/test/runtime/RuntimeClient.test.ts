@@ -48,6 +48,24 @@ it.scopedLive("RuntimeClient.health fails on a body without an end", () =>
   }).pipe(Effect.provide(live))
 )
 
+it.scopedLive("RuntimeClient.turn fails on an https endpoint that does not speak TLS", () =>
+  Effect.gen(function* () {
+    const { client, runtime } = yield* clientOf((response) => response.end())
+    const endpoint = runtime.endpoint.replace("http:", "https:")
+    assert.strictEqual((yield* Effect.flip(client.turn({ ...runtime, endpoint }, turn)))._tag, "RuntimeUnresponsive")
+  }).pipe(Effect.provide(live))
+)
+
+it.scopedLive("RuntimeClient.turn fails at once on a 101 response", () =>
+  Effect.gen(function* () {
+    const { client, runtime } = yield* clientOf(({ socket }) =>
+      socket?.end("HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: other\r\n\r\n")
+    )
+    const failure = yield* Effect.flip(client.turn(runtime, turn))
+    assert.deepInclude(failure, { _tag: "RuntimeUnresponsive", reason: "no connection (Transport)" })
+  }).pipe(Effect.provide(live))
+)
+
 it.scopedLive("RuntimeClient.turn reads no more than the limit of a rejection", () =>
   Effect.gen(function* () {
     const { client, runtime } = yield* clientOf((response) => {

@@ -1,3 +1,5 @@
+import { ScopeMissingBody } from "@berth/api/sessions/RequiredScope"
+import { AuthenticationRequiredBody } from "@berth/api/sessions/SessionAuth"
 import { CurrentSession, SignedIn } from "@berth/api/signin/SignInApi"
 import { WebApi } from "@berth/api/WebApi"
 import { Caller } from "@berth/domain/sessions/Caller"
@@ -7,6 +9,7 @@ import { SocialSessions } from "@berth/domain/signin/social/SocialSessions"
 import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
 import { Effect, Option, Schema } from "effect"
 import type { RequestHandler } from "../http/DirectRoutes.ts"
+import { makeErrorResponse } from "../http/ErrorResponse.ts"
 import { readBearerToken } from "../http/InternalAuthHttp.ts"
 import { isForm } from "../http/RequestBody.ts"
 import { addRetryAfter } from "../http/ResponseHeaders.ts"
@@ -27,10 +30,16 @@ const showSession = Option.match({
   })
 })
 
-/** GET /api/auth/session without its contract, which answers invalid credentials. */
+/** GET /api/auth/session without its contract. */
 export const makeDirectSession = Effect.map(RequestCredentials, ({ findSession }) => {
-  const answer = Effect.map(findSession, (found) => HttpServerResponse.unsafeJson(encodeSession(showSession(found))))
-  return (contract: RequestHandler): RequestHandler => Effect.catchAll(answer, () => contract)
+  const answer = Effect.match(findSession, {
+    onFailure: (failure) =>
+      failure._tag === "ScopeMissing"
+        ? makeErrorResponse(ScopeMissingBody, failure)
+        : makeErrorResponse(AuthenticationRequiredBody, failure),
+    onSuccess: (found) => HttpServerResponse.unsafeJson(encodeSession(showSession(found)))
+  })
+  return (): RequestHandler => answer
 })
 
 export const layer = HttpApiBuilder.group(WebApi, "signin", (handlers) =>
