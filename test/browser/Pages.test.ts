@@ -235,6 +235,9 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
 
         await page.getByRole("link", { name: "Usage" }).click()
         await page.getByRole("table").getByText("A message to an agent").waitFor()
+        for (const chart of ["Units by agent", "Units by model"])
+          await page.getByRole("heading", { name: chart }).waitFor()
+        await page.getByText("Ada <b>&: 1 unit").waitFor({ state: "attached" })
 
         await page.goto("/dashboard/settings/keys")
         await page.getByRole("button", { name: "New API key" }).click()

@@ -1,16 +1,19 @@
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
 import { CardCustomers } from "@berth/domain/billing/checkout/CardCustomers"
 import { SavedCardCharges } from "@berth/domain/billing/checkout/SavedCardCharges"
+import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
+import { Units } from "@berth/domain/shared/Money"
 import { ModelKeyVerifier, ModelKeyRejected } from "@berth/domain/secrets/ModelKeyVerifier"
 import * as StripeCardProcessor from "@berth/infra/stripe/StripeCardProcessor"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
-import { Context, Effect, Layer, Redacted } from "effect"
+import { Context, Effect, Layer, Option, Redacted } from "effect"
 import { randomBytes } from "node:crypto"
 import { migratedDatabase } from "../support/MigratedDatabase.ts"
 import { type FakeStripe, makeFakeStripe } from "../fakes/stripe/FakeStripe.ts"
 import * as App from "../support/TestApp.ts"
 import { assertError } from "./ErrorAssertions.ts"
+import { createOwnerWithAgent } from "./OwnerFixtures.ts"
 import * as s from "./ResponseShapes.ts"
 
 class Processor extends Context.Tag("@berth/test/Processor")<Processor, FakeStripe>() {}
@@ -108,11 +111,54 @@ const settleOpen = (fake: FakeStripe) => {
 }
 
 layer(Live, { excludeTestServices: true })("billing", (it) => {
+  it.effect("GET /api/billing/usage sums the owner's own charges by day, agent and model", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const [owner, other] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
+      const sql = yield* SqlClient
+      const { reserve, settle } = yield* UnitLedger
+      for (const [as, message] of [
+        [owner, "one"],
+        [owner, "two"],
+        [other, "three"]
+      ] as const)
+        assert.strictEqual((yield* web({ method: "POST", path: "/api/agent", as, json: { message } })).status, 200)
+      const charge = Effect.fnUntraced(function* (cause: string) {
+        const id = Option.getOrThrow(yield* reserve(owner.user, Units(5), cause))
+        yield* settle(id, Units(5))
+        return id
+      })
+      yield* charge("gateway:1")
+      yield* sql`
+        update reservations set created_at = created_at - interval '20 days' where id = ${yield* charge("gateway:2")}`
+      const { body } = yield* web({ method: "POST", path: "/api/auth/token", as: owner })
+      const read = (query: string) =>
+        web({
+          method: "GET",
+          path: `/api/billing/usage${query}`,
+          headers: { authorization: `Bearer ${String(body["token"])}` }
+        })
+      const gateway = { agentId: null, name: null }
+      const messages = { agentId: owner.agent.id, name: "agent", units: 2 }
+      const { body: usage } = yield* read("")
+      assert.strictEqual(usage["totalDays"], 14)
+      assert.deepStrictEqual(usage["agents"], [{ ...gateway, units: 5 }, messages])
+      assert.deepStrictEqual(usage["models"], [
+        { model: null, units: 5 },
+        { model: "sandbox/echo", units: 2 }
+      ])
+      s.assertShape(usage["days"], [{ day: s.nonEmptyText, units: s.equalTo(7) }])
+      const { body: longer } = yield* read("?days=1000")
+      assert.strictEqual(longer["totalDays"], 90)
+      assert.deepStrictEqual(longer["agents"], [{ ...gateway, units: 10 }, messages])
+    })
+  )
+
   it.effect("Billing is readable with an access token only", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const one = yield* buyer
-      for (const path of ["/api/billing", "/api/billing/history"]) {
+      for (const path of ["/api/billing", "/api/billing/history", "/api/billing/usage"]) {
         assertError(yield* web({ method: "GET", path }), { status: 401, code: "access_token_required" })
         assertError(yield* web({ method: "GET", path, as: one }), { status: 401, code: "access_token_required" })
       }

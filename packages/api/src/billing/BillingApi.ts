@@ -1,7 +1,7 @@
 import { SubscriptionStatus } from "@berth/domain/billing/subscriptions/Subscription"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
-import { pageLimit, pageOffset } from "../http/Pagination.ts"
+import { pageLimit, pageNumber, pageOffset } from "../http/Pagination.ts"
 import { optionalText, payload, SecretText } from "../http/Payload.ts"
 import { Timestamp } from "../http/Timestamp.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
@@ -22,6 +22,7 @@ import {
   OwnKeyProviderUnknownBody,
   PlanChangeDeclinedBody
 } from "./BillingErrorBodies.ts"
+import { AgentId } from "@berth/domain/shared/AgentId"
 import { PlanId } from "@berth/domain/shared/PlanId"
 
 const BilledPlan = Schema.Struct({
@@ -119,10 +120,36 @@ const history = HttpApiEndpoint.get("history", "/api/billing/history")
     })
   )
 
+/** GET /api/billing/usage */
+const usage = HttpApiEndpoint.get("usage", "/api/billing/usage")
+  .setUrlParams(Schema.Struct({ days: pageNumber({ least: 1, most: 90, usual: 14 }) }))
+  .addSuccess(
+    Schema.Struct({
+      totalDays: Schema.Int,
+      days: Schema.Array(Schema.Struct({ day: Schema.String, units: Schema.Number })).annotations({
+        description: "UTC days with usage, oldest first"
+      }),
+      agents: Schema.Array(
+        Schema.Struct({ agentId: Schema.NullOr(AgentId), name: Schema.NullOr(Schema.String), units: Schema.Number })
+      ).annotations({ description: "Most units first; null for calls without an agent and for deleted agents" }),
+      models: Schema.Array(Schema.Struct({ model: Schema.NullOr(Schema.String), units: Schema.Number })).annotations({
+        description: "Most units first; null where no reply is kept"
+      })
+    }).annotations({ identifier: "BillingUsage" })
+  )
+  .annotateContext(
+    OpenApi.annotations({
+      summary: "Read the charged units by day, agent and model",
+      description:
+        "Sums of the last `days` UTC days, today included (14 by default, 90 at most). Units of calls in progress are not included."
+    })
+  )
+
 export class BillingApi extends HttpApiGroup.make("billing")
   .add(overview)
   .add(act)
   .add(history)
+  .add(usage)
   .annotateEndpointsContext(acceptApiKeys("billing"))
   .middleware(BearerAuth)
   .addError(InternalFailureBody) {}

@@ -10,11 +10,10 @@ import { ConfirmButton, Copy, Empty, Loaded, PageHeader, Pages, ScrollTable, Sec
 import { accountQuery, billingHistoryQuery, billingQuery, historyPage, useRefresh } from "../queries.ts"
 import { texts } from "../texts.ts"
 import { useTitle } from "../useTitle.ts"
-import type { BillingJson, BillingHistoryJson, ReferralJson } from "../wire.ts"
+import type { BillingJson, BillingUsageJson, ReferralJson } from "../wire.ts"
 import { findPlanName } from "./plans.ts"
-import { sumByCause, sumByDay } from "./days.ts"
+import { fillDays } from "./days.ts"
 
-const chartDays = 14
 const rowsShown = 15
 
 const Figure = ({ hint, label, value }: { readonly label: string; readonly value: string; readonly hint?: string }) => (
@@ -56,11 +55,40 @@ const Figures = ({ billing }: { readonly billing: BillingJson }) => {
   )
 }
 
-const Charts = ({ history: { entries, total } }: { readonly history: BillingHistoryJson }) => {
-  const days = sumByDay(entries, chartDays, Date.now())
-  const causes = sumByCause(entries)
-  const chart = { h: 220, withTooltip: true, barChartProps: { accessibilityLayer: false }, maxBarWidth: 40 }
-  if (causes.length === 0)
+const chartRows = 8
+
+const UnitChart = ({
+  bars,
+  isVertical = false,
+  lead,
+  title
+}: {
+  readonly title: string
+  readonly lead: string
+  readonly bars: ReadonlyArray<{ readonly name: string; readonly units: number }>
+  readonly isVertical?: boolean
+}) => (
+  <Section title={title} lead={lead}>
+    <BarChart
+      h={220}
+      withTooltip
+      barChartProps={{ accessibilityLayer: false }}
+      maxBarWidth={40}
+      data={[...bars]}
+      dataKey="name"
+      orientation={isVertical ? "vertical" : "horizontal"}
+      yAxisProps={{ width: isVertical ? 130 : 40 }}
+      series={[{ name: "units", label: texts.usage.unit, color: isVertical ? "harbor.4" : "harbor.6" }]}
+    />
+    <p className="visually-hidden">
+      {bars.map(({ name, units }) => `${name}: ${texts.usage.units(units)}`).join(", ")}
+    </p>
+  </Section>
+)
+
+const Charts = ({ usage: { agents, days, models, totalDays } }: { readonly usage: BillingUsageJson }) => {
+  const lead = texts.usage.days(totalDays)
+  if (days.length === 0)
     return (
       <Section title={texts.usage.byDay}>
         <Empty icon={<UsageIcon />} title={texts.usage.none}>
@@ -69,35 +97,31 @@ const Charts = ({ history: { entries, total } }: { readonly history: BillingHist
       </Section>
     )
   return (
-    <div className="halves">
-      <Section
+    <>
+      <UnitChart
         title={texts.usage.byDay}
-        lead={total > entries.length ? texts.usage.newest(entries.length) : texts.usage.days}
-      >
-        <BarChart
-          {...chart}
-          data={[...days]}
-          dataKey="day"
-          series={[{ name: "units", label: texts.usage.unit, color: "harbor.6" }]}
+        lead={lead}
+        bars={fillDays(days, totalDays, Date.now()).map(({ day, units }) => ({ name: day, units }))}
+      />
+      <div className="halves">
+        <UnitChart
+          isVertical
+          title={texts.usage.byAgent}
+          lead={lead}
+          bars={agents
+            .slice(0, chartRows)
+            .map(({ name, units }) => ({ name: name ?? texts.usage.withoutAgent, units }))}
         />
-        <p className="visually-hidden">
-          {days.map(({ day, units }) => `${day}: ${texts.usage.units(units)}`).join(", ")}
-        </p>
-      </Section>
-      <Section title={texts.usage.byCause} lead={texts.usage.byCauseLead}>
-        <BarChart
-          {...chart}
-          orientation="vertical"
-          yAxisProps={{ width: 130 }}
-          data={[...causes]}
-          dataKey="cause"
-          series={[{ name: "units", label: texts.usage.unit, color: "harbor.4" }]}
+        <UnitChart
+          isVertical
+          title={texts.usage.byModel}
+          lead={lead}
+          bars={models
+            .slice(0, chartRows)
+            .map(({ model, units }) => ({ name: model ?? texts.usage.withoutModel, units }))}
         />
-        <p className="visually-hidden">
-          {causes.map(({ cause, units }) => `${cause}: ${texts.usage.units(units)}`).join(", ")}
-        </p>
-      </Section>
-    </div>
+      </div>
+    </>
   )
 }
 
@@ -291,7 +315,10 @@ const Referrals = () => {
 const UsagePage = () => {
   useTitle(texts.shell.usage)
   const billing = useQuery(billingQuery)
-  const history = useQuery(billingHistoryQuery(0))
+  const usage = useQuery({
+    queryKey: ["billing", "usage"],
+    queryFn: ({ signal }) => callBilling<BillingUsageJson>("GET", "/api/billing/usage", { signal })
+  })
   return (
     <div className="page">
       <PageHeader title={texts.shell.usage} lead={texts.usage.lead} />
@@ -299,8 +326,8 @@ const UsagePage = () => {
         <Loaded query={billing} rows={2}>
           {(found) => <Figures billing={found} />}
         </Loaded>
-        <Loaded query={history} rows={4}>
-          {(found) => <Charts history={found} />}
+        <Loaded query={usage} rows={4}>
+          {(found) => <Charts usage={found} />}
         </Loaded>
         <div>
           <Plans />

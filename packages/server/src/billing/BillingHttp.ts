@@ -59,6 +59,12 @@ export const layer = HttpApiBuilder.group(WebApi, "billing", (handlers) =>
           }
         })
       )
+      .handle("usage", ({ urlParams: { days } }) =>
+        Effect.gen(function* () {
+          const { user } = yield* Principal
+          return { totalDays: days, ...(yield* history.sumUsage(user.id, days)) }
+        })
+      )
       .handle("history", ({ urlParams: { limit, offset } }) =>
         Effect.gen(function* () {
           const { user } = yield* Principal

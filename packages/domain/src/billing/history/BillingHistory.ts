@@ -1,5 +1,6 @@
 import { Context, type DateTime, type Effect } from "effect"
 import type { Credits, Currency, Units } from "../../shared/Money.ts"
+import type { AgentId } from "../../shared/AgentId.ts"
 import type { UserId } from "../../shared/UserId.ts"
 
 export type BillingHistoryKind = "usage" | "purchase" | "grant" | "refund" | "subscription"
@@ -25,6 +26,20 @@ export interface BillingHistoryPage {
   readonly total: number
 }
 
+/** Settled units of a period, by three divisions. */
+export interface UsageSums {
+  /** UTC days with usage, oldest first. */
+  readonly days: ReadonlyArray<{ readonly day: string; readonly units: Units }>
+  /** Most units first; null for calls without an agent and for deleted agents. */
+  readonly agents: ReadonlyArray<{
+    readonly agentId: AgentId | null
+    readonly name: string | null
+    readonly units: Units
+  }>
+  /** Most units first; null where no reply is kept. */
+  readonly models: ReadonlyArray<{ readonly model: string | null; readonly units: Units }>
+}
+
 /** Usage, purchases and reversals of a user. Open reservations are not listed. */
 export class BillingHistory extends Context.Tag("@berth/BillingHistory")<
   BillingHistory,
@@ -33,6 +48,8 @@ export class BillingHistory extends Context.Tag("@berth/BillingHistory")<
       userId: UserId,
       range: { readonly limit: number; readonly offset: number }
     ) => Effect.Effect<BillingHistoryPage>
+    /** Sums the last UTC days, today included. */
+    readonly sumUsage: (userId: UserId, days: number) => Effect.Effect<UsageSums>
   }
 >() {}
 

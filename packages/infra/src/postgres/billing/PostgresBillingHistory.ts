@@ -1,10 +1,11 @@
 import { BillingHistory, describeUsage, type BillingHistoryEntry } from "@berth/domain/billing/history/BillingHistory"
 import { convertUnitsToCredits, Currency, toMajorUnits } from "@berth/domain/shared/Money"
 import { SqlClient } from "@effect/sql/SqlClient"
-import { Effect, Layer, Schema } from "effect"
+import { DateTime, Effect, Layer, Schema } from "effect"
 import { decodeRows, decodeSingleRow } from "../Rows.ts"
 import { MinorUnitsColumn, UnitsColumn } from "../shared/MoneyColumns.ts"
 import { toStorableText } from "../StorableText.ts"
+import { AgentId } from "@berth/domain/shared/AgentId"
 import type { UserId } from "@berth/domain/shared/UserId"
 
 const Row = Schema.Struct({
@@ -18,6 +19,15 @@ const Row = Schema.Struct({
   createdAt: Schema.DateTimeUtcFromDate
 })
 const Total = Schema.Struct({ total: Schema.NumberFromString })
+
+const SumRow = Schema.Struct({
+  division: Schema.Literal("day", "agent", "model"),
+  day: Schema.NullOr(Schema.String),
+  agentId: Schema.NullOr(AgentId),
+  name: Schema.NullOr(Schema.String),
+  model: Schema.NullOr(Schema.String),
+  units: UnitsColumn
+})
 
 const toEntry = ({ amount, creditUnits, description, ...row }: typeof Row.Type): BillingHistoryEntry => ({
   ...row,
@@ -74,7 +84,39 @@ const make = Effect.map(SqlClient, (sql) => {
       decodeSingleRow(Total)
     )
 
+  /** A message is its charge's cause; its reply follows it. */
+  const sums = (userId: string, days: number, now: Date) =>
+    sql`
+    with charges as (
+      select to_char(created_at at time zone 'utc', 'YYYY-MM-DD') as day, cause,
+        settled_daily_units + settled_credit_units as units
+      ${usage(userId)}
+      and created_at >= (date_trunc('day', ${now}::timestamptz at time zone 'utc') - make_interval(days => ${days - 1}::integer))
+        at time zone 'utc'
+    )
+    select case when grouping(charges.day) = 0 then 'day' when grouping(agents.id) = 0 then 'agent' else 'model' end
+        as division,
+      charges.day, agents.id as agent_id, agents.name, reply.model, sum(charges.units)::bigint as units
+    from charges
+    left join messages question on question.id = charges.cause and question.user_id = ${userId}
+    left join messages reply on reply.session_id = question.session_id and reply.seq = question.seq + 1
+      and reply.sender = 'agent'
+    left join agents on agents.id = question.agent_id
+    group by grouping sets ((charges.day), (agents.id, agents.name), (reply.model))
+    order by charges.day, units desc`.pipe(decodeRows(SumRow))
+
   return BillingHistory.of({
+    sumUsage: Effect.fn("BillingHistory.sumUsage")(function* (userId: UserId, days: number) {
+      const now = DateTime.toDate(yield* DateTime.now)
+      const found = yield* Effect.orDie(sums(toStorableText(userId), days, now))
+      return {
+        days: found.flatMap(({ day, units }) => (day === null ? [] : [{ day, units }])),
+        agents: found.flatMap(({ agentId, division, name, units }) =>
+          division === "agent" ? [{ agentId, name, units }] : []
+        ),
+        models: found.flatMap(({ division, model, units }) => (division === "model" ? [{ model, units }] : []))
+      }
+    }),
     list: Effect.fn("BillingHistory.list")(function* (
       userId: UserId,
       { limit, offset }: { readonly limit: number; readonly offset: number }
