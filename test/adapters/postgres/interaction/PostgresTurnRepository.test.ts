@@ -84,7 +84,7 @@ layer(Live, { excludeTestServices: true })("TurnRepository", (it) => {
       const now = yield* DateTime.now
       const sessionId = ChatSessionId.make(yield* next("chs"))
       const times = { createdAt: now, lastActivity: now }
-      yield* insertSession({ id: sessionId, userId, agentId, status: "active", messageCount: 0, ...times })
+      yield* insertSession({ id: sessionId, userId, agentId, title: null, status: "active", messageCount: 0, ...times })
       const reservation = Option.some(ReservationId.make("rsv_2"))
       const { id } = yield* appendUserMessage(
         { id: MessageId.make(yield* next("msg")), sessionId, content: "hello", topic: null, platform: "web" },
