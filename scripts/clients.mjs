@@ -27,3 +27,5 @@ await build({
     js: '#!/usr/bin/env node\nimport { createRequire } from "node:module"\nconst require = createRequire(import.meta.url)'
   }
 })
+
+await import("./clientTypes.mjs")
