@@ -20,6 +20,7 @@ import { AgentId } from "../shared/AgentId.ts"
 import type { Channel } from "../shared/Channel.ts"
 import type { UserId } from "../shared/UserId.ts"
 import { ProvisionAgentJob } from "./AgentJobs.ts"
+import { withExportedSpan } from "../shared/SpanExport.ts"
 
 export interface NewAgentRequest {
   readonly name: string
@@ -124,9 +125,9 @@ export class Agents extends Effect.Service<Agents>()("@berth/Agents", {
       return yield* agents.listOwned(ownerId)
     })
 
-    const find = Effect.fn("Agents.find")(function* (ownerId: UserId, id: AgentId) {
+    const find = Effect.fnUntraced(function* (ownerId: UserId, id: AgentId) {
       return yield* Effect.mapError(yield* agents.findOwned(ownerId, id), () => new AgentNotFound())
-    })
+    }, withExportedSpan("Agents.find"))
 
     /** No ownership check: callers authorize with the gateway token. */
     const findUnscoped = Effect.fn("Agents.findUnscoped")(function* (id: AgentId) {

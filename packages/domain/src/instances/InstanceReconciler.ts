@@ -1,5 +1,5 @@
 import { Array, Cause, Duration, Effect, Fiber, FiberMap, Option, Schedule, type Scope, Stream } from "effect"
-import { withScopedSpan } from "../shared/SpanExport.ts"
+import { withExportedSpan, withScopedSpan } from "../shared/SpanExport.ts"
 import { mapChunkFailure } from "../ai/streams/ChunkSource.ts"
 import type { AgentId } from "../shared/AgentId.ts"
 import type { UserId } from "../shared/UserId.ts"
@@ -160,13 +160,13 @@ export class InstanceReconciler extends Effect.Service<InstanceReconciler>()("@b
       yield* reconcileAll(others.filter((row) => running.has(row.userId) || !isStopRecorded(row)))
     }).pipe(Effect.forkScoped)
 
-    const access = Effect.fn("InstanceReconciler.access")(function* (userId: UserId) {
+    const access = Effect.fnUntraced(function* (userId: UserId) {
       const mayRun = yield* idle.use(userId)
       const running = mayRun ? yield* driver.inspect(userId) : Option.none()
       return Option.isSome(running) && (yield* contents.isConfigured(running.value))
         ? { instance: running.value, token: yield* instances.ensureRuntimeToken(userId) }
         : yield* launches.revive(userId)
-    })
+    }, withExportedSpan("InstanceReconciler.access"))
 
     /**
      * Forwards a turn to the owner's instance, which is revived first when it is down or not configured. A turn that never

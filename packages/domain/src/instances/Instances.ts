@@ -5,6 +5,7 @@ import { InstanceNotFound } from "./InstanceErrors.ts"
 import { InstanceRepository } from "./InstanceRepository.ts"
 import { mergeLogPages, type RuntimeLogQuery } from "./RuntimeLog.ts"
 import type { UserId } from "../shared/UserId.ts"
+import { withExportedSpan } from "../shared/SpanExport.ts"
 
 /** The operations of an owner on the own instance. Callers have checked the ownership. */
 export class Instances extends Effect.Service<Instances>()("@berth/Instances", {
@@ -35,11 +36,9 @@ export class Instances extends Effect.Service<Instances>()("@berth/Instances", {
       return yield* repository.listGatewayTokenVersions(userIds)
     })
 
-    const findOwnerByRuntimeToken = Effect.fn("Instances.findOwnerByRuntimeToken")(function* (
-      token: Redacted.Redacted
-    ) {
+    const findOwnerByRuntimeToken = Effect.fnUntraced(function* (token: Redacted.Redacted) {
       return yield* repository.findByRuntimeToken(token)
-    })
+    }, withExportedSpan("Instances.findOwnerByRuntimeToken"))
 
     /** Entries of the instance, its host and the agents' channels, newest first. */
     const logs = Effect.fn("Instances.logs")(function* (userId: UserId, query: RuntimeLogQuery) {

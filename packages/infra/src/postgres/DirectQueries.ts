@@ -27,8 +27,7 @@ export const makeDirectQueries =
       )
     })
 
-/** Hot path: runs a statement directly, unless it belongs to a transaction or its span is exported. */
-export const runDirectly = (
+const runDirectly = (
   query: Option.Option<Query>,
   statement: Statement.Statement<object>
 ): Effect.Effect<ReadonlyArray<object>, SqlError> =>
@@ -38,3 +37,9 @@ export const runDirectly = (
       !Context.get(currentContext, SpanExportEnabled)
     return isPlain && Option.isSome(query) ? query.value(...statement.compile()) : statement
   })
+
+/** Hot path: runs a statement directly, unless it belongs to a transaction or its span is exported. */
+export const makeDirectly = Effect.map(
+  DirectQueries,
+  (query) => (statement: Statement.Statement<object>) => runDirectly(query, statement)
+)

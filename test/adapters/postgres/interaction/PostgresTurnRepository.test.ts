@@ -144,6 +144,39 @@ layer(Live, { excludeTestServices: true })("TurnRepository", (it) => {
     })
   )
 
+  it.effect("beginCall within a cost admits only calls that it covers, of turns with an open reservation", () =>
+    Effect.gen(function* () {
+      const { begin, beginCall } = yield* TurnRepository
+      const sql = yield* SqlClient
+      const reserved = (state: string, ownKeysOnly: boolean) =>
+        Effect.gen(function* () {
+          const turn = yield* newTurn
+          yield* sql`insert into reservations ${sql.insert({
+            id: turn.turnId,
+            userId: turn.userId,
+            cause: turn.turnId,
+            day: "2026-03-01",
+            state,
+            dailyUnits: 1,
+            creditUnits: 0,
+            holder: "hld_1",
+            createdAt: new Date(0)
+          })}`
+          const reservation = Option.some(ReservationId.make(turn.turnId))
+          yield* begin(turn, { reservation, ownKeysOnly }, yield* inAMinute)
+          return turn
+        })
+      const call = { own: false, promptMicros: UsdMicros(1_000), answerMicros: UsdMicros(3_000) }
+      const within = UsdMicros(8_000)
+      const open = yield* reserved("reserved", false)
+      const begun = yield* Effect.replicateEffect(beginCall(open, call, within), 3)
+      assert.deepStrictEqual(begun, [true, true, false])
+      assert.isFalse(yield* beginCall(yield* reserved("reserved", true), call, within))
+      assert.isFalse(yield* beginCall(yield* reserved("released", false), call, within))
+      assert.isFalse(yield* beginCall(yield* beginTurn, call, within))
+    })
+  )
+
   it.effect("TurnRepository adds up concurrent calls of a turn exactly", () =>
     Effect.gen(function* () {
       const { beginCall, end, endCall } = yield* TurnRepository

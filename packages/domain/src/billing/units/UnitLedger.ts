@@ -8,6 +8,7 @@ import { findEntitlements } from "../subscriptions/Plan.ts"
 import { type ReservationId, UnitsExhausted } from "./Reservation.ts"
 import { ReservationRepository, type UnitPayer } from "./ReservationRepository.ts"
 import { computeUnitUsage } from "./UnitSplit.ts"
+import { withExportedSpan } from "../../shared/SpanExport.ts"
 
 /** Operator rule of daily units. */
 export class UnitPolicy extends Context.Tag("@berth/UnitPolicy")<
@@ -68,7 +69,7 @@ export class UnitLedger extends Effect.Service<UnitLedger>()("@berth/UnitLedger"
     })
 
     /** None for a user exempt from billing. `cause` names the work: the same cause reserves once. */
-    const reserve = Effect.fn("UnitLedger.reserve")(function* (user: User, units: Units, cause: string) {
+    const reserve = Effect.fnUntraced(function* (user: User, units: Units, cause: string) {
       if (isBillingExempt(administrators, user)) return Option.none<ReservationId>()
       const reserved = reservations.reserve({ user, units, cause, dailyUnitsOf }).pipe(
         Effect.tapError((exhausted) => announceExhaustion(user, exhausted)),
@@ -78,7 +79,7 @@ export class UnitLedger extends Effect.Service<UnitLedger>()("@berth/UnitLedger"
         )
       )
       return Option.some(yield* reserved)
-    })
+    }, withExportedSpan("UnitLedger.reserve"))
 
     /** Raises an open reservation to at least `units` as far as the balance reaches. Returns its units; 0 when closed. Idempotent. */
     const extend = Effect.fn("UnitLedger.extend")((id: ReservationId, units: Units) =>
@@ -89,9 +90,10 @@ export class UnitLedger extends Effect.Service<UnitLedger>()("@berth/UnitLedger"
      * Books the used units. `reserved`: the units known to be reserved; usage beyond them is booked as far as the balance
      * reaches. Idempotent.
      */
-    const settle = Effect.fn("UnitLedger.settle")((id: ReservationId, units: Units, reserved: Units = units) =>
-      Effect.zipRight(units > reserved ? extend(id, units) : Effect.void, reservations.settle(id, units))
-    )
+    const settle = (id: ReservationId, units: Units, reserved: Units = units) =>
+      withExportedSpan("UnitLedger.settle")(
+        Effect.zipRight(units > reserved ? extend(id, units) : Effect.void, reservations.settle(id, units))
+      )
 
     const findUsage = Effect.fn("UnitLedger.findUsage")(function* (user: UnitPayer & Pick<User, "id">) {
       return computeUnitUsage(dailyUnitsOf(user), yield* reservations.findUsedToday(user.id))

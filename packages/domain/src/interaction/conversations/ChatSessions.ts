@@ -9,6 +9,7 @@ import type { UserId } from "../../shared/UserId.ts"
 import { type ChatSession, ChatSessionId } from "../Conversation.ts"
 import { ChatSessionLimitReached, ChatSessionNotFound, RunningAgentNotFound } from "../ConversationErrors.ts"
 import { ConversationRepository } from "./ConversationRepository.ts"
+import { withExportedSpan } from "../../shared/SpanExport.ts"
 
 /** Conversations of one user, at most. */
 const maximumSessions = 10_000
@@ -90,7 +91,7 @@ export class ChatSessions extends Effect.Service<ChatSessions>()("@berth/ChatSes
     })
 
     /** Returns the named session, else the last used one with the named agent, else with the oldest running agent. */
-    const resolve = Effect.fn("ChatSessions.resolve")(function* (
+    const resolve = Effect.fnUntraced(function* (
       userId: UserId,
       { agentId, sessionId }: { readonly sessionId?: ChatSessionId | undefined; readonly agentId?: AgentId | undefined }
     ) {
@@ -104,7 +105,7 @@ export class ChatSessions extends Effect.Service<ChatSessions>()("@berth/ChatSes
       const agent = yield* findRunningAgent(userId, agentId)
       const active = yield* repository.findActiveSession(userId, agent.id)
       return yield* Option.match(active, { onNone: () => insert(userId, agent), onSome: Effect.succeed })
-    })
+    }, withExportedSpan("ChatSessions.resolve"))
 
     return { create, prepare, ensure, resolve }
   })

@@ -17,6 +17,7 @@ import { TurnStops } from "../turns/TurnStops.ts"
 import { ConversationRepository, type MessageFailure } from "./ConversationRepository.ts"
 import { fitHistory, maximumHistoryMessages } from "./HistoryWindow.ts"
 import * as TurnQueue from "./TurnQueue.ts"
+import { withExportedSpan } from "../../shared/SpanExport.ts"
 
 const failureRetry = Schedule.spaced("250 millis").pipe(Schedule.upTo("5 seconds"))
 /** Model calls of a stopped instance end shortly after the turn has lost it. */
@@ -94,7 +95,7 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
         ...(invocation === undefined ? {} : { invocation })
       })
 
-    const answer = Effect.fn("ConversationTurns.answer")(function* (
+    const answer = Effect.fnUntraced(function* (
       message: Message,
       ticket: TurnQueue.TurnTicket,
       publication: AnswerPublication,
@@ -159,7 +160,7 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
         })
       )
       return reply
-    })
+    }, withExportedSpan("ConversationTurns.answer"))
 
     const awaitOpenCalls = ({ agentId, id: turnId, userId }: Message) =>
       Effect.repeat(turns.find({ userId, agentId, turnId }), {

@@ -29,6 +29,7 @@ import { messageUnits } from "../turns/TurnPricing.ts"
 import { Agents } from "../../agents/Agents.ts"
 import { OwnKeyCoverage } from "../turns/OwnKeyCoverage.ts"
 import type { TurnPayment } from "../turns/TurnPayment.ts"
+import { withExportedSpan } from "../../shared/SpanExport.ts"
 
 export interface OutgoingMessage {
   readonly message: string
@@ -170,7 +171,7 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
     })
 
     /** Sends a message and returns the events of its answer. The deltas of a resumable answer are stored for a while. */
-    const send = Effect.fn("Conversations.send")(function* (
+    const send = Effect.fnUntraced(function* (
       user: User,
       toSend: OutgoingMessage,
       { isResumable }: { readonly isResumable: boolean }
@@ -185,7 +186,7 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
       )
       yield* Effect.annotateCurrentSpan({ "message.id": message.id, "session.id": session.id })
       return { opening: { message, session }, events }
-    })
+    }, withExportedSpan("Conversations.send"))
 
     /** Sends a message of a known session and returns the stream of its answer, whose deltas are stored for a while. */
     const stream = Effect.fn("Conversations.stream")(function* <E>(

@@ -7,6 +7,7 @@ import { TurnNotInProgress } from "../turns/TurnErrors.ts"
 import type { AgentTurn } from "../turns/TurnRepository.ts"
 import { validateSummary } from "./ConversationSummary.ts"
 import type { UserId } from "../../shared/UserId.ts"
+import { withExportedSpan } from "../../shared/SpanExport.ts"
 
 /** Notes of an agent; the oldest are deleted first. */
 const notesLimit = 500
@@ -75,7 +76,7 @@ export class Memories extends Effect.Service<Memories>()("@berth/Memories", {
      * Returns the context of a turn: the summary of its session up to `afterSeq`, and memories from elsewhere, which only
      * turns of the owner get.
      */
-    const recallForTurn = Effect.fn("Memories.recallForTurn")(function* (message: Question) {
+    const recallForTurn = Effect.fnUntraced(function* (message: Question) {
       const { notes, said, summary, ...session } = yield* repository.recallForTurn(message, {
         notes: notesOfTurn,
         said: saidOfTurn * spare
@@ -89,7 +90,7 @@ export class Memories extends Effect.Service<Memories>()("@berth/Memories", {
           ? selectMemories(notes, deduplicateRecollections(said).slice(0, saidOfTurn), message.content)
           : []
       }
-    })
+    }, withExportedSpan("Memories.recallForTurn"))
 
     /** Idempotent and monotonic. Best-effort: the runtime summarizes again next time. */
     const storeSummary = Effect.fn("Memories.storeSummary")(function* (

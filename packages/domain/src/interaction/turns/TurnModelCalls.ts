@@ -10,8 +10,16 @@ import { RateLimiter, type RateLimitExceeded } from "../../limits/RateLimiter.ts
 import { Transaction } from "../../persistence/Transaction.ts"
 import { convertMicrosToUsd, noUsdMicros, toUsdMicros, Units, UsdMicros } from "../../shared/Money.ts"
 import { TurnBudgetExhausted, TurnNotInProgress } from "./TurnErrors.ts"
-import { boundCall, computeCallUnits, messageUnits, TurnSettings } from "./TurnPricing.ts"
+import {
+  boundCall,
+  boundWholeCall,
+  computeCallUnits,
+  findCostLimit,
+  messageUnits,
+  TurnSettings
+} from "./TurnPricing.ts"
 import { type AgentTurn, type CallCost, type TurnRecord, TurnRepository } from "./TurnRepository.ts"
+import { withExportedSpan } from "../../shared/SpanExport.ts"
 
 export type TurnChatRequest = Omit<ChatRequest, "caller" | "ownKeysOnly">
 
@@ -22,12 +30,16 @@ type Quote = Effect.Effect.Success<ReturnType<AiLayer["quote"]>>
 
 interface AdmittedCall {
   readonly cost: CallCost
+  /** US dollars per million tokens. */
+  readonly outputCost: number
   /** Absent for a call without a price. */
   readonly maxTokens?: number
 }
 
 /** The events of a call that is opened when they are read: only their end can name the model. */
 export type TurnModelEvent = ModelEvent<Pick<ChatOpening, "model" | "provider">>
+
+const isFree = ({ inputCost, outputCost }: Quote) => inputCost === 0 && outputCost === 0
 
 const freeCall = { promptMicros: noUsdMicros, answerMicros: noUsdMicros }
 
@@ -40,10 +52,11 @@ export class TurnModelCalls extends Effect.Service<TurnModelCalls>()("@berth/Tur
     const limiter = yield* RateLimiter
     const transaction = yield* Transaction
     const settings = yield* TurnSettings
+    const messageCostLimit = findCostLimit(settings, messageUnits)
 
-    const begin = (turn: AgentTurn, cost: CallCost) =>
+    const begin = (turn: AgentTurn, cost: CallCost, { outputCost }: Quote) =>
       Effect.flatMap(turns.beginCall(turn, cost), (begun) =>
-        begun ? Effect.succeed<AdmittedCall>({ cost }) : new TurnNotInProgress()
+        begun ? Effect.succeed<AdmittedCall>({ cost, outputCost }) : new TurnNotInProgress()
       )
 
     /** Extends the reservation to the call's upper bound, as far as the balance reaches, and limits the call to it. */
@@ -62,36 +75,24 @@ export class TurnModelCalls extends Effect.Service<TurnModelCalls>()("@berth/Tur
             boundCall(settings, record, quote, units),
             () => new TurnBudgetExhausted({ limit: reserved < limit ? "balance" : "budget" })
           )
-          return { ...(yield* begin(turn, { own: false, ...bounds })), maxTokens }
+          return { ...(yield* begin(turn, { own: false, ...bounds }, quote)), maxTokens }
         })
       )
 
-    /** A call that fits the unit of the message needs no transaction while no other call changes the turn. */
-    const beginWithinMessage = (turn: AgentTurn, record: TurnRecord, quote: Quote) => {
-      const bounded =
-        Option.isSome(record.reservation) && computeCallUnits(settings, record, quote) <= messageUnits
-          ? boundCall(settings, record, quote, messageUnits)
-          : Option.none()
-      if (Option.isNone(bounded)) return beginPaid(turn, quote)
-      const { maxTokens, ...bounds } = bounded.value
+    /** One statement for a call that the unit of the message covers, whatever the turn's calls before. None for any other. */
+    const admitWithinMessage = (turn: AgentTurn, quote: Quote) => {
+      const { maxTokens, ...bounds } = boundWholeCall(quote)
+      const { outputCost } = quote
       const cost = { own: false, ...bounds }
-      return Effect.flatMap(turns.beginCall(turn, cost, record), (begun) =>
-        begun ? Effect.succeed<AdmittedCall>({ cost, maxTokens }) : beginPaid(turn, quote)
-      )
+      const admitted: AdmittedCall = isFree(quote) ? { cost, outputCost } : { cost, outputCost, maxTokens }
+      return bounds.promptMicros + bounds.answerMicros > messageCostLimit
+        ? Effect.succeedNone
+        : Effect.map(turns.beginCall(turn, cost, messageCostLimit), (begun) =>
+            begun ? Option.some(admitted) : Option.none()
+          )
     }
 
-    const admit = (
-      turn: AgentTurn,
-      record: TurnRecord,
-      quote: Quote
-    ): Effect.Effect<AdmittedCall, TurnNotInProgress | TurnBudgetExhausted> => {
-      if (quote.ownKey) return begin(turn, { own: true, ...freeCall })
-      return quote.inputCost === 0 && quote.outputCost === 0
-        ? begin(turn, { own: false, ...freeCall })
-        : beginWithinMessage(turn, record, quote)
-    }
-
-    const quoteCall = (turn: AgentTurn, { ownKeysOnly }: TurnRecord, request: TurnChatRequest) => {
+    const quoteCall = (turn: AgentTurn, { ownKeysOnly }: Pick<TurnRecord, "ownKeysOnly">, request: TurnChatRequest) => {
       const caller = { userId: turn.userId, agentId: turn.agentId }
       return ai
         .quote({ ...request, caller, ownKeysOnly })
@@ -102,8 +103,23 @@ export class TurnModelCalls extends Effect.Service<TurnModelCalls>()("@berth/Tur
         )
     }
 
+    /** Reads the turn only when the unit of its message does not cover the call. */
+    const admit = Effect.fnUntraced(function* (
+      turn: AgentTurn,
+      request: TurnChatRequest
+    ): Effect.fn.Return<AdmittedCall, ChatError | TurnNotInProgress | TurnBudgetExhausted> {
+      const expected = Option.getOrUndefined(yield* Effect.option(quoteCall(turn, { ownKeysOnly: false }, request)))
+      const admitted =
+        expected === undefined || expected.ownKey ? Option.none() : yield* admitWithinMessage(turn, expected)
+      if (Option.isSome(admitted)) return admitted.value
+      const record = yield* Effect.mapError(yield* turns.find(turn), () => new TurnNotInProgress())
+      const quote = yield* quoteCall(turn, record, request)
+      if (quote.ownKey) return yield* begin(turn, { own: true, ...freeCall }, quote)
+      return yield* isFree(quote) ? begin(turn, { own: false, ...freeCall }, quote) : beginPaid(turn, quote)
+    })
+
     /** Admits a call of a turn in progress and returns its events. The call ends with the scope, or with its turn. */
-    const open = Effect.fn("TurnModelCalls.open")(function* (
+    const open = Effect.fnUntraced(function* (
       turn: AgentTurn,
       request: TurnChatRequest
     ): Effect.fn.Return<
@@ -112,8 +128,6 @@ export class TurnModelCalls extends Effect.Service<TurnModelCalls>()("@berth/Tur
       Scope.Scope
     > {
       yield* limiter.take("runtime-model", turn.userId)
-      const record = yield* Effect.mapError(yield* turns.find(turn), () => new TurnNotInProgress())
-      const quote = yield* quoteCall(turn, record, request)
       // Hot path: plain variables, since an answer has hundreds of deltas and one fiber at a time passes them on.
       const texts: Array<string> = []
       let isEnded = false
@@ -123,14 +137,11 @@ export class TurnModelCalls extends Effect.Service<TurnModelCalls>()("@berth/Tur
           isEnded = true
           return Effect.uninterruptible(turns.endCall(turn, call, outcome))
         })
-      const costSoFar = ({ own, promptMicros }: CallCost) => ({
-        costMicros: own
-          ? noUsdMicros
-          : UsdMicros(promptMicros + Math.ceil(estimateTokens(texts.join("")) * quote.outputCost))
+      const costSoFar = ({ cost: { own, promptMicros }, outputCost }: AdmittedCall) => ({
+        costMicros: own ? noUsdMicros : UsdMicros(promptMicros + Math.ceil(estimateTokens(texts.join("")) * outputCost))
       })
-      const { cost, maxTokens } = yield* Effect.acquireRelease(admit(turn, record, quote), (admitted) =>
-        end(admitted.cost, costSoFar(admitted.cost))
-      )
+      const admitted = yield* Effect.acquireRelease(admit(turn, request), (call) => end(call.cost, costSoFar(call)))
+      const { cost, maxTokens } = admitted
 
       const clock = yield* Effect.clock
       let checkAt = clock.unsafeCurrentTimeMillis() + turnCheckIntervalMs
@@ -167,14 +178,14 @@ export class TurnModelCalls extends Effect.Service<TurnModelCalls>()("@berth/Tur
         // The cost is stored before the turn can end.
         Effect.tapError(
           Effect.flatMap(read, (events) => (events === null ? Effect.succeed(null) : meter(opening, events))),
-          () => end(cost, costSoFar(cost))
+          () => end(cost, costSoFar(admitted))
         )
       let reader: Reader = Effect.flatMap(openCall, (call) => {
         reader = readMetered(call)
         return reader
       })
       return Effect.suspend(() => reader)
-    })
+    }, withExportedSpan("TurnModelCalls.open"))
 
     return { open }
   })

@@ -103,6 +103,18 @@ export const computeCallUnits = (prices: TurnPrices, usage: TurnUsage, call: Cal
   return convertToUnits(prices, UsdMicros(usage.costMicros + usage.heldMicros + promptMicros + answerMicros))
 }
 
+/** The provider's cost that `units` and the budget cover. */
+export const findCostLimit = ({ budgetUsd, priceMargin }: TurnPrices, units: Units): UsdMicros => {
+  const total = Math.min(units * microsPerUnit, budgetUsd * 1_000_000) / priceMargin
+  return UsdMicros(Math.floor(Number(total.toFixed(6))))
+}
+
+/** The upper bounds of a call with all its answer's tokens. */
+export const boundWholeCall = (call: CallEstimate): BoundedCall => ({
+  maxTokens: call.maxTokens,
+  ...estimateMicros(call)
+})
+
 /** Limits a call's answer to what `units` and the budget leave; none when too little is left. */
 export const boundCall = (
   prices: TurnPrices,
@@ -112,8 +124,7 @@ export const boundCall = (
 ): Option.Option<BoundedCall> => {
   const { answerMicros, promptMicros } = estimateMicros(call)
   if (promptMicros + answerMicros === 0) return Option.some({ maxTokens: call.maxTokens, promptMicros, answerMicros })
-  const total = Math.min(units * microsPerUnit, prices.budgetUsd * 1_000_000) / prices.priceMargin
-  const left = Math.floor(Number(total.toFixed(6))) - usage.costMicros - usage.heldMicros - promptMicros
+  const left = findCostLimit(prices, units) - usage.costMicros - usage.heldMicros - promptMicros
   if (left < 0) return Option.none()
   if (answerMicros <= left) return Option.some({ maxTokens: call.maxTokens, promptMicros, answerMicros })
   const maxTokens = Math.floor(left / call.outputCost)

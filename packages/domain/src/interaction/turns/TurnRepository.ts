@@ -33,12 +33,11 @@ export class TurnRepository extends Context.Tag("@berth/TurnRepository")<
     readonly find: (turn: AgentTurn) => Effect.Effect<Option.Option<TurnRecord>>
     /** The same, locked until the transaction ends. */
     readonly lock: (turn: AgentTurn) => Effect.Effect<Option.Option<TurnRecord>>
-    /** Counts a call before it is sent. False when the turn is not in progress; with `expected` also when it has other costs or no open reservation. */
-    readonly beginCall: (
-      turn: AgentTurn,
-      call: CallCost,
-      expected?: Pick<TurnUsage, "costMicros" | "heldMicros">
-    ) => Effect.Effect<boolean>
+    /**
+     * Counts a call before it is sent. False when the turn is not in progress. With `within` also when the turn's cost with the
+     * call's upper bound exceeds it, when the turn has no open reservation, or when only the owner's keys pay.
+     */
+    readonly beginCall: (turn: AgentTurn, call: CallCost, within?: UsdMicros) => Effect.Effect<boolean>
     /**
      * Ends a call with the cost of its answer; `promptMicros` replaces the estimate. `failed`: the provider produced nothing,
      * so the call counts as never made. Ignores ended turns.

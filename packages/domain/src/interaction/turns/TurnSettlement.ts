@@ -5,6 +5,7 @@ import { computeFailedTurnUnits, computeTurnUnits, messageUnits, TurnSettings } 
 import type { AnswerCost } from "../Conversation.ts"
 import { noUnits, type Units } from "../../shared/Money.ts"
 import { type TurnRecord, TurnRepository } from "./TurnRepository.ts"
+import { withExportedSpan } from "../../shared/SpanExport.ts"
 
 /** The provider's report can exceed the bound of a call; the limit holds. */
 const limitUnits = (units: Units, { unitLimit }: TurnRecord): Units =>
@@ -18,7 +19,7 @@ export class TurnSettlement extends Effect.Service<TurnSettlement>()("@berth/Tur
     const settings = yield* TurnSettings
 
     /** Returns the price, which a balance that is too low does not cover; none when the turn has ended before. */
-    const complete = Effect.fn("TurnSettlement.complete")(function* (turnId: string) {
+    const complete = Effect.fnUntraced(function* (turnId: string) {
       const ended = yield* turns.end(turnId)
       if (Option.isNone(ended)) return Option.none<AnswerCost>()
       const { costMicros, reservation } = ended.value
@@ -26,7 +27,7 @@ export class TurnSettlement extends Effect.Service<TurnSettlement>()("@berth/Tur
       const units = limitUnits(computeTurnUnits(settings, ended.value), ended.value)
       yield* ledger.settle(reservation.value, units, messageUnits)
       return Option.some<AnswerCost>({ units, costMicros })
-    })
+    }, withExportedSpan("TurnSettlement.complete"))
 
     /** Returns the record, or none when the turn has ended before. From the first model request on, a failed turn is settled. */
     const fail = Effect.fn("TurnSettlement.fail")(function* (turnId: string, abandonedAt?: DateTime.Utc) {

@@ -1,8 +1,10 @@
 import {
   boundCall,
+  boundWholeCall,
   computeCallUnits,
   computeFailedTurnUnits,
   computeTurnUnits,
+  findCostLimit,
   findMaximumTurnUnits,
   minimumAnswerTokens,
   unusedTurn
@@ -91,6 +93,13 @@ describe("TurnPricing", () => {
         assert.strictEqual(Option.getOrUndefined(Option.map(bounded, ({ maxTokens }) => maxTokens)), asked.maxTokens)
     }
   )
+
+  it.prop("A call within findCostLimit is not shortened and needs no more units", [prices, call], ([given, asked]) => {
+    const whole = boundWholeCall(asked)
+    if (whole.promptMicros + whole.answerMicros > findCostLimit(given, Units(1))) return
+    assert.deepStrictEqual(boundCall(given, unusedTurn, asked, Units(1)), Option.some(whole))
+    assert.strictEqual(computeCallUnits(given, unusedTurn, asked), 1)
+  })
 
   it.prop("boundCall admits a free call whatever the balance", [prices, used, call], ([given, usage, asked]) => {
     const free = { ...asked, inputCost: 0, outputCost: 0 }

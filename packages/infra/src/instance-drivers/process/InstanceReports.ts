@@ -10,6 +10,7 @@ import type { InstanceMonitor } from "./InstanceMonitor.ts"
 import { probeInstance } from "./InstanceProbe.ts"
 import { readProcessMetrics } from "./ProcessMetrics.ts"
 import type { RunningProcesses } from "./RunningProcesses.ts"
+import { withExportedSpan } from "@berth/domain/shared/SpanExport"
 
 export interface InstanceReportsOptions {
   readonly root: string
@@ -30,13 +31,13 @@ export const make = ({ client, monitor, processes, root }: InstanceReportsOption
         : Option.none<RunningInstance>()
     })
 
-  const inspect = Effect.fn("InstanceDriver.inspect")(function* (owner: UserId) {
+  const inspect = Effect.fnUntraced(function* (owner: UserId) {
     const running = yield* processes.findRunning(owner)
     const directory = resolveInstanceDirectory(root, owner)
     return Option.isSome(running) || Option.isNone(directory)
       ? running
       : yield* Effect.mapError(processes.withOwnerLock(owner, findInstance(owner, directory.value)), toHostUnavailable)
-  })
+  }, withExportedSpan("InstanceDriver.inspect"))
 
   const logs = Effect.fn("InstanceDriver.logs")(function* (owner: UserId, query: RuntimeLogQuery) {
     const directory = resolveInstanceDirectory(root, owner)

@@ -1,8 +1,10 @@
 import { Agent } from "@berth/domain/agents/Agent"
 import { type AgentChanges, AgentRepository } from "@berth/domain/agents/AgentRepository"
 import type { AgentStatus } from "@berth/domain/agents/AgentStatus"
+import { withExportedSpan } from "@berth/domain/shared/SpanExport"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { Array, DateTime, Effect, Layer, Option, Schema } from "effect"
+import { makeDirectly } from "../DirectQueries.ts"
 import { preparedMark } from "../PreparedStatements.ts"
 import { countAffectedRows, decodeRows, listColumns, decodeFirstRow, decodeSingleRow } from "../Rows.ts"
 import { toStorableJson, toStorableText } from "../StorableText.ts"
@@ -18,12 +20,14 @@ const AgentRow = Schema.Struct({
 const toAgent = (row: typeof AgentRow.Type) => new Agent(row, { disableValidation: true })
 const columns = listColumns("agents", AgentRow)
 
+const decodeAgent = decodeFirstRow(AgentRow)
+
 const AgentStatusRow = Schema.Struct({ id: Agent.fields.id, status: Agent.fields.status })
 const Count = Schema.Struct({ count: Schema.Int })
 
 export const layer: Layer.Layer<AgentRepository, never, SqlClient> = Layer.effect(
   AgentRepository,
-  Effect.map(SqlClient, (sql) =>
+  Effect.map(Effect.all([SqlClient, makeDirectly]), ([sql, directly]) =>
     AgentRepository.of({
       // Not the user's row: provisioning and charging would wait for each other, and a user without a row has no lock.
       lockOwner: Effect.fn("AgentRepository.lockOwner")(function* (ownerId: UserId) {
@@ -64,14 +68,12 @@ export const layer: Layer.Layer<AgentRepository, never, SqlClient> = Layer.effec
         )
         return Option.map(row, toAgent)
       }),
-      findOwned: Effect.fn("AgentRepository.findOwned")(function* (ownerId: UserId, id: AgentId) {
-        const row = yield* sql`
-          select * from agents where id = ${toStorableText(id)} and owner_id = ${ownerId}`.pipe(
-          decodeFirstRow(AgentRow),
-          Effect.orDie
-        )
-        return Option.map(row, toAgent)
-      }),
+      findOwned: Effect.fnUntraced(function* (ownerId: UserId, id: AgentId) {
+        // Hot path: runs for every message.
+        const row = directly(sql`${sql.literal(preparedMark)}
+          select ${sql.literal(columns)} from agents where id = ${toStorableText(id)} and owner_id = ${ownerId}`)
+        return Option.map(yield* Effect.orDie(decodeAgent(row)), toAgent)
+      }, withExportedSpan("AgentRepository.findOwned")),
       findStatuses: Effect.fn("AgentRepository.findStatuses")(function* (ids: ReadonlyArray<AgentId>) {
         const rows = yield* sql`select id, status from agents where ${sql.in("id", ids.map(toStorableText))}`.pipe(
           decodeRows(AgentStatusRow),

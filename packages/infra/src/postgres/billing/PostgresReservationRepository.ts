@@ -3,8 +3,9 @@ import { ReservationRepository } from "@berth/domain/billing/units/ReservationRe
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { noUnits } from "@berth/domain/shared/Money"
 import type { UserId } from "@berth/domain/shared/UserId"
+import { withExportedSpan } from "@berth/domain/shared/SpanExport"
 import { SqlClient } from "@effect/sql/SqlClient"
-import { Array, DateTime, Effect, Layer, Option, Schema } from "effect"
+import { Array, DateTime, Effect, flow, Layer, Option, Schema } from "effect"
 import { countAffectedRows, decodeFirstRow, decodeRows } from "../Rows.ts"
 import { UnitsColumn } from "../shared/MoneyColumns.ts"
 import { makeExtendReservation } from "./ExtendReservation.ts"
@@ -41,9 +42,9 @@ const make = Effect.gen(function* () {
     })
 
   return ReservationRepository.of({
-    reserve: Effect.fn("ReservationRepository.reserve")(reserve),
+    reserve: flow(reserve, withExportedSpan("ReservationRepository.reserve")),
     extend: Effect.fn("ReservationRepository.extend")(extend),
-    settle: Effect.fn("ReservationRepository.settle")(settle),
+    settle: flow(settle, withExportedSpan("ReservationRepository.settle")),
     release: Effect.fn("ReservationRepository.release")((id: ReservationId) => Effect.asVoid(release(id))),
     findUsedToday: Effect.fn("ReservationRepository.findUsedToday")(function* (userId: UserId) {
       const day = DateTime.formatIsoDateUtc(yield* DateTime.now)

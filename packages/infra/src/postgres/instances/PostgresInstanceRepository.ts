@@ -7,9 +7,12 @@ import type { PgClient } from "@effect/sql-pg/PgClient"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { Array, DateTime, Effect, Layer, Option, type Redacted, Schema } from "effect"
 import * as AdvisoryLocks from "../AdvisoryLocks.ts"
+import { makeDirectly } from "../DirectQueries.ts"
+import { preparedMark } from "../PreparedStatements.ts"
 import { decodeRows, decodeFirstRow, decodeSingleRow } from "../Rows.ts"
 import { toStorableText } from "../StorableText.ts"
 import { UserId } from "@berth/domain/shared/UserId"
+import { withExportedSpan } from "@berth/domain/shared/SpanExport"
 
 const InstanceRow = Schema.Struct({
   ...Instance.fields,
@@ -20,11 +23,13 @@ const toInstance = (row: typeof InstanceRow.Type) => new Instance(row)
 
 const Total = Schema.Struct({ total: Schema.Int })
 const Owner = Schema.Struct({ ownerId: UserId })
+const decodeOwner = decodeFirstRow(Owner)
 const Mark = Schema.Struct({ ownerId: UserId, mark: Schema.String })
 const SealedToken = Schema.Struct({ sealed: Schema.NullOr(Schema.String) })
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient
+  const directly = yield* makeDirectly
   const locks = yield* AdvisoryLocks.AdvisoryLocks
   const box = yield* SecretBox
   const tokens = yield* Tokens
@@ -142,15 +147,13 @@ const make = Effect.gen(function* () {
     ensureRuntimeToken: Effect.fn("InstanceRepository.ensureRuntimeToken")((userId: UserId) =>
       token("runtime_token_sealed", userId)
     ),
-    findByRuntimeToken: Effect.fn("InstanceRepository.findByRuntimeToken")(function* (shown: Redacted.Redacted) {
-      const owner = yield* sql`
-          select owner_id from instances join users on users.id = owner_id
-          where runtime_token_hash = ${hashSecret(digests, shown)} and suspended_at is null`.pipe(
-        decodeFirstRow(Owner),
-        Effect.orDie
-      )
-      return Option.map(owner, (row) => row.ownerId)
-    }),
+    findByRuntimeToken: Effect.fnUntraced(function* (shown: Redacted.Redacted) {
+      // Hot path: runs for every request of an instance.
+      const owner = directly(sql`${sql.literal(preparedMark)}
+        select owner_id from instances join users on users.id = owner_id
+        where runtime_token_hash = ${hashSecret(digests, shown)} and suspended_at is null`)
+      return Option.map(yield* Effect.orDie(decodeOwner(owner)), (row) => row.ownerId)
+    }, withExportedSpan("InstanceRepository.findByRuntimeToken")),
     ensureGatewayToken: Effect.fn("InstanceRepository.ensureGatewayToken")((userId: UserId) =>
       token("gateway_token_sealed", userId)
     ),

@@ -14,6 +14,7 @@ import { makeBatchWriter } from "../BatchWriter.ts"
 import { countAffectedRows, decodeFirstRow } from "../Rows.ts"
 import { readSqlErrorCode } from "../SqlErrors.ts"
 import { toStorableText } from "../StorableText.ts"
+import { withExportedSpan } from "@berth/domain/shared/SpanExport"
 
 /** Batching delay: bounds the statements per delta and delays other processes' reads. */
 const batchDelay = Duration.millis(40)
@@ -89,7 +90,7 @@ const make = Effect.gen(function* () {
   return AnswerStreams.of({
     append,
     // Best-effort: missing deltas only affect resumed streams.
-    flush: Effect.fn("AnswerStreams.flush")(function* (id: MessageId) {
+    flush: Effect.fnUntraced(function* (id: MessageId) {
       yield* Effect.whenEffect(
         writer.write,
         Effect.sync(() => writer.holds(({ messageId }) => messageId === id))
@@ -100,7 +101,7 @@ const make = Effect.gen(function* () {
           )
         )
       )
-    }),
+    }, withExportedSpan("AnswerStreams.flush")),
     read: Effect.fn("AnswerStreams.read")(function* (id: MessageId, after: number): Effect.fn.Return<AnswerSnapshot> {
       const found = yield* sql`
         select state, delta_count, failure, session_id, seq, (

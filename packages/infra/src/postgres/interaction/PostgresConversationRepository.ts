@@ -21,16 +21,21 @@ import {
 import { SqlClient } from "@effect/sql/SqlClient"
 import { Array, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { toDatabaseTime } from "../DatabaseClock.ts"
-import { countAffectedRows, decodeRows, decodeFirstRow, decodeSingleRow } from "../Rows.ts"
+import { makeDirectly } from "../DirectQueries.ts"
+import { preparedMark } from "../PreparedStatements.ts"
+import { countAffectedRows, decodeRows, decodeFirstRow, decodeSingleRow, listColumns } from "../Rows.ts"
 import { toStorableJson, toStorableText } from "../StorableText.ts"
 
 import { MessageRow, selectMessageColumns, selectTranscriptColumns } from "./MessageRow.ts"
+import { withExportedSpan } from "@berth/domain/shared/SpanExport"
 
 const ChatSessionRow = Schema.Struct({
   ...ChatSession.fields,
   createdAt: Schema.DateTimeUtcFromDate,
   lastActivity: Schema.DateTimeUtcFromDate
 })
+const decodeSession = decodeFirstRow(ChatSessionRow)
+const decodeMessages = decodeRows(MessageRow)
 const IsNext = Schema.Struct({ isNext: Schema.Boolean })
 const OutcomeRow = Schema.Struct({
   state: MessageState,
@@ -45,8 +50,10 @@ const unlimited: PendingLimits = { session: 2 ** 31 - 1, user: 2 ** 31 - 1 }
 
 export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Layer.effect(
   ConversationRepository,
-  Effect.map(SqlClient, (sql) =>
-    ConversationRepository.of({
+  Effect.map(Effect.all([SqlClient, makeDirectly]), ([sql, directly]) => {
+    const prepared = sql.literal(preparedMark)
+    const sessionColumns = sql.literal(listColumns("chat_sessions", ChatSessionRow))
+    return ConversationRepository.of({
       insertSession: Effect.fn("ConversationRepository.insertSession")(function* (
         session: ChatSession,
         maximum?: number,
@@ -64,21 +71,18 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
       markFromOwner: Effect.fn("ConversationRepository.markFromOwner")(function* (id: ChatSessionId) {
         yield* sql`update chat_sessions set from_owner = true where id = ${id} and not from_owner`.pipe(Effect.orDie)
       }),
-      findSession: Effect.fn("ConversationRepository.findSession")(function* (userId: UserId, id: ChatSessionId) {
-        return yield* sql`select * from chat_sessions where id = ${toStorableText(id)} and user_id = ${userId}`.pipe(
-          decodeFirstRow(ChatSessionRow),
-          Effect.orDie
-        )
-      }),
-      findActiveSession: Effect.fn("ConversationRepository.findActiveSession")(function* (
-        userId: UserId,
-        agentId: AgentId
-      ) {
-        return yield* sql`
-          select * from chat_sessions
+      findSession: Effect.fnUntraced(function* (userId: UserId, id: ChatSessionId) {
+        const found = directly(sql`${prepared}
+          select ${sessionColumns} from chat_sessions where id = ${toStorableText(id)} and user_id = ${userId}`)
+        return yield* Effect.orDie(decodeSession(found))
+      }, withExportedSpan("ConversationRepository.findSession")),
+      findActiveSession: Effect.fnUntraced(function* (userId: UserId, agentId: AgentId) {
+        const found = directly(sql`${prepared}
+          select ${sessionColumns} from chat_sessions
           where user_id = ${userId} and agent_id = ${toStorableText(agentId)} and platform = 'web'
-          order by last_activity desc, id desc limit 1`.pipe(decodeFirstRow(ChatSessionRow), Effect.orDie)
-      }),
+          order by last_activity desc, id desc limit 1`)
+        return yield* Effect.orDie(decodeSession(found))
+      }, withExportedSpan("ConversationRepository.findActiveSession")),
       listSessions: Effect.fn("ConversationRepository.listSessions")(function* (
         userId: UserId,
         limit: number,
@@ -90,7 +94,7 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
           order by last_activity desc, id desc limit ${limit}`.pipe(decodeRows(ChatSessionRow), Effect.orDie)
       }),
       // A message takes two numbers, its own and its reply's, so that a reply follows its message.
-      appendUserMessage: Effect.fn("ConversationRepository.appendUserMessage")(function* (
+      appendUserMessage: Effect.fnUntraced(function* (
         message: NewMessage,
         { leaseUntil, ownKeysOnly, reservation, unitLimit }: NewTurn,
         limits: PendingLimits = unlimited
@@ -135,7 +139,7 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
         return yield* ofSession >= limits.session
           ? new PendingMessageLimitReached({ of: "session", limit: limits.session })
           : new PendingMessageLimitReached({ of: "user", limit: limits.user })
-      }),
+      }, withExportedSpan("ConversationRepository.appendUserMessage")),
       findMessage: Effect.fn("ConversationRepository.findMessage")(function* (userId: UserId, id: MessageId) {
         return yield* sql`
           select ${selectMessageColumns(sql)} from messages
@@ -160,7 +164,7 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
           ) as is_next`.pipe(decodeSingleRow(IsNext), Effect.orDie)
         return isNext
       }),
-      storeReply: Effect.fn("ConversationRepository.storeReply")(function* (
+      storeReply: Effect.fnUntraced(function* (
         message: Message,
         { answeredBy, cost, isStopped = false, toolCalls = [], ...reply }: NewReply
       ) {
@@ -186,7 +190,7 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
             ${toolCalls.length === 0 ? null : toStorableJson(toolCalls)}::jsonb, ${now}
           from answered
           returning ${selectMessageColumns(sql)}`.pipe(decodeFirstRow(MessageRow), Effect.orDie)
-      }),
+      }, withExportedSpan("ConversationRepository.storeReply")),
       markFailed: Effect.fn("ConversationRepository.markFailed")(function* (
         id: MessageId,
         { callBegun, deltaCount, isStopped = false, reason }: MessageFailure = { callBegun: true }
@@ -204,18 +208,18 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
           where id = ${toStorableText(id)}`.pipe(decodeFirstRow(OutcomeRow), Effect.orDie)
         return Option.map(found, ({ failure, ...outcome }) => ({ ...outcome, reason: failure ?? undefined }))
       }),
-      readTranscript: Effect.fn("ConversationRepository.readTranscript")(function* (
+      readTranscript: Effect.fnUntraced(function* (
         sessionId: ChatSessionId,
         options: { readonly afterSeq?: number; readonly beforeSeq?: number; readonly limit: number }
       ) {
         const before = options.beforeSeq === undefined ? [] : [sql`seq < ${options.beforeSeq}`]
         const after = options.afterSeq === undefined ? [] : [sql`seq > ${options.afterSeq}`]
-        const newestFirst = yield* sql`
+        const newestFirst = directly(sql`${prepared}
           select ${selectTranscriptColumns(sql)} from messages
           where ${sql.and([sql`session_id = ${toStorableText(sessionId)}`, sql`state <> 'failed'`, ...before, ...after])}
-          order by seq desc limit ${options.limit}`.pipe(decodeRows(MessageRow), Effect.orDie)
-        return Array.reverse(newestFirst)
-      }),
+          order by seq desc limit ${options.limit}`)
+        return Array.reverse(yield* Effect.orDie(decodeMessages(newestFirst)))
+      }, withExportedSpan("ConversationRepository.readTranscript")),
       readRecord: Effect.fn("ConversationRepository.readRecord")(function* (
         sessionId: ChatSessionId,
         limit: number,
@@ -305,5 +309,5 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
         return count
       })
     })
-  )
+  })
 )

@@ -12,9 +12,11 @@ import type { ConversationSummary } from "@berth/domain/interaction/memory/Conve
 import { SqlClient } from "@effect/sql/SqlClient"
 import { Array, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { createHash } from "node:crypto"
+import { makeDirectly } from "../DirectQueries.ts"
 import { decodeFirstRow, decodeRows } from "../Rows.ts"
 import { toStorableText } from "../StorableText.ts"
 import type { UserId } from "@berth/domain/shared/UserId"
+import { withExportedSpan } from "@berth/domain/shared/SpanExport"
 
 /** Newest matches that are ranked. */
 const maximumCandidates = 1_000
@@ -42,6 +44,7 @@ const ConversationRow = Schema.Struct({
 })
 const RecollectionRow = Schema.Union(NoteRow, MessageRow)
 const TurnRow = Schema.Union(NoteRow, MessageRow, SummaryRow, SessionRow)
+const decodeTurnRows = decodeRows(TurnRow)
 
 const questionOf = (text: string) => toStorableText(text.slice(0, maximumQuestionLength))
 /** Escapes an agent's id as a search term. */
@@ -50,7 +53,7 @@ const hashOf = (text: string) => createHash("sha256").update(text).digest("hex")
 
 export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effect(
   MemoryRepository,
-  Effect.map(SqlClient, (sql) => {
+  Effect.map(Effect.all([SqlClient, makeDirectly]), ([sql, directly]) => {
     // Deliberately not indexable: only the search index is efficient here.
     const own = ({ agentId, userId }: MemoryOwner) =>
       sql`agent_id is not distinct from ${toStorableText(agentId)} and user_id is not distinct from ${userId}`
@@ -165,12 +168,12 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
           ) as found
           order by score desc, created_at desc, text limit ${limit}`.pipe(decodeRows(RecollectionRow), Effect.orDie)
       }),
-      recallForTurn: Effect.fn("MemoryRepository.recallForTurn")(function* (
+      recallForTurn: Effect.fnUntraced(function* (
         message: Pick<Message, "agentId" | "userId" | "sessionId" | "content">,
         limits: { readonly notes: number; readonly said: number }
       ) {
         const now = DateTime.toDate(yield* DateTime.now)
-        const rows = yield* sql`
+        const known = directly(sql`
           ${asked(message, message.content, false)}
           select kind, sender, text, at, up_to_seq
           from (
@@ -194,7 +197,8 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
               order by score desc, created_at desc limit ${limits.said}
             ) as best
           ) as known
-          order by place`.pipe(decodeRows(TurnRow), Effect.orDie)
+          order by place`)
+        const rows = yield* Effect.orDie(decodeTurnRows(known))
         return {
           fromOwner: Option.map(
             Array.findFirst(rows, (row): row is typeof SessionRow.Type => row.kind === "session"),
@@ -207,7 +211,7 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
           notes: rows.filter((row): row is MemoryNote => row.kind === "note"),
           said: rows.filter((row): row is RecalledMessage => row.kind === "message")
         }
-      }),
+      }, withExportedSpan("MemoryRepository.recallForTurn")),
       saveSummary: Effect.fn("MemoryRepository.saveSummary")(function* (
         sessionId: ChatSessionId,
         summary: ConversationSummary

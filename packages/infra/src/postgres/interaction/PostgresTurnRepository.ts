@@ -1,7 +1,6 @@
 import type { UsdMicros } from "@berth/domain/shared/Money"
 import { ReservationId } from "@berth/domain/billing/units/Reservation"
 import type { TurnPayment } from "@berth/domain/interaction/turns/TurnPayment"
-import type { TurnUsage } from "@berth/domain/interaction/turns/TurnPricing"
 import {
   type AgentTurn,
   type CallCost,
@@ -12,10 +11,12 @@ import type { AgentId } from "@berth/domain/shared/AgentId"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { Array, type DateTime, Effect, Layer, Option, Schema } from "effect"
 import { toDatabaseTime } from "../DatabaseClock.ts"
+import { makeDirectly } from "../DirectQueries.ts"
 import { preparedMark } from "../PreparedStatements.ts"
-import { countAffectedRows, decodeFirstRow, decodeRows, decodeSingleRow } from "../Rows.ts"
+import { decodeFirstRow, decodeRows, decodeSingleRow } from "../Rows.ts"
 import { UsdMicrosColumn } from "../shared/MoneyColumns.ts"
 import { toStorableText } from "../StorableText.ts"
+import { withExportedSpan } from "@berth/domain/shared/SpanExport"
 
 const TurnRow = Schema.Struct({
   reservationId: Schema.NullOr(ReservationId),
@@ -28,6 +29,7 @@ const TurnRow = Schema.Struct({
   heldMicros: UsdMicrosColumn,
   callBegun: Schema.Boolean
 })
+const decodeTurn = decodeFirstRow(TurnRow)
 const BusyRow = Schema.Struct({ isBusy: Schema.Boolean })
 const IdRow = Schema.Struct({ id: Schema.String })
 
@@ -39,7 +41,7 @@ const toRecord = Option.map(({ reservationId, unitLimit, ...row }: typeof TurnRo
 
 export const layer: Layer.Layer<TurnRepository, never, SqlClient> = Layer.effect(
   TurnRepository,
-  Effect.map(SqlClient, (sql) => {
+  Effect.map(Effect.all([SqlClient, makeDirectly]), ([sql, directly]) => {
     const prepared = sql.literal(preparedMark)
     const columns = sql`reservation_id, own_keys_only, unit_limit, own_calls, platform_calls, open_calls, cost_micros, held_micros, call_begun`
     const isTurn = ({ agentId, turnId, userId }: AgentTurn) =>
@@ -58,50 +60,47 @@ export const layer: Layer.Layer<TurnRepository, never, SqlClient> = Layer.effect
             ${yield* toDatabaseTime(sql, leaseUntil)}
           from agents where id = ${agentId} and owner_id = ${userId}`.pipe(Effect.orDie)
       }),
-      find: Effect.fn("TurnRepository.find")(function* (turn: AgentTurn) {
-        const found = yield* sql`${prepared} select ${columns} from turns where ${isTurn(turn)}`.pipe(
-          decodeFirstRow(TurnRow),
-          Effect.orDie
-        )
-        return toRecord(found)
-      }),
-      lock: Effect.fn("TurnRepository.lock")(function* (turn: AgentTurn) {
+      find: Effect.fnUntraced(function* (turn: AgentTurn) {
+        const found = directly(sql`${prepared} select ${columns} from turns where ${isTurn(turn)}`)
+        return toRecord(yield* Effect.orDie(decodeTurn(found)))
+      }, withExportedSpan("TurnRepository.find")),
+      lock: Effect.fnUntraced(function* (turn: AgentTurn) {
         const found = yield* sql`select ${columns} from turns where ${isTurn(turn)} for update`.pipe(
-          decodeFirstRow(TurnRow),
+          decodeTurn,
           Effect.orDie
         )
         return toRecord(found)
-      }),
-      beginCall: Effect.fn("TurnRepository.beginCall")(function* (
+      }, withExportedSpan("TurnRepository.lock")),
+      beginCall: Effect.fnUntraced(function* (
         turn: AgentTurn,
         { answerMicros, own, promptMicros }: CallCost,
-        expected?: Pick<TurnUsage, "costMicros" | "heldMicros">
+        within?: UsdMicros
       ) {
-        const isExpected =
-          expected === undefined
+        const isWithin =
+          within === undefined
             ? sql``
-            : sql`and cost_micros = ${expected.costMicros} and held_micros = ${expected.heldMicros}
+            : sql`and not own_keys_only and cost_micros + held_micros + ${promptMicros + answerMicros} <= ${within}
                 and exists (select from reservations where id = reservation_id and state = 'reserved')`
-        const updated = yield* countAffectedRows(sql`${prepared}
+        const updated = yield* directly(sql`${prepared}
           update turns set call_begun = true, open_calls = open_calls + 1, own_calls = own_calls + ${own ? 1 : 0},
             platform_calls = platform_calls + ${own ? 0 : 1}, cost_micros = cost_micros + ${promptMicros},
             held_micros = held_micros + ${answerMicros}
-          where ${isTurn(turn)} ${isExpected}`).pipe(Effect.orDie)
-        return updated === 1
-      }),
-      endCall: Effect.fn("TurnRepository.endCall")(function* (
+          where ${isTurn(turn)} ${isWithin} returning id`).pipe(Effect.orDie)
+        return updated.length === 1
+      }, withExportedSpan("TurnRepository.beginCall")),
+      endCall: Effect.fnUntraced(function* (
         turn: AgentTurn,
         { answerMicros, own, promptMicros }: CallCost,
         outcome: "failed" | { readonly costMicros: UsdMicros }
       ) {
         const uncounted = outcome === "failed" ? 1 : 0
         const costMicros = outcome === "failed" ? 0 : outcome.costMicros
-        yield* sql`${prepared}
+        yield* directly(sql`${prepared}
           update turns set open_calls = open_calls - 1, own_calls = own_calls - ${own ? uncounted : 0},
             platform_calls = platform_calls - ${own ? 0 : uncounted},
             cost_micros = cost_micros + ${costMicros - promptMicros}, held_micros = held_micros - ${answerMicros}
-          where ${isTurn(turn)}`.pipe(Effect.orDie)
-      }),
+          where ${isTurn(turn)}`).pipe(Effect.orDie)
+      }, withExportedSpan("TurnRepository.endCall")),
       isBusy: Effect.fn("TurnRepository.isBusy")(function* (agentId: AgentId) {
         const { isBusy } = yield* sql`
           select exists (select from turns where agent_id = ${agentId} and lease_until > now()) as is_busy`.pipe(
@@ -141,16 +140,16 @@ export const layer: Layer.Layer<TurnRepository, never, SqlClient> = Layer.effect
         )
         return Array.map(rows, ({ id }) => id)
       }),
-      end: Effect.fn("TurnRepository.end")(function* (turnId: string, abandonedAt?: DateTime.Utc) {
+      end: Effect.fnUntraced(function* (turnId: string, abandonedAt?: DateTime.Utc) {
         const expired =
           abandonedAt === undefined ? sql`` : sql`and lease_until < ${yield* toDatabaseTime(sql, abandonedAt)}`
         const ended = yield* sql`
           delete from turns where id = ${toStorableText(turnId)} ${expired} returning ${columns}`.pipe(
-          decodeFirstRow(TurnRow),
+          decodeTurn,
           Effect.orDie
         )
         return toRecord(ended)
-      })
+      }, withExportedSpan("TurnRepository.end"))
     })
   })
 )

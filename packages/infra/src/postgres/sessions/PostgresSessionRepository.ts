@@ -4,7 +4,7 @@ import { SessionRepository } from "@berth/domain/sessions/SessionRepository"
 import { withExportedSpan } from "@berth/domain/shared/SpanExport"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Layer, Option, Schema } from "effect"
-import { DirectQueries, runDirectly } from "../DirectQueries.ts"
+import { makeDirectly } from "../DirectQueries.ts"
 import { preparedMark } from "../PreparedStatements.ts"
 import { countAffectedRows, decodeRows, listColumns, decodeFirstRow, decodeSingleRow } from "../Rows.ts"
 import { toStorableText } from "../StorableText.ts"
@@ -51,7 +51,7 @@ const Open = Schema.Struct({ id: SessionId })
 
 export const layer: Layer.Layer<SessionRepository, never, SqlClient> = Layer.effect(
   SessionRepository,
-  Effect.map(Effect.all([SqlClient, DirectQueries]), ([sql, queries]) =>
+  Effect.map(Effect.all([SqlClient, makeDirectly]), ([sql, directly]) =>
     SessionRepository.of({
       insert: Effect.fn("SessionRepository.insert")(function* (session: Session, tokenHash: string) {
         // The delete does not see the insert of the same statement, hence the `- 1`.
@@ -82,7 +82,7 @@ export const layer: Layer.Layer<SessionRepository, never, SqlClient> = Layer.eff
           from sessions join users on users.id = sessions.user_id
           where sessions.token_hash = ${tokenHash} and sessions.expires_at > ${DateTime.toDate(now)}
             and users.suspended_at is null`
-        const row = yield* Effect.orDie(decodeSession(runDirectly(queries, statement)))
+        const row = yield* Effect.orDie(decodeSession(directly(statement)))
         return Option.map(row, withUser)
       }, withExportedSpan("SessionRepository.findByTokenHash")),
       find: Effect.fn("SessionRepository.find")(function* (id: SessionId, now: DateTime.Utc) {
