@@ -5,7 +5,7 @@ import {
   makeChunkSource,
   streamFromSource
 } from "@berth/domain/ai/streams/ChunkSource"
-import { makeIdleTimeouts } from "@berth/domain/ai/streams/IdleTimeout"
+import { type IdleTimeouts, makeIdleTimeouts } from "@berth/domain/ai/streams/IdleTimeout"
 import { Clock, Data, Duration, Effect, Either, Option, Predicate, Schema, type Scope, Stream } from "effect"
 import { makeSseParser } from "../http/Sse.ts"
 
@@ -52,6 +52,8 @@ export interface RuntimeStreamTimeouts<E> {
   /** The whole stream. */
   readonly total: Duration.DurationInput
   readonly onTimeout: () => E
+  /** The timers of this stream and others. Default: its own. */
+  readonly timers?: Effect.Effect<IdleTimeouts, never, Scope.Scope>
 }
 
 type Good<A extends Event> = Exclude<A, { readonly type: "error" }> | ModelDelta
@@ -109,14 +111,14 @@ const makeEventParser = <A extends Event, I>(schema: Schema.Schema<A, I>, limits
 export const readRuntimeSource =
   <A extends Event, I, E2>(
     schema: Schema.Schema<A, I>,
-    { idle, onTimeout, total }: RuntimeStreamTimeouts<E2>,
+    { idle, onTimeout, timers = makeIdleTimeouts, total }: RuntimeStreamTimeouts<E2>,
     limits: RuntimeStreamLimits = runtimeStreamLimits
   ) =>
   <E>(bytes: ChunkSource<Uint8Array, E>): Effect.Effect<RuntimeSource<A, E | E2>, never, Scope.Scope> =>
     Effect.gen(function* () {
       const next = Duration.decode(idle)
       const deadline = (yield* Clock.currentTimeMillis) + Duration.toMillis(total)
-      const { start } = yield* makeIdleTimeouts
+      const { start } = yield* timers
       const source = (yield* start({ first: next, next, deadline, onTimeout })).limit(bytes)
       const parser = makeEventParser(schema, limits)
       let end: ChunkBatch<Good<A>, E | E2 | RuntimeStreamProblem> | null = null

@@ -1,4 +1,4 @@
-import { Duration, Effect, Schedule, type Scope } from "effect"
+import { Duration, Effect, Fiber, Schedule, type Scope } from "effect"
 
 /** Lifetime of a lease without renewal, by the store's clock. */
 export const leaseDuration = Duration.seconds(15)
@@ -19,7 +19,11 @@ export const keepRenewed = <R>(renew: Effect.Effect<unknown, never, R>): Effect.
 export const whileRenewed =
   <R2>(renew: Effect.Effect<unknown, never, R2>) =>
   <A, E, R>(work: Effect.Effect<A, E, R>): Effect.Effect<A, E, R | R2> =>
-    Effect.raceFirst(work, keepRenewed(renew))
+    Effect.uninterruptibleMask((restore) =>
+      Effect.flatMap(Effect.fork(keepRenewed(renew)), (renewal) =>
+        Effect.ensuring(restore(work), Fiber.interrupt(renewal))
+      )
+    )
 
 /** Subscribes to the end of a lease until the scope closes. The returned effect waits for it, at most for a poll interval. */
 export type LeaseSubscription = Effect.Effect<Effect.Effect<void>, never, Scope.Scope>

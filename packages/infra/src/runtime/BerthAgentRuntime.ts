@@ -2,6 +2,7 @@ import { isRequestFault } from "@berth/api/runtime/RuntimeErrors"
 import type { ExchangeFailed } from "@berth/api/runtime/RuntimeExchange"
 import type { RuntimeStreamProblem } from "@berth/api/runtime/RuntimeStream"
 import { withScopedSpan } from "@berth/domain/shared/SpanExport"
+import { makeIdleTimeouts } from "@berth/domain/ai/streams/IdleTimeout"
 import { mapChunkFailure } from "@berth/domain/ai/streams/ChunkSource"
 import { AgentRuntime, type RuntimeAccess, RuntimeUnreachable, TurnFailed } from "@berth/domain/instances/AgentRuntime"
 import * as HttpClient from "@effect/platform/HttpClient"
@@ -9,10 +10,10 @@ import { Effect, Layer, Match } from "effect"
 import * as RuntimeClient from "./RuntimeClient.ts"
 
 /** Berth's own runtime over HTTP, with each instance's runtime token. */
-export const layer: Layer.Layer<AgentRuntime, never, HttpClient.HttpClient> = Layer.effect(
+export const layer: Layer.Layer<AgentRuntime, never, HttpClient.HttpClient> = Layer.scoped(
   AgentRuntime,
-  Effect.map(HttpClient.HttpClient, (http) => {
-    const client = RuntimeClient.make(http)
+  Effect.map(Effect.all([HttpClient.HttpClient, makeIdleTimeouts]), ([http, timers]) => {
+    const client = RuntimeClient.make(http, Effect.succeed(timers))
     return AgentRuntime.of({
       configure: Effect.fn("AgentRuntime.configure")((access, agents) =>
         client.configure(toRuntimeEndpoint(access), { agents }).pipe(Effect.mapError(toRuntimeUnreachable))

@@ -8,6 +8,7 @@ import {
 import { sseKeepAliveSeconds } from "@berth/api/http/Sse"
 import { type ExchangeFailed, postForStream, readBodyText } from "@berth/api/runtime/RuntimeExchange"
 import { readRuntimeSource, type RuntimeSource } from "@berth/api/runtime/RuntimeStream"
+import { makeIdleTimeouts } from "@berth/domain/ai/streams/IdleTimeout"
 import { makeChunkSource } from "@berth/domain/ai/streams/ChunkSource"
 import { Turn } from "@berth/domain/instances/AgentRuntime"
 import * as HttpClient from "@effect/platform/HttpClient"
@@ -59,7 +60,14 @@ const healthTimeout = Duration.seconds(2)
 const idleTimeout = Duration.seconds(3 * sseKeepAliveSeconds)
 const turnTimeout = Duration.minutes(30)
 
-export const make = (anyClient: HttpClient.HttpClient): RuntimeClient => {
+/** `timers`: those of all turns. */
+export const make = (anyClient: HttpClient.HttpClient, timers = makeIdleTimeouts): RuntimeClient => {
+  const readTurn = readRuntimeSource(RuntimeTurnEvent, {
+    idle: idleTimeout,
+    total: turnTimeout,
+    onTimeout: () => new RuntimeUnresponsive({ reason: "it stopped sending, or its answer does not end" }),
+    timers
+  })
   // The runtime is part of the platform: its spans join the caller's trace.
   const client = HttpClient.withTracerPropagation(anyClient, true)
 
@@ -125,12 +133,6 @@ const awaitHead = (within: Duration.Duration) =>
   })
 
 const encodeTurn = Schema.encodeSync(Schema.parseJson(Turn))
-
-const readTurn = readRuntimeSource(RuntimeTurnEvent, {
-  idle: idleTimeout,
-  total: turnTimeout,
-  onTimeout: () => new RuntimeUnresponsive({ reason: "it stopped sending, or its answer does not end" })
-})
 
 /** A longer body closes the connection. */
 const readBody = (response: HttpClientResponse.HttpClientResponse) =>

@@ -7,6 +7,7 @@ import {
 import { type ExchangeFailed, postForStream, readBodyText } from "@berth/api/runtime/RuntimeExchange"
 import { readRuntimeSource, RuntimeStreamProblem } from "@berth/api/runtime/RuntimeStream"
 import { withScopedSpan } from "@berth/domain/shared/SpanExport"
+import { makeIdleTimeouts } from "@berth/domain/ai/streams/IdleTimeout"
 import { mapChunkFailure } from "@berth/domain/ai/streams/ChunkSource"
 import { type Duration, Effect, Layer, Redacted, Schedule, Schema } from "effect"
 import { type BackendAccess, readRefusal } from "../Backend.ts"
@@ -25,46 +26,51 @@ export const layer = ({
   headTimeout = "1 minute",
   idleTimeout = "1 minute",
   token
-}: BackendModelClientOptions) => {
-  const readAnswer = readRuntimeSource(RuntimeModelEvent, {
-    idle: idleTimeout,
-    total: answerTimeout,
-    onTimeout: () => new ModelCallFailed({ reason: "The model stopped in the middle of its answer." })
-  })
-  const open = (request: RuntimeModelRequest) =>
-    Effect.suspend(() =>
-      postForStream({
-        url: new URL(runtimeModelPath, backendUrl),
-        headers: { authorization: `Bearer ${Redacted.value(token)}` },
-        body: encodeRequest(request)
+}: BackendModelClientOptions) =>
+  Layer.scoped(
+    ModelClient,
+    Effect.map(makeIdleTimeouts, (timers) => {
+      const readAnswer = readRuntimeSource(RuntimeModelEvent, {
+        idle: idleTimeout,
+        total: answerTimeout,
+        timers: Effect.succeed(timers),
+        onTimeout: () => new ModelCallFailed({ reason: "The model stopped in the middle of its answer." })
       })
-    ).pipe(
-      // No answer has begun: a retry cannot duplicate one.
-      Effect.retry({ schedule: Schedule.spaced("200 millis"), times: 1 }),
-      Effect.mapError(() => new ModelCallFailed({ reason: "The AI layer could not be reached." })),
-      Effect.timeoutFail({
-        duration: headTimeout,
-        onTimeout: () => new ModelCallFailed({ reason: "The model did not begin to answer in time." })
-      }),
-      Effect.flatMap(({ bytes, status }) =>
-        status === 200
-          ? readAnswer(bytes)
-          : Effect.flatMap(
-              readRefusal({ status, text: readBodyText(bytes) }, "The AI layer"),
-              (reason) => new ModelCallFailed({ reason, isBudgetExhausted: status === turnBudgetExhaustedStatus })
-            )
-      )
-    )
-  return Layer.succeed(ModelClient, {
-    answer: (request) =>
-      Effect.map(open(request), (answer) => mapChunkFailure(answer, toModelCallFailed)).pipe(
-        withScopedSpan("ModelClient.answer", {
-          "gen_ai.agent.id": request.agentId,
-          "berth.model": request.model
-        })
-      )
-  })
-}
+      const open = (request: RuntimeModelRequest) =>
+        Effect.suspend(() =>
+          postForStream({
+            url: new URL(runtimeModelPath, backendUrl),
+            headers: { authorization: `Bearer ${Redacted.value(token)}` },
+            body: encodeRequest(request)
+          })
+        ).pipe(
+          // No answer has begun: a retry cannot duplicate one.
+          Effect.retry({ schedule: Schedule.spaced("200 millis"), times: 1 }),
+          Effect.mapError(() => new ModelCallFailed({ reason: "The AI layer could not be reached." })),
+          Effect.timeoutFail({
+            duration: headTimeout,
+            onTimeout: () => new ModelCallFailed({ reason: "The model did not begin to answer in time." })
+          }),
+          Effect.flatMap(({ bytes, status }) =>
+            status === 200
+              ? readAnswer(bytes)
+              : Effect.flatMap(
+                  readRefusal({ status, text: readBodyText(bytes) }, "The AI layer"),
+                  (reason) => new ModelCallFailed({ reason, isBudgetExhausted: status === turnBudgetExhaustedStatus })
+                )
+          )
+        )
+      return ModelClient.of({
+        answer: (request) =>
+          Effect.map(open(request), (answer) => mapChunkFailure(answer, toModelCallFailed)).pipe(
+            withScopedSpan("ModelClient.answer", {
+              "gen_ai.agent.id": request.agentId,
+              "berth.model": request.model
+            })
+          )
+      })
+    })
+  )
 
 const encodeRequest = Schema.encodeSync(Schema.parseJson(RuntimeModelRequest))
 

@@ -10,7 +10,7 @@ import * as HttpServer from "@effect/platform/HttpServer"
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
-import { Duration, Effect, Option, type Redacted, Schedule, Stream } from "effect"
+import { Duration, Effect, Option, type Redacted, Schedule } from "effect"
 import type { ServerResponse } from "node:http"
 import { RuntimeAgents } from "../agents/RuntimeAgents.ts"
 import { TurnExecution } from "../interaction/TurnExecution.ts"
@@ -51,17 +51,26 @@ const answerTurnRequest = Effect.gen(function* () {
   const run = yield* Effect.flatMap(TurnExecution, ({ begin }) => begin(turn))
   const response = NodeHttpServerRequest.toServerResponse(yield* HttpServerRequest.HttpServerRequest)
   const writeAlive = Effect.sync(() => response.write(sseKeepAlive))
-  // Hot path: the turn writes its events itself. The first frame confirms that the turn was accepted.
-  const sent = Effect.forkScoped(Effect.schedule(writeAlive, keepAlives)).pipe(
-    Effect.zipRight(writeAlive),
-    Effect.zipRight(
-      run((events) => (response.write(events.map(encodeTypedSseEvent).join("")) ? undefined : awaitDrain(response)))
+  // Hot path: the turn writes its response itself, since a stream takes some hundred operations.
+  const answered = Effect.suspend(() => {
+    response.writeHead(200, {
+      "content-type": "text/event-stream",
+      "cache-control": "no-cache",
+      "x-accel-buffering": "no"
+    })
+    // The first frame confirms that the turn was accepted.
+    response.write(sseKeepAlive)
+    return run((events) =>
+      response.write(events.map(encodeTypedSseEvent).join("")) ? undefined : awaitDrain(response)
     )
-  )
-  return HttpServerResponse.stream(Stream.execute(Effect.scoped(sent)), {
-    contentType: "text/event-stream",
-    headers: { "cache-control": "no-cache", "x-accel-buffering": "no" }
   })
+  yield* Effect.forkScoped(Effect.schedule(writeAlive, keepAlives))
+  yield* Effect.ensuring(
+    answered,
+    Effect.sync(() => response.end())
+  )
+  // The listener ignores the response of an ended one.
+  return HttpServerResponse.empty()
 }).pipe(
   Effect.catchTags({
     AgentNotHosted: () => respondError(RuntimeErrors.agentNotFound),

@@ -5,6 +5,7 @@ import { noUnits, type Units } from "@berth/domain/shared/Money"
 import { UserId } from "@berth/domain/shared/UserId"
 import type { SqlClient } from "@effect/sql/SqlClient"
 import { type Context, DateTime, Effect, Metric, Option, Schema } from "effect"
+import { preparedMark } from "../PreparedStatements.ts"
 import { decodeFirstRow } from "../Rows.ts"
 import { UnitsColumn } from "../shared/MoneyColumns.ts"
 import { toStorableText } from "../StorableText.ts"
@@ -38,7 +39,7 @@ export const makeSettleUnits = (sql: SqlClient, ids: Context.Tag.Service<IdGener
         ids.next("led"),
         ids.next("led")
       ])
-      const closed = yield* sql`
+      const closed = yield* sql`${sql.literal(preparedMark)}
         with closed as (
           update reservations
           set state = 'settled', settled_daily_units = daily_units, settled_credit_units = credit_units

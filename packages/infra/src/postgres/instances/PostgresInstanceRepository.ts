@@ -27,6 +27,9 @@ const decodeOwner = decodeFirstRow(Owner)
 const Mark = Schema.Struct({ ownerId: UserId, mark: Schema.String })
 const SealedToken = Schema.Struct({ sealed: Schema.NullOr(Schema.String) })
 
+/** Tokens held in memory, at most. */
+const maximumRuntimeTokens = 10_000
+
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient
   const directly = yield* makeDirectly
@@ -61,6 +64,13 @@ const make = Effect.gen(function* () {
       const kept = yield* stored
       return kept.sealed === null ? made : yield* box.open(kept.sealed, context)
     }).pipe(Effect.orDie)
+
+  const runtimeTokens = new Map<UserId, Redacted.Redacted>()
+  const keepRuntimeToken = (userId: UserId, made: Redacted.Redacted) =>
+    Effect.sync(() => {
+      if (runtimeTokens.size >= maximumRuntimeTokens) runtimeTokens.clear()
+      runtimeTokens.set(userId, made)
+    })
 
   return InstanceRepository.of({
     ensure: Effect.fn("InstanceRepository.ensure")(function* (userId: UserId, subdomain: string) {
@@ -144,9 +154,14 @@ const make = Effect.gen(function* () {
         where owner_id = ${userId} and ${isUnused(since)} returning owner_id`.pipe(Effect.orDie)
       return rows.length > 0
     }),
-    ensureRuntimeToken: Effect.fn("InstanceRepository.ensureRuntimeToken")((userId: UserId) =>
-      token("runtime_token_sealed", userId)
-    ),
+    // Hot path: a runtime token lives as long as its row, which is never made again for the same user.
+    ensureRuntimeToken: (userId: UserId) =>
+      Effect.suspend(() => {
+        const known = runtimeTokens.get(userId)
+        return known === undefined
+          ? Effect.tap(token("runtime_token_sealed", userId), (made) => keepRuntimeToken(userId, made))
+          : Effect.succeed(known)
+      }).pipe(withExportedSpan("InstanceRepository.ensureRuntimeToken")),
     findByRuntimeToken: Effect.fnUntraced(function* (shown: Redacted.Redacted) {
       // Hot path: runs for every request of an instance.
       const owner = directly(sql`${sql.literal(preparedMark)}

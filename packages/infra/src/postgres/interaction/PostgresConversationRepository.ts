@@ -104,7 +104,7 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
           select count(*) filter (where session_id = ${message.sessionId})::int as of_session, count(*)::int as of_user
           from messages
           where user_id = (select user_id from chat_sessions where id = ${message.sessionId}) and state = 'pending'`
-        const appended = yield* sql`
+        const appended = yield* sql`${prepared}
           with waiting as (${waiting}), repeated as (
             delete from messages
             where id = ${message.repeats ?? null} and session_id = ${message.sessionId} and state = 'failed' and not call_begun
@@ -169,7 +169,7 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
         { answeredBy, cost, isStopped = false, toolCalls = [], ...reply }: NewReply
       ) {
         const now = DateTime.toDate(yield* DateTime.now)
-        return yield* sql`
+        return yield* sql`${prepared}
           with answered as (
             update messages set state = 'answered', delta_count = ${reply.deltaCount ?? 0}
             where id = ${message.id} and state = 'pending'

@@ -143,7 +143,7 @@ export const layer: Layer.Layer<TurnRepository, never, SqlClient> = Layer.effect
       end: Effect.fnUntraced(function* (turnId: string, abandonedAt?: DateTime.Utc) {
         const expired =
           abandonedAt === undefined ? sql`` : sql`and lease_until < ${yield* toDatabaseTime(sql, abandonedAt)}`
-        const ended = yield* sql`
+        const ended = yield* sql`${prepared}
           delete from turns where id = ${toStorableText(turnId)} ${expired} returning ${columns}`.pipe(
           decodeTurn,
           Effect.orDie
