@@ -68,18 +68,23 @@ export class UnitLedger extends Effect.Service<UnitLedger>()("@berth/UnitLedger"
       )
     })
 
-    /** None for a user exempt from billing. `cause` names the work: the same cause reserves once. */
-    const reserve = Effect.fnUntraced(function* (user: User, units: Units, cause: string) {
+    /** `reserve` for a caller that announces the exhaustion. */
+    const reserveUnannounced = Effect.fnUntraced(function* (user: User, units: Units, cause: string) {
       if (isBillingExempt(administrators, user)) return Option.none<ReservationId>()
-      const reserved = reservations.reserve({ user, units, cause, dailyUnitsOf }).pipe(
-        Effect.tapError((exhausted) => announceExhaustion(user, exhausted)),
-        Effect.mapError(
-          ({ remaining, units }) =>
-            new UnitsExhausted({ units, remaining, awaitsConfirmation: awaitsConfirmation(user, policy) })
+      const reserved = reservations
+        .reserve({ user, units, cause, dailyUnitsOf })
+        .pipe(
+          Effect.mapError(
+            ({ remaining, units }) =>
+              new UnitsExhausted({ units, remaining, awaitsConfirmation: awaitsConfirmation(user, policy) })
+          )
         )
-      )
       return Option.some(yield* reserved)
     }, withExportedSpan("UnitLedger.reserve"))
+
+    /** None for a user exempt from billing. `cause` names the work: the same cause reserves once. */
+    const reserve = (user: User, units: Units, cause: string) =>
+      Effect.tapError(reserveUnannounced(user, units, cause), (exhausted) => announceExhaustion(user, exhausted))
 
     /** Raises an open reservation to at least `units` as far as the balance reaches. Returns its units; 0 when closed. Idempotent. */
     const extend = Effect.fn("UnitLedger.extend")((id: ReservationId, units: Units) =>
@@ -100,6 +105,6 @@ export class UnitLedger extends Effect.Service<UnitLedger>()("@berth/UnitLedger"
     })
 
     const { release, releaseAbandoned } = reservations
-    return { reserve, extend, settle, release, findUsage, releaseAbandoned, announceExhaustion }
+    return { reserve, reserveUnannounced, extend, settle, release, findUsage, releaseAbandoned, announceExhaustion }
   })
 }) {}

@@ -71,10 +71,7 @@ export class ConversationRepository extends Context.Tag("@berth/ConversationRepo
       limit: number,
       agentId?: AgentId
     ) => Effect.Effect<ReadonlyArray<ChatSession>>
-    /**
-     * Appends a `pending` message with the next `seq` and begins its turn. Limits are exact when the transaction
-     * serializes the user's messages, as a reservation does.
-     */
+    /** Appends a `pending` message with the next `seq` and begins its turn. The limits are exact. */
     readonly appendUserMessage: (
       message: NewMessage,
       turn: NewTurn,

@@ -93,7 +93,7 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
     const transaction = yield* Transaction
     const running = yield* FiberSet.make<void>()
 
-    /** Stores the message, its turn, the reservation and what goes with them, all or none. */
+    /** Stores the message, its turn, the reservation and what goes with them, all or none. A lone message keeps no lock on its user's balance. */
     const store = Effect.fnUntraced(function* <E, F>(
       {
         id,
@@ -105,25 +105,31 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
         unitLimit
       }: KeyedMessage & { readonly topic?: string | null },
       pay: Effect.Effect<TurnPayment, E>,
-      { alongside, before }: Stored<F>
+      stored: Stored<F> | undefined
     ) {
       const leaseUntil = DateTime.addDuration(yield* DateTime.now, leaseDuration)
-      return yield* transaction.run(
-        Effect.flatMap(Effect.zipLeft(pay, before), (payment) =>
-          repository.appendUserMessage(
-            { id, sessionId: session.id, content, topic, platform, repeats },
-            { ...payment, unitLimit, leaseUntil },
-            pendingLimits
+      const append = (payment: TurnPayment) =>
+        repository.appendUserMessage(
+          { id, sessionId: session.id, content, topic, platform, repeats },
+          { ...payment, unitLimit, leaseUntil },
+          pendingLimits
+        )
+      return yield* stored === undefined
+        ? Effect.flatMap(pay, (payment) =>
+            Effect.onError(append(payment), () => Effect.transposeMapOption(payment.reservation, ledger.release))
           )
-        ).pipe(Effect.zipLeft(alongside))
-      )
+        : transaction.run(Effect.zipLeft(Effect.flatMap(Effect.zipLeft(pay, stored.before), append), stored.alongside))
     })
 
     /** Without units and credits, only a message that the user's own keys answer is accepted. */
-    const accept = <E>(user: User, toSend: KeyedMessage & { readonly topic?: string | null }, stored: Stored<E>) =>
+    const accept = <E>(
+      user: User,
+      toSend: KeyedMessage & { readonly topic?: string | null },
+      stored: Stored<E> | undefined
+    ) =>
       store(
         toSend,
-        Effect.map(ledger.reserve(user, messageUnits, toSend.id), (reservation) => ({
+        Effect.map(ledger.reserveUnannounced(user, messageUnits, toSend.id), (reservation) => ({
           reservation,
           ownKeysOnly: false
         })),
@@ -135,7 +141,6 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
             const { customModel, model } = yield* agents.find(user.id, toSend.session.agentId)
             if (yield* ownKeys.covers(user.id, customModel ?? model))
               return yield* store(toSend, Effect.succeed({ reservation: Option.none(), ownKeysOnly: true }), stored)
-            // The transaction of the reservation has taken its event back.
             yield* ledger.announceExhaustion(user, exhausted)
             return yield* exhausted
           })
@@ -154,15 +159,19 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
       user: User,
       toSend: KeyedMessage & { readonly topic?: string | null },
       isResumable: boolean,
-      { alongside = Effect.void, before = Effect.void, canceled }: Partial<TurnHooks<E>> = {}
+      hooks?: TurnHooks<E>
     ) {
       const publication = yield* makeAnswerPublication
       const message = yield* Effect.uninterruptible(
-        Effect.tap(accept(user, toSend, { alongside, before }), (accepted) =>
+        Effect.tap(accept(user, toSend, hooks), (accepted) =>
           FiberSet.run(
             running,
             Effect.interruptible(
-              turns.run(accepted, publication, { isResumable, invocation: toSend.invocation, canceled })
+              turns.run(accepted, publication, {
+                isResumable,
+                invocation: toSend.invocation,
+                canceled: hooks?.canceled
+              })
             )
           )
         )

@@ -44,7 +44,7 @@ const OutcomeRow = Schema.Struct({
 })
 const IdRow = Schema.Struct({ id: MessageId })
 const Count = Schema.Struct({ count: Schema.Int })
-const Waiting = Schema.Struct({ isThere: Schema.Boolean, ofSession: Schema.Int, ofUser: Schema.Int })
+const Waiting = Schema.Struct({ ofSession: Schema.Int, ofUser: Schema.Int })
 
 const unlimited: PendingLimits = { session: 2 ** 31 - 1, user: 2 ** 31 - 1 }
 
@@ -100,12 +100,15 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
         limits: PendingLimits = unlimited
       ) {
         const now = DateTime.toDate(yield* DateTime.now)
+        // The function counts what was committed before this user's turn to append: the statement's own snapshot is older.
         const waiting = sql`
-          select count(*) filter (where session_id = ${message.sessionId})::int as of_session, count(*)::int as of_user
-          from messages
-          where user_id = (select user_id from chat_sessions where id = ${message.sessionId}) and state = 'pending'`
+          select pending.* from (
+            select user_id, pg_advisory_xact_lock(hashtextextended('messages of ' || user_id, 0))
+            from chat_sessions where id = ${message.sessionId}
+            offset 0
+          ) as locked cross join lateral count_pending_messages(locked.user_id, ${message.sessionId}) as pending`
         const appended = yield* sql`${prepared}
-          with waiting as (${waiting}), repeated as (
+          with waiting as materialized (${waiting}), repeated as (
             delete from messages
             where id = ${message.repeats ?? null} and session_id = ${message.sessionId} and state = 'failed' and not call_begun
             returning id
@@ -131,12 +134,9 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
           from session
           returning ${selectMessageColumns(sql)}`.pipe(decodeFirstRow(MessageRow), Effect.orDie)
         if (Option.isSome(appended)) return appended.value
-        const { isThere, ofSession } = yield* sql`
-          with waiting as (${waiting})
-          select exists (select from chat_sessions where id = ${message.sessionId}) as is_there, of_session, of_user
-          from waiting`.pipe(decodeSingleRow(Waiting), Effect.orDie)
-        if (!isThere) return yield* new ChatSessionNotFound()
-        return yield* ofSession >= limits.session
+        const counted = yield* sql`${waiting}`.pipe(decodeFirstRow(Waiting), Effect.orDie)
+        if (Option.isNone(counted)) return yield* new ChatSessionNotFound()
+        return yield* counted.value.ofSession >= limits.session
           ? new PendingMessageLimitReached({ of: "session", limit: limits.session })
           : new PendingMessageLimitReached({ of: "user", limit: limits.user })
       }, withExportedSpan("ConversationRepository.appendUserMessage")),
