@@ -14,6 +14,7 @@ import * as ViemWalletKeys from "@berth/infra/chain/ViemWalletKeys"
 import * as ViemWalletSigner from "@berth/infra/chain/ViemWalletSigner"
 import * as WalletChainTest from "@berth/infra/chain/WalletChainTest"
 import * as PersistenceWiring from "@berth/infra/wiring/PersistenceWiring"
+import { renderPrometheus } from "@berth/infra/telemetry/PrometheusFormat"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Either, Exit, Layer, Option, Redacted } from "effect"
@@ -45,6 +46,13 @@ const Live = Layer.merge(WalletPayments.Default, PaymentDispatch.Default).pipe(
   Layer.provideMerge(storage),
   Layer.orDie
 )
+
+const countOutcome = (outcome: "paid" | "refused") =>
+  Number(
+    new RegExp(`^berth_payments_total\\{method="wallet",outcome="${outcome}"\\} (\\d+)$`, "m").exec(
+      renderPrometheus()
+    )?.[1] ?? 0
+  )
 
 const payee = WalletAddress.make(`0x${"ab".repeat(20)}`)
 const wide: SpendLimits = { perCall: 100n, perDay: 1_000n, perAgent: 1_000n, confirmAbove: 100n }
@@ -298,6 +306,7 @@ layer(Live, { excludeTestServices: true })("Payments of an agent", (it) => {
         const payer = yield* createPayer(wide)
         const test = yield* WalletChainTest.WalletChainTest
         const { advance } = yield* PaymentDispatch
+        const [paid, refused] = [countOutcome("paid"), countOutcome("refused")]
         const dropped = yield* Effect.flatMap(request(payer, "turn", 7n), advance).pipe(
           test.withBehavior({ broadcast: () => Effect.void })
         )
@@ -314,6 +323,7 @@ layer(Live, { excludeTestServices: true })("Payments of an agent", (it) => {
           { status: "failed", nonce: null },
           { status: "confirmed", nonce: "1" }
         ])
+        assert.deepStrictEqual([countOutcome("paid") - paid, countOutcome("refused") - refused], [2, 1])
       })
   )
 

@@ -1,6 +1,7 @@
 import { loadProcessSettings } from "@berth/infra/configuration/SettingsLoader"
 import { ignoreDebuggerSignal } from "@berth/infra/process/DebuggerSignal"
 import { jsonLogger } from "@berth/infra/telemetry/JsonLogger"
+import * as LibraryLogs from "@berth/infra/telemetry/LibraryLogs"
 import { prettyLogger } from "@berth/infra/telemetry/PrettyLogger"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Effect, Layer, Logger } from "effect"
@@ -15,7 +16,9 @@ import { supervise } from "./Supervisor.ts"
 const scripts = dirname(fileURLToPath(import.meta.url))
 
 const loggerLayer = (format: LogFormat) =>
-  Logger.replace(Logger.defaultLogger, format === "json" ? jsonLogger : prettyLogger)
+  format === "json"
+    ? Layer.provideMerge(LibraryLogs.layer, Logger.replace(Logger.defaultLogger, jsonLogger))
+    : Logger.replace(Logger.defaultLogger, prettyLogger)
 
 const program = Effect.gen(function* () {
   const { settings, warnings } = yield* loadProcessSettings("supervisor")

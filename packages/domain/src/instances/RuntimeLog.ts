@@ -16,7 +16,9 @@ export const RuntimeLogEntry = Schema.Struct({
   message: Schema.String,
   source: LogSource,
   /** Null for entries of the whole instance. */
-  agentId: Schema.NullOr(AgentId)
+  agentId: Schema.NullOr(AgentId),
+  /** The trace in which a runtime logged, by which operators find the turn. */
+  traceId: Schema.optionalWith(Schema.String, { exact: true })
 }).annotations({ identifier: "RuntimeLogEntry" })
 export type RuntimeLogEntry = typeof RuntimeLogEntry.Type
 

@@ -1,3 +1,4 @@
+import { redactText } from "./TextRedaction.ts"
 import { Context, FiberRef, FiberRefs, Logger, Option, Tracer } from "effect"
 
 /** A log line of any process: these keys, and the annotations of the entry beside them. */
@@ -20,6 +21,9 @@ const toText = (part: unknown) => (typeof part === "string" ? part : encodeLine(
 const formatMessage = (message: unknown): string =>
   Array.isArray(message) ? message.map(toText).join(" ") : toText(message)
 
+/** The search for secrets takes quadratic time. */
+const maximumCauseLength = 8192
+
 /** Formats a log entry with the ids of its trace and span. */
 export const structuredLogger = Logger.make<unknown, LogLine>((options) => {
   const span = Context.getOption(FiberRefs.getOrDefault(options.context, FiberRef.currentContext), Tracer.ParentSpan)
@@ -29,7 +33,7 @@ export const structuredLogger = Logger.make<unknown, LogLine>((options) => {
     level: options.logLevel.label.toLowerCase(),
     message: formatMessage(message),
     ...annotations,
-    ...(cause === undefined ? {} : { cause }),
+    ...(cause === undefined ? {} : { cause: redactText(cause.slice(0, maximumCauseLength)) }),
     ...(Option.isSome(span) ? { trace_id: span.value.traceId, span_id: span.value.spanId } : {})
   }
 })

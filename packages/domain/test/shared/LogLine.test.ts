@@ -26,6 +26,17 @@ describe("structured", () => {
     })
   )
 
+  it.effect("A structured log line has its cause without secrets", () =>
+    Effect.gen(function* () {
+      const error = new Error("connect redis://me:hunter2@host failed", {
+        cause: new Error("GET https://a.b/?key=hunter2 by Bearer hunter2hunter2 and sk-hunter2hunter2")
+      })
+      const [line] = yield* linesOf(Effect.logError("Redis lost", Cause.fail(error)))
+      assert.include(line?.["cause"], "connect redis://REDACTED@host failed")
+      assert.notInclude(JSON.stringify(line), "hunter2")
+    })
+  )
+
   it.effect("A structured log line has the ids of its trace and span", () =>
     Effect.gen(function* () {
       let ids: Readonly<Record<string, string>> = {}

@@ -1,5 +1,6 @@
 import type { RunningInstance } from "@berth/domain/instances/InstanceDriver"
-import { Clock, type Duration, Effect, Redacted, Schedule } from "effect"
+import { Clock, type Duration, Effect, Metric, Redacted, Schedule } from "effect"
+import { addSampler } from "../telemetry/ProcessMetrics.ts"
 import type { RuntimeClient } from "../runtime/RuntimeClient.ts"
 import { type CpuSample, computeCpuPercent } from "./CpuPercent.ts"
 import { type DiskCount, maximumEntries } from "./DiskUsage.ts"
@@ -7,10 +8,19 @@ import { maximumMissedHealthChecks, probeHealth } from "./HealthProbe.ts"
 import * as InstanceLogFile from "./InstanceLogFile.ts"
 import { decideMemoryAlert, describeMemoryAlert } from "./MemoryAlert.ts"
 
+// Of all instances together, since a label per instance would have no bound.
+const runningInstances = Metric.gauge("berth_instances_running", { description: "Instances that this backend runs" })
+const memory = Metric.gauge("berth_instances_memory_bytes", { description: "Memory of these instances together" })
+const cpuSeconds = Metric.counter("berth_instances_cpu_seconds_total", {
+  description: "CPU time of these instances together, while they were observed",
+  incremental: true
+})
+
 /** The state between two checks of an instance; a later backend does not need it. */
 interface Observations {
   missedHealthChecks: number
   memoryAlert: number
+  memoryBytes: number
   /** The last two samples, the newer one first. */
   cpu: ReadonlyArray<CpuSample>
   isEnding: boolean
@@ -38,10 +48,24 @@ export const make = <Running extends { readonly instance: RunningInstance }>({
     const observationsOf = (running: Running): Observations => {
       const known = observations.get(running)
       if (known !== undefined) return known
-      const fresh: Observations = { missedHealthChecks: 0, memoryAlert: 0, cpu: [], isEnding: false }
+      const fresh: Observations = { missedHealthChecks: 0, memoryAlert: 0, memoryBytes: 0, cpu: [], isEnding: false }
       observations.set(running, fresh)
       return fresh
     }
+
+    yield* Effect.acquireRelease(
+      Effect.sync(() =>
+        addSampler(() => {
+          const running = list()
+          runningInstances.unsafeUpdate(running.length, [])
+          memory.unsafeUpdate(
+            running.reduce((sum, one) => sum + observationsOf(one).memoryBytes, 0),
+            []
+          )
+        })
+      ),
+      (removeSampler) => Effect.sync(removeSampler)
+    )
 
     /** In the background: an instance that ignores SIGTERM must not delay the checks of the others. */
     const end = (running: Running, reason: string) =>
@@ -70,6 +94,7 @@ export const make = <Running extends { readonly instance: RunningInstance }>({
       checkMemory: (running: Running, usedBytes: number, limitMb: number) =>
         Effect.suspend(() => {
           const observed = observationsOf(running)
+          observed.memoryBytes = usedBytes
           const alert = decideMemoryAlert(observed.memoryAlert, usedBytes, limitMb)
           observed.memoryAlert = alert.share
           return alert.isRaised
@@ -89,6 +114,8 @@ export const make = <Running extends { readonly instance: RunningInstance }>({
       recordCpu: (running: Running, cpuMs: number) =>
         Effect.map(Clock.currentTimeMillis, (at) => {
           const observed = observationsOf(running)
+          const counted = observed.cpu[0]?.cpuMs
+          if (counted !== undefined) cpuSeconds.unsafeUpdate(Math.max(0, cpuMs - counted) / 1000, [])
           observed.cpu = [{ cpuMs, at }, ...observed.cpu.slice(0, 1)]
         }),
 

@@ -14,11 +14,14 @@ const LogLine = Schema.parseJson(
     model: Schema.optional(Schema.String),
     provider: Schema.optional(Schema.String),
     cause: Schema.optional(Schema.String),
-    source: Schema.optional(Schema.Literal("host"))
+    source: Schema.optional(Schema.Literal("host")),
+    trace_id: Schema.optional(Schema.String)
   })
 )
 type LogLine = typeof LogLine.Type
 const decode = Schema.decodeOption(LogLine)
+
+const traceIdPattern = /^[\da-f]{32}$/
 
 const maximumMessageLength = 4_000
 
@@ -86,7 +89,7 @@ export const parseLogEntries = (text: string): ReadonlyArray<RuntimeLogEntry> =>
       continue
     }
     flush()
-    const { agentId, level, source, timestamp } = line.value
+    const { agentId, level, source, timestamp, trace_id } = line.value
     before = { raw, timestamp }
     entries.push({
       id: idOf(raw),
@@ -94,7 +97,8 @@ export const parseLogEntries = (text: string): ReadonlyArray<RuntimeLogEntry> =>
       level: levels[level.toLowerCase()] ?? "info",
       message: messageOf(line.value),
       source: source ?? (agentId === undefined ? "instance" : "agent"),
-      agentId: agentId ?? null
+      agentId: agentId ?? null,
+      ...(trace_id === undefined || !traceIdPattern.test(trace_id) ? {} : { traceId: trace_id })
     })
   }
   flush()

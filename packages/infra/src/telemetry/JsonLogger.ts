@@ -6,17 +6,16 @@ const stdout = makeLineWriter(process.stdout)
 // Flushes the buffer at exit, however the process ends.
 process.once("exit", stdout.flush)
 
-const toConsole = Logger.withLeveledConsole(Logger.map(structuredLogger, encodeLine))
-
 /**
  * Logs one line of JSON per entry: to standard output, batched per turn of the event loop; warnings and worse immediately to
  * standard error, after a flush.
  */
 export const jsonLogger = Logger.make<unknown, void>((options) => {
-  if (options.logLevel === LogLevel.Info || options.logLevel === LogLevel.Debug) {
-    stdout.add(encodeLine(structuredLogger.log(options)))
+  const line = encodeLine(structuredLogger.log(options))
+  if (LogLevel.lessThan(options.logLevel, LogLevel.Warning)) {
+    stdout.add(line)
     return
   }
   stdout.flush()
-  toConsole.log(options)
+  process.stderr.write(`${line}\n`)
 })

@@ -1,6 +1,6 @@
+import { redactQueryString, redactText } from "@berth/domain/shared/TextRedaction"
 import { Cause, Exit, type Tracer } from "effect"
 import { summarizeSql } from "./SqlSummary.ts"
-import { redactQueryString, redactText } from "./TextRedaction.ts"
 
 /*
  * Names, attributes and status of spans by the OpenTelemetry semantic conventions (HTTP, database, messaging, GenAI), from the

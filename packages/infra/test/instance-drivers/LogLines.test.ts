@@ -41,6 +41,15 @@ describe("parseLogEntries", () => {
     assert.deepStrictEqual(cut, whole.slice(-cut.length))
   })
 
+  it("parseLogEntries keeps the trace of a line, and nothing else in its place", () => {
+    const traceId = "0af7651916cd43dd8448eb211c80319c"
+    const text = line(1, "one", { trace_id: traceId }) + line(2, "two", { trace_id: "<b>" }) + line(3, "three")
+    assert.deepStrictEqual(
+      parseLogEntries(text).map((entry) => entry.traceId),
+      [traceId, undefined, undefined]
+    )
+  })
+
   it("parseLogEntries drops an unfinished last line and an incomplete first one", () => {
     assert.deepStrictEqual(parseLogEntries("   at somewhere\n\n"), [])
     assert.deepStrictEqual(

@@ -4,6 +4,7 @@ import * as MetricsListener from "@berth/infra/telemetry/MetricsListener"
 import { renderPrometheus } from "@berth/infra/telemetry/PrometheusFormat"
 import { HttpClient, HttpLayerRouter } from "@effect/platform"
 import { NodeHttpServer } from "@effect/platform-node"
+import { lintMetrics } from "../../../../test/support/MetricLint.ts"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Option, Ref } from "effect"
 import { createServer } from "node:http"
@@ -79,6 +80,7 @@ describe("HealthListener", () => {
       )
       assert.include(text, 'berth_queue_jobs{queue="tasks",state="waiting"} 3')
       assert.include(text, 'berth_queue_jobs{queue="mail",state="dead"} 2')
+      assert.deepStrictEqual(lintMetrics(text), [])
       const other = yield* Effect.provide(HttpClient.get("/other"), context)
       assert.strictEqual(other.status, 404)
     })

@@ -13,10 +13,10 @@ import { AgentRunRepository } from "@berth/domain/schedules/runs/AgentRunReposit
 import { OAuthStateRepository } from "@berth/domain/signin/oauth/OAuthStateRepository"
 import { WalletNonceRepository } from "@berth/domain/signin/wallets/WalletNonceRepository"
 import { VerificationChallengeRepository } from "@berth/domain/verification/VerificationChallengeRepository"
-import { assert, describe, it } from "@effect/vitest"
+import { assert, beforeAll, describe, it } from "@effect/vitest"
 import { Chats } from "@berth/domain/channels/Chats"
 import { AgentLog } from "@berth/domain/instances/AgentLog"
-import { DateTime, Duration, Effect, HashMap, Layer, Logger, Option, Ref, TestClock } from "effect"
+import { DateTime, Duration, Effect, HashMap, Layer, Logger, Option, Ref, TestClock, TestContext } from "effect"
 import { WalletPaymentRepository } from "@berth/domain/wallets/payments/WalletPaymentRepository"
 import { A2aRepository } from "@berth/domain/a2a/A2aRepository"
 import { A2aTaskRepository } from "@berth/domain/a2a/tasks/A2aTaskRepository"
@@ -78,10 +78,18 @@ const runRetentions = Effect.gen(function* () {
   return { minutes: (name: string) => all.flatMap(([it, minute]) => (it === name ? [minute] : [])), logged }
 })
 
+/** One run for all tests: the test clock takes some milliseconds of real time for each of hundreds of moments. */
+let ran: Effect.Effect.Success<typeof runRetentions> | undefined
+const retentions = Effect.suspend(() => Effect.fromNullable(ran))
+
 describe("RetentionJobs", () => {
-  it.scoped("RetentionJobs deletes expired rows at the start and every hour, as of that moment", () =>
+  beforeAll(async () => {
+    ran = await Effect.runPromise(runRetentions.pipe(Effect.scoped, Effect.provide(TestContext.TestContext)))
+  }, 60_000)
+
+  it.effect("RetentionJobs deletes expired rows at the start and every hour, as of that moment", () =>
     Effect.gen(function* () {
-      const { minutes } = yield* runRetentions
+      const { minutes } = yield* retentions
       for (const name of [
         "mailed tokens",
         "sessions",
@@ -97,25 +105,25 @@ describe("RetentionJobs", () => {
     })
   )
 
-  it.scoped("RetentionJobs deletes reservations older than their retention every hour", () =>
+  it.effect("RetentionJobs deletes reservations older than their retention every hour", () =>
     Effect.gen(function* () {
-      const { minutes } = yield* runRetentions
+      const { minutes } = yield* retentions
       assert.deepStrictEqual(minutes("reservations"), [-48 * 60, -47 * 60, -46 * 60])
     })
   )
 
-  it.scoped("RetentionJobs deletes records of model calls older than their retention every hour", () =>
+  it.effect("RetentionJobs deletes records of model calls older than their retention every hour", () =>
     Effect.gen(function* () {
-      const { minutes } = yield* runRetentions
+      const { minutes } = yield* retentions
       assert.deepStrictEqual(minutes("model usage"), [-24 * 60, -23 * 60, -22 * 60])
     })
   )
 
-  it.scoped(
+  it.effect(
     "RetentionJobs deletes handled messages of channels after a week, and runs and agents' log entries after a month",
     () =>
       Effect.gen(function* () {
-        const { minutes } = yield* runRetentions
+        const { minutes } = yield* retentions
         const day = 24 * 60
         assert.deepStrictEqual(minutes("messages of channels"), [-7 * day, -7 * day + 60, -7 * day + 120])
         for (const name of [
@@ -130,23 +138,23 @@ describe("RetentionJobs", () => {
       })
   )
 
-  it.scoped("RetentionJobs deletes published outbox entries every ten minutes", () =>
+  it.effect("RetentionJobs deletes published outbox entries every ten minutes", () =>
     Effect.gen(function* () {
-      const { minutes } = yield* runRetentions
+      const { minutes } = yield* retentions
       assert.deepStrictEqual(minutes("outbox entries").slice(0, 4), [0, 10, 20, 30])
     })
   )
 
-  it.scoped("RetentionJobs deletes answer events older than the stream retention every 30 seconds", () =>
+  it.effect("RetentionJobs deletes answer events older than the stream retention every 30 seconds", () =>
     Effect.gen(function* () {
-      const { minutes } = yield* runRetentions
+      const { minutes } = yield* retentions
       assert.deepStrictEqual(minutes("answer events").slice(0, 3), [-5, -4.5, -4])
     })
   )
 
-  it.scoped("RetentionJobs logs only the retentions that deleted rows", () =>
+  it.effect("RetentionJobs logs only the retentions that deleted rows", () =>
     Effect.gen(function* () {
-      const { logged } = yield* runRetentions
+      const { logged } = yield* retentions
       assert.deepStrictEqual(logged, ["mailed tokens", "mailed tokens", "mailed tokens"])
     })
   )

@@ -1,4 +1,5 @@
 import { DateTime, Duration, Effect, Option } from "effect"
+import { countPayment } from "../../billing/PaymentMetrics.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
 import type { UserWallet } from "../UserWallet.ts"
 import { UserWalletRepository } from "../UserWalletRepository.ts"
@@ -36,10 +37,12 @@ export class PaymentDispatch extends Effect.Service<PaymentDispatch>()("@berth/P
     const finish = (payment: WalletPayment, status: "confirmed" | "failed", reason?: string) =>
       Effect.gen(function* () {
         const changed = yield* repository.changeStatus(payment, status, reason)
-        if (changed)
+        if (changed) {
+          countPayment("wallet", status === "confirmed" ? "paid" : "refused")
           yield* Effect.logInfo("Wallet payment finished").pipe(
             Effect.annotateLogs({ paymentId: payment.id, status, ...(reason === undefined ? {} : { reason }) })
           )
+        }
         return changed ? { ...payment, status, reason: reason ?? null } : payment
       })
 
