@@ -186,7 +186,8 @@ layer(App.shared, { excludeTestServices: true })("The documentation", (it) => {
           }
         }
         const errors = Object.entries(document.components.schemas).filter(
-          ([, schema]) => valuesOf(document, schema, "traceId").length > 0
+          // Entries of logs have a trace too.
+          ([name, schema]) => valuesOf(document, schema, "traceId").length > 0 && !/LogEntry$/.test(name)
         )
         assert.isAbove(errors.length, 20)
         const isExample = Schema.is(
