@@ -175,8 +175,6 @@ export const openWebClient = (webUrl: string) =>
     }
   }).pipe(Effect.provide(FetchHttpClient.layer))
 
-export type WebClient = Effect.Effect.Success<ReturnType<typeof openWebClient>>
-
 /** A new user, signed in. */
 export const signUpClient = (webUrl: string, name = "user", account = makeAccount(name)) =>
   Effect.gen(function* () {

@@ -577,4 +577,3 @@ export const makeFakeKubernetes = ({ bookmarkMs = 500, directory, programOf, rig
     }
   }
 }
-export type FakeKubernetes = ReturnType<typeof makeFakeKubernetes>

@@ -65,8 +65,6 @@ const readStream = (response: HttpClientResponse.HttpClientResponse, maximumByte
     Effect.map((parts) => Buffer.concat(Chunk.toReadonlyArray(parts)))
   )
 
-export type PlatformHttp = Effect.Effect.Success<typeof makePlatformHttp>
-
 /**
  * HTTP to messaging platforms: time and size limited, without redirects, trace headers and spans, whose URLs can contain
  * tokens.

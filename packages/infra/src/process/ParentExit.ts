@@ -1,4 +1,4 @@
-import { Effect, Layer } from "effect"
+import { Effect } from "effect"
 
 const terminateSelf = () => process.kill(process.pid, "SIGTERM")
 
@@ -27,6 +27,3 @@ export const endWithParent = Effect.acquireRelease(
   }),
   (forget) => Effect.sync(forget)
 ).pipe(Effect.asVoid)
-
-/** `endWithParent` as a Layer. Provide it outermost. */
-export const layer: Layer.Layer<never> = Layer.scopedDiscard(endWithParent)

@@ -16,8 +16,6 @@ export interface RestartHistory {
   readonly hasBeenUp: boolean
 }
 
-export const initialRestartHistory: RestartHistory = { failures: 0, hasBeenUp: false }
-
 export type RestartDecision = Data.TaggedEnum<{
   Restart: { readonly after: Duration.Duration; readonly failures: number }
   GiveUp: { readonly reason: string }

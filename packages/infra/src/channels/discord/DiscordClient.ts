@@ -243,5 +243,3 @@ export const makeDiscordClient = (apiUrl: URL) =>
       }
     }
   })
-
-export type DiscordClient = Effect.Effect.Success<ReturnType<typeof makeDiscordClient>>

@@ -178,5 +178,3 @@ export const makeWhatsAppClient = (apiUrl: URL) =>
       }
     }
   })
-
-export type WhatsAppClient = Effect.Effect.Success<ReturnType<typeof makeWhatsAppClient>>

@@ -59,4 +59,3 @@ export const make = ({ client, engine, intervals, running, volumes }: ContainerM
     yield* checks.checkEvery(intervals.health, checkHealth, 16)
     return { measureCpu: checks.measureCpu }
   })
-export type ContainerMonitor = Effect.Effect.Success<ReturnType<typeof make>>
