@@ -22,10 +22,10 @@ export const eventually = <A, E, R>(
 ): Effect.Effect<A, E | Error, R> =>
   Effect.suspend(() => {
     let looks = 0
-    let last = "no answer at all"
+    let last: unknown = "no answer at all"
     const look = Effect.map(question, (answer) => {
       looks += 1
-      last = shown(answer)
+      last = answer
       return answer
     })
     // At growing intervals: on a slow machine the looks of many tests would themselves keep it busy.
@@ -33,7 +33,9 @@ export const eventually = <A, E, R>(
       isIt(answer) ? Effect.succeed(answer) : Effect.delay(ask, Math.min(15 * 1.3 ** looks, 300))
     )
     const late = () =>
-      new Error(`waited ${Duration.format(timeout)} for ${description}, and looked ${looks} times; last seen: ${last}`)
+      new Error(
+        `waited ${Duration.format(timeout)} for ${description}, and looked ${looks} times; last seen: ${shown(last)}`
+      )
     const lastLook = Effect.timeoutFail(Effect.interruptible(look), { duration: "10 seconds", onTimeout: late })
     // Interruptible also where a resource is acquired, or the time would never be up.
     return Effect.flatMap(
