@@ -1,15 +1,12 @@
-import { ChannelReaders } from "@berth/domain/channels/ChannelReaders"
 import { ChannelRecovery } from "@berth/domain/channels/ChannelRecovery"
-import { ChannelConnections } from "@berth/domain/channels/ChannelConnections"
 import { Chats } from "@berth/domain/channels/Chats"
 import type { TurnEvent } from "@berth/domain/instances/AgentRuntime"
 import { InstanceUnavailable } from "@berth/domain/instances/InstanceErrors"
 import { TurnRepository } from "@berth/domain/interaction/turns/TurnRepository"
 import { AgentId } from "@berth/domain/shared/AgentId"
-import { noUsdMicros } from "@berth/domain/shared/Money"
 import { failureNotice, refusalNotices } from "@berth/domain/channels/ChannelPolicy"
 import { PluginFailed } from "@berth/domain/gateway/plugins/PluginRun"
-import { fakeAudioHeader, SpeechTest } from "@berth/infra/backend/SpeechTest"
+import { SpeechTest } from "@berth/infra/backend/SpeechTest"
 import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
@@ -19,123 +16,25 @@ import { eventually } from "../support/Eventually.ts"
 import * as App from "../support/TestApp.ts"
 import { createOwnerWithAgent, exhaustUnits, lapseSubscription, type OwnerWithAgent } from "./OwnerFixtures.ts"
 import { findUsedUnits } from "./TurnFixtures.ts"
-
-const { FakeTelegram, runChannelJobs } = ChannelWorker
-
-let messageIds = 0
-let chatIds = 9_000
-
-/** A new private chat of one person. */
-const newChat = () => {
-  chatIds += 1
-  return { id: chatIds, type: "private" }
-}
-type Chat = ReturnType<typeof newChat>
-
-/** A message as Telegram describes it. */
-const messageIn = (chat: Chat, text: string, more: Readonly<Record<string, unknown>> = {}) => {
-  messageIds += 1
-  return {
-    message_id: messageIds,
-    date: 1_800_000_000,
-    chat,
-    from: { id: chat.id, is_bot: false, first_name: "Ada" },
-    text,
-    ...(text.startsWith("/")
-      ? { entities: [{ type: "bot_command", offset: 0, length: text.split(" ")[0]?.length }] }
-      : {}),
-    ...more
-  }
-}
-
-/** A voice message whose file the Bot API has. */
-const voiceIn = (chat: Chat, spoken: string, duration = 4) =>
-  Effect.map(FakeTelegram, ({ addFile }) => {
-    const message = messageIn(chat, "", { text: undefined })
-    const id = `voice-${message.message_id}`
-    addFile(id, new TextEncoder().encode(`${fakeAudioHeader}${spoken}`))
-    return { ...message, voice: { file_id: id, file_unique_id: id, duration, mime_type: "audio/ogg", file_size: 100 } }
-  })
-
-const put = (owner: OwnerWithAgent, json: unknown) =>
-  Effect.flatMap(App.TestApp, ({ web }) =>
-    web({ method: "PUT", path: `/api/agents/${owner.agent.id}/channels`, as: owner, json })
-  )
-
-/** An owner whose agent is connected to the bot; others lose it. */
-const connectOwner = (plan: "pro" | "starter" = "pro") =>
-  Effect.gen(function* () {
-    const { token } = yield* FakeTelegram
-    const owner = yield* createOwnerWithAgent(plan)
-    const answer = yield* put(owner, { platformA: { token } })
-    assert.strictEqual(answer.status, 200, answer.text)
-    yield* runChannelJobs
-    return owner
-  })
-
-const readHealth = (owner: OwnerWithAgent) =>
-  Effect.gen(function* () {
-    const { web } = yield* App.TestApp
-    const { text } = yield* web({ method: "GET", path: `/api/agents/${owner.agent.id}/channels`, as: owner })
-    const view: unknown = JSON.parse(text)
-    return JSON.stringify(view)
-  })
-
-const readLogs = (owner: OwnerWithAgent) =>
-  Effect.gen(function* () {
-    const { web } = yield* App.TestApp
-    return (yield* web({ method: "GET", path: `/api/agents/${owner.agent.id}/logs`, as: owner })).text
-  })
-
-let updateIds = 100
-
-/** Delivers an update as Telegram calls the webhook. */
-const deliver = (
-  owner: { readonly agent: { readonly id: AgentId } },
-  update: Readonly<Record<string, unknown>>,
-  secret?: string
-) =>
-  Effect.gen(function* () {
-    const { web } = yield* App.TestApp
-    const { webhook } = yield* FakeTelegram
-    updateIds += 1
-    return yield* web({
-      method: "POST",
-      path: `/api/webhooks/platformA/${owner.agent.id}`,
-      json: { update_id: updateIds, ...update },
-      headers: { "x-telegram-bot-api-secret-token": secret ?? webhook()?.secret ?? "" }
-    })
-  })
-
-const sentTo = (chat: Chat) =>
-  Effect.map(FakeTelegram, ({ sent }) =>
-    sent()
-      .filter(({ chatId }) => chatId === String(chat.id))
-      .map(({ text }) => text)
-  )
-
-/** The messages that agents were asked since a number of calls. */
-const askedAfter = (before: number) =>
-  Effect.gen(function* () {
-    const { calls } = yield* AgentManagerTest
-    return (yield* calls)
-      .slice(before)
-      .flatMap(({ method, turn }) => (method === "chat" && turn !== undefined ? [turn.message] : []))
-  })
-const countCalls = Effect.flatMap(AgentManagerTest, ({ calls }) => Effect.map(calls, (all) => all.length))
-
-const unready = { chat: () => Stream.fail(new InstanceUnavailable({ reason: "it starts" })) }
-const freeCall = { own: false, promptMicros: noUsdMicros, answerMicros: noUsdMicros }
-
-/** Runs the jobs of a chat, whose pause has passed. */
-const runResumed = (chat: Chat) =>
-  Effect.gen(function* () {
-    const sql = yield* SqlClient
-    yield* sql`update channel_chats set paused_until = null where chat_id = ${String(chat.id)}`
-    yield* sql`update inbound_messages set received_at = now() - interval '6 seconds' where chat_id = ${String(chat.id)}`
-    yield* (yield* ChannelRecovery).resumeChats
-    yield* runChannelJobs
-  })
+import {
+  askedAfter,
+  connectOwner,
+  countCalls,
+  deliver,
+  FakeTelegram,
+  freeCall,
+  messageIn,
+  newChat,
+  put,
+  readHealth,
+  readLogs,
+  runChannelJobs,
+  sentAfterJobs,
+  runResumed,
+  sentTo,
+  unready,
+  voiceIn
+} from "./TelegramFixtures.ts"
 
 layer(ChannelWorker.layer({ appUrl: "https://berth.example" }), { excludeTestServices: true })(
   "Telegram by webhook",
@@ -920,102 +819,3 @@ layer(ChannelWorker.layer({ appUrl: "https://berth.example" }), { excludeTestSer
     )
   }
 )
-
-/** The texts in a chat after the waiting jobs. */
-const sentAfterJobs = (chat: Chat) => Effect.zipRight(runChannelJobs, sentTo(chat))
-
-layer(ChannelWorker.layer(), { excludeTestServices: true })("Telegram by polling", (it) => {
-  const lease = Effect.flatMap(
-    SqlClient,
-    (sql) => sql`select claim_id, cursor from channel_connections where cursor is not null`
-  )
-
-  it.effect("Without a public address updates are read, each once, and the cursor moves with the stored messages", () =>
-    Effect.gen(function* () {
-      const { addUpdate, calls, updatesLeft, webhook } = yield* FakeTelegram
-      const owner = yield* connectOwner()
-      assert.isUndefined(webhook())
-      assert.include(yield* readHealth(owner), '"transport":"polling","webhookUrl":null')
-      const chat = newChat()
-      addUpdate({ message: messageIn(chat, "first") })
-      const { readUnread } = yield* ChannelReaders
-      yield* readUnread
-      yield* readUnread
-      yield* eventually(sentAfterJobs(chat), (sent) => sent.length === 1)
-      const last = addUpdate({ message: messageIn(chat, "second") })
-      yield* eventually(sentAfterJobs(chat), (sent) => sent.length === 2)
-      yield* eventually(Effect.sync(updatesLeft), (left) => left === 0)
-      const [row] = yield* lease
-      assert.strictEqual(row?.["cursor"], String(last + 1))
-      assert.isAtLeast(calls("getUpdates").length, 2)
-    })
-  )
-
-  it.effect("A reader whose lease is lost stops, and stores nothing more", () =>
-    Effect.gen(function* () {
-      const { addUpdate, updatesLeft } = yield* FakeTelegram
-      const sql = yield* SqlClient
-      const chat = newChat()
-      yield* sql`update channel_connections set claim_id = 'another', lease_until = now() + interval '1 minute'`
-      addUpdate({ message: messageIn(chat, "for the other") })
-      yield* eventually(
-        Effect.flatMap(App.TestApp, ({ logLines }) => logLines),
-        (lines) => lines.join("\n").includes("reader's lease lost")
-      )
-      assert.deepStrictEqual(yield* sql`select id from inbound_messages where chat_id = ${String(chat.id)}`, [])
-      assert.strictEqual(updatesLeft(), 1)
-      yield* sql`update channel_connections set claim_id = null, lease_until = null`
-      yield* (yield* ChannelReaders).readUnread
-      yield* eventually(sentAfterJobs(chat), (sent) => sent.length === 1)
-    })
-  )
-
-  it.effect("Every owner's first connection is listed for readers before any owner's second", () =>
-    Effect.gen(function* () {
-      const { listUnread } = yield* ChannelConnections
-      const sql = yield* SqlClient
-      const [many, one] = [yield* createOwnerWithAgent("pro"), yield* createOwnerWithAgent("pro")]
-      for (const { agent } of [many, one]) {
-        yield* sql`update agents set config = jsonb_set(config, '{channels}', '["platformA", "platformB", "platformC"]')
-          where id = ${agent.id}`
-        for (const platform of agent.id === many.agent.id ? ["platformA", "platformB", "platformC"] : ["platformA"])
-          yield* sql`
-            insert into channel_connections (agent_id, platform, secrets_sealed, answers_bots, state, bot, transport,
-              lease_until, updated_at)
-            values (${agent.id}, ${platform}, '', false, 'connected', '{"id": "none", "name": "none"}', 'polling',
-              ${agent.id === many.agent.id ? null : new Date(0)}, now())`
-      }
-      const owners = (yield* listUnread(2)).map(({ ownerId }) => ownerId)
-      assert.sameMembers(owners, [many.user.id, one.user.id])
-      yield* sql`delete from channel_connections where secrets_sealed = ''`
-    })
-  )
-
-  it.effect("A conflict with another reader shows in the health, and the next check reads again", () =>
-    Effect.gen(function* () {
-      const { addUpdate, failNext } = yield* FakeTelegram
-      const sql = yield* SqlClient
-      const owner = yield* connectOwner()
-      failNext("getUpdates", {
-        kind: "status",
-        status: 409,
-        description: "Conflict: terminated by other getUpdates request"
-      })
-      yield* (yield* ChannelReaders).readUnread
-      yield* eventually(readHealth(owner), (health) => health.includes("Conflict: terminated"))
-      yield* sql`update channel_connections set checked_at = now() - interval '2 minutes'`
-      yield* (yield* ChannelRecovery).repeatChecks
-      yield* runChannelJobs
-      assert.include(yield* readHealth(owner), '"state":"connected"')
-      const chat = newChat()
-      addUpdate({ message: messageIn(chat, "back") })
-      yield* eventually(
-        Effect.zipRight(
-          Effect.flatMap(ChannelReaders, ({ readUnread }) => readUnread),
-          sentAfterJobs(chat)
-        ),
-        (sent) => sent.length === 1
-      )
-    })
-  )
-})
