@@ -289,6 +289,19 @@ export const texts = {
     upload: "Upload",
     uploaded: "The skill is uploaded and enabled."
   },
+  mcpServers: {
+    add: "Add server",
+    added: "The server is stored. If it offers no tools, the agent's log says why.",
+    authorizationHint: "For example Bearer and a key. It is stored encrypted and never shown again.",
+    fields: { name: "Name", url: "Address", authorization: "Authorization header (optional)" },
+    lead: "Servers of the Model Context Protocol. The agent uses their tools when it talks to you.",
+    nameHint: "Lower-case letters, digits and underscores. The names of its tools begin with it.",
+    none: "No MCP servers",
+    noneHint: "Add the address of a server (streamable HTTP) to give the agent its tools.",
+    remove: (name: string) => `Remove ${name}?`,
+    removeLead: "The agent loses the tools of the server, and its secrets are deleted.",
+    title: "MCP servers"
+  },
   channels: {
     answersBots: "Also answer bots",
     bot: "Bot",

@@ -1,5 +1,6 @@
 import type { AgentConfigApi } from "@berth/api/agents/AgentConfigApi"
 import type { AgentsApi } from "@berth/api/agents/AgentsApi"
+import type { McpServersApi } from "@berth/api/agents/McpServersApi"
 import type { UploadedSkillsApi } from "@berth/api/agents/UploadedSkillsApi"
 import type { AgentA2aApi } from "@berth/api/a2a/A2aApi"
 import type { AccountsApi, AccountSettingsWithNotifications } from "@berth/api/accounts/AccountsApi"
@@ -52,6 +53,7 @@ export type ProvisionedAgentJson = Answer<typeof AgentsApi, "provision">
 export type AgentConfigJson = Answer<typeof AgentConfigApi, "read">["config"]
 export type AgentConfigAnswerJson = Answer<typeof AgentConfigApi, "read">
 export type UploadedSkillsJson = Answer<typeof UploadedSkillsApi, "list">
+export type McpServersJson = Answer<typeof McpServersApi, "list">
 export type LogsJson = Answer<typeof AgentRecordsApi, "logs">
 export type StatsJson = Answer<typeof AgentRecordsApi, "stats">
 export type AgentMessagesJson = Answer<typeof AgentRecordsApi, "messages">

@@ -7,6 +7,7 @@ import { agentPath, useRefresh } from "../queries.ts"
 import { texts } from "../texts.ts"
 import type { SkillJson, UploadedSkillsJson } from "../wire.ts"
 import { formatSize } from "../format.ts"
+import { McpServersSection } from "./McpServersSection.tsx"
 import type { AgentTab } from "./AgentTab.ts"
 
 const skillsQuery = (agentId: string) =>
@@ -131,6 +132,7 @@ const SkillsTab = ({ agent: { id: agentId } }: AgentTab) => {
           }
         </Loaded>
       </Section>
+      <McpServersSection agentId={agentId} />
     </>
   )
 }
