@@ -1,4 +1,5 @@
 import { nonExportingTracer } from "@berth/infra/telemetry/NonExportingTracer"
+import { HttpTraceContext } from "@effect/platform"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Option, Tracer } from "effect"
 
@@ -27,6 +28,15 @@ describe("Spans without an exporter", () => {
       assert.strictEqual(inner.traceId, outer.traceId)
       assert.strictEqual(inner.parentId, outer.spanId)
       assert.notStrictEqual(inner.spanId, outer.spanId)
+    }).pipe(Effect.withTracer(nonExportingTracer))
+  )
+
+  it.effect("Spans of nonExportingTracer are not sampled, so that instances record nothing", () =>
+    Effect.gen(function* () {
+      const caller = { traceId: "0af7651916cd43dd8448eb211c80319c", spanId: "b7ad6b7169203331", sampled: true }
+      const span = yield* Effect.makeSpan("called", { parent: Tracer.externalSpan(caller) })
+      assert.isFalse(span.sampled)
+      assert.match(HttpTraceContext.toHeaders(span)["traceparent"] ?? "", /^00-0af7651916cd43dd8448eb211c80319c-.*-00$/)
     }).pipe(Effect.withTracer(nonExportingTracer))
   )
 
