@@ -26,6 +26,9 @@ export const theme = createTheme({
   components: {
     Badge: { styles: { label: { textTransform: "none" as const, fontWeight: 500 } } },
     Tooltip: { defaultProps: { withArrow: true, openDelay: 400 } },
+    // A header of a dialog is no banner of the page.
+    ModalHeader: { defaultProps: { role: "presentation" } },
+    DrawerHeader: { defaultProps: { role: "presentation" } },
     Modal: { defaultProps: { centered: true, radius: "lg", closeButtonProps: { "aria-label": "Close" } } }
   }
 })

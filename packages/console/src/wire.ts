@@ -77,6 +77,7 @@ export type WebhookEndpointsJson = Answer<typeof WebhookEndpointsApi, "list">
 export type CreatedWebhookEndpointJson = Answer<typeof WebhookEndpointsApi, "create">
 export type WebhookDeliveriesJson = Answer<typeof WebhookEndpointsApi, "deliveries">
 export type AdministeredUsersJson = Answer<typeof AdministrationApi, "users">
+export type AdministeredAccountJson = Answer<typeof AdministrationApi, "user">
 export type AdministeredInstancesJson = Answer<typeof AdministrationApi, "instances">
 export type QueuesJson = Answer<typeof AdministrationApi, "queues">
 export type DeadJobsJson = Answer<typeof AdministrationApi, "deadJobs">

@@ -10,6 +10,7 @@ import { useRefresh } from "../queries.ts"
 import { texts } from "../texts.ts"
 import type { AdministeredUsersJson } from "../wire.ts"
 import { ReasonButton } from "./ReasonButton.tsx"
+import { UserLink } from "./UserDetails.tsx"
 
 const perPage = 20
 const plans = ["free", "solo", "collective", "label", "network", "starter", "pro", "scale"]
@@ -115,9 +116,7 @@ export const UsersSection = () => {
                   {users.map((user) => (
                     <Table.Tr key={user.id}>
                       <Table.Td>
-                        <Text fz="sm" fw={500}>
-                          {user.email}
-                        </Text>
+                        <UserLink user={user} />
                         <Group gap={6}>
                           <Text fz="xs" c="dimmed">
                             {user.name}
