@@ -464,7 +464,7 @@ export const texts = {
     creditHint: "One credit is 100 units",
     credits: "Credits",
     creditsBooked: "The credits are booked.",
-    creditsOf: (credits: number) => `${credits.toLocaleString("en")} credits`,
+    creditsOf: (credits: number) => count(credits, "credit", "credits"),
     days: (days: number) => `The last ${days} days, by UTC day.`,
     disableKey: "Stop using the key",
     disableKeyLead: "Calls are paid from your units again.",

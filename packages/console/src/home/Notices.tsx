@@ -1,5 +1,5 @@
 import { Anchor, Button, CloseButton, Group, Stack, Text } from "@mantine/core"
-import { Link, Outlet } from "@tanstack/react-router"
+import { Link, Outlet, useParams } from "@tanstack/react-router"
 import { useState } from "react"
 import { call } from "../api.ts"
 import { notifyDone, useAction } from "../parts.tsx"
@@ -42,7 +42,9 @@ const MissingEmail = () => (
 /** Outcomes of redirects and the state of the email address, above every page. */
 export const Notices = () => {
   const [outcomes, setOutcomes] = useState(settings.notices)
-  const { notice } = settings.email
+  // The pages of an agent fill the window.
+  const { agentId } = useParams({ strict: false })
+  const notice = agentId === undefined ? settings.email.notice : null
   return (
     <>
       {(outcomes.length > 0 || notice !== null) && (
