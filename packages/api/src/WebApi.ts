@@ -21,6 +21,7 @@ import { describeApi } from "./http/OpenApiDocument.ts"
 import { requestErrors } from "./http/RequestErrors.ts"
 import { DeploymentsApi } from "./instances/DeploymentsApi.ts"
 import { InstancesApi } from "./instances/InstancesApi.ts"
+import { AgentOverviewsApi } from "./interaction/AgentOverviewsApi.ts"
 import { ConversationsApi } from "./interaction/ConversationsApi.ts"
 import { InteractionApi } from "./interaction/InteractionApi.ts"
 import { ApiKeysApi } from "./accounts/api-keys/ApiKeysApi.ts"
@@ -67,6 +68,7 @@ export class WebApi extends HttpApi.make("web")
   .add(DeploymentsApi)
   .add(InteractionApi)
   .add(ConversationsApi)
+  .add(AgentOverviewsApi)
   .add(ChannelsApi)
   .add(SchedulesApi)
   .add(SkillRunsApi)

@@ -7,7 +7,7 @@ import type {
   AgentDetailJson,
   AgentHealthJson,
   AgentListJson,
-  AgentMessagesJson,
+  AgentOverviewJson,
   BillingJson,
   BillingHistoryJson,
   InstanceViewJson,
@@ -18,12 +18,24 @@ import type {
 export const agentPath = (agentId: string, rest = "") => `/api/agents/${segment(agentId)}${rest}`
 export const ownInstancePath = (rest = "") => `/api/instance/${segment(settings.userId)}${rest}`
 
-/** Statuses are polled: quickly while one changes. */
+/** Whether events keep the agents up to date. */
+export const watching = { isLive: false }
+
+/** Without events, statuses are polled: quickly while one changes. */
 export const agentsQuery = queryOptions({
   queryKey: ["agents"],
   queryFn: ({ signal }) => call<AgentListJson>("GET", "/api/agents", { signal }),
   refetchInterval: ({ state: { data } }) =>
-    data?.agents.some(({ status }) => status === "provisioning") === true ? 1_000 : 10_000
+    watching.isLive ? 60_000 : data?.agents.some(({ status }) => status === "provisioning") === true ? 1_000 : 10_000
+})
+
+export const overviewsPath = "/api/agents/overviews"
+
+export const overviewsQuery = queryOptions({
+  queryKey: ["overviews"],
+  queryFn: async ({ signal }) =>
+    (await call<{ readonly agents: ReadonlyArray<AgentOverviewJson> }>("GET", overviewsPath, { signal })).agents,
+  refetchInterval: () => (watching.isLive ? false : 15_000)
 })
 
 export const agentDetailQuery = (agentId: string) =>
@@ -45,14 +57,6 @@ export const agentHealthQuery = (agentId: string) =>
     queryKey: ["agent", agentId, "health"],
     queryFn: ({ signal }) =>
       call<AgentHealthJson>("GET", "/api/agent", { query: { action: "health", agentId }, signal })
-  })
-
-export const lastMessageQuery = (agentId: string) =>
-  queryOptions({
-    queryKey: ["agent", agentId, "last-message"],
-    queryFn: ({ signal }) =>
-      call<AgentMessagesJson>("GET", agentPath(agentId, "/messages"), { query: { limit: 1 }, signal }),
-    refetchInterval: 15_000
   })
 
 export const instanceQuery = queryOptions({

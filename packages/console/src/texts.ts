@@ -104,6 +104,7 @@ export const texts = {
     sandbox:
       "Development: no model provider has a key, so the sandbox model answers. It repeats messages and runs tools, for example “calculate 17*23”.",
     search: "Search agents",
+    unitsToday: (value: number) => `${count(value, "unit", "units")} today`,
     template: "Start from"
   },
   files: {

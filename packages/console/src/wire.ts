@@ -10,6 +10,7 @@ import type { AdministrationApi } from "@berth/api/administration/Administration
 import type { BillingApi } from "@berth/api/billing/BillingApi"
 import type { ChannelsApi } from "@berth/api/channels/ChannelsApi"
 import type { InstancesApi } from "@berth/api/instances/InstancesApi"
+import type { AgentOverviewEvent } from "@berth/api/interaction/AgentOverviewsApi"
 import type { AgentRecordsApi } from "@berth/api/interaction/AgentRecordsApi"
 import type {
   AgentHealthView,
@@ -56,7 +57,8 @@ export type UploadedSkillsJson = Answer<typeof UploadedSkillsApi, "list">
 export type McpServersJson = Answer<typeof McpServersApi, "list">
 export type LogsJson = Answer<typeof AgentRecordsApi, "logs">
 export type StatsJson = Answer<typeof AgentRecordsApi, "stats">
-export type AgentMessagesJson = Answer<typeof AgentRecordsApi, "messages">
+export type AgentOverviewEventJson = typeof AgentOverviewEvent.Encoded
+export type AgentOverviewJson = AgentOverviewEventJson["agents"][number]
 export type InstanceViewJson = Answer<typeof InstancesApi, "find">
 export type SchedulesJson = Answer<typeof SchedulesApi, "list">
 export type ScheduleJson = SchedulesJson["schedules"][number]

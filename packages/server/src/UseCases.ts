@@ -16,6 +16,7 @@ import { TokenGate } from "@berth/domain/gating/TokenGate"
 import { Instances } from "@berth/domain/instances/Instances"
 import * as InstancesServices from "@berth/domain/instances/InstancesServices"
 import * as ManagedAgentInstances from "@berth/domain/instances/ManagedAgentInstances"
+import { AgentOverviews } from "@berth/domain/interaction/overviews/AgentOverviews"
 import * as InteractionServices from "@berth/domain/interaction/InteractionServices"
 import { Memories } from "@berth/domain/interaction/memory/Memories"
 import { TurnModelCalls } from "@berth/domain/interaction/turns/TurnModelCalls"
@@ -83,6 +84,7 @@ export const web = Layer.mergeAll(
     AgentLiveStreams.Default
   ),
   LiveOrigin.Default,
+  AgentOverviews.Default,
   AgentMcpServers.Default,
   VerificationServices.layer,
   Layer.provide(Layer.provideMerge(AdministrationServices.layer, BillingServices.layer), AgentsServices.limits),

@@ -61,6 +61,7 @@ import * as AgentSocketDocumentHttp from "./interaction/AgentSocketDocumentHttp.
 import * as AgentSocketHttp from "./interaction/AgentSocketHttp.ts"
 import * as AgentSockets from "./interaction/AgentSockets.ts"
 import { moveTokenToHeader } from "./interaction/SocketCredentials.ts"
+import * as AgentOverviewsHttp from "./interaction/AgentOverviewsHttp.ts"
 import * as ConversationsHttp from "./interaction/ConversationsHttp.ts"
 import * as InteractionHttp from "./interaction/InteractionHttp.ts"
 import * as AgentLiveStreamsHttp from "./provisioning/AgentLiveStreamsHttp.ts"
@@ -117,6 +118,7 @@ const groups = Layer.mergeAll(
   DeploymentsHttp.layer,
   InteractionHttp.layer,
   ConversationsHttp.layer,
+  AgentOverviewsHttp.layer,
   ProvisioningHttp.layer,
   AgentLiveStreamsHttp.layer,
   LiveIngestHttp.layer,

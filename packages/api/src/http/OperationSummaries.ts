@@ -69,6 +69,7 @@ export const operationSummaries: Readonly<Record<string, string>> = {
   "interaction.chat": "Send a message to an agent",
   "interaction.history": "List the caller's messages and replies, newest first",
   "interaction.events": "Resume the events of an answer",
+  "agentOverviews.overviews": "List or watch the caller's agents with their newest messages",
   "conversations.stop": "Stop an answer",
   "conversations.rename": "Name a conversation",
   "conversations.remove": "Delete a conversation",

@@ -1,11 +1,11 @@
-import { Button, Group, Pagination, Skeleton, Text, TextInput } from "@mantine/core"
+import { Button, Group, Pagination, Text, TextInput } from "@mantine/core"
 import { useDisclosure } from "@mantine/hooks"
 import { useQuery } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
 import { useState } from "react"
 import { AgentsIcon, PlusIcon, SearchIcon } from "../icons.tsx"
 import { Empty, Loaded, Moment, PageHeader, StatusTag } from "../parts.tsx"
-import { agentsQuery, lastMessageQuery } from "../queries.ts"
+import { agentsQuery } from "../queries.ts"
 import { settings } from "../settings.ts"
 import { texts } from "../texts.ts"
 import { useTitle } from "../useTitle.ts"
@@ -13,51 +13,48 @@ import type { AgentItemJson } from "../wire.ts"
 import { ClaimNotice } from "./ClaimNotice.tsx"
 import { CreateAgent } from "./CreateAgent.tsx"
 import { InstanceActions } from "./InstanceActions.tsx"
+import { useOverview } from "./overviews.ts"
 
 const perPage = 24
 const searchFrom = 8
 
-const LastMessage = ({ agentId }: { readonly agentId: string }) => {
-  const { data, isPending } = useQuery(lastMessageQuery(agentId))
-  if (isPending) return <Skeleton height={14} mt={6} mb={20} width="80%" />
-  const message = data?.messages[0]
+const AgentCard = ({ agent: { id, model, name, status } }: { readonly agent: AgentItemJson }) => {
+  const overview = useOverview(id)
+  const message = overview?.lastMessage
+  const configured = settings.repliesFromSandbox ? texts.agents.answeredBySandbox(model) : model
+  const units = overview?.unitsToday ?? 0
   return (
-    <Text c="dimmed" fz="sm" className="clamp">
-      {message === undefined
-        ? texts.agents.noMessages
-        : `${message.sender === "user" ? texts.chat.youPrefix : ""}${message.content.slice(0, 240)}`}
-    </Text>
+    <li>
+      <article className="card">
+        <Group justify="space-between" wrap="nowrap" gap="sm">
+          <Link
+            to="/dashboard/agents/$agentId/$tab"
+            params={{ agentId: id, tab: "chat" }}
+            className="card-link truncate"
+            title={name}
+          >
+            {name}
+          </Link>
+          <StatusTag value={status} />
+        </Group>
+        <Text c="dimmed" fz="sm" className="clamp">
+          {overview === undefined
+            ? ""
+            : message === null || message === undefined
+              ? texts.agents.noMessages
+              : `${message.sender === "user" ? texts.chat.youPrefix : ""}${message.text}`}
+        </Text>
+        <Group justify="space-between" wrap="nowrap" gap="sm" fz="xs" c="dimmed" mt="auto">
+          <span className="truncate">{overview?.model ?? configured}</span>
+          <Group component="span" wrap="nowrap" gap="sm" flex="none">
+            {units > 0 && <span>{texts.agents.unitsToday(units)}</span>}
+            {message !== null && message !== undefined && <Moment at={message.createdAt} />}
+          </Group>
+        </Group>
+      </article>
+    </li>
   )
 }
-
-const LastTime = ({ agentId }: { readonly agentId: string }) => {
-  const { data } = useQuery(lastMessageQuery(agentId))
-  const message = data?.messages[0]
-  return message === undefined ? null : <Moment at={message.timestamp} />
-}
-
-const AgentCard = ({ agent: { id, model, name, status } }: { readonly agent: AgentItemJson }) => (
-  <li>
-    <article className="card">
-      <Group justify="space-between" wrap="nowrap" gap="sm">
-        <Link
-          to="/dashboard/agents/$agentId/$tab"
-          params={{ agentId: id, tab: "chat" }}
-          className="card-link truncate"
-          title={name}
-        >
-          {name}
-        </Link>
-        <StatusTag value={status} />
-      </Group>
-      <LastMessage agentId={id} />
-      <Group justify="space-between" wrap="nowrap" gap="sm" fz="xs" c="dimmed" mt="auto">
-        <span className="truncate">{settings.repliesFromSandbox ? texts.agents.answeredBySandbox(model) : model}</span>
-        <LastTime agentId={id} />
-      </Group>
-    </article>
-  </li>
-)
 
 const AgentCards = ({
   agents,

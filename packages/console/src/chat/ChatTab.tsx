@@ -4,6 +4,7 @@ import { type InfiniteData, type QueryClient, useInfiniteQuery, useQuery, useQue
 import { useNavigate, useSearch } from "@tanstack/react-router"
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react"
 import type { AgentTab } from "../agents/AgentTab.ts"
+import { useOverview } from "../agents/overviews.ts"
 import { call } from "../api.ts"
 import { ChatIcon, DownIcon, ListIcon, PlusIcon, SendIcon, StopIcon } from "../icons.tsx"
 import { Empty, Failure, Loaded, Notice, useAction } from "../parts.tsx"
@@ -11,7 +12,7 @@ import { conversationsQuery, readConversation } from "../queries.ts"
 import { texts } from "../texts.ts"
 import type { SessionPageJson } from "../wire.ts"
 import { ConversationList } from "./ConversationList.tsx"
-import { ask, followPending, stopAnswers, useLiveAnswers } from "./live.ts"
+import { ask, followPending, readLiveAnswers, stopAnswers, useLiveAnswers } from "./live.ts"
 import { Live, Stored } from "./Messages.tsx"
 
 const pageSize = 50
@@ -44,7 +45,6 @@ const makeSync = (client: QueryClient, agentId: string, sessionId: string) => as
   client.setQueryData<Pages>(conversationKey(sessionId), (old) => mergeNewest(old, fresh))
   await Promise.all([
     client.invalidateQueries({ queryKey: ["agent", agentId, "conversations"] }),
-    client.invalidateQueries({ queryKey: ["agent", agentId, "last-message"] }),
     client.invalidateQueries({ queryKey: ["billing"] })
   ])
 }
@@ -181,6 +181,16 @@ const Conversation = ({
     for (const { content, id, role, status } of messages)
       if (role === "user" && status === "pending") followPending(sessionId, { id, content }, sync)
   }, [messages, sessionId, sync])
+  // Messages of other windows, devices and channels.
+  const newest = useOverview(agentId)?.lastMessage?.createdAt
+  const lastSeen = useRef(newest)
+  useEffect(() => {
+    if (newest === lastSeen.current) return
+    const isFirst = lastSeen.current === undefined
+    lastSeen.current = newest
+    if (!isFirst && sessionId !== newConversation && readLiveAnswers(sessionId).length === 0)
+      sync().catch(() => undefined)
+  }, [newest, sessionId, sync])
   useEffect(() => {
     if (sessionId === newConversation) return undefined
     const wake = () => {

@@ -1,5 +1,6 @@
-import { makeSseParser, type SseEvent } from "@berth/api/http/Sse"
+import type { SseEvent } from "@berth/api/http/Sse"
 import { RequestFailed, segment, send } from "../api.ts"
+import { readEvents, waitToRetry } from "../events.ts"
 import type { ToolActivityJson } from "../wire.ts"
 
 /** Events of one answer. */
@@ -36,20 +37,6 @@ const readTool = (data: string): ToolActivityJson | undefined => {
   return isTool(value) ? value : undefined
 }
 
-const longestWaitMs = 8_000
-
-/** Waits longer with each attempt, but no longer than until the browser is online again. */
-const waitToRetry = (attempt: number) =>
-  new Promise<void>((resolve) => {
-    const done = () => {
-      clearTimeout(timer)
-      removeEventListener("online", done)
-      resolve()
-    }
-    const timer = setTimeout(done, Math.min(longestWaitMs, 500 * 2 ** attempt))
-    addEventListener("online", done)
-  })
-
 /** Reads an answer to its end. A broken stream is resumed behind its last event. */
 export const receiveAnswer = async (source: StreamSource, listener: AnswerListener): Promise<void> => {
   let lastEventId: string | undefined
@@ -79,21 +66,13 @@ export const receiveAnswer = async (source: StreamSource, listener: AnswerListen
     })
   }
 
-  const read = async (response: Response) => {
-    const parser = makeSseParser()
-    const decoder = new TextDecoder()
-    const reader = response.body?.getReader()
-    for (let part = await reader?.read(); part !== undefined && !part.done; part = await reader?.read())
-      for (const event of parser.push(decoder.decode(part.value, { stream: true }))) receive(event)
-  }
-
   for (let attempt = 0; ; attempt += 1) {
     try {
       const response = attempt === 0 && "response" in source ? source.response : await resume()
       listener.onConnection(false)
       // No content: the last event was the end.
       if (response.status === 204) return
-      await read(response)
+      await readEvents(response, receive)
       if (hasEnded) return
     } catch (cause) {
       if (cause instanceof StreamLost || (cause instanceof RequestFailed && !cause.isTemporary)) throw cause

@@ -29,6 +29,7 @@ import {
   UsageIcon,
   UserIcon
 } from "../icons.tsx"
+import { useFollowedAgents } from "../agents/overviews.ts"
 import { accountQuery, agentsQuery, billingQuery } from "../queries.ts"
 import { settings } from "../settings.ts"
 import { texts } from "../texts.ts"
@@ -109,6 +110,7 @@ const Units = () => {
 
 const Connection = () => {
   const { isRefetchError } = useQuery(agentsQuery)
+  useFollowedAgents()
   return isRefetchError ? (
     <div className="connection" role="status">
       {texts.shell.offline}

@@ -1,0 +1,52 @@
+import { type AgentOverviewChange, AgentOverview } from "@berth/domain/interaction/overviews/AgentOverview"
+import { AgentId } from "@berth/domain/shared/AgentId"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
+import { Schema } from "effect"
+import { encodeSseEvent } from "../http/Sse.ts"
+import { Timestamp } from "../http/Timestamp.ts"
+import { InternalFailureBody } from "../http/TransportErrors.ts"
+import { acceptApiKeys } from "../sessions/RequiredScope.ts"
+import { PrincipalAuth } from "../sessions/SessionAuth.ts"
+
+const { agentId, lastMessage, model, provider, status, unitsToday } = AgentOverview.fields
+const { sender, text } = lastMessage.members[0].fields
+
+export const AgentOverviewView = Schema.Struct({
+  agentId,
+  status,
+  model: model.annotations({ description: "The model of the newest reply; null while none names one" }),
+  provider,
+  lastMessage: Schema.NullOr(
+    Schema.Struct({
+      sender,
+      text: text.annotations({ description: "Its first 240 characters" }),
+      createdAt: Timestamp
+    })
+  ),
+  unitsToday: unitsToday.annotations({ description: "Units of the answers since midnight UTC" })
+}).annotations({ identifier: "AgentOverview" })
+
+/** The data of an `agents` event: at first all agents, then those that changed. */
+export const AgentOverviewEvent = Schema.Struct({
+  agents: Schema.Array(AgentOverviewView),
+  removed: Schema.Array(AgentId)
+})
+
+const encode = Schema.encodeSync(Schema.parseJson(AgentOverviewEvent))
+
+export const encodeAgentOverviewEvent = (change: AgentOverviewChange): string =>
+  encodeSseEvent({ event: "agents", data: encode(change) })
+
+/**
+ * GET /api/agents/overviews: the caller's agents with their newest messages. `Accept: text/event-stream` sends `agents`
+ * events, at first with all of them, then with those that change and the ids of removed ones, until the client leaves.
+ */
+const overviews = HttpApiEndpoint.get("overviews", "/api/agents/overviews")
+  .addSuccess(Schema.Struct({ agents: Schema.Array(AgentOverviewView) }))
+  .addSuccess(HttpApiSchema.withEncoding(Schema.String, { kind: "Text", contentType: "text/event-stream" }))
+
+export class AgentOverviewsApi extends HttpApiGroup.make("agentOverviews")
+  .add(overviews)
+  .middlewareEndpoints(PrincipalAuth)
+  .annotateEndpointsContext(acceptApiKeys("agents"))
+  .addError(InternalFailureBody) {}

@@ -1,0 +1,29 @@
+import { Schema } from "effect"
+import { AgentStatus } from "../../agents/AgentStatus.ts"
+import { AgentId } from "../../shared/AgentId.ts"
+import { Sender } from "../Conversation.ts"
+
+/** An agent at a glance. */
+export const AgentOverview = Schema.Struct({
+  agentId: AgentId,
+  status: AgentStatus,
+  /** The model of the newest reply that names one. */
+  model: Schema.NullOr(Schema.String),
+  provider: Schema.NullOr(Schema.String),
+  /** The newest message. */
+  lastMessage: Schema.NullOr(
+    Schema.Struct({ sender: Sender, text: Schema.String, createdAt: Schema.DateTimeUtcFromSelf })
+  ),
+  /** Units of the answers of the UTC day. */
+  unitsToday: Schema.Int.pipe(Schema.brand("Units"))
+})
+export type AgentOverview = typeof AgentOverview.Type
+
+/** What changed since the last one; at first everything. */
+export interface AgentOverviewChange {
+  readonly agents: ReadonlyArray<AgentOverview>
+  readonly removed: ReadonlyArray<AgentId>
+}
+
+/** Characters of a last message. */
+export const overviewTextLength = 240

@@ -1,0 +1,25 @@
+import { Context, type DateTime, type Effect } from "effect"
+import type { AgentId } from "../../shared/AgentId.ts"
+import type { UserId } from "../../shared/UserId.ts"
+import type { AgentOverview } from "./AgentOverview.ts"
+
+/** Another mark means another overview. */
+export interface AgentMark {
+  readonly agentId: AgentId
+  readonly ownerId: UserId
+  readonly mark: string
+}
+
+/** Reads agents at a glance. */
+export class AgentOverviewRepository extends Context.Tag("@berth/AgentOverviewRepository")<
+  AgentOverviewRepository,
+  {
+    /** Marks of all agents of the owners: cheap, since it is polled. */
+    readonly listMarks: (owners: ReadonlyArray<UserId>) => Effect.Effect<ReadonlyArray<AgentMark>>
+    /** `unitsToday` counts from `dayStart` on. */
+    readonly list: (
+      agents: ReadonlyArray<AgentId>,
+      dayStart: DateTime.Utc
+    ) => Effect.Effect<ReadonlyArray<AgentOverview>>
+  }
+>() {}
