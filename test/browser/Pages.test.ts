@@ -521,7 +521,10 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
       visiting({ viewport: { width: 1200, height: 900 } }, async ({ page }) => {
         await register(page, pilot, "/onboarding")
         await makeAgent(page, "Ada <b>&")
-        const sending = page.waitForResponse((answer) => answer.request().headers()["accept"] === "text/event-stream")
+        const sending = page.waitForResponse((answer) => {
+          const request = answer.request()
+          return request.method() === "POST" && request.headers()["accept"] === "text/event-stream"
+        })
         await page.getByLabel("Message", { exact: true }).fill(hostileMarkdown)
         await page.keyboard.press("Enter")
         assert.include((await sending).headers()["content-type"] ?? "", "text/event-stream")

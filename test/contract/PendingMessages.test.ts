@@ -1,3 +1,5 @@
+import { makeSseParser } from "@berth/api/http/Sse"
+import { AgentOverviewEvent, AgentOverviewView } from "@berth/api/interaction/AgentOverviewsApi"
 import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
 import type { Turn, TurnEvent } from "@berth/domain/instances/AgentRuntime"
 import { SqlClient } from "@effect/sql/SqlClient"
@@ -144,6 +146,67 @@ layer(App.shared, { excludeTestServices: true })("Pending messages", (it) => {
       )
       assert.strictEqual(yield* usedBy(owner), perUser)
       assert.strictEqual((yield* postMessage(owner, { message: "and now?" })).status, 200)
+    })
+  )
+})
+
+/** Reads the overviews of a user's agents, one event at a time; null at the end of the stream. */
+const openOverviews = (owner: App.SignedIn) =>
+  Effect.gen(function* () {
+    const { webUrl } = yield* App.TestApp
+    const controller = yield* Effect.acquireRelease(
+      Effect.sync(() => new AbortController()),
+      (opened) => Effect.sync(() => opened.abort())
+    )
+    const response = yield* Effect.promise(() =>
+      fetch(new URL("/api/agents/overviews", webUrl), {
+        headers: { cookie: owner.cookie, accept: "text/event-stream" },
+        signal: controller.signal
+      })
+    )
+    const body: ReadableStream<Uint8Array> | null = response.body
+    const reader = body?.getReader()
+    const parser = makeSseParser()
+    const decoder = new TextDecoder()
+    let waiting: Array<string> = []
+    return Effect.promise(async () => {
+      while (waiting.length === 0) {
+        const part = await reader?.read()
+        if (part === undefined || part.done) return null
+        waiting = parser.push(decoder.decode(part.value, { stream: true })).map(({ data }) => data)
+      }
+      return decodeOverviews(waiting.shift() ?? "")
+    })
+  })
+
+const decodeOverviews = Schema.decodeSync(Schema.parseJson(AgentOverviewEvent))
+
+layer(App.shared, { excludeTestServices: true })("Agent overviews", (it) => {
+  it.scoped("Agent overviews are streamed to their owner as they change, until the session ends", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
+      const agentId = owner.agent.id
+      const next = yield* openOverviews(owner)
+      const unused = { agentId, status: "running", model: null, provider: null, lastMessage: null, unitsToday: 0 }
+      assert.deepEqual<object | null>(yield* next, { agents: [unused], removed: [] })
+      yield* postMessage(stranger, { message: "not yours" })
+      yield* postMessage(owner, { message: "hello" })
+      const last = yield* Effect.repeat(next, {
+        until: (event) => event === null || event.agents[0]?.lastMessage?.sender === "agent"
+      })
+      const answered = last?.agents[0]
+      if (answered === undefined) return assert.fail("the stream ended")
+      const { lastMessage, ...figures } = answered
+      const used = { agentId, status: "running", model: "sandbox/echo", provider: "sandbox", unitsToday: 1 }
+      assert.deepEqual<object>(figures, used)
+      assert.strictEqual(lastMessage?.text, "Echo: hello")
+      const listed = yield* web({ method: "GET", path: "/api/agents/overviews", as: owner })
+      assert.deepStrictEqual(listed.body["agents"], [Schema.encodeSync(AgentOverviewView)(answered)])
+      yield* web({ method: "DELETE", path: `/api/agents/provision/${agentId}`, as: owner })
+      assert.deepStrictEqual(yield* next, { agents: [], removed: [agentId] })
+      yield* web({ method: "POST", path: "/api/auth/signout", as: owner })
+      assert.isNull(yield* next)
     })
   )
 })

@@ -84,6 +84,8 @@ export interface TestAppOptions {
   readonly overrides?: Layer.Layer<never>
   /** Public URL; by default the web listener's. */
   readonly appUrl?: string
+  /** The built console; by default files without content. */
+  readonly consoleAssets?: ConsoleAssets["Type"]
   /** By default `skillCatalog`. */
   readonly skills?: ReadonlyArray<Skill>
   /** Replaces some of the production limits. Calls come from a new address each unless they name one. */
@@ -368,7 +370,7 @@ const make = (options: TestAppOptions) =>
       Layer.succeed(SkillCatalog, options.skills ?? skillCatalog),
       UploadedSkillPackages.layer,
       Layer.succeed(PageAssets, pageAssets),
-      Layer.succeed(ConsoleAssets, consoleAssets),
+      Layer.succeed(ConsoleAssets, options.consoleAssets ?? consoleAssets),
       Layer.succeed(PageSettings, {
         salesEmail: "sales@example.com",
         administratorHint: Option.fromNullable(options.isDevelopment === false ? null : testAdminEmail),

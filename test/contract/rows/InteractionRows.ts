@@ -260,6 +260,7 @@ export const interactionRows: ReadonlyArray<ErrorRow> = [
     code: "message_not_found"
   },
 
+  unauthorized("GET /api/agents/overviews"),
   unauthorized("POST /api/agent/messages/:messageId/stop"),
   {
     when: "there is no such message",

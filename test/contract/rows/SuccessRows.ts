@@ -347,6 +347,22 @@ const interactionRows: ReadonlyArray<SuccessRow> = [
     }
   },
   {
+    what: "GET /api/agents/overviews",
+    call: get("/api/agents/overviews"),
+    shape: {
+      agents: [
+        {
+          agentId: s.prefixedId("agt"),
+          status: agentListItem.status,
+          model: s.orNull(s.nonEmptyText),
+          provider: s.orNull(s.nonEmptyText),
+          lastMessage: (message) => message === null || typeof message === "object",
+          unitsToday: s.naturalNumber
+        }
+      ]
+    }
+  },
+  {
     what: "PATCH /api/agent/sessions/:sessionId",
     call: ({ owner }) => ({
       method: "PATCH",

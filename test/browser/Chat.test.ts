@@ -1,0 +1,205 @@
+import type { Turn, TurnEvent } from "@berth/domain/instances/AgentRuntime"
+import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
+import * as AssetFiles from "@berth/infra/files/AssetFiles"
+import * as ConsoleAssets from "@berth/server/pages/ConsoleAssets"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { assert, layer, vi } from "@effect/vitest"
+import { Effect, Layer, Schema, Stream } from "effect"
+import { fileURLToPath } from "node:url"
+import type { BrowserContextOptions } from "playwright-core"
+import { createOwnerWithAgent, type OwnerWithAgent } from "../contract/OwnerFixtures.ts"
+import { describeWithTool } from "../support/RequiredTools.ts"
+import * as App from "../support/TestApp.ts"
+import { Browser, browserTool, findAccessibilityViolations, type PageVisit } from "./Browser.ts"
+import * as BrowserLayer from "./Browser.ts"
+
+// Longer than one step waits, so that a step that fails says so itself.
+vi.setConfig({ testTimeout: 180_000 })
+
+const directory = fileURLToPath(new URL("../../dist/console", import.meta.url))
+const readConsole = Effect.gen(function* () {
+  const manifest = yield* AssetFiles.readAssets(directory, [ConsoleAssets.consoleManifest])
+  const read = yield* Schema.decodeUnknown(Schema.parseJson(ConsoleAssets.ConsoleManifest))(
+    new TextDecoder().decode(manifest.get(ConsoleAssets.consoleManifest))
+  )
+  return ConsoleAssets.make(read, yield* AssetFiles.readAssets(directory, ConsoleAssets.listConsoleFiles(read)))
+})
+const console = Layer.unwrapEffect(
+  Effect.map(Effect.orDie(readConsole), (consoleAssets) => App.layer({ consoleAssets }))
+)
+
+const delta = (text: string): TurnEvent => ({ type: "delta", text })
+const done = (reply: string): TurnEvent => ({ type: "done", reply, model: "sandbox/echo", provider: "sandbox" })
+const tool = (status: "running" | "succeeded"): TurnEvent => ({
+  type: "tool",
+  call: {
+    id: "0.0",
+    name: "calculate",
+    arguments: '{"x":"<b>17</b>"}',
+    status,
+    result: status === "running" ? null : "391"
+  }
+})
+const thousand = Array.from({ length: 1_000 }, (_, n) => delta(n % 20 === 19 ? `word ${n}.\n\n` : `word ${n} `))
+
+/** Messages choose their answers. */
+const chat = (_userId: string, { message }: Turn): Stream.Stream<TurnEvent> => {
+  if (message === "hang") return Stream.concat(Stream.make(delta("Half an "), tool("running")), Stream.never)
+  if (message === "calculate") return Stream.make(tool("running"), tool("succeeded"), delta("391"), done("391"))
+  if (message === "long") return Stream.concat(Stream.fromIterable(thousand), Stream.make(done("The end of it")))
+  return Stream.make(delta("Echo: "), delta(message), done(`Echo: ${message}`))
+}
+
+/** A visit of the console by an owner; it ends without a complaint of the browser. */
+const visiting = (
+  owner: OwnerWithAgent,
+  work: (visit: PageVisit) => Promise<void>,
+  options: BrowserContextOptions = {}
+) =>
+  Effect.gen(function* () {
+    const { webUrl } = yield* App.TestApp
+    const browser = yield* Browser
+    const { withBehavior } = yield* AgentManagerTest
+    const [name = "", value = ""] = owner.cookie.split("=")
+    yield* browser
+      .visit({ baseURL: webUrl, ...options }, async (visit) => {
+        await visit.context.addCookies([{ name, value, url: webUrl }])
+        await work(visit)
+        assert.deepStrictEqual(visit.complaints(), [])
+      })
+      .pipe(withBehavior({ chat }))
+  })
+
+const chatOf = ({ agent }: OwnerWithAgent) => `/dashboard/agents/${agent.id}/chat`
+
+describeWithTool(browserTool, "The chat of the console", () => {
+  layer(Layer.merge(console, BrowserLayer.layer), { timeout: "180 seconds", excludeTestServices: true })((it) => {
+    it.effect("The chat stops answers, shows tools and prices, and keeps windows alike, by keyboard on a phone", () =>
+      Effect.gen(function* () {
+        const owner = yield* createOwnerWithAgent()
+        yield* visiting(
+          owner,
+          async ({ context, page }) => {
+            await page.goto(chatOf(owner))
+            const message = page.getByLabel("Message", { exact: true })
+            await message.fill("hang")
+            await page.keyboard.press("Enter")
+            await page.getByRole("button", { name: "Stop the answer" }).waitFor()
+            await page.locator(".turn-agent[aria-busy=true]", { hasText: "Half an" }).waitFor()
+            await page.locator(".tool-card[data-status=running]").waitFor()
+            const other = await context.newPage()
+            await other.goto(chatOf(owner))
+            await other.locator(".turn-agent[aria-busy=true]", { hasText: "Half an" }).waitFor()
+            await message.press("Escape")
+            for (const window of [page, other])
+              await window.locator(".answer-facts", { hasText: /1 unit · Stopped/ }).waitFor()
+            await page.locator(".tool-card[data-status=failed]").waitFor()
+
+            await message.fill("calculate")
+            await page.keyboard.press("Enter")
+            await page.locator(".answer-facts", { hasText: /sandbox\/echo · sandbox · .* s · 1 unit/ }).waitFor()
+            const card = page.locator(".tool-card[data-status=succeeded]")
+            await card.locator("summary").press("Enter")
+            assert.include(await card.innerText(), "<b>17</b>")
+            assert.deepStrictEqual(await findAccessibilityViolations(page), [])
+            assert.isAtMost(await page.evaluate("document.documentElement.scrollWidth - innerWidth"), 0)
+            await other.bringToFront()
+            await other.locator(".tool-card[data-status=succeeded]").waitFor()
+
+            await other.getByRole("button", { name: "Conversations" }).click()
+            await other.getByRole("button", { name: /^Actions of/ }).click()
+            await other.getByRole("menuitem", { name: "Rename" }).click()
+            await other.getByLabel("Title").fill("<i>Sums</i>")
+            await other.keyboard.press("Enter")
+            await other.getByRole("button", { name: /^<i>Sums<\/i>/ }).waitFor()
+            await other.getByRole("button", { name: "Actions of <i>Sums</i>" }).click()
+            await other.getByRole("menuitem", { name: "Delete" }).click()
+            await other.getByRole("dialog").getByRole("button", { name: "Delete" }).click()
+            await other.getByText("Answers are streamed and kept.").waitFor()
+            await other.getByRole("button", { name: "Conversations" }).click()
+            await other.getByText("Conversations appear here.").waitFor()
+          },
+          { viewport: { width: 360, height: 740 } }
+        )
+      })
+    )
+
+    it.effect("The chat resumes behind a cut stream, and leads to the sign-in when the session ended elsewhere", () =>
+      Effect.gen(function* () {
+        const owner = yield* createOwnerWithAgent()
+        const sql = yield* SqlClient
+        const { web } = yield* App.TestApp
+        yield* visiting(owner, async ({ page }) => {
+          await page.goto(chatOf(owner))
+          const message = page.getByLabel("Message", { exact: true })
+          const resumed = page.waitForRequest(/\/api\/agent\/messages\/msg_\w+\/events$/)
+          await page.route("**/api/agent", async (route) => {
+            if (route.request().method() !== "POST") return route.continue()
+            const whole = await route.fetch()
+            const [first] = (await whole.text()).split("\n\n")
+            return route.fulfill({ response: whole, body: `${first}\n\nevent: del` })
+          })
+          await message.fill("to the end")
+          await page.keyboard.press("Enter")
+          assert.match((await resumed).headers()["last-event-id"] ?? "", /^msg_\w+:1$/)
+          await page.locator(".turn-agent", { hasText: "Echo: to the end" }).locator(".answer-facts").waitFor()
+          await page.unrouteAll()
+          await Effect.runPromise(web({ method: "POST", path: "/api/auth/signout", as: owner }))
+          await message.fill("anyone there?")
+          await page.keyboard.press("Enter")
+          await page.waitForURL((url) => url.pathname === "/login")
+          assert.include(new URL(page.url()).searchParams.get("callbackUrl"), chatOf(owner))
+        })
+        assert.deepStrictEqual(
+          yield* sql`select state from messages where user_id = ${owner.user.id} and sender = 'user'`,
+          [{ state: "answered" }]
+        )
+      })
+    )
+
+    it.effect(
+      "The console holds two hundred agents, ten thousand messages and a thousand deltas in little memory",
+      () =>
+        Effect.gen(function* () {
+          const owner = yield* createOwnerWithAgent()
+          const sql = yield* SqlClient
+          yield* sql`
+          insert into agents (id, owner_id, name, model, status, config, created_at, updated_at)
+          select id || n, owner_id, 'Agent <b>' || n, model, status, config, created_at - n * interval '1 minute', updated_at
+          from agents, generate_series(1, 199) as n where id = ${owner.agent.id}`
+          yield* sql`
+          insert into messages (id, session_id, user_id, agent_id, seq, sender, content, platform, state, created_at)
+          select 'msg_' || ${owner.user.id} || n, id, user_id, agent_id, n, case n % 2 when 1 then 'user' else 'agent' end,
+            'message ' || n, 'web', 'answered', now() - (10001 - n) * interval '1 second'
+          from chat_sessions, generate_series(1, 10000) as n where id = ${owner.conversation}`
+          yield* sql`update chat_sessions set last_seq = 10000, message_count = 10000 where id = ${owner.conversation}`
+          yield* visiting(owner, async ({ context, page }) => {
+            await page.goto("/dashboard/agents")
+            await page.getByLabel("Search agents").fill("Agent <b>199")
+            await page.getByRole("link", { name: "Agent <b>199" }).waitFor()
+            await page.getByLabel("Search agents").fill("")
+            await page.getByText("message 10000", { exact: true }).waitFor()
+
+            await page.goto(chatOf(owner))
+            await page.getByText("message 10000", { exact: true }).waitFor()
+            await page.getByRole("button", { name: "Show earlier messages" }).click()
+            await page.getByText("message 9901", { exact: true }).waitFor()
+            assert.strictEqual(await page.locator(".turn").count(), 100)
+
+            const profiler = await context.newCDPSession(page)
+            const ask = async () => {
+              const before = await page.locator(".answer-facts", { hasText: "sandbox/echo" }).count()
+              await page.getByLabel("Message", { exact: true }).fill("long")
+              await page.keyboard.press("Enter")
+              await page.locator(".answer-facts", { hasText: "sandbox/echo" }).nth(before).waitFor()
+              await profiler.send("HeapProfiler.collectGarbage")
+              return (await profiler.send("Runtime.getHeapUsage")).usedSize
+            }
+            const first = await ask()
+            await ask()
+            assert.isBelow((await ask()) - first, 4 * 1024 * 1024)
+          })
+        })
+    )
+  })
+})
