@@ -98,7 +98,7 @@ describeWithTool(browserTool, "The chat of the console", () => {
             await message.fill("calculate")
             await page.keyboard.press("Enter")
             await page.locator(".answer-facts", { hasText: /sandbox\/echo · sandbox · .* s · 1 unit/ }).waitFor()
-            const card = page.locator(".tool-card[data-status=succeeded]")
+            const card = page.locator(".turn-agent:not([aria-busy]) .tool-card[data-status=succeeded]")
             await card.locator("summary").press("Enter")
             assert.include(await card.innerText(), "<b>17</b>")
             assert.deepStrictEqual(await findAccessibilityViolations(page), [])

@@ -52,6 +52,8 @@ const counter = Effect.map(Ref.make(0), (count) => ({
 
 const many = { concurrency: "unbounded" } as const
 
+const Found = Schema.Struct({ sessions: Schema.Array(Schema.Struct({ id: Schema.String })) })
+
 const Page = Schema.Struct({
   session: Schema.Struct({ messages: Schema.Array(Schema.Struct({ id: Schema.String, content: Schema.String })) })
 })
@@ -225,6 +227,34 @@ layer(App.shared, { excludeTestServices: true })("Conversations", (it) => {
       assertError(refused, { status: 429, code: "chat_session_limit_reached" })
       assert.deepInclude(refused.body, { limit: 10_000 })
       assert.strictEqual((yield* postMessage(owner, { message: "hello" })).status, 200)
+    })
+  )
+
+  it.effect("Conversations are found by their title and their messages, with any characters", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent()
+      const { web } = yield* App.TestApp
+      yield* postMessage(owner, { message: "50% of C:\\dir_1 for the cat", sessionId: owner.conversation })
+      const other = yield* newSession(owner)
+      const path = `/api/agent/sessions/${other}`
+      yield* web({ method: "PATCH", path, as: owner, json: { title: "Catalog" } })
+      for (const [search, found] of [
+        ["CAT", [other, owner.conversation]],
+        ["catalog", [other]],
+        ["0% of c:\\D", [owner.conversation]],
+        ["r_1", [owner.conversation]],
+        ["_a", []],
+        [" ", [other, owner.conversation]]
+      ] as const) {
+        const query = new URLSearchParams({ action: "sessions", agentId: owner.agent.id, search }).toString()
+        const { body } = yield* web({ method: "GET", path: `/api/agent?${query}`, as: owner })
+        const { sessions } = yield* Schema.decodeUnknown(Found)(body)
+        assert.sameMembers(
+          sessions.map(({ id }) => id),
+          [...found],
+          search
+        )
+      }
     })
   )
 

@@ -64,13 +64,13 @@ export const instanceQuery = queryOptions({
   queryFn: ({ signal }) => call<InstanceViewJson>("GET", ownInstancePath(), { signal })
 })
 
-export const conversationsQuery = (agentId: string) =>
+export const conversationsQuery = (agentId: string, search = "") =>
   queryOptions({
-    queryKey: ["agent", agentId, "conversations"],
+    queryKey: ["agent", agentId, "conversations", search],
     queryFn: async ({ signal }) =>
       (
         await call<{ readonly sessions: ReadonlyArray<SessionJson> }>("GET", "/api/agent", {
-          query: { action: "sessions", agentId },
+          query: { action: "sessions", agentId, search: search === "" ? undefined : search },
           signal
         })
       ).sessions

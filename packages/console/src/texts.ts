@@ -235,6 +235,7 @@ export const texts = {
     new: "New chat",
     noConversations: "Conversations appear here.",
     noReason: "the reason is unknown",
+    notFound: "No conversation has this text.",
     openImage: (host: string) => `Open the image at ${host}`,
     placeholder: (name: string) => `Message ${name}`,
     queued: (name: string) => `Your message is sent as soon as ${name} runs.`,

@@ -119,6 +119,9 @@ const read = HttpApiEndpoint.get("read", "/api/agent")
       action: Schema.optional(Schema.Literal(...readActions)),
       sessionId: Schema.optional(ChatSessionId),
       agentId: Schema.optional(AgentId),
+      search: Schema.optional(Schema.String.pipe(Schema.maxLength(200))).annotations({
+        description: "Only conversations with this text in their title or recent messages"
+      }),
       ...sessionPage
     })
   )

@@ -12,7 +12,7 @@ export const makeInteractionIndex = (serviceVersion: string) => ({
   serviceVersion,
   endpoints: {
     "GET /api/agent?action=health": "The state of your agent",
-    "GET /api/agent?action=sessions": "Your conversations, last used first",
+    "GET /api/agent?action=sessions": "Your conversations, last used first; search=<text> finds some",
     "GET /api/agent?action=session&sessionId=<id>": "One conversation with its messages",
     "GET /api/agent?action=memory": `The last ${recentMemoryLimits.messages} messages of the conversation used last`,
     "GET /api/agent?action=skills": "Every skill, and whether your agent uses it",

@@ -43,10 +43,10 @@ const mergeNewest = (old: Pages | undefined, fresh: SessionPageJson): Pages => {
 const makeSync = (client: QueryClient, agentId: string, sessionId: string) => async () => {
   const fresh = await readConversation(sessionId, { limit: pageSize })
   client.setQueryData<Pages>(conversationKey(sessionId), (old) => mergeNewest(old, fresh))
-  await Promise.all([
-    client.invalidateQueries({ queryKey: ["agent", agentId, "conversations"] }),
-    client.invalidateQueries({ queryKey: ["billing"] })
-  ])
+  void client.invalidateQueries({ queryKey: ["agent", agentId, "conversations"] })
+  void client.invalidateQueries({ queryKey: ["billing"] })
+  // Readers of the query are told in a task of their own.
+  await new Promise((resolve) => setTimeout(resolve))
 }
 
 const useConversation = (agentId: string, sessionId: string) => {
@@ -382,7 +382,7 @@ export const ChatTab = ({ agent }: AgentTab) => {
     })
   }
   const absence = absences[agent.status]
-  const conversations = <ConversationList current={sessionId} query={query} onOpen={open} />
+  const conversations = <ConversationList agentId={agentId} current={sessionId} query={query} onOpen={open} />
   return (
     <div className="chat">
       <aside className="conversations" aria-label={texts.chat.conversations}>

@@ -1,10 +1,11 @@
 import { ActionIcon, Button, Group, Menu, Modal, Stack, Text, TextInput } from "@mantine/core"
-import { useQueries, type UseQueryResult } from "@tanstack/react-query"
+import { useDebouncedValue } from "@mantine/hooks"
+import { keepPreviousData, useQueries, useQuery, type UseQueryResult } from "@tanstack/react-query"
 import { useState } from "react"
-import { call, segment } from "../api.ts"
+import { call, segment, send } from "../api.ts"
 import { DotsIcon, EditIcon, PlusIcon, SearchIcon, TrashIcon } from "../icons.tsx"
 import { ConfirmButton, Loaded, Moment, useAction } from "../parts.tsx"
-import { readConversation, useRefresh } from "../queries.ts"
+import { conversationsQuery, readConversation, useRefresh } from "../queries.ts"
 import { texts } from "../texts.ts"
 import type { SessionJson } from "../wire.ts"
 
@@ -80,7 +81,7 @@ const ConversationMenu = ({
   const refresh = useRefresh()
   const [isRenaming, setRenaming] = useState(false)
   const remove = async () => {
-    await call("DELETE", sessionPath(session.id))
+    await send("DELETE", sessionPath(session.id))
     onRemoved()
     await refresh("agent")
   }
@@ -124,25 +125,31 @@ const ConversationMenu = ({
 
 /** The conversations of an agent, last used first. */
 export const ConversationList = ({
+  agentId,
   current,
   onOpen,
   query
 }: {
+  readonly agentId: string
   readonly current: string
   readonly query: UseQueryResult<ReadonlyArray<SessionJson>>
   readonly onOpen: (sessionId: string) => void
 }) => {
   const [text, setText] = useState("")
   const [limit, setLimit] = useState(perPage)
-  const sessions = (query.data ?? []).slice(0, limit)
+  const [wanted] = useDebouncedValue(text.trim(), 250)
+  const found = useQuery({
+    ...conversationsQuery(agentId, wanted),
+    enabled: wanted !== "",
+    placeholderData: keepPreviousData
+  })
+  const shown = wanted === "" ? query : found
+  const sessions = (shown.data ?? []).slice(0, limit)
   const titles = useTitles(sessions)
-  const wanted = text.trim().toLowerCase()
-  const found = sessions
-    .map((session, index) => {
-      const name = session.title ?? titles[index] ?? ""
-      return { ...session, name: name === "" ? texts.chat.untitled : name }
-    })
-    .filter(({ name }) => name.toLowerCase().includes(wanted))
+  const named = sessions.map((session, index) => {
+    const name = session.title ?? titles[index] ?? ""
+    return { ...session, name: name === "" ? texts.chat.untitled : name }
+  })
   return (
     <>
       <div className="conversations-head">
@@ -161,11 +168,11 @@ export const ConversationList = ({
           />
         )}
       </div>
-      <Loaded query={query}>
+      <Loaded query={shown}>
         {(all) => (
           <>
-            <ul>
-              {found.map((session) => (
+            <ul className="conversation-list">
+              {named.map((session) => (
                 <li key={session.id} className="conversation-item">
                   <button
                     type="button"
@@ -189,7 +196,7 @@ export const ConversationList = ({
               ))}
               {all.length === 0 && (
                 <Text component="li" c="dimmed" fz="sm" px={10} py={6}>
-                  {texts.chat.noConversations}
+                  {wanted === "" ? texts.chat.noConversations : texts.chat.notFound}
                 </Text>
               )}
               {all.length > limit && (

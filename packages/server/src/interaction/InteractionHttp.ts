@@ -41,14 +41,14 @@ export const layer = HttpApiBuilder.group(WebApi, "interaction", (handlers) =>
     const { serviceVersion } = yield* WebSettings
 
     return handlers
-      .handle("read", ({ urlParams: { action, agentId, before, limit, sessionId } }) =>
+      .handle("read", ({ urlParams: { action, agentId, before, limit, search, sessionId } }) =>
         Effect.gen(function* () {
           const { user } = yield* Principal
           switch (action) {
             case undefined:
               return makeInteractionIndex(serviceVersion)
             case "sessions":
-              return { sessions: (yield* records.listSessions(user.id, agentId)).map(makeSessionSummary) }
+              return { sessions: (yield* records.listSessions(user.id, agentId, { search })).map(makeSessionSummary) }
             case "session": {
               if (sessionId === undefined) return yield* new MessageInvalid({ reason: "sessionId is missing" })
               const { messages, session } = yield* records.findSession(user.id, sessionId, { before, limit })

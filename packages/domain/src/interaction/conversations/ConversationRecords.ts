@@ -29,14 +29,15 @@ export class ConversationRecords extends Effect.Service<ConversationRecords>()("
     const transaction = yield* Transaction
     const stops = yield* TurnStops
 
-    /** Last used first, of all agents or of one. */
+    /** Last used first, of all agents or of one; with a text, those that contain it. */
     const listSessions = Effect.fn("ConversationRecords.listSessions")(function* (
       userId: UserId,
       agentId: AgentId | undefined,
-      limit: number = maximumListedSessions
+      { limit = maximumListedSessions, search }: { readonly limit?: number; readonly search?: string | undefined } = {}
     ) {
       if (agentId !== undefined) yield* agents.find(userId, agentId)
-      return yield* repository.listSessions(userId, limit, agentId)
+      const text = search?.trim() ?? ""
+      return yield* repository.listSessions(userId, limit, agentId, text === "" ? undefined : text)
     })
 
     const findSession = Effect.fn("ConversationRecords.findSession")(function* (
@@ -53,7 +54,7 @@ export class ConversationRecords extends Effect.Service<ConversationRecords>()("
       userId: UserId,
       agentId: AgentId | undefined
     ) {
-      const [active] = yield* listSessions(userId, agentId, 1)
+      const [active] = yield* listSessions(userId, agentId, { limit: 1 })
       if (active === undefined) return []
       return (yield* repository.readRecord(active.id, recentMemoryLimits.messages)).map(toMemoryItem)
     })

@@ -65,11 +65,12 @@ export class ConversationRepository extends Context.Tag("@berth/ConversationRepo
     readonly findSession: (userId: UserId, id: ChatSessionId) => Effect.Effect<Option.Option<ChatSession>>
     /** The session on the web used last. */
     readonly findActiveSession: (userId: UserId, agentId: AgentId) => Effect.Effect<Option.Option<ChatSession>>
-    /** Last used first, of all agents or of one. */
+    /** Last used first, of all agents or of one; with `text`, those with it in the title or in recent messages. */
     readonly listSessions: (
       userId: UserId,
       limit: number,
-      agentId?: AgentId
+      agentId?: AgentId,
+      text?: string
     ) => Effect.Effect<ReadonlyArray<ChatSession>>
     /** Appends a `pending` message with the next `seq` and begins its turn. The limits are exact. */
     readonly appendUserMessage: (

@@ -46,6 +46,10 @@ const IdRow = Schema.Struct({ id: MessageId })
 const Count = Schema.Struct({ count: Schema.Int })
 const Waiting = Schema.Struct({ ofSession: Schema.Int, ofUser: Schema.Int })
 
+/** Newest messages, and their first characters, that a search of conversations reads. */
+const searchedMessages = 5_000
+const searchedCharacters = 10_000
+
 const unlimited: PendingLimits = { session: 2 ** 31 - 1, user: 2 ** 31 - 1 }
 
 export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Layer.effect(
@@ -86,11 +90,24 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
       listSessions: Effect.fn("ConversationRepository.listSessions")(function* (
         userId: UserId,
         limit: number,
-        agentId?: AgentId
+        agentId?: AgentId,
+        text?: string
       ) {
         const ofAgent = agentId === undefined ? [] : [sql`agent_id = ${agentId}`]
+        const pattern = `%${toStorableText(text ?? "").replaceAll(/[\\%_]/g, "\\$&")}%`
+        const withText =
+          text === undefined
+            ? []
+            : [
+                sql`(title ilike ${pattern} or id in (
+                  select session_id from (
+                    select session_id, content from messages where ${sql.and([sql`user_id = ${userId}`, ...ofAgent])}
+                    order by created_at desc, seq desc limit ${searchedMessages}
+                  ) as recent where left(content, ${searchedCharacters}::integer) ilike ${pattern}
+                ))`
+              ]
         return yield* sql`
-          select * from chat_sessions where ${sql.and([sql`user_id = ${userId}`, ...ofAgent])}
+          select * from chat_sessions where ${sql.and([sql`user_id = ${userId}`, ...ofAgent, ...withText])}
           order by last_activity desc, id desc limit ${limit}`.pipe(decodeRows(ChatSessionRow), Effect.orDie)
       }),
       // A message takes two numbers, its own and its reply's, so that a reply follows its message.
