@@ -19,7 +19,7 @@ export const AgentOverview = Schema.Struct({
 })
 export type AgentOverview = typeof AgentOverview.Type
 
-/** What changed since the last one; at first everything. */
+/** Changed and removed agents since the previous change; the first has all agents. */
 export interface AgentOverviewChange {
   readonly agents: ReadonlyArray<AgentOverview>
   readonly removed: ReadonlyArray<AgentId>
