@@ -117,7 +117,7 @@ describeWithTool(browserTool, "The chat of the console", () => {
             await other.getByRole("dialog").getByRole("button", { name: "Delete" }).click()
             await other.getByText("Answers are streamed and kept.").waitFor()
             await other.getByRole("button", { name: "Conversations" }).click()
-            await other.getByText("Conversations appear here.").waitFor()
+            await other.getByRole("listitem").filter({ hasText: "Conversations appear here." }).waitFor()
           },
           { viewport: { width: 360, height: 740 } }
         )
