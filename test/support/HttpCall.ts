@@ -1,5 +1,5 @@
 import { Effect, Option, Schema } from "effect"
-import { type IncomingHttpHeaders, request } from "node:http"
+import { Agent, type IncomingHttpHeaders, request } from "node:http"
 
 /** A request as it goes over the wire: nothing of it is checked or completed, so that it can be as wrong as it likes. */
 export interface HttpCall {
@@ -44,18 +44,27 @@ const headersOf = (call: HttpCall, pieces: ReadonlyArray<string | Uint8Array>) =
   }
 }
 
-/** Sends a call on a connection of its own and reads the whole answer, within 20 seconds. */
+/** A new connection costs a quarter of a call. The client closes an idle one long before a server does. */
+const connections = new Agent({ keepAlive: true, timeout: 1_000 })
+
+/** Nothing of a call with framing of its own can stay on a connection. */
+const framing = new Set(["connection", "content-length", "expect", "transfer-encoding", "upgrade"])
+const leavesConnectionClean = ({ headers = {} }: HttpCall, chunks: number) =>
+  chunks < 2 && Object.keys(headers).every((name) => !framing.has(name.toLowerCase()))
+
+/** Sends a call and reads the whole response. */
 export const sendHttpCall = (baseUrl: string, call: HttpCall): Effect.Effect<HttpCallResponse> =>
   Effect.async<HttpCallResponse, Error>((resume) => {
     const { hostname, port } = new URL(baseUrl)
     const pieces = piecesOf(call)
+    const agent = leavesConnectionClean(call, pieces.length) && connections
     const outgoing = request({
       hostname,
       port,
       method: call.method,
       path: call.path,
       headers: headersOf(call, pieces),
-      agent: false
+      agent
     })
     outgoing.once("response", (response) => {
       // A connection error while the rest of a rejected body is sent does not affect the response.
@@ -73,7 +82,7 @@ export const sendHttpCall = (baseUrl: string, call: HttpCall): Effect.Effect<Htt
             body: parseJsonObject(text)
           })
         )
-        outgoing.destroy()
+        if (!agent) outgoing.destroy()
       })
     })
     outgoing.once("error", (error) => resume(Effect.fail(error)))
