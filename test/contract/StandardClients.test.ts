@@ -412,6 +412,14 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
       const open = sql`select id from reservations where user_id = ${owner.user.id} and state = 'reserved'`
       yield* eventually(open, (rows) => rows.length === 0)
       assert.strictEqual(yield* readUsedUnits(owner), used + 1)
+      // The key is there when the call is priced, and gone when it is used.
+      const lookups = [{ openai: Redacted.make("sk-own") }, {}]
+      const removed = yield* withBehavior({ keys: () => Effect.sync(() => lookups.shift() ?? {}) })(
+        refusal(() => client.embeddings.create(body))
+      )
+      assertMatches(removed, { code: "plugin_failed" })
+      assert.isEmpty(lookups)
+      assert.strictEqual(yield* readUsedUnits(owner), used + 1)
       const spent = yield* App.signInNewUser("pro")
       yield* exhaustUnits(spent)
       const spentClient = yield* openAiOf(spent, "gateway")

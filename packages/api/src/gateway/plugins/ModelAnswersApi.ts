@@ -127,7 +127,8 @@ const embed = HttpApiEndpoint.post("embed", "/internal/gateway/embeddings")
       model: Schema.String,
       input: Schema.Array(Schema.String),
       dimensions: optional(Schema.Int),
-      userId: Schema.NullOr(UserId)
+      userId: Schema.NullOr(UserId),
+      ownKey: Schema.Boolean
     })
   )
   .addSuccess(EmbeddingResult)

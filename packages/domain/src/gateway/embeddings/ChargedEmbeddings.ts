@@ -20,12 +20,13 @@ export class ChargedEmbeddings extends Effect.Service<ChargedEmbeddings>()("@ber
 
     const embed = Effect.fn("ChargedEmbeddings.embed")(function* (
       user: User,
-      request: Omit<EmbeddingRequest, "userId">
+      request: Omit<EmbeddingRequest, "userId" | "ownKey">
     ) {
-      const call = answers.embed({ ...request, userId: user.id })
       const tokens = request.input.reduce((sum, text) => sum + estimateTokens(text), 0)
       const estimateUsd = yield* quoteEmbedding(request.model, tokens)
-      if ((yield* ownerKeys.find(user.id)).openai !== undefined) return yield* call
+      const ownKey = (yield* ownerKeys.find(user.id)).openai !== undefined
+      const call = answers.embed({ ...request, userId: user.id, ownKey })
+      if (ownKey) return yield* call
       const units = convertPriceToUnits(estimateUsd * priceMargin)
       return yield* Effect.acquireUseRelease(
         ledger.reserve(user, units, `embeddings:${yield* executions.reference}`),

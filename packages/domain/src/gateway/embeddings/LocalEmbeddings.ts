@@ -18,15 +18,17 @@ export const makeLocalEmbeddings = Effect.gen(function* () {
   const usage = yield* ModelUsage
   const configured = all.find(({ embed, name }) => name === provider && embed !== undefined)
 
-  const choose = Effect.fnUntraced(function* (userId: EmbeddingRequest["userId"]) {
-    const key = userId === null ? undefined : (yield* ownerKeys.find(userId))[provider]
-    if (key === undefined) return { embed: configured?.embed, ownKey: false }
-    return { embed: (yield* withKey(provider, key)).provider.embed, ownKey: true }
+  const choose = Effect.fnUntraced(function* ({ ownKey, userId }: Pick<EmbeddingRequest, "ownKey" | "userId">) {
+    if (!ownKey || userId === null) return configured?.embed
+    const key = (yield* ownerKeys.find(userId))[provider]
+    if (key === undefined) return yield* new PluginFailed({ reason: `Your key of ${provider} has been removed` })
+    return (yield* withKey(provider, key)).provider.embed
   })
 
-  const embed = Effect.fn("ModelAnswers.embed")(function* ({ dimensions, input, model, userId }: EmbeddingRequest) {
+  const embed = Effect.fn("ModelAnswers.embed")(function* (request: EmbeddingRequest) {
+    const { dimensions, input, model, ownKey, userId } = request
     yield* quoteEmbedding(model, 0)
-    const { embed, ownKey } = yield* choose(userId)
+    const embed = yield* choose(request)
     if (embed === undefined)
       return yield* new PluginInputInvalid({ field: "model", reason: `No provider serves ${model}` })
     const id = resolveEmbeddingModel(model)

@@ -32,6 +32,8 @@ export interface ModelQuote {
 export interface EmbeddingRequest extends EmbeddingInput {
   readonly model: string
   readonly userId: UserId | null
+  /** By the user's own key, or else by the platform's: the call is charged before the key is used. */
+  readonly ownKey: boolean
 }
 
 export interface Embedded extends EmbeddingVectors {
