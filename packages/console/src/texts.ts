@@ -86,6 +86,7 @@ export const texts = {
   },
   agents: {
     choosePlan: "Choose a plan",
+    needsPlan: "You need a plan to create an agent. It sets the number of agents and the daily units.",
     create: "New agent",
     createSubmit: "Create agent",
     lead: "They share one isolated instance of your own.",
@@ -130,8 +131,6 @@ export const texts = {
   onboarding: {
     hasAgent: "You already have an agent.",
     lead: "Your agent starts within seconds, in an instance of your own.",
-    needsPlan: "Choose a plan",
-    needsPlanLead: "You need a plan to create an agent. It sets the number of agents and the daily units.",
     stepNames: ["Account", "Plan", "Agent", "Chat"],
     steps: "Steps",
     title: "Get started"

@@ -13,6 +13,7 @@ import type { AgentItemJson } from "../wire.ts"
 import { ClaimNotice } from "./ClaimNotice.tsx"
 import { CreateAgent } from "./CreateAgent.tsx"
 import { InstanceActions } from "./InstanceActions.tsx"
+import { PlanNeeded } from "./PlanNeeded.tsx"
 import { useOverview } from "./overviews.ts"
 
 const perPage = 24
@@ -66,7 +67,9 @@ const AgentCards = ({
   const [text, setText] = useState("")
   const [page, setPage] = useState(1)
   if (agents.length === 0)
-    return (
+    return !settings.mayProvision ? (
+      <PlanNeeded />
+    ) : (
       <div className="section">
         <Empty
           icon={<AgentsIcon />}

@@ -1,9 +1,9 @@
-import { Anchor, Box, Button } from "@mantine/core"
+import { Anchor, Box } from "@mantine/core"
 import { useQuery } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
 import { CreateAgentForm } from "../agents/CreateAgent.tsx"
-import { UsageIcon } from "../icons.tsx"
-import { Empty, Notice, PageHeader, Section } from "../parts.tsx"
+import { PlanNeeded } from "../agents/PlanNeeded.tsx"
+import { Notice, PageHeader, Section } from "../parts.tsx"
 import { agentsQuery } from "../queries.ts"
 import { settings } from "../settings.ts"
 import { texts } from "../texts.ts"
@@ -43,19 +43,7 @@ const OnboardingPage = () => {
           <CreateAgentForm />
         </Section>
       ) : (
-        <Section>
-          <Empty
-            icon={<UsageIcon />}
-            title={texts.onboarding.needsPlan}
-            action={
-              <Button component="a" href="/pricing">
-                {texts.agents.choosePlan}
-              </Button>
-            }
-          >
-            {texts.onboarding.needsPlanLead}
-          </Empty>
-        </Section>
+        <PlanNeeded />
       )}
     </div>
   )

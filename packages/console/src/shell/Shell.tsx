@@ -171,7 +171,12 @@ export const Shell = () => {
       <AppShell.Navbar className="navbar" aria-label={texts.shell.navigation}>
         <nav aria-label={texts.shell.main}>
           {links.map(({ icon: Icon, label, to }) => (
-            <Link key={to} to={to} className="nav-link">
+            <Link
+              key={to}
+              to={to}
+              className="nav-link"
+              {...(to === "/dashboard/agents" && pathname === "/dashboard" && { "data-status": "active" })}
+            >
               <Icon />
               {label}
             </Link>
