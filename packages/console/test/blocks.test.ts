@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { FastCheck } from "effect"
 import { appendText, noBlocks, splitBlocks } from "../src/blocks.ts"
-import { sumByCause, sumByDay } from "../src/usage/days.ts"
+import { fillDays } from "../src/usage/days.ts"
 
 const piece = FastCheck.constantFrom(
   "word ",
@@ -55,29 +55,16 @@ describe("Blocks of Markdown", () => {
   })
 })
 
-describe("Sums of usage", () => {
-  const now = Date.parse("2026-03-02T12:00:00.000Z")
-  const entry = (createdAt: string, units: number, description = "Chat") =>
-    ({ id: createdAt, kind: "usage", description, units, credits: 0, amount: null, currency: null, createdAt }) as const
-
-  it("Sums of usage have every day, the last one last", () => {
-    const entries = [
-      entry("2026-03-02T01:00:00.000Z", 2),
-      entry("2026-03-02T09:00:00.000Z", 3),
-      entry("2026-02-28T09:00:00.000Z", 4)
+describe("Days of usage", () => {
+  it("Days of usage are all days of the period, the last one last", () => {
+    const found = [
+      { day: "2026-03-02", units: 5 },
+      { day: "2026-02-28", units: 4 }
     ]
-    assert.deepStrictEqual(sumByDay(entries, 3, now), [
+    assert.deepStrictEqual(fillDays(found, 3, Date.parse("2026-03-02T12:00:00.000Z")), [
       { day: "02-28", units: 4 },
       { day: "03-01", units: 0 },
       { day: "03-02", units: 5 }
-    ])
-  })
-
-  it("Sums of usage name the largest cause first", () => {
-    const entries = [entry("2026-03-02T01:00:00.000Z", 1), entry("2026-03-02T02:00:00.000Z", 5, "Gateway call")]
-    assert.deepStrictEqual(sumByCause(entries), [
-      { cause: "Gateway call", units: 5 },
-      { cause: "Chat", units: 1 }
     ])
   })
 })
