@@ -275,7 +275,6 @@ const instanceRows: ReadonlyArray<SuccessRow> = [
 
 const summary = {
   id: s.prefixedId("chs"),
-  title: s.orNull(s.nonEmptyText),
   status: s.equalTo("active"),
   messageCount: s.naturalNumber,
   createdAt: s.recentEpochMillis,

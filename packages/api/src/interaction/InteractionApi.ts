@@ -36,7 +36,7 @@ import { AgentId } from "@berth/domain/shared/AgentId"
 
 const summaryFields = {
   id: ChatSessionId,
-  title: Schema.NullOr(Schema.String).annotations({ description: "Given by PATCH; null without one" }),
+  title: Schema.optional(Schema.String).annotations({ description: "Given by PATCH" }),
   status: Schema.Literal("active"),
   messageCount: Schema.Int,
   createdAt: EpochMillis,

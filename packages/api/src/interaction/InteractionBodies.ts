@@ -32,7 +32,7 @@ export const makeInteractionIndex = (serviceVersion: string) => ({
 
 export const makeSessionSummary = ({ createdAt, id, lastActivity, messageCount, status, title }: ChatSession) => ({
   id,
-  title,
+  ...(title === null ? {} : { title }),
   status,
   messageCount,
   createdAt,

@@ -19,7 +19,7 @@ const useTitles = (sessions: ReadonlyArray<SessionJson>) =>
       queryFn: async ({ signal }: { readonly signal: AbortSignal }) =>
         (await readConversation(id, { limit: 2, signal })).messages.find(({ role }) => role === "user")?.content ?? "",
       staleTime: Infinity,
-      enabled: title === null
+      enabled: title === undefined
     })),
     combine: (results) => results.map(({ data }) => data)
   })
