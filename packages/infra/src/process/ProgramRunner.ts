@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto"
 import type { ProgramKind } from "../configuration/SettingsFaults.ts"
 import { loadProcessSettings, SettingsInvalid } from "../configuration/SettingsLoader.ts"
 import type { Settings } from "../configuration/Settings.ts"
+import * as LibraryLogs from "../telemetry/LibraryLogs.ts"
 import * as Telemetry from "../telemetry/Telemetry.ts"
 import { ignoreDebuggerSignal } from "./DebuggerSignal.ts"
 import { failedExitCode, misconfiguredExitCode } from "./ExitCode.ts"
@@ -19,6 +20,9 @@ export class ProgramMisconfigured extends Data.TaggedError("ProgramMisconfigured
 
 export const serviceVersion = "0.1.0"
 
+const findLogFormat = ({ log }: Settings) =>
+  Option.getOrElse(log.format, () => (process.stdout.isTTY ? "pretty" : "json"))
+
 const exitWith = (code: number) => Effect.sync(() => process.exit(code))
 
 /** Runs a program's layers until SIGTERM or SIGINT. Exit codes: 0 after a signal, 78 for unusable settings, else 1. */
@@ -33,7 +37,9 @@ export const runProgram = (options: {
       Layer.build(options.program(settings)).pipe(
         Effect.zipRight(collectStartupGarbage),
         Effect.zipRight(Effect.never),
-        Effect.scoped
+        Effect.scoped,
+        // The output of a command is its result, and no library's.
+        Effect.provide(findLogFormat(settings) === "json" ? LibraryLogs.layer : Layer.empty)
       )
   })
 
@@ -57,7 +63,7 @@ export const runProgramCommand = (options: {
       },
       export: settings.telemetry,
       logLevel: settings.log.level,
-      logFormat: Option.getOrElse(settings.log.format, () => (process.stdout.isTTY ? "pretty" : "json"))
+      logFormat: findLogFormat(settings)
     })
     yield* Effect.all([endWithParent, warn, options.command(settings)], { discard: true }).pipe(
       Effect.scoped,

@@ -1,7 +1,6 @@
 import { Effect, Layer, Logger, type LogLevel, Option, Record } from "effect"
 import type { TelemetrySettings } from "../configuration/TelemetrySettings.ts"
 import { jsonLogger } from "./JsonLogger.ts"
-import * as LibraryLogs from "./LibraryLogs.ts"
 import { noExporter } from "./NoExporter.ts"
 import type { ExportedResource } from "./OtelExport.ts"
 import { prettyLogger } from "./PrettyLogger.ts"
@@ -24,9 +23,5 @@ export const layer = (options: TelemetryOptions) => {
         )
       )
     : noExporter
-  return (options.logFormat === "json" ? LibraryLogs.layer : Layer.empty).pipe(
-    Layer.provideMerge(exporter),
-    Layer.provideMerge(logger),
-    Layer.provideMerge(Logger.minimumLogLevel(options.logLevel))
-  )
+  return exporter.pipe(Layer.provideMerge(logger), Layer.provideMerge(Logger.minimumLogLevel(options.logLevel)))
 }
