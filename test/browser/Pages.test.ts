@@ -108,7 +108,7 @@ const openChat = async (page: Page) => {
   if (isTalkerRegistered) {
     await page.goto("/login?callbackUrl=/dashboard")
     await signIn(page, talker)
-    await page.getByRole("link", { name: "Cleo" }).click()
+    await page.getByRole("link", { name: "Cleo", exact: true }).click()
   } else {
     await register(page, talker, "/onboarding")
     await makeAgent(page, "Cleo")

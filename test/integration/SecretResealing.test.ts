@@ -13,13 +13,14 @@ import { Email } from "@berth/domain/shared/Email"
 import { A2aTaskId } from "@berth/domain/a2a/tasks/A2aTask"
 import { PushNotificationRepository } from "@berth/domain/a2a/tasks/PushNotificationRepository"
 import { WalletAddress } from "@berth/domain/chain/WalletAddress"
+import { McpServerRepository } from "@berth/domain/skills/mcp/McpServerRepository"
 import { UserWalletRepository } from "@berth/domain/wallets/UserWalletRepository"
 import { sealedColumns } from "@berth/infra/postgres/SealedColumns"
 import { countSealedValues, resealSecrets } from "@berth/infra/postgres/SecretResealing"
 import * as PersistenceWiring from "@berth/infra/wiring/PersistenceWiring"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Option, Redacted, Schema } from "effect"
+import { Effect, Layer, Option, Record, Redacted, Schema } from "effect"
 import { randomBytes } from "node:crypto"
 import { migratedDatabase } from "../support/MigratedDatabase.ts"
 import { insertAgent, insertUser } from "../support/Samples.ts"
@@ -52,6 +53,8 @@ const storeSecrets = Effect.gen(function* () {
   const channel = { agentId: agent.id, platform: "platformA" } as const
   const secrets = { token: Redacted.make("channel-token"), webhookSecret: Redacted.make("hook") }
   yield* (yield* ChannelConnections).save(channel, { secrets, answersBots: false })
+  const headers = { authorization: Redacted.make("Bearer mcp-token") }
+  yield* (yield* McpServerRepository).replace(agent.id, [{ name: "docs", url: "https://mcp.example/", headers }])
   const wallets = yield* UserWalletRepository
   const wallet = yield* wallets.insert(id, "user", {
     address: WalletAddress.make(`0x${"ab".repeat(20)}`),
@@ -112,6 +115,8 @@ const assertReadable = ({ channel, gateway, id, key, runtime, taskId, wallet }: 
     )
     const secrets = yield* Effect.flatten((yield* ChannelConnections).readSecrets(channel))
     assert.strictEqual(Redacted.value(secrets.token), "channel-token")
+    const [server] = yield* (yield* McpServerRepository).list(channel.agentId)
+    assert.deepStrictEqual(Record.map(server?.headers ?? {}, Redacted.value), { authorization: "Bearer mcp-token" })
     const walletKey = yield* (yield* UserWalletRepository).openKey(wallet)
     assert.strictEqual(Redacted.value(walletKey), "wallet-key")
     const instances = yield* InstanceRepository

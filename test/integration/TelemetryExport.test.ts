@@ -41,7 +41,9 @@ describe("export by OTLP", () => {
       yield* Effect.logWarning("Half done").pipe(
         Effect.annotateLogs({ agentId: "agt_1" }),
         Effect.withSpan("Agents.provision", { parent, attributes: { "agent.id": "agt_1" } }),
-        Effect.zipRight(Metric.increment(Metric.counter("berth_test_total", { incremental: true }))),
+        Effect.zipRight(
+          Metric.increment(Metric.counter("berth_test_total", { description: "Exported", incremental: true }))
+        ),
         Effect.provide(exportTo(collector.url, ["traces", "metrics", "logs"]))
       )
       const [span] = collector.spans()
