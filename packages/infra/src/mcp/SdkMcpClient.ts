@@ -28,9 +28,12 @@ type Sdk = Effect.Effect.Success<typeof loadSdk>
 
 const failed = (reason: string) => new McpCallFailed({ reason })
 const tooLong = failed(`Its answers have more than ${maximumMcpBytes} bytes.`)
+const tooManyRequests = failed("It sent too many requests of its own.")
 
 /** Pages of a list of tools that are read. */
 const maximumPages = 4
+/** Messages to a server in one exchange: the library answers each request of the server. */
+const maximumMessages = 16
 const maximumErrorLength = 500
 const sessionEndTimeLimit = Duration.seconds(1)
 
@@ -45,13 +48,14 @@ const toWebHeaders = ({ headers }: IncomingMessage) =>
 const makeFetch = (
   open: OutboundClient["Type"]["open"],
   server: McpServer,
-  oversized: Deferred.Deferred<never, McpCallFailed>
+  abandoned: Deferred.Deferred<never, McpCallFailed>
 ) =>
   Effect.gen(function* () {
     const scope = yield* Effect.scope
     const run = Runtime.runPromise(yield* Effect.runtime<never>())
     const secrets = Object.entries(server.headers).map(([name, value]) => [name, Redacted.value(value)] as const)
     let left = maximumMcpBytes
+    let messages = 0
 
     const limited = (response: IncomingMessage) =>
       NodeStream.fromReadable<McpCallFailed, Uint8Array>(
@@ -62,13 +66,17 @@ const makeFetch = (
           left -= bytes.length
           return left >= 0
             ? Effect.succeed(bytes)
-            : Effect.zipRight(Deferred.fail(oversized, tooLong), Effect.fail(tooLong))
+            : Effect.zipRight(Deferred.fail(abandoned, tooLong), Effect.fail(tooLong))
         })
       )
 
     const fetch: FetchLike = async (url, init = {}) => {
       const method = init.method === "DELETE" ? "DELETE" : "POST"
       if (init.method === "GET") return new Response(null, { status: 405 })
+      if (method === "POST" && ++messages > maximumMessages) {
+        await run(Deferred.fail(abandoned, tooManyRequests))
+        throw tooManyRequests
+      }
       const headers = new Headers(init.headers)
       headers.set("accept-encoding", "identity")
       for (const [name, value] of secrets) headers.set(name, value)
@@ -141,9 +149,9 @@ export const layer = Layer.effect(
     ): Effect.Effect<A, McpCallFailed> =>
       Effect.gen(function* () {
         const sdk = yield* cachedSdk
-        const oversized = yield* Deferred.make<never, McpCallFailed>()
+        const abandoned = yield* Deferred.make<never, McpCallFailed>()
         const transport = new sdk.Transport(new URL(server.url), {
-          fetch: yield* makeFetch(open, server, oversized),
+          fetch: yield* makeFetch(open, server, abandoned),
           reconnectionOptions: {
             maxRetries: 0,
             initialReconnectionDelay: 1000,
@@ -161,7 +169,7 @@ export const layer = Layer.effect(
             return await body(client, sdk, signal)
           },
           catch: toFailure(sdk, server)
-        }).pipe(Effect.raceFirst(Deferred.await(oversized)))
+        }).pipe(Effect.raceFirst(Deferred.await(abandoned)))
         if (transport.sessionId !== undefined)
           yield* Effect.tryPromise(() => transport.terminateSession()).pipe(
             Effect.timeout(sessionEndTimeLimit),
@@ -202,15 +210,15 @@ export const layer = Layer.effect(
         args: Readonly<Record<string, unknown>>
       ) {
         // Not `callTool`, which compiles the server's schemas of results.
-        const result = yield* use(server, mcpCallTimeLimit, (client, { types }, signal) =>
-          client.request(
+        const { isError, text } = yield* use(server, mcpCallTimeLimit, async (client, { types }, signal) => {
+          const result = await client.request(
             { method: "tools/call", params: { name: tool, arguments: { ...args } } },
             types.CallToolResultSchema,
             requestOptions(signal)
           )
-        )
-        const text = redactHeaders(server, toText(result))
-        return result.isError === true ? yield* failed(text.slice(0, maximumErrorLength) || "The tool failed.") : text
+          return { isError: result.isError, text: redactHeaders(server, toText(result)) }
+        })
+        return isError === true ? yield* failed(text.slice(0, maximumErrorLength) || "The tool failed.") : text
       })
     })
   })

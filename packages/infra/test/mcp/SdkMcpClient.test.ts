@@ -3,6 +3,7 @@ import * as SdkMcpClient from "@berth/infra/mcp/SdkMcpClient"
 import * as OutboundClient from "@berth/infra/net/OutboundClient"
 import { assert, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer, Redacted, TestClock } from "effect"
+import type { ServerResponse } from "node:http"
 import { type FakeMcpServerOptions, startFakeMcpServer } from "../../../../test/fakes/FakeMcpServer.ts"
 
 const secret = "Bearer sk-of-notes"
@@ -157,5 +158,58 @@ it.scoped("SdkMcpClient gives up a server that is silent, before or within an an
     yield* Deferred.await(called)
     yield* TestClock.adjust(mcpCallTimeLimit)
     assert.strictEqual(yield* Fiber.join(calling), "It did not answer within 1m.")
+  })
+)
+
+const idOf = (body: string) => /"id":(\d+)/.exec(body)?.[1]
+
+/** Answers the first call of a tool, after the initialization and its notification, with frames of an event stream. */
+const answerCall = (
+  write: (response: ServerResponse, id: string | undefined) => void
+): NonNullable<FakeMcpServerOptions["intercept"]> => {
+  let calls = 0
+  return (request, response) => {
+    if (++calls !== 3) return false
+    let body = ""
+    request.on("data", (bytes: Buffer) => (body += bytes.toString()))
+    request.on("end", () => {
+      response.writeHead(200, { "content-type": "text/event-stream" })
+      write(response, idOf(body))
+    })
+    return true
+  }
+}
+const toFrame = (message: string) => `data: ${message}\n\n`
+
+it.scopedLive("SdkMcpClient gives up a server that sends many requests of its own, and answers few of them", () =>
+  Effect.gen(function* () {
+    let answered = 0
+    let end = () => {}
+    const first = answerCall((response, id) => {
+      end = () => response.end(toFrame(`{"jsonrpc":"2.0","id":${id},"result":{"content":[]}}`))
+      for (let ping = 0; ping < 100; ping++) response.write(toFrame(`{"jsonrpc":"2.0","id":${ping},"method":"ping"}`))
+    })
+    const { call } = yield* make({
+      intercept: (request, response) => {
+        if (first(request, response)) return true
+        if (++answered === 102) end()
+        return false
+      }
+    })
+    assert.strictEqual(yield* reasonOf(call("flood")), "It sent too many requests of its own.")
+    assert.isAtMost(answered, 16)
+  })
+)
+
+it.scopedLive("SdkMcpClient reports a result that is nested too deep as a failure of the server", () =>
+  Effect.gen(function* () {
+    const depth = 100_000
+    const nested = `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`
+    const { call } = yield* make({
+      intercept: answerCall((response, id) =>
+        response.end(toFrame(`{"jsonrpc":"2.0","id":${id},"result":{"content":[],"structuredContent":${nested}}}`))
+      )
+    })
+    assert.strictEqual(yield* reasonOf(call("nest")), "It does not answer in the protocol.")
   })
 )
