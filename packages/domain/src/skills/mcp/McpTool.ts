@@ -1,4 +1,4 @@
-import { Hash } from "effect"
+import { Hash, Option } from "effect"
 import type { ToolSpec } from "../../ai/chat/ModelChat.ts"
 
 /** A tool as an MCP server lists it. */
@@ -52,12 +52,16 @@ const declare = (server: string, { description = "", inputSchema, name }: Listed
   }
 }
 
-const lengthOf = ({ spec }: McpTool) => JSON.stringify(spec).length
+const serialize = Option.liftThrowable((spec: ToolSpec) => JSON.stringify(spec))
 
-/** The tools of a server that a model can take; the first of two with the same name. */
+/** Infinite for a schema that is nested too deep. */
+const lengthOf = ({ spec }: McpTool) =>
+  Option.match(serialize(spec), { onNone: () => Infinity, onSome: (text) => text.length })
+
+/** The tools of a server that a model can take, as many as an agent has room for; the first of two with the same name. */
 export const declareMcpTools = (server: string, listed: ReadonlyArray<ListedMcpTool>): ReadonlyArray<McpTool> => {
   const tools = listed.map((tool) => declare(server, tool)).filter((tool) => lengthOf(tool) <= maximumDeclaration)
-  return [...new Map([...tools].reverse().map((tool) => [tool.spec.name, tool])).values()].reverse()
+  return limitMcpTools([...new Map([...tools].reverse().map((tool) => [tool.spec.name, tool])).values()].reverse())
 }
 
 /** As many tools, in order, as the prompt of an agent has room for. */

@@ -46,7 +46,9 @@ it("declareMcpTools bounds descriptions, removes hidden characters, and leaves o
 })
 
 it("limitMcpTools bounds the number and the length of all declarations of an agent", () => {
-  const small = declareMcpTools("notes", named(...Array.from({ length: 200 }, (_, n) => `t${n}`)))
+  const small = ["notes", "files"].flatMap((server) =>
+    declareMcpTools(server, named(...Array.from({ length: 40 }, (_, n) => `t${n}`)))
+  )
   assert.lengthOf(limitMcpTools(small), maximumMcpTools)
   const large = declareMcpTools(
     "notes",
@@ -56,4 +58,20 @@ it("limitMcpTools bounds the number and the length of all declarations of an age
     }))
   )
   assert.lengthOf(limitMcpTools(large), 9)
+})
+
+it("declareMcpTools keeps no more tools of a server than an agent has room for", () =>
+  assert.lengthOf(
+    declareMcpTools("notes", named(...Array.from({ length: 20_000 }, (_, n) => `t${n}`))),
+    maximumMcpTools
+  ))
+
+it("declareMcpTools leaves out a tool whose schema is nested too deep, and keeps the others", () => {
+  const depth = 100_000
+  const deep: unknown = JSON.parse(`${"[".repeat(depth)}${"]".repeat(depth)}`)
+  const declared = declareMcpTools("notes", [{ name: "deep", inputSchema: { type: "object", deep } }, ...named("flat")])
+  assert.deepStrictEqual(
+    declared.map(({ tool }) => tool),
+    ["flat"]
+  )
 })
