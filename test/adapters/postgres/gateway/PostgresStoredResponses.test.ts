@@ -3,7 +3,7 @@ import * as PostgresUserRepository from "@berth/infra/postgres/accounts/Postgres
 import * as PostgresStoredResponses from "@berth/infra/postgres/gateway/PostgresStoredResponses"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
-import { DateTime, Effect, Layer } from "effect"
+import { DateTime, Effect, Layer, Option } from "effect"
 import * as MigratedDatabase from "../../../support/MigratedDatabase.ts"
 import { insertUser, uniqueName } from "../../../support/Samples.ts"
 import * as TestSecrets from "../../../support/TestSecrets.ts"
@@ -55,6 +55,22 @@ layer(Live, { excludeTestServices: true })("StoredResponses", (it) => {
       assert.deepStrictEqual(yield* kept, ids.toSorted())
       yield* prune(longAgo, 15_000)
       assert.deepStrictEqual(yield* kept, ids.slice(1).toSorted())
+    })
+  )
+
+  it.effect("StoredResponses counts the instructions and tools of responses among the bytes of an owner", () =>
+    Effect.gen(function* () {
+      const { find, prune, save } = yield* StoredResponses
+      const sql = yield* SqlClient
+      const { id: owner } = yield* insertUser()
+      const id = yield* uniqueName("resp")
+      yield* save(owner, { id, previousId: null, input: [], output: [], response: { id } })
+      yield* sql`
+        update model_responses set response = response || jsonb_build_object('tools', (
+          select jsonb_agg(md5(random()::text)) from generate_series(1, 1000)
+        )) where id = ${id}`
+      yield* prune(DateTime.unsafeMake("1900-01-01"), 20_000)
+      assert.isTrue(Option.isNone(yield* find(owner, id)))
     })
   )
 })

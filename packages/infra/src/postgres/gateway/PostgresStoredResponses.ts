@@ -84,7 +84,7 @@ export const layer: Layer.Layer<StoredResponses, never, SqlClient> = Layer.effec
           countAffectedRows(sql`
             delete from model_responses where created_at < ${DateTime.toDate(before)} or id in (
               select id from (
-                select id, sum(pg_column_size(input) + pg_column_size(output))
+                select id, sum(pg_column_size(input) + pg_column_size(output) + coalesce(pg_column_size(response), 0))
                   over (partition by user_id order by created_at desc, id) as bytes
                 from model_responses
               ) kept where bytes > ${bytesOfOwner}
