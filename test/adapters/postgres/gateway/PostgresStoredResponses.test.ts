@@ -73,4 +73,19 @@ layer(Live, { excludeTestServices: true })("StoredResponses", (it) => {
       assert.isTrue(Option.isNone(yield* find(owner, id)))
     })
   )
+
+  it.effect("StoredResponses stores a response with U+0000 and an unpaired surrogate in the names of members", () =>
+    Effect.gen(function* () {
+      const { find, save } = yield* StoredResponses
+      const { id: owner } = yield* insertUser()
+      const id = yield* uniqueName("resp")
+      const response = { id, metadata: { "a\u0000": "\u0000", "b\uD800": "\uD800", "c\\u0000": "😀\\ud800" } }
+      yield* save(owner, { id, previousId: null, input: [], output: [], response })
+      assert.deepStrictEqual(Option.getOrNull(yield* find(owner, id)), {
+        id,
+        output: [],
+        metadata: { "a\uFFFD": "\uFFFD", "b\uFFFD": "\uFFFD", "c\\u0000": "😀\\ud800" }
+      })
+    })
+  )
 })
