@@ -19,6 +19,14 @@ const toExit = (exit: RuntimeSpan["exit"]): Exit.Exit<unknown, unknown> => {
 const isOfRuntimes = ([key]: RuntimeSpan["attributes"][number]) =>
   /^(?:http|url|server|client|network|gen_ai|berth|error)\./.test(key)
 
+/** Characters of a span's attributes, since many spans wait while the collector is down. */
+const maximumAttributesLength = 16_384
+
+const limitAttributes = (attributes: RuntimeSpan["attributes"]): RuntimeSpan["attributes"] => {
+  let left = maximumAttributesLength
+  return attributes.filter((attribute) => (left -= JSON.stringify(attribute).length) >= 0)
+}
+
 /** A span of a runtime, by the conventions, under a resource that the runtime does not choose. */
 export const toReadableSpan = (
   span: RuntimeSpan,
@@ -31,7 +39,7 @@ export const toReadableSpan = (
   const endTime = toTime(endedAt)
   return {
     ...finishSpan(
-      { name, kind, attributes: new Map(attributes.filter(isOfRuntimes)), exit: toExit(span.exit) },
+      { name, kind, attributes: new Map(limitAttributes(attributes.filter(isOfRuntimes))), exit: toExit(span.exit) },
       endTime
     ),
     ...from,
