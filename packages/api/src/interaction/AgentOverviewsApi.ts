@@ -39,7 +39,8 @@ export const encodeAgentOverviewEvent = (change: AgentOverviewChange): string =>
 
 /**
  * GET /api/agents/overviews: the caller's agents with their newest messages. `Accept: text/event-stream` sends `agents`
- * events, at first with all of them, then with those that change and the ids of removed ones, until the client leaves.
+ * events, at first with all of them, then with those that change and the ids of removed ones, until the client leaves or
+ * has too many streams.
  */
 const overviews = HttpApiEndpoint.get("overviews", "/api/agents/overviews")
   .addSuccess(Schema.Struct({ agents: Schema.Array(AgentOverviewView) }))

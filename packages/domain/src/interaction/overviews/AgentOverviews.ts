@@ -6,6 +6,9 @@ import { type AgentMark, AgentOverviewRepository } from "./AgentOverviewReposito
 
 const pollInterval = Duration.seconds(1)
 
+/** Streams of an owner in a process. A further one ends the oldest. */
+export const maximumOverviewStreams = 32
+
 interface Watcher {
   readonly userId: UserId
   readonly changes: Queue.Queue<AgentOverviewChange>
@@ -62,8 +65,8 @@ export class AgentOverviews extends Effect.Service<AgentOverviews>()("@berth/Age
           const isFirst = watcher.marks === null
           watcher.marks = now
           const agents = overviews.filter(({ agentId }) => wanted.includes(agentId))
-          if (isFirst || agents.length > 0 || removed.length > 0)
-            yield* Queue.offer(watcher.changes, { agents, removed })
+          // The stream can have ended meanwhile.
+          if (isFirst || agents.length > 0 || removed.length > 0) watcher.changes.unsafeOffer({ agents, removed })
         }
       })
 
@@ -86,6 +89,8 @@ export class AgentOverviews extends Effect.Service<AgentOverviews>()("@berth/Age
             Effect.sync(() => watchers.add(watcher)),
             () => Effect.sync(() => watchers.delete(watcher))
           )
+          const own = [...watchers].filter((other) => other.userId === userId)
+          yield* Effect.forEach(own.slice(0, -maximumOverviewStreams), (oldest) => Queue.shutdown(oldest.changes))
           return Stream.fromQueue(changes)
         })
       )
