@@ -7,7 +7,7 @@ import { leaseDuration, whileRenewed } from "../../limits/Lease.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
 import type { AnswerPublication } from "../answers/AnswerPublication.ts"
 import { AnswerStreams } from "../answers/AnswerStreams.ts"
-import type { ToolActivity } from "../../skills/tools/ToolActivity.ts"
+import { limitToolActivities, type ToolActivity } from "../../skills/tools/ToolActivity.ts"
 import { type Message, MessageId, toChatRole } from "../Conversation.ts"
 import { AnswerStopped, MessageUnanswered } from "../ConversationErrors.ts"
 import { Memories } from "../memory/Memories.ts"
@@ -137,7 +137,7 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
         deltaCount: publication.deltaCount(),
         answeredBy: model === undefined || provider === undefined ? undefined : { model, provider },
         isStopped,
-        toolCalls: [...toolCalls.values()].map(endToolCall)
+        toolCalls: limitToolActivities([...toolCalls.values()].map(endToolCall))
       }
       yield* streams.flush(message.id)
       // A conversation deleted in mid-answer is settled too. An abandoned turn has ended already.

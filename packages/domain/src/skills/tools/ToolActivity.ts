@@ -23,3 +23,17 @@ export const shortenToolActivity = (activity: ToolActivity): ToolActivity => ({
   arguments: shorten(activity.arguments),
   result: activity.result === null ? null : shorten(activity.result)
 })
+
+/** Characters of arguments and results that a reply keeps: lists of messages have them whole. */
+const maximumStoredText = 65_536
+const maximumStoredCalls = 256
+
+/** The tool calls of a reply as they are stored. Texts beyond the limit are left out. */
+export const limitToolActivities = (calls: ReadonlyArray<ToolActivity>): ReadonlyArray<ToolActivity> => {
+  let left = maximumStoredText
+  return calls.slice(0, maximumStoredCalls).map((given) => {
+    const call = shortenToolActivity(given)
+    left -= call.arguments.length + (call.result?.length ?? 0)
+    return left >= 0 ? call : { ...call, arguments: "…", result: call.result === null ? null : "…" }
+  })
+}
