@@ -213,6 +213,58 @@ layer(App.shared, { excludeTestServices: true })("Agent overviews", (it) => {
   )
 })
 
+layer(App.shared, { excludeTestServices: true })("A message of a channel", (it) => {
+  it.effect("A message of a channel that two workers deliver at the same time is answered once and charged once", () =>
+    Effect.gen(function* () {
+      const { backend, internalKey } = yield* App.TestApp
+      const owner = yield* createOwnerWithAgent()
+      const sql = yield* SqlClient
+      const { asked, during, go } = yield* holdAnswers
+      yield* go
+      const deliver = backend({
+        method: "POST",
+        path: "/internal/channel-turns",
+        headers: { authorization: `Bearer ${internalKey}` },
+        json: {
+          userId: owner.user.id,
+          agentId: owner.agent.id,
+          platform: "platformA",
+          sessionId: `chs_of_${owner.user.id}`,
+          messageId: `msg_of_${owner.user.id}`,
+          fromOwner: false,
+          message: "hello"
+        }
+      })
+      const waiting = sql`
+        select from pg_locks where locktype = 'advisory' and not granted
+          and database = (select oid from pg_database where datname = current_database())`
+      yield* during(
+        Effect.gen(function* () {
+          const deliveries = yield* sql.withTransaction(
+            Effect.gen(function* () {
+              // Both deliveries have found no message yet.
+              yield* sql`select pg_advisory_xact_lock(hashtextextended(${`messages of ${owner.user.id}`}, 0))`
+              const begun = yield* Effect.replicateEffect(Effect.forkDaemon(deliver), 2)
+              yield* eventually(waiting, ({ length }) => length === 2)
+              return begun
+            })
+          )
+          const outcomes = yield* Effect.forEach(deliveries, Fiber.join)
+          const answered = outcomes.filter(({ status }) => status === 200)
+          assert.isAtLeast(answered.length, 1)
+          for (const { body } of [...answered, yield* deliver])
+            assert.deepInclude(body, { type: "answered", reply: "Echo: hello" })
+        })
+      )
+      assert.deepStrictEqual(asked, ["hello"])
+      assert.deepStrictEqual(yield* sql`select state from reservations where user_id = ${owner.user.id}`, [
+        { state: "settled" }
+      ])
+      assert.strictEqual(yield* usedBy(owner), 1)
+    })
+  )
+})
+
 layer(App.shared, { excludeTestServices: true })("Conversations", (it) => {
   it.effect("Conversations are limited to ten thousand per user", () =>
     Effect.gen(function* () {

@@ -63,6 +63,9 @@ export interface TurnHooks<E> {
 
 type Stored<E> = Pick<TurnHooks<E>, "alongside" | "before">
 
+/** Keeps message and payment in one transaction: concurrent calls with the id share a reservation, which none may release. */
+const keyed: TurnHooks<never> = { before: Effect.void, alongside: Effect.void, canceled: Effect.never }
+
 /** The end of a turn. */
 export type TurnEnd =
   | { readonly _tag: "Answered"; readonly reply: Message }
@@ -93,7 +96,7 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
     const transaction = yield* Transaction
     const running = yield* FiberSet.make<void>()
 
-    /** Stores the message, its turn, the reservation and what goes with them, all or none. A lone message keeps no lock on its user's balance. */
+    /** Stores the message, its turn, the reservation and what goes with them, all or none. A message with a new id keeps no lock on its user's balance. */
     const store = Effect.fnUntraced(function* <E, F>(
       {
         id,
@@ -232,7 +235,7 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
       const repeated = to.repeats === undefined ? Option.none() : yield* repository.findMessage(user.id, to.repeats)
       const toSend = { ...to, message: Option.isSome(repeated) ? repeated.value.content : yield* read }
       yield* validate(toSend.message)
-      const { events, message } = yield* begin(user, toSend, false)
+      const { events, message } = yield* begin(user, toSend, false, keyed)
       const last = yield* readLast(events)
       return last?.type === "done"
         ? ({ _tag: "Answered", reply: last.reply } satisfies TurnEnd)
