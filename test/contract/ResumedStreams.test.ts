@@ -391,6 +391,25 @@ layer(App.shared, { excludeTestServices: true })("A resumed stream", (it) => {
     })
   )
 
+  it.effect("An answer keeps a bounded number of tool calls with bounded texts, whatever its runtime reports", () =>
+    Effect.gen(function* () {
+      const { withBehavior } = yield* AgentManagerTest
+      const owner = yield* createOwnerWithAgent()
+      const long = "x".repeat(5_000)
+      const calls = Array.from({ length: 300 }, (_, n): TurnEvent => ({
+        type: "tool",
+        call: { id: `${n}${long}`, name: long, arguments: long, status: "succeeded", result: long }
+      }))
+      yield* withBehavior({ chat: () => Stream.fromIterable([...calls, ...whole]) })(postMessage(owner, "/api/agent"))
+      const sql = yield* SqlClient
+      const [kept] = yield* sql`
+        select count(*)::int as calls, max(length(call ->> 'id')) as id, max(length(call ->> 'name')) as name,
+          max(length(call ->> 'arguments')) as arguments, max(length(call ->> 'result')) as result
+        from messages, jsonb_array_elements(tool_calls) as call where user_id = ${owner.user.id}`
+      assert.deepStrictEqual(kept, { calls: 256, id: 200, name: 200, arguments: 4_001, result: 4_001 })
+    })
+  )
+
   it.effect("A stop that another process received ends the answer, and one before its first text is free", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()

@@ -7,7 +7,12 @@ import { leaseDuration, whileRenewed } from "../../limits/Lease.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
 import type { AnswerPublication } from "../answers/AnswerPublication.ts"
 import { AnswerStreams } from "../answers/AnswerStreams.ts"
-import { limitToolActivities, type ToolActivity } from "../../skills/tools/ToolActivity.ts"
+import {
+  limitStoredActivities,
+  maximumToolActivities,
+  shortenToolActivity,
+  type ToolActivity
+} from "../../skills/tools/ToolActivity.ts"
 import { type Message, MessageId, toChatRole } from "../Conversation.ts"
 import { AnswerStopped, MessageUnanswered } from "../ConversationErrors.ts"
 import { Memories } from "../memory/Memories.ts"
@@ -113,8 +118,11 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
             parts.push(event.text)
             text += event.text
           } else if (event.type === "tool") {
-            parts.push(event.call)
-            toolCalls.set(event.call.id, event.call)
+            // An instance runs code of its owner: its reports are bounded here.
+            const call = shortenToolActivity(event.call)
+            if (toolCalls.size >= maximumToolActivities && !toolCalls.has(call.id)) continue
+            parts.push(call)
+            toolCalls.set(call.id, call)
           } else if (event.type === "compacted") stored = memories.storeSummary(message, event)
           else end = event
         const published = parts.length === 0 ? [] : publication.publish(parts)
@@ -137,7 +145,7 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
         deltaCount: publication.deltaCount(),
         answeredBy: model === undefined || provider === undefined ? undefined : { model, provider },
         isStopped,
-        toolCalls: limitToolActivities([...toolCalls.values()].map(endToolCall))
+        toolCalls: limitStoredActivities([...toolCalls.values()].map(endToolCall))
       }
       yield* streams.flush(message.id)
       // A conversation deleted in mid-answer is settled too. An abandoned turn has ended already.
