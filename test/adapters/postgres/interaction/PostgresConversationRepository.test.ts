@@ -223,6 +223,23 @@ layer(Live, { excludeTestServices: true })("ConversationRepository", (it) => {
     })
   )
 
+  it.effect("appendUserMessage keeps a failed message when the limit rejects the one that repeats it", () =>
+    Effect.gen(function* () {
+      const { appendUserMessage, findMessage, markFailed } = yield* ConversationRepository
+      const { session, user } = yield* conversation
+      const failed = yield* say(session, "hello")
+      yield* markFailed(failed.id, { callBegun: false })
+      yield* say(session, "waits")
+      const id = yield* newMessageId
+      const repeated = { id, sessionId: session.id, content: "hello", topic: null, platform: "web", repeats: failed.id }
+      const add = (limit: number) => appendUserMessage(repeated, turn, { session: limit, user: limit })
+      assert.deepInclude(yield* Effect.flip(add(1)), { _tag: "PendingMessageLimitReached" })
+      assert.isTrue(Option.isSome(yield* findMessage(user.id, failed.id)))
+      yield* add(2)
+      assert.deepStrictEqual(yield* findMessage(user.id, failed.id), Option.none())
+    })
+  )
+
   it.effect("insertSession enforces the limit of sessions per user", () =>
     Effect.gen(function* () {
       const { findSession, insertSession } = yield* ConversationRepository

@@ -125,8 +125,10 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
             offset 0
           ) as locked cross join lateral count_pending_messages(locked.user_id, ${message.sessionId}) as pending`
         const appended = yield* sql`${prepared}
-          with waiting as materialized (${waiting}), repeated as (
-            delete from messages
+          with waiting as materialized (
+            select from (${waiting}) as counted where of_session < ${limits.session} and of_user < ${limits.user}
+          ), repeated as (
+            delete from messages using waiting
             where id = ${message.repeats ?? null} and session_id = ${message.sessionId} and state = 'failed' and not call_begun
             returning id
           ), session as (
@@ -134,7 +136,7 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
             set last_seq = last_seq + 2, message_count = message_count + 1 - (select count(*) from repeated)::int,
               last_activity = greatest(last_activity, ${now})
             from waiting
-            where id = ${message.sessionId} and of_session < ${limits.session} and of_user < ${limits.user}
+            where id = ${message.sessionId}
             returning id, user_id, agent_id, last_seq
           ), turn as (
             insert into turns (id, user_id, agent_id, reservation_id, own_keys_only, unit_limit, lease_until)
