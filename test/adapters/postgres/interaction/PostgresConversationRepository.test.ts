@@ -5,8 +5,10 @@ import { ConversationRepository } from "@berth/domain/interaction/conversations/
 import * as PostgresAgentRepository from "@berth/infra/postgres/agents/PostgresAgentRepository"
 import * as PostgresConversationRepository from "@berth/infra/postgres/interaction/PostgresConversationRepository"
 import * as PostgresUserRepository from "@berth/infra/postgres/accounts/PostgresUserRepository"
+import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
-import { DateTime, Effect, Layer, Option, TestClock, TestContext } from "effect"
+import { DateTime, Deferred, Effect, Fiber, Layer, Option, TestClock, TestContext } from "effect"
+import { eventually } from "../../../support/Eventually.ts"
 import * as MigratedDatabase from "../../../support/MigratedDatabase.ts"
 import { insertAgent, insertUser } from "../../../support/Samples.ts"
 import * as TestSecrets from "../../../support/TestSecrets.ts"
@@ -237,6 +239,35 @@ layer(Live, { excludeTestServices: true })("ConversationRepository", (it) => {
       assert.isTrue(Option.isSome(yield* findMessage(user.id, failed.id)))
       yield* add(2)
       assert.deepStrictEqual(yield* findMessage(user.id, failed.id), Option.none())
+    })
+  )
+
+  it.effect("removeSession waits for a reply that is stored at the same time, and both succeed", () =>
+    Effect.gen(function* () {
+      const { findSession, removeSession } = yield* ConversationRepository
+      const sql = yield* SqlClient
+      const { session, user } = yield* conversation
+      const message = yield* say(session, "hello")
+      const [locked, go] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      // The first lock of `storeReply`.
+      const lock = sql`select from messages where id = ${message.id} for update`
+      const replying = lock.pipe(
+        Effect.zipRight(Deferred.succeed(locked, undefined)),
+        Effect.zipRight(Deferred.await(go)),
+        Effect.zipRight(reply(message, "hi")),
+        sql.withTransaction
+      )
+      const replied = yield* Effect.fork(replying)
+      yield* Deferred.await(locked)
+      const removed = yield* Effect.fork(sql.withTransaction(removeSession(user.id, session.id)))
+      yield* eventually(
+        sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+        (waiting) => waiting.length === 1
+      )
+      yield* Deferred.succeed(go, undefined)
+      assert.isTrue(Option.isSome(yield* Fiber.join(replied)))
+      assert.deepStrictEqual(yield* Fiber.join(removed), Option.some([]))
+      assert.deepStrictEqual(yield* findSession(user.id, session.id), Option.none())
     })
   )
 

@@ -300,9 +300,10 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
         )
       }),
       removeSession: Effect.fn("ConversationRepository.removeSession")(function* (userId: UserId, id: ChatSessionId) {
+        // Lock order, that of a reply: messages before their session.
         const pending = yield* sql`
           select id from messages
-          where session_id = ${toStorableText(id)} and user_id = ${userId} and state = 'pending'`.pipe(
+          where session_id = ${toStorableText(id)} and user_id = ${userId} and state = 'pending' for update`.pipe(
           decodeRows(IdRow),
           Effect.orDie
         )
