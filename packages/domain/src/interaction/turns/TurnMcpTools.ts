@@ -30,11 +30,7 @@ export class TurnMcpTools extends Effect.Service<TurnMcpTools>()("@berth/TurnMcp
     /** The tools of the servers that answer; the log names the others. */
     const list = Effect.fn("TurnMcpTools.list")(function* (turn: AgentTurn) {
       yield* requireTurn(turn)
-      const listed = yield* tools.list(turn.agentId)
-      yield* Effect.forEach(listed.failures, ({ reason, server }) =>
-        log.append(turn.agentId, "warning", `MCP server ${server} offers no tools: ${reason}`)
-      )
-      return listed.tools
+      return yield* tools.list(turn.agentId)
     })
 
     const call = Effect.fn("TurnMcpTools.call")(function* (

@@ -1,4 +1,5 @@
 import { Cache, Data, Effect, Fiber } from "effect"
+import { AgentLog } from "../../instances/AgentLog.ts"
 import type { AgentId } from "../../shared/AgentId.ts"
 import { McpCallFailed, McpClient } from "./McpClient.ts"
 import { McpServerRepository } from "./McpServerRepository.ts"
@@ -11,17 +12,14 @@ interface ListKey {
   readonly updatedAt: number
 }
 
-/** The tools of a server, or why there are none. */
-interface Listing {
-  readonly tools: ReadonlyArray<McpTool>
-  readonly failure?: string
-}
+const noTools: ReadonlyArray<McpTool> = []
 
 /** The tools of agents' MCP servers. */
 export class McpTools extends Effect.Service<McpTools>()("@berth/McpTools", {
   effect: Effect.gen(function* () {
     const repository = yield* McpServerRepository
     const client = yield* McpClient
+    const log = yield* AgentLog
 
     const findServer = (agentId: AgentId, name: string) =>
       Effect.flatMap(repository.list(agentId), (all) => {
@@ -31,21 +29,22 @@ export class McpTools extends Effect.Service<McpTools>()("@berth/McpTools", {
           : Effect.succeed(found)
       })
 
-    /** Turns follow each other, and a server that fails would delay each of them. */
+    /** Turns follow each other, and a server that fails would delay each of them and fill the log, which names it. */
     const listings = yield* Cache.make({
       capacity: 200,
       timeToLive: "1 minute",
       lookup: ({ agentId, server: name }: ListKey) =>
         findServer(agentId, name).pipe(
           Effect.flatMap(client.listTools),
-          Effect.match({
-            onSuccess: (listed): Listing => ({ tools: declareMcpTools(name, listed) }),
-            onFailure: ({ reason }): Listing => ({ tools: [], failure: reason })
+          Effect.matchEffect({
+            onSuccess: (listed) => Effect.succeed(declareMcpTools(name, listed)),
+            onFailure: ({ reason }) =>
+              Effect.as(log.append(agentId, "warning", `MCP server ${name} offers no tools: ${reason}`), noTools)
           })
         )
     })
 
-    /** Tools of every server that answers, and the reasons of the others. */
+    /** Tools of every server that answers. */
     const list = Effect.fn("McpTools.list")(function* (agentId: AgentId) {
       const servers = yield* repository.list(agentId)
       const found = yield* Effect.forEach(
@@ -58,12 +57,7 @@ export class McpTools extends Effect.Service<McpTools>()("@berth/McpTools", {
           ),
         { concurrency: "unbounded" }
       )
-      return {
-        tools: limitMcpTools(found.flatMap(({ tools }) => tools)),
-        failures: found.flatMap(({ failure }, at) =>
-          failure === undefined ? [] : [{ server: servers[at]?.name ?? "", reason: failure }]
-        )
-      }
+      return limitMcpTools(found.flat())
     })
 
     const call = Effect.fn("McpTools.call")(function* (
