@@ -182,6 +182,35 @@ layer(App.shared, { excludeTestServices: true })("The cost of a message", (it) =
       })
     )
 
+  it.effect("The cost of a message has the upper bound of a call that its runtime leaves open at the end", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent()
+      const call = yield* makeRuntimeCalls(owner)
+      const [manager, models] = [yield* AgentManagerTest, yield* ModelProvidersTest]
+      const [begun, go] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const opened = yield* Deferred.make<Effect.Effect<number>>()
+      const chat = (_: string, turn: Turn) =>
+        Effect.forkDaemon(call(turn, { model: platformModel, maxTokens: 2_000 })).pipe(
+          Effect.map((fiber) => Effect.map(Effect.orDie(Fiber.join(fiber)), ({ status }) => status)),
+          Effect.flatMap((status) => Deferred.succeed(opened, status)),
+          Effect.zipRight(Deferred.await(begun)),
+          Stream.execute,
+          Stream.concat(Stream.make<[TurnEvent]>({ type: "done", reply: "fine", model: "m" }))
+        )
+      const late = Stream.concat(
+        Stream.execute(Effect.zipRight(Deferred.succeed(begun, undefined), Deferred.await(go))),
+        answerOf(10, 2_000)
+      )
+      yield* Effect.gen(function* () {
+        assert.strictEqual((yield* sendMessage(owner)).status, 200)
+        yield* Deferred.succeed(go, undefined)
+        assert.strictEqual(yield* Effect.flatten(Deferred.await(opened)), 200)
+      }).pipe(manager.withBehavior({ chat }), models.withBehavior({ chat: () => late }))
+      // 30,000 micros for the answer at the provider are 39,000 with margin.
+      assert.strictEqual(yield* findUsedUnits(owner), 4)
+    })
+  )
+
   it.effect("The cost of a message is 402 without units and credits, before anything is stored", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()

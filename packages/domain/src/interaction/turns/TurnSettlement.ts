@@ -3,13 +3,19 @@ import { Effect, Option } from "effect"
 import { UnitLedger } from "../../billing/units/UnitLedger.ts"
 import { computeFailedTurnUnits, computeTurnUnits, messageUnits, TurnSettings } from "./TurnPricing.ts"
 import type { AnswerCost } from "../Conversation.ts"
-import { noUnits, type Units } from "../../shared/Money.ts"
+import { noUnits, type Units, UsdMicros } from "../../shared/Money.ts"
 import { type TurnRecord, TurnRepository } from "./TurnRepository.ts"
 import { withExportedSpan } from "../../shared/SpanExport.ts"
 
 /** The provider's report can exceed the bound of a call; the limit holds. */
 const limitUnits = (units: Units, { unitLimit }: TurnRecord): Units =>
   unitLimit === undefined || units < unitLimit ? units : unitLimit
+
+/** A call that outlives its turn counts with its upper bound: its answer can still arrive, and its cost is never known. */
+const boundOpenCalls = (record: TurnRecord): TurnRecord => ({
+  ...record,
+  costMicros: UsdMicros(record.costMicros + record.heldMicros)
+})
 
 /** Ends turns and books their price, which calls can raise above the reservation. Runs in the transaction that stores the turn's outcome. */
 export class TurnSettlement extends Effect.Service<TurnSettlement>()("@berth/TurnSettlement", {
@@ -20,7 +26,7 @@ export class TurnSettlement extends Effect.Service<TurnSettlement>()("@berth/Tur
 
     /** Returns the price, which a balance that is too low does not cover; none when the turn has ended before. */
     const complete = Effect.fnUntraced(function* (turnId: string) {
-      const ended = yield* turns.end(turnId)
+      const ended = Option.map(yield* turns.end(turnId), boundOpenCalls)
       if (Option.isNone(ended)) return Option.none<AnswerCost>()
       const { costMicros, reservation } = ended.value
       if (Option.isNone(reservation)) return Option.some<AnswerCost>({ units: noUnits, costMicros })
@@ -29,9 +35,13 @@ export class TurnSettlement extends Effect.Service<TurnSettlement>()("@berth/Tur
       return Option.some<AnswerCost>({ units, costMicros })
     }, withExportedSpan("TurnSettlement.complete"))
 
-    /** Returns the record, or none when the turn has ended before. From the first model request on, a failed turn is settled. */
+    /**
+     * Returns the record, or none when the turn has ended before. From the first model request on, a failed turn is settled.
+     * The calls of an abandoned turn have ended with its process.
+     */
     const fail = Effect.fn("TurnSettlement.fail")(function* (turnId: string, abandonedAt?: DateTime.Utc) {
-      const ended = yield* turns.end(turnId, abandonedAt)
+      const found = yield* turns.end(turnId, abandonedAt)
+      const ended = abandonedAt === undefined ? Option.map(found, boundOpenCalls) : found
       const reservation = Option.flatMap(ended, (record) => record.reservation)
       if (Option.isSome(ended) && Option.isSome(reservation)) {
         const units = limitUnits(computeFailedTurnUnits(settings, ended.value), ended.value)
