@@ -1,11 +1,12 @@
 const replacement = "REDACTED"
 
-/** Query values, credentials in URLs, and tokens by their form. */
+/** Query values, credentials in URLs, and tokens by their form. Names of metrics are shorter than API keys. */
 const secretForms: ReadonlyArray<readonly [RegExp, string]> = [
   [/(\b[a-z][a-z0-9+.-]*:\/\/)[^\s/@]+@/gi, `$1${replacement}@`],
   [/([?&][\w.~%-]+=)[^&\s"'#)]+/g, `$1${replacement}`],
   [/\b(bearer|basic|payment)\s+[\w.~+/=-]{8,}/gi, `$1 ${replacement}`],
-  [/\b(?:sk|pk|rk|whsec|brt|ghp|xox[a-z])[_-][\w-]{12,}/g, replacement],
+  [/\b(?:sk|gsk|pk|rk|whsec|ghp|xox[a-z])[_-][\w-]{12,}/g, replacement],
+  [/\bberth_[\w-]{32,}/g, replacement],
   [/\beyJ[\w-]+\.[\w-]+\.[\w-]*/g, replacement]
 ]
 

@@ -1,3 +1,4 @@
+import { apiKeyPrefix } from "@berth/domain/accounts/api-keys/ApiKey"
 import { structuredLogger } from "@berth/domain/shared/LogLine"
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Effect, Logger, Redacted } from "effect"
@@ -33,6 +34,16 @@ describe("structured", () => {
       })
       const [line] = yield* linesOf(Effect.logError("Redis lost", Cause.fail(error)))
       assert.include(line?.["cause"], "connect redis://REDACTED@host failed")
+      assert.notInclude(JSON.stringify(line), "hunter2")
+    })
+  )
+
+  it.effect("A structured log line has its cause without API keys, and with names of metrics", () =>
+    Effect.gen(function* () {
+      const secret = "hunter2-".repeat(5)
+      const error = new Error(`${apiKeyPrefix}${secret} and gsk_${secret} by berth_model_calls_total`)
+      const [line] = yield* linesOf(Effect.logError("Call failed", Cause.fail(error)))
+      assert.include(line?.["cause"], "REDACTED and REDACTED by berth_model_calls_total")
       assert.notInclude(JSON.stringify(line), "hunter2")
     })
   )
