@@ -79,7 +79,7 @@ const findAccess = Effect.gen(function* () {
   return { baseUrl: stored.url, apiKey: Redacted.make(stored.key) } satisfies ClientOptions
 })
 
-/** Whether no other computer reads what is sent. */
+/** Whether requests are encrypted or stay on this computer. */
 const isProtected = ({ hostname, protocol }: URL) =>
   protocol === "https:" ||
   (protocol === "http:" && /^(localhost|.+\.localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(hostname))

@@ -26,7 +26,7 @@ export const theme = createTheme({
   components: {
     Badge: { styles: { label: { textTransform: "none" as const, fontWeight: 500 } } },
     Tooltip: { defaultProps: { withArrow: true, openDelay: 400 } },
-    // A header of a dialog is no banner of the page.
+    // A dialog's header must not have the landmark role `banner`.
     ModalHeader: { defaultProps: { role: "presentation" } },
     DrawerHeader: { defaultProps: { role: "presentation" } },
     Modal: { defaultProps: { centered: true, radius: "lg", closeButtonProps: { "aria-label": "Close" } } }

@@ -63,7 +63,7 @@ export const layer = Layer.effect(
             removed === 0 ? Effect.void : outbox.append(ReconfigureInstanceJob, { userId }, userId)
           )
       },
-      // Their tools receive what agents are told.
+      // Tools of MCP servers receive contents of conversations.
       {
         name: "MCP servers",
         revoke: (userId, since) =>

@@ -21,7 +21,7 @@ export interface StreamedPost {
   readonly headers: Readonly<Record<string, string>>
   /** JSON. */
   readonly body: string
-  /** Not for https. */
+  /** Ignored for https. */
   readonly agent?: Agent | undefined
 }
 

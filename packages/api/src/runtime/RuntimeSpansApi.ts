@@ -9,5 +9,5 @@ const relay = HttpApiEndpoint.post("relay", runtimeSpansPath)
   .addError(RateLimitExceededBody)
   .middleware(RuntimeAuth)
 
-/** The way of runtimes' spans to the collector, whose credentials stay in the backend. */
+/** Relays spans of runtimes to the collector. Its credentials stay in the backend. */
 export class RuntimeSpansApi extends HttpApiGroup.make("runtimeSpans").add(relay) {}

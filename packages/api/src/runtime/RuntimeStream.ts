@@ -52,7 +52,7 @@ export interface RuntimeStreamTimeouts<E> {
   /** The whole stream. */
   readonly total: Duration.DurationInput
   readonly onTimeout: () => E
-  /** The timers of this stream and others. Default: its own. */
+  /** Idle timeouts shared with other streams. Default: timers of this stream only. */
   readonly timers?: Effect.Effect<IdleTimeouts, never, Scope.Scope>
 }
 

@@ -9,7 +9,7 @@ import type { AdministeredAccountJson, AdministeredUsersJson } from "../wire.ts"
 
 type User = AdministeredUsersJson["users"][number]
 
-/** The audit log keeps each read. */
+/** Cached for a minute, since each read is recorded in the audit log. */
 const Details = ({ id }: { readonly id: string }) => {
   const query = useQuery({
     queryKey: ["administration", "user", id],

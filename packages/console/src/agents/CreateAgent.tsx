@@ -36,7 +36,7 @@ const provision = ({ customModel, key, model, name, systemPrompt }: NewAgent & {
     }
   })
 
-/** `onClose` closes what the form is in, if anything. */
+/** `onClose` closes the surrounding dialog, if any. */
 export const CreateAgentForm = ({ onClose }: { readonly onClose?: () => void }) => {
   const navigate = useNavigate()
   const refresh = useRefresh()

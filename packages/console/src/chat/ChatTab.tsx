@@ -45,7 +45,7 @@ const makeSync = (client: QueryClient, agentId: string, sessionId: string) => as
   client.setQueryData<Pages>(conversationKey(sessionId), (old) => mergeNewest(old, fresh))
   void client.invalidateQueries({ queryKey: ["agent", agentId, "conversations"] })
   void client.invalidateQueries({ queryKey: ["billing"] })
-  // Readers of the query are told in a task of their own.
+  // React Query notifies observers in a later task.
   await new Promise((resolve) => setTimeout(resolve))
 }
 

@@ -1,5 +1,5 @@
 import type { BillingJson } from "../wire.ts"
 
-/** The name under which the current plan is sold, else its id, capitalized. */
+/** The current plan's name in the catalog, else its capitalized id. */
 export const findPlanName = ({ currentPlan, plans }: BillingJson): string =>
   plans[currentPlan]?.name ?? currentPlan.charAt(0).toUpperCase() + currentPlan.slice(1)

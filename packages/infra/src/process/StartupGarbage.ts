@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import { Session } from "node:inspector/promises"
 
 /**
- * Collects what the start left: a third of the memory of an idle program. The session opens no port. Unlike `gc()`, which needs a flag,
+ * Frees memory allocated during the start, a third of an idle program's heap. The session opens no port. Unlike `gc()`, which needs a flag,
  * its collection also shrinks the young generation.
  */
 export const collectStartupGarbage: Effect.Effect<void> = Effect.acquireUseRelease(

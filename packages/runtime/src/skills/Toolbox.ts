@@ -25,7 +25,7 @@ const ownerTools: ReadonlySet<string> = new Set([
   "x402_payments"
 ])
 
-/** The agent as people of a messaging channel meet it: without the owner's tools and MCP servers, and without skills of only these. */
+/** The agent for users of a messaging channel: without the owner's tools and MCP servers, and without skills of only these. */
 export const withoutOwnerTools = (agent: RuntimeAgent): RuntimeAgent => ({
   ...agent,
   hasMcpServers: false,

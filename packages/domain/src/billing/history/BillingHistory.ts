@@ -26,7 +26,7 @@ export interface BillingHistoryPage {
   readonly total: number
 }
 
-/** Settled units of a period, by three divisions. */
+/** Settled units of a period by day, by agent and by model. */
 export interface UsageSums {
   /** UTC days with usage, oldest first. */
   readonly days: ReadonlyArray<{ readonly day: string; readonly units: Units }>

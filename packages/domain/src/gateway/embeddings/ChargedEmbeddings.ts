@@ -36,7 +36,7 @@ export class ChargedEmbeddings extends Effect.Service<ChargedEmbeddings>()("@ber
               ledger.settle(id, convertPriceToUnits(costUsd * priceMargin), units)
             )
           ),
-        // No effect on a settled reservation. A client that leaves pays the estimate: the texts are with the provider.
+        // No effect on a settled reservation. A disconnected client pays the estimate: the provider has the texts.
         (reserved, exit) =>
           Effect.transposeMapOption(reserved, (id) =>
             Exit.isInterrupted(exit) ? ledger.settle(id, units, units) : ledger.release(id)

@@ -80,7 +80,7 @@ export class ConversationRecords extends Effect.Service<ConversationRecords>()("
       return yield* repository.findAgentFigures(agentId, DateTime.subtract(yield* DateTime.now, { hours: 1 }))
     })
 
-    /** An empty title is none. */
+    /** An empty title removes the stored one. */
     const rename = Effect.fn("ConversationRecords.rename")(function* (
       userId: UserId,
       id: ChatSessionId,

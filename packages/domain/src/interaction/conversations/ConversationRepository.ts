@@ -111,7 +111,7 @@ export class ConversationRepository extends Context.Tag("@berth/ConversationRepo
     readonly findAgentFigures: (agentId: AgentId, since: DateTime.Utc) => Effect.Effect<MessageFigures>
     /** Returns the number of deleted sessions; their messages go with them. */
     readonly removeSessions: (userId: UserId) => Effect.Effect<number>
-    /** Null takes the title back. None for an unknown session. */
+    /** Null removes the title. None for an unknown session. */
     readonly renameSession: (
       userId: UserId,
       id: ChatSessionId,

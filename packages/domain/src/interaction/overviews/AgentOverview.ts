@@ -3,7 +3,7 @@ import { AgentStatus } from "../../agents/AgentStatus.ts"
 import { AgentId } from "../../shared/AgentId.ts"
 import { Sender } from "../Conversation.ts"
 
-/** An agent at a glance. */
+/** State of an agent for lists: status, newest message, usage of the day. */
 export const AgentOverview = Schema.Struct({
   agentId: AgentId,
   status: AgentStatus,

@@ -3,14 +3,14 @@ import type { AgentId } from "../../shared/AgentId.ts"
 import type { UserId } from "../../shared/UserId.ts"
 import type { AgentOverview } from "./AgentOverview.ts"
 
-/** Another mark means another overview. */
+/** Version of an agent's overview: `mark` changes whenever the overview does. */
 export interface AgentMark {
   readonly agentId: AgentId
   readonly ownerId: UserId
   readonly mark: string
 }
 
-/** Reads agents at a glance. */
+/** Reads overviews of agents and their versions. */
 export class AgentOverviewRepository extends Context.Tag("@berth/AgentOverviewRepository")<
   AgentOverviewRepository,
   {

@@ -5,7 +5,7 @@ const maximumHeaders = 16
 const maximumHeaderLength = 4096
 const maximumUrlLength = 2048
 
-/** Begins the names of the server's tools. */
+/** Prefix of the server's tool names. */
 export const McpServerName = Schema.String.pipe(
   Schema.pattern(/^[a-z0-9]+(_[a-z0-9]+)*$/, {
     message: () => "must have lower-case letters, digits and single underscores between them"

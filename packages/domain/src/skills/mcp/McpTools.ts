@@ -29,7 +29,7 @@ export class McpTools extends Effect.Service<McpTools>()("@berth/McpTools", {
           : Effect.succeed(found)
       })
 
-    /** Turns follow each other, and a server that fails would delay each of them and fill the log, which names it. */
+    /** Caches failures too: a failing server delays one turn per minute and adds one log entry, not one for each. */
     const listings = yield* Cache.make({
       capacity: 200,
       timeToLive: "1 minute",

@@ -12,7 +12,7 @@ export type VendorEvent<Chunk> =
   | { readonly type: "chunk"; readonly chunk: Chunk; readonly reported?: ReportedAnswer }
   | { readonly type: "done" }
 
-/** An answer as its provider names it. */
+/** Identity of an answer at its provider. */
 export type ReportedAnswer = Pick<ProviderEnding, "responseId" | "responseModel">
 
 const maximumReportedLength = 256

@@ -27,7 +27,7 @@ const decodeOwner = decodeFirstRow(Owner)
 const Mark = Schema.Struct({ ownerId: UserId, mark: Schema.String })
 const SealedToken = Schema.Struct({ sealed: Schema.NullOr(Schema.String) })
 
-/** Tokens held in memory, at most. */
+/** Capacity of the token cache. */
 const maximumRuntimeTokens = 10_000
 
 const make = Effect.gen(function* () {

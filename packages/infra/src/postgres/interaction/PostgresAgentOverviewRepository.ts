@@ -8,7 +8,7 @@ import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Layer, Schema } from "effect"
 import { decodeRows } from "../Rows.ts"
 
-/** Newest messages among which the model of a reply is looked for. */
+/** Number of newest messages searched for the model of a reply. */
 const newestMessages = 20
 
 const MarkRow = Schema.Struct({ agentId: AgentId, ownerId: UserId, mark: Schema.String })
