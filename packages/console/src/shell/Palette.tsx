@@ -22,12 +22,21 @@ export const Palette = () => {
   const { data } = useQuery(agentsQuery)
   const { toggle } = useThemeSwitch()
   const go =
-    (to: "/dashboard/agents" | "/dashboard/usage" | "/dashboard/settings" | "/dashboard/administration") => () =>
+    (
+      to:
+        | "/dashboard/agents"
+        | "/dashboard/files"
+        | "/dashboard/usage"
+        | "/dashboard/settings"
+        | "/dashboard/administration"
+    ) =>
+    () =>
       void navigate({ to })
   const section = (name: string) => () =>
     void navigate({ to: "/dashboard/settings/$section", params: { section: name } })
   const pages: Array<SpotlightActionData> = [
     { id: "agents", label: texts.shell.agents, onClick: go("/dashboard/agents"), leftSection: <AgentsIcon /> },
+    { id: "files", label: texts.files.title, onClick: go("/dashboard/files"), leftSection: <DocsIcon /> },
     { id: "usage", label: texts.shell.usage, onClick: go("/dashboard/usage"), leftSection: <UsageIcon /> },
     { id: "settings", label: texts.shell.settings, onClick: go("/dashboard/settings"), leftSection: <SettingsIcon /> },
     { id: "keys", label: texts.account.tabs.keys, onClick: section("keys"), leftSection: <SettingsIcon /> },
