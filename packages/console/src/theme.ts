@@ -29,7 +29,10 @@ export const theme = createTheme({
     // A dialog's header must not have the landmark role `banner`.
     ModalHeader: { defaultProps: { role: "presentation" } },
     DrawerHeader: { defaultProps: { role: "presentation" } },
-    Modal: { defaultProps: { centered: true, radius: "lg", closeButtonProps: { "aria-label": "Close" } } }
+    Modal: {
+      defaultProps: { centered: true, radius: "lg", closeButtonProps: { "aria-label": "Close" } },
+      styles: { title: { fontWeight: 600, lineHeight: 1.35 } }
+    }
   }
 })
 

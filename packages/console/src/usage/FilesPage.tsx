@@ -42,7 +42,7 @@ const FilesPage = () => {
           <dd>{storage.instance}</dd>
           <dt>{texts.files.address}</dt>
           <dd>
-            <Anchor href={settings.instanceUrl} underline="always">
+            <Anchor inherit href={settings.instanceUrl} underline="always">
               {settings.instanceUrl}
             </Anchor>
           </dd>
