@@ -27,6 +27,13 @@ const statuses: Readonly<Record<string, string>> = {
   off: "Off"
 }
 
+const subscriptionStatuses: Readonly<Record<string, string>> = {
+  active: "Active",
+  past_due: "Payment overdue",
+  canceled: "Canceled",
+  none: "No subscription"
+}
+
 const scopeNames: Readonly<Record<string, string>> = {
   agents: "Agents: provision, configure, start and stop them",
   chat: "Conversations with agents",
@@ -58,6 +65,7 @@ export const texts = {
   unsaved: "You have unsaved changes.",
   unexpected: "Something went wrong on this page.",
   statuses,
+  subscriptionStatuses,
   shell: {
     account: "Your account",
     administration: "Administration",
@@ -433,7 +441,7 @@ export const texts = {
   },
   a2a: {
     allow: "Allowed senders",
-    allowHint: "Ids of users and agents. Your own agents are always allowed; messages are charged to you.",
+    allowHint: "IDs of users and agents. Your own agents are always allowed; messages are charged to you.",
     copyId: "Copy the agent's ID",
     from: "from",
     id: "This agent's ID",
@@ -481,7 +489,6 @@ export const texts = {
     none: "No usage yet",
     noneHint: "Days appear here after the first message.",
     noHistory: "No charges yet",
-    noSubscription: "No subscription",
     ofUnits: (used: number, daily: number) => `${used.toLocaleString("en")} of ${daily.toLocaleString("en")}`,
     ownKey: "Own provider key",
     ownKeyLead: "Runs model calls on your own account at a provider. The key is checked, encrypted and never shown.",
@@ -637,7 +644,7 @@ export const texts = {
     planOf: (email: string) => `Plan of ${email}`,
     queue: "Queue",
     queuesLead: "Jobs by state.",
-    readAudited: "The audit log keeps that you read this account.",
+    readAudited: "The audit log records that you opened this account.",
     reason: "Reason",
     reasonHint: "For the audit log.",
     replay: "Replay",

@@ -33,7 +33,8 @@ const Details = ({ id }: { readonly id: string }) => {
             <dt>{texts.administration.plan}</dt>
             <dd>
               {plan}
-              {subscription !== null && `, ${subscription.status}, ${texts.administration.paidBy(subscription.byCard)}`}
+              {subscription !== null &&
+                `, ${texts.subscriptionStatuses[subscription.status] ?? subscription.status}, ${texts.administration.paidBy(subscription.byCard)}`}
             </dd>
             <dt>{texts.shell.unitsToday}</dt>
             <dd>{texts.usage.ofUnits(units.used, units.dailyUnits)}</dd>

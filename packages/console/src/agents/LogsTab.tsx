@@ -64,7 +64,7 @@ const LogsTab = ({ agent: { id } }: AgentTab) => {
                 {shown.map((entry) => (
                   <li key={entry.id} data-level={entry.level}>
                     <time dateTime={entry.timestamp}>{formatClock(entry.timestamp)}</time>
-                    <b>{entry.level}</b>
+                    <b>{texts.logs.levels[entry.level]}</b>
                     <span>{entry.message}</span>
                   </li>
                 ))}

@@ -44,7 +44,7 @@ const Figures = ({ billing }: { readonly billing: BillingJson }) => {
       <Figure
         label={texts.usage.plan}
         value={findPlanName(billing)}
-        hint={subscriptionStatus === "none" ? texts.usage.noSubscription : subscriptionStatus}
+        hint={texts.subscriptionStatuses[subscriptionStatus] ?? subscriptionStatus}
       />
       <Figure
         label={texts.usage.credits}
