@@ -30,7 +30,11 @@ export class TurnMcpTools extends Effect.Service<TurnMcpTools>()("@berth/TurnMcp
     /** The tools of the servers that answer; the log names the others. */
     const list = Effect.fn("TurnMcpTools.list")(function* (turn: AgentTurn) {
       yield* requireTurn(turn)
-      return yield* tools.list(turn.agentId)
+      const listed = yield* tools.list(turn.agentId)
+      yield* Effect.forEach(listed.failures, ({ reason, server }) =>
+        log.append(turn.agentId, "warning", `MCP server ${server} offers no tools: ${reason}`)
+      )
+      return listed.tools
     })
 
     const call = Effect.fn("TurnMcpTools.call")(function* (

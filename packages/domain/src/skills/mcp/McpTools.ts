@@ -1,5 +1,4 @@
 import { Cache, Data, Effect, Fiber } from "effect"
-import { AgentLog } from "../../instances/AgentLog.ts"
 import type { AgentId } from "../../shared/AgentId.ts"
 import { McpCallFailed, McpClient } from "./McpClient.ts"
 import { McpServerRepository } from "./McpServerRepository.ts"
@@ -12,14 +11,17 @@ interface ListKey {
   readonly updatedAt: number
 }
 
-const noTools: ReadonlyArray<McpTool> = []
+/** The tools of a server, or why there are none. */
+interface Listing {
+  readonly tools: ReadonlyArray<McpTool>
+  readonly failure?: string
+}
 
 /** The tools of agents' MCP servers. */
 export class McpTools extends Effect.Service<McpTools>()("@berth/McpTools", {
   effect: Effect.gen(function* () {
     const repository = yield* McpServerRepository
     const client = yield* McpClient
-    const log = yield* AgentLog
 
     const findServer = (agentId: AgentId, name: string) =>
       Effect.flatMap(repository.list(agentId), (all) => {
@@ -29,22 +31,23 @@ export class McpTools extends Effect.Service<McpTools>()("@berth/McpTools", {
           : Effect.succeed(found)
       })
 
-    /** Caches failures too: a failing server delays one turn per minute and adds one log entry, not one for each. */
+    /** Caches failures too: a failing server delays one turn per minute, not each. */
     const listings = yield* Cache.make({
       capacity: 200,
       timeToLive: "1 minute",
       lookup: ({ agentId, server: name }: ListKey) =>
         findServer(agentId, name).pipe(
           Effect.flatMap(client.listTools),
-          Effect.matchEffect({
-            onSuccess: (listed) => Effect.succeed(declareMcpTools(name, listed)),
-            onFailure: ({ reason }) =>
-              Effect.as(log.append(agentId, "warning", `MCP server ${name} offers no tools: ${reason}`), noTools)
+          Effect.match({
+            onSuccess: (listed): Listing => ({ tools: declareMcpTools(name, listed) }),
+            onFailure: ({ reason }): Listing => ({ tools: [], failure: reason })
           })
         )
     })
 
-    /** Tools of every server that answers. */
+    const reported = new WeakSet<Listing>()
+
+    /** Tools of every server that answers, and failures that no list has returned before: each is cached for a minute. */
     const list = Effect.fn("McpTools.list")(function* (agentId: AgentId) {
       const servers = yield* repository.list(agentId)
       const found = yield* Effect.forEach(
@@ -57,7 +60,13 @@ export class McpTools extends Effect.Service<McpTools>()("@berth/McpTools", {
           ),
         { concurrency: "unbounded" }
       )
-      return limitMcpTools(found.flat())
+      const failures = found.flatMap((listing, at) =>
+        listing.failure === undefined || reported.has(listing)
+          ? []
+          : [{ server: servers[at]?.name ?? "", reason: listing.failure }]
+      )
+      for (const listing of found) reported.add(listing)
+      return { tools: limitMcpTools(found.flatMap(({ tools }) => tools)), failures }
     })
 
     const call = Effect.fn("McpTools.call")(function* (
