@@ -15,7 +15,7 @@ const toExit = (exit: RuntimeSpan["exit"]): Exit.Exit<unknown, unknown> => {
   return exit.type === "defect" ? Exit.die(error) : Exit.fail(error)
 }
 
-/** Statements and messages of instances would be forged. */
+/** Excludes attributes of databases and messaging, which an instance could only forge. */
 const isOfRuntimes = ([key]: RuntimeSpan["attributes"][number]) =>
   /^(?:http|url|server|client|network|gen_ai|berth|error)\./.test(key)
 

@@ -40,9 +40,11 @@ const titles: Readonly<Record<string, string>> = {
   [pagePaths.onboarding]: "Get started"
 }
 
-const gibibyte = 1024
-const formatStorage = (megabytes: number) =>
-  megabytes < gibibyte ? `${megabytes} MiB` : `${(megabytes / gibibyte).toLocaleString("en")} GiB`
+const mebibytesPerGibibyte = 1024
+const formatStorage = (mebibytes: number) =>
+  mebibytes < mebibytesPerGibibyte
+    ? `${mebibytes} MiB`
+    : `${(mebibytes / mebibytesPerGibibyte).toLocaleString("en")} GiB`
 
 const storageOf = ({ allowance: { storageMb }, tier }: ConsolePage) => ({
   account: `${findStorageGigabytes(tier)} GB`,
