@@ -24,7 +24,6 @@ const longest = [
   "instance-drivers/InstanceDriver",
   "instance-drivers/KubernetesFaults",
   "contract/Outages",
-  "browser/Pages",
   "integration/EmbeddedPostgres",
   "runtime/BerthAgentRuntime",
   "ai/BackendModelClient",
@@ -78,7 +77,7 @@ export default defineConfig({
           name: "code",
           pool: "forks",
           include: ["packages/*/test/**/*.test.ts", "test/**/*.test.ts"],
-          exclude: ["**/node_modules/**", "test/e2e/**"]
+          exclude: ["**/node_modules/**", "test/e2e/**", "test/browser/**"]
         }
       },
       {
@@ -90,6 +89,17 @@ export default defineConfig({
           pool: "threads",
           setupFiles: [...shared.setupFiles, "test/e2e/showRecentLogs.ts"],
           include: ["test/e2e/**/*.test.ts"]
+        }
+      },
+      {
+        test: {
+          ...shared,
+          ...minutes(2),
+          name: "browser",
+          pool: "forks",
+          // After the others: Chromium fails requests when an interface appears, as each container's does.
+          sequence: { groupOrder: 1 },
+          include: ["test/browser/**/*.test.ts"]
         }
       }
     ]
