@@ -188,8 +188,8 @@ const prepare = Effect.gen(function* () {
       [
         "POST /api/v1/gateway by card",
         plain(webUrl + gatewayPath, { headers: { cookie }, json: { messages, model } }),
-        2650,
-        3
+        3300,
+        9
       ],
       ["POST /api/ai/chat", plain(`${backendUrl}/api/ai/chat`, { json: { model, messages } }), 340, 0],
       ["POST /v1/chat/completions", plain(`${backendUrl}/v1/chat/completions`, { json: { model, messages } }), 345, 0],

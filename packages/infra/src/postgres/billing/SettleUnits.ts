@@ -1,27 +1,37 @@
 import type { ReservationId } from "@berth/domain/billing/units/Reservation"
-import { roundUpUnits } from "@berth/domain/billing/units/UnitSplit"
+import { settleUnits } from "@berth/domain/billing/units/UnitSplit"
 import type { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { noUnits, type Units } from "@berth/domain/shared/Money"
+import { UserId } from "@berth/domain/shared/UserId"
 import type { SqlClient } from "@effect/sql/SqlClient"
 import { type Context, DateTime, Effect, Metric, Option, Schema } from "effect"
 import { preparedMark } from "../PreparedStatements.ts"
 import { decodeFirstRow } from "../Rows.ts"
 import { UnitsColumn } from "../shared/MoneyColumns.ts"
 import { toStorableText } from "../StorableText.ts"
+import { makeLedgerWriter } from "./LedgerWriter.ts"
 
 const charged = Metric.counter("berth_units_charged_total", {
   description: "Units booked for work that was done",
   incremental: true
 })
 
-const ClosedRow = Schema.Struct({ units: UnitsColumn })
+const SettledRow = Schema.Struct({ units: UnitsColumn })
+const OpenReservation = Schema.Struct({
+  userId: UserId,
+  day: Schema.String,
+  cause: Schema.String,
+  dailyUnits: UnitsColumn,
+  creditUnits: UnitsColumn
+})
 
 /** Closes reservations: books the used units and returns the rest. */
 export const makeSettleUnits = (sql: SqlClient, ids: Context.Tag.Service<IdGenerator>) => {
-  /** The split of `settleUnits` in one statement. False when the reservation is closed already. Lock order: days before users. */
-  const close = (id: ReservationId, state: "settled" | "released", units: Units) =>
+  const ledger = makeLedgerWriter(sql, ids)
+
+  /** One statement when all reserved units are used. False when fewer are, or the reservation is closed. */
+  const settleWhole = (id: ReservationId, units: Units) =>
     Effect.gen(function* () {
-      const used = Math.min(roundUpUnits(units), Number.MAX_SAFE_INTEGER)
       const createdAt = DateTime.toDate(yield* DateTime.now)
       const [fromDay, usedFromDay, fromCredits, usedFromCredits] = yield* Effect.all([
         ids.next("led"),
@@ -32,35 +42,58 @@ export const makeSettleUnits = (sql: SqlClient, ids: Context.Tag.Service<IdGener
       const closed = yield* sql`${sql.literal(preparedMark)}
         with closed as (
           update reservations
-          set state = ${state}, settled_daily_units = least(daily_units, ${used}::bigint),
-            settled_credit_units = least(credit_units, greatest(${used}::bigint - daily_units, 0))
-          where id = ${toStorableText(id)} and state = 'reserved'
-          returning id, user_id, day, cause, settled_daily_units as daily, settled_credit_units as credit,
-            daily_units - settled_daily_units as returned_daily, credit_units - settled_credit_units as returned_credit
-        ), returned_day as (
-          update unit_days set used = used - closed.returned_daily from closed
-          where unit_days.user_id = closed.user_id and unit_days.day = closed.day and closed.returned_daily > 0
-          returning unit_days.user_id
-        ), returned_credit as (
-          update users set credit_units = credit_units + closed.returned_credit
-          from closed, (select count(*) from returned_day) as days
-          where users.id = closed.user_id and closed.returned_credit > 0
+          set state = 'settled', settled_daily_units = daily_units, settled_credit_units = credit_units
+          where id = ${toStorableText(id)} and state = 'reserved' and daily_units + credit_units <= ${units}::bigint
+          returning id, user_id, cause, daily_units, credit_units
         ), booked as (
           insert into ledger_entries (id, transaction_id, user_id, account, units, cause, created_at)
           select entry.id, closed.id, closed.user_id, entry.account, entry.units, closed.cause, ${createdAt}::timestamptz
           from closed cross join lateral (values
-            (${fromDay}, 'allowance', -daily), (${usedFromDay}, 'usage', daily),
-            (${fromCredits}, 'credits', -credit), (${usedFromCredits}, 'usage', credit)
+            (${fromDay}, 'allowance', -daily_units), (${usedFromDay}, 'usage', daily_units),
+            (${fromCredits}, 'credits', -credit_units), (${usedFromCredits}, 'usage', credit_units)
           ) as entry (id, account, units)
           where entry.units <> 0
         )
-        select daily + credit as units from closed`.pipe(decodeFirstRow(ClosedRow))
+        select daily_units + credit_units as units from closed`.pipe(decodeFirstRow(SettledRow))
       if (Option.isSome(closed)) charged.unsafeUpdate(closed.value.units, [])
       return Option.isSome(closed)
     }).pipe(Effect.orDie)
 
+  /** False when the reservation is closed already. */
+  const close = (id: ReservationId, state: "settled" | "released", units: Units) =>
+    sql
+      .withTransaction(
+        Effect.gen(function* () {
+          const open = yield* sql`
+            select user_id, day::text as day, cause, daily_units, credit_units from reservations
+            where id = ${toStorableText(id)} and state = 'reserved' for update`.pipe(decodeFirstRow(OpenReservation))
+          if (Option.isNone(open)) return false
+          const { userId, day, cause, dailyUnits, creditUnits } = open.value
+          const { booked, returned } = settleUnits({ daily: dailyUnits, credit: creditUnits }, units)
+          yield* sql`
+            update reservations
+            set state = ${state}, settled_daily_units = ${booked.daily}, settled_credit_units = ${booked.credit}
+            where id = ${id}`
+          if (returned.daily > 0)
+            yield* sql`
+              update unit_days set used = used - ${returned.daily} where user_id = ${userId} and day = ${day}::date`
+          if (returned.credit > 0)
+            yield* sql`update users set credit_units = credit_units + ${returned.credit} where id = ${userId}`
+          const usage = { userId, to: "usage", cause, transaction: id } as const
+          yield* ledger.move({ ...usage, from: "allowance", units: booked.daily })
+          yield* ledger.move({ ...usage, from: "credits", units: booked.credit })
+          charged.unsafeUpdate(booked.daily + booked.credit, [])
+          return true
+        })
+      )
+      .pipe(Effect.orDie)
+
   return {
-    settle: (id: ReservationId, units: Units) => Effect.asVoid(close(id, "settled", units)),
+    settle: (id: ReservationId, units: Units) =>
+      Effect.gen(function* () {
+        const whole = Number.isSafeInteger(units) && units >= 0 ? yield* settleWhole(id, units) : false
+        if (!whole) yield* close(id, "settled", units)
+      }),
     release: (id: ReservationId) => close(id, "released", noUnits)
   }
 }
