@@ -10,10 +10,7 @@ const listOf = <A, I>(item: Schema.Schema<A, I>) =>
 const StringMap = Schema.Record({ key: Schema.String, value: Schema.String })
 export const EngineVersion = Schema.Struct({ ApiVersion: Schema.String })
 
-export const EngineInfo = Schema.Struct({
-  ID: Schema.optionalWith(Schema.String, { default: () => "" }),
-  SecurityOptions: Schema.NullOr(Schema.Array(Schema.String))
-})
+export const EngineInfo = Schema.Struct({ SecurityOptions: Schema.NullOr(Schema.Array(Schema.String)) })
 
 export const ImageInspection = Schema.Struct({
   Id: Schema.String,

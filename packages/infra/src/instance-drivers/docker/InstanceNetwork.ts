@@ -7,18 +7,17 @@ import type { NetworkCreation, NetworkInspection } from "./EngineModels.ts"
 const isolationOption = "com.docker.network.bridge.enable_icc"
 const bridgeOption = "com.docker.network.bridge.name"
 
-/** An engine allows two networks of one name that are created at once, but no two of one bridge. Engines of a host share its interfaces. */
-const makeBridgeName = (engineId: string, network: string) =>
-  `br-${createHash("sha256").update(`${engineId}\n${network}`).digest("hex").slice(0, 12)}`
+/** The engine allows two networks of one name that are created at once, but no two of one bridge. */
+const makeBridgeName = (network: string) => `br-${createHash("sha256").update(network).digest("hex").slice(0, 12)}`
 
 /** A network whose containers reach the host's gateway address and nothing else, and that only the host reaches. */
-export const makeNetworkCreation = (engineId: string, name: string): NetworkCreation => ({
+export const makeNetworkCreation = (name: string): NetworkCreation => ({
   Name: name,
   CheckDuplicate: true,
   Driver: "bridge",
   Internal: true,
   EnableIPv6: false,
-  Options: { [isolationOption]: "false", [bridgeOption]: makeBridgeName(engineId, name) }
+  Options: { [isolationOption]: "false", [bridgeOption]: makeBridgeName(name) }
 })
 
 /** The properties that isolate instances and that a network lacks. */
@@ -54,10 +53,7 @@ export const ensureNetwork = (
         reason: `The Docker network ${name} does not isolate instances: ${reason}. Remove it with \`docker network rm ${name}\`, or set DOCKER_NETWORK to another name; a missing network is made.`
       })
     const inspected = Effect.flatten(engine.inspectNetwork(name))
-    const created = engine.info.pipe(
-      Effect.flatMap(({ ID }) => engine.createNetwork(makeNetworkCreation(ID, name))),
-      Effect.zipRight(inspected)
-    )
+    const created = Effect.zipRight(engine.createNetwork(makeNetworkCreation(name)), inspected)
     // The engine rejects the second of two that are made at once, before it lists the first.
     const network = yield* inspected.pipe(
       Effect.catchTag("NoSuchElementException", () =>

@@ -120,7 +120,7 @@ describe("findProfileDifferences", () => {
 })
 
 describe("findNetworkWeaknesses", () => {
-  const { Driver, EnableIPv6, Internal, Options } = makeNetworkCreation("engine", "berth")
+  const { Driver, EnableIPv6, Internal, Options } = makeNetworkCreation("berth")
   const made = { Id: "1", Driver, EnableIPv6, Internal, Options, IPAM: { Config: null } }
 
   it("findNetworkWeaknesses finds none in a network that the driver makes", () => {
