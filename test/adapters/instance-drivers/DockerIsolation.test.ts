@@ -150,17 +150,6 @@ describeWithTool(dockerEngine, "The isolation of a container", () => {
     })
   )
 
-  it.scopedLive("A network that two programs make at once exists once", () =>
-    Effect.gen(function* () {
-      const shared = "berth-shared"
-      yield* Effect.addFinalizer(() => Effect.sync(() => runDocker("network", "rm", shared)))
-      const make = Effect.flatMap(testEngine, (engine) => ensureNetwork(engine, shared))
-      const [first, second] = yield* Effect.all([make, make], { concurrency: 2 })
-      assert.deepStrictEqual(first, second)
-      assert.strictEqual(runDocker("network", "ls", "--quiet", "--filter", `name=^${shared}$`).length, 12)
-    })
-  )
-
   it.scopedLive("A network with a weaker profile is refused", () =>
     Effect.gen(function* () {
       const engine = yield* testEngine
