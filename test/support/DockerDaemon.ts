@@ -1,8 +1,8 @@
 import { type EngineAddress, parseEngineAddress } from "@berth/infra/instance-drivers/docker/EngineAddress"
 import { Either } from "effect"
-import { spawn, spawnSync } from "node:child_process"
+import { execFileSync, spawn, spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"
-import { existsSync, mkdirSync, openSync, readFileSync } from "node:fs"
+import { existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs"
 import { mkdir } from "node:fs/promises"
 import { connect } from "node:net"
 import { join } from "node:path"
@@ -40,6 +40,16 @@ const subnetOf = (directory: string) => {
   return `10.${64 + (first % 128)}.${second}.0/24`
 }
 
+export const testNetwork = "berth-test"
+
+/** Before any test: the engine allows two networks of one name that two workers create at once. */
+const createTestNetwork = (host: string) =>
+  execFileSync(
+    "docker",
+    ["network", "create", "--internal", "--opt", "com.docker.network.bridge.enable_icc=false", testNetwork],
+    { env: { ...process.env, DOCKER_HOST: host } }
+  )
+
 /** Starts a daemon in a directory. Returns when its socket accepts connections. */
 export const startDaemon = async (directory: string, options: ReadonlyArray<string> = []): Promise<string> => {
   const socket = join(directory, "docker.sock")
@@ -49,8 +59,14 @@ export const startDaemon = async (directory: string, options: ReadonlyArray<stri
     () => false
   )
   if (isFirst) launchDaemon(directory, options)
+  const host = `unix://${socket}`
+  const ready = join(directory, "ready")
   for (let tries = 0; tries < 600; tries++) {
-    if (existsSync(socket) && (await isListening(socket))) return `unix://${socket}`
+    if (existsSync(ready)) return host
+    if (isFirst && existsSync(socket) && (await isListening(socket))) {
+      createTestNetwork(host)
+      writeFileSync(ready, "")
+    }
     await setTimeout(100)
   }
   throw new Error(`dockerd does not start: ${readFileSync(join(directory, "log"), "utf8").slice(-2000)}`)

@@ -10,10 +10,10 @@ import { promisify } from "node:util"
 import { dockerAddress, dockerHost } from "../../support/DockerDaemon.ts"
 import { readdir } from "node:fs/promises"
 
+export { testNetwork } from "../../support/DockerDaemon.ts"
+
 const run = promisify(execFile)
 const imageScript = fileURLToPath(new URL("../../../scripts/image.mjs", import.meta.url))
-
-export const testNetwork = "berth-test"
 
 let currentHost = ""
 
