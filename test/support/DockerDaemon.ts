@@ -1,6 +1,6 @@
 import { type EngineAddress, parseEngineAddress } from "@berth/infra/instance-drivers/docker/EngineAddress"
 import { Either } from "effect"
-import { execFileSync, spawn, spawnSync } from "node:child_process"
+import { spawn, spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"
 import { existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs"
 import { mkdir } from "node:fs/promises"
@@ -42,14 +42,6 @@ const subnetOf = (directory: string) => {
 
 export const testNetwork = "berth-test"
 
-/** Before any test: the engine allows two networks of one name that two workers create at once. */
-const createTestNetwork = (host: string) =>
-  execFileSync(
-    "docker",
-    ["network", "create", "--internal", "--opt", "com.docker.network.bridge.enable_icc=false", testNetwork],
-    { env: { ...process.env, DOCKER_HOST: host } }
-  )
-
 /** Starts a daemon in a directory. Returns when its socket accepts connections. */
 export const startDaemon = async (directory: string, options: ReadonlyArray<string> = []): Promise<string> => {
   const socket = join(directory, "docker.sock")
@@ -63,10 +55,7 @@ export const startDaemon = async (directory: string, options: ReadonlyArray<stri
   const ready = join(directory, "ready")
   for (let tries = 0; tries < 600; tries++) {
     if (existsSync(ready)) return host
-    if (isFirst && existsSync(socket) && (await isListening(socket))) {
-      createTestNetwork(host)
-      writeFileSync(ready, "")
-    }
+    if (isFirst && existsSync(socket) && (await isListening(socket))) writeFileSync(ready, "")
     await setTimeout(100)
   }
   throw new Error(`dockerd does not start: ${readFileSync(join(directory, "log"), "utf8").slice(-2000)}`)

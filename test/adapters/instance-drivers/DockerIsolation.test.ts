@@ -1,9 +1,9 @@
 import { makeContainerProfile } from "@berth/infra/instance-drivers/docker/ContainerProfile"
 import { closeHostPorts } from "@berth/infra/instance-drivers/docker/HostFirewall"
 import { tokenFile } from "@berth/infra/instance-drivers/docker/StartFiles"
-import { ensureNetwork } from "@berth/infra/instance-drivers/docker/InstanceNetwork"
+import { ensureNetwork, makeNetworkCreation } from "@berth/infra/instance-drivers/docker/InstanceNetwork"
 import { assert, it } from "@effect/vitest"
-import { Duration, Effect, Option, Schema } from "effect"
+import { Array, DateTime, Duration, Effect, Option, Schema } from "effect"
 import { lstatSync, readFileSync } from "node:fs"
 import { rm, symlink, writeFile } from "node:fs/promises"
 import { createServer } from "node:net"
@@ -147,6 +147,57 @@ describeWithTool(dockerEngine, "The isolation of a container", () => {
       assert.strictEqual(readFileSync(outside, "utf8"), "untouched")
       assert.isFalse(lstatSync(token, { throwIfNoEntry: false })?.isSymbolicLink() ?? false)
       yield* driver.remove(ada)
+    })
+  )
+
+  const listNetworks = (name: string) =>
+    runDocker("network", "ls", "--quiet", "--no-trunc", "--filter", `name=^${name}$`).split("\n").filter(Boolean)
+
+  const removeNetworks = (name: string) => {
+    for (const id of listNetworks(name)) runDocker("network", "rm", id)
+    runDocker("volume", "rm", "--force", `berth-network-${name}`)
+  }
+
+  it.scopedLive("ensureNetwork makes one network for many programs that start at once, also after its removal", () =>
+    Effect.gen(function* () {
+      const engine = yield* testEngine
+      const name = "berth-shared"
+      yield* Effect.addFinalizer(() => Effect.sync(() => removeNetworks(name)))
+      const programs = Array.makeBy(8, () => ensureNetwork(engine, name))
+      const used = (yield* Effect.all(programs, { concurrency: "unbounded" })).map(({ bridge }) => bridge)
+      const bridgeOf = (id: string) => `br-${id.slice(0, 12)}`
+      assert.deepStrictEqual([...new Set(used)], listNetworks(name).map(bridgeOf))
+      runDocker("network", "rm", name)
+      const { bridge } = yield* ensureNetwork(engine, name)
+      assert.deepStrictEqual([bridge], listNetworks(name).map(bridgeOf))
+    })
+  )
+
+  it.scopedLive("ensureNetwork keeps the oldest of several unused networks of one name, on which instances start", () =>
+    Effect.gen(function* () {
+      const engine = yield* testEngine
+      const name = "berth-several"
+      const directory = yield* temporaryDirectory
+      yield* Effect.addFinalizer(() => Effect.sync(() => removeNetworks(name)))
+      yield* Effect.addFinalizer(() => Effect.promise(removeTestInstances))
+      const createMany = Effect.all(
+        Array.makeBy(8, () => Effect.ignore(engine.createNetwork(makeNetworkCreation(name)))),
+        { concurrency: "unbounded" }
+      )
+      yield* Effect.repeat(createMany, {
+        until: () => {
+          if (listNetworks(name).length > 1) return true
+          removeNetworks(name)
+          return false
+        }
+      })
+      const [oldest] = Array.sortWith(yield* engine.listNetworks(name), ({ Created }) => Created, DateTime.Order)
+      yield* Effect.all([ensureNetwork(engine, name), ensureNetwork(engine, name)], { concurrency: 2 })
+      assert.deepStrictEqual(listNetworks(name), [oldest?.Id])
+      const program = yield* Effect.promise(() => bundleHostileRuntime("behaves"))
+      const driver = yield* dockerDriver({ directory, program, onClose: "stop" }, name)
+      const { endpoint } = yield* driver.start(makeInstanceSpec(ada))
+      assert.strictEqual(yield* checkHealth(endpoint, "token of usr_ada"), 200)
     })
   )
 

@@ -188,10 +188,31 @@ export const make = (address: EngineAddress) =>
       inspectImage: (name: string) =>
         optional(json(Models.ImageInspection, { method: "GET", path: `/images/${encodeURIComponent(name)}/json` })),
 
-      inspectNetwork: (name: string) =>
-        optional(json(Models.NetworkInspection, { method: "GET", path: `/networks/${encodeURIComponent(name)}` })),
+      /** All networks of a name: the engine makes two when two are created at once. */
+      listNetworks: (name: string) =>
+        Effect.map(
+          json(Schema.Array(Models.NetworkInspection), {
+            method: "GET",
+            path: "/networks",
+            query: { filters: JSON.stringify({ name: [name] }) }
+          }),
+          // The filter also matches parts of names.
+          (found) => found.filter(({ Name }) => Name === name)
+        ),
+      inspectNetwork: (id: string) =>
+        optional(json(Models.NetworkInspection, { method: "GET", path: `/networks/${encodeURIComponent(id)}` })),
       createNetwork: (network: Models.NetworkCreation) =>
-        done({ method: "POST", path: "/networks/create", body: body(Models.NetworkCreation, network) }),
+        done({
+          method: "POST",
+          path: "/networks/create",
+          body: body(Models.NetworkCreation, network),
+          within: slowCallTimeout
+        }),
+      /** Idempotent. Rejected with 403 while containers use the network. */
+      removeNetwork: (id: string) =>
+        Effect.asVoid(
+          optional(done({ method: "DELETE", path: `/networks/${encodeURIComponent(id)}`, within: slowCallTimeout }))
+        ),
 
       inspectVolume: (name: string) =>
         optional(json(Models.VolumeInspection, { method: "GET", path: `/volumes/${encodeURIComponent(name)}` })),

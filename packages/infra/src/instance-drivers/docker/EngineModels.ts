@@ -22,12 +22,19 @@ const Labels = Schema.optionalWith(StringMap, { nullable: true, default: () => (
 
 export const NetworkInspection = Schema.Struct({
   Id: Schema.String,
+  Name: Schema.String,
+  Created: Schema.DateTimeUtc,
   Driver: Schema.String,
   Internal: Schema.Boolean,
   EnableIPv6: Schema.Boolean,
   Options: Schema.optionalWith(StringMap, { nullable: true, default: () => ({}) }),
   IPAM: Schema.Struct({
     Config: Schema.NullOr(Schema.Array(Schema.Struct({ Gateway: Schema.optional(Schema.String) })))
+  }),
+  /** Running containers, by id; absent in lists. */
+  Containers: Schema.optionalWith(Schema.Record({ key: Schema.String, value: Schema.Unknown }), {
+    nullable: true,
+    default: () => ({})
   })
 })
 export type NetworkInspection = typeof NetworkInspection.Type

@@ -1,4 +1,4 @@
-import { Effect, Option } from "effect"
+import { Array, DateTime, Effect, Order } from "effect"
 import type { DockerEngine } from "./DockerEngine.ts"
 import { type EngineError, EngineUnsafe } from "./EngineErrors.ts"
 import type { NetworkCreation, NetworkInspection } from "./EngineModels.ts"
@@ -16,7 +16,9 @@ export const makeNetworkCreation = (name: string): NetworkCreation => ({
 })
 
 /** The properties that isolate instances and that a network lacks. */
-export const findNetworkWeaknesses = (network: NetworkInspection): ReadonlyArray<string> =>
+export const findNetworkWeaknesses = (
+  network: Pick<NetworkInspection, "Driver" | "EnableIPv6" | "Internal" | "Options">
+): ReadonlyArray<string> =>
   [
     network.Driver === "bridge" ? "" : `its driver is ${network.Driver}, not bridge`,
     network.Internal ? "" : "it is not internal",
@@ -32,6 +34,52 @@ export interface InstanceNetwork {
   readonly bridge: string
 }
 
+const electionLabel = "berth.network"
+
+const isUnused = ({ Containers }: NetworkInspection) => Object.keys(Containers).length === 0
+
+/** Networks in use before unused ones, older before younger ones. */
+const candidateOrder = Order.combineAll([
+  Order.mapInput(Order.boolean, isUnused),
+  Order.mapInput(DateTime.Order, ({ Created }: NetworkInspection) => Created),
+  Order.mapInput(Order.string, ({ Id }: NetworkInspection) => Id)
+])
+
+const hasId = (id: string | undefined) => (network: NetworkInspection) => network.Id === id
+
+/**
+ * The network of a name that all programs use, made when it is missing. The engine can make several at once, and starts no container
+ * while there are; but it makes one volume of a name, whose label is the id of the network that was proposed first.
+ */
+const electNetwork = (engine: DockerEngine, name: string) =>
+  Effect.gen(function* () {
+    const volume = `berth-network-${name}`
+    const propose = ({ Id }: NetworkInspection) =>
+      Effect.map(engine.createVolume(volume, { [electionLabel]: Id }), ({ Labels }) => Labels[electionLabel])
+    const listCandidates = engine.listNetworks(name).pipe(
+      Effect.flatMap(Effect.forEach(({ Id }) => engine.inspectNetwork(Id))),
+      Effect.map((found) => Array.sort(Array.getSomes(found), candidateOrder))
+    )
+    if ((yield* engine.listNetworks(name)).length === 0)
+      // Another program may have made it in between.
+      yield* Effect.catchTag(engine.createNetwork(makeNetworkCreation(name)), "EngineRequestRejected", (error) =>
+        error.status === 409 ? Effect.void : error
+      )
+    const candidate = yield* Array.head(yield* listCandidates)
+    const first = yield* propose(candidate)
+    const found = yield* listCandidates
+    // The elected network was removed by hand.
+    const isGone = !found.some(hasId(first))
+    if (isGone) yield* engine.removeVolume(volume)
+    const elected = isGone ? yield* propose(candidate) : first
+    yield* Effect.forEach(
+      found.filter((network) => network.Id !== elected),
+      ({ Id }) => engine.removeNetwork(Id),
+      { discard: true }
+    )
+    return yield* Array.findFirst(found, hasId(elected))
+  })
+
 /** The network of instances, made when it is missing. A weaker one of the same name is refused. */
 export const ensureNetwork = (
   engine: DockerEngine,
@@ -42,15 +90,8 @@ export const ensureNetwork = (
       new EngineUnsafe({
         reason: `The Docker network ${name} does not isolate instances: ${reason}. Remove it with \`docker network rm ${name}\`, or set DOCKER_NETWORK to another name; a missing network is made.`
       })
-    const existing = yield* engine.inspectNetwork(name)
-    if (Option.isNone(existing))
-      // Another backend may make it at the same time.
-      yield* Effect.catchTag(engine.createNetwork(makeNetworkCreation(name)), "EngineRequestRejected", (error) =>
-        error.status === 409 ? Effect.void : error
-      )
-    const network = yield* Effect.flatMap(
-      engine.inspectNetwork(name),
-      Effect.mapError(() => refuse("it is missing"))
+    const network = yield* Effect.catchTag(electNetwork(engine, name), "NoSuchElementException", () =>
+      refuse("it is missing")
     )
     const weaknesses = findNetworkWeaknesses(network)
     if (weaknesses.length > 0) return yield* refuse(weaknesses.join(", "))

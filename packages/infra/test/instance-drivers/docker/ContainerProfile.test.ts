@@ -121,7 +121,7 @@ describe("findProfileDifferences", () => {
 
 describe("findNetworkWeaknesses", () => {
   const { Driver, EnableIPv6, Internal, Options } = makeNetworkCreation("berth")
-  const made = { Id: "1", Driver, EnableIPv6, Internal, Options, IPAM: { Config: null } }
+  const made = { Driver, EnableIPv6, Internal, Options }
 
   it("findNetworkWeaknesses finds none in a network that the driver makes", () => {
     assert.deepStrictEqual(findNetworkWeaknesses(made), [])
