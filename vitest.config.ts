@@ -6,14 +6,14 @@ const shared = { setupFiles: ["test/support/setup.ts"] }
 /** Files that mostly wait, for processes or for time to pass, by decreasing duration. */
 const longest = [
   "e2e/Chaos",
-  "e2e/SeededChaos",
+  "e2e/Supervision",
   "e2e/MainJob",
   "e2e/SharedBerth",
-  "e2e/Channels",
-  "e2e/Supervision",
   "e2e/SplitPrograms",
   "e2e/Streams",
   "e2e/AccountDeletion",
+  "e2e/Channels",
+  "e2e/SeededChaos",
   "process/ProcessInstanceDriver",
   "integration/AiLayerFailover",
   "ports/JobQueue",

@@ -1,5 +1,5 @@
 import { isProcessAlive } from "@berth/infra/process/ProcessIdentity"
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe, it, layer } from "@effect/vitest"
 import { Effect, Option } from "effect"
 import { spawnSync } from "node:child_process"
 import { join } from "node:path"
@@ -8,6 +8,9 @@ import { migratedDatabase } from "../support/MigratedDatabase.ts"
 import { freePort } from "../support/FreePort.ts"
 import { listRuntimeProcesses } from "./RuntimeProcesses.ts"
 import { type Berth, type BerthPids, launchBerth, makeShellEnvironment, root, startBerth } from "./BerthProcess.ts"
+import { adminCommand } from "./AdminCommand.ts"
+import * as FirstStart from "./FirstStart.ts"
+import { readmeExamples } from "./ReadmeExamples.ts"
 import * as Records from "./ServiceDatabase.ts"
 import { signUpClient } from "./WebClient.ts"
 
@@ -35,10 +38,14 @@ const replaced = (berth: Berth, name: "server" | "worker", old: number) =>
     timeout: "60 seconds"
   })
 
-describe("npm start", () => {
-  it.scopedLive("The command npm start starts everything on an empty directory, and stops it in order on Ctrl-C", () =>
-    Effect.gen(function* () {
-      const berth = yield* startBerth({ launcher: "npm" })
+layer(FirstStart.layer, { timeout: "180 seconds", excludeTestServices: true })("The command npm start", (it) => {
+  readmeExamples(it)
+  adminCommand(it)
+
+  it.effect(
+    "The command npm start starts everything on an empty directory, and stops it in order on Ctrl-C",
+    Effect.fn(function* () {
+      const berth = yield* FirstStart.FirstStart
       const pids = yield* whenAllLive(berth)
       yield* eventually(
         berth.logs,
@@ -55,18 +62,30 @@ describe("npm start", () => {
     })
   )
 
-  it.scopedLive("The command npm start restarts killed processes, and rejects a second start on its data", () =>
-    Effect.gen(function* () {
-      const berth = yield* startBerth()
-      const before = yield* whenAllLive(berth)
+  // The directory of the start that has ended.
+  it.scoped(
+    "The command npm start ends the programs of a start whose supervisor was killed, restarts killed processes, and rejects a second start on its data",
+    Effect.fn(function* () {
+      const { place } = yield* FirstStart.FirstStart
+      const first = yield* startBerth({ place })
+      const before = yield* whenAllLive(first)
+      // A stopped program does not notice its supervisor's death.
+      process.kill(before.worker, "SIGSTOP")
+      process.kill(before.supervisor, "SIGKILL")
+      yield* first.ended
 
-      process.kill(before.worker, "SIGKILL")
-      yield* replaced(berth, "worker", before.worker)
-      process.kill(before.server, "SIGKILL")
-      yield* replaced(berth, "server", before.server)
+      const berth = yield* startBerth({ place })
+      const taken = yield* whenAllLive(berth, before)
+      assert.deepStrictEqual(taken.postgres, before.postgres)
+      assert.deepStrictEqual([before.supervisor, before.server, before.worker].filter(isProcessAlive), [])
+
+      process.kill(taken.worker, "SIGKILL")
+      yield* replaced(berth, "worker", taken.worker)
+      process.kill(taken.server, "SIGKILL")
+      yield* replaced(berth, "server", taken.server)
       yield* berth.ready
 
-      const postgres = Option.getOrThrow(before.postgres)
+      const postgres = Option.getOrThrow(taken.postgres)
       process.kill(postgres, "SIGKILL")
       yield* eventually(
         berth.pids,
@@ -79,40 +98,20 @@ describe("npm start", () => {
       yield* berth.ready
 
       const elsewhere = { port: yield* freePort, backendPort: yield* freePort }
-      const second = yield* launchBerth({ place: { ...berth.place, ...elsewhere } })
+      const second = yield* launchBerth({ place: { ...place, ...elsewhere } })
       assert.strictEqual((yield* second.ended).code, 1)
-      assert.include(yield* second.logs, `(process ${before.supervisor})`)
+      assert.include(yield* second.logs, `(process ${taken.supervisor})`)
 
-      const after = yield* whenAllLive(berth, before)
-      assert.strictEqual(after.supervisor, before.supervisor)
+      const after = yield* whenAllLive(berth, taken)
+      assert.strictEqual(after.supervisor, taken.supervisor)
       yield* berth.signal("SIGTERM")
       assert.deepStrictEqual(yield* berth.ended, { code: 0, signal: null })
       assert.deepStrictEqual(living(after), [])
     })
   )
+})
 
-  it.scopedLive(
-    "The command npm start takes over after its supervisor was killed, and ends the programs of the earlier start",
-    () =>
-      Effect.gen(function* () {
-        const first = yield* startBerth()
-        const before = yield* whenAllLive(first)
-        // A stopped program does not notice its supervisor's death.
-        process.kill(before.worker, "SIGSTOP")
-        process.kill(before.supervisor, "SIGKILL")
-        yield* first.ended
-
-        const second = yield* startBerth({ place: first.place })
-        const after = yield* whenAllLive(second, before)
-        assert.deepStrictEqual(after.postgres, before.postgres)
-        assert.deepStrictEqual([before.supervisor, before.server, before.worker].filter(isProcessAlive), [])
-
-        yield* second.signal("SIGTERM")
-        assert.deepStrictEqual(yield* second.ended, { code: 0, signal: null })
-        assert.deepStrictEqual(living(after), [])
-      })
-  )
-
+describe("npm start", () => {
   it.scopedLive("The command npm start ends immediately on a second Ctrl-C, and uses a configured database", () =>
     Effect.gen(function* () {
       const berth = yield* startBerth({ databaseUrl: yield* migratedDatabase })
@@ -175,7 +174,9 @@ describe("npm start", () => {
 
   it.scopedLive("The command npm start names invalid settings and exits", () =>
     Effect.gen(function* () {
-      const berth = yield* launchBerth({ environment: { PORT: "a hundred", DRAIN_SECONDS: "soon" } })
+      const berth = yield* launchBerth({
+        environment: { PORT: "a hundred", DRAIN_SECONDS: "soon" }
+      })
       assert.strictEqual((yield* berth.ended).code, 1)
       const logs = yield* berth.logs
       assert.include(logs, "PORT: Expected")

@@ -1,8 +1,9 @@
-import { assert, it } from "@effect/vitest"
+import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { execFile } from "node:child_process"
 import { join } from "node:path"
-import { makeShellEnvironment, root, startBerth } from "./BerthProcess.ts"
+import { makeShellEnvironment, root } from "./BerthProcess.ts"
+import { FirstStart, type FirstStartPart } from "./FirstStart.ts"
 
 /** Runs `npm run admin` on a data directory, without npm. */
 const runAdmin = (dataDirectory: string, args: ReadonlyArray<string>) =>
@@ -10,17 +11,22 @@ const runAdmin = (dataDirectory: string, args: ReadonlyArray<string>) =>
     const child = execFile(
       process.execPath,
       [join(root, "dist", "worker.mjs"), "admin", ...args],
-      { cwd: dataDirectory, env: { ...makeShellEnvironment(), DATA_DIR: dataDirectory }, timeout: 60_000 },
+      {
+        cwd: dataDirectory,
+        env: { ...makeShellEnvironment(), DATA_DIR: dataDirectory },
+        timeout: 60_000
+      },
       (_error, stdout, stderr) => resume(Effect.succeed({ code: child.exitCode ?? -1, stdout, stderr }))
     )
     return Effect.sync(() => child.kill("SIGKILL"))
   })
 
-it.scopedLive(
-  "The admin command changes users of a running service over its embedded database, and audits the account of the system",
-  () =>
-    Effect.gen(function* () {
-      const { place, webUrl } = yield* startBerth({ launcher: "node" })
+/** `npm run admin` beside a running service. */
+export const adminCommand: FirstStartPart = (it) => {
+  it.effect(
+    "The admin command changes users of a running service over its embedded database, and audits the account of the system",
+    Effect.fn(function* () {
+      const { place, webUrl } = yield* FirstStart
       const admin = (...args: ReadonlyArray<string>) => runAdmin(place.dataDirectory, args)
       const account = { email: "ada@example.com", password: "correct horse battery" }
       const post = (path: string) =>
@@ -61,6 +67,6 @@ it.scopedLive(
       assert.strictEqual(misused.code, 2)
       assert.include(misused.stderr, "Usage: npm run admin")
       assert.include((yield* admin("--help")).stdout, "confirm-email")
-    }),
-  180_000
-)
+    })
+  )
+}
