@@ -28,18 +28,23 @@ export class ChargedEmbeddings extends Effect.Service<ChargedEmbeddings>()("@ber
       const call = answers.embed({ ...request, userId: user.id, ownKey })
       if (ownKey) return yield* call
       const units = convertPriceToUnits(estimateUsd * priceMargin)
+      let isSent = false
+      const send = Effect.suspend(() => {
+        isSent = true
+        return call
+      })
       return yield* Effect.acquireUseRelease(
         ledger.reserve(user, units, `embeddings:${yield* executions.reference}`),
         (reserved) =>
-          Effect.tap(call, ({ costUsd }) =>
+          Effect.tap(send, ({ costUsd }) =>
             Effect.transposeMapOption(reserved, (id) =>
               ledger.settle(id, convertPriceToUnits(costUsd * priceMargin), units)
             )
           ),
-        // No effect on a settled reservation. A disconnected client pays the estimate: the provider has the texts.
+        // No effect on a settled reservation. A client that disconnects after the call began pays the estimate: the provider may have the texts.
         (reserved, exit) =>
           Effect.transposeMapOption(reserved, (id) =>
-            Exit.isInterrupted(exit) ? ledger.settle(id, units, units) : ledger.release(id)
+            isSent && Exit.isInterrupted(exit) ? ledger.settle(id, units, units) : ledger.release(id)
           )
       )
     })
