@@ -650,37 +650,36 @@ layer(App.shared, { excludeTestServices: true })("The A2A protocol of an agent",
     })
   )
 
-  it.effect("A push notification whose secrets cannot be decrypted delays no other of its claim", () =>
-    Effect.gen(function* () {
-      const owner = yield* createOwnerWithAgent()
-      const client = yield* connect("JSONRPC", owner)
-      const task = yield* send(client, say("hello"))
-      yield* configurePush(client, task.id, "broken", "https://receiver.example/broken")
-      yield* configurePush(client, task.id, "whole", "https://receiver.example/whole")
-      const sql = yield* SqlClient
-      yield* sql`update a2a_push_notifications set secrets_sealed = 'nonsense' where task_id = ${task.id} and id = 'broken'`
-      const posted: Array<string> = []
-      yield* deliverPushes((_url, { id }) =>
-        Effect.as(
-          Effect.sync(() => posted.push(id)),
-          204
+  it.effect(
+    "A push notification whose secrets cannot be decrypted fails at once and delays no other of its claim",
+    () =>
+      Effect.gen(function* () {
+        const owner = yield* createOwnerWithAgent()
+        const client = yield* connect("JSONRPC", owner)
+        const task = yield* send(client, say("hello"))
+        yield* configurePush(client, task.id, "broken", "https://receiver.example/broken")
+        yield* configurePush(client, task.id, "whole", "https://receiver.example/whole")
+        const sql = yield* SqlClient
+        yield* sql`update a2a_push_notifications set secrets_sealed = 'nonsense' where task_id = ${task.id} and id = 'broken'`
+        const posted: Array<string> = []
+        yield* deliverPushes((_url, { id }) =>
+          Effect.as(
+            Effect.sync(() => posted.push(id)),
+            204
+          )
         )
-      )
-      assert.deepStrictEqual(
-        posted.filter((id) => id.startsWith(task.id)),
-        [`${task.id}:whole`]
-      )
-      assert.deepStrictEqual(
-        yield* sql`select id, status from a2a_push_notifications where task_id = ${task.id} order by id`,
-        [
-          { id: "broken", status: "pending" },
-          { id: "whole", status: "delivered" }
-        ]
-      )
-      yield* Effect.promise(() =>
-        client.deleteTaskPushNotificationConfig({ tenant: "", taskId: task.id, id: "broken" })
-      )
-    })
+        assert.deepStrictEqual(
+          posted.filter((id) => id.startsWith(task.id)),
+          [`${task.id}:whole`]
+        )
+        assert.deepStrictEqual(
+          yield* sql`select id, status, failure from a2a_push_notifications where task_id = ${task.id} order by id`,
+          [
+            { id: "broken", status: "failed", failure: "Its secrets cannot be decrypted." },
+            { id: "whole", status: "delivered", failure: null }
+          ]
+        )
+      })
   )
 
   it.effect("A push notification that is replaced during an attempt keeps nothing of that attempt's outcome", () =>

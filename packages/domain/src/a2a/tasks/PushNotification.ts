@@ -21,6 +21,9 @@ export interface ClaimedPush {
   readonly attempt: number
 }
 
+/** The outcome of an attempt. `retryAt`: null after the last one. */
+export type PushEnd = "delivered" | { readonly failure: string; readonly retryAt: DateTime.Utc | null }
+
 export const maximumNotificationsPerTask = 5
 
 /** The key of the signature, in the form of Standard Webhooks. */

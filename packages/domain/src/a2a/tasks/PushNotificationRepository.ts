@@ -1,7 +1,7 @@
 import { Context, type DateTime, type Effect, type Option } from "effect"
 import type { A2aReceiver, A2aSender } from "../A2aAccess.ts"
 import type { A2aTask, A2aTaskId } from "./A2aTask.ts"
-import type { ClaimedPush, PushNotification } from "./PushNotification.ts"
+import type { ClaimedPush, PushEnd, PushNotification } from "./PushNotification.ts"
 
 /** Stores notifications. Secrets are sealed in their rows. Removed with their tasks. */
 export class PushNotificationRepository extends Context.Tag("@berth/PushNotificationRepository")<
@@ -15,7 +15,7 @@ export class PushNotificationRepository extends Context.Tag("@berth/PushNotifica
     readonly remove: (taskId: A2aTaskId, id: string) => Effect.Effect<boolean>
     /**
      * Takes due notifications of ended tasks until `until`, callers in turn; `perCaller` includes those that are claimed already.
-     * Concurrent claims never take the same one.
+     * Concurrent claims never take the same one. One whose secrets cannot be decrypted ends as failed.
      */
     readonly claim: (
       limits: { readonly total: number; readonly perCaller: number },
@@ -26,10 +26,7 @@ export class PushNotificationRepository extends Context.Tag("@berth/PushNotifica
     readonly findAccess: (
       task: Pick<A2aTask, "agentId" | "callerId">
     ) => Effect.Effect<Option.Option<{ readonly receiver: A2aReceiver; readonly sender: A2aSender }>>
-    /** Ends an attempt. `retryAt`: null after the last one. Without effect when the attempt lost its claim. */
-    readonly record: (
-      claimed: ClaimedPush,
-      end: "delivered" | { readonly failure: string; readonly retryAt: DateTime.Utc | null }
-    ) => Effect.Effect<void>
+    /** Ends an attempt. Without effect when the attempt lost its claim. */
+    readonly record: (claimed: ClaimedPush, end: PushEnd) => Effect.Effect<void>
   }
 >() {}

@@ -1,5 +1,5 @@
 import { type A2aTask, A2aTaskId } from "@berth/domain/a2a/tasks/A2aTask"
-import type { ClaimedPush, PushNotification } from "@berth/domain/a2a/tasks/PushNotification"
+import type { ClaimedPush, PushEnd, PushNotification } from "@berth/domain/a2a/tasks/PushNotification"
 import { PushNotificationRepository } from "@berth/domain/a2a/tasks/PushNotificationRepository"
 import { SecretBox } from "@berth/domain/secrets/SecretBox"
 import { UserId } from "@berth/domain/shared/UserId"
@@ -54,6 +54,31 @@ export const layer: Layer.Layer<PushNotificationRepository, never, SqlClient | S
         authentication: scheme === null ? null : { scheme, credentials: hide(credentials) }
       } satisfies PushNotification
     })
+
+    /** Ends an attempt that has kept its claim. */
+    const end = (
+      {
+        attempt,
+        claimedUntil,
+        id,
+        taskId
+      }: Omit<ClaimedPush, "notification" | "task"> & Pick<PushNotification, "id" | "taskId">,
+      how: PushEnd
+    ) => {
+      const isHeld = sql`
+        task_id = ${taskId} and id = ${toStorableText(id)} and status = 'pending' and attempts = ${attempt}
+          and claimed_until = ${DateTime.toDate(claimedUntil)}`
+      if (how === "delivered")
+        return Effect.asVoid(sql`
+          update a2a_push_notifications set status = 'delivered', claimed_until = null, failure = null
+          where ${isHeld}`)
+      const { failure, retryAt } = how
+      const next = retryAt === null ? sql`status = 'failed'` : sql`due_at = ${DateTime.toDate(retryAt)}`
+      return Effect.asVoid(sql`
+        update a2a_push_notifications set ${next}, claimed_until = null, failure = ${toStorableText(failure)}
+        where ${isHeld}`)
+    }
+
     const columns = sql`task_id, id, url, scheme, secrets_sealed`
 
     return PushNotificationRepository.of({
@@ -146,10 +171,19 @@ export const layer: Layer.Layer<PushNotificationRepository, never, SqlClient | S
               claimedUntil: until
             }))
           }).pipe(
-            // The others of the claim are sent; this one is tried again when its claim ends.
+            // The others of the claim are sent.
             Effect.catchTag("SecretUndecryptable", ({ reason }) =>
               Effect.logError("Push notification not sent, its secrets cannot be decrypted").pipe(
                 Effect.annotateLogs({ taskId: row.taskId, notificationId: row.id, reason }),
+                Effect.zipRight(
+                  end(
+                    { taskId: row.taskId, id: row.id, attempt: row.attempt, claimedUntil: until },
+                    {
+                      failure: "Its secrets cannot be decrypted.",
+                      retryAt: null
+                    }
+                  )
+                ),
                 Effect.as(Option.none())
               )
             )
@@ -177,25 +211,9 @@ export const layer: Layer.Layer<PushNotificationRepository, never, SqlClient | S
         )
       }, Effect.orDie),
       record: Effect.fn("PushNotificationRepository.record")(
-        function* (
-          { attempt, claimedUntil, notification: { id, taskId } }: ClaimedPush,
-          end: "delivered" | { readonly failure: string; readonly retryAt: DateTime.Utc | null }
-        ) {
-          const isHeld = sql`
-          task_id = ${taskId} and id = ${toStorableText(id)} and status = 'pending' and attempts = ${attempt}
-            and claimed_until = ${DateTime.toDate(claimedUntil)}`
-          if (end === "delivered")
-            return yield* sql`
-            update a2a_push_notifications set status = 'delivered', claimed_until = null, failure = null
-            where ${isHeld}`
-          const { failure, retryAt } = end
-          const next = retryAt === null ? sql`status = 'failed'` : sql`due_at = ${DateTime.toDate(retryAt)}`
-          yield* sql`
-          update a2a_push_notifications set ${next}, claimed_until = null, failure = ${toStorableText(failure)}
-          where ${isHeld}`
-        },
-        Effect.orDie,
-        Effect.asVoid
+        ({ attempt, claimedUntil, notification: { id, taskId } }: ClaimedPush, how: PushEnd) =>
+          end({ taskId, id, attempt, claimedUntil }, how),
+        Effect.orDie
       )
     })
   })
