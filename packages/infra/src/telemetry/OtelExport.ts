@@ -11,7 +11,7 @@ import { OTLPTraceExporter as ProtobufTraceExporter } from "@opentelemetry/expor
 import { defaultResource, resourceFromAttributes } from "@opentelemetry/resources"
 import { BatchLogRecordProcessor, LoggerProvider } from "@opentelemetry/sdk-logs"
 import { PeriodicExportingMetricReader } from "@opentelemetry/sdk-metrics"
-import { BasicTracerProvider, BatchSpanProcessor } from "@opentelemetry/sdk-trace-base"
+import { BasicTracerProvider, BatchSpanProcessor, type ReadableSpan } from "@opentelemetry/sdk-trace-base"
 import { RuntimeSpanExporter } from "@berth/domain/instances/RuntimeSpans"
 import { structuredLogger } from "@berth/domain/shared/LogLine"
 import type { UserId } from "@berth/domain/shared/UserId"
@@ -22,6 +22,7 @@ import { noExporter } from "./NoExporter.ts"
 import { makeOtelTracer } from "./OtelTracer.ts"
 import { sampleProcess } from "./ProcessMetrics.ts"
 import { toReadableSpan } from "./RelayedSpans.ts"
+import { makeRelayQueue } from "./RelayQueue.ts"
 import { toAttributeValue } from "./SpanConventions.ts"
 
 /*
@@ -30,6 +31,11 @@ import { toAttributeValue } from "./SpanConventions.ts"
 
 /** Time of the last export at the end of a process. */
 const flushTimeout = "3 seconds"
+
+/** Spans of instances that wait for their export, spans of a batch, and the time until a smaller batch: as the SDK's own. */
+const maximumRelayedSpans = 2048
+const relayBatchSize = 512
+const relayInterval = "5 seconds"
 
 const scopeName = "berth"
 
@@ -111,13 +117,30 @@ export const layer = (settings: TelemetrySettings, identity: ExportedResource) =
             ? new JsonTraceExporter({ url: signal.url })
             : new ProtobufTraceExporter({ url: signal.url })
         const observed = observeExports(exporter, yield* makeObserver("traces", signal))
-        const processor = new BatchSpanProcessor(observed)
-        const provider = new BasicTracerProvider({ resource, spanProcessors: [processor] })
+        const provider = new BasicTracerProvider({ resource, spanProcessors: [new BatchSpanProcessor(observed)] })
         yield* endWith(provider)
+        const relayed = makeRelayQueue<UserId, ReadableSpan>(maximumRelayedSpans)
+        const isBatchFull = Effect.unsafeMakeLatch()
+        const exportBatch = Effect.async<void>((resume) => {
+          observed.export([...relayed.take(relayBatchSize)], () => resume(Effect.void))
+        })
+        const exportRelayed = Effect.zipRight(
+          isBatchFull.close,
+          Effect.whileLoop({ while: () => relayed.size() > 0, body: () => exportBatch, step: () => undefined })
+        )
+        // Before the last export of the provider, which closes the exporter.
+        yield* Effect.addFinalizer(() => Effect.timeoutOption(Effect.interruptible(exportRelayed), flushTimeout))
+        yield* Effect.sleep(relayInterval).pipe(
+          Effect.raceFirst(isBatchFull.await),
+          Effect.zipRight(exportRelayed),
+          Effect.forever,
+          Effect.forkScoped
+        )
         const relay = Layer.succeed(RuntimeSpanExporter, (owner, spans) =>
-          Effect.sync(() => {
+          Effect.suspend(() => {
             const from = { resource: makeResource(ofInstance(owner), resourceAttributes), instrumentationScope }
-            for (const span of spans) processor.onEnd(toReadableSpan(span, from))
+            for (const span of spans) relayed.add(owner, toReadableSpan(span, from))
+            return relayed.size() < relayBatchSize ? Effect.void : Effect.asVoid(isBatchFull.open)
           })
         )
         return Layer.merge(relay, Layer.setTracer(makeOtelTracer(provider.getTracer(scopeName, serviceVersion))))

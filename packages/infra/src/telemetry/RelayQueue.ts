@@ -1,0 +1,44 @@
+export interface RelayQueue<Owner, Span> {
+  readonly add: (owner: Owner, span: Span) => void
+  /** Removes at most `limit` spans, of the owners in turn. */
+  readonly take: (limit: number) => ReadonlyArray<Span>
+  readonly size: () => number
+}
+
+/** Spans that wait for their export. A full queue loses the newest span of the owner with the most, so that no owner pushes out others' spans. */
+export const makeRelayQueue = <Owner, Span>(capacity: number): RelayQueue<Owner, Span> => {
+  const waiting = new Map<Owner, Array<Span>>()
+  let size = 0
+
+  const remove = (owner: Owner, from: (spans: Array<Span>) => Span | undefined): Span | undefined => {
+    const spans = waiting.get(owner)
+    if (spans === undefined) return undefined
+    const removed = from(spans)
+    size -= 1
+    if (spans.length === 0) waiting.delete(owner)
+    return removed
+  }
+
+  return {
+    add: (owner, span) => {
+      const own = waiting.get(owner)
+      if (own === undefined) waiting.set(owner, [span])
+      else own.push(span)
+      size += 1
+      if (size <= capacity) return
+      let [largest, most] = [owner, waiting.get(owner)?.length ?? 0]
+      for (const [other, { length }] of waiting) if (length > most) [largest, most] = [other, length]
+      remove(largest, (spans) => spans.pop())
+    },
+    take: (limit) => {
+      const taken: Array<Span> = []
+      while (taken.length < limit && size > 0)
+        for (const owner of [...waiting.keys()].slice(0, limit - taken.length)) {
+          const span = remove(owner, (spans) => spans.shift())
+          if (span !== undefined) taken.push(span)
+        }
+      return taken
+    },
+    size: () => size
+  }
+}
