@@ -22,6 +22,11 @@ const maximumStoredCharacters = 1024 * 1024
 /** Each can be a whole answer. */
 const maximumReferences = 500
 
+const referencesTooLong = new ParameterUnsupported({
+  parameter: "input",
+  reason: `refers to over ${maximumBytesOfChain / 1024 / 1024} MiB; send the items themselves`
+})
+
 /** Responses, stored for later calls of their owner unless they ask for none. */
 export const makeResponseCalls = Effect.map(StoredResponses, (stored) => {
   const findItem = (responses: ReadonlyArray<StoredOutput>, id: string) => {
@@ -51,10 +56,22 @@ export const makeResponseCalls = Effect.map(StoredResponses, (stored) => {
           )
     if (previousId !== undefined && earlier.length === 0) return yield* new ResponseNotFound({ response: previousId })
     const referred =
-      references.length === 0 ? [] : yield* stored.findOutputs(owner, [...new Set(references.map(findResponseId))])
+      references.length === 0
+        ? []
+        : yield* Effect.mapError(
+            stored.findOutputs(owner, [...new Set(references.map(findResponseId))]),
+            () => referencesTooLong
+          )
+    let referredLength = 0
     const input = yield* Effect.forEach(given, (item) =>
       item.type === "item_reference"
-        ? Effect.flatMap(findItem(referred, item.id), (found) => readStored([found]))
+        ? findItem(referred, item.id).pipe(
+            Effect.filterOrFail(
+              (found) => (referredLength += JSON.stringify(found).length) <= maximumBytesOfChain,
+              () => referencesTooLong
+            ),
+            Effect.flatMap((found) => readStored([found]))
+          )
         : Effect.succeed([item])
     )
     const before = yield* readStored(earlier.flatMap((one) => [...one.input, ...one.output]))

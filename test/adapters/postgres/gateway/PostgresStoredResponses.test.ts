@@ -32,6 +32,25 @@ layer(Live, { excludeTestServices: true })("StoredResponses", (it) => {
     })
   )
 
+  it.effect("StoredResponses refuses to read outputs over the limit of a chain", () =>
+    Effect.gen(function* () {
+      const { findOutputs, save } = yield* StoredResponses
+      const { id: owner } = yield* insertUser()
+      const name = yield* uniqueName("resp")
+      const [one, other] = [`${name}_1`, `${name}_2`]
+      for (const id of [one, other])
+        yield* save(owner, {
+          id,
+          previousId: null,
+          input: [],
+          output: [{ id, text: "a".repeat(9 * 1024 * 1024) }],
+          response: {}
+        })
+      assert.lengthOf(yield* findOutputs(owner, [one, other, "resp_none"].slice(1)), 1)
+      assert.strictEqual((yield* Effect.flip(findOutputs(owner, [one, other])))._tag, "ResponseChainTooLong")
+    })
+  )
+
   it.effect("StoredResponses deletes the oldest responses of an owner who has too many, and no other's", () =>
     Effect.gen(function* () {
       const { findOutputs, prune, save } = yield* StoredResponses

@@ -9,7 +9,7 @@ type Items = ReadonlyArray<unknown>
 
 /** Bytes that the responses of an owner take at most after a retention, which deletes the oldest. */
 export const maximumBytesOfOwner = 256 * 1024 * 1024
-/** Bytes of earlier responses that a call continues at most. */
+/** Bytes of earlier responses that a call continues, or that it refers to, at most. */
 export const maximumBytesOfChain = 16 * 1024 * 1024
 
 export interface StoredOutput {
@@ -25,7 +25,7 @@ export interface StoredModelResponse extends StoredOutput {
   readonly response: object
 }
 
-/** The responses that one continues are too many or too long. */
+/** The responses that one continues, or refers to, are too many or too long. */
 export class ResponseChainTooLong extends Data.TaggedError("ResponseChainTooLong")<object> {}
 
 /** Answers of models that later calls of their owner continue. */
@@ -44,7 +44,10 @@ export class StoredResponses extends Context.Tag("@berth/StoredResponses")<
     /** False when the owner has no such response. Later ones that continue it keep their own items. */
     readonly remove: (ownerId: UserId, id: string) => Effect.Effect<boolean>
     /** Those of the owner among the ids. */
-    readonly findOutputs: (ownerId: UserId, ids: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<StoredOutput>>
+    readonly findOutputs: (
+      ownerId: UserId,
+      ids: ReadonlyArray<string>
+    ) => Effect.Effect<ReadonlyArray<StoredOutput>, ResponseChainTooLong>
     /** Deletes responses that were stored before, and the oldest ones of owners with more bytes; returns their number. */
     readonly prune: (before: DateTime.Utc, bytesOfOwner: number) => Effect.Effect<number>
   }

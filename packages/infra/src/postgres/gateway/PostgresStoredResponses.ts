@@ -10,7 +10,7 @@ import { toStorableJson, toStorableText } from "../StorableText.ts"
 
 const items = Schema.Array(Schema.Unknown)
 const Link = Schema.Struct({ input: items, output: items, isContinued: Schema.Boolean })
-const Output = Schema.Struct({ id: Schema.String, output: items })
+const Output = Schema.Struct({ id: Schema.String, output: items, isTooLong: Schema.Boolean })
 const Whole = Schema.Struct({ response: Schema.Object })
 
 const maximumChain = 1_000
@@ -72,10 +72,20 @@ export const layer: Layer.Layer<StoredResponses, never, SqlClient> = Layer.effec
       ),
       findOutputs: Effect.fn("StoredResponses.findOutputs")((ownerId, ids) =>
         sql`
-          select id, output from model_responses
-          where user_id = ${ownerId} and ${sql.in("id", ids.map(toStorableText))}`.pipe(
+          with found as (
+            select id, output from model_responses
+            where user_id = ${ownerId} and ${sql.in("id", ids.map(toStorableText))}
+          ), total as (
+            select sum(octet_length(output::text)) > ${maximumBytesOfChain} as is_too_long from found
+          )
+          select id, case when is_too_long then '[]'::jsonb else output end as output, is_too_long
+          from found cross join total`.pipe(
           decodeRows(Output),
-          Effect.orDie
+          Effect.orDie,
+          Effect.filterOrFail(
+            ([first]) => first?.isTooLong !== true,
+            () => new ResponseChainTooLong()
+          )
         )
       ),
       prune: Effect.fn("StoredResponses.prune")((before, bytesOfOwner) =>
