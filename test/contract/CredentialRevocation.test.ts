@@ -30,7 +30,7 @@ const openConnections = (owner: OwnerWithAgent, headers: Readonly<Record<string,
         Stream.concat(Stream.never)
       )
     const call = { method: "POST", path: "/api/agent", json: { message: "hello" } }
-    const streaming = web({ ...call, headers: { ...headers, accept: "text/event-stream" } })
+    const streaming = web({ ...call, headers: { ...headers, accept: "text/event-stream" }, isCut: true })
     const stream = yield* Effect.forkScoped(withBehavior({ chat })(streaming))
     yield* Deferred.await(started)
     const path = `/agents/${owner.agent.id}/ws`
@@ -81,14 +81,14 @@ const revocations: ReadonlyArray<readonly [string, Revocation]> = [
 ]
 
 describe("A revoked credential", () => {
-  it.scopedLive("A credential that ends closes its gateway streams, and leaves the model", () =>
+  it.scopedLive("A credential that ends cuts off its gateway streams, and leaves the model", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const key = yield* createApiKey(owner, "gateway")
       yield* withPendingAnswer(({ begun, left }) =>
         Effect.gen(function* () {
           const headers = { ...key.headers, accept: "text/event-stream" }
-          const stream = yield* Effect.forkScoped(gatewayCall({ headers }))
+          const stream = yield* Effect.forkScoped(gatewayCall({ headers, isCut: true }))
           yield* begun
           yield* revokeApiKey(owner, key)
           const { text } = yield* Effect.timeout(Fiber.join(stream), "10 seconds")
@@ -100,7 +100,7 @@ describe("A revoked credential", () => {
     }).pipe(Effect.provide(App.shared))
   )
 
-  it.scopedLive("A credential that ends in one process closes its sockets and streams in another", () =>
+  it.scopedLive("A credential that ends in one process closes its sockets and cuts off its streams in another", () =>
     Effect.gen(function* () {
       const { here, there } = yield* processes
       for (const [name, prepare] of revocations) {

@@ -11,6 +11,8 @@ export interface HttpCall {
   readonly json?: unknown
   /** Sent as it is; in several pieces, without a length. */
   readonly body?: string | Uint8Array | ReadonlyArray<Uint8Array>
+  /** Expects a response that breaks off; one that ends in order is an error. */
+  readonly isCut?: boolean
 }
 
 export interface HttpCallResponse {
@@ -71,8 +73,11 @@ export const sendHttpCall = (baseUrl: string, call: HttpCall): Effect.Effect<Htt
       outgoing.removeAllListeners("error").on("error", () => undefined)
       const chunks: Array<Buffer> = []
       response.on("data", (chunk: Buffer) => chunks.push(chunk))
-      response.once("error", (error) => resume(Effect.fail(error)))
-      response.once("end", () => {
+      response.once("error", (error) => (call.isCut === true ? finish() : resume(Effect.fail(error))))
+      response.once("end", () =>
+        call.isCut === true ? resume(Effect.fail(new Error("The response was not cut off"))) : finish()
+      )
+      const finish = () => {
         const text = Buffer.concat(chunks).toString("utf8")
         resume(
           Effect.succeed({
@@ -83,7 +88,7 @@ export const sendHttpCall = (baseUrl: string, call: HttpCall): Effect.Effect<Htt
           })
         )
         if (!agent) outgoing.destroy()
-      })
+      }
     })
     outgoing.once("error", (error) => resume(Effect.fail(error)))
     for (const piece of pieces) outgoing.write(piece)

@@ -77,7 +77,7 @@ const writeEvents = <A, E>(
   return Effect.catchAll(next, (failure) => Effect.map(toLast(failure), (last) => void response.write(encode(last))))
 }
 
-/** Until the events or the credential of the request end. */
+/** Until the events end. The end of the request's credential cuts the response off. */
 const sendEvents = <A, E>(events: EventSource<A, E>, format: EventFormat<A, E>): Effect.Effect<void> =>
   Effect.gen(function* () {
     const sink: FrameSink = { response: yield* currentResponse, writes: 0 }
@@ -87,7 +87,7 @@ const sendEvents = <A, E>(events: EventSource<A, E>, format: EventFormat<A, E>):
     const watch = yield* FiberRef.get(currentCredentialWatch)
     return Option.isNone(watch)
       ? yield* written
-      : yield* Effect.raceFirst(written, Effect.flatMap(watch.value, Deferred.await))
+      : yield* Effect.raceFirst(written, Effect.zipRight(Effect.flatMap(watch.value, Deferred.await), Effect.interrupt))
   }).pipe(Effect.scoped)
 
 /** Opens the events of a response. */
