@@ -310,6 +310,17 @@ layer(App.shared, { excludeTestServices: true })("Conversations", (it) => {
     })
   )
 
+  it.effect("The title of a conversation has at most 200 characters, counted as code points", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent()
+      const { web } = yield* App.TestApp
+      const rename = (title: string) =>
+        web({ method: "PATCH", path: `/api/agent/sessions/${owner.conversation}`, as: owner, json: { title } })
+      assert.strictEqual((yield* rename("⚓\u{1f6a2}".repeat(100))).status, 200)
+      assertError(yield* rename("\u{1f6a2}".repeat(201)), { status: 400, code: "title_invalid" })
+    })
+  )
+
   it.effect("Conversations are read page by page, backwards from a message", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()

@@ -87,7 +87,7 @@ export class ConversationRecords extends Effect.Service<ConversationRecords>()("
       given: string | undefined
     ) {
       const title = given?.trim() ?? ""
-      if (title.length > maximumTitleLength)
+      if ([...title].length > maximumTitleLength)
         return yield* new TitleInvalid({ reason: `must have at most ${maximumTitleLength} characters` })
       const renamed = yield* repository.renameSession(userId, id, title === "" ? null : title)
       return yield* Effect.mapError(renamed, () => new ChatSessionNotFound())
