@@ -242,32 +242,71 @@ layer(Live, { excludeTestServices: true })("ConversationRepository", (it) => {
     })
   )
 
-  it.effect("removeSession waits for a reply that is stored at the same time, and both succeed", () =>
+  type Removal = (session: ChatSession) => Effect.Effect<unknown, never, ConversationRepository>
+  const removals: ReadonlyArray<readonly [name: string, remove: Removal, expected: unknown]> = [
+    [
+      "removeSession",
+      ({ id, userId }) => Effect.flatMap(ConversationRepository, ({ removeSession }) => removeSession(userId, id)),
+      Option.some([])
+    ],
+    [
+      "removeSessions",
+      ({ userId }) => Effect.flatMap(ConversationRepository, ({ removeSessions }) => removeSessions(userId)),
+      1
+    ]
+  ]
+
+  for (const [name, remove, expected] of removals)
+    it.effect(`${name} waits for a reply that is stored at the same time, and both succeed`, () =>
+      Effect.gen(function* () {
+        const { findSession } = yield* ConversationRepository
+        const sql = yield* SqlClient
+        const { session, user } = yield* conversation
+        const message = yield* say(session, "hello")
+        const [locked, go] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+        // The first lock of `storeReply`.
+        const lock = sql`select from messages where id = ${message.id} for update`
+        const replying = lock.pipe(
+          Effect.zipRight(Deferred.succeed(locked, undefined)),
+          Effect.zipRight(Deferred.await(go)),
+          Effect.zipRight(reply(message, "hi")),
+          sql.withTransaction
+        )
+        const replied = yield* Effect.fork(replying)
+        yield* Deferred.await(locked)
+        const removed = yield* Effect.fork(remove(session))
+        yield* eventually(
+          sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+          (waiting) => waiting.length === 1
+        )
+        yield* Deferred.succeed(go, undefined)
+        assert.isTrue(Option.isSome(yield* Fiber.join(replied)))
+        assert.deepStrictEqual(yield* Fiber.join(removed), expected)
+        assert.deepStrictEqual(yield* findSession(user.id, session.id), Option.none())
+      })
+    )
+
+  it.effect("removeSession returns a pending message that is accepted at the same time", () =>
     Effect.gen(function* () {
-      const { findSession, removeSession } = yield* ConversationRepository
+      const { removeSession } = yield* ConversationRepository
       const sql = yield* SqlClient
       const { session, user } = yield* conversation
-      const message = yield* say(session, "hello")
-      const [locked, go] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
-      // The first lock of `storeReply`.
-      const lock = sql`select from messages where id = ${message.id} for update`
-      const replying = lock.pipe(
-        Effect.zipRight(Deferred.succeed(locked, undefined)),
-        Effect.zipRight(Deferred.await(go)),
-        Effect.zipRight(reply(message, "hi")),
+      const [accepted, go] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const accepting = say(session, "hello").pipe(
+        Effect.tap(Deferred.succeed(accepted, undefined)),
+        Effect.tap(Deferred.await(go)),
         sql.withTransaction
       )
-      const replied = yield* Effect.fork(replying)
-      yield* Deferred.await(locked)
-      const removed = yield* Effect.fork(sql.withTransaction(removeSession(user.id, session.id)))
+      const appended = yield* Effect.fork(accepting)
+      yield* Deferred.await(accepted)
+      const removed = yield* Effect.fork(removeSession(user.id, session.id))
       yield* eventually(
         sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
         (waiting) => waiting.length === 1
       )
       yield* Deferred.succeed(go, undefined)
-      assert.isTrue(Option.isSome(yield* Fiber.join(replied)))
-      assert.deepStrictEqual(yield* Fiber.join(removed), Option.some([]))
-      assert.deepStrictEqual(yield* findSession(user.id, session.id), Option.none())
+      const { id } = yield* Fiber.join(appended)
+      assert.deepStrictEqual(yield* Fiber.join(removed), Option.some([id]))
     })
   )
 

@@ -95,7 +95,7 @@ export class ConversationRecords extends Effect.Service<ConversationRecords>()("
 
     /** Deletes a session with its messages and its summary, and stops its turns, which are charged for what they used. */
     const remove = Effect.fn("ConversationRecords.remove")(function* (userId: UserId, id: ChatSessionId) {
-      const removed = yield* transaction.run(repository.removeSession(userId, id))
+      const removed = yield* repository.removeSession(userId, id)
       yield* stops.request(yield* Effect.mapError(removed, () => new ChatSessionNotFound()))
     })
 

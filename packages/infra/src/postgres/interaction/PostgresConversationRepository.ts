@@ -57,6 +57,18 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
   Effect.map(Effect.all([SqlClient, makeDirectly]), ([sql, directly]) => {
     const prepared = sql.literal(preparedMark)
     const sessionColumns = sql.literal(listColumns("chat_sessions", ChatSessionRow))
+
+    /** Locks new and pending messages of a user until the transaction ends. Lock order, that of a reply: messages before their session. */
+    const lockMessages = (userId: UserId, sessionId?: ChatSessionId) =>
+      Effect.zipRight(
+        sql`select pg_advisory_xact_lock(hashtextextended('messages of ' || ${userId}::text, 0))`,
+        sql`
+          select id from messages where ${sql.and([
+            sql`user_id = ${userId} and state = 'pending'`,
+            ...(sessionId === undefined ? [] : [sql`session_id = ${toStorableText(sessionId)}`])
+          ])} order by id for update`.pipe(decodeRows(IdRow))
+      )
+
     return ConversationRepository.of({
       insertSession: Effect.fn("ConversationRepository.insertSession")(function* (
         session: ChatSession,
@@ -285,7 +297,8 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
         )
       }),
       removeSessions: Effect.fn("ConversationRepository.removeSessions")(function* (userId: UserId) {
-        return yield* countAffectedRows(sql`delete from chat_sessions where user_id = ${userId}`).pipe(Effect.orDie)
+        const remove = countAffectedRows(sql`delete from chat_sessions where user_id = ${userId}`)
+        return yield* Effect.orDie(sql.withTransaction(Effect.zipRight(lockMessages(userId), remove)))
       }),
       renameSession: Effect.fn("ConversationRepository.renameSession")(function* (
         userId: UserId,
@@ -299,19 +312,17 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
           Effect.orDie
         )
       }),
-      removeSession: Effect.fn("ConversationRepository.removeSession")(function* (userId: UserId, id: ChatSessionId) {
-        // Lock order, that of a reply: messages before their session.
-        const pending = yield* sql`
-          select id from messages
-          where session_id = ${toStorableText(id)} and user_id = ${userId} and state = 'pending' for update`.pipe(
-          decodeRows(IdRow),
-          Effect.orDie
-        )
-        const removed = yield* countAffectedRows(
-          sql`delete from chat_sessions where id = ${toStorableText(id)} and user_id = ${userId}`
-        ).pipe(Effect.orDie)
-        return removed === 0 ? Option.none() : Option.some(pending.map((message) => message.id))
-      }),
+      removeSession: Effect.fn("ConversationRepository.removeSession")(
+        function* (userId: UserId, id: ChatSessionId) {
+          const pending = yield* lockMessages(userId, id)
+          const removed = yield* countAffectedRows(
+            sql`delete from chat_sessions where id = ${toStorableText(id)} and user_id = ${userId}`
+          )
+          return removed === 0 ? Option.none() : Option.some(pending.map((message) => message.id))
+        },
+        sql.withTransaction,
+        Effect.orDie
+      ),
       transfer: Effect.fn("ConversationRepository.transfer")(function* (agentId: AgentId, to: UserId) {
         yield* sql`update chat_sessions set user_id = ${to} where agent_id = ${agentId}`.pipe(Effect.orDie)
         yield* sql`update messages set user_id = ${to} where agent_id = ${agentId}`.pipe(Effect.orDie)
