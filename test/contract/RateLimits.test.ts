@@ -208,6 +208,7 @@ const ownerLimits = {
   gateway: { count: 2, window },
   lifecycle: { count: 2, window },
   logs: { count: 2, window },
+  search: { count: 2, window },
   wallet: { count: 2, window },
   "runtime-wallet": { count: 2, window },
   "runtime-a2a": { count: 2, window },
@@ -271,6 +272,22 @@ layer(App.layer({ limits: ownerLimits }), { excludeTestServices: true })("The li
       const refused = yield* logs
       assertError(refused, { status: 429, code: "rate_limit_exceeded" })
       assert.strictEqual(refused.body["limit"], "logs")
+    })
+  )
+
+  it.effect("The limits of an owner count searches of conversations, and no lists of them", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const [owner, other] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
+      const list = (as: App.SignedIn, search: string) =>
+        web({ method: "GET", path: `/api/agent?action=sessions${search}`, as })
+      for (let index = 0; index < 2; index++) assert.strictEqual((yield* list(owner, "&search=cat")).status, 200)
+      const refused = yield* list(owner, "&search=cat")
+      assertError(refused, { status: 429, code: "rate_limit_exceeded" })
+      assert.strictEqual(refused.body["limit"], "search")
+      assert.strictEqual(Number(refused.headers["retry-after"]), refused.body["retryAfter"])
+      for (const search of ["", "&search=", "&search=%20"]) assert.strictEqual((yield* list(owner, search)).status, 200)
+      assert.strictEqual((yield* list(other, "&search=cat")).status, 200)
     })
   )
 

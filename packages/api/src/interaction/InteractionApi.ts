@@ -13,6 +13,7 @@ import {
   SkillNotFoundBody
 } from "../agents/AgentErrorBodies.ts"
 import { UnitsExhaustedBody } from "../billing/BillingErrorBodies.ts"
+import { RateLimitExceededBody } from "../limits/RateLimits.ts"
 import { pageNumber } from "../http/Pagination.ts"
 import { optionalText, payload, SecretText } from "../http/Payload.ts"
 import { EpochMillis, Timestamp } from "../http/Timestamp.ts"
@@ -141,6 +142,7 @@ const read = HttpApiEndpoint.get("read", "/api/agent")
   .addError(AgentNotFoundBody)
   .addError(RunningAgentNotFoundBody)
   .addError(MessageInvalidBody)
+  .addError(RateLimitExceededBody)
   .middleware(PrincipalAuth)
 
 const actions = ["chat", "create-session", "update-skill", "set-credential"] as const

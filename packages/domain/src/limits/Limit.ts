@@ -24,6 +24,7 @@ const defaults = {
   "verification-agent": { count: 20, window: Duration.minutes(1) },
   lifecycle: { count: 60, window: Duration.minutes(1) },
   logs: { count: 300, window: Duration.minutes(1) },
+  search: { count: 60, window: Duration.minutes(1) },
   "token-gating": { count: 60, window: Duration.minutes(1) },
   "runtime-model": { count: 600, window: Duration.minutes(1) },
   "runtime-page": { count: 60, window: Duration.minutes(1) },

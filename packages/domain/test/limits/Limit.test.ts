@@ -72,6 +72,7 @@ describe("parseLimit", () => {
       ["verification-agent", 20, 60],
       ["lifecycle", 60, 60],
       ["logs", 300, 60],
+      ["search", 60, 60],
       ["token-gating", 60, 60],
       ["runtime-model", 600, 60],
       ["runtime-page", 60, 60],

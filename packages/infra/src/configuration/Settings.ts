@@ -155,6 +155,7 @@ const limitVariables: Record<LimitName, string> = {
   "verification-agent": "LIMIT_VERIFICATION_AGENT",
   lifecycle: "LIMIT_LIFECYCLE",
   logs: "LIMIT_LOGS",
+  search: "LIMIT_SEARCH",
   "token-gating": "LIMIT_TOKEN_GATING",
   "runtime-model": "LIMIT_RUNTIME_MODEL",
   "runtime-page": "LIMIT_RUNTIME_PAGE",

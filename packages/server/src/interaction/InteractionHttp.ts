@@ -14,10 +14,11 @@ import { ChatSessions } from "@berth/domain/interaction/conversations/ChatSessio
 import { ConversationRecords } from "@berth/domain/interaction/conversations/ConversationRecords"
 import { Conversations } from "@berth/domain/interaction/conversations/Conversations"
 import { AgentHealth } from "@berth/domain/interaction/health/AgentHealth"
+import { RateLimiter } from "@berth/domain/limits/RateLimiter"
 import { Principal, principalWithScope } from "@berth/domain/sessions/Principal"
 import { HttpApiBuilder } from "@effect/platform"
 import { Effect, Option } from "effect"
-import { addResponseHeaders } from "../http/ResponseHeaders.ts"
+import { addResponseHeaders, addRetryAfter } from "../http/ResponseHeaders.ts"
 import { acceptsEventStream } from "../http/SseResponse.ts"
 import { WebSettings } from "../http/WebSettings.ts"
 import { makeAgentCredentialActions } from "./AgentCredentialsHttp.ts"
@@ -36,6 +37,7 @@ export const layer = HttpApiBuilder.group(WebApi, "interaction", (handlers) =>
     const sessions = yield* ChatSessions
     const records = yield* ConversationRecords
     const health = yield* AgentHealth
+    const limiter = yield* RateLimiter
     const skills = yield* makeAgentSkillActions
     const credentials = yield* makeAgentCredentialActions
     const { serviceVersion } = yield* WebSettings
@@ -48,6 +50,9 @@ export const layer = HttpApiBuilder.group(WebApi, "interaction", (handlers) =>
             case undefined:
               return makeInteractionIndex(serviceVersion)
             case "sessions":
+              // A search reads thousands of messages.
+              if (search !== undefined && search.trim() !== "")
+                yield* Effect.tapError(limiter.take("search", user.id), addRetryAfter)
               return { sessions: (yield* records.listSessions(user.id, agentId, { search })).map(makeSessionSummary) }
             case "session": {
               if (sessionId === undefined) return yield* new MessageInvalid({ reason: "sessionId is missing" })
