@@ -6,7 +6,7 @@ import { agentSocketRoutes } from "@berth/server/interaction/AgentSocketHttp"
 import { HttpApi } from "@effect/platform"
 import { Email } from "@berth/domain/shared/Email"
 import { assert, layer } from "@effect/vitest"
-import { Context, Effect, Option, Schema } from "effect"
+import { Context, Effect, Layer, Option, Schema } from "effect"
 import type { HttpCallResponse } from "../support/HttpCall.ts"
 import * as App from "../support/TestApp.ts"
 import { bearer, createApiKey, expireApiKey, revokeApiKey } from "./ApiKeyFixtures.ts"
@@ -159,7 +159,26 @@ const makeAdministrator = Effect.gen(function* () {
   return owner
 })
 
-layer(App.layer(), { excludeTestServices: true })("API keys and routes", (it) => {
+/** An owner and its keys of every scope but that of administrators, for calls that refuse or ignore them. */
+class Keys extends Context.Tag("@berth/test/ApiKeyMatrixKeys")<
+  Keys,
+  Readonly<Record<"valid" | "expired", Effect.Effect.Success<ReturnType<typeof createApiKey>>>> & {
+    readonly owner: OwnerWithAgent
+  }
+>() {}
+
+const keys = Layer.effect(
+  Keys,
+  Effect.gen(function* () {
+    const owner = yield* createOwnerWithAgent()
+    const create = createApiKey(owner, "agents", "chat", "gateway", "billing")
+    const [valid, expired] = [yield* create, yield* create]
+    yield* expireApiKey(expired)
+    return { owner, valid, expired }
+  })
+)
+
+layer(Layer.provideMerge(keys, App.layer()), { excludeTestServices: true })("API keys and routes", (it) => {
   it("Every scope has routes, and many routes take no key", () => {
     for (const scope of ApiKeyScope.literals)
       assert.isTrue(
@@ -232,16 +251,14 @@ layer(App.layer(), { excludeTestServices: true })("API keys and routes", (it) =>
     it.effect(`${nameOf(route)} refuses keys of every scope`, () =>
       Effect.gen(function* () {
         const { web } = yield* App.TestApp
-        const owner = yield* createOwnerWithAgent()
+        const { expired, owner, valid } = yield* Keys
         const path = yield* pathFor(route, owner)
         const send = (headers: Readonly<Record<string, string>>) => web({ method: route.method, path, headers })
-        const key = yield* createApiKey(owner, "agents", "chat", "gateway", "billing")
-        for (const headers of [key.headers, { ...key.headers, cookie: owner.cookie }]) {
+        for (const headers of [valid.headers, { ...valid.headers, cookie: owner.cookie }]) {
           const refused = yield* send(headers)
           assert.deepStrictEqual(outcome(refused), [403, "scope_missing"], refused.text)
         }
-        yield* expireApiKey(key)
-        for (const headers of [key.headers, ...malformed.map(bearer)]) {
+        for (const headers of [expired.headers, ...malformed.map(bearer)]) {
           const refused = yield* send(headers)
           assert.strictEqual(refused.status, 401, refused.text)
         }
@@ -264,15 +281,14 @@ layer(App.layer(), { excludeTestServices: true })("API keys and routes", (it) =>
     it.effect(`${nameOf(route)} ignores keys, valid or not`, () =>
       Effect.gen(function* () {
         const { web } = yield* App.TestApp
-        const owner = yield* createOwnerWithAgent()
+        const { expired, owner, valid } = yield* Keys
         const path = yield* pathFor(route, owner)
         const send = (headers: Readonly<Record<string, string>>) => web({ method: route.method, path, headers })
         const anonymous = yield* send({})
-        const key = yield* createApiKey(owner, "agents", "chat", "gateway", "billing")
-        const valid = yield* send(key.headers)
-        yield* expireApiKey(key)
-        for (const answer of [valid, yield* send(key.headers), yield* send(bearer("berth_x"))])
+        for (const headers of [valid.headers, expired.headers, bearer("berth_x")]) {
+          const answer = yield* send(headers)
           assert.deepStrictEqual(outcome(answer), outcome(anonymous), answer.text)
+        }
       })
     )
 })

@@ -2,7 +2,7 @@ import { WebApi } from "@berth/api/WebApi"
 import { Sessions } from "@berth/domain/sessions/Sessions"
 import { type KnownRoute, listRoutes } from "@berth/server/http/RouteTable"
 import { assert, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { Context, Effect, Layer } from "effect"
 import type { HttpCallResponse } from "../support/HttpCall.ts"
 import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
 import * as App from "../support/TestApp.ts"
@@ -142,7 +142,15 @@ const seen = (answer: HttpCallResponse) => {
   return JSON.stringify([answer.status, headers, withoutTraceId(answer)])
 }
 
-layer(App.shared, { excludeTestServices: true })("Ownership of ids", (it) => {
+/** An owner and another user, for calls that are refused and so change nothing. */
+class Users extends Context.Tag("@berth/test/OwnershipUsers")<
+  Users,
+  { readonly owner: OwnerWithAgent; readonly stranger: OwnerWithAgent }
+>() {}
+
+const users = Layer.effect(Users, Effect.all({ owner: createOwnerWithAgent(), stranger: createOwnerWithAgent() }))
+
+layer(Layer.provideMerge(users, App.shared), { excludeTestServices: true })("Ownership of ids", (it) => {
   it("Every path parameter has a kind", () => {
     for (const { path } of idRoutes) {
       assert.lengthOf(
@@ -162,7 +170,7 @@ layer(App.shared, { excludeTestServices: true })("Ownership of ids", (it) => {
 
       it.effect(`${name} responds to another user as to an unknown id`, () =>
         Effect.gen(function* () {
-          const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
+          const { owner, stranger } = yield* Users
           const { calls } = yield* AgentManagerTest
           const owned = yield* idOf(kind, owner)
           const before = (yield* calls).length
@@ -177,7 +185,7 @@ layer(App.shared, { excludeTestServices: true })("Ownership of ids", (it) => {
 
       it.effect(`${name} responds 401 to every id without a session`, () =>
         Effect.gen(function* () {
-          const owner = yield* createOwnerWithAgent()
+          const { owner } = yield* Users
           const ofSomebody = yield* send(route, yield* idOf(kind, owner))
           assert.strictEqual(ofSomebody.status, 401, ofSomebody.text)
           for (const id of [kind.guessed, ...malformed])
@@ -200,7 +208,7 @@ layer(App.shared, { excludeTestServices: true })("Ownership of ids", (it) => {
   for (const route of administrationRoutes)
     it.effect(`${nameOf(route)} refuses everyone but administrators before it reads ids and bodies`, () =>
       Effect.gen(function* () {
-        const owner = yield* createOwnerWithAgent()
+        const { owner } = yield* Users
         const anonymous = yield* send(route, owner.user.id)
         const refused = yield* send(route, owner.user.id, owner)
         assert.deepStrictEqual([anonymous.status, refused.status], [401, 403], refused.text)
@@ -216,7 +224,7 @@ layer(App.shared, { excludeTestServices: true })("Ownership of ids", (it) => {
   for (const route of routesWithIds.filter(isWebhook))
     it.effect(`${nameOf(route)} refuses everyone without the secret, whether or not the agent exists`, () =>
       Effect.gen(function* () {
-        const owner = yield* createOwnerWithAgent()
+        const { owner } = yield* Users
         const refused = yield* send(route, owner.agent.id)
         assert.strictEqual(refused.status, 401, refused.text)
         for (const id of [agent.guessed, ...malformed])
@@ -225,9 +233,9 @@ layer(App.shared, { excludeTestServices: true })("Ownership of ids", (it) => {
     )
 
   for (const route of goneRoutes)
-    it.effect(`${nameOf(route)} is gone for everybody, and looks nowhere`, () =>
+    it.effect(`${nameOf(route)} responds 410 to everybody, whatever id it names`, () =>
       Effect.gen(function* () {
-        const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
+        const { owner, stranger } = yield* Users
         const ids = [owner.agent.id, agent.guessed, ...malformed, "%0D%0Ax-planted:%20y", "%E2%98%83", "%22%3E%3Cb%3E"]
         for (const id of ids) {
           const answers = [
