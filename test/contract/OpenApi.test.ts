@@ -450,7 +450,7 @@ layer(App.shared, { excludeTestServices: true })("Health and metrics", (it) => {
       )
       assert.match(text, /^berth_refusals_total\{code="route_not_found"\} \d+$/m)
       assert.notInclude(text, "very-own")
-      assert.deepStrictEqual(lintMetrics(text), [])
+      assert.deepStrictEqual(yield* lintMetrics(text), [])
     })
   )
 

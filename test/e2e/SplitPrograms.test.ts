@@ -5,7 +5,9 @@ import { randomBytes } from "node:crypto"
 import { join } from "node:path"
 import { inject } from "vitest"
 import { eventually } from "../support/Eventually.ts"
+import { lintMetrics, promtool } from "../support/MetricLint.ts"
 import { migratedDatabase } from "../support/MigratedDatabase.ts"
+import { describeWithTool } from "../support/RequiredTools.ts"
 import { freePort } from "../support/FreePort.ts"
 import { makeFakeOpenAi } from "../fakes/models/FakeOpenAi.ts"
 import { temporaryDirectory } from "../support/TemporaryDirectories.ts"
@@ -24,6 +26,7 @@ class Service extends Context.Tag("@berth/test/SplitService")<
   {
     /** Two equal web processes. */
     readonly webUrls: readonly [string, string]
+    readonly metricsPorts: Readonly<Record<"web" | "backend" | "worker", number>>
     readonly dataDirectory: string
     readonly backend: (
       settings?: Readonly<Record<string, string>>
@@ -37,6 +40,7 @@ const service = Layer.unwrapScoped(
     const databaseUrl = yield* migratedDatabase
     const dataDirectory = join(yield* temporaryDirectory, "data")
     const [first, second, backendPort, health] = yield* Effect.all([freePort, freePort, freePort, freePort])
+    const metricsPorts = yield* Effect.all({ web: freePort, backend: freePort, worker: freePort })
     const redisUrl = inject("redisUrl")
     const environment = {
       DATABASE_URL: Redacted.value(databaseUrl),
@@ -62,19 +66,32 @@ const service = Layer.unwrapScoped(
           if (Option.isSome(pid) && isProcessAlive(pid.value)) process.kill(pid.value, "SIGKILL")
       })
     )
-    const web = (port: number) => run("server", { ...environment, SERVER_ROLE: "web", PORT: String(port) }, port)
-    const worker = run("worker", { ...environment, WORKER_HEALTH_PORT: String(health) }, health)
-    yield* Effect.all([web(first), web(second), worker], { concurrency: "unbounded" })
+    const metricsOf = (program: keyof typeof metricsPorts) => ({ METRICS_PORT: String(metricsPorts[program]) })
+    const web = (port: number, settings: Readonly<Record<string, string>> = {}) =>
+      run("server", { ...environment, ...settings, SERVER_ROLE: "web", PORT: String(port) }, port)
+    const worker = run("worker", { ...environment, ...metricsOf("worker"), WORKER_HEALTH_PORT: String(health) }, health)
+    yield* Effect.all([web(first, metricsOf("web")), web(second), worker], { concurrency: "unbounded" })
     return Layer.merge(
       Layer.succeed(Service, {
         webUrls: [`http://127.0.0.1:${first}`, `http://127.0.0.1:${second}`],
+        metricsPorts,
         dataDirectory,
-        backend: (settings) => run("server", { ...environment, ...settings, SERVER_ROLE: "backend" }, backendPort)
+        backend: (settings) => {
+          const own = { ...metricsOf("backend"), SERVER_ROLE: "backend" }
+          return run("server", { ...environment, ...settings, ...own }, backendPort)
+        }
       }),
       Records.layer(databaseUrl)
     )
   })
 )
+
+/** A metric that only the one program has. */
+const programMetrics: Readonly<Record<string, string>> = {
+  web: "berth_password_hashes_waiting",
+  backend: "berth_instances_running",
+  worker: "berth_jobs_duration_seconds"
+}
 
 const many = { concurrency: "unbounded" } as const
 
@@ -109,6 +126,25 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })(
         yield* runMainJob(yield* subscriber)
       })
     )
+
+    describeWithTool(promtool, "promtool check metrics", () => {
+      it.scoped(
+        "promtool check metrics finds no fault in the metrics of web, backend and worker",
+        Effect.fn(function* () {
+          const { backend, metricsPorts } = yield* Service
+          yield* backend()
+          const person = yield* subscriber
+          yield* person.untilRunning((yield* person.provision("Ada")).id)
+          yield* person.chat("Hello")
+          for (const [program, port] of Object.entries(metricsPorts)) {
+            const text = yield* Effect.promise(async () => (await fetch(`http://127.0.0.1:${port}/metrics`)).text())
+            assert.include(text, "nodejs_eventloop_lag_p99_seconds", program)
+            assert.include(text, programMetrics[program] ?? "no metric of the program", program)
+            assert.deepStrictEqual(yield* lintMetrics(text), [], program)
+          }
+        })
+      )
+    })
 
     it.scoped(
       "Split programs are one service to a user at any web process",

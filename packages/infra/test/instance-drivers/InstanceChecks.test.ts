@@ -42,7 +42,7 @@ describe("InstanceChecks", () => {
         assert.include(all.split("\n"), line)
       assert.closeTo((yield* cpuSeconds) - before, 2.5, 1e-6)
       // The registry of the process also has metrics of other tests.
-      const own = lintMetrics(all).filter((problem) => problem.startsWith("berth_"))
+      const own = (yield* lintMetrics(all)).filter((problem) => problem.startsWith("berth_"))
       assert.deepStrictEqual(own, [])
       listed = running.slice(0, 1)
       assert.include((yield* readPrometheus).split("\n"), `berth_instances_memory_bytes ${30 * megabyte}`)

@@ -81,7 +81,7 @@ describe("HealthListener", () => {
       assert.include(text, 'berth_queue_jobs{queue="tasks",state="waiting"} 3')
       assert.include(text, 'berth_queue_jobs{queue="mail",state="dead"} 2')
       // The registry of the process also has metrics of other tests.
-      const own = lintMetrics(text).filter((problem) => problem.startsWith("berth_"))
+      const own = (yield* lintMetrics(text)).filter((problem) => problem.startsWith("berth_"))
       assert.deepStrictEqual(own, [])
       const other = yield* Effect.provide(HttpClient.get("/other"), context)
       assert.strictEqual(other.status, 404)
