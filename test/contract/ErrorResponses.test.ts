@@ -2,6 +2,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Schema } from "effect"
 import * as App from "../support/TestApp.ts"
 import { assertError } from "./ErrorAssertions.ts"
+import { findErrorExample } from "./DocumentedErrors.ts"
 import { makeRowCall, type ErrorRow, ErrorRowFixtures, errorRowFixturesLayer } from "./ErrorRow.ts"
 import { errorRows } from "./ErrorRows.ts"
 
@@ -14,6 +15,11 @@ const assertRow = (row: ErrorRow) =>
     const asked = app[row.listener](call)
     const answer = yield* row.during === undefined ? asked : row.during(asked)
     assertError(answer, row)
+    const documented = findErrorExample(row)
+    if (documented !== undefined) {
+      assert.strictEqual(answer.body["error"], documented["error"])
+      assert.containsAllKeys(answer.body, Object.keys(documented))
+    }
     if (row.status === 401) assert.match(answer.headers["www-authenticate"] ?? "", /^(Bearer|Payment) /)
     for (const [member, value] of Object.entries(row.members ?? {})) assert.deepStrictEqual(answer.body[member], value)
     if (row.fields !== undefined) {

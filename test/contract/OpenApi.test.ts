@@ -10,6 +10,20 @@ import { lintMetrics } from "../support/MetricLint.ts"
 import * as App from "../support/TestApp.ts"
 import { errorRows } from "./ErrorRows.ts"
 
+const Content = Schema.Record({
+  key: Schema.String,
+  value: Schema.Struct({
+    schema: Schema.Unknown,
+    example: Schema.optional(Schema.Unknown),
+    examples: Schema.optional(
+      Schema.Record({
+        key: Schema.String,
+        value: Schema.Struct({ $ref: Schema.optional(Schema.String), value: Schema.optional(Schema.Unknown) })
+      })
+    )
+  })
+})
+
 const Operation = Schema.Struct({
   operationId: Schema.NonEmptyString,
   summary: Schema.NonEmptyTrimmedString,
@@ -34,16 +48,8 @@ const Operation = Schema.Struct({
     })
   ),
   responses: Schema.Record({
-    key: Schema.String.pipe(Schema.pattern(/^[1-5]\d\d$/)),
-    value: Schema.Struct({
-      description: Schema.NonEmptyString,
-      content: Schema.optional(
-        Schema.Record({
-          key: Schema.String,
-          value: Schema.Struct({ schema: Schema.Unknown, example: Schema.optional(Schema.Unknown) })
-        })
-      )
-    })
+    key: Schema.String.pipe(Schema.pattern(/^([1-5]\d\d|default)$/)),
+    value: Schema.Struct({ description: Schema.NonEmptyString, content: Schema.optional(Content) })
   })
 })
 type Operation = typeof Operation.Type
@@ -73,6 +79,10 @@ const Document = Schema.Struct({
   webhooks: Schema.optional(Schema.Record({ key: Schema.String, value: Webhook })),
   components: Schema.Struct({
     schemas: Schema.Record({ key: Schema.String.pipe(Schema.pattern(/^[\w.-]+$/)), value: Schema.Object }),
+    examples: Schema.Record({
+      key: Schema.String.pipe(Schema.pattern(/^[\w.-]+$/)),
+      value: Schema.Struct({ summary: Schema.NonEmptyString, value: Schema.Object })
+    }),
     securitySchemes: Schema.Record({
       key: Schema.String,
       value: Schema.Struct({ type: Schema.Literal("apiKey", "http") })
@@ -81,7 +91,11 @@ const Document = Schema.Struct({
 })
 type Document = typeof Document.Type
 
-const apis = { web: listRoutes(WebApi), backend: listRoutes(BackendApi) } as const
+/** Operations without a success. The document has none of them. */
+const removed = new Set(errorRows.flatMap(({ code, route }) => (code === "deprecated" ? [route] : [])))
+const isOffered = ({ method, path }: KnownRoute) => !new Set<string>(removed).has(`${method} ${path}`)
+
+const apis = { web: listRoutes(WebApi).filter(isOffered), backend: listRoutes(BackendApi) } as const
 
 const documentOf = (listener: keyof typeof apis) =>
   Effect.gen(function* () {
@@ -100,6 +114,17 @@ const operationOf = (document: Document, { method, path }: Pick<KnownRoute, "met
   )?.[1]
   if (operation === undefined) assert.fail(`${method} ${path} is not in the document`)
   return operation
+}
+
+/** The examples of the errors of a status. */
+const errorExamplesOf = (document: Document, { responses }: Operation, status: string): ReadonlyArray<unknown> => {
+  const { example, examples = {} } = responses[status]?.content?.["application/json"] ?? {}
+  return [
+    ...(example === undefined ? [] : [example]),
+    ...Object.values(examples).map(({ $ref, value }) =>
+      $ref === undefined ? value : document.components.examples[$ref.split("/").at(-1) ?? ""]?.value
+    )
+  ].filter((one) => one !== undefined)
 }
 
 /** Every value of every member of a name, at any depth, through the references. */
@@ -185,6 +210,15 @@ layer(App.shared, { excludeTestServices: true })("The documentation", (it) => {
             if (json !== undefined) assert.isDefined(json.example, `${route.method} ${route.path}`)
           }
         }
+        const missing = apis[listener].flatMap((route) => {
+          const operation = operationOf(document, route)
+          return Object.entries(operation.responses).flatMap(([status, { content }]) =>
+            content?.["application/json"] !== undefined && errorExamplesOf(document, operation, status).length === 0
+              ? [`${route.method} ${route.path}: ${status}`]
+              : []
+          )
+        })
+        assert.deepStrictEqual(missing, [])
         const errors = Object.entries(document.components.schemas).filter(
           // Entries of logs have a trace too.
           ([name, schema]) => valuesOf(document, schema, "traceId").length > 0 && !name.endsWith("LogEntry")
@@ -206,8 +240,8 @@ layer(App.shared, { excludeTestServices: true })("The documentation", (it) => {
         const references = [...text.matchAll(/"\$ref":"([^"]+)"/g)].map(([, reference]) => reference ?? "")
         assert.isAbove(references.length, 0)
         for (const reference of references) {
-          assert.match(reference, /^#\/components\/schemas\/[\w.-]+$/)
-          assert.property(document.components.schemas, reference.split("/").at(-1) ?? "")
+          const [, kind, name = ""] = /^#\/components\/(schemas|examples)\/([\w.-]+)$/.exec(reference) ?? []
+          assert.property(document.components[kind === "examples" ? "examples" : "schemas"], name, reference)
         }
       })
     )
@@ -281,7 +315,7 @@ layer(App.shared, { excludeTestServices: true })("The documentation", (it) => {
     })
   )
 
-  it.effect("The documentation has every status and code of the error table at its route", () =>
+  it.effect("The documentation has every status and code of the error table at its route, with an example", () =>
     Effect.gen(function* () {
       const documents = {
         web: (yield* documentOf("web")).document,
@@ -289,13 +323,19 @@ layer(App.shared, { excludeTestServices: true })("The documentation", (it) => {
       }
       // Any path can answer these, so they stand at none.
       const anywhere = new Set(["body_malformed"])
-      const missing = errorRows.flatMap(({ code, listener, route, status }) => {
+      const rows = errorRows.filter(({ route }) => !removed.has(route))
+      const missing = rows.flatMap(({ code, listener, route, status }) => {
         const [method = "", path = ""] = route.split(" ")
-        const response = operationOf(documents[listener], { method, path }).responses[String(status)]
+        const operation = operationOf(documents[listener], { method, path })
+        const response = operation.responses[String(status)]
         const codes = valuesOf(documents[listener], response, "code").flatMap((schema) =>
           valuesOf(documents[listener], schema, "enum")
         )
-        return codes.flat().includes(code) || anywhere.has(code) ? [] : [`${route}: ${status} ${code}`]
+        const examples = errorExamplesOf(documents[listener], operation, String(status))
+        const exampleCodes = examples.flatMap((example) => valuesOf(documents[listener], example, "code"))
+        return (codes.flat().includes(code) && exampleCodes.includes(code)) || anywhere.has(code)
+          ? []
+          : [`${route}: ${status} ${code}`]
       })
       assert.deepStrictEqual([...new Set(missing)], [])
     })

@@ -98,7 +98,7 @@ export class WebApi extends HttpApi.make("web")
       {
         title: "Berth",
         description:
-          "Accounts, agents in isolated instances, conversations, billing and the gateway. Conversations, and messages, logs and stats of agents, are also served at the instance's own address (`url` of an agent), where its gateway token is a bearer token."
+          "Accounts, agents in isolated instances, conversations, billing and the gateway. Conversations, and messages, logs and stats of agents, are also served at the instance's own address (`url` of an agent), where its gateway token is a bearer token. Removed operations (`POST /api/agents`, `PUT` and `DELETE /api/agents/:id`, `POST /api/checkout`) respond 410 and name their `successor`."
       },
       {
         hasOriginCheck: true,

@@ -30,18 +30,21 @@ export const A2aMessageInvalidBody = errorBody(A2aMessageInvalid, {
   status: 400,
   error: "Invalid message",
   message: ({ reason }) => reason,
+  example: new A2aMessageInvalid({ reason: "message.parts: must have at least one part." }),
   read: (reason) => new A2aMessageInvalid({ reason })
 })
 export const DelegationRefusedBody = errorBody(DelegationRefused, {
   status: 400,
   error: "Delegation refused",
   message: ({ reason }) => reason,
+  example: new DelegationRefused({ reason: "The agent does not accept tasks of yours." }),
   read: (reason) => new DelegationRefused({ reason })
 })
 export const OfferedSkillNotFoundBody = errorBody(OfferedSkillNotFound, {
   status: 400,
   error: "Skill not offered",
   message: ({ reason }) => reason,
+  example: new OfferedSkillNotFound({ reason: "The agent offers no skill `translate`." }),
   read: (reason) => new OfferedSkillNotFound({ reason })
 })
 export const A2aMessageConflictBody = plainErrorBody(A2aMessageConflict, {

@@ -28,6 +28,7 @@ export const PasswordRejectedBody = errorBody(PasswordRejected, {
   status: 400,
   error: "Password refused",
   message: ({ reason }) => `password: ${reason}`,
+  example: new PasswordRejected({ reason: "must have at least 8 characters." }),
   read: (message) => new PasswordRejected({ reason: message.replace(/^password: /, "") })
 })
 export const ReferralCodeInvalidBody = plainErrorBody(ReferralCodeInvalid, {

@@ -32,5 +32,6 @@ export const CreditsInsufficientBody = errorBody(CreditsInsufficient, {
   status: 409,
   error: "Credits insufficient",
   message: ({ balance }) => `The balance is ${balance} credits; take at most these.`,
+  example: new CreditsInsufficient({ balance: Credits(50) }),
   read: (message) => new CreditsInsufficient({ balance: Credits(Number(/-?[\d.]+/.exec(message)?.[0])) })
 })

@@ -21,6 +21,7 @@ export const AgentNameInvalidBody = errorBody(AgentNameInvalid, {
   status: 400,
   error: "Invalid agent name",
   message: ({ reason }) => `name: ${reason}`,
+  example: new AgentNameInvalid({ reason: "must have 1 to 200 characters." }),
   read: (message) => new AgentNameInvalid({ reason: message.replace(/^name: /, "") })
 })
 export const ModelNotAllowedBody = extendedErrorBody(
@@ -31,6 +32,7 @@ export const ModelNotAllowedBody = extendedErrorBody(
     error: "Model not allowed",
     message: ({ allowed }) => `model: must be one of ${allowed.join(", ")}.`,
     members: ({ allowed, model }) => ({ model, allowed }),
+    example: new ModelNotAllowed({ model: "gpt-2", allowed: ["claude-opus-4-6", "gpt-4", "custom"] }),
     read: (_, { allowed, model }) => new ModelNotAllowed({ model, allowed })
   }
 )
@@ -47,6 +49,7 @@ export const SkillSelectionInvalidBody = extendedErrorBody(
     error: "Unknown skill",
     message: ({ known, skills }) => `skills: unknown skill ${skills.join(", ")}. Choose from ${known.join(", ")}.`,
     members: ({ known, skills }) => ({ skills, known }),
+    example: new SkillSelectionInvalid({ skills: ["dance"], known: ["time", "calculator", "files"] }),
     read: (_, { known, skills }) => new SkillSelectionInvalid({ skills, known })
   }
 )
@@ -59,6 +62,7 @@ export const PlanFeatureRequiredBody = extendedErrorBody(
     message: ({ feature, id, plans }) =>
       `Your plan does not have the ${feature} ${id}. These plans do: ${plans.join(", ")}.`,
     members: ({ feature, id, plans }) => ({ feature, id, plans }),
+    example: new PlanFeatureRequired({ feature: "skill", id: "files", plans: ["pro", "scale"] }),
     read: (_, { feature, id, plans }) => new PlanFeatureRequired({ feature, id, plans })
   }
 )
@@ -69,6 +73,7 @@ export const SubscriptionRequiredBody = errorBody(SubscriptionRequired, {
   error: "Subscription required",
   message: ({ emailIsConfirmed }) =>
     `Provisioning an agent needs an active subscription; choose a plan at /pricing.${emailIsConfirmed ? "" : confirmFirst}`,
+  example: new SubscriptionRequired({ emailIsConfirmed: true }),
   read: (message) => new SubscriptionRequired({ emailIsConfirmed: !message.endsWith(confirmFirst) })
 })
 export const PlanLimitReachedBody = extendedErrorBody(
@@ -80,6 +85,7 @@ export const PlanLimitReachedBody = extendedErrorBody(
     message: ({ current, limit }) =>
       `Your plan allows ${limit} agents and you have ${current}. Delete one or choose a larger plan.`,
     members: ({ current, limit }) => ({ current, limit }),
+    example: new PlanLimitReached({ current: 3, limit: 3 }),
     read: (_, { current, limit }) => new PlanLimitReached({ current, limit })
   }
 )
@@ -89,6 +95,7 @@ export const LogsUnavailableBody = errorBody(LogsUnavailable, {
   status: 500,
   error: "Logs unavailable",
   message: ({ reason }) => `The logs are temporarily unavailable: ${reason}`,
+  example: new LogsUnavailable({ reason: "the instance does not respond" }),
   read: (message) => new LogsUnavailable({ reason: message })
 })
 
@@ -96,6 +103,7 @@ export const ConfigurationNotAppliedBody = errorBody(ConfigurationNotApplied, {
   status: 500,
   error: "Configuration not applied",
   message: ({ reason }) => `The configuration is stored and is applied to the running agent later: ${reason}`,
+  example: new ConfigurationNotApplied({ reason: "the instance does not respond" }),
   read: (message) => new ConfigurationNotApplied({ reason: message })
 })
 export const SkillNotFoundBody = plainErrorBody(SkillNotFound, {

@@ -14,6 +14,7 @@ export const McpServersInvalidBody = errorBody(McpServersInvalid, {
   status: 400,
   error: "Invalid MCP servers",
   message: ({ reason }) => reason,
+  example: new McpServersInvalid({ reason: "`url` of weather must be an absolute URL." }),
   read: (reason) => new McpServersInvalid({ reason })
 })
 

@@ -15,12 +15,14 @@ export const SkillInvalidBody = errorBody(SkillInvalid, {
   status: 400,
   error: "Skill invalid",
   message: ({ reason }) => reason,
+  example: new SkillInvalid({ reason: "SKILL.md: `name` is required." }),
   read: (message) => new SkillInvalid({ reason: message })
 })
 export const UploadedSkillLimitReachedBody = errorBody(UploadedSkillLimitReached, {
   status: 429,
   error: "Skill limit reached",
   message: ({ reason }) => reason,
+  example: new UploadedSkillLimitReached({ reason: "An agent has at most 20 uploaded skills." }),
   read: (message) => new UploadedSkillLimitReached({ reason: message })
 })
 

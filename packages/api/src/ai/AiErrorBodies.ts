@@ -39,6 +39,7 @@ export const AiServiceUnavailableBody = extendedErrorBody(
     error: "AI service unavailable",
     message: (failure) => failure.message,
     members: ({ providers }) => ({ status: "error" as const, providers }),
+    example: new AiServiceUnavailable({ providers: { openai: false } }),
     read: (_, { providers }) => new AiServiceUnavailable({ providers })
   }
 )
@@ -48,6 +49,7 @@ export const ModelsUnavailableBody = extendedErrorBody(ModelsUnavailable, Schema
   error: "No models available",
   message: (failure) => failure.message,
   members: ({ taskType }) => ({ taskType }),
+  example: new ModelsUnavailable({ taskType: "vision" }),
   read: (_, { taskType }) => new ModelsUnavailable({ taskType })
 })
 
@@ -56,6 +58,7 @@ export const ModelNotFoundBody = extendedErrorBody(ModelNotFound, Schema.Struct(
   error: "Model not found",
   message: (failure) => failure.message,
   members: ({ model }) => ({ model }),
+  example: new ModelNotFound({ model: "openai/gpt-0" }),
   read: (_, { model }) => new ModelNotFound({ model })
 })
 
@@ -64,13 +67,14 @@ export const ProviderNotFoundBody = extendedErrorBody(ProviderNotFound, Schema.S
   error: "Provider not found",
   message: (failure) => failure.message,
   members: ({ provider }) => ({ provider }),
+  example: new ProviderNotFound({ provider: "acme" }),
   read: (_, { provider }) => new ProviderNotFound({ provider })
 })
 
 export const MessagesMissingBody = plainErrorBody(MessagesMissing, {
   status: 400,
   error: "Messages missing",
-  message: (failure) => failure.message
+  message: new MessagesMissing().message
 })
 
 export const TokenCountInvalidBody = extendedErrorBody(
@@ -81,6 +85,7 @@ export const TokenCountInvalidBody = extendedErrorBody(
     error: "Invalid token count",
     message: (failure) => failure.message,
     members: ({ field }) => ({ field }),
+    example: new TokenCountInvalid({ field: "inputTokens" }),
     read: (_, { field }) => new TokenCountInvalid({ field })
   }
 )
@@ -97,6 +102,7 @@ export const ProviderFailedBody = extendedErrorBody(
     error: "Provider error",
     message: (failure) => failure.message,
     members: ({ kind, provider }) => ({ provider, kind }),
+    example: new ProviderFailed({ provider: "openai", kind: "overloaded", reason: "status 503" }),
     read: (message, { kind, provider }) => new ProviderFailed({ provider, kind, reason: message })
   }
 )

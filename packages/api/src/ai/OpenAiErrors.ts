@@ -18,6 +18,7 @@ export const ParameterUnsupportedBody = errorBody(ParameterUnsupported, {
   status: 400,
   error: "Unsupported parameter",
   message: (failure) => failure.message,
+  example: new ParameterUnsupported({ parameter: "n", reason: "only 1 is supported" }),
   read: (message) => {
     const [, parameter = "", reason = message] = namedIn.exec(message) ?? []
     return new ParameterUnsupported({ parameter, reason })
@@ -103,6 +104,9 @@ export const makeOpenAiFailure = (status: number, body: unknown): OpenAiFailure 
   }
 }
 
+/** Schemas of the errors before they took OpenAI's shape, until `addOpenAiExamples`. */
+const alternatives = "x-alternatives"
+
 const isErrorStatus = (status: string) => /^[45]/.test(status)
 const errorContent = { "application/json": { schema: JSONSchema.make(OpenAiError) } }
 
@@ -118,7 +122,9 @@ export const withOpenAiErrors =
         ...Object.fromEntries(
           Object.entries(responses).map(([status, response]) => [
             status,
-            isErrorStatus(status) && Predicate.isRecord(response) ? { ...response, content: errorContent } : response
+            isErrorStatus(status) && Predicate.isRecord(response)
+              ? { ...response, content: errorContent, [alternatives]: response["content"] }
+              : response
           ])
         ),
         ...Object.fromEntries(
@@ -127,6 +133,45 @@ export const withOpenAiErrors =
       }
     }
   }
+
+/** The bodies that OpenAI's shape has for one: one for each kind of a provider's failure. */
+const makeOpenAiFailures = (status: number, body: Readonly<Record<string, unknown>>): ReadonlyArray<OpenAiFailure> =>
+  body["code"] === "provider_failed"
+    ? Object.keys(failureOfProvider).map((kind) => makeOpenAiFailure(status, { ...body, kind }))
+    : [makeOpenAiFailure(status, body)]
+
+/** Adds the examples of errors in OpenAI's shape to an operation. `bodiesOf` returns the bodies of a response's content. */
+export const addOpenAiExamples = (
+  operation: Readonly<Record<string, unknown>>,
+  bodiesOf: (content: unknown) => ReadonlyArray<Readonly<Record<string, unknown>>>
+): Readonly<Record<string, unknown>> => {
+  const given = Predicate.isRecord(operation["responses"]) ? operation["responses"] : {}
+  const failures = Object.entries(given).flatMap(([status, response]) =>
+    Predicate.isRecord(response)
+      ? bodiesOf(response[alternatives]).flatMap((body) => makeOpenAiFailures(Number(status), body))
+      : []
+  )
+  const describe = (status: string, response: unknown) => {
+    if (!Predicate.isRecord(response)) return response
+    const { [alternatives]: _, content, ...rest } = response
+    const json = Predicate.isRecord(content) ? content["application/json"] : undefined
+    const own = failures.filter((failure) => String(failure.status) === status)
+    return own.length === 0 || !Predicate.isRecord(json)
+      ? { ...rest, ...(content !== undefined && { content }) }
+      : {
+          ...rest,
+          content: {
+            ...(Predicate.isRecord(content) && content),
+            "application/json": {
+              ...json,
+              examples: Object.fromEntries(own.map(({ body }) => [body.error.code ?? "error", { value: body }]))
+            }
+          }
+        }
+  }
+  const responses = Object.fromEntries(Object.entries(given).map(([status, one]) => [status, describe(status, one)]))
+  return { ...operation, responses }
+}
 
 /** Documents an endpoint's errors in OpenAI's shape. */
 export const documentErrors = (further: Readonly<Record<string, string>> = {}) =>

@@ -170,5 +170,6 @@ export const ResponseNotFoundBody = extendedErrorBody(ResponseNotFound, Schema.S
   error: "Response not found",
   message: "No stored response has this id. Send the earlier items in `input`.",
   members: ({ response }) => ({ response }),
+  example: new ResponseNotFound({ response: "resp_01jn8z5t7v" }),
   read: (_, { response }) => new ResponseNotFound({ response })
 })

@@ -15,7 +15,14 @@ import { ModelKeyUnverifiable, ModelKeyRejected } from "@berth/domain/secrets/Mo
 import { OwnKeyProviderUnknown } from "@berth/domain/secrets/OwnModelKeys"
 import { HttpApiSchema } from "@effect/platform"
 import { Option, Schema } from "effect"
-import { errorBody, plainErrorBody, errorClassSchema, errorFields, extendedErrorBody } from "../http/ErrorBody.ts"
+import {
+  errorBody,
+  plainErrorBody,
+  errorClassSchema,
+  errorFields,
+  exampleTraceId,
+  extendedErrorBody
+} from "../http/ErrorBody.ts"
 
 /** The card was declined, or there is none: 402 with a checkout that takes another one. */
 export const PaymentCardRequiredBody = Schema.transform(
@@ -25,7 +32,19 @@ export const PaymentCardRequiredBody = Schema.transform(
     declineCode: Schema.NullOr(Schema.String).annotations({
       description: "Why the saved card was declined, where it was and its bank says so"
     })
-  }).annotations({ identifier: "PaymentCardRequired" }),
+  }).annotations({
+    identifier: "PaymentCardRequired",
+    examples: [
+      {
+        error: "payment_required",
+        message: "Your card was declined. Nothing was charged. Pay at checkoutUrl with another card.",
+        code: "payment_required",
+        checkoutUrl: "https://checkout.example/c/1",
+        declineCode: "insufficient_funds",
+        traceId: exampleTraceId
+      }
+    ]
+  }),
   errorClassSchema(PaymentCardRequired),
   {
     strict: true,
@@ -58,6 +77,7 @@ export const UnitsExhaustedBody = extendedErrorBody(
     error: "payment_required",
     message: ({ awaitsConfirmation }) => (awaitsConfirmation ? unconfirmedMessage : exhaustedMessage),
     members: ({ remaining, units }) => ({ units, remaining }),
+    example: new UnitsExhausted({ units: Units(0), remaining: Units(0), awaitsConfirmation: false }),
     read: (message, { remaining, units }) =>
       new UnitsExhausted({
         units: Units(units),
@@ -71,6 +91,7 @@ export const PlanChangeDeclinedBody = errorBody(PlanChangeDeclined, {
   status: 402,
   error: "Card declined",
   message: ({ reason }) => `${reason} The plan stays as it was. The action portal leads to where the card is changed.`,
+  example: new PlanChangeDeclined({ reason: "Your card was declined." }),
   read: (message) => new PlanChangeDeclined({ reason: message })
 })
 
@@ -78,6 +99,7 @@ export const PlanCurrencyConflictBody = errorBody(PlanCurrencyConflict, {
   status: 400,
   error: "Another subscription runs",
   message: ({ message }) => message,
+  example: new PlanCurrencyConflict({ plan: "solo" }),
   read: () => new PlanCurrencyConflict({ plan: "solo" })
 })
 export const PurchaseNotFoundBody = plainErrorBody(PurchaseNotFound, {
@@ -119,12 +141,14 @@ export const ApiKeyInvalidBody = errorBody(ApiKeyInvalid, {
   status: 400,
   error: "Invalid key",
   message: ({ reason }) => `apiKey: ${reason}`,
+  example: new ApiKeyInvalid({ reason: "is too short." }),
   read: (message) => new ApiKeyInvalid({ reason: message.replace(/^apiKey: /, "") })
 })
 export const ModelKeyRejectedBody = errorBody(ModelKeyRejected, {
   status: 400,
   error: "The key was refused",
   message: ({ provider }) => `apiKey: ${provider} does not take this key. It was not kept.`,
+  example: new ModelKeyRejected({ provider: "openai" }),
   read: () => new ModelKeyRejected({ provider: "openai" })
 })
 export const ModelKeyUnverifiableBody = errorBody(ModelKeyUnverifiable, {
@@ -132,5 +156,6 @@ export const ModelKeyUnverifiableBody = errorBody(ModelKeyUnverifiable, {
   error: "The key could not be checked",
   message: ({ provider }) =>
     `${provider} does not answer, so the key could not be checked and was not kept. Try again.`,
+  example: new ModelKeyUnverifiable({ provider: "openai" }),
   read: () => new ModelKeyUnverifiable({ provider: "openai" })
 })

@@ -1,4 +1,4 @@
-import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
 import { errorFields } from "../http/ErrorBody.ts"
 
@@ -20,9 +20,10 @@ const deleteAgent = HttpApiEndpoint.del("deleteAgent", "/api/agents/:id")
   .addSuccess(DeprecatedOperation, gone)
 const checkout = HttpApiEndpoint.post("checkout", "/api/checkout").addSuccess(DeprecatedOperation, gone)
 
-/** Operations that the service once had. */
+/** Operations that the service once had. The API's description lists them; an operation without a success is none to call. */
 export class DeprecatedApi extends HttpApiGroup.make("deprecated")
   .add(createAgent)
   .add(updateAgent)
   .add(deleteAgent)
-  .add(checkout) {}
+  .add(checkout)
+  .annotate(OpenApi.Exclude, true) {}

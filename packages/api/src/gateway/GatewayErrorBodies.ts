@@ -4,7 +4,7 @@ import { PluginFailed } from "@berth/domain/gateway/plugins/PluginRun"
 import { HttpApiSchema } from "@effect/platform"
 import { Data, Option, Schema } from "effect"
 import { unconfirmedMessage } from "../billing/BillingErrorBodies.ts"
-import { errorClassSchema, errorBody, plainErrorBody, errorFields } from "../http/ErrorBody.ts"
+import { errorClassSchema, errorBody, plainErrorBody, errorFields, exampleTraceId } from "../http/ErrorBody.ts"
 import { ChallengeTerms, formatChallengeHeader, makeChallengeBody } from "./payments/ChallengeMessage.ts"
 
 export class PluginNotFound extends Data.TaggedError("PluginNotFound")<object> {}
@@ -21,6 +21,7 @@ export const PluginFailedBody = errorBody(PluginFailed, {
   status: 500,
   error: "internal",
   message: ({ reason }) => `The call failed: ${reason}`,
+  example: new PluginFailed({ reason: "the model did not answer" }),
   read: (message) => new PluginFailed({ reason: message.replace(/^The call failed: /, "") })
 })
 export const PaymentInProgressBody = plainErrorBody(PaymentInProgress, {
@@ -53,7 +54,18 @@ export const PaymentRequiredFields = Schema.Struct({
   status: Schema.optional(Schema.Int),
   detail: Schema.optional(Schema.String),
   challengeId: Schema.optional(Schema.String)
-}).annotations({ identifier: "PaymentRequired" })
+}).annotations({
+  identifier: "PaymentRequired",
+  examples: [
+    {
+      error: "payment_required",
+      message: "Today's units are used up and there are no credits.",
+      code: "payment_required",
+      cardProcessor: { checkoutUrl: "https://berth.example/pricing", amount: 0.01, currency: "usd" },
+      traceId: exampleTraceId
+    }
+  ]
+})
 export type PaymentRequiredFields = typeof PaymentRequiredFields.Type
 
 /** Write-only: its status is that of the payment problem. */

@@ -29,6 +29,8 @@ interface ErrorBodyOptions<E, M = unknown> {
   readonly message: string | ((error: E) => string)
   /** The error again, from a body. */
   readonly read: (message: string, members: M) => E
+  /** The error of the documented example, where the message depends on the error. */
+  readonly example?: E
 }
 
 interface ExtendedErrorBodyOptions<E, M> extends ErrorBodyOptions<E, M> {
@@ -58,31 +60,40 @@ const codeOf = <E>(constructor: ErrorConstructor<E>): string => {
 const messageOf = <E>(message: string | ((error: E) => string), error: E) =>
   typeof message === "string" ? message : message(error)
 
+/** The trace of documented examples. */
+export const exampleTraceId = "4bf92f3577b34da6a3ce929d0e0e4736"
+
 /** The body of a domain error with fields of its own. */
 export const extendedErrorBody = <E, M extends object, I extends object>(
   constructor: ErrorConstructor<E>,
   fields: Schema.Schema<M, I>,
-  { error, members, message, read, status }: ExtendedErrorBodyOptions<E, M>,
+  { error, example, members, message, read, status }: ExtendedErrorBodyOptions<E, M>,
   identifierPrefix = ""
 ) => {
   const code = codeOf(constructor)
+  const encode = (failure: E) => ({ error, message: messageOf(message, failure), code, ...members(failure) })
   return Schema.transform(
     Schema.extend(Schema.Struct(errorFields(code)), fields).annotations({
       identifier: `${identifierPrefix}${identifierOf(code)}`,
-      ...(typeof message === "string" && { description: message })
+      ...(typeof message === "string" && { description: message }),
+      ...(example !== undefined && { examples: [{ ...encode(example), traceId: exampleTraceId }] })
     }),
     errorClassSchema(constructor),
     {
       strict: true,
       decode: (body) => read(body.message, body),
-      encode: (failure) => ({ error, message: messageOf(message, failure), code, ...members(failure) })
+      encode
     }
   ).annotations(HttpApiSchema.annotations({ status, description: error }))
 }
 
+/** With a constant message and no members, every error is the example. */
+const withExample = <E>(options: ErrorBodyOptions<E>): ErrorBodyOptions<E> =>
+  typeof options.message === "string" ? { ...options, example: options.read(options.message, {}) } : options
+
 /** A domain error on the wire: one class has one body and one status per API. */
 export const errorBody = <E>(constructor: ErrorConstructor<E>, options: ErrorBodyOptions<E>) =>
-  extendedErrorBody(constructor, Schema.Struct({}), { ...options, members: () => ({}) })
+  extendedErrorBody(constructor, Schema.Struct({}), { ...withExample(options), members: () => ({}) })
 
 /** The same for an error without members. */
 export const plainErrorBody = <E>(constructor: new () => E, options: Omit<ErrorBodyOptions<E>, "read">) =>
@@ -93,7 +104,7 @@ export const lifecycleErrorBody = <E>(constructor: ErrorConstructor<E>, options:
   extendedErrorBody(
     constructor,
     Schema.Struct(lifecycleFields),
-    { ...options, members: () => lifecycleMembers },
+    { ...withExample(options), members: () => lifecycleMembers },
     "Lifecycle"
   )
 

@@ -32,21 +32,28 @@ export const describeApi = (
     ...info,
     version: "1.0.0",
     servers: [{ url: "/", description: "The origin of this document" }],
-    transform: (document) => describeOperations(complete(removeIds(document), description))
+    transform: (document) => describeOperations(complete(correctSchemas(document), description))
   })
 
-/** Effect gives every unknown value the same `$id`; ids must be unique in a document. */
-const removeIds = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(removeIds)
+/**
+ * Removes `$id`, which must be unique and is the same for every unknown value, and `$schema`, which names an older draft. A
+ * closed tuple has a maximum in place of `items: false`, which linters take for none.
+ */
+const correctSchemas = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(correctSchemas)
   if (!Predicate.isRecord(value)) return value
-  return Object.fromEntries(
-    Object.entries(value).flatMap(([key, member]) =>
-      key === "$id" && typeof member === "string" ? [] : [[key, removeIds(member)]]
-    )
+  const { items, prefixItems } = value
+  const members = Object.entries(value).flatMap(([key, member]): ReadonlyArray<readonly [string, unknown]> =>
+    (key === "$id" || key === "$schema") && Predicate.isString(member) ? [] : [[key, correctSchemas(member)]]
   )
+  const closed = Array.isArray(prefixItems) && items === false ? { items: {}, maxItems: prefixItems.length } : {}
+  return { ...Object.fromEntries(members), ...closed }
 }
 
 const safeMethods = new Set(["get", "head", "options"])
+
+/** Of operations that only redirect: an operation has a success, or this. */
+const redirectTarget = { description: "The page at the address of the redirection" }
 
 /** Adds the responses that the pipeline gives before an endpoint, security schemes and webhooks. */
 const complete = (
@@ -66,14 +73,13 @@ const complete = (
       ...(operation["requestBody"] === undefined ? [] : withBody),
       ...(safeMethods.has(method) ? [] : unsafe)
     ]
-    const responses = Predicate.isRecord(operation["responses"]) ? operation["responses"] : {}
-    return {
-      ...operation,
-      responses: bodies.reduce<Readonly<Record<string, unknown>>>(
-        (all, body) => addResponse(all, body, definitions),
-        responses
-      )
-    }
+    const given = Predicate.isRecord(operation["responses"]) ? operation["responses"] : {}
+    const responses = bodies.reduce<Readonly<Record<string, unknown>>>(
+      (all, body) => addResponse(all, body, definitions),
+      given
+    )
+    const redirects = !Object.keys(given).some((status) => status.startsWith("2"))
+    return { ...operation, responses: redirects ? { ...responses, default: redirectTarget } : responses }
   }
   const paths = mapRecord(document["paths"], (item) =>
     mapRecord(item, (operation, method) => addErrors(method, operation))

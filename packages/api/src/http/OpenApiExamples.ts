@@ -47,12 +47,13 @@ const isNull = (schema: unknown) => recordOf(schema)["type"] === "null"
 /** A value that the schema accepts; `undefined` where a schema contains itself. `schemas` are the components of the document. */
 export const makeExample = (schema: unknown, schemas: Json, name = "", outer: ReadonlyArray<string> = []): unknown => {
   const given = recordOf(schema)
-  const { $ref, allOf, anyOf, enum: values, items, oneOf, type } = given
+  const { $ref, allOf, anyOf, enum: values, examples, items, oneOf, type } = given
   const next = (inner: unknown, of = name) => makeExample(inner, schemas, of, outer)
   if (Predicate.isString($ref)) {
     const target = $ref.split("/").at(-1) ?? ""
     return outer.includes(target) ? undefined : makeExample(schemas[target], schemas, name, [...outer, target])
   }
+  if (examples !== undefined) return itemsOf(examples)[0]
   if (values !== undefined) return itemsOf(values)[0]
   const alternatives = [...itemsOf(anyOf), ...itemsOf(oneOf)]
   if (alternatives.length > 0) return next(alternatives.find((one) => !isNull(one)) ?? { type: "null" })
@@ -70,8 +71,11 @@ export const makeExample = (schema: unknown, schemas: Json, name = "", outer: Re
     case "null":
       return null
     case "array": {
-      const item = items === undefined ? undefined : next(items)
-      return item === undefined ? [] : [item]
+      const first = given["prefixItems"] ?? (items === undefined ? [] : [items])
+      return itemsOf(first).flatMap((item) => {
+        const value = next(item)
+        return value === undefined ? [] : [value]
+      })
     }
     default:
       return makeObject(given, next)
@@ -86,17 +90,4 @@ const makeObject = (schema: Json, next: (inner: unknown, name: string) => unknow
     }
   )
   return Object.fromEntries(members)
-}
-
-/** The body of an error, by its code and the sentences of its schemas. */
-export const makeErrorExample = (schema: unknown, schemas: Json, sentence: string): Json => {
-  const { description, properties } = recordOf(schema)
-  const body = recordOf(makeExample(schema, schemas))
-  const has = (name: string) => name in recordOf(properties)
-  return {
-    ...body,
-    ...(has("error") && recordOf(recordOf(properties)["error"])["enum"] === undefined && { error: sentence }),
-    ...(has("message") && { message: Predicate.isString(description) ? description : `${sentence}.` }),
-    ...(has("traceId") && { traceId: "4bf92f3577b34da6a3ce929d0e0e4736" })
-  }
 }

@@ -1,5 +1,6 @@
 import { Predicate } from "effect"
-import { itemsOf, makeErrorExample, makeExample, recordOf } from "./OpenApiExamples.ts"
+import { addOpenAiExamples } from "../ai/OpenAiErrors.ts"
+import { itemsOf, makeExample, recordOf } from "./OpenApiExamples.ts"
 import { operationSummaries } from "./OperationSummaries.ts"
 
 type Document = Readonly<Record<string, unknown>>
@@ -36,8 +37,40 @@ const addExample = (content: unknown, schemas: Document) => {
   return example === undefined ? content : { ...recordOf(content), [jsonType]: { ...json, example } }
 }
 
+/** Components of a schema's alternatives. */
+const namesOf = (schema: unknown): ReadonlyArray<string> => {
+  const { $ref, allOf, anyOf } = recordOf(schema)
+  return Predicate.isString($ref)
+    ? [$ref.split("/").at(-1) ?? ""]
+    : [...itemsOf(anyOf), ...itemsOf(allOf)].flatMap(namesOf)
+}
+
+const exampleOf = (schema: unknown) => itemsOf(recordOf(schema)["examples"])[0]
+
+const isError = (schema: unknown) => "traceId" in recordOf(recordOf(schema)["properties"])
+
+/** Names of the errors of a response's content that have an example. */
+const errorsOf = (content: unknown, schemas: Document) =>
+  namesOf(recordOf(recordOf(content)[jsonType])["schema"]).filter(
+    (name) => isError(schemas[name]) && exampleOf(schemas[name]) !== undefined
+  )
+
+/** Refers to the example of each error that the body can be. */
+const addErrorExamples = (content: unknown, schemas: Document) => {
+  const json = recordOf(recordOf(content)[jsonType])
+  const references = errorsOf(content, schemas).map((name) => [name, { $ref: `#/components/examples/${name}` }])
+  return references.length === 0
+    ? addExample(content, schemas)
+    : {
+        ...recordOf(content),
+        [jsonType]: { ...json, examples: { ...recordOf(json["examples"]), ...Object.fromEntries(references) } }
+      }
+}
+
 const describeOperation = (endpoint: unknown, schemas: Document): Document => {
-  const operation = recordOf(endpoint)
+  const operation = addOpenAiExamples(recordOf(endpoint), (content) =>
+    errorsOf(content, schemas).map((name) => recordOf(exampleOf(schemas[name])))
+  )
   const { operationId, requestBody, responses } = operation
   const given = operation["summary"]
   const summary = Predicate.isString(given) ? given : (operationSummaries[String(operationId)] ?? "")
@@ -49,28 +82,20 @@ const describeOperation = (endpoint: unknown, schemas: Document): Document => {
       requestBody: { ...requestBody, content: addExample(requestBody["content"], schemas) }
     }),
     responses: mapRecord(responses, (response, status) =>
-      Predicate.isRecord(response) && status.startsWith("2") && "content" in response
-        ? { ...response, content: addExample(response["content"], schemas) }
+      Predicate.isRecord(response) && "content" in response
+        ? {
+            ...response,
+            content: (status.startsWith("2") ? addExample : addErrorExamples)(response["content"], schemas)
+          }
         : response
     )
   }
 }
 
-/** The short sentences of errors, which the responses hold beside the references. */
-const findSentences = (value: unknown, found: Map<string, string> = new Map()): ReadonlyMap<string, string> => {
-  if (Array.isArray(value)) for (const one of value) findSentences(one, found)
-  if (!Predicate.isRecord(value)) return found
-  const [only] = itemsOf(value["allOf"])
-  const reference = recordOf(only)["$ref"]
-  if (Predicate.isString(reference) && Predicate.isString(value["description"]))
-    found.set(reference.split("/").at(-1) ?? "", value["description"])
-  for (const member of Object.values(value)) findSentences(member, found)
-  return found
-}
-
-const isUsed = (document: Document) => {
-  const references = new Set(JSON.stringify(document).match(/#\/components\/schemas\/[\w.-]+/g))
-  return (name: string) => references.has(`#/components/schemas/${name}`)
+/** Whether a part of a document refers to a component of a name. */
+const isUsed = (part: Document, kind: "schemas" | "examples") => {
+  const references = new Set(JSON.stringify(part).match(new RegExp(`#/components/${kind}/[\\w.-]+`, "g")))
+  return (name: string) => references.has(`#/components/${kind}/${name}`)
 }
 
 /** Alternatives that two endpoints of one path declare are there twice. */
@@ -89,16 +114,17 @@ const splitWords = (name: string) => name.replaceAll(/(?=[A-Z])/g, " ").toLowerC
 export const describeOperations = (given: Document): Document => {
   const document = recordOf(removeRepeated(given))
   const components = recordOf(document["components"])
-  const sentences = findSentences(document["paths"])
-  const used = isUsed(document)
-  const known = Object.fromEntries(Object.entries(recordOf(components["schemas"])).filter(([name]) => used(name)))
-  const schemas = mapRecord(known, (schema, name) => {
-    const { description, properties } = recordOf(schema)
-    const sentence = sentences.get(name) ?? description
-    return Predicate.isString(sentence) && "traceId" in recordOf(properties)
-      ? { ...recordOf(schema), examples: [makeErrorExample(schema, known, sentence)] }
-      : schema
-  })
+  const all = recordOf(components["schemas"])
+  const examples = Object.fromEntries(
+    Object.entries(all).flatMap(([name, schema]) => {
+      const value = exampleOf(schema)
+      return isError(schema) && value !== undefined ? [[name, { summary: recordOf(value)["error"], value }]] : []
+    })
+  )
+  const paths = mapRecord(document["paths"], (item) => mapRecord(item, (one) => describeOperation(one, all)))
+  const isReferred = isUsed(paths, "examples")
+  const used = isUsed({ ...document, paths }, "schemas")
+  const schemas = Object.fromEntries(Object.entries(all).filter(([name]) => used(name)))
   return {
     ...document,
     info: {
@@ -110,7 +136,11 @@ export const describeOperations = (given: Document): Document => {
       description: `Operations of ${splitWords(String(recordOf(tag)["name"]))}`,
       ...recordOf(tag)
     })),
-    paths: mapRecord(document["paths"], (item) => mapRecord(item, (operation) => describeOperation(operation, known))),
-    components: { ...components, schemas }
+    paths,
+    components: {
+      ...components,
+      schemas,
+      examples: Object.fromEntries(Object.entries(examples).filter(([name]) => isReferred(name)))
+    }
   }
 }

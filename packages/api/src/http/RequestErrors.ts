@@ -1,6 +1,6 @@
 import { HttpApiError, HttpApiSchema, HttpServerError } from "@effect/platform"
 import { ParseResult, Schema } from "effect"
-import { errorClassSchema, errorFields } from "./ErrorBody.ts"
+import { errorClassSchema, errorFields, exampleTraceId } from "./ErrorBody.ts"
 import { summarizeIssues } from "./RequestIssues.ts"
 
 /** A field of the request and its problem. */
@@ -9,7 +9,16 @@ const Issue = Schema.Struct({ path: Schema.String, message: Schema.String }).ann
 /** A request that does not match the contract: 400, naming each field. */
 export const InvalidRequestBody = Schema.transform(
   Schema.Struct({ ...errorFields("invalid_request"), issues: Schema.Array(Issue) }).annotations({
-    identifier: "InvalidRequest"
+    identifier: "InvalidRequest",
+    examples: [
+      {
+        error: "Invalid request",
+        message: "name: is missing",
+        code: "invalid_request",
+        issues: [{ path: "name", message: "is missing" }],
+        traceId: exampleTraceId
+      }
+    ]
   }),
   Schema.typeSchema(HttpApiError.HttpApiDecodeError),
   {
@@ -49,18 +58,22 @@ const namedIssues = (issues: HttpApiError.HttpApiDecodeError["issues"]) =>
     .slice(0, maximumIssues)
     .map(({ message, path }) => ({ path: cut(path), message: cut(message) }))
 
+const malformedBody = {
+  error: "Malformed body",
+  message: "The request body could not be read as JSON.",
+  code: "body_malformed"
+} as const
+
 /** A body that cannot be parsed: 400. Encoded only. */
 export const MalformedBodyBody = Schema.transformOrFail(
-  Schema.Struct(errorFields("body_malformed")).annotations({ identifier: "MalformedBody" }),
+  Schema.Struct(errorFields("body_malformed")).annotations({
+    identifier: "MalformedBody",
+    examples: [{ ...malformedBody, traceId: exampleTraceId }]
+  }),
   errorClassSchema(HttpServerError.RequestError),
   {
     strict: true,
-    encode: () =>
-      ParseResult.succeed({
-        error: "Malformed body",
-        message: "The request body could not be read as JSON.",
-        code: "body_malformed" as const
-      }),
+    encode: () => ParseResult.succeed(malformedBody),
     decode: (body, _options, ast) => ParseResult.fail(new ParseResult.Forbidden(ast, body, "This body is encoded only"))
   }
 ).annotations(HttpApiSchema.annotations({ status: 400, description: "The body could not be read" }))

@@ -38,6 +38,7 @@ export const MethodNotAllowedBody = extendedErrorBody(
     error: "Method not allowed",
     message: ({ allowed }) => `This path takes ${allowed.join(", ")}.`,
     members: ({ allowed }) => ({ allowed }),
+    example: new MethodNotAllowed({ allowed: ["GET", "PUT"] }),
     read: (_, { allowed }) => new MethodNotAllowed({ allowed })
   }
 )
@@ -45,6 +46,7 @@ export const BodyTooLargeBody = errorBody(BodyTooLarge, {
   status: 413,
   error: "Body too large",
   message: ({ limit }) => `The request body may have at most ${limit} bytes.`,
+  example: new BodyTooLarge({ limit: 1_048_576 }),
   read: (message) => new BodyTooLarge({ limit: Number(/\d+/.exec(message)?.[0] ?? 0) })
 })
 export const MediaTypeUnsupportedBody = errorBody(MediaTypeUnsupported, {
@@ -52,12 +54,14 @@ export const MediaTypeUnsupportedBody = errorBody(MediaTypeUnsupported, {
   error: "Unsupported media type",
   message: ({ supported }) =>
     `The request body must be ${supported.join(" or ")}, uncompressed and in UTF-8, with a matching Content-Type.`,
+  example: new MediaTypeUnsupported({ supported: ["application/json"] }),
   read: () => new MediaTypeUnsupported({ supported: [] })
 })
 export const BodyMalformedBody = errorBody(BodyMalformed, {
   status: 400,
   error: "Malformed body",
   message: ({ reason }) => `The request body ${reason}.`,
+  example: new BodyMalformed({ reason: "is not valid JSON" }),
   read: (message) => new BodyMalformed({ reason: message })
 })
 export const OriginNotAllowedBody = plainErrorBody(OriginNotAllowed, {

@@ -35,12 +35,14 @@ export const BackendUnavailableBody = lifecycleErrorBody(BackendUnavailable, {
   status: 502,
   error: "Backend unavailable",
   message: ({ reason }) => `The agent backend is unavailable: ${reason}`,
+  example: new BackendUnavailable({ reason: "connection refused" }),
   read: (message) => new BackendUnavailable({ reason: message.replace(/^The agent backend is unavailable: /, "") })
 })
 export const InstanceUnavailableBody = lifecycleErrorBody(InstanceUnavailable, {
   status: 502,
   error: "Instance unavailable",
   message: ({ reason }) => `The instance is unavailable: ${reason}`,
+  example: new InstanceUnavailable({ reason: "it did not start in time" }),
   read: (message) => new InstanceUnavailable({ reason: message.replace(/^The instance is unavailable: /, "") })
 })
 /** Any other failure. Decoded by clients only: the pipeline encodes it. */

@@ -106,6 +106,7 @@ export const FrameInvalidBody = errorBody(FrameInvalid, {
   status: 400,
   error: "Invalid frame",
   message: ({ reason }) => `The frame ${reason}.`,
+  example: new FrameInvalid({ reason: "is not a JSON object" }),
   read: (message) => new FrameInvalid({ reason: message })
 })
 
@@ -115,6 +116,7 @@ export const AnswerLimitReachedBody = errorBody(AnswerLimitReached, {
   status: 429,
   error: "Too many answers at a time",
   message: ({ limit }) => `This socket streams ${limit} answers already. Wait for some of them.`,
+  example: new AnswerLimitReached({ limit: 8 }),
   read: () => new AnswerLimitReached({ limit: 0 })
 })
 
@@ -151,5 +153,6 @@ export const SocketLimitReachedBody = errorBody(SocketLimitReached, {
   status: 429,
   error: "Too many sockets",
   message: ({ limit }) => `You have ${limit} sockets open. Close some of them.`,
+  example: new SocketLimitReached({ limit: 20 }),
   read: () => new SocketLimitReached({ limit: 0 })
 })

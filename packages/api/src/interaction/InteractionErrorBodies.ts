@@ -22,12 +22,14 @@ export const MessageInvalidBody = errorBody(MessageInvalid, {
   status: 400,
   error: "Invalid message",
   message: ({ reason }) => `message: ${reason}`,
+  example: new MessageInvalid({ reason: "must not be empty." }),
   read: (message) => new MessageInvalid({ reason: message.replace(/^message: /, "") })
 })
 export const TitleInvalidBody = errorBody(TitleInvalid, {
   status: 400,
   error: "Invalid title",
   message: ({ reason }) => `title: ${reason}`,
+  example: new TitleInvalid({ reason: "must have 1 to 200 characters." }),
   read: (message) => new TitleInvalid({ reason: message.replace(/^title: /, "") })
 })
 export const RunningAgentNotFoundBody = plainErrorBody(RunningAgentNotFound, {
@@ -39,6 +41,7 @@ export const MessageUnansweredBody = errorBody(MessageUnanswered, {
   status: 500,
   error: "The agent did not answer",
   message: ({ reason }) => `The message was not answered: ${reason}`,
+  example: new MessageUnanswered({ reason: "the instance does not respond" }),
   read: (message) =>
     new MessageUnanswered({
       reason: message.replace(/^The message was not answered: /, "")
@@ -50,6 +53,7 @@ export const ChatFailedBody = errorBody(ChatFailed, {
   status: 500,
   error: "failed to send",
   message: ({ reason }) => `The message could not be answered: ${reason}`,
+  example: new ChatFailed({ reason: "you have no running agent" }),
   read: (message) => new ChatFailed({ reason: message.replace(/^The message could not be answered: /, "") })
 })
 
@@ -93,6 +97,7 @@ export const PendingMessageLimitReachedBody = extendedErrorBody(
     message: ({ limit, of }) =>
       `${limit} messages of ${of === "session" ? "this conversation" : "yours"} wait for their answers. Wait for some of them.`,
     members: ({ limit, of }) => ({ of, limit, retryAfter: toRetryAfterSeconds(interactionRetryAfter) }),
+    example: new PendingMessageLimitReached({ of: "session", limit: 16 }),
     read: (_, { limit, of }) => new PendingMessageLimitReached({ of, limit })
   }
 )
@@ -107,6 +112,7 @@ export const ResumedAnswerLimitReachedBody = extendedErrorBody(
     message: ({ limit }) =>
       `You are reading ${limit} resumed answers, which is the limit. Close one of them, or use the agent's WebSocket.`,
     members: ({ limit }) => ({ limit, retryAfter: toRetryAfterSeconds(interactionRetryAfter) }),
+    example: new ResumedAnswerLimitReached({ limit: 16 }),
     read: (_, { limit }) => new ResumedAnswerLimitReached({ limit })
   }
 )
@@ -120,6 +126,7 @@ export const ChatSessionLimitReachedBody = extendedErrorBody(
     message: ({ limit }) =>
       `You have ${limit} conversations, which is the limit. POST /api/instance/:userId/reset-memory deletes them.`,
     members: ({ limit }) => ({ limit }),
+    example: new ChatSessionLimitReached({ limit: 1000 }),
     read: (_, { limit }) => new ChatSessionLimitReached({ limit })
   }
 )

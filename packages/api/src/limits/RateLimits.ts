@@ -4,6 +4,10 @@ import { HttpApiMiddleware } from "@effect/platform"
 import { Duration, Schema } from "effect"
 import { extendedErrorBody } from "../http/ErrorBody.ts"
 
+/** Value of `Retry-After`: whole seconds, at least one. */
+export const toRetryAfterSeconds = (duration: Duration.Duration): number =>
+  Math.max(1, Math.ceil(Duration.toSeconds(duration)))
+
 /** 429; the body repeats the seconds of `Retry-After`. */
 export const RateLimitExceededBody = extendedErrorBody(
   RateLimitExceeded,
@@ -16,13 +20,10 @@ export const RateLimitExceededBody = extendedErrorBody(
     error: "Too many requests",
     message: ({ retryAfter }) => `Too many requests. Try again in ${toRetryAfterSeconds(retryAfter)} seconds.`,
     members: ({ limit, retryAfter }) => ({ limit, retryAfter: toRetryAfterSeconds(retryAfter) }),
+    example: new RateLimitExceeded({ limit: "register", retryAfter: Duration.seconds(30) }),
     read: (_, { limit, retryAfter }) => new RateLimitExceeded({ limit, retryAfter: Duration.seconds(retryAfter) })
   }
 )
-
-/** Value of `Retry-After`: whole seconds, at least one. */
-export const toRetryAfterSeconds = (duration: Duration.Duration): number =>
-  Math.max(1, Math.ceil(Duration.toSeconds(duration)))
 
 /** The header `Retry-After`, if there is a time to wait. */
 export const makeRetryAfterHeader = (after: Duration.Duration | undefined): Readonly<Record<string, string>> =>

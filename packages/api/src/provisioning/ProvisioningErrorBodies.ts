@@ -19,6 +19,7 @@ export const ProvisioningFieldInvalidBody = errorBody(ProvisioningFieldInvalid, 
   status: 400,
   error: "Invalid field",
   message: ({ field, reason }) => `${field}: ${reason}`,
+  example: new ProvisioningFieldInvalid({ field: "platformAToken", reason: "is not a bot token." }),
   read: (message) => {
     const [field = "", ...reason] = message.split(": ")
     return new ProvisioningFieldInvalid({ field, reason: reason.join(": ") })
@@ -37,6 +38,7 @@ export const UnclaimedLimitReachedBody = extendedErrorBody(
     message: ({ limit, scope }) =>
       `${limit} agents${scope === "network" ? " of your network" : ""} wait for their claim, which is the limit. Claim yours, or try again later.`,
     members: ({ limit, retryAfter, scope }) => ({ scope, limit, retryAfter: toRetryAfterSeconds(retryAfter) }),
+    example: new UnclaimedLimitReached({ scope: "network", limit: 10, retryAfter: Duration.minutes(10) }),
     read: (_, { limit, retryAfter, scope }) =>
       new UnclaimedLimitReached({ scope, limit, retryAfter: Duration.seconds(retryAfter) })
   }

@@ -9,6 +9,7 @@ const A2aCallFailedBody = errorBody(A2aCallFailed, {
   status: 400,
   error: "Message not sent",
   message: ({ reason }) => reason,
+  example: new A2aCallFailed({ reason: "The agent did not answer." }),
   read: (reason) => new A2aCallFailed({ reason })
 })
 

@@ -9,6 +9,7 @@ const McpCallFailedBody = errorBody(McpCallFailed, {
   status: 422,
   error: "Tool failed",
   message: ({ reason }) => reason,
+  example: new McpCallFailed({ reason: "The server did not answer within 60 s." }),
   read: (reason) => new McpCallFailed({ reason })
 })
 

@@ -35,6 +35,7 @@ const TurnBudgetExhaustedBody = errorBody(TurnBudgetExhausted, {
   status: turnBudgetExhaustedStatus,
   error: "payment_required",
   message: ({ limit }) => exhausted[limit],
+  example: new TurnBudgetExhausted({ limit: "budget" }),
   read: (message) => new TurnBudgetExhausted({ limit: message === exhausted.budget ? "budget" : "balance" })
 })
 

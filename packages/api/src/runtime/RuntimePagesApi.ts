@@ -9,6 +9,7 @@ const PageNotReadableBody = errorBody(PageNotReadable, {
   status: 422,
   error: "Page not readable",
   message: ({ reason }) => reason,
+  example: new PageNotReadable({ reason: "The page responded 404." }),
   read: (reason) => new PageNotReadable({ reason })
 })
 

@@ -9,6 +9,7 @@ const WalletCallFailedBody = errorBody(WalletCallFailed, {
   status: 400,
   error: "Wallet call failed",
   message: ({ reason }) => reason,
+  example: new WalletCallFailed({ reason: "The payment waits for the owner." }),
   read: (reason) => new WalletCallFailed({ reason })
 })
 

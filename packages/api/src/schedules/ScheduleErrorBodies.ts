@@ -20,6 +20,7 @@ export const ScheduleInvalidBody = errorBody(ScheduleInvalid, {
   status: 400,
   error: "Schedule invalid",
   message: ({ reason }) => reason,
+  example: new ScheduleInvalid({ reason: "cron: must have five fields." }),
   read: (message) => new ScheduleInvalid({ reason: message })
 })
 export const ScheduleLimitReachedBody = extendedErrorBody(
@@ -31,6 +32,7 @@ export const ScheduleLimitReachedBody = extendedErrorBody(
     message: ({ current, limit }) =>
       `Your plan allows ${limit} schedules per agent and this one has ${current}. Delete one or choose a larger plan.`,
     members: ({ current, limit }) => ({ current, limit }),
+    example: new ScheduleLimitReached({ current: 10, limit: 10 }),
     read: (_, { current, limit }) => new ScheduleLimitReached({ current, limit })
   }
 )
@@ -43,6 +45,7 @@ export const SkillRunLimitReachedBody = extendedErrorBody(
     message: ({ limit }) =>
       `${limit} runs of this agent's skills have not ended. Wait for some of them or cancel them.`,
     members: ({ limit }) => ({ limit }),
+    example: new SkillRunLimitReached({ limit: 5 }),
     read: (_, { limit }) => new SkillRunLimitReached({ limit })
   }
 )
@@ -60,11 +63,13 @@ export const SkillDisabledBody = errorBody(SkillDisabled, {
   status: 400,
   error: "Skill disabled",
   message: ({ skillId }) => `The skill ${skillId} is not enabled for this agent. Enable it first.`,
+  example: new SkillDisabled({ skillId: "files" }),
   read: () => new SkillDisabled({ skillId: "" })
 })
 export const SkillInputInvalidBody = errorBody(SkillInputInvalid, {
   status: 400,
   error: "Skill input invalid",
   message: ({ reason }) => reason,
+  example: new SkillInputInvalid({ reason: "input.city: is required." }),
   read: (message) => new SkillInputInvalid({ reason: message })
 })

@@ -10,5 +10,6 @@ export const CredentialInvalidBody = errorBody(CredentialInvalid, {
   status: 400,
   error: "Invalid credential",
   message: ({ reason }) => `value: ${reason}`,
+  example: new CredentialInvalid({ reason: "must not be empty." }),
   read: (message) => new CredentialInvalid({ reason: message.replace(/^value: /, "") })
 })

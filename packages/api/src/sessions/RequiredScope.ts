@@ -33,6 +33,7 @@ export const ScopeMissingBody = errorBody(ScopeMissing, {
     required === null
       ? "This route accepts no API key. Sign in."
       : `This credential lacks the scope \`${required}\`. Use an API key with this scope, or sign in.`,
+  example: new ScopeMissing({ required: "chat" }),
   read: () => new ScopeMissing({ required: null })
 })
 

@@ -33,6 +33,7 @@ export const VerificationRejectedBody = extendedErrorBody(
     error: "Verification rejected",
     message: ({ fault }) => faultMessages[fault],
     members: ({ fault }) => ({ fault }),
+    example: new VerificationRejected({ fault: "signature_invalid" }),
     read: (_, { fault }) => new VerificationRejected({ fault })
   }
 )

@@ -93,6 +93,7 @@ export const SpendLimitExceededBody = errorBody(SpendLimitExceeded, {
   status: 400,
   error: "Spend limit exceeded",
   message: ({ limit }) => `The payment exceeds the limit ${limit}. Change it by PUT /api/agents/:id/wallet-limits.`,
+  example: new SpendLimitExceeded({ limit: "perDay" }),
   read: (message) =>
     new SpendLimitExceeded({ limit: /perDay|perAgent/.exec(message)?.[0] === "perDay" ? "perDay" : "perCall" })
 })

@@ -38,6 +38,7 @@ export const DeveloperWalletsNotConfiguredBody = extendedErrorBody(
     error: "CDP wallet is not configured",
     message: "The operator has not configured the developer platform.",
     members: () => ({ setup }),
+    example: new DeveloperWalletsNotConfigured(),
     read: () => new DeveloperWalletsNotConfigured()
   }
 )
@@ -49,6 +50,7 @@ export const DeveloperWalletFailedBody = extendedErrorBody(
     error: "Wallet not created",
     message: "The wallet could not be created. Repeat the request with the same `Idempotency-Key`.",
     members: ({ reason }) => ({ details: reason }),
+    example: new DeveloperWalletFailed({ reason: "the developer platform did not answer" }),
     read: (_, { details }) => new DeveloperWalletFailed({ reason: details })
   }
 )

@@ -42,12 +42,14 @@ export const WebhookEndpointLimitReachedBody = errorBody(WebhookEndpointLimitRea
   status: 429,
   error: "Too many webhook endpoints",
   message: ({ limit }) => `You have ${limit} webhook endpoints. Delete one that you no longer use.`,
+  example: new WebhookEndpointLimitReached({ limit: maximumEndpointsPerUser }),
   read: () => new WebhookEndpointLimitReached({ limit: maximumEndpointsPerUser })
 })
 export const WebhookUrlInvalidBody = errorBody(WebhookUrlInvalid, {
   status: 400,
   error: "Invalid URL",
   message: ({ reason }) => reason,
+  example: new WebhookUrlInvalid({ reason: "`url` must begin with https://." }),
   read: (reason) => new WebhookUrlInvalid({ reason })
 })
 export const AccountEventsNotAllowedBody = plainErrorBody(AccountEventsNotAllowed, {

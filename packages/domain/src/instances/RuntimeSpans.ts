@@ -10,7 +10,10 @@ export const maximumSpanText = 2_048
 
 const Name = Schema.String.pipe(Schema.maxLength(maximumSpanName))
 const Text = Schema.String.pipe(Schema.maxLength(maximumSpanText))
-const Id = (digits: 16 | 32) => Schema.String.pipe(Schema.pattern(new RegExp(`^(?!0+$)[0-9a-f]{${digits}}$`)))
+const Id = (digits: 16 | 32) =>
+  Schema.String.pipe(Schema.pattern(new RegExp(`^(?!0+$)[0-9a-f]{${digits}}$`))).annotations({
+    examples: ["4bf92f3577b34da6a3ce929d0e0e4736".slice(0, digits)]
+  })
 
 /** An ended span of a runtime. */
 export const RuntimeSpan = Schema.Struct({

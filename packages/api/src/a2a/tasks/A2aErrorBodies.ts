@@ -28,18 +28,21 @@ export const A2aOperationUnsupportedBody = errorBody(A2aOperationUnsupported, {
   status: 400,
   error: "Unsupported operation",
   message: ({ reason }) => reason,
+  example: new A2aOperationUnsupported({ reason: "The agent sends no push notifications." }),
   read: (reason) => new A2aOperationUnsupported({ reason })
 })
 export const A2aContentUnsupportedBody = errorBody(A2aContentUnsupported, {
   status: 400,
   error: "Unsupported content type",
   message: ({ reason }) => reason,
+  example: new A2aContentUnsupported({ reason: "The agent takes text only." }),
   read: (reason) => new A2aContentUnsupported({ reason })
 })
 export const A2aRequestInvalidBody = errorBody(A2aRequestInvalid, {
   status: 400,
   error: "Invalid request",
   message: ({ reason }) => reason,
+  example: new A2aRequestInvalid({ reason: "message.contextId: is not that of the task." }),
   read: (reason) => new A2aRequestInvalid({ reason })
 })
 export const A2aVersionUnsupportedBody = errorBody(A2aVersionUnsupported, {
@@ -47,6 +50,7 @@ export const A2aVersionUnsupportedBody = errorBody(A2aVersionUnsupported, {
   error: "Unsupported protocol version",
   message: ({ requested }) =>
     `A2A-Version: ${requested === "" ? "is missing, which means 0.3" : "this version is not served"}. Send \`A2A-Version: ${a2aVersion}\`.`,
+  example: new A2aVersionUnsupported({ requested: "0.3" }),
   read: () => new A2aVersionUnsupported({ requested: "" })
 })
 export const A2aTaskLimitReachedBody = extendedErrorBody(A2aTaskLimitReached, Schema.Struct({ limit: Schema.Int }), {
@@ -54,6 +58,7 @@ export const A2aTaskLimitReachedBody = extendedErrorBody(A2aTaskLimitReached, Sc
   error: "Too many tasks",
   message: ({ limit }) => `You have ${limit} tasks in progress at this agent. Wait for some of them.`,
   members: ({ limit }) => ({ limit }),
+  example: new A2aTaskLimitReached({ limit: 20 }),
   read: (_, { limit }) => new A2aTaskLimitReached({ limit })
 })
 export const PushNotificationNotFoundBody = plainErrorBody(PushNotificationNotFound, {

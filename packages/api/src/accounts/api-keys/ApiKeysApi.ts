@@ -25,6 +25,7 @@ export const ApiKeyLimitReachedBody = errorBody(ApiKeyLimitReached, {
   status: 429,
   error: "Too many API keys",
   message: ({ limit }) => `You have ${limit} API keys. Revoke one that you no longer use.`,
+  example: new ApiKeyLimitReached({ limit: maximumApiKeysPerUser }),
   read: () => new ApiKeyLimitReached({ limit: maximumApiKeysPerUser })
 })
 export const ApiKeyExpiryInvalidBody = plainErrorBody(ApiKeyExpiryInvalid, {

@@ -31,6 +31,7 @@ export const StorageCheckoutFailedBody = errorBody(StorageCheckoutFailed, {
     isConfigured
       ? "The card processor made no checkout and nothing was charged. Try again in a moment."
       : "Payment is not set up on this service.",
+  example: new StorageCheckoutFailed({ isConfigured: true }),
   read: () => new StorageCheckoutFailed({ isConfigured: true })
 })
 

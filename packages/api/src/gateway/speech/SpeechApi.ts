@@ -27,6 +27,7 @@ const SpeechFailedBody = extendedErrorBody(
     error: "Speech failed",
     message: ({ reason }) => reason,
     members: ({ retryAfter }) => (retryAfter === undefined ? {} : { retryAfterMs: Duration.toMillis(retryAfter) }),
+    example: new SpeechFailed({ reason: "The speech provider does not answer.", retryAfter: undefined }),
     read: (reason, { retryAfterMs }) =>
       new SpeechFailed({ reason, retryAfter: retryAfterMs === undefined ? undefined : Duration.millis(retryAfterMs) })
   }
@@ -37,6 +38,7 @@ const SpeechInputInvalidBody = extendedErrorBody(SpeechInputInvalid, Schema.Stru
   error: "Invalid input",
   message: ({ reason }) => reason,
   members: ({ field }) => ({ field }),
+  example: new SpeechInputInvalid({ field: "voice", reason: "voice: there is no such voice." }),
   read: (reason, { field }) => new SpeechInputInvalid({ field, reason })
 })
 

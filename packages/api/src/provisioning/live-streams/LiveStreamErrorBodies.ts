@@ -28,6 +28,7 @@ export const LivePlaylistInvalidBody = errorBody(LivePlaylistInvalid, {
   status: 400,
   error: "Invalid playlist",
   message: ({ reason }) => `${playlistPrefix}${reason}.`,
+  example: new LivePlaylistInvalid({ reason: "it does not begin with #EXTM3U" }),
   read: (message) => new LivePlaylistInvalid({ reason: message.slice(playlistPrefix.length, -1) })
 })
 const reloadPrefix = "The reload cannot be served: "
@@ -35,6 +36,7 @@ export const LiveReloadInvalidBody = errorBody(LiveReloadInvalid, {
   status: 400,
   error: "Invalid reload",
   message: ({ reason }) => `${reloadPrefix}${reason}.`,
+  example: new LiveReloadInvalid({ reason: "_HLS_msn must be a whole number" }),
   read: (message) => new LiveReloadInvalid({ reason: message.slice(reloadPrefix.length, -1) })
 })
 export const LiveRangeUnsatisfiableBody = extendedErrorBody(
@@ -45,6 +47,7 @@ export const LiveRangeUnsatisfiableBody = extendedErrorBody(
     error: "Range not satisfiable",
     message: ({ length }) => `Range: must begin before the end of the file, which has ${length} bytes.`,
     members: ({ length }) => ({ length }),
+    example: new LiveRangeUnsatisfiable({ length: 1024 }),
     read: (_, { length }) => new LiveRangeUnsatisfiable({ length })
   }
 )
@@ -65,6 +68,7 @@ export const LiveLimitReachedBody = extendedErrorBody(
     message: ({ limit, retryAfter }) =>
       `The limit of ${limit} of this live stream is reached. Try again in ${toRetryAfterSeconds(retryAfter)} seconds.`,
     members: ({ limit, retryAfter }) => ({ limit, retryAfter: toRetryAfterSeconds(retryAfter) }),
+    example: new LiveLimitReached({ limit: "playback", retryAfter: Duration.seconds(5) }),
     read: (_, { limit, retryAfter }) => new LiveLimitReached({ limit, retryAfter: Duration.seconds(retryAfter) })
   }
 )

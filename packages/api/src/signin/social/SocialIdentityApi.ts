@@ -40,6 +40,7 @@ export const TokenBalanceInsufficientBody = extendedErrorBody(
     error: "Token gating failed",
     message: ({ required }) => `This address does not hold enough ${required}.`,
     members: ({ minBalance, required }) => ({ required, minBalance: minBalance.toString() }),
+    example: new TokenBalanceInsufficient({ required: "BERTH", minBalance: 1_000_000n }),
     read: (_, { minBalance, required }) => new TokenBalanceInsufficient({ required, minBalance: BigInt(minBalance) })
   }
 )
