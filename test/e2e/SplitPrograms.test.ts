@@ -129,7 +129,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })(
 
     describeWithTool(promtool, "promtool check metrics", () => {
       it.scoped(
-        "promtool check metrics finds no fault in the metrics of web, backend and worker",
+        "Split programs have metrics of web, backend and worker in which promtool check metrics finds no fault",
         Effect.fn(function* () {
           const { backend, metricsPorts } = yield* Service
           yield* backend()

@@ -58,7 +58,10 @@ const errorsOf = (content: unknown, schemas: Document) =>
 /** Refers to the example of each error that the body can be. */
 const addErrorExamples = (content: unknown, schemas: Document) => {
   const json = recordOf(recordOf(content)[jsonType])
-  const references = errorsOf(content, schemas).map((name) => [name, { $ref: `#/components/examples/${name}` }])
+  const references = errorsOf(content, schemas).map((name): readonly [string, Document] => [
+    name,
+    { $ref: `#/components/examples/${name}` }
+  ])
   return references.length === 0
     ? addExample(content, schemas)
     : {
