@@ -3,10 +3,11 @@ import type { BullmqSettings } from "@berth/infra/queue/BullmqStore"
 import * as PostgresJobQueue from "@berth/infra/queue/PostgresJobQueue"
 import * as RedisJobQueue from "@berth/infra/queue/RedisJobQueue"
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Duration, Effect, Either, Logger, Redacted, Ref } from "effect"
+import { Clock, Deferred, Duration, Effect, Either, Logger, Redacted, Ref } from "effect"
 import { Redis } from "ioredis"
 import { spawnSync } from "node:child_process"
 import { randomBytes } from "node:crypto"
+import { Client } from "pg"
 import { inject } from "vitest"
 import { freshDatabase } from "../support/Databases.ts"
 import { eventually } from "../support/Eventually.ts"
@@ -24,6 +25,17 @@ import { makeTcpProxy } from "../support/TcpProxy.ts"
 import { temporaryDirectory } from "../support/TemporaryDirectories.ts"
 
 const job = (id: string): NewJob => ({ id, queue: "tasks", name: "test", payload: {}, trace: null })
+
+const runStatement = (url: Redacted.Redacted, statement: string) =>
+  Effect.acquireUseRelease(
+    Effect.promise(async () => {
+      const client = new Client({ connectionString: Redacted.value(url) })
+      await client.connect()
+      return client
+    }),
+    (client) => Effect.promise(() => client.query(statement)),
+    (client) => Effect.promise(() => client.end())
+  )
 
 const newRedis = Effect.map(Effect.flatMap(temporaryDirectory, startRedis), Redacted.make)
 
@@ -250,6 +262,33 @@ const faultSpec =
         })
     )
   }
+
+describe("JobQueue in PostgreSQL after a crash of the server", () => {
+  it.scopedLive("JobQueue stops a run whose claim the crash has undone, and leaves the job to its next run", () =>
+    Effect.gen(function* () {
+      const here = { store: "PostgreSQL", url: yield* freshDatabase, namespace: "queues" } as const
+      yield* Effect.gen(function* () {
+        const queue = yield* JobQueue
+        const [claimed, stopped] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+        yield* queue.consume("tasks", { concurrency: 1, drain: 0 }, () =>
+          Deferred.succeed(claimed, undefined).pipe(
+            Effect.zipRight(Effect.never),
+            Effect.onInterrupt(() => Deferred.succeed(stopped, undefined))
+          )
+        )
+        yield* queue.add(job("undone"))
+        yield* Deferred.await(claimed)
+        // The commit of the claim had not reached the disk, and another worker has claimed the job.
+        yield* runStatement(
+          here.url,
+          "update queues.job set lock_token = 'another', locked_until_ms = locked_until_ms + 60000 where state = 'active'"
+        )
+        yield* Effect.timeout(Deferred.await(stopped), "30 seconds")
+        assert.deepInclude(yield* queue.counts("tasks"), { active: 1, waiting: 0, failed: 0, completed: 0 })
+      }).pipe(Effect.provide(open(here, { lockDuration: "2 seconds", stalledInterval: "1 second" })))
+    })
+  )
+})
 
 describe(
   "JobQueue in PostgreSQL with faults of its workers",

@@ -46,7 +46,7 @@ export const makeBullmqWorker = <B extends IQueueBackend, C>(
   Effect.fn("JobQueue.consume")(function* <E, R>(name: QueueName, options: ConsumeOptions, handle: JobHandle<E, R>) {
     // Jobs run in fibers of their own: an interruption of the main fiber must not end them before the drain.
     const runtime = yield* Effect.runtime<R>()
-    const running = new Set<Fiber.RuntimeFiber<void>>()
+    const running = new Map<string, Run>()
     let isReturning = false
     const { onExit = () => Effect.void, retryPolicy = () => defaultRetryPolicy } = options
     const { unsupported = unsupportedJobWait } = settings
@@ -56,8 +56,20 @@ export const makeBullmqWorker = <B extends IQueueBackend, C>(
       Runtime.runFork(runtime)(Effect.annotateLogs(line, { queue: name, ...annotations }))
     }
 
+    /** The queue has given the job to another run, so that this one must end. */
+    const stopLost = (key: string) => {
+      const run = running.get(key)
+      if (run === undefined) return
+      run.isLost = true
+      if (run.fiber !== undefined) Runtime.runFork(runtime)(Fiber.interrupt(run.fiber))
+    }
+
     const process = (job: StoredJob, token?: string): Promise<void> =>
       new Promise((resolve, reject) => {
+        const key = job.id ?? ""
+        stopLost(key)
+        const run: Run = { isLost: false, fiber: undefined }
+        running.set(key, run)
         const isLastAttempt = job.attemptsMade + 1 >= retryPolicy(job.name).attempts
         const fiber = Runtime.runFork(runtime)(
           Effect.uninterruptible(
@@ -66,18 +78,20 @@ export const makeBullmqWorker = <B extends IQueueBackend, C>(
               Effect.timed,
               Effect.flatMap(([duration, exit]) => Effect.as(observeDuration(name, job, duration), exit)),
               Effect.flatMap((exit) =>
-                isReturning
-                  ? returnToQueue(name, job, token, isLastAttempt, unsupported, exit)
-                  : settleJob(name, job, token, isLastAttempt, unsupported, exit)
+                run.isLost
+                  ? abandon
+                  : isReturning
+                    ? returnToQueue(name, job, token, isLastAttempt, unsupported, exit)
+                    : settleJob(name, job, token, isLastAttempt, unsupported, exit)
               ),
               Effect.match({ onSuccess: () => resolve(), onFailure: reject }),
               Effect.annotateLogs({ queue: name, job: job.name, jobId: decodeJobKey(job.id ?? "") })
             )
           )
         )
-        running.add(fiber)
+        run.fiber = fiber
         fiber.addObserver((exit) => {
-          running.delete(fiber)
+          if (running.get(key) === run) running.delete(key)
           // Without effect on a settled promise; a worker must never wait for an ended fiber.
           reject(new Error(Exit.isFailure(exit) ? describeThrown(Cause.squash(exit.cause)) : "ended without a result"))
         })
@@ -114,6 +128,7 @@ export const makeBullmqWorker = <B extends IQueueBackend, C>(
           .on("stalled", (key) =>
             log(Effect.logWarning("Job lost its worker and runs again"), { jobId: decodeJobKey(key) })
           )
+          .on("lockRenewalFailed", (keys) => keys.forEach(stopLost))
           .on("failed", (job) => {
             if (job?.deferredFailure !== undefined)
               log(Effect.logError("Job lost too many workers and becomes a dead letter"), {
@@ -133,7 +148,11 @@ export const makeBullmqWorker = <B extends IQueueBackend, C>(
           yield* Effect.logWarning("Unfinished jobs return to the queue").pipe(
             Effect.annotateLogs({ queue: name, jobs: running.size })
           )
-          yield* Effect.forEach(running, Fiber.interruptFork, { discard: true })
+          yield* Effect.forEach(
+            running.values(),
+            ({ fiber }) => (fiber === undefined ? Effect.void : Fiber.interruptFork(fiber)),
+            { discard: true }
+          )
           if (Option.isNone(yield* Effect.timeoutOption(wait, handlerStopTimeout)))
             yield* Effect.logWarning("Jobs not stopped, they run again when their locks expire").pipe(
               Effect.annotateLogs({ queue: name, jobs: running.size })
@@ -148,6 +167,15 @@ export const makeBullmqWorker = <B extends IQueueBackend, C>(
       Effect.forkScoped
     )
   })
+
+/** A job that a worker runs. */
+interface Run {
+  fiber: Fiber.RuntimeFiber<void> | undefined
+  isLost: boolean
+}
+
+/** Ends a run whose job the queue has given to another one. BullMQ leaves the job alone on this error. */
+const abandon = Effect.zipRight(Effect.logWarning("Job stopped, its lock was lost"), Effect.fail(new WaitingError()))
 
 const runJob = <E, R>(
   queue: QueueName,
