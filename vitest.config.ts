@@ -11,7 +11,6 @@ const longest = [
   "e2e/SharedBerth",
   "e2e/SplitPrograms",
   "e2e/Streams",
-  "e2e/AccountDeletion",
   "e2e/Channels",
   "e2e/SeededChaos",
   "process/ProcessInstanceDriver",

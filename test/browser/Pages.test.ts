@@ -637,29 +637,31 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
       { colorScheme: "dark", reducedMotion: "reduce", viewport: { width: 360, height: 740 } }
     ] as const
     for (const look of looks) {
-      it.effect(`The pages can be used by everybody, ${look.colorScheme} and ${look.viewport.width} wide`, () =>
-        visiting(look, async ({ page }) => {
-          const check = async (path: string) => {
-            await page.goto(path)
-            assert.strictEqual(pathOf(page), path)
-            await page.evaluate("document.querySelectorAll('details').forEach((folded) => (folded.open = true))")
-            assert.deepStrictEqual(await findAccessibilityViolations(page), [], path)
-            assert.isAtMost(await page.evaluate("document.documentElement.scrollWidth - innerWidth"), 0, path)
-          }
-          for (const path of [
-            "/",
-            "/login",
-            "/login?error=access_denied",
-            "/signup",
-            "/pricing",
-            "/reset-password?token=x"
-          ])
-            await check(path)
-        })
+      it.effect(
+        `The pages have no accessibility violation and fit their window, ${look.colorScheme} and ${look.viewport.width} wide`,
+        () =>
+          visiting(look, async ({ page }) => {
+            const check = async (path: string) => {
+              await page.goto(path)
+              assert.strictEqual(pathOf(page), path)
+              await page.evaluate("document.querySelectorAll('details').forEach((folded) => (folded.open = true))")
+              assert.deepStrictEqual(await findAccessibilityViolations(page), [], path)
+              assert.isAtMost(await page.evaluate("document.documentElement.scrollWidth - innerWidth"), 0, path)
+            }
+            for (const path of [
+              "/",
+              "/login",
+              "/login?error=access_denied",
+              "/signup",
+              "/pricing",
+              "/reset-password?token=x"
+            ])
+              await check(path)
+          })
       )
     }
 
-    it.effect("The page of an instance's subdomain takes over a session, also one that begins on the way", () =>
+    it.effect("The page of an instance's subdomain takes over the session of a visitor, who may sign in first", () =>
       Effect.gen(function* () {
         let url = ""
         yield* visiting({}, async ({ page }) => {

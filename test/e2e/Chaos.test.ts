@@ -11,6 +11,7 @@ import {
   readProcessEnvironment
 } from "./RuntimeProcesses.ts"
 import { memberAt, textOrEmpty } from "./MainJobSteps.ts"
+import { accountDeletion, DeletionBerth } from "./AccountDeletion.ts"
 import { type Berth, startBerth } from "./BerthProcess.ts"
 import * as Records from "./ServiceDatabase.ts"
 import { type SignedUpClient, signUpClient, type StreamedEvent } from "./WebClient.ts"
@@ -48,8 +49,9 @@ const service = Layer.unwrapScoped(
     const berth = yield* startBerth({ environment })
     const { server } = yield* berth.pids
     const [, databaseUrl = ""] = /(?:^|\0)DATABASE_URL=([^\0]+)/.exec(yield* readProcessEnvironment(server)) ?? []
-    return Layer.merge(
+    return Layer.mergeAll(
       Layer.succeed(Service, { berth, upstream, environment, chain, node }),
+      Layer.succeed(DeletionBerth, berth),
       Records.layer(Redacted.make(databaseUrl))
     )
   })
@@ -246,6 +248,8 @@ const isAsTheRowsSay = ({
     : processes.length === 0 && agent === "stopped" && instance === "stopped"
 
 layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a kill -9", (it) => {
+  accountDeletion(it)
+
   it.effect(
     "After a kill -9 of an instance during an answer, the message has failed and a new process answers the next one",
     Effect.fn(function* () {

@@ -1,38 +1,22 @@
+import type { PgClient } from "@effect/sql-pg/PgClient"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { isProcessAlive } from "@berth/infra/process/ProcessIdentity"
-import { assert, layer } from "@effect/vitest"
-import { Context, Effect, Exit, Fiber, Layer, Option, Stream } from "effect"
+import { assert, type Vitest } from "@effect/vitest"
+import { Context, Effect, Exit, Fiber, Option, Stream } from "effect"
 import { existsSync } from "node:fs"
 import { join } from "node:path"
-import { migratedDatabase } from "../support/MigratedDatabase.ts"
 import { readRuntimePid, listRuntimeProcesses } from "./RuntimeProcesses.ts"
-import { type Berth, startBerth, repeatUntil } from "./BerthProcess.ts"
+import { type Berth, repeatUntil } from "./BerthProcess.ts"
 import * as Records from "./ServiceDatabase.ts"
 import { type SignedUpClient, signUpClient, openWebClient } from "./WebClient.ts"
 import type { UserId } from "@berth/domain/shared/UserId"
 
-class Service extends Context.Tag("@berth/test/AccountDeletionService")<Service, { readonly berth: Berth }>() {}
-
-const service = Layer.unwrapScoped(
-  Effect.gen(function* () {
-    const databaseUrl = yield* migratedDatabase
-    const berth = yield* startBerth({
-      databaseUrl,
-      environment: {
-        LIMIT_REGISTER: "1000/1h",
-        LIMIT_SIGN_IN: "1000/1h",
-        DRAIN_SECONDS: "2",
-        // The discard port: tests do not read the public model list.
-        OPENROUTER_BASE_URL: "http://127.0.0.1:9/api/v1"
-      }
-    })
-    return Layer.merge(Layer.succeed(Service, { berth }), Records.layer(databaseUrl))
-  })
-)
+/** The Berth whose accounts are deleted, and whose programs are killed meanwhile. */
+export class DeletionBerth extends Context.Tag("@berth/test/DeletionBerth")<DeletionBerth, Berth>() {}
 
 /** A user with a running agent and a conversation. */
 const ownerWithRunningAgent = Effect.gen(function* () {
-  const { berth } = yield* Service
+  const berth = yield* DeletionBerth
   const person = yield* signUpClient(berth.webUrl)
   yield* Records.insertSubscription(person.userId, "pro")
   const { id } = yield* person.provision("Ada")
@@ -46,7 +30,7 @@ const kill = (pid: number) => Effect.sync(() => process.kill(pid, "SIGKILL"))
 /** Kills programs of the supervisor and waits until they are restarted, not until they are ready. */
 const killPrograms = (...names: ReadonlyArray<"server" | "worker">) =>
   Effect.gen(function* () {
-    const { berth } = yield* Service
+    const berth = yield* DeletionBerth
     const before = yield* berth.pids
     yield* Effect.forEach(names, (name) => kill(before[name]))
     yield* repeatUntil(
@@ -55,7 +39,7 @@ const killPrograms = (...names: ReadonlyArray<"server" | "worker">) =>
   })
 
 const directoryOf = (userId: UserId) =>
-  Effect.map(Service, ({ berth }) => join(berth.place.dataDirectory, "instances", userId))
+  Effect.map(DeletionBerth, ({ place }) => join(place.dataDirectory, "instances", userId))
 
 /** Whether no process and no file of the instance is left. */
 const untilCleared = (userId: UserId) =>
@@ -82,7 +66,7 @@ const rowsOf = (userId: UserId) =>
 
 const expectGone = (person: SignedUpClient) =>
   Effect.gen(function* () {
-    const { berth } = yield* Service
+    const berth = yield* DeletionBerth
     yield* untilCleared(person.userId)
     assert.deepStrictEqual(yield* rowsOf(person.userId), [])
     assert.strictEqual((yield* person.raw("GET", "/api/settings")).status, 401)
@@ -95,11 +79,12 @@ const expectGone = (person: SignedUpClient) =>
 const deletion = (person: SignedUpClient) =>
   person.raw("DELETE", "/api/settings", { body: { password: person.account.password } })
 
-layer(service, { timeout: "120 seconds", excludeTestServices: true })("an account that is deleted", (it) => {
+/** Adds tests that need `DRAIN_SECONDS` of a few seconds. */
+export const accountDeletion = (it: Vitest.MethodsNonLive<DeletionBerth | SqlClient | PgClient, true>) => {
   it.effect(
     "An account that is deleted loses its instance, files and streams, without effect on others",
     Effect.fn(function* () {
-      const { berth } = yield* Service
+      const berth = yield* DeletionBerth
       const [person, other] = yield* Effect.all([ownerWithRunningAgent, ownerWithRunningAgent], {
         concurrency: "unbounded"
       })
@@ -129,7 +114,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("an accoun
   it.effect(
     "An account that is deleted is removed although server and worker are killed right after the response",
     Effect.fn(function* () {
-      const { berth } = yield* Service
+      const berth = yield* DeletionBerth
       const person = yield* ownerWithRunningAgent
       assert.strictEqual((yield* deletion(person)).status, 200)
       yield* killPrograms("server", "worker")
@@ -141,7 +126,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("an accoun
   it.effect(
     "An account that is deleted is removed or kept as a whole when they are killed during the request",
     Effect.fn(function* () {
-      const { berth } = yield* Service
+      const berth = yield* DeletionBerth
       const people = yield* Effect.all([ownerWithRunningAgent, ownerWithRunningAgent, ownerWithRunningAgent], {
         concurrency: "unbounded"
       })
@@ -175,4 +160,4 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("an accoun
       )
     })
   )
-})
+}
