@@ -5,6 +5,7 @@ import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Duration, Effect, Redacted } from "effect"
 import { startFakeMcpServer } from "../fakes/FakeMcpServer.ts"
+import { assertMatches } from "../support/Matching.ts"
 import * as App from "../support/TestApp.ts"
 import { assertError } from "./ErrorAssertions.ts"
 import { createOwnerWithAgent, type OwnerWithAgent } from "./OwnerFixtures.ts"
@@ -48,17 +49,21 @@ layer(
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const owner = yield* createOwnerWithAgent()
-      const notes = { name: "notes", url: "http://127.0.0.1:9/mcp" }
+      const notes = { name: "notes", url: "http://127.0.0.1:9/mcp?key=sk-in-query" }
       const stored = yield* put(owner, { ...notes, headers: { Authorization: secret } })
       assert.strictEqual(stored.status, 200)
       const { body, text } = yield* web({ method: "GET", path: `/api/agents/${owner.agent.id}/mcp-servers`, as: owner })
       assert.deepStrictEqual(body, stored.body)
       assert.notInclude(text, "sk-of-the-owner")
+      const masked = "http://127.0.0.1:9/mcp?key=***"
+      assertMatches(body, { servers: [{ url: masked }] })
       const sql = yield* SqlClient
       const rows = yield* sql`select * from mcp_servers where agent_id = ${owner.agent.id}`
       assert.notInclude(JSON.stringify(rows), "sk-of-the-owner")
-      const kept = yield* put(owner, notes, { name: "other", url: "http://127.0.0.1:9/" })
+      const kept = yield* put(owner, { ...notes, url: masked }, { name: "other", url: "http://127.0.0.1:9/" })
       assert.include(kept.text, '"headers":["Authorization"]')
+      const urls = yield* sql`select url from mcp_servers where agent_id = ${owner.agent.id} order by name`
+      assert.deepStrictEqual(urls, [{ url: notes.url }, { url: "http://127.0.0.1:9/" }])
       assertError(yield* put(owner, { ...notes, url: "http://127.0.0.1:9/elsewhere" }), {
         status: 400,
         code: "mcp_servers_invalid"

@@ -2,7 +2,7 @@ import { AgentId } from "@berth/domain/shared/AgentId"
 import { maximumMcpServers, McpServerName, McpServersInvalid } from "@berth/domain/skills/mcp/McpServer"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
-import { errorBody } from "../http/ErrorBody.ts"
+import { reasonErrorBody } from "../http/ErrorBody.ts"
 import { payload, SecretText } from "../http/Payload.ts"
 import { Timestamp } from "../http/Timestamp.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
@@ -10,26 +10,26 @@ import { acceptApiKeys } from "../sessions/RequiredScope.ts"
 import { AgentNotFoundBody } from "./AgentErrorBodies.ts"
 import { AgentOwner } from "./OwnedAgent.ts"
 
-export const McpServersInvalidBody = errorBody(McpServersInvalid, {
+export const McpServersInvalidBody = reasonErrorBody(McpServersInvalid, {
   status: 400,
   error: "Invalid MCP servers",
-  message: ({ reason }) => reason,
-  example: new McpServersInvalid({ reason: "`url` of weather must be an absolute URL." }),
-  read: (reason) => new McpServersInvalid({ reason })
+  example: "`url` of weather must be an absolute URL."
 })
 
 const path = Schema.Struct({ id: AgentId })
 
 const McpServerView = Schema.Struct({
   name: McpServerName,
-  url: Schema.String,
+  url: Schema.String.annotations({ description: "With `***` for each value of its query" }),
   headers: Schema.Array(Schema.String).annotations({ description: "Names only: the values are never returned" }),
   updatedAt: Timestamp
 }).annotations({ identifier: "McpServerView" })
 
 const McpServerInput = Schema.Struct({
   name: McpServerName.annotations({ description: "Begins the names of its tools, for example `notes__search`" }),
-  url: Schema.String.annotations({ description: "Address of its streamable HTTP transport" }),
+  url: Schema.String.annotations({
+    description: "Address of its streamable HTTP transport. As it was returned, it keeps the values of its query"
+  }),
   headers: Schema.optionalWith(Schema.Record({ key: Schema.String, value: SecretText }), { exact: true }).annotations({
     description:
       "Headers of every request, such as `Authorization`. Absent: those stored for this name stay, unless `url` changes"

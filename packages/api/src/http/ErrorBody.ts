@@ -99,6 +99,18 @@ export const errorBody = <E>(constructor: ErrorConstructor<E>, options: ErrorBod
 export const plainErrorBody = <E>(constructor: new () => E, options: Omit<ErrorBodyOptions<E>, "read">) =>
   errorBody(constructor, { ...options, read: () => new constructor() })
 
+/** The same for an error whose reason is its message. `example` is a reason. */
+export const reasonErrorBody = <E extends { readonly reason: string }>(
+  constructor: new (fields: { readonly reason: string }) => E,
+  { example, ...options }: Pick<ErrorBodyOptions<E>, "status" | "error"> & { readonly example: string }
+) =>
+  errorBody(constructor, {
+    ...options,
+    message: ({ reason }) => reason,
+    example: new constructor({ reason: example }),
+    read: (reason) => new constructor({ reason })
+  })
+
 /** A domain error in the lifecycle group's shape. */
 export const lifecycleErrorBody = <E>(constructor: ErrorConstructor<E>, options: ErrorBodyOptions<E>) =>
   extendedErrorBody(

@@ -5,7 +5,7 @@ import {
   McpClient,
   mcpListTimeLimit
 } from "@berth/domain/skills/mcp/McpClient"
-import { type McpServer, redactHeaders } from "@berth/domain/skills/mcp/McpServer"
+import { type McpServer, redactMcpSecrets } from "@berth/domain/skills/mcp/McpServer"
 import { type ListedMcpTool, maximumMcpTools } from "@berth/domain/skills/mcp/McpTool"
 import { NodeStream } from "@effect/platform-node"
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js"
@@ -121,7 +121,7 @@ const toFailure =
         (cause.code ?? 0) > 0 ? `It answered with status ${cause.code}.` : "It does not answer in the protocol."
       )
     if (cause instanceof types.McpError)
-      return failed(redactHeaders(server, cause.message.slice(0, maximumErrorLength)))
+      return failed(redactMcpSecrets(server, cause.message.slice(0, maximumErrorLength)))
     return failed("It does not answer in the protocol.")
   }
 
@@ -216,7 +216,7 @@ export const layer = Layer.effect(
             types.CallToolResultSchema,
             requestOptions(signal)
           )
-          return { isError: result.isError, text: redactHeaders(server, toText(result)) }
+          return { isError: result.isError, text: redactMcpSecrets(server, toText(result)) }
         })
         return isError === true ? yield* failed(text.slice(0, maximumErrorLength) || "The tool failed.") : text
       })

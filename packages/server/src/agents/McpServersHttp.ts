@@ -1,12 +1,16 @@
 import { OwnedAgent } from "@berth/api/agents/OwnedAgent"
 import { WebApi } from "@berth/api/WebApi"
 import { AgentMcpServers } from "@berth/domain/agents/AgentMcpServers"
-import type { StoredMcpServer } from "@berth/domain/skills/mcp/McpServer"
+import { maskMcpUrl, type StoredMcpServer } from "@berth/domain/skills/mcp/McpServer"
 import { HttpApiBuilder } from "@effect/platform"
 import { Effect } from "effect"
 
 const present = (servers: ReadonlyArray<StoredMcpServer>) => ({
-  servers: servers.map(({ headers, ...server }) => ({ ...server, headers: Object.keys(headers) })),
+  servers: servers.map(({ headers, url, ...server }) => ({
+    ...server,
+    url: maskMcpUrl(url),
+    headers: Object.keys(headers)
+  })),
   count: servers.length
 })
 

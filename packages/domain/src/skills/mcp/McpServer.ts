@@ -13,7 +13,7 @@ export const McpServerName = Schema.String.pipe(
   Schema.maxLength(24, { message: () => "must have at most 24 characters" })
 )
 
-/** A server of the Model Context Protocol whose tools an agent uses. Headers are secrets. */
+/** A server of the Model Context Protocol whose tools an agent uses. Headers and the values of the query are secrets. */
 export interface McpServer {
   readonly name: string
   readonly url: string
@@ -46,6 +46,23 @@ const checkUrl = ({ name, url: text }: McpServerInput, httpsOnly: boolean) => {
   return Either.right(url.href)
 }
 
+const maskedValue = "***"
+
+/** The address without the values of its query. A change that gives it again keeps them. */
+export const maskMcpUrl = (address: string): string => {
+  const url = new URL(address)
+  for (const name of new Set(url.searchParams.keys())) url.searchParams.set(name, maskedValue)
+  return url.href
+}
+
+/** The address of a change, with the stored values of a masked query. */
+const restoreUrl = (name: string, url: string, before: string | undefined) => {
+  if (before !== undefined && url === maskMcpUrl(before)) return Either.right(before)
+  return [...new URL(url).searchParams.values()].includes(maskedValue)
+    ? invalid(`Give the query of \`url\` of ${name} again, since its \`url\` changes.`)
+    : Either.right(url)
+}
+
 /** Headers of the transport itself. */
 const ownHeader = /^(host|connection|content-.*|transfer-encoding|accept|keep-alive|upgrade|te|trailer|expect|mcp-.*)$/i
 
@@ -74,8 +91,8 @@ export const changeMcpServers = (
     given.map((server) =>
       Either.gen(function* () {
         const { name } = server
-        const url = yield* checkUrl(server, httpsOnly)
         const before = stored.find((one) => one.name === name)
+        const url = yield* restoreUrl(name, yield* checkUrl(server, httpsOnly), before?.url)
         const kept = before?.headers ?? {}
         if (server.headers === undefined && before?.url !== url && Object.keys(kept).length > 0)
           return yield* invalid(`Give \`headers\` of ${name} again, since its \`url\` changes.`)
@@ -87,10 +104,11 @@ export const changeMcpServers = (
   )
 }
 
-/** A text without the values of a server's headers, which a server can repeat. */
-export const redactHeaders = ({ headers }: Pick<McpServer, "headers">, text: string): string =>
+/** A text without the values of a server's headers and query, which a server can repeat. */
+export const redactMcpSecrets = ({ headers, url }: Pick<McpServer, "headers" | "url">, text: string): string =>
   Object.values(headers)
     .flatMap((value) => [Redacted.value(value), Redacted.value(value).replace(/^\S+\s+/, "")])
+    .concat([...new URL(url).searchParams.values()].flatMap((value) => [value, encodeURIComponent(value)]))
     .filter((value) => value.length >= 4)
     .sort((a, b) => b.length - a.length)
     .reduce((rest, value) => rest.replaceAll(value, "[redacted]"), text)

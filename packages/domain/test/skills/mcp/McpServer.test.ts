@@ -1,4 +1,4 @@
-import { changeMcpServers, maximumMcpServers, redactHeaders } from "@berth/domain/skills/mcp/McpServer"
+import { changeMcpServers, maskMcpUrl, maximumMcpServers, redactMcpSecrets } from "@berth/domain/skills/mcp/McpServer"
 import { assert, describe, it } from "@effect/vitest"
 import { Either, Record, Redacted } from "effect"
 
@@ -20,6 +20,29 @@ describe("changeMcpServers", () => {
     assert.deepStrictEqual(headersOf(change({ name: "other", url: "https://other.example/" })), [{}])
   })
 
+  it("changeMcpServers keeps the query of a masked address, and takes a new one", () => {
+    const search = {
+      name: "search",
+      url: "https://search.example/mcp?key=sk%2Fsearch&v=1",
+      headers: secret("Bearer sk")
+    }
+    const urlOf = (url: string) =>
+      Either.map(
+        changeMcpServers([search], [{ name: "search", url, headers: {} }], { httpsOnly: true }),
+        ([server]) => server?.url
+      )
+    const masked = "https://search.example/mcp?key=***&v=***"
+    assert.strictEqual(maskMcpUrl(search.url), masked)
+    assert.strictEqual(maskMcpUrl(stored.url), stored.url)
+    assert.deepStrictEqual(urlOf(masked), Either.right(search.url))
+    assert.deepStrictEqual(
+      urlOf("https://search.example/mcp?key=new"),
+      Either.right("https://search.example/mcp?key=new")
+    )
+    const kept = changeMcpServers([search], [{ name: "search", url: masked }], { httpsOnly: true })
+    assert.deepStrictEqual(Either.getOrThrow(kept), [search])
+  })
+
   const wrong: ReadonlyArray<readonly [string, Parameters<typeof changeMcpServers>[1], RegExp]> = [
     ["a new address without the secrets", [{ ...given, url: "https://elsewhere.example/" }], /Give `headers` of notes/],
     ["no URL", [{ ...given, url: "notes" }], /absolute URL/],
@@ -27,6 +50,11 @@ describe("changeMcpServers", () => {
     ["another scheme", [{ ...given, url: "file:///etc/passwd" }], /https/],
     ["a password in the URL", [{ ...given, url: "https://a:b@notes.example/" }], /password/],
     ["a long URL", [{ ...given, url: `https://notes.example/${"a".repeat(3000)}` }], /characters/],
+    [
+      "a masked query of another address",
+      [{ ...given, url: "https://notes.example/?key=***" }],
+      /query of `url` of notes/
+    ],
     ["a name twice", [given, given], /twice/],
     ["too many", Array.from({ length: maximumMcpServers + 1 }, (_, n) => ({ ...given, name: `s${n}` })), /at most/],
     ["a header of the transport", [{ ...given, headers: { Host: Redacted.make("a") } }], /Host cannot be set/],
@@ -46,8 +74,10 @@ describe("changeMcpServers", () => {
     })
 })
 
-it("redactHeaders removes the values of headers, with and without their scheme", () =>
+it("redactMcpSecrets removes the values of headers, with and without their scheme, and those of the query", () => {
+  const server = { ...stored, url: "https://notes.example/mcp?key=sk%2Fquery" }
   assert.strictEqual(
-    redactHeaders(stored, "You sent Bearer sk-notes, that is sk-notes."),
-    "You sent [redacted], that is [redacted]."
-  ))
+    redactMcpSecrets(server, "You sent Bearer sk-notes, that is sk-notes, to ?key=sk%2Fquery, that is sk/query."),
+    "You sent [redacted], that is [redacted], to ?key=[redacted], that is [redacted]."
+  )
+})
