@@ -74,7 +74,7 @@ const kinds: ReadonlyArray<readonly [RegExp, Kind]> = [
   [/^\/api\/agent\/sessions\/:sessionId$/, conversation],
   [/^\/api\/auth\/sessions\/:id$/, session],
   [/^\/api\/keys\/:id$/, apiKey],
-  [/^\/v1\/responses\/:id$/, response],
+  [/^\/v1\/responses\/:id(\/|$)/, response],
   [/^\/api\/webhooks\/endpoints\/:id(\/|$)/, endpoint],
   [/^(\/api)?\/agents\/:id(\/|$)/, agent],
   [/^\/api\/agents\/provision\/:id$/, agent],

@@ -268,7 +268,33 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
         status: 400,
         param: "stream"
       })
+      const message = (text: string) => ({
+        type: "message",
+        status: "completed",
+        content: [{ type: "input_text", text }]
+      })
+      const third = yield* call(() =>
+        client.responses.create({
+          model,
+          input: ["One", "Two", "Three"].map((content) => ({ role: "user" as const, content }))
+        })
+      )
+      const listed: Array<OpenAI.Responses.ResponseItem> = []
+      yield* call(async () => {
+        for await (const one of client.responses.inputItems.list(third.id, { limit: 2, order: "asc" })) listed.push(one)
+      })
+      assertMatches(listed, [message("One"), message("Two"), message("Three")])
+      assert.lengthOf(new Set(listed.map(({ id }) => id)), 3)
+      assertMatches(yield* call(() => client.responses.inputItems.list(third.id, { limit: 1 })), {
+        data: [message("Three")],
+        has_more: true
+      })
+      assertMatches(yield* refusal(() => client.responses.inputItems.list(third.id, { after: "msg_none" })), {
+        status: 400,
+        param: "after"
+      })
       const missing = { status: 404, code: "response_not_found" }
+      assertMatches(yield* refusal(() => other.responses.inputItems.list(first.id)), missing)
       assertMatches(yield* refusal(() => other.responses.retrieve(first.id)), missing)
       assertMatches(yield* refusal(() => other.responses.delete(first.id)), missing)
       yield* call(() => client.responses.delete(first.id))

@@ -1,5 +1,6 @@
 import { Data, Schema } from "effect"
 import { extendedErrorBody } from "../http/ErrorBody.ts"
+import { pageNumber } from "../http/Pagination.ts"
 import { ModelName, payload } from "../http/Payload.ts"
 import { ImageUrl } from "./ChatContent.ts"
 
@@ -31,17 +32,19 @@ const FunctionCall = Schema.Struct({
   arguments: Schema.String
 })
 
+const FunctionCallOutput = Schema.Struct({
+  type: Schema.Literal("function_call_output"),
+  call_id: Schema.String,
+  output: Schema.Union(Schema.String, Schema.Array(Text))
+})
+
 /** An item that has its content, and not an id alone. */
 export const ResponseItem = Schema.Union(
   message(Schema.Literal("system", "developer"), Text),
   message(Schema.Literal("user"), Schema.Union(Text, Image)),
   message(Schema.Literal("assistant"), Schema.Union(Text, Refusal)),
   FunctionCall,
-  Schema.Struct({
-    type: Schema.Literal("function_call_output"),
-    call_id: Schema.String,
-    output: Schema.Union(Schema.String, Schema.Array(Text))
-  })
+  FunctionCallOutput
 ).annotations({ identifier: "ResponseItem" })
 export type ResponseItem = typeof ResponseItem.Type
 
@@ -161,6 +164,37 @@ export const ModelResponse = Schema.Struct({
   max_output_tokens: Schema.NullOr(Schema.Int)
 }).annotations({ identifier: "ModelResponse" })
 export type ModelResponse = typeof ModelResponse.Type
+
+const inputFields = { id: Schema.String, status: Schema.Literal("completed") }
+
+/** An item of the request that a stored answer is for. */
+export const ResponseInputItem = Schema.Union(
+  Schema.Struct({
+    ...inputFields,
+    type: Schema.Literal("message"),
+    role: Schema.Literal("system", "developer", "user", "assistant"),
+    content: Schema.Array(Schema.Union(Text, Image, Refusal))
+  }),
+  Schema.Struct({ ...FunctionCall.fields, ...inputFields }),
+  Schema.Struct({ ...FunctionCallOutput.fields, ...inputFields })
+).annotations({ identifier: "ResponseInputItem" })
+export type ResponseInputItem = typeof ResponseInputItem.Type
+
+export const ResponseInputItems = Schema.Struct({
+  object: Schema.Literal("list"),
+  data: Schema.Array(ResponseInputItem),
+  first_id: Schema.NullOr(Schema.String),
+  last_id: Schema.NullOr(Schema.String),
+  has_more: Schema.Boolean
+}).annotations({ identifier: "ResponseInputItems" })
+
+/** A page of a response's input items. */
+export const ResponseInputQuery = Schema.Struct({
+  limit: pageNumber({ least: 1, most: 100, usual: 20 }),
+  order: Schema.optionalWith(Schema.Literal("asc", "desc"), { default: () => "desc" as const }),
+  after: Schema.optional(Schema.String.annotations({ description: "The item before the page" }))
+})
+export type ResponseInputQuery = typeof ResponseInputQuery.Type
 
 /** No stored answer of the caller has this id. */
 export class ResponseNotFound extends Data.TaggedError("ResponseNotFound")<{ readonly response: string }> {}

@@ -6,7 +6,13 @@ import { AgentNotFoundBody } from "../agents/AgentErrorBodies.ts"
 import { ModelNotFoundBody } from "../ai/AiErrorBodies.ts"
 import { OpenAiCompletion, OpenAiCompletionPayload, OpenAiModel } from "../ai/OpenAiApi.ts"
 import { EmbeddingList, EmbeddingPayload } from "../ai/EmbeddingBodies.ts"
-import { ModelResponse, ResponseNotFoundBody, ResponsePayload } from "../ai/ResponsesApi.ts"
+import {
+  ModelResponse,
+  ResponseInputItems,
+  ResponseInputQuery,
+  ResponseNotFoundBody,
+  ResponsePayload
+} from "../ai/ResponsesApi.ts"
 import { withOpenAiErrors, ParameterUnsupportedBody } from "../ai/OpenAiErrors.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
 import {
@@ -107,6 +113,17 @@ const retrieveResponse = HttpApiEndpoint.get("retrieveResponse", `${responsesPat
   .addError(ParameterUnsupportedBody)
   .annotate(OpenApi.Description, "A stored answer. It is returned whole: `stream` is not supported.")
 
+const listResponseInput = HttpApiEndpoint.get("listResponseInput", `${responsesPath}/:id/input_items`)
+  .setPath(Schema.Struct({ id: Schema.String }))
+  .setUrlParams(ResponseInputQuery)
+  .addSuccess(ResponseInputItems)
+  .addError(ResponseNotFoundBody)
+  .addError(ParameterUnsupportedBody)
+  .annotate(
+    OpenApi.Description,
+    "The items of the request that a stored answer is for, newest first. Those of answers that it continues are listed at their own ids."
+  )
+
 const deleteResponse = HttpApiEndpoint.del("deleteResponse", `${responsesPath}/:id`)
   .setPath(Schema.Struct({ id: Schema.String }))
   .addSuccess(Schema.Struct({ id: Schema.String, object: Schema.Literal("response"), deleted: Schema.Literal(true) }))
@@ -178,6 +195,7 @@ export class OpenAiGatewayApi extends HttpApiGroup.make("openAiGateway")
   .add(createCompletion)
   .add(createResponse)
   .add(retrieveResponse)
+  .add(listResponseInput)
   .add(deleteResponse)
   .add(createEmbedding)
   .add(createSpeech)

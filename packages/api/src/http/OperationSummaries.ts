@@ -89,6 +89,7 @@ export const operationSummaries: Readonly<Record<string, string>> = {
   "openAiGateway.createChatCompletion": "Create a chat completion of a model or an agent, as OpenAI does",
   "openAiGateway.createResponse": "Create a response of a model or an agent, as OpenAI does",
   "openAiGateway.retrieveResponse": "Read a stored response, as OpenAI does",
+  "openAiGateway.listResponseInput": "List the input items of a stored response, as OpenAI does",
   "openAiGateway.deleteResponse": "Delete a stored response, as OpenAI does",
   "openAiGateway.createEmbedding": "Create embeddings, as OpenAI does",
   "openAiGateway.createSpeech": "Turn text into speech, as OpenAI does",

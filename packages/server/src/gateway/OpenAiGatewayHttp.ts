@@ -66,6 +66,7 @@ export const layer = HttpApiBuilder.group(WebApi, "openAiGateway", (handlers) =>
         )
       )
       .handle("retrieveResponse", ({ path: { id }, urlParams }) => responses.find(id, urlParams))
+      .handle("listResponseInput", ({ path: { id }, urlParams }) => responses.listInput(id, urlParams))
       .handle("deleteResponse", ({ path: { id } }) => responses.remove(id))
       .handle("createEmbedding", ({ payload: { dimensions, encoding_format: format, input: given, model } }) =>
         Effect.gen(function* () {

@@ -1,6 +1,13 @@
 import { ParameterUnsupported } from "@berth/api/ai/OpenAiErrors"
 import { findResponseId, makeResponseFrames, makeWholeResponse } from "@berth/api/ai/ResponseFrames"
-import { ModelResponse, ResponseItem, ResponseNotFound, type ResponsePayload } from "@berth/api/ai/ResponsesApi"
+import {
+  ModelResponse,
+  type ResponseInputItem,
+  type ResponseInputQuery,
+  ResponseItem,
+  ResponseNotFound,
+  type ResponsePayload
+} from "@berth/api/ai/ResponsesApi"
 import {
   maximumBytesOfChain,
   type StoredOutput,
@@ -26,6 +33,15 @@ const referencesTooLong = new ParameterUnsupported({
   parameter: "input",
   reason: `refers to over ${maximumBytesOfChain / 1024 / 1024} MiB; send the items themselves`
 })
+
+/** An item as lists have it. `id` is for one that was sent without. */
+const toInputItem = (item: ResponseItem, id: string): ResponseInputItem => {
+  const own = { id: "id" in item && item.id !== undefined ? item.id : id, status: "completed" as const }
+  if (item.type === "function_call" || item.type === "function_call_output") return { ...item, ...own }
+  const type = item.role === "assistant" ? ("output_text" as const) : ("input_text" as const)
+  const content = typeof item.content === "string" ? [{ type, text: item.content }] : item.content
+  return { ...own, type: "message", role: item.role, content }
+}
 
 /** Responses, stored for later calls of their owner unless they ask for none. */
 export const makeResponseCalls = Effect.map(StoredResponses, (stored) => {
@@ -128,6 +144,27 @@ export const makeResponseCalls = Effect.map(StoredResponses, (stored) => {
     return yield* Effect.orDie(decodeResponse(found))
   })
 
+  const listInput = Effect.fn("ResponseCalls.listInput")(function* (
+    id: string,
+    { after, limit, order }: ResponseInputQuery
+  ) {
+    const { user } = yield* Principal
+    const found = yield* Effect.mapError(yield* stored.findInput(user.id, id), requireStored(id))
+    const items = (yield* readStored(found)).map((item, at) => toInputItem(item, `${id}_in${at}`))
+    const ordered = order === "asc" ? items : items.toReversed()
+    const start = after === undefined ? 0 : ordered.findIndex((item) => item.id === after) + 1
+    if (after !== undefined && start === 0)
+      return yield* new ParameterUnsupported({ parameter: "after", reason: "no item of the response has this id" })
+    const data = ordered.slice(start, start + limit)
+    return {
+      object: "list" as const,
+      data,
+      first_id: data[0]?.id ?? null,
+      last_id: data.at(-1)?.id ?? null,
+      has_more: start + limit < ordered.length
+    }
+  })
+
   const remove = Effect.fn("ResponseCalls.remove")(function* (id: string) {
     const { user } = yield* Principal
     if (!(yield* stored.remove(user.id, id))) return yield* requireStored(id)()
@@ -136,6 +173,7 @@ export const makeResponseCalls = Effect.map(StoredResponses, (stored) => {
 
   return {
     find,
+    listInput,
     remove,
     resolveItems,
     makeModelFormat,

@@ -41,6 +41,8 @@ export class StoredResponses extends Context.Tag("@berth/StoredResponses")<
     ) => Effect.Effect<ReadonlyArray<Pick<StoredModelResponse, "input" | "output">>, ResponseChainTooLong>
     /** The whole response as JSON. */
     readonly find: (ownerId: UserId, id: string) => Effect.Effect<Option.Option<object>>
+    /** The items that the response answers, without those of earlier responses. */
+    readonly findInput: (ownerId: UserId, id: string) => Effect.Effect<Option.Option<Items>>
     /** False when the owner has no such response. Later ones that continue it keep their own items. */
     readonly remove: (ownerId: UserId, id: string) => Effect.Effect<boolean>
     /** Those of the owner among the ids. */

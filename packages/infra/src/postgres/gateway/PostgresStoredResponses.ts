@@ -11,6 +11,7 @@ import { toStorableJson, toStorableText } from "../StorableText.ts"
 const items = Schema.Array(Schema.Unknown)
 const Link = Schema.Struct({ input: items, output: items, isContinued: Schema.Boolean })
 const Output = Schema.Struct({ id: Schema.String, output: items, isTooLong: Schema.Boolean })
+const Input = Schema.Struct({ input: items })
 const Whole = Schema.Struct({ response: Schema.Object })
 
 const maximumChain = 1_000
@@ -57,6 +58,13 @@ export const layer: Layer.Layer<StoredResponses, never, SqlClient> = Layer.effec
           where id = ${toStorableText(id)} and user_id = ${ownerId} and response is not null`.pipe(
           decodeFirstRow(Whole),
           Effect.map(Option.map(({ response }) => response)),
+          Effect.orDie
+        )
+      ),
+      findInput: Effect.fn("StoredResponses.findInput")((ownerId, id) =>
+        sql`select input from model_responses where id = ${toStorableText(id)} and user_id = ${ownerId}`.pipe(
+          decodeFirstRow(Input),
+          Effect.map(Option.map(({ input }) => input)),
           Effect.orDie
         )
       ),
