@@ -1,5 +1,6 @@
 import { Effect, Schema } from "effect"
 import { createServer } from "node:http"
+import { exportedSpans, readMessage } from "./OtlpProtobuf.ts"
 
 const Value = Schema.Struct({
   stringValue: Schema.optional(Schema.String),
@@ -68,7 +69,7 @@ export interface FakeOtelCollector {
   readonly answerWith: (status: number) => void
 }
 
-const decode = Schema.decodeUnknownSync(Schema.parseJson(Export))
+const decode = Schema.decodeUnknownSync(Export)
 
 const kinds = ["unspecified", "internal", "server", "client", "producer", "consumer"]
 
@@ -81,7 +82,7 @@ const readValue = (value: typeof Value.Type): Primitive =>
 const readAttributes = (attributes: typeof Attributes.Type) =>
   Object.fromEntries(attributes.map(({ key, value }) => [key, readValue(value)]))
 
-const spansIn = (body: string): ReadonlyArray<CollectedSpan> =>
+const spansIn = (body: unknown): ReadonlyArray<CollectedSpan> =>
   decode(body).resourceSpans.flatMap(({ resource, scopeSpans }) => {
     const from = readAttributes(resource.attributes)
     return scopeSpans.flatMap(({ spans }) =>
@@ -101,7 +102,7 @@ const spansIn = (body: string): ReadonlyArray<CollectedSpan> =>
     )
   })
 
-/** Starts a fake OpenTelemetry collector for OTLP in JSON over HTTP. */
+/** Starts a fake OpenTelemetry collector for OTLP over HTTP, in JSON and in protobuf. */
 export const makeFakeOtelCollector = Effect.acquireRelease(
   Effect.async<FakeOtelCollector & { readonly close: () => void }>((resume) => {
     const spans: Array<CollectedSpan> = []
@@ -111,9 +112,17 @@ export const makeFakeOtelCollector = Effect.acquireRelease(
       const pieces: Array<Buffer> = []
       request.on("data", (piece: Buffer) => pieces.push(piece))
       request.on("end", () => {
-        const body = Buffer.concat(pieces).toString()
+        const bytes = Buffer.concat(pieces)
+        const body = bytes.toString()
         requests.push({ path: request.url ?? "", headers: request.headers, body })
-        if (request.url === "/v1/traces" && status === 200) spans.push(...spansIn(body))
+        if (request.url === "/v1/traces" && status < 300)
+          spans.push(
+            ...spansIn(
+              request.headers["content-type"] === "application/x-protobuf"
+                ? readMessage(bytes, exportedSpans)
+                : JSON.parse(body)
+            )
+          )
         response.writeHead(status, { "content-type": "application/json" }).end("{}")
       })
     })

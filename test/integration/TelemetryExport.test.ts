@@ -160,16 +160,25 @@ describe("export by OTLP", () => {
     })
   )
 
-  it.scopedLive("Spans are exported in protobuf when configured", () =>
+  it.scopedLive("Spans are exported in protobuf when configured, with their attributes and resource", () =>
     Effect.gen(function* () {
       const collector = yield* makeFakeOtelCollector
       collector.answerWith(204)
-      yield* Effect.withSpan(Effect.void, "Agents.provision").pipe(
-        Effect.provide(exportTo(collector.url, ["traces"], "http/protobuf"))
-      )
+      yield* Effect.withSpan(Effect.void, "Agents.provision", {
+        attributes: { "agent.id": "agt_1", attempts: 3 }
+      }).pipe(Effect.provide(exportTo(collector.url, ["traces"], "http/protobuf")))
       const [request] = collector.requests()
       assert.strictEqual(request?.headers["content-type"], "application/x-protobuf")
-      assert.include(request?.body, "Agents.provision")
+      const [span] = collector.spans()
+      assert.containSubset(span, {
+        name: "Agents.provision",
+        kind: "internal",
+        parentSpanId: undefined,
+        isError: false,
+        attributes: { "agent.id": "agt_1", attempts: 3 }
+      })
+      assert.match(span?.traceId ?? "", /^[0-9a-f]{32}$/)
+      assert.isString(span?.resource["service.instance.id"])
     })
   )
 
