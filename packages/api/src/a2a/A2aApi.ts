@@ -13,8 +13,8 @@ import { HttpApiEndpoint, HttpApiGroup, HttpApiMiddleware, OpenApi } from "@effe
 import { Schema } from "effect"
 import { AgentNotFoundBody, SkillNotFoundBody } from "../agents/AgentErrorBodies.ts"
 import { AgentOwner } from "../agents/OwnedAgent.ts"
-import { errorBody, plainErrorBody } from "../http/ErrorBody.ts"
-import { pageLimit, pageOffset } from "../http/Pagination.ts"
+import { plainErrorBody, reasonErrorBody } from "../http/ErrorBody.ts"
+import { pageOf, pageQuery } from "../http/Pagination.ts"
 import { payload } from "../http/Payload.ts"
 import { Timestamp } from "../http/Timestamp.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
@@ -26,26 +26,20 @@ export const A2aSenderNotOwnedBody = plainErrorBody(A2aSenderNotOwned, {
   error: "Not your agent",
   message: "`from` must be one of your agents."
 })
-export const A2aMessageInvalidBody = errorBody(A2aMessageInvalid, {
+export const A2aMessageInvalidBody = reasonErrorBody(A2aMessageInvalid, {
   status: 400,
   error: "Invalid message",
-  message: ({ reason }) => reason,
-  example: new A2aMessageInvalid({ reason: "message.parts: must have at least one part." }),
-  read: (reason) => new A2aMessageInvalid({ reason })
+  example: "message.parts: must have at least one part."
 })
-export const DelegationRefusedBody = errorBody(DelegationRefused, {
+export const DelegationRefusedBody = reasonErrorBody(DelegationRefused, {
   status: 400,
   error: "Delegation refused",
-  message: ({ reason }) => reason,
-  example: new DelegationRefused({ reason: "The agent does not accept tasks of yours." }),
-  read: (reason) => new DelegationRefused({ reason })
+  example: "The agent does not accept tasks of yours."
 })
-export const OfferedSkillNotFoundBody = errorBody(OfferedSkillNotFound, {
+export const OfferedSkillNotFoundBody = reasonErrorBody(OfferedSkillNotFound, {
   status: 400,
   error: "Skill not offered",
-  message: ({ reason }) => reason,
-  example: new OfferedSkillNotFound({ reason: "The agent offers no skill `translate`." }),
-  read: (reason) => new OfferedSkillNotFound({ reason })
+  example: "The agent offers no skill `translate`."
 })
 export const A2aMessageConflictBody = plainErrorBody(A2aMessageConflict, {
   status: 409,
@@ -145,9 +139,9 @@ const writeSkills = HttpApiEndpoint.put("writeSkills", "/api/agents/:id/a2a/skil
   )
 const messages = HttpApiEndpoint.get("messages", "/api/agents/:id/a2a/messages")
   .setPath(path)
-  .setUrlParams(Schema.Struct({ limit: pageLimit, offset: pageOffset }))
+  .setUrlParams(pageQuery)
   .addSuccess(
-    Schema.Struct({
+    pageOf({
       messages: Schema.Array(
         Schema.Struct({
           id: A2aMessageId,
@@ -166,10 +160,7 @@ const messages = HttpApiEndpoint.get("messages", "/api/agents/:id/a2a/messages")
           reason: Schema.NullOr(Schema.String),
           createdAt: Timestamp
         }).annotations({ identifier: "A2aMessageView" })
-      ),
-      total: Schema.Int,
-      limit: Schema.Int,
-      offset: Schema.Int
+      )
     })
   )
   .annotateContext(

@@ -9,7 +9,7 @@ import { UserId } from "@berth/domain/shared/UserId"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
 import { UserNotFoundBody } from "../accounts/AccountErrorBodies.ts"
-import { pageLimit, pageOffset } from "../http/Pagination.ts"
+import { pageLimit, pageOf, pageOffset, pageQuery } from "../http/Pagination.ts"
 import { payload } from "../http/Payload.ts"
 import { Timestamp } from "../http/Timestamp.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
@@ -91,11 +91,8 @@ const users = HttpApiEndpoint.get("users", "/api/ops/users")
     })
   )
   .addSuccess(
-    Schema.Struct({
-      users: Schema.Array(AdministeredUser),
-      total: Schema.Int,
-      limit: Schema.Int,
-      offset: Schema.Int
+    pageOf({
+      users: Schema.Array(AdministeredUser)
     })
   )
   .annotateContext(describe("List users", "Newest first."))
@@ -170,9 +167,9 @@ const unsuspend = HttpApiEndpoint.post("unsuspend", "/api/ops/users/:id/unsuspen
   )
 
 const instances = HttpApiEndpoint.get("instances", "/api/ops/instances")
-  .setUrlParams(Schema.Struct({ limit: pageLimit, offset: pageOffset }))
+  .setUrlParams(pageQuery)
   .addSuccess(
-    Schema.Struct({
+    pageOf({
       instances: Schema.Array(
         Schema.Struct({
           userId: UserId,
@@ -183,10 +180,7 @@ const instances = HttpApiEndpoint.get("instances", "/api/ops/instances")
           cpuPercent: Schema.NullOr(Schema.Number).annotations({ description: "Of one core" }),
           memoryBytes: Schema.NullOr(Schema.Int)
         })
-      ),
-      total: Schema.Int,
-      limit: Schema.Int,
-      offset: Schema.Int
+      )
     })
   )
   .annotateContext(
@@ -224,11 +218,8 @@ const audit = HttpApiEndpoint.get("audit", "/api/ops/audit")
     })
   )
   .addSuccess(
-    Schema.Struct({
-      entries: Schema.Array(AuditEntryView),
-      total: Schema.Int,
-      limit: Schema.Int,
-      offset: Schema.Int
+    pageOf({
+      entries: Schema.Array(AuditEntryView)
     })
   )
   .annotateContext(

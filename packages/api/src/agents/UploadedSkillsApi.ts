@@ -5,25 +5,21 @@ import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema, Struct } from "effect"
 import { AgentNotFoundBody, SkillNotFoundBody } from "./AgentErrorBodies.ts"
 import { AgentOwner } from "./OwnedAgent.ts"
-import { errorBody } from "../http/ErrorBody.ts"
+import { reasonErrorBody } from "../http/ErrorBody.ts"
 import { payload } from "../http/Payload.ts"
 import { Timestamp } from "../http/Timestamp.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
 import { acceptApiKeys } from "../sessions/RequiredScope.ts"
 
-export const SkillInvalidBody = errorBody(SkillInvalid, {
+export const SkillInvalidBody = reasonErrorBody(SkillInvalid, {
   status: 400,
   error: "Skill invalid",
-  message: ({ reason }) => reason,
-  example: new SkillInvalid({ reason: "SKILL.md: `name` is required." }),
-  read: (message) => new SkillInvalid({ reason: message })
+  example: "SKILL.md: `name` is required."
 })
-export const UploadedSkillLimitReachedBody = errorBody(UploadedSkillLimitReached, {
+export const UploadedSkillLimitReachedBody = reasonErrorBody(UploadedSkillLimitReached, {
   status: 429,
   error: "Skill limit reached",
-  message: ({ reason }) => reason,
-  example: new UploadedSkillLimitReached({ reason: "An agent has at most 20 uploaded skills." }),
-  read: (message) => new UploadedSkillLimitReached({ reason: message })
+  example: "An agent has at most 20 uploaded skills."
 })
 
 const UploadedSkillView = Schema.Struct({

@@ -1,7 +1,7 @@
 import { SubscriptionStatus } from "@berth/domain/billing/subscriptions/Subscription"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
-import { pageLimit, pageNumber, pageOffset } from "../http/Pagination.ts"
+import { pageNumber, pageOf, pageQuery } from "../http/Pagination.ts"
 import { optionalText, payload, SecretText } from "../http/Payload.ts"
 import { Timestamp } from "../http/Timestamp.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
@@ -110,13 +110,10 @@ const HistoryItem = Schema.Struct({
 
 /** GET /api/billing/history: newest first. */
 const history = HttpApiEndpoint.get("history", "/api/billing/history")
-  .setUrlParams(Schema.Struct({ limit: pageLimit, offset: pageOffset }))
+  .setUrlParams(pageQuery)
   .addSuccess(
-    Schema.Struct({
-      entries: Schema.Array(HistoryItem),
-      total: Schema.Int,
-      limit: Schema.Int,
-      offset: Schema.Int
+    pageOf({
+      entries: Schema.Array(HistoryItem)
     })
   )
 

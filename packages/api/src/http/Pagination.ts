@@ -14,3 +14,9 @@ export const pageNumber = (options: { readonly least: number; readonly most: num
 /** Logs and messages: 50 at a time, 100 at most. */
 export const pageLimit = pageNumber({ least: 1, most: 100, usual: 50 })
 export const pageOffset = pageNumber({ least: 0, most: Number.MAX_SAFE_INTEGER, usual: 0 })
+
+export const pageQuery = Schema.Struct({ limit: pageLimit, offset: pageOffset })
+
+/** A page of items, beside the number of all. */
+export const pageOf = <Fields extends Schema.Struct.Fields>(items: Fields) =>
+  Schema.Struct({ ...items, total: Schema.Int, limit: Schema.Int, offset: Schema.Int })

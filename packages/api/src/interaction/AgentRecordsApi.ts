@@ -2,7 +2,7 @@ import { LogLevel, LogSource } from "@berth/domain/instances/RuntimeLog"
 import { MessageId, Sender } from "@berth/domain/interaction/Conversation"
 import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { Schema } from "effect"
-import { pageLimit, pageOffset } from "../http/Pagination.ts"
+import { pageLimit, pageQuery } from "../http/Pagination.ts"
 import { Timestamp } from "../http/Timestamp.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
 import { RateLimitExceededBody } from "../limits/RateLimits.ts"
@@ -26,7 +26,7 @@ export const AgentMessage = Schema.Struct({
 /** GET /api/agents/:id/messages: newest first. */
 const messages = HttpApiEndpoint.get("messages", "/api/agents/:id/messages")
   .setPath(path)
-  .setUrlParams(Schema.Struct({ limit: pageLimit, offset: pageOffset }))
+  .setUrlParams(pageQuery)
   .addSuccess(
     Schema.Struct({
       messages: Schema.Array(AgentMessage),

@@ -1,16 +1,14 @@
 import { A2aCallFailed } from "@berth/domain/a2a/A2aErrors"
 import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
-import { errorBody } from "../http/ErrorBody.ts"
+import { reasonErrorBody } from "../http/ErrorBody.ts"
 import { RateLimitExceededBody } from "../limits/RateLimits.ts"
 import { RuntimeA2aCall, runtimeA2aPath, RuntimeTextAnswer } from "./RuntimeContract.ts"
 import { AgentNotInInstanceBody, RuntimeAuth } from "./RuntimeModelApi.ts"
 
-const A2aCallFailedBody = errorBody(A2aCallFailed, {
+const A2aCallFailedBody = reasonErrorBody(A2aCallFailed, {
   status: 400,
   error: "Message not sent",
-  message: ({ reason }) => reason,
-  example: new A2aCallFailed({ reason: "The agent did not answer." }),
-  read: (reason) => new A2aCallFailed({ reason })
+  example: "The agent did not answer."
 })
 
 const call = HttpApiEndpoint.post("call", runtimeA2aPath)

@@ -1,16 +1,14 @@
 import { McpCallFailed } from "@berth/domain/skills/mcp/McpClient"
 import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
-import { errorBody } from "../http/ErrorBody.ts"
+import { reasonErrorBody } from "../http/ErrorBody.ts"
 import { RateLimitExceededBody } from "../limits/RateLimits.ts"
 import { RuntimeMcpCall, runtimeMcpPath, RuntimeTextAnswer } from "./RuntimeContract.ts"
 import { AgentNotInInstanceBody, RuntimeAuth, TurnNotInProgressBody } from "./RuntimeModelApi.ts"
 
-const McpCallFailedBody = errorBody(McpCallFailed, {
+const McpCallFailedBody = reasonErrorBody(McpCallFailed, {
   status: 422,
   error: "Tool failed",
-  message: ({ reason }) => reason,
-  example: new McpCallFailed({ reason: "The server did not answer within 60 s." }),
-  read: (reason) => new McpCallFailed({ reason })
+  example: "The server did not answer within 60 s."
 })
 
 const call = HttpApiEndpoint.post("call", runtimeMcpPath)

@@ -1,16 +1,14 @@
 import { PageNotReadable } from "@berth/domain/skills/web/WebPages"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
-import { errorBody } from "../http/ErrorBody.ts"
+import { reasonErrorBody } from "../http/ErrorBody.ts"
 import { RateLimitExceededBody } from "../limits/RateLimits.ts"
 import { RuntimePageQuery, runtimePagesPath } from "./RuntimeContract.ts"
 import { RuntimeAuth, TurnNotInProgressBody } from "./RuntimeModelApi.ts"
 
-const PageNotReadableBody = errorBody(PageNotReadable, {
+const PageNotReadableBody = reasonErrorBody(PageNotReadable, {
   status: 422,
   error: "Page not readable",
-  message: ({ reason }) => reason,
-  example: new PageNotReadable({ reason: "The page responded 404." }),
-  read: (reason) => new PageNotReadable({ reason })
+  example: "The page responded 404."
 })
 
 const open = HttpApiEndpoint.post("open", runtimePagesPath)

@@ -1,16 +1,14 @@
 import { WalletCallFailed } from "@berth/domain/wallets/payments/WalletPaymentErrors"
 import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
-import { errorBody } from "../http/ErrorBody.ts"
+import { reasonErrorBody } from "../http/ErrorBody.ts"
 import { RateLimitExceededBody } from "../limits/RateLimits.ts"
 import { RuntimeTextAnswer, RuntimeWalletCall, runtimeWalletPath } from "./RuntimeContract.ts"
 import { AgentNotInInstanceBody, RuntimeAuth, TurnNotInProgressBody } from "./RuntimeModelApi.ts"
 
-const WalletCallFailedBody = errorBody(WalletCallFailed, {
+const WalletCallFailedBody = reasonErrorBody(WalletCallFailed, {
   status: 400,
   error: "Wallet call failed",
-  message: ({ reason }) => reason,
-  example: new WalletCallFailed({ reason: "The payment waits for the owner." }),
-  read: (reason) => new WalletCallFailed({ reason })
+  example: "The payment waits for the owner."
 })
 
 const call = HttpApiEndpoint.post("call", runtimeWalletPath)

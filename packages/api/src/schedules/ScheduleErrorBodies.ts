@@ -9,19 +9,17 @@ import {
   SkillRunLimitReached
 } from "@berth/domain/schedules/SchedulesErrors"
 import { Schema } from "effect"
-import { errorBody, extendedErrorBody, plainErrorBody } from "../http/ErrorBody.ts"
+import { errorBody, extendedErrorBody, plainErrorBody, reasonErrorBody } from "../http/ErrorBody.ts"
 
 export const ScheduleNotFoundBody = plainErrorBody(ScheduleNotFound, {
   status: 404,
   error: "Schedule not found",
   message: "The agent has no schedule with this id."
 })
-export const ScheduleInvalidBody = errorBody(ScheduleInvalid, {
+export const ScheduleInvalidBody = reasonErrorBody(ScheduleInvalid, {
   status: 400,
   error: "Schedule invalid",
-  message: ({ reason }) => reason,
-  example: new ScheduleInvalid({ reason: "cron: must have five fields." }),
-  read: (message) => new ScheduleInvalid({ reason: message })
+  example: "cron: must have five fields."
 })
 export const ScheduleLimitReachedBody = extendedErrorBody(
   ScheduleLimitReached,
@@ -66,10 +64,8 @@ export const SkillDisabledBody = errorBody(SkillDisabled, {
   example: new SkillDisabled({ skillId: "files" }),
   read: () => new SkillDisabled({ skillId: "" })
 })
-export const SkillInputInvalidBody = errorBody(SkillInputInvalid, {
+export const SkillInputInvalidBody = reasonErrorBody(SkillInputInvalid, {
   status: 400,
   error: "Skill input invalid",
-  message: ({ reason }) => reason,
-  example: new SkillInputInvalid({ reason: "input.city: is required." }),
-  read: (message) => new SkillInputInvalid({ reason: message })
+  example: "input.city: is required."
 })

@@ -12,7 +12,7 @@ import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema, Struct } from "effect"
 import { SkillNotFoundBody } from "../agents/AgentErrorBodies.ts"
 import { AgentOwner } from "../agents/OwnedAgent.ts"
-import { pageLimit, pageOffset } from "../http/Pagination.ts"
+import { pageQuery } from "../http/Pagination.ts"
 import { payload } from "../http/Payload.ts"
 import { Timestamp } from "../http/Timestamp.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
@@ -138,7 +138,7 @@ const remove = HttpApiEndpoint.del("remove", "/api/agents/:id/schedules/:schedul
 
 const runs = HttpApiEndpoint.get("runs", "/api/agents/:id/schedules/:scheduleId/runs")
   .setPath(schedulePath)
-  .setUrlParams(Schema.Struct({ limit: pageLimit, offset: pageOffset }))
+  .setUrlParams(pageQuery)
   .addSuccess(
     Schema.Struct({
       runs: Schema.Array(RunView),

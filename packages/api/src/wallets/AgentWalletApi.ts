@@ -11,7 +11,7 @@ import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
 import { AgentOwner } from "../agents/OwnedAgent.ts"
 import { errorBody, plainErrorBody } from "../http/ErrorBody.ts"
-import { pageLimit, pageOffset } from "../http/Pagination.ts"
+import { pageOf, pageQuery } from "../http/Pagination.ts"
 import { payload } from "../http/Payload.ts"
 import { Timestamp } from "../http/Timestamp.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
@@ -78,13 +78,10 @@ const WalletPaymentView = Schema.Struct({
 
 const listPayments = HttpApiEndpoint.get("listPayments", "/api/agents/:id/wallet-payments")
   .setPath(path)
-  .setUrlParams(Schema.Struct({ limit: pageLimit, offset: pageOffset }))
+  .setUrlParams(pageQuery)
   .addSuccess(
-    Schema.Struct({
-      payments: Schema.Array(WalletPaymentView),
-      total: Schema.Int,
-      limit: Schema.Int,
-      offset: Schema.Int
+    pageOf({
+      payments: Schema.Array(WalletPaymentView)
     })
   )
   .annotateContext(OpenApi.annotations({ summary: "Payments of an agent's wallet skill, newest first" }))

@@ -16,8 +16,8 @@ import {
 } from "@berth/domain/webhooks/WebhookErrors"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
-import { errorBody, plainErrorBody } from "../http/ErrorBody.ts"
-import { pageLimit, pageOffset } from "../http/Pagination.ts"
+import { errorBody, plainErrorBody, reasonErrorBody } from "../http/ErrorBody.ts"
+import { pageOf, pageQuery } from "../http/Pagination.ts"
 import { payload } from "../http/Payload.ts"
 import { Timestamp } from "../http/Timestamp.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
@@ -45,12 +45,10 @@ export const WebhookEndpointLimitReachedBody = errorBody(WebhookEndpointLimitRea
   example: new WebhookEndpointLimitReached({ limit: maximumEndpointsPerUser }),
   read: () => new WebhookEndpointLimitReached({ limit: maximumEndpointsPerUser })
 })
-export const WebhookUrlInvalidBody = errorBody(WebhookUrlInvalid, {
+export const WebhookUrlInvalidBody = reasonErrorBody(WebhookUrlInvalid, {
   status: 400,
   error: "Invalid URL",
-  message: ({ reason }) => reason,
-  example: new WebhookUrlInvalid({ reason: "`url` must begin with https://." }),
-  read: (reason) => new WebhookUrlInvalid({ reason })
+  example: "`url` must begin with https://."
 })
 export const AccountEventsNotAllowedBody = plainErrorBody(AccountEventsNotAllowed, {
   status: 403,
@@ -156,13 +154,10 @@ const enable = HttpApiEndpoint.post("enable", "/api/webhooks/endpoints/:id/enabl
 
 const deliveries = HttpApiEndpoint.get("deliveries", "/api/webhooks/endpoints/:id/deliveries")
   .setPath(path)
-  .setUrlParams(Schema.Struct({ limit: pageLimit, offset: pageOffset }))
+  .setUrlParams(pageQuery)
   .addSuccess(
-    Schema.Struct({
-      deliveries: Schema.Array(DeliveryView),
-      total: Schema.Int,
-      limit: Schema.Int,
-      offset: Schema.Int
+    pageOf({
+      deliveries: Schema.Array(DeliveryView)
     })
   )
   .addError(WebhookEndpointNotFoundBody)

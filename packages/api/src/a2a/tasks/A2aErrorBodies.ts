@@ -9,7 +9,7 @@ import {
   PushNotificationNotFound
 } from "@berth/domain/a2a/tasks/A2aTaskErrors"
 import { Data, Option, Schema } from "effect"
-import { errorBody, extendedErrorBody, plainErrorBody } from "../../http/ErrorBody.ts"
+import { errorBody, extendedErrorBody, plainErrorBody, reasonErrorBody } from "../../http/ErrorBody.ts"
 
 /** The version of the protocol. */
 export const a2aVersion = "1.0"
@@ -24,26 +24,20 @@ export const A2aTaskNotCancelableBody = plainErrorBody(A2aTaskNotCancelable, {
   error: "Task not cancelable",
   message: "The task has ended."
 })
-export const A2aOperationUnsupportedBody = errorBody(A2aOperationUnsupported, {
+export const A2aOperationUnsupportedBody = reasonErrorBody(A2aOperationUnsupported, {
   status: 400,
   error: "Unsupported operation",
-  message: ({ reason }) => reason,
-  example: new A2aOperationUnsupported({ reason: "The agent sends no push notifications." }),
-  read: (reason) => new A2aOperationUnsupported({ reason })
+  example: "The agent sends no push notifications."
 })
-export const A2aContentUnsupportedBody = errorBody(A2aContentUnsupported, {
+export const A2aContentUnsupportedBody = reasonErrorBody(A2aContentUnsupported, {
   status: 400,
   error: "Unsupported content type",
-  message: ({ reason }) => reason,
-  example: new A2aContentUnsupported({ reason: "The agent takes text only." }),
-  read: (reason) => new A2aContentUnsupported({ reason })
+  example: "The agent takes text only."
 })
-export const A2aRequestInvalidBody = errorBody(A2aRequestInvalid, {
+export const A2aRequestInvalidBody = reasonErrorBody(A2aRequestInvalid, {
   status: 400,
   error: "Invalid request",
-  message: ({ reason }) => reason,
-  example: new A2aRequestInvalid({ reason: "message.contextId: is not that of the task." }),
-  read: (reason) => new A2aRequestInvalid({ reason })
+  example: "message.contextId: is not that of the task."
 })
 export const A2aVersionUnsupportedBody = errorBody(A2aVersionUnsupported, {
   status: 400,

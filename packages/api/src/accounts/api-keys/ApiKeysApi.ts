@@ -9,7 +9,7 @@ import { ApiKeyId, ApiKeyScope } from "@berth/domain/sessions/ApiKeyScope"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
 import { errorBody, plainErrorBody } from "../../http/ErrorBody.ts"
-import { pageLimit, pageOffset } from "../../http/Pagination.ts"
+import { pageOf, pageQuery } from "../../http/Pagination.ts"
 import { payload } from "../../http/Payload.ts"
 import { Timestamp } from "../../http/Timestamp.ts"
 import { InternalFailureBody } from "../../http/TransportErrors.ts"
@@ -56,13 +56,10 @@ export const CreatedApiKey = Schema.Struct({
 
 /** GET /api/keys */
 const list = HttpApiEndpoint.get("list", "/api/keys")
-  .setUrlParams(Schema.Struct({ limit: pageLimit, offset: pageOffset }))
+  .setUrlParams(pageQuery)
   .addSuccess(
-    Schema.Struct({
-      keys: Schema.Array(ListedApiKey),
-      total: Schema.Int,
-      limit: Schema.Int,
-      offset: Schema.Int
+    pageOf({
+      keys: Schema.Array(ListedApiKey)
     })
   )
   .annotateContext(
