@@ -108,6 +108,16 @@ const uploadedSkillOf = (owner: OwnerWithAgent) =>
     return "uploaded"
   })
 
+/** A text file that the owner has uploaded. */
+const attachmentOf = (owner: OwnerWithAgent) =>
+  Effect.gen(function* () {
+    const { web } = yield* App.TestApp
+    const path = `/api/agents/${owner.agent.id}/attachments?name=a.txt`
+    const { body } = yield* web({ method: "POST", path, as: owner, body: "a" })
+    return Schema.decodeUnknownSync(Schema.Struct({ attachment: Schema.Struct({ id: Schema.String }) }))(body)
+      .attachment.id
+  })
+
 /** A response that is stored for the owner. */
 const responseOf = (owner: OwnerWithAgent) =>
   Effect.gen(function* () {
@@ -125,7 +135,9 @@ const pathFor = ({ method, path }: CheckedRoute, owner: OwnerWithAgent) =>
     const schedule = path.includes(":scheduleId") ? yield* scheduleOf(owner) : ""
     const run = path.includes(":skillId") && !isUpload ? yield* runOf(owner) : ""
     const response = path.startsWith("/v1/responses/") ? yield* responseOf(owner) : ""
+    const attachment = path.includes(":attachmentId") ? yield* attachmentOf(owner) : ""
     return path
+      .replace(":attachmentId", attachment)
       .replace("/v1/responses/:id", `/v1/responses/${response}`)
       .replace("/v1/models/:id", `/v1/models/agent%2F${owner.agent.id}`)
       .replace(":vendor/:name", `agent/${owner.agent.id}`)

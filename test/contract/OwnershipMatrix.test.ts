@@ -100,7 +100,8 @@ const malformed = [
 ]
 
 /** Ids of what belongs to an agent: that one is looked for first. */
-const withinAgent = /(?<=^(?:\/api)?\/agents\/:id\/.*)\/:(scheduleId|skillId|runId|operation|taskId|notificationId)/g
+const withinAgent =
+  /(?<=^(?:\/api)?\/agents\/:id\/.*)\/:(scheduleId|skillId|runId|operation|taskId|notificationId|attachmentId)/g
 
 const nameOf = ({ method, path }: KnownRoute) => `${method} ${path}`
 

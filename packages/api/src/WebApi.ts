@@ -22,6 +22,7 @@ import { requestErrors } from "./http/RequestErrors.ts"
 import { DeploymentsApi } from "./instances/DeploymentsApi.ts"
 import { InstancesApi } from "./instances/InstancesApi.ts"
 import { AgentOverviewsApi } from "./interaction/AgentOverviewsApi.ts"
+import { AttachmentsApi } from "./interaction/AttachmentsApi.ts"
 import { ConversationsApi } from "./interaction/ConversationsApi.ts"
 import { InteractionApi } from "./interaction/InteractionApi.ts"
 import { ApiKeysApi } from "./accounts/api-keys/ApiKeysApi.ts"
@@ -68,6 +69,7 @@ export class WebApi extends HttpApi.make("web")
   .add(DeploymentsApi)
   .add(InteractionApi)
   .add(ConversationsApi)
+  .add(AttachmentsApi)
   .add(AgentOverviewsApi)
   .add(ChannelsApi)
   .add(SchedulesApi)

@@ -50,6 +50,8 @@ const isBody = <A>(value: unknown): value is A => value !== undefined
 
 export interface RequestOptions {
   readonly body?: unknown
+  /** Sent as it is, in place of `body`. */
+  readonly content?: Blob | undefined
   readonly query?: Readonly<Record<string, string | number | undefined>>
   readonly headers?: Readonly<Record<string, string>>
   readonly signal?: AbortSignal | undefined
@@ -66,16 +68,18 @@ const addressOf = (path: string, query: RequestOptions["query"]) => {
 export const send = async (
   method: string,
   path: string,
-  { body, headers, query, signal }: RequestOptions = {}
+  { body, content, headers, query, signal }: RequestOptions = {}
 ): Promise<Response> => {
   const response = await fetch(addressOf(path, query), {
     method,
     headers: {
       accept: "application/json",
       ...(body === undefined ? {} : { "content-type": "application/json" }),
+      ...(content === undefined ? {} : { "content-type": "application/octet-stream" }),
       ...headers
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    ...(content === undefined ? {} : { body: content }),
     ...(signal === undefined ? {} : { signal })
   }).catch((cause: unknown) => {
     if (signal?.aborted === true) throw cause

@@ -35,6 +35,8 @@ export const formatMoney = (amount: number, currency: string): string =>
   new Intl.NumberFormat("en", { style: "currency", currency }).format(amount)
 
 export const formatSize = (bytes: number): string => {
+  if (bytes > 0 && bytes < 1024) return `${bytes} B`
+  if (bytes > 0 && bytes < 100 * 1024) return `${(bytes / 1024).toFixed(0)} KiB`
   const megabytes = bytes / 1024 / 1024
   return megabytes >= 1024 ? `${(megabytes / 1024).toFixed(1)} GiB` : `${megabytes.toFixed(megabytes < 10 ? 1 : 0)} MiB`
 }

@@ -88,6 +88,7 @@ export type AuditEntriesJson = Answer<typeof AdministrationApi, "audit">
 /** Their times are epoch milliseconds. */
 export type SessionJson = typeof SessionSummary.Encoded
 export type SessionMessageJson = typeof SessionMessageBody.Encoded
+export type AttachmentJson = SessionMessageJson["attachments"][number]
 export type ToolActivityJson = SessionMessageJson["toolCalls"][number]
 export type SessionPageJson = typeof FullSession.Encoded
 export type AgentHealthJson = typeof AgentHealthView.Encoded

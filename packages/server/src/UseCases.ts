@@ -9,6 +9,7 @@ import * as VaultOwnerKeys from "@berth/domain/ai/keys/VaultOwnerKeys"
 import * as BillingServices from "@berth/domain/billing/BillingServices"
 import * as GatewayServices from "@berth/domain/gateway/GatewayServices"
 import * as QuotedModelSubstitutes from "@berth/domain/gateway/plugins/QuotedModelSubstitutes"
+import * as QuotedImageInput from "@berth/domain/gateway/plugins/QuotedImageInput"
 import * as QuotedOwnKeyCoverage from "@berth/domain/gateway/plugins/QuotedOwnKeyCoverage"
 import * as ChannelsServices from "@berth/domain/channels/ChannelsServices"
 import * as LocalChannelTurns from "@berth/domain/channels/LocalChannelTurns"
@@ -60,6 +61,8 @@ import * as AccessMethodList from "./AccessMethodList.ts"
  * The services of each listener, over ports that the program or a test provides.
  */
 
+const quotedModels = Layer.merge(QuotedOwnKeyCoverage.layer, QuotedImageInput.layer)
+
 /** Services of both listeners. */
 export const shared = Layer.mergeAll(SocialSessions.Default, BillingServices.balances, Memories.Default).pipe(
   Layer.provideMerge(Sessions.Default)
@@ -75,7 +78,7 @@ export const web = Layer.mergeAll(
   GatewayServices.layer,
   Layer.provideMerge(
     Layer.provideMerge(PushNotifications.Default, A2aTasks.Default),
-    Layer.provide(InteractionServices.layer, QuotedOwnKeyCoverage.layer)
+    Layer.provide(InteractionServices.layer, quotedModels)
   ),
   Layer.provide(A2aPeers.Default, AgentLifecycle.Default),
   QuotedModelSubstitutes.layer,
@@ -128,7 +131,7 @@ export const provisioning = LocalChannelProvisioning.layer.pipe(
 const channelTurns = LocalChannelTurns.layer.pipe(
   Layer.provide(Layer.provide(VoiceMessages.Default, ChargedTranscription.Default)),
   Layer.provide(InteractionServices.layer),
-  Layer.provide(Layer.provide(QuotedOwnKeyCoverage.layer, GatewayServices.localAnswers)),
+  Layer.provide(Layer.provide(quotedModels, GatewayServices.localAnswers)),
   Layer.provide(Layer.mergeAll(AccountsServices.users, AgentsServices.layer, Instances.Default)),
   Layer.provide(ManagedAgentInstances.layer)
 )

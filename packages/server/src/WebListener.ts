@@ -1,3 +1,5 @@
+import { isAttachmentUpload } from "@berth/api/interaction/AttachmentsApi"
+import { attachmentLimits } from "@berth/domain/interaction/attachments/Attachment"
 import { ingestPath } from "@berth/api/provisioning/live-streams/LiveStreamsApi"
 import { liveLimits } from "@berth/domain/provisioning/live-streams/LiveStream"
 import { audioTranscriptionsPath } from "@berth/api/gateway/OpenAiGatewayApi"
@@ -62,6 +64,7 @@ import * as AgentSocketHttp from "./interaction/AgentSocketHttp.ts"
 import * as AgentSockets from "./interaction/AgentSockets.ts"
 import { moveTokenToHeader } from "./interaction/SocketCredentials.ts"
 import * as AgentOverviewsHttp from "./interaction/AgentOverviewsHttp.ts"
+import * as AttachmentsHttp from "./interaction/AttachmentsHttp.ts"
 import * as ConversationsHttp from "./interaction/ConversationsHttp.ts"
 import * as InteractionHttp from "./interaction/InteractionHttp.ts"
 import * as AgentLiveStreamsHttp from "./provisioning/AgentLiveStreamsHttp.ts"
@@ -117,6 +120,7 @@ const groups = Layer.mergeAll(
   InstancesHttp.layer,
   DeploymentsHttp.layer,
   InteractionHttp.layer,
+  AttachmentsHttp.layer,
   ConversationsHttp.layer,
   AgentOverviewsHttp.layer,
   ProvisioningHttp.layer,
@@ -182,10 +186,11 @@ export const instanceTable = [
   ...AssetsHttp.assetRoutes
 ]
 
-/** Bodies of the gateway with a declared length, and files of live streams. */
+/** Bodies of the gateway with a declared length, attachments, and files of live streams. */
 const bodyLimit = (path: string, { headers }: HttpServerRequest.HttpServerRequest) => {
   if (path.startsWith(ingestPath)) return liveLimits.maximumFileBytes
   if (path === audioTranscriptionsPath) return maximumFormBytes
+  if (isAttachmentUpload(path)) return attachmentLimits.imageBytes
   if (isOpenAiPath(path)) return openAiBodyLimit
   return path.startsWith(gatewayPath) && headers["content-length"] !== undefined ? gatewayBodyLimit : defaultBodyLimit
 }

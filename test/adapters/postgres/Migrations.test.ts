@@ -34,7 +34,8 @@ const pinned: Readonly<Record<number, string>> = {
   19: "0d1cfbbb78d4d2df6e668a9b3ceb177a9a7c4a1875e10fec01aea406c2ff37ab",
   20: "2dfe0e156bdeb37e782f934d411dafa5d9024d1a1eda8d24b5bc0c3271659592",
   21: "a606be4445fc54762244895853e00a9e7ac29c2b38f00c8fecfc2857e3c5b801",
-  22: "023e06b2a374f3b2ca0670e68e622b89e6305d7e9cd6c6f71020065bb4497b7b"
+  22: "023e06b2a374f3b2ca0670e68e622b89e6305d7e9cd6c6f71020065bb4497b7b",
+  23: "7834be197e3aad8aa2662184d8439fb6cd83a4c2c18ba3942e6a80e56c9abbff"
 }
 
 const options = (url: Redacted.Redacted) => ({ url, maxConnections: 1, applicationName: "test" })

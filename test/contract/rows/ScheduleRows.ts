@@ -40,6 +40,18 @@ export const scheduleRows: ReadonlyArray<ErrorRow> = [
   ...ofOneAgent("GET /api/agents/:id/skills"),
   ...ofOneAgent("POST /api/agents/:id/skills", { json: {} }),
   ...ofOneAgent("DELETE /api/agents/:id/skills/:skillId"),
+  ...ofOneAgent("POST /api/agents/:id/attachments"),
+  ...ofOneAgent("GET /api/agents/:id/attachments/:attachmentId"),
+  ofNothing("GET /api/agents/:id/attachments/:attachmentId", "attachment_not_found"),
+  {
+    when: "the file has no name",
+    listener: "web",
+    route: "POST /api/agents/:id/attachments",
+    call: ({ owner }) => ({ as: owner, path: `/api/agents/${owner.agent.id}/attachments`, body: "a" }),
+    status: 400,
+    code: "invalid_request",
+    fields: ["name"]
+  },
   ...ofOneAgent("GET /api/agents/:id/mcp-servers"),
   ...ofOneAgent("PUT /api/agents/:id/mcp-servers", { json: { servers: [] } }),
   ...[

@@ -339,7 +339,8 @@ const interactionRows: ReadonlyArray<SuccessRow> = [
             costMicros: s.orNull(s.naturalNumber),
             durationMs: s.orNull(s.naturalNumber),
             stopped: s.equalTo(false),
-            toolCalls: (calls) => Array.isArray(calls) && calls.length === 0
+            toolCalls: (calls) => Array.isArray(calls) && calls.length === 0,
+            attachments: (files) => Array.isArray(files) && files.length === 0
           }
         ]
       }

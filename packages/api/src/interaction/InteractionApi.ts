@@ -3,6 +3,7 @@ import { Channel } from "@berth/domain/shared/Channel"
 import { ChatSessionId, MessageId, MessageState } from "@berth/domain/interaction/Conversation"
 import { recentMemoryLimits } from "@berth/domain/interaction/memory/RecentMemory"
 import { CredentialKey, CredentialMap } from "@berth/domain/secrets/Credential"
+import { Attachment, AttachmentId } from "@berth/domain/interaction/attachments/Attachment"
 import { ToolActivity } from "@berth/domain/skills/tools/ToolActivity"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
@@ -21,6 +22,7 @@ import { CredentialInvalidBody, CredentialKeyUnknownBody } from "../secrets/Cred
 import { InternalFailureBody } from "../http/TransportErrors.ts"
 import { acceptApiKeys } from "../sessions/RequiredScope.ts"
 import { PrincipalAuth } from "../sessions/SessionAuth.ts"
+import { AttachmentInvalidBody, AttachmentNotFoundBody, ImagesNotSupportedBody } from "./AttachmentsApi.ts"
 import {
   ChatFailedBody,
   ChatSessionNotFoundBody,
@@ -63,7 +65,8 @@ export const SessionMessage = Schema.Struct({
   stopped: Schema.Boolean.annotations({
     description: "The answer was stopped: a reply is its text so far, and a message without any text has failed"
   }),
-  toolCalls: Schema.Array(ToolActivity).annotations({ description: "Tool calls of the answer, of replies" })
+  toolCalls: Schema.Array(ToolActivity).annotations({ description: "Tool calls of the answer, of replies" }),
+  attachments: Schema.Array(Attachment).annotations({ description: "Files of a user message" })
 }).annotations({ identifier: "SessionMessage" })
 export const FullSession = Schema.Struct({
   ...summaryFields,
@@ -161,6 +164,9 @@ const act = HttpApiEndpoint.post("act", "/api/agent")
       message: optionalText,
       sessionId: Schema.optionalWith(ChatSessionId, { nullable: true }),
       agentId: Schema.optionalWith(AgentId, { nullable: true }),
+      attachments: Schema.optionalWith(Schema.Array(AttachmentId), { nullable: true }).annotations({
+        description: "Ids of files of POST /api/agents/:id/attachments. `message` can be empty with some"
+      }),
       skillId: optionalText,
       enabled: Schema.optionalWith(Schema.Boolean, { nullable: true }),
       key: optionalText,
@@ -185,6 +191,9 @@ const act = HttpApiEndpoint.post("act", "/api/agent")
   .addError(AgentNotFoundBody)
   .addError(RunningAgentNotFoundBody)
   .addError(ChatSessionNotFoundBody)
+  .addError(AttachmentInvalidBody)
+  .addError(AttachmentNotFoundBody)
+  .addError(ImagesNotSupportedBody)
   .addError(UnitsExhaustedBody)
   .addError(SkillNotFoundBody)
   .addError(PlanFeatureRequiredBody)

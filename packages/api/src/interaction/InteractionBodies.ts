@@ -17,7 +17,7 @@ export const makeInteractionIndex = (serviceVersion: string) => ({
     "GET /api/agent?action=memory": `The last ${recentMemoryLimits.messages} messages of the conversation used last`,
     "GET /api/agent?action=skills": "Every skill, and whether your agent uses it",
     "GET /api/agent?action=credentials": "The configured credentials",
-    "POST /api/agent (action chat, or none)": "message, sessionId?: returns the reply",
+    "POST /api/agent (action chat, or none)": "message, sessionId?, attachments?: returns the reply",
     "POST /api/agent (action create-session)": "Creates a conversation",
     "POST /api/agent (action update-skill)": "skillId, enabled: switches a skill on or off",
     "POST /api/agent (action set-credential)": "key, value: stores a credential; it is never returned",
@@ -40,6 +40,7 @@ export const makeSessionSummary = ({ createdAt, id, lastActivity, messageCount, 
 })
 
 export const makeSessionMessage = ({
+  attachments,
   content,
   costMicros,
   createdAt,
@@ -66,7 +67,8 @@ export const makeSessionMessage = ({
   costMicros,
   durationMs,
   stopped: isStopped,
-  toolCalls: toolCalls ?? []
+  toolCalls: toolCalls ?? [],
+  attachments: attachments ?? []
 })
 
 export const makeChatRecord = ({ content, createdAt, id, sender, topic }: Message) => ({

@@ -6,11 +6,13 @@ import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } fr
 import type { AgentTab } from "../agents/AgentTab.ts"
 import { useOverview } from "../agents/overviews.ts"
 import { call } from "../api.ts"
-import { ChatIcon, DownIcon, ListIcon, PlusIcon, SendIcon, StopIcon } from "../icons.tsx"
+import { AttachIcon, ChatIcon, DownIcon, ListIcon, PlusIcon, SendIcon, StopIcon } from "../icons.tsx"
 import { Empty, Failure, Loaded, Notice, useAction } from "../parts.tsx"
 import { conversationsQuery, readConversation } from "../queries.ts"
 import { texts } from "../texts.ts"
 import type { SessionPageJson } from "../wire.ts"
+import { DraftFiles } from "./AttachmentList.tsx"
+import { acceptedFiles, type Outgoing, useDraftFiles } from "./attachments.ts"
 import { ConversationList } from "./ConversationList.tsx"
 import { ask, followPending, readLiveAnswers, stopAnswers, useLiveAnswers } from "./live.ts"
 import { Live, Stored } from "./Messages.tsx"
@@ -68,24 +70,35 @@ const useConversation = (agentId: string, sessionId: string) => {
 }
 
 const Composer = ({
+  agentId,
+  draft,
   isBusy,
   name,
   onSend,
   onStop,
-  text,
-  onText
+  onText,
+  text
 }: {
+  readonly agentId: string
   readonly name: string
   readonly isBusy: boolean
   readonly text: string
+  readonly draft: ReturnType<typeof useDraftFiles>
   readonly onText: (text: string) => void
-  readonly onSend: (message: string) => void
+  readonly onSend: (message: Outgoing) => void
   /** Stops the answer in progress; undefined without one. */
   readonly onStop: (() => void) | undefined
 }) => {
+  const dialog = useRef<HTMLInputElement>(null)
+  const attachments = draft.files.flatMap(({ attachment }) => attachment ?? [])
+  const isReady = attachments.length === draft.files.length && (text.trim() !== "" || attachments.length > 0)
   const submit = () => {
-    const message = text.trim()
-    if (message !== "" && !isBusy) onSend(message)
+    if (isReady && !isBusy) onSend({ text: text.trim(), attachments })
+  }
+  const take = (event: React.SyntheticEvent, data: DataTransfer) => {
+    if (data.files.length === 0) return
+    event.preventDefault()
+    draft.add(data.files)
   }
   return (
     <div className="composer">
@@ -94,7 +107,36 @@ const Composer = ({
           event.preventDefault()
           submit()
         }}
+        onDragOver={(event) => {
+          if (event.dataTransfer.types.includes("Files")) event.preventDefault()
+        }}
+        onDrop={(event) => take(event, event.dataTransfer)}
       >
+        <DraftFiles agentId={agentId} files={draft.files} onRemove={draft.remove} />
+        <input
+          ref={dialog}
+          type="file"
+          multiple
+          hidden
+          accept={acceptedFiles}
+          onChange={({ currentTarget }) => {
+            draft.add(currentTarget.files ?? [])
+            currentTarget.value = ""
+          }}
+        />
+        <Tooltip label={texts.chat.attach}>
+          <ActionIcon
+            type="button"
+            size={36}
+            radius="xl"
+            variant="subtle"
+            color="gray"
+            aria-label={texts.chat.attach}
+            onClick={() => dialog.current?.click()}
+          >
+            <AttachIcon />
+          </ActionIcon>
+        </Tooltip>
         <Textarea
           variant="unstyled"
           flex={1}
@@ -107,6 +149,7 @@ const Composer = ({
           placeholder={texts.chat.placeholder(name)}
           value={text}
           onChange={({ currentTarget }) => onText(currentTarget.value)}
+          onPaste={(event) => take(event, event.clipboardData)}
           onKeyDown={(event) => {
             if (event.key === "Escape") onStop?.()
             if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return
@@ -116,13 +159,7 @@ const Composer = ({
         />
         {onStop === undefined ? (
           <Tooltip label={texts.chat.send}>
-            <ActionIcon
-              type="submit"
-              size={36}
-              radius="xl"
-              aria-label={texts.chat.send}
-              disabled={text.trim() === "" || isBusy}
-            >
+            <ActionIcon type="submit" size={36} radius="xl" aria-label={texts.chat.send} disabled={!isReady || isBusy}>
               <SendIcon />
             </ActionIcon>
           </Tooltip>
@@ -163,6 +200,8 @@ const Conversation = ({
   const live = useLiveAnswers(sessionId)
   const draftKey = `draft-${agentId}`
   const [text, setText] = useState(() => sessionStorage.getItem(draftKey) ?? "")
+  const draft = useDraftFiles(agentId)
+  const { replace: replaceFiles } = draft
   const [failure, setFailure] = useState<unknown>()
   const [isSending, setSending] = useState(false)
   const [isAway, setAway] = useState(false)
@@ -205,7 +244,7 @@ const Conversation = ({
   }, [sessionId, sync])
 
   const send = useCallback(
-    async (message: string) => {
+    async (message: Outgoing) => {
       setSending(true)
       setFailure(undefined)
       try {
@@ -217,6 +256,7 @@ const Conversation = ({
             : { sessionId }
         await ask({ agentId, sessionId: created.sessionId, message }, makeSync(client, agentId, created.sessionId))
         setText("")
+        replaceFiles([])
         atEnd.current = true
         if (sessionId === newConversation) {
           sessionStorage.setItem(draftKey, "")
@@ -224,27 +264,32 @@ const Conversation = ({
         }
       } catch (cause) {
         setFailure(cause)
-        setText(message)
+        setText(message.text)
+        replaceFiles(message.attachments)
       } finally {
         setSending(false)
         document.getElementById("composer")?.focus()
       }
     },
-    [agentId, client, draftKey, onCreated, sessionId]
+    [agentId, client, draftKey, onCreated, replaceFiles, sessionId]
   )
   // An agent that starts refuses messages until it runs.
   const isStarting = agent.status === "provisioning"
-  const [queued, setQueued] = useState<string>()
+  const [queued, setQueued] = useState<Outgoing>()
   useEffect(() => {
     if (queued === undefined || isStarting) return
     setQueued(undefined)
     void send(queued)
   }, [isStarting, queued, send])
-  const retry = useCallback((message: string) => void send(message), [send])
-  const edit = useCallback((message: string) => {
-    setText(message)
-    document.getElementById("composer")?.focus()
-  }, [])
+  const retry = useCallback((message: Outgoing) => void send(message), [send])
+  const edit = useCallback(
+    ({ attachments, text: written }: Outgoing) => {
+      setText(written)
+      replaceFiles(attachments)
+      document.getElementById("composer")?.focus()
+    },
+    [replaceFiles]
+  )
 
   // A live answer shows its own message.
   const shownByLive = messages
@@ -320,12 +365,12 @@ const Conversation = ({
               </Button>
             </Group>
           )}
-          <Stored messages={stored} name={name} onEdit={edit} onRetry={retry} />
+          <Stored agentId={agentId} messages={stored} name={name} onEdit={edit} onRetry={retry} />
           {live.map((answer) => (
-            <Live key={answer.key} answer={answer} name={name} onRetry={retry} />
+            <Live key={answer.key} agentId={agentId} answer={answer} name={name} onRetry={retry} />
           ))}
           {messages.length === 0 && live.length === 0 && !(query.isPending && sessionId !== newConversation) && (
-            <Welcome name={name} onPick={edit} />
+            <Welcome name={name} onPick={(starter) => edit({ text: starter, attachments: [] })} />
           )}
         </div>
       </div>
@@ -352,6 +397,8 @@ const Conversation = ({
         </div>
       )}
       <Composer
+        agentId={agentId}
+        draft={draft}
         name={name}
         isBusy={isSending || isAnswering || queued !== undefined}
         text={text}

@@ -4,13 +4,16 @@ import { formatElapsed, formatTime } from "../format.ts"
 import { EditIcon, RetryIcon, SkillIcon } from "../icons.tsx"
 import { Copy, Trace } from "../parts.tsx"
 import { texts } from "../texts.ts"
-import type { SessionMessageJson, ToolActivityJson } from "../wire.ts"
+import type { AttachmentJson, SessionMessageJson, ToolActivityJson } from "../wire.ts"
+import { AttachmentList } from "./AttachmentList.tsx"
+import type { Outgoing } from "./attachments.ts"
 import type { LiveAnswer } from "./live.ts"
 import { Block, Markdown, usualCharacters } from "./Markdown.tsx"
 
 interface Actions {
-  readonly onRetry: (message: string) => void
-  readonly onEdit: (message: string) => void
+  readonly agentId: string
+  readonly onRetry: (message: Outgoing) => void
+  readonly onEdit: (message: Outgoing) => void
 }
 
 const ToolButton = ({
@@ -74,10 +77,10 @@ const Unanswered = ({
   traceId
 }: {
   readonly isStopped?: boolean | undefined
-  readonly message: string
+  readonly message: Outgoing
   readonly reason: string
   readonly traceId?: string | undefined
-  readonly onRetry?: ((message: string) => void) | undefined
+  readonly onRetry?: ((message: Outgoing) => void) | undefined
 }) => (
   <div className="notice failed" data-tone={isStopped ? undefined : "bad"}>
     <Text fz="sm" fw={500}>
@@ -100,6 +103,8 @@ const Unanswered = ({
 
 const UserMessage = memo(
   ({
+    agentId,
+    attachments,
     content,
     failure,
     isStopped,
@@ -107,25 +112,30 @@ const UserMessage = memo(
     onRetry,
     timestamp
   }: Actions & {
+    readonly attachments: ReadonlyArray<AttachmentJson>
     readonly content: string
     readonly timestamp: number
     readonly failure: string | undefined
     readonly isStopped: boolean
-  }) => (
-    <>
-      <article className="turn turn-user" aria-label={texts.chat.you}>
-        <div className="text">{content}</div>
-        <div className="turn-tools">
-          <span>{formatTime(timestamp)}</span>
-          <Copy value={content} label={texts.chat.copyMessage} />
-          <ToolButton icon={<EditIcon size={15} />} label={texts.chat.edit} onClick={() => onEdit(content)} />
-        </div>
-      </article>
-      {failure !== undefined && (
-        <Unanswered message={content} reason={failure} isStopped={isStopped} onRetry={onRetry} />
-      )}
-    </>
-  )
+  }) => {
+    const message = { text: content, attachments }
+    return (
+      <>
+        <article className="turn turn-user" aria-label={texts.chat.you}>
+          <AttachmentList agentId={agentId} attachments={attachments} />
+          {content !== "" && <div className="text">{content}</div>}
+          <div className="turn-tools">
+            <span>{formatTime(timestamp)}</span>
+            {content !== "" && <Copy value={content} label={texts.chat.copyMessage} />}
+            <ToolButton icon={<EditIcon size={15} />} label={texts.chat.edit} onClick={() => onEdit(message)} />
+          </div>
+        </article>
+        {failure !== undefined && (
+          <Unanswered message={message} reason={failure} isStopped={isStopped} onRetry={onRetry} />
+        )}
+      </>
+    )
+  }
 )
 
 const AgentReply = memo(
@@ -167,6 +177,7 @@ const AgentReply = memo(
 /** Stored messages. Deltas do not render them again. */
 export const Stored = memo(
   ({
+    agentId,
     messages,
     name,
     onEdit,
@@ -184,6 +195,8 @@ export const Stored = memo(
             return (
               <UserMessage
                 key={message.id}
+                agentId={agentId}
+                attachments={message.attachments}
                 content={message.content}
                 timestamp={message.timestamp}
                 isStopped={message.stopped}
@@ -200,7 +213,11 @@ export const Stored = memo(
               key={message.id}
               message={message}
               name={name}
-              onAgain={asked !== undefined && index === messages.length - 1 ? () => onRetry(asked.content) : undefined}
+              onAgain={
+                asked !== undefined && index === messages.length - 1
+                  ? () => onRetry({ text: asked.content, attachments: asked.attachments })
+                  : undefined
+              }
             />
           )
         })}
@@ -231,21 +248,24 @@ const Growing = ({ answer: { blocks } }: { readonly answer: LiveAnswer }) => {
 
 /** An answer in progress, with its message. */
 export const Live = ({
+  agentId,
   answer,
   name,
   onRetry
 }: {
+  readonly agentId: string
   readonly answer: LiveAnswer
   readonly name: string
-  readonly onRetry: (message: string) => void
+  readonly onRetry: (message: Outgoing) => void
 }) => {
-  const { blocks, failure, isBroken, isStopping, question, tools } = answer
+  const { attachments, blocks, failure, isBroken, isStopping, question, tools } = answer
   const isEmpty = blocks.done.length === 0 && blocks.tail === ""
   return (
     <>
       {question !== undefined && (
         <article className="turn turn-user" aria-label={texts.chat.you}>
-          <div className="text">{question}</div>
+          <AttachmentList agentId={agentId} attachments={attachments} />
+          {question !== "" && <div className="text">{question}</div>}
           <div className="turn-tools" />
         </article>
       )}
@@ -267,7 +287,7 @@ export const Live = ({
           </Group>
         ) : (
           <Unanswered
-            message={question ?? ""}
+            message={{ text: question ?? "", attachments }}
             reason={failure.message}
             isStopped={isStopping}
             traceId={failure.traceId}

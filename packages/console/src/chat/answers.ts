@@ -2,6 +2,7 @@ import type { SseEvent } from "@berth/api/http/Sse"
 import { RequestFailed, segment, send } from "../api.ts"
 import { readEvents, waitToRetry } from "../events.ts"
 import type { ToolActivityJson } from "../wire.ts"
+import type { Outgoing } from "./attachments.ts"
 
 /** Events of one answer. */
 export interface AnswerListener {
@@ -20,8 +21,16 @@ export type StreamSource = { readonly response: Response } | { readonly messageI
 const stream = { accept: "text/event-stream" } as const
 
 /** Sends a message; a response means that it is accepted. */
-export const openAnswer = (message: string, agentId: string, sessionId: string): Promise<Response> =>
-  send("POST", "/api/agent", { body: { message, agentId, sessionId }, headers: stream })
+export const openAnswer = ({ attachments, text }: Outgoing, agentId: string, sessionId: string): Promise<Response> =>
+  send("POST", "/api/agent", {
+    body: {
+      message: text,
+      agentId,
+      sessionId,
+      ...(attachments.length === 0 ? {} : { attachments: attachments.map(({ id }) => id) })
+    },
+    headers: stream
+  })
 
 const readText = (data: string, name: string): string | undefined => {
   const value: unknown = JSON.parse(data)

@@ -3,13 +3,15 @@ import { appendText, type Blocks, noBlocks } from "../blocks.ts"
 import { call, segment } from "../api.ts"
 import { describe } from "../parts.tsx"
 import { readConversation } from "../queries.ts"
-import type { ToolActivityJson } from "../wire.ts"
+import type { AttachmentJson, ToolActivityJson } from "../wire.ts"
+import type { Outgoing } from "./attachments.ts"
 import { StreamLost, type StreamSource, receiveAnswer, openAnswer } from "./answers.ts"
 
 export interface LiveAnswer {
   readonly key: string
   /** The message, unless the stored conversation shows it. */
   readonly question: string | undefined
+  readonly attachments: ReadonlyArray<AttachmentJson>
   readonly messageId: string | undefined
   readonly blocks: Blocks
   readonly tools: ReadonlyArray<ToolActivityJson>
@@ -60,7 +62,7 @@ let lastKey = 0
 const follow = async (
   sessionId: string,
   source: StreamSource,
-  question: string | undefined,
+  asked: Outgoing | undefined,
   settle: () => Promise<unknown>
 ) => {
   lastKey += 1
@@ -70,7 +72,8 @@ const follow = async (
     ...readLiveAnswers(sessionId),
     {
       key,
-      question,
+      question: asked?.text,
+      attachments: asked?.attachments ?? [],
       messageId,
       blocks: noBlocks,
       tools: [],
@@ -116,7 +119,7 @@ const follow = async (
 
 /** Sends a message; resolves when the service has it. */
 export const ask = async (
-  { agentId, message, sessionId }: { readonly agentId: string; readonly sessionId: string; readonly message: string },
+  { agentId, message, sessionId }: { readonly agentId: string; readonly sessionId: string; readonly message: Outgoing },
   settle: () => Promise<unknown>
 ): Promise<void> => {
   const response = await openAnswer(message, agentId, sessionId)

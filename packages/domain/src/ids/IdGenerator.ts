@@ -32,6 +32,7 @@ export type IdPrefix =
   | "run"
   | "ctx"
   | "psh"
+  | "att"
 
 /** Source of new ids: `<prefix>_<32 hex digits>`. */
 export class IdGenerator extends Context.Tag("@berth/IdGenerator")<

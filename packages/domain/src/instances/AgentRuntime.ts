@@ -37,11 +37,15 @@ export const RuntimeAgent = Schema.Struct({
 }).annotations({ identifier: "RuntimeAgent" })
 export type RuntimeAgent = typeof RuntimeAgent.Type
 
+/** Ids of images, which only the backend reads; runtimes of an earlier release ignore them. */
+const Images = Schema.Array(Schema.String)
+
 /** `seq` is the position in the session, from 1. */
 export const TurnMessage = Schema.Struct({
   seq: Schema.Int,
   role: Schema.Literal("user", "assistant"),
-  content: Schema.String
+  content: Schema.String,
+  images: Schema.optionalWith(Images, { exact: true })
 })
 export type TurnMessage = typeof TurnMessage.Type
 
@@ -66,6 +70,7 @@ export const Turn = Schema.Struct({
   memories: Schema.Array(Schema.String),
   history: Schema.Array(TurnMessage),
   message: Schema.String,
+  images: Schema.optionalWith(Images, { exact: true }),
   /** The reply is the tool's result. */
   invocation: Schema.optional(ToolInvocation),
   /** Services of an earlier release understand no reports of tool calls. */

@@ -5,6 +5,7 @@ import { AgentId } from "../shared/AgentId.ts"
 import type { Units, UsdMicros } from "../shared/Money.ts"
 import { UserId } from "../shared/UserId.ts"
 import { ToolActivity } from "../skills/tools/ToolActivity.ts"
+import { Attachment } from "./attachments/Attachment.ts"
 
 export const ChatSessionId = idSchema("ChatSessionId", "Id of a conversation, chs_…")
 export type ChatSessionId = typeof ChatSessionId.Type
@@ -59,6 +60,8 @@ export const Message = Schema.Struct({
   isStopped: Schema.Boolean,
   /** Tool calls of the answer, of replies; null without any, and in transcripts. */
   toolCalls: Schema.NullOr(Schema.Array(ToolActivity)),
+  /** Of user messages; null without any. */
+  attachments: Schema.NullOr(Schema.Array(Attachment)),
   createdAt: Schema.DateTimeUtcFromSelf
 })
 export type Message = typeof Message.Type

@@ -1,5 +1,6 @@
 import { Effect, Layer } from "effect"
 import { ConversationRemoval } from "../instances/ConversationRemoval.ts"
+import { Attachments } from "./attachments/Attachments.ts"
 import { ResumedAnswers } from "./answers/ResumedAnswers.ts"
 import { ClaimedContents } from "./ClaimedContents.ts"
 import { ChatSessions } from "./conversations/ChatSessions.ts"
@@ -18,7 +19,13 @@ const conversationRemoval = Layer.effect(
 
 export const layer = Layer.mergeAll(Conversations.Default, AgentHealth.Default, conversationRemoval).pipe(
   Layer.provideMerge(
-    Layer.mergeAll(ChatSessions.Default, ConversationTurns.Default, ConversationRecords.Default, ResumedAnswers.Default)
+    Layer.mergeAll(
+      Attachments.Default,
+      ChatSessions.Default,
+      ConversationTurns.Default,
+      ConversationRecords.Default,
+      ResumedAnswers.Default
+    )
   ),
   Layer.provide(Layer.merge(TurnSettlement.Default, TurnStops.Default))
 )

@@ -24,6 +24,7 @@ import mcpServers from "./migrations/0019_mcp_servers.ts"
 import answers from "./migrations/0020_answers.ts"
 import wholeResponses from "./migrations/0021_whole_responses.ts"
 import pendingMessages from "./migrations/0022_pending_messages.ts"
+import attachments from "./migrations/0023_attachments.ts"
 import { type Migration, pendingMigrations, sha256Of } from "./PendingMigrations.ts"
 import { type DatabaseUnreachable, layer, type PostgresPoolOptions } from "./PostgresPool.ts"
 import { decodeRows, decodeSingleRow } from "./Rows.ts"
@@ -52,7 +53,8 @@ export const migrations: ReadonlyArray<Migration> = [
   { id: 19, file: "0019_mcp_servers.ts", sql: mcpServers },
   { id: 20, file: "0020_answers.ts", sql: answers },
   { id: 21, file: "0021_whole_responses.ts", sql: wholeResponses },
-  { id: 22, file: "0022_pending_messages.ts", sql: pendingMessages }
+  { id: 22, file: "0022_pending_messages.ts", sql: pendingMessages },
+  { id: 23, file: "0023_attachments.ts", sql: attachments }
 ]
 
 const DatabaseRow = Schema.Struct({

@@ -1,3 +1,5 @@
+import type { ChatMessage } from "@berth/domain/ai/chat/ModelChat"
+import { makeImageReference } from "@berth/domain/interaction/attachments/Attachment"
 import { estimateTokens } from "@berth/domain/ai/prompt/TokenEstimate"
 import type { Prompt } from "@berth/domain/ai/prompt/PromptFitting"
 import { truncateToTokens, findNewestFitting, computeUsableWindow } from "@berth/domain/ai/prompt/PromptBudget"
@@ -40,13 +42,24 @@ export const makeSystemMessage = (
     .join("\n\n")
 }
 
+const makeUserMessage = (content: string, images: ReadonlyArray<string> = []): ChatMessage =>
+  images.length === 0
+    ? { role: "user", content }
+    : {
+        role: "user",
+        content,
+        parts: [{ type: "text", text: content }, ...images.map(makeImageReference)]
+      }
+
 export const makeTurnPrompt = (
   agent: RuntimeAgent,
-  turn: Pick<Turn, "history" | "message" | "memories" | "summary">,
+  turn: Pick<Turn, "history" | "images" | "message" | "memories" | "summary">,
   now: DateTime.Utc
 ): Prompt => ({
   system: { role: "system", content: makeSystemMessage(agent, turn, now) },
-  history: turn.history.map(({ content, role }) => ({ role, content })),
-  message: { role: "user", content: turn.message },
+  history: turn.history.map(({ content, images, role }) =>
+    role === "user" ? makeUserMessage(content, images) : { role, content }
+  ),
+  message: makeUserMessage(turn.message, turn.images),
   rounds: []
 })

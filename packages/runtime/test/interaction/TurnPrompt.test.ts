@@ -1,3 +1,4 @@
+import { makeImageReference } from "@berth/domain/interaction/attachments/Attachment"
 import { flattenPrompt } from "@berth/domain/ai/prompt/PromptFitting"
 import { RuntimeAgent, type Turn, TurnMessage } from "@berth/domain/instances/AgentRuntime"
 import { makeTurnPrompt } from "@berth/runtime/interaction/TurnPrompt"
@@ -24,7 +25,11 @@ it.prop(
     assert.include(system?.content, someone.name)
     assert.include(system?.content, (someone.systemPrompt ?? "").trim())
     assert.deepStrictEqual(rest, [
-      ...history.map(({ content, role }) => ({ role, content })),
+      ...history.map(({ content, images = [], role }) =>
+        role === "user" && images.length > 0
+          ? { role, content, parts: [{ type: "text", text: content }, ...images.map(makeImageReference)] }
+          : { role, content }
+      ),
       { role: "user", content: message }
     ])
   }

@@ -58,11 +58,11 @@ const readResumed = ({ events, opening }: ResumedAnswer): StreamedAnswer => ({
 })
 
 /** Resumes the answer that `position` names; without one, sends the message and streams its answer. */
-export const respondStreamedChat = (
+export const respondStreamedChat = <E = never>(
   { conversations, resumed }: { readonly conversations: Conversations; readonly resumed: ResumedAnswers },
   user: User,
   position: Option.Option<AnswerPosition>,
-  toSend: OutgoingMessage,
+  toSend: OutgoingMessage<E>,
   format: AnswerFormat
 ) =>
   Effect.gen(function* () {

@@ -30,11 +30,13 @@ import {
   respondStreamedChat,
   withInteractionRetryAfter
 } from "./AnswerResponse.ts"
+import { makeMessageReader } from "./ReceivedMessage.ts"
 
 export const layer = HttpApiBuilder.group(WebApi, "interaction", (handlers) =>
   Effect.gen(function* () {
     const answers = { conversations: yield* Conversations, resumed: yield* ResumedAnswers }
     const sessions = yield* ChatSessions
+    const readMessage = yield* makeMessageReader
     const records = yield* ConversationRecords
     const health = yield* AgentHealth
     const limiter = yield* RateLimiter
@@ -70,8 +72,9 @@ export const layer = HttpApiBuilder.group(WebApi, "interaction", (handlers) =>
           }
         })
       )
-      .handle("act", ({ payload: { action, agentId, enabled, key, message, sessionId, skillId, value }, request }) =>
+      .handle("act", ({ payload, request }) =>
         Effect.gen(function* () {
+          const { action, agentId, enabled, key, skillId, value } = payload
           const { user } = yield* isConfiguration(action) ? principalWithScope("agents") : Principal
           if (action === "create-session") {
             const session = yield* sessions.create(user.id, agentId)
@@ -81,9 +84,7 @@ export const layer = HttpApiBuilder.group(WebApi, "interaction", (handlers) =>
           if (action === "set-credential") return yield* credentials.set(user.id, agentId, { key, value })
           const isStream = acceptsEventStream(request.headers["accept"])
           const position = isStream ? yield* readLastEventId(request) : Option.none()
-          if (message === undefined && Option.isNone(position))
-            return yield* new MessageInvalid({ reason: "is missing" })
-          const toSend = { message: message ?? "", sessionId, agentId }
+          const toSend = yield* readMessage(user, payload, Option.isSome(position))
           if (isStream) return yield* respondStreamedChat(answers, user, position, toSend, agentAnswerFormat)
           const { reply } = yield* answers.conversations.sendAndAwait(user, toSend)
           yield* addResponseHeaders(makeReplyHeaders(reply))

@@ -13,6 +13,8 @@ import { channelMessageRetention, idleChatRetention } from "@berth/domain/channe
 import { Chats } from "@berth/domain/channels/Chats"
 import { AgentLog, agentLogRetention } from "@berth/domain/instances/AgentLog"
 import { AnswerStreams } from "@berth/domain/interaction/answers/AnswerStreams"
+import { unsentAttachmentRetention } from "@berth/domain/interaction/attachments/Attachment"
+import { AttachmentRepository } from "@berth/domain/interaction/attachments/AttachmentRepository"
 import { Outbox } from "@berth/domain/jobs/Outbox"
 import { IdempotencyKeys } from "@berth/domain/limits/IdempotencyKeys"
 import { agentRunRetention, agentRunsKept } from "@berth/domain/schedules/runs/AgentRun"
@@ -134,6 +136,7 @@ export const layer = ({ modelUsageRetention, reservationRetention, streamRetenti
             responses.prune(DateTime.subtractDuration(now, responseRetention), maximumBytesOfOwner)
           )
         ),
+        retention("unsent attachments", "1 hour", removeOlder(AttachmentRepository, unsentAttachmentRetention)),
         retention("messages between agents", "1 hour", removeOlder(A2aRepository, a2aRetention)),
         retention("tasks of agents", "1 hour", removeOlder(A2aTaskRepository, taskRetention)),
         retention("events", "1 hour", removeOlder(WebhookDeliveryRepository, eventRetention)),

@@ -6,6 +6,7 @@ import { CardEventEffects } from "@berth/domain/billing/events/CardEventEffects"
 import { ReservationRepository } from "@berth/domain/billing/units/ReservationRepository"
 import { PaymentRedemptions } from "@berth/domain/gateway/payments/PaymentRedemptions"
 import { AnswerStreams } from "@berth/domain/interaction/answers/AnswerStreams"
+import { AttachmentRepository } from "@berth/domain/interaction/attachments/AttachmentRepository"
 import { Outbox } from "@berth/domain/jobs/Outbox"
 import { IdempotencyKeys } from "@berth/domain/limits/IdempotencyKeys"
 import { SessionRepository } from "@berth/domain/sessions/SessionRepository"
@@ -68,6 +69,7 @@ const runRetentions = Effect.gen(function* () {
     Layer.mock(A2aTaskRepository, { prune: (before) => recordAt("tasks of agents", before) }),
     Layer.mock(WebhookDeliveryRepository, { prune: (before) => recordAt("events", before) }),
     Layer.mock(StoredResponses, { prune: (before) => recordAt("responses of models", before) }),
+    Layer.mock(AttachmentRepository, { prune: (before) => recordAt("unsent attachments", before) }),
     Layer.mock(AnswerStreams, {
       append: () => {},
       // Three runs suffice: the test clock takes some milliseconds of real time for each moment.

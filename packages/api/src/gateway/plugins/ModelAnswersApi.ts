@@ -99,7 +99,9 @@ export const ModelQuoteResult = Schema.Union(
     maxTokens: Schema.Number,
     ownKey: Schema.Boolean,
     answeredBy: AnsweringModel,
-    isSubstitute: Schema.Boolean
+    isSubstitute: Schema.Boolean,
+    /** Absent from earlier releases. */
+    seesImages: Schema.optionalWith(Schema.Boolean, { default: () => true })
   }),
   AnswerFailed,
   AnswerInvalid

@@ -8,7 +8,7 @@ import { costUpperBound, findAnswerLimit } from "../models/ModelCost.ts"
 import { type ModelProvider, ModelProviders } from "../models/ModelProviders.ts"
 import { isServed } from "../models/ModelResolution.ts"
 import { findModelRoutes } from "../models/ModelRoutes.ts"
-import { parseTaskType } from "../models/ModelSelection.ts"
+import { parseTaskType, supportsImages } from "../models/ModelSelection.ts"
 import { estimatePromptTokens, estimateTokens } from "../prompt/TokenEstimate.ts"
 import { holdsImages, type makeModelChoice, offersTools, type ReachableModels } from "../ReachableModels.ts"
 import type { ChunkReader } from "../streams/ChunkReader.ts"
@@ -139,7 +139,8 @@ export const makeModelChat = ({
         maxTokens,
         ownKey: isOwn,
         answeredBy: { model: first.model.id, provider: first.provider },
-        isSubstitute: request.model !== undefined && !isServed(reachable.models, request.model)
+        isSubstitute: request.model !== undefined && !isServed(reachable.models, request.model),
+        seesImages: supportsImages(first.model)
       }
     }, withExportedSpan("AiLayer.quote"))
 

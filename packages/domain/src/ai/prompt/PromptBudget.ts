@@ -1,5 +1,5 @@
 import { reasoningMaxTokens } from "../models/ModelCost.ts"
-import { estimateTokens } from "./TokenEstimate.ts"
+import { estimateImageTokens, estimateTokens } from "./TokenEstimate.ts"
 import type { ChatMessage, ToolSpec } from "../chat/ModelChat.ts"
 
 /** Tokens of roles and separators. */
@@ -9,6 +9,7 @@ const tokensAroundMessage = 4
 export const estimateMessageTokens = (message: ChatMessage): number =>
   tokensAroundMessage +
   estimateTokens(JSON.stringify(message.content)) +
+  estimateImageTokens(message) +
   (message.role === "assistant" && message.toolCalls !== undefined
     ? estimateTokens(JSON.stringify(message.toolCalls))
     : 0) +

@@ -44,10 +44,12 @@ const levelFor = (sizes: ReadonlyArray<number>, total: number): number => {
 
 const contentTokens = ({ content }: ChatMessage) => estimateTokens(JSON.stringify(content))
 
-const cutContent = (message: ChatMessage, tokens: number): ChatMessage => ({
-  ...message,
-  content: truncateToTokens(message.content, tokens)
-})
+const cutContent = (message: ChatMessage, tokens: number): ChatMessage => {
+  const content = truncateToTokens(message.content, tokens)
+  if (message.role !== "user" || message.parts === undefined) return { ...message, content }
+  const images = message.parts.filter(({ type }) => type === "image")
+  return { ...message, content, parts: [{ type: "text", text: content }, ...images] }
+}
 
 /** Truncates tool results to a total, the longest first. */
 const cutResults = (rounds: ReadonlyArray<ToolRound>, tokens: number): ReadonlyArray<ToolRound> => {

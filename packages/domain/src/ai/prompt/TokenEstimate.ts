@@ -107,13 +107,16 @@ export const estimateTokens = (text: string): number => {
   return Math.ceil(total)
 }
 
+export const estimateImageTokens = (message: ChatMessage): number =>
+  message.role === "user" ? tokensOfImage * (message.parts ?? []).filter(({ type }) => type === "image").length : 0
+
 const tokensOf = (message: ChatMessage): number => {
   const text = tokensAroundMessage + estimateTokens(message.content)
   switch (message.role) {
     case "system":
       return text
     case "user":
-      return text + tokensOfImage * (message.parts ?? []).filter(({ type }) => type === "image").length
+      return text + estimateImageTokens(message)
     case "tool":
       return text + estimateTokens(message.toolCallId + message.toolName)
     case "assistant":

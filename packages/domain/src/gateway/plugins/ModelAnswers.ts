@@ -27,6 +27,8 @@ export interface ModelQuote {
   /** The model that is called first, and whether it replaces the requested one, which no provider serves. */
   readonly answeredBy: AnsweringModel
   readonly isSubstitute: boolean
+  /** Whether that model accepts images. */
+  readonly seesImages: boolean
 }
 
 export interface EmbeddingRequest extends EmbeddingInput {

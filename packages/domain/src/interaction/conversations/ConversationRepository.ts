@@ -12,6 +12,7 @@ import type {
   MessageId,
   MessageState
 } from "../Conversation.ts"
+import type { Attachment } from "../attachments/Attachment.ts"
 import type { ChatSessionNotFound, PendingMessageLimitReached } from "../ConversationErrors.ts"
 import type { ToolActivity } from "../../skills/tools/ToolActivity.ts"
 import type { TurnPayment } from "../turns/TurnPayment.ts"
@@ -22,6 +23,7 @@ export interface NewMessage {
   readonly content: string
   readonly topic: string | null
   readonly platform: string
+  readonly attachments?: ReadonlyArray<Attachment> | undefined
   /** A failed message without a model call, which this one repeats. It is deleted. */
   readonly repeats?: MessageId | undefined
 }

@@ -5,6 +5,7 @@ import { AgentManager } from "../../instances/AgentManager.ts"
 import type { ToolInvocation, TurnEvent } from "../../instances/AgentRuntime.ts"
 import { leaseDuration, whileRenewed } from "../../limits/Lease.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
+import { makeAttachmentPrompts } from "../attachments/Attachments.ts"
 import type { AnswerPublication } from "../answers/AnswerPublication.ts"
 import { AnswerStreams } from "../answers/AnswerStreams.ts"
 import {
@@ -58,6 +59,7 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
     const streams = yield* AnswerStreams
     const stops = yield* TurnStops
     const queue = yield* TurnQueue.make
+    const promptsOf = yield* makeAttachmentPrompts
 
     const renewLease = (message: Message) =>
       Effect.flatMap(DateTime.now, (now) => turns.renewLease(message.id, DateTime.addDuration(now, leaseDuration)))
@@ -66,12 +68,17 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
     const awaitContext = (message: Message, ticket: TurnQueue.TurnTicket) => {
       const read = Effect.gen(function* () {
         const { afterSeq, ...known } = yield* memories.recallForTurn(message)
-        const before = yield* repository.readTranscript(message.sessionId, {
+        const earlier = yield* repository.readTranscript(message.sessionId, {
           afterSeq,
           beforeSeq: message.seq,
           limit: maximumHistoryMessages
         })
-        return { known, before }
+        const prompts = yield* promptsOf(message, [...earlier, message])
+        return {
+          known,
+          before: prompts.slice(0, -1),
+          prompted: prompts.at(-1) ?? { ...message, images: [] }
+        }
       })
       const awaitNext = (polls: number): Effect.Effect<void> =>
         Effect.flatMap(Effect.zipRight(ticket.wait(polls), repository.isNext(message)), (isNext) =>
@@ -86,7 +93,7 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
 
     const chat = (
       message: Message,
-      { before, known }: Effect.Effect.Success<ReturnType<typeof awaitContext>>,
+      { before, known, prompted }: Effect.Effect.Success<ReturnType<typeof awaitContext>>,
       invocation: ToolInvocation | undefined
     ) =>
       manager.chat(message.userId, {
@@ -94,8 +101,14 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
         sessionId: message.sessionId,
         messageId: message.id,
         ...known,
-        history: fitHistory(before).map(({ content, sender, seq }) => ({ seq, role: toChatRole(sender), content })),
-        message: message.content,
+        history: fitHistory(before).map(({ content, images, sender, seq }) => ({
+          seq,
+          role: toChatRole(sender),
+          content,
+          ...(images.length === 0 ? {} : { images })
+        })),
+        message: prompted.content,
+        ...(prompted.images.length === 0 ? {} : { images: prompted.images }),
         reportsTools: true,
         ...(invocation === undefined ? {} : { invocation })
       })

@@ -10,6 +10,8 @@ import { Transaction } from "../../persistence/Transaction.ts"
 import type { MessageOrigin } from "../../shared/Channel.ts"
 import type { Units } from "../../shared/Money.ts"
 import type { User } from "../../shared/User.ts"
+import type { Attachment } from "../attachments/Attachment.ts"
+import type { MessageAttachments } from "../attachments/Attachments.ts"
 import { makeAnswerPublication } from "../answers/AnswerPublication.ts"
 import {
   abandonedMessageFailure,
@@ -31,8 +33,10 @@ import { OwnKeyCoverage } from "../turns/OwnKeyCoverage.ts"
 import type { TurnPayment } from "../turns/TurnPayment.ts"
 import { withExportedSpan } from "../../shared/SpanExport.ts"
 
-export interface OutgoingMessage {
+export interface OutgoingMessage<E = never> {
   readonly message: string
+  /** Finds the attachments of the message, which can be empty then. */
+  readonly attach?: ((session: ChatSession) => Effect.Effect<MessageAttachments<E>, E>) | undefined
   readonly sessionId?: ChatSessionId | undefined
   readonly agentId?: AgentId | undefined
   readonly topic?: string | undefined
@@ -44,6 +48,7 @@ export interface KeyedMessage {
   readonly session: ChatSession
   readonly message: string
   readonly platform: MessageOrigin
+  readonly attachments?: ReadonlyArray<Attachment> | undefined
   /** Run instead of asking the model. */
   readonly invocation?: ToolInvocation | undefined
   readonly repeats?: MessageId | undefined
@@ -64,7 +69,7 @@ export interface TurnHooks<E> {
 type Stored<E> = Pick<TurnHooks<E>, "alongside" | "before">
 
 /** Keeps message and payment in one transaction: concurrent calls with the id share a reservation, which none may release. */
-const keyed: TurnHooks<never> = { before: Effect.void, alongside: Effect.void, canceled: Effect.never }
+const unhooked: TurnHooks<never> = { before: Effect.void, alongside: Effect.void, canceled: Effect.never }
 
 /** The end of a turn. */
 export type TurnEnd =
@@ -99,6 +104,7 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
     /** Stores the message, its turn, the reservation and what goes with them, all or none. A message with a new id keeps no lock on its user's balance. */
     const store = Effect.fnUntraced(function* <E, F>(
       {
+        attachments,
         id,
         message: content,
         platform,
@@ -113,7 +119,7 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
       const leaseUntil = DateTime.addDuration(yield* DateTime.now, leaseDuration)
       const append = (payment: TurnPayment) =>
         repository.appendUserMessage(
-          { id, sessionId: session.id, content, topic, platform, repeats },
+          { id, sessionId: session.id, content, topic, platform, attachments, repeats },
           { ...payment, unitLimit, leaseUntil },
           pendingLimits
         )
@@ -183,18 +189,27 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
     })
 
     /** Sends a message and returns the events of its answer. The deltas of a resumable answer are stored for a while. */
-    const send = Effect.fnUntraced(function* (
+    const send = Effect.fnUntraced(function* <E = never>(
       user: User,
-      toSend: OutgoingMessage,
+      { attach, ...toSend }: OutgoingMessage<E>,
       { isResumable }: { readonly isResumable: boolean }
     ) {
-      yield* validate(toSend.message)
+      if (attach === undefined || toSend.message !== "") yield* validate(toSend.message)
       const session = yield* sessions.resolve(user.id, toSend)
+      const attached = attach === undefined ? undefined : yield* attach(session)
       const id = MessageId.make(yield* ids.next("msg"))
       const { events, message } = yield* begin(
         user,
-        { id, session, message: toSend.message, topic: toSend.topic ?? null, platform: "web" },
-        isResumable
+        {
+          id,
+          session,
+          message: toSend.message,
+          topic: toSend.topic ?? null,
+          platform: "web",
+          attachments: attached?.attachments
+        },
+        isResumable,
+        attached === undefined ? undefined : { ...unhooked, alongside: attached.claim }
       )
       yield* Effect.annotateCurrentSpan({ "message.id": message.id, "session.id": session.id })
       return { opening: { message, session }, events }
@@ -235,7 +250,7 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
       const repeated = to.repeats === undefined ? Option.none() : yield* repository.findMessage(user.id, to.repeats)
       const toSend = { ...to, message: Option.isSome(repeated) ? repeated.value.content : yield* read }
       yield* validate(toSend.message)
-      const { events, message } = yield* begin(user, toSend, false, keyed)
+      const { events, message } = yield* begin(user, toSend, false, unhooked)
       const last = yield* readLast(events)
       return last?.type === "done"
         ? ({ _tag: "Answered", reply: last.reply } satisfies TurnEnd)
@@ -243,7 +258,10 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
     })
 
     /** Sends a message and waits for the whole reply. */
-    const sendAndAwait = Effect.fn("Conversations.sendAndAwait")(function* (user: User, toSend: OutgoingMessage) {
+    const sendAndAwait = Effect.fn("Conversations.sendAndAwait")(function* <E = never>(
+      user: User,
+      toSend: OutgoingMessage<E>
+    ) {
       const { events, opening } = yield* send(user, toSend, { isResumable: false })
       const last = yield* readLast(events)
       if (last?.type === "done") return { ...opening, reply: last.reply }

@@ -9,6 +9,7 @@ import { UnitLedger } from "../../billing/units/UnitLedger.ts"
 import { RateLimiter, type RateLimitExceeded } from "../../limits/RateLimiter.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
 import { convertMicrosToUsd, noUsdMicros, toUsdMicros, Units, UsdMicros } from "../../shared/Money.ts"
+import { dropReferencedImages, listReferencedImages, makeImageLoading } from "../attachments/Attachments.ts"
 import { TurnBudgetExhausted, TurnNotInProgress } from "./TurnErrors.ts"
 import {
   boundCall,
@@ -52,6 +53,7 @@ export class TurnModelCalls extends Effect.Service<TurnModelCalls>()("@berth/Tur
     const limiter = yield* RateLimiter
     const transaction = yield* Transaction
     const settings = yield* TurnSettings
+    const loadImages = yield* makeImageLoading
     const messageCostLimit = findCostLimit(settings, messageUnits)
 
     const begin = (turn: AgentTurn, cost: CallCost, { outputCost }: Quote) =>
@@ -118,16 +120,27 @@ export class TurnModelCalls extends Effect.Service<TurnModelCalls>()("@berth/Tur
       return yield* isFree(quote) ? begin(turn, { own: false, ...freeCall }, quote) : beginPaid(turn, quote)
     })
 
+    /** Without images where the model accepts none: the conversation can have begun with another one. */
+    const withAcceptedImages = (turn: AgentTurn, request: TurnChatRequest) =>
+      listReferencedImages(request.messages).length === 0
+        ? Effect.succeed(request)
+        : Effect.map(Effect.option(quoteCall(turn, { ownKeysOnly: false }, request)), (quote) =>
+            Option.exists(quote, ({ seesImages }) => !seesImages)
+              ? { ...request, messages: dropReferencedImages(request.messages) }
+              : request
+          )
+
     /** Admits a call of a turn in progress and returns its events. The call ends with the scope, or with its turn. */
     const open = Effect.fnUntraced(function* (
       turn: AgentTurn,
-      request: TurnChatRequest
+      asked: TurnChatRequest
     ): Effect.fn.Return<
       ChunkReader<TurnModelEvent, ChatError | TurnNotInProgress>,
       ChatError | RateLimitExceeded | TurnNotInProgress | TurnBudgetExhausted,
       Scope.Scope
     > {
       yield* limiter.take("runtime-model", turn.userId)
+      const request = yield* withAcceptedImages(turn, asked)
       // Hot path: plain variables, since an answer has hundreds of deltas and one fiber at a time passes them on.
       const texts: Array<string> = []
       let isEnded = false
@@ -170,7 +183,16 @@ export class TurnModelCalls extends Effect.Service<TurnModelCalls>()("@berth/Tur
         : convertMicrosToUsd(UsdMicros(cost.promptMicros + cost.answerMicros))
       const caller = { userId: turn.userId, agentId: turn.agentId }
       const openCall = Scope.extend(
-        ai.open({ ...request, options, caller, ownKeysOnly: cost.own, fallbackCostLimitUsd }),
+        Effect.flatMap(loadImages(turn, request.messages), (messages) =>
+          ai.open({
+            ...request,
+            messages,
+            options,
+            caller,
+            ownKeysOnly: cost.own,
+            fallbackCostLimitUsd
+          })
+        ),
         yield* Effect.scope
       ).pipe(Effect.tapError(() => end(cost, "failed")))
       type Reader = ChunkReader<TurnModelEvent, ChatError | TurnNotInProgress>

@@ -26,7 +26,8 @@ const quote = {
   maxTokens: 1,
   ownKey: false,
   answeredBy: { model: "m", provider: "openai" },
-  isSubstitute: false
+  isSubstitute: false,
+  seesImages: false
 }
 
 /** Tasks of callers without an agent. */

@@ -40,7 +40,8 @@ const quote = {
   maxTokens: 2_000,
   ownKey: false,
   answeredBy: { model: "m", provider: "openai" },
-  isSubstitute: false
+  isSubstitute: false,
+  seesImages: false
 }
 
 interface RunOptions {

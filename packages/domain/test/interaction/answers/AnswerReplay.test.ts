@@ -27,6 +27,7 @@ const reply: Message = {
   durationMs: 1_850,
   isStopped: false,
   toolCalls: null,
+  attachments: null,
   createdAt: DateTime.unsafeMake(0)
 }
 

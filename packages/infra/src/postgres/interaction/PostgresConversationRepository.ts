@@ -124,7 +124,7 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
       }),
       // A message takes two numbers, its own and its reply's, so that a reply follows its message.
       appendUserMessage: Effect.fnUntraced(function* (
-        message: NewMessage,
+        { attachments = [], ...message }: NewMessage,
         { leaseUntil, ownKeysOnly, reservation, unitLimit }: NewTurn,
         limits: PendingLimits = unlimited
       ) {
@@ -158,10 +158,10 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
             from session
           )
           insert into messages
-            (id, session_id, user_id, agent_id, seq, sender, content, topic, platform, state, created_at)
+            (id, session_id, user_id, agent_id, seq, sender, content, topic, platform, state, attachments, created_at)
           select ${message.id}, id, user_id, agent_id, last_seq - 1, 'user', ${toStorableText(message.content)},
             ${message.topic === null ? null : toStorableText(message.topic)}, ${toStorableText(message.platform)},
-            'pending', ${now}
+            'pending', ${attachments.length === 0 ? null : toStorableJson(attachments)}::jsonb, ${now}
           from session
           returning ${selectMessageColumns(sql)}`.pipe(decodeFirstRow(MessageRow), Effect.orDie)
         if (Option.isSome(appended)) return appended.value

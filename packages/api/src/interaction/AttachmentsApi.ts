@@ -1,0 +1,105 @@
+import {
+  Attachment,
+  AttachmentId,
+  AttachmentInvalid,
+  AttachmentLimitReached,
+  attachmentLimits,
+  AttachmentNotFound,
+  ImagesNotSupported
+} from "@berth/domain/interaction/attachments/Attachment"
+import { AgentId } from "@berth/domain/shared/AgentId"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "@effect/platform"
+import { Schema } from "effect"
+import { AgentOwner } from "../agents/OwnedAgent.ts"
+import { errorBody, extendedErrorBody, plainErrorBody } from "../http/ErrorBody.ts"
+import {
+  BodyMalformedBody,
+  BodyTooLargeBody,
+  InternalFailureBody,
+  RequestTimeoutBody
+} from "../http/TransportErrors.ts"
+import { acceptApiKeys } from "../sessions/RequiredScope.ts"
+
+export const AttachmentInvalidBody = errorBody(AttachmentInvalid, {
+  status: 400,
+  error: "Attachment invalid",
+  message: ({ reason }) => reason,
+  read: (message) => new AttachmentInvalid({ reason: message })
+})
+export const AttachmentNotFoundBody = plainErrorBody(AttachmentNotFound, {
+  status: 404,
+  error: "Attachment not found",
+  message: "This agent has no attachment with this id, or another conversation has it."
+})
+const AttachmentLimitReachedBody = extendedErrorBody(AttachmentLimitReached, Schema.Struct({ limit: Schema.Int }), {
+  status: 429,
+  error: "Too many attachments",
+  message: ({ limit }) =>
+    `Your attachments have ${limit} bytes, which is the limit. Delete conversations that hold some.`,
+  members: ({ limit }) => ({ limit }),
+  read: (_, { limit }) => new AttachmentLimitReached({ limit })
+})
+export const ImagesNotSupportedBody = extendedErrorBody(ImagesNotSupported, Schema.Struct({ model: Schema.String }), {
+  status: 400,
+  error: "Images not supported",
+  message: ({ model }) =>
+    `The model ${model} accepts no images. Choose another model for the agent, or send the message without images.`,
+  members: ({ model }) => ({ model }),
+  read: (_, { model }) => new ImagesNotSupported({ model })
+})
+
+/** Whether a path is that of uploads, which have a limit of their own. */
+export const isAttachmentUpload = (path: string): boolean => /^\/api\/agents\/[^/]+\/attachments$/.test(path)
+
+const agentPath = Schema.Struct({ id: AgentId })
+
+const { files, imageBytes, textBytes } = attachmentLimits
+
+const upload = HttpApiEndpoint.post("upload", "/api/agents/:id/attachments")
+  .setPath(agentPath)
+  .setUrlParams(Schema.Struct({ name: Schema.String.annotations({ description: "File name" }) }))
+  .addSuccess(Schema.Struct({ attachment: Attachment }), { status: 201 })
+  .addError(AttachmentInvalidBody)
+  .addError(AttachmentLimitReachedBody)
+  .addError(BodyMalformedBody)
+  .addError(BodyTooLargeBody)
+  .addError(RequestTimeoutBody)
+  .annotateContext(
+    OpenApi.annotations({
+      summary: "Upload a file for a message",
+      description: `The body is the file: a PNG, JPEG, WebP or GIF image of at most ${imageBytes} bytes, or a text file in UTF-8 of at most ${textBytes} bytes. Its type follows from its bytes. Name the id in \`attachments\` of POST /api/agent: at most ${files} of a message. A file that no message names is deleted after a day.`
+    })
+  )
+  .annotateContext(
+    acceptApiKeys("chat", (operation) => ({
+      ...operation,
+      requestBody: {
+        required: true,
+        content: { "application/octet-stream": { schema: { type: "string", format: "binary" } } }
+      }
+    }))
+  )
+
+const read = HttpApiEndpoint.get("read", "/api/agents/:id/attachments/:attachmentId")
+  .setPath(Schema.Struct({ ...agentPath.fields, attachmentId: AttachmentId }))
+  .addSuccess(
+    HttpApiSchema.withEncoding(Schema.Uint8ArrayFromSelf, {
+      kind: "Uint8Array",
+      contentType: "application/octet-stream"
+    })
+  )
+  .addError(AttachmentNotFoundBody)
+  .annotateContext(
+    OpenApi.annotations({
+      summary: "Read an attachment",
+      description: "An image of its type, or text/plain as a download."
+    })
+  )
+  .annotateContext(acceptApiKeys("chat"))
+
+/** POST /api/agents/:id/attachments, GET /api/agents/:id/attachments/:attachmentId */
+export class AttachmentsApi extends HttpApiGroup.make("attachments")
+  .add(upload)
+  .add(read)
+  .middlewareEndpoints(AgentOwner)
+  .addError(InternalFailureBody) {}

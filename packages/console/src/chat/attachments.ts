@@ -1,0 +1,92 @@
+import { useCallback, useRef, useState } from "react"
+import { call, segment } from "../api.ts"
+import { describe } from "../parts.tsx"
+import type { AttachmentJson } from "../wire.ts"
+
+/** A message to send. */
+export interface Outgoing {
+  readonly text: string
+  readonly attachments: ReadonlyArray<AttachmentJson>
+}
+
+/** A file of the message in writing. */
+export interface DraftFile {
+  readonly key: string
+  readonly name: string
+  /** Undefined until the service has it. */
+  readonly attachment: AttachmentJson | undefined
+  readonly failure: string | undefined
+}
+
+/** Choices of the file dialog. The service decides by the bytes. */
+export const acceptedFiles =
+  "image/png,image/jpeg,image/webp,image/gif,text/*,application/json,.md,.csv,.json,.ts,.tsx,.js,.py,.go,.rs,.java,.c,.cpp,.h,.sh,.sql,.yaml,.yml,.toml"
+
+export const attachmentPath = (agentId: string, id: string) =>
+  `/api/agents/${segment(agentId)}/attachments/${segment(id)}`
+
+export const hasPreview = ({ mediaType }: AttachmentJson) => mediaType.startsWith("image/")
+
+/** Larger photos are scaled down to what models look at anyway. */
+const largestImage = 1_500_000
+const longestSide = 2_048
+
+const shrink = async (file: File): Promise<Blob> => {
+  if (!/^image\/(png|jpeg|webp)$/.test(file.type) || file.size <= largestImage) return file
+  const bitmap = await createImageBitmap(file)
+  const scale = Math.min(1, longestSide / Math.max(bitmap.width, bitmap.height))
+  const canvas = document.createElement("canvas")
+  canvas.width = Math.round(bitmap.width * scale)
+  canvas.height = Math.round(bitmap.height * scale)
+  canvas.getContext("2d")?.drawImage(bitmap, 0, 0, canvas.width, canvas.height)
+  bitmap.close()
+  return new Promise((resolve) => canvas.toBlob((made) => resolve(made ?? file), "image/jpeg", 0.85))
+}
+
+const upload = async (agentId: string, file: File): Promise<AttachmentJson> => {
+  const { attachment } = await call<{ readonly attachment: AttachmentJson }>(
+    "POST",
+    `/api/agents/${segment(agentId)}/attachments`,
+    { query: { name: file.name === "" ? "image" : file.name }, content: await shrink(file).catch(() => file) }
+  )
+  return attachment
+}
+
+/** The files of the message in writing. They are uploaded as they are added. */
+export const useDraftFiles = (agentId: string) => {
+  const [files, setFiles] = useState<ReadonlyArray<DraftFile>>([])
+  const lastKey = useRef(0)
+  const change = useCallback(
+    (key: string, changes: Partial<DraftFile>) =>
+      setFiles((all) => all.map((file) => (file.key === key ? { ...file, ...changes } : file))),
+    []
+  )
+  const add = useCallback(
+    (given: Iterable<File>) => {
+      for (const file of given) {
+        lastKey.current += 1
+        const key = `file-${lastKey.current}`
+        setFiles((all) => [...all, { key, name: file.name, attachment: undefined, failure: undefined }])
+        upload(agentId, file).then(
+          (attachment) => change(key, { attachment }),
+          (cause: unknown) => change(key, { failure: describe(cause) })
+        )
+      }
+    },
+    [agentId, change]
+  )
+  const remove = useCallback((key: string) => setFiles((all) => all.filter((file) => file.key !== key)), [])
+  const replace = useCallback(
+    (attachments: ReadonlyArray<AttachmentJson>) =>
+      setFiles(
+        attachments.map((attachment) => ({
+          key: attachment.id,
+          name: attachment.name,
+          attachment,
+          failure: undefined
+        }))
+      ),
+    []
+  )
+  return { files, add, remove, replace }
+}

@@ -1,0 +1,162 @@
+import { Array, Effect, Option } from "effect"
+import type { ContentPart } from "../../ai/chat/ContentPart.ts"
+import type { ChatMessage } from "../../ai/chat/ModelChat.ts"
+import type { Agent } from "../../agents/Agent.ts"
+import { Agents } from "../../agents/Agents.ts"
+import { IdGenerator } from "../../ids/IdGenerator.ts"
+import type { UserId } from "../../shared/UserId.ts"
+import type { ChatSession, Message } from "../Conversation.ts"
+import {
+  type Attachment,
+  AttachmentId,
+  AttachmentLimitReached,
+  attachmentLimits,
+  AttachmentNotFound,
+  checkAttachments,
+  cleanFileName,
+  describeAttachments,
+  findReferencedImage,
+  ImagesNotSupported,
+  isImage,
+  readAttachmentType
+} from "./Attachment.ts"
+import { type AttachmentOwner, AttachmentRepository } from "./AttachmentRepository.ts"
+import { ImageInput } from "./ImageInput.ts"
+
+/** Attachments of a message before it is stored. */
+export interface MessageAttachments<E> {
+  readonly attachments: ReadonlyArray<Attachment>
+  /** Gives them to the message's conversation, in its transaction. */
+  readonly claim: Effect.Effect<void, E>
+}
+
+const toOwner = ({ id, ownerId }: Agent): AttachmentOwner => ({ agentId: id, userId: ownerId })
+
+/** Files that owners upload and name in messages. */
+export class Attachments extends Effect.Service<Attachments>()("@berth/Attachments", {
+  effect: Effect.gen(function* () {
+    const repository = yield* AttachmentRepository
+    const agents = yield* Agents
+    const images = yield* ImageInput
+    const ids = yield* IdGenerator
+
+    const upload = Effect.fn("Attachments.upload")(function* (agent: Agent, given: string, content: Uint8Array) {
+      const mediaType = yield* readAttachmentType(content)
+      const attachment: Attachment = {
+        id: AttachmentId.make(yield* ids.next("att")),
+        name: cleanFileName(given),
+        mediaType,
+        size: content.length
+      }
+      const limit = attachmentLimits.ownerBytes
+      return (yield* repository.insert(toOwner(agent), attachment, content, limit))
+        ? attachment
+        : yield* new AttachmentLimitReached({ limit })
+    })
+
+    const find = Effect.fn("Attachments.find")(function* (agent: Agent, id: AttachmentId) {
+      const found = yield* repository.findContent(toOwner(agent), id)
+      return yield* Effect.mapError(found, () => new AttachmentNotFound())
+    })
+
+    /** Finds the attachments that a message of a conversation names. Images need a model that accepts them. */
+    const attach = Effect.fn("Attachments.attach")(function* (
+      userId: UserId,
+      named: ReadonlyArray<AttachmentId>,
+      { agentId, id: sessionId }: ChatSession
+    ) {
+      const owner = { userId, agentId }
+      const wanted = Array.dedupe(named)
+      const attachments = yield* checkAttachments(yield* repository.find(owner, wanted))
+      if (attachments.length < wanted.length) return yield* new AttachmentNotFound()
+      if (attachments.some(isImage)) {
+        const { customModel, model } = yield* agents.find(userId, agentId)
+        const asked = customModel ?? model
+        if (!(yield* images.isAccepted(userId, asked))) return yield* new ImagesNotSupported({ model: asked })
+      }
+      const claim = Effect.flatMap(repository.claim(owner, wanted, sessionId), (claimed) =>
+        claimed === wanted.length ? Effect.void : new AttachmentNotFound()
+      )
+      return { attachments, claim } satisfies MessageAttachments<AttachmentNotFound>
+    })
+
+    return { attach, find, upload }
+  })
+}) {}
+
+/** A message as a prompt contains it. */
+export interface PromptedMessage {
+  readonly content: string
+  readonly images: ReadonlyArray<AttachmentId>
+}
+
+const idsOf = (messages: ReadonlyArray<Message>, select: (attachment: Attachment) => boolean) =>
+  messages.flatMap(({ attachments }) => (attachments ?? []).filter(select).map(({ id }) => id))
+
+/** Writes text files into the contents of messages and names the newest images of all. No statement without attachments. */
+export const makeAttachmentPrompts = Effect.map(
+  AttachmentRepository,
+  (repository) =>
+    <M extends Message>(owner: AttachmentOwner, messages: ReadonlyArray<M>) => {
+      if (messages.every(({ attachments }) => attachments === null))
+        return Effect.succeed(messages.map((message) => ({ ...message, images: [] })))
+      const shown = new Set(idsOf(messages, isImage).slice(-attachmentLimits.promptImages))
+      return Effect.map(
+        repository.readTexts(
+          owner,
+          idsOf(messages, (attachment) => !isImage(attachment))
+        ),
+        (texts) =>
+          messages.map((message): M & PromptedMessage => ({
+            ...message,
+            content: describeAttachments(message.content, message.attachments ?? [], texts),
+            images: idsOf([message], isImage).filter((id) => shown.has(id))
+          }))
+      )
+    }
+)
+
+const mapImages = (
+  messages: ReadonlyArray<ChatMessage>,
+  toPart: (id: AttachmentId) => ContentPart | undefined
+): ReadonlyArray<ChatMessage> =>
+  messages.map((message) =>
+    message.role !== "user" || message.parts === undefined
+      ? message
+      : {
+          ...message,
+          parts: message.parts.flatMap((part) => {
+            const id = findReferencedImage(part)
+            return id === undefined ? [part] : Option.toArray(Option.fromNullable(toPart(id)))
+          })
+        }
+  )
+
+export const listReferencedImages = (messages: ReadonlyArray<ChatMessage>): ReadonlyArray<AttachmentId> =>
+  messages.flatMap((message) =>
+    message.role === "user" ? (message.parts ?? []).flatMap((part) => findReferencedImage(part) ?? []) : []
+  )
+
+/** For a model without image input: the texts name the images. */
+export const dropReferencedImages = (messages: ReadonlyArray<ChatMessage>) => mapImages(messages, () => undefined)
+
+/** Puts the data of images in the place of their ids. A deleted image is left out. */
+export const makeImageLoading = Effect.map(
+  AttachmentRepository,
+  (repository) => (owner: AttachmentOwner, messages: ReadonlyArray<ChatMessage>) => {
+    const ids = listReferencedImages(messages).slice(-attachmentLimits.promptImages)
+    return ids.length === 0
+      ? Effect.succeed(messages)
+      : Effect.map(repository.readContents(owner, ids), (contents) =>
+          mapImages(messages, (id) => {
+            const found = contents.get(id)
+            return found === undefined
+              ? undefined
+              : {
+                  type: "image",
+                  source: { type: "data", mediaType: found.mediaType, data: found.base64 }
+                }
+          })
+        )
+  }
+)

@@ -1,0 +1,43 @@
+import { OwnedAgent } from "@berth/api/agents/OwnedAgent"
+import { WebApi } from "@berth/api/WebApi"
+import { isImage } from "@berth/domain/interaction/attachments/Attachment"
+import { Attachments } from "@berth/domain/interaction/attachments/Attachments"
+import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
+import { Effect } from "effect"
+
+/** RFC 6266, with the name as RFC 8187 encodes it. */
+const disposition = (type: "attachment" | "inline", name: string) => {
+  const encoded = encodeURIComponent(name).replaceAll(/['()*]/g, (letter) => `%${letter.charCodeAt(0).toString(16)}`)
+  return `${type}; filename*=UTF-8''${encoded}`
+}
+
+export const layer = HttpApiBuilder.group(WebApi, "attachments", (handlers) =>
+  Effect.map(Attachments, (attachments) =>
+    handlers
+      .handle("upload", ({ request, urlParams: { name } }) =>
+        Effect.gen(function* () {
+          const { agent } = yield* OwnedAgent
+          // The pipeline answers what is wrong with a body.
+          const content = new Uint8Array(yield* Effect.orDie(request.arrayBuffer))
+          return { attachment: yield* attachments.upload(agent, name, content) }
+        })
+      )
+      .handleRaw("read", ({ path: { attachmentId } }) =>
+        Effect.gen(function* () {
+          const { agent } = yield* OwnedAgent
+          const found = yield* attachments.find(agent, attachmentId)
+          return HttpServerResponse.uint8Array(found.content, {
+            contentType: isImage(found) ? found.mediaType : "text/plain; charset=utf-8",
+            headers: {
+              "content-disposition": disposition(isImage(found) ? "inline" : "attachment", found.name),
+              "content-security-policy": "default-src 'none'; sandbox",
+              "cross-origin-resource-policy": "same-origin",
+              // Contents never change; another account of the browser must not see them.
+              "cache-control": "private, max-age=3600, immutable",
+              vary: "cookie, authorization"
+            }
+          })
+        })
+      )
+  )
+)
