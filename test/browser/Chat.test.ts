@@ -1,4 +1,5 @@
 import type { Turn, TurnEvent } from "@berth/domain/instances/AgentRuntime"
+import { fakeModels, ModelProvidersTest } from "@berth/infra/ai/ModelProvidersTest"
 import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
 import * as AssetFiles from "@berth/infra/files/AssetFiles"
 import * as ConsoleAssets from "@berth/server/pages/ConsoleAssets"
@@ -42,13 +43,31 @@ const tool = (status: "running" | "succeeded"): TurnEvent => ({
 })
 const thousand = Array.from({ length: 1_000 }, (_, n) => delta(n % 20 === 19 ? `word ${n}.\n\n` : `word ${n} `))
 
+/** One transparent pixel. */
+const png = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+  "base64"
+)
+
+const code = '```ts\n// A <script> is text.\nconst answer: number = 42 + Math.max(1, "two".length)\n```'
+
 /** Messages choose their answers. */
 const chat = (_userId: string, { message }: Turn): Stream.Stream<TurnEvent> => {
   if (message === "hang") return Stream.concat(Stream.make(delta("Half an "), tool("running")), Stream.never)
   if (message === "calculate") return Stream.make(tool("running"), tool("succeeded"), delta("391"), done("391"))
+  if (message === "code") return Stream.make(delta(code), done(code))
   if (message === "long") return Stream.concat(Stream.fromIterable(thousand), Stream.make(done("The end of it")))
   return Stream.make(delta("Echo: "), delta(message), done(`Echo: ${message}`))
 }
+
+/** A script that pastes or drops a text file of one byte. */
+const giveFile = (selector: string, event: "paste" | "drop", name: string) => `{
+  const files = new DataTransfer()
+  files.items.add(new File(["1"], "${name}", { type: "text/plain" }))
+  const options = { clipboardData: files, dataTransfer: files, bubbles: true, cancelable: true }
+  const given = "${event}" === "paste" ? new ClipboardEvent("paste", options) : new DragEvent("drop", options)
+  document.querySelector("${selector}").dispatchEvent(given)
+}`
 
 /** A visit of the console by an owner; it ends without a complaint of the browser. */
 const visiting = (
@@ -103,6 +122,15 @@ describeWithTool(browserTool, "The chat of the console", () => {
             assert.include(await card.innerText(), "<b>17</b>")
             assert.deepStrictEqual(await findAccessibilityViolations(page), [])
             assert.isAtMost(await page.evaluate("document.documentElement.scrollWidth - innerWidth"), 0)
+            await message.fill("code")
+            await page.keyboard.press("Enter")
+            await page.locator(".code .hljs-keyword", { hasText: "const" }).waitFor()
+            await page.locator(".code .hljs-comment", { hasText: "// A <script> is text." }).waitFor()
+            for (const colorScheme of ["light", "dark"] as const) {
+              await page.emulateMedia({ colorScheme })
+              assert.deepStrictEqual(await findAccessibilityViolations(page), [])
+            }
+
             await other.bringToFront()
             await other.locator(".tool-card[data-status=succeeded]").waitFor()
 
@@ -121,6 +149,51 @@ describeWithTool(browserTool, "The chat of the console", () => {
           },
           { viewport: { width: 360, height: 740 } }
         )
+      })
+    )
+
+    it.effect("The chat takes files by button, paste and drop, and shows them with their message after a reload", () =>
+      Effect.gen(function* () {
+        const owner = yield* createOwnerWithAgent()
+        const { withBehavior } = yield* ModelProvidersTest
+        const catalog = Effect.succeed(fakeModels.map((model) => ({ ...model, tags: [...model.tags, "vision"] })))
+        yield* visiting(
+          owner,
+          async ({ page }) => {
+            await page.goto(chatOf(owner))
+            const message = page.getByLabel("Message", { exact: true })
+            const draft = page.locator(".draft-files li")
+            await page.locator("input[type=file]").setInputFiles([
+              { name: "dot.png", mimeType: "image/png", buffer: png },
+              { name: "notes.md", mimeType: "text/markdown", buffer: Buffer.from("# Notes") },
+              { name: "song.mp3", mimeType: "audio/mpeg", buffer: Buffer.from("ID3\u0000") }
+            ])
+            await draft.getByRole("img", { name: "dot.png" }).waitFor()
+            await draft.filter({ hasText: "notes.md" }).filter({ hasText: "7 B" }).waitFor()
+            await draft.filter({ hasText: "neither a PNG" }).waitFor()
+            assert.isTrue(await page.getByRole("button", { name: "Send" }).isDisabled())
+            await page.getByRole("button", { name: "Remove song.mp3" }).press("Enter")
+            await page.evaluate(giveFile("#composer", "paste", "pasted.csv"))
+            await draft.filter({ hasText: "pasted.csv" }).waitFor()
+            await page.evaluate(giveFile(".composer form", "drop", "dropped.txt"))
+            await draft.filter({ hasText: "dropped.txt" }).filter({ hasText: "1 B" }).waitFor()
+            assert.deepStrictEqual(await findAccessibilityViolations(page), [])
+            assert.isAtMost(await page.evaluate("document.documentElement.scrollWidth - innerWidth"), 0)
+            await message.press("Enter")
+            await page.locator(".turn-agent", { hasText: "# Notes" }).locator(".answer-facts").waitFor()
+            assert.strictEqual(await draft.count(), 0)
+            await page.reload()
+            const sent = page.locator(".turn-user")
+            await sent.getByRole("img", { name: "dot.png" }).waitFor()
+            for (const name of ["notes.md", "pasted.csv", "dropped.txt"])
+              await sent.getByRole("link", { name: new RegExp(name) }).waitFor()
+            await page.evaluate("document.querySelector('.turn-user img').decode()")
+            assert.deepStrictEqual(await findAccessibilityViolations(page), [])
+            await page.getByRole("button", { name: "Edit and send again" }).click()
+            await draft.filter({ hasText: "dropped.txt" }).waitFor()
+          },
+          { viewport: { width: 360, height: 740 } }
+        ).pipe(withBehavior({ catalog }))
       })
     )
 

@@ -6,6 +6,7 @@ import { splitBlocks } from "../blocks.ts"
 import { formatNumber } from "../format.ts"
 import { Copy, ExternalLink } from "../parts.tsx"
 import { texts } from "../texts.ts"
+import { HighlightedCode } from "./HighlightedCode.tsx"
 
 const textOf = (node: ReactNode): string =>
   typeof node === "string" ? node : Array.isArray(node) ? node.map((child: ReactNode) => textOf(child)).join("") : ""
@@ -37,15 +38,16 @@ const languageOf = (className: string | undefined) => /language-(\S+)/.exec(clas
 
 const MarkdownCode = ({ children, className }: ComponentProps<"code">) => {
   const code = textOf(children)
-  if (languageOf(className) === undefined && !code.includes("\n")) return <code>{children}</code>
+  const language = languageOf(className)
+  if (language === undefined && !code.includes("\n")) return <code>{children}</code>
   return (
     <div className="code">
       <div className="code-head">
-        <span>{languageOf(className) ?? texts.chat.code}</span>
+        <span>{language ?? texts.chat.code}</span>
         <Copy value={code} label={texts.chat.copyCode} />
       </div>
       <pre tabIndex={0}>
-        <code>{children}</code>
+        {language === undefined ? <code>{children}</code> : <HighlightedCode code={code} language={language} />}
       </pre>
     </div>
   )

@@ -7,6 +7,7 @@ import { texts } from "../texts.ts"
 import type { AttachmentJson, SessionMessageJson, ToolActivityJson } from "../wire.ts"
 import { AttachmentList } from "./AttachmentList.tsx"
 import type { Outgoing } from "./attachments.ts"
+import { CanHighlight } from "./HighlightedCode.tsx"
 import type { LiveAnswer } from "./live.ts"
 import { Block, Markdown, usualCharacters } from "./Markdown.tsx"
 
@@ -271,7 +272,9 @@ export const Live = ({
       )}
       <article className="turn turn-agent" aria-label={name} aria-busy={failure === undefined}>
         <ToolCards calls={tools} />
-        <Growing answer={answer} />
+        <CanHighlight value={false}>
+          <Growing answer={answer} />
+        </CanHighlight>
         {failure === undefined ? (
           <Group gap="xs" mt={isEmpty ? 0 : 8} c="dimmed" fz="sm" role="status">
             <span className="caret" />
