@@ -148,6 +148,11 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
         { model: "sandbox/echo", units: 2 }
       ])
       s.assertShape(usage["days"], [{ day: s.nonEmptyText, units: s.equalTo(7) }])
+      // Charges keep their agent and their model when the conversation goes.
+      const path = `/api/agent/sessions/${owner.conversation}`
+      assert.strictEqual((yield* web({ method: "DELETE", path, as: owner })).status, 204)
+      const { body: afterwards } = yield* read("")
+      assert.deepStrictEqual(afterwards, usage)
       const { body: longer } = yield* read("?days=1000")
       assert.strictEqual(longer["totalDays"], 90)
       assert.deepStrictEqual(longer["agents"], [{ ...gateway, units: 10 }, messages])

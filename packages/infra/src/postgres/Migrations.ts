@@ -25,6 +25,7 @@ import answers from "./migrations/0020_answers.ts"
 import wholeResponses from "./migrations/0021_whole_responses.ts"
 import pendingMessages from "./migrations/0022_pending_messages.ts"
 import attachments from "./migrations/0023_attachments.ts"
+import deletedConversations from "./migrations/0024_deleted_conversations.ts"
 import { type Migration, pendingMigrations, sha256Of } from "./PendingMigrations.ts"
 import { type DatabaseUnreachable, layer, type PostgresPoolOptions } from "./PostgresPool.ts"
 import { decodeRows, decodeSingleRow } from "./Rows.ts"
@@ -54,7 +55,8 @@ export const migrations: ReadonlyArray<Migration> = [
   { id: 20, file: "0020_answers.ts", sql: answers },
   { id: 21, file: "0021_whole_responses.ts", sql: wholeResponses },
   { id: 22, file: "0022_pending_messages.ts", sql: pendingMessages },
-  { id: 23, file: "0023_attachments.ts", sql: attachments }
+  { id: 23, file: "0023_attachments.ts", sql: attachments },
+  { id: 24, file: "0024_deleted_conversations.ts", sql: deletedConversations }
 ]
 
 const DatabaseRow = Schema.Struct({

@@ -58,16 +58,30 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
     const prepared = sql.literal(preparedMark)
     const sessionColumns = sql.literal(listColumns("chat_sessions", ChatSessionRow))
 
-    /** Locks new and pending messages of a user until the transaction ends. Lock order, that of a reply: messages before their session. */
-    const lockMessages = (userId: UserId, sessionId?: ChatSessionId) =>
-      Effect.zipRight(
+    /**
+     * Locks new and pending messages of a user until the transaction ends; charges keep the agent and the model of messages that
+     * are deleted then. Lock order, that of a reply: reservations, messages, their session.
+     */
+    const lockMessages = (userId: UserId, sessionId?: ChatSessionId) => {
+      const of = (table: string) =>
+        sql.and([
+          sql`${sql(table)}.user_id = ${userId}`,
+          ...(sessionId === undefined ? [] : [sql`${sql(table)}.session_id = ${toStorableText(sessionId)}`])
+        ])
+      return Effect.all([
         sql`select pg_advisory_xact_lock(hashtextextended('messages of ' || ${userId}::text, 0))`,
         sql`
-          select id from messages where ${sql.and([
-            sql`user_id = ${userId} and state = 'pending'`,
-            ...(sessionId === undefined ? [] : [sql`session_id = ${toStorableText(sessionId)}`])
-          ])} order by id for update`.pipe(decodeRows(IdRow))
-      )
+          update reservations set agent_id = question.agent_id, model = reply.model
+          from messages question
+          left join messages reply on reply.session_id = question.session_id and reply.seq = question.seq + 1
+            and reply.sender = 'agent'
+          where reservations.user_id = ${userId} and reservations.cause = question.id and reservations.state <> 'released'
+            and question.sender = 'user' and ${of("question")}`,
+        sql`select id from messages where state = 'pending' and ${of("messages")} order by id for update`.pipe(
+          decodeRows(IdRow)
+        )
+      ]).pipe(Effect.map(([, , pending]) => pending))
+    }
 
     return ConversationRepository.of({
       insertSession: Effect.fn("ConversationRepository.insertSession")(function* (
