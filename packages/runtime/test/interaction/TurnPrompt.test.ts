@@ -1,3 +1,4 @@
+import type { ChatMessage } from "@berth/domain/ai/chat/ModelChat"
 import { makeImageReference } from "@berth/domain/interaction/attachments/Attachment"
 import { flattenPrompt } from "@berth/domain/ai/prompt/PromptFitting"
 import { RuntimeAgent, type Turn, TurnMessage } from "@berth/domain/instances/AgentRuntime"
@@ -25,7 +26,7 @@ it.prop(
     assert.include(system?.content, someone.name)
     assert.include(system?.content, (someone.systemPrompt ?? "").trim())
     assert.deepStrictEqual(rest, [
-      ...history.map(({ content, images = [], role }) =>
+      ...history.map(({ content, images = [], role }): ChatMessage =>
         role === "user" && images.length > 0
           ? { role, content, parts: [{ type: "text", text: content }, ...images.map(makeImageReference)] }
           : { role, content }
