@@ -7,17 +7,61 @@ import type { User } from "@berth/domain/shared/User"
 import { UserId } from "@berth/domain/shared/UserId"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
-import { DateTime, Effect, Option, Redacted } from "effect"
+import { DateTime, Effect, Option, Redacted, Stream } from "effect"
+import { ProviderFailed } from "@berth/domain/ai/models/ModelErrors"
+import { ModelProvidersTest } from "@berth/infra/ai/ModelProvidersTest"
 import * as App from "../support/TestApp.ts"
 import { asAdministrator, auditOf, signInAdministrator } from "./AdministratorFixtures.ts"
 import { assertError } from "./ErrorAssertions.ts"
+import { gatewayCall, helloRequest, textAnswer } from "./GatewayPayments.ts"
 import { createOwnerWithAgent } from "./OwnerFixtures.ts"
+import { assertShape, equalTo, recentTimestamp, naturalNumber } from "./ResponseShapes.ts"
 
 const get = (path: string) => asAdministrator({ method: "GET", path })
 const post = (path: string, json: unknown, headers: Readonly<Record<string, string>> = {}) =>
   asAdministrator({ method: "POST", path, json, headers })
 const setPlan = ({ id }: User, plan: string) =>
   asAdministrator({ method: "PUT", path: `/api/ops/users/${id}/plan`, json: { plan, reason: "a courtesy" } })
+
+/** A call of `openai` is answered, then one of `anthropic` fails and `openai` answers in its place. */
+const assertListsProviders = Effect.gen(function* () {
+  const { withBehavior } = yield* ModelProvidersTest
+  const as = yield* App.signInNewUser("pro")
+  const call = (model: string) => gatewayCall({ as, json: { ...helloRequest, model } })
+  const nothing = { breaker: "closed", lastSuccess: null, lastFailure: null }
+  assert.deepStrictEqual((yield* get("/api/ops/providers")).body, {
+    providers: [
+      { provider: "anthropic", reachable: true, ...nothing },
+      { provider: "openai", reachable: true, ...nothing }
+    ]
+  })
+  assert.strictEqual((yield* call("openai/gpt-4")).status, 200)
+  const reason = "a planted reason of the vendor"
+  const listed = yield* withBehavior({
+    healthy: (name) => Effect.succeed(name === "openai"),
+    chat: (model) =>
+      model.startsWith("anthropic")
+        ? Stream.fail(new ProviderFailed({ provider: "anthropic", kind: "overloaded", reason }))
+        : textAnswer("Good day.")
+  })(Effect.zipRight(call("anthropic/claude-opus-4-6"), get("/api/ops/providers")))
+  const found = listed.body["providers"]
+  const [anthropic, openai]: ReadonlyArray<unknown> = Array.isArray(found) ? found : []
+  assertShape(anthropic, {
+    provider: equalTo("anthropic"),
+    reachable: equalTo(false),
+    breaker: equalTo("closed"),
+    lastSuccess: equalTo(null),
+    lastFailure: { at: recentTimestamp, kind: equalTo("overloaded") }
+  })
+  assertShape(openai, {
+    provider: equalTo("openai"),
+    reachable: equalTo(true),
+    breaker: equalTo("closed"),
+    lastSuccess: { at: recentTimestamp, firstTextMs: naturalNumber },
+    lastFailure: equalTo(null)
+  })
+  assert.notInclude(listed.text, reason)
+})
 
 layer(App.layer(), { excludeTestServices: true })("Administration", (it) => {
   it.effect("GET /api/ops/users finds users by the beginning of the address in any case, and by id, page by page", () =>
@@ -227,6 +271,7 @@ layer(App.layer(), { excludeTestServices: true })("Administration", (it) => {
       assert.deepInclude(body, { total: 1, limit: 50, offset: 0 })
       assert.include(text, `"actor":"${administrator.user.id}","action":"user.read","userId":"${user.id}"`)
       assert.include(text, '"requestId":"audited-request"')
+      assert.include(text, `"actorEmail":"${App.testAdminEmail}","userEmail":"${user.email}"`)
       assert.deepInclude((yield* get(`/api/ops/audit?user=${user.id}&actor=command:root`)).body, {
         entries: [],
         total: 0
@@ -239,7 +284,7 @@ layer(App.layer(), { excludeTestServices: true })("Administration", (it) => {
       const owner = yield* createOwnerWithAgent("pro")
       const instances = yield* InstanceRepository
       const row = (desired: string, cpuPercent: number | null, memoryBytes: number | null) =>
-        `{"userId":"${owner.user.id}","status":"provisioning","desired":"${desired}","startedAt":null,"runtimeVersion":null,"cpuPercent":${cpuPercent},"memoryBytes":${memoryBytes}}`
+        `{"userId":"${owner.user.id}","ownerEmail":"${owner.user.email}","ownerName":"guest","status":"provisioning","desired":"${desired}","startedAt":null,"runtimeVersion":null,"cpuPercent":${cpuPercent},"memoryBytes":${memoryBytes}}`
       assert.include((yield* get("/api/ops/instances?limit=1")).text, row("down", null, null))
       yield* instances.update(owner.user.id, { desired: "up" })
       const listed = yield* get("/api/ops/instances?limit=1")
@@ -247,6 +292,8 @@ layer(App.layer(), { excludeTestServices: true })("Administration", (it) => {
       assert.deepInclude(listed.body, { limit: 1, offset: 0 })
     })
   )
+
+  it.effect("GET /api/ops/providers lists the health of the AI layer in this process", () => assertListsProviders)
 
   it.effect(
     "POST /api/ops/instances/:userId/<action> appends one audited job, and only a stop during a suspension",
@@ -313,6 +360,23 @@ layer(App.layer({ verifiedEmailsOnly: true }), { excludeTestServices: true })("A
       const { user } = yield* signInAdministrator
       yield* (yield* UserRepository).markEmailVerified(user.id)
       assert.strictEqual((yield* get("/api/ops/users")).status, 200)
+    })
+  )
+})
+
+layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
+  "Administration, with the AI layer in another process",
+  (it) => {
+    it.effect("GET /api/ops/providers lists the health of the AI layer behind the backend", () => assertListsProviders)
+  }
+)
+
+layer(App.layer({ aiLayerTransport: "remote", remoteBackendUrl: "http://127.0.0.1:1" }), {
+  excludeTestServices: true
+})("Administration, without a backend", (it) => {
+  it.effect("GET /api/ops/providers is 503 while the backend cannot be reached", () =>
+    Effect.gen(function* () {
+      assertError(yield* get("/api/ops/providers"), { status: 503, code: "service_unavailable" })
     })
   )
 })

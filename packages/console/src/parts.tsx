@@ -378,22 +378,54 @@ export const ExternalLink = ({ children, href }: { readonly href: string; readon
   </Anchor>
 )
 
+interface Column<Row> {
+  readonly title: string
+  readonly cell: (row: Row) => ReactNode
+  readonly isRight?: boolean
+}
+
 /** A table that scrolls sideways where it is wider than the page, by keyboard too. */
-export const ScrollTable = ({
-  children,
+export const DataTable = <Row,>({
+  columns,
+  keyOf,
   label,
-  minWidth
+  minWidth,
+  rows
 }: {
-  readonly children: ReactNode
   readonly label: string
   readonly minWidth: number
-}) => (
-  <div className="table-scroll" tabIndex={0} role="region" aria-label={label}>
-    <Table verticalSpacing="xs" miw={minWidth}>
-      {children}
-    </Table>
-  </div>
-)
+  readonly columns: ReadonlyArray<Column<Row>>
+  readonly rows: ReadonlyArray<Row>
+  readonly keyOf: (row: Row) => string
+}) => {
+  const align = ({ isRight }: Column<Row>) => (isRight === true ? { ta: "right" as const } : {})
+  return (
+    <div className="table-scroll" tabIndex={0} role="region" aria-label={label}>
+      <Table verticalSpacing="xs" miw={minWidth}>
+        <Table.Thead>
+          <Table.Tr>
+            {columns.map((column) => (
+              <Table.Th key={column.title} {...align(column)}>
+                {column.title}
+              </Table.Th>
+            ))}
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {rows.map((row) => (
+            <Table.Tr key={keyOf(row)}>
+              {columns.map((column) => (
+                <Table.Td key={column.title} {...align(column)}>
+                  {column.cell(row)}
+                </Table.Td>
+              ))}
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </div>
+  )
+}
 
 /** The pages of a list, if it has more than one. */
 export const Pages = ({

@@ -1,3 +1,5 @@
+import type { AuditActionJson, PlanIdJson, ProviderFailureJson, ProviderNameJson } from "./wire.ts"
+
 const count = (value: number, one: string, many: string) => `${value.toLocaleString("en")} ${value === 1 ? one : many}`
 
 const statuses: Readonly<Record<string, string>> = {
@@ -9,6 +11,7 @@ const statuses: Readonly<Record<string, string>> = {
   pending: "Pending",
   connected: "Connected",
   refused: "Refused",
+  reachable: "Reachable",
   unreachable: "Unreachable",
   waiting: "Waiting",
   succeeded: "Succeeded",
@@ -32,6 +35,54 @@ const subscriptionStatuses: Readonly<Record<string, string>> = {
   past_due: "Payment overdue",
   canceled: "Canceled",
   none: "No subscription"
+}
+
+const plans: Readonly<Record<PlanIdJson, string>> = {
+  free: "Free",
+  solo: "Solo",
+  collective: "Collective",
+  label: "Label",
+  network: "Network",
+  starter: "Starter",
+  pro: "Pro",
+  scale: "Scale",
+  enterprise: "Enterprise"
+}
+
+const providers: Readonly<Record<ProviderNameJson, string>> = {
+  openrouter: "OpenRouter",
+  anthropic: "Anthropic",
+  openai: "OpenAI",
+  google: "Google",
+  groq: "Groq",
+  sandbox: "Sandbox"
+}
+
+const providerFailures: Readonly<Record<ProviderFailureJson, string>> = {
+  unreachable: "Unreachable",
+  timeout: "No answer in time",
+  "rate-limited": "Rate limited",
+  unauthorized: "Key refused or without credit",
+  refused: "Request refused",
+  overloaded: "Overloaded",
+  nonsense: "Unreadable answer"
+}
+
+const auditActions: Readonly<Record<AuditActionJson, string>> = {
+  "user.read": "Account read",
+  "user.change_plan": "Plan set",
+  "user.adjust_credits": "Credits adjusted",
+  "user.confirm_email": "Email address confirmed",
+  "user.suspend": "Account suspended",
+  "user.unsuspend": "Suspension ended",
+  "instance.start": "Instance started",
+  "instance.stop": "Instance stopped",
+  "instance.restart": "Instance restarted",
+  "instance.repair": "Instance repaired",
+  "queue.pause": "Queue paused",
+  "queue.resume": "Queue resumed",
+  "queue.replay": "Dead letter replayed",
+  "queue.discard": "Dead letter discarded"
 }
 
 const scopeNames: Readonly<Record<string, string>> = {
@@ -66,6 +117,8 @@ export const texts = {
   unexpected: "Something went wrong on this page.",
   statuses,
   subscriptionStatuses,
+  plans,
+  providers,
   shell: {
     account: "Your account",
     administration: "Administration",
@@ -623,8 +676,12 @@ export const texts = {
     administrator: "Administrator",
     amount: "Credits",
     amountHint: "Negative to take credits.",
+    auditActions,
     auditLead: "Every action of an administrator, newest first. Entries cannot be changed.",
     audited: "The audit log keeps this action with your name.",
+    breaker: "Circuit breaker",
+    breakers: { closed: "Closed", open: "Open: no calls", probing: "Half-open: one call" },
+    concerned: "Concerns",
     columns: { waiting: "Waiting", active: "Active", delayed: "Delayed", completed: "Completed", dead: "Dead" },
     created: "Created",
     credits: "Credits",
@@ -634,18 +691,26 @@ export const texts = {
     discard: "Discard",
     discardLead: "Discard the job for good",
     done: "Done",
+    failures: providerFailures,
+    firstText: "First text after",
     instance: "Instance",
     instancesLead: "Newest first. Figures are missing while an instance is down.",
-    lead: "Accounts, instances and queues of this service.",
+    lastFailure: "Last failure",
+    lastSuccess: "Last success",
+    lead: "Accounts, instances, model providers and queues of this service.",
     noAudit: "No entries",
     noDead: "No dead letters",
     noDeadHint: "Every job succeeded or has attempts left.",
     noInstances: "No instances",
+    noProviders: "No model provider is configured",
+    noProvidersHint: "Set the key of a provider, for example OPENROUTER_API_KEY.",
     noUsers: "Nobody matches.",
+    owner: "Owner",
     paidBy: (isByCard: boolean) => (isByCard ? "paid by card" : "set by an administrator"),
     pause: "Pause",
     plan: "Plan",
     planOf: (email: string) => `Plan of ${email}`,
+    providersLead: "As the backend sees them since its start. Calls with owners' keys do not count.",
     queue: "Queue",
     queuesLead: "Jobs by state.",
     readAudited: "The audit log records that you opened this account.",
@@ -658,11 +723,10 @@ export const texts = {
     status: "Status",
     suspend: "Suspend",
     suspendLead: "Ends every session, refuses every credential and stops the instance. A card subscription goes on.",
-    tabs: { users: "Users", instances: "Instances", queues: "Queues", audit: "Audit log" },
+    tabs: { users: "Users", instances: "Instances", providers: "Providers", queues: "Queues", audit: "Audit log" },
     unconfirmed: "Unconfirmed",
     unsuspend: "End the suspension",
     unsuspendLead: "The owner can sign in again.",
-    user: "User",
     userId: "User ID",
     usersLead: "Newest first.",
     version: "Runtime"

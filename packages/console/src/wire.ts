@@ -81,9 +81,15 @@ export type WebhookDeliveriesJson = Answer<typeof WebhookEndpointsApi, "deliveri
 export type AdministeredUsersJson = Answer<typeof AdministrationApi, "users">
 export type AdministeredAccountJson = Answer<typeof AdministrationApi, "user">
 export type AdministeredInstancesJson = Answer<typeof AdministrationApi, "instances">
+export type ProviderStatusesJson = Answer<typeof AdministrationApi, "providers">
+type ProviderStatusJson = ProviderStatusesJson["providers"][number]
+export type ProviderNameJson = ProviderStatusJson["provider"]
+export type ProviderFailureJson = NonNullable<ProviderStatusJson["lastFailure"]>["kind"]
 export type QueuesJson = Answer<typeof AdministrationApi, "queues">
 export type DeadJobsJson = Answer<typeof AdministrationApi, "deadJobs">
 export type AuditEntriesJson = Answer<typeof AdministrationApi, "audit">
+export type AuditActionJson = AuditEntriesJson["entries"][number]["action"]
+export type PlanIdJson = AdministeredAccountJson["plan"]
 
 /** Their times are epoch milliseconds. */
 export type SessionJson = typeof SessionSummary.Encoded

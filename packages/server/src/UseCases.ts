@@ -92,6 +92,7 @@ export const web = Layer.mergeAll(
   VerificationServices.layer,
   Layer.provide(Layer.provideMerge(AdministrationServices.layer, BillingServices.layer), AgentsServices.limits),
   AdministrationServices.queues,
+  AdministrationServices.providers,
   SignInServices.layer,
   BearerSessions.Default,
   ChannelsServices.layer,

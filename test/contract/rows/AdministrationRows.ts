@@ -19,6 +19,7 @@ const routes = [
   "GET /api/ops/queues/dead",
   "POST /api/ops/queues/dead/:id/replay",
   "POST /api/ops/queues/dead/:id/discard",
+  "GET /api/ops/providers",
   "GET /api/ops/audit"
 ] as const
 

@@ -1,5 +1,5 @@
 import { QueueName } from "@berth/domain/jobs/JobKind"
-import { Actor, AuditEntry } from "@berth/domain/administration/audit/AuditEntry"
+import { Actor, ListedAuditEntry } from "@berth/domain/administration/audit/AuditEntry"
 import { AgentStatus } from "@berth/domain/agents/AgentStatus"
 import { SubscriptionStatus } from "@berth/domain/billing/subscriptions/Subscription"
 import { DesiredState } from "@berth/domain/instances/Instance"
@@ -9,6 +9,7 @@ import { UserId } from "@berth/domain/shared/UserId"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
 import { UserNotFoundBody } from "../accounts/AccountErrorBodies.ts"
+import { ProviderStatusBody } from "../gateway/plugins/ModelAnswersApi.ts"
 import { pageLimit, pageOf, pageOffset, pageQuery } from "../http/Pagination.ts"
 import { payload } from "../http/Payload.ts"
 import { Timestamp } from "../http/Timestamp.ts"
@@ -173,6 +174,8 @@ const instances = HttpApiEndpoint.get("instances", "/api/ops/instances")
       instances: Schema.Array(
         Schema.Struct({
           userId: UserId,
+          ownerEmail: Schema.String,
+          ownerName: Schema.String,
           status: AgentStatus,
           desired: DesiredState,
           startedAt: Schema.NullOr(Timestamp),
@@ -204,7 +207,7 @@ const instanceAction = <const Name extends string, Path extends `/${string}`>(
     .addError(UserSuspendedBody)
     .annotateContext(describe(summary, actionDescription))
 
-export const AuditEntryView = Schema.Struct({ ...AuditEntry.fields, createdAt: Timestamp }).annotations({
+export const AuditEntryView = Schema.Struct({ ...ListedAuditEntry.fields, createdAt: Timestamp }).annotations({
   identifier: "AuditEntry"
 })
 
@@ -223,7 +226,10 @@ const audit = HttpApiEndpoint.get("audit", "/api/ops/audit")
     })
   )
   .annotateContext(
-    describe("List audit entries", "Newest first, of one user or one actor if given. No route changes or deletes them.")
+    describe(
+      "List audit entries",
+      "Newest first, of one user or one actor if given, with the present email addresses of both. No route changes or deletes them."
+    )
   )
 
 const queuePath = Schema.Struct({ queue: QueueName })
@@ -252,6 +258,15 @@ const changeQueue = <const Name extends string, Path extends `/${string}`>(
     .setPayload(reasonPayload)
     .addSuccess(Schema.Struct({ success: Schema.Boolean }))
     .annotateContext(describe(summary, description))
+
+const providers = HttpApiEndpoint.get("providers", "/api/ops/providers")
+  .addSuccess(Schema.Struct({ providers: Schema.Array(ProviderStatusBody) }))
+  .annotateContext(
+    describe(
+      "List model providers",
+      "The configured providers with their health, as the backend that answers sees them since its start. Calls with owners' keys do not count."
+    )
+  )
 
 const deadJobs = HttpApiEndpoint.get("deadJobs", "/api/ops/queues/dead")
   .setUrlParams(Schema.Struct({ queue: Schema.optional(QueueName), limit: pageLimit }))
@@ -295,6 +310,7 @@ export class AdministrationApi extends HttpApiGroup.make("administration")
     )
   )
   .add(changeQueue("resumeQueue", "/api/ops/queues/:queue/resume", "Resume a queue", "Idempotent."))
+  .add(providers)
   .add(deadJobs)
   .add(
     changeDeadJob(

@@ -124,6 +124,7 @@ export const operationSummaries: Readonly<Record<string, string>> = {
   "modelAnswers.quote": "Quote the price of a gateway call",
   "modelAnswers.embed": "Create embeddings for the gateway",
   "modelAnswers.models": "List the models of the gateway",
+  "modelAnswers.providers": "List the model providers with their health",
   "speech.speak": "Turn text into speech",
   "speech.transcribe": "Turn speech into text",
   "channelTurns.answer": "Answer a message of a channel, a schedule or another agent"

@@ -2,10 +2,16 @@ import { useParams } from "@tanstack/react-router"
 import { TabbedPage } from "../TabbedPage.tsx"
 import { settings } from "../settings.ts"
 import { texts } from "../texts.ts"
-import { AuditSection, InstancesSection, QueuesSection } from "./OperationSections.tsx"
+import { AuditSection, InstancesSection, ProvidersSection, QueuesSection } from "./OperationSections.tsx"
 import { UsersSection } from "./UsersSection.tsx"
 
-const sections = { users: UsersSection, instances: InstancesSection, queues: QueuesSection, audit: AuditSection }
+const sections = {
+  users: UsersSection,
+  instances: InstancesSection,
+  providers: ProvidersSection,
+  queues: QueuesSection,
+  audit: AuditSection
+}
 
 /** For administrators only; the API refuses others. */
 const AdministrationPage = () => {

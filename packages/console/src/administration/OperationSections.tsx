@@ -1,15 +1,22 @@
-import { Code, Group, Table, Text } from "@mantine/core"
-import { keepPreviousData, useQuery } from "@tanstack/react-query"
-import { useState } from "react"
+import { Code, Group, Text } from "@mantine/core"
+import { useQuery } from "@tanstack/react-query"
 import { call, segment } from "../api.ts"
-import { formatSize, formatDateTime, formatNumber } from "../format.ts"
-import { Empty, Loaded, Pages, ScrollTable, Section, StatusTag } from "../parts.tsx"
+import { formatDateTime, formatElapsed, formatNumber, formatSize } from "../format.ts"
+import { DataTable, Empty, Loaded, Moment, Section, StatusTag } from "../parts.tsx"
 import { useRefresh } from "../queries.ts"
 import { texts } from "../texts.ts"
-import type { AdministeredInstancesJson, AuditEntriesJson, DeadJobsJson, QueuesJson } from "../wire.ts"
+import type {
+  AdministeredInstancesJson,
+  AuditEntriesJson,
+  DeadJobsJson,
+  ProviderStatusesJson,
+  QueuesJson
+} from "../wire.ts"
+import { PagedTable } from "./PagedTable.tsx"
 import { ReasonButton } from "./ReasonButton.tsx"
+import { UserLink } from "./UserDetails.tsx"
 
-const perPage = 20
+const { administration } = texts
 
 const usePost = () => {
   const refresh = useRefresh()
@@ -22,71 +29,59 @@ const usePost = () => {
 const instanceActions = ["start", "stop", "restart", "repair"] as const
 
 export const InstancesSection = () => {
-  const [page, setPage] = useState(1)
   const post = usePost()
-  const query = useQuery({
-    queryKey: ["administration", "instances", page],
-    queryFn: ({ signal }) =>
-      call<AdministeredInstancesJson>("GET", "/api/ops/instances", {
-        query: { limit: perPage, offset: (page - 1) * perPage },
-        signal
-      }),
-    placeholderData: keepPreviousData,
-    refetchInterval: 5_000
-  })
   return (
-    <Section title={texts.administration.tabs.instances} lead={texts.administration.instancesLead}>
-      <Loaded query={query} rows={6}>
-        {({ instances, total }) =>
-          total === 0 ? (
-            <Empty title={texts.administration.noInstances} />
-          ) : (
+    <PagedTable
+      title={administration.tabs.instances}
+      lead={administration.instancesLead}
+      path="/api/ops/instances"
+      readRows={({ instances }: AdministeredInstancesJson) => instances}
+      empty={administration.noInstances}
+      refetchInterval={5_000}
+      minWidth={880}
+      keyOf={({ userId }) => userId}
+      columns={[
+        {
+          title: administration.owner,
+          cell: ({ ownerEmail, ownerName, userId }) => (
             <>
-              <ScrollTable label={texts.administration.tabs.instances} minWidth={820}>
-                <Table.Thead>
-                  <Table.Tr>
-                    <Table.Th>{texts.administration.user}</Table.Th>
-                    <Table.Th>{texts.administration.status}</Table.Th>
-                    <Table.Th ta="right">{texts.stats.cpu}</Table.Th>
-                    <Table.Th ta="right">{texts.stats.memory}</Table.Th>
-                    <Table.Th>{texts.administration.version}</Table.Th>
-                    <Table.Th ta="right">{texts.administration.actions}</Table.Th>
-                  </Table.Tr>
-                </Table.Thead>
-                <Table.Tbody>
-                  {instances.map(({ cpuPercent, memoryBytes, runtimeVersion, status, userId }) => (
-                    <Table.Tr key={userId}>
-                      <Table.Td>
-                        <Code>{userId}</Code>
-                      </Table.Td>
-                      <Table.Td>
-                        <StatusTag value={status} />
-                      </Table.Td>
-                      <Table.Td ta="right">{cpuPercent === null ? "–" : `${cpuPercent.toFixed(1)} %`}</Table.Td>
-                      <Table.Td ta="right">{memoryBytes === null ? "–" : formatSize(memoryBytes)}</Table.Td>
-                      <Table.Td>{runtimeVersion ?? "–"}</Table.Td>
-                      <Table.Td>
-                        <Group gap={6} wrap="nowrap" justify="flex-end">
-                          {instanceActions.map((action) => (
-                            <ReasonButton
-                              key={action}
-                              label={texts.instance[action]}
-                              title={texts.administration.actionOn(texts.instance[action], userId)}
-                              onConfirm={post(`/api/ops/instances/${segment(userId)}/${action}`)}
-                            />
-                          ))}
-                        </Group>
-                      </Table.Td>
-                    </Table.Tr>
-                  ))}
-                </Table.Tbody>
-              </ScrollTable>
-              <Pages total={total} perPage={perPage} page={page} onChange={setPage} />
+              <UserLink user={{ id: userId, email: ownerEmail }} />
+              <Text fz="xs" c="dimmed">
+                {ownerName}
+              </Text>
             </>
           )
+        },
+        { title: administration.status, cell: ({ status }) => <StatusTag value={status} /> },
+        {
+          title: texts.stats.cpu,
+          isRight: true,
+          cell: ({ cpuPercent }) => (cpuPercent === null ? "–" : `${cpuPercent.toFixed(1)} %`)
+        },
+        {
+          title: texts.stats.memory,
+          isRight: true,
+          cell: ({ memoryBytes }) => (memoryBytes === null ? "–" : formatSize(memoryBytes))
+        },
+        { title: administration.version, cell: ({ runtimeVersion }) => runtimeVersion ?? "–" },
+        {
+          title: administration.actions,
+          isRight: true,
+          cell: ({ ownerEmail, userId }) => (
+            <Group gap={6} wrap="nowrap" justify="flex-end">
+              {instanceActions.map((action) => (
+                <ReasonButton
+                  key={action}
+                  label={texts.instance[action]}
+                  title={administration.actionOn(texts.instance[action], ownerEmail)}
+                  onConfirm={post(`/api/ops/instances/${segment(userId)}/${action}`)}
+                />
+              ))}
+            </Group>
+          )
         }
-      </Loaded>
-    </Section>
+      ]}
+    />
   )
 }
 
@@ -97,11 +92,11 @@ const DeadLetters = () => {
     queryFn: ({ signal }) => call<DeadJobsJson>("GET", "/api/ops/queues/dead", { query: { limit: 50 }, signal })
   })
   return (
-    <Section title={texts.administration.dead} lead={texts.administration.deadLead}>
+    <Section title={administration.dead} lead={administration.deadLead}>
       <Loaded query={query}>
         {({ jobs }) =>
           jobs.length === 0 ? (
-            <Empty title={texts.administration.noDead}>{texts.administration.noDeadHint}</Empty>
+            <Empty title={administration.noDead}>{administration.noDeadHint}</Empty>
           ) : (
             <ul className="rows">
               {jobs.map((job) => (
@@ -117,13 +112,13 @@ const DeadLetters = () => {
                   </div>
                   <Group gap={6}>
                     <ReasonButton
-                      label={texts.administration.replay}
-                      title={texts.administration.replayLead}
+                      label={administration.replay}
+                      title={administration.replayLead}
                       onConfirm={post(`/api/ops/queues/dead/${segment(job.id)}/replay`)}
                     />
                     <ReasonButton
-                      label={texts.administration.discard}
-                      title={texts.administration.discardLead}
+                      label={administration.discard}
+                      title={administration.discardLead}
                       onConfirm={post(`/api/ops/queues/dead/${segment(job.id)}/discard`)}
                     />
                   </Group>
@@ -144,52 +139,48 @@ export const QueuesSection = () => {
     queryFn: ({ signal }) => call<QueuesJson>("GET", "/api/ops/queues", { signal }),
     refetchInterval: 5_000
   })
-  const columns = ["waiting", "active", "delayed", "completed", "dead"] as const
+  const counts = ["waiting", "active", "delayed", "completed", "dead"] as const
   return (
     <>
-      <Section title={texts.administration.tabs.queues} lead={texts.administration.queuesLead}>
+      <Section title={administration.tabs.queues} lead={administration.queuesLead}>
         <Loaded query={query} rows={6}>
           {({ queues }) => (
-            <ScrollTable label={texts.administration.tabs.queues} minWidth={680}>
-              <Table.Thead>
-                <Table.Tr>
-                  <Table.Th>{texts.administration.queue}</Table.Th>
-                  {columns.map((column) => (
-                    <Table.Th key={column} ta="right">
-                      {texts.administration.columns[column]}
-                    </Table.Th>
-                  ))}
-                  <Table.Th ta="right">{texts.administration.actions}</Table.Th>
-                </Table.Tr>
-              </Table.Thead>
-              <Table.Tbody>
-                {queues.map((queue) => (
-                  <Table.Tr key={queue.name}>
-                    <Table.Td>
-                      <Group gap={8}>
-                        {queue.name}
-                        {queue.paused && <StatusTag value="paused" />}
-                      </Group>
-                    </Table.Td>
-                    {columns.map((column) => (
-                      <Table.Td key={column} ta="right">
-                        {formatNumber(queue[column])}
-                      </Table.Td>
-                    ))}
-                    <Table.Td ta="right">
+            <DataTable
+              label={administration.tabs.queues}
+              minWidth={680}
+              rows={queues}
+              keyOf={({ name }) => name}
+              columns={[
+                {
+                  title: administration.queue,
+                  cell: ({ name, paused }) => (
+                    <Group gap={8}>
+                      {name}
+                      {paused && <StatusTag value="paused" />}
+                    </Group>
+                  )
+                },
+                ...counts.map((count) => ({
+                  title: administration.columns[count],
+                  isRight: true,
+                  cell: (queue: QueuesJson["queues"][number]) => formatNumber(queue[count])
+                })),
+                {
+                  title: administration.actions,
+                  isRight: true,
+                  cell: ({ name, paused }) => {
+                    const label = paused ? administration.resume : administration.pause
+                    return (
                       <ReasonButton
-                        label={queue.paused ? texts.administration.resume : texts.administration.pause}
-                        title={texts.administration.actionOn(
-                          queue.paused ? texts.administration.resume : texts.administration.pause,
-                          queue.name
-                        )}
-                        onConfirm={post(`/api/ops/queues/${segment(queue.name)}/${queue.paused ? "resume" : "pause"}`)}
+                        label={label}
+                        title={administration.actionOn(label, name)}
+                        onConfirm={post(`/api/ops/queues/${segment(name)}/${paused ? "resume" : "pause"}`)}
                       />
-                    </Table.Td>
-                  </Table.Tr>
-                ))}
-              </Table.Tbody>
-            </ScrollTable>
+                    )
+                  }
+                }
+              ]}
+            />
           )}
         </Loaded>
       </Section>
@@ -198,52 +189,78 @@ export const QueuesSection = () => {
   )
 }
 
-export const AuditSection = () => {
-  const [page, setPage] = useState(1)
+export const ProvidersSection = () => {
   const query = useQuery({
-    queryKey: ["administration", "audit", page],
-    queryFn: ({ signal }) =>
-      call<AuditEntriesJson>("GET", "/api/ops/audit", {
-        query: { limit: perPage, offset: (page - 1) * perPage },
-        signal
-      }),
-    placeholderData: keepPreviousData
+    queryKey: ["administration", "providers"],
+    queryFn: ({ signal }) => call<ProviderStatusesJson>("GET", "/api/ops/providers", { signal }),
+    refetchInterval: 15_000
   })
   return (
-    <Section title={texts.administration.tabs.audit} lead={texts.administration.auditLead}>
-      <Loaded query={query} rows={6}>
-        {({ entries, total }) =>
-          total === 0 ? (
-            <Empty title={texts.administration.noAudit} />
+    <Section title={administration.tabs.providers} lead={administration.providersLead}>
+      <Loaded query={query}>
+        {({ providers }) =>
+          providers.length === 0 ? (
+            <Empty title={administration.noProviders}>{administration.noProvidersHint}</Empty>
           ) : (
-            <>
-              <ScrollTable label={texts.administration.tabs.audit} minWidth={680}>
-                <Table.Thead>
-                  <Table.Tr>
-                    <Table.Th>{texts.usage.when}</Table.Th>
-                    <Table.Th>{texts.administration.actor}</Table.Th>
-                    <Table.Th>{texts.administration.action}</Table.Th>
-                    <Table.Th>{texts.administration.reason}</Table.Th>
-                  </Table.Tr>
-                </Table.Thead>
-                <Table.Tbody>
-                  {entries.map((entry) => (
-                    <Table.Tr key={entry.id}>
-                      <Table.Td>{formatDateTime(entry.createdAt)}</Table.Td>
-                      <Table.Td>
-                        <Code>{entry.actor}</Code>
-                      </Table.Td>
-                      <Table.Td>{entry.action}</Table.Td>
-                      <Table.Td>{entry.reason}</Table.Td>
-                    </Table.Tr>
-                  ))}
-                </Table.Tbody>
-              </ScrollTable>
-              <Pages total={total} perPage={perPage} page={page} onChange={setPage} />
-            </>
+            <DataTable
+              label={administration.tabs.providers}
+              minWidth={680}
+              rows={providers}
+              keyOf={({ provider }) => provider}
+              columns={[
+                { title: texts.usage.provider, cell: ({ provider }) => texts.providers[provider] },
+                {
+                  title: administration.status,
+                  cell: ({ reachable }) => <StatusTag value={reachable ? "reachable" : "unreachable"} />
+                },
+                { title: administration.breaker, cell: ({ breaker }) => administration.breakers[breaker] },
+                {
+                  title: administration.lastSuccess,
+                  cell: ({ lastSuccess }) => (lastSuccess === null ? "–" : <Moment at={lastSuccess.at} />)
+                },
+                {
+                  title: administration.firstText,
+                  isRight: true,
+                  cell: ({ lastSuccess }) => (lastSuccess === null ? "–" : formatElapsed(lastSuccess.firstTextMs))
+                },
+                {
+                  title: administration.lastFailure,
+                  cell: ({ lastFailure }) =>
+                    lastFailure === null ? (
+                      "–"
+                    ) : (
+                      <>
+                        {administration.failures[lastFailure.kind]}, <Moment at={lastFailure.at} />
+                      </>
+                    )
+                }
+              ]}
+            />
           )
         }
       </Loaded>
     </Section>
   )
 }
+
+export const AuditSection = () => (
+  <PagedTable
+    title={administration.tabs.audit}
+    lead={administration.auditLead}
+    path="/api/ops/audit"
+    readRows={({ entries }: AuditEntriesJson) => entries}
+    empty={administration.noAudit}
+    minWidth={760}
+    keyOf={({ id }) => id}
+    columns={[
+      { title: texts.usage.when, cell: ({ createdAt }) => formatDateTime(createdAt) },
+      { title: administration.actor, cell: ({ actor, actorEmail }) => actorEmail ?? <Code>{actor}</Code> },
+      { title: administration.action, cell: ({ action }) => administration.auditActions[action] },
+      {
+        title: administration.concerned,
+        cell: ({ userEmail, userId }) => (userEmail === null ? <Code>{userId}</Code> : userEmail)
+      },
+      { title: administration.reason, cell: ({ reason }) => reason }
+    ]}
+  />
+)

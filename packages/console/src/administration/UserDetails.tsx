@@ -32,7 +32,7 @@ const Details = ({ id }: { readonly id: string }) => {
             <dd>{formatDateTime(createdAt)}</dd>
             <dt>{texts.administration.plan}</dt>
             <dd>
-              {plan}
+              {texts.plans[plan]}
               {subscription !== null &&
                 `, ${texts.subscriptionStatuses[subscription.status] ?? subscription.status}, ${texts.administration.paidBy(subscription.byCard)}`}
             </dd>
@@ -76,7 +76,7 @@ const Details = ({ id }: { readonly id: string }) => {
 }
 
 /** The address of a user, which opens the account. */
-export const UserLink = ({ user: { email, id } }: { readonly user: User }) => {
+export const UserLink = ({ user: { email, id } }: { readonly user: Pick<User, "email" | "id"> }) => {
   const [isOpen, { close, open }] = useDisclosure()
   return (
     <>

@@ -1,19 +1,18 @@
-import { Badge, Group, NumberInput, Select, Table, Text, TextInput } from "@mantine/core"
+import { Badge, Group, NumberInput, Select, Text, TextInput } from "@mantine/core"
 import { useDebouncedValue } from "@mantine/hooks"
-import { keepPreviousData, useQuery } from "@tanstack/react-query"
 import { useState } from "react"
 import { call, segment } from "../api.ts"
 import { formatDateTime, formatNumber } from "../format.ts"
 import { SearchIcon } from "../icons.tsx"
-import { Empty, Loaded, Pages, ScrollTable, Section, StatusTag } from "../parts.tsx"
+import { StatusTag } from "../parts.tsx"
 import { useRefresh } from "../queries.ts"
 import { texts } from "../texts.ts"
 import type { AdministeredUsersJson } from "../wire.ts"
+import { PagedTable } from "./PagedTable.tsx"
 import { ReasonButton } from "./ReasonButton.tsx"
 import { UserLink } from "./UserDetails.tsx"
 
-const perPage = 20
-const plans = ["free", "solo", "collective", "label", "network", "starter", "pro", "scale"]
+const plans = Object.entries(texts.plans).map(([value, label]) => ({ value, label }))
 
 type User = AdministeredUsersJson["users"][number]
 
@@ -71,19 +70,40 @@ const Actions = ({ user }: { readonly user: User }) => {
 /** Accounts by email address or id. */
 export const UsersSection = () => {
   const [text, setText] = useState("")
-  const [page, setPage] = useState(1)
   const [wanted] = useDebouncedValue(text.trim(), 300)
-  const query = useQuery({
-    queryKey: ["administration", "users", wanted, page],
-    queryFn: ({ signal }) =>
-      call<AdministeredUsersJson>("GET", "/api/ops/users", {
-        query: { query: wanted === "" ? undefined : wanted, limit: perPage, offset: (page - 1) * perPage },
-        signal
-      }),
-    placeholderData: keepPreviousData
-  })
   return (
-    <Section title={texts.administration.tabs.users} lead={texts.administration.usersLead}>
+    <PagedTable
+      title={texts.administration.tabs.users}
+      lead={texts.administration.usersLead}
+      path="/api/ops/users"
+      readRows={({ users }: AdministeredUsersJson) => users}
+      empty={texts.administration.noUsers}
+      search={wanted === "" ? undefined : wanted}
+      minWidth={760}
+      keyOf={({ id }) => id}
+      columns={[
+        {
+          title: texts.account.email,
+          cell: (user) => (
+            <>
+              <UserLink user={user} />
+              <Group gap={6}>
+                <Text fz="xs" c="dimmed">
+                  {user.name}
+                </Text>
+                {!user.emailVerified && <Badge variant="default">{texts.administration.unconfirmed}</Badge>}
+                {user.isAdministrator && <Badge variant="default">{texts.administration.administrator}</Badge>}
+                {user.suspendedAt !== null && <StatusTag value="suspended" />}
+              </Group>
+            </>
+          )
+        },
+        { title: texts.administration.plan, cell: ({ plan }) => texts.plans[plan] },
+        { title: texts.administration.credits, isRight: true, cell: ({ credits }) => formatNumber(credits) },
+        { title: texts.administration.created, cell: ({ createdAt }) => formatDateTime(createdAt) },
+        { title: texts.administration.actions, isRight: true, cell: (user) => <Actions user={user} /> }
+      ]}
+    >
       <TextInput
         maw={360}
         mb="md"
@@ -91,58 +111,8 @@ export const UsersSection = () => {
         placeholder={texts.administration.search}
         aria-label={texts.administration.search}
         value={text}
-        onChange={({ currentTarget }) => {
-          setText(currentTarget.value)
-          setPage(1)
-        }}
+        onChange={({ currentTarget }) => setText(currentTarget.value)}
       />
-      <Loaded query={query} rows={6}>
-        {({ total, users }) =>
-          total === 0 ? (
-            <Empty title={texts.administration.noUsers} />
-          ) : (
-            <>
-              <ScrollTable label={texts.administration.tabs.users} minWidth={760}>
-                <Table.Thead>
-                  <Table.Tr>
-                    <Table.Th>{texts.account.email}</Table.Th>
-                    <Table.Th>{texts.administration.plan}</Table.Th>
-                    <Table.Th ta="right">{texts.administration.credits}</Table.Th>
-                    <Table.Th>{texts.administration.created}</Table.Th>
-                    <Table.Th ta="right">{texts.administration.actions}</Table.Th>
-                  </Table.Tr>
-                </Table.Thead>
-                <Table.Tbody>
-                  {users.map((user) => (
-                    <Table.Tr key={user.id}>
-                      <Table.Td>
-                        <UserLink user={user} />
-                        <Group gap={6}>
-                          <Text fz="xs" c="dimmed">
-                            {user.name}
-                          </Text>
-                          {!user.emailVerified && <Badge variant="default">{texts.administration.unconfirmed}</Badge>}
-                          {user.isAdministrator && (
-                            <Badge variant="default">{texts.administration.administrator}</Badge>
-                          )}
-                          {user.suspendedAt !== null && <StatusTag value="suspended" />}
-                        </Group>
-                      </Table.Td>
-                      <Table.Td>{user.plan}</Table.Td>
-                      <Table.Td ta="right">{formatNumber(user.credits)}</Table.Td>
-                      <Table.Td>{formatDateTime(user.createdAt)}</Table.Td>
-                      <Table.Td>
-                        <Actions user={user} />
-                      </Table.Td>
-                    </Table.Tr>
-                  ))}
-                </Table.Tbody>
-              </ScrollTable>
-              <Pages total={total} perPage={perPage} page={page} onChange={setPage} />
-            </>
-          )
-        }
-      </Loaded>
-    </Section>
+    </PagedTable>
   )
 }

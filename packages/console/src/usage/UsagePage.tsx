@@ -1,12 +1,12 @@
 import { BarChart } from "@mantine/charts"
-import { Button, Group, PasswordInput, Select, Stack, Table, Text } from "@mantine/core"
+import { Button, Group, PasswordInput, Select, Stack, Text } from "@mantine/core"
 import { useQuery } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
 import { useState } from "react"
 import { call, callBilling } from "../api.ts"
 import { formatDateTime, formatMoney, formatNumber } from "../format.ts"
 import { UsageIcon } from "../icons.tsx"
-import { ConfirmButton, Copy, Empty, Loaded, PageHeader, Pages, ScrollTable, Section, useAction } from "../parts.tsx"
+import { ConfirmButton, Copy, DataTable, Empty, Loaded, PageHeader, Pages, Section, useAction } from "../parts.tsx"
 import { accountQuery, billingHistoryQuery, billingQuery, historyPage, useRefresh } from "../queries.ts"
 import { texts } from "../texts.ts"
 import { useTitle } from "../useTitle.ts"
@@ -125,6 +125,8 @@ const Charts = ({ usage: { agents, days, models, totalDays } }: { readonly usage
   )
 }
 
+const formatUnlessZero = (value: number) => (value === 0 ? "" : formatNumber(value))
+
 const HistoryTable = () => {
   const [page, setPage] = useState(1)
   const first = (page - 1) * rowsShown
@@ -138,32 +140,24 @@ const HistoryTable = () => {
             <Empty title={texts.usage.noHistory} />
           ) : (
             <>
-              <ScrollTable label={texts.usage.history} minWidth={520}>
-                <Table.Thead>
-                  <Table.Tr>
-                    <Table.Th>{texts.usage.when}</Table.Th>
-                    <Table.Th>{texts.usage.cause}</Table.Th>
-                    <Table.Th ta="right">{texts.usage.unit}</Table.Th>
-                    <Table.Th ta="right">{texts.usage.credits}</Table.Th>
-                    <Table.Th ta="right">{texts.usage.amount}</Table.Th>
-                  </Table.Tr>
-                </Table.Thead>
-                <Table.Tbody>
-                  {entries.slice(first - offset, first - offset + rowsShown).map((entry) => (
-                    <Table.Tr key={`${entry.kind}-${entry.id}`}>
-                      <Table.Td>{formatDateTime(entry.createdAt)}</Table.Td>
-                      <Table.Td>{entry.description}</Table.Td>
-                      <Table.Td ta="right">{entry.units === 0 ? "" : formatNumber(entry.units)}</Table.Td>
-                      <Table.Td ta="right">{entry.credits === 0 ? "" : formatNumber(entry.credits)}</Table.Td>
-                      <Table.Td ta="right">
-                        {entry.amount === null || entry.currency === null
-                          ? ""
-                          : formatMoney(entry.amount, entry.currency)}
-                      </Table.Td>
-                    </Table.Tr>
-                  ))}
-                </Table.Tbody>
-              </ScrollTable>
+              <DataTable
+                label={texts.usage.history}
+                minWidth={520}
+                rows={entries.slice(first - offset, first - offset + rowsShown)}
+                keyOf={({ id, kind }) => `${kind}-${id}`}
+                columns={[
+                  { title: texts.usage.when, cell: ({ createdAt }) => formatDateTime(createdAt) },
+                  { title: texts.usage.cause, cell: ({ description }) => description },
+                  { title: texts.usage.unit, isRight: true, cell: ({ units }) => formatUnlessZero(units) },
+                  { title: texts.usage.credits, isRight: true, cell: ({ credits }) => formatUnlessZero(credits) },
+                  {
+                    title: texts.usage.amount,
+                    isRight: true,
+                    cell: ({ amount, currency }) =>
+                      amount === null || currency === null ? "" : formatMoney(amount, currency)
+                  }
+                ]}
+              />
               <Pages total={total} perPage={rowsShown} page={page} onChange={setPage} />
             </>
           )
@@ -218,7 +212,10 @@ const Plans = () => {
   )
 }
 
-const providers = ["openrouter", "anthropic", "openai", "google", "groq"]
+const providers = (["openrouter", "anthropic", "openai", "google", "groq"] as const).map((value) => ({
+  value,
+  label: texts.providers[value]
+}))
 
 const OwnKey = ({ isEnabled }: { readonly isEnabled: boolean }) => {
   const [provider, setProvider] = useState("openrouter")

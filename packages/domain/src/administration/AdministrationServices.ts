@@ -4,6 +4,7 @@ import { AgentLifecycle } from "../agents/AgentLifecycle.ts"
 import { AccountSuspensions } from "./AccountSuspensions.ts"
 import { Audit } from "./audit/Audit.ts"
 import { InstanceAdministration } from "./InstanceAdministration.ts"
+import { ProviderAdministration } from "./ProviderAdministration.ts"
 import { QueueAdministration } from "./QueueAdministration.ts"
 import { UserAdministration } from "./UserAdministration.ts"
 
@@ -15,3 +16,6 @@ export const layer = Layer.mergeAll(
 
 /** Needs the store of the queues, unlike the others. */
 export const queues = QueueAdministration.Default.pipe(Layer.provide(DeadLetters.Default), Layer.provide(Audit.Default))
+
+/** Needs the AI layer or its client. */
+export const providers = ProviderAdministration.Default

@@ -26,7 +26,7 @@ export class InstanceAdministration extends Effect.Service<InstanceAdministratio
       const found = yield* instances.list(page)
       const rows = yield* Effect.forEach(
         found.instances,
-        ({ desired, runtimeVersion, startedAt, status, userId }) =>
+        ({ instance: { desired, runtimeVersion, startedAt, status, userId }, ownerEmail, ownerName }) =>
           Effect.gen(function* () {
             const figures =
               desired === "up"
@@ -34,6 +34,8 @@ export class InstanceAdministration extends Effect.Service<InstanceAdministratio
                 : Option.none()
             return {
               userId,
+              ownerEmail,
+              ownerName,
               status,
               desired,
               startedAt,

@@ -2,6 +2,13 @@ import { Context, type DateTime, type Effect, type Option, type Redacted } from 
 import type { DesiredState, Instance } from "./Instance.ts"
 import type { UserId } from "../shared/UserId.ts"
 
+/** An instance with its owner's address and name. */
+export interface ListedInstance {
+  readonly instance: Instance
+  readonly ownerEmail: string
+  readonly ownerName: string
+}
+
 export interface InstanceChanges {
   readonly desired?: DesiredState
   readonly status?: Instance["status"]
@@ -23,7 +30,7 @@ export class InstanceRepository extends Context.Tag("@berth/InstanceRepository")
     readonly list: (page: {
       readonly limit: number
       readonly offset: number
-    }) => Effect.Effect<{ readonly instances: ReadonlyArray<Instance>; readonly total: number }>
+    }) => Effect.Effect<{ readonly instances: ReadonlyArray<ListedInstance>; readonly total: number }>
     /** Oldest first. */
     readonly listDesired: (desired: DesiredState) => Effect.Effect<ReadonlyArray<Instance>>
     /** Returns the owners among these whose instance is desired up. */

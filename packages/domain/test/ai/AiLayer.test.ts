@@ -11,6 +11,7 @@ import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { assert, describe, it } from "@effect/vitest"
 import {
   Chunk,
+  DateTime,
   Deferred,
   type Duration,
   Effect,
@@ -605,6 +606,47 @@ describe("health", () => {
         assert.deepStrictEqual(health, { status: "degraded", providers: { openrouter: true, groq: false } })
       })
     )
+  )
+})
+
+describe("providers", () => {
+  it.effect(
+    "AiLayer.providers reports reachability, breaker and last outcomes of calls with the platform's keys",
+    () => {
+      const router = provider("openrouter", (_, call) =>
+        call === 1
+          ? Stream.concat(Stream.drain(Stream.fromEffect(Effect.sleep("40 millis"))), Stream.make(text("Hi"), end))
+          : fails("openrouter", "unauthorized")
+      )
+      const quiet = provider("groq", () => Stream.empty, Effect.succeed(false))
+      const idle = { breaker: "closed", lastSuccess: null, lastFailure: null }
+      return withAi([router.port, quiet.port], [opus], (ai) =>
+        Effect.gen(function* () {
+          assert.deepStrictEqual(yield* ai.providers(), [
+            { provider: "openrouter", reachable: true, ...idle },
+            { provider: "groq", reachable: false, ...idle }
+          ])
+          yield* letting("40 millis", ai.complete(request()))
+          const lastSuccess = { at: DateTime.unsafeMake(40), firstTextMs: 40 }
+          yield* TestClock.adjust("1 second")
+          for (let call = 0; call < 5; call += 1) yield* Effect.flip(ai.complete(request()))
+          const [failing] = yield* ai.providers()
+          assert.deepStrictEqual(failing, {
+            provider: "openrouter",
+            reachable: true,
+            breaker: "open",
+            lastSuccess,
+            lastFailure: { at: DateTime.unsafeMake(1_040), kind: "unauthorized" }
+          })
+          yield* TestClock.adjust("30 seconds")
+          assert.deepInclude((yield* ai.providers())[0], { breaker: "probing" })
+        })
+      )
+    }
+  )
+
+  it.effect("AiLayer.providers lists no provider when none is configured", () =>
+    withAi([], [], (ai) => Effect.map(ai.providers(), (found) => assert.deepStrictEqual(found, [])))
   )
 })
 

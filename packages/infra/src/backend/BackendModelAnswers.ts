@@ -81,11 +81,11 @@ export const layer = (options: BackendClientOptions) =>
           )
         )
 
-      const models = api.modelAnswers.models().pipe(
-        Effect.timeout(headTimeout),
-        Effect.catchAll((error) => logAndFail(error, unreachable)),
-        Effect.map((answer) => answer.models)
-      )
+      const read = <A, E extends { readonly _tag: string }>(answer: Effect.Effect<A, E>) =>
+        answer.pipe(
+          Effect.timeout(headTimeout),
+          Effect.catchAll((error) => logAndFail(error, unreachable))
+        )
 
       const readEvents = (request: ModelAnswerRequest) =>
         HttpClientRequest.post(modelAnswersPath).pipe(
@@ -119,6 +119,12 @@ export const layer = (options: BackendClientOptions) =>
           return { opening, events: Stream.flatMap(Stream.chunks(rest), toModelEvents) }
         })
 
-      return ModelAnswers.of({ embed, models, open, quote })
+      return ModelAnswers.of({
+        embed,
+        models: Effect.map(read(api.modelAnswers.models()), ({ models }) => models),
+        open,
+        providers: Effect.map(read(api.modelAnswers.providers()), ({ providers }) => providers),
+        quote
+      })
     })
   )

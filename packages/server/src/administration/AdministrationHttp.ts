@@ -6,6 +6,7 @@ import { InstanceAdministration } from "@berth/domain/administration/InstanceAdm
 import type { InstanceAction } from "@berth/domain/instances/InstanceJobs"
 import { QueueAdministration } from "@berth/domain/administration/QueueAdministration"
 import type { QueueName } from "@berth/domain/jobs/JobKind"
+import { ProviderAdministration } from "@berth/domain/administration/ProviderAdministration"
 import type { UserId } from "@berth/domain/shared/UserId"
 import { Audit } from "@berth/domain/administration/audit/Audit"
 import { makeUserActor } from "@berth/domain/administration/audit/AuditEntry"
@@ -35,6 +36,7 @@ export const layer = HttpApiBuilder.group(WebApi, "administration", (handlers) =
     const administrators = yield* Administrators
     const instances = yield* InstanceAdministration
     const queues = yield* QueueAdministration
+    const providers = yield* ProviderAdministration
     const summarize = (user: User) => describeUser(administrators, user)
     const act =
       (action: InstanceAction) =>
@@ -94,6 +96,7 @@ export const layer = HttpApiBuilder.group(WebApi, "administration", (handlers) =
       .handle("queues", () => Effect.map(queues.list, (found) => ({ queues: found })))
       .handle("pauseQueue", changeQueue(queues.pause))
       .handle("resumeQueue", changeQueue(queues.resume))
+      .handle("providers", () => Effect.map(providers.list, (found) => ({ providers: found })))
       .handle("deadJobs", ({ urlParams: { limit, queue } }) =>
         Effect.map(queues.listDead(Option.fromNullable(queue), limit), (jobs) => ({ jobs, count: jobs.length }))
       )

@@ -45,6 +45,7 @@ export const layer = HttpApiBuilder.group(BackendApi, "modelAnswers", (handlers)
         // The AI layer in this process does not fail.
         Effect.map(Effect.orDie(answers.models), (models) => ({ models }))
       )
+      .handle("providers", () => Effect.map(Effect.orDie(answers.providers), (providers) => ({ providers })))
       .handle("embed", ({ payload }) =>
         Effect.match(answers.embed(payload), {
           onFailure: toFailureEvent,

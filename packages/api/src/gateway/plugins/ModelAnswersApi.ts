@@ -1,11 +1,13 @@
 import { UserId } from "@berth/domain/shared/UserId"
 import { AgentId } from "@berth/domain/shared/AgentId"
 import { AnsweringModel } from "@berth/domain/ai/models/AnsweringModel"
+import { ProviderName } from "@berth/domain/ai/models/Model"
 import { ChatMessage, ToolSpec } from "@berth/domain/ai/chat/ModelChat"
 import { ModelDelta, ModelToolCall } from "@berth/domain/ai/streams/ModelEvent"
 import { ChatOpeningFields } from "@berth/domain/gateway/payments/PaidAnswer"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
+import { Timestamp } from "../../http/Timestamp.ts"
 import { InternalAuth } from "../../http/InternalAuth.ts"
 
 /* Model answers on the private listener, for a gateway in another process. */
@@ -140,9 +142,45 @@ const models = HttpApiEndpoint.get("models", "/internal/gateway/models").addSucc
   Schema.Struct({ models: Schema.Array(Schema.String) })
 )
 
+/** A `ProviderStatus` of the domain. */
+export const ProviderStatusBody = Schema.Struct({
+  provider: ProviderName,
+  reachable: Schema.Boolean.annotations({
+    description: "Whether its cheapest authenticated call succeeds, checked at most every 15 seconds"
+  }),
+  breaker: Schema.Literal("closed", "open", "probing").annotations({
+    description: "Circuit breaker of its calls: `open` calls nothing, `probing` lets one call through"
+  }),
+  lastSuccess: Schema.NullOr(
+    Schema.Struct({
+      at: Timestamp,
+      firstTextMs: Schema.Number.annotations({ description: "Milliseconds from the call to the first text" })
+    })
+  ),
+  lastFailure: Schema.NullOr(
+    Schema.Struct({
+      at: Timestamp,
+      kind: Schema.Literal(
+        "unreachable",
+        "timeout",
+        "rate-limited",
+        "unauthorized",
+        "refused",
+        "overloaded",
+        "nonsense"
+      )
+    })
+  )
+}).annotations({ identifier: "ProviderStatus" })
+
+const providers = HttpApiEndpoint.get("providers", "/internal/gateway/providers").addSuccess(
+  Schema.Struct({ providers: Schema.Array(ProviderStatusBody) })
+)
+
 export class ModelAnswersApi extends HttpApiGroup.make("modelAnswers")
   .add(answer)
   .add(quote)
   .add(embed)
   .add(models)
+  .add(providers)
   .middlewareEndpoints(InternalAuth) {}

@@ -56,3 +56,11 @@ export const AuditEntry = Schema.Struct({
   createdAt: Schema.DateTimeUtcFromSelf
 })
 export type AuditEntry = typeof AuditEntry.Type
+
+/** An entry with the present addresses of its users; null for commands, queues and deleted accounts. */
+export const ListedAuditEntry = Schema.Struct({
+  ...AuditEntry.fields,
+  actorEmail: Schema.NullOr(Schema.String),
+  userEmail: Schema.NullOr(Schema.String)
+})
+export type ListedAuditEntry = typeof ListedAuditEntry.Type

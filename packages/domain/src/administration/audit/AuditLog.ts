@@ -1,6 +1,6 @@
 import { Context, type Effect, type Option } from "effect"
 import type { UserId } from "../../shared/UserId.ts"
-import type { Actor, AuditEntry } from "./AuditEntry.ts"
+import type { Actor, AuditEntry, ListedAuditEntry } from "./AuditEntry.ts"
 
 export interface AuditQuery {
   readonly userId: Option.Option<UserId>
@@ -18,6 +18,6 @@ export class AuditLog extends Context.Tag("@berth/AuditLog")<
     /** Newest first, with the full count. */
     readonly list: (
       query: AuditQuery
-    ) => Effect.Effect<{ readonly entries: ReadonlyArray<AuditEntry>; readonly total: number }>
+    ) => Effect.Effect<{ readonly entries: ReadonlyArray<ListedAuditEntry>; readonly total: number }>
   }
 >() {}

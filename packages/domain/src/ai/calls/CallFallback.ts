@@ -7,6 +7,7 @@ import { ProviderFailed } from "../models/ModelErrors.ts"
 import type { AiSettings } from "./AiSettings.ts"
 import type { AnswerMeter, SentCall } from "./AnswerMeter.ts"
 import type { CircuitBreakers } from "./CircuitBreakers.ts"
+import type { ProviderActivities } from "./ProviderActivities.ts"
 import { type CallInput, type OpenedCall, openCall } from "./OpenedCall.ts"
 import { countCall, measureFirstText } from "./ModelTelemetry.ts"
 import type { IdleTimeouts } from "../streams/IdleTimeout.ts"
@@ -21,6 +22,7 @@ export interface AnsweredCall extends SentCall, Omit<OpenedCall, "span"> {
 export interface CallsContext {
   readonly settings: AiSettings["Type"]
   readonly breakers: CircuitBreakers
+  readonly activities: ProviderActivities
   readonly timeouts: IdleTimeouts
   readonly providers: ReadonlyMap<ProviderName, ModelProvider>
   /** Meters an answer until `scope` closes. */
@@ -61,7 +63,9 @@ const tryCall = (input: CallInput, context: CallContext) =>
     Effect.gen(function* () {
       const calledAt = yield* Clock.currentTimeMillis
       const answered = yield* tryOnce(input, calledAt, context)
-      measureFirstText(input.call, (yield* Clock.currentTimeMillis) - calledAt)
+      const firstTextMs = (yield* Clock.currentTimeMillis) - calledAt
+      measureFirstText(input.call, firstTextMs)
+      yield* context.activities.recordSuccess(input.call, firstTextMs)
       return answered
     }),
     { call: input.call, deadline: input.deadline, policy: context.settings.retry }
@@ -73,15 +77,16 @@ const withAnswerLimit = (request: CallsRequest, { model }: PlannedCall): CallsRe
 })
 
 // Callers see the kind of a failure; the provider's message is for operators.
-const logFailure = (message: string, call: PlannedCall, { kind, reason }: ProviderFailed) =>
+const logFailure = (message: string, call: PlannedCall, failure: ProviderFailed, activities: ProviderActivities) =>
   Effect.logWarning(message).pipe(
     Effect.annotateLogs({
       model: call.model.id,
       provider: call.provider,
-      kind,
-      reason,
+      kind: failure.kind,
+      reason: failure.reason,
       ownKey: call.keyId !== undefined
-    })
+    }),
+    Effect.zipRight(activities.recordFailure(call, failure))
   )
 
 export const markOwnKeyFailure = ({ kind, provider, reason, retryAfter }: ProviderFailed) =>
@@ -143,7 +148,7 @@ export const callUntilAnswered = (
             countCall(call, failure.kind)
             return Effect.zipRight(
               Effect.zipRight(
-                logFailure("Model answer broke off", call, failure),
+                logFailure("Model answer broke off", call, failure, context.activities),
                 breakers.recordFailure(call, failure)
               ),
               Effect.fail(failure)
@@ -154,7 +159,7 @@ export const callUntilAnswered = (
       const failure = call.keyId === undefined ? result.left : markOwnKeyFailure(result.left)
       note(call, failure.kind, tries)
       failures.push({ ...call, failure })
-      yield* logFailure("Model did not answer", call, failure)
+      yield* logFailure("Model did not answer", call, failure, context.activities)
       // A fallback would hide the rejected key from its owner.
       if (failure.ownKey === true && failure.kind === "unauthorized") return yield* failure
     }

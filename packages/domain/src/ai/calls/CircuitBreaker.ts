@@ -1,5 +1,6 @@
 import { Data, Duration } from "effect"
 import type { ProviderFailed } from "../models/ModelErrors.ts"
+import type { BreakerStatus } from "../models/ProviderStatus.ts"
 
 /** Times are epoch milliseconds. `Probing`: one call is admitted after the cooldown. */
 export type CircuitBreakerState = Data.TaggedEnum<{
@@ -20,6 +21,13 @@ export interface CircuitBreakerPolicy {
 export type CallVerdict = "up" | "down" | "nothing"
 
 export const closedBreaker: CircuitBreakerState = CircuitBreakerState.Closed({ failures: 0 })
+
+export const describeBreaker = (state: CircuitBreakerState, now: number): BreakerStatus =>
+  CircuitBreakerState.$match(state, {
+    Closed: () => "closed" as const,
+    Open: ({ until }) => (now < until ? ("open" as const) : ("probing" as const)),
+    Probing: () => "probing" as const
+  })
 
 /** Whether a call is admitted, and the next state. A probe without a verdict is replaced after the cooldown. */
 export const admitCall = (

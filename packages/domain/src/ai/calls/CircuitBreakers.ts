@@ -7,9 +7,12 @@ import {
   type CallVerdict,
   closedBreaker,
   recordCallVerdict,
-  classifyFailure
+  classifyFailure,
+  describeBreaker
 } from "./CircuitBreaker.ts"
 import type { CalledModel } from "./CallPlan.ts"
+import type { ProviderName } from "../models/Model.ts"
+import type { BreakerStatus } from "../models/ProviderStatus.ts"
 
 type Breakers = HashMap.HashMap<string, CircuitBreakerState>
 
@@ -48,6 +51,9 @@ export const makeCircuitBreakers = (policy: CircuitBreakerPolicy) =>
         breakers = keep(updated, model, recordCallVerdict(stateOf(updated, model), verdicts.model, now, policy))
       })
     return {
+      /** The breaker of calls with the platform's key. */
+      findStatus: (provider: ProviderName): Effect.Effect<BreakerStatus> =>
+        Effect.map(Clock.currentTimeMillis, (now) => describeBreaker(stateOf(breakers, provider), now)),
       /** Whether a call is admitted; the outcome of each admitted call must be recorded. */
       admit: (call: CalledModel): Effect.Effect<boolean> =>
         Effect.map(Clock.currentTimeMillis, (now) => {

@@ -21,6 +21,7 @@ import { planCallsLazily, type PlannedCall } from "./CallPlan.ts"
 import type { ChatCompletion, ChatOpening, ChatRequest } from "./ChatRequest.ts"
 import { makeCircuitBreakers } from "./CircuitBreakers.ts"
 import { ModelUsage } from "./ModelUsage.ts"
+import { makeProviderActivities } from "./ProviderActivities.ts"
 import { withExportedSpan } from "../../shared/SpanExport.ts"
 
 export type ChatError = MessagesMissing | ModelNotFound | ModelsUnavailable | ProviderFailed
@@ -62,6 +63,7 @@ export const makeModelChat = ({
     const settings = yield* AiSettings
     const timeouts = yield* makeIdleTimeouts
     const breakers = yield* makeCircuitBreakers(settings.breaker)
+    const activities = yield* makeProviderActivities
     const providers = new Map(configured.map((provider) => [provider.name, provider] as const))
     const configuredNames = new Set(providers.keys())
 
@@ -161,6 +163,7 @@ export const makeModelChat = ({
         {
           settings,
           breakers,
+          activities,
           timeouts,
           providers: called,
           scope,
@@ -194,6 +197,9 @@ export const makeModelChat = ({
 
     return {
       quote,
+
+      findActivity: (provider: ProviderName) =>
+        Effect.map(breakers.findStatus(provider), (breaker) => ({ breaker, ...activities.find(provider) })),
 
       /** Calls models until one answers. Events arrive no faster than they are read; closing the scope ends the call. */
       open: (request: ChatRequest): Effect.Effect<OpenChat, ChatError, Scope.Scope> =>

@@ -28,6 +28,7 @@ export const layer = Layer.effect(
         ...models.filter(({ available }) => available).map(({ id }) => id),
         ...embeddings.models
       ]),
+      providers: ai.providers(),
       embed: embeddings.embed,
       quote: (request) => Effect.mapError(ai.quote(request), toPluginError),
       open: (request) =>

@@ -2,6 +2,7 @@ import { Context, type Effect, type Scope, type Stream } from "effect"
 import type { ChatOpening, ChatRequest } from "../../ai/calls/ChatRequest.ts"
 import type { EmbeddingInput, EmbeddingVectors } from "../../ai/models/ModelProviders.ts"
 import type { UserId } from "../../shared/UserId.ts"
+import type { ProviderStatus } from "../../ai/models/ProviderStatus.ts"
 import type { AnsweringModel } from "../../ai/models/AnsweringModel.ts"
 import type { ModelEvent } from "../../ai/streams/ModelEvent.ts"
 import type { PluginFailed, PluginInputInvalid } from "./PluginRun.ts"
@@ -49,6 +50,7 @@ export class ModelAnswers extends Context.Tag("@berth/ModelAnswers")<
   {
     /** The ids of the models that can be called. */
     readonly models: Effect.Effect<ReadonlyArray<string>, PluginFailed>
+    readonly providers: Effect.Effect<ReadonlyArray<ProviderStatus>, PluginFailed>
     readonly quote: (request: ChatRequest) => Effect.Effect<ModelQuote, PluginFailed | PluginInputInvalid>
     /** Waits for the first text. Closing the scope ends the model call. */
     readonly open: (

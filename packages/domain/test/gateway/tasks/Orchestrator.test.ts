@@ -65,6 +65,7 @@ const run = (
     const wanted: Array<number> = []
     const models = ModelAnswers.of({
       models: Effect.succeed([]),
+      providers: Effect.succeed([]),
       embed: () => Effect.die("no embeddings"),
       quote: () => Effect.succeed({ ...quote, ...quoted }),
       open: (request) =>

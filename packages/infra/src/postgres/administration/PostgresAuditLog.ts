@@ -1,4 +1,4 @@
-import { AuditEntry } from "@berth/domain/administration/audit/AuditEntry"
+import { ListedAuditEntry } from "@berth/domain/administration/audit/AuditEntry"
 import { AuditLog } from "@berth/domain/administration/audit/AuditLog"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { SqlClient } from "@effect/sql/SqlClient"
@@ -6,7 +6,7 @@ import { DateTime, Effect, Layer, Option, Schema } from "effect"
 import { decodeRows, decodeSingleRow } from "../Rows.ts"
 import { toStorableJson, toStorableText } from "../StorableText.ts"
 
-const AuditRow = Schema.Struct({ ...AuditEntry.fields, createdAt: Schema.DateTimeUtcFromDate })
+const AuditRow = Schema.Struct({ ...ListedAuditEntry.fields, createdAt: Schema.DateTimeUtcFromDate })
 const Total = Schema.Struct({ total: Schema.Int })
 
 export const layer: Layer.Layer<AuditLog, never, SqlClient | IdGenerator> = Layer.effect(
@@ -31,7 +31,9 @@ export const layer: Layer.Layer<AuditLog, never, SqlClient | IdGenerator> = Laye
         ])
         // Ids sort by time of creation.
         const entries = yield* sql`
-          select *, target as user_id from audit_entries where ${condition} order by id desc limit ${limit} offset ${offset}`.pipe(
+          select *, target as user_id, (select email from users where users.id = actor) as actor_email,
+            (select email from users where users.id = target) as user_email
+          from audit_entries where ${condition} order by id desc limit ${limit} offset ${offset}`.pipe(
           decodeRows(AuditRow),
           Effect.orDie
         )

@@ -19,6 +19,7 @@ const InstanceRow = Schema.Struct({
   startedAt: Schema.NullOr(Schema.DateTimeUtcFromDate),
   createdAt: Schema.DateTimeUtcFromDate
 })
+const ListedRow = Schema.Struct({ ...InstanceRow.fields, ownerEmail: Schema.String, ownerName: Schema.String })
 const toInstance = (row: typeof InstanceRow.Type) => new Instance(row)
 
 const Total = Schema.Struct({ total: Schema.Int })
@@ -115,15 +116,24 @@ const make = Effect.gen(function* () {
       readonly offset: number
     }) {
       const rows = yield* sql`
-        select ${columns} from instances order by created_at desc, owner_id desc limit ${limit} offset ${offset}`.pipe(
-        decodeRows(InstanceRow),
+        select ${columns}, (select email from users where id = owner_id) as owner_email,
+          (select name from users where id = owner_id) as owner_name
+        from instances order by created_at desc, owner_id desc limit ${limit} offset ${offset}`.pipe(
+        decodeRows(ListedRow),
         Effect.orDie
       )
       const { total } = yield* sql`select count(*)::int as total from instances`.pipe(
         decodeSingleRow(Total),
         Effect.orDie
       )
-      return { instances: Array.map(rows, toInstance), total }
+      return {
+        instances: Array.map(rows, ({ ownerEmail, ownerName, ...row }) => ({
+          instance: toInstance(row),
+          ownerEmail,
+          ownerName
+        })),
+        total
+      }
     }),
     listDesired: Effect.fn("InstanceRepository.listDesired")(function* (desired: DesiredState) {
       const rows = yield* sql`select ${columns} from instances where desired = ${desired} order by created_at`.pipe(

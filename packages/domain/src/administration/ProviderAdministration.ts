@@ -1,0 +1,12 @@
+import { Duration, Effect } from "effect"
+import { ModelAnswers } from "../gateway/plugins/ModelAnswers.ts"
+import { DependencyUnavailable } from "../shared/DependencyUnavailable.ts"
+
+/** The model providers as the AI layer sees them. */
+export class ProviderAdministration extends Effect.Service<ProviderAdministration>()("@berth/ProviderAdministration", {
+  effect: Effect.map(ModelAnswers, ({ providers }) => ({
+    list: Effect.orElse(providers, () =>
+      Effect.die(new DependencyUnavailable({ dependency: "the AI layer", retryAfter: Duration.seconds(5) }))
+    ).pipe(Effect.withSpan("ProviderAdministration.list"))
+  }))
+}) {}
