@@ -47,7 +47,6 @@ const pageSources = join(root, "packages", "console", "src", "pages")
 const pageAssets = {
   login: "Login.ts",
   signup: "Signup.ts",
-  verification: "Verification.ts",
   style: "style.css"
 }
 

@@ -327,9 +327,8 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
         })
         await openChat(page)
         await page.getByRole("link", { name: "Verification" }).click()
-        await page.getByRole("link", { name: "Verify this agent" }).click()
-        await page.getByRole("heading", { name: "Verification of Cleo" }).waitFor()
-        await page.getByText("This agent is not verified.").waitFor()
+        const [unverified, method] = [page.locator("main").getByText("Not verified"), page.locator("dl.facts")]
+        await unverified.waitFor()
 
         await page.getByLabel("UID of the attestation").fill("0x12")
         await page.getByRole("button", { name: "Verify", exact: true }).click()
@@ -342,15 +341,18 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
         await registration.click()
         await page.getByText("This passkey is registered already.").waitFor()
         await passkey.click()
-        await page.getByText("This agent is verified by a passkey.").waitFor()
+        await method.getByText("Passkey").waitFor()
         assert.deepStrictEqual(await findAccessibilityViolations(page), [])
         await page.getByRole("button", { name: "Remove the verification" }).click()
-        await page.getByText("This agent is not verified.").waitFor()
+        await page.getByRole("dialog").getByRole("button", { name: "Remove the verification" }).click()
+        await unverified.waitFor()
         await passkey.click()
         await page.getByText("The authenticator is not registered for this agent.").waitFor()
 
         const signFor = (name: string) =>
-          page.getByRole("region", { name }).getByRole("button", { name: "Sign with Test wallet" })
+          page
+            .locator("section", { has: page.getByRole("heading", { name }) })
+            .getByRole("button", { name: "Sign with Test wallet" })
         await signFor("ENS name").click()
         await page.getByText("The wallet has no primary ENS name in normal form.").waitFor()
         await Effect.runPromise(
@@ -360,8 +362,8 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
           )
         )
         await signFor("ENS name").click()
-        await page.getByText("This agent is verified by an ENS name.").waitFor()
-        await page.getByText("cleo.eth").waitFor()
+        await method.getByText("ENS name").waitFor()
+        await method.getByText(wallet.address).waitFor()
 
         const verification = page.url()
         await signFor("Coinbase account").click()
@@ -376,10 +378,11 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
           Effect.tap(attestations.attest(wallet.address), (made) => attestations.index(wallet.address, made))
         )
         await signFor("Coinbase account").click()
-        await page.getByText("This agent is verified by a Coinbase account.").waitFor()
+        await method.getByText("Coinbase account").waitFor()
         await page.getByLabel("UID of the attestation").fill(uid)
         await page.getByRole("button", { name: "Verify", exact: true }).click()
-        await page.getByText("This agent is verified by an attestation.").waitFor()
+        await method.locator("dd", { hasText: /^Attestation$/ }).waitFor()
+        await method.getByText(uid).waitFor()
         assert.isAtMost(await page.evaluate("document.documentElement.scrollWidth - innerWidth"), 0)
         await page.goto("/dashboard/settings/wallets")
         await page.getByRole("button", { name: "Unlink wallet" }).click()
@@ -552,13 +555,27 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
           ["/dashboard/files", "Account storage"],
           [chat, "sandbox/echo"],
           [`${agent}settings`, "Instructions"],
+          [`${agent}skills`, "No skills of your own"],
           [`${agent}channels`, "Connect Telegram"],
           [`${agent}schedules`, "No schedules yet"],
+          [`${agent}memory`, "Recent memory"],
+          [`${agent}logs`, "newest first"],
+          [`${agent}stats`, "1 in the last hour"],
+          [`${agent}verification`, "Not verified"],
+          [`${agent}a2a`, "Allowed senders"],
+          [`${agent}danger`, "Delete agent"],
           ["/dashboard/usage", "Units by day"],
           [`${account}profile`, "Current password"],
+          [`${account}keys`, "No API keys"],
+          [`${account}webhooks`, "No webhook endpoints"],
+          [`${account}sessions`, "This session"],
           [`${account}wallets`, "No wallets"],
+          [`${account}deletion`, "remaining credits"],
           [`${admin}users`, pilot.email],
-          [`${admin}queues`, "No dead letters"]
+          [`${admin}instances`, pilot.email],
+          [`${admin}providers`, "Sandbox"],
+          [`${admin}queues`, "No dead letters"],
+          [`${admin}audit`, "Every action of an administrator"]
         ] as const
         // A window of 1,200 pixels at 200 % has 600.
         const looks = [

@@ -167,7 +167,7 @@ layer(App.shared, { excludeTestServices: true })("The pages", (it) => {
     })
   )
 
-  it.effect("The page of a verification is for the owner of the agent only", () =>
+  it.effect("The address of a verification in mails opens the console, which names agents of its visitor alone", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
@@ -177,11 +177,11 @@ layer(App.shared, { excludeTestServices: true })("The pages", (it) => {
         yield* web({ ...call, as: stranger }),
         yield* web({ ...call, as: owner })
       ]
-      assert.deepStrictEqual([anonymous.status, foreign.status, own.status], [302, 404, 200])
+      assert.deepStrictEqual([anonymous.status, foreign.status, own.status], [302, 200, 200])
       assert.include(anonymous.headers.location, encodeURIComponent(call.path))
       assert.notInclude(foreign.text, owner.agent.id)
       assert.include(String(own.headers["content-security-policy"]), "default-src 'none'")
-      assert.include(own.text, "not verified")
+      assert.include(own.text, owner.agent.id)
     })
   )
 
@@ -291,6 +291,8 @@ layer(App.shared, { excludeTestServices: true })("The pages", (it) => {
         ["/dashboard/files?error=canceled", newcomer, "The checkout was canceled; nothing was charged.", "alert"],
         ["/dashboard/files?checkout=done", newcomer, "The upgrade becomes active in a moment."],
         ["/onboarding?checkout=done", newcomer, "Your plan becomes active in a moment"],
+        ["/onboarding?checkout=done&attempt=4", newcomer, "Your plan becomes active in a moment"],
+        ["/onboarding?checkout=done&attempt=5", newcomer, "has not confirmed the payment yet"],
         ["/onboarding?checkout=done", owner, "Your plan is active."]
       ] as const) {
         const page = yield* web({ method: "GET", path, as })
@@ -299,7 +301,12 @@ layer(App.shared, { excludeTestServices: true })("The pages", (it) => {
           assertPage(page).some(([, attributes]) => attributes["role"] === role),
           path
         )
-        assert.strictEqual(page.headers["refresh"], text.endsWith("in a moment") ? "3" : undefined, path)
+        const next = path.endsWith("attempt=4") ? [48, 5] : [3, 1]
+        assert.strictEqual(
+          page.headers["refresh"],
+          text.endsWith("in a moment") ? `${next[0]}; url=/onboarding?checkout=done&attempt=${next[1]}` : undefined,
+          path
+        )
       }
       const plain = yield* web({ method: "GET", path: "/dashboard?error=%3Cscript%3E", as: newcomer })
       assert.include(parse(plain.text).text, "Sign-in failed. Try again.")

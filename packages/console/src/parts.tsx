@@ -91,6 +91,8 @@ const statusTones: Readonly<Record<string, string>> = {
   answered: "good",
   delivered: "good",
   enabled: "good",
+  reachable: "good",
+  verified: "good",
   provisioning: "busy",
   pending: "busy",
   waiting: "busy",
@@ -376,6 +378,29 @@ export const ExternalLink = ({ children, href }: { readonly href: string; readon
   <Anchor href={href} underline="always" target="_blank" rel="noopener noreferrer nofollow">
     {children}
   </Anchor>
+)
+
+/** A figure of a list of class `figures`. */
+export const Figure = ({
+  hint,
+  label,
+  value
+}: {
+  readonly label: string
+  readonly value: string
+  readonly hint?: string
+}) => (
+  <div className="figure">
+    <dt>{label}</dt>
+    <dd>
+      {value}
+      {hint !== undefined && (
+        <Text fz="xs" c="dimmed" fw={400}>
+          {hint}
+        </Text>
+      )}
+    </dd>
+  </div>
 )
 
 interface Column<Row> {

@@ -1,10 +1,9 @@
-import { queryOptions, useQueryClient } from "@tanstack/react-query"
+import { queryOptions, useQuery, useQueryClient } from "@tanstack/react-query"
 import { call, callBilling, segment } from "./api.ts"
 import { settings } from "./settings.ts"
 import type {
   AccountJson,
   AgentConfigAnswerJson,
-  AgentDetailJson,
   AgentHealthJson,
   AgentListJson,
   AgentOverviewJson,
@@ -37,13 +36,6 @@ export const overviewsQuery = queryOptions({
     (await call<{ readonly agents: ReadonlyArray<AgentOverviewJson> }>("GET", overviewsPath, { signal })).agents,
   refetchInterval: () => (watching.isLive ? false : 15_000)
 })
-
-export const agentDetailQuery = (agentId: string) =>
-  queryOptions({
-    queryKey: ["agent", agentId],
-    queryFn: async ({ signal }) =>
-      (await call<{ readonly agent: AgentDetailJson }>("GET", agentPath(agentId), { signal })).agent
-  })
 
 export const agentConfigQuery = (agentId: string) =>
   queryOptions({
@@ -101,6 +93,12 @@ export const billingQuery = queryOptions({
   queryKey: ["billing"],
   queryFn: ({ signal }) => callBilling<BillingJson>("GET", "/api/billing", { signal })
 })
+
+/** No model provider has a key, neither one of the service nor one of the owner. */
+export const useRepliesFromSandbox = () => {
+  const { data } = useQuery({ ...billingQuery, enabled: settings.repliesFromSandbox })
+  return settings.repliesFromSandbox && data?.byokEnabled !== true
+}
 
 export const historyPage = 100
 

@@ -27,6 +27,8 @@ const statuses: Readonly<Record<string, string>> = {
   retrying: "Retrying",
   paused: "Paused",
   suspended: "Suspended",
+  verified: "Verified",
+  unverified: "Not verified",
   off: "Off"
 }
 
@@ -264,7 +266,7 @@ export const texts = {
       memory: "Memory",
       logs: "Logs",
       stats: "Stats",
-      identity: "Verification",
+      verification: "Verification",
       a2a: "Agent-to-agent",
       danger: "Danger"
     },
@@ -474,27 +476,49 @@ export const texts = {
     chartLead: "Since this page was opened, one sample every three seconds.",
     collecting: "The first samples arrive in a few seconds.",
     cpu: "CPU",
+    cpuHint: "Of one core",
+    cpuSeries: "CPU, of one core",
+    down: "The instance is not running",
+    downHint: "Start it, or send a message: its figures appear here.",
+    lastHour: (value: number) => `${value.toLocaleString("en")} in the last hour`,
     memory: "Memory",
+    memoryHint: "Used, of the limit",
+    memorySeries: "Memory, of the limit",
     messages: "Messages",
-    milliseconds: (value: string) => (value === "N/A" ? value : `${value} ms`),
     network: "Network",
-    perHour: "Last hour",
+    networkHint: "Received and sent",
+    noMessages: "None answered yet",
     response: "Average answer",
     stored: "The instance cannot be reached; these are stored figures.",
     success: "Success rate",
+    unknown: "–",
     uptime: "Uptime"
   },
   verification: {
     attestation: "Attestation",
+    attestationLead: "Of the Ethereum Attestation Service on Base, for a wallet that is linked to your account.",
+    attestationUid: "UID of the attestation",
     lead: "Proves to others that a person or an organization stands behind this agent.",
-    manage: "Manage verification",
     method: "Method",
-    no: "Not verified",
+    methods: { eas: "Attestation", coinbase: "Coinbase account", ens: "ENS name", webauthn: "Passkey" },
+    passkey: "Passkey",
+    passkeyLead: "Register a passkey of this device or a security key for this agent, then sign with it.",
+    passkeyRegistered: "The passkey is registered. Verify with it now.",
+    registerPasskey: "Register a passkey",
+    remove: "Remove the verification",
+    removeLead: "The agent is not verified any more, and its passkeys are removed.",
+    signWith: (wallet: string) => `Sign with ${wallet}`,
     since: "Since",
-    start: "Verify this agent",
     state: "State",
     title: "Verification",
-    yes: "Verified"
+    verified: "The agent is verified.",
+    verify: "Verify",
+    verifyByPasskey: "Verify with a passkey",
+    wallet: "Wallet",
+    walletLeads: {
+      coinbase: "The wallet must be linked to your account here, and verified by Coinbase.",
+      ens: "The wallet's primary name must resolve to the wallet."
+    }
   },
   a2a: {
     allow: "Allowed senders",

@@ -22,6 +22,7 @@ import type {
 } from "@berth/api/interaction/InteractionApi"
 import type { SchedulesApi } from "@berth/api/schedules/SchedulesApi"
 import type { SessionsApi } from "@berth/api/sessions/SessionsApi"
+import type { VerificationApi } from "@berth/api/verification/VerificationApi"
 import type { WalletApi } from "@berth/api/signin/wallets/WalletApi"
 import type { WebhookEndpointsApi } from "@berth/api/webhooks/WebhookEndpointsApi"
 import type { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
@@ -49,7 +50,6 @@ type Answer<Group extends HttpApiGroup.HttpApiGroup.Any, Name extends string> = 
 
 export type AgentListJson = Answer<typeof AgentsApi, "list">
 export type AgentItemJson = AgentListJson["agents"][number]
-export type AgentDetailJson = Answer<typeof AgentsApi, "detail">["agent"]
 export type ProvisionedAgentJson = Answer<typeof AgentsApi, "provision">
 export type AgentConfigJson = Answer<typeof AgentConfigApi, "read">["config"]
 export type AgentConfigAnswerJson = Answer<typeof AgentConfigApi, "read">
@@ -72,6 +72,7 @@ export type ReferralJson = Answer<typeof ReferralsApi, "referral">
 export type AccountJson = Answer<typeof AccountsApi, "settings">
 export type AccountWithNotificationsJson = Wire<typeof AccountSettingsWithNotifications.Type>
 export type SignInSessionsJson = Answer<typeof SessionsApi, "list">
+export type VerificationJson = Answer<typeof VerificationApi, "verification">
 export type WalletsJson = Answer<typeof WalletApi, "wallets">
 export type ApiKeysJson = Answer<typeof ApiKeysApi, "list">
 export type CreatedApiKeyJson = Answer<typeof ApiKeysApi, "create">

@@ -1,55 +1,20 @@
-import { findWallets, type FoundWallet, signProof, WalletRejected } from "../pages/Wallet.ts"
-import { Button, Group, Text } from "@mantine/core"
+import { Group, Text } from "@mantine/core"
 import { useQuery } from "@tanstack/react-query"
-import { useEffect, useState } from "react"
-import { call, RequestFailed } from "../api.ts"
-import { ConfirmButton, Copy, Empty, Loaded, Moment, Section, useAction } from "../parts.tsx"
+import { call } from "../api.ts"
+import { type Provider, signProof } from "../pages/Wallet.ts"
+import { ConfirmButton, Copy, Empty, Loaded, Moment, Section } from "../parts.tsx"
 import { useRefresh } from "../queries.ts"
 import { settings } from "../settings.ts"
 import { texts } from "../texts.ts"
+import { WalletButtons } from "../WalletButtons.tsx"
 import type { WalletsJson } from "../wire.ts"
 
 const readNonce = async () => (await call<{ readonly nonce: string }>("GET", "/api/auth/nonce")).nonce
 
-const link = async ({ provider }: FoundWallet) => {
+const link = async (provider: Provider) => {
   const site = { domain: new URL(settings.appUrl).host, uri: settings.appUrl }
-  const proof = await signProof(provider, site, texts.account.walletStatement, readNonce).catch((cause: unknown) => {
-    throw cause instanceof WalletRejected ? new RequestFailed(cause.message, { status: 400 }) : cause
-  })
+  const proof = await signProof(provider, site, texts.account.walletStatement, readNonce)
   await call("POST", "/api/settings/wallets", { body: proof })
-}
-
-/** A button for each wallet of this browser. */
-const LinkWallet = () => {
-  const [found, setFound] = useState<ReadonlyArray<FoundWallet>>([])
-  const refresh = useRefresh()
-  useEffect(() => {
-    const wallets: Array<FoundWallet> = []
-    return findWallets((wallet) => {
-      wallets.push(wallet)
-      setFound([...wallets])
-    })
-  }, [])
-  const action = useAction(link, { done: texts.account.walletLinked, onDone: () => refresh("wallets") })
-  return (
-    <Group gap="xs" mt="md">
-      {found.length === 0 && (
-        <Text fz="sm" c="dimmed">
-          {texts.account.noWalletExtension}
-        </Text>
-      )}
-      {found.map((wallet) => (
-        <Button
-          key={wallet.name}
-          variant="default"
-          loading={action.isPending && action.variables.provider === wallet.provider}
-          onClick={() => action.mutate(wallet)}
-        >
-          {texts.account.linkNamed(wallet.name)}
-        </Button>
-      ))}
-    </Group>
-  )
 }
 
 const WalletsSection = () => {
@@ -92,7 +57,12 @@ const WalletsSection = () => {
           )
         }
       </Loaded>
-      <LinkWallet />
+      <WalletButtons
+        labelOf={texts.account.linkNamed}
+        work={link}
+        done={texts.account.walletLinked}
+        onDone={() => refresh("wallets")}
+      />
     </Section>
   )
 }

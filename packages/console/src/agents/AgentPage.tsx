@@ -22,7 +22,7 @@ const tabs: Readonly<Record<string, ComponentType<AgentTab>>> = {
   memory: lazy(() => import("./MemoryTab.tsx")),
   logs: lazy(() => import("./LogsTab.tsx")),
   stats: lazy(() => import("./StatsTab.tsx")),
-  identity: lazy(() => import("./VerificationTab.tsx")),
+  verification: lazy(() => import("./VerificationTab.tsx")),
   a2a: lazy(() => import("./A2aTab.tsx")),
   danger: lazy(() => import("./DangerTab.tsx"))
 }

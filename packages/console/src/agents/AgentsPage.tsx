@@ -5,7 +5,7 @@ import { Link } from "@tanstack/react-router"
 import { useState } from "react"
 import { AgentsIcon, PlusIcon, SearchIcon } from "../icons.tsx"
 import { Empty, Loaded, Moment, PageHeader, StatusTag } from "../parts.tsx"
-import { agentsQuery } from "../queries.ts"
+import { agentsQuery, useRepliesFromSandbox } from "../queries.ts"
 import { settings } from "../settings.ts"
 import { texts } from "../texts.ts"
 import { useTitle } from "../useTitle.ts"
@@ -22,7 +22,7 @@ const searchFrom = 8
 const AgentCard = ({ agent: { id, model, name, status } }: { readonly agent: AgentItemJson }) => {
   const overview = useOverview(id)
   const message = overview?.lastMessage
-  const configured = settings.repliesFromSandbox ? texts.agents.answeredBySandbox(model) : model
+  const configured = useRepliesFromSandbox() ? texts.agents.answeredBySandbox(model) : model
   const units = overview?.unitsToday ?? 0
   return (
     <li>

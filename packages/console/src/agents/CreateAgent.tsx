@@ -4,7 +4,7 @@ import { useNavigate } from "@tanstack/react-router"
 import { useState } from "react"
 import { call, RequestFailed } from "../api.ts"
 import { Failure, Notice } from "../parts.tsx"
-import { useRefresh } from "../queries.ts"
+import { useRefresh, useRepliesFromSandbox } from "../queries.ts"
 import { settings } from "../settings.ts"
 import { texts } from "../texts.ts"
 import type { ProvisionedAgentJson } from "../wire.ts"
@@ -126,7 +126,7 @@ export const CreateAgentForm = ({ onClose }: { readonly onClose?: () => void }) 
           value={agent.systemPrompt}
           onChange={({ currentTarget }) => change({ systemPrompt: currentTarget.value })}
         />
-        {settings.repliesFromSandbox && <Notice>{texts.agents.sandbox}</Notice>}
+        {useRepliesFromSandbox() && <Notice>{texts.agents.sandbox}</Notice>}
         {create.error !== null && <Failure cause={create.error} />}
         {needsPlan && <Anchor href="/pricing">{texts.agents.choosePlan}</Anchor>}
         <Group justify="flex-end" gap="xs">

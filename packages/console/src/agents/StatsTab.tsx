@@ -3,8 +3,8 @@ import { Text } from "@mantine/core"
 import { useQuery } from "@tanstack/react-query"
 import { useEffect, useState } from "react"
 import { call } from "../api.ts"
-import { formatClock } from "../format.ts"
-import { Loaded, Notice, Section } from "../parts.tsx"
+import { formatClock, formatElapsed, formatNumber } from "../format.ts"
+import { Empty, Figure, Loaded, Notice, Section } from "../parts.tsx"
 import { agentPath } from "../queries.ts"
 import { texts } from "../texts.ts"
 import type { StatsJson } from "../wire.ts"
@@ -24,12 +24,19 @@ const readNumber = (figure: string) => {
   return Number.isFinite(value) ? value : null
 }
 
-const Figure = ({ label, value }: { readonly label: string; readonly value: string }) => (
-  <div className="figure">
-    <dt>{label}</dt>
-    <dd>{value}</dd>
-  </div>
-)
+/** The texts of the API with a space before units. */
+const formatFigure = (figure: string) =>
+  figure === "N/A" ? texts.stats.unknown : figure.replace(/(\d)(%|[KMGT]?i?B\b)/g, "$1 $2")
+
+type Stats = StatsJson["stats"]
+
+/** "N/A" before the first message. */
+const countMessages = ({ messagesProcessed }: Stats) => readNumber(String(messagesProcessed)) ?? 0
+
+const formatAnswerTime = ({ averageResponseTime }: Stats) => {
+  const milliseconds = readNumber(String(averageResponseTime))
+  return milliseconds === null ? texts.stats.unknown : formatElapsed(milliseconds)
+}
 
 /** Figures of the instance since the page was opened, and of the agent's messages. */
 const StatsTab = ({ agent: { id } }: AgentTab) => {
@@ -54,20 +61,38 @@ const StatsTab = ({ agent: { id } }: AgentTab) => {
           <dl className="figures">
             {"cpu" in stats && (
               <>
-                <Figure label={texts.stats.cpu} value={stats.cpu} />
-                <Figure label={texts.stats.memory} value={stats.memory} />
-                <Figure label={texts.stats.network} value={stats.network} />
-                <Figure label={texts.stats.uptime} value={stats.uptimeFormatted} />
+                <Figure label={texts.stats.cpu} value={formatFigure(stats.cpu)} hint={texts.stats.cpuHint} />
+                <Figure label={texts.stats.memory} value={formatFigure(stats.memory)} hint={texts.stats.memoryHint} />
+                <Figure
+                  label={texts.stats.network}
+                  value={formatFigure(stats.network)}
+                  hint={texts.stats.networkHint}
+                />
+                <Figure
+                  label={texts.stats.uptime}
+                  value={stats.uptime === 0 ? texts.stats.unknown : stats.uptimeFormatted}
+                />
               </>
             )}
-            <Figure label={texts.stats.messages} value={String(stats.messagesProcessed)} />
-            <Figure label={texts.stats.perHour} value={String(stats.messagesPerHour)} />
-            <Figure label={texts.stats.response} value={texts.stats.milliseconds(String(stats.averageResponseTime))} />
-            <Figure label={texts.stats.success} value={stats.successRate} />
+            {countMessages(stats) === 0 ? (
+              <Figure label={texts.stats.messages} value="0" hint={texts.stats.noMessages} />
+            ) : (
+              <>
+                <Figure
+                  label={texts.stats.messages}
+                  value={formatNumber(countMessages(stats))}
+                  hint={texts.stats.lastHour(Number(stats.messagesPerHour))}
+                />
+                <Figure label={texts.stats.response} value={formatAnswerTime(stats)} />
+                <Figure label={texts.stats.success} value={formatFigure(stats.successRate)} />
+              </>
+            )}
           </dl>
           {"cpu" in stats && (
             <Section title={texts.stats.chart} lead={texts.stats.chartLead}>
-              {samples.length < 2 ? (
+              {stats.uptime === 0 ? (
+                <Empty title={texts.stats.down}>{texts.stats.downHint}</Empty>
+              ) : samples.length < 2 ? (
                 <Text c="dimmed" fz="sm">
                   {texts.stats.collecting}
                 </Text>
@@ -76,15 +101,17 @@ const StatsTab = ({ agent: { id } }: AgentTab) => {
                   h={240}
                   data={[...samples]}
                   dataKey="time"
-                  unit="%"
+                  unit=" %"
+                  yAxisProps={{ allowDecimals: false }}
+                  valueFormatter={(percent) => `${percent.toFixed(1)} %`}
                   withDots={false}
                   withLegend
                   curveType="monotone"
                   fillOpacity={0.15}
                   areaChartProps={{ accessibilityLayer: false }}
                   series={[
-                    { name: "cpu", label: texts.stats.cpu, color: "harbor.5" },
-                    { name: "memory", label: texts.stats.memory, color: "orange.6" }
+                    { name: "cpu", label: texts.stats.cpuSeries, color: "harbor.5" },
+                    { name: "memory", label: texts.stats.memorySeries, color: "orange.6" }
                   ]}
                 />
               )}

@@ -1,55 +1,183 @@
-import { Button } from "@mantine/core"
+import { Button, Code, Group, TextInput } from "@mantine/core"
 import { useQuery } from "@tanstack/react-query"
-import { Loaded, Moment, Section, StatusTag } from "../parts.tsx"
-import { agentDetailQuery } from "../queries.ts"
+import { useState } from "react"
+import { call } from "../api.ts"
+import { chains, type Provider, signText } from "../pages/Wallet.ts"
+import { ConfirmButton, Loaded, Moment, Section, StatusTag, useAction } from "../parts.tsx"
+import { agentPath, useRefresh } from "../queries.ts"
 import { texts } from "../texts.ts"
+import { WalletButtons } from "../WalletButtons.tsx"
+import type { VerificationJson } from "../wire.ts"
 import type { AgentTab } from "./AgentTab.ts"
+import { createPasskey, signWithPasskey } from "./Passkeys.ts"
 
-/** Whether the agent is verified; the steps are on a page of their own. */
-const VerificationTab = ({ agent: { id } }: AgentTab) => (
-  <Section title={texts.verification.title} lead={texts.verification.lead}>
-    <Loaded query={useQuery(agentDetailQuery(id))}>
-      {({ attestationUid, verificationType, verified, verifiedAt }) => (
-        <>
-          <dl className="facts">
-            <dt>{texts.verification.state}</dt>
-            <dd>
-              <StatusTag value={verified ? "succeeded" : "off"} />{" "}
-              {verified ? texts.verification.yes : texts.verification.no}
-            </dd>
-            {verificationType !== null && (
-              <>
-                <dt>{texts.verification.method}</dt>
-                <dd>{verificationType}</dd>
-              </>
-            )}
-            {attestationUid !== null && (
-              <>
-                <dt>{texts.verification.attestation}</dt>
-                <dd>{attestationUid}</dd>
-              </>
-            )}
-            {verifiedAt !== null && (
-              <>
-                <dt>{texts.verification.since}</dt>
-                <dd>
-                  <Moment at={verifiedAt} />
-                </dd>
-              </>
-            )}
-          </dl>
-          <Button
-            component="a"
-            href={`/dashboard/agents/${encodeURIComponent(id)}/verification`}
-            variant="default"
-            mt="md"
-          >
-            {verified ? texts.verification.manage : texts.verification.start}
+const { verification } = texts
+
+const useVerification = (agentId: string) => {
+  const path = agentPath(agentId, "/verify")
+  const refresh = useRefresh()
+  return {
+    refresh: () => refresh("agent", agentId),
+    readChallenge: async (type: string) =>
+      (await call<{ readonly message: string }>("GET", path, { query: { type } })).message,
+    verify: (verificationType: string, fields: Readonly<Record<string, string>>) =>
+      call("POST", path, { body: { verificationType, ...fields } }),
+    remove: async () => {
+      await call("DELETE", path)
+      await refresh("agent", agentId)
+    },
+    registerPasskey: async () => {
+      const { options } = await call<{ readonly options: unknown }>("POST", `${path}/webauthn`, { body: {} })
+      await call("POST", `${path}/webauthn`, { body: { credential: await createPasskey(options) } })
+    }
+  }
+}
+
+type Verifying = ReturnType<typeof useVerification>
+
+const Passkey = ({ verifying }: { readonly verifying: Verifying }) => {
+  const register = useAction(verifying.registerPasskey, { done: verification.passkeyRegistered })
+  const verify = useAction(
+    async () =>
+      verifying.verify("webauthn", { signature: await signWithPasskey(await verifying.readChallenge("webauthn")) }),
+    { done: verification.verified, onDone: verifying.refresh }
+  )
+  return (
+    <Section title={verification.passkey} lead={verification.passkeyLead}>
+      <Group gap="xs">
+        <Button variant="default" loading={register.isPending} onClick={() => register.mutate()}>
+          {verification.registerPasskey}
+        </Button>
+        <Button loading={verify.isPending} onClick={() => verify.mutate()}>
+          {verification.verifyByPasskey}
+        </Button>
+      </Group>
+    </Section>
+  )
+}
+
+const signatures = {
+  ens: async (provider: Provider, { readChallenge, verify }: Verifying) => {
+    const { address, signature } = await signText(provider, chains.ethereum, () => readChallenge("ens"))
+    return verify("ens", { walletAddress: address, signature })
+  },
+  coinbase: async (provider: Provider, { readChallenge, verify }: Verifying) => {
+    const { signature } = await signText(provider, chains.base, () => readChallenge("coinbase"))
+    return verify("coinbase", { signature })
+  }
+}
+
+const Attestation = ({ verifying }: { readonly verifying: Verifying }) => {
+  const [attestationUid, setUid] = useState("")
+  const verify = useAction(() => verifying.verify("eas", { attestationUid: attestationUid.trim() }), {
+    done: verification.verified,
+    onDone: verifying.refresh
+  })
+  return (
+    <Section title={verification.attestation} lead={verification.attestationLead}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          verify.mutate()
+        }}
+      >
+        <Group align="flex-end" gap="sm">
+          <TextInput
+            label={verification.attestationUid}
+            flex="1 1 220px"
+            required
+            autoComplete="off"
+            spellCheck={false}
+            placeholder="0x…"
+            value={attestationUid}
+            onChange={({ currentTarget }) => setUid(currentTarget.value)}
+          />
+          <Button type="submit" variant="default" loading={verify.isPending}>
+            {verification.verify}
           </Button>
-        </>
-      )}
-    </Loaded>
-  </Section>
-)
+        </Group>
+      </form>
+    </Section>
+  )
+}
+
+/** Whether the agent is verified, and the ways to verify it. */
+const VerificationTab = ({ agent: { id } }: AgentTab) => {
+  const verifying = useVerification(id)
+  const query = useQuery({
+    queryKey: ["agent", id, "verification"],
+    queryFn: ({ signal }) => call<VerificationJson>("GET", agentPath(id, "/verification"), { signal })
+  })
+  return (
+    <>
+      <Section title={verification.title} lead={verification.lead}>
+        <Loaded query={query}>
+          {({ attestationUid, verificationType, verified, verifiedAt, verifierAddress }) => (
+            <>
+              <dl className="facts">
+                <dt>{verification.state}</dt>
+                <dd>
+                  <StatusTag value={verified ? "verified" : "unverified"} />
+                </dd>
+                {verificationType !== null && (
+                  <>
+                    <dt>{verification.method}</dt>
+                    <dd>{verification.methods[verificationType]}</dd>
+                  </>
+                )}
+                {verifierAddress !== null && (
+                  <>
+                    <dt>{verification.wallet}</dt>
+                    <dd>
+                      <Code>{verifierAddress}</Code>
+                    </dd>
+                  </>
+                )}
+                {attestationUid !== null && (
+                  <>
+                    <dt>{verification.attestation}</dt>
+                    <dd>
+                      <Code>{attestationUid}</Code>
+                    </dd>
+                  </>
+                )}
+                {verifiedAt !== null && (
+                  <>
+                    <dt>{verification.since}</dt>
+                    <dd>
+                      <Moment at={verifiedAt} />
+                    </dd>
+                  </>
+                )}
+              </dl>
+              {verified && (
+                <Group mt="md">
+                  <ConfirmButton
+                    label={verification.remove}
+                    title={verification.remove}
+                    message={verification.removeLead}
+                    onConfirm={verifying.remove}
+                  />
+                </Group>
+              )}
+            </>
+          )}
+        </Loaded>
+      </Section>
+      <Passkey verifying={verifying} />
+      {(["ens", "coinbase"] as const).map((type) => (
+        <Section key={type} title={verification.methods[type]} lead={verification.walletLeads[type]}>
+          <WalletButtons
+            labelOf={verification.signWith}
+            work={(provider) => signatures[type](provider, verifying)}
+            done={verification.verified}
+            onDone={verifying.refresh}
+          />
+        </Section>
+      ))}
+      <Attestation verifying={verifying} />
+    </>
+  )
+}
 
 export default VerificationTab

@@ -6,7 +6,18 @@ import { useState } from "react"
 import { call, callBilling } from "../api.ts"
 import { formatDateTime, formatMoney, formatNumber } from "../format.ts"
 import { UsageIcon } from "../icons.tsx"
-import { ConfirmButton, Copy, DataTable, Empty, Loaded, PageHeader, Pages, Section, useAction } from "../parts.tsx"
+import {
+  ConfirmButton,
+  Copy,
+  DataTable,
+  Empty,
+  Figure,
+  Loaded,
+  PageHeader,
+  Pages,
+  Section,
+  useAction
+} from "../parts.tsx"
 import { accountQuery, billingHistoryQuery, billingQuery, historyPage, useRefresh } from "../queries.ts"
 import { texts } from "../texts.ts"
 import { useTitle } from "../useTitle.ts"
@@ -15,20 +26,6 @@ import { findPlanName } from "./plans.ts"
 import { fillDays } from "./days.ts"
 
 const rowsShown = 15
-
-const Figure = ({ hint, label, value }: { readonly label: string; readonly value: string; readonly hint?: string }) => (
-  <div className="figure">
-    <dt>{label}</dt>
-    <dd>
-      {value}
-      {hint !== undefined && (
-        <Text fz="xs" c="dimmed" fw={400}>
-          {hint}
-        </Text>
-      )}
-    </dd>
-  </div>
-)
 
 const Figures = ({ billing }: { readonly billing: BillingJson }) => {
   const { subscriptionStatus, usage } = billing
@@ -72,12 +69,18 @@ const UnitChart = ({
     <BarChart
       h={220}
       withTooltip
+      valueFormatter={texts.usage.units}
       barChartProps={{ accessibilityLayer: false }}
       maxBarWidth={40}
       data={[...bars]}
       dataKey="name"
       orientation={isVertical ? "vertical" : "horizontal"}
-      yAxisProps={{ width: isVertical ? 130 : 40 }}
+      xAxisProps={{ allowDecimals: false, tickFormatter: isVertical ? formatNumber : String }}
+      yAxisProps={{
+        allowDecimals: false,
+        width: isVertical ? 130 : 40,
+        tickFormatter: isVertical ? String : formatNumber
+      }}
       series={[{ name: "units", label: texts.usage.unit, color: isVertical ? "harbor.4" : "harbor.6" }]}
     />
     <p className="visually-hidden">

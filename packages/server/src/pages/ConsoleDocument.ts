@@ -14,7 +14,7 @@ import { makeInstanceUrl } from "../agents/AgentUrls.ts"
 import { makeModelWarning } from "../agents/ModelWarning.ts"
 import { WebSettings } from "../http/WebSettings.ts"
 import { ConsoleAssets } from "./ConsoleAssets.ts"
-import { findConsoleNotices, isPlanPending } from "./ConsoleNotices.ts"
+import { findConsoleNotices, findPlanReload } from "./ConsoleNotices.ts"
 import { renderConsolePage } from "./ConsolePage.ts"
 import { findEmailNotice } from "./EmailNotice.ts"
 import { PageSettings } from "./Layout.ts"
@@ -66,6 +66,7 @@ export const makeConsoleDocument = Effect.gen(function* () {
       const warning = yield* Option.match(chosen, { onNone: () => Effect.succeedNone, onSome: warnOfModel })
       const { mayProvision } = allowance
       const visit = { path, query, mayProvision, hasStorageUpgrade: tier === "upgraded" }
+      const reload = findPlanReload(visit)
       const page = renderConsolePage(
         {
           nonce,
@@ -95,7 +96,7 @@ export const makeConsoleDocument = Effect.gen(function* () {
           "content-security-policy": makePolicy(nonce),
           "cache-control": "no-store",
           "cross-origin-opener-policy": "same-origin-allow-popups",
-          ...(isPlanPending(visit) ? { refresh: "3" } : {})
+          ...(reload === undefined ? {} : { refresh: reload })
         }
       })
     })

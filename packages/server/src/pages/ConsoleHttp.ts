@@ -9,7 +9,7 @@ import { makeConsoleDocument } from "./ConsoleDocument.ts"
 import { pagePaths } from "./PagePaths.ts"
 import { makeSignedInPages } from "./SignedInPages.ts"
 
-/** Addresses that the console routes in the browser. `/dashboard/agents/:id/verification` is a page of its own. */
+/** Addresses that the console routes in the browser. */
 const consolePaths = [
   pagePaths.dashboard,
   pagePaths.files,

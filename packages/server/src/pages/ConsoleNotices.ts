@@ -13,13 +13,32 @@ export interface ConsoleVisit {
   readonly hasStorageUpgrade: boolean
 }
 
+/** Values of `attempt` in the address: each reload waits twice as long, from 3 to 48 seconds. */
+const attempts = [null, "1", "2", "3", "4"]
+
+/** A payment whose event has not arrived yet: the number of reloads so far, -1 after the last. */
+const findAttempt = ({ mayProvision, path, query }: ConsoleVisit): number | undefined =>
+  path === pagePaths.onboarding && query.get("checkout") === "done" && !mayProvision
+    ? attempts.indexOf(query.get("attempt"))
+    : undefined
+
+/** The header `refresh` of a page that waits for the event of a payment. */
+export const findPlanReload = (visit: ConsoleVisit): string | undefined => {
+  const attempt = findAttempt(visit) ?? -1
+  return attempt < 0 ? undefined : `${3 * 2 ** attempt}; url=${visit.path}?checkout=done&attempt=${attempt + 1}`
+}
+
 /** The card event arrives a moment after the payment. */
-const findPaymentNotice = ({ hasStorageUpgrade, mayProvision, path, query }: ConsoleVisit): string | undefined => {
+const findPaymentNotice = (visit: ConsoleVisit): string | undefined => {
+  const { hasStorageUpgrade, path, query } = visit
   if (query.get("checkout") !== "done") return undefined
-  if (path === pagePaths.onboarding)
-    return mayProvision
-      ? "Thank you. Your plan is active."
+  if (path === pagePaths.onboarding) {
+    const attempt = findAttempt(visit)
+    if (attempt === undefined) return "Thank you. Your plan is active."
+    return attempt < 0
+      ? "The card processor has not confirmed the payment yet. Reload this page in a few minutes, before you pay again."
       : "Thank you. Your plan becomes active in a moment; this page reloads by itself."
+  }
   if (path === pagePaths.files)
     return hasStorageUpgrade
       ? "Thank you. You have the storage upgrade."
@@ -37,7 +56,3 @@ export const findConsoleNotices = (visit: ConsoleVisit): ReadonlyArray<ConsoleNo
     ...done.flatMap((text) => (text === undefined ? [] : [{ tone: "idle" as const, text }]))
   ]
 }
-
-/** A payment whose event has not arrived yet. */
-export const isPlanPending = ({ mayProvision, path, query }: ConsoleVisit): boolean =>
-  path === pagePaths.onboarding && query.get("checkout") === "done" && !mayProvision

@@ -5,7 +5,6 @@ import type { UnitUsage } from "@berth/domain/billing/units/UnitSplit"
 import type { Agent } from "@berth/domain/agents/Agent"
 import { toMajorUnits } from "@berth/domain/shared/Money"
 import type { User } from "@berth/domain/shared/User"
-import { makeVerificationPath } from "@berth/domain/verification/VerificationMails"
 import { formatAgentStatus } from "./AgentStatusLabel.ts"
 import { type ConsoleAssets, consoleAssetsPath } from "./ConsoleAssets.ts"
 import type { ConsoleNotice } from "./ConsoleNotices.ts"
@@ -79,7 +78,6 @@ const agentRow = ({ id, model, name, status }: Agent): Html => html`
   <li>
     <a href="/dashboard/agents/${encodeURIComponent(id)}/chat">${name}</a>, ${model}:
     <span data-status="${status}">${formatAgentStatus(status)}</span>
-    (<a href="${makeVerificationPath(id)}" aria-label="Verification of ${name}">verification</a>)
   </li>
 `
 

@@ -2,7 +2,7 @@ import { Context, Option } from "effect"
 import { createHash } from "node:crypto"
 
 /** The style sheet and the scripts of the pages, as the build makes them. */
-export const assetNames = ["style.css", "login.js", "signup.js", "verification.js"] as const
+export const assetNames = ["style.css", "login.js", "signup.js"] as const
 export type AssetName = (typeof assetNames)[number]
 
 export interface Asset {

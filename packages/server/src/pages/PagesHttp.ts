@@ -18,14 +18,12 @@ import { renderPricingPage } from "./PricingPage.ts"
 import * as ResetPasswordHttp from "./ResetPasswordHttp.ts"
 import { makeCallbackQuery } from "./SignInSections.ts"
 import { renderSignupPage } from "./SignupPage.ts"
-import * as VerificationPageHttp from "./VerificationPageHttp.ts"
 import * as UndoEmailChangeHttp from "./UndoEmailChangeHttp.ts"
 
 export const pageRoutes = [
   ...[pagePaths.front, pagePaths.login, pagePaths.signup, pagePaths.pricing].map((path) => makePlainRoute("GET", path)),
   ...ResetPasswordHttp.resetPasswordRoutes,
   ...UndoEmailChangeHttp.undoEmailChangeRoutes,
-  ...VerificationPageHttp.verificationPageRoutes,
   ...AssetsHttp.assetRoutes
 ]
 
@@ -109,7 +107,6 @@ const publicPages = HttpLayerRouter.use((router) =>
 /** The pages and their assets. */
 export const layer = Layer.mergeAll(
   publicPages,
-  VerificationPageHttp.layer,
   InstancePagesHttp.layer,
   ResetPasswordHttp.layer,
   UndoEmailChangeHttp.layer,

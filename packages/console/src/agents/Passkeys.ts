@@ -1,5 +1,7 @@
-import { ApiRequestRejected } from "./Api.ts"
-import { readListMember, readMember, readTextMember } from "./Json.ts"
+import { RequestFailed } from "../api.ts"
+import { readListMember, readMember, readTextMember } from "../pages/Json.ts"
+
+const reject = (sentence: string) => new RequestFailed(sentence, { status: 400 })
 
 const toBytes = (base64Url: string): Uint8Array<ArrayBuffer> =>
   Uint8Array.from(atob(base64Url.replaceAll("-", "+").replaceAll("_", "/")), (character) => character.charCodeAt(0))
@@ -24,14 +26,14 @@ const readCredential = async (request: Promise<Credential | null>): Promise<stri
   const credential = await request.catch((cause: unknown) => {
     const sentence = cause instanceof DOMException ? failures[cause.name] : undefined
     if (sentence === undefined) throw cause
-    throw new ApiRequestRejected(sentence, { cause })
+    throw reject(sentence)
   })
-  if (!(credential instanceof PublicKeyCredential)) throw new ApiRequestRejected("No passkey was used.")
+  if (!(credential instanceof PublicKeyCredential)) throw reject("No passkey was used.")
   return toBase64Url(JSON.stringify(credential.toJSON()))
 }
 
 const requireSupport = () => {
-  if (!("credentials" in navigator)) throw new ApiRequestRejected("This browser has no passkeys here.")
+  if (!("credentials" in navigator)) throw reject("This browser has no passkeys here.")
 }
 
 /** Creates a passkey by options of the service; the credential as base64url JSON. */
