@@ -7,7 +7,7 @@ import type { User } from "@berth/domain/shared/User"
 import { UserId } from "@berth/domain/shared/UserId"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
-import { DateTime, Effect, Option, Redacted, Stream } from "effect"
+import { DateTime, Effect, Option, Redacted, Schema, Stream } from "effect"
 import { ProviderFailed } from "@berth/domain/ai/models/ModelErrors"
 import { ModelProvidersTest } from "@berth/infra/ai/ModelProvidersTest"
 import * as App from "../support/TestApp.ts"
@@ -22,6 +22,8 @@ const post = (path: string, json: unknown, headers: Readonly<Record<string, stri
   asAdministrator({ method: "POST", path, json, headers })
 const setPlan = ({ id }: User, plan: string) =>
   asAdministrator({ method: "PUT", path: `/api/ops/users/${id}/plan`, json: { plan, reason: "a courtesy" } })
+
+const decodeProviders = Schema.decodeUnknown(Schema.Struct({ providers: Schema.Array(Schema.Unknown) }))
 
 /** A call of `openai` is answered, then one of `anthropic` fails and `openai` answers in its place. */
 const assertListsProviders = Effect.gen(function* () {
@@ -44,8 +46,7 @@ const assertListsProviders = Effect.gen(function* () {
         ? Stream.fail(new ProviderFailed({ provider: "anthropic", kind: "overloaded", reason }))
         : textAnswer("Good day.")
   })(Effect.zipRight(call("anthropic/claude-opus-4-6"), get("/api/ops/providers")))
-  const found = listed.body["providers"]
-  const [anthropic, openai]: ReadonlyArray<unknown> = Array.isArray(found) ? found : []
+  const [anthropic, openai] = (yield* decodeProviders(listed.body)).providers
   assertShape(anthropic, {
     provider: equalTo("anthropic"),
     reachable: equalTo(false),

@@ -619,7 +619,7 @@ describe("providers", () => {
           : fails("openrouter", "unauthorized")
       )
       const quiet = provider("groq", () => Stream.empty, Effect.succeed(false))
-      const idle = { breaker: "closed", lastSuccess: null, lastFailure: null }
+      const idle = { breaker: "closed" as const, lastSuccess: null, lastFailure: null }
       return withAi([router.port, quiet.port], [opus], (ai) =>
         Effect.gen(function* () {
           assert.deepStrictEqual(yield* ai.providers(), [
