@@ -163,7 +163,9 @@ export const Trace = ({ id }: { readonly id: string }) => (
     <Text span inherit c="dimmed">
       {texts.trace}
     </Text>
-    <Code fz="xs">{id}</Code>
+    <Code fz="xs" c="var(--mantine-color-text)">
+      {id}
+    </Code>
     <Copy value={id} label={texts.copyTrace} />
   </Group>
 )
@@ -239,16 +241,18 @@ export const Moment = ({ at }: { readonly at: Instant }) => (
   </Tooltip>
 )
 
+const notification = { withBorder: true, closeButtonProps: { "aria-label": texts.close } }
+
 export const notifyDone = (message: string) =>
-  notifications.show({ message, color: "harbor", icon: <CheckIcon size={16} />, withBorder: true })
+  notifications.show({ ...notification, message, color: "harbor", icon: <CheckIcon size={16} /> })
 
 export const notifyFailure = (cause: unknown) => {
   const trace = traceOf(cause)
   notifications.show({
+    ...notification,
     title: describe(cause),
     message: trace === undefined ? "" : <Trace id={trace} />,
     color: "red",
-    withBorder: true,
     autoClose: 10_000
   })
 }

@@ -1,7 +1,7 @@
 import { Code, Group, Text } from "@mantine/core"
 import { useQuery } from "@tanstack/react-query"
 import { call, segment } from "../api.ts"
-import { formatDateTime, formatElapsed, formatNumber, formatSize } from "../format.ts"
+import { formatDateTime, formatNumber, formatSize } from "../format.ts"
 import { DataTable, Empty, Loaded, Moment, Section, StatusTag } from "../parts.tsx"
 import { useRefresh } from "../queries.ts"
 import { texts } from "../texts.ts"
@@ -221,7 +221,8 @@ export const ProvidersSection = () => {
                 {
                   title: administration.firstText,
                   isRight: true,
-                  cell: ({ lastSuccess }) => (lastSuccess === null ? "–" : formatElapsed(lastSuccess.firstTextMs))
+                  cell: ({ lastSuccess }) =>
+                    lastSuccess === null ? "–" : `${formatNumber(lastSuccess.firstTextMs)} ms`
                 },
                 {
                   title: administration.lastFailure,

@@ -24,9 +24,11 @@ const readNumber = (figure: string) => {
   return Number.isFinite(value) ? value : null
 }
 
-/** The texts of the API with a space before units. */
+/** The texts of the API with a space before units, and at most one decimal. */
 const formatFigure = (figure: string) =>
-  figure === "N/A" ? texts.stats.unknown : figure.replace(/(\d)(%|[KMGT]?i?B\b)/g, "$1 $2")
+  figure === "N/A"
+    ? texts.stats.unknown
+    : figure.replace(/([\d.]+)(%|[KMGT]?i?B\b)/g, (_, value, unit) => `${Number(Number(value).toFixed(1))} ${unit}`)
 
 type Stats = StatsJson["stats"]
 
@@ -101,8 +103,7 @@ const StatsTab = ({ agent: { id } }: AgentTab) => {
                   h={240}
                   data={[...samples]}
                   dataKey="time"
-                  unit=" %"
-                  yAxisProps={{ allowDecimals: false }}
+                  yAxisProps={{ allowDecimals: false, tickFormatter: (percent: number) => `${percent} %` }}
                   valueFormatter={(percent) => `${percent.toFixed(1)} %`}
                   withDots={false}
                   withLegend
