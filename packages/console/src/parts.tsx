@@ -409,7 +409,7 @@ export const Figure = ({
 
 interface Column<Row> {
   readonly title: string
-  readonly cell: (row: Row) => ReactNode
+  readonly render: (row: Row) => ReactNode
   readonly isRight?: boolean
 }
 
@@ -445,7 +445,7 @@ export const DataTable = <Row,>({
             <Table.Tr key={keyOf(row)}>
               {columns.map((column) => (
                 <Table.Td key={column.title} {...align(column)}>
-                  {column.cell(row)}
+                  {column.render(row)}
                 </Table.Td>
               ))}
             </Table.Tr>

@@ -43,7 +43,7 @@ export const InstancesSection = () => {
       columns={[
         {
           title: administration.owner,
-          cell: ({ ownerEmail, ownerName, userId }) => (
+          render: ({ ownerEmail, ownerName, userId }) => (
             <>
               <UserLink user={{ id: userId, email: ownerEmail }} />
               <Text fz="xs" c="dimmed">
@@ -52,22 +52,22 @@ export const InstancesSection = () => {
             </>
           )
         },
-        { title: administration.status, cell: ({ status }) => <StatusTag value={status} /> },
+        { title: administration.status, render: ({ status }) => <StatusTag value={status} /> },
         {
           title: texts.stats.cpu,
           isRight: true,
-          cell: ({ cpuPercent }) => (cpuPercent === null ? "–" : `${cpuPercent.toFixed(1)} %`)
+          render: ({ cpuPercent }) => (cpuPercent === null ? "–" : `${cpuPercent.toFixed(1)} %`)
         },
         {
           title: texts.stats.memory,
           isRight: true,
-          cell: ({ memoryBytes }) => (memoryBytes === null ? "–" : formatSize(memoryBytes))
+          render: ({ memoryBytes }) => (memoryBytes === null ? "–" : formatSize(memoryBytes))
         },
-        { title: administration.version, cell: ({ runtimeVersion }) => runtimeVersion ?? "–" },
+        { title: administration.version, render: ({ runtimeVersion }) => runtimeVersion ?? "–" },
         {
           title: administration.actions,
           isRight: true,
-          cell: ({ ownerEmail, userId }) => (
+          render: ({ ownerEmail, userId }) => (
             <Group gap={6} wrap="nowrap" justify="flex-end">
               {instanceActions.map((action) => (
                 <ReasonButton
@@ -153,7 +153,7 @@ export const QueuesSection = () => {
               columns={[
                 {
                   title: administration.queue,
-                  cell: ({ name, paused }) => (
+                  render: ({ name, paused }) => (
                     <Group gap={8}>
                       {name}
                       {paused && <StatusTag value="paused" />}
@@ -163,12 +163,12 @@ export const QueuesSection = () => {
                 ...counts.map((count) => ({
                   title: administration.columns[count],
                   isRight: true,
-                  cell: (queue: QueuesJson["queues"][number]) => formatNumber(queue[count])
+                  render: (queue: QueuesJson["queues"][number]) => formatNumber(queue[count])
                 })),
                 {
                   title: administration.actions,
                   isRight: true,
-                  cell: ({ name, paused }) => {
+                  render: ({ name, paused }) => {
                     const label = paused ? administration.resume : administration.pause
                     return (
                       <ReasonButton
@@ -208,25 +208,25 @@ export const ProvidersSection = () => {
               rows={providers}
               keyOf={({ provider }) => provider}
               columns={[
-                { title: texts.usage.provider, cell: ({ provider }) => texts.providers[provider] },
+                { title: texts.usage.provider, render: ({ provider }) => texts.providers[provider] },
                 {
                   title: administration.status,
-                  cell: ({ reachable }) => <StatusTag value={reachable ? "reachable" : "unreachable"} />
+                  render: ({ reachable }) => <StatusTag value={reachable ? "reachable" : "unreachable"} />
                 },
-                { title: administration.breaker, cell: ({ breaker }) => administration.breakers[breaker] },
+                { title: administration.breaker, render: ({ breaker }) => administration.breakers[breaker] },
                 {
                   title: administration.lastSuccess,
-                  cell: ({ lastSuccess }) => (lastSuccess === null ? "–" : <Moment at={lastSuccess.at} />)
+                  render: ({ lastSuccess }) => (lastSuccess === null ? "–" : <Moment at={lastSuccess.at} />)
                 },
                 {
                   title: administration.firstText,
                   isRight: true,
-                  cell: ({ lastSuccess }) =>
+                  render: ({ lastSuccess }) =>
                     lastSuccess === null ? "–" : `${formatNumber(lastSuccess.firstTextMs)} ms`
                 },
                 {
                   title: administration.lastFailure,
-                  cell: ({ lastFailure }) =>
+                  render: ({ lastFailure }) =>
                     lastFailure === null ? (
                       "–"
                     ) : (
@@ -254,14 +254,14 @@ export const AuditSection = () => (
     minWidth={760}
     keyOf={({ id }) => id}
     columns={[
-      { title: texts.usage.when, cell: ({ createdAt }) => formatDateTime(createdAt) },
-      { title: administration.actor, cell: ({ actor, actorEmail }) => actorEmail ?? <Code>{actor}</Code> },
-      { title: administration.action, cell: ({ action }) => administration.auditActions[action] },
+      { title: texts.usage.when, render: ({ createdAt }) => formatDateTime(createdAt) },
+      { title: administration.actor, render: ({ actor, actorEmail }) => actorEmail ?? <Code>{actor}</Code> },
+      { title: administration.action, render: ({ action }) => administration.auditActions[action] },
       {
         title: administration.concerned,
-        cell: ({ userEmail, userId }) => (userEmail === null ? <Code>{userId}</Code> : userEmail)
+        render: ({ userEmail, userId }) => (userEmail === null ? <Code>{userId}</Code> : userEmail)
       },
-      { title: administration.reason, cell: ({ reason }) => reason }
+      { title: administration.reason, render: ({ reason }) => reason }
     ]}
   />
 )

@@ -84,7 +84,7 @@ export const UsersSection = () => {
       columns={[
         {
           title: texts.account.email,
-          cell: (user) => (
+          render: (user) => (
             <>
               <UserLink user={user} />
               <Group gap={6}>
@@ -98,10 +98,10 @@ export const UsersSection = () => {
             </>
           )
         },
-        { title: texts.administration.plan, cell: ({ plan }) => texts.plans[plan] },
-        { title: texts.administration.credits, isRight: true, cell: ({ credits }) => formatNumber(credits) },
-        { title: texts.administration.created, cell: ({ createdAt }) => formatDateTime(createdAt) },
-        { title: texts.administration.actions, isRight: true, cell: (user) => <Actions user={user} /> }
+        { title: texts.administration.plan, render: ({ plan }) => texts.plans[plan] },
+        { title: texts.administration.credits, isRight: true, render: ({ credits }) => formatNumber(credits) },
+        { title: texts.administration.created, render: ({ createdAt }) => formatDateTime(createdAt) },
+        { title: texts.administration.actions, isRight: true, render: (user) => <Actions user={user} /> }
       ]}
     >
       <TextInput

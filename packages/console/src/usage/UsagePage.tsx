@@ -149,14 +149,14 @@ const HistoryTable = () => {
                 rows={entries.slice(first - offset, first - offset + rowsShown)}
                 keyOf={({ id, kind }) => `${kind}-${id}`}
                 columns={[
-                  { title: texts.usage.when, cell: ({ createdAt }) => formatDateTime(createdAt) },
-                  { title: texts.usage.cause, cell: ({ description }) => description },
-                  { title: texts.usage.unit, isRight: true, cell: ({ units }) => formatUnlessZero(units) },
-                  { title: texts.usage.credits, isRight: true, cell: ({ credits }) => formatUnlessZero(credits) },
+                  { title: texts.usage.when, render: ({ createdAt }) => formatDateTime(createdAt) },
+                  { title: texts.usage.cause, render: ({ description }) => description },
+                  { title: texts.usage.unit, isRight: true, render: ({ units }) => formatUnlessZero(units) },
+                  { title: texts.usage.credits, isRight: true, render: ({ credits }) => formatUnlessZero(credits) },
                   {
                     title: texts.usage.amount,
                     isRight: true,
-                    cell: ({ amount, currency }) =>
+                    render: ({ amount, currency }) =>
                       amount === null || currency === null ? "" : formatMoney(amount, currency)
                   }
                 ]}
