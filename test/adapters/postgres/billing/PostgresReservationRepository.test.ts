@@ -7,6 +7,8 @@ import { UnitLedger, UnitPolicy } from "@berth/domain/billing/units/UnitLedger"
 import { ReservationId, UnitsExhausted } from "@berth/domain/billing/units/Reservation"
 import { SubscriptionRepository } from "@berth/domain/billing/subscriptions/SubscriptionRepository"
 import { Transaction } from "@berth/domain/persistence/Transaction"
+import { LedgerAudit } from "@berth/domain/billing/units/LedgerAudit"
+import * as PostgresLedgerAudit from "@berth/infra/postgres/billing/PostgresLedgerAudit"
 import { ReservationRepository } from "@berth/domain/billing/units/ReservationRepository"
 import * as PostgresDomainEvents from "@berth/infra/postgres/events/PostgresDomainEvents"
 import * as PostgresReservationRepository from "@berth/infra/postgres/billing/PostgresReservationRepository"
@@ -16,7 +18,19 @@ import * as PostgresUserRepository from "@berth/infra/postgres/accounts/Postgres
 import { renderPrometheus } from "@berth/infra/telemetry/PrometheusFormat"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
-import { Context, DateTime, Effect, Either, FastCheck, Layer, Option, Schema, TestClock, TestContext } from "effect"
+import {
+  Context,
+  DateTime,
+  Effect,
+  Either,
+  FastCheck,
+  Fiber,
+  Layer,
+  Option,
+  Schema,
+  TestClock,
+  TestContext
+} from "effect"
 import * as MigratedDatabase from "../../../support/MigratedDatabase.ts"
 import { insertUser } from "../../../support/Samples.ts"
 import * as TestSecrets from "../../../support/TestSecrets.ts"
@@ -34,6 +48,7 @@ const Live = Layer.mergeAll(
   unitLedger,
   PostgresUserRepository.layer,
   PostgresCreditGrants.layer,
+  PostgresLedgerAudit.layer,
   PostgresSubscriptionRepository.layer,
   PostgresTransaction.layer
 ).pipe(Layer.provideMerge(Layer.mergeAll(MigratedDatabase.layer, TestSecrets.layer, admins)))
@@ -150,6 +165,83 @@ layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
       }
       yield* Effect.all([settle(id, Units(1)), release(id), settle(ReservationId.make("rsv_none\u0000"), Units(1))])
       assert.deepStrictEqual(yield* balanceOf(user), after)
+    })
+  )
+
+  it.effect(
+    "UnitLedger.release and UnitLedger.settle do not deadlock with a call that reserves their cause again",
+    () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient
+        const { release, settle } = yield* UnitLedger
+        const user = yield* insertUser()
+        const awaitLocks = (...expected: ReadonlyArray<string>) =>
+          sql`
+          select locktype as lock from pg_locks join pg_stat_activity using (pid)
+          where not granted and datname = current_database() order by lock`.pipe(
+            Effect.repeat({ until: (rows) => rows.map((row) => row["lock"]).join() === expected.join() })
+          )
+        const lock = (name: string) => sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`
+        // Holds an insertion between the lock of the day and the check of the cause.
+        yield* sql`
+        create function await_gate() returns trigger language plpgsql as
+        $$ begin perform pg_advisory_xact_lock_shared(hashtextextended('gate', 0)); return new; end $$`
+        yield* sql`create trigger gate before insert on reservations for each row execute function await_gate()`
+        const closings = [release, (id: ReservationId) => settle(id, Units(2))]
+        for (const [n, close] of closings.entries()) {
+          const cause = `call ${n}`
+          const id = yield* reserved(user, 10, `former ${cause}`)
+          const [isRenamed, isOpen] = [yield* Effect.makeLatch(), yield* Effect.makeLatch()]
+          const [holdsCause, holdsGate] = [yield* Effect.makeLatch(), yield* Effect.makeLatch()]
+          const rename = lock(`reserve ${user.id} ${cause}`).pipe(
+            Effect.zipRight(holdsCause.open),
+            Effect.zipRight(isRenamed.await),
+            Effect.zipRight(sql`update reservations set cause = ${cause} where id = ${id}`),
+            sql.withTransaction
+          )
+          const gate = lock("gate").pipe(
+            Effect.zipRight(holdsGate.open),
+            Effect.zipRight(isOpen.await),
+            sql.withTransaction
+          )
+          const [renaming, gating] = [yield* Effect.fork(rename), yield* Effect.fork(gate)]
+          yield* Effect.zipRight(holdsCause.await, holdsGate.await)
+          // Its snapshot is older than the reservation of its cause.
+          const again = yield* Effect.fork(reserved(user, 10, cause))
+          yield* awaitLocks("advisory")
+          yield* Effect.zipRight(isRenamed.open, Fiber.join(renaming))
+          yield* sql`select from unit_days where user_id = ${user.id} for no key update skip locked`.pipe(
+            Effect.repeat({ until: (rows) => rows.length === 0 })
+          )
+          const closing = yield* Effect.fork(close(id))
+          yield* awaitLocks("advisory", "transactionid")
+          yield* Effect.zipRight(isOpen.open, Fiber.join(gating))
+          yield* Effect.zipRight(Fiber.join(closing), Fiber.join(again))
+        }
+      }).pipe(
+        Effect.ensuring(
+          Effect.flatMap(SqlClient, (sql) => Effect.orDie(sql`drop function if exists await_gate cascade`))
+        )
+      )
+  )
+
+  it.effect("UnitLedger deadlocks in no order of concurrent calls of one owner", () =>
+    Effect.gen(function* () {
+      const { extend, release, settle } = yield* UnitLedger
+      const audit = yield* LedgerAudit
+      const user = yield* userWithCredits(100)
+      const calls = Array.from({ length: 24 }, (_, n) => n)
+      yield* Effect.forEach(
+        calls,
+        (n) =>
+          Effect.gen(function* () {
+            const id = yield* reserved(user, 10 + (n % 7), `call ${n % 8}`)
+            const closings = [extend(id, Units(30)), settle(id, Units(n % 20)), extend(id, Units(60)), release(id)]
+            yield* Effect.all([...closings.slice(n % 4), ...closings.slice(0, n % 4)], { concurrency: 2 })
+          }),
+        { concurrency: "unbounded" }
+      ).pipe(Effect.replicateEffect(3))
+      assert.deepStrictEqual(yield* audit.findDiscrepancies, [])
     })
   )
 

@@ -59,7 +59,10 @@ export const makeSettleUnits = (sql: SqlClient, ids: Context.Tag.Service<IdGener
       return Option.isSome(closed)
     }).pipe(Effect.orDie)
 
-  /** False when the reservation is closed already. */
+  /**
+   * False when the reservation is closed already. It is locked first but changed last: a call that reserves its cause holds the
+   * day while it waits for the transaction that changed the reservation, and does not wait for a lock.
+   */
   const close = (id: ReservationId, state: "settled" | "released", units: Units) =>
     sql
       .withTransaction(
@@ -70,15 +73,15 @@ export const makeSettleUnits = (sql: SqlClient, ids: Context.Tag.Service<IdGener
           if (Option.isNone(open)) return false
           const { userId, day, cause, dailyUnits, creditUnits } = open.value
           const { booked, returned } = settleUnits({ daily: dailyUnits, credit: creditUnits }, units)
-          yield* sql`
-            update reservations
-            set state = ${state}, settled_daily_units = ${booked.daily}, settled_credit_units = ${booked.credit}
-            where id = ${id}`
           if (returned.daily > 0)
             yield* sql`
               update unit_days set used = used - ${returned.daily} where user_id = ${userId} and day = ${day}::date`
           if (returned.credit > 0)
             yield* sql`update users set credit_units = credit_units + ${returned.credit} where id = ${userId}`
+          yield* sql`
+            update reservations
+            set state = ${state}, settled_daily_units = ${booked.daily}, settled_credit_units = ${booked.credit}
+            where id = ${id}`
           const usage = { userId, to: "usage", cause, transaction: id } as const
           yield* ledger.move({ ...usage, from: "allowance", units: booked.daily })
           yield* ledger.move({ ...usage, from: "credits", units: booked.credit })
