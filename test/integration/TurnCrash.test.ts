@@ -10,7 +10,7 @@ import { Transaction } from "@berth/domain/persistence/Transaction"
 import { recoverAbandonedTurns } from "@berth/worker/interaction/AbandonedTurnRecovery"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
-import { DateTime, Effect, Layer } from "effect"
+import { DateTime, Effect, Layer, Option } from "effect"
 import { createOwnerWithAgent, type OwnerWithAgent } from "../contract/OwnerFixtures.ts"
 import { findUsedUnits } from "../contract/TurnFixtures.ts"
 import * as App from "../support/TestApp.ts"
@@ -37,8 +37,10 @@ const makeTurn = (owner: OwnerWithAgent) =>
     const replyId = MessageId.make(yield* next("msg"))
     const turn = { userId: owner.user.id, agentId: owner.agent.id, turnId: id }
     const message = { id, sessionId: owner.conversation, content: "hello", topic: null, platform: "web" }
+    const reply = { id: replyId, content: "fine", deltaCount: 1 }
     const leaseUntil = DateTime.subtract(yield* DateTime.now, { seconds: 1 })
 
+    const accepted = Effect.flatten(conversations.findMessage(owner.user.id, id))
     const accept = transaction.run(
       Effect.flatMap(ledger.reserve(owner.user, Units(1), id), (reservation) =>
         conversations.appendUserMessage(message, { reservation, ownKeysOnly: false, leaseUntil })
@@ -54,12 +56,13 @@ const makeTurn = (owner: OwnerWithAgent) =>
     const complete = transaction.run(
       Effect.zipRight(
         settlement.complete(id),
-        Effect.flatMap(Effect.flatten(conversations.findMessage(owner.user.id, id)), (found) =>
-          conversations.storeReply(found, { id: replyId, content: "fine", deltaCount: 1 })
-        )
+        Effect.flatMap(accepted, (found) => conversations.storeReply(found, reply))
       )
     )
-    return { owner, id, accept, beginCall, complete, turn }
+    const completeAtOnce = Effect.flatMap(accepted, (found) =>
+      conversations.completeTurn(found, reply, settlement.messagePrice)
+    )
+    return { owner, id, accept, beginCall, complete, completeAtOnce, turn }
   })
 
 const steps = ["accepted", "called", "failed call", "answered call", "own call", "completed"] as const
@@ -158,6 +161,91 @@ layer(Live, { excludeTestServices: true })("A turn whose process is killed", (it
       const [answered] = yield* sql<{ count: number }>`
         select count(*)::int as count from messages where user_id = ${owner.user.id} and sender = 'agent'`
       assert.strictEqual(yield* findUsedUnits(owner), 3 * (answered?.count ?? 0))
+    })
+  )
+})
+
+/** A call that the unit of the message covers. */
+const small = { own: false, promptMicros: UsdMicros(100), answerMicros: UsdMicros(400) }
+
+layer(Live, { excludeTestServices: true })("The end of a turn in one statement", (it) => {
+  it.effect(
+    "A turn that its message's unit covers is settled once with its reply, whoever ends it at the same time",
+    () =>
+      Effect.gen(function* () {
+        const owner = yield* createOwnerWithAgent()
+        const { accept, completeAtOnce, id, turn } = yield* makeTurn(owner)
+        const turns = yield* TurnRepository
+        const message = yield* accept
+        yield* turns.beginCall(turn, small)
+        yield* turns.endCall(turn, small, { costMicros: UsdMicros(300) })
+        yield* turns.beginCall(turn, small)
+        const outcomes = yield* Effect.replicateEffect(completeAtOnce, 3, { concurrency: "unbounded" })
+        const [reply, ...others] = outcomes.flatMap(Option.toArray).flatMap(Option.toArray)
+        assert.lengthOf(others, 0)
+        // The call in progress counts with its upper bound.
+        assert.deepInclude(reply, { content: "fine", seq: 2, units: Units(1), costMicros: UsdMicros(800) })
+        assert.deepInclude(message, { seq: 1, state: "pending" })
+        const sql = yield* SqlClient
+        assert.deepStrictEqual(yield* sql`select state, delta_count from messages where id = ${id}`, [
+          { state: "answered", deltaCount: 1 }
+        ])
+        assert.deepStrictEqual(yield* sql`select message_count from chat_sessions where id = ${owner.conversation}`, [
+          { messageCount: 2 }
+        ])
+        assert.deepStrictEqual(yield* sql`select id from turns where id = ${id}`, [])
+        assert.deepStrictEqual(yield* sql`select state from reservations where cause = ${id}`, [{ state: "settled" }])
+        assert.strictEqual(yield* findUsedUnits(owner), 1)
+        assert.deepStrictEqual(yield* (yield* LedgerAudit).findDiscrepancies, [])
+      })
+  )
+
+  it.effect("A turn whose conversation was deleted is settled, and has no reply", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent()
+      const { accept, id } = yield* makeTurn(owner)
+      const { completeTurn, removeSession } = yield* ConversationRepository
+      const { messagePrice } = yield* TurnSettlement
+      const message = yield* accept
+      yield* removeSession(owner.user.id, owner.conversation)
+      const outcome = yield* completeTurn(message, { id: MessageId.make(`${id}r`), content: "fine" }, messagePrice)
+      assert.deepStrictEqual(outcome, Option.some(Option.none()))
+      assert.strictEqual(yield* findUsedUnits(owner), 1)
+      assert.deepStrictEqual(yield* (yield* LedgerAudit).findDiscrepancies, [])
+    })
+  )
+
+  const others = {
+    "cost more than its message's unit": paid,
+    "were paid by the owner's key": own
+  }
+  for (const [difference, call] of Object.entries(others))
+    it.effect(`A turn whose calls ${difference} is not changed by the end in one statement`, () =>
+      Effect.gen(function* () {
+        const owner = yield* createOwnerWithAgent()
+        const { accept, completeAtOnce, id, turn } = yield* makeTurn(owner)
+        const turns = yield* TurnRepository
+        yield* accept
+        yield* turns.beginCall(turn, call)
+        assert.deepStrictEqual(yield* completeAtOnce, Option.none())
+        const sql = yield* SqlClient
+        assert.deepStrictEqual(yield* sql`select state from messages where id = ${id}`, [{ state: "pending" }])
+        assert.deepStrictEqual(yield* sql`select id from turns where id = ${id}`, [{ id }])
+        assert.deepStrictEqual(yield* sql`select state from reservations where cause = ${id}`, [{ state: "reserved" }])
+      })
+    )
+
+  it.effect("A turn with more units reserved than its price is not changed by the end in one statement", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent()
+      const { accept, beginCall, completeAtOnce, id, turn } = yield* makeTurn(owner)
+      const turns = yield* TurnRepository
+      yield* accept
+      yield* beginCall
+      yield* turns.endCall(turn, paid, "failed")
+      assert.deepStrictEqual(yield* completeAtOnce, Option.none())
+      const sql = yield* SqlClient
+      assert.deepStrictEqual(yield* sql`select id from turns where id = ${id}`, [{ id }])
     })
   )
 })

@@ -32,14 +32,22 @@ const runDirectly = (
   statement: Statement.Statement<object>
 ): Effect.Effect<ReadonlyArray<object>, SqlError> =>
   Effect.withFiberRuntime(({ currentContext }) => {
-    const isPlain =
-      Option.isNone(Context.getOption(currentContext, TransactionConnection)) &&
-      !Context.get(currentContext, SpanExportEnabled)
-    return isPlain && Option.isSome(query) ? query.value(...statement.compile()) : statement
+    if (Context.get(currentContext, SpanExportEnabled)) return statement
+    const transaction = Context.getOption(currentContext, TransactionConnection)
+    if (Option.isSome(transaction))
+      return Effect.map(
+        transaction.value[0].execute(...statement.compile(), undefined),
+        (rows: ReadonlyArray<object>) => toCamelCase(rows)
+      )
+    return Option.isSome(query) ? query.value(...statement.compile()) : statement
   })
 
-/** Hot path: runs a statement directly, unless it belongs to a transaction or its span is exported. */
+/**
+ * Hot path: runs a statement directly, on the connection of the running transaction if there is one, unless its span is exported.
+ * Outside of a transaction an interruption does not cancel it.
+ */
 export const makeDirectly = Effect.map(
   DirectQueries,
   (query) => (statement: Statement.Statement<object>) => runDirectly(query, statement)
 )
+export type Directly = Effect.Effect.Success<typeof makeDirectly>

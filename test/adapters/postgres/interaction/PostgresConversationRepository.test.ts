@@ -66,7 +66,7 @@ const contents = (messages: ReadonlyArray<Message>) => messages.map(({ content }
 layer(Live, { excludeTestServices: true })("ConversationRepository", (it) => {
   it.effect("findSession returns a session to its user only, and listSessions the last used first", () =>
     Effect.gen(function* () {
-      const { findActiveSession, findSession, listSessions } = yield* ConversationRepository
+      const { findActiveSession, findSession, findSessionWithAgent, listSessions } = yield* ConversationRepository
       const { agent, open, session, user } = yield* conversation
       const stranger = yield* insertUser()
       const [second, third] = yield* Effect.all([open(minute(1)), open(minute(2))])
@@ -77,7 +77,16 @@ layer(Live, { excludeTestServices: true })("ConversationRepository", (it) => {
       yield* say(session, "hello")
       const [first] = yield* listSessions(user.id, 3)
       assert.deepInclude(first, { id: session.id, messageCount: 1 })
-      assert.deepStrictEqual(yield* findActiveSession(user.id, agent.id), Option.fromNullable(first))
+      const { status: agentStatus } = agent
+      assert.deepStrictEqual(
+        yield* findActiveSession(user.id, agent.id),
+        Option.some({ session: Option.fromNullable(first), agentStatus })
+      )
+      assert.deepStrictEqual(
+        yield* findSessionWithAgent(user.id, session.id),
+        Option.map(Option.fromNullable(first), (known) => ({ session: known, agentStatus: Option.some(agentStatus) }))
+      )
+      assert.deepStrictEqual(yield* findSessionWithAgent(stranger.id, session.id), Option.none())
       assert.deepStrictEqual(yield* findActiveSession(stranger.id, agent.id), Option.none())
       assert.deepStrictEqual(yield* findActiveSession(user.id, AgentId.make("agt_none")), Option.none())
     })

@@ -1,5 +1,6 @@
 import { DateTime, Effect, Option } from "effect"
 import type { Agent } from "../../agents/Agent.ts"
+import { AgentNotFound } from "../../agents/AgentErrors.ts"
 import type { AgentId } from "../../shared/AgentId.ts"
 import { Agents } from "../../agents/Agents.ts"
 import { isUp } from "../../agents/AgentStatus.ts"
@@ -35,7 +36,7 @@ export class ChatSessions extends Effect.Service<ChatSessions>()("@berth/ChatSes
       return isUp(agent.status) ? agent : yield* new RunningAgentNotFound()
     })
 
-    const make = (id: ChatSessionId, userId: UserId, agent: Agent) =>
+    const make = (id: ChatSessionId, userId: UserId, agent: Pick<Agent, "id">) =>
       Effect.map(DateTime.now, (now): ChatSession => ({
         id,
         userId,
@@ -47,7 +48,7 @@ export class ChatSessions extends Effect.Service<ChatSessions>()("@berth/ChatSes
         lastActivity: now
       }))
 
-    const insert = Effect.fnUntraced(function* (userId: UserId, agent: Agent) {
+    const insert = Effect.fnUntraced(function* (userId: UserId, agent: Pick<Agent, "id">) {
       const session = yield* make(ChatSessionId.make(yield* ids.next("chs")), userId, agent)
       return (yield* repository.insertSession(session, maximumSessions))
         ? session
@@ -96,15 +97,21 @@ export class ChatSessions extends Effect.Service<ChatSessions>()("@berth/ChatSes
       { agentId, sessionId }: { readonly sessionId?: ChatSessionId | undefined; readonly agentId?: AgentId | undefined }
     ) {
       if (sessionId !== undefined) {
-        const found = yield* repository.findSession(userId, sessionId)
-        const session = yield* Effect.mapError(found, () => new ChatSessionNotFound())
-        if (agentId !== undefined && agentId !== session.agentId) return yield* new ChatSessionNotFound()
-        yield* findRunningAgent(userId, session.agentId)
-        return session
+        const found = yield* Effect.mapError(
+          yield* repository.findSessionWithAgent(userId, sessionId),
+          () => new ChatSessionNotFound()
+        )
+        if (agentId !== undefined && agentId !== found.session.agentId) return yield* new ChatSessionNotFound()
+        const status = yield* Effect.mapError(found.agentStatus, () => new AgentNotFound())
+        return isUp(status) ? found.session : yield* new RunningAgentNotFound()
       }
-      const agent = yield* findRunningAgent(userId, agentId)
-      const active = yield* repository.findActiveSession(userId, agent.id)
-      return yield* Option.match(active, { onNone: () => insert(userId, agent), onSome: Effect.succeed })
+      const id = agentId ?? (yield* findRunningAgent(userId, undefined)).id
+      const { agentStatus, session } = yield* Effect.mapError(
+        yield* repository.findActiveSession(userId, id),
+        () => new AgentNotFound()
+      )
+      if (!isUp(agentStatus)) return yield* new RunningAgentNotFound()
+      return yield* Option.match(session, { onNone: () => insert(userId, { id }), onSome: Effect.succeed })
     }, withExportedSpan("ChatSessions.resolve"))
 
     return { create, prepare, ensure, resolve }

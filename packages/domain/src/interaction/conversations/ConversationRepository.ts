@@ -2,6 +2,7 @@ import { Context, type DateTime, type Effect, type Option } from "effect"
 import type { AnsweringModel } from "../../ai/models/AnsweringModel.ts"
 import type { MessageOrigin } from "../../shared/Channel.ts"
 import type { UserId } from "../../shared/UserId.ts"
+import type { AgentStatus } from "../../agents/AgentStatus.ts"
 import type { AgentId } from "../../shared/AgentId.ts"
 import type {
   AnswerCost,
@@ -15,6 +16,7 @@ import type {
 import type { Attachment } from "../attachments/Attachment.ts"
 import type { ChatSessionNotFound, PendingMessageLimitReached } from "../ConversationErrors.ts"
 import type { ToolActivity } from "../../skills/tools/ToolActivity.ts"
+import type { Units, UsdMicros } from "../../shared/Money.ts"
 import type { TurnPayment } from "../turns/TurnPayment.ts"
 
 export interface NewMessage {
@@ -50,6 +52,12 @@ export interface NewTurn extends TurnPayment {
   readonly leaseUntil: DateTime.Utc
 }
 
+/** A price in units that holds for calls of at most this cost. */
+export interface TurnPriceLimit {
+  readonly units: Units
+  readonly costLimit: UsdMicros
+}
+
 /** Limits of pending messages. */
 export interface PendingLimits {
   readonly session: number
@@ -65,8 +73,20 @@ export class ConversationRepository extends Context.Tag("@berth/ConversationRepo
     /** The owner writes the messages of this conversation of a channel. */
     readonly markFromOwner: (id: ChatSessionId) => Effect.Effect<void>
     readonly findSession: (userId: UserId, id: ChatSessionId) => Effect.Effect<Option.Option<ChatSession>>
-    /** The session on the web used last. */
-    readonly findActiveSession: (userId: UserId, agentId: AgentId) => Effect.Effect<Option.Option<ChatSession>>
+    /** The same with the status of its agent; none of the status when the agent is another owner's. */
+    readonly findSessionWithAgent: (
+      userId: UserId,
+      id: ChatSessionId
+    ) => Effect.Effect<
+      Option.Option<{ readonly session: ChatSession; readonly agentStatus: Option.Option<AgentStatus> }>
+    >
+    /** The status of an agent and its session on the web used last; none for another owner's agent. */
+    readonly findActiveSession: (
+      userId: UserId,
+      agentId: AgentId
+    ) => Effect.Effect<
+      Option.Option<{ readonly session: Option.Option<ChatSession>; readonly agentStatus: AgentStatus }>
+    >
     /** Last used first, of all agents or of one; with `text`, those with it in the title or in recent messages. */
     readonly listSessions: (
       userId: UserId,
@@ -87,6 +107,16 @@ export class ConversationRepository extends Context.Tag("@berth/ConversationRepo
     readonly isNext: (message: Message) => Effect.Effect<boolean>
     /** Stores the reply and marks the message answered; none when the message is no longer pending. */
     readonly storeReply: (message: Message, reply: NewReply) => Effect.Effect<Option.Option<Message>>
+    /**
+     * Ends the turn of a message at a known price: settles it and stores the reply in one statement. None, and nothing is
+     * changed, when its calls cost more or were the owner's, or other units than the price are reserved. The inner none: the
+     * message is no longer pending.
+     */
+    readonly completeTurn: (
+      message: Message,
+      reply: Omit<NewReply, "cost">,
+      price: TurnPriceLimit
+    ) => Effect.Effect<Option.Option<Option.Option<Message>>>
     /** False when the message is no longer pending. */
     readonly markFailed: (id: MessageId, failure?: MessageFailure) => Effect.Effect<boolean>
     /** The state of a message and its failure. No ownership check: an agent can change its owner while a turn runs. */

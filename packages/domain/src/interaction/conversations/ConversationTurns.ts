@@ -161,12 +161,15 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
         toolCalls: limitStoredActivities([...toolCalls.values()].map(endToolCall))
       }
       yield* streams.flush(message.id)
+      const completed = yield* repository.completeTurn(message, stored, settlement.messagePrice)
       // A conversation deleted in mid-answer is settled too. An abandoned turn has ended already.
-      const answered = yield* transaction.run(
-        Effect.flatMap(settlement.complete(message.id), (cost) =>
-          repository.storeReply(message, { ...stored, cost: Option.getOrUndefined(cost) })
-        )
-      )
+      const answered = Option.isSome(completed)
+        ? completed.value
+        : yield* transaction.run(
+            Effect.flatMap(settlement.complete(message.id), (cost) =>
+              repository.storeReply(message, { ...stored, cost: Option.getOrUndefined(cost) })
+            )
+          )
       const reply = yield* Effect.mapError(
         answered,
         () => new MessageUnanswered({ reason: "the message was given up" })

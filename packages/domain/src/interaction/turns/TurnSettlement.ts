@@ -1,7 +1,7 @@
 import type { DateTime } from "effect"
 import { Effect, Option } from "effect"
 import { UnitLedger } from "../../billing/units/UnitLedger.ts"
-import { computeFailedTurnUnits, computeTurnUnits, messageUnits, TurnSettings } from "./TurnPricing.ts"
+import { computeFailedTurnUnits, computeTurnUnits, findCostLimit, messageUnits, TurnSettings } from "./TurnPricing.ts"
 import type { AnswerCost } from "../Conversation.ts"
 import { noUnits, type Units, UsdMicros } from "../../shared/Money.ts"
 import { type TurnRecord, TurnRepository } from "./TurnRepository.ts"
@@ -23,6 +23,8 @@ export class TurnSettlement extends Effect.Service<TurnSettlement>()("@berth/Tur
     const turns = yield* TurnRepository
     const ledger = yield* UnitLedger
     const settings = yield* TurnSettings
+    /** The price of most turns: the unit of the message covers their calls. */
+    const messagePrice = { units: messageUnits, costLimit: findCostLimit(settings, messageUnits) }
 
     /** Returns the price, which a balance that is too low does not cover; none when the turn has ended before. */
     const complete = Effect.fnUntraced(function* (turnId: string) {
@@ -50,6 +52,6 @@ export class TurnSettlement extends Effect.Service<TurnSettlement>()("@berth/Tur
       return ended
     })
 
-    return { complete, fail }
+    return { complete, fail, messagePrice }
   })
 }) {}

@@ -11,7 +11,7 @@ import { UnitsColumn } from "../shared/MoneyColumns.ts"
 import { toStorableText } from "../StorableText.ts"
 import { makeLedgerWriter } from "./LedgerWriter.ts"
 
-const charged = Metric.counter("berth_units_charged_total", {
+export const charged = Metric.counter("berth_units_charged_total", {
   description: "Units booked for work that was done",
   incremental: true
 })

@@ -11,6 +11,7 @@ import { ToolActivity } from "@berth/domain/skills/tools/ToolActivity"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
 import { makeBatchWriter } from "../BatchWriter.ts"
+import { makeDirectly } from "../DirectQueries.ts"
 import { countAffectedRows, decodeFirstRow } from "../Rows.ts"
 import { readSqlErrorCode } from "../SqlErrors.ts"
 import { toStorableText } from "../StorableText.ts"
@@ -47,6 +48,7 @@ const gone: AnswerSnapshot = { deltas: [], state: { state: "gone" } }
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient
+  const directly = yield* makeDirectly
   let open = new Map<MessageId, DeltaRow>()
   const writer = yield* makeBatchWriter<DeltaRow>({
     rows: "answer_events",
@@ -57,9 +59,8 @@ const make = Effect.gen(function* () {
       open = new Map()
     },
     insert: (rows) =>
-      Effect.flatMap(
-        DateTime.now,
-        (now) => sql`
+      Effect.flatMap(DateTime.now, (now) =>
+        directly(sql`
           insert into answer_events ${sql.insert(
             rows.map(({ messageId, n, parts }) => ({
               messageId,
@@ -69,7 +70,7 @@ const make = Effect.gen(function* () {
               createdAt: DateTime.toDate(now)
             }))
           )}
-          on conflict (message_id, first_delta) do nothing`
+          on conflict (message_id, first_delta) do nothing`)
       )
   })
 

@@ -1,5 +1,6 @@
 import type { MessageOrigin } from "@berth/domain/shared/Channel"
 import type { UserId } from "@berth/domain/shared/UserId"
+import { AgentStatus } from "@berth/domain/agents/AgentStatus"
 import type { AgentId } from "@berth/domain/shared/AgentId"
 import {
   ChatSession,
@@ -16,14 +17,19 @@ import {
   type NewMessage,
   type NewReply,
   type NewTurn,
-  type PendingLimits
+  type PendingLimits,
+  type TurnPriceLimit
 } from "@berth/domain/interaction/conversations/ConversationRepository"
+import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { SqlClient } from "@effect/sql/SqlClient"
+import type { Fragment } from "@effect/sql/Statement"
 import { Array, DateTime, Effect, Layer, Option, Schema } from "effect"
+import { charged } from "../billing/SettleUnits.ts"
 import { toDatabaseTime } from "../DatabaseClock.ts"
 import { makeDirectly } from "../DirectQueries.ts"
 import { preparedMark } from "../PreparedStatements.ts"
 import { countAffectedRows, decodeRows, decodeFirstRow, decodeSingleRow, listColumns } from "../Rows.ts"
+import { UnitsColumn } from "../shared/MoneyColumns.ts"
 import { toStorableJson, toStorableText } from "../StorableText.ts"
 
 import { MessageRow, selectMessageColumns, selectTranscriptColumns } from "./MessageRow.ts"
@@ -35,7 +41,11 @@ const ChatSessionRow = Schema.Struct({
   lastActivity: Schema.DateTimeUtcFromDate
 })
 const decodeSession = decodeFirstRow(ChatSessionRow)
+const decodeAgent = decodeFirstRow(Schema.Struct({ agentStatus: Schema.NullOr(AgentStatus) }))
 const decodeMessages = decodeRows(MessageRow)
+const decodeMessage = decodeFirstRow(MessageRow)
+const CompletedRow = Schema.Struct({ isStored: Schema.Boolean, charged: UnitsColumn })
+const decodeCompleted = decodeFirstRow(CompletedRow)
 const IsNext = Schema.Struct({ isNext: Schema.Boolean })
 const OutcomeRow = Schema.Struct({
   state: MessageState,
@@ -52,9 +62,9 @@ const searchedCharacters = 10_000
 
 const unlimited: PendingLimits = { session: 2 ** 31 - 1, user: 2 ** 31 - 1 }
 
-export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Layer.effect(
+export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGenerator> = Layer.effect(
   ConversationRepository,
-  Effect.map(Effect.all([SqlClient, makeDirectly]), ([sql, directly]) => {
+  Effect.map(Effect.all([SqlClient, makeDirectly, IdGenerator]), ([sql, directly, ids]) => {
     const prepared = sql.literal(preparedMark)
     const sessionColumns = sql.literal(listColumns("chat_sessions", ChatSessionRow))
 
@@ -83,6 +93,38 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
       ]).pipe(Effect.map(([, , pending]) => pending))
     }
 
+    /** Marks a pending message as answered and inserts its reply, which is `reply` then; `of` has a row if it may. */
+    const answer = (
+      message: Message,
+      { answeredBy, isStopped = false, toolCalls = [], ...reply }: Omit<NewReply, "cost">,
+      {
+        at,
+        costMicros,
+        of = sql``,
+        units
+      }: { readonly at: Date; readonly units: Fragment; readonly costMicros: Fragment; readonly of?: Fragment }
+    ) => sql`
+      answered as (
+        update messages set state = 'answered', delta_count = ${reply.deltaCount ?? 0} ${of}
+        where messages.id = ${message.id} and state = 'pending'
+        returning session_id, user_id, agent_id, seq, topic, platform, created_at as asked_at, ${costMicros} as answer_cost
+      ), session as (
+        update chat_sessions
+        set message_count = message_count + 1, last_activity = greatest(last_activity, ${at})
+        from answered where chat_sessions.id = answered.session_id
+      ), reply as (
+        insert into messages
+          (id, session_id, user_id, agent_id, seq, sender, content, topic, platform, state, model, provider, units,
+            cost_micros, duration_ms, is_stopped, tool_calls, created_at)
+        select ${reply.id}, session_id, user_id, agent_id, seq + 1, 'agent', ${toStorableText(reply.content)},
+          topic, platform, 'answered', ${answeredBy === undefined ? null : toStorableText(answeredBy.model)},
+          ${answeredBy === undefined ? null : toStorableText(answeredBy.provider)}, ${units}::integer, answer_cost,
+          greatest(0, extract(epoch from ${at}::timestamptz - asked_at) * 1000)::integer, ${isStopped}::boolean,
+          ${toolCalls.length === 0 ? null : toStorableJson(toolCalls)}::jsonb, ${at}
+        from answered
+        returning ${selectMessageColumns(sql)}
+      )`
+
     return ConversationRepository.of({
       insertSession: Effect.fn("ConversationRepository.insertSession")(function* (
         session: ChatSession,
@@ -106,12 +148,33 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
           select ${sessionColumns} from chat_sessions where id = ${toStorableText(id)} and user_id = ${userId}`)
         return yield* Effect.orDie(decodeSession(found))
       }, withExportedSpan("ConversationRepository.findSession")),
+      findSessionWithAgent: Effect.fnUntraced(function* (userId: UserId, id: ChatSessionId) {
+        const found = yield* directly(sql`${prepared}
+          select ${sessionColumns}, agents.status as agent_status
+          from chat_sessions left join agents on agents.id = agent_id and owner_id = ${userId}
+          where chat_sessions.id = ${toStorableText(id)} and user_id = ${userId}`).pipe(Effect.orDie)
+        const session = yield* Effect.orDie(decodeSession(Effect.succeed(found)))
+        const agent = yield* Effect.orDie(decodeAgent(Effect.succeed(found)))
+        return Option.map(session, (known) => ({
+          session: known,
+          agentStatus: Option.flatMapNullable(agent, ({ agentStatus }) => agentStatus)
+        }))
+      }, withExportedSpan("ConversationRepository.findSessionWithAgent")),
       findActiveSession: Effect.fnUntraced(function* (userId: UserId, agentId: AgentId) {
-        const found = directly(sql`${prepared}
-          select ${sessionColumns} from chat_sessions
-          where user_id = ${userId} and agent_id = ${toStorableText(agentId)} and platform = 'web'
-          order by last_activity desc, id desc limit 1`)
-        return yield* Effect.orDie(decodeSession(found))
+        const found = yield* directly(sql`${prepared}
+          select chat_sessions.*, agents.status as agent_status
+          from agents left join lateral (
+            select ${sessionColumns} from chat_sessions
+            where user_id = ${userId} and agent_id = agents.id and platform = 'web'
+            order by last_activity desc, id desc limit 1
+          ) as chat_sessions on true
+          where agents.id = ${toStorableText(agentId)} and owner_id = ${userId}`).pipe(Effect.orDie)
+        const hasSession = Array.some(found, (row) => "id" in row && row.id !== null)
+        const session = yield* Effect.orDie(decodeSession(Effect.succeed(hasSession ? found : [])))
+        const agent = yield* Effect.orDie(decodeAgent(Effect.succeed(found)))
+        return Option.flatMap(agent, ({ agentStatus }) =>
+          agentStatus === null ? Option.none() : Option.some({ session, agentStatus })
+        )
       }, withExportedSpan("ConversationRepository.findActiveSession")),
       listSessions: Effect.fn("ConversationRepository.listSessions")(function* (
         userId: UserId,
@@ -150,7 +213,7 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
             from chat_sessions where id = ${message.sessionId}
             offset 0
           ) as locked cross join lateral count_pending_messages(locked.user_id, ${message.sessionId}) as pending`
-        const appended = yield* sql`${prepared}
+        const appended = yield* directly(sql`${prepared}
           with waiting as materialized (
             select from (${waiting}) as counted where of_session < ${limits.session} and of_user < ${limits.user}
           ), repeated as (
@@ -177,7 +240,7 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
             ${message.topic === null ? null : toStorableText(message.topic)}, ${toStorableText(message.platform)},
             'pending', ${attachments.length === 0 ? null : toStorableJson(attachments)}::jsonb, ${now}
           from session
-          returning ${selectMessageColumns(sql)}`.pipe(decodeFirstRow(MessageRow), Effect.orDie)
+          returning ${selectMessageColumns(sql)}`).pipe(decodeMessage, Effect.orDie)
         if (Option.isSome(appended)) return appended.value
         const counted = yield* sql`${waiting}`.pipe(decodeFirstRow(Waiting), Effect.orDie)
         if (Option.isNone(counted)) return yield* new ChatSessionNotFound()
@@ -209,33 +272,63 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
           ) as is_next`.pipe(decodeSingleRow(IsNext), Effect.orDie)
         return isNext
       }),
-      storeReply: Effect.fnUntraced(function* (
-        message: Message,
-        { answeredBy, cost, isStopped = false, toolCalls = [], ...reply }: NewReply
-      ) {
-        const now = DateTime.toDate(yield* DateTime.now)
-        return yield* sql`${prepared}
-          with answered as (
-            update messages set state = 'answered', delta_count = ${reply.deltaCount ?? 0}
-            where id = ${message.id} and state = 'pending'
-            returning session_id, user_id, agent_id, seq, topic, platform, created_at as asked_at
-          ), session as (
-            update chat_sessions
-            set message_count = message_count + 1, last_activity = greatest(last_activity, ${now})
-            from answered where chat_sessions.id = answered.session_id
-          )
-          insert into messages
-            (id, session_id, user_id, agent_id, seq, sender, content, topic, platform, state, model, provider, units,
-              cost_micros, duration_ms, is_stopped, tool_calls, created_at)
-          select ${reply.id}, session_id, user_id, agent_id, seq + 1, 'agent', ${toStorableText(reply.content)},
-            topic, platform, 'answered', ${answeredBy === undefined ? null : toStorableText(answeredBy.model)},
-            ${answeredBy === undefined ? null : toStorableText(answeredBy.provider)}, ${cost?.units ?? null}::integer,
-            ${cost?.costMicros ?? null}::bigint,
-            greatest(0, extract(epoch from ${now}::timestamptz - asked_at) * 1000)::integer, ${isStopped}::boolean,
-            ${toolCalls.length === 0 ? null : toStorableJson(toolCalls)}::jsonb, ${now}
-          from answered
-          returning ${selectMessageColumns(sql)}`.pipe(decodeFirstRow(MessageRow), Effect.orDie)
+      storeReply: Effect.fnUntraced(function* (message: Message, { cost, ...reply }: NewReply) {
+        const stored = directly(sql`${prepared}
+          with ${answer(message, reply, {
+            at: DateTime.toDate(yield* DateTime.now),
+            units: sql`${cost?.units ?? null}`,
+            costMicros: sql`${cost?.costMicros ?? null}::bigint`
+          })}
+          select ${selectMessageColumns(sql)} from reply`)
+        return yield* Effect.orDie(decodeMessage(stored))
       }, withExportedSpan("ConversationRepository.storeReply")),
+      // Locks the turn and its reservation in the lock order, so that the conditions hold for what it changes.
+      completeTurn: Effect.fnUntraced(function* (
+        message: Message,
+        reply: Omit<NewReply, "cost">,
+        { costLimit, units }: TurnPriceLimit
+      ) {
+        const at = DateTime.toDate(yield* DateTime.now)
+        const [fromDay, usedFromDay, fromCredits, usedFromCredits] = yield* Effect.all([
+          ids.next("led"),
+          ids.next("led"),
+          ids.next("led"),
+          ids.next("led")
+        ])
+        const completed = yield* directly(sql`${prepared}
+          with ended as materialized (
+            select turns.id as turn_id, reservations.id as held_by, cost_micros + held_micros as turn_cost
+            from turns join reservations on reservations.id = reservation_id
+            where turns.id = ${message.id} and own_calls = 0 and cost_micros + held_micros <= ${costLimit}::bigint
+              and (unit_limit is null or unit_limit >= ${units}::bigint)
+              and reservations.state = 'reserved' and daily_units + credit_units <= ${units}::bigint
+            for update of turns, reservations
+          ), removed as (
+            delete from turns using ended where turns.id = turn_id
+          ), settled as (
+            update reservations
+            set state = 'settled', settled_daily_units = daily_units, settled_credit_units = credit_units
+            from ended where reservations.id = held_by
+            returning reservations.id, reservations.user_id, cause, daily_units, credit_units
+          ), booked as (
+            insert into ledger_entries (id, transaction_id, user_id, account, units, cause, created_at)
+            select entry.id, settled.id, settled.user_id, entry.account, entry.units, settled.cause, ${at}::timestamptz
+            from settled cross join lateral (values
+              (${fromDay}, 'allowance', -daily_units), (${usedFromDay}, 'usage', daily_units),
+              (${fromCredits}, 'credits', -credit_units), (${usedFromCredits}, 'usage', credit_units)
+            ) as entry (id, account, units)
+            where entry.units <> 0
+          ), ${answer(message, reply, { at, units: sql`${units}`, costMicros: sql`turn_cost`, of: sql`from ended` })}
+          select reply.id is not null as is_stored,
+            (select daily_units + credit_units from settled) as charged, ${selectMessageColumns(sql)}
+          from ended left join reply on true`).pipe(Effect.orDie)
+        const outcome = yield* Effect.orDie(decodeCompleted(Effect.succeed(completed)))
+        if (Option.isNone(outcome)) return Option.none()
+        charged.unsafeUpdate(outcome.value.charged, [])
+        return Option.some(
+          outcome.value.isStored ? yield* Effect.orDie(decodeMessage(Effect.succeed(completed))) : Option.none()
+        )
+      }, withExportedSpan("ConversationRepository.completeTurn")),
       markFailed: Effect.fn("ConversationRepository.markFailed")(function* (
         id: MessageId,
         { callBegun, deltaCount, isStopped = false, reason }: MessageFailure = { callBegun: true }

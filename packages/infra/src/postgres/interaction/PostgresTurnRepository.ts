@@ -143,12 +143,9 @@ export const layer: Layer.Layer<TurnRepository, never, SqlClient> = Layer.effect
       end: Effect.fnUntraced(function* (turnId: string, abandonedAt?: DateTime.Utc) {
         const expired =
           abandonedAt === undefined ? sql`` : sql`and lease_until < ${yield* toDatabaseTime(sql, abandonedAt)}`
-        const ended = yield* sql`${prepared}
-          delete from turns where id = ${toStorableText(turnId)} ${expired} returning ${columns}`.pipe(
-          decodeTurn,
-          Effect.orDie
-        )
-        return toRecord(ended)
+        const ended = directly(sql`${prepared}
+          delete from turns where id = ${toStorableText(turnId)} ${expired} returning ${columns}`)
+        return toRecord(yield* Effect.orDie(decodeTurn(ended)))
       }, withExportedSpan("TurnRepository.end"))
     })
   })
