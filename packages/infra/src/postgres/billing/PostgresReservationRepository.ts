@@ -6,6 +6,7 @@ import type { UserId } from "@berth/domain/shared/UserId"
 import { withExportedSpan } from "@berth/domain/shared/SpanExport"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { Array, DateTime, Effect, flow, Layer, Option, Schema } from "effect"
+import { makeDirectly } from "../DirectQueries.ts"
 import { countAffectedRows, decodeFirstRow, decodeRows } from "../Rows.ts"
 import { UnitsColumn } from "../shared/MoneyColumns.ts"
 import { makeExtendReservation } from "./ExtendReservation.ts"
@@ -21,7 +22,7 @@ const make = Effect.gen(function* () {
   const sql = yield* SqlClient
   const ids = yield* IdGenerator
   const holder = yield* ids.next("hld")
-  const reserve = makeReserveUnits(sql, ids, holder)
+  const reserve = makeReserveUnits(sql, yield* makeDirectly, ids, holder)
   const extend = makeExtendReservation(sql)
   const { release, settle } = makeSettleUnits(sql, ids)
 

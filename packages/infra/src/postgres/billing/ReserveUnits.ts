@@ -7,6 +7,7 @@ import type { UserId } from "@berth/domain/shared/UserId"
 import type { SqlClient } from "@effect/sql/SqlClient"
 import { SqlError } from "@effect/sql/SqlError"
 import { type Context, DateTime, Effect, Either, Option, Schema } from "effect"
+import type { Directly } from "../DirectQueries.ts"
 import { preparedMark } from "../PreparedStatements.ts"
 import { decodeFirstRow } from "../Rows.ts"
 import { lockCreditUnits, lockDailyUnits } from "./BalanceLocks.ts"
@@ -15,10 +16,17 @@ import { toStorableText } from "../StorableText.ts"
 
 const ReservationKey = Schema.Struct({ id: ReservationId })
 
+const decodeKey = decodeFirstRow(ReservationKey)
+
 const today = Effect.map(DateTime.now, DateTime.formatIsoDateUtc)
 
 /** Reserves in one statement where the day's units suffice, else in a transaction that locks day and user. */
-export const makeReserveUnits = (sql: SqlClient, ids: Context.Tag.Service<IdGenerator>, holder: string) => {
+export const makeReserveUnits = (
+  sql: SqlClient,
+  directly: Directly,
+  ids: Context.Tag.Service<IdGenerator>,
+  holder: string
+) => {
   // The single statement takes the day before the reservation, so calls of one cause take turns by an advisory lock.
   const causeLock = (userId: UserId, cause: string) =>
     sql`pg_advisory_xact_lock(hashtextextended(${`reserve ${userId} ${cause}`}, 0))`
@@ -72,7 +80,7 @@ export const makeReserveUnits = (sql: SqlClient, ids: Context.Tag.Service<IdGene
     Effect.gen(function* () {
       const dailyUnits = dailyUnitsOf(user)
       const createdAt = DateTime.toDate(yield* DateTime.now)
-      return yield* sql`${sql.literal(preparedMark)}
+      const reserved = directly(sql`${sql.literal(preparedMark)}
         with turn as materialized (select ${causeLock(user.id, cause)}), payer as (
           select id from users cross join turn
           where id = ${user.id} and plan = ${user.plan}
@@ -89,8 +97,8 @@ export const makeReserveUnits = (sql: SqlClient, ids: Context.Tag.Service<IdGene
         insert into reservations (id, user_id, cause, day, state, daily_units, credit_units, holder, created_at)
         select ${yield* ids.next("rsv")}, user_id, ${cause}, day, 'reserved', ${units}::bigint, 0, ${holder}, ${createdAt}::timestamptz
         from held_day
-        returning id`.pipe(
-        decodeFirstRow(ReservationKey),
+        returning id`)
+      return yield* Effect.uninterruptible(decodeKey(reserved)).pipe(
         Effect.catchIf(violatesConstraint("reservations_cause_key"), () => Effect.succeedNone)
       )
     })
@@ -112,11 +120,13 @@ export const makeReserveUnits = (sql: SqlClient, ids: Context.Tag.Service<IdGene
   return (request: ReservationRequest) => {
     const stored = { ...request, cause: toStorableText(request.cause) }
     const first = Number.isSafeInteger(request.units) && request.units > 0 ? reserveFromDay(stored) : Effect.succeedNone
-    return first.pipe(
+    const attempt: Effect.Effect<
+      ReservationId,
+      Effect.Effect.Error<ReturnType<typeof reserveInTransaction>>
+    > = first.pipe(
       Effect.flatMap((made) => (Option.isSome(made) ? Effect.succeed(made) : reserveInTransaction(stored))),
-      Effect.catchAll((error) => (error instanceof SqlError ? Effect.die(error) : Effect.fail(error))),
-      Effect.repeat({ until: Option.isSome }),
-      Effect.map((made) => Option.getOrThrow(made).id)
+      Effect.flatMap((made) => (Option.isSome(made) ? Effect.succeed(made.value.id) : attempt))
     )
+    return Effect.catchAll(attempt, (error) => (error instanceof SqlError ? Effect.die(error) : Effect.fail(error)))
   }
 }
