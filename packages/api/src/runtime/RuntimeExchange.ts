@@ -1,14 +1,19 @@
 import { type ChunkBatch, type ChunkSource, forEachBatch, makeWakeup } from "@berth/domain/ai/streams/ChunkSource"
+import type { IdleTimeouts } from "@berth/domain/ai/streams/IdleTimeout"
 import { SpanExportEnabled } from "@berth/domain/shared/SpanExport"
 import * as HttpTraceContext from "@effect/platform/HttpTraceContext"
-import { Data, Effect, Option, Scope, Tracer } from "effect"
+import { Context, Data, type Duration, Effect, Scope, type Tracer } from "effect"
 import { type Agent, type IncomingMessage, request as requestHttp } from "node:http"
 import { request as requestHttps } from "node:https"
 
 /* Hot path: one POST and its streamed response. The stream of an `HttpClient` takes some hundred operations per chunk. */
 
 /** The connection failed, before or within the response. */
-export class ExchangeFailed extends Data.TaggedError("ExchangeFailed")<{ readonly cause: unknown }> {}
+export class ExchangeFailed extends Data.TaggedError("ExchangeFailed")<{
+  readonly cause: unknown
+  /** The head of the response did not arrive in time. */
+  readonly hasTimedOut?: boolean
+}> {}
 
 export interface StreamedResponse {
   readonly status: number
@@ -23,6 +28,8 @@ export interface StreamedPost {
   readonly body: string
   /** Ignored for https. */
   readonly agent?: Agent | undefined
+  /** From the request to the head of its response. */
+  readonly headTimeout?: { readonly timers: IdleTimeouts; readonly after: Duration.Duration } | undefined
 }
 
 /** The response is paused while more bytes than this are unread. */
@@ -61,10 +68,10 @@ const readBody = (response: IncomingMessage): ChunkSource<Uint8Array, ExchangeFa
   }
 }
 
-/** A span of the exchange, where spans are exported; otherwise the current one. */
+/** A span of the exchange, where the spans of a recorded trace are exported; otherwise the current one. */
 const openSpan = (url: URL): Effect.Effect<Tracer.AnySpan | undefined, never, Scope.Scope> =>
-  Effect.flatMap(SpanExportEnabled, (areSent): Effect.Effect<Tracer.AnySpan | undefined, never, Scope.Scope> =>
-    areSent
+  Effect.withFiberRuntime(({ currentContext, currentSpan }) =>
+    Context.get(currentContext, SpanExportEnabled) && currentSpan?.sampled !== false
       ? Effect.makeSpanScoped("http.client POST", {
           kind: "client",
           captureStackTrace: false,
@@ -76,51 +83,60 @@ const openSpan = (url: URL): Effect.Effect<Tracer.AnySpan | undefined, never, Sc
             "network.protocol.version": "1.1"
           }
         })
-      : Effect.map(Effect.serviceOption(Tracer.ParentSpan), Option.getOrUndefined)
+      : Effect.succeed(currentSpan)
   )
 
-/** Sends, and waits for the head of the response. The scope ends the exchange. */
-export const postForStream = ({
-  agent,
-  body,
-  headers,
-  url
-}: StreamedPost): Effect.Effect<StreamedResponse, ExchangeFailed, Scope.Scope> =>
-  Effect.flatMap(Effect.zip(Effect.scope, openSpan(url)), ([scope, span]) => {
-    const isSecure = url.protocol === "https:"
-    const sent = (isSecure ? requestHttps : requestHttp)(url, {
-      method: "POST",
-      // A kept connection can end while the request is sent, which is not repeated.
-      agent: isSecure || agent === undefined ? false : agent,
-      headers: {
-        ...(span?._tag === "Span" ? HttpTraceContext.toHeaders(span) : {}),
-        ...headers,
-        accept: "text/event-stream",
-        "content-type": "application/json",
-        "content-length": Buffer.byteLength(body)
-      }
-    })
-    const head = Effect.async<StreamedResponse, ExchangeFailed>((resume) => {
-      const fail = (cause: Error) => resume(Effect.fail(new ExchangeFailed({ cause })))
-      sent
-        .on("error", fail)
-        // The only event of a response that switches protocols.
-        .once("close", () => fail(new Error("The connection was lost")))
-        .once("response", (response) => {
-          const status = response.statusCode ?? 0
-          if (span?._tag === "Span" && span.kind === "client") span.attribute("http.response.status_code", status)
-          resume(Effect.succeed({ status, bytes: readBody(response) }))
-        })
-        .end(body)
-    })
-    return Effect.zipRight(
-      Scope.addFinalizer(
-        scope,
-        Effect.sync(() => sent.destroy())
-      ),
-      head
-    )
+const send = ({ agent, body, headers, url }: StreamedPost, span: Tracer.AnySpan | undefined) => {
+  const isSecure = url.protocol === "https:"
+  return (isSecure ? requestHttps : requestHttp)(url, {
+    method: "POST",
+    // A kept connection can end while the request is sent, which is not repeated.
+    agent: isSecure || agent === undefined ? false : agent,
+    headers: {
+      ...(span?._tag === "Span" ? HttpTraceContext.toHeaders(span) : {}),
+      ...headers,
+      accept: "text/event-stream",
+      "content-type": "application/json",
+      "content-length": Buffer.byteLength(body)
+    }
   })
+}
+
+/** Sends, and waits for the head of the response. The scope ends the exchange. */
+export const postForStream = (post: StreamedPost): Effect.Effect<StreamedResponse, ExchangeFailed, Scope.Scope> =>
+  Effect.flatMap(openSpan(post.url), (span) =>
+    Effect.flatMap(Effect.scope, (scope) => {
+      const sent = send(post, span)
+      const head = Effect.async<StreamedResponse, ExchangeFailed>((resume) => {
+        const { headTimeout } = post
+        const cancel = headTimeout?.timers.schedule(headTimeout.after, () =>
+          resume(Effect.fail(new ExchangeFailed({ cause: new Error("No response in time"), hasTimedOut: true })))
+        )
+        const fail = (cause: Error) => {
+          cancel?.()
+          resume(Effect.fail(new ExchangeFailed({ cause })))
+        }
+        sent
+          .on("error", fail)
+          // The only event of a response that switches protocols.
+          .once("close", () => fail(new Error("The connection was lost")))
+          .once("response", (response) => {
+            cancel?.()
+            const status = response.statusCode ?? 0
+            if (span?._tag === "Span" && span.kind === "client") span.attribute("http.response.status_code", status)
+            resume(Effect.succeed({ status, bytes: readBody(response) }))
+          })
+          .end(post.body)
+      })
+      return Effect.zipRight(
+        Scope.addFinalizer(
+          scope,
+          Effect.sync(() => sent.destroy())
+        ),
+        head
+      )
+    })
+  )
 
 export class BodyOversized extends Data.TaggedError("BodyOversized")<object> {}
 

@@ -108,16 +108,18 @@ export const make = (anyClient: HttpClient.HttpClient, timers = makeIdleTimeouts
         Effect.asVoid
       ),
     turn: ({ endpoint, token }, turn) =>
-      Effect.suspend(() =>
+      Effect.flatMap(timers, (shared) =>
         postForStream({
           url: new URL(RuntimePaths.turns, endpoint),
           headers: { authorization: `Bearer ${Redacted.value(token)}` },
           body: encodeTurn(turn),
-          agent
+          agent,
+          headTimeout: { timers: shared, after: headTimeout }
         })
       ).pipe(
-        Effect.mapError(({ cause }) => noConnection("Transport", cause)),
-        awaitHead(headTimeout),
+        Effect.mapError(({ cause, hasTimedOut }) =>
+          hasTimedOut === true ? noAnswer(headTimeout) : noConnection("Transport", cause)
+        ),
         Effect.flatMap(({ bytes, status }) => (status === 200 ? readTurn(bytes) : reject(status, readBodyText(bytes))))
       )
   }
@@ -126,11 +128,11 @@ export const make = (anyClient: HttpClient.HttpClient, timers = makeIdleTimeouts
 const noConnection = (reason: string, cause: unknown) =>
   new RuntimeUnresponsive({ reason: `no connection (${reason})`, unsent: isConnectionRefused(cause) })
 
+const noAnswer = (within: Duration.Duration) =>
+  new RuntimeUnresponsive({ reason: `no answer within ${Duration.format(within)}` })
+
 const awaitHead = (within: Duration.Duration) =>
-  Effect.timeoutFail({
-    duration: within,
-    onTimeout: () => new RuntimeUnresponsive({ reason: `no answer within ${Duration.format(within)}` })
-  })
+  Effect.timeoutFail({ duration: within, onTimeout: () => noAnswer(within) })
 
 const encodeTurn = Schema.encodeSync(Schema.parseJson(Turn))
 

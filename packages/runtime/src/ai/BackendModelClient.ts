@@ -9,7 +9,7 @@ import { readRuntimeSource, RuntimeStreamProblem } from "@berth/api/runtime/Runt
 import { withScopedSpan } from "@berth/domain/shared/SpanExport"
 import { makeIdleTimeouts } from "@berth/domain/ai/streams/IdleTimeout"
 import { mapChunkFailure } from "@berth/domain/ai/streams/ChunkSource"
-import { type Duration, Effect, Layer, Redacted, Schedule, Schema } from "effect"
+import { Duration, Effect, Layer, Redacted, Schema } from "effect"
 import { type BackendAccess, readRefusal } from "../Backend.ts"
 import { ModelCallFailed, ModelClient } from "./ModelClient.ts"
 
@@ -36,21 +36,30 @@ export const layer = ({
         timers: Effect.succeed(timers),
         onTimeout: () => new ModelCallFailed({ reason: "The model stopped in the middle of its answer." })
       })
-      const open = (request: RuntimeModelRequest) =>
-        Effect.suspend(() =>
+      const after = Duration.decode(headTimeout)
+      const open = (request: RuntimeModelRequest) => {
+        const send = Effect.suspend(() =>
           postForStream({
             url: new URL(runtimeModelPath, backendUrl),
             headers: { authorization: `Bearer ${Redacted.value(token)}` },
-            body: encodeRequest(request)
+            body: encodeRequest(request),
+            headTimeout: { timers, after }
           })
-        ).pipe(
+        )
+        return send.pipe(
           // No answer has begun: a retry cannot duplicate one.
-          Effect.retry({ schedule: Schedule.spaced("200 millis"), times: 1 }),
-          Effect.mapError(() => new ModelCallFailed({ reason: "The AI layer could not be reached." })),
-          Effect.timeoutFail({
-            duration: headTimeout,
-            onTimeout: () => new ModelCallFailed({ reason: "The model did not begin to answer in time." })
-          }),
+          Effect.catchAll((failure) =>
+            failure.hasTimedOut === true ? Effect.fail(failure) : Effect.delay(send, "200 millis")
+          ),
+          Effect.mapError(
+            ({ hasTimedOut }) =>
+              new ModelCallFailed({
+                reason:
+                  hasTimedOut === true
+                    ? "The model did not begin to answer in time."
+                    : "The AI layer could not be reached."
+              })
+          ),
           Effect.flatMap(({ bytes, status }) =>
             status === 200
               ? readAnswer(bytes)
@@ -60,6 +69,7 @@ export const layer = ({
                 )
           )
         )
+      }
       return ModelClient.of({
         answer: (request) =>
           Effect.map(open(request), (answer) => mapChunkFailure(answer, toModelCallFailed)).pipe(

@@ -10,7 +10,7 @@ import * as HttpServer from "@effect/platform/HttpServer"
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
-import { Duration, Effect, Option, type Redacted, Schedule } from "effect"
+import { Duration, Effect, Option, type Redacted } from "effect"
 import type { ServerResponse } from "node:http"
 import { RuntimeAgents } from "../agents/RuntimeAgents.ts"
 import { TurnExecution } from "../interaction/TurnExecution.ts"
@@ -37,7 +37,7 @@ const configure = Effect.gen(function* () {
   return HttpServerResponse.empty({ status: 204 })
 })
 
-const keepAlives = Schedule.spaced(Duration.seconds(sseKeepAliveSeconds))
+const keepAliveMs = Duration.toMillis(Duration.seconds(sseKeepAliveSeconds))
 
 const awaitDrain = (response: ServerResponse) =>
   Effect.async<void>((resume) => {
@@ -50,7 +50,7 @@ const answerTurnRequest = Effect.gen(function* () {
   const turn = yield* HttpServerRequest.schemaBodyJson(Turn)
   const run = yield* Effect.flatMap(TurnExecution, ({ begin }) => begin(turn))
   const response = NodeHttpServerRequest.toServerResponse(yield* HttpServerRequest.HttpServerRequest)
-  const writeAlive = Effect.sync(() => response.write(sseKeepAlive))
+  let keepAlives: NodeJS.Timeout | undefined
   // Hot path: the turn writes its response itself, since a stream takes some hundred operations.
   const answered = Effect.suspend(() => {
     response.writeHead(200, {
@@ -58,16 +58,19 @@ const answerTurnRequest = Effect.gen(function* () {
       "cache-control": "no-cache",
       "x-accel-buffering": "no"
     })
+    keepAlives = setInterval(() => response.write(sseKeepAlive), keepAliveMs)
     // The first frame confirms that the turn was accepted.
     response.write(sseKeepAlive)
     return run((events) =>
       response.write(events.map(encodeTypedSseEvent).join("")) ? undefined : awaitDrain(response)
     )
   })
-  yield* Effect.forkScoped(Effect.schedule(writeAlive, keepAlives))
   yield* Effect.ensuring(
     answered,
-    Effect.sync(() => response.end())
+    Effect.sync(() => {
+      clearInterval(keepAlives)
+      response.end()
+    })
   )
   // The listener ignores the response of an ended one.
   return HttpServerResponse.empty()

@@ -33,7 +33,7 @@ export class TurnExecution extends Effect.Service<TurnExecution>()("@berth/runti
     const permits = yield* Effect.makeSemaphore(maximumConcurrentTurns)
 
     /** Enters the session's queue; leaves it with the scope, which is that of the response. */
-    const begin = Effect.fn("TurnExecution.begin")(function* (turn: Turn) {
+    const begin = Effect.fnUntraced(function* (turn: Turn) {
       const ids = { "gen_ai.agent.id": turn.agentId, "gen_ai.conversation.id": turn.sessionId }
       yield* drain.admitTurn
       const agent = yield* Effect.flatMap(

@@ -21,6 +21,8 @@ export interface IdleTimeout<E> {
 
 export interface IdleTimeouts {
   readonly start: <E>(options: IdleTimeoutOptions<E>) => Effect.Effect<IdleTimeout<E>, never, Scope.Scope>
+  /** Calls `expire` after this time, without a fiber. Returns the cancellation. */
+  readonly schedule: (after: Duration.Duration, expire: () => void) => () => void
 }
 
 interface Timer {
@@ -53,6 +55,23 @@ export const makeIdleTimeouts: Effect.Effect<IdleTimeouts, never, Scope.Scope> =
   })
   yield* Effect.forkScoped(Effect.interruptible(Effect.forever(expireTimers)))
 
+  const clock = yield* Effect.clock
+  const schedule = (after: Duration.Duration, expire: () => void) => {
+    const timer: Timer = {
+      expiresAt: clock.unsafeCurrentTimeMillis() + Duration.toMillis(after),
+      hasExpired: false,
+      expire: () => {
+        timers.delete(timer)
+        expire()
+      }
+    }
+    timers.add(timer)
+    if (timer.expiresAt < wakesAt) isRescheduled.unsafeOpen()
+    return () => {
+      timers.delete(timer)
+    }
+  }
+
   const start = <E>({ deadline, first, next, onTimeout }: IdleTimeoutOptions<E>) =>
     Effect.gen(function* () {
       const timer: Timer = { expiresAt: Number.POSITIVE_INFINITY, hasExpired: false, expire: () => {} }
@@ -69,7 +88,6 @@ export const makeIdleTimeouts: Effect.Effect<IdleTimeouts, never, Scope.Scope> =
         return onTimeout(isLast ? "the answer takes too long" : idle)
       }
       const fail = Effect.failSync(makeFailure)
-      const clock = yield* Effect.clock
       const [firstMs, nextMs] = [Duration.toMillis(first), Duration.toMillis(next)]
       const arm = (expire: () => void): boolean => {
         const now = clock.unsafeCurrentTimeMillis()
@@ -119,5 +137,5 @@ export const makeIdleTimeouts: Effect.Effect<IdleTimeouts, never, Scope.Scope> =
       }
       return timeout
     })
-  return { start }
+  return { start, schedule }
 })
