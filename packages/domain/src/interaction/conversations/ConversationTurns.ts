@@ -161,7 +161,7 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
         toolCalls: limitStoredActivities([...toolCalls.values()].map(endToolCall))
       }
       yield* streams.flush(message.id)
-      const completed = yield* repository.completeTurn(message, stored, settlement.messagePrice)
+      const completed = yield* Effect.uninterruptible(repository.completeTurn(message, stored, settlement.messagePrice))
       // A conversation deleted in mid-answer is settled too. An abandoned turn has ended already.
       const answered = Option.isSome(completed)
         ? completed.value
