@@ -11,7 +11,7 @@ import { AgentId } from "@berth/domain/shared/AgentId"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
 import { AgentOwner } from "../agents/OwnedAgent.ts"
-import { errorBody, extendedErrorBody, plainErrorBody } from "../http/ErrorBody.ts"
+import { extendedErrorBody, plainErrorBody, reasonErrorBody } from "../http/ErrorBody.ts"
 import {
   BodyMalformedBody,
   BodyTooLargeBody,
@@ -20,11 +20,10 @@ import {
 } from "../http/TransportErrors.ts"
 import { acceptApiKeys } from "../sessions/RequiredScope.ts"
 
-export const AttachmentInvalidBody = errorBody(AttachmentInvalid, {
+export const AttachmentInvalidBody = reasonErrorBody(AttachmentInvalid, {
   status: 400,
   error: "Attachment invalid",
-  message: ({ reason }) => reason,
-  read: (message) => new AttachmentInvalid({ reason: message })
+  example: "The file is empty."
 })
 export const AttachmentNotFoundBody = plainErrorBody(AttachmentNotFound, {
   status: 404,
@@ -37,6 +36,7 @@ const AttachmentLimitReachedBody = extendedErrorBody(AttachmentLimitReached, Sch
   message: ({ limit }) =>
     `Your attachments have ${limit} bytes, which is the limit. Delete conversations that hold some.`,
   members: ({ limit }) => ({ limit }),
+  example: new AttachmentLimitReached({ limit: attachmentLimits.ownerBytes }),
   read: (_, { limit }) => new AttachmentLimitReached({ limit })
 })
 export const ImagesNotSupportedBody = extendedErrorBody(ImagesNotSupported, Schema.Struct({ model: Schema.String }), {
@@ -45,6 +45,7 @@ export const ImagesNotSupportedBody = extendedErrorBody(ImagesNotSupported, Sche
   message: ({ model }) =>
     `The model ${model} accepts no images. Choose another model for the agent, or send the message without images.`,
   members: ({ model }) => ({ model }),
+  example: new ImagesNotSupported({ model: "openai/gpt-4" }),
   read: (_, { model }) => new ImagesNotSupported({ model })
 })
 
