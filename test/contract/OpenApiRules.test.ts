@@ -79,7 +79,7 @@ layer(App.shared, { excludeTestServices: true, timeout: "120 seconds" })("The Op
             const directory = yield* writeDocument(listener)
             const ruleset = JSON.stringify({ extends: ["spectral:oas"] })
             yield* Effect.promise(() => writeFile(join(directory, "ruleset.json"), ruleset))
-            const lint = ["lint", "-r", "ruleset.json", "-f", "json", "openapi.json"]
+            const lint = ["lint", "-r", "ruleset.json", "-f", "json", "-q", "openapi.json"]
             const report = yield* runLinter(directory, "npx", ["--yes", spectralPackage, ...lint])
             assert.deepStrictEqual(JSON.parse(report), [])
           })
