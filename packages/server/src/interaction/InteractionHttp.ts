@@ -14,7 +14,6 @@ import { ChatSessions } from "@berth/domain/interaction/conversations/ChatSessio
 import { ConversationRecords } from "@berth/domain/interaction/conversations/ConversationRecords"
 import { Conversations } from "@berth/domain/interaction/conversations/Conversations"
 import { AgentHealth } from "@berth/domain/interaction/health/AgentHealth"
-import { RateLimiter } from "@berth/domain/limits/RateLimiter"
 import { Principal, principalWithScope } from "@berth/domain/sessions/Principal"
 import { HttpApiBuilder } from "@effect/platform"
 import { Effect, Option } from "effect"
@@ -39,7 +38,6 @@ export const layer = HttpApiBuilder.group(WebApi, "interaction", (handlers) =>
     const readMessage = yield* makeMessageReader
     const records = yield* ConversationRecords
     const health = yield* AgentHealth
-    const limiter = yield* RateLimiter
     const skills = yield* makeAgentSkillActions
     const credentials = yield* makeAgentCredentialActions
     const { serviceVersion } = yield* WebSettings
@@ -52,10 +50,7 @@ export const layer = HttpApiBuilder.group(WebApi, "interaction", (handlers) =>
             case undefined:
               return makeInteractionIndex(serviceVersion)
             case "sessions":
-              // A search reads thousands of messages.
-              if (search !== undefined && search.trim() !== "")
-                yield* Effect.tapError(limiter.take("search", user.id), addRetryAfter)
-              return { sessions: (yield* records.listSessions(user.id, agentId, { search })).map(makeSessionSummary) }
+              return { sessions: (yield* records.listSessions(user.id, agentId, search)).map(makeSessionSummary) }
             case "session": {
               if (sessionId === undefined) return yield* new MessageInvalid({ reason: "sessionId is missing" })
               const { messages, session } = yield* records.findSession(user.id, sessionId, { before, limit })
@@ -70,7 +65,7 @@ export const layer = HttpApiBuilder.group(WebApi, "interaction", (handlers) =>
             case "credentials":
               return yield* credentials.list(user.id, agentId)
           }
-        })
+        }).pipe(Effect.tapErrorTag("RateLimitExceeded", addRetryAfter))
       )
       .handle("act", ({ payload, request }) =>
         Effect.gen(function* () {

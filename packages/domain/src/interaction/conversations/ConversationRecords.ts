@@ -1,6 +1,7 @@
 import { DateTime, Effect, Option } from "effect"
 import type { AgentId } from "../../shared/AgentId.ts"
 import { Agents } from "../../agents/Agents.ts"
+import { RateLimiter } from "../../limits/RateLimiter.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
 import type { UserId } from "../../shared/UserId.ts"
 import { type ChatSessionId, maximumTitleLength, type MessageId } from "../Conversation.ts"
@@ -28,16 +29,18 @@ export class ConversationRecords extends Effect.Service<ConversationRecords>()("
     const memories = yield* Memories
     const transaction = yield* Transaction
     const stops = yield* TurnStops
+    const limiter = yield* RateLimiter
 
-    /** Last used first, of all agents or of one; with a text, those that contain it. */
+    /** Last used first, of all agents or of one; with a text, those that contain it. Limited: a search reads thousands of messages. */
     const listSessions = Effect.fn("ConversationRecords.listSessions")(function* (
       userId: UserId,
       agentId: AgentId | undefined,
-      { limit = maximumListedSessions, search }: { readonly limit?: number; readonly search?: string | undefined } = {}
+      search?: string
     ) {
-      if (agentId !== undefined) yield* agents.find(userId, agentId)
       const text = search?.trim() ?? ""
-      return yield* repository.listSessions(userId, limit, agentId, text === "" ? undefined : text)
+      if (text !== "") yield* limiter.take("search", userId)
+      if (agentId !== undefined) yield* agents.find(userId, agentId)
+      return yield* repository.listSessions(userId, maximumListedSessions, agentId, text === "" ? undefined : text)
     })
 
     const findSession = Effect.fn("ConversationRecords.findSession")(function* (
@@ -54,7 +57,8 @@ export class ConversationRecords extends Effect.Service<ConversationRecords>()("
       userId: UserId,
       agentId: AgentId | undefined
     ) {
-      const [active] = yield* listSessions(userId, agentId, { limit: 1 })
+      if (agentId !== undefined) yield* agents.find(userId, agentId)
+      const [active] = yield* repository.listSessions(userId, 1, agentId)
       if (active === undefined) return []
       return (yield* repository.readRecord(active.id, recentMemoryLimits.messages)).map(toMemoryItem)
     })
