@@ -1,4 +1,4 @@
-import { Cause, Clock, Effect, Either, ExecutionStrategy, Exit, Option, Scope } from "effect"
+import { Cause, type Clock, Effect, Either, ExecutionStrategy, Exit, Option, Scope } from "effect"
 import type { ProviderName } from "../models/Model.ts"
 import type { CallAttempt } from "./ChatRequest.ts"
 import type { ModelProvider } from "../models/ModelProviders.ts"
@@ -12,7 +12,7 @@ import { type CallInput, type OpenedCall, openCall } from "./OpenedCall.ts"
 import { countCall, measureFirstText } from "./ModelTelemetry.ts"
 import type { IdleTimeouts } from "../streams/IdleTimeout.ts"
 import type { PlannedCall } from "./CallPlan.ts"
-import { withCircuitBreakers, retryCall } from "./CallRetry.ts"
+import { type Restore, retryCall } from "./CallRetry.ts"
 
 export interface AnsweredCall extends SentCall, Omit<OpenedCall, "span"> {
   readonly attempts: ReadonlyArray<CallAttempt>
@@ -20,6 +20,7 @@ export interface AnsweredCall extends SentCall, Omit<OpenedCall, "span"> {
 }
 
 export interface CallsContext {
+  readonly clock: Clock.Clock
   readonly settings: AiSettings["Type"]
   readonly breakers: CircuitBreakers
   readonly activities: ProviderActivities
@@ -39,37 +40,28 @@ type CallsRequest = Pick<CallInput, "messages" | "options" | "deadline">
 /** One attempt in its own scope, which stays open for an answer. Every request sent is metered. */
 const tryOnce = (
   input: CallInput,
-  calledAt: number,
-  { meter, recordAbandoned, scope: parent, settings, timeouts }: CallContext
+  restore: Restore,
+  { activities, clock, meter, recordAbandoned, scope: parent, settings, timeouts }: CallContext
 ) =>
-  Effect.uninterruptibleMask((restore) =>
-    Effect.flatMap(Scope.fork(parent, ExecutionStrategy.sequential), (scope) =>
-      Effect.matchCauseEffect(restore(Scope.extend(openCall(input, settings, timeouts), scope)), {
-        onFailure: (cause) =>
-          (Cause.isInterruptedOnly(cause)
-            ? recordAbandoned({ call: input.call, calledAt, span: null })
-            : Effect.void
-          ).pipe(Effect.zipRight(Scope.close(scope, Exit.failCause(cause))), Effect.zipRight(Effect.failCause(cause))),
-        onSuccess: (opened) => {
-          const sent: SentCall = { call: input.call, calledAt, span: opened.span }
-          return Effect.map(meter(sent, scope), (begun) => ({ ...sent, opened, meter: begun }))
-        }
-      })
-    )
-  )
-
-const tryCall = (input: CallInput, context: CallContext) =>
-  retryCall(
-    Effect.gen(function* () {
-      const calledAt = yield* Clock.currentTimeMillis
-      const answered = yield* tryOnce(input, calledAt, context)
-      const firstTextMs = (yield* Clock.currentTimeMillis) - calledAt
-      measureFirstText(input.call, firstTextMs)
-      yield* context.activities.recordSuccess(input.call, firstTextMs)
-      return answered
-    }),
-    { call: input.call, deadline: input.deadline, policy: context.settings.retry }
-  )
+  Effect.flatMap(Scope.fork(parent, ExecutionStrategy.sequential), (scope) => {
+    const calledAt = clock.unsafeCurrentTimeMillis()
+    return Effect.matchCauseEffect(restore(Scope.extend(openCall(input, settings, timeouts), scope)), {
+      onFailure: (cause) =>
+        (Cause.isInterruptedOnly(cause)
+          ? recordAbandoned({ call: input.call, calledAt, span: null })
+          : Effect.void
+        ).pipe(Effect.zipRight(Scope.close(scope, Exit.failCause(cause))), Effect.zipRight(Effect.failCause(cause))),
+      onSuccess: (opened) => {
+        const sent: SentCall = { call: input.call, calledAt, span: opened.span }
+        const firstTextMs = clock.unsafeCurrentTimeMillis() - calledAt
+        measureFirstText(input.call, firstTextMs)
+        return Effect.zipRight(
+          activities.recordSuccess(input.call, firstTextMs),
+          Effect.map(meter(sent, scope), (begun) => ({ ...sent, opened, meter: begun }))
+        )
+      }
+    })
+  })
 
 const withAnswerLimit = (request: CallsRequest, { model }: PlannedCall): CallsRequest => ({
   ...request,
@@ -125,11 +117,13 @@ export const callUntilAnswered = (
       ownKey ||= call.keyId !== undefined
       const provider = providers.get(call.provider)
       if (provider === undefined) continue
-      const attempt = yield* withCircuitBreakers(
+      const input = { ...withAnswerLimit(request, call), provider, call }
+      const attempt = yield* retryCall((restore) => tryOnce(input, restore, context), {
         breakers,
         call,
-        tryCall({ ...withAnswerLimit(request, call), provider, call }, context)
-      )
+        deadline: request.deadline,
+        policy: context.settings.retry
+      })
       if (Option.isNone(attempt)) {
         note(call, "skipped", 0)
         continue
@@ -146,11 +140,9 @@ export const callUntilAnswered = (
             const failure = call.keyId === undefined ? broken : markOwnKeyFailure(broken)
             sent.span?.attribute("error.type", failure.kind)
             countCall(call, failure.kind)
+            breakers.recordFailure(call, failure, context.clock.unsafeCurrentTimeMillis())
             return Effect.zipRight(
-              Effect.zipRight(
-                logFailure("Model answer broke off", call, failure, context.activities),
-                breakers.recordFailure(call, failure)
-              ),
+              logFailure("Model answer broke off", call, failure, context.activities),
               Effect.fail(failure)
             )
           })

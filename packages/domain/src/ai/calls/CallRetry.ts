@@ -1,4 +1,4 @@
-import { Clock, Duration, Effect, Either, Option, Random } from "effect"
+import { Cause, Duration, Effect, Either, Option, Random } from "effect"
 import type { ProviderFailed } from "../models/ModelErrors.ts"
 import type { CircuitBreakers } from "./CircuitBreakers.ts"
 import { countCall } from "./ModelTelemetry.ts"
@@ -11,61 +11,60 @@ export interface RetriedCall<A> {
 }
 
 export interface CallRetryOptions {
+  readonly breakers: CircuitBreakers
   readonly call: CalledModel
   /** Epoch milliseconds after which no retry starts. */
   readonly deadline: number
   readonly policy: CallRetryPolicy
 }
 
-/** Retries a call while its failure is transient. */
-export const retryCall = <A, R>(
-  once: Effect.Effect<A, ProviderFailed, R>,
-  { call, deadline, policy }: CallRetryOptions
-): Effect.Effect<RetriedCall<A>, never, R> =>
-  Effect.suspend(() => {
-    let tries = 0
-    const attempt: Effect.Effect<A, ProviderFailed, R> = Effect.suspend(() => {
-      tries += 1
-      return once
-    }).pipe(
-      Effect.catchAll((failure) =>
-        Effect.gen(function* () {
-          countCall(call, failure.kind)
-          const jitter = yield* Random.next
-          const now = yield* Clock.currentTimeMillis
-          const delay = computeRetryDelay(failure, tries, jitter, policy).pipe(
-            Option.filter((wait) => now + Duration.toMillis(wait) < deadline)
-          )
-          return yield* Option.match(delay, {
-            onNone: () => Effect.fail(failure),
-            onSome: (wait) => Effect.zipRight(Effect.sleep(wait), attempt)
-          })
-        })
-      )
-    )
-    return Effect.map(Effect.either(attempt), (result) => ({ result, tries }))
-  })
+/** Makes a region interruptible as it was outside. */
+export type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
-/** Runs an admitted call and records its outcome; none for one that is not admitted. */
-export const withCircuitBreakers = <A, R>(
-  breakers: CircuitBreakers,
-  call: CalledModel,
-  trying: Effect.Effect<RetriedCall<A>, never, R>
+/**
+ * Runs an admitted call, retries it while its failure is transient, and records its outcome; none for one that is not admitted.
+ * `attempt` runs uninterruptibly, except where it restores.
+ */
+export const retryCall = <A, R>(
+  attempt: (restore: Restore) => Effect.Effect<A, ProviderFailed, R>,
+  { breakers, call, deadline, policy }: CallRetryOptions
 ): Effect.Effect<Option.Option<RetriedCall<A>>, never, R> =>
   Effect.uninterruptibleMask((restore) =>
-    Effect.flatMap(breakers.admit(call), (may) =>
-      may
-        ? Effect.matchCauseEffect(restore(trying), {
-            onFailure: (cause) => Effect.zipRight(breakers.recordAbandoned(call), Effect.failCause(cause)),
-            onSuccess: (retried) =>
-              Effect.as(
-                Either.match(retried.result, {
-                  onLeft: (failure) => breakers.recordFailure(call, failure),
-                  onRight: () => breakers.recordSuccess(call)
-                }),
-                Option.some(retried)
-              )
-          })
-        : Effect.succeedNone
-    )
+    Effect.clockWith((clock) => {
+      const now = () => clock.unsafeCurrentTimeMillis()
+      if (!breakers.admit(call, now())) return Effect.succeedNone
+      let tries = 0
+      const abandon = (cause: Cause.Cause<never>) => {
+        breakers.recordAbandoned(call, now())
+        return Effect.failCause(cause)
+      }
+      const end = (result: Either.Either<A, ProviderFailed>) => Effect.succeed(Option.some({ result, tries }))
+      const next: Effect.Effect<Option.Option<RetriedCall<A>>, never, R> = Effect.suspend(() => {
+        tries += 1
+        return Effect.matchCauseEffect(attempt(restore), {
+          onSuccess: (answer) => {
+            breakers.recordSuccess(call, now())
+            return end(Either.right(answer))
+          },
+          onFailure: (cause) => Either.match(Cause.failureOrCause(cause), { onLeft: retry, onRight: abandon })
+        })
+      })
+      const retry = (failure: ProviderFailed) => {
+        countCall(call, failure.kind)
+        return Effect.flatMap(Random.next, (jitter) => {
+          const delay = Option.filter(
+            computeRetryDelay(failure, tries, jitter, policy),
+            (wait) => now() + Duration.toMillis(wait) < deadline
+          )
+          if (Option.isSome(delay))
+            return Effect.matchCauseEffect(restore(Effect.sleep(delay.value)), {
+              onSuccess: () => next,
+              onFailure: abandon
+            })
+          breakers.recordFailure(call, failure, now())
+          return end(Either.left(failure))
+        })
+      }
+      return next
+    })
   )

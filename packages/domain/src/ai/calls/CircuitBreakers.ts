@@ -1,4 +1,4 @@
-import { Clock, Effect, HashMap, Option } from "effect"
+import { HashMap, Option } from "effect"
 import type { ProviderFailed } from "../models/ModelErrors.ts"
 import {
   admitCall,
@@ -36,40 +36,41 @@ const maximumBreakers = 10_000
 const evictOwn = (breakers: Breakers): Breakers =>
   HashMap.size(breakers) < maximumBreakers ? breakers : HashMap.filter(breakers, (_, key) => !key.startsWith(ownPrefix))
 
-/** Per process: one breaker per provider and one per model at a provider. */
-export const makeCircuitBreakers = (policy: CircuitBreakerPolicy) =>
-  Effect.sync(() => {
-    let breakers: Breakers = HashMap.empty()
-    const record = (call: CalledModel, verdicts: { readonly provider: CallVerdict; readonly model: CallVerdict }) =>
-      Effect.map(Clock.currentTimeMillis, (now) => {
-        const { provider, model } = keysOf(call)
-        const updated = keep(
-          evictOwn(breakers),
-          provider,
-          recordCallVerdict(stateOf(breakers, provider), verdicts.provider, now, policy)
-        )
-        breakers = keep(updated, model, recordCallVerdict(stateOf(updated, model), verdicts.model, now, policy))
-      })
-    return {
-      /** The breaker of calls with the platform's key. */
-      findStatus: (provider: ProviderName): Effect.Effect<BreakerStatus> =>
-        Effect.map(Clock.currentTimeMillis, (now) => describeBreaker(stateOf(breakers, provider), now)),
-      /** Whether a call is admitted; the outcome of each admitted call must be recorded. */
-      admit: (call: CalledModel): Effect.Effect<boolean> =>
-        Effect.map(Clock.currentTimeMillis, (now) => {
-          const { provider, model } = keysOf(call)
-          const [providerMay, providerState] = admitCall(stateOf(breakers, provider), now, policy)
-          const [modelMay, modelState] = admitCall(stateOf(breakers, model), now, policy)
-          if (!providerMay || !modelMay) return false
-          breakers = keep(keep(breakers, provider, providerState), model, modelState)
-          return true
-        }),
-      recordSuccess: (call: CalledModel): Effect.Effect<void> => record(call, { provider: "up", model: "up" }),
-      recordFailure: (call: CalledModel, failure: ProviderFailed): Effect.Effect<void> =>
-        record(call, classifyFailure(failure)),
-      recordAbandoned: (call: CalledModel): Effect.Effect<void> =>
-        record(call, { provider: "nothing", model: "nothing" })
-    }
-  })
+/** Per process: one breaker per provider and one per model at a provider. `now` is in epoch milliseconds. */
+export const makeCircuitBreakers = (policy: CircuitBreakerPolicy) => {
+  let breakers: Breakers = HashMap.empty()
+  const record = (
+    call: CalledModel,
+    verdicts: { readonly provider: CallVerdict; readonly model: CallVerdict },
+    now: number
+  ): void => {
+    const { provider, model } = keysOf(call)
+    const updated = keep(
+      evictOwn(breakers),
+      provider,
+      recordCallVerdict(stateOf(breakers, provider), verdicts.provider, now, policy)
+    )
+    breakers = keep(updated, model, recordCallVerdict(stateOf(updated, model), verdicts.model, now, policy))
+  }
+  return {
+    /** The breaker of calls with the platform's key. */
+    findStatus: (provider: ProviderName, now: number): BreakerStatus =>
+      describeBreaker(stateOf(breakers, provider), now),
+    /** Whether a call is admitted; the outcome of each admitted call must be recorded. */
+    admit: (call: CalledModel, now: number): boolean => {
+      const { provider, model } = keysOf(call)
+      const [providerMay, providerState] = admitCall(stateOf(breakers, provider), now, policy)
+      const [modelMay, modelState] = admitCall(stateOf(breakers, model), now, policy)
+      if (!providerMay || !modelMay) return false
+      breakers = keep(keep(breakers, provider, providerState), model, modelState)
+      return true
+    },
+    recordSuccess: (call: CalledModel, now: number): void => record(call, { provider: "up", model: "up" }, now),
+    recordFailure: (call: CalledModel, failure: ProviderFailed, now: number): void =>
+      record(call, classifyFailure(failure), now),
+    recordAbandoned: (call: CalledModel, now: number): void =>
+      record(call, { provider: "nothing", model: "nothing" }, now)
+  }
+}
 
-export type CircuitBreakers = Effect.Effect.Success<ReturnType<typeof makeCircuitBreakers>>
+export type CircuitBreakers = ReturnType<typeof makeCircuitBreakers>

@@ -1,4 +1,4 @@
-import { Clock, Duration, Effect, Exit, Scope } from "effect"
+import { Duration, Effect, Exit, Scope } from "effect"
 import { IdGenerator } from "../../ids/IdGenerator.ts"
 import type { ToolCall } from "../chat/ModelChat.ts"
 import { type ModelKeys, ownableProviders } from "../keys/OwnerKeys.ts"
@@ -62,7 +62,7 @@ export const makeModelChat = ({
     const ids = yield* IdGenerator
     const settings = yield* AiSettings
     const timeouts = yield* makeIdleTimeouts
-    const breakers = yield* makeCircuitBreakers(settings.breaker)
+    const breakers = makeCircuitBreakers(settings.breaker)
     const activities = yield* makeProviderActivities
     const providers = new Map(configured.map((provider) => [provider.name, provider] as const))
     const configuredNames = new Set(providers.keys())
@@ -150,7 +150,8 @@ export const makeModelChat = ({
       request: ChatRequest,
       scope: Scope.Scope
     ): Effect.fn.Return<BegunChat, ChatError> {
-      const startedAt = yield* Clock.currentTimeMillis
+      const clock = yield* Effect.clock
+      const startedAt = clock.unsafeCurrentTimeMillis()
       if (request.messages.length === 0) return yield* new MessagesMissing()
       const reachable = yield* findReachable(request.caller.userId)
       const { plan, providers: called } = yield* planFor(reachable, request, yield* choose(reachable, request))
@@ -161,6 +162,7 @@ export const makeModelChat = ({
         plan,
         { messages: request.messages, options: request.options ?? {}, deadline },
         {
+          clock,
           settings,
           breakers,
           activities,
@@ -199,7 +201,10 @@ export const makeModelChat = ({
       quote,
 
       findActivity: (provider: ProviderName) =>
-        Effect.map(breakers.findStatus(provider), (breaker) => ({ breaker, ...activities.find(provider) })),
+        Effect.map(Effect.clock, (clock) => ({
+          breaker: breakers.findStatus(provider, clock.unsafeCurrentTimeMillis()),
+          ...activities.find(provider)
+        })),
 
       /** Calls models until one answers. Events arrive no faster than they are read; closing the scope ends the call. */
       open: (request: ChatRequest): Effect.Effect<OpenChat, ChatError, Scope.Scope> =>

@@ -73,28 +73,23 @@ export const makeIdleTimeouts: Effect.Effect<IdleTimeouts, never, Scope.Scope> =
   }
 
   const start = <E>({ deadline, first, next, onTimeout }: IdleTimeoutOptions<E>) =>
-    Effect.gen(function* () {
+    Effect.suspend(() => {
       const timer: Timer = { expiresAt: Number.POSITIVE_INFINITY, hasExpired: false, expire: () => {} }
       let isFirst = true
       let isLast = false
       timers.add(timer)
-      yield* Scope.addFinalizer(
-        yield* Effect.scope,
-        Effect.sync(() => timers.delete(timer))
-      )
 
       const makeFailure = () => {
         const idle = isFirst ? `no answer within ${Duration.format(first)}` : `no chunk within ${Duration.format(next)}`
         return onTimeout(isLast ? "the answer takes too long" : idle)
       }
-      const fail = Effect.failSync(makeFailure)
       const [firstMs, nextMs] = [Duration.toMillis(first), Duration.toMillis(next)]
       const arm = (expire: () => void): boolean => {
         const now = clock.unsafeCurrentTimeMillis()
         const limit = isFirst ? firstMs : nextMs
         isLast = deadline - now < limit
-        if (now >= deadline) return false
-        timer.hasExpired = false
+        timer.hasExpired = now >= deadline
+        if (timer.hasExpired) return false
         timer.expire = expire
         timer.expiresAt = isLast ? deadline : now + limit
         if (timer.expiresAt < wakesAt) isRescheduled.unsafeOpen()
@@ -104,23 +99,21 @@ export const makeIdleTimeouts: Effect.Effect<IdleTimeouts, never, Scope.Scope> =
         timer.expiresAt = Number.POSITIVE_INFINITY
       }
 
+      const awaitOpening = <A>(fiber: Fiber.RuntimeFiber<A, E>) =>
+        Effect.async<A, E>((resume) => {
+          const interrupt = () => fiber.unsafeInterruptAsFork(FiberId.none)
+          fiber.addObserver((exit) => {
+            disarm()
+            if (timer.hasExpired && Exit.isInterrupted(exit)) return resume(Effect.failSync(makeFailure))
+            isFirst = false
+            resume(exit)
+          })
+          if (!arm(interrupt)) interrupt()
+          return Fiber.interrupt(fiber)
+        })
+
       const timeout: IdleTimeout<E> = {
-        open: (opening) =>
-          Effect.flatMap(Effect.fork(Effect.interruptible(opening)), (fiber) =>
-            Effect.suspend(() =>
-              arm(() => fiber.unsafeInterruptAsFork(FiberId.none)) ? Fiber.await(fiber) : fail
-            ).pipe(
-              Effect.onExit((exit) => {
-                disarm()
-                return Exit.isFailure(exit) ? Fiber.interrupt(fiber) : Effect.void
-              }),
-              Effect.flatMap((exit) => {
-                if (timer.hasExpired && Exit.isInterrupted(exit)) return fail
-                isFirst = false
-                return exit
-              })
-            )
-          ),
+        open: (opening) => Effect.flatMap(Effect.fork(Effect.interruptible(opening)), awaitOpening),
         limit: (source) => {
           timer.hasExpired = false
           return {
@@ -135,7 +128,11 @@ export const makeIdleTimeouts: Effect.Effect<IdleTimeouts, never, Scope.Scope> =
           }
         }
       }
-      return timeout
+      const forget = Effect.sync(() => timers.delete(timer))
+      return Effect.as(
+        Effect.flatMap(Effect.scope, (scope) => Scope.addFinalizer(scope, forget)),
+        timeout
+      )
     })
   return { start, schedule }
 })

@@ -10,7 +10,7 @@ import { countCall, measureCall } from "../../ai/calls/ModelTelemetry.ts"
 import { ModelUsage } from "../../ai/calls/ModelUsage.ts"
 import { type ModelKeys, OwnerKeys } from "../../ai/keys/OwnerKeys.ts"
 import type { CalledModel } from "../../ai/calls/CallPlan.ts"
-import { withCircuitBreakers, retryCall } from "../../ai/calls/CallRetry.ts"
+import { retryCall } from "../../ai/calls/CallRetry.ts"
 import { GatewaySettings } from "../GatewaySettings.ts"
 import { PluginFailed, type PluginInputInvalid } from "../plugins/PluginRun.ts"
 import { type Recording, Speech, type SpeechAnswer, type SpeechInput } from "./Speech.ts"
@@ -44,7 +44,7 @@ export const layer: Layer.Layer<Speech, never, GatewaySettings | SpeechProviders
       const usage = yield* ModelUsage
       const { breaker, retry } = yield* AiSettings
       const { speech: settings } = yield* GatewaySettings
-      const breakers = yield* makeCircuitBreakers(breaker)
+      const breakers = makeCircuitBreakers(breaker)
       const configured = new Map(all.map((provider) => [provider.name, provider] as const))
       const configuredNames = new Set(configured.keys())
 
@@ -115,11 +115,12 @@ export const layer: Layer.Layer<Speech, never, GatewaySettings | SpeechProviders
         Effect.gen(function* () {
           const startedAt = yield* Clock.currentTimeMillis
           const deadline = startedAt + Duration.toMillis(settings.retryTimeout)
-          const tried = yield* withCircuitBreakers(
+          const tried = yield* retryCall((restore) => restore(once(call, asking)), {
             breakers,
             call,
-            retryCall(once(call, asking), { call, deadline, policy: retry })
-          )
+            deadline,
+            policy: retry
+          })
           if (Option.isNone(tried)) {
             return yield* new PluginFailed({
               reason: `model provider ${call.provider} failed repeatedly; try again later`,
