@@ -188,12 +188,12 @@ const prepare = Effect.gen(function* () {
       [
         "POST /api/v1/gateway by card",
         plain(webUrl + gatewayPath, { headers: { cookie }, json: { messages, model } }),
-        3300,
+        2900,
         9
       ],
-      ["POST /api/ai/chat", plain(`${backendUrl}/api/ai/chat`, { json: { model, messages } }), 340, 0],
-      ["POST /v1/chat/completions", plain(`${backendUrl}/v1/chat/completions`, { json: { model, messages } }), 345, 0],
-      ["POST /v1/chat/completions, streamed", () => completion(1), 480, 0],
+      ["POST /api/ai/chat", plain(`${backendUrl}/api/ai/chat`, { json: { model, messages } }), 280, 0],
+      ["POST /v1/chat/completions", plain(`${backendUrl}/v1/chat/completions`, { json: { model, messages } }), 285, 0],
+      ["POST /v1/chat/completions, streamed", () => completion(1), 405, 0],
       ["POST /api/agent, streamed", () => turn(1), 2850, 10]
     ] as const,
     /** With the limits of a further delta that arrives alone: operations, and bytes of the whole process. */

@@ -102,13 +102,15 @@ export const makeIdleTimeouts: Effect.Effect<IdleTimeouts, never, Scope.Scope> =
       const awaitOpening = <A>(fiber: Fiber.RuntimeFiber<A, E>) =>
         Effect.async<A, E>((resume) => {
           const interrupt = () => fiber.unsafeInterruptAsFork(FiberId.none)
+          // Armed before the observer, which disarms: the fiber may have ended.
+          const isArmed = arm(interrupt)
           fiber.addObserver((exit) => {
             disarm()
             if (timer.hasExpired && Exit.isInterrupted(exit)) return resume(Effect.failSync(makeFailure))
             isFirst = false
             resume(exit)
           })
-          if (!arm(interrupt)) interrupt()
+          if (!isArmed) interrupt()
           return Fiber.interrupt(fiber)
         })
 
