@@ -315,10 +315,10 @@ layer(App.shared, { excludeTestServices: true })("A resumed stream", (it) => {
   it.effect("A resumed stream has a reservation that is never released as stale while its message is pending", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
-      const { releaseAbandoned } = yield* UnitLedger
+      const { closeAbandoned } = yield* UnitLedger
       const { client, finish } = yield* startAnswer(owner)
       const muchLater = DateTime.add(yield* DateTime.now, { hours: 5 })
-      yield* releaseAbandoned(muchLater)
+      yield* closeAbandoned(muchLater)
       assert.strictEqual(yield* usedBy(owner), 1)
       yield* finish
       yield* Fiber.join(client)

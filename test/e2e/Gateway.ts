@@ -1,7 +1,7 @@
 import { GatewayAnswer } from "@berth/api/gateway/GatewayApi"
 import { ChallengeBody } from "@berth/api/gateway/payments/ChallengeMessage"
 import { assert } from "@effect/vitest"
-import { Effect, Fiber, Schema } from "effect"
+import { Effect, Fiber, Schema, Stream } from "effect"
 import { Receipt } from "mppx"
 import { Mppx, tempo } from "mppx/client"
 import { execFile } from "node:child_process"
@@ -100,7 +100,7 @@ export const gateway: SharedBerthPart = (it) => {
   )
 
   it.scoped(
-    "The gateway charges and answers a call once when its process is killed",
+    "The gateway charges and answers a call once, and charges a stream for what it delivered, when its process is killed",
     Effect.fn(function* () {
       const { berth, network, openai: upstream } = yield* SharedBerth
       const person = yield* signUpClient(berth.webUrl)
@@ -114,6 +114,14 @@ export const gateway: SharedBerthPart = (it) => {
         headers: { authorization: interfaceCredential({ id: mpp.nonce }, raw).join("") }
       })
       const byCard = person.raw("POST", path, { body: call, headers: { "idempotency-key": "once" } })
+
+      const reader = yield* signUpClient(berth.webUrl)
+      upstream.respondWith({ type: "break-off", pieces: ["Half ", "a "], by: "hanging" })
+      const streamed = yield* Effect.fork(Effect.exit(Stream.runDrain(reader.events(path, { ...call, stream: true }))))
+      yield* eventually(Records.readDeliveredUnits(reader.userId), (units) => units === 1, {
+        description: "the cost of the stream so far",
+        timeout: "60 seconds"
+      })
 
       const seen = chats(upstream)
       upstream.respondWith({ type: "break-off", pieces: ["Half "], by: "hanging" })
@@ -129,6 +137,7 @@ export const gateway: SharedBerthPart = (it) => {
       const { server } = yield* berth.pids
       process.kill(server, "SIGKILL")
       yield* Fiber.join(first)
+      yield* Fiber.join(streamed)
       yield* eventually(berth.pids, (pids) => pids.server !== server && pids.server > 0, {
         description: "another server",
         timeout: "60 seconds"
@@ -151,6 +160,11 @@ export const gateway: SharedBerthPart = (it) => {
         open: 0,
         ledger: 1
       })
+      const paidForStream = yield* eventually(Records.readMessageAccounts(reader.userId), ({ open }) => open === 0, {
+        description: "the end of the stream's reservation",
+        timeout: "90 seconds"
+      })
+      assert.containSubset(paidForStream, { used: 1, booked: 1, ledger: 1 })
     })
   )
 }

@@ -24,6 +24,16 @@ export const setUsedUnits = (userId: UserId, used: number) =>
       insert into unit_days (user_id, day, used) values (${userId}, (now() at time zone 'utc')::date, ${used})`
   )
 
+/** The stored cost of what open streams of the user have delivered. */
+export const readDeliveredUnits = (userId: UserId) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    const rows = yield* sql<{ units: number }>`
+      select coalesce(sum(delivered_units), 0)::int as units from reservations
+      where user_id = ${userId} and state = 'reserved'`
+    return rows[0]?.units
+  })
+
 /** Outcomes and costs of a user's messages. */
 export const readMessageAccounts = (userId: UserId) =>
   Effect.gen(function* () {

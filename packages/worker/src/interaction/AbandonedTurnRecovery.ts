@@ -33,10 +33,10 @@ export const recoverAbandonedTurns = Effect.gen(function* () {
   if (recovered.length > 0)
     yield* Effect.logWarning("Turns of dead processes ended").pipe(Effect.annotateLogs({ turnIds: recovered }))
 
-  const released = yield* ledger.releaseAbandoned(now)
-  if (released > 0)
-    yield* Effect.logWarning("Reservations of dead processes released").pipe(
-      Effect.annotateLogs({ reservations: released })
+  const closed = yield* ledger.closeAbandoned(now)
+  if (closed > 0)
+    yield* Effect.logWarning("Reservations of dead processes closed").pipe(
+      Effect.annotateLogs({ reservations: closed })
     )
 }).pipe(Effect.withTracerEnabled(false))
 

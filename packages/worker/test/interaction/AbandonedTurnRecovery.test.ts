@@ -45,7 +45,7 @@ describe("AbandonedTurnRecovery", () => {
           _tag: "@berth/UnitLedger",
           settle: (id, units) => record(`settle ${id} ${units}`),
           release: (id) => record(`release ${id}`),
-          releaseAbandoned: (now) => Effect.as(record(`abandoned at ${DateTime.toEpochMillis(now)}`), 0)
+          closeAbandoned: (now) => Effect.as(record(`abandoned at ${DateTime.toEpochMillis(now)}`), 0)
         }),
         Layer.succeed(TurnSettings, { priceMargin: 1.3, budgetUsd: 0.25 }),
         Layer.succeed(Transaction, {

@@ -27,10 +27,12 @@ import {
   Fiber,
   Layer,
   Option,
+  Ref,
   Schema,
   TestClock,
   TestContext
 } from "effect"
+import { eventually } from "../../../support/Eventually.ts"
 import * as MigratedDatabase from "../../../support/MigratedDatabase.ts"
 import { insertUser } from "../../../support/Samples.ts"
 import * as TestSecrets from "../../../support/TestSecrets.ts"
@@ -341,28 +343,37 @@ layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
   const call = FastCheck.record({
     units: FastCheck.integer({ min: 0, max: 40 }),
     used: FastCheck.integer({ min: 0, max: 50 }),
+    delivered: FastCheck.array(FastCheck.integer({ min: 0, max: 60 }), { maxLength: 3 }),
     end: FastCheck.constantFrom("settle", "release", "both", "leave")
   })
 
   it.effect.prop(
-    "UnitLedger keeps every balance exact under any interleaving of reserve, settle and release",
+    "UnitLedger keeps every balance exact under any interleaving of reserve, settle, release and records of deliveries",
     [FastCheck.array(FastCheck.array(call, { minLength: 1, maxLength: 8 }), { minLength: 2, maxLength: 8 })],
     ([fibers]) =>
       Effect.gen(function* () {
         const { release, reserve, settle } = yield* UnitLedger
+        const { recordDeliveries } = yield* ReservationRepository
         const user = yield* userWithCredits(0.6)
+        let settled = 0
+        let delivered = 0
         const done = yield* Effect.forEach(
           fibers,
           (calls, fiber) =>
-            Effect.forEach(calls, ({ end, units, used }, index) =>
+            Effect.forEach(calls, ({ delivered: parts, end, units, used }, index) =>
               Effect.gen(function* () {
                 const reservation = yield* Effect.either(reserve(user, Units(units), `${fiber}/${index}`))
                 if (Either.isLeft(reservation)) return 0
                 const id = Option.getOrThrow(reservation.right)
+                const recordAll = Effect.forEach(parts, (part) => recordDeliveries([{ id, units: Units(part) }]))
+                yield* recordAll
                 const { used: held } = yield* balanceOf(user)
                 assert.isAtMost(held, freeUnits)
                 if (end === "settle" || end === "both") yield* settle(id, Units(used))
                 if (end === "release" || end === "both") yield* Effect.zipRight(release(id), settle(id, Units(50)))
+                yield* recordAll
+                if (end === "leave") delivered += Math.min(units, Math.max(0, ...parts))
+                else if (end !== "release") settled += Math.min(units, used)
                 return end === "release" ? 0 : end === "leave" ? units : Math.min(units, used)
               })
             ),
@@ -372,11 +383,12 @@ layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
         const { credits, used } = yield* balanceOf(user)
         assert.strictEqual(Math.round(used + 60 - credits * 100), spent)
 
-        // After all reservations are released, the ledger agrees with the balances.
+        // After all reservations are closed, the deliveries of those left are paid, and the ledger agrees with the balances.
         const later = DateTime.add(yield* DateTime.now, { hours: 1 })
-        yield* (yield* UnitLedger).releaseAbandoned(later)
+        yield* (yield* UnitLedger).closeAbandoned(later)
         const after = yield* balanceOf(user)
         const ledger = yield* ledgerOf(user)
+        assert.strictEqual(ledger["usage"], settled + delivered)
         assert.strictEqual(ledger["allowance"], 0 - after.used)
         assert.strictEqual(ledger["credits"], Math.round(after.credits * 100))
       }),
@@ -459,12 +471,12 @@ layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
     })
   )
 
-  it.effect("UnitLedger.releaseAbandoned releases what a killed process held within a minute, once, and no more", () =>
+  it.effect("UnitLedger.closeAbandoned releases what a killed process held within a minute, once, and no more", () =>
     Effect.gen(function* () {
-      const { releaseAbandoned } = yield* UnitLedger
+      const { closeAbandoned } = yield* UnitLedger
       const repository = yield* ReservationRepository
       const user = yield* insertUser()
-      yield* releaseAbandoned(DateTime.add(yield* DateTime.now, { hours: 1 }))
+      yield* closeAbandoned(DateTime.add(yield* DateTime.now, { hours: 1 }))
       yield* repository.renewLease(DateTime.add(yield* DateTime.now, { minutes: 2 }))
       const killed = yield* Layer.build(Layer.fresh(unitLedger))
       const reserveIn = (context: Context.Context<UnitLedger>, cause: string) =>
@@ -476,15 +488,106 @@ layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
       yield* Context.get(killed, UnitLedger).settle(yield* reserveIn(killed, "settled"), Units(1))
       yield* reserved(user, 1, "of a living process")
       const now = yield* DateTime.now
-      assert.strictEqual(yield* releaseAbandoned(now), 0)
+      assert.strictEqual(yield* closeAbandoned(now), 0)
       const soon = DateTime.add(now, { seconds: 55 })
-      const released = yield* Effect.replicateEffect(releaseAbandoned(soon), 4, { concurrency: "unbounded" })
+      const released = yield* Effect.replicateEffect(closeAbandoned(soon), 4, { concurrency: "unbounded" })
       assert.strictEqual(
         released.reduce((sum, count) => sum + count, 0),
         20
       )
       assert.deepInclude(yield* balanceOf(user), { used: Units(2) })
     }).pipe(Effect.scoped)
+  )
+
+  it.effect("UnitLedger.closeAbandoned settles what a killed process delivered, on the day of the reservation", () =>
+    Effect.gen(function* () {
+      const { closeAbandoned } = yield* UnitLedger
+      const repository = yield* ReservationRepository
+      const sql = yield* SqlClient
+      const inAnHour = Effect.map(DateTime.now, (now) => DateTime.add(now, { hours: 1 }))
+      yield* closeAbandoned(yield* inAnHour)
+      const user = yield* userWithCredits(1)
+      const leaving = yield* insertUser()
+      const killed = Context.get(yield* Layer.build(Layer.fresh(unitLedger)), UnitLedger)
+      const reserveIn = (payer: User, units: number, cause: string) =>
+        Effect.map(killed.reserve(payer, Units(units), cause), Option.getOrThrow)
+      const streamed = yield* reserveIn(user, 60, "beyond the day's units")
+      const exceeding = yield* reserveIn(user, 5, "above the reservation")
+      const silent = yield* reserveIn(user, 10, "without a delivery")
+      const settled = yield* reserveIn(user, 10, "settled")
+      const released = yield* reserveIn(user, 10, "released")
+      const lost = yield* reserveIn(leaving, 10, "of a deleted user")
+      yield* killed.settle(settled, Units(2))
+      yield* killed.release(released)
+      yield* sql`delete from users where id = ${leaving.id}`
+      const record = (units: number) =>
+        repository.recordDeliveries([
+          { id: streamed, units: Units(units) },
+          ...[exceeding, settled, released, lost].map((id) => ({ id, units: Units(1_000) }))
+        ])
+      yield* Effect.all([record(55), record(40), record(55)], { concurrency: "unbounded" })
+      yield* record(3)
+      assert.deepStrictEqual(yield* balanceOf(user), { used: 50, credits: 0.73 })
+
+      yield* sql`update unit_days set day = day - 1 where user_id = ${user.id}`
+      yield* sql`update reservations set day = day - 1 where user_id = ${user.id}`
+      const closed = yield* Effect.replicateEffect(Effect.flatMap(inAnHour, closeAbandoned), 4, {
+        concurrency: "unbounded"
+      })
+      assert.strictEqual(
+        closed.reduce((sum, count) => sum + count, 0),
+        3
+      )
+      yield* record(60)
+      assert.deepStrictEqual(yield* balanceOf(user), { used: 0, credits: 0.88 })
+      assert.deepStrictEqual(yield* sql`select used::int as used from unit_days where user_id = ${user.id}`, [{ used: 50 }])
+      assert.deepStrictEqual(
+        yield* sql`
+          select id, state, (settled_daily_units + settled_credit_units)::int as units from reservations
+          where user_id = ${user.id} order by cause`,
+        [
+          { id: exceeding, state: "settled", units: 5 },
+          { id: streamed, state: "settled", units: 55 },
+          { id: released, state: "released", units: 0 },
+          { id: settled, state: "settled", units: 2 },
+          { id: silent, state: "released", units: 0 }
+        ]
+      )
+      assert.deepInclude(yield* ledgerOf(user), { allowance: -50, usage: 62, credits: 88 })
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect(
+    "UnitLedger.meter stores the cost of an open stream soon after its first delta, and none of a closed one",
+    () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient
+        const ledger = Context.get(yield* Layer.build(Layer.fresh(unitLedger)), UnitLedger)
+        const user = yield* insertUser()
+        const id = Option.getOrThrow(yield* ledger.reserve(user, Units(20), "stream"))
+        const other = Option.getOrThrow(yield* ledger.reserve(user, Units(20), "another stream"))
+        const cost = yield* Ref.make(Units(0))
+        const storedUnits = Effect.map(
+          sql<{ units: number }>`
+          select delivered_units::int as units from reservations where id in (${id}, ${other}) order by cause desc`,
+          (rows) => rows.map(({ units }) => units)
+        )
+        const becomes = (expected: ReadonlyArray<number>) =>
+          eventually(storedUnits, (stored) => stored.join() === expected.join())
+        yield* Effect.scoped(
+          Effect.gen(function* () {
+            yield* ledger.meter(id, Ref.get(cost))
+            assert.deepStrictEqual(yield* storedUnits, [0, 0])
+            yield* Ref.set(cost, Units(3))
+            yield* becomes([3, 0])
+            yield* Ref.set(cost, Units(7))
+            yield* becomes([7, 0])
+          })
+        )
+        yield* Ref.set(cost, Units(9))
+        yield* ledger.meter(other, Ref.get(cost))
+        yield* becomes([7, 9])
+      }).pipe(Effect.scoped)
   )
 
   it.effect("UnitLedger.reserve spends daily units of the free plan only with a confirmed address in production", () =>

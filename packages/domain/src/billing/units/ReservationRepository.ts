@@ -23,6 +23,12 @@ export interface ReservationExtension {
   readonly dailyUnitsOf: (payer: UnitPayer) => Units
 }
 
+/** The cost so far of what a stream has delivered. */
+export interface Delivery {
+  readonly id: ReservationId
+  readonly units: Units
+}
+
 /** Reservations of units. All methods are exact under any concurrency; lock order: reservation, day, user. */
 export class ReservationRepository extends Context.Tag("@berth/ReservationRepository")<
   ReservationRepository,
@@ -38,8 +44,13 @@ export class ReservationRepository extends Context.Tag("@berth/ReservationReposi
     readonly findUsedToday: (userId: UserId) => Effect.Effect<Units>
     /** Keeps the open reservations of this process until then. */
     readonly renewLease: (expiresAt: DateTime.Utc) => Effect.Effect<void>
-    /** Releases reservations of processes with an expired lease, except those of turns in progress. Returns the number released. */
-    readonly releaseAbandoned: (now: DateTime.Utc) => Effect.Effect<number>
+    /** Stores the cost of what has been delivered for open reservations. Never lowers it; at most the reserved units. */
+    readonly recordDeliveries: (deliveries: ReadonlyArray<Delivery>) => Effect.Effect<void>
+    /**
+     * Closes reservations of processes with an expired lease, except those of turns in progress: settled on what was delivered,
+     * released where nothing was. Returns the number closed.
+     */
+    readonly closeAbandoned: (now: DateTime.Utc) => Effect.Effect<number>
     /** Deletes closed reservations of days before `before` that the ledger audit has closed. Returns the number deleted. */
     readonly prune: (before: DateTime.Utc) => Effect.Effect<number>
   }

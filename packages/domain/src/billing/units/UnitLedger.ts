@@ -6,7 +6,7 @@ import type { User } from "../../shared/User.ts"
 import { isBillingExempt } from "../BillingExemption.ts"
 import { findEntitlements } from "../subscriptions/Plan.ts"
 import { type ReservationId, UnitsExhausted } from "./Reservation.ts"
-import { ReservationRepository, type UnitPayer } from "./ReservationRepository.ts"
+import { type Delivery, ReservationRepository, type UnitPayer } from "./ReservationRepository.ts"
 import { computeUnitUsage } from "./UnitSplit.ts"
 import { withExportedSpan } from "../../shared/SpanExport.ts"
 
@@ -32,6 +32,16 @@ export const findDailyUnits = (payer: UnitPayer, policy: Context.Tag.Service<Uni
 export const reservationLease = Duration.seconds(45)
 const renewalInterval = Duration.seconds(15)
 
+const meterInterval = Duration.millis(250)
+/** A stream whose cost is stored already is metered once per second, as counting can take a pass over its text. */
+const intervalsPerReading = 4
+
+/** A stream in progress. */
+interface Meter {
+  readonly countUnits: Effect.Effect<Units>
+  recorded: Units
+}
+
 /**
  * Units are reserved before work, then settled or released. Daily units of the UTC day of the reservation pay first, then
  * credits. The balance is never overspent, and nothing that fits is refused.
@@ -54,6 +64,34 @@ export class UnitLedger extends Effect.Service<UnitLedger>()("@berth/UnitLedger"
       Effect.withTracerEnabled(false),
       Effect.forkScoped
     )
+
+    const meters = new Map<ReservationId, Meter>()
+    let intervals = 0
+    const recordDeliveries = Effect.gen(function* () {
+      intervals += 1
+      const risen: Array<Delivery & { readonly meter: Meter }> = []
+      for (const [id, meter] of meters) {
+        if (meter.recorded > 0 && intervals % intervalsPerReading !== 0) continue
+        const units = yield* meter.countUnits
+        if (units > meter.recorded) risen.push({ id, units, meter })
+      }
+      if (risen.length === 0) return
+      yield* reservations.recordDeliveries(risen.map(({ id, units }) => ({ id, units })))
+      for (const { meter, units } of risen) meter.recorded = units
+    })
+    yield* recordDeliveries.pipe(
+      Effect.catchAllCause((cause) => Effect.logWarning("Delivered units not recorded", cause)),
+      Effect.schedule(Schedule.spaced(meterInterval)),
+      Effect.withTracerEnabled(false),
+      Effect.forkScoped
+    )
+
+    /** Until the scope closes, stores the cost of what a stream has delivered: a reservation of a killed process is settled on it. */
+    const meter = (id: ReservationId, countUnits: Effect.Effect<Units>) =>
+      Effect.acquireRelease(
+        Effect.sync(() => meters.set(id, { countUnits, recorded: noUnits })),
+        () => Effect.sync(() => meters.delete(id))
+      )
 
     /** For callers whose transaction ends with the refusal of `reserve`. Idempotent per user and UTC day. */
     const announceExhaustion = Effect.fn("UnitLedger.announceExhaustion")(function* (
@@ -104,7 +142,17 @@ export class UnitLedger extends Effect.Service<UnitLedger>()("@berth/UnitLedger"
       return computeUnitUsage(dailyUnitsOf(user), yield* reservations.findUsedToday(user.id))
     })
 
-    const { release, releaseAbandoned } = reservations
-    return { reserve, reserveUnannounced, extend, settle, release, findUsage, releaseAbandoned, announceExhaustion }
+    const { release, closeAbandoned } = reservations
+    return {
+      reserve,
+      reserveUnannounced,
+      extend,
+      meter,
+      settle,
+      release,
+      findUsage,
+      closeAbandoned,
+      announceExhaustion
+    }
   })
 }) {}

@@ -48,18 +48,16 @@ export class CardCalls extends Effect.Service<CardCalls>()("@berth/CardCalls", {
 
     const settle = ({ quote }: CardCall, id: ReservationId, units: Units) => ledger.settle(id, units, quote.units)
 
+    const countOpenUnits = ({ input, quote }: CardCall, spentUsd: number, text: string) =>
+      input.plugin === "agent"
+        ? computeTaskPrice(settings, turnSettings, spentUsd)
+        : computePrice(settings, input.plugin, quote.estimateUsage(text))
+
     /** Settles a run without an end. Before any output, only the model calls of a task cost. */
     const settleOpenEnd = (call: CardCall, id: ReservationId, spentUsd: number, text: string, isFree: boolean) => {
-      const { input, quote } = call
       if (isFree && spentUsd === 0) return ledger.release(id)
       if (isFree) return settle(call, id, convertPriceToUnits(spentUsd * settings.priceMargin))
-      return settle(
-        call,
-        id,
-        input.plugin === "agent"
-          ? computeTaskPrice(settings, turnSettings, spentUsd)
-          : computePrice(settings, input.plugin, quote.estimateUsage(text))
-      )
+      return settle(call, id, countOpenUnits(call, spentUsd, text))
     }
 
     /** A run that settles before its `done`, at the latest when the scope closes. */
@@ -80,6 +78,14 @@ export class CardCalls extends Effect.Service<CardCalls>()("@berth/CardCalls", {
             settleOpenEnd(call, id, spent, texts.join(""), isFailed && !isDelivered)
           )
         })
+
+        if (isStreamed)
+          yield* ledger.meter(
+            id,
+            Effect.map(Ref.get(spentUsd), (spent) =>
+              texts.length === 0 || isSettled ? noUnits : countOpenUnits(call, spent, texts.join(""))
+            )
+          )
 
         const settleAt = (event: ModelDelta | PluginResult | undefined) =>
           event?.type === "done"

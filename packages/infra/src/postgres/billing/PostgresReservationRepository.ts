@@ -1,5 +1,5 @@
 import { ReservationId } from "@berth/domain/billing/units/Reservation"
-import { ReservationRepository } from "@berth/domain/billing/units/ReservationRepository"
+import { type Delivery, ReservationRepository } from "@berth/domain/billing/units/ReservationRepository"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { noUnits } from "@berth/domain/shared/Money"
 import type { UserId } from "@berth/domain/shared/UserId"
@@ -13,10 +13,10 @@ import { makeExtendReservation } from "./ExtendReservation.ts"
 import { makeReserveUnits } from "./ReserveUnits.ts"
 import { makeSettleUnits } from "./SettleUnits.ts"
 
-const StaleRow = Schema.Struct({ id: ReservationId })
+const StaleRow = Schema.Struct({ id: ReservationId, deliveredUnits: UnitsColumn })
 const UsedRow = Schema.Struct({ used: UnitsColumn })
 
-const releaseBatch = 100
+const closeBatch = 100
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient
@@ -26,10 +26,10 @@ const make = Effect.gen(function* () {
   const extend = makeExtendReservation(sql)
   const { release, settle } = makeSettleUnits(sql, ids)
 
-  const releaseBatchAt = (now: Date) =>
+  const closeBatchAt = (now: Date) =>
     Effect.gen(function* () {
       const stale = yield* sql`
-        select id from reservations
+        select id, delivered_units from reservations
         where state = 'reserved'
           and not exists (
             select from reservation_holders as holders where holders.id = reservations.holder and expires_at >= ${now}
@@ -37,15 +37,17 @@ const make = Effect.gen(function* () {
           and not exists (
             select from turns where turns.reservation_id = reservations.id
           )
-        order by created_at limit ${releaseBatch}`.pipe(decodeRows(StaleRow), Effect.orDie)
-      const released = yield* Effect.forEach(stale, ({ id }) => release(id))
-      return { released: Array.filter(released, Boolean).length, isLast: stale.length < releaseBatch }
+        order by created_at limit ${closeBatch}`.pipe(decodeRows(StaleRow), Effect.orDie)
+      const closed = yield* Effect.forEach(stale, ({ deliveredUnits, id }) =>
+        deliveredUnits > 0 ? settle(id, deliveredUnits) : release(id)
+      )
+      return { closed: Array.filter(closed, Boolean).length, isLast: stale.length < closeBatch }
     })
 
   return ReservationRepository.of({
     reserve: flow(reserve, withExportedSpan("ReservationRepository.reserve")),
     extend: Effect.fn("ReservationRepository.extend")(extend),
-    settle: flow(settle, withExportedSpan("ReservationRepository.settle")),
+    settle: flow(settle, Effect.asVoid, withExportedSpan("ReservationRepository.settle")),
     release: Effect.fn("ReservationRepository.release")((id: ReservationId) => Effect.asVoid(release(id))),
     findUsedToday: Effect.fn("ReservationRepository.findUsedToday")(function* (userId: UserId) {
       const day = DateTime.formatIsoDateUtc(yield* DateTime.now)
@@ -60,12 +62,29 @@ const make = Effect.gen(function* () {
         insert into reservation_holders ${sql.insert({ id: holder, expiresAt: DateTime.toDate(expiresAt) })}
         on conflict (id) do update set expires_at = excluded.expires_at`.pipe(Effect.orDie)
     }),
-    releaseAbandoned: Effect.fn("ReservationRepository.releaseAbandoned")(function* (now: DateTime.Utc) {
+    recordDeliveries: Effect.fn("ReservationRepository.recordDeliveries")(function* (
+      deliveries: ReadonlyArray<Delivery>
+    ) {
+      const stored = deliveries.map(({ id, units }) => ({ id, units: Math.min(units, Number.MAX_SAFE_INTEGER) }))
+      // Locked in one order, as another process can record the same reservation.
+      yield* sql`
+        with risen as (
+          select reservations.id, least(delivery.units, daily_units + credit_units) as units
+          from reservations
+          join jsonb_to_recordset(${JSON.stringify(stored)}::jsonb) as delivery (id text, units bigint) using (id)
+          where state = 'reserved' and delivered_units < least(delivery.units, daily_units + credit_units)
+          order by reservations.id for no key update of reservations
+        )
+        update reservations set delivered_units = risen.units from risen where reservations.id = risen.id`.pipe(
+        Effect.orDie
+      )
+    }),
+    closeAbandoned: Effect.fn("ReservationRepository.closeAbandoned")(function* (now: DateTime.Utc) {
       const at = DateTime.toDate(now)
       let total = 0
       for (let isLast = false; !isLast;) {
-        const batch = yield* releaseBatchAt(at)
-        total += batch.released
+        const batch = yield* closeBatchAt(at)
+        total += batch.closed
         isLast = batch.isLast
       }
       yield* Effect.orDie(sql`

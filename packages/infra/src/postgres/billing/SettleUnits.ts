@@ -92,10 +92,11 @@ export const makeSettleUnits = (sql: SqlClient, ids: Context.Tag.Service<IdGener
       .pipe(Effect.orDie)
 
   return {
+    /** False when the reservation is closed already. */
     settle: (id: ReservationId, units: Units) =>
       Effect.gen(function* () {
         const whole = Number.isSafeInteger(units) && units >= 0 ? yield* settleWhole(id, units) : false
-        if (!whole) yield* close(id, "settled", units)
+        return whole || (yield* close(id, "settled", units))
       }),
     release: (id: ReservationId) => close(id, "released", noUnits)
   }
