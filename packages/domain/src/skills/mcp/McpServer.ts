@@ -48,17 +48,29 @@ const checkUrl = ({ name, url: text }: McpServerInput, httpsOnly: boolean) => {
 
 const maskedValue = "***"
 
+/** The query as it is sent. A part without `=` is a value. */
+const splitQuery = ({ search }: URL) =>
+  search
+    .slice(1)
+    .split("&")
+    .map((part) => {
+      const at = part.indexOf("=") + 1
+      return { name: part.slice(0, at), value: part.slice(at) }
+    })
+
 /** The address without the values of its query. A change that gives it again keeps them. */
 export const maskMcpUrl = (address: string): string => {
   const url = new URL(address)
-  for (const name of new Set(url.searchParams.keys())) url.searchParams.set(name, maskedValue)
+  url.search = splitQuery(url)
+    .map(({ name, value }) => (name + value === "" ? "" : `${name}${maskedValue}`))
+    .join("&")
   return url.href
 }
 
 /** The address of a change, with the stored values of a masked query. */
 const restoreUrl = (name: string, url: string, before: string | undefined) => {
   if (before !== undefined && url === maskMcpUrl(before)) return Either.right(before)
-  return [...new URL(url).searchParams.values()].includes(maskedValue)
+  return [...new URL(url).searchParams].flat().includes(maskedValue)
     ? invalid(`Give the query of \`url\` of ${name} again, since its \`url\` changes.`)
     : Either.right(url)
 }
@@ -105,10 +117,16 @@ export const changeMcpServers = (
 }
 
 /** A text without the values of a server's headers and query, which a server can repeat. */
-export const redactMcpSecrets = ({ headers, url }: Pick<McpServer, "headers" | "url">, text: string): string =>
-  Object.values(headers)
+export const redactMcpSecrets = (
+  { headers, url: address }: Pick<McpServer, "headers" | "url">,
+  text: string
+): string => {
+  const url = new URL(address)
+  return Object.values(headers)
     .flatMap((value) => [Redacted.value(value), Redacted.value(value).replace(/^\S+\s+/, "")])
-    .concat([...new URL(url).searchParams.values()].flatMap((value) => [value, encodeURIComponent(value)]))
+    .concat([...url.searchParams.values()].flatMap((value) => [value, encodeURIComponent(value)]))
+    .concat(splitQuery(url).map(({ value }) => value))
     .filter((value) => value.length >= 4)
     .sort((a, b) => b.length - a.length)
     .reduce((rest, value) => rest.replaceAll(value, "[redacted]"), text)
+}

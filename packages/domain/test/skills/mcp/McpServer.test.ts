@@ -74,6 +74,21 @@ describe("changeMcpServers", () => {
     })
 })
 
+it("maskMcpUrl masks a query without names, which no other address takes over", () => {
+  const tokenOnly = { ...stored, headers: {}, url: "https://notes.example/mcp?sk-notes" }
+  const masked = "https://notes.example/mcp?***"
+  assert.strictEqual(maskMcpUrl(tokenOnly.url), masked)
+  const changeTo = (url: string) => changeMcpServers([tokenOnly], [{ name: tokenOnly.name, url }], { httpsOnly: true })
+  assert.deepStrictEqual(changeTo(masked), Either.right([tokenOnly]))
+  assert.isTrue(Either.isLeft(changeTo("https://other.example/mcp?***")))
+  assert.strictEqual(redactMcpSecrets(tokenOnly, "No sk-notes"), "No [redacted]")
+})
+
+it("redactMcpSecrets removes the values of the query as they are sent", () => {
+  const server = { headers: {}, url: "https://notes.example/mcp?key=ab+cd/ef==" }
+  assert.strictEqual(redactMcpSecrets(server, "No ab+cd/ef== here"), "No [redacted] here")
+})
+
 it("redactMcpSecrets removes the values of headers, with and without their scheme, and those of the query", () => {
   const server = { ...stored, url: "https://notes.example/mcp?key=sk%2Fquery" }
   assert.strictEqual(
