@@ -5,7 +5,7 @@ import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
 import type { Turn } from "@berth/domain/instances/AgentRuntime"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
-import { DateTime, Effect, Redacted, Schema, Stream } from "effect"
+import { Array, DateTime, Effect, Redacted, Schema, Stream } from "effect"
 import { fakeModels, ModelProvidersTest } from "@berth/infra/ai/ModelProvidersTest"
 import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
 import * as App from "../support/TestApp.ts"
@@ -246,6 +246,8 @@ layer(App.shared, { excludeTestServices: true })("Attachments", (it) => {
       assertError(yield* send(owner, elsewhere), { status: 404, code: "attachment_not_found" })
       const many = yield* Effect.replicateEffect(uploadId(owner, "b.txt", "b"), attachmentLimits.files + 1)
       assertError(yield* attach(...many), { status: 400, code: "attachment_invalid" })
+      const unread = Array.makeBy(attachmentLimits.files + 1, (n) => `att_${n}`)
+      assertError(yield* attach(...unread), { status: 400, code: "attachment_invalid" })
       const large = yield* Effect.replicateEffect(uploadId(owner, "c.txt", "c".repeat(120_000)), 2)
       assertError(yield* attach(...large), { status: 400, code: "attachment_invalid" })
       assertError(yield* send(owner, { message: "", attachments: [] }), { status: 400, code: "message_invalid" })

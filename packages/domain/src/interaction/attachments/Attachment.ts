@@ -85,19 +85,27 @@ export const readAttachmentType = (bytes: Uint8Array): Either.Either<AttachmentT
 /** A name on one line, without folders. */
 export const cleanFileName = (given: string): string => {
   const name = given
-    .replaceAll(/[\p{Cc}\p{Cf}"]/gu, " ")
+    .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}"]/gu, " ")
     .split(/[/\\]/)
     .at(-1)
   const cut = [...(name ?? "").trim().toWellFormed()].slice(0, attachmentLimits.nameLength).join("")
   return cut === "" ? "file" : cut
 }
 
+/** The different ids that a message names. */
+export const readNamedAttachments = (
+  named: ReadonlyArray<AttachmentId>
+): Either.Either<ReadonlyArray<AttachmentId>, AttachmentInvalid> => {
+  const ids = [...new Set(named)]
+  const { files } = attachmentLimits
+  return ids.length > files ? invalid(`A message has at most ${files} attachments.`) : Either.right(ids)
+}
+
 /** Checks what a message may name, without its images' model. */
 export const checkAttachments = (
   attachments: ReadonlyArray<Attachment>
 ): Either.Either<ReadonlyArray<Attachment>, AttachmentInvalid> => {
-  const { files, textBytes } = attachmentLimits
-  if (attachments.length > files) return invalid(`A message has at most ${files} attachments.`)
+  const { textBytes } = attachmentLimits
   const texts = attachments.reduce((sum, attachment) => sum + (isImage(attachment) ? 0 : attachment.size), 0)
   return texts > textBytes
     ? invalid(`The text files of a message have at most ${textBytes} bytes together.`)
@@ -106,9 +114,17 @@ export const checkAttachments = (
 
 /** Fences are longer than any within the text, so that its contents cannot end it. */
 const fence = (text: string) => {
-  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length))
+  let longest = 2
+  for (const [ticks] of text.matchAll(/`+/g)) longest = Math.max(longest, ticks.length)
   return "`".repeat(longest + 1)
 }
+
+/** Characters of a message for a model, at least: one of UTF-16 has at most three bytes of UTF-8. */
+export const countLeastCharacters = (content: string, attachments: ReadonlyArray<Attachment>): number =>
+  attachments.reduce(
+    (sum, attachment) => sum + (isImage(attachment) ? 0 : Math.ceil(attachment.size / 3)),
+    content.length
+  )
 
 /** The text of a message for a model: text files are written out, images are named. */
 export const describeAttachments = (

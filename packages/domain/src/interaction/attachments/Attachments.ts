@@ -1,4 +1,4 @@
-import { Array, Effect, Option } from "effect"
+import { Effect, Option } from "effect"
 import type { ContentPart } from "../../ai/chat/ContentPart.ts"
 import type { ChatMessage } from "../../ai/chat/ModelChat.ts"
 import type { Agent } from "../../agents/Agent.ts"
@@ -6,6 +6,7 @@ import { Agents } from "../../agents/Agents.ts"
 import { IdGenerator } from "../../ids/IdGenerator.ts"
 import type { UserId } from "../../shared/UserId.ts"
 import type { ChatSession, Message } from "../Conversation.ts"
+import { fitHistory } from "../conversations/HistoryWindow.ts"
 import {
   type Attachment,
   AttachmentId,
@@ -14,11 +15,13 @@ import {
   AttachmentNotFound,
   checkAttachments,
   cleanFileName,
+  countLeastCharacters,
   describeAttachments,
   findReferencedImage,
   ImagesNotSupported,
   isImage,
-  readAttachmentType
+  readAttachmentType,
+  readNamedAttachments
 } from "./Attachment.ts"
 import { type AttachmentOwner, AttachmentRepository } from "./AttachmentRepository.ts"
 import { ImageInput } from "./ImageInput.ts"
@@ -66,7 +69,7 @@ export class Attachments extends Effect.Service<Attachments>()("@berth/Attachmen
       { agentId, id: sessionId }: ChatSession
     ) {
       const owner = { userId, agentId }
-      const wanted = Array.dedupe(named)
+      const wanted = yield* readNamedAttachments(named)
       const attachments = yield* checkAttachments(yield* repository.find(owner, wanted))
       if (attachments.length < wanted.length) return yield* new AttachmentNotFound()
       if (attachments.some(isImage)) {
@@ -90,29 +93,41 @@ export interface PromptedMessage {
   readonly images: ReadonlyArray<AttachmentId>
 }
 
-const idsOf = (messages: ReadonlyArray<Message>, select: (attachment: Attachment) => boolean) =>
+type MessageWithFiles = Pick<Message, "attachments" | "content">
+
+const idsOf = (messages: ReadonlyArray<MessageWithFiles>, select: (attachment: Attachment) => boolean) =>
   messages.flatMap(({ attachments }) => (attachments ?? []).filter(select).map(({ id }) => id))
 
-/** Writes text files into the contents of messages and names the newest images of all. No statement without attachments. */
+/**
+ * Writes text files into the contents of messages and names the newest images of all. No statement without attachments. Earlier
+ * messages that no history has room for are left out, and their files are not read.
+ */
 export const makeAttachmentPrompts = Effect.map(
   AttachmentRepository,
   (repository) =>
-    <M extends Message>(owner: AttachmentOwner, messages: ReadonlyArray<M>) => {
-      if (messages.every(({ attachments }) => attachments === null))
-        return Effect.succeed(messages.map((message) => ({ ...message, images: [] })))
-      const shown = new Set(idsOf(messages, isImage).slice(-attachmentLimits.promptImages))
-      return Effect.map(
-        repository.readTexts(
-          owner,
-          idsOf(messages, (attachment) => !isImage(attachment))
-        ),
-        (texts) =>
-          messages.map((message): M & PromptedMessage => ({
-            ...message,
-            content: describeAttachments(message.content, message.attachments ?? [], texts),
-            images: idsOf([message], isImage).filter((id) => shown.has(id))
-          }))
+    <M extends MessageWithFiles>(owner: AttachmentOwner, earlier: ReadonlyArray<M>, last: M) => {
+      const fitting = fitHistory(earlier, undefined, ({ attachments, content }) =>
+        countLeastCharacters(content, attachments ?? [])
       )
+      const messages = [...fitting, last]
+      const shown = new Set(idsOf(messages, isImage).slice(-attachmentLimits.promptImages))
+      const toPrompt =
+        (texts: ReadonlyMap<string, string>) =>
+        (message: M): M & PromptedMessage => ({
+          ...message,
+          content: describeAttachments(message.content, message.attachments ?? [], texts),
+          images: idsOf([message], isImage).filter((id) => shown.has(id))
+        })
+      const read = messages.every(({ attachments }) => attachments === null)
+        ? Effect.succeed(new Map<string, string>())
+        : repository.readTexts(
+            owner,
+            idsOf(messages, (attachment) => !isImage(attachment))
+          )
+      return Effect.map(read, (texts) => ({
+        before: fitting.map(toPrompt(texts)),
+        prompted: toPrompt(texts)(last)
+      }))
     }
 )
 

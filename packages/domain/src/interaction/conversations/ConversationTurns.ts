@@ -73,21 +73,15 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
           beforeSeq: message.seq,
           limit: maximumHistoryMessages
         })
-        const prompts = yield* promptsOf(message, [...earlier, message])
-        return {
-          known,
-          before: prompts.slice(0, -1),
-          prompted: prompts.at(-1) ?? { ...message, images: [] }
-        }
+        const prompts = yield* promptsOf(message, earlier, message)
+        return { ...prompts, known, isNext: earlier.every(({ state }) => state !== "pending") }
       })
       const awaitNext = (polls: number): Effect.Effect<void> =>
         Effect.flatMap(Effect.zipRight(ticket.wait(polls), repository.isNext(message)), (isNext) =>
           isNext ? Effect.void : awaitNext(polls + 1)
         )
       return Effect.flatMap(read, (context) =>
-        context.before.some(({ state }) => state === "pending")
-          ? Effect.zipRight(awaitNext(0), read)
-          : Effect.succeed(context)
+        context.isNext ? Effect.succeed(context) : Effect.zipRight(awaitNext(0), read)
       )
     }
 
