@@ -363,6 +363,7 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
         )
         await signFor("ENS name").click()
         await method.getByText("ENS name").waitFor()
+        await method.getByText("cleo.eth").waitFor()
         await method.getByText(wallet.address).waitFor()
 
         const verification = page.url()

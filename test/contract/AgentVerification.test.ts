@@ -325,7 +325,10 @@ layer(app, { excludeTestServices: true, timeout: "60 seconds" })("Verification o
   it.effect("A primary ENS name that belongs to the signing wallet verifies the agent, once", () =>
     Effect.gen(function* () {
       const { ethereum } = yield* Chains
+      const { web } = yield* App.TestApp
       const [owner, key] = [yield* createOwnerWithAgent(), makePrivateKey()]
+      const evidence = { method: "GET", path: pathOf(owner, "verification/evidence"), as: owner }
+      assert.deepStrictEqual((yield* web(evidence)).body, { walletAddress: null, ensName: null })
       yield* ethereum.setPrimaryName(key.address, "ada.eth")
       yield* ethereum.setAddress("ada.eth", key.address)
       const message = yield* openChallenge(owner, "ens")
@@ -338,6 +341,7 @@ layer(app, { excludeTestServices: true, timeout: "60 seconds" })("Verification o
         attestationUid: null,
         verifierAddress: key.address
       })
+      assert.deepStrictEqual((yield* web(evidence)).body, { walletAddress: key.address, ensName: "ada.eth" })
       const replayed = yield* verify(owner, "ens", claim)
       assert.deepStrictEqual([replayed.status, replayed.body["fault"]], [400, "challenge_missing"])
     })

@@ -83,6 +83,15 @@ export const Section = ({
   </section>
 )
 
+/** A term of a list of facts with its value; nothing without a value. */
+export const Fact = ({ children, label }: { readonly label: string; readonly children: ReactNode }) =>
+  children === null || children === undefined || children === false ? null : (
+    <>
+      <dt>{label}</dt>
+      <dd>{children}</dd>
+    </>
+  )
+
 const statusTones: Readonly<Record<string, string>> = {
   running: "good",
   active: "good",

@@ -501,6 +501,7 @@ export const texts = {
     lead: "Proves to others that a person or an organization stands behind this agent.",
     method: "Method",
     methods: { eas: "Attestation", coinbase: "Coinbase account", ens: "ENS name", webauthn: "Passkey" },
+    name: "Name",
     passkey: "Passkey",
     passkeyLead: "Register a passkey of this device or a security key for this agent, then sign with it.",
     passkeyRegistered: "The passkey is registered. Verify with it now.",

@@ -73,6 +73,7 @@ export type AccountJson = Answer<typeof AccountsApi, "settings">
 export type AccountWithNotificationsJson = Wire<typeof AccountSettingsWithNotifications.Type>
 export type SignInSessionsJson = Answer<typeof SessionsApi, "list">
 export type VerificationJson = Answer<typeof VerificationApi, "verification">
+export type VerificationEvidenceJson = Answer<typeof VerificationApi, "evidence">
 export type WalletsJson = Answer<typeof WalletApi, "wallets">
 export type ApiKeysJson = Answer<typeof ApiKeysApi, "list">
 export type CreatedApiKeyJson = Answer<typeof ApiKeysApi, "create">

@@ -36,6 +36,7 @@ export const verificationRows: ReadonlyArray<ErrorRow> = [
   ...ofOneAgent("GET /api/agents/:id/verify"),
   ...ofOneAgent("POST /api/agents/:id/verify", { json: {} }),
   ...ofOneAgent("GET /api/agents/:id/verification"),
+  ...ofOneAgent("GET /api/agents/:id/verification/evidence"),
   ...ofOneAgent("DELETE /api/agents/:id/verify"),
   ...ofOneAgent("POST /api/agents/:id/verify/webauthn"),
   challenge("no type is named", ""),

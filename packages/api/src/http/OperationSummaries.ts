@@ -45,6 +45,7 @@ export const operationSummaries: Readonly<Record<string, string>> = {
   "verification.verify": "Verify an agent",
   "verification.unverify": "Remove an agent's verification",
   "verification.verification": "Read an agent's verification",
+  "verification.evidence": "Read the wallet and the name that verify an agent",
   "verification.registerAuthenticator": "Register an authenticator for the verification of an agent",
   "agentRecords.messages": "List an agent's messages, newest first",
   "agentRecords.logs": "List an agent's log entries, newest first",

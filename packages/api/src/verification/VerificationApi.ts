@@ -77,6 +77,17 @@ const verification = HttpApiEndpoint.get("verification", "/api/agents/:id/verifi
   )
   .middleware(AgentOwner)
 
+/** GET /api/agents/:id/verification/evidence */
+const evidence = HttpApiEndpoint.get("evidence", "/api/agents/:id/verification/evidence")
+  .setPath(path)
+  .addSuccess(
+    Schema.Struct({
+      walletAddress: Schema.NullOr(WalletAddress).annotations({ description: "The wallet that the proof is about" }),
+      ensName: Schema.NullOr(Schema.String).annotations({ description: "The wallet's primary name, for ens" })
+    }).annotations({ identifier: "VerificationEvidence" })
+  )
+  .middleware(AgentOwner)
+
 /** DELETE /api/agents/:id/verify: removes the verification and the registered authenticators. */
 const unverify = HttpApiEndpoint.del("unverify", "/api/agents/:id/verify")
   .setPath(path)
@@ -128,6 +139,7 @@ export class VerificationApi extends HttpApiGroup.make("verification")
   .add(challenge)
   .add(verify)
   .add(verification)
+  .add(evidence)
   .add(unverify)
   .add(registerAuthenticator)
   .addError(InternalFailureBody) {}

@@ -3,11 +3,11 @@ import { useQuery } from "@tanstack/react-query"
 import { useState } from "react"
 import { call } from "../api.ts"
 import { chains, type Provider, signText } from "../pages/Wallet.ts"
-import { ConfirmButton, Loaded, Moment, Section, StatusTag, useAction } from "../parts.tsx"
+import { ConfirmButton, Fact, Loaded, Moment, Section, StatusTag, useAction } from "../parts.tsx"
 import { agentPath, useRefresh } from "../queries.ts"
 import { texts } from "../texts.ts"
 import { WalletButtons } from "../WalletButtons.tsx"
-import type { VerificationJson } from "../wire.ts"
+import type { VerificationEvidenceJson, VerificationJson } from "../wire.ts"
 import type { AgentTab } from "./AgentTab.ts"
 import { createPasskey, signWithPasskey } from "./Passkeys.ts"
 
@@ -106,49 +106,31 @@ const VerificationTab = ({ agent: { id } }: AgentTab) => {
   const verifying = useVerification(id)
   const query = useQuery({
     queryKey: ["agent", id, "verification"],
-    queryFn: ({ signal }) => call<VerificationJson>("GET", agentPath(id, "/verification"), { signal })
+    queryFn: async ({ signal }) => {
+      const [record, evidence] = await Promise.all([
+        call<VerificationJson>("GET", agentPath(id, "/verification"), { signal }),
+        call<VerificationEvidenceJson>("GET", agentPath(id, "/verification/evidence"), { signal })
+      ])
+      return { ...record, ...evidence }
+    }
   })
   return (
     <>
       <Section title={verification.title} lead={verification.lead}>
         <Loaded query={query}>
-          {({ attestationUid, verificationType, verified, verifiedAt, verifierAddress }) => (
+          {({ attestationUid, ensName, verificationType, verified, verifiedAt, walletAddress }) => (
             <>
               <dl className="facts">
-                <dt>{verification.state}</dt>
-                <dd>
+                <Fact label={verification.state}>
                   <StatusTag value={verified ? "verified" : "unverified"} />
-                </dd>
-                {verificationType !== null && (
-                  <>
-                    <dt>{verification.method}</dt>
-                    <dd>{verification.methods[verificationType]}</dd>
-                  </>
-                )}
-                {verifierAddress !== null && (
-                  <>
-                    <dt>{verification.wallet}</dt>
-                    <dd>
-                      <Code>{verifierAddress}</Code>
-                    </dd>
-                  </>
-                )}
-                {attestationUid !== null && (
-                  <>
-                    <dt>{verification.attestation}</dt>
-                    <dd>
-                      <Code>{attestationUid}</Code>
-                    </dd>
-                  </>
-                )}
-                {verifiedAt !== null && (
-                  <>
-                    <dt>{verification.since}</dt>
-                    <dd>
-                      <Moment at={verifiedAt} />
-                    </dd>
-                  </>
-                )}
+                </Fact>
+                <Fact label={verification.method}>
+                  {verificationType !== null && verification.methods[verificationType]}
+                </Fact>
+                <Fact label={verification.name}>{ensName}</Fact>
+                <Fact label={verification.wallet}>{walletAddress !== null && <Code>{walletAddress}</Code>}</Fact>
+                <Fact label={verification.attestation}>{attestationUid !== null && <Code>{attestationUid}</Code>}</Fact>
+                <Fact label={verification.since}>{verifiedAt !== null && <Moment at={verifiedAt} />}</Fact>
               </dl>
               {verified && (
                 <Group mt="md">

@@ -1,7 +1,7 @@
 import { OwnedAgent } from "@berth/api/agents/OwnedAgent"
 import { WebApi } from "@berth/api/WebApi"
 import { Authenticators } from "@berth/domain/verification/Authenticators"
-import type { Verification } from "@berth/domain/verification/Verification"
+import { noEvidence, type Verification } from "@berth/domain/verification/Verification"
 import { VerificationChallenges } from "@berth/domain/verification/VerificationChallenges"
 import { VerificationClaim } from "@berth/domain/verification/VerificationClaim"
 import { Verifications } from "@berth/domain/verification/Verifications"
@@ -63,6 +63,14 @@ export const layer = HttpApiBuilder.group(WebApi, "verification", (handlers) =>
               verifierAddress: verification.verifierAddress
             })
           })
+        })
+      )
+      .handle("evidence", () =>
+        Effect.gen(function* () {
+          const { agent, user } = yield* OwnedAgent
+          const found = yield* verifications.find(user.id, agent.id)
+          const { ensName, walletAddress } = Option.getOrElse(found, () => noEvidence)
+          return { walletAddress, ensName }
         })
       )
       .handle("unverify", () =>
