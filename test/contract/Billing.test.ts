@@ -156,6 +156,10 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
       const { body: longer } = yield* read("?days=1000")
       assert.strictEqual(longer["totalDays"], 90)
       assert.deepStrictEqual(longer["agents"], [{ ...gateway, units: 10 }, messages])
+      // The next owner's name of the agent is not shown to the former one.
+      yield* sql`update agents set owner_id = ${other.user.id}, name = 'theirs' where id = ${owner.agent.id}`
+      const { body: former } = yield* read("")
+      assert.deepStrictEqual(former["agents"], [{ ...gateway, units: 7 }])
     })
   )
 

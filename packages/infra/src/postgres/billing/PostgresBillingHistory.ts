@@ -102,7 +102,7 @@ const make = Effect.map(SqlClient, (sql) => {
     left join messages question on question.id = charges.cause and question.user_id = ${userId}
     left join messages reply on reply.session_id = question.session_id and reply.seq = question.seq + 1
       and reply.sender = 'agent'
-    left join agents on agents.id = coalesce(question.agent_id, charges.agent_id)
+    left join agents on agents.id = coalesce(question.agent_id, charges.agent_id) and agents.owner_id = ${userId}
     group by grouping sets ((charges.day), (agents.id, agents.name), (coalesce(reply.model, charges.model)))
     order by charges.day, units desc`.pipe(decodeRows(SumRow))
 
