@@ -10,6 +10,7 @@ import { fileURLToPath } from "node:url"
 import type { BrowserContextOptions } from "playwright-core"
 import { createOwnerWithAgent, type OwnerWithAgent } from "../contract/OwnerFixtures.ts"
 import { describeWithTool } from "../support/RequiredTools.ts"
+import { png } from "../support/Samples.ts"
 import * as App from "../support/TestApp.ts"
 import { Browser, browserTool, findAccessibilityViolations, type PageVisit } from "./Browser.ts"
 import * as BrowserLayer from "./Browser.ts"
@@ -42,12 +43,6 @@ const tool = (status: "running" | "succeeded"): TurnEvent => ({
   }
 })
 const thousand = Array.from({ length: 1_000 }, (_, n) => delta(n % 20 === 19 ? `word ${n}.\n\n` : `word ${n} `))
-
-/** One transparent pixel. */
-const png = Buffer.from(
-  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
-  "base64"
-)
 
 const code = '```ts\n// A <script> is text.\nconst answer: number = 42 + Math.max(1, "two".length)\n```'
 
@@ -179,13 +174,21 @@ describeWithTool(browserTool, "The chat of the console", () => {
             await draft.filter({ hasText: "dropped.txt" }).filter({ hasText: "1 B" }).waitFor()
             assert.deepStrictEqual(await findAccessibilityViolations(page), [])
             assert.isAtMost(await page.evaluate("document.documentElement.scrollWidth - innerWidth"), 0)
+            await page.reload()
+            await draft.getByRole("img", { name: "dot.png" }).waitFor()
+            for (const name of ["notes.md", "pasted.csv", "dropped.txt"])
+              await draft.filter({ hasText: name }).waitFor()
+            await page.getByRole("button", { name: "Remove pasted.csv" }).press("Enter")
+            await draft.filter({ hasText: "pasted.csv" }).waitFor({ state: "detached" })
             await message.press("Enter")
             await page.locator(".turn-agent", { hasText: "# Notes" }).locator(".answer-facts").waitFor()
             assert.strictEqual(await draft.count(), 0)
             await page.reload()
+            await message.waitFor()
+            assert.strictEqual(await draft.count(), 0)
             const sent = page.locator(".turn-user")
             await sent.getByRole("img", { name: "dot.png" }).waitFor()
-            for (const name of ["notes.md", "pasted.csv", "dropped.txt"])
+            for (const name of ["notes.md", "dropped.txt"])
               await sent.getByRole("link", { name: new RegExp(name) }).waitFor()
             await page.evaluate("document.querySelector('.turn-user img').decode()")
             assert.deepStrictEqual(await findAccessibilityViolations(page), [])

@@ -11,6 +11,12 @@ import { DateTime, Effect } from "effect"
 import { AgentId } from "@berth/domain/shared/AgentId"
 import { UserId } from "@berth/domain/shared/UserId"
 
+/** One transparent pixel. */
+export const png = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+  "base64"
+)
+
 /** Two basic skills and one that is not. */
 export const skillCatalog: ReadonlyArray<Skill> = [
   { id: "time", name: "Time", description: "Tells the time", instructions: "…", tools: ["current_time"], basic: true },

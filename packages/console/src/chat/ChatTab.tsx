@@ -200,7 +200,7 @@ const Conversation = ({
   const live = useLiveAnswers(sessionId)
   const draftKey = `draft-${agentId}`
   const [text, setText] = useState(() => sessionStorage.getItem(draftKey) ?? "")
-  const draft = useDraftFiles(agentId)
+  const draft = useDraftFiles(agentId, sessionId)
   const { replace: replaceFiles } = draft
   const [failure, setFailure] = useState<unknown>()
   const [isSending, setSending] = useState(false)
@@ -260,6 +260,7 @@ const Conversation = ({
         atEnd.current = true
         if (sessionId === newConversation) {
           sessionStorage.setItem(draftKey, "")
+          void client.invalidateQueries({ queryKey: ["agent", agentId, "conversations"] })
           onCreated(created.sessionId)
         }
       } catch (cause) {

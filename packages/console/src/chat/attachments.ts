@@ -1,4 +1,4 @@
-import { useCallback, useRef, useState } from "react"
+import { useCallback, useEffect, useRef, useState } from "react"
 import { call, segment } from "../api.ts"
 import { describe } from "../parts.tsx"
 import type { AttachmentJson } from "../wire.ts"
@@ -52,9 +52,39 @@ const upload = async (agentId: string, file: File): Promise<AttachmentJson> => {
   return attachment
 }
 
-/** The files of the message in writing. They are uploaded as they are added. */
-export const useDraftFiles = (agentId: string) => {
-  const [files, setFiles] = useState<ReadonlyArray<DraftFile>>([])
+const toDraftFile = (attachment: AttachmentJson): DraftFile => ({
+  key: attachment.id,
+  name: attachment.name,
+  attachment,
+  failure: undefined
+})
+
+const isAttachment = (value: unknown): value is AttachmentJson =>
+  typeof value === "object" && value !== null && "id" in value && "mediaType" in value
+
+/** Uploaded files of the tab's drafts, by conversation: a message names no file of another one. */
+const readDraft = (key: string): ReadonlyArray<DraftFile> => {
+  const value: unknown = JSON.parse(sessionStorage.getItem(key) ?? "[]")
+  return Array.isArray(value) ? value.filter(isAttachment).map(toDraftFile) : []
+}
+
+const writeDraft = (key: string, attachments: ReadonlyArray<AttachmentJson>) => {
+  if (attachments.length === 0) sessionStorage.removeItem(key)
+  else sessionStorage.setItem(key, JSON.stringify(attachments))
+}
+
+/** The files of the message in writing. They are uploaded as they are added, and survive a reload. */
+export const useDraftFiles = (agentId: string, sessionId: string) => {
+  const draftKey = `draft-files-${agentId}-${sessionId}`
+  const [files, setFiles] = useState(() => readDraft(draftKey))
+  useEffect(
+    () =>
+      writeDraft(
+        draftKey,
+        files.flatMap(({ attachment }) => attachment ?? [])
+      ),
+    [draftKey, files]
+  )
   const lastKey = useRef(0)
   const change = useCallback(
     (key: string, changes: Partial<DraftFile>) =>
@@ -77,16 +107,12 @@ export const useDraftFiles = (agentId: string) => {
   )
   const remove = useCallback((key: string) => setFiles((all) => all.filter((file) => file.key !== key)), [])
   const replace = useCallback(
-    (attachments: ReadonlyArray<AttachmentJson>) =>
-      setFiles(
-        attachments.map((attachment) => ({
-          key: attachment.id,
-          name: attachment.name,
-          attachment,
-          failure: undefined
-        }))
-      ),
-    []
+    (attachments: ReadonlyArray<AttachmentJson>) => {
+      setFiles(attachments.map(toDraftFile))
+      // A first message opens its new conversation before effects run.
+      writeDraft(draftKey, attachments)
+    },
+    [draftKey]
   )
   return { files, add, remove, replace }
 }
