@@ -8,16 +8,11 @@ import { assert, layer } from "@effect/vitest"
 import { Array, DateTime, Effect, Redacted, Schema, Stream } from "effect"
 import { fakeModels, ModelProvidersTest } from "@berth/infra/ai/ModelProvidersTest"
 import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
+import { insertAgent, png } from "../support/Samples.ts"
 import * as App from "../support/TestApp.ts"
 import { assertError } from "./ErrorAssertions.ts"
 import { createOwnerWithAgent, type OwnerWithAgent } from "./OwnerFixtures.ts"
 import { doneEvent, findUsedUnits, leaveUnits, platformModel } from "./TurnFixtures.ts"
-
-/** One transparent pixel. */
-const png = Buffer.from(
-  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
-  "base64"
-)
 
 const upload = (owner: OwnerWithAgent, name: string, body: string | Uint8Array, as: App.SignedIn = owner) =>
   Effect.flatMap(App.TestApp, ({ web }) =>
@@ -255,6 +250,40 @@ layer(App.shared, { excludeTestServices: true })("Attachments", (it) => {
       const used = yield* findUsedUnits(owner)
       assertError(yield* attach(own), { status: 402, code: "units_exhausted" })
       assert.strictEqual(yield* findUsedUnits(owner), used)
+    })
+  )
+
+  it.effect("The bytes of an owner's attachments are limited over all agents, and a deleted agent frees its own", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent()
+      const another = { ...owner, agent: yield* insertAgent(owner.user.id, { status: "running" }) }
+      const sql = yield* SqlClient
+      const kept = yield* uploadId(owner, "a.txt", "a")
+      yield* sql`update attachments set size = ${attachmentLimits.ownerBytes - 2} where id = ${kept}`
+      assert.strictEqual((yield* upload(another, "b.txt", "bb")).status, 201)
+      const refused = yield* upload(another, "c.txt", "c")
+      assertError(refused, { status: 429, code: "attachment_limit_reached" })
+      assert.strictEqual(refused.body["limit"], attachmentLimits.ownerBytes)
+      assert.strictEqual((yield* upload(yield* createOwnerWithAgent(), "c.txt", "c")).status, 201)
+      const { web } = yield* App.TestApp
+      const deleted = yield* web({ method: "DELETE", path: `/api/agents/provision/${owner.agent.id}`, as: owner })
+      assert.strictEqual(deleted.status, 200, deleted.text)
+      assert.strictEqual(yield* countStored(owner), 0)
+      assert.strictEqual((yield* upload(another, "c.txt", "c")).status, 201)
+      assert.strictEqual(yield* countStored(another), 2)
+    })
+  )
+
+  it.effect("A deleted account leaves no attachments, sent or not", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent()
+      const [sent] = [yield* uploadId(owner, "a.txt", "a"), yield* uploadId(owner, "b.txt", "b")]
+      assert.strictEqual((yield* send(owner, { message: "Read", attachments: [sent] })).status, 200)
+      assert.strictEqual(yield* countStored(owner), 2)
+      const { web } = yield* App.TestApp
+      const deleted = yield* web({ method: "DELETE", path: "/api/settings", as: owner, json: { confirm: true } })
+      assert.strictEqual(deleted.status, 200, deleted.text)
+      assert.strictEqual(yield* countStored(owner), 0)
     })
   )
 
