@@ -17,6 +17,8 @@ import {
 import { type ChildProcess, spawn } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { join } from "node:path"
+import { Browser, browserTool } from "../browser/Browser.ts"
+import * as BrowserLayer from "../browser/Browser.ts"
 import { eventually } from "../support/Eventually.ts"
 import { migratedDatabase } from "../support/MigratedDatabase.ts"
 import { freePort } from "../support/FreePort.ts"
@@ -36,6 +38,7 @@ const model = "openai/gpt-4o-mini"
 /** A web process that can be killed and restarted in place. */
 interface WebProcess {
   readonly url: string
+  readonly appUrl: string
   readonly host: string
   readonly kill: Effect.Effect<void>
   readonly start: Effect.Effect<void>
@@ -117,6 +120,8 @@ const service = Layer.unwrapScoped(
       Effect.map(program("server", { ...environment, SERVER_ROLE: "web", PORT: String(port) }, port), (running) => ({
         ...running,
         url: `http://127.0.0.1:${port}`,
+        // Pages send their origin, which is that of APP_URL.
+        appUrl: `http://localhost:${port}`,
         host: `127.0.0.1:${port}`
       }))
     const webs = yield* Effect.all([web(first), web(second)])
@@ -247,6 +252,38 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("a stream,
       yield* webs[0].start
       assert.containSubset(yield* person.chat("And now?"), { reply: "You said: And now?" })
     })
+  )
+
+  it.scoped.skipIf(!browserTool.present)(
+    "The console ends an answer whose process was killed, shows nothing twice, and goes on",
+    Effect.fn(function* () {
+      const { upstream, webs } = yield* Service
+      const person = yield* ownerWithRunningAgent
+      const restart = Effect.zipRight(webs[0].kill, webs[0].start)
+      upstream.respondWith({ type: "break-off", pieces: ["Half ", "an "], by: "hanging" })
+      const { visit } = yield* Browser
+      yield* visit({ baseURL: webs[0].appUrl }, async ({ context, page }) => {
+        await context.request.post("/api/auth/callback/credentials", { data: person.account })
+        await page.goto(`/dashboard/agents/${person.agentId}/chat`)
+        const message = page.getByLabel("Message", { exact: true })
+        await message.fill("Tell!")
+        await message.press("Enter")
+        const growing = page.locator(".turn-agent[aria-busy=true]")
+        await growing.filter({ hasText: "Half an" }).waitFor()
+        await Effect.runPromise(restart)
+        await growing.waitFor({ state: "detached" })
+        for (const load of [async () => undefined, () => page.reload()]) {
+          await load()
+          await page.locator(".notice.failed, .answer-facts").first().waitFor()
+          assert.strictEqual(await page.locator(".turn-user").count(), 1)
+          assert.isAtMost(await page.locator(".turn-agent").count(), 1)
+        }
+        await message.fill("And now?")
+        await message.press("Enter")
+        await page.locator(".turn-agent", { hasText: "You said: And now?" }).locator(".answer-facts").waitFor()
+        assert.strictEqual(await page.locator(".turn-user").count(), 2)
+      })
+    }, Effect.provide(BrowserLayer.layer))
   )
 
   it.scoped(

@@ -2,6 +2,7 @@ import { LLMock } from "@copilotkit/aimock"
 import { assert } from "@effect/vitest"
 import { Chunk, Effect, Fiber, Option, Stream } from "effect"
 import { eventually } from "../support/Eventually.ts"
+import { png } from "../support/Samples.ts"
 import type { ModelBehavior } from "../fakes/models/FakeOpenAi.ts"
 import { readAllRuntimeTraces, readProcessEnvironment } from "./RuntimeProcesses.ts"
 import { memberAt, textOrEmpty } from "./MainJobSteps.ts"
@@ -17,7 +18,7 @@ const ownerWithRunningAgent = Effect.gen(function* () {
   yield* Records.insertSubscription(person.userId, "starter")
   const { id } = yield* person.provision("Ada", model)
   yield* person.untilRunning(id)
-  return person
+  return { ...person, agentId: id }
 })
 
 const times = (count: number, behavior: ModelBehavior): ReadonlyArray<ModelBehavior> =>
@@ -99,6 +100,33 @@ export const upstreamModels: SharedBerthPart = (it) => {
       assertMatches(yield* person.raw("GET", `/api/agent?action=session&sessionId=${sessionId}`), {
         body: { session: { messageCount: 4 } }
       })
+    })
+  )
+
+  it.effect(
+    "An upstream model receives the files of a message, with the next message too",
+    Effect.fn(function* () {
+      const { openai: upstream } = yield* SharedBerth
+      const person = yield* ownerWithRunningAgent
+      const [image, text] = [
+        yield* person.upload(person.agentId, "dot.png", png),
+        yield* person.upload(person.agentId, "notes.md", new TextEncoder().encode("Ahoy ⚓"))
+      ]
+      const sent = yield* person.raw("POST", "/api/agent", { body: { message: "Look", attachments: [image, text] } })
+      assertMatches(sent, { status: 200 })
+      yield* person.chat("And now?")
+      const content = [
+        {
+          type: "text",
+          text: "Look\n\n[Attached image: dot.png]\n\nAttached file notes.md:\n```\nAhoy ⚓\n```"
+        },
+        { type: "image_url", image_url: { url: `data:image/png;base64,${Buffer.from(png).toString("base64")}` } }
+      ]
+      const received = upstream.received.slice(-2).map(({ body }) => {
+        const messages = memberAt(body, "messages")
+        return Array.isArray(messages) ? memberAt(messages[1], "content") : messages
+      })
+      assert.deepStrictEqual(received, [content, content])
     })
   )
 

@@ -7,6 +7,7 @@ import {
   HttpApiClient,
   HttpClient,
   HttpClientRequest,
+  HttpClientResponse,
   type HttpMethod
 } from "@effect/platform"
 import { Cause, Data, Duration, Effect, Option, Redacted, Ref, Schema, Stream } from "effect"
@@ -48,6 +49,7 @@ const parsed = (text: string): unknown =>
   Option.getOrElse(Option.liftThrowable((): unknown => JSON.parse(text))(), () => text)
 
 const Chatted = Schema.Struct({ sessionId: Schema.String, reply: Schema.String, timestamp: Schema.Number })
+const Uploaded = Schema.Struct({ attachment: Schema.Struct({ id: Schema.String }) })
 const decodeChatted = Schema.decodeUnknown(Chatted)
 
 export class RequestRefused extends Data.TaggedError("RequestRefused")<{ readonly answer: WebResponse }> {
@@ -152,9 +154,19 @@ export const openWebClient = (webUrl: string) =>
           answer.status === 200 ? Effect.orDie(decodeChatted(answer.body)) : Effect.fail(new RequestRefused({ answer }))
       )
 
+    /** Uploads a file for a message and returns its id. */
+    const upload = (agentId: AgentId, name: string, content: Uint8Array) =>
+      Effect.gen(function* () {
+        const path = `/api/agents/${agentId}/attachments?name=${encodeURIComponent(name)}`
+        const request = HttpClientRequest.bodyUint8Array(requestOf("POST", path, {}), content)
+        const { attachment } = yield* HttpClientResponse.schemaBodyJson(Uploaded)(yield* http.execute(request))
+        return attachment.id
+      })
+
     return {
       api,
       raw,
+      upload,
       events,
       resume,
       register,
