@@ -185,8 +185,14 @@ const askedUpstream = Effect.map(Service, ({ upstream }) =>
   })
 )
 
-/** Every message has one answer or has failed. An answer costs a unit; a failed turn costs one from its first model request on. */
-const expectInOrder = (person: SignedUpClient, expected: { readonly answered: number; readonly failed: number }) =>
+/**
+ * Every message has one answer or has failed, `partial` ones of those with a text. An answer costs a unit; a failed turn costs one
+ * from its first model request on.
+ */
+const expectInOrder = (
+  person: SignedUpClient,
+  { partial = 0, ...expected }: { readonly answered: number; readonly failed: number; readonly partial?: number }
+) =>
   Effect.gen(function* () {
     const { answered, failed } = expected
     const { booked, ledger, used, ...outcomes } = yield* Records.readMessageAccounts(person.userId)
@@ -195,7 +201,7 @@ const expectInOrder = (person: SignedUpClient, expected: { readonly answered: nu
     assert.isAtLeast(used, answered)
     assert.isAtMost(used, answered + failed)
     const { body } = yield* person.raw("GET", "/api/chat")
-    assert.strictEqual(memberAt(body, "count"), 2 * answered + failed)
+    assert.strictEqual(memberAt(body, "count"), 2 * answered + failed + partial)
   })
 
 const sessionOf = (person: SignedUpClient, sessionId: string) =>
@@ -276,7 +282,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
           timeout: waitLimit
         }
       )
-      yield* expectInOrder(person, { answered: 1, failed: 1 })
+      yield* expectInOrder(person, { answered: 1, failed: 1, partial: 1 })
 
       const { reply, sessionId } = yield* person.chat("Third")
       assert.strictEqual(reply, "You said: Third")
@@ -284,7 +290,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
       assert.notStrictEqual(next, pid)
       yield* killInstance(next)
       assert.strictEqual((yield* person.chat("Fourth")).sessionId, sessionId)
-      yield* expectInOrder(person, { answered: 3, failed: 1 })
+      yield* expectInOrder(person, { answered: 3, failed: 1, partial: 1 })
       assert.includeMembers([...(yield* askedUpstream)], ["First", "Second", "Third", "Fourth"])
       const task = yield* beginTask(person, "A task in a killed instance")
       yield* killInstance(yield* pidOf(person.userId))
@@ -499,6 +505,10 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
       const { sessionId } = yield* half.chat("Before")
       const first = yield* beginChat(silent, "Never begun", [])
       const second = yield* beginChat(half, "Half answered", ["Half ", "of "])
+      yield* eventually(Records.countStoredDeltas(half.userId), (count) => count === 2, {
+        description: "the pieces of the half answer to be stored",
+        timeout: waitLimit
+      })
       const task = yield* beginTask(client, "A task at a killed server")
       yield* through.chat("Answered")
       const people = yield* provisionedSince(600, 300, 0)
@@ -513,11 +523,11 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
 
       yield* task.expectFailed
       yield* expectInOrder(silent, { answered: 1, failed: 1 })
-      yield* expectInOrder(half, { answered: 2, failed: 1 })
+      yield* expectInOrder(half, { answered: 2, failed: 1, partial: 1 })
       yield* expectInOrder(through, { answered: 2, failed: 0 })
       assert.includeMembers(
         [...(yield* sessionOf(half, sessionId))],
-        ["Before", "You said: Before", "After", "You said: After"]
+        ["Before", "You said: Before", "Half answered", "Half of ", "After", "You said: After"]
       )
       const { body } = yield* half.raw("GET", "/api/chat")
       assert.include(JSON.stringify(body), "Half answered")
@@ -599,7 +609,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
         "You said: After"
       ])
       yield* expectInOrder(person, { answered: 2, failed: 0 })
-      yield* expectInOrder(cutOff, { answered: 0, failed: 1 })
+      yield* expectInOrder(cutOff, { answered: 0, failed: 1, partial: 1 })
       yield* expectWell(cutOff)
     })
   )

@@ -34,6 +34,16 @@ export const readDeliveredUnits = (userId: UserId) =>
     return rows[0]?.units
   })
 
+/** The stored deltas of the answers to a user. */
+export const countStoredDeltas = (userId: UserId) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    const rows = yield* sql<{ count: number }>`
+      select coalesce(sum(answer_events.delta_count), 0)::int as count from answer_events
+      join messages on messages.id = message_id where user_id = ${userId}`
+    return rows[0]?.count
+  })
+
 /** Outcomes and costs of a user's messages. */
 export const readMessageAccounts = (userId: UserId) =>
   Effect.gen(function* () {
@@ -52,7 +62,7 @@ export const readMessageAccounts = (userId: UserId) =>
         (select count(*)::int from messages where user_id = ${userId} and sender = 'user' and state = 'answered') as answered,
         (select count(*)::int from messages where user_id = ${userId} and sender = 'user' and state = 'pending') as pending,
         (select count(*)::int from messages where user_id = ${userId} and sender = 'user' and state = 'failed') as failed,
-        (select count(*)::int from messages where user_id = ${userId} and sender = 'agent') as replies,
+        (select count(*)::int from messages where user_id = ${userId} and sender = 'agent' and state = 'answered') as replies,
         (select coalesce(sum(used), 0)::int from unit_days where user_id = ${userId}) as used,
         (select coalesce(sum(settled_daily_units + settled_credit_units), 0)::int from reservations
           where user_id = ${userId}) as booked,

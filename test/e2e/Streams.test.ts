@@ -29,6 +29,7 @@ import { readAllRuntimeTraces } from "./RuntimeProcesses.ts"
 import { build } from "./ProgramProcess.ts"
 import { showLogsOnFailure } from "./RecentLogs.ts"
 import { root, makeShellEnvironment } from "./BerthProcess.ts"
+import { memberAt } from "./MainJobSteps.ts"
 import * as Records from "./ServiceDatabase.ts"
 import { signUpClient, type SignedUpClient, type StreamedEvent, openWebClient } from "./WebClient.ts"
 import type { UserId } from "@berth/domain/shared/UserId"
@@ -233,13 +234,16 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("a stream,
   )
 
   it.scoped(
-    "A stream whose process was killed ends with an error at another one, and its model call is settled",
+    "A stream whose process was killed ends with an error at another one; its text is kept and its model call is settled",
     Effect.fn(function* () {
       const { upstream, webs } = yield* Service
       const person = yield* ownerWithRunningAgent
       upstream.respondWith({ type: "break-off", pieces: ["Half ", "an "], by: "hanging" })
       const { fiber, told } = yield* begin(person, "Tell!")
       yield* twoPieces(told)
+      yield* eventually(Records.countStoredDeltas(person.userId), (count) => count === 2, {
+        description: "both pieces to be stored"
+      })
       yield* webs[0].kill
       yield* Fiber.join(fiber)
       const heard = yield* resumed(person.other, told[0]?.id)
@@ -250,7 +254,20 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("a stream,
       assert.isTrue(heard.every(({ id }) => id !== told[0]?.id))
       yield* costs(person.userId, 0, 1, 1)
       yield* webs[0].start
-      assert.containSubset(yield* person.chat("And now?"), { reply: "You said: And now?" })
+      const { reply, sessionId } = yield* person.chat("And now?")
+      assert.strictEqual(reply, "You said: And now?")
+      const { body } = yield* person.raw("GET", `/api/agent?action=session&sessionId=${sessionId}`)
+      const messages = memberAt(body, "session", "messages")
+      assert.containSubset(messages, [
+        { role: "user", content: "Tell!", status: "failed" },
+        {
+          role: "assistant",
+          content: "Half an ",
+          status: "failed",
+          stopped: false,
+          failure: "the process that worked on it has ended"
+        }
+      ])
     })
   )
 

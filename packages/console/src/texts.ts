@@ -311,6 +311,7 @@ export const texts = {
     showRest: (thousands: string) => `Show the rest (about ${thousands}k characters)`,
     starters: ["What can you do?", "calculate 17*23", "Write a short plan for my week"],
     stop: "Stop the answer",
+    interrupted: "Interrupted",
     stopped: "Stopped",
     stopping: "Stopping …",
     table: "Table",

@@ -141,7 +141,7 @@ const UserMessage = memo(
 
 const AgentReply = memo(
   ({
-    message: { content, durationMs, model, provider, stopped, timestamp, toolCalls, units },
+    message: { content, durationMs, model, provider, status, stopped, timestamp, toolCalls, units },
     name,
     onAgain
   }: {
@@ -162,7 +162,7 @@ const AgentReply = memo(
             model === null ? undefined : provider === null ? model : `${model} · ${provider}`,
             durationMs === null ? undefined : formatElapsed(durationMs),
             units === null ? undefined : texts.chat.units(units),
-            stopped ? texts.chat.stopped : undefined,
+            stopped ? texts.chat.stopped : status === "failed" ? texts.chat.interrupted : undefined,
             formatTime(timestamp)
           ]
             .filter((fact) => fact !== undefined)

@@ -1,4 +1,5 @@
 import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
+import { makePartialAnswers } from "@berth/domain/interaction/answers/PartialAnswers"
 import { MessageId } from "@berth/domain/interaction/Conversation"
 import { ConversationRepository } from "@berth/domain/interaction/conversations/ConversationRepository"
 import { TurnRepository } from "@berth/domain/interaction/turns/TurnRepository"
@@ -9,13 +10,14 @@ import { runRecurringTask } from "../jobs/RecurringTask.ts"
 
 const every = Duration.seconds(5)
 
-/** Ends the turns of dead processes: fails their messages, and settles or releases their reservations. */
+/** Ends the turns of dead processes: fails their messages, keeps the texts so far, and settles or releases their reservations. */
 export const recoverAbandonedTurns = Effect.gen(function* () {
   const conversations = yield* ConversationRepository
   const turns = yield* TurnRepository
   const settlement = yield* TurnSettlement
   const ledger = yield* UnitLedger
   const transaction = yield* Transaction
+  const readPartialAnswer = yield* makePartialAnswers
   const now = yield* DateTime.now
 
   const recover = (turnId: string) =>
@@ -23,7 +25,11 @@ export const recoverAbandonedTurns = Effect.gen(function* () {
       Effect.gen(function* () {
         const ended = yield* settlement.fail(turnId, now)
         if (Option.isSome(ended))
-          yield* conversations.markFailed(MessageId.make(turnId), { callBegun: ended.value.callBegun })
+          yield* conversations.markFailed(
+            MessageId.make(turnId),
+            { callBegun: ended.value.callBegun },
+            yield* readPartialAnswer(MessageId.make(turnId))
+          )
         return Option.isSome(ended)
       })
     )

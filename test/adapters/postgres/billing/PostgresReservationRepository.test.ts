@@ -540,7 +540,9 @@ layer(Live, { excludeTestServices: true })("UnitLedger", (it) => {
       )
       yield* record(60)
       assert.deepStrictEqual(yield* balanceOf(user), { used: 0, credits: 0.88 })
-      assert.deepStrictEqual(yield* sql`select used::int as used from unit_days where user_id = ${user.id}`, [{ used: 50 }])
+      assert.deepStrictEqual(yield* sql`select used::int as used from unit_days where user_id = ${user.id}`, [
+        { used: 50 }
+      ])
       assert.deepStrictEqual(
         yield* sql`
           select id, state, (settled_daily_units + settled_credit_units)::int as units from reservations

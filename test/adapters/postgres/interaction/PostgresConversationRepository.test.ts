@@ -194,6 +194,51 @@ layer(Live, { excludeTestServices: true })("ConversationRepository", (it) => {
     })
   )
 
+  it.effect("markFailed keeps a partial answer once, in the record and in no transcript", () =>
+    Effect.gen(function* () {
+      const { findReply, findSession, markFailed, readRecord, readTranscript } = yield* ConversationRepository
+      const { session, user } = yield* conversation
+      const message = yield* say(session, "Tell!")
+      const failure = { callBegun: true, reason: "the agent stopped answering" }
+      const id = yield* newMessageId
+      const ends = yield* Effect.replicateEffect(
+        markFailed(message.id, failure, { id, content: "Half an\u0000" }),
+        10,
+        {
+          concurrency: "unbounded"
+        }
+      )
+      assert.lengthOf(ends.filter(Boolean), 1)
+      assert.deepStrictEqual(yield* findReply(message), Option.none())
+      assert.deepStrictEqual(yield* readTranscript(session.id, { limit: 10 }), [])
+      assert.strictEqual(Option.getOrThrow(yield* findSession(user.id, session.id)).messageCount, 2)
+      yield* say(session, "Tell!")
+      const record = yield* readRecord(session.id, 10)
+      assert.deepStrictEqual(
+        record.map(({ content, failure, isStopped, sender, seq, state }) => ({
+          content,
+          failure,
+          isStopped,
+          sender,
+          seq,
+          state
+        })),
+        [
+          { content: "Tell!", failure: failure.reason, isStopped: false, sender: "user", seq: 1, state: "failed" },
+          {
+            content: "Half an\uFFFD",
+            failure: failure.reason,
+            isStopped: false,
+            sender: "agent",
+            seq: 2,
+            state: "failed"
+          },
+          { content: "Tell!", failure: null, isStopped: false, sender: "user", seq: 3, state: "pending" }
+        ]
+      )
+    })
+  )
+
   it.effect("findMessage returns a message to its sender only", () =>
     Effect.gen(function* () {
       const { findMessage } = yield* ConversationRepository

@@ -40,6 +40,9 @@ export interface NewReply {
   readonly toolCalls?: ReadonlyArray<ToolActivity> | undefined
 }
 
+/** The text of an answer that was cut off. */
+export type PartialAnswer = Pick<NewReply, "id" | "content" | "toolCalls">
+
 export interface MessageFailure {
   /** Absent when the answering process died. */
   readonly reason?: string | undefined
@@ -117,8 +120,8 @@ export class ConversationRepository extends Context.Tag("@berth/ConversationRepo
       reply: Omit<NewReply, "cost">,
       price: TurnPriceLimit
     ) => Effect.Effect<Option.Option<Option.Option<Message>>>
-    /** False when the message is no longer pending. */
-    readonly markFailed: (id: MessageId, failure?: MessageFailure) => Effect.Effect<boolean>
+    /** False when the message is no longer pending. A partial answer becomes a failed reply, which is in the record and in no transcript. */
+    readonly markFailed: (id: MessageId, failure?: MessageFailure, partial?: PartialAnswer) => Effect.Effect<boolean>
     /** The state of a message and its failure. No ownership check: an agent can change its owner while a turn runs. */
     readonly findOutcome: (
       id: MessageId

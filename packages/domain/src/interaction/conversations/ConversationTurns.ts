@@ -8,6 +8,7 @@ import { Transaction } from "../../persistence/Transaction.ts"
 import { makeAttachmentPrompts } from "../attachments/Attachments.ts"
 import type { AnswerPublication } from "../answers/AnswerPublication.ts"
 import { AnswerStreams } from "../answers/AnswerStreams.ts"
+import { endToolCall, makePartialAnswers } from "../answers/PartialAnswers.ts"
 import {
   limitStoredActivities,
   maximumToolActivities,
@@ -57,6 +58,7 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
     const memories = yield* Memories
     const transaction = yield* Transaction
     const streams = yield* AnswerStreams
+    const readPartialAnswer = yield* makePartialAnswers
     const stops = yield* TurnStops
     const queue = yield* TurnQueue.make
     const promptsOf = yield* makeAttachmentPrompts
@@ -190,12 +192,18 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
     const storeFailure = (message: Message, failure: Omit<MessageFailure, "callBegun">) =>
       Effect.zipRight(
         awaitOpenCalls(message),
-        transaction.run(
-          Effect.flatMap(settlement.fail(message.id), (ended) =>
-            repository.markFailed(message.id, {
-              ...failure,
-              callBegun: Option.match(ended, { onNone: () => true, onSome: ({ callBegun }) => callBegun })
-            })
+        Effect.flatMap(readPartialAnswer(message.id), (partial) =>
+          transaction.run(
+            Effect.flatMap(settlement.fail(message.id), (ended) =>
+              repository.markFailed(
+                message.id,
+                {
+                  ...failure,
+                  callBegun: Option.match(ended, { onNone: () => true, onSome: ({ callBegun }) => callBegun })
+                },
+                partial
+              )
+            )
           )
         )
       ).pipe(Effect.sandbox, Effect.retry(failureRetry), Effect.unsandbox)
@@ -241,10 +249,6 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
     return { run }
   })
 }) {}
-
-/** A tool whose answer was stopped has no result. */
-const endToolCall = (call: ToolActivity): ToolActivity =>
-  call.status === "running" ? { ...call, status: "failed" } : call
 
 const describeFailure = (cause: Cause.Cause<{ readonly _tag: string; readonly reason: string }>): string =>
   Option.match(Cause.failureOption(cause), {

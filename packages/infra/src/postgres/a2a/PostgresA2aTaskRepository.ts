@@ -37,7 +37,8 @@ export const selectTasks = (sql: SqlClient) => sql`
   select t.id, t.agent_id, t.caller_id, t.context_id, t.client_message_id, t.content, t.turn_id, t.state,
     reply.content as reply, m.failure, t.created_at, coalesce(t.ended_at, t.created_at) as updated_at
   from a2a_tasks t join messages m on m.id = t.turn_id
-  left join messages reply on reply.session_id = m.session_id and reply.seq = m.seq + 1 and reply.sender = 'agent'`
+  left join messages reply on reply.session_id = m.session_id and reply.seq = m.seq + 1 and reply.sender = 'agent'
+    and reply.state = 'answered'`
 
 export const layer: Layer.Layer<A2aTaskRepository, never, SqlClient> = Layer.effect(
   A2aTaskRepository,

@@ -14,6 +14,7 @@ import { ChatSessionNotFound, PendingMessageLimitReached } from "@berth/domain/i
 import {
   ConversationRepository,
   type MessageFailure,
+  type PartialAnswer,
   type NewMessage,
   type NewReply,
   type NewTurn,
@@ -259,10 +260,8 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGen
       findReply: Effect.fn("ConversationRepository.findReply")(function* (message: Message) {
         return yield* sql`
           select ${selectMessageColumns(sql)} from messages
-          where session_id = ${message.sessionId} and seq = ${message.seq + 1} and sender = 'agent'`.pipe(
-          decodeFirstRow(MessageRow),
-          Effect.orDie
-        )
+          where session_id = ${message.sessionId} and seq = ${message.seq + 1} and sender = 'agent'
+            and state = 'answered'`.pipe(decodeFirstRow(MessageRow), Effect.orDie)
       }),
       isNext: Effect.fn("ConversationRepository.isNext")(function* (message: Message) {
         const { isNext } = yield* sql`
@@ -331,14 +330,33 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGen
       }, withExportedSpan("ConversationRepository.completeTurn")),
       markFailed: Effect.fn("ConversationRepository.markFailed")(function* (
         id: MessageId,
-        { callBegun, deltaCount, isStopped = false, reason }: MessageFailure = { callBegun: true }
+        { callBegun, deltaCount, isStopped = false, reason }: MessageFailure = { callBegun: true },
+        partial?: PartialAnswer
       ) {
-        const failed = yield* countAffectedRows(sql`
+        const mark = sql`
           update messages
           set state = 'failed', delta_count = ${deltaCount ?? null}, call_begun = ${callBegun}, is_stopped = ${isStopped},
             failure = ${reason === undefined ? null : toStorableText(reason)}
-          where id = ${id} and state = 'pending'`).pipe(Effect.orDie)
-        return failed === 1
+          where id = ${id} and state = 'pending'`
+        if (partial === undefined) return (yield* Effect.orDie(countAffectedRows(mark))) === 1
+        const { content, toolCalls = [] } = partial
+        const now = DateTime.toDate(yield* DateTime.now)
+        const stored = yield* countAffectedRows(sql`
+          with failed as (
+            ${mark} returning session_id, user_id, agent_id, seq, topic, platform, failure, created_at as asked_at
+          ), session as (
+            update chat_sessions
+            set message_count = message_count + 1, last_activity = greatest(last_activity, ${now})
+            from failed where chat_sessions.id = failed.session_id
+          )
+          insert into messages
+            (id, session_id, user_id, agent_id, seq, sender, content, topic, platform, state, failure, duration_ms,
+              tool_calls, created_at)
+          select ${partial.id}, session_id, user_id, agent_id, seq + 1, 'agent', ${toStorableText(content)}, topic,
+            platform, 'failed', failure, greatest(0, extract(epoch from ${now}::timestamptz - asked_at) * 1000)::integer,
+            ${toolCalls.length === 0 ? null : toStorableJson(toolCalls)}::jsonb, ${now}
+          from failed`).pipe(Effect.orDie)
+        return stored === 1
       }),
       findOutcome: Effect.fn("ConversationRepository.findOutcome")(function* (id: MessageId) {
         const found = yield* sql`
