@@ -1,4 +1,4 @@
-import { Config, ConfigError, Either, Record } from "effect"
+import { Config, ConfigError, Either, Record, Redacted } from "effect"
 
 /*
  * How the settings about the card processor are read; their names stand with all others.
@@ -19,6 +19,23 @@ const creditPrices = (name: string): Config.Config<ReadonlyMap<string, number>> 
     Config.withDefault(new Map<string, number>())
   )
 
+/** A secret that begins with one of the prefixes; its problem never repeats it. */
+export const prefixedSecret = (name: string, ...prefixes: readonly [string, ...ReadonlyArray<string>]) =>
+  Config.redacted(name).pipe(
+    Config.mapOrFail((secret) =>
+      prefixes.some((prefix) => Redacted.value(secret).startsWith(prefix))
+        ? Either.right(secret)
+        : Either.left(ConfigError.InvalidData([name], `must begin with ${prefixes.join(" or ")}`))
+    ),
+    Config.option
+  )
+
+const priceId = (name: string) =>
+  Config.string(name).pipe(
+    Config.validate({ message: "must be a price id without spaces", validation: (id) => /^\S+$/.test(id) }),
+    Config.option
+  )
+
 export const readCardSettings = <Plan extends string>(names: {
   readonly webhookSecret: string
   readonly plans: Readonly<Record<Plan, string>>
@@ -27,9 +44,9 @@ export const readCardSettings = <Plan extends string>(names: {
 }) =>
   Config.all({
     /** Signing secret of card events. */
-    webhookSecret: Config.option(Config.redacted(names.webhookSecret)),
+    webhookSecret: prefixedSecret(names.webhookSecret, "whsec_"),
     /** Ids of prices there; none where prices are made when they are needed. */
-    planPrices: Config.all(Record.map(names.plans, (name) => Config.option(Config.string(name)))),
-    storagePrice: Config.option(Config.string(names.storage)),
+    planPrices: Config.all(Record.map(names.plans, (name) => priceId(name))),
+    storagePrice: priceId(names.storage),
     creditPrices: creditPrices(names.credits)
   })

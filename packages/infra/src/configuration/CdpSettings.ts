@@ -1,6 +1,7 @@
-import { Config, ConfigError, Either, Option, type Redacted } from "effect"
+import { Array, Config, ConfigError, Either, Option, Record } from "effect"
 import type { CdpSettings } from "../cdp/CdpDeveloperWallets.ts"
 import { parseApiKeySecret, parseWalletSecret } from "../cdp/CdpKeys.ts"
+import { failWithAll, findGroupErrors } from "./SettingGroups.ts"
 
 interface CdpNames {
   readonly projectId: string
@@ -24,27 +25,26 @@ export const readCdpSettings = (
     walletSecret: optionalSecret(names.walletSecret)
   }).pipe(
     Config.mapOrFail(({ apiUrl, ...given }) => {
-      if (Object.values(given).every((value) => Option.isNone<unknown>(value))) return Either.right(Option.none())
-      return Either.gen(function* () {
-        const required = <A>(name: keyof CdpNames, value: Option.Option<A>) =>
-          Either.fromOption(value, () =>
-            ConfigError.InvalidData([names[name]], "is missing; the developer platform needs all of its settings")
-          )
-        const invalid = (name: string) => (problem: { readonly reason: string }) =>
-          ConfigError.InvalidData([name], problem.reason)
-        const [projectId, apiKeyId] = [
-          yield* required("projectId", given.projectId),
-          yield* required("apiKeyId", given.apiKeyId)
-        ]
-        const apiKeySecret: Redacted.Redacted = yield* required("apiKeySecret", given.apiKeySecret)
-        const walletSecret: Redacted.Redacted = yield* required("walletSecret", given.walletSecret)
-        return Option.some({
-          apiUrl,
-          projectId,
-          apiKeyId,
-          apiKey: yield* Either.mapLeft(parseApiKeySecret(apiKeySecret), invalid(names.apiKeySecret)),
-          walletKey: yield* Either.mapLeft(parseWalletSecret(walletSecret), invalid(names.walletSecret))
-        })
+      const invalid = (name: string) => (problem: { readonly reason: string }) =>
+        ConfigError.InvalidData([name], problem.reason)
+      const keys = Option.all({
+        apiKey: Option.map(given.apiKeySecret, (secret) =>
+          Either.mapLeft(parseApiKeySecret(secret), invalid(names.apiKeySecret))
+        ),
+        walletKey: Option.map(given.walletSecret, (secret) =>
+          Either.mapLeft(parseWalletSecret(secret), invalid(names.walletSecret))
+        )
       })
+      const errors = [
+        ...findGroupErrors(Record.mapEntries(names, (name, key) => [name, given[key]])),
+        ...(Option.isNone(keys) ? [] : Array.getLefts([keys.value.apiKey, keys.value.walletKey]))
+      ]
+      if (Array.isNonEmptyReadonlyArray(errors)) return failWithAll(errors)
+      return Option.all({ projectId: given.projectId, apiKeyId: given.apiKeyId, keys }).pipe(
+        Option.map(({ apiKeyId, keys, projectId }) =>
+          Either.map(Either.all(keys), (parsed) => ({ apiUrl, projectId, apiKeyId, ...parsed }))
+        ),
+        Option.match({ onNone: () => Either.right(Option.none()), onSome: Either.map(Option.some) })
+      )
     })
   )

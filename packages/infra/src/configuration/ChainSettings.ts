@@ -1,6 +1,7 @@
 import { parseWalletAddress, WalletAddress } from "@berth/domain/chain/WalletAddress"
 import type { GatingToken } from "@berth/domain/gating/GatingToken"
-import { Config, ConfigError, Either, Option, Redacted } from "effect"
+import { Array, Config, ConfigError, Either, Option, Record, Redacted } from "effect"
+import { failWithAll, findGroupErrors } from "./SettingGroups.ts"
 
 /*
  * How the settings about chains are read; their names stand with all others.
@@ -46,26 +47,25 @@ const readToken = (
   names: GatingNames,
   given: Readonly<Record<keyof GatingNames, Option.Option<string>>>
 ): Either.Either<Option.Option<GatingToken>, ConfigError.ConfigError> => {
-  const { address, minBalance, symbol } = given
-  if (Option.isNone(address) && Option.isNone(symbol) && Option.isNone(minBalance)) return Either.right(Option.none())
-  return Either.gen(function* () {
-    // An incomplete token is a configuration error.
-    const missing = (name: string) => () => invalid(name, "is missing; the gating token needs all three")
-    const tokenAddress: WalletAddress = yield* Either.filterOrLeft(
-      Either.map(Either.fromOption(address, missing(names.address)), parseWalletAddress),
-      Option.isSome,
-      () => invalid(names.address, "must be 0x and 40 hex digits")
-    ).pipe(Either.map(({ value }) => value))
-    const tokenSymbol = yield* Either.fromOption(symbol, missing(names.symbol))
-    const balance = yield* Either.fromOption(minBalance, missing(names.minBalance)).pipe(
-      Either.flatMap((text) =>
-        Either.fromOption(readMinBalance(text), () =>
-          invalid(names.minBalance, "must be a whole number of the token's smallest units, at least 1")
-        )
+  const address = Option.flatMap(given.address, parseWalletAddress)
+  const minBalance = Option.flatMap(given.minBalance, readMinBalance)
+  const isMalformed = (text: Option.Option<string>, value: Option.Option<unknown>) =>
+    Option.isSome(text) && Option.isNone(value)
+  const errors = [
+    ...(isMalformed(given.address, address) ? [invalid(names.address, "must be 0x and 40 hex digits")] : []),
+    ...(isMalformed(given.minBalance, minBalance)
+      ? [invalid(names.minBalance, "must be a whole number of the token's smallest units, at least 1")]
+      : []),
+    ...findGroupErrors(Record.mapEntries(names, (name, key) => [name, given[key]]))
+  ]
+  return Array.isNonEmptyReadonlyArray(errors)
+    ? failWithAll(errors)
+    : Either.right(
+        Option.map(Option.all({ address, symbol: given.symbol, minBalance }), (token) => ({
+          ...token,
+          chain: "base" as const
+        }))
       )
-    )
-    return Option.some({ address: tokenAddress, symbol: tokenSymbol, chain: "base" as const, minBalance: balance })
-  })
 }
 
 /** The gating token: all of it, or none. */

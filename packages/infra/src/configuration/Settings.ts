@@ -3,13 +3,13 @@ import type { Limit as LimitValue, LimitName } from "@berth/domain/limits/Limit"
 import { defaultLimits, parseLimit } from "@berth/domain/limits/Limit"
 import { parseSpeechModel, type SpeechModel, speechVendors } from "@berth/domain/gateway/speech/SpeechModel"
 import { parseEmail } from "@berth/domain/shared/Email"
-import { Config, ConfigError, Duration, Either, Option, Redacted, Record } from "effect"
+import { Array, Config, ConfigError, Duration, Either, Option, Redacted, Record } from "effect"
 import { isIP } from "node:net"
 import { homedir } from "node:os"
 import { join } from "node:path"
 import { parseKeyEncryptionKeys } from "../crypto/AesGcmSecretBox.ts"
 import { parseJwtKey } from "../crypto/JwtKey.ts"
-import { readCardSettings } from "./CardSettings.ts"
+import { prefixedSecret, readCardSettings } from "./CardSettings.ts"
 import { readCdpSettings } from "./CdpSettings.ts"
 import {
   readGatingToken,
@@ -19,6 +19,7 @@ import {
   readWalletAddress
 } from "./ChainSettings.ts"
 import { readOAuthASettings, readOAuthBSettings, readSocialIdentitySettings } from "./SignInSettings.ts"
+import { failWithAll, findGroupErrors } from "./SettingGroups.ts"
 import { telemetrySettings } from "./TelemetrySettings.ts"
 import { isNetwork } from "../net/OutboundAddresses.ts"
 import { logLevelSetting } from "./LogLevelSetting.ts"
@@ -76,6 +77,7 @@ const parseDuration = (value: string) => {
 }
 const duration = (name: string, fallback: Duration.Duration) =>
   Config.withDefault(Config.mapOrFail(Config.string(name), parseDuration), fallback)
+const minimumReservationRetention = Duration.days(2)
 const isWebUrl = (value: string) => URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)
 const webUrl = (name: string) =>
   Config.string(name).pipe(
@@ -275,7 +277,15 @@ export const Settings = Config.all({
   }),
   drainSeconds: seconds("DRAIN_SECONDS", 30),
   streamRetention: duration("STREAM_RETENTION", Duration.minutes(5)),
-  reservationRetention: duration("RESERVATION_RETENTION", Duration.days(400)),
+  reservationRetention: Config.string("RESERVATION_RETENTION").pipe(
+    Config.mapOrFail(parseDuration),
+    Config.mapOrFail((given) =>
+      Duration.lessThan(given, minimumReservationRetention)
+        ? Either.left(ConfigError.InvalidData(["RESERVATION_RETENTION"], "must be at least 48h"))
+        : Either.right(given)
+    ),
+    Config.withDefault(Duration.days(400))
+  ),
   modelUsageRetention: duration("MODEL_USAGE_RETENTION", Duration.days(400)),
   dataDir: text("DATA_DIR", ".data"),
   databaseUrl: storeUrl("DATABASE_URL", "postgres", "postgresql"),
@@ -349,8 +359,8 @@ export const Settings = Config.all({
     coinbaseAttester: "COINBASE_ATTESTER"
   }),
   cardProcessor: Config.all({
-    secretKey: optionalSecret("STRIPE_SECRET_KEY"),
-    apiUrl: Config.withDefault(webAddress("STRIPE_API_URL"), new URL("https://api.stripe.com"))
+    secretKey: prefixedSecret("STRIPE_SECRET_KEY", "sk_", "rk_"),
+    apiUrl: Config.withDefault(origin("STRIPE_API_URL"), new URL("https://api.stripe.com"))
   }),
   platforms: Config.all({
     platformA: Config.all({
@@ -386,16 +396,12 @@ export const Settings = Config.all({
       tokenId: Config.option(Config.string("MUX_TOKEN_ID")),
       tokenSecret: optionalSecret("MUX_TOKEN_SECRET")
     }).pipe(
-      Config.mapOrFail(({ tokenId, tokenSecret }) =>
-        Option.isSome(tokenId) === Option.isSome(tokenSecret)
-          ? Either.right(Option.all({ tokenId, tokenSecret }))
-          : Either.left(
-              ConfigError.InvalidData(
-                [Option.isSome(tokenId) ? "MUX_TOKEN_SECRET" : "MUX_TOKEN_ID"],
-                "must be set together with the other part of the Mux access token"
-              )
-            )
-      )
+      Config.mapOrFail(({ tokenId, tokenSecret }) => {
+        const errors = findGroupErrors({ MUX_TOKEN_ID: tokenId, MUX_TOKEN_SECRET: tokenSecret })
+        return Array.isNonEmptyReadonlyArray(errors)
+          ? failWithAll(errors)
+          : Either.right(Option.all({ tokenId, tokenSecret }))
+      })
     ),
     apiUrl: Config.withDefault(webAddress("MUX_API_URL"), new URL("https://api.mux.com"))
   }),
@@ -422,7 +428,14 @@ export const Settings = Config.all({
     credits: "STRIPE_CREDIT_PRICES"
   }),
   sandboxModel: Config.option(flag("SANDBOX_MODEL")),
-  agentModels: Config.withDefault(Config.array(Config.string(), "AGENT_MODELS"), ["claude-opus-4-6", "gpt-4"]),
+  agentModels: Config.array(Config.string(), "AGENT_MODELS").pipe(
+    Config.mapOrFail((entries) =>
+      entries.every((entry) => /^\S+$/.test(entry.trim()))
+        ? Either.right(entries.map((entry) => entry.trim()))
+        : Either.left(ConfigError.InvalidData(["AGENT_MODELS"], "must be model ids, comma-separated"))
+    ),
+    Config.withDefault(["claude-opus-4-6", "gpt-4"])
+  ),
   legacyModels: Config.array(Config.string(), "LEGACY_MODELS").pipe(
     Config.mapOrFail((entries) =>
       entries.every((entry) => /^[^=]+=[^=]+$/.test(entry))
@@ -455,7 +468,7 @@ export const Settings = Config.all({
     namespace: Config.option(Config.nonEmptyString("KUBE_NAMESPACE"))
   }),
   runtimeImage: text("RUNTIME_IMAGE", "berth-runtime"),
-  runtimeBackendUrl: Config.option(webAddress("RUNTIME_BACKEND_URL")),
+  runtimeBackendUrl: Config.option(origin("RUNTIME_BACKEND_URL")),
   allowProcessRuntime: Config.withDefault(flag("ALLOW_PROCESS_RUNTIME"), false),
   instanceIdle,
   instanceUids: Config.string("INSTANCE_UIDS").pipe(
@@ -471,7 +484,7 @@ export const Settings = Config.all({
     Config.withDefault("sales@example.com")
   ),
   metrics: Config.all({
-    host: text("METRICS_HOST", "127.0.0.1"),
+    host: host("METRICS_HOST", "127.0.0.1"),
     port: Config.option(Config.port("METRICS_PORT"))
   }),
   worker: Config.all({

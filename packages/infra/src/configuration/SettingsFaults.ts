@@ -6,7 +6,7 @@ import { resolveTempoNetwork } from "./TempoNetwork.ts"
 /** The programs that read settings; the supervisor provides a database and runs a server and a worker. */
 export type ProgramKind = "supervisor" | "server" | "worker"
 
-/** Challenges contain an HMAC of known text, so a short secret could be guessed. */
+/** A shorter secret could be guessed. */
 const minimumSecretLength = 16
 /** UTF-8 bytes of secrets that authenticate, in production. */
 const minimumProductionSecretBytes = 32
@@ -132,6 +132,10 @@ export const findSettingsFaults = (settings: Settings, program: ProgramKind): Re
     fault(
       Option.exists(mpp.secret, (secret) => Redacted.value(secret).length < minimumSecretLength),
       `MPP_SECRET: must have at least ${minimumSecretLength} characters`
+    ),
+    fault(
+      Option.exists(settings.internalApiKey, (key) => Redacted.value(key).length < minimumSecretLength),
+      `INTERNAL_API_KEY: must have at least ${minimumSecretLength} characters`
     ),
     ...findPortFaults(settings, program),
     ...(environment === "production" ? findProductionFaults(settings, program) : [])

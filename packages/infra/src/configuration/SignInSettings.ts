@@ -1,5 +1,6 @@
-import { Config, ConfigError, Either, Option, type Redacted } from "effect"
+import { Array, Config, ConfigError, Either, Option, type Redacted } from "effect"
 import { isSecureUrl, type OAuthClientAuthentication } from "../oauth/ProviderFetch.ts"
+import { failWithAll, findGroupErrors } from "./SettingGroups.ts"
 
 /*
  * Decoders of the identity provider settings; `Settings` has their names.
@@ -35,11 +36,8 @@ const client = (names: ClientNames): Config.Config<Option.Option<OAuthClientSett
     clientSecret: Config.option(Config.redacted(names.clientSecret))
   }).pipe(
     Config.mapOrFail((given) => {
-      if (Option.isNone(given.clientId) && Option.isNone(given.clientSecret)) return Either.right(Option.none())
-      const missing = Option.isNone(given.clientId) ? names.clientId : names.clientSecret
-      return Either.fromOption(Option.all(given), () => invalid(missing, "is missing; a provider needs both")).pipe(
-        Either.map(Option.some)
-      )
+      const errors = findGroupErrors({ [names.clientId]: given.clientId, [names.clientSecret]: given.clientSecret })
+      return Array.isNonEmptyReadonlyArray(errors) ? failWithAll(errors) : Either.right(Option.all(given))
     })
   )
 

@@ -267,6 +267,57 @@ describe("settings", () => {
     })
   )
 
+  it.effect("An incomplete group of settings is reported by each of its names, with every problem of its values", () =>
+    Effect.gen(function* () {
+      const groups: ReadonlyArray<readonly [Readonly<Record<string, string>>, ReadonlyArray<string>]> = [
+        [{ OAUTH_A_CLIENT_ID: "x" }, ["OAUTH_A_CLIENT_ID", "OAUTH_A_CLIENT_SECRET"]],
+        [{ OAUTH_B_CLIENT_SECRET: "x" }, ["OAUTH_B_CLIENT_ID", "OAUTH_B_CLIENT_SECRET"]],
+        [{ MUX_TOKEN_SECRET: "x" }, ["MUX_TOKEN_ID", "MUX_TOKEN_SECRET"]],
+        [
+          { CDP_PROJECT_ID: "x", CDP_API_KEY_ID: "y" },
+          ["CDP_API_KEY_ID", "CDP_API_KEY_SECRET", "CDP_PROJECT_ID", "CDP_WALLET_SECRET"]
+        ],
+        [{ GATING_MIN_BALANCE: "5" }, ["GATING_MIN_BALANCE", "GATING_TOKEN_ADDRESS", "GATING_TOKEN_SYMBOL"]],
+        [
+          { GATING_MIN_BALANCE: "abc", GATING_TOKEN_ADDRESS: "0x12" },
+          [
+            "GATING_MIN_BALANCE",
+            "GATING_MIN_BALANCE",
+            "GATING_TOKEN_ADDRESS",
+            "GATING_TOKEN_ADDRESS",
+            "GATING_TOKEN_SYMBOL"
+          ]
+        ]
+      ]
+      for (const [environment, named] of groups) {
+        const faults = yield* faultsOf({ ...environment, BOT_DETECTION: "turnstile" })
+        assert.sameMembers(
+          faults.map((fault) => fault.split(":")[0]),
+          [...named, "TURNSTILE_SECRET"],
+          faults.join(" | ")
+        )
+      }
+    })
+  )
+
+  it.effect("Settings accept the documented forms of card secrets and the least retention", () =>
+    Effect.gen(function* () {
+      for (const STRIPE_SECRET_KEY of ["sk_test_1", "rk_live_1"])
+        assert.deepStrictEqual(
+          yield* faultsOf({
+            STRIPE_SECRET_KEY,
+            STRIPE_WEBHOOK_SECRET: "whsec_1",
+            STRIPE_PRICE_SOLO: "price_1",
+            STRIPE_API_URL: "http://localhost:12111/",
+            RESERVATION_RETENTION: "48h",
+            AGENT_MODELS: "claude-opus-4-6, openai/gpt-4",
+            METRICS_HOST: "::"
+          }),
+          []
+        )
+    })
+  )
+
   const badValues = {
     PORT: "99999",
     BERTH_ENV: "prod",
@@ -286,6 +337,15 @@ describe("settings", () => {
     OTEL_EXPORTER_OTLP_PROTOCOL: "grpc",
     OTEL_METRICS_EXPORTER: "prometheus",
     OTEL_METRIC_EXPORT_INTERVAL: "1",
+    RESERVATION_RETENTION: "47h",
+    INTERNAL_API_KEY: "hunter2",
+    AGENT_MODELS: ",",
+    METRICS_HOST: "???",
+    RUNTIME_BACKEND_URL: "http://berth-backend:4001/runtime",
+    STRIPE_API_URL: "http://localhost:12111/stripe",
+    STRIPE_SECRET_KEY: "hunter2",
+    STRIPE_WEBHOOK_SECRET: "hunter2",
+    STRIPE_PRICE_SOLO: "hunter 2",
     OTEL_RESOURCE_ATTRIBUTES: "team=a%ZZ",
     LIMIT_REGISTER: "abc"
   }
