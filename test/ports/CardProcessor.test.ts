@@ -11,8 +11,10 @@ import type { TestPortHandle } from "@berth/infra/testing/TestPort"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Exit, Layer, Option, Redacted, type Scope } from "effect"
 import { randomUUID } from "node:crypto"
+import { createServer } from "node:http"
 import * as CardProcessorTest from "@berth/infra/stripe/CardProcessorTest"
 import { type FakeStripe, makeFakeStripe } from "../fakes/stripe/FakeStripe.ts"
+import { listenLocally } from "../support/LocalServer.ts"
 import { UserId } from "@berth/domain/shared/UserId"
 import { MinorUnits } from "@berth/domain/shared/Money"
 
@@ -28,7 +30,7 @@ const inMemory: Effect.Effect<Subject, never, Scope.Scope> = Effect.gen(function
   return { ...Context.get(context, CardProcessorTest.CardProcessorTest), cards: Context.get(context, CardProcessor) }
 })
 
-const overHttp = (fake: FakeStripe, timeout = 2_000) =>
+const overHttp = (fake: Pick<FakeStripe, "url" | "secretKey">, timeout = 2_000) =>
   cardsOf(
     StripeCardProcessor.layer({
       apiUrl: fake.url,
@@ -386,6 +388,29 @@ describe("CardProcessor over HTTP", () => {
         const what = { kind: "credits", credits: String(credits), userId }
         assert.deepEqual(metadata, { ...what, attempt })
         assert.deepEqual(fake.books.intents.get(payment_intent ?? "")?.metadata, what)
+      }
+    })
+  )
+
+  it.scopedLive("CardProcessor over HTTP is unavailable when a success is no object of the API", () =>
+    Effect.gen(function* () {
+      for (const body of ["{}", "[]", '{"object":"list"}', "<p>welcome</p>"]) {
+        const url = yield* listenLocally(
+          createServer((_, response) => response.writeHead(200, { "content-type": "application/json" }).end(body))
+        )
+        const cards = yield* overHttp({ url, secretKey: "sk_test_any" })
+        const failures = [
+          yield* Effect.flip(cards.listSubscriptions(CustomerId.make("cus_1"))),
+          yield* Effect.flip(cards.hasSavedCard(CustomerId.make("cus_1"))),
+          yield* Effect.flip(
+            cards.createCustomer({ userId, email: "a@example.com", currency: "USD", idempotencyKey: "a" })
+          )
+        ]
+        assert.deepStrictEqual(
+          failures.map(({ _tag }) => _tag),
+          ["CardProcessorUnavailable", "CardProcessorUnavailable", "CardProcessorUnavailable"],
+          body
+        )
       }
     })
   )

@@ -1,4 +1,4 @@
-import { Effect, Redacted, Schedule } from "effect"
+import { Data, Effect, Predicate, Redacted, Schedule } from "effect"
 import Stripe from "stripe"
 
 export interface StripeAccess {
@@ -16,12 +16,22 @@ const idempotencyRetry = Schedule.intersect(Schedule.spaced("250 millis"), Sched
 
 /** Codes only: the processor's message may contain personal data or a key. */
 export const describeStripeError = (error: unknown): string => {
+  if (error instanceof StripeAnswerUnexpected) return "its answer is none of its API"
   if (!(error instanceof Stripe.errors.StripeError)) return "it broke off"
   const { code, param, requestId, statusCode, type } = error
   return [type, code, param, statusCode === undefined ? undefined : `status ${statusCode}`, requestId]
     .filter((part) => part !== undefined && part !== "")
     .join(", ")
 }
+
+/** A success without an object of the API, for example of a proxy. */
+class StripeAnswerUnexpected extends Data.TaggedError("StripeAnswerUnexpected") {}
+
+/** Every object of the API names its kind, and a list has its members. */
+const isStripeObject = (answer: unknown): boolean =>
+  Predicate.hasProperty(answer, "object") &&
+  Predicate.isString(answer.object) &&
+  (answer.object !== "list" || (Predicate.hasProperty(answer, "data") && Array.isArray(answer.data)))
 
 const isIdempotencyKeyInUse = (error: unknown): boolean =>
   error instanceof Stripe.errors.StripeError && error.code === "idempotency_key_in_use"
@@ -69,6 +79,7 @@ export const makeStripeClient = ({ apiUrl, secretKey, timeout = defaultTimeout }
   })
   return <A>(call: (stripe: Stripe) => Promise<A>): Effect.Effect<A, StripeCallFailed> =>
     Effect.tryPromise({ try: () => call(stripe), catch: (error) => new StripeCallFailed(error) }).pipe(
+      Effect.filterOrFail(isStripeObject, () => new StripeCallFailed(new StripeAnswerUnexpected())),
       Effect.retry({ schedule: idempotencyRetry, while: ({ error }) => isIdempotencyKeyInUse(error) })
     )
 }
