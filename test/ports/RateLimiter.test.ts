@@ -124,22 +124,28 @@ const portSpec = (place: Effect.Effect<RateLimiterStore, never, Scope.Scope>) =>
     })
   )
 
-  it.scopedLive("RateLimiter rejects all but the gateway while its store is down, and counts again afterwards", () =>
-    Effect.gen(function* () {
-      const here = yield* place
-      const door = yield* makeTcpProxy(here.url)
-      const limiter = yield* start({ ...here, url: door.url })
-      yield* limiter.take("sign-in", "a")
-      yield* door.rejectConnections
-      const refused = yield* Effect.flip(Effect.sandbox(limiter.take("sign-in", "a")))
-      const defect = refused._tag === "Die" ? refused.defect : refused
-      if (!(defect instanceof DependencyUnavailable)) return assert.fail(String(defect))
-      assert.strictEqual(Duration.toSeconds(defect.retryAfter), 5)
-      yield* Effect.replicateEffect(limiter.take("gateway", "a"), 3)
-      yield* limiter.refund("sign-in", "a")
-      yield* door.acceptConnections
-      yield* eventually(passes(limiter, "sign-in", "a"), (passed) => passed)
-    })
+  it.scopedLive(
+    "RateLimiter rejects all but the gateway, which it counts alone, while its store is down, and counts again afterwards",
+    () =>
+      Effect.gen(function* () {
+        const here = yield* place
+        const door = yield* makeTcpProxy(here.url)
+        const limiter = yield* start({ ...here, url: door.url })
+        yield* limiter.take("sign-in", "a")
+        yield* door.rejectConnections
+        const refused = yield* Effect.flip(Effect.sandbox(limiter.take("sign-in", "a")))
+        const defect = refused._tag === "Die" ? refused.defect : refused
+        if (!(defect instanceof DependencyUnavailable)) return assert.fail(String(defect))
+        assert.strictEqual(Duration.toSeconds(defect.retryAfter), 5)
+        const burst = yield* Effect.replicateEffect(passes(limiter, "gateway", "a"), 20, { concurrency: "unbounded" })
+        assert.lengthOf(burst.filter(Boolean), 1)
+        const alone = yield* Effect.flip(limiter.take("gateway", "a"))
+        assert.strictEqual(alone.limit, "gateway")
+        assert.isAtMost(Duration.toMillis(alone.retryAfter), 5000)
+        yield* limiter.refund("sign-in", "a")
+        yield* door.acceptConnections
+        yield* eventually(passes(limiter, "sign-in", "a"), (passed) => passed)
+      })
   )
 
   it.scopedLive("RateLimiter applies a changed window at once", () =>

@@ -37,8 +37,8 @@ export type LimitName = keyof typeof defaults
 export const limitNames = Struct.keys(defaults)
 export const defaultLimits: Record<LimitName, Limit> = defaults
 
-/** Only the gateway admits requests while its store is down: each of its calls is paid for. */
-export const isAdmittedWithoutStore = (name: LimitName): boolean => name === "gateway"
+/** Only the gateway's limit is counted by each process alone while its store is down: each of its calls is paid for. */
+export const isCountedWithoutStore = (name: LimitName): boolean => name === "gateway"
 
 /** Limits that many requests of one key take: their takes may be counted shortly after they are admitted. */
 export const isCountedLater = (name: LimitName): boolean =>

@@ -1,3 +1,4 @@
+import { Duration } from "effect"
 import { RateLimiterRes } from "rate-limiter-flexible"
 
 /** A key's window as the store last reported it. */
@@ -12,6 +13,10 @@ interface KnownWindow {
   sent: number
   /** Settles when the store has reported all deferred takes that were sent. */
   written: Promise<unknown>
+  /** The take that asks the store for the window; the others of a burst wait for it. */
+  opening: Promise<void> | undefined
+  /** Whether the last write failed. */
+  isAlone: boolean
 }
 
 const writeDelayMs = 50
@@ -23,6 +28,8 @@ export interface DeferredCountsOptions {
   /** Counts several takes of a key at the store; rejects with the window when it is exhausted. */
   readonly consume: (key: string, takes: number) => Promise<RateLimiterRes>
   readonly onStoreFailure: (cause: unknown) => void
+  /** Length of a window that the process counts alone while the store does not answer; absent: such takes fail. */
+  readonly windowAlone?: Duration.Duration | undefined
 }
 
 /**
@@ -50,10 +57,20 @@ export class DeferredCounts {
   /** Counts a take at the store, after the takes that were admitted before. */
   async take(key: string): Promise<void> {
     const window = this.#windowOf(key)
+    if (window.opening !== undefined) {
+      await this.#waitForOpening(window.opening, window)
+      return this.admit(key) ? undefined : this.take(key)
+    }
+    const { now } = this.#options
+    if (window.endsAt <= now()) {
+      window.opening = this.#takePending(key, window).finally(() => {
+        window.opening = undefined
+      })
+      return window.opening
+    }
+    if (window.isAlone) throw this.#exhaustionOf(window)
     await window.written
-    const takes = window.pending + 1
-    window.pending = 0
-    await this.#send(key, window, takes)
+    return this.#takePending(key, window)
   }
 
   /** The store alone decides about the key until it reports again. */
@@ -61,12 +78,35 @@ export class DeferredCounts {
     this.#windows.delete(key)
   }
 
+  /** A failed opening is the failure of all who wait, unless the process counts alone since. */
+  async #waitForOpening(opening: Promise<void>, window: KnownWindow): Promise<void> {
+    try {
+      await opening
+    } catch (failure) {
+      if (window.endsAt <= this.#options.now()) throw failure
+    }
+  }
+
+  #takePending(key: string, window: KnownWindow): Promise<void> {
+    const takes = window.pending + 1
+    window.pending = 0
+    return this.#send(key, window, takes)
+  }
+
   #windowOf(key: string): KnownWindow {
     const known = this.#windows.get(key)
     if (known !== undefined) return known
     const [oldest] = this.#windows.keys()
     if (oldest !== undefined && this.#windows.size >= maximumKeys) this.#windows.delete(oldest)
-    const window = { consumed: Number.POSITIVE_INFINITY, endsAt: 0, pending: 0, sent: 0, written: Promise.resolve() }
+    const window: KnownWindow = {
+      consumed: Number.POSITIVE_INFINITY,
+      endsAt: 0,
+      pending: 0,
+      sent: 0,
+      written: Promise.resolve(),
+      opening: undefined,
+      isAlone: false
+    }
     this.#windows.set(key, window)
     return window
   }
@@ -76,6 +116,7 @@ export class DeferredCounts {
     { consumedPoints, msBeforeNext }: Pick<RateLimiterRes, "consumedPoints" | "msBeforeNext">
   ): void {
     const now = this.#options.now()
+    window.isAlone = false
     window.consumed = window.endsAt > now ? Math.max(window.consumed, consumedPoints) : consumedPoints
     window.endsAt = now + msBeforeNext
   }
@@ -88,12 +129,31 @@ export class DeferredCounts {
       // A key that the library rejects from memory has no count.
       if (rejected instanceof RateLimiterRes)
         this.#keep(window, { consumedPoints: Number.POSITIVE_INFINITY, msBeforeNext: rejected.msBeforeNext })
-      // The window keeps what a store without an answer may have lost.
-      else window.consumed += takes
+      else if (!this.#countAlone(window, takes)) {
+        this.#options.onStoreFailure(rejected)
+        throw this.#exhaustionOf(window)
+      }
       throw rejected
     } finally {
       window.sent -= takes
     }
+  }
+
+  /** The window keeps what a store without an answer may have lost. False when the process counts alone and it is exhausted. */
+  #countAlone(window: KnownWindow, takes: number): boolean {
+    const { count, now, windowAlone } = this.#options
+    if (windowAlone !== undefined && window.endsAt <= now()) {
+      window.consumed = 0
+      window.endsAt = now() + Duration.toMillis(windowAlone)
+    }
+    window.isAlone = windowAlone !== undefined
+    window.consumed += takes
+    return !window.isAlone || window.consumed <= count
+  }
+
+  /** The rejection of the library. */
+  #exhaustionOf(window: KnownWindow): unknown {
+    return new RateLimiterRes(0, window.endsAt - this.#options.now(), window.consumed)
   }
 
   #schedule(key: string, window: KnownWindow): void {

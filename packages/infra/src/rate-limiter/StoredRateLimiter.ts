@@ -1,5 +1,5 @@
 import { RateLimiter, RateLimitExceeded } from "@berth/domain/limits/RateLimiter"
-import { isAdmittedWithoutStore, isCountedLater, type Limit, type LimitName } from "@berth/domain/limits/Limit"
+import { isCountedLater, isCountedWithoutStore, type Limit, type LimitName } from "@berth/domain/limits/Limit"
 import { DependencyUnavailable } from "@berth/domain/shared/DependencyUnavailable"
 import { Data, Duration, Effect, Record } from "effect"
 import { createHash } from "node:crypto"
@@ -35,6 +35,14 @@ export const toLimiterOptions = (name: LimitName, limit: Limit) => {
 /** Hashed: keys come from requests, so they have any length and contain addresses and emails. */
 const hashLimitKey = (key: string): string => createHash("sha256").update(key).digest("base64url")
 
+const withinStoreTimeout = <A>(answer: Promise<A>): Promise<A> => {
+  let timer: NodeJS.Timeout | undefined
+  const expired = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error("timeout")), Duration.toMillis(storeTimeout))
+  })
+  return Promise.race([answer, expired]).finally(() => clearTimeout(timer))
+}
+
 /** RateLimiter over one limiter of the library per limit. */
 export const makeRateLimiter = (
   limiters: Record<LimitName, RateLimiterStoreAbstract>
@@ -42,7 +50,7 @@ export const makeRateLimiter = (
   Effect.gen(function* () {
     const errorLogs = yield* Effect.all(
       Record.map(limiters, (_, limit) =>
-        makeStoreErrorLog("Rate limit store unavailable", { limit, admitted: isAdmittedWithoutStore(limit) })
+        makeStoreErrorLog("Rate limit store unavailable", { limit, admitted: isCountedWithoutStore(limit) })
       )
     )
 
@@ -52,12 +60,7 @@ export const makeRateLimiter = (
         try: operation,
         catch: (rejected) =>
           rejected instanceof RateLimiterRes ? rejected : new RateLimitStoreUnavailable({ cause: rejected })
-      }).pipe(
-        Effect.timeoutFail({
-          duration: storeTimeout,
-          onTimeout: () => new RateLimitStoreUnavailable({ cause: new Error("timeout") })
-        })
-      )
+      })
 
     const report = (limit: LimitName, { cause }: RateLimitStoreUnavailable) =>
       Effect.sync(() => errorLogs[limit](cause instanceof Error ? cause : new Error(String(cause))))
@@ -68,7 +71,8 @@ export const makeRateLimiter = (
         ? new DeferredCounts({
             count: limiter.points,
             now: () => clock.unsafeCurrentTimeMillis(),
-            consume: (stored, takes) => limiter.consume(stored, takes),
+            consume: (stored, takes) => withinStoreTimeout(limiter.consume(stored, takes)),
+            windowAlone: isCountedWithoutStore(limit) ? Duration.seconds(limiter.duration) : undefined,
             onStoreFailure: (cause) => errorLogs[limit](cause instanceof Error ? cause : new Error(String(cause)))
           })
         : undefined
@@ -78,13 +82,13 @@ export const makeRateLimiter = (
       yield* Effect.annotateCurrentSpan({ limit })
       const deferred = deferredCounts[limit]
       yield* run(async () => {
-        await (deferred === undefined ? limiters[limit].consume(stored) : deferred.take(stored))
+        await (deferred === undefined ? withinStoreTimeout(limiters[limit].consume(stored)) : deferred.take(stored))
       }).pipe(
         Effect.catchAll((rejected) => {
           if (rejected instanceof RateLimiterRes)
             return new RateLimitExceeded({ limit, retryAfter: Duration.millis(Math.max(1, rejected.msBeforeNext)) })
           // 503 and not 429: the client exceeded nothing.
-          const outcome = isAdmittedWithoutStore(limit)
+          const outcome = isCountedWithoutStore(limit)
             ? Effect.void
             : Effect.die(
                 new DependencyUnavailable({ dependency: "the rate limit store", retryAfter: outageRetryAfter })
@@ -107,8 +111,8 @@ export const makeRateLimiter = (
       deferredCounts[limit]?.forget(stored)
       yield* run(async () => {
         // The window may have ended since `take`; the next one starts at zero.
-        const { consumedPoints } = await limiter.reward(stored)
-        if (consumedPoints < 0) await limiter.penalty(stored, -consumedPoints)
+        const { consumedPoints } = await withinStoreTimeout(limiter.reward(stored))
+        if (consumedPoints < 0) await withinStoreTimeout(limiter.penalty(stored, -consumedPoints))
       }).pipe(
         Effect.catchAll((rejected) => (rejected instanceof RateLimiterRes ? Effect.void : report(limit, rejected)))
       )

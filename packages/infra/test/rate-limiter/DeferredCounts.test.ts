@@ -1,5 +1,6 @@
 import { DeferredCounts } from "@berth/infra/rate-limiter/DeferredCounts"
 import { assert, describe, it } from "@effect/vitest"
+import { Duration } from "effect"
 import { RateLimiterRes } from "rate-limiter-flexible"
 import { setFlagsFromString } from "node:v8"
 import { createContext, Script } from "node:vm"
@@ -66,6 +67,45 @@ describe("DeferredCounts", () => {
     assert.deepStrictEqual([counts.admit("a"), counts.admit("a"), counts.admit("a")], [true, true, false])
     await finish(counts.take("a"))
     assert.strictEqual(consumed(), 4)
+  })
+
+  it("DeferredCounts asks the store once for a burst of a new key", async () => {
+    const { consumed, counts, finish } = makeStore(3)
+    const burst = Array.from({ length: 3 }, () => counts.take("a"))
+    await settle()
+    assert.strictEqual(consumed(), 1)
+    await Promise.all(burst.map(finish))
+    assert.isFalse(counts.admit("a"))
+  })
+
+  it("DeferredCounts counts a burst alone when the store does not answer", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout"] })
+    let now = 0
+    const counts = new DeferredCounts({
+      count: 3,
+      now: () => now,
+      consume: () => Promise.reject(new Error("down")),
+      onStoreFailure: () => undefined,
+      windowAlone: Duration.seconds(60)
+    })
+    const takeMany = () => Promise.allSettled(Array.from({ length: 10 }, () => counts.take("a")))
+    const outcomes = await takeMany()
+    // The failure of the first take is the caller's to report; that take is counted.
+    assert.instanceOf(outcomes[0]?.status === "rejected" ? outcomes[0].reason : undefined, Error)
+    assert.deepStrictEqual(
+      outcomes.slice(1).map(({ status }) => status),
+      ["fulfilled", "fulfilled", ...Array.from({ length: 7 }, () => "rejected")]
+    )
+    const last = outcomes.at(-1)
+    const refused: unknown = last?.status === "rejected" ? last.reason : undefined
+    if (!(refused instanceof RateLimiterRes)) return assert.fail(String(refused))
+    assert.strictEqual(refused.msBeforeNext, 60_000)
+    await vi.advanceTimersByTimeAsync(50)
+    now = 60_000
+    assert.lengthOf(
+      (await takeMany()).filter(({ status }) => status === "fulfilled"),
+      2
+    )
   })
 
   it("DeferredCounts leaves a key to the store after it is forgotten", async () => {
