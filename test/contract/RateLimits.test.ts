@@ -236,6 +236,20 @@ layer(App.layer({ limits: ownerLimits }), { excludeTestServices: true })("The li
     })
   )
 
+  it.effect("The limit of lifecycle operations counts those on foreign instances, and anonymous ones per address", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const [owner, other] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
+      const path = `/api/instance/${other.user.id}/reset-memory`
+      const foreign = web({ method: "POST", path, as: owner })
+      const anonymous = (from: string) => web({ method: "POST", path, from })
+      for (const status of [403, 403, 429]) assert.strictEqual((yield* foreign).status, status)
+      for (const status of [401, 401, 429]) assert.strictEqual((yield* anonymous("192.0.2.40")).status, status)
+      assert.strictEqual((yield* anonymous("192.0.2.41")).status, 401)
+      assert.strictEqual((yield* web({ method: "POST", path, as: other })).status, 200)
+    })
+  )
+
   it.effect("The limits of an owner count calls of stored responses before these are read", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
