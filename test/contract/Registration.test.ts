@@ -60,6 +60,23 @@ layer(App.layer(), { excludeTestServices: true })("Registration", (it) => {
     })
   )
 
+  it.effect("Registration names every invalid field and its problem", () =>
+    Effect.gen(function* () {
+      const answer = yield* register({ email: "bad", password: "short", name: "\u202e", referralCode: "NONE" })
+      assertError(answer, { status: 400, code: "account_fields_invalid" })
+      const message = String(answer.body["message"])
+      for (const field of ["email", "password", "name", "referralCode"]) assert.include(message, `${field}: `)
+      assert.containSubset(answer.body["problems"], [
+        { code: "email_invalid" },
+        { code: "display_name_invalid" },
+        { code: "password_rejected", message: "password: must have at least 8 characters" },
+        { code: "referral_code_invalid" }
+      ])
+      const one = yield* register({ email: "bad", password })
+      assertError(one, { status: 400, code: "email_invalid" })
+    })
+  )
+
   it.effect("Registration accepts the shortest and the longest password untruncated", () =>
     Effect.gen(function* () {
       for (const given of ["1234567é", "é".repeat(512), " 2345678", "pass\u200bword😀"]) {

@@ -1,4 +1,5 @@
 import {
+  AccountFieldsInvalid,
   CurrentPasswordIncorrect,
   EmailInvalid,
   EmailAlreadyTaken,
@@ -7,7 +8,8 @@ import {
   ReferralCodeInvalid,
   UserNotFound
 } from "@berth/domain/accounts/AccountErrors"
-import { errorBody, plainErrorBody } from "../http/ErrorBody.ts"
+import { Schema } from "effect"
+import { errorBody, extendedErrorBody, plainErrorBody } from "../http/ErrorBody.ts"
 
 export const EmailInvalidBody = plainErrorBody(EmailInvalid, {
   status: 400,
@@ -36,6 +38,26 @@ export const ReferralCodeInvalidBody = plainErrorBody(ReferralCodeInvalid, {
   error: "Invalid referral code",
   message: "referralCode: there is no such referral code."
 })
+
+const FieldProblem = Schema.Union(
+  EmailInvalidBody,
+  DisplayNameInvalidBody,
+  PasswordRejectedBody,
+  ReferralCodeInvalidBody
+)
+const encodeProblem = Schema.encodeSync(FieldProblem)
+/** Each problem is the body that it has alone. */
+export const AccountFieldsInvalidBody = extendedErrorBody(
+  AccountFieldsInvalid,
+  Schema.Struct({ problems: Schema.Array(FieldProblem) }),
+  {
+    status: 400,
+    error: "Invalid fields",
+    message: ({ problems }) => problems.map((problem) => encodeProblem(problem).message).join(" "),
+    members: ({ problems }) => ({ problems }),
+    read: (_, { problems }) => new AccountFieldsInvalid({ problems })
+  }
+)
 export const UserNotFoundBody = plainErrorBody(UserNotFound, {
   status: 404,
   error: "User not found",

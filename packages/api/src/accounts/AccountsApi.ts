@@ -6,6 +6,7 @@ import { InternalFailureBody } from "../http/TransportErrors.ts"
 import { RegisterLimit, RateLimitExceededBody } from "../limits/RateLimits.ts"
 import { AuthenticationRequiredBody, SessionAuth } from "../sessions/SessionAuth.ts"
 import {
+  AccountFieldsInvalidBody,
   CurrentPasswordIncorrectBody,
   EmailInvalidBody,
   EmailAlreadyTakenBody,
@@ -50,6 +51,7 @@ const register = HttpApiEndpoint.post("register", "/api/register")
   .addSuccess(RegisteredUser)
   .addError(EmailInvalidBody)
   .addError(DisplayNameInvalidBody)
+  .addError(AccountFieldsInvalidBody)
   .addError(PasswordRejectedBody)
   .addError(ReferralCodeInvalidBody)
   .addError(EmailAlreadyTakenBody)
@@ -69,6 +71,7 @@ const changeSettings = HttpApiEndpoint.post("changeSettings", "/api/settings")
   .addError(AuthenticationRequiredBody)
   .addError(EmailInvalidBody)
   .addError(DisplayNameInvalidBody)
+  .addError(AccountFieldsInvalidBody)
   .addError(EmailAlreadyTakenBody)
   .addError(UserNotFoundBody)
   .addError(RateLimitExceededBody)
@@ -93,6 +96,7 @@ const patchSettings = HttpApiEndpoint.patch("patchSettings", "/api/settings")
   .addSuccess(AccountSettingsWithNotifications)
   .addError(AuthenticationRequiredBody)
   .addError(DisplayNameInvalidBody)
+  .addError(AccountFieldsInvalidBody)
   .addError(EmailInvalidBody)
   .addError(EmailAlreadyTakenBody)
   .addError(UserNotFoundBody)

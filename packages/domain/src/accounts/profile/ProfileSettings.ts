@@ -6,7 +6,7 @@ import type { SessionId } from "../../sessions/Session.ts"
 import { Sessions } from "../../sessions/Sessions.ts"
 import { normalizeEmail } from "../../shared/Email.ts"
 import type { NotificationPreferences, User } from "../../shared/User.ts"
-import { EmailAlreadyTaken, UserNotFound } from "../AccountErrors.ts"
+import { EmailAlreadyTaken, requireFields, UserNotFound } from "../AccountErrors.ts"
 import { AccountPolicy, parseAccountEmail } from "../AccountPolicy.ts"
 import { EmailChanges } from "../email-change/EmailChanges.ts"
 import { EmailVerifications } from "../email-verification/EmailVerifications.ts"
@@ -49,8 +49,10 @@ export class ProfileSettings extends Effect.Service<ProfileSettings>()("@berth/P
       requested: SettingsChange
     ) {
       const changes: UserChanges = {
-        ...(requested.name === undefined ? {} : { name: yield* validateDisplayName(requested.name) }),
-        ...(requested.email === undefined ? {} : { email: yield* parseAccountEmail(requested.email, policy) }),
+        ...(yield* requireFields({
+          ...(requested.name === undefined ? {} : { name: validateDisplayName(requested.name) }),
+          ...(requested.email === undefined ? {} : { email: parseAccountEmail(requested.email, policy) })
+        })),
         ...(requested.notifications === undefined ? {} : { notifications: requested.notifications })
       }
       const replacesEmailOf = ({ email }: User) =>

@@ -1,11 +1,11 @@
-import { Effect, Option, RcMap, Redacted, Ref } from "effect"
+import { Effect, Either, Option, RcMap, Redacted, Ref } from "effect"
 import { DomainEvents } from "../../events/DomainEvents.ts"
 import { IdGenerator } from "../../ids/IdGenerator.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
 import { Tokens } from "../../secrets/Tokens.ts"
 import { type Email, normalizeEmail } from "../../shared/Email.ts"
 import { type User } from "../../shared/User.ts"
-import { EmailAlreadyTaken } from "../AccountErrors.ts"
+import { EmailAlreadyTaken, requireFields } from "../AccountErrors.ts"
 import { AccountPolicy, parseAccountEmail } from "../AccountPolicy.ts"
 import { EmailVerifications } from "../email-verification/EmailVerifications.ts"
 import { MailedTokens } from "../mailed-tokens/MailedTokens.ts"
@@ -86,15 +86,18 @@ export class Registration extends Effect.Service<Registration>()("@berth/Registr
 
     /** Creates the account and mails a verification link; opens no session. A valid referral code credits both users. */
     const register = Effect.fn("Registration.register")(function* (request: RegistrationRequest) {
-      const email = yield* parseAccountEmail(request.email, policy)
-      const name =
-        request.name === undefined || request.name.trim() === "" ? email : yield* validateDisplayName(request.name)
-      const password = yield* validatePassword(common, request.password)
-      const referrer =
-        request.referralCode === undefined || request.referralCode === ""
-          ? Option.none()
-          : Option.some(yield* referrals.findReferrer(request.referralCode))
-      const user = yield* oncePerEmail(email)(create({ email, name, password, referrer }))
+      const given = (text: string | undefined) => Option.filter(Option.fromNullable(text), (it) => it.trim() !== "")
+      const { email, name, password, referrer } = yield* requireFields({
+        email: parseAccountEmail(request.email, policy),
+        name: Either.transposeOption(Option.map(given(request.name), validateDisplayName)),
+        password: validatePassword(common, request.password),
+        referrer: yield* Effect.either(
+          Effect.transposeOption(Option.map(given(request.referralCode), referrals.findReferrer))
+        )
+      })
+      const user = yield* oncePerEmail(email)(
+        create({ email, name: Option.getOrElse(name, () => email), password, referrer })
+      )
       yield* Effect.annotateCurrentSpan("user.id", user.id)
       yield* Effect.logInfo("User registered").pipe(Effect.annotateLogs("userId", user.id))
       return user
