@@ -20,8 +20,7 @@ layer(App.shared, { excludeTestServices: true })("A page of another origin", (it
           assert.deepInclude(answer.headers, {
             "access-control-allow-origin": "*",
             "access-control-allow-methods": "POST, OPTIONS",
-            "access-control-allow-headers":
-              "Authorization, Content-Type, X-Plugin-Id, X-Payment-Method, Idempotency-Key",
+            "access-control-allow-headers": "Authorization, Content-Type, X-Plugin-Id, X-Payment-Method",
             "access-control-max-age": "86400"
           })
           assert.notProperty(answer.headers, "access-control-allow-credentials")

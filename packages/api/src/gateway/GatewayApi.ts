@@ -86,7 +86,7 @@ export class GatewayApi extends HttpApiGroup.make("gateway")
   .addError(InternalFailureBody)
   .annotate(CrossOrigin, {
     methods: ["POST", "OPTIONS"],
-    requestHeaders: ["Authorization", "Content-Type", "X-Plugin-Id", "X-Payment-Method", "Idempotency-Key"],
+    requestHeaders: ["Authorization", "Content-Type", "X-Plugin-Id", "X-Payment-Method"],
     responseHeaders: [
       "WWW-Authenticate",
       "Payment-Receipt",
