@@ -550,6 +550,10 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
           (failed) => assertMatches(failed, { isError: true, content: [{ type: "text" }] })
         )
       yield* failing({})
+      assertMatches(yield* call(() => client.callTool({ name, arguments: {} })), {
+        isError: true,
+        content: [{ type: "text", text: "Invalid arguments: message: is missing" }]
+      })
       yield* failing({ message: " " })
       yield* failing({ message: "Hello", sessionId: stranger.conversation })
       const foreign = { name: nameOf("chat", stranger), arguments: { message: "Hello" } }

@@ -5,9 +5,10 @@ import {
   FrameInvalid,
   type ServerFrame
 } from "@berth/api/interaction/AgentSocketFrames"
-import { type Effect, Either, ParseResult, Schema } from "effect"
+import { type Effect, Either, Schema } from "effect"
 import type { RawData } from "ws"
 import { parseJsonBody } from "../http/RequestBody.ts"
+import { describeIssues } from "../http/SchemaIssues.ts"
 import { withTraceId } from "../http/TraceId.ts"
 
 const decodeFrame = Schema.decodeUnknownEither(ClientFrame)
@@ -29,17 +30,6 @@ export const readText = (data: RawData): string => {
   if (Array.isArray(data)) return Buffer.concat(data).toString("utf8")
   return data instanceof ArrayBuffer ? Buffer.from(data).toString("utf8") : data.toString("utf8")
 }
-
-const describeIssues = (error: ParseResult.ParseError) =>
-  [
-    ...new Set(
-      ParseResult.ArrayFormatter.formatErrorSync(error).map(({ message, path }) =>
-        `${path.length === 0 ? "" : `${path.join(".")}: `}${message}`.slice(0, 200)
-      )
-    )
-  ]
-    .slice(0, 5)
-    .join("; ")
 
 export const makeErrorFrame = (error: FrameError, id: string | undefined): Effect.Effect<ServerFrame> => {
   const { code, error: sentence, message } = encodeError(error)

@@ -26,6 +26,7 @@ import { type Principal, requireScope } from "@berth/domain/sessions/Principal"
 import type { User } from "@berth/domain/shared/User"
 import type { CallToolResult, Tool } from "@modelcontextprotocol/sdk/types.js"
 import { Data, Effect, Either, Option, Schedule, Schema, Stream } from "effect"
+import { describeIssues } from "../http/SchemaIssues.ts"
 import { nameChatTool, nameSkillTool } from "./ToolNames.ts"
 
 /** Reports a piece of the result while the tool runs. */
@@ -72,7 +73,10 @@ const SkillArguments = Schema.Record({ key: Schema.String, value: Schema.Unknown
 const decode =
   <A, I>(schema: Schema.Schema<A, I>) =>
   (args: unknown) =>
-    Effect.mapError(Schema.decodeUnknown(schema)(args ?? {}), ({ message }) => new ArgumentsInvalid({ message }))
+    Effect.mapError(
+      Schema.decodeUnknown(schema)(args ?? {}),
+      (error) => new ArgumentsInvalid({ message: `Invalid arguments: ${describeIssues(error)}` })
+    )
 const decodeChat = decode(ChatArguments)
 const decodeSkill = decode(SkillArguments)
 
