@@ -43,7 +43,6 @@ export const LogEntry = Schema.Struct({
   level: LogLevel,
   message: Schema.String,
   source: LogSource,
-  traceId: Schema.optionalWith(Schema.String, { exact: true }),
   /** The requested agent, also for entries of the whole instance. */
   agentId: AgentId
 }).annotations({ identifier: "LogEntry" })
