@@ -220,7 +220,6 @@ layer(App.shared, { excludeTestServices: true })("The documentation", (it) => {
         })
         assert.deepStrictEqual(missing, [])
         const errors = Object.entries(document.components.schemas).filter(
-          // Entries of logs have a trace too.
           ([name, schema]) => valuesOf(document, schema, "traceId").length > 0 && !name.endsWith("LogEntry")
         )
         assert.isAbove(errors.length, 20)

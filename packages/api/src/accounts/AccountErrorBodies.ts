@@ -55,6 +55,9 @@ export const AccountFieldsInvalidBody = extendedErrorBody(
     error: "Invalid fields",
     message: ({ problems }) => problems.map((problem) => encodeProblem(problem).message).join(" "),
     members: ({ problems }) => ({ problems }),
+    example: new AccountFieldsInvalid({
+      problems: [new EmailInvalid(), new PasswordRejected({ reason: "must have at least 8 characters" })]
+    }),
     read: (_, { problems }) => new AccountFieldsInvalid({ problems })
   }
 )

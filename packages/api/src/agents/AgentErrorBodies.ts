@@ -66,15 +66,10 @@ export const PlanFeatureRequiredBody = extendedErrorBody(
     read: (_, { feature, id, plans }) => new PlanFeatureRequired({ feature, id, plans })
   }
 )
-const confirmFirst = " An administrator needs no plan once the email address is confirmed by the link in the mail."
-
-export const SubscriptionRequiredBody = errorBody(SubscriptionRequired, {
+export const SubscriptionRequiredBody = plainErrorBody(SubscriptionRequired, {
   status: 402,
   error: "Subscription required",
-  message: ({ emailIsConfirmed }) =>
-    `Provisioning an agent needs an active subscription; choose a plan at /pricing.${emailIsConfirmed ? "" : confirmFirst}`,
-  example: new SubscriptionRequired({ emailIsConfirmed: true }),
-  read: (message) => new SubscriptionRequired({ emailIsConfirmed: !message.endsWith(confirmFirst) })
+  message: "Provisioning an agent needs an active subscription; choose a plan at /pricing."
 })
 export const PlanLimitReachedBody = extendedErrorBody(
   PlanLimitReached,
@@ -83,7 +78,7 @@ export const PlanLimitReachedBody = extendedErrorBody(
     status: 429,
     error: "Agent limit reached",
     message: ({ current, limit }) =>
-      `Your plan allows ${limit} agents and you have ${current}. Delete one or choose a larger plan.`,
+      `Your plan allows ${limit} ${limit === 1 ? "agent" : "agents"} and you have ${current}. Delete one or choose a larger plan.`,
     members: ({ current, limit }) => ({ current, limit }),
     example: new PlanLimitReached({ current: 3, limit: 3 }),
     read: (_, { current, limit }) => new PlanLimitReached({ current, limit })

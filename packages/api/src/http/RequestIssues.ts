@@ -35,11 +35,15 @@ const splitUnion = (type: string): ReadonlyArray<string> => {
   return [...members, type.slice(start)]
 }
 
+const maximumQuote = 100
+const quote = (value: string) =>
+  value.length > maximumQuote ? `${value.slice(0, maximumQuote).toWellFormed()}…` : value
+
 const withoutTypeNames = (message: string) => {
   const [, expected, actual] = alternative.exec(message) ?? []
   if (expected === undefined || actual === undefined) return message
   const types = splitUnion(expected)
-  return `Expected ${[...new Set(types.map(describeType))].join(" | ")}, actual ${actual}`
+  return `Expected ${[...new Set(types.map(describeType))].join(" | ")}, actual ${quote(actual)}`
 }
 
 const oneMessage = (messages: ReadonlyArray<string>): string => {

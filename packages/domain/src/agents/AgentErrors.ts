@@ -3,9 +3,7 @@ import { Data } from "effect"
 /** No agent with this id, or another owner's: indistinguishable to the caller. */
 export class AgentNotFound extends Data.TaggedError("AgentNotFound")<object> {}
 export class AgentNameInvalid extends Data.TaggedError("AgentNameInvalid")<{ readonly reason: string }> {}
-export class SubscriptionRequired extends Data.TaggedError("SubscriptionRequired")<{
-  readonly emailIsConfirmed: boolean
-}> {}
+export class SubscriptionRequired extends Data.TaggedError("SubscriptionRequired")<object> {}
 export class PlanLimitReached extends Data.TaggedError("PlanLimitReached")<{
   readonly current: number
   readonly limit: number

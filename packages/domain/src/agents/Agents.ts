@@ -67,8 +67,7 @@ export class Agents extends Effect.Service<Agents>()("@berth/Agents", {
       })
       const accept = Effect.gen(function* () {
         const allowance = yield* allowances.find(owner)
-        if (!allowance.mayProvision)
-          return yield* new SubscriptionRequired({ emailIsConfirmed: owner.emailVerifiedAt !== null })
+        if (!allowance.mayProvision) return yield* new SubscriptionRequired()
         yield* validatePlanFeatures(catalog, allowance.features, newAgentConfig, request.config)
         yield* agents.lockOwner(owner.id)
         const current = yield* agents.countTowardsLimit(owner.id)

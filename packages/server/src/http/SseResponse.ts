@@ -121,6 +121,19 @@ export const respondEvents = <A extends { readonly type: string }, E = never>(
   toLast: EventFormat<A, E>["toLast"]
 ) => respondEncoded(events, { encode: encodeTypedSseEvent, toLast })
 
-/** Whether the client wants the answer as it comes. */
-export const acceptsEventStream = (accept: string | undefined): boolean =>
-  accept?.includes("text/event-stream") === true
+const readWeight = (accept: string, type: string): number => {
+  const [, ...parameters] =
+    accept
+      .split(",")
+      .map((range) => range.split(";").map((part) => part.trim().toLowerCase()))
+      .find(([name]) => name === type) ?? []
+  const quality = parameters.find((parameter) => parameter.startsWith("q="))
+  return quality === undefined ? 1 : Number(quality.slice(2)) || 0
+}
+
+/** Whether the client wants the answer as it comes: RFC 9110, section 12.5.1; of equal weights, events count. */
+export const acceptsEventStream = (accept: string | undefined): boolean => {
+  if (accept === undefined || !/text\/event-stream/i.test(accept)) return false
+  const weight = readWeight(accept, "text/event-stream")
+  return weight > 0 && (!/application\/json/i.test(accept) || weight >= readWeight(accept, "application/json"))
+}
