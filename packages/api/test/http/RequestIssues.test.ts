@@ -12,6 +12,12 @@ describe("summarize", () => {
       ]),
       [{ path: "action", message: 'Expected "sessions" | "memory", actual "zzz"' }]
     ))
+  it("summarizeIssues cuts a long value", () =>
+    assert.deepStrictEqual(
+      summarizeIssues([{ path: "topic", message: `Expected a short text, actual "${"x".repeat(5_000)}"` }]),
+      [{ path: "topic", message: `Expected a short text, actual "${"x".repeat(99)}…` }]
+    ))
+
   it("summarizeIssues names an object without its type", () => {
     for (const type of ["Struct (Encoded side)", "Struct", "{ readonly name: string } (Encoded side)"])
       assert.deepStrictEqual(summarizeIssues([{ path: "", message: `Expected ${type}, actual []` }]), [

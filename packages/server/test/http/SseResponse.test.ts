@@ -1,4 +1,4 @@
-import { respondFrames } from "@berth/server/http/SseResponse"
+import { acceptsEventStream, respondFrames } from "@berth/server/http/SseResponse"
 import { HttpServer } from "@effect/platform"
 import { NodeHttpServer } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
@@ -56,4 +56,26 @@ describe("respondFrames", () => {
       assert.isFalse(yield* isClosedAfter(8, true))
     })
   )
+})
+
+describe("acceptsEventStream", () => {
+  for (const accept of [
+    "text/event-stream",
+    "Text/Event-Stream; q=0.1",
+    "application/json, text/event-stream",
+    "application/json;q=0.5, text/event-stream;q=0.9",
+    "text/event-stream;q=0.5, */*"
+  ])
+    it(`acceptsEventStream is true for ${accept}`, () => assert.isTrue(acceptsEventStream(accept)))
+
+  for (const accept of [
+    undefined,
+    "",
+    "*/*",
+    "application/json",
+    "text/event-stream;q=0",
+    "text/event-stream;q=0.1, application/json",
+    "application/json;q=0.9, text/event-stream;q=0.8"
+  ])
+    it(`acceptsEventStream is false for ${String(accept)}`, () => assert.isFalse(acceptsEventStream(accept)))
 })
