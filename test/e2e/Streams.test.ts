@@ -294,6 +294,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("a stream,
           await page.locator(".notice.failed, .answer-facts").first().waitFor()
           assert.strictEqual(await page.locator(".turn-user").count(), 1)
           assert.isAtMost(await page.locator(".turn-agent").count(), 1)
+          assert.isAtMost((await page.getByRole("log").innerText()).split("Half an").length, 2)
         }
         await message.fill("And now?")
         await message.press("Enter")
