@@ -107,6 +107,17 @@ const observations = (options: App.TestAppOptions, name: string) =>
       })
     )
 
+    it.effect("GET instance storage returns the plan's limit without a use for an instance that is down", () =>
+      Effect.gen(function* () {
+        const { web } = yield* App.TestApp
+        const owner = yield* createOwnerWithAgent("starter")
+        const asked = web({ method: "GET", path: `/api/instance/${owner.user.id}/storage`, as: owner })
+        const { body, status } = yield* withManager({ measureStorage: () => Effect.succeedNone }, asked)
+        assert.strictEqual(status, 200)
+        assert.deepStrictEqual(body, { usedBytes: null, limitBytes: 1024 ** 3 })
+      })
+    )
+
     it.effect("GET logs passes level, limit, owner and agent to the backend", () =>
       Effect.gen(function* () {
         const { web } = yield* App.TestApp

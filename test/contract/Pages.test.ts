@@ -333,6 +333,15 @@ layer(App.shared, { excludeTestServices: true })("The pages", (it) => {
     })
   )
 
+  it.effect("The pages show the price of the storage upgrade only where a card processor is configured", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const as = yield* App.signInNewUser()
+      const { text } = yield* web({ method: "GET", path: "/dashboard/files", as })
+      assert.include(text, "&quot;upgrade&quot;:null")
+    })
+  )
+
   it.effect("The pages show the storage of the plan", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
@@ -357,6 +366,7 @@ layer(App.layer({ isDevelopment: false, verifiedEmailsOnly: true }), { excludeTe
           assertPage(page)
           assert.notMatch(page.text, hints)
         }
+        assert.include((yield* web({ method: "GET", path: "/dashboard/files", as })).text, "50 GB for")
       })
     )
 

@@ -110,7 +110,7 @@ const noMcpServers = Layer.succeed(McpBackend, { call: () => Effect.dieMessage("
 
 /** The program of an instance, in this process. */
 const startRuntime = (backend: BackendAccess) =>
-  RuntimeHttp.layer({ token: backend.token, runtimeVersion: "1", startedAt: 0 }).pipe(
+  RuntimeHttp.layer({ token: backend.token, runtimeVersion: "1", startedAt: 0, agentsDirectory: "" }).pipe(
     Layer.provide(TurnExecution.Default),
     Layer.provide([
       Drain.layer,

@@ -154,6 +154,7 @@ export class FakeInstanceHost {
           this.instances.set(owner, { ...there, agents: agents.map(({ id }) => id) })
           yield* step("after an instance was configured")
         }),
+      measureStorage: () => Effect.succeedNone,
       chat: ({ instance: { owner, startedAt } }, { message }) =>
         Effect.suspend(() => {
           if (this.undetectedCrashes.has(owner)) return new RuntimeUnreachable({ reason: "refused", unsent: true })

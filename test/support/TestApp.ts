@@ -385,6 +385,7 @@ const make = (options: TestAppOptions) =>
         )
       ),
       Layer.succeed(BillingSettings, {
+        hasCardProcessor: options.isDevelopment === false,
         offersPlansWithoutPayment: options.isDevelopment ?? true,
         prices: new Map(
           [...(options.creditPrices ?? [])].map(

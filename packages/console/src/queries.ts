@@ -9,6 +9,7 @@ import type {
   AgentOverviewJson,
   BillingJson,
   BillingHistoryJson,
+  InstanceStorageJson,
   InstanceViewJson,
   SessionJson,
   SessionPageJson
@@ -54,6 +55,11 @@ export const agentHealthQuery = (agentId: string) =>
 export const instanceQuery = queryOptions({
   queryKey: ["instance"],
   queryFn: ({ signal }) => call<InstanceViewJson>("GET", ownInstancePath(), { signal })
+})
+
+export const storageQuery = queryOptions({
+  queryKey: ["instance", "storage"],
+  queryFn: ({ signal }) => call<InstanceStorageJson>("GET", ownInstancePath("/storage"), { signal })
 })
 
 export const conversationsQuery = (agentId: string, search = "") =>

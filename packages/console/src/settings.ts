@@ -17,7 +17,8 @@ interface ConsoleSettings {
     readonly account: string
     readonly instance: string
     readonly isUpgraded: boolean
-    readonly upgrade: string
+    /** The upgrade with its price; null while it is not for sale. */
+    readonly upgrade: string | null
   }
   readonly email: { readonly address: string; readonly notice: "unconfirmed" | "missing" | null }
   /** Outcomes that the address of the document named. */

@@ -179,7 +179,9 @@ export const texts = {
     storage: "Storage",
     title: "Files",
     upgrade: (offer: string) => `Get ${offer}`,
-    upgraded: "upgraded"
+    upgraded: "upgraded",
+    used: "Used by files",
+    usedOf: (used: string, limit: string) => `${used} of ${limit}`
   },
   notices: {
     confirm: "Confirm your email address",
@@ -490,6 +492,8 @@ export const texts = {
     networkHint: "Received and sent",
     noMessages: "None answered yet",
     response: "Average answer",
+    storage: "Storage",
+    storageHint: "Files of all agents, of the limit",
     stored: "The instance cannot be reached; these are stored figures.",
     success: "Success rate",
     unknown: "–",

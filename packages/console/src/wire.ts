@@ -59,6 +59,7 @@ export type LogsJson = Answer<typeof AgentRecordsApi, "logs">
 export type StatsJson = Answer<typeof AgentRecordsApi, "stats">
 export type AgentOverviewEventJson = typeof AgentOverviewEvent.Encoded
 export type AgentOverviewJson = AgentOverviewEventJson["agents"][number]
+export type InstanceStorageJson = Answer<typeof InstancesApi, "storage">
 export type InstanceViewJson = Answer<typeof InstancesApi, "find">
 export type SchedulesJson = Answer<typeof SchedulesApi, "list">
 export type ScheduleJson = SchedulesJson["schedules"][number]

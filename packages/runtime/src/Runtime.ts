@@ -1,8 +1,10 @@
+import { runtimeAgentsDirectory } from "@berth/api/runtime/RuntimeContract"
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Clock, Deferred, Effect, Layer, Option } from "effect"
 import { createServer, type Server } from "node:http"
+import { join } from "node:path"
 import { version } from "../package.json"
 import { RuntimeAgents } from "./agents/RuntimeAgents.ts"
 import * as BackendModelClient from "./ai/BackendModelClient.ts"
@@ -42,6 +44,7 @@ const layer = (settings: RuntimeSettings, lost: Deferred.Deferred<never, Address
       const server = createServer()
       const identity = { runtimeVersion: version, startedAt }
       const { address, backendUrl, directory, diskMb, token } = settings
+      const agentsDirectory = join(directory, runtimeAgentsDirectory)
       const backend = { backendUrl: backendUrl.href, token }
       return Drain.drainOnClose.pipe(
         // A container's address is known to its engine.
@@ -52,14 +55,14 @@ const layer = (settings: RuntimeSettings, lost: Deferred.Deferred<never, Address
                 Effect.logInfo("Runtime listening").pipe(Effect.annotateLogs({ ...address, ...identity }))
               )
         ),
-        Layer.provide(RuntimeHttp.layer({ ...identity, token })),
+        Layer.provide(RuntimeHttp.layer({ ...identity, token, agentsDirectory })),
         Layer.provide(TurnExecution.Default),
         Layer.provide(collectGarbageWhenIdle),
         Layer.provide(Drain.layer),
         Layer.provide(closeConnectionsOnEnd(server)),
         Layer.provide(NodeHttpServer.layerServer(() => server, address)),
         Layer.provide(RuntimeAgents.Default),
-        Layer.provide(RuntimeToolbox.layer({ directory, diskMb })),
+        Layer.provide(RuntimeToolbox.layer({ agentsDirectory, diskMb })),
         Layer.provide([
           BackendModelClient.layer(backend),
           BackendMemory.layer(backend),

@@ -20,6 +20,7 @@ import {
   Fiber,
   Layer,
   Logger,
+  Option,
   Redacted,
   Schedule,
   type Scope,
@@ -431,7 +432,9 @@ for (const runtimeUnderTest of [berth])
             [toolCall("read_file", { path: "notes/one.md" }), toolCall("list_files", {})]
           )
         )
+        assert.deepStrictEqual(yield* runtime.measureStorage(access), Option.some(0))
         const reply = replyOf(yield* Stream.runCollect(ask("go")))
+        assert.isAbove(Option.getOrThrow(yield* runtime.measureStorage(access)), 0)
         assert.include(reply, "first\n")
         assert.include(reply, "notes/one.md (6 bytes)")
         const [, second] = backend.calls

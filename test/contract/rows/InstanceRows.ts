@@ -13,6 +13,7 @@ const pathsOfInstances = [
   "",
   "/token",
   "/stats",
+  "/storage",
   "/start",
   "/stop",
   "/restart",
@@ -21,8 +22,9 @@ const pathsOfInstances = [
   "/reset-memory"
 ] as const
 type InstancePath = (typeof pathsOfInstances)[number]
+const isRead = (path: InstancePath) => ["", "/token", "/stats", "/storage"].includes(path)
 const routeOf = (path: InstancePath): ErrorRow["route"] =>
-  `${path === "" || path === "/token" || path === "/stats" ? "GET" : "POST"} /api/instance/:userId${path}`
+  `${isRead(path) ? "GET" : "POST"} /api/instance/:userId${path}`
 
 const row = (
   path: InstancePath,
@@ -100,7 +102,7 @@ export const instanceRows: ReadonlyArray<ErrorRow> = [
       { status: 403, code: "instance_not_owned" }
     )
   ]),
-  ...(["", "/token", "/stats", "/reset-memory"] as const).map((path) =>
+  ...(["", "/token", "/stats", "/storage", "/reset-memory"] as const).map((path) =>
     row(
       path,
       "one has no instance",
@@ -126,6 +128,21 @@ export const instanceRows: ReadonlyArray<ErrorRow> = [
     status: 500,
     code: "internal",
     during: doing({ stats: () => broken })
+  }),
+  row("/storage", "the backend does not answer", byOwner, ownersId, {
+    status: 502,
+    code: "backend_unavailable",
+    during: doing({ measureStorage: () => backendGone })
+  }),
+  row("/storage", "the instance does not answer", byOwner, ownersId, {
+    status: 502,
+    code: "instance_unavailable",
+    during: doing({ measureStorage: () => instanceDown })
+  }),
+  row("/storage", "something breaks", byOwner, ownersId, {
+    status: 500,
+    code: "internal",
+    during: doing({ measureStorage: () => broken })
   }),
   row("/token", "the token cannot be opened", byOwner, ownersId, {
     status: 500,

@@ -241,6 +241,11 @@ const instanceRows: ReadonlyArray<SuccessRow> = [
     }
   },
   {
+    what: "GET /api/instance/:userId/storage",
+    call: ofInstance("GET", "/storage"),
+    shape: { usedBytes: s.equalTo(3 * 1024 * 1024), limitBytes: s.equalTo(2 * 1024 ** 3) }
+  },
+  {
     what: "POST /api/instance/:userId/start",
     call: ofInstance("POST", "/start"),
     shape: { success: s.equalTo(true), status: s.equalTo("active") }

@@ -37,6 +37,7 @@ const rules = (verifiedEmailsOnly: boolean) =>
 /** Prices that the operator has set. */
 const settings = Layer.succeed(BillingSettings, {
   prices: new Map([["price_label", PurchasedItem.Plan({ plan: "label" })]]),
+  hasCardProcessor: true,
   offersPlansWithoutPayment: false
 })
 

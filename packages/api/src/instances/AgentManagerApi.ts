@@ -95,6 +95,12 @@ const stats = HttpApiEndpoint.get("stats", "/internal/instances/:userId/stats")
   .addSuccess(Schema.Struct({ stats: Schema.Option(InstanceStats) }))
   .addError(BackendUnavailableBody)
 
+const measureStorage = HttpApiEndpoint.get("measureStorage", "/internal/instances/:userId/storage")
+  .setPath(owner)
+  .addSuccess(Schema.Struct({ bytes: Schema.Option(Schema.Int) }))
+  .addError(BackendUnavailableBody)
+  .addError(InstanceUnavailableBody)
+
 const failure = {
   /** Whether the instance was unavailable or the turn failed. */
   kind: Schema.Literal("instance", "turn"),
@@ -134,5 +140,6 @@ export class AgentManagerApi extends HttpApiGroup.make("agentManager")
   .add(remove)
   .add(logs)
   .add(stats)
+  .add(measureStorage)
   .add(chat)
   .middlewareEndpoints(InternalAuth) {}

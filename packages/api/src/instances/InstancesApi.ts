@@ -89,6 +89,21 @@ const stats = HttpApiEndpoint.get("stats", "/api/instance/:userId/stats")
   .addError(InstanceNotFoundBody)
   .addError(BackendUnavailableBody)
 
+/** GET /api/instance/:userId/storage */
+const storage = HttpApiEndpoint.get("storage", "/api/instance/:userId/storage")
+  .setPath(owner)
+  .addSuccess(
+    Schema.Struct({
+      usedBytes: Schema.NullOr(Schema.Int).annotations({
+        description: "Bytes of all agents' files; null while the instance is down"
+      }),
+      limitBytes: Schema.Int.annotations({ description: "Bytes of the plan or of the storage upgrade" })
+    }).annotations({ identifier: "InstanceStorage" })
+  )
+  .addError(InstanceNotFoundBody)
+  .addError(BackendUnavailableBody)
+  .addError(InstanceUnavailableBody)
+
 /** POST /api/instance/:userId/start */
 const start = instanceAction(
   "start",
@@ -137,6 +152,7 @@ const resetMemory = HttpApiEndpoint.post("resetMemory", "/api/instance/:userId/r
 export class InstancesApi extends HttpApiGroup.make("instances")
   .add(find)
   .add(stats)
+  .add(storage)
   .add(start)
   .add(stop)
   .add(restart)

@@ -17,6 +17,8 @@ export { runtimeAddressFile, RuntimeEnvironment } from "./RuntimeEnvironment.ts"
 export const RuntimePaths = {
   /** GET: 200 with `RuntimeHealth` when the runtime accepts turns. */
   health: "/health",
+  /** GET: 200 with `RuntimeStorage`. */
+  storage: "/storage",
   /** PUT `RuntimeConfiguration`: 204. */
   configuration: "/configuration",
   /** POST `Turn`: 200 with a stream of `RuntimeTurnEvent`; 404 for an agent that is not configured. */
@@ -31,6 +33,9 @@ export const RuntimeHealth = Schema.Struct({
   agents: Schema.Array(AgentId)
 })
 export type RuntimeHealth = typeof RuntimeHealth.Type
+
+/** Bytes of all agents' files, as the quota counts them. */
+export const RuntimeStorage = Schema.Struct({ bytes: Schema.Int })
 
 export const RuntimeConfiguration = Schema.Struct({ agents: Schema.Array(RuntimeAgent) })
 export type RuntimeConfiguration = typeof RuntimeConfiguration.Type

@@ -5,8 +5,9 @@ import { useEffect, useState } from "react"
 import { call } from "../api.ts"
 import { formatClock, formatElapsed, formatNumber } from "../format.ts"
 import { Empty, Figure, Loaded, Notice, Section } from "../parts.tsx"
-import { agentPath } from "../queries.ts"
+import { agentPath, storageQuery } from "../queries.ts"
 import { texts } from "../texts.ts"
+import { describeStorage } from "../usage/storage.ts"
 import type { StatsJson } from "../wire.ts"
 import type { AgentTab } from "./AgentTab.ts"
 
@@ -48,6 +49,8 @@ const StatsTab = ({ agent: { id } }: AgentTab) => {
     queryFn: ({ signal }) => call<StatsJson>("GET", agentPath(id, "/stats"), { signal }),
     refetchInterval: pollMs
   })
+  const { data: storage } = useQuery(storageQuery)
+  const used = storage === undefined ? null : describeStorage(storage)
   const { data, dataUpdatedAt } = query
   useEffect(() => {
     if (data === undefined || !("cpu" in data.stats)) return
@@ -70,6 +73,7 @@ const StatsTab = ({ agent: { id } }: AgentTab) => {
                   value={formatFigure(stats.network)}
                   hint={texts.stats.networkHint}
                 />
+                {used !== null && <Figure label={texts.stats.storage} value={used} hint={texts.stats.storageHint} />}
                 <Figure
                   label={texts.stats.uptime}
                   value={stats.uptime === 0 ? texts.stats.unknown : stats.uptimeFormatted}

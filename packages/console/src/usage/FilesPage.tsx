@@ -1,17 +1,19 @@
 import { Anchor, Button } from "@mantine/core"
 import { useQuery } from "@tanstack/react-query"
 import { call } from "../api.ts"
-import { PageHeader, Section, useAction } from "../parts.tsx"
-import { billingQuery } from "../queries.ts"
+import { Fact, PageHeader, Section, useAction } from "../parts.tsx"
+import { billingQuery, storageQuery } from "../queries.ts"
 import { settings } from "../settings.ts"
 import { texts } from "../texts.ts"
 import { useTitle } from "../useTitle.ts"
 import { findPlanName } from "./plans.ts"
+import { describeStorage } from "./storage.ts"
 
 /** The storage of the account and of its instance. */
 const FilesPage = () => {
   useTitle(texts.files.title)
   const { data: billing } = useQuery(billingQuery)
+  const { data: used } = useQuery(storageQuery)
   const { storage } = settings
   const upgrade = useAction(async () => {
     const { url } = await call<{ readonly url: string }>("POST", "/api/cardProcessor/storage-upgrade")
@@ -23,7 +25,7 @@ const FilesPage = () => {
       <Section
         title={texts.files.storage}
         actions={
-          !storage.isUpgraded && (
+          storage.upgrade !== null && (
             <Button loading={upgrade.isPending} onClick={() => upgrade.mutate()}>
               {texts.files.upgrade(storage.upgrade)}
             </Button>
@@ -31,21 +33,18 @@ const FilesPage = () => {
         }
       >
         <dl className="facts">
-          <dt>{texts.usage.plan}</dt>
-          <dd>{billing === undefined ? "…" : findPlanName(billing)}</dd>
-          <dt>{texts.files.account}</dt>
-          <dd>
+          <Fact label={texts.usage.plan}>{billing === undefined ? "…" : findPlanName(billing)}</Fact>
+          <Fact label={texts.files.account}>
             {storage.account}
             {storage.isUpgraded && `, ${texts.files.upgraded}`}
-          </dd>
-          <dt>{texts.files.instance}</dt>
-          <dd>{storage.instance}</dd>
-          <dt>{texts.files.address}</dt>
-          <dd>
+          </Fact>
+          <Fact label={texts.files.instance}>{storage.instance}</Fact>
+          <Fact label={texts.files.used}>{used !== undefined && describeStorage(used)}</Fact>
+          <Fact label={texts.files.address}>
             <Anchor inherit href={settings.instanceUrl} underline="always">
               {settings.instanceUrl}
             </Anchor>
-          </dd>
+          </Fact>
         </dl>
       </Section>
     </div>

@@ -8,6 +8,7 @@ export class BillingSettings extends Context.Tag("@berth/BillingSettings")<
   {
     /** Items sold, by price id. */
     readonly prices: ReadonlyMap<string, PurchasedItem>
+    readonly hasCardProcessor: boolean
     /** In development without a card processor: users take plans without payment. */
     readonly offersPlansWithoutPayment: boolean
   }

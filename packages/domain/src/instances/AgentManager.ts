@@ -52,6 +52,10 @@ export class AgentManager extends Context.Tag("@berth/AgentManager")<
     readonly logs: (userId: UserId, query: RuntimeLogQuery) => Effect.Effect<RuntimeLogPage, BackendUnavailable>
     /** None while the instance is down. */
     readonly stats: (userId: UserId) => Effect.Effect<Option.Option<InstanceStats>, BackendUnavailable>
+    /** Bytes of all agents' files. None while the instance is down, and of a runtime of an earlier release. */
+    readonly measureStorage: (
+      userId: UserId
+    ) => Effect.Effect<Option.Option<number>, BackendUnavailable | InstanceUnavailable>
     /** Returns when the runtime has accepted the turn, which ends with the scope. */
     readonly chat: (
       userId: UserId,

@@ -1,4 +1,4 @@
-import { Context, Data, type Effect, Schema, type Scope } from "effect"
+import { Context, Data, type Effect, type Option, Schema, type Scope } from "effect"
 import type { ChunkSource } from "../ai/streams/ChunkSource.ts"
 import type { RunningInstance } from "./InstanceDriver.ts"
 import type { Redacted } from "effect"
@@ -120,6 +120,8 @@ export class AgentRuntime extends Context.Tag("@berth/AgentRuntime")<
       access: RuntimeAccess,
       agents: ReadonlyArray<RuntimeAgent>
     ) => Effect.Effect<void, RuntimeUnreachable>
+    /** Bytes of all agents' files; none of a runtime of an earlier release. */
+    readonly measureStorage: (access: RuntimeAccess) => Effect.Effect<Option.Option<number>, RuntimeUnreachable>
     /** Returns when the runtime has accepted the turn, which ends with the scope. */
     readonly chat: (
       access: RuntimeAccess,

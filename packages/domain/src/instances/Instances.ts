@@ -62,7 +62,8 @@ export class Instances extends Effect.Service<Instances>()("@berth/Instances", {
       update: manager.update,
       repair: manager.repair,
       logs,
-      stats: manager.stats
+      stats: manager.stats,
+      measureStorage: manager.measureStorage
     }
   })
 }) {}

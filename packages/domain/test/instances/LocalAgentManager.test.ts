@@ -1,5 +1,7 @@
 import { AgentManager } from "@berth/domain/instances/AgentManager"
+import { AgentRuntime } from "@berth/domain/instances/AgentRuntime"
 import { InstanceDriver, InstanceHostUnavailable } from "@berth/domain/instances/InstanceDriver"
+import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
 import { BackendUnavailable } from "@berth/domain/instances/InstanceErrors"
 import { InstanceReconciler } from "@berth/domain/instances/InstanceReconciler"
 import * as LocalAgentManager from "@berth/domain/instances/LocalAgentManager"
@@ -40,6 +42,7 @@ it.effect("LocalAgentManager reports an unavailable host of instances as an unav
       manager.remove(userId),
       manager.logs(userId, { limit: 1 }),
       manager.stats(userId),
+      manager.measureStorage(userId),
       Effect.scoped(manager.chat(userId, turn))
     ]
     for (const call of calls) assert.deepStrictEqual(yield* Effect.flip(call), new BackendUnavailable({ reason }))
@@ -64,11 +67,14 @@ it.effect("LocalAgentManager reports an unavailable host of instances as an unav
             Layer.mock(OrphanCleanup, { _tag: "@berth/OrphanCleanup", remove: away }),
             Layer.mock(InstanceDriver, {
               exits: Stream.never,
+              inspect: away,
               logs: away,
               stats: away,
               listOwners: away(),
               listRunning: away()
-            })
+            }),
+            Layer.mock(InstanceRepository, {}),
+            Layer.mock(AgentRuntime, {})
           )
         )
       )

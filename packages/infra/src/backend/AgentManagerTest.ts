@@ -63,6 +63,7 @@ const defaultBehavior: Behavior = {
   remove: () => Effect.void,
   logs: () => Effect.succeed({ entries: [fakeLogEntry], total: 1 }),
   stats: () => Effect.map(DateTime.now, (now) => Option.some(makeInstanceStats(now))),
+  measureStorage: () => Effect.succeedSome(3 * mib),
   chat: (_userId, turn) =>
     Stream.make<[TurnEvent, TurnEvent, TurnEvent]>(
       { type: "delta", text: "Echo: " },
@@ -89,6 +90,8 @@ export const layerWithBehavior = (behavior: Partial<Behavior>): Layer.Layer<Agen
         remove: (id) => run({ method: "remove", target: id }, ({ remove }) => remove(id)),
         logs: (id, query) => run({ method: "logs", target: id }, ({ logs }) => logs(id, query)),
         stats: (id) => run({ method: "stats", target: id }, ({ stats }) => stats(id)),
+        measureStorage: (id) =>
+          run({ method: "measureStorage", target: id }, ({ measureStorage }) => measureStorage(id)),
         chat: (id, turn) =>
           run(
             { method: "chat", target: id, turn },

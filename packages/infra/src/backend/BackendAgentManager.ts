@@ -112,6 +112,8 @@ export const layer = (options: BackendClientOptions) =>
         logs: (userId, query) => callManager(manager.logs({ path: { userId }, urlParams: query }), queryTimeout),
         stats: (userId) =>
           Effect.map(callManager(manager.stats({ path: { userId } }), queryTimeout), ({ stats }) => stats),
+        measureStorage: (userId) =>
+          Effect.map(callManager(manager.measureStorage({ path: { userId } }), queryTimeout), ({ bytes }) => bytes),
         chat
       })
     })

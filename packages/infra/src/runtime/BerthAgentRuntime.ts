@@ -18,6 +18,9 @@ export const layer: Layer.Layer<AgentRuntime, never, HttpClient.HttpClient> = La
       configure: Effect.fn("AgentRuntime.configure")((access, agents) =>
         client.configure(toRuntimeEndpoint(access), { agents }).pipe(Effect.mapError(toRuntimeUnreachable))
       ),
+      measureStorage: Effect.fn("AgentRuntime.measureStorage")((access) =>
+        client.measureStorage(toRuntimeEndpoint(access)).pipe(Effect.mapError(toRuntimeUnreachable))
+      ),
       chat: (access, turn) =>
         client
           .turn(toRuntimeEndpoint(access), turn)

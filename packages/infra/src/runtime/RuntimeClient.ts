@@ -3,9 +3,11 @@ import {
   RuntimeHealth,
   RuntimePaths,
   RuntimeErrorBody,
+  RuntimeStorage,
   RuntimeTurnEvent
 } from "@berth/api/runtime/RuntimeContract"
 import { sseKeepAliveSeconds } from "@berth/api/http/Sse"
+import { RuntimeErrors } from "@berth/api/runtime/RuntimeErrors"
 import { type ExchangeFailed, postForStream, readBodyText } from "@berth/api/runtime/RuntimeExchange"
 import { readRuntimeSource, type RuntimeSource } from "@berth/api/runtime/RuntimeStream"
 import { makeIdleTimeouts } from "@berth/domain/ai/streams/IdleTimeout"
@@ -38,6 +40,10 @@ export interface RuntimeClient {
   readonly health: (
     runtime: RuntimeEndpoint
   ) => Effect.Effect<RuntimeHealth, RuntimeUnresponsive | RuntimeRequestRejected>
+  /** Bytes of all agents' files; none of a runtime of an earlier release. */
+  readonly measureStorage: (
+    runtime: RuntimeEndpoint
+  ) => Effect.Effect<Option.Option<number>, RuntimeUnresponsive | RuntimeRequestRejected>
   readonly configure: (
     runtime: RuntimeEndpoint,
     configuration: RuntimeConfiguration
@@ -100,6 +106,23 @@ export const make = (anyClient: HttpClient.HttpClient, timers = makeIdleTimeouts
         ),
         Effect.withTracerEnabled(false)
       ),
+    measureStorage: (runtime) =>
+      send(runtime, HttpClientRequest.get(RuntimePaths.storage), 200, headTimeout).pipe(
+        Effect.flatMap((response) =>
+          readBody(response).pipe(
+            Effect.flatMap(decodeStorage),
+            Effect.timeout(headTimeout),
+            Effect.mapBoth({
+              onFailure: () => new RuntimeUnresponsive({ reason: "its storage response is malformed" }),
+              onSuccess: ({ bytes }) => Option.some(bytes)
+            })
+          )
+        ),
+        Effect.catchIf(
+          (error) => error._tag === "RuntimeRequestRejected" && error.status === RuntimeErrors.routeNotFound.status,
+          () => Effect.succeedNone
+        )
+      ),
     configure: (runtime, configuration) =>
       HttpClientRequest.put(RuntimePaths.configuration).pipe(
         HttpClientRequest.schemaBodyJson(RuntimeConfiguration)(configuration),
@@ -141,6 +164,7 @@ const readBody = (response: HttpClientResponse.HttpClientResponse) =>
   Effect.scoped(Effect.flatMap(makeChunkSource(response.stream), readBodyText))
 
 const decodeHealth = Schema.decodeUnknown(Schema.parseJson(RuntimeHealth))
+const decodeStorage = Schema.decodeUnknown(Schema.parseJson(RuntimeStorage))
 const decodeErrorBody = Schema.decodeUnknownOption(Schema.parseJson(RuntimeErrorBody))
 
 const reject = (status: number, body: Effect.Effect<string, unknown>): Effect.Effect<never, RuntimeRequestRejected> =>

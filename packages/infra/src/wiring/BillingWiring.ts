@@ -33,6 +33,7 @@ export const readBillingSettings = (
   settings: Pick<Settings, "cards" | "cardProcessor" | "environment">
 ): BillingSettings["Type"] => ({
   prices: readPrices(settings),
+  hasCardProcessor: Option.isSome(settings.cardProcessor.secretKey),
   offersPlansWithoutPayment: settings.environment === "development" && Option.isNone(settings.cardProcessor.secretKey)
 })
 

@@ -6,7 +6,7 @@ import * as RuntimeClient from "@berth/infra/runtime/RuntimeClient"
 import { HttpClient } from "@effect/platform"
 import { NodeHttpClient } from "@effect/platform-node"
 import { assert, it } from "@effect/vitest"
-import { Effect, Redacted } from "effect"
+import { Effect, Option, Redacted } from "effect"
 import { createServer, type ServerResponse } from "node:http"
 import { listenLocally } from "../../../../test/support/LocalServer.ts"
 
@@ -46,6 +46,24 @@ it.scopedLive("RuntimeClient.health fails on a body without an end", () =>
     const { client, runtime } = yield* clientOf((response) => writeForever(response, " ".repeat(10_000)))
     assert.strictEqual((yield* Effect.flip(client.health(runtime)))._tag, "RuntimeUnresponsive")
   }).pipe(Effect.provide(live))
+)
+
+it.scopedLive(
+  "RuntimeClient.measureStorage finds none of a runtime of an earlier release, and fails on other answers",
+  () =>
+    Effect.gen(function* () {
+      const measure = (status: number, body: unknown) =>
+        Effect.gen(function* () {
+          const { client, runtime } = yield* clientOf((response) => {
+            response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body))
+          })
+          return yield* client.measureStorage(runtime)
+        })
+      assert.deepStrictEqual(yield* measure(404, { error: "not_found", message: "" }), Option.none())
+      assert.deepStrictEqual(yield* measure(200, { bytes: 4096 }), Option.some(4096))
+      assert.strictEqual((yield* Effect.flip(measure(200, { bytes: "many" })))._tag, "RuntimeUnresponsive")
+      assert.strictEqual((yield* Effect.flip(measure(500, {})))._tag, "RuntimeRequestRejected")
+    }).pipe(Effect.provide(live))
 )
 
 it.scopedLive("RuntimeClient.turn fails on an https endpoint that does not speak TLS", () =>

@@ -54,6 +54,8 @@ describe("The settings about card events", () => {
       const cardProcessor = { ...settings.cardProcessor, secretKey: Option.some(Redacted.make("sk_test_1")) }
       const offers = (changes: Partial<typeof settings>) =>
         BillingWiring.readBillingSettings({ ...settings, ...changes }).offersPlansWithoutPayment
+      assert.isTrue(BillingWiring.readBillingSettings({ ...settings, cardProcessor }).hasCardProcessor)
+      assert.isFalse(BillingWiring.readBillingSettings(settings).hasCardProcessor)
       assert.deepStrictEqual(
         [offers({}), offers({ cardProcessor }), offers({ environment: "production" })],
         [true, false, false]

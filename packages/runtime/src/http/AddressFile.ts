@@ -2,7 +2,7 @@ import { RuntimeAddress, runtimeAddressFile } from "@berth/api/runtime/RuntimeCo
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as HttpServer from "@effect/platform/HttpServer"
 import { Data, Deferred, Duration, Effect, Layer, Schedule, Schema } from "effect"
-import type { RuntimeIdentity } from "./RuntimeHttp.ts"
+import type { RuntimeIdentity } from "./RuntimeReports.ts"
 
 /** The address file was deleted or replaced: the backend cannot find this runtime anymore. */
 export class AddressFileLost extends Data.TaggedError("AddressFileLost")<object> {

@@ -1,5 +1,5 @@
 import { encodeTypedSseEvent, sseKeepAlive, sseKeepAliveSeconds } from "@berth/api/http/Sse"
-import { runtimeBodyLimit, RuntimeConfiguration, RuntimeHealth, RuntimePaths } from "@berth/api/runtime/RuntimeContract"
+import { runtimeBodyLimit, RuntimeConfiguration, RuntimePaths } from "@berth/api/runtime/RuntimeContract"
 import { RuntimeErrors } from "@berth/api/runtime/RuntimeErrors"
 import { Turn } from "@berth/domain/instances/AgentRuntime"
 import type * as HttpApp from "@effect/platform/HttpApp"
@@ -14,21 +14,9 @@ import { Duration, Effect, Option, type Redacted } from "effect"
 import type { ServerResponse } from "node:http"
 import { RuntimeAgents } from "../agents/RuntimeAgents.ts"
 import { TurnExecution } from "../interaction/TurnExecution.ts"
+import { reportHealth, type RuntimeIdentity, reportStorage } from "./RuntimeReports.ts"
 import { requireToken } from "./TokenGuard.ts"
 import { respondUnreadableBody, respondInvalidFields, respondError } from "./RuntimeErrorResponses.ts"
-
-export interface RuntimeIdentity {
-  readonly runtimeVersion: string
-  /** Epoch milliseconds. */
-  readonly startedAt: number
-}
-
-const health = ({ runtimeVersion, startedAt }: RuntimeIdentity) =>
-  Effect.flatMap(RuntimeAgents, ({ ids }) =>
-    Effect.flatMap(ids, (agents) =>
-      Effect.orDie(HttpServerResponse.schemaJson(RuntimeHealth)({ status: "ok", runtimeVersion, startedAt, agents }))
-    )
-  )
 
 const configure = Effect.gen(function* () {
   const { agents } = yield* HttpServerRequest.schemaBodyJson(RuntimeConfiguration)
@@ -91,9 +79,12 @@ const limitBody = <E, R>(app: HttpApp.Default<E, R>): HttpApp.Default<E, R> =>
   )
 
 /** The runtime's listener, for the backend only. */
-export const layer = (options: RuntimeIdentity & { readonly token: Redacted.Redacted }) =>
+export const layer = (
+  options: RuntimeIdentity & { readonly token: Redacted.Redacted; readonly agentsDirectory: string }
+) =>
   HttpRouter.empty.pipe(
-    HttpRouter.get(RuntimePaths.health, health(options)),
+    HttpRouter.get(RuntimePaths.health, reportHealth(options)),
+    HttpRouter.get(RuntimePaths.storage, reportStorage(options.agentsDirectory)),
     HttpRouter.put(RuntimePaths.configuration, configure),
     HttpRouter.post(RuntimePaths.turns, answerTurnRequest),
     HttpRouter.use(limitBody),

@@ -1,8 +1,6 @@
-import { runtimeAgentsDirectory } from "@berth/api/runtime/RuntimeContract"
 import { calculatorTool } from "@berth/domain/skills/calculator/CalculatorTool"
 import { currentTimeTool } from "@berth/domain/skills/time/CurrentTimeTool"
 import { Effect, Layer } from "effect"
-import { join } from "node:path"
 import * as AgentFiles from "./files/AgentFiles.ts"
 import { makeFileTools } from "./files/FileTools.ts"
 import { Memory } from "./memory/Memory.ts"
@@ -16,21 +14,21 @@ import { makeWalletTools } from "./wallet/WalletTools.ts"
 import { PageSource } from "./web/PageSource.ts"
 
 export interface RuntimeToolboxOptions {
-  /** The instance's own directory, absolute. */
-  readonly directory: string
+  /** Folder of all agents, absolute. */
+  readonly agentsDirectory: string
   /** Quota of all agents' files together, in MiB. */
   readonly diskMb: number
 }
 
 /** Every tool of this runtime. */
-export const layer = ({ directory, diskMb }: RuntimeToolboxOptions) =>
+export const layer = ({ agentsDirectory, diskMb }: RuntimeToolboxOptions) =>
   Layer.effect(
     Toolbox,
     Effect.gen(function* () {
       const memory = yield* Memory
       const pages = yield* PageSource
       const files = yield* AgentFiles.make({
-        directory: join(directory, runtimeAgentsDirectory),
+        directory: agentsDirectory,
         quota: diskMb * 1024 * 1024
       })
       return Toolbox.of([

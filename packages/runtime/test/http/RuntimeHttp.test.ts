@@ -7,11 +7,22 @@ import { Toolbox } from "@berth/runtime/skills/Toolbox"
 import { TurnExecution } from "@berth/runtime/interaction/TurnExecution"
 import { HttpClient, HttpClientRequest } from "@effect/platform"
 import { NodeHttpServer } from "@effect/platform-node"
-import { assert, layer } from "@effect/vitest"
+import { afterAll, assert, layer } from "@effect/vitest"
 import { Effect, Layer, Redacted, Stream } from "effect"
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { fakeModels, noMcpServers, sampleAgent } from "../AgentSamples.ts"
 
-const runtime = RuntimeHttp.layer({ token: Redacted.make("own"), runtimeVersion: "1.2.3", startedAt: 42 }).pipe(
+const agentsDirectory = mkdtempSync(join(tmpdir(), "berth-runtime-http-"))
+afterAll(() => rmSync(agentsDirectory, { recursive: true }))
+
+const runtime = RuntimeHttp.layer({
+  token: Redacted.make("own"),
+  runtimeVersion: "1.2.3",
+  startedAt: 42,
+  agentsDirectory
+}).pipe(
   Layer.provide(TurnExecution.Default),
   Layer.provide([Drain.layer, RuntimeAgents.Default, Layer.succeed(Toolbox, []), noMcpServers]),
   Layer.provide(
@@ -53,6 +64,7 @@ layer(runtime, { excludeTestServices: true })("The runtime's listener", (it) => 
     Effect.gen(function* () {
       for (const request of [
         HttpClientRequest.get("/health"),
+        HttpClientRequest.get("/storage"),
         HttpClientRequest.put("/configuration").pipe(json({ agents: [sampleAgent] })),
         HttpClientRequest.post("/turns").pipe(json(turn)),
         HttpClientRequest.get("/nowhere")
@@ -75,6 +87,16 @@ layer(runtime, { excludeTestServices: true })("The runtime's listener", (it) => 
         startedAt: 42,
         agents: ["agt_1"]
       })
+    })
+  )
+
+  it.effect("The runtime's listener returns the bytes of all agents' files in blocks", () =>
+    Effect.gen(function* () {
+      const storage = () => Effect.map(send(HttpClientRequest.get("/storage")), ({ text }): unknown => JSON.parse(text))
+      assert.deepStrictEqual(yield* storage(), { bytes: 0 })
+      mkdirSync(join(agentsDirectory, "agt_1"))
+      writeFileSync(join(agentsDirectory, "agt_1", "note"), "x".repeat(4097))
+      assert.deepStrictEqual(yield* storage(), { bytes: 3 * 4096 })
     })
   )
 

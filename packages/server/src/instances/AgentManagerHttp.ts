@@ -21,6 +21,7 @@ export const layer = HttpApiBuilder.group(BackendApi, "agentManager", (handlers)
       .handle("remove", ({ path }) => manager.remove(path.userId))
       .handle("logs", ({ path, urlParams }) => manager.logs(path.userId, urlParams))
       .handle("stats", ({ path }) => Effect.map(manager.stats(path.userId), (stats) => ({ stats })))
+      .handle("measureStorage", ({ path }) => Effect.map(manager.measureStorage(path.userId), (bytes) => ({ bytes })))
       .handle("chat", ({ path, payload }) =>
         Effect.succeed(
           respondEvents<ManagedTurnEvent, ManagedTurnFailure>(

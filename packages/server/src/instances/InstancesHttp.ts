@@ -2,6 +2,7 @@ import { formatPair, formatPercent } from "@berth/api/instances/FigureFormat"
 import { InstanceOwner } from "@berth/api/instances/InstancesApi"
 import { WebApi } from "@berth/api/WebApi"
 import { describeModelReplacements } from "@berth/domain/agents/LegacyModels"
+import { Allowances } from "@berth/domain/billing/subscriptions/Allowances"
 import { Instances } from "@berth/domain/instances/Instances"
 import { ConversationRemoval } from "@berth/domain/instances/ConversationRemoval"
 import { HttpApiBuilder } from "@effect/platform"
@@ -12,6 +13,7 @@ import { makeInstanceUrl } from "../agents/AgentUrls.ts"
 export const layer = HttpApiBuilder.group(WebApi, "instances", (handlers) =>
   Effect.gen(function* () {
     const instances = yield* Instances
+    const allowances = yield* Allowances
     const conversations = yield* ConversationRemoval
     const { agentsDomain, appUrl } = yield* WebSettings
 
@@ -45,6 +47,15 @@ export const layer = HttpApiBuilder.group(WebApi, "instances", (handlers) =>
           const cpu = formatPercent(figures?.cpuPercent ?? null)
           const memory = formatPair(figures?.memoryBytes ?? null, figures?.memoryLimitBytes ?? null)
           return { userId: id, cpu, memory, status, plan, runtimeVersion }
+        })
+      )
+      .handle("storage", () =>
+        Effect.gen(function* () {
+          const user = yield* InstanceOwner
+          yield* instances.find(user.id)
+          const { storageMb } = yield* allowances.find(user)
+          const usedBytes = Option.getOrNull(yield* instances.measureStorage(user.id))
+          return { usedBytes, limitBytes: storageMb * 1024 * 1024 }
         })
       )
       .handle("start", () =>

@@ -3,6 +3,7 @@ import { Administrators } from "@berth/domain/accounts/Administrators"
 import { AgentInstances } from "@berth/domain/agents/AgentInstances"
 import { Agents } from "@berth/domain/agents/Agents"
 import { AgentSettings } from "@berth/domain/agents/AgentSettings"
+import { BillingSettings } from "@berth/domain/billing/BillingSettings"
 import { StorageEntitlements } from "@berth/domain/billing/storage/StorageEntitlements"
 import { Allowances } from "@berth/domain/billing/subscriptions/Allowances"
 import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
@@ -36,6 +37,7 @@ const makePolicy = (nonce: string) =>
 export const makeConsoleDocument = Effect.gen(function* () {
   const { agentsDomain, appUrl } = yield* WebSettings
   const { models } = yield* AgentSettings
+  const { hasCardProcessor } = yield* BillingSettings
   const { logsMailLinks, repliesFromSandbox } = yield* PageSettings
   const administrators = yield* Administrators
   const agents = yield* Agents
@@ -77,6 +79,7 @@ export const makeConsoleDocument = Effect.gen(function* () {
           allowance,
           usage: yield* ledger.findUsage(user),
           tier,
+          hasCardProcessor,
           appUrl,
           instanceUrl: makeInstanceUrl(subdomain, agentsDomain, appUrl),
           notices: [

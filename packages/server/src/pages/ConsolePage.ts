@@ -23,6 +23,7 @@ export interface ConsolePage {
   readonly allowance: Allowance
   readonly usage: UnitUsage
   readonly tier: StorageTier
+  readonly hasCardProcessor: boolean
   readonly appUrl: URL
   /** Address of the instance's subdomain. */
   readonly instanceUrl: string
@@ -45,11 +46,15 @@ const formatStorage = (mebibytes: number) =>
     ? `${mebibytes} MiB`
     : `${(mebibytes / mebibytesPerGibibyte).toLocaleString("en")} GiB`
 
-const storageOf = ({ allowance: { storageMb }, tier }: ConsolePage) => ({
+const storageOf = ({ allowance: { storageMb }, hasCardProcessor, tier }: ConsolePage) => ({
   account: `${findStorageGigabytes(tier)} GB`,
   instance: formatStorage(storageMb),
   isUpgraded: tier === "upgraded",
-  upgrade: `${findStorageGigabytes("upgraded")} GB for ${formatPrice(toMajorUnits(storageUpgrade.price.amount), storageUpgrade.price.currency)} per month`
+  // Without a card processor nothing is for sale.
+  upgrade:
+    hasCardProcessor && tier !== "upgraded"
+      ? `${findStorageGigabytes("upgraded")} GB for ${formatPrice(toMajorUnits(storageUpgrade.price.amount), storageUpgrade.price.currency)} per month`
+      : null
 })
 
 /** The members of the document that the application reads. */

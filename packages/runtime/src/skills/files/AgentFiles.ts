@@ -81,6 +81,10 @@ const ignoreMissing = (cause: unknown) => {
 const measureEntries = (entries: ReadonlyArray<FileEntry>): number =>
   entries.reduce((sum, { bytes }) => sum + Math.ceil(Math.max(1, bytes ?? 1) / blockSize) * blockSize, 0)
 
+/** Bytes of all agents' files, as the quota counts them. */
+export const measureAgentFiles = (directory: string): Effect.Effect<number, ToolFailed> =>
+  runFileOperation(async () => measureEntries(await entriesBelow(directory)))
+
 /** Creates missing folders; rejects links. */
 const enter = async (root: string, folders: ReadonlyArray<string>, make: boolean): Promise<string> => {
   let place = root

@@ -1,0 +1,25 @@
+import { RuntimeHealth, RuntimeStorage } from "@berth/api/runtime/RuntimeContract"
+import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
+import { Effect } from "effect"
+import { RuntimeAgents } from "../agents/RuntimeAgents.ts"
+import { measureAgentFiles } from "../skills/files/AgentFiles.ts"
+
+export interface RuntimeIdentity {
+  readonly runtimeVersion: string
+  /** Epoch milliseconds. */
+  readonly startedAt: number
+}
+
+/** The response of the health check. */
+export const reportHealth = ({ runtimeVersion, startedAt }: RuntimeIdentity) =>
+  Effect.flatMap(RuntimeAgents, ({ ids }) =>
+    Effect.flatMap(ids, (agents) =>
+      Effect.orDie(HttpServerResponse.schemaJson(RuntimeHealth)({ status: "ok", runtimeVersion, startedAt, agents }))
+    )
+  )
+
+/** The response with the bytes of all agents' files. */
+export const reportStorage = (agentsDirectory: string) =>
+  Effect.flatMap(measureAgentFiles(agentsDirectory), (bytes) =>
+    HttpServerResponse.schemaJson(RuntimeStorage)({ bytes })
+  ).pipe(Effect.orDie)
