@@ -1,5 +1,5 @@
 import { runtimeModelPath } from "@berth/api/runtime/RuntimeContract"
-import { attachmentLimits, makeImageReference } from "@berth/domain/interaction/attachments/Attachment"
+import { AttachmentId, attachmentLimits, makeImageReference } from "@berth/domain/interaction/attachments/Attachment"
 import { AttachmentRepository } from "@berth/domain/interaction/attachments/AttachmentRepository"
 import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
 import type { Turn } from "@berth/domain/instances/AgentRuntime"
@@ -259,7 +259,7 @@ layer(App.shared, { excludeTestServices: true })("Attachments", (it) => {
       const another = { ...owner, agent: yield* insertAgent(owner.user.id, { status: "running" }) }
       const sql = yield* SqlClient
       const kept = yield* uploadId(owner, "a.txt", "a")
-      yield* sql`update attachments set size = ${attachmentLimits.ownerBytes - 2} where id = ${kept}`
+      yield* sql`update attachments set size = ${attachmentLimits.ownerBytes - attachmentLimits.leastBytes} where id = ${kept}`
       assert.strictEqual((yield* upload(another, "b.txt", "bb")).status, 201)
       const refused = yield* upload(another, "c.txt", "c")
       assertError(refused, { status: 429, code: "attachment_limit_reached" })
@@ -284,6 +284,24 @@ layer(App.shared, { excludeTestServices: true })("Attachments", (it) => {
       const deleted = yield* web({ method: "DELETE", path: "/api/settings", as: owner, json: { confirm: true } })
       assert.strictEqual(deleted.status, 200, deleted.text)
       assert.strictEqual(yield* countStored(owner), 0)
+    })
+  )
+
+  it.effect("The files of an owner are limited in bytes, of which a small file takes some thousand", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent()
+      const repository = yield* AttachmentRepository
+      const insert = (id: string, size: number) =>
+        repository.insert(
+          { userId: owner.user.id, agentId: owner.agent.id },
+          { id: AttachmentId.make(`${owner.agent.id}_${id}`), name: id, mediaType: "text/plain", size },
+          Buffer.alloc(size, "a"),
+          { ownerBytes: 10_000, leastBytes: attachmentLimits.leastBytes }
+        )
+      assert.isTrue(yield* insert("a", 1))
+      assert.isFalse(yield* insert("b", 6_000))
+      assert.isTrue(yield* insert("c", 1))
+      assert.isFalse(yield* insert("d", 1))
     })
   )
 

@@ -54,7 +54,7 @@ export const isAttachmentUpload = (path: string): boolean => /^\/api\/agents\/[^
 
 const agentPath = Schema.Struct({ id: AgentId })
 
-const { files, imageBytes, textBytes } = attachmentLimits
+const { files, imageBytes, leastBytes, ownerBytes, textBytes } = attachmentLimits
 
 const upload = HttpApiEndpoint.post("upload", "/api/agents/:id/attachments")
   .setPath(agentPath)
@@ -68,7 +68,7 @@ const upload = HttpApiEndpoint.post("upload", "/api/agents/:id/attachments")
   .annotateContext(
     OpenApi.annotations({
       summary: "Upload a file for a message",
-      description: `The body is the file: a PNG, JPEG, WebP or GIF image of at most ${imageBytes} bytes, or a text file in UTF-8 of at most ${textBytes} bytes. Its type follows from its bytes. Name the id in \`attachments\` of POST /api/agent: at most ${files} of a message. A file that no message names is deleted after a day.`
+      description: `The body is the file: a PNG, JPEG, WebP or GIF image of at most ${imageBytes} bytes, or a text file in UTF-8 of at most ${textBytes} bytes. Its type follows from its bytes. Name the id in \`attachments\` of POST /api/agent: at most ${files} of a message. A file that no message names is deleted after a day. Your files have at most ${ownerBytes} bytes together, where each counts as ${leastBytes} at least.`
     })
   )
   .annotateContext(

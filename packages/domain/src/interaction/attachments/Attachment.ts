@@ -28,8 +28,9 @@ export const attachmentLimits = {
   /** Images of a model call; earlier ones of the conversation are named only. */
   promptImages: 8,
   nameLength: 200,
-  /** Bytes of an owner. */
-  ownerBytes: 500_000_000
+  /** Bytes of an owner. Each file counts as `leastBytes` at least, for its row and its index entries. */
+  ownerBytes: 500_000_000,
+  leastBytes: 4_096
 } as const
 
 /** Age at which uploads that no message names are deleted. */

@@ -14,12 +14,12 @@ export interface AttachmentOwner {
 export class AttachmentRepository extends Context.Tag("@berth/AttachmentRepository")<
   AttachmentRepository,
   {
-    /** False when the owner's files would exceed `maximumBytes`. */
+    /** False when the owner's files would exceed `ownerBytes`, where each counts as `leastBytes` at least. */
     readonly insert: (
       owner: AttachmentOwner,
       attachment: Attachment,
       content: Uint8Array,
-      maximumBytes: number
+      limits: { readonly ownerBytes: number; readonly leastBytes: number }
     ) => Effect.Effect<boolean>
     /** Those of the ids that the agent has, in their order. */
     readonly find: (

@@ -51,10 +51,9 @@ export class Attachments extends Effect.Service<Attachments>()("@berth/Attachmen
         mediaType,
         size: content.length
       }
-      const limit = attachmentLimits.ownerBytes
-      return (yield* repository.insert(toOwner(agent), attachment, content, limit))
+      return (yield* repository.insert(toOwner(agent), attachment, content, attachmentLimits))
         ? attachment
-        : yield* new AttachmentLimitReached({ limit })
+        : yield* new AttachmentLimitReached({ limit: attachmentLimits.ownerBytes })
     })
 
     const find = Effect.fn("Attachments.find")(function* (agent: Agent, id: AttachmentId) {

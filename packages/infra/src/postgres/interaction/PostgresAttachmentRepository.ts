@@ -27,7 +27,7 @@ export const layer: Layer.Layer<AttachmentRepository, never, SqlClient> = Layer.
         { agentId, userId }: AttachmentOwner,
         { id, mediaType, name, size }: Attachment,
         content: Uint8Array,
-        maximumBytes: number
+        { leastBytes, ownerBytes }: { readonly ownerBytes: number; readonly leastBytes: number }
       ) {
         const now = DateTime.toDate(yield* DateTime.now)
         // Uploads of an owner wait for each other, so that the limit is exact.
@@ -38,10 +38,10 @@ export const layer: Layer.Layer<AttachmentRepository, never, SqlClient> = Layer.
               insert into attachments (id, agent_id, name, media_type, size, content, created_at)
               select ${id}, agents.id, ${toStorableText(name)}, ${mediaType}, ${size}::integer, ${Buffer.from(content)}::bytea, ${now}
               from agents
-              where agents.id = ${agentId} and agents.owner_id = ${userId} and ${size}::bigint + (
-                select coalesce(sum(stored.size), 0) from attachments stored
+              where agents.id = ${agentId} and agents.owner_id = ${userId} and greatest(${size}::bigint, ${leastBytes}::bigint) + (
+                select coalesce(sum(greatest(stored.size, ${leastBytes}::bigint)), 0) from attachments stored
                 join agents owned on owned.id = stored.agent_id where owned.owner_id = ${userId}
-              ) <= ${maximumBytes}::bigint`)
+              ) <= ${ownerBytes}::bigint`)
           )
         )
         return (yield* Effect.orDie(inserted)) === 1
