@@ -12,6 +12,7 @@ import { tokensPerPrice } from "@berth/domain/gateway/calls/PluginPrices"
 import { HttpLayerRouter, HttpServerResponse, OpenApi } from "@effect/platform"
 import { Effect, Option } from "effect"
 import { makeCompressedDocument } from "../http/CompressedDocument.ts"
+import { WebSettings } from "../http/WebSettings.ts"
 
 const describePrice = (plugin: PluginId) =>
   plugin === "generate-text"
@@ -34,6 +35,7 @@ const paymentInfo = ({ payments, prices }: GatewaySettings["Type"]) => ({
 /** The public contract with the prices of this service, without routes that it does not have. */
 const makePricedOpenApi = Effect.gen(function* () {
   const info = paymentInfo(yield* GatewaySettings)
+  const { appUrl } = yield* WebSettings
   const document = OpenApi.fromApi(WebApi)
   const { offersPlansWithoutPayment } = yield* BillingSettings
   const { [developmentPlanPath]: developmentPlan, ...paths } = document.paths
@@ -42,7 +44,11 @@ const makePricedOpenApi = Effect.gen(function* () {
   return {
     ...document,
     "x-service-info": { docs: { apiReference: "/docs" } },
-    externalDocs: { url: agentSocketDocumentPath, description: "The agents' WebSocket, in AsyncAPI 3" },
+    // The specification demands an absolute address here.
+    externalDocs: {
+      url: new URL(agentSocketDocumentPath, appUrl).href,
+      description: "The agents' WebSocket, in AsyncAPI 3"
+    },
     paths: {
       ...paths,
       ...(offersPlansWithoutPayment && { [developmentPlanPath]: developmentPlan }),
@@ -67,7 +73,7 @@ const makePricedOpenApi = Effect.gen(function* () {
 /** `/openapi.json` of the public listener, made by its first request. */
 export const layer = HttpLayerRouter.use((router) =>
   Effect.gen(function* () {
-    const settings = yield* Effect.context<GatewaySettings | BillingSettings>()
+    const settings = yield* Effect.context<GatewaySettings | BillingSettings | WebSettings>()
     const document = makePricedOpenApi.pipe(
       Effect.flatMap((document) => makeCompressedDocument(HttpServerResponse.unsafeJson(document))),
       Effect.provide(settings)
