@@ -6,10 +6,11 @@ import type { Turn } from "@berth/domain/instances/AgentRuntime"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Array, DateTime, Effect, Redacted, Schema, Stream } from "effect"
-import { fakeModels, ModelProvidersTest } from "@berth/infra/ai/ModelProvidersTest"
+import { ModelProvidersTest } from "@berth/infra/ai/ModelProvidersTest"
 import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
 import { insertAgent, png } from "../support/Samples.ts"
 import * as App from "../support/TestApp.ts"
+import { countStored, receivedTurns, withVision } from "./AttachmentFixtures.ts"
 import { assertError } from "./ErrorAssertions.ts"
 import { createOwnerWithAgent, type OwnerWithAgent } from "./OwnerFixtures.ts"
 import { doneEvent, findUsedUnits, leaveUnits, platformModel } from "./TurnFixtures.ts"
@@ -44,33 +45,6 @@ const Page = Schema.Struct({
     messages: Schema.Array(Schema.Struct({ role: Schema.String, attachments: Schema.Array(Schema.Unknown) }))
   })
 })
-
-/** Every model accepts images. */
-const withVision = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
-  Effect.flatMap(ModelProvidersTest, ({ withBehavior }) =>
-    withBehavior({
-      catalog: Effect.succeed(fakeModels.map((model) => ({ ...model, tags: [...model.tags, "vision"] })))
-    })(effect)
-  )
-
-/** Runs an effect and returns the turns that the agent received. */
-const receivedTurns = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
-  Effect.gen(function* () {
-    const turns: Array<Turn> = []
-    const { withBehavior } = yield* AgentManagerTest
-    yield* withBehavior({
-      chat: (_, turn) => {
-        turns.push(turn)
-        return Stream.make(doneEvent)
-      }
-    })(effect)
-    return turns
-  })
-
-const countStored = ({ agent }: OwnerWithAgent) =>
-  Effect.flatMap(SqlClient, (sql) =>
-    Effect.map(sql`select id from attachments where agent_id = ${agent.id}`, (rows) => rows.length)
-  )
 
 layer(App.shared, { excludeTestServices: true })("Attachments", (it) => {
   it.effect("An attachment has the type of its bytes, and is read by its owner only, without a chance to run", () =>

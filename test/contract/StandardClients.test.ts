@@ -10,6 +10,8 @@ import type { ApiKeyScope } from "@berth/domain/sessions/ApiKeyScope"
 import { AgentRunRepository } from "@berth/domain/schedules/runs/AgentRunRepository"
 import { AgentRunId } from "@berth/domain/schedules/runs/AgentRun"
 import { makeRunTurnId } from "@berth/domain/schedules/runs/AgentRuns"
+import { AttachmentId } from "@berth/domain/interaction/attachments/Attachment"
+import { AttachmentRepository } from "@berth/domain/interaction/attachments/AttachmentRepository"
 import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
 import { ModelProvidersTest } from "@berth/infra/ai/ModelProvidersTest"
 import { assert, layer } from "@effect/vitest"
@@ -24,12 +26,14 @@ import { EventSource } from "eventsource"
 import OpenAI from "openai"
 import { eventually } from "../support/Eventually.ts"
 import { assertMatches } from "../support/Matching.ts"
-import { uniqueName } from "../support/Samples.ts"
+import { png, uniqueName } from "../support/Samples.ts"
 import { connectSocket } from "../support/SocketClient.ts"
 import * as App from "../support/TestApp.ts"
+import { countStored, receivedTurns, withVision } from "./AttachmentFixtures.ts"
 import { createApiKey } from "./ApiKeyFixtures.ts"
 import { readUsedUnits } from "./GatewayPayments.ts"
 import { createOwnerWithAgent, exhaustUnits, type OwnerWithAgent } from "./OwnerFixtures.ts"
+import { leaveUnits } from "./TurnFixtures.ts"
 
 const model = "openai/gpt-4"
 const input = "hello"
@@ -49,6 +53,61 @@ const openAiOf = (as: App.SignedIn, ...scopes: ReadonlyArray<ApiKeyScope>) =>
   Effect.map(accessOf(as, ...scopes), (access) => new OpenAI({ ...access, maxRetries: 0 }))
 
 const usage = { promptTokens: 7, completionTokens: 3, totalTokens: 10 }
+
+/** Send a text and an image in every protocol, and return the answer's text. */
+const imageSenders = (
+  access: Effect.Effect.Success<ReturnType<typeof accessOf>>,
+  model: string
+): ReadonlyArray<readonly [string, () => Promise<string | null | undefined>]> => {
+  const client = new OpenAI({ ...access, maxRetries: 0 })
+  const url = `data:image/png;base64,${png.toString("base64")}`
+  const content = [
+    { type: "text" as const, text: input },
+    { type: "image" as const, image: png }
+  ]
+  const generate = (languageModel: LanguageModel) => async () =>
+    (await generateText({ model: languageModel, maxRetries: 0, messages: [{ role: "user", content }] })).text
+  return [
+    [
+      "openai, streamed completions",
+      async () => {
+        const stream = client.chat.completions.stream({
+          model,
+          messages: [
+            {
+              role: "user",
+              content: [
+                { type: "text", text: input },
+                { type: "image_url", image_url: { url } }
+              ]
+            }
+          ]
+        })
+        return stream.finalContent()
+      }
+    ],
+    [
+      "openai, responses",
+      async () => {
+        const response = await client.responses.create({
+          model,
+          input: [
+            {
+              role: "user",
+              content: [
+                { type: "input_text", text: input },
+                { type: "input_image", image_url: url, detail: "auto" }
+              ]
+            }
+          ]
+        })
+        return response.output_text
+      }
+    ],
+    ["@ai-sdk/openai", generate(createOpenAI(access)(model))],
+    ["@ai-sdk/openai-compatible", generate(createOpenAICompatible({ ...access, name: "berth" })(model))]
+  ]
+}
 
 /** The model calls `find_weather` until it has the result, which it repeats. */
 const withWeatherTool = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
@@ -494,6 +553,82 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
         )
         assert.deepStrictEqual([plain.text, stepped], ["Weather: rain in Graz", "Weather: rain in Graz"], name)
       }
+    })
+  )
+
+  it.effect("OpenAI's and the AI SDK's clients send images to models, by completions and responses", () =>
+    Effect.gen(function* () {
+      const access = yield* accessOf(yield* App.signInNewUser("pro"), "gateway")
+      const dataParts = [
+        { type: "text", text: input },
+        { type: "image", source: { type: "data", mediaType: "image/png", data: png.toString("base64") } }
+      ]
+      for (const [name, send] of imageSenders(access, model)) {
+        assert.strictEqual(yield* withVision(call(send)), "Good day.", name)
+        const last = (yield* (yield* ModelProvidersTest).calls).at(-1)?.messages.at(-1)
+        assertMatches(last, { role: "user", content: input, parts: dataParts }, name)
+      }
+      const url = "https://example.com/cat.png"
+      const client = new OpenAI({ ...access, maxRetries: 0 })
+      yield* withVision(
+        call(() =>
+          client.responses.create({
+            model,
+            input: [{ role: "user", content: [{ type: "input_image", image_url: url, detail: "low" }] }]
+          })
+        )
+      )
+      const last = (yield* (yield* ModelProvidersTest).calls).at(-1)?.messages.at(-1)
+      assertMatches(last, { parts: [{ type: "image", source: { type: "url", url }, detail: "low" }] })
+    })
+  )
+
+  it.effect("OpenAI's and the AI SDK's clients send images to agents as attachments, and none that they refuse", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent()
+      const access = yield* accessOf(owner, "gateway", "chat")
+      const agent = `agent/${owner.agent.id}`
+      const senders = imageSenders(access, agent)
+      const turns = yield* withVision(
+        receivedTurns(
+          Effect.forEach(senders, ([name, send]) => Effect.map(call(send), (text) => assert.equal(text, "fine", name)))
+        )
+      )
+      assert.lengthOf(turns, senders.length)
+      for (const { images, message } of turns) {
+        assert.strictEqual(message, `${input}\n\n[Attached image: image-1.png]`)
+        const attachments = yield* AttachmentRepository
+        const stored = yield* attachments.readContents(
+          { userId: owner.user.id, agentId: owner.agent.id },
+          (images ?? []).map((id) => AttachmentId.make(id))
+        )
+        assert.deepStrictEqual([...stored.values()], [{ mediaType: "image/png", base64: png.toString("base64") }])
+      }
+      assert.strictEqual(yield* readUsedUnits(owner), senders.length)
+
+      const client = new OpenAI({ ...access, maxRetries: 0 })
+      const refused = (url: string) =>
+        refusal(() =>
+          client.responses.create({
+            model: agent,
+            input: [{ role: "user", content: [{ type: "input_image", image_url: url, detail: "auto" }] }]
+          })
+        )
+      const dataUrl = `data:image/png;base64,${png.toString("base64")}`
+      assertMatches(yield* refused(dataUrl), { status: 400, code: "images_not_supported" })
+      yield* withVision(
+        Effect.gen(function* () {
+          const address = yield* refused("https://example.com/cat.png")
+          assertMatches(address, { status: 400, code: "unsupported_parameter", param: "messages" })
+          for (const text of ["<svg/>", "", "%PDF-\u0000"]) {
+            const url = `data:image/png;base64,${Buffer.from(text).toString("base64")}`
+            assertMatches(yield* refused(url), { status: 400, code: "attachment_invalid" }, text)
+          }
+          yield* leaveUnits(owner, 0)
+          assertMatches(yield* refused(dataUrl), { status: 402, code: "units_exhausted" })
+        })
+      )
+      assert.strictEqual(yield* countStored(owner), senders.length)
     })
   )
 

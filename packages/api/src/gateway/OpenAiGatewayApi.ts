@@ -16,6 +16,11 @@ import {
 import { withOpenAiErrors, ParameterUnsupportedBody } from "../ai/OpenAiErrors.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
 import {
+  AttachmentInvalidBody,
+  AttachmentLimitReachedBody,
+  ImagesNotSupportedBody
+} from "../interaction/AttachmentsApi.ts"
+import {
   ChatSessionLimitReachedBody,
   ChatSessionNotFoundBody,
   MessageInvalidBody,
@@ -54,7 +59,7 @@ const conversationHeaders = Schema.Struct({
 const eventStream = HttpApiSchema.withEncoding(Schema.String, { kind: "Text", contentType: "text/event-stream" })
 
 const agentModel =
-  "The model agent/<id> is one of the caller's agents: it receives the text of the last message, continues its conversation with its memory and skills, and is charged as a message. API keys need the scope `chat` for it too."
+  "The model agent/<id> is one of the caller's agents: it receives the text and the images (`data:image/…` only) of the last message, continues its conversation with its memory and skills, and is charged as a message. API keys need the scope `chat` for it too."
 
 const createCompletion = HttpApiEndpoint.post("createChatCompletion", completionsPath)
   .setHeaders(conversationHeaders)
@@ -68,6 +73,9 @@ const createCompletion = HttpApiEndpoint.post("createChatCompletion", completion
   .addError(RateLimitExceededBody)
   .addError(PluginFailedBody)
   .addError(MessageInvalidBody)
+  .addError(AttachmentInvalidBody)
+  .addError(AttachmentLimitReachedBody)
+  .addError(ImagesNotSupportedBody)
   .addError(UnitsExhaustedBody)
   .addError(AgentNotFoundBody)
   .addError(RunningAgentNotFoundBody)
@@ -93,6 +101,9 @@ const createResponse = HttpApiEndpoint.post("createResponse", responsesPath)
   .addError(RateLimitExceededBody)
   .addError(PluginFailedBody)
   .addError(MessageInvalidBody)
+  .addError(AttachmentInvalidBody)
+  .addError(AttachmentLimitReachedBody)
+  .addError(ImagesNotSupportedBody)
   .addError(UnitsExhaustedBody)
   .addError(AgentNotFoundBody)
   .addError(RunningAgentNotFoundBody)

@@ -30,15 +30,19 @@ export const AttachmentNotFoundBody = plainErrorBody(AttachmentNotFound, {
   error: "Attachment not found",
   message: "This agent has no attachment with this id, or another conversation has it."
 })
-const AttachmentLimitReachedBody = extendedErrorBody(AttachmentLimitReached, Schema.Struct({ limit: Schema.Int }), {
-  status: 429,
-  error: "Too many attachments",
-  message: ({ limit }) =>
-    `Your attachments have ${limit} bytes, which is the limit. Delete conversations that hold some.`,
-  members: ({ limit }) => ({ limit }),
-  example: new AttachmentLimitReached({ limit: attachmentLimits.ownerBytes }),
-  read: (_, { limit }) => new AttachmentLimitReached({ limit })
-})
+export const AttachmentLimitReachedBody = extendedErrorBody(
+  AttachmentLimitReached,
+  Schema.Struct({ limit: Schema.Int }),
+  {
+    status: 429,
+    error: "Too many attachments",
+    message: ({ limit }) =>
+      `Your attachments have ${limit} bytes, which is the limit. Delete conversations that hold some.`,
+    members: ({ limit }) => ({ limit }),
+    example: new AttachmentLimitReached({ limit: attachmentLimits.ownerBytes }),
+    read: (_, { limit }) => new AttachmentLimitReached({ limit })
+  }
+)
 export const ImagesNotSupportedBody = extendedErrorBody(ImagesNotSupported, Schema.Struct({ model: Schema.String }), {
   status: 400,
   error: "Images not supported",

@@ -4,9 +4,12 @@ import type { OpenAiFrames } from "@berth/api/ai/OpenAiFrames"
 import { makeUserMessage } from "@berth/api/ai/ChatMessageMapping"
 import { ParameterUnsupported } from "@berth/api/ai/OpenAiErrors"
 import { MessageUnansweredBody } from "@berth/api/interaction/InteractionErrorBodies"
+import type { ContentPart } from "@berth/domain/ai/chat/ContentPart"
 import { readerFromStream, streamFromReader } from "@berth/domain/ai/streams/ChunkReader"
 import type { AnswerEvent } from "@berth/domain/interaction/answers/AnswerEvent"
-import type { ChatSessionId } from "@berth/domain/interaction/Conversation"
+import type { AttachmentLimitReached } from "@berth/domain/interaction/attachments/Attachment"
+import type { Attachments } from "@berth/domain/interaction/attachments/Attachments"
+import type { ChatSession, ChatSessionId } from "@berth/domain/interaction/Conversation"
 import { MessageInvalid, MessageUnanswered } from "@berth/domain/interaction/ConversationErrors"
 import type { Conversations, OutgoingMessage } from "@berth/domain/interaction/conversations/Conversations"
 import type { AgentId } from "@berth/domain/shared/AgentId"
@@ -32,19 +35,37 @@ const findUnsupported = (payload: OpenAiCompletionPayload) => {
   return findUnsupportedParameter(payload)
 }
 
-/** The text of the last message. The agent keeps the conversation and its configuration; earlier messages are ignored. */
+/** The data of images. The service fetches no addresses. */
+const readImages = (
+  parts: ReadonlyArray<ContentPart>
+): Either.Either<ReadonlyArray<Uint8Array>, ParameterUnsupported> => {
+  const sources = parts.flatMap((part) => (part.type === "image" ? [part.source] : []))
+  const contents = sources.flatMap((source) => (source.type === "data" ? [Buffer.from(source.data, "base64")] : []))
+  return contents.length === sources.length
+    ? Either.right(contents)
+    : Either.left(
+        new ParameterUnsupported({ parameter: "messages", reason: "an agent reads images as data:image/… only" })
+      )
+}
+
+type AttachFailure = Effect.Effect.Error<ReturnType<Attachments["attachImages"]>> | AttachmentLimitReached
+
+interface ReceivedMessage {
+  readonly message: string
+  readonly images: ReadonlyArray<Uint8Array>
+}
+
+/** The last message. The agent keeps the conversation and its configuration; earlier messages are ignored. */
 const readMessage = (
   payload: OpenAiCompletionPayload
-): Either.Either<string, MessageInvalid | ParameterUnsupported> => {
+): Either.Either<ReceivedMessage, MessageInvalid | ParameterUnsupported> => {
   const unsupported = findUnsupported(payload)
   if (unsupported !== null) return Either.left(unsupported)
   const { messages } = payload
   const last = messages.at(-1)
   if (last?.role !== "user") return Either.left(new MessageInvalid({ reason: "the last message must be the user's" }))
-  const { content, parts } = makeUserMessage(last.content)
-  return parts === undefined
-    ? Either.right(content)
-    : Either.left(new ParameterUnsupported({ parameter: "messages", reason: "an agent reads no images" }))
+  const { content, parts = [] } = makeUserMessage(last.content)
+  return Either.map(readImages(parts), (images) => ({ message: content, images }))
 }
 
 const toFrame =
@@ -66,7 +87,7 @@ const toFrame =
 
 /** A message to an agent in a protocol of OpenAI's. */
 export const makeAgentCompletion =
-  (conversations: Conversations) =>
+  (conversations: Conversations, attachments: Attachments) =>
   (
     user: User,
     agentId: AgentId,
@@ -76,11 +97,18 @@ export const makeAgentCompletion =
     format: CompletionFormat
   ) =>
     Effect.gen(function* () {
-      const toSend: OutgoingMessage = { message: yield* readMessage(payload), agentId, sessionId }
+      const { images, message } = yield* readMessage(payload)
+      const attach = (session: ChatSession) => attachments.attachImages(user.id, images, session)
+      const toSend: OutgoingMessage<AttachFailure> = {
+        message,
+        agentId,
+        sessionId,
+        attach: images.length === 0 ? undefined : attach
+      }
       const model = formatAgentModel(agentId)
       if (payload.stream !== true) {
-        const { message, reply } = yield* conversations.sendAndAwait(user, toSend)
-        const answer = { id: message.id, model, text: reply.content, toolCalls: [], finishReason: "stop" }
+        const { message: sent, reply } = yield* conversations.sendAndAwait(user, toSend)
+        const answer = { id: sent.id, model, text: reply.content, toolCalls: [], finishReason: "stop" }
         return HttpServerResponse.unsafeJson(yield* format.makeBody(makeUncountedCompletion(answer, created)), {
           headers: { ...makeReplyHeaders(reply), [conversationHeader]: reply.sessionId }
         })

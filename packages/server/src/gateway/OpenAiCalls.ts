@@ -6,6 +6,7 @@ import { completionsPath, parseAgentModel } from "@berth/api/gateway/OpenAiGatew
 import { ModelNotFound } from "@berth/domain/ai/models/ModelErrors"
 import { Gateway } from "@berth/domain/gateway/Gateway"
 import type { PluginInput } from "@berth/domain/gateway/PluginInput"
+import { Attachments } from "@berth/domain/interaction/attachments/Attachments"
 import type { ChatSessionId } from "@berth/domain/interaction/Conversation"
 import { Conversations } from "@berth/domain/interaction/conversations/Conversations"
 import { RateLimiter } from "@berth/domain/limits/RateLimiter"
@@ -26,7 +27,7 @@ export const makeOpenAiCalls = Effect.gen(function* () {
   const { appUrl } = yield* WebSettings
   const limiter = yield* RateLimiter
   const gateway = yield* Gateway
-  const completeByAgent = makeAgentCompletion(yield* Conversations)
+  const completeByAgent = makeAgentCompletion(yield* Conversations, yield* Attachments)
 
   /** Only machine payments are bound to a request. */
   const request = { route: `POST ${completionsPath}`, body: new Uint8Array() }

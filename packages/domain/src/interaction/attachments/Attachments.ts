@@ -10,6 +10,7 @@ import { fitHistory } from "../conversations/HistoryWindow.ts"
 import {
   type Attachment,
   AttachmentId,
+  AttachmentInvalid,
   AttachmentLimitReached,
   attachmentLimits,
   AttachmentNotFound,
@@ -43,22 +44,29 @@ export class Attachments extends Effect.Service<Attachments>()("@berth/Attachmen
     const images = yield* ImageInput
     const ids = yield* IdGenerator
 
+    const insert = Effect.fnUntraced(function* (owner: AttachmentOwner, attachment: Attachment, content: Uint8Array) {
+      if (!(yield* repository.insert(owner, attachment, content, attachmentLimits)))
+        return yield* new AttachmentLimitReached({ limit: attachmentLimits.ownerBytes })
+    })
+
+    const makeId = Effect.map(ids.next("att"), (id) => AttachmentId.make(id))
+
     const upload = Effect.fn("Attachments.upload")(function* (agent: Agent, given: string, content: Uint8Array) {
       const mediaType = yield* readAttachmentType(content)
-      const attachment: Attachment = {
-        id: AttachmentId.make(yield* ids.next("att")),
-        name: cleanFileName(given),
-        mediaType,
-        size: content.length
-      }
-      return (yield* repository.insert(toOwner(agent), attachment, content, attachmentLimits))
-        ? attachment
-        : yield* new AttachmentLimitReached({ limit: attachmentLimits.ownerBytes })
+      const attachment = { id: yield* makeId, name: cleanFileName(given), mediaType, size: content.length }
+      yield* insert(toOwner(agent), attachment, content)
+      return attachment
     })
 
     const find = Effect.fn("Attachments.find")(function* (agent: Agent, id: AttachmentId) {
       const found = yield* repository.findContent(toOwner(agent), id)
       return yield* Effect.mapError(found, () => new AttachmentNotFound())
+    })
+
+    const requireImageInput = Effect.fnUntraced(function* ({ agentId, userId }: AttachmentOwner) {
+      const { customModel, model } = yield* agents.find(userId, agentId)
+      const asked = customModel ?? model
+      if (!(yield* images.isAccepted(userId, asked))) return yield* new ImagesNotSupported({ model: asked })
     })
 
     /** Finds the attachments that a message of a conversation names. Images need a model that accepts them. */
@@ -71,18 +79,41 @@ export class Attachments extends Effect.Service<Attachments>()("@berth/Attachmen
       const wanted = yield* readNamedAttachments(named)
       const attachments = yield* checkAttachments(yield* repository.find(owner, wanted))
       if (attachments.length < wanted.length) return yield* new AttachmentNotFound()
-      if (attachments.some(isImage)) {
-        const { customModel, model } = yield* agents.find(userId, agentId)
-        const asked = customModel ?? model
-        if (!(yield* images.isAccepted(userId, asked))) return yield* new ImagesNotSupported({ model: asked })
-      }
+      if (attachments.some(isImage)) yield* requireImageInput(owner)
       const claim = Effect.flatMap(repository.claim(owner, wanted, sessionId), (claimed) =>
         claimed === wanted.length ? Effect.void : new AttachmentNotFound()
       )
       return { attachments, claim } satisfies MessageAttachments<AttachmentNotFound>
     })
 
-    return { attach, find, upload }
+    /** Attaches images that a message contains. They are stored in its transaction, so a refused message stores none. */
+    const attachImages = Effect.fn("Attachments.attachImages")(function* (
+      userId: UserId,
+      contents: ReadonlyArray<Uint8Array>,
+      { agentId, id: sessionId }: ChatSession
+    ) {
+      const owner = { userId, agentId }
+      const given = yield* Effect.forEach(contents, (content, at) =>
+        Effect.gen(function* () {
+          const mediaType = yield* readAttachmentType(content)
+          if (!isImage({ mediaType })) return yield* new AttachmentInvalid({ reason: "An image is a text file." })
+          const name = `image-${at + 1}.${mediaType.slice("image/".length)}`
+          return { content, attachment: { id: yield* makeId, name, mediaType, size: content.length } }
+        })
+      )
+      const attachments = yield* checkAttachments(given.map(({ attachment }) => attachment))
+      yield* requireImageInput(owner)
+      const stored = Effect.forEach(given, ({ attachment, content }) => insert(owner, attachment, content))
+      const claimed = repository.claim(
+        owner,
+        attachments.map(({ id }) => id),
+        sessionId
+      )
+      const claim = Effect.asVoid(Effect.zipRight(stored, claimed))
+      return { attachments, claim } satisfies MessageAttachments<AttachmentLimitReached>
+    })
+
+    return { attach, attachImages, find, upload }
   })
 }) {}
 
