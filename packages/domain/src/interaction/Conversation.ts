@@ -58,13 +58,16 @@ export const Message = Schema.Struct({
   durationMs: Schema.NullOr(Schema.Int),
   /** The user stopped the answer: the reply is its text so far, and a message without any text has failed. */
   isStopped: Schema.Boolean,
-  /** Tool calls of the answer, of replies; null without any, and in transcripts. */
+  /** Tool calls of the answer, of replies; null without any. */
   toolCalls: Schema.NullOr(Schema.Array(ToolActivity)),
   /** Of user messages; null without any. */
   attachments: Schema.NullOr(Schema.Array(Attachment)),
   createdAt: Schema.DateTimeUtcFromSelf
 })
 export type Message = typeof Message.Type
+
+/** A message of a prompt's history. */
+export type HistoryMessage = Pick<Message, "seq" | "sender" | "content" | "state" | "attachments">
 
 /** The price of an answer. */
 export interface AnswerCost {

@@ -4,6 +4,8 @@ import { type ChatSession, ChatSessionId, type Message, MessageId } from "@berth
 import { ConversationRepository } from "@berth/domain/interaction/conversations/ConversationRepository"
 import * as PostgresAgentRepository from "@berth/infra/postgres/agents/PostgresAgentRepository"
 import * as PostgresConversationRepository from "@berth/infra/postgres/interaction/PostgresConversationRepository"
+import * as PostgresMemoryRepository from "@berth/infra/postgres/interaction/PostgresMemoryRepository"
+import { MemoryRepository } from "@berth/domain/interaction/memory/MemoryRepository"
 import * as PostgresUserRepository from "@berth/infra/postgres/accounts/PostgresUserRepository"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
@@ -15,6 +17,7 @@ import * as TestSecrets from "../../../support/TestSecrets.ts"
 
 const Live = Layer.mergeAll(
   PostgresConversationRepository.layer,
+  PostgresMemoryRepository.layer,
   PostgresAgentRepository.layer,
   PostgresUserRepository.layer
 ).pipe(Layer.provideMerge(Layer.merge(MigratedDatabase.layer, TestSecrets.layer)))
@@ -63,6 +66,13 @@ const reply = (message: Message, content: string) =>
 
 const contents = (messages: ReadonlyArray<Message>) => messages.map(({ content }) => content)
 
+const historyOf = (message: Message, limit = 10) =>
+  Effect.gen(function* () {
+    const { recallForTurn } = yield* MemoryRepository
+    const { history } = yield* recallForTurn(message, { notes: 1, said: 1, history: limit })
+    return history.map(({ content }) => content)
+  })
+
 layer(Live, { excludeTestServices: true })("ConversationRepository", (it) => {
   it.effect("findSession returns a session to its user only, and listSessions the last used first", () =>
     Effect.gen(function* () {
@@ -94,7 +104,7 @@ layer(Live, { excludeTestServices: true })("ConversationRepository", (it) => {
 
   it.effect("storeReply stores message and reply, counts both and touches the session", () =>
     Effect.gen(function* () {
-      const { findSession, readTranscript } = yield* ConversationRepository
+      const { findSession, readRecord } = yield* ConversationRepository
       const { agent, session, user } = yield* conversation
       const message = yield* say(session, "hello \u0000 🦊")
       assert.deepInclude(message, {
@@ -120,10 +130,7 @@ layer(Live, { excludeTestServices: true })("ConversationRepository", (it) => {
         platform: "web",
         state: "answered"
       })
-      assert.deepStrictEqual(yield* readTranscript(session.id, { limit: 10 }), [
-        { ...message, state: "answered" },
-        answered
-      ])
+      assert.deepStrictEqual(yield* readRecord(session.id, 10), [{ ...message, state: "answered" }, answered])
       const touched = Option.getOrThrow(yield* findSession(user.id, session.id))
       assert.strictEqual(touched.messageCount, 2)
       assert.isTrue(DateTime.greaterThanOrEqualTo(touched.lastActivity, answered.createdAt))
@@ -156,7 +163,7 @@ layer(Live, { excludeTestServices: true })("ConversationRepository", (it) => {
 
   it.effect("isNext is false behind pending messages, whose replies become the history", () =>
     Effect.gen(function* () {
-      const { markFailed, isNext, readTranscript } = yield* ConversationRepository
+      const { markFailed, isNext } = yield* ConversationRepository
       const { session } = yield* conversation
       const first = yield* say(session, "1")
       const failing = yield* say(session, "2")
@@ -168,23 +175,22 @@ layer(Live, { excludeTestServices: true })("ConversationRepository", (it) => {
       assert.isFalse(yield* isNext(third))
       assert.isTrue(yield* markFailed(failing.id))
       assert.isTrue(yield* isNext(third))
-      const before = { beforeSeq: third.seq, limit: 10 }
-      assert.deepStrictEqual(contents(yield* readTranscript(session.id, before)), ["1", "1!"])
+      assert.deepStrictEqual(yield* historyOf(third), ["1", "1!"])
       yield* reply(third, "3!")
-      assert.deepStrictEqual(contents(yield* readTranscript(session.id, before)), ["1", "1!"])
-      assert.deepStrictEqual(contents(yield* readTranscript(session.id, { limit: 3 })), ["1!", "3", "3!"])
+      assert.deepStrictEqual(yield* historyOf(third), ["1", "1!"])
+      assert.deepStrictEqual(yield* historyOf({ ...third, seq: third.seq + 2 }, 3), ["1!", "3", "3!"])
     })
   )
 
   it.effect("storeReply and markFailed end a message once under concurrency", () =>
     Effect.gen(function* () {
-      const { markFailed, findSession, readTranscript } = yield* ConversationRepository
+      const { markFailed, findSession } = yield* ConversationRepository
       const { session, user } = yield* conversation
       const message = yield* say(session, "hello")
       const answers = yield* Effect.replicateEffect(reply(message, "hi"), 10, { concurrency: "unbounded" })
       assert.strictEqual(answers.filter(Option.isSome).length, 1)
       assert.isFalse(yield* markFailed(message.id))
-      assert.deepStrictEqual(contents(yield* readTranscript(session.id, { limit: 10 })), ["hello", "hi"])
+      assert.deepStrictEqual(yield* historyOf({ ...message, seq: message.seq + 2 }), ["hello", "hi"])
       assert.strictEqual(Option.getOrThrow(yield* findSession(user.id, session.id)).messageCount, 2)
 
       const unanswered = yield* say(session, "still there?")
@@ -196,7 +202,7 @@ layer(Live, { excludeTestServices: true })("ConversationRepository", (it) => {
 
   it.effect("markFailed keeps a partial answer once, in the record and in no transcript", () =>
     Effect.gen(function* () {
-      const { findReply, findSession, markFailed, readRecord, readTranscript } = yield* ConversationRepository
+      const { findReply, findSession, markFailed, readRecord } = yield* ConversationRepository
       const { session, user } = yield* conversation
       const message = yield* say(session, "Tell!")
       const failure = { callBegun: true, reason: "the agent stopped answering" }
@@ -210,7 +216,7 @@ layer(Live, { excludeTestServices: true })("ConversationRepository", (it) => {
       )
       assert.lengthOf(ends.filter(Boolean), 1)
       assert.deepStrictEqual(yield* findReply(message), Option.none())
-      assert.deepStrictEqual(yield* readTranscript(session.id, { limit: 10 }), [])
+      assert.deepStrictEqual(yield* historyOf({ ...message, seq: message.seq + 2 }), [])
       assert.strictEqual(Option.getOrThrow(yield* findSession(user.id, session.id)).messageCount, 2)
       yield* say(session, "Tell!")
       const record = yield* readRecord(session.id, 10)

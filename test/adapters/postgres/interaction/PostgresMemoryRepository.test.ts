@@ -87,7 +87,10 @@ const found = (agent: Agent, query: string, limit = 10) =>
 const turnOf = (sessionId: ChatSessionId, content: string, limits = { notes: 20, said: 5 }) =>
   Effect.gen(function* () {
     const { recallForTurn } = yield* MemoryRepository
-    const { notes, said, summary } = yield* recallForTurn(yield* ask(sessionId, content), limits)
+    const { notes, said, summary } = yield* recallForTurn(yield* ask(sessionId, content), {
+      ...limits,
+      history: 10
+    })
     return { notes: notes.map(({ text }) => text), said: said.map(({ text }) => text), summary }
   })
 
@@ -320,7 +323,10 @@ layer(Live, { excludeTestServices: true })("MemoryRepository", (it) => {
               Effect.all([
                 search(of(mine), asked, 1_000),
                 Effect.map(
-                  recallForTurn({ ...of(mine), sessionId: session, content: asked }, { notes: 9, said: 99 }),
+                  recallForTurn(
+                    { ...of(mine), sessionId: session, content: asked },
+                    { notes: 9, said: 99, history: 9 }
+                  ),
                   (turn) => [...turn.notes, ...turn.said]
                 )
               ])

@@ -126,11 +126,6 @@ export class ConversationRepository extends Context.Tag("@berth/ConversationRepo
     readonly findOutcome: (
       id: MessageId
     ) => Effect.Effect<Option.Option<MessageFailure & { readonly state: MessageState }>>
-    /** The newest `limit` messages between `afterSeq` and `beforeSeq` without failed ones, oldest first. */
-    readonly readTranscript: (
-      sessionId: ChatSessionId,
-      options: { readonly afterSeq?: number; readonly beforeSeq?: number; readonly limit: number }
-    ) => Effect.Effect<ReadonlyArray<Message>>
     /** The newest `limit` messages before a message, failed ones included, oldest first. */
     readonly readRecord: (
       sessionId: ChatSessionId,

@@ -22,7 +22,7 @@ import { TurnRepository } from "../turns/TurnRepository.ts"
 import { TurnSettlement } from "../turns/TurnSettlement.ts"
 import { TurnStops } from "../turns/TurnStops.ts"
 import { ConversationRepository, type MessageFailure } from "./ConversationRepository.ts"
-import { fitHistory, maximumHistoryMessages } from "./HistoryWindow.ts"
+import { fitHistory } from "./HistoryWindow.ts"
 import * as TurnQueue from "./TurnQueue.ts"
 import { withExportedSpan } from "../../shared/SpanExport.ts"
 
@@ -66,17 +66,12 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
     const renewLease = (message: Message) =>
       Effect.flatMap(DateTime.now, (now) => turns.renewLease(message.id, DateTime.addDuration(now, leaseDuration)))
 
-    /** Waits for the session's earlier turns, then returns the context of this one. The pending limit is below the transcript's. */
+    /** Waits for the session's earlier turns, then returns the context of this one. The pending limit is below the history's. */
     const awaitContext = (message: Message, ticket: TurnQueue.TurnTicket) => {
       const read = Effect.gen(function* () {
-        const { afterSeq, ...known } = yield* memories.recallForTurn(message)
-        const earlier = yield* repository.readTranscript(message.sessionId, {
-          afterSeq,
-          beforeSeq: message.seq,
-          limit: maximumHistoryMessages
-        })
-        const prompts = yield* promptsOf(message, earlier, message)
-        return { ...prompts, known, isNext: earlier.every(({ state }) => state !== "pending") }
+        const { history, ...known } = yield* memories.recallForTurn(message)
+        const prompts = yield* promptsOf(message, history, message)
+        return { ...prompts, known, isNext: history.every(({ state }) => state !== "pending") }
       })
       const awaitNext = (polls: number): Effect.Effect<void> =>
         Effect.flatMap(Effect.zipRight(ticket.wait(polls), repository.isNext(message)), (isNext) =>

@@ -1,6 +1,7 @@
 import { DateTime, Effect, Option } from "effect"
 import { IdGenerator } from "../../ids/IdGenerator.ts"
 import type { Message } from "../Conversation.ts"
+import { maximumHistoryMessages } from "../conversations/HistoryWindow.ts"
 import { MemoryRepository, type MemoryOwner, originsOfOwner } from "./MemoryRepository.ts"
 import { deduplicateRecollections, selectMemories, formatRecollection } from "./Recollection.ts"
 import { TurnNotInProgress } from "../turns/TurnErrors.ts"
@@ -20,7 +21,8 @@ const searchLimit = 10
 const spare = 3
 
 /** A message, or the task of an agent. */
-type Question = Pick<Message, "agentId" | "userId" | "sessionId" | "content"> & Partial<Pick<Message, "platform">>
+type Question = Pick<Message, "agentId" | "userId" | "sessionId" | "content"> &
+  Partial<Pick<Message, "platform" | "seq">>
 
 /** Memory of an agent across conversations with its owner: notes, earlier messages, and summaries. */
 export class Memories extends Effect.Service<Memories>()("@berth/Memories", {
@@ -73,19 +75,20 @@ export class Memories extends Effect.Service<Memories>()("@berth/Memories", {
     })
 
     /**
-     * Returns the context of a turn: the summary of its session up to `afterSeq`, and memories from elsewhere, which only
-     * turns of the owner get.
+     * Returns the context of a turn: the summary of its session, the messages after it, and memories from elsewhere, which only turns
+     * of the owner get.
      */
     const recallForTurn = Effect.fnUntraced(function* (message: Question) {
-      const { notes, said, summary, ...session } = yield* repository.recallForTurn(message, {
+      const { history, notes, said, summary, ...session } = yield* repository.recallForTurn(message, {
         notes: notesOfTurn,
-        said: saidOfTurn * spare
+        said: saidOfTurn * spare,
+        history: maximumHistoryMessages
       })
       const fromOwner = Option.getOrElse(session.fromOwner, () => originsOfOwner.includes(message.platform ?? "web"))
       return {
         fromOwner,
         summary: Option.getOrNull(Option.map(summary, ({ text }) => text)),
-        afterSeq: Option.match(summary, { onNone: () => 0, onSome: ({ upToSeq }) => upToSeq }),
+        history,
         memories: fromOwner
           ? selectMemories(notes, deduplicateRecollections(said).slice(0, saidOfTurn), message.content)
           : []

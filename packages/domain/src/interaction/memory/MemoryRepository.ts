@@ -1,5 +1,5 @@
 import { Context, type DateTime, type Effect, type Option } from "effect"
-import type { ChatSessionId, Message } from "../Conversation.ts"
+import type { ChatSessionId, HistoryMessage, Message } from "../Conversation.ts"
 import type { AgentTurn } from "../turns/TurnRepository.ts"
 import type { MemoryNote, Recollection, RecalledMessage } from "./Recollection.ts"
 import type { ConversationSummary } from "./ConversationSummary.ts"
@@ -48,13 +48,15 @@ export class MemoryRepository extends Context.Tag("@berth/MemoryRepository")<
       within?: ChatSessionId
     ) => Effect.Effect<ReadonlyArray<Recollection>>
     /**
-     * Whether the session is the owner's, its summary, the agent's newest notes, and messages of other sessions with significant words of
-     * the message, best match first.
+     * Whether the session is the owner's, its summary, its newest messages between the summary and `seq` without failed ones, oldest
+     * first, the agent's newest notes, and messages of other sessions with significant words of the message, best match first. No
+     * history without `seq`.
      */
     readonly recallForTurn: (
-      message: Pick<Message, "agentId" | "userId" | "sessionId" | "content">,
-      limits: { readonly notes: number; readonly said: number }
+      message: Pick<Message, "agentId" | "userId" | "sessionId" | "content"> & Partial<Pick<Message, "seq">>,
+      limits: { readonly notes: number; readonly said: number; readonly history: number }
     ) => Effect.Effect<{
+      readonly history: ReadonlyArray<HistoryMessage>
       readonly fromOwner: Option.Option<boolean>
       readonly summary: Option.Option<ConversationSummary>
       readonly notes: ReadonlyArray<MemoryNote>

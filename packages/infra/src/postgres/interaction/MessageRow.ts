@@ -12,9 +12,3 @@ export const MessageRow = Schema.Struct({
 /** Excludes the search vector, which is larger than the message. */
 export const selectMessageColumns = (sql: SqlClient) =>
   sql.csv(Object.keys(Message.fields).map((name) => sql`${sql(name)}`))
-
-/** The same without tool calls, which no prompt contains. */
-export const selectTranscriptColumns = (sql: SqlClient) =>
-  sql.csv(
-    Object.keys(Message.fields).map((name) => (name === "toolCalls" ? sql`null as tool_calls` : sql`${sql(name)}`))
-  )

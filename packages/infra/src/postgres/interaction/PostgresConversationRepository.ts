@@ -33,7 +33,7 @@ import { countAffectedRows, decodeRows, decodeFirstRow, decodeSingleRow, listCol
 import { UnitsColumn } from "../shared/MoneyColumns.ts"
 import { toStorableJson, toStorableText } from "../StorableText.ts"
 
-import { MessageRow, selectMessageColumns, selectTranscriptColumns } from "./MessageRow.ts"
+import { MessageRow, selectMessageColumns } from "./MessageRow.ts"
 import { withExportedSpan } from "@berth/domain/shared/SpanExport"
 
 const ChatSessionRow = Schema.Struct({
@@ -43,7 +43,6 @@ const ChatSessionRow = Schema.Struct({
 })
 const decodeSession = decodeFirstRow(ChatSessionRow)
 const decodeAgent = decodeFirstRow(Schema.Struct({ agentStatus: Schema.NullOr(AgentStatus) }))
-const decodeMessages = decodeRows(MessageRow)
 const decodeMessage = decodeFirstRow(MessageRow)
 const CompletedRow = Schema.Struct({ isStored: Schema.Boolean, charged: UnitsColumn })
 const decodeCompleted = decodeFirstRow(CompletedRow)
@@ -364,18 +363,6 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGen
           where id = ${toStorableText(id)}`.pipe(decodeFirstRow(OutcomeRow), Effect.orDie)
         return Option.map(found, ({ failure, ...outcome }) => ({ ...outcome, reason: failure ?? undefined }))
       }),
-      readTranscript: Effect.fnUntraced(function* (
-        sessionId: ChatSessionId,
-        options: { readonly afterSeq?: number; readonly beforeSeq?: number; readonly limit: number }
-      ) {
-        const before = options.beforeSeq === undefined ? [] : [sql`seq < ${options.beforeSeq}`]
-        const after = options.afterSeq === undefined ? [] : [sql`seq > ${options.afterSeq}`]
-        const newestFirst = directly(sql`${prepared}
-          select ${selectTranscriptColumns(sql)} from messages
-          where ${sql.and([sql`session_id = ${toStorableText(sessionId)}`, sql`state <> 'failed'`, ...before, ...after])}
-          order by seq desc limit ${options.limit}`)
-        return Array.reverse(yield* Effect.orDie(decodeMessages(newestFirst)))
-      }, withExportedSpan("ConversationRepository.readTranscript")),
       readRecord: Effect.fn("ConversationRepository.readRecord")(function* (
         sessionId: ChatSessionId,
         limit: number,

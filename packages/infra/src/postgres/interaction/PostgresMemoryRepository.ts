@@ -1,5 +1,5 @@
 import type { AgentId } from "@berth/domain/shared/AgentId"
-import { ChatSessionId, type Message, Sender } from "@berth/domain/interaction/Conversation"
+import { ChatSessionId, type HistoryMessage, Message, Sender } from "@berth/domain/interaction/Conversation"
 import {
   MemoryRepository,
   type NewNote,
@@ -13,6 +13,7 @@ import { SqlClient } from "@effect/sql/SqlClient"
 import { Array, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { createHash } from "node:crypto"
 import { makeDirectly } from "../DirectQueries.ts"
+import { preparedMark } from "../PreparedStatements.ts"
 import { decodeFirstRow, decodeRows } from "../Rows.ts"
 import { toStorableText } from "../StorableText.ts"
 import type { UserId } from "@berth/domain/shared/UserId"
@@ -35,7 +36,15 @@ const MessageRow = Schema.Struct({
   text: Schema.String,
   at: Schema.DateTimeUtcFromDate
 })
-const SummaryRow = Schema.Struct({ kind: Schema.Literal("summary"), text: Schema.String, upToSeq: Schema.Int })
+const SummaryRow = Schema.Struct({ kind: Schema.Literal("summary"), text: Schema.String, seq: Schema.Int })
+const HistoryRow = Schema.Struct({
+  kind: Schema.Literal("history"),
+  sender: Sender,
+  text: Schema.String,
+  seq: Message.fields.seq,
+  state: Message.fields.state,
+  attachments: Message.fields.attachments
+})
 const SessionRow = Schema.Struct({ kind: Schema.Literal("session"), text: Schema.Literal("owner", "people") })
 const ConversationRow = Schema.Struct({
   sessionId: Schema.NullOr(ChatSessionId),
@@ -43,7 +52,7 @@ const ConversationRow = Schema.Struct({
   fromOwner: Schema.NullOr(Schema.Boolean)
 })
 const RecollectionRow = Schema.Union(NoteRow, MessageRow)
-const TurnRow = Schema.Union(NoteRow, MessageRow, SummaryRow, SessionRow)
+const TurnRow = Schema.Union(HistoryRow, NoteRow, MessageRow, SummaryRow, SessionRow)
 const decodeTurnRows = decodeRows(TurnRow)
 
 const questionOf = (text: string) => toStorableText(text.slice(0, maximumQuestionLength))
@@ -59,6 +68,8 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
       sql`agent_id is not distinct from ${toStorableText(agentId)} and user_id is not distinct from ${userId}`
 
     const everywhere = sql``
+    /** A limit that a plan for all parameters knows too. */
+    const literal = (limit: number) => sql.literal(String(limit))
     /** Of a row of chat_sessions. */
     const isFromOwner = sql`(${sql.in("chat_sessions.platform", originsOfOwner)} or from_owner)`
     /** Of messages that were found: few, and after their ranking. */
@@ -77,7 +88,7 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
         select count(*) filter (where search @@ words) >= ${commonWordThreshold}::integer as yes
         from question, (
           select search from messages where agent_id = ${toStorableText(agentId)} and state = 'answered'
-          order by created_at desc limit ${sampleSize}
+          order by created_at desc limit ${literal(sampleSize)}
         ) as newest
       )`
 
@@ -90,7 +101,7 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
           from question, messages
           where (select not yes from usual) and state = 'answered'
             and search @@ (${termOf(of.agentId)}::tsquery && words) and ${own(of)} ${where}
-          order by created_at desc limit ${maximumCandidates}
+          order by created_at desc limit ${literal(maximumCandidates)}
         )
         union all
         (
@@ -98,10 +109,10 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
           from question, (
             select * from messages
             where (select yes from usual) and state = 'answered' and agent_id = ${toStorableText(of.agentId)}
-            order by created_at desc limit ${commonWordSearchLimit}
+            order by created_at desc limit ${literal(commonWordSearchLimit)}
           ) as newest
           where search @@ words and ${own(of)} ${where}
-          limit ${maximumCandidates}
+          limit ${literal(maximumCandidates)}
         )
       ) as candidate`
 
@@ -169,44 +180,61 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
           order by score desc, created_at desc, text limit ${limit}`.pipe(decodeRows(RecollectionRow), Effect.orDie)
       }),
       recallForTurn: Effect.fnUntraced(function* (
-        message: Pick<Message, "agentId" | "userId" | "sessionId" | "content">,
-        limits: { readonly notes: number; readonly said: number }
+        message: Pick<Message, "agentId" | "userId" | "sessionId" | "content"> & Partial<Pick<Message, "seq">>,
+        limits: { readonly notes: number; readonly said: number; readonly history: number }
       ) {
         const now = DateTime.toDate(yield* DateTime.now)
-        const known = directly(sql`
+        const history =
+          message.seq === undefined
+            ? sql``
+            : sql`
+              union all
+              select 'history', sender, content, created_at, seq, state, attachments, seq
+              from (
+                select sender, content, created_at, seq, state, attachments from messages
+                where session_id = ${message.sessionId} and state <> 'failed' and seq < ${message.seq}
+                  and seq > coalesce((select up_to_seq from session_summaries where session_id = ${message.sessionId}), 0)
+                order by seq desc limit ${limits.history}
+              ) as newest`
+        const known = directly(sql`${sql.literal(preparedMark)}
           ${asked(message, message.content, false)}
-          select kind, sender, text, at, up_to_seq
+          select kind, sender, text, at, seq, state, attachments
           from (
-            select 'summary' as kind, null as sender, summary as text, updated_at as at, up_to_seq, 1 as place
+            select 'summary' as kind, null as sender, summary as text, updated_at as at, up_to_seq as seq, null as state,
+              null::jsonb as attachments, 1 as place
             from session_summaries where session_id = ${message.sessionId}
             union all
-            select 'session', null, case when ${isFromOwner} then 'owner' else 'people' end, created_at, null, 0
+            select 'session', null, case when ${isFromOwner} then 'owner' else 'people' end, created_at, null, null, null, 0
             from chat_sessions where id = ${message.sessionId}
             union all
-            select 'note', null, text, created_at, null, row_number() over (order by created_at desc, id desc)
+            select 'note', null, text, created_at, null, null, null, row_number() over (order by created_at desc, id desc)
             from (
               select id, text, created_at from agent_notes
               where agent_id = ${message.agentId} and user_id = ${message.userId}
               order by created_at desc, id desc limit ${limits.notes}
             ) as newest
             union all
-            select 'message', ${senderOf}, left(content, ${maximumTextLength}), created_at, null,
+            select 'message', ${senderOf}, left(content, ${maximumTextLength}), created_at, null, null, null,
               row_number() over (order by score desc, created_at desc)
             from (
               select * from (${saidMatches(message, now, sql`and session_id <> ${message.sessionId}`)}) as said
               order by score desc, created_at desc limit ${limits.said}
             ) as best
+            ${history}
           ) as known
           order by place`)
         const rows = yield* Effect.orDie(decodeTurnRows(known))
         return {
+          history: rows
+            .filter((row): row is typeof HistoryRow.Type => row.kind === "history")
+            .map(({ kind: _, text: content, ...message }): HistoryMessage => ({ ...message, content })),
           fromOwner: Option.map(
             Array.findFirst(rows, (row): row is typeof SessionRow.Type => row.kind === "session"),
             ({ text }) => text === "owner"
           ),
           summary: Option.map(
             Array.findFirst(rows, (row): row is typeof SummaryRow.Type => row.kind === "summary"),
-            ({ text, upToSeq }): ConversationSummary => ({ text, upToSeq })
+            ({ seq, text }): ConversationSummary => ({ text, upToSeq: seq })
           ),
           notes: rows.filter((row): row is MemoryNote => row.kind === "note"),
           said: rows.filter((row): row is RecalledMessage => row.kind === "message")
