@@ -25,36 +25,42 @@ const OpenReservation = Schema.Struct({
   creditUnits: UnitsColumn
 })
 
+/** The part of a statement that books all units of the reservations in `settled`. */
+export const makeBooking = (sql: SqlClient, ids: Context.Tag.Service<IdGenerator>) => {
+  const nextId = ids.next("led")
+  return (at: Date) =>
+    Effect.map(
+      Effect.all([nextId, nextId, nextId, nextId]),
+      ([fromDay, usedFromDay, fromCredits, usedFromCredits]) => sql`booked as (
+        insert into ledger_entries (id, transaction_id, user_id, account, units, cause, created_at)
+        select entry.id, settled.id, settled.user_id, entry.account, entry.units, settled.cause, ${at}::timestamptz
+        from settled cross join lateral (values
+          (${fromDay}, 'allowance', -daily_units), (${usedFromDay}, 'usage', daily_units),
+          (${fromCredits}, 'credits', -credit_units), (${usedFromCredits}, 'usage', credit_units)
+        ) as entry (id, account, units)
+        where entry.units <> 0
+      )`
+    )
+}
+
 /** Closes reservations: books the used units and returns the rest. */
 export const makeSettleUnits = (sql: SqlClient, ids: Context.Tag.Service<IdGenerator>) => {
   const ledger = makeLedgerWriter(sql, ids)
+  const book = makeBooking(sql, ids)
 
   /** One statement when all reserved units are used. False when fewer are, or the reservation is closed. */
   const settleWhole = (id: ReservationId, units: Units) =>
     Effect.gen(function* () {
       const createdAt = DateTime.toDate(yield* DateTime.now)
-      const [fromDay, usedFromDay, fromCredits, usedFromCredits] = yield* Effect.all([
-        ids.next("led"),
-        ids.next("led"),
-        ids.next("led"),
-        ids.next("led")
-      ])
+      const booked = yield* book(createdAt)
       const closed = yield* sql`${sql.literal(preparedMark)}
-        with closed as (
+        with settled as (
           update reservations
           set state = 'settled', settled_daily_units = daily_units, settled_credit_units = credit_units
           where id = ${toStorableText(id)} and state = 'reserved' and daily_units + credit_units <= ${units}::bigint
           returning id, user_id, cause, daily_units, credit_units
-        ), booked as (
-          insert into ledger_entries (id, transaction_id, user_id, account, units, cause, created_at)
-          select entry.id, closed.id, closed.user_id, entry.account, entry.units, closed.cause, ${createdAt}::timestamptz
-          from closed cross join lateral (values
-            (${fromDay}, 'allowance', -daily_units), (${usedFromDay}, 'usage', daily_units),
-            (${fromCredits}, 'credits', -credit_units), (${usedFromCredits}, 'usage', credit_units)
-          ) as entry (id, account, units)
-          where entry.units <> 0
-        )
-        select daily_units + credit_units as units from closed`.pipe(decodeFirstRow(SettledRow))
+        ), ${booked}
+        select daily_units + credit_units as units from settled`.pipe(decodeFirstRow(SettledRow))
       if (Option.isSome(closed)) charged.unsafeUpdate(closed.value.units, [])
       return Option.isSome(closed)
     }).pipe(Effect.orDie)

@@ -25,7 +25,7 @@ import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { SqlClient } from "@effect/sql/SqlClient"
 import type { Fragment } from "@effect/sql/Statement"
 import { Array, DateTime, Effect, Layer, Option, Schema } from "effect"
-import { charged } from "../billing/SettleUnits.ts"
+import { charged, makeBooking } from "../billing/SettleUnits.ts"
 import { toDatabaseTime } from "../DatabaseClock.ts"
 import { makeDirectly } from "../DirectQueries.ts"
 import { preparedMark } from "../PreparedStatements.ts"
@@ -65,6 +65,7 @@ const unlimited: PendingLimits = { session: 2 ** 31 - 1, user: 2 ** 31 - 1 }
 export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGenerator> = Layer.effect(
   ConversationRepository,
   Effect.map(Effect.all([SqlClient, makeDirectly, IdGenerator]), ([sql, directly, ids]) => {
+    const book = makeBooking(sql, ids)
     const prepared = sql.literal(preparedMark)
     const sessionColumns = sql.literal(listColumns("chat_sessions", ChatSessionRow))
 
@@ -287,12 +288,7 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGen
         { costLimit, units }: TurnPriceLimit
       ) {
         const at = DateTime.toDate(yield* DateTime.now)
-        const [fromDay, usedFromDay, fromCredits, usedFromCredits] = yield* Effect.all([
-          ids.next("led"),
-          ids.next("led"),
-          ids.next("led"),
-          ids.next("led")
-        ])
+        const booked = yield* book(at)
         const completed = yield* directly(sql`${prepared}
           with ended as materialized (
             select turns.id as turn_id, reservations.id as held_by, cost_micros + held_micros as turn_cost
@@ -308,15 +304,7 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGen
             set state = 'settled', settled_daily_units = daily_units, settled_credit_units = credit_units
             from ended where reservations.id = held_by
             returning reservations.id, reservations.user_id, cause, daily_units, credit_units
-          ), booked as (
-            insert into ledger_entries (id, transaction_id, user_id, account, units, cause, created_at)
-            select entry.id, settled.id, settled.user_id, entry.account, entry.units, settled.cause, ${at}::timestamptz
-            from settled cross join lateral (values
-              (${fromDay}, 'allowance', -daily_units), (${usedFromDay}, 'usage', daily_units),
-              (${fromCredits}, 'credits', -credit_units), (${usedFromCredits}, 'usage', credit_units)
-            ) as entry (id, account, units)
-            where entry.units <> 0
-          ), ${answer(message, reply, { at, units: sql`${units}`, costMicros: sql`turn_cost`, of: sql`from ended` })}
+          ), ${booked}, ${answer(message, reply, { at, units: sql`${units}`, costMicros: sql`turn_cost`, of: sql`from ended` })}
           select reply.id is not null as is_stored,
             (select daily_units + credit_units from settled) as charged, ${selectMessageColumns(sql)}
           from ended left join reply on true`).pipe(Effect.orDie)
