@@ -394,7 +394,7 @@ describe("CardProcessor over HTTP", () => {
 
   it.scopedLive("CardProcessor over HTTP is unavailable when a success is no object of the API", () =>
     Effect.gen(function* () {
-      for (const body of ["{}", "[]", '{"object":"list"}', "<p>welcome</p>"]) {
+      for (const body of ["{}", "[]", '{"object":"list"}', "<p>welcome</p>", '"welcome"', "null", "1"]) {
         const url = yield* listenLocally(
           createServer((_, response) => response.writeHead(200, { "content-type": "application/json" }).end(body))
         )

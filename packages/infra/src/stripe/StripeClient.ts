@@ -66,6 +66,26 @@ export const isCardError = (error: unknown): error is Stripe.errors.StripeCardEr
 
 export type StripeCall = ReturnType<typeof makeStripeClient>
 
+/**
+ * The library does not settle a call whose answer is JSON without members, such as a text of a proxy: its handler of the response
+ * throws. A rejected body is a failed call.
+ */
+const makeHttpClient = () => {
+  const client = Stripe.createNodeHttpClient()
+  const makeRequest = client.makeRequest.bind(client)
+  client.makeRequest = async (...request) => {
+    const response = await makeRequest(...request)
+    const toJson = response.toJSON.bind(response)
+    response.toJSON = async () => {
+      const body: unknown = await toJson()
+      if (!Predicate.isRecord(body)) throw new StripeAnswerUnexpected()
+      return body
+    }
+    return response
+  }
+  return client
+}
+
 /** The processor's own client, one per process: it keeps its connections. */
 export const makeStripeClient = ({ apiUrl, secretKey, timeout = defaultTimeout }: StripeAccess) => {
   const isPlain = apiUrl.protocol === "http:"
@@ -75,7 +95,8 @@ export const makeStripeClient = ({ apiUrl, secretKey, timeout = defaultTimeout }
     port: apiUrl.port === "" ? (isPlain ? 80 : 443) : apiUrl.port,
     timeout,
     maxNetworkRetries: retries,
-    telemetry: false
+    telemetry: false,
+    httpClient: makeHttpClient()
   })
   return <A>(call: (stripe: Stripe) => Promise<A>): Effect.Effect<A, StripeCallFailed> =>
     Effect.tryPromise({ try: () => call(stripe), catch: (error) => new StripeCallFailed(error) }).pipe(
