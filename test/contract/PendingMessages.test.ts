@@ -1,10 +1,23 @@
 import { makeSseParser } from "@berth/api/http/Sse"
 import { AgentOverviewEvent, AgentOverviewView } from "@berth/api/interaction/AgentOverviewsApi"
 import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
+import { IdGenerator } from "@berth/domain/ids/IdGenerator"
+import { ChatSessionId, MessageId } from "@berth/domain/interaction/Conversation"
+import { ConversationRepository } from "@berth/domain/interaction/conversations/ConversationRepository"
+import { Conversations } from "@berth/domain/interaction/conversations/Conversations"
+import { ChatSessions } from "@berth/domain/interaction/conversations/ChatSessions"
+import { ConversationTurns } from "@berth/domain/interaction/conversations/ConversationTurns"
+import { Memories } from "@berth/domain/interaction/memory/Memories"
+import { OwnKeyCoverage } from "@berth/domain/interaction/turns/OwnKeyCoverage"
+import { TurnSettings } from "@berth/domain/interaction/turns/TurnPricing"
+import { TurnSettlement } from "@berth/domain/interaction/turns/TurnSettlement"
+import { TurnStops } from "@berth/domain/interaction/turns/TurnStops"
+import { Agents } from "@berth/domain/agents/Agents"
+import { Units } from "@berth/domain/shared/Money"
 import type { Turn, TurnEvent } from "@berth/domain/instances/AgentRuntime"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
-import { Array, Deferred, Effect, Fiber, Ref, Schema, Stream } from "effect"
+import { Array, DateTime, Deferred, Effect, Fiber, Layer, Option, Ref, Schema, Stream } from "effect"
 import { eventually } from "../support/Eventually.ts"
 import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
 import * as App from "../support/TestApp.ts"
@@ -260,6 +273,92 @@ layer(App.shared, { excludeTestServices: true })("A message of a channel", (it) 
       assert.deepStrictEqual(yield* sql`select state from reservations where user_id = ${owner.user.id}`, [
         { state: "settled" }
       ])
+      assert.strictEqual(yield* usedBy(owner), 1)
+    })
+  )
+})
+
+const WithConversations = Conversations.Default.pipe(
+  Layer.provide(Layer.merge(ConversationTurns.Default, ChatSessions.Default)),
+  Layer.provide(Layer.mergeAll(TurnSettlement.Default, TurnStops.Default, Memories.Default)),
+  Layer.provide(Layer.mock(Agents, { _tag: "@berth/Agents" })),
+  Layer.provide(Layer.succeed(TurnSettings, { priceMargin: 1.3, budgetUsd: 0.25 })),
+  Layer.provide(Layer.succeed(OwnKeyCoverage, { covers: () => Effect.succeed(false) })),
+  Layer.provideMerge(App.layer())
+)
+
+layer(WithConversations, { excludeTestServices: true })("Messages in transactions of their callers", (it) => {
+  const openSession = ({ agent, user }: OwnerWithAgent) =>
+    Effect.gen(function* () {
+      const { next } = yield* IdGenerator
+      const { findSession, insertSession } = yield* ConversationRepository
+      const id = ChatSessionId.make(yield* next("chs"))
+      const now = yield* DateTime.now
+      const times = { createdAt: now, lastActivity: now }
+      const rest = { status: "active", title: null, messageCount: 0 } as const
+      yield* insertSession({ id, userId: user.id, agentId: agent.id, ...rest, ...times })
+      return yield* Effect.flatten(findSession(user.id, id))
+    })
+
+  it.effect("Calls with one message id at the same time are answered once, all by the same reply", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent()
+      const { answerOnce } = yield* Conversations
+      const session = yield* openSession(owner)
+      const id = MessageId.make(yield* (yield* IdGenerator).next("msg"))
+      const message = Effect.succeed("hello")
+      const call = answerOnce(owner.user, { id, session, platform: "platformA", message })
+      const ends = yield* Effect.replicateEffect(call, 5, many)
+      const replies = ends.map((end) => (end._tag === "Answered" ? end.reply.id : end.reason))
+      assert.strictEqual(new Set(replies).size, 1)
+      assert.isTrue(ends.every(({ _tag }) => _tag === "Answered"))
+      assert.strictEqual(yield* usedBy(owner), 1)
+    })
+  )
+
+  it.effect("A message, the deletion of a conversation and a release of its units do not deadlock", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent()
+      const [{ stream }, { next }, ledger, sql] = yield* Effect.all([Conversations, IdGenerator, UnitLedger, SqlClient])
+      const { appendUserMessage, removeSession } = yield* ConversationRepository
+      const [deleted, session] = yield* Effect.all([openSession(owner), openSession(owner)])
+      const [failed, id] = [MessageId.make(yield* next("msg")), MessageId.make(yield* next("msg"))]
+      const reservation = yield* ledger.reserve(owner.user, Units(2), failed)
+      const leaseUntil = DateTime.add(yield* DateTime.now, { minutes: 1 })
+      yield* appendUserMessage(
+        { id: failed, sessionId: deleted.id, content: "hello", topic: null, platform: "web" },
+        { reservation, ownKeysOnly: false, leaseUntil }
+      )
+      const after = <A, E>(gate: Deferred.Deferred<void>, effect: Effect.Effect<A, E>) =>
+        Effect.fork(Effect.zipRight(Deferred.await(gate), effect))
+      const [mayRelease, mayDelete] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const release = yield* after(mayRelease, ledger.release(yield* reservation))
+      const deletion = yield* after(mayDelete, removeSession(owner.user.id, deleted.id))
+      const waiting = sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+      /** Each of the forked calls waits for a lock, or has ended. */
+      const awaitStarted = (fibers: ReadonlyArray<Fiber.RuntimeFiber<unknown>>) =>
+        eventually(
+          Effect.zipWith(
+            waiting,
+            Effect.all(fibers.map(Fiber.poll)),
+            (waits, polls) => waits.length + polls.filter(Option.isSome).length
+          ),
+          (started) => started >= fibers.length
+        )
+      const before = Effect.gen(function* () {
+        yield* Deferred.succeed(mayRelease, undefined)
+        yield* awaitStarted([release])
+        yield* Deferred.succeed(mayDelete, undefined)
+        yield* awaitStarted([release, deletion])
+      })
+      const answer = yield* stream(
+        owner.user,
+        { id, session, message: "hello", platform: "a2a" },
+        { before: Effect.orDie(before), alongside: Effect.void, canceled: Effect.never }
+      )
+      yield* Stream.runDrain(answer)
+      yield* Fiber.join(release)
+      assert.deepStrictEqual(yield* Fiber.join(deletion), Option.some([failed]))
       assert.strictEqual(yield* usedBy(owner), 1)
     })
   )

@@ -97,6 +97,8 @@ export class ConversationRepository extends Context.Tag("@berth/ConversationRepo
       agentId?: AgentId,
       text?: string
     ) => Effect.Effect<ReadonlyArray<ChatSession>>
+    /** Orders the new messages of a user until the transaction ends. Lock order: before every other lock. */
+    readonly lockNewMessages: (userId: UserId) => Effect.Effect<void>
     /** Appends a `pending` message with the next `seq` and begins its turn. The limits are exact. */
     readonly appendUserMessage: (
       message: NewMessage,

@@ -1,4 +1,4 @@
-import { DateTime, Effect, FiberSet, Option, Schedule } from "effect"
+import { Data, DateTime, Effect, Either, FiberSet, Option, Schedule } from "effect"
 import { readLast, streamFromReader } from "../../ai/streams/ChunkReader.ts"
 import type { AgentId } from "../../shared/AgentId.ts"
 import { UnitsExhausted } from "../../billing/units/Reservation.ts"
@@ -58,8 +58,8 @@ export interface KeyedMessage {
 
 /** A turn on behalf of another context. */
 export interface TurnHooks<E> {
-  /** Stored in the transaction of the message, before it. */
-  readonly before: Effect.Effect<void>
+  /** Stored in the transaction of the message, before it and its payment. */
+  readonly before: Effect.Effect<void, E>
   /** Stored in the transaction of the message, after it. */
   readonly alongside: Effect.Effect<void, E>
   /** Ends when the turn is to be given up. */
@@ -68,13 +68,16 @@ export interface TurnHooks<E> {
 
 type Stored<E> = Pick<TurnHooks<E>, "alongside" | "before">
 
-/** Keeps message and payment in one transaction: concurrent calls with the id share a reservation, which none may release. */
+/** Keeps message and payment in one transaction. */
 const unhooked: TurnHooks<never> = { before: Effect.void, alongside: Effect.void, canceled: Effect.never }
 
 /** The end of a turn. */
 export type TurnEnd =
   | { readonly _tag: "Answered"; readonly reply: Message }
   | { readonly _tag: "Failed"; readonly reason: string; readonly callBegun: boolean }
+
+/** A call with the same id was first. */
+class MessageAlreadyAccepted extends Data.TaggedError("MessageAlreadyAccepted")<{ readonly message: Message }> {}
 
 const isUnitsExhausted = (error: unknown): error is UnitsExhausted => error instanceof UnitsExhausted
 
@@ -127,7 +130,15 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
         ? Effect.flatMap(pay, (payment) =>
             Effect.onError(append(payment), () => Effect.transposeMapOption(payment.reservation, ledger.release))
           )
-        : transaction.run(Effect.zipLeft(Effect.flatMap(Effect.zipLeft(pay, stored.before), append), stored.alongside))
+        : repository
+            .lockNewMessages(session.userId)
+            .pipe(
+              Effect.zipRight(stored.before),
+              Effect.zipRight(pay),
+              Effect.flatMap(append),
+              Effect.zipLeft(stored.alongside),
+              transaction.run
+            )
     })
 
     /** Without units and credits, only a message that the user's own keys answer is accepted. */
@@ -250,7 +261,14 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
       const repeated = to.repeats === undefined ? Option.none() : yield* repository.findMessage(user.id, to.repeats)
       const toSend = { ...to, message: Option.isSome(repeated) ? repeated.value.content : yield* read }
       yield* validate(toSend.message)
-      const { events, message } = yield* begin(user, toSend, false, unhooked)
+      const refuseAccepted = Effect.flatMap(
+        repository.findMessage(user.id, to.id),
+        Option.match({ onNone: () => Effect.void, onSome: (message) => new MessageAlreadyAccepted({ message }) })
+      )
+      const begun = yield* Effect.either(begin(user, toSend, false, { ...unhooked, before: refuseAccepted }))
+      if (Either.isLeft(begun))
+        return yield* begun.left._tag === "MessageAlreadyAccepted" ? awaitEnd(begun.left.message) : begun.left
+      const { events, message } = begun.right
       const last = yield* readLast(events)
       return last?.type === "done"
         ? ({ _tag: "Answered", reply: last.reply } satisfies TurnEnd)

@@ -69,6 +69,9 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGen
     const prepared = sql.literal(preparedMark)
     const sessionColumns = sql.literal(listColumns("chat_sessions", ChatSessionRow))
 
+    const newMessagesLock = (userId: Fragment) =>
+      sql`pg_advisory_xact_lock(hashtextextended('messages of ' || ${userId}, 0))`
+
     /**
      * Locks new and pending messages of a user until the transaction ends; charges keep the agent and the model of messages that
      * are deleted then. Lock order, that of a reply: reservations, messages, their session.
@@ -80,7 +83,7 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGen
           ...(sessionId === undefined ? [] : [sql`${sql(table)}.session_id = ${toStorableText(sessionId)}`])
         ])
       return Effect.all([
-        sql`select pg_advisory_xact_lock(hashtextextended('messages of ' || ${userId}::text, 0))`,
+        sql`select ${newMessagesLock(sql`${userId}::text`)}`,
         sql`
           update reservations set agent_id = question.agent_id, model = reply.model
           from messages question
@@ -200,6 +203,9 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGen
           select * from chat_sessions where ${sql.and([sql`user_id = ${userId}`, ...ofAgent, ...withText])}
           order by last_activity desc, id desc limit ${limit}`.pipe(decodeRows(ChatSessionRow), Effect.orDie)
       }),
+      lockNewMessages: Effect.fnUntraced(function* (userId: UserId) {
+        yield* Effect.orDie(sql`select ${newMessagesLock(sql`${userId}::text`)}`)
+      }, withExportedSpan("ConversationRepository.lockNewMessages")),
       // A message takes two numbers, its own and its reply's, so that a reply follows its message.
       appendUserMessage: Effect.fnUntraced(function* (
         { attachments = [], ...message }: NewMessage,
@@ -210,7 +216,7 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGen
         // The function counts what was committed before this user's turn to append: the statement's own snapshot is older.
         const waiting = sql`
           select pending.* from (
-            select user_id, pg_advisory_xact_lock(hashtextextended('messages of ' || user_id, 0))
+            select user_id, ${newMessagesLock(sql`user_id`)}
             from chat_sessions where id = ${message.sessionId}
             offset 0
           ) as locked cross join lateral count_pending_messages(locked.user_id, ${message.sessionId}) as pending`
