@@ -26,9 +26,11 @@ import * as PersistenceWiring from "@berth/infra/wiring/PersistenceWiring"
 import type { Settings } from "@berth/infra/configuration/Settings"
 import * as ZxcvbnCommonPasswords from "@berth/infra/crypto/ZxcvbnCommonPasswords"
 import * as Argon2PasswordHasher from "@berth/infra/crypto/Argon2PasswordHasher"
+import * as InstanceMetrics from "@berth/infra/instance-drivers/InstanceMetrics"
 import * as DatabaseMetrics from "@berth/infra/postgres/DatabaseMetrics"
 import { makeDatabaseCheck } from "@berth/infra/postgres/DatabaseHealth"
 import { ProgramMisconfigured, serviceVersion } from "@berth/infra/process/ProgramRunner"
+import * as UnixSocketClient from "@berth/infra/runtime/UnixSocketClient"
 import * as AssetFiles from "@berth/infra/files/AssetFiles"
 import * as FolderSkillCatalog from "@berth/infra/skills/FolderSkillCatalog"
 import * as UploadedSkillPackages from "@berth/infra/skills/UploadedSkillPackages"
@@ -148,15 +150,24 @@ const readiness = Layer.effect(
   Effect.map(makeDatabaseCheck, (database) => ({ checks: { database } }))
 )
 
-/** Figures of the database are those of all processes: the backend alone reads them. */
+/** Figures of the database are those of all processes, and the backend has the instances: it alone reads them. */
 const exposition = ({ environment, role }: Settings) =>
   Layer.effect(
     MetricsExposition,
-    Effect.map(role === "web" ? Effect.succeed(Effect.succeed("")) : DatabaseMetrics.make, (ofDatabase) => ({
-      text: Effect.zipWith(readPrometheus, ofDatabase, (ofProcess, more) => ofProcess + more),
-      isOpenOnLoopback: environment === "development"
-    }))
-  )
+    Effect.gen(function* () {
+      const [readInstances, readDatabase] =
+        role === "web"
+          ? [Effect.void, Effect.succeed("")]
+          : yield* Effect.all([InstanceMetrics.make, DatabaseMetrics.make])
+      const read = Effect.all([Effect.zipRight(readInstances, readPrometheus), readDatabase], {
+        concurrency: "unbounded"
+      })
+      return {
+        text: Effect.map(read, (texts) => texts.join("")),
+        isOpenOnLoopback: environment === "development"
+      }
+    })
+  ).pipe(Layer.provide(UnixSocketClient.layer))
 
 const metricsListener = (settings: Settings) =>
   Layer.unwrapEffect(Effect.map(MetricsExposition, ({ text }) => MetricsListener.fromSettings(settings, text)))

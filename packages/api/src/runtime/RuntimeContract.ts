@@ -19,6 +19,8 @@ export const RuntimePaths = {
   health: "/health",
   /** GET: 200 with `RuntimeStorage`. */
   storage: "/storage",
+  /** GET: 200 with `RuntimeStats`. */
+  stats: "/stats",
   /** PUT `RuntimeConfiguration`: 204. */
   configuration: "/configuration",
   /** POST `Turn`: 200 with a stream of `RuntimeTurnEvent`; 404 for an agent that is not configured. */
@@ -36,6 +38,22 @@ export type RuntimeHealth = typeof RuntimeHealth.Type
 
 /** Bytes of all agents' files, as the quota counts them. */
 export const RuntimeStorage = Schema.Struct({ bytes: Schema.Int })
+
+/** Finite and bounded, since instances are not trusted. */
+const figure = (maximum: number) => Schema.Number.pipe(Schema.between(0, maximum))
+const longestSeconds = 86_400
+
+/** Figures of the process since the last reading. */
+export const RuntimeStats = Schema.Struct({
+  lagP99Seconds: figure(longestSeconds),
+  lagMaximumSeconds: figure(longestSeconds),
+  /** Busy part of the event loop. */
+  utilization: figure(1),
+  /** Pauses of the garbage collector. */
+  collectionSeconds: figure(longestSeconds),
+  heapUsedBytes: figure(2 ** 40)
+})
+export type RuntimeStats = typeof RuntimeStats.Type
 
 export const RuntimeConfiguration = Schema.Struct({ agents: Schema.Array(RuntimeAgent) })
 export type RuntimeConfiguration = typeof RuntimeConfiguration.Type

@@ -6,6 +6,7 @@ import { type CpuSample, computeCpuPercent } from "./CpuPercent.ts"
 import { type DiskCount, maximumEntries } from "./DiskUsage.ts"
 import { maximumMissedHealthChecks, probeHealth } from "./HealthProbe.ts"
 import * as InstanceLogFile from "./InstanceLogFile.ts"
+import { addInstances } from "./InstanceMetrics.ts"
 import { decideMemoryAlert, describeMemoryAlert } from "./MemoryAlert.ts"
 
 // Of all instances together, since a label per instance would have no bound.
@@ -65,6 +66,10 @@ export const make = <Running extends { readonly instance: RunningInstance }>({
         })
       ),
       (removeSampler) => Effect.sync(removeSampler)
+    )
+    yield* Effect.acquireRelease(
+      Effect.sync(() => addInstances(() => list().map(({ instance }) => instance))),
+      (removeInstances) => Effect.sync(removeInstances)
     )
 
     /** In the background: an instance that ignores SIGTERM must not delay the checks of the others. */

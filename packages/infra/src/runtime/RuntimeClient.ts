@@ -2,6 +2,7 @@ import {
   RuntimeConfiguration,
   RuntimeHealth,
   RuntimePaths,
+  RuntimeStats,
   RuntimeErrorBody,
   RuntimeStorage,
   RuntimeTurnEvent
@@ -16,7 +17,7 @@ import { Turn } from "@berth/domain/instances/AgentRuntime"
 import * as HttpClient from "@effect/platform/HttpClient"
 import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
 import type * as HttpClientResponse from "@effect/platform/HttpClientResponse"
-import { Data, Duration, Effect, Option, Redacted, Schema, type Scope } from "effect"
+import { Data, Duration, Effect, Option, type ParseResult, Redacted, Schema, type Scope } from "effect"
 import { isConnectionRefused } from "./ConnectionRefusal.ts"
 import { agent } from "./UnixSocketClient.ts"
 
@@ -44,6 +45,9 @@ export interface RuntimeClient {
   readonly measureStorage: (
     runtime: RuntimeEndpoint
   ) => Effect.Effect<Option.Option<number>, RuntimeUnresponsive | RuntimeRequestRejected>
+  readonly stats: (
+    runtime: RuntimeEndpoint
+  ) => Effect.Effect<RuntimeStats, RuntimeUnresponsive | RuntimeRequestRejected>
   readonly configure: (
     runtime: RuntimeEndpoint,
     configuration: RuntimeConfiguration
@@ -94,30 +98,31 @@ export const make = (anyClient: HttpClient.HttpClient, timers = makeIdleTimeouts
       )
     )
 
-  return {
-    health: (runtime) =>
-      send(runtime, HttpClientRequest.get(RuntimePaths.health), 200, healthTimeout).pipe(
-        Effect.flatMap((response) =>
-          readBody(response).pipe(
-            Effect.flatMap(decodeHealth),
-            Effect.timeout(healthTimeout),
-            Effect.mapError(() => new RuntimeUnresponsive({ reason: "its health response is malformed" }))
-          )
-        ),
-        Effect.withTracerEnabled(false)
+  /** Reads without a trace, since health and figures are read every few seconds. */
+  const read = <A>(
+    runtime: RuntimeEndpoint,
+    path: string,
+    name: string,
+    decode: (body: string) => Effect.Effect<A, ParseResult.ParseError>,
+    within = healthTimeout
+  ) =>
+    send(runtime, HttpClientRequest.get(path), 200, within).pipe(
+      Effect.flatMap((response) =>
+        readBody(response).pipe(
+          Effect.flatMap(decode),
+          Effect.timeout(within),
+          Effect.mapError(() => new RuntimeUnresponsive({ reason: `its ${name} response is malformed` }))
+        )
       ),
+      Effect.withTracerEnabled(false)
+    )
+
+  return {
+    health: (runtime) => read(runtime, RuntimePaths.health, "health", decodeHealth),
+    stats: (runtime) => read(runtime, RuntimePaths.stats, "stats", decodeStats),
     measureStorage: (runtime) =>
-      send(runtime, HttpClientRequest.get(RuntimePaths.storage), 200, headTimeout).pipe(
-        Effect.flatMap((response) =>
-          readBody(response).pipe(
-            Effect.flatMap(decodeStorage),
-            Effect.timeout(headTimeout),
-            Effect.mapBoth({
-              onFailure: () => new RuntimeUnresponsive({ reason: "its storage response is malformed" }),
-              onSuccess: ({ bytes }) => Option.some(bytes)
-            })
-          )
-        ),
+      read(runtime, RuntimePaths.storage, "storage", decodeStorage, headTimeout).pipe(
+        Effect.map(({ bytes }) => Option.some(bytes)),
         Effect.catchIf(
           (error) => error._tag === "RuntimeRequestRejected" && error.status === RuntimeErrors.routeNotFound.status,
           () => Effect.succeedNone
@@ -165,6 +170,7 @@ const readBody = (response: HttpClientResponse.HttpClientResponse) =>
 
 const decodeHealth = Schema.decodeUnknown(Schema.parseJson(RuntimeHealth))
 const decodeStorage = Schema.decodeUnknown(Schema.parseJson(RuntimeStorage))
+const decodeStats = Schema.decodeUnknown(Schema.parseJson(RuntimeStats))
 const decodeErrorBody = Schema.decodeUnknownOption(Schema.parseJson(RuntimeErrorBody))
 
 const reject = (status: number, body: Effect.Effect<string, unknown>): Effect.Effect<never, RuntimeRequestRejected> =>

@@ -14,7 +14,7 @@ import { Duration, Effect, Option, type Redacted } from "effect"
 import type { ServerResponse } from "node:http"
 import { RuntimeAgents } from "../agents/RuntimeAgents.ts"
 import { TurnExecution } from "../interaction/TurnExecution.ts"
-import { reportHealth, type RuntimeIdentity, reportStorage } from "./RuntimeReports.ts"
+import { reportHealth, type RuntimeIdentity, reportStats, reportStorage } from "./RuntimeReports.ts"
 import { requireToken } from "./TokenGuard.ts"
 import { respondUnreadableBody, respondInvalidFields, respondError } from "./RuntimeErrorResponses.ts"
 
@@ -85,6 +85,7 @@ export const layer = (
   HttpRouter.empty.pipe(
     HttpRouter.get(RuntimePaths.health, reportHealth(options)),
     HttpRouter.get(RuntimePaths.storage, reportStorage(options.agentsDirectory)),
+    HttpRouter.get(RuntimePaths.stats, reportStats),
     HttpRouter.put(RuntimePaths.configuration, configure),
     HttpRouter.post(RuntimePaths.turns, answerTurnRequest),
     HttpRouter.use(limitBody),
@@ -98,5 +99,5 @@ export const layer = (
     ),
     requireToken(options.token),
     HttpServer.serve(),
-    HttpMiddleware.withTracerDisabledForUrls([RuntimePaths.health])
+    HttpMiddleware.withTracerDisabledForUrls([RuntimePaths.health, RuntimePaths.stats])
   )

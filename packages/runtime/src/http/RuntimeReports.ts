@@ -1,7 +1,8 @@
-import { RuntimeHealth, RuntimeStorage } from "@berth/api/runtime/RuntimeContract"
+import { RuntimeHealth, RuntimeStats, RuntimeStorage } from "@berth/api/runtime/RuntimeContract"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import { Effect } from "effect"
 import { RuntimeAgents } from "../agents/RuntimeAgents.ts"
+import { readProcessStats } from "../process/ProcessStats.ts"
 import { measureAgentFiles } from "../skills/files/AgentFiles.ts"
 
 export interface RuntimeIdentity {
@@ -23,3 +24,8 @@ export const reportStorage = (agentsDirectory: string) =>
   Effect.flatMap(measureAgentFiles(agentsDirectory), (bytes) =>
     HttpServerResponse.schemaJson(RuntimeStorage)({ bytes })
   ).pipe(Effect.orDie)
+
+/** The response with the figures of the process since the last reading. */
+export const reportStats = Effect.flatMap(readProcessStats, (figures) =>
+  Effect.orDie(HttpServerResponse.schemaJson(RuntimeStats)(figures))
+)

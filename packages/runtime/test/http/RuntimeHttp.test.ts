@@ -1,4 +1,4 @@
-import { runtimeBodyLimit } from "@berth/api/runtime/RuntimeContract"
+import { runtimeBodyLimit, RuntimeStats } from "@berth/api/runtime/RuntimeContract"
 import { RuntimeAgents } from "@berth/runtime/agents/RuntimeAgents"
 import { ModelClient } from "@berth/runtime/ai/ModelClient"
 import * as RuntimeHttp from "@berth/runtime/http/RuntimeHttp"
@@ -8,7 +8,7 @@ import { TurnExecution } from "@berth/runtime/interaction/TurnExecution"
 import { HttpClient, HttpClientRequest } from "@effect/platform"
 import { NodeHttpServer } from "@effect/platform-node"
 import { afterAll, assert, layer } from "@effect/vitest"
-import { Effect, Layer, Redacted, Stream } from "effect"
+import { Effect, Layer, Redacted, Schema, Stream } from "effect"
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -65,6 +65,7 @@ layer(runtime, { excludeTestServices: true })("The runtime's listener", (it) => 
       for (const request of [
         HttpClientRequest.get("/health"),
         HttpClientRequest.get("/storage"),
+        HttpClientRequest.get("/stats"),
         HttpClientRequest.put("/configuration").pipe(json({ agents: [sampleAgent] })),
         HttpClientRequest.post("/turns").pipe(json(turn)),
         HttpClientRequest.get("/nowhere")
@@ -97,6 +98,32 @@ layer(runtime, { excludeTestServices: true })("The runtime's listener", (it) => 
       mkdirSync(join(agentsDirectory, "agt_1"))
       writeFileSync(join(agentsDirectory, "agt_1", "note"), "x".repeat(4097))
       assert.deepStrictEqual(yield* storage(), { bytes: 3 * 4096 })
+    })
+  )
+
+  it.effect("The runtime's listener returns the figures of its process since the last reading", () =>
+    Effect.gen(function* () {
+      const read = Effect.flatMap(send(HttpClientRequest.get("/stats")), ({ text }) =>
+        Schema.decode(Schema.parseJson(RuntimeStats))(text)
+      )
+      /** Blocks the event loop, and lets the measuring timer tick by a request. */
+      const block = Effect.zipRight(
+        Effect.sync(() => {
+          const end = performance.now() + 300
+          while (performance.now() < end);
+        }),
+        send(HttpClientRequest.get("/health"))
+      )
+      yield* read
+      // The first tick after a reading begins the measurement.
+      yield* block
+      yield* block
+      const blocked = yield* read
+      assert.isAbove(blocked.lagMaximumSeconds, 0.2)
+      assert.isAtMost(blocked.lagP99Seconds, blocked.lagMaximumSeconds + 0.001)
+      assert.isAbove(blocked.utilization, 0)
+      assert.isAbove(blocked.heapUsedBytes, 1_000_000)
+      assert.isBelow((yield* read).lagMaximumSeconds, blocked.lagMaximumSeconds)
     })
   )
 
