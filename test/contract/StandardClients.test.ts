@@ -696,6 +696,22 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
     })
   )
 
+  it.effect("POST /mcp answers what is no message in the form of JSON-RPC", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const owner = yield* createOwnerWithAgent()
+      const headers = { accept: "application/json, text/event-stream", "content-type": "application/json" }
+      for (const [body, rpcCode, code] of [
+        ["{", -32_700, "body_malformed"],
+        ['"hello"', -32_600, "invalid_request"]
+      ] as const) {
+        const answer = yield* web({ method: "POST", path: "/mcp", as: owner, headers, body })
+        assert.strictEqual(answer.status, 400)
+        assertMatches(answer.body, { jsonrpc: "2.0", id: null, code, error: { code: rpcCode } })
+      }
+    })
+  )
+
   it.scoped("The official MCP client calls enabled skills of agents, with the scope agents alone", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()

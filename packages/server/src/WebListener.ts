@@ -6,6 +6,7 @@ import { audioTranscriptionsPath } from "@berth/api/gateway/OpenAiGatewayApi"
 import { gatewayPath } from "@berth/api/gateway/GatewayApi"
 import { developmentPlanPath } from "@berth/api/billing/subscriptions/DevelopmentPlansApi"
 import { findA2aErrorShape } from "@berth/api/a2a/tasks/A2aErrorBodies"
+import { findMcpErrorShape } from "@berth/api/mcp/McpErrorShape"
 import { WebApi } from "@berth/api/WebApi"
 import { BillingSettings } from "@berth/domain/billing/BillingSettings"
 import type { HttpServerRequest } from "@effect/platform"
@@ -226,7 +227,7 @@ const makePipeline = (sendsSpans: boolean) =>
       instanceTable,
       bodyLimit,
       limitsUploads: true,
-      reshapeErrors: (path) => reshapeErrors(path) ?? findA2aErrorShape(path),
+      reshapeErrors: (path) => reshapeErrors(path) ?? findA2aErrorShape(path) ?? findMcpErrorShape(path),
       caller: RequestCaller.makeClientCallerResolver,
       presentation: makePagePresentation,
       sendsSpans
