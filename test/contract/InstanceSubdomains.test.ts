@@ -370,7 +370,7 @@ layer(App.layer({ agentManagerTransport: "remote" }), { excludeTestServices: tru
     })
   )
 
-  /** Opens a stream whose answer does not end and a socket, and waits for both to end. */
+  /** Opens a stream whose answer does not end and a socket, and waits for both to be cut off. */
   const assertConnectionsEnd = <E, R>(
     owner: OwnerWithAgent,
     headers: Readonly<Record<string, string>>,
@@ -386,7 +386,11 @@ layer(App.layer({ agentManagerTransport: "remote" }), { excludeTestServices: tru
           Stream.concat(Stream.never)
         )
       const call = { method: "POST", path: "/api/agent", json: { message: "hello" } }
-      const streaming = at(hostOf(owner), { ...call, headers: { ...headers, accept: "text/event-stream" } })
+      const streaming = at(hostOf(owner), {
+        ...call,
+        headers: { ...headers, accept: "text/event-stream" },
+        isCut: true
+      })
       const stream = yield* Effect.forkScoped(withBehavior({ chat })(streaming))
       yield* Deferred.await(started)
       const socket = yield* connectSocket({

@@ -171,7 +171,10 @@ layer(Layer.provideMerge(users, App.shared), { excludeTestServices: true })("Own
 
       it.effect(`${name} responds to another user as to an unknown id`, () =>
         Effect.gen(function* () {
-          const { owner, stranger } = yield* Users
+          const users = yield* Users
+          const { owner } = users
+          // The limit of lifecycle operations counts refused calls.
+          const stranger = kind === instance ? yield* createOwnerWithAgent() : users.stranger
           const { calls } = yield* AgentManagerTest
           const owned = yield* idOf(kind, owner)
           const before = (yield* calls).length

@@ -124,6 +124,9 @@ const userWithRowsEverywhere = Effect.gen(function* () {
     insert into messages (id, session_id, user_id, agent_id, seq, sender, content, platform, state, created_at)
     values (${message}, ${chat}, ${user.id}, ${agent}, 1, 'user', 'Wanda was here', 'web', 'answered', now())`
   yield* sql`
+    insert into attachments (id, agent_id, session_id, name, media_type, size, content, created_at)
+    values (${`att_${tag}`}, ${agent}, ${chat}, 'wanda.txt', 'text/plain', 5, 'Wanda', now())`
+  yield* sql`
     insert into answer_events (message_id, first_delta, delta_count, deltas, created_at)
     values (${message}, 1, 1, '["Hello Wanda"]', now())`
   yield* sql`
