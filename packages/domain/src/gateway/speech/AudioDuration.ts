@@ -5,7 +5,9 @@ import { type AudioContainer, detectAudioKind } from "./AudioContainer.ts"
  * Durations from containers, without decoding. Bytes that are cut or malformed read as zeros.
  */
 
+/** No container has integers of more than 8 bytes. A length of another size, which a file can name, reads as zero. */
 const readUnsigned = (bytes: Uint8Array, at: number, length: number, isLittleEndian = false): number => {
+  if (length > 8) return 0
   let value = 0
   for (let i = 0; i < length; i += 1) value = value * 256 + (bytes[isLittleEndian ? at + length - 1 - i : at + i] ?? 0)
   return value
@@ -157,7 +159,7 @@ const measureWebm = (bytes: Uint8Array): number | null => {
     at = webmMasters.has(id) ? body : body + size
   }
   const ticks = Math.max(duration, last)
-  return ticks === 0 ? null : (ticks * nanoseconds) / 1e9
+  return ticks === 0 || nanoseconds === 0 ? null : (ticks * nanoseconds) / 1e9
 }
 
 const measures: Readonly<Record<AudioContainer, (bytes: Uint8Array) => number | null>> = {

@@ -97,6 +97,12 @@ describe("readAudioDuration", () => {
       assert.isTrue(Option.isNone(readAudioDuration(bytes)))
   })
 
+  it("readAudioDuration reads no integer of the length that a WebM file names", () => {
+    const size = [0x01, ...big(2 ** 48, 7)]
+    for (const id of [[0xe7], big(0x2ad7b1, 3)])
+      assert.isTrue(Option.isNone(readAudioDuration(file(webmHead, id, size, zeros(8)))))
+  })
+
   it.prop(
     "readAudioDuration ends for any bytes after a known header",
     [
