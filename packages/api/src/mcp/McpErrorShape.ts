@@ -1,29 +1,22 @@
 import { Option, Schema } from "effect"
 import { mcpPath } from "./McpApi.ts"
 
-/** Codes of JSON-RPC 2.0, section 5.1, by the code of an error body. */
-const rpcCodes = { body_malformed: -32_700, invalid_request: -32_600 }
-const RequestError = Schema.Struct({
+const BodyMalformed = Schema.Struct({
   message: Schema.String,
-  code: Schema.Literal("body_malformed", "invalid_request"),
+  code: Schema.Literal("body_malformed"),
   traceId: Schema.optional(Schema.String)
 })
-const readRequestError = Schema.decodeUnknownOption(RequestError)
+const readBodyMalformed = Schema.decodeUnknownOption(BodyMalformed)
 
-/** A request that is no message of JSON-RPC, as its response without an id; every other error keeps its shape. Total. */
-const reshapeRequestError = (status: number, body: unknown) => ({
+/** Malformed JSON as the parse error of JSON-RPC 2.0, section 5.1; every other error keeps its shape. Total. */
+const reshapeMalformed = (status: number, body: unknown) => ({
   status,
-  body: Option.match(readRequestError(body), {
+  body: Option.match(readBodyMalformed(body), {
     onNone: () => body,
-    onSome: (given) => ({
-      jsonrpc: "2.0",
-      id: null,
-      ...given,
-      error: { code: rpcCodes[given.code], message: given.message }
-    })
+    onSome: (given) => ({ jsonrpc: "2.0", id: null, ...given, error: { code: -32_700, message: given.message } })
   })
 })
 
 /** The shape of errors at the path of the protocol. */
 export const findMcpErrorShape = (path: string) =>
-  path === mcpPath || path === `${mcpPath}/` ? reshapeRequestError : undefined
+  path === mcpPath || path === `${mcpPath}/` ? reshapeMalformed : undefined
