@@ -8,6 +8,7 @@ import { assert, layer } from "@effect/vitest"
 import { Array, DateTime, Effect, Redacted, Schema, Stream } from "effect"
 import { ModelProvidersTest } from "@berth/infra/ai/ModelProvidersTest"
 import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
+import { connectSocket } from "../support/SocketClient.ts"
 import { insertAgent, png } from "../support/Samples.ts"
 import * as App from "../support/TestApp.ts"
 import { countStored, receivedTurns, withVision } from "./AttachmentFixtures.ts"
@@ -132,6 +133,39 @@ layer(App.shared, { excludeTestServices: true })("Attachments", (it) => {
       assert.deepStrictEqual(session.messages[1]?.attachments, [])
       yield* web({ method: "DELETE", path: `/api/agent/sessions/${owner.conversation}`, as: owner })
       assert.strictEqual(yield* countStored(owner), 0)
+    })
+  )
+
+  it.scoped("A message of /api/chat and one over a WebSocket bring their files, and no stranger's", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent()
+      const stranger = yield* createOwnerWithAgent()
+      const foreign = yield* uploadId(stranger, "a.txt", "secret")
+      const [first, second] = [yield* uploadId(owner, "a.txt", "first"), yield* uploadId(owner, "b.txt", "second")]
+      const { appUrl, web } = yield* App.TestApp
+      const post = (...attachments: ReadonlyArray<string>) =>
+        web({ method: "POST", path: "/api/chat", as: owner, json: { message: "", attachments } })
+      const socket = yield* connectSocket({
+        host: `127.0.0.1:${appUrl.port}`,
+        path: `/agents/${owner.agent.id}/ws`,
+        headers: { cookie: owner.cookie }
+      })
+      const turns = yield* receivedTurns(
+        Effect.gen(function* () {
+          assertError(yield* post(foreign), { status: 404, code: "attachment_not_found" })
+          assertError(yield* post(), { status: 400, code: "message_invalid" })
+          assert.strictEqual((yield* post(first)).status, 200)
+          socket.send({ type: "chat", id: "foreign", message: "Read", attachments: [foreign] })
+          const refused = yield* socket.until(({ id }) => id === "foreign")
+          assert.deepInclude(refused, { type: "error", code: "attachment_not_found" })
+          socket.send({ type: "chat", id: "own", message: "", attachments: [second] })
+          yield* socket.until(({ type }) => type === "done")
+        })
+      )
+      assert.deepStrictEqual(
+        turns.map(({ message }) => message),
+        ["Attached file a.txt:\n```\nfirst\n```", "Attached file b.txt:\n```\nsecond\n```"]
+      )
     })
   )
 

@@ -1,5 +1,6 @@
 import { AgentStatus } from "@berth/domain/agents/AgentStatus"
 import { AnsweringModel } from "@berth/domain/ai/models/AnsweringModel"
+import { AttachmentId } from "@berth/domain/interaction/attachments/Attachment"
 import { ChatSessionId, MessageId } from "@berth/domain/interaction/Conversation"
 import { ToolActivity } from "@berth/domain/skills/tools/ToolActivity"
 import { Data, Schema } from "effect"
@@ -7,6 +8,7 @@ import { AgentNotFoundBody } from "../agents/AgentErrorBodies.ts"
 import { UnitsExhaustedBody } from "../billing/BillingErrorBodies.ts"
 import { errorBody, plainErrorBody } from "../http/ErrorBody.ts"
 import { InternalFailureBody, ServiceUnavailableBody } from "../http/TransportErrors.ts"
+import { AttachmentInvalidBody, AttachmentNotFoundBody, ImagesNotSupportedBody } from "./AttachmentsApi.ts"
 import {
   ChatSessionNotFoundBody,
   LastEventIdInvalidBody,
@@ -49,7 +51,10 @@ export const ChatFrame = Schema.Struct({
   type: Schema.Literal("chat"),
   id: Schema.optional(Schema.String.pipe(Schema.maxLength(128))),
   message: Schema.String,
-  sessionId: Schema.optional(ChatSessionId)
+  sessionId: Schema.optional(ChatSessionId),
+  attachments: Schema.optional(Schema.Array(AttachmentId)).annotations({
+    description: "Ids of files of POST /api/agents/:id/attachments. `message` can be empty with some"
+  })
 })
 export const ResumeFrame = Schema.Struct({ type: Schema.Literal("resume"), lastEventId: Schema.String })
 export const PingFrame = Schema.Struct({ type: Schema.Literal("ping") })
@@ -128,6 +133,9 @@ export const FrameErrorBody = Schema.Union(
   RunningAgentNotFoundBody,
   AgentNotFoundBody,
   ChatSessionNotFoundBody,
+  AttachmentInvalidBody,
+  AttachmentNotFoundBody,
+  ImagesNotSupportedBody,
   UnitsExhaustedBody,
   PendingMessageLimitReachedBody,
   ChatSessionLimitReachedBody,

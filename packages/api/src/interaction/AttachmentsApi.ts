@@ -72,7 +72,7 @@ const upload = HttpApiEndpoint.post("upload", "/api/agents/:id/attachments")
   .annotateContext(
     OpenApi.annotations({
       summary: "Upload a file for a message",
-      description: `The body is the file: a PNG, JPEG, WebP or GIF image of at most ${imageBytes} bytes, or a text file in UTF-8 of at most ${textBytes} bytes. Its type follows from its bytes. Name the id in \`attachments\` of POST /api/agent: at most ${files} of a message. A file that no message names is deleted after a day. Your files have at most ${ownerBytes} bytes together, where each counts as ${leastBytes} at least.`
+      description: `The body is the file: a PNG, JPEG, WebP or GIF image of at most ${imageBytes} bytes, or a text file in UTF-8 of at most ${textBytes} bytes. Its type follows from its bytes. Name the id in \`attachments\` of POST /api/agent, POST /api/chat or a \`chat\` frame: at most ${files} of a message. A file that no message names is deleted after a day. Your files have at most ${ownerBytes} bytes together, where each counts as ${leastBytes} at least.`
     })
   )
   .annotateContext(

@@ -148,6 +148,10 @@ const read = HttpApiEndpoint.get("read", "/api/agent")
   .addError(RateLimitExceededBody)
   .middleware(PrincipalAuth)
 
+const attachments = Schema.optionalWith(Schema.Array(AttachmentId), { nullable: true }).annotations({
+  description: "Ids of files of POST /api/agents/:id/attachments. `message` can be empty with some"
+})
+
 const actions = ["chat", "create-session", "update-skill", "set-credential"] as const
 
 /**
@@ -164,9 +168,7 @@ const act = HttpApiEndpoint.post("act", "/api/agent")
       message: optionalText,
       sessionId: Schema.optionalWith(ChatSessionId, { nullable: true }),
       agentId: Schema.optionalWith(AgentId, { nullable: true }),
-      attachments: Schema.optionalWith(Schema.Array(AttachmentId), { nullable: true }).annotations({
-        description: "Ids of files of POST /api/agents/:id/attachments. `message` can be empty with some"
-      }),
+      attachments,
       skillId: optionalText,
       enabled: Schema.optionalWith(Schema.Boolean, { nullable: true }),
       key: optionalText,
@@ -216,7 +218,8 @@ const chat = HttpApiEndpoint.post("chat", "/api/chat")
   .setPayload(
     payload({
       message: Schema.String,
-      topic: Schema.optionalWith(Schema.String.pipe(Schema.maxLength(200)), { nullable: true })
+      topic: Schema.optionalWith(Schema.String.pipe(Schema.maxLength(200)), { nullable: true }),
+      attachments
     })
   )
   .addSuccess(
@@ -235,6 +238,9 @@ const chat = HttpApiEndpoint.post("chat", "/api/chat")
   .addError(PendingMessageLimitReachedBody)
   .addError(ResumedAnswerLimitReachedBody)
   .addError(MessageInvalidBody)
+  .addError(AttachmentInvalidBody)
+  .addError(AttachmentNotFoundBody)
+  .addError(ImagesNotSupportedBody)
   .addError(UnitsExhaustedBody)
   .addError(ChatFailedBody)
   .middleware(PrincipalAuth)

@@ -21,6 +21,7 @@ import type { Conversations } from "@berth/domain/interaction/conversations/Conv
 import { type Context, Deferred, Duration, Effect, Either, FiberSet, Mailbox, Option, type Scope, Stream } from "effect"
 import { WebSocket } from "ws"
 import { currentTraceId } from "../http/TraceId.ts"
+import type { MessageReader } from "./ReceivedMessage.ts"
 import { makeErrorFrame, readClientFrame, readText } from "./SocketFrames.ts"
 import type { SocketLimits } from "./SocketLimits.ts"
 
@@ -47,7 +48,11 @@ export interface AgentSocket {
 export const make = (
   ws: WebSocket,
   holder: SocketHolder,
-  { conversations, resumed }: { readonly conversations: Conversations; readonly resumed: ResumedAnswers },
+  {
+    conversations,
+    readMessage,
+    resumed
+  }: { readonly conversations: Conversations; readonly resumed: ResumedAnswers; readonly readMessage: MessageReader },
   limits: Context.Tag.Service<typeof SocketLimits>
 ): Effect.Effect<AgentSocket, never, Scope.Scope> =>
   Effect.gen(function* () {
@@ -104,12 +109,9 @@ export const make = (
             if (isDraining) return yield* new ServiceUnavailable()
             if ((yield* FiberSet.size(answers)) >= limits.answers)
               return yield* new AnswerLimitReached({ limit: limits.answers })
-            const { id, message, sessionId } = frame
-            const { events: read, opening } = yield* conversations.send(
-              user,
-              { message, sessionId, agentId: agent.id },
-              { isResumable: true }
-            )
+            const { attachments, id, message, sessionId } = frame
+            const toSend = yield* readMessage(user, { attachments, message, sessionId, agentId: agent.id })
+            const { events: read, opening } = yield* conversations.send(user, toSend, { isResumable: true })
             yield* send({
               type: "accepted",
               ...(id === undefined ? {} : { id }),

@@ -10,6 +10,7 @@ import { type WebSocket, WebSocketServer } from "ws"
 import { CredentialWatch } from "../http/CredentialWatch.ts"
 import { acceptWebSocket } from "../http/WebSocketUpgrade.ts"
 import * as AgentSocket from "./AgentSocket.ts"
+import { makeMessageReader } from "./ReceivedMessage.ts"
 import { chooseProtocol, restoreProtocols } from "./SocketCredentials.ts"
 import { SocketLimits } from "./SocketLimits.ts"
 import type { UserId } from "@berth/domain/shared/UserId"
@@ -40,7 +41,11 @@ const make = ({ drain, idleAfter }: AgentSocketsOptions) =>
     const agents = yield* Agents
     const instances = yield* Instances
     const credentials = yield* CredentialWatch
-    const answers = { conversations: yield* Conversations, resumed: yield* ResumedAnswers }
+    const answers = {
+      conversations: yield* Conversations,
+      resumed: yield* ResumedAnswers,
+      readMessage: yield* makeMessageReader
+    }
     const limits = yield* SocketLimits
     const lives = yield* FiberSet.make<void>()
     const runLife = yield* FiberSet.runtime(lives)<never>()

@@ -69,7 +69,7 @@ export const layer = HttpApiBuilder.group(WebApi, "interaction", (handlers) =>
       )
       .handle("act", ({ payload, request }) =>
         Effect.gen(function* () {
-          const { action, agentId, enabled, key, skillId, value } = payload
+          const { action, agentId, attachments, enabled, key, message, sessionId, skillId, value } = payload
           const { user } = yield* isConfiguration(action) ? principalWithScope("agents") : Principal
           if (action === "create-session") {
             const session = yield* sessions.create(user.id, agentId)
@@ -79,16 +79,17 @@ export const layer = HttpApiBuilder.group(WebApi, "interaction", (handlers) =>
           if (action === "set-credential") return yield* credentials.set(user.id, agentId, { key, value })
           const isStream = acceptsEventStream(request.headers["accept"])
           const position = isStream ? yield* readLastEventId(request) : Option.none()
-          const toSend = yield* readMessage(user, payload, Option.isSome(position))
+          const toSend = yield* readMessage(user, { agentId, attachments, message, sessionId }, Option.isSome(position))
           if (isStream) return yield* respondStreamedChat(answers, user, position, toSend, agentAnswerFormat)
           const { reply } = yield* answers.conversations.sendAndAwait(user, toSend)
           yield* addResponseHeaders(makeReplyHeaders(reply))
           return { sessionId: reply.sessionId, reply: reply.content, timestamp: reply.createdAt }
         }).pipe(withInteractionRetryAfter)
       )
-      .handle("chat", ({ payload: toSend, request }) =>
+      .handle("chat", ({ payload, request }) =>
         Effect.gen(function* () {
           const { user } = yield* Principal
+          const toSend = yield* readMessage(user, payload)
           if (acceptsEventStream(request.headers["accept"]))
             return yield* respondStreamedChat(answers, user, yield* readLastEventId(request), toSend, chatAnswerFormat)
           const { message, reply } = yield* answers.conversations.sendAndAwait(user, toSend)

@@ -10,6 +10,7 @@ interface ChatFields {
   readonly message?: string | undefined
   readonly sessionId?: ChatSessionId | undefined
   readonly agentId?: AgentId | undefined
+  readonly topic?: string | undefined
   readonly attachments?: ReadonlyArray<AttachmentId> | undefined
 }
 
@@ -17,15 +18,11 @@ interface ChatFields {
 export const makeMessageReader = Effect.map(
   Attachments,
   (attachments) =>
-    ({ id }: User, { agentId, attachments: named = [], message, sessionId }: ChatFields, isResuming: boolean) => {
+    ({ id }: User, { attachments: named = [], message, ...to }: ChatFields, isResuming = false) => {
       if (message === undefined && named.length === 0 && !isResuming)
         return new MessageInvalid({ reason: "is missing" })
       const attach = (session: ChatSession) => attachments.attach(id, named, session)
-      return Effect.succeed({
-        message: message ?? "",
-        sessionId,
-        agentId,
-        attach: named.length === 0 ? undefined : attach
-      })
+      return Effect.succeed({ ...to, message: message ?? "", attach: named.length === 0 ? undefined : attach })
     }
 )
+export type MessageReader = Effect.Effect.Success<typeof makeMessageReader>
