@@ -41,10 +41,8 @@ const makeTurn = (owner: OwnerWithAgent) =>
     const leaseUntil = DateTime.subtract(yield* DateTime.now, { seconds: 1 })
 
     const accepted = Effect.flatten(conversations.findMessage(owner.user.id, id))
-    const accept = transaction.run(
-      Effect.flatMap(ledger.reserve(owner.user, Units(1), id), (reservation) =>
-        conversations.appendUserMessage(message, { reservation, ownKeysOnly: false, leaseUntil })
-      )
+    const accept = Effect.flatMap(ledger.describeReservation(owner.user, Units(1)), (payment) =>
+      Effect.flatten(conversations.appendPaidMessage(message, { leaseUntil }, payment))
     )
     const beginCall = transaction.run(
       Effect.gen(function* () {

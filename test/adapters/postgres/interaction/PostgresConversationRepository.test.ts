@@ -2,6 +2,8 @@ import { AgentId } from "@berth/domain/shared/AgentId"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { type ChatSession, ChatSessionId, type Message, MessageId } from "@berth/domain/interaction/Conversation"
 import { ConversationRepository } from "@berth/domain/interaction/conversations/ConversationRepository"
+import { Units } from "@berth/domain/shared/Money"
+import type { User } from "@berth/domain/shared/User"
 import * as PostgresAgentRepository from "@berth/infra/postgres/agents/PostgresAgentRepository"
 import * as PostgresConversationRepository from "@berth/infra/postgres/interaction/PostgresConversationRepository"
 import * as PostgresMemoryRepository from "@berth/infra/postgres/interaction/PostgresMemoryRepository"
@@ -299,6 +301,65 @@ layer(Live, { excludeTestServices: true })("ConversationRepository", (it) => {
       assert.isTrue(Option.isSome(yield* findMessage(user.id, failed.id)))
       yield* add(2)
       assert.deepStrictEqual(yield* findMessage(user.id, failed.id), Option.none())
+    })
+  )
+
+  /** The rows of a user's paid messages, and the units in use. */
+  const countPaid = (userId: string) =>
+    Effect.flatMap(
+      SqlClient,
+      (sql) => sql`
+        select (select count(*)::int from messages where user_id = ${userId}) as messages,
+          (select count(*)::int from turns join reservations on reservations.id = reservation_id
+            where turns.user_id = ${userId} and cause = turns.id and state = 'reserved') as turns,
+          (select count(*)::int from reservations where user_id = ${userId}) as reservations,
+          coalesce((select sum(used)::int from unit_days where user_id = ${userId}), 0) as used`
+    )
+
+  const sayPaid = (user: User, session: ChatSession, daily: number, pending = 64) =>
+    Effect.gen(function* () {
+      const { appendPaidMessage } = yield* ConversationRepository
+      const id = yield* newMessageId
+      return yield* appendPaidMessage(
+        { id, sessionId: session.id, content: "hello", topic: null, platform: "web" },
+        { leaseUntil: minute(5) },
+        { user, units: Units(2), dailyUnitsOf: () => Units(daily) },
+        { session: pending, user: pending }
+      )
+    })
+
+  it.effect(
+    "appendPaidMessage stores a message with its turn and reservation, or nothing without units, room or session",
+    () =>
+      Effect.gen(function* () {
+        const { removeSessions } = yield* ConversationRepository
+        const { session, user } = yield* conversation
+        assert.isTrue(Option.isSome(yield* sayPaid(user, session, 4)))
+        const one = [{ messages: 1, turns: 1, reservations: 1, used: 2 }]
+        assert.deepStrictEqual(yield* countPaid(user.id), one)
+        const refused = Effect.gen(function* () {
+          const withoutUnits = yield* sayPaid(user, session, 3)
+          const withoutRoom = yield* sayPaid(user, session, 100, 1)
+          const onOtherPlan = yield* sayPaid({ ...user, plan: "pro" }, session, 100)
+          return [withoutUnits, withoutRoom, onOtherPlan]
+        })
+        assert.deepStrictEqual(yield* refused, [Option.none(), Option.none(), Option.none()])
+        assert.deepStrictEqual(yield* countPaid(user.id), one)
+        yield* removeSessions(user.id)
+        assert.deepStrictEqual(yield* sayPaid(user, session, 100), Option.none())
+        assert.deepStrictEqual(yield* countPaid(user.id), [{ messages: 0, turns: 1, reservations: 1, used: 2 }])
+      })
+  )
+
+  it.effect("appendPaidMessage admits exactly the concurrent messages that the day's units pay", () =>
+    Effect.gen(function* () {
+      const { open, user } = yield* conversation
+      const sessions = yield* Effect.replicateEffect(open(), 12)
+      const appended = yield* Effect.forEach(sessions, (session) => sayPaid(user, session, 15), {
+        concurrency: "unbounded"
+      })
+      assert.strictEqual(appended.filter(Option.isSome).length, 7)
+      assert.deepStrictEqual(yield* countPaid(user.id), [{ messages: 7, turns: 7, reservations: 7, used: 14 }])
     })
   )
 

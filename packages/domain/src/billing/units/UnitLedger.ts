@@ -6,7 +6,12 @@ import type { User } from "../../shared/User.ts"
 import { isBillingExempt } from "../BillingExemption.ts"
 import { findEntitlements } from "../subscriptions/Plan.ts"
 import { type ReservationId, UnitsExhausted } from "./Reservation.ts"
-import { type Delivery, ReservationRepository, type UnitPayer } from "./ReservationRepository.ts"
+import {
+  type Delivery,
+  ReservationRepository,
+  type ReservationRequest,
+  type UnitPayer
+} from "./ReservationRepository.ts"
 import { computeUnitUsage } from "./UnitSplit.ts"
 import { withExportedSpan } from "../../shared/SpanExport.ts"
 
@@ -35,6 +40,9 @@ const renewalInterval = Duration.seconds(15)
 const meterInterval = Duration.millis(250)
 /** A stream whose cost is stored already is metered once per second, as counting can take a pass over its text. */
 const intervalsPerReading = 4
+
+/** A reservation without the name of its work. */
+export type ReservationTerms = Omit<ReservationRequest, "cause">
 
 /** A stream in progress. */
 interface Meter {
@@ -106,11 +114,16 @@ export class UnitLedger extends Effect.Service<UnitLedger>()("@berth/UnitLedger"
       )
     })
 
+    /** The terms for a store that reserves together with the work; none for a user exempt from billing. */
+    const describeReservation = (user: User, units: Units): Option.Option<ReservationTerms> =>
+      isBillingExempt(administrators, user) ? Option.none() : Option.some({ user, units, dailyUnitsOf })
+
     /** `reserve` for a caller that announces the exhaustion. */
     const reserveUnannounced = Effect.fnUntraced(function* (user: User, units: Units, cause: string) {
-      if (isBillingExempt(administrators, user)) return Option.none<ReservationId>()
+      const request = describeReservation(user, units)
+      if (Option.isNone(request)) return Option.none<ReservationId>()
       const reserved = reservations
-        .reserve({ user, units, cause, dailyUnitsOf })
+        .reserve({ ...request.value, cause })
         .pipe(
           Effect.mapError(
             ({ remaining, units }) =>
@@ -144,6 +157,7 @@ export class UnitLedger extends Effect.Service<UnitLedger>()("@berth/UnitLedger"
 
     const { release, closeAbandoned } = reservations
     return {
+      describeReservation,
       reserve,
       reserveUnannounced,
       extend,

@@ -1,6 +1,7 @@
 import { Context, type DateTime, type Effect, type Option } from "effect"
 import type { AnsweringModel } from "../../ai/models/AnsweringModel.ts"
 import type { MessageOrigin } from "../../shared/Channel.ts"
+import type { ReservationTerms } from "../../billing/units/UnitLedger.ts"
 import type { UserId } from "../../shared/UserId.ts"
 import type { AgentStatus } from "../../agents/AgentStatus.ts"
 import type { AgentId } from "../../shared/AgentId.ts"
@@ -55,6 +56,8 @@ export interface NewTurn extends TurnPayment {
   readonly leaseUntil: DateTime.Utc
 }
 
+export type PaidTurn = Pick<NewTurn, "leaseUntil" | "unitLimit">
+
 /** A price in units that holds for calls of at most this cost. */
 export interface TurnPriceLimit {
   readonly units: Units
@@ -81,14 +84,20 @@ export class ConversationRepository extends Context.Tag("@berth/ConversationRepo
       userId: UserId,
       id: ChatSessionId
     ) => Effect.Effect<
-      Option.Option<{ readonly session: ChatSession; readonly agentStatus: Option.Option<AgentStatus> }>
+      Option.Option<{
+        readonly session: ChatSession
+        readonly agentStatus: Option.Option<AgentStatus>
+      }>
     >
     /** The status of an agent and its session on the web used last; none for another owner's agent. */
     readonly findActiveSession: (
       userId: UserId,
       agentId: AgentId
     ) => Effect.Effect<
-      Option.Option<{ readonly session: Option.Option<ChatSession>; readonly agentStatus: AgentStatus }>
+      Option.Option<{
+        readonly session: Option.Option<ChatSession>
+        readonly agentStatus: AgentStatus
+      }>
     >
     /** Last used first, of all agents or of one; with `text`, those with it in the title or in recent messages. */
     readonly listSessions: (
@@ -105,6 +114,17 @@ export class ConversationRepository extends Context.Tag("@berth/ConversationRepo
       turn: NewTurn,
       limits?: PendingLimits
     ) => Effect.Effect<Message, ChatSessionNotFound | PendingMessageLimitReached>
+    /**
+     * The same for a message with a new id, the cause of its turn's reservation, in one statement. None, and nothing is changed,
+     * when the day's units on the caller's plan do not suffice, a limit is reached or the session is gone. Lock order: new
+     * messages, day, reservation, session.
+     */
+    readonly appendPaidMessage: (
+      message: NewMessage,
+      turn: PaidTurn,
+      payment: ReservationTerms,
+      limits?: PendingLimits
+    ) => Effect.Effect<Option.Option<Message>>
     readonly findMessage: (userId: UserId, id: MessageId) => Effect.Effect<Option.Option<Message>>
     /** The reply to a message; none while it has none. */
     readonly findReply: (message: Message) => Effect.Effect<Option.Option<Message>>

@@ -66,6 +66,7 @@ export interface TurnHooks<E> {
   readonly canceled: Effect.Effect<unknown>
 }
 
+type MessageToStore = KeyedMessage & { readonly topic?: string | null }
 type Stored<E> = Pick<TurnHooks<E>, "alongside" | "before">
 
 /** Keeps message and payment in one transaction. */
@@ -106,16 +107,7 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
 
     /** Stores the message, its turn, the reservation and what goes with them, all or none. A message with a new id keeps no lock on its user's balance. */
     const store = Effect.fnUntraced(function* <E, F>(
-      {
-        attachments,
-        id,
-        message: content,
-        platform,
-        repeats,
-        session,
-        topic = null,
-        unitLimit
-      }: KeyedMessage & { readonly topic?: string | null },
+      { attachments, id, message: content, platform, repeats, session, topic = null, unitLimit }: MessageToStore,
       pay: Effect.Effect<TurnPayment, E>,
       stored: Stored<F> | undefined
     ) {
@@ -141,12 +133,23 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
             )
     })
 
-    /** Without units and credits, only a message that the user's own keys answer is accepted. */
-    const accept = <E>(
+    /** One statement for a message with a new id that the day's units pay. None, and nothing is stored, for any other. */
+    const storePaid = Effect.fnUntraced(function* (
       user: User,
-      toSend: KeyedMessage & { readonly topic?: string | null },
-      stored: Stored<E> | undefined
-    ) =>
+      { attachments, id, message: content, platform, session, topic = null, unitLimit }: MessageToStore
+    ) {
+      const payment = ledger.describeReservation(user, messageUnits)
+      if (Option.isNone(payment)) return Option.none()
+      return yield* repository.appendPaidMessage(
+        { id, sessionId: session.id, content, topic, platform, attachments },
+        { unitLimit, leaseUntil: DateTime.addDuration(yield* DateTime.now, leaseDuration) },
+        payment.value,
+        pendingLimits
+      )
+    })
+
+    /** Without units and credits, only a message that the user's own keys answer is accepted. */
+    const acceptInSteps = <E>(user: User, toSend: MessageToStore, stored: Stored<E> | undefined) =>
       store(
         toSend,
         Effect.map(ledger.reserveUnannounced(user, messageUnits, toSend.id), (reservation) => ({
@@ -167,6 +170,11 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
         )
       )
 
+    const accept = Effect.fnUntraced(function* <E>(user: User, toSend: MessageToStore, stored: Stored<E> | undefined) {
+      const message = stored === undefined ? yield* storePaid(user, toSend) : Option.none()
+      return Option.isSome(message) ? message.value : yield* acceptInSteps(user, toSend, stored)
+    })
+
     const validate = (message: string) => {
       if (message.trim() === "") return new MessageInvalid({ reason: "must not be empty" })
       return message.length > maximumMessageLength
@@ -177,7 +185,7 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
     /** An accepted message always has its turn, also when the client disconnects at this moment. */
     const begin = Effect.fnUntraced(function* <E = never>(
       user: User,
-      toSend: KeyedMessage & { readonly topic?: string | null },
+      toSend: MessageToStore,
       isResumable: boolean,
       hooks?: TurnHooks<E>
     ) {

@@ -9,6 +9,7 @@ import { Array, DateTime, Effect, flow, Layer, Option, Schema } from "effect"
 import { makeDirectly } from "../DirectQueries.ts"
 import { countAffectedRows, decodeFirstRow, decodeRows } from "../Rows.ts"
 import { UnitsColumn } from "../shared/MoneyColumns.ts"
+import { ReservationHolder } from "./DayReservation.ts"
 import { makeExtendReservation } from "./ExtendReservation.ts"
 import { makeReserveUnits } from "./ReserveUnits.ts"
 import { makeSettleUnits } from "./SettleUnits.ts"
@@ -21,7 +22,7 @@ const closeBatch = 100
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient
   const ids = yield* IdGenerator
-  const holder = yield* ids.next("hld")
+  const holder = yield* ReservationHolder
   const reserve = makeReserveUnits(sql, yield* makeDirectly, ids, holder)
   const extend = makeExtendReservation(sql)
   const { release, settle } = makeSettleUnits(sql, ids)
@@ -112,4 +113,4 @@ const make = Effect.gen(function* () {
 export const layer: Layer.Layer<ReservationRepository, never, SqlClient | IdGenerator> = Layer.effect(
   ReservationRepository,
   make
-)
+).pipe(Layer.provide(ReservationHolder.layer))

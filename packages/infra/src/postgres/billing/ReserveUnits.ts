@@ -10,6 +10,7 @@ import { type Context, DateTime, Effect, Either, Option, Schema } from "effect"
 import type { Directly } from "../DirectQueries.ts"
 import { preparedMark } from "../PreparedStatements.ts"
 import { decodeFirstRow } from "../Rows.ts"
+import { makeDayReservation, today } from "./DayReservation.ts"
 import { lockCreditUnits, lockDailyUnits } from "./BalanceLocks.ts"
 import { violatesConstraint } from "../SqlErrors.ts"
 import { toStorableText } from "../StorableText.ts"
@@ -18,8 +19,6 @@ const ReservationKey = Schema.Struct({ id: ReservationId })
 
 const decodeKey = decodeFirstRow(ReservationKey)
 
-const today = Effect.map(DateTime.now, DateTime.formatIsoDateUtc)
-
 /** Reserves in one statement where the day's units suffice, else in a transaction that locks day and user. */
 export const makeReserveUnits = (
   sql: SqlClient,
@@ -27,6 +26,8 @@ export const makeReserveUnits = (
   ids: Context.Tag.Service<IdGenerator>,
   holder: string
 ) => {
+  const ofDay = makeDayReservation(sql, ids, holder)
+
   // The single statement takes the day before the reservation, so calls of one cause take turns by an advisory lock.
   const causeLock = (userId: UserId, cause: string) =>
     sql`pg_advisory_xact_lock(hashtextextended(${`reserve ${userId} ${cause}`}, 0))`
@@ -76,28 +77,11 @@ export const makeReserveUnits = (
       update reservations set daily_units = ${taken.daily}, credit_units = ${taken.credit} where id = ${id}`
 
   /** None when the day's units on the caller's plan do not suffice; the transaction then decides. */
-  const reserveFromDay = ({ cause, dailyUnitsOf, units, user }: ReservationRequest) =>
+  const reserveFromDay = (request: ReservationRequest) =>
     Effect.gen(function* () {
-      const dailyUnits = dailyUnitsOf(user)
-      const createdAt = DateTime.toDate(yield* DateTime.now)
       const reserved = directly(sql`${sql.literal(preparedMark)}
-        with turn as materialized (select ${causeLock(user.id, cause)}), payer as (
-          select id from users cross join turn
-          where id = ${user.id} and plan = ${user.plan}
-            and (email_verified_at is null) = ${user.emailVerifiedAt === null}::boolean and not exists (
-            select from reservations where user_id = ${user.id} and cause = ${cause} and state <> 'released'
-          )
-        ), held_day as (
-          insert into unit_days as today (user_id, day, used)
-          select id, ${yield* today}::date, ${units}::bigint from payer where ${units}::bigint <= ${dailyUnits}::bigint
-          on conflict (user_id, day) do update set used = today.used + excluded.used
-          where today.used + excluded.used <= ${dailyUnits}::bigint
-          returning user_id, day
-        )
-        insert into reservations (id, user_id, cause, day, state, daily_units, credit_units, holder, created_at)
-        select ${yield* ids.next("rsv")}, user_id, ${cause}, day, 'reserved', ${units}::bigint, 0, ${holder}, ${createdAt}::timestamptz
-        from held_day
-        returning id`)
+        with allowed as materialized (select ${causeLock(request.user.id, request.cause)}), ${yield* ofDay(request)}
+        select reservation_id as id from reserved`)
       return yield* Effect.uninterruptible(decodeKey(reserved)).pipe(
         Effect.catchIf(violatesConstraint("reservations_cause_key"), () => Effect.succeedNone)
       )

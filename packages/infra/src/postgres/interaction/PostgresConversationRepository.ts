@@ -18,13 +18,16 @@ import {
   type NewMessage,
   type NewReply,
   type NewTurn,
+  type PaidTurn,
   type PendingLimits,
   type TurnPriceLimit
 } from "@berth/domain/interaction/conversations/ConversationRepository"
+import type { ReservationTerms } from "@berth/domain/billing/units/UnitLedger"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { SqlClient } from "@effect/sql/SqlClient"
 import type { Fragment } from "@effect/sql/Statement"
 import { Array, DateTime, Effect, Layer, Option, Schema } from "effect"
+import { makeDayReservation, ReservationHolder } from "../billing/DayReservation.ts"
 import { charged, makeBooking } from "../billing/SettleUnits.ts"
 import { toDatabaseTime } from "../DatabaseClock.ts"
 import { makeDirectly } from "../DirectQueries.ts"
@@ -64,8 +67,9 @@ const unlimited: PendingLimits = { session: 2 ** 31 - 1, user: 2 ** 31 - 1 }
 
 export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGenerator> = Layer.effect(
   ConversationRepository,
-  Effect.map(Effect.all([SqlClient, makeDirectly, IdGenerator]), ([sql, directly, ids]) => {
+  Effect.map(Effect.all([SqlClient, makeDirectly, IdGenerator, ReservationHolder]), ([sql, directly, ids, holder]) => {
     const book = makeBooking(sql, ids)
+    const ofDay = makeDayReservation(sql, ids, holder)
     const prepared = sql.literal(preparedMark)
     const sessionColumns = sql.literal(listColumns("chat_sessions", ChatSessionRow))
 
@@ -106,7 +110,12 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGen
         costMicros,
         of = sql``,
         units
-      }: { readonly at: Date; readonly units: Fragment; readonly costMicros: Fragment; readonly of?: Fragment }
+      }: {
+        readonly at: Date
+        readonly units: Fragment
+        readonly costMicros: Fragment
+        readonly of?: Fragment
+      }
     ) => sql`
       answered as (
         update messages set state = 'answered', delta_count = ${reply.deltaCount ?? 0} ${of}
@@ -128,6 +137,56 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGen
         from answered
         returning ${selectMessageColumns(sql)}
       )`
+
+    /** Counts what was committed before this user's turn to append: the statement's own snapshot is older. */
+    const countWaiting = (sessionId: ChatSessionId) => sql`
+      select pending.* from (
+        select user_id, ${newMessagesLock(sql`user_id`)}
+        from chat_sessions where id = ${sessionId}
+        offset 0
+      ) as locked cross join lateral count_pending_messages(locked.user_id, ${sessionId}) as pending`
+
+    /**
+     * Appends a message and its turn if `from` has a row; none, and nothing is changed, otherwise. A message takes two numbers, its
+     * own and its reply's, so that a reply follows its message.
+     */
+    const append = Effect.fnUntraced(function* (
+      { attachments = [], ...message }: NewMessage,
+      { leaseUntil, ownKeysOnly, unitLimit }: Omit<NewTurn, "reservation">,
+      limits: PendingLimits,
+      { from, reservationId, reserving }: { readonly [part in "from" | "reservationId" | "reserving"]: Fragment }
+    ) {
+      const now = DateTime.toDate(yield* DateTime.now)
+      return yield* directly(sql`${prepared}
+        with waiting as materialized (
+          select from (${countWaiting(message.sessionId)}) as counted
+          where of_session < ${limits.session} and of_user < ${limits.user}
+        ), ${reserving} repeated as (
+          delete from messages using ${from}
+          where id = ${message.repeats ?? null} and session_id = ${message.sessionId} and state = 'failed' and not call_begun
+          returning id
+        ), session as (
+          update chat_sessions
+          set last_seq = last_seq + 2, message_count = message_count + 1 - (select count(*) from repeated)::int,
+            last_activity = greatest(last_activity, ${now})
+          from ${from}
+          where id = ${message.sessionId}
+          returning id, user_id, agent_id, last_seq
+        ), turn as (
+          insert into turns (id, user_id, agent_id, reservation_id, own_keys_only, unit_limit, lease_until)
+          select ${message.id}, user_id, agent_id, ${reservationId}, ${ownKeysOnly}::boolean,
+            ${unitLimit ?? null}::integer,
+            ${yield* toDatabaseTime(sql, leaseUntil)}
+          from session
+        )
+        insert into messages
+          (id, session_id, user_id, agent_id, seq, sender, content, topic, platform, state, attachments, created_at)
+        select ${message.id}, id, user_id, agent_id, last_seq - 1, 'user', ${toStorableText(message.content)},
+          ${message.topic === null ? null : toStorableText(message.topic)}, ${toStorableText(message.platform)},
+          'pending', ${attachments.length === 0 ? null : toStorableJson(attachments)}::jsonb, ${now}
+        from session
+        returning ${selectMessageColumns(sql)}`).pipe(decodeMessage, Effect.orDie)
+    })
 
     return ConversationRepository.of({
       insertSession: Effect.fn("ConversationRepository.insertSession")(function* (
@@ -206,50 +265,31 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGen
       lockNewMessages: Effect.fnUntraced(function* (userId: UserId) {
         yield* Effect.orDie(sql`select ${newMessagesLock(sql`${userId}::text`)}`)
       }, withExportedSpan("ConversationRepository.lockNewMessages")),
-      // A message takes two numbers, its own and its reply's, so that a reply follows its message.
-      appendUserMessage: Effect.fnUntraced(function* (
-        { attachments = [], ...message }: NewMessage,
-        { leaseUntil, ownKeysOnly, reservation, unitLimit }: NewTurn,
+      appendPaidMessage: Effect.fnUntraced(function* (
+        message: NewMessage,
+        turn: PaidTurn,
+        payment: ReservationTerms,
         limits: PendingLimits = unlimited
       ) {
-        const now = DateTime.toDate(yield* DateTime.now)
-        // The function counts what was committed before this user's turn to append: the statement's own snapshot is older.
-        const waiting = sql`
-          select pending.* from (
-            select user_id, ${newMessagesLock(sql`user_id`)}
-            from chat_sessions where id = ${message.sessionId}
-            offset 0
-          ) as locked cross join lateral count_pending_messages(locked.user_id, ${message.sessionId}) as pending`
-        const appended = yield* directly(sql`${prepared}
-          with waiting as materialized (
-            select from (${waiting}) as counted where of_session < ${limits.session} and of_user < ${limits.user}
-          ), repeated as (
-            delete from messages using waiting
-            where id = ${message.repeats ?? null} and session_id = ${message.sessionId} and state = 'failed' and not call_begun
-            returning id
-          ), session as (
-            update chat_sessions
-            set last_seq = last_seq + 2, message_count = message_count + 1 - (select count(*) from repeated)::int,
-              last_activity = greatest(last_activity, ${now})
-            from waiting
-            where id = ${message.sessionId}
-            returning id, user_id, agent_id, last_seq
-          ), turn as (
-            insert into turns (id, user_id, agent_id, reservation_id, own_keys_only, unit_limit, lease_until)
-            select ${message.id}, user_id, agent_id, ${Option.getOrNull(reservation)}, ${ownKeysOnly}::boolean,
-              ${unitLimit ?? null}::integer,
-              ${yield* toDatabaseTime(sql, leaseUntil)}
-            from session
-          )
-          insert into messages
-            (id, session_id, user_id, agent_id, seq, sender, content, topic, platform, state, attachments, created_at)
-          select ${message.id}, id, user_id, agent_id, last_seq - 1, 'user', ${toStorableText(message.content)},
-            ${message.topic === null ? null : toStorableText(message.topic)}, ${toStorableText(message.platform)},
-            'pending', ${attachments.length === 0 ? null : toStorableJson(attachments)}::jsonb, ${now}
-          from session
-          returning ${selectMessageColumns(sql)}`).pipe(decodeMessage, Effect.orDie)
+        const reserved = yield* ofDay({ ...payment, cause: message.id })
+        return yield* append(message, { ...turn, ownKeysOnly: false }, limits, {
+          reserving: sql`allowed as (select from waiting), ${reserved},`,
+          from: sql`reserved`,
+          reservationId: sql`(select reservation_id from reserved)`
+        })
+      }, withExportedSpan("ConversationRepository.appendPaidMessage")),
+      appendUserMessage: Effect.fnUntraced(function* (
+        message: NewMessage,
+        { reservation, ...turn }: NewTurn,
+        limits: PendingLimits = unlimited
+      ) {
+        const appended = yield* append(message, turn, limits, {
+          reserving: sql``,
+          from: sql`waiting`,
+          reservationId: sql`${Option.getOrNull(reservation)}`
+        })
         if (Option.isSome(appended)) return appended.value
-        const counted = yield* sql`${waiting}`.pipe(decodeFirstRow(Waiting), Effect.orDie)
+        const counted = yield* countWaiting(message.sessionId).pipe(decodeFirstRow(Waiting), Effect.orDie)
         if (Option.isNone(counted)) return yield* new ChatSessionNotFound()
         return yield* counted.value.ofSession >= limits.session
           ? new PendingMessageLimitReached({ of: "session", limit: limits.session })
@@ -447,4 +487,4 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGen
       })
     })
   })
-)
+).pipe(Layer.provide(ReservationHolder.layer))

@@ -1,0 +1,44 @@
+import type { ReservationRequest } from "@berth/domain/billing/units/ReservationRepository"
+import { IdGenerator } from "@berth/domain/ids/IdGenerator"
+import type { SqlClient } from "@effect/sql/SqlClient"
+import { Context, DateTime, Effect, Layer } from "effect"
+
+/** The process that settles its reservations: `reservation_holders.id`. */
+export class ReservationHolder extends Context.Tag("@berth/infra/ReservationHolder")<ReservationHolder, string>() {
+  static readonly layer = Layer.effect(
+    ReservationHolder,
+    Effect.flatMap(IdGenerator, (ids) => ids.next("hld"))
+  )
+}
+
+export const today = Effect.map(DateTime.now, DateTime.formatIsoDateUtc)
+
+/**
+ * The part of a statement that reserves units of the day if the select `allowed` has a row. `reserved` has a row if they suffice
+ * on the caller's plan and the cause has no reservation.
+ */
+export const makeDayReservation =
+  (sql: SqlClient, ids: Context.Tag.Service<IdGenerator>, holder: string) =>
+  ({ cause, dailyUnitsOf, units, user }: ReservationRequest) =>
+    Effect.gen(function* () {
+      const dailyUnits = dailyUnitsOf(user)
+      const createdAt = DateTime.toDate(yield* DateTime.now)
+      return sql`payer as (
+          select id from users cross join allowed
+          where id = ${user.id} and plan = ${user.plan}
+            and (email_verified_at is null) = ${user.emailVerifiedAt === null}::boolean and not exists (
+            select from reservations where user_id = ${user.id} and cause = ${cause} and state <> 'released'
+          )
+        ), held_day as (
+          insert into unit_days as today (user_id, day, used)
+          select id, ${yield* today}::date, ${units}::bigint from payer where ${units}::bigint <= ${dailyUnits}::bigint
+          on conflict (user_id, day) do update set used = today.used + excluded.used
+          where today.used + excluded.used <= ${dailyUnits}::bigint
+          returning user_id, day
+        ), reserved as (
+          insert into reservations (id, user_id, cause, day, state, daily_units, credit_units, holder, created_at)
+          select ${yield* ids.next("rsv")}, user_id, ${cause}, day, 'reserved', ${units}::bigint, 0, ${holder}, ${createdAt}::timestamptz
+          from held_day
+          returning id as reservation_id
+        )`
+    })
