@@ -363,6 +363,34 @@ layer(Live, { excludeTestServices: true })("ConversationRepository", (it) => {
     })
   )
 
+  const awaitLock = Effect.flatMap(SqlClient, (sql) =>
+    eventually(
+      sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      (waiting) => waiting.length === 1
+    )
+  )
+
+  it.effect("appendPaidMessage reserves nothing for a conversation that is deleted while it waits", () =>
+    Effect.gen(function* () {
+      const { removeSession } = yield* ConversationRepository
+      const sql = yield* SqlClient
+      const { session, user } = yield* conversation
+      const [removed, go] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const removing = removeSession(user.id, session.id).pipe(
+        Effect.zipRight(Deferred.succeed(removed, undefined)),
+        Effect.zipRight(Deferred.await(go)),
+        sql.withTransaction
+      )
+      yield* Effect.fork(removing)
+      yield* Deferred.await(removed)
+      const sent = yield* Effect.fork(sayPaid(user, session, 100))
+      yield* awaitLock
+      yield* Deferred.succeed(go, undefined)
+      assert.deepStrictEqual(yield* Fiber.join(sent), Option.none())
+      assert.deepStrictEqual(yield* countPaid(user.id), [{ messages: 0, turns: 0, reservations: 0, used: 0 }])
+    })
+  )
+
   type Removal = (session: ChatSession) => Effect.Effect<unknown, never, ConversationRepository>
   const removals: ReadonlyArray<readonly [name: string, remove: Removal, expected: unknown]> = [
     [
@@ -396,10 +424,7 @@ layer(Live, { excludeTestServices: true })("ConversationRepository", (it) => {
         const replied = yield* Effect.fork(replying)
         yield* Deferred.await(locked)
         const removed = yield* Effect.fork(remove(session))
-        yield* eventually(
-          sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-          (waiting) => waiting.length === 1
-        )
+        yield* awaitLock
         yield* Deferred.succeed(go, undefined)
         assert.isTrue(Option.isSome(yield* Fiber.join(replied)))
         assert.deepStrictEqual(yield* Fiber.join(removed), expected)

@@ -34,6 +34,7 @@ import { makeDirectly } from "../DirectQueries.ts"
 import { preparedMark } from "../PreparedStatements.ts"
 import { countAffectedRows, decodeRows, decodeFirstRow, decodeSingleRow, listColumns } from "../Rows.ts"
 import { UnitsColumn } from "../shared/MoneyColumns.ts"
+import { isRowRejected } from "../SqlErrors.ts"
 import { toStorableJson, toStorableText } from "../StorableText.ts"
 
 import { MessageRow, selectMessageColumns } from "./MessageRow.ts"
@@ -148,13 +149,18 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGen
 
     /**
      * Appends a message and its turn if `from` has a row; none, and nothing is changed, otherwise. A message takes two numbers, its
-     * own and its reply's, so that a reply follows its message.
+     * own and its reply's, so that a reply follows its message. `to` is the updated session.
      */
     const append = Effect.fnUntraced(function* (
       { attachments = [], ...message }: NewMessage,
       { leaseUntil, ownKeysOnly, unitLimit }: Omit<NewTurn, "reservation">,
       limits: PendingLimits,
-      { from, reservationId, reserving }: { readonly [part in "from" | "reservationId" | "reserving"]: Fragment }
+      {
+        from,
+        reservationId,
+        reserving,
+        to
+      }: { readonly [part in "from" | "reservationId" | "reserving" | "to"]: Fragment }
     ) {
       const now = DateTime.toDate(yield* DateTime.now)
       return yield* directly(sql`${prepared}
@@ -184,8 +190,8 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGen
         select ${message.id}, id, user_id, agent_id, last_seq - 1, 'user', ${toStorableText(message.content)},
           ${message.topic === null ? null : toStorableText(message.topic)}, ${toStorableText(message.platform)},
           'pending', ${attachments.length === 0 ? null : toStorableJson(attachments)}::jsonb, ${now}
-        from session
-        returning ${selectMessageColumns(sql)}`).pipe(decodeMessage, Effect.orDie)
+        from ${to}
+        returning ${selectMessageColumns(sql)}`).pipe(decodeMessage)
     })
 
     return ConversationRepository.of({
@@ -275,8 +281,16 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGen
         return yield* append(message, { ...turn, ownKeysOnly: false }, limits, {
           reserving: sql`allowed as (select from waiting), ${reserved},`,
           from: sql`reserved`,
-          reservationId: sql`(select reservation_id from reserved)`
-        })
+          reservationId: sql`(select reservation_id from reserved)`,
+          // A message without a session, which was deleted while the statement waited for the lock, undoes the reservation.
+          to: sql`reserved left join session on true`
+        }).pipe(
+          Effect.catchIf(
+            (error) => error._tag === "SqlError" && isRowRejected(error.cause),
+            () => Effect.succeedNone
+          ),
+          Effect.orDie
+        )
       }, withExportedSpan("ConversationRepository.appendPaidMessage")),
       appendUserMessage: Effect.fnUntraced(function* (
         message: NewMessage,
@@ -286,8 +300,9 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient | IdGen
         const appended = yield* append(message, turn, limits, {
           reserving: sql``,
           from: sql`waiting`,
-          reservationId: sql`${Option.getOrNull(reservation)}`
-        })
+          reservationId: sql`${Option.getOrNull(reservation)}`,
+          to: sql`session`
+        }).pipe(Effect.orDie)
         if (Option.isSome(appended)) return appended.value
         const counted = yield* countWaiting(message.sessionId).pipe(decodeFirstRow(Waiting), Effect.orDie)
         if (Option.isNone(counted)) return yield* new ChatSessionNotFound()
