@@ -82,9 +82,17 @@ export const layer = Layer.scoped(
 
 const axeSource = readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8")
 
+/** Media queries take effect with the next frame. A transition passes through colors of no design. */
+const transitionsEnd = `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))).then(() =>
+  Promise.allSettled(
+    document.getAnimations().filter(({ effect }) => effect.getComputedTiming().endTime < Infinity).map(({ finished }) => finished)
+  )
+).then(() => undefined)`
+
 /** Axe violations of a page, one line each (WCAG 2.2 A and AA, best practices). */
 export const findAccessibilityViolations = async (page: Page): Promise<ReadonlyArray<string>> => {
   await page.evaluate(await axeSource)
+  await page.evaluate(transitionsEnd)
   const found: unknown = await page.evaluate(
     "axe.run().then(({ violations }) => violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ': ' + html)))"
   )
