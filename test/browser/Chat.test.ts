@@ -220,8 +220,9 @@ describeWithTool(browserTool, "The chat of the console", () => {
           assert.match((await resumed).headers()["last-event-id"] ?? "", /^msg_\w+:1$/)
           await page.locator(".turn-agent", { hasText: "Echo: to the end" }).locator(".answer-facts").waitFor()
           await page.unrouteAll()
-          await Effect.runPromise(web({ method: "POST", path: "/api/auth/signout", as: owner }))
+          // The console can notice the end of its session by itself, before the message is sent.
           await message.fill("anyone there?")
+          await Effect.runPromise(web({ method: "POST", path: "/api/auth/signout", as: owner }))
           await page.keyboard.press("Enter")
           await page.waitForURL((url) => url.pathname === "/login")
           assert.include(new URL(page.url()).searchParams.get("callbackUrl"), chatOf(owner))
