@@ -58,6 +58,7 @@ const isSettled = (host: FakeInstanceHost, userId: UserId) =>
     return instance !== undefined && JSON.stringify(instance.agents) === JSON.stringify(up) && isUp(status)
   })
 
+/** A test with a database and a host of its own; most of its time is waiting. */
 const test = <E>(
   name: string,
   body: (given: {
@@ -93,7 +94,7 @@ const backdateUse = (userId: UserId) =>
 const verbs = ["start", "stop", "restart", "update", "repair", "reconfigure"] as const
 type Verb = (typeof verbs)[number]
 
-describe("Activation of an agent", () => {
+describe.concurrent("Activation of an agent", () => {
   test("starts a stopped or failed agent and leaves its siblings stopped", ({ host, open }) =>
     Effect.gen(function* () {
       const { reconciler } = yield* open("backend")
@@ -141,7 +142,7 @@ describe("Activation of an agent", () => {
     }))
 })
 
-describe("An InstanceReconciler that crashes", () => {
+describe.concurrent("An InstanceReconciler that crashes", () => {
   const doVerb = (
     { idleInstances, reconciler }: ReconcilerProcess,
     verb: Verb | "deploy" | "failDeployment" | "sleep",
@@ -204,7 +205,7 @@ describe("An InstanceReconciler that crashes", () => {
       }))
 })
 
-describe("InstanceReconciler", () => {
+describe.concurrent("InstanceReconciler", () => {
   test("keeps a stop that commits before a waiting deployment", ({ host, open }) =>
     Effect.gen(function* () {
       const process = yield* open("backend")
