@@ -34,8 +34,13 @@ export class Browser extends Context.Tag("@berth/test/Browser")<
   }
 >() {}
 
+/** Forms whose page shows what is wrong, with its status. */
+const forms = new Set(["/signup", "/forgot-password"])
+
+const isRefusal = (path: string) => path.startsWith("/api/") || forms.has(path)
+
 const isRefusedCall = (text: string, url: string) =>
-  text.startsWith("Failed to load resource") && URL.canParse(url) && new URL(url).pathname.startsWith("/api/")
+  text.startsWith("Failed to load resource") && URL.canParse(url) && isRefusal(new URL(url).pathname)
 
 const open = async (context: BrowserContext): Promise<PageVisit> => {
   context.setDefaultTimeout(stepTimeoutMs)

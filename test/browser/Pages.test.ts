@@ -275,8 +275,54 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
     it.effect("The pages sign in and out, name plan and outcomes, and say what is wrong, without a script", () =>
       Effect.gen(function* () {
         const account = makeAccount("plain")
-        yield* visiting({}, async ({ page }) => {
-          await register(page, account)
+        const stranger = makeAccount("unknown")
+        const plain = { javaScriptEnabled: false, colorScheme: "dark", viewport: { width: 360, height: 740 } } as const
+        yield* visiting(plain, async ({ cards, page }) => {
+          await page.goto("/signup")
+          await fillSignup(page, { ...account, password: "password" })
+          await page.locator(".field-error", { hasText: "Must not be one of the most common passwords" }).waitFor()
+          assert.strictEqual(await page.getByLabel("Email").inputValue(), account.email)
+          assert.strictEqual(await page.evaluate("document.activeElement.name"), "password")
+          await fillSignup(page, account)
+          await atPath(page, "/onboarding")
+          await page.getByRole("listitem").filter({ hasText: "Confirm your email address" }).waitFor()
+          await page.getByRole("listitem").getByRole("link", { name: "Choose a plan" }).waitFor()
+          await page.getByRole("link", { name: "Files" }).click()
+          await page.getByText("256 MiB").waitFor()
+          await page.getByRole("button", { name: /^Get 50 GB for £39/ }).click()
+          await page.getByRole("link", { name: "Back" }).click()
+          await page.getByRole("alert").filter({ hasText: "The checkout was canceled; nothing was charged." }).waitFor()
+          await page.getByRole("button", { name: /^Get 50 GB for £39/ }).click()
+          await page.getByRole("button", { name: "Pay" }).click()
+          await page.getByText("The upgrade becomes active in a moment.").waitFor()
+          assert.isNotEmpty(cards.events)
+          for (const path of ["/dashboard", "/onboarding", "/dashboard/files", "/pricing"]) {
+            await page.goto(path)
+            assert.isAtMost(await page.evaluate("document.documentElement.scrollWidth - innerWidth"), 0, path)
+          }
+          await page.getByRole("button", { name: "Sign out" }).click()
+          await atPath(page, "/login")
+          await page.getByRole("link", { name: "Forgot your password?" }).click()
+          await page.getByLabel("Account email").fill(stranger.email)
+          await page.getByRole("button", { name: "Send reset link" }).click()
+          await page.getByRole("status").filter({ hasText: "a link for a new password is on its way" }).waitFor()
+          for (const path of ["/", "/login", "/signup", "/forgot-password", "/pricing", "/reset-password?token=x"]) {
+            await page.goto(path)
+            assert.isAtMost(await page.evaluate("document.documentElement.scrollWidth - innerWidth"), 0, path)
+          }
+        })
+        // Axe needs scripts of its own.
+        yield* visiting({ ...plain, javaScriptEnabled: true }, async ({ page }) => {
+          await page.route("**/assets/console/*.js", (route) =>
+            route.fulfill({ contentType: "text/javascript", body: "" })
+          )
+          await page.goto("/login?callbackUrl=/dashboard")
+          await signIn(page, account)
+          for (const path of ["/dashboard", "/onboarding", "/dashboard/files"]) {
+            await page.goto(path)
+            await page.locator(".plain h1").waitFor()
+            assert.deepStrictEqual(await findAccessibilityViolations(page), [], path)
+          }
         })
         yield* visiting({ javaScriptEnabled: false, colorScheme: "dark" }, async ({ page }) => {
           await page.goto("/login?callbackUrl=/dashboard?notice=credits_purchased")
@@ -671,6 +717,7 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
               "/login",
               "/login?error=access_denied",
               "/signup",
+              "/forgot-password",
               "/pricing",
               "/reset-password?token=x"
             ])

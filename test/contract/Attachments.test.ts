@@ -243,6 +243,14 @@ layer(App.shared, { excludeTestServices: true })("Attachments", (it) => {
       assertError(yield* attach(own, foreign), { status: 404, code: "attachment_not_found" })
       assertError(yield* attach("none"), { status: 404, code: "attachment_not_found" })
       assert.strictEqual((yield* attach(own, own)).status, 200)
+      const sql = yield* SqlClient
+      for (const message of ["", "   ", " \n\t"]) {
+        assert.strictEqual((yield* send(owner, { message, attachments: [own] })).status, 200)
+        const newest = yield* sql`
+          select content from messages where user_id = ${owner.user.id} and sender = 'user' order by created_at desc, seq desc limit 1`
+        assert.deepStrictEqual(newest, [{ content: "" }])
+        assertError(yield* send(owner, { message }), { status: 400, code: "message_invalid" })
+      }
       assert.strictEqual((yield* attach(own)).status, 200)
       const created = yield* send(owner, { action: "create-session" })
       const elsewhere = { message: "Read", attachments: [own], sessionId: created.body["sessionId"] }

@@ -583,6 +583,12 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
       const one = yield* buyer
       const call = { method: "POST", path: "/api/cardProcessor/storage-upgrade" }
       assertError(yield* web(call), { status: 401, code: "unauthorized" })
+      const submit = { method: "POST", path: "/dashboard/files", headers: { accept: "text/html" } }
+      assert.strictEqual((yield* web(submit)).headers.location, "/login?callbackUrl=%2Fdashboard%2Ffiles")
+      const page = yield* web({ ...submit, as: one })
+      const [, opened = ""] = /^0;url=(.+)$/.exec(String(page.headers["refresh"])) ?? []
+      assert.strictEqual(fake.sessionAt(opened).amount_total, 3_900)
+      assert.include(page.text, `href="${opened.replaceAll("&", "&amp;")}"`)
       const url = String((yield* web({ ...call, as: one })).body["url"])
       const session = fake.sessionAt(url)
       assert.deepStrictEqual(
@@ -598,6 +604,7 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
       assert.include(String((yield* web({ ...call, as: one })).body["url"]), "/p/session/")
       fake.trouble("fails")
       assertError(yield* web({ ...call, as: one }), { status: 500, code: "storage_checkout_failed" })
+      assert.strictEqual((yield* web({ ...submit, as: one })).headers.location, "/dashboard/files?error=unavailable")
       fake.trouble(null)
     })
   )

@@ -27,6 +27,27 @@ const send = (
 
 const freshEmail = Effect.map(uniqueName("visitor"), (local) => `${local}@example.com`)
 
+const forms = [
+  ["/signup", Effect.map(freshEmail, (email) => ({ email, password }))],
+  ["/forgot-password", Effect.map(freshEmail, (email) => ({ email }))]
+] as const
+
+const submit = (
+  path: string,
+  fields: Readonly<Record<string, string>>,
+  headers: Readonly<Record<string, string>>,
+  more: Partial<App.AppCall> = {}
+) =>
+  Effect.flatMap(App.TestApp, ({ web }) =>
+    web({
+      method: "POST",
+      path,
+      body: new URLSearchParams(fields).toString(),
+      headers: { ...headers, "content-type": "application/x-www-form-urlencoded" },
+      ...more
+    })
+  )
+
 const assertBlocked = (answer: HttpCallResponse) => assertError(answer, { status: 403, code: "bot_blocked" })
 
 const window = Duration.minutes(30)
@@ -61,6 +82,23 @@ layer(App.layer({ overrides: HeuristicBotDetection.layer, limits }), { excludeTe
         })
       )
     }
+
+    for (const [path, fields] of forms)
+      it.effect(`The bot check guards the form of ${path} with the limit of its JSON route`, () =>
+        Effect.gen(function* () {
+          const from = `192.0.2.${100 + path.length}`
+          const [program] = Object.values(programHeaders)
+          const submitted = yield* submit(path, yield* fields, chrome, { from })
+          assert.strictEqual(submitted.status, 302, submitted.text)
+          assertBlocked(yield* submit(path, yield* fields, program ?? {}, { from }))
+          const limited = yield* submit(path, yield* fields, { ...chrome, accept: "text/html" }, { from })
+          assert.deepStrictEqual([limited.status, limited.headers["retry-after"]], [429, "1800"])
+          assert.include(limited.text, "Too many requests")
+          const [jsonPath, body] = path === "/signup" ? guarded[0] : guarded[1]
+          const program429 = yield* send(jsonPath, body(yield* freshEmail), chrome, { from })
+          assertError(program429, { status: 429, code: "rate_limit_exceeded" })
+        })
+      )
 
     it.effect("The bot check does not apply to other routes", () =>
       Effect.gen(function* () {
@@ -111,6 +149,16 @@ layer(challenged, { excludeTestServices: true })("Turnstile bot detection", (it)
         assertBlocked(yield* askedByHeader(inHeader))
         assertBlocked(yield* send(path, body(yield* freshEmail), chrome))
         assertBlocked(yield* asked("failed"))
+      })
+    )
+
+  for (const [path, fields] of forms)
+    it.effect(`Turnstile bot detection accepts the token of the form of ${path}`, () =>
+      Effect.gen(function* () {
+        assertBlocked(yield* submit(path, yield* fields, {}))
+        const token = { "cf-turnstile-response": yield* uniqueName("passed") }
+        assert.strictEqual((yield* submit(path, { ...(yield* fields), ...token }, {})).status, 302)
+        assertBlocked(yield* submit(path, { ...(yield* fields), ...token }, {}))
       })
     )
 

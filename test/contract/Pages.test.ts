@@ -223,8 +223,8 @@ layer(App.shared, { excludeTestServices: true })("The pages", (it) => {
         ["?callbackUrl=%2F%2Fevil.example", "/dashboard"]
       ]) {
         const { text } = yield* web({ method: "GET", path: `/signup${query}` })
-        const form = parse(text).elements.find(([, { id }]) => id === "register-form")
-        assert.strictEqual(form?.[1]["data-callback-url"], carried)
+        const field = parse(text).elements.find(([, { name }]) => name === "callbackUrl")
+        assert.strictEqual(field?.[1]["value"], carried)
       }
     })
   )
@@ -339,6 +339,36 @@ layer(App.shared, { excludeTestServices: true })("The pages", (it) => {
       const as = yield* App.signInNewUser()
       const { text } = yield* web({ method: "GET", path: "/dashboard/files", as })
       assert.include(text, "&quot;upgrade&quot;:null")
+    })
+  )
+
+  it.effect("The console without scripts names the next step, what is stored, and the verification of each agent", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const [newcomer, payer, owner] = [
+        yield* App.signInNewUser(),
+        yield* App.signInNewUser("pro"),
+        yield* createOwnerWithAgent()
+      ]
+      const linksOn = (path: string, as: App.SignedIn) =>
+        Effect.map(web({ method: "GET", path, as }), (page) =>
+          assertPage(page).flatMap(([, { href }]) => (href === undefined ? [] : [href]))
+        )
+      const [chat, verification] = ["chat", "verification"].map((tab) => `/dashboard/agents/${owner.agent.id}/${tab}`)
+      assert.includeMembers(yield* linksOn("/dashboard", owner), [chat, verification])
+      const instance = /agents\.localhost/
+      assert.isTrue((yield* linksOn("/dashboard", owner)).some((href) => instance.test(href)))
+      assert.isFalse((yield* linksOn("/dashboard", newcomer)).some((href) => instance.test(href)))
+      for (const [as, path, text, absent] of [
+        [newcomer, "/onboarding", "You need a plan to create an agent.", "Your plan:"],
+        [payer, "/onboarding", "Your plan: Pro.", "You need a plan"],
+        [owner, "/onboarding", "Your agents are on the dashboard.", "Units today"],
+        [payer, "/dashboard/files", "Instance storage of your plan", "Units today"]
+      ] as const) {
+        const shown = parse((yield* web({ method: "GET", path, as })).text).text
+        assert.include(shown, text)
+        assert.notInclude(shown, absent)
+      }
     })
   )
 
@@ -550,6 +580,73 @@ layer(App.shared, { excludeTestServices: true })("Page forms", (it) => {
       assertError(program, { status: 401, code: "credentials_invalid" })
       const foreign = yield* post(path, { ...form, origin: "https://evil.example" }, body)
       assert.strictEqual(foreign.headers.location, "/login?error=origin_not_allowed&callbackUrl=%2Fdashboard")
+    })
+  )
+
+  const post = (path: string, fields: Readonly<Record<string, string>>, more: Partial<App.AppCall> = {}) =>
+    Effect.flatMap(App.TestApp, ({ web }) =>
+      web({
+        method: "POST",
+        path,
+        body: new URLSearchParams(fields).toString(),
+        ...more,
+        headers: { ...form, ...more.headers }
+      })
+    )
+
+  /** The marked fields with what is said about them and what they hold. */
+  const markedFields = (page: HttpCallResponse) => {
+    const elements = assertPage(page, page.status)
+    return elements.flatMap(([, attributes]) => {
+      if (attributes["aria-invalid"] !== "true") return []
+      const id = attributes["aria-describedby"] ?? ""
+      const [, said] = new RegExp(`id="${id}">([^<]+)<`).exec(page.text) ?? []
+      return [[attributes["name"], said, attributes["value"]]]
+    })
+  }
+
+  it.effect(
+    "The sign-up form registers, signs in and continues, by JSON's rules, and marks each field that is wrong",
+    () =>
+      Effect.gen(function* () {
+        const { cookieName, web } = yield* App.TestApp
+        const email = `${yield* uniqueName("form")}@example.com`
+        const fields = { email, password: "correct horse battery", name: "", referralCode: "", callbackUrl: "/pricing" }
+        const wrong = yield* post("/signup", { ...fields, email: `a"<b>`, password: "short", referralCode: "none-1" })
+        assert.strictEqual(wrong.status, 400)
+        assert.deepStrictEqual(markedFields(wrong), [
+          ["email", "Must be a valid email address.", `a"<b>`],
+          ["password", "Must have at least 8 characters", undefined],
+          ["referralCode", "There is no such referral code.", "none-1"]
+        ])
+        assert.strictEqual(wrong.text.split("autofocus").length, 2)
+        assert.notInclude(wrong.text, "short")
+        const done = yield* post("/signup", fields)
+        assert.deepStrictEqual([done.status, done.headers.location], [302, "/pricing"])
+        assert.match(String(done.headers["set-cookie"]), new RegExp(`${cookieName}=[^;]+;.*HttpOnly`))
+        const taken = yield* post("/signup", { ...fields, callbackUrl: "//evil.example/" })
+        assert.deepStrictEqual([taken.status, markedFields(taken).map(([name]) => name)], [409, ["email"]])
+        assert.include(taken.text, "/login?callbackUrl=%2Fdashboard")
+        const foreign = yield* post("/signup", fields, { headers: { origin: "https://evil.example" } })
+        assertPage(foreign, 403)
+        assertError(yield* web({ method: "POST", path: "/api/register", headers: form, body: "email=a" }), {
+          status: 415,
+          code: "media_type_unsupported"
+        })
+      })
+  )
+
+  it.effect("The form for a forgotten password answers alike for every address, and marks one that is none", () =>
+    Effect.gen(function* () {
+      const { user } = yield* App.signInNewUser()
+      for (const email of [user.email, `${yield* uniqueName("nobody")}@example.com`]) {
+        const sent = yield* post("/forgot-password", { email })
+        assert.deepStrictEqual([sent.status, sent.headers.location], [302, "/login?notice=reset_requested"])
+      }
+      const wrong = yield* post("/forgot-password", { email: "nobody" })
+      assert.strictEqual(wrong.status, 400)
+      assert.deepStrictEqual(markedFields(wrong), [["email", "Must be a valid email address.", "nobody"]])
+      assertPage(yield* post("/forgot-password", { email: user.email }, { headers: { origin: "null" } }), 403)
     })
   )
 

@@ -213,7 +213,7 @@ const routes = Layer.mergeAll(
   addApi(WebApi, makeDirectRoutes).pipe(Layer.provide(groups), Layer.provide(middlewares)),
   AgentSocketHttp.layer,
   AgentSocketDocumentHttp.layer,
-  PagesHttp.layer,
+  Layer.provide(PagesHttp.layer, Layer.merge(RateLimitsHttp.layer, BotCheckHttp.layer)),
   ConsoleHttp.layer,
   DocumentationHttp.layer(WebApi),
   PricedOpenApi.layer,

@@ -72,12 +72,6 @@ const showFieldErrors = (form: HTMLFormElement, fields: ReadonlyMap<string, stri
   return true
 }
 
-/** Opens the section that the URL's fragment names. */
-export const openNamedSection = (): void => {
-  const named = document.getElementById(location.hash.slice(1))
-  if (named instanceof HTMLDetailsElement) named.open = true
-}
-
 /** Runs one action at a time, and shows its failure in a status line. */
 export const runWithStatus = async (
   statusId: string,

@@ -1,5 +1,5 @@
 import { requestSuccess } from "./Api.ts"
-import { onSubmit, openNamedSection, readField, showScriptElements, showStatus } from "./Dom.ts"
+import { onSubmit, readField, showScriptElements, showStatus } from "./Dom.ts"
 import { readTextMember } from "./Json.ts"
 import { startWalletSignIn } from "./WalletButtons.ts"
 
@@ -11,4 +11,3 @@ onSubmit("forgot-form", "forgot-status", async (form) => {
 })
 
 startWalletSignIn()
-openNamedSection()

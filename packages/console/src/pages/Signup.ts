@@ -11,7 +11,7 @@ onSubmit("register-form", "register-status", async (form) => {
   await requestSuccess("POST", "/api/register", Object.fromEntries(given))
   const credentials = { email: readField(form, "email"), password: readField(form, "password") }
   await requestSuccess("POST", "/api/auth/callback/credentials", credentials)
-  location.assign(form.dataset["callbackUrl"] ?? "/onboarding")
+  location.assign(readField(form, "callbackUrl"))
 })
 
 startWalletSignIn()

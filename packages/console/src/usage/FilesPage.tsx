@@ -41,9 +41,11 @@ const FilesPage = () => {
           <Fact label={texts.files.instance}>{storage.instance}</Fact>
           <Fact label={texts.files.used}>{used !== undefined && describeStorage(used)}</Fact>
           <Fact label={texts.files.address}>
-            <Anchor inherit href={settings.instanceUrl} underline="always">
-              {settings.instanceUrl}
-            </Anchor>
+            {used !== undefined && (
+              <Anchor inherit href={settings.instanceUrl} underline="always">
+                {settings.instanceUrl}
+              </Anchor>
+            )}
           </Fact>
         </dl>
       </Section>

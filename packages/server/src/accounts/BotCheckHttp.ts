@@ -1,8 +1,9 @@
 import { BotCheck, botChallengeHeader, botChallengeField } from "@berth/api/accounts/bot-detection/BotCheck"
 import { BotDetection } from "@berth/domain/accounts/bot-detection/BotDetection"
-import { HttpServerRequest } from "@effect/platform"
+import { HttpServerRequest, UrlParams } from "@effect/platform"
 import { Effect, Layer, Option, Predicate, Redacted } from "effect"
 import { readClientAddress } from "../http/ClientAddress.ts"
+import { isForm } from "../http/RequestBody.ts"
 import { WebSettings } from "../http/WebSettings.ts"
 
 const given = (value: unknown) =>
@@ -11,15 +12,23 @@ const given = (value: unknown) =>
     Option.map((text) => Redacted.make(text))
   )
 
-/** An unreadable body holds no token; the decoder reports its problem later. */
+/** An unreadable body holds no token; the decoder reports its problem later. A challenge names its form field like its header. */
 const inBody = (request: HttpServerRequest.HttpServerRequest) =>
-  Effect.exit(request.json).pipe(
-    Effect.map((body) =>
-      body._tag === "Success" && Predicate.hasProperty(body.value, botChallengeField)
-        ? given(body.value[botChallengeField])
-        : Option.none()
-    )
-  )
+  isForm(request)
+    ? Effect.exit(request.urlParamsBody).pipe(
+        Effect.map((body) =>
+          body._tag === "Success"
+            ? Option.flatMap(UrlParams.getFirst(body.value, botChallengeHeader), given)
+            : Option.none()
+        )
+      )
+    : Effect.exit(request.json).pipe(
+        Effect.map((body) =>
+          body._tag === "Success" && Predicate.hasProperty(body.value, botChallengeField)
+            ? given(body.value[botChallengeField])
+            : Option.none()
+        )
+      )
 
 export const layer = Layer.effect(
   BotCheck,

@@ -1,11 +1,16 @@
 import { RouteNotFound, RouteNotFoundBody } from "@berth/api/http/TransportErrors"
+import { CheckoutLinks } from "@berth/domain/billing/checkout/CheckoutLinks"
 import { HttpLayerRouter, HttpRouter, HttpServerRequest } from "@effect/platform"
 import { Effect, Option } from "effect"
 import { makeErrorResponse } from "../http/ErrorResponse.ts"
+import { redirectPrivately } from "../http/ResponseHeaders.ts"
 import { makePlainRoute } from "../http/RouteTable.ts"
+import { WebSettings } from "../http/WebSettings.ts"
 import { makeConsoleAssetResponse } from "./ConsoleAssetResponse.ts"
 import { ConsoleAssets, consoleAssetsPath } from "./ConsoleAssets.ts"
 import { makeConsoleDocument } from "./ConsoleDocument.ts"
+import { makeOpeningResponse } from "./Layout.ts"
+import { PageAssets } from "./PageAssets.ts"
 import { pagePaths } from "./PagePaths.ts"
 import { makeSignedInPages } from "./SignedInPages.ts"
 
@@ -26,12 +31,18 @@ const consolePaths = [
 
 const assetPath = `${consoleAssetsPath}/:name` as const
 
-export const consoleRoutes = [...consolePaths, assetPath].map((path) => makePlainRoute("GET", path))
+export const consoleRoutes = [
+  ...[...consolePaths, assetPath].map((path) => makePlainRoute("GET", path)),
+  makePlainRoute("POST", pagePaths.files)
+]
 
-/** The console: one document for its addresses, and its files. */
+/** The console: one document for its addresses, the form of its plain pages, and its files. */
 export const layer = HttpLayerRouter.use((router) =>
   Effect.gen(function* () {
+    const { appUrl } = yield* WebSettings
     const assets = yield* ConsoleAssets
+    const links = yield* CheckoutLinks
+    const pageAssets = yield* PageAssets
     const signedIn = yield* makeSignedInPages
     const respond = yield* makeConsoleDocument
 
@@ -44,6 +55,16 @@ export const layer = HttpLayerRouter.use((router) =>
       })
     )
 
+    /** The checkout of the storage upgrade, without scripts. */
+    const openStorage = signedIn((user) =>
+      Effect.map(links.leadToStorage(user), (url) =>
+        url.origin === appUrl.origin
+          ? redirectPrivately(`${url.pathname}${url.search}`)
+          : makeOpeningResponse(pageAssets, "the checkout", url)
+      )
+    )
+
+    yield* router.add("POST", pagePaths.files, openStorage)
     for (const path of consolePaths) yield* router.add("GET", path, document)
     yield* router.add(
       "GET",

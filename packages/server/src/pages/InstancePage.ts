@@ -37,9 +37,3 @@ export const renderInstancePage = ({
     </ul>
   </section>
 `
-
-/** `/instance`: leads to the subdomain by its `Refresh` header, or by the link. */
-export const renderOpeningPage = (target: URL): Html => html`
-  <h1>Opening your instance</h1>
-  <p><a href="${target.href}">Continue to your instance</a></p>
-`

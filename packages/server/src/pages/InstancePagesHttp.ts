@@ -1,6 +1,6 @@
 import { RouteNotFound, RouteNotFoundBody } from "@berth/api/http/TransportErrors"
 import { InstanceSignIn } from "@berth/domain/instances/InstanceSignIn"
-import { HttpLayerRouter, HttpServerRequest, HttpServerResponse } from "@effect/platform"
+import { HttpLayerRouter, HttpServerRequest } from "@effect/platform"
 import { Effect, Option, Redacted } from "effect"
 import { makeInstanceUrl } from "../agents/AgentUrls.ts"
 import { makeErrorResponse } from "../http/ErrorResponse.ts"
@@ -12,8 +12,7 @@ import { makeInstanceCookie, makeTicketCookie } from "../http/SecretCookies.ts"
 import { WebSettings } from "../http/WebSettings.ts"
 import { readQuery, resolveCallbackPath } from "../signin/CallbackPath.ts"
 import { unauthorized } from "./InstanceFront.ts"
-import { renderOpeningPage } from "./InstancePage.ts"
-import { makePageResponse } from "./Layout.ts"
+import { makeOpeningResponse } from "./Layout.ts"
 import { PageAssets } from "./PageAssets.ts"
 import { instancePath, pagePaths } from "./PagePaths.ts"
 import { makeCallbackQuery } from "./SignInSections.ts"
@@ -52,13 +51,7 @@ export const layer = HttpLayerRouter.use((router) =>
       const ticket = yield* signIn.issueTicket({ userId: user.id, sessionId: session.id }, subdomain, browser)
       const target = new URL(ticketPath, makeInstanceUrl(subdomain, agentsDomain, appUrl))
       target.searchParams.set("ticket", Redacted.value(ticket))
-      // No redirect: the policy `form-action` of the sign-in form would stop one to another origin.
-      const page = makePageResponse(assets, {
-        title: "Opening your instance",
-        main: renderOpeningPage(target),
-        isSignedIn: true
-      })
-      return HttpServerResponse.setHeader(page, "refresh", `0;url=${target.href}`)
+      return makeOpeningResponse(assets, "your instance", target)
     }).pipe(Effect.catchTag("InstanceNotFound", () => Effect.succeed(notFound)))
 
     const redeem = Effect.gen(function* () {

@@ -144,3 +144,21 @@ export const renderWithScript = (action: string, content: Html): Html => html`
     ><p class="muted">${action} needs JavaScript. The <a href="/docs">API</a> offers the same.</p></noscript
   >
 `
+
+/**
+ * Leads to another origin by the header `Refresh`, or by the link. No redirect: the policy `form-action` of the form that was
+ * submitted would stop it.
+ */
+export const makeOpeningResponse = (assets: Assets, what: string, { href }: URL) =>
+  makePageResponse(
+    assets,
+    {
+      title: `Opening ${what}`,
+      main: html`
+        <h1>Opening ${what}</h1>
+        <p><a href="${href}">Continue to ${what}</a></p>
+      `,
+      isSignedIn: true
+    },
+    { headers: { refresh: `0;url=${href}` } }
+  )

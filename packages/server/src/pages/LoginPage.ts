@@ -1,5 +1,6 @@
 import { type Html, html } from "./Html.ts"
-import { renderOutcome, renderStatusLine, renderWithScript } from "./Layout.ts"
+import { renderOutcome } from "./Layout.ts"
+import { pagePaths } from "./PagePaths.ts"
 import { makeCallbackQuery, renderOtherMethods, type SignInMethods } from "./SignInSections.ts"
 
 export interface LoginPage extends SignInMethods {
@@ -23,26 +24,13 @@ const credentials = (callbackUrl: string): Html => html`
   </form>
 `
 
-const passwordResetForm = html`
-  <details id="forgotten">
-    <summary>Forgot your password?</summary>
-    ${renderWithScript(
-      "Resetting a password",
-      html`<form class="stack" id="forgot-form">
-          <label>Account email <input name="email" type="email" autocomplete="email" required /></label>
-          <button>Send reset link</button>
-        </form>
-        ${renderStatusLine("forgot-status")}`
-    )}
-  </details>
-`
-
-/** `/login`: sign-in and forgotten password. */
+/** `/login`: sign-in. */
 export const renderLoginPage = (page: LoginPage): Html => html`
   <div class="narrow">
     <h1>Sign in</h1>
     ${renderOutcome(page)} ${credentials(page.callbackUrl)}
     <p>New to Berth? <a href="${page.signupUrl}">Create an account</a></p>
-    ${passwordResetForm} ${renderOtherMethods(page)}
+    <p><a href="${pagePaths.forgotPassword}">Forgot your password?</a></p>
+    ${renderOtherMethods(page)}
   </div>
 `

@@ -2,6 +2,7 @@ export const pagePaths = {
   front: "/",
   login: "/login",
   signup: "/signup",
+  forgotPassword: "/forgot-password",
   dashboard: "/dashboard",
   files: "/dashboard/files",
   onboarding: "/onboarding",

@@ -1,5 +1,5 @@
 import { BillingSettings, findCreditPrices } from "@berth/domain/billing/BillingSettings"
-import { OAuthProviderName, OAuthProviders } from "@berth/domain/signin/oauth/OAuthProvider"
+import { OAuthProviders } from "@berth/domain/signin/oauth/OAuthProvider"
 import { HttpLayerRouter, HttpServerRequest } from "@effect/platform"
 import { Effect, Layer, Option } from "effect"
 import { RequestCredentials } from "../http/RequestCredentials.ts"
@@ -9,6 +9,7 @@ import { WebSettings } from "../http/WebSettings.ts"
 import { readQuery, resolveCallbackPath } from "../signin/CallbackPath.ts"
 import * as AssetsHttp from "./AssetsHttp.ts"
 import { makeFront } from "./InstanceFront.ts"
+import * as ForgotPasswordHttp from "./ForgotPasswordHttp.ts"
 import * as InstancePagesHttp from "./InstancePagesHttp.ts"
 import { makePageResponse, PageSettings } from "./Layout.ts"
 import { renderLoginPage } from "./LoginPage.ts"
@@ -16,45 +17,40 @@ import { PageAssets } from "./PageAssets.ts"
 import { pagePaths } from "./PagePaths.ts"
 import { renderPricingPage } from "./PricingPage.ts"
 import * as ResetPasswordHttp from "./ResetPasswordHttp.ts"
-import { makeCallbackQuery } from "./SignInSections.ts"
-import { renderSignupPage } from "./SignupPage.ts"
+import { listProviders, makeCallbackQuery } from "./SignInSections.ts"
+import * as SignupHttp from "./SignupHttp.ts"
 import * as UndoEmailChangeHttp from "./UndoEmailChangeHttp.ts"
 
 export const pageRoutes = [
-  ...[pagePaths.front, pagePaths.login, pagePaths.signup, pagePaths.pricing].map((path) => makePlainRoute("GET", path)),
+  ...[pagePaths.front, pagePaths.login, pagePaths.pricing].map((path) => makePlainRoute("GET", path)),
+  ...SignupHttp.signupRoutes,
+  ...ForgotPasswordHttp.forgotPasswordRoutes,
   ...ResetPasswordHttp.resetPasswordRoutes,
   ...UndoEmailChangeHttp.undoEmailChangeRoutes,
   ...AssetsHttp.assetRoutes
 ]
 
-/** `/`, `/login`, `/signup` and `/pricing`, for everyone. */
+/** `/`, `/login` and `/pricing`, for everyone. */
 const publicPages = HttpLayerRouter.use((router) =>
   Effect.gen(function* () {
     const { appUrl } = yield* WebSettings
-    const { administratorHint, salesEmail } = yield* PageSettings
+    const { salesEmail } = yield* PageSettings
     const assets = yield* PageAssets
     const credentials = yield* RequestCredentials
     const { offersPlansWithoutPayment, prices } = yield* BillingSettings
     const creditPrices = findCreditPrices(prices)
-    const configured = yield* OAuthProviders
-    const providers = OAuthProviderName.literals.filter((name) => Option.isSome(configured[name]))
-
-    const isSignedIn = Effect.map(credentials.findVisitor, Option.isSome)
-
-    /** The address of a page with the requested redirect target, if there is one. */
-    const withCallback = (path: string, query: URLSearchParams) => {
-      const requested = query.get("callbackUrl")
-      return requested === null ? path : `${path}?${makeCallbackQuery(resolveCallbackPath(requested, appUrl))}`
-    }
+    const providers = listProviders(yield* OAuthProviders)
 
     const login = Effect.gen(function* () {
       const query = readQuery(yield* HttpServerRequest.HttpServerRequest)
       const callbackUrl = resolveCallbackPath(query.get("callbackUrl") ?? undefined, appUrl)
       const error = query.get("error")
       const notice = query.get("notice")
-      const has = yield* isSignedIn
+      const has = Option.isSome(yield* credentials.findVisitor)
       if (has && error === null) return redirectPrivately(callbackUrl)
-      const signupUrl = withCallback(pagePaths.signup, query)
+      const signupUrl = query.has("callbackUrl")
+        ? `${pagePaths.signup}?${makeCallbackQuery(callbackUrl)}`
+        : pagePaths.signup
       const main = renderLoginPage({ appUrl, callbackUrl, error, notice, providers, signupUrl })
       return makePageResponse(assets, {
         title: "Sign in",
@@ -62,20 +58,6 @@ const publicPages = HttpLayerRouter.use((router) =>
         script: "login.js",
         isSignedIn: has,
         path: pagePaths.login
-      })
-    })
-
-    const signup = Effect.gen(function* () {
-      const query = readQuery(yield* HttpServerRequest.HttpServerRequest)
-      const callbackUrl = resolveCallbackPath(query.get("callbackUrl") ?? pagePaths.onboarding, appUrl)
-      if (yield* isSignedIn) return redirectPrivately(callbackUrl)
-      const loginUrl = withCallback(pagePaths.login, query)
-      return makePageResponse(assets, {
-        title: "Create an account",
-        main: renderSignupPage({ appUrl, callbackUrl, providers, loginUrl, administratorHint }),
-        script: "signup.js",
-        isSignedIn: false,
-        path: pagePaths.signup
       })
     })
 
@@ -99,7 +81,6 @@ const publicPages = HttpLayerRouter.use((router) =>
 
     yield* router.add("GET", pagePaths.front, yield* makeFront)
     yield* router.add("GET", pagePaths.login, login)
-    yield* router.add("GET", pagePaths.signup, signup)
     yield* router.add("GET", pagePaths.pricing, pricing)
   })
 )
@@ -107,6 +88,8 @@ const publicPages = HttpLayerRouter.use((router) =>
 /** The pages and their assets. */
 export const layer = Layer.mergeAll(
   publicPages,
+  SignupHttp.layer,
+  ForgotPasswordHttp.layer,
   InstancePagesHttp.layer,
   ResetPasswordHttp.layer,
   UndoEmailChangeHttp.layer,

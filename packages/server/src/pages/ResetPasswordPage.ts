@@ -1,6 +1,7 @@
 import { minimumResetPasswordLength } from "@berth/domain/accounts/password/Password"
 import { type Html, html } from "./Html.ts"
 import { renderAlert } from "./Layout.ts"
+import { pagePaths } from "./PagePaths.ts"
 
 export interface ResetPasswordForm {
   /** From the link; empty when absent. */
@@ -10,7 +11,7 @@ export interface ResetPasswordForm {
 
 const incomplete = html`
   <p>Open this page from the link in your mail. If the link does not work, request a new one.</p>
-  <p><a href="/login#forgotten">Request a new link</a></p>
+  <p><a href="${pagePaths.forgotPassword}">Request a new link</a></p>
 `
 
 const form = (token: string): Html => html`

@@ -1,4 +1,5 @@
-import type { OAuthProviderName } from "@berth/domain/signin/oauth/OAuthProvider"
+import { OAuthProviderName, type OAuthProviders } from "@berth/domain/signin/oauth/OAuthProvider"
+import { type Context, Option } from "effect"
 import { type Html, html } from "./Html.ts"
 import { renderStatusLine, renderWithScript } from "./Layout.ts"
 
@@ -15,6 +16,10 @@ const providerLabels: Readonly<Record<OAuthProviderName, string>> = {
   oauthA: "Continue with OpenID Connect",
   oauthB: "Continue with OAuth 2"
 }
+
+/** The configured providers. */
+export const listProviders = (configured: Context.Tag.Service<OAuthProviders>): ReadonlyArray<OAuthProviderName> =>
+  OAuthProviderName.literals.filter((name) => Option.isSome(configured[name]))
 
 export const makeCallbackQuery = (callbackUrl: string): string => new URLSearchParams({ callbackUrl }).toString()
 

@@ -5,7 +5,7 @@ import { BillingSettings, findCreditPrices } from "../BillingSettings.ts"
 import { Checkouts } from "./Checkouts.ts"
 import { CheckoutPlanId, type Purchase } from "./Purchase.ts"
 
-/** The query value of `/pricing?error=<code>` after a failed checkout. */
+/** The query value of `?error=<code>` of the page that a failed checkout leads to. */
 export const CheckoutErrorCode = Schema.Literal(
   "unknown_plan",
   "unknown_price",
@@ -35,7 +35,8 @@ export class CheckoutLinks extends Effect.Service<CheckoutLinks>()("@berth/Check
     const { appUrl } = yield* AccountPolicy
     const creditPrices = findCreditPrices(prices)
 
-    const toPricing = (code: CheckoutErrorCode) => new URL(`/pricing?error=${code}`, appUrl)
+    const toPage = (page: string, code: CheckoutErrorCode) => new URL(`${page}?error=${code}`, appUrl)
+    const toPricing = (code: CheckoutErrorCode) => toPage("/pricing", code)
 
     const start = (user: User, purchase: Purchase) =>
       checkouts
@@ -47,8 +48,8 @@ export class CheckoutLinks extends Effect.Service<CheckoutLinks>()("@berth/Check
             )
           )
         )
-    const lead = (user: User, purchase: Purchase) =>
-      Effect.catchAll(start(user, purchase), ({ _tag }) => Effect.succeed(toPricing(codes[_tag])))
+    const lead = (user: User, purchase: Purchase, page = "/pricing") =>
+      Effect.catchAll(start(user, purchase), ({ _tag }) => Effect.succeed(toPage(page, codes[_tag])))
 
     const openPlan = Effect.fn("CheckoutLinks.openPlan")(function* (user: User, plan: string | null) {
       return isCheckoutPlan(plan) ? yield* lead(user, { kind: "plan", plan }) : toPricing("unknown_plan")
@@ -63,6 +64,11 @@ export class CheckoutLinks extends Effect.Service<CheckoutLinks>()("@berth/Check
 
     const openStorage = Effect.fn("CheckoutLinks.openStorage")((user: User) => start(user, { kind: "storage" }))
 
-    return { openPlan, openCredits, openStorage }
+    /** The same from the page of the storage, which a failure leads back to. */
+    const leadToStorage = Effect.fn("CheckoutLinks.leadToStorage")((user: User) =>
+      lead(user, { kind: "storage" }, "/dashboard/files")
+    )
+
+    return { openPlan, openCredits, openStorage, leadToStorage }
   })
 }) {}

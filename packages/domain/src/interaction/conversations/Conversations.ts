@@ -213,7 +213,9 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
       { attach, ...toSend }: OutgoingMessage<E>,
       { isResumable }: { readonly isResumable: boolean }
     ) {
-      if (attach === undefined || toSend.message !== "") yield* validate(toSend.message)
+      // White space beside a file is no text: providers refuse it as content.
+      const content = attach !== undefined && toSend.message.trim() === "" ? "" : toSend.message
+      if (attach === undefined || content !== "") yield* validate(content)
       const session = yield* sessions.resolve(user.id, toSend)
       const attached = attach === undefined ? undefined : yield* attach(session)
       const id = MessageId.make(yield* ids.next("msg"))
@@ -222,7 +224,7 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
         {
           id,
           session,
-          message: toSend.message,
+          message: content,
           topic: toSend.topic ?? null,
           platform: "web",
           attachments: attached?.attachments

@@ -1,0 +1,60 @@
+import { storageUpgrade } from "@berth/domain/billing/checkout/Purchase"
+import { findStorageGigabytes, type StorageTier } from "@berth/domain/billing/storage/StorageEntitlements"
+import type { Allowance } from "@berth/domain/billing/subscriptions/Allowances"
+import type { UnitUsage } from "@berth/domain/billing/units/UnitSplit"
+import type { Agent } from "@berth/domain/agents/Agent"
+import { toMajorUnits } from "@berth/domain/shared/Money"
+import type { User } from "@berth/domain/shared/User"
+import type { ConsoleNotice } from "./ConsoleNotices.ts"
+import type { EmailNotice } from "./EmailNotice.ts"
+import { formatPrice } from "./Layout.ts"
+
+export interface ConsolePage {
+  readonly nonce: string
+  readonly path: string
+  readonly user: User
+  readonly isAdministrator: boolean
+  readonly agents: ReadonlyArray<Agent>
+  readonly allowance: Allowance
+  readonly usage: UnitUsage
+  readonly tier: StorageTier
+  readonly hasCardProcessor: boolean
+  readonly appUrl: URL
+  /** Address of the instance's subdomain, which serves a page once the first agent exists. */
+  readonly instanceUrl: string
+  readonly notices: ReadonlyArray<ConsoleNotice>
+  readonly emailNotice: EmailNotice | null
+  readonly models: ReadonlyArray<string>
+  readonly repliesFromSandbox: boolean
+  readonly logsMailLinks: boolean
+}
+
+/** Storage of the account and its instance, in words. */
+export interface ConsoleStorage {
+  readonly account: string
+  readonly instance: string
+  readonly isUpgraded: boolean
+  /** The upgrade with its price; null while it is not for sale. */
+  readonly upgrade: string | null
+}
+
+const mebibytesPerGibibyte = 1024
+const formatStorage = (mebibytes: number) =>
+  mebibytes < mebibytesPerGibibyte
+    ? `${mebibytes} MiB`
+    : `${(mebibytes / mebibytesPerGibibyte).toLocaleString("en")} GiB`
+
+export const formatConsoleStorage = ({
+  allowance: { storageMb },
+  hasCardProcessor,
+  tier
+}: ConsolePage): ConsoleStorage => ({
+  account: `${findStorageGigabytes(tier)} GB`,
+  instance: formatStorage(storageMb),
+  isUpgraded: tier === "upgraded",
+  // Without a card processor nothing is for sale.
+  upgrade:
+    hasCardProcessor && tier !== "upgraded"
+      ? `${findStorageGigabytes("upgraded")} GB for ${formatPrice(toMajorUnits(storageUpgrade.price.amount), storageUpgrade.price.currency)} per month`
+      : null
+})

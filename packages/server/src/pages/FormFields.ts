@@ -1,0 +1,77 @@
+import { HttpApiSchema, type HttpServerRequest, UrlParams } from "@effect/platform"
+import { Effect, Option, Schema } from "effect"
+import { type Content, type Html, html } from "./Html.ts"
+
+/** A submitted form: what was entered, and what is wrong with it by field. */
+export interface FormState {
+  readonly values: Readonly<Record<string, string>>
+  readonly problems: ReadonlyMap<string, string>
+}
+
+export const emptyForm: FormState = { values: {}, problems: new Map() }
+
+/** The media type of submitted forms. */
+export const formType = "application/x-www-form-urlencoded"
+
+/** The fields of a submitted form; empty when absent. */
+export const readForm = (request: HttpServerRequest.HttpServerRequest) =>
+  Effect.map(
+    Effect.orElseSucceed(request.urlParamsBody, () => UrlParams.empty),
+    (fields) => (name: string) => Option.getOrElse(UrlParams.getFirst(fields, name), () => "")
+  )
+
+/** A message of the contract about a field: `email: must be …`. */
+const fieldMessage = /^(\w+): (.+)$/s
+
+interface RefusedBody {
+  readonly message: string
+  /** The bodies of several problems. */
+  readonly problems?: ReadonlyArray<{ readonly message: string }>
+}
+
+/** The status and the problems of a refused form, from its body in the contract. `fallback` is meant where the message names none. */
+export const readProblems = <A, I extends RefusedBody>(body: Schema.Schema<A, I>, error: A, fallback = "") => {
+  const { message, problems = [{ message }] } = Schema.encodeSync(body)(error)
+  return {
+    status: HttpApiSchema.getStatusError(body),
+    problems: new Map(
+      problems.map((problem) => {
+        const [, named = fallback, text = problem.message] = fieldMessage.exec(problem.message) ?? []
+        return [named, `${text.charAt(0).toUpperCase()}${text.slice(1)}`] as const
+      })
+    )
+  }
+}
+
+/** A labeled input with its problem, which has the focus if it is the first one. Scripts mark fields alike. */
+export const renderField = (
+  { problems, values }: FormState,
+  {
+    attributes,
+    form,
+    label,
+    name
+  }: {
+    readonly form: string
+    readonly name: string
+    readonly label: Content
+    readonly attributes: Html
+  }
+): Html => {
+  const problem = problems.get(name)
+  const id = `${form}-${name}-error`
+  const [first] = problems.keys()
+  return html`
+    <label>
+      ${label}
+      <input
+        name="${name}"
+        ${attributes}
+        ${values[name] !== undefined && html`value="${values[name]}"`}
+        ${problem !== undefined && html`aria-invalid="true" aria-describedby="${id}"`}
+        ${name === first && html`autofocus`}
+      />
+    </label>
+    ${problem !== undefined && html`<p class="field-error" id="${id}">${problem}</p>`}
+  `
+}
