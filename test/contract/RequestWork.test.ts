@@ -176,24 +176,24 @@ const prepare = Effect.gen(function* () {
     /** With the limits of a request: operations and statements. */
     requests: [
       ["GET /health/live", read("/health/live"), 45, 0],
-      ["GET /api/auth/session", read("/api/auth/session"), 110, 1],
+      ["GET /api/auth/session", read("/api/auth/session"), 98, 1],
       [
         "GET /api/auth/session, 401",
         () =>
           send(`${webUrl}/api/auth/session`, { method: "GET", headers: { authorization: "Bearer x" }, status: 401 }),
-        260,
+        236,
         1
       ],
-      ["POST /api/v1/gateway, 402", () => send(webUrl + gatewayPath, unpaid), 195, 0],
+      ["POST /api/v1/gateway, 402", () => send(webUrl + gatewayPath, unpaid), 158, 0],
       [
         "POST /api/v1/gateway by card",
         plain(webUrl + gatewayPath, { headers: { cookie }, json: { messages, model } }),
-        2800,
+        2680,
         9
       ],
-      ["POST /api/ai/chat", plain(`${backendUrl}/api/ai/chat`, { json: { model, messages } }), 280, 0],
-      ["POST /v1/chat/completions", plain(`${backendUrl}/v1/chat/completions`, { json: { model, messages } }), 285, 0],
-      ["POST /v1/chat/completions, streamed", () => completion(1), 405, 0],
+      ["POST /api/ai/chat", plain(`${backendUrl}/api/ai/chat`, { json: { model, messages } }), 270, 0],
+      ["POST /v1/chat/completions", plain(`${backendUrl}/v1/chat/completions`, { json: { model, messages } }), 273, 0],
+      ["POST /v1/chat/completions, streamed", () => completion(1), 393, 0],
       ["POST /api/agent, streamed", () => turn(1), 2600, 8]
     ] as const,
     /** With the limits of a further delta that arrives alone: operations, and bytes of the whole process. */

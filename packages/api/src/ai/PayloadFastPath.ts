@@ -28,6 +28,8 @@ const common: Readonly<Record<string, Check>> = {
 
 const ofChat: Readonly<Record<string, Check>> = { ...common, taskType: Predicate.isString }
 
+const ofCall: Readonly<Record<string, Check>> = { ...ofChat, plugin: Predicate.isString }
+
 const ofCompletion: Readonly<Record<string, Check>> = { ...common, max_completion_tokens: isPositiveInt }
 
 const isTurn: Check = (value) => {
@@ -53,6 +55,9 @@ const isUsual = (
   }
   return true
 }
+
+/** A chat that can name its plugin, which decoding drops and nothing reads. */
+export const isPlainCall = (value: unknown): value is typeof ChatPayload.Type => isUsual(value, ofCall)
 
 export const isPlainChat = (value: unknown): value is typeof ChatPayload.Type => isUsual(value, ofChat)
 

@@ -106,7 +106,7 @@ export const describeUnpaidCall = (
   const message = isPaymentFailure(reason) ? undefined : unpaidMessages[reason]
   const common = {
     code: "payment_required",
-    cardProcessor: { checkoutUrl: new URL(pricingPath, appUrl).href, amount: priceUsd, currency: "usd" }
+    cardProcessor: { checkoutUrl: appUrl.origin + pricingPath, amount: priceUsd, currency: "usd" }
   } as const
   const uncached = { "cache-control": "no-store" }
   return Option.match(challenge, {

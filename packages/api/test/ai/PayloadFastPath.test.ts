@@ -1,6 +1,6 @@
 import { ChatPayload } from "@berth/api/ai/AiApi"
 import { OpenAiCompletionPayload } from "@berth/api/ai/OpenAiApi"
-import { isPlainChat, isPlainCompletion } from "@berth/api/ai/PayloadFastPath"
+import { isPlainCall, isPlainChat, isPlainCompletion } from "@berth/api/ai/PayloadFastPath"
 import { assert, describe, it } from "@effect/vitest"
 import { FastCheck, Schema } from "effect"
 
@@ -37,6 +37,7 @@ const body = FastCheck.record(
     max_tokens: odd,
     max_completion_tokens: odd,
     taskType: FastCheck.oneof(FastCheck.string(), odd),
+    plugin: FastCheck.oneof(FastCheck.constant("generate-text"), odd),
     stop: FastCheck.string(),
     user: FastCheck.string()
   },
@@ -50,6 +51,8 @@ describe("the usual bodies of model calls", () => {
     ([given]) => {
       if (isPlainChat(given)) assert.deepStrictEqual(readChat(given), given)
       if (isPlainCompletion(given)) assert.deepStrictEqual(readCompletion(given), given)
+      const { plugin, ...chat } = given
+      if (isPlainCall(given)) assert.deepStrictEqual(readChat(given), chat)
     },
     { fastCheck: { numRuns: 1_000 } }
   )
@@ -63,6 +66,7 @@ describe("the usual bodies of model calls", () => {
     assert.isTrue(isPlainChat(given))
     assert.isTrue(isPlainChat({ messages, taskType: "coding" }))
     assert.isTrue(isPlainCompletion(given))
+    assert.isTrue(isPlainCall({ ...given, plugin: "generate-text" }))
   })
 
   it("The fast path rejects bodies with any other member", () => {
@@ -79,6 +83,7 @@ describe("the usual bodies of model calls", () => {
     ])
       assert.isFalse(isPlainCompletion({ model: "openai/gpt-4o", messages, ...more }))
     assert.isFalse(isPlainCompletion({ messages }))
+    assert.isFalse(isPlainCall({ messages, plugin: null }))
     assert.isFalse(isPlainCompletion([]))
   })
 })

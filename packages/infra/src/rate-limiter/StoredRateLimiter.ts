@@ -2,7 +2,7 @@ import { RateLimiter, RateLimitExceeded } from "@berth/domain/limits/RateLimiter
 import { isCountedLater, isCountedWithoutStore, type Limit, type LimitName } from "@berth/domain/limits/Limit"
 import { DependencyUnavailable } from "@berth/domain/shared/DependencyUnavailable"
 import { Data, Duration, Effect, Record } from "effect"
-import { createHash } from "node:crypto"
+import { hash } from "node:crypto"
 import { RateLimiterRes, type RateLimiterStoreAbstract } from "rate-limiter-flexible"
 import { DeferredCounts } from "./DeferredCounts.ts"
 import { makeStoreErrorLog } from "../queue/StoreErrorLog.ts"
@@ -33,7 +33,7 @@ export const toLimiterOptions = (name: LimitName, limit: Limit) => {
 }
 
 /** Hashed: keys come from requests, so they have any length and contain addresses and emails. */
-const hashLimitKey = (key: string): string => createHash("sha256").update(key).digest("base64url")
+const hashLimitKey = (key: string): string => hash("sha256", key, "base64url")
 
 const withinStoreTimeout = <A>(answer: Promise<A>): Promise<A> => {
   let timer: NodeJS.Timeout | undefined

@@ -1,3 +1,4 @@
+import { useService } from "@berth/domain/shared/ServiceUse"
 import { HttpServerRequest } from "@effect/platform"
 import { Effect, Option } from "effect"
 import type { DirectAnswer, DirectRoutes, RequestHandler } from "../http/DirectRoutes.ts"
@@ -11,7 +12,7 @@ export const makeAiDirectRoutes = Effect.gen(function* () {
   const guarded =
     (answer: DirectAnswer) =>
     (contract: RequestHandler): RequestHandler =>
-      Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
+      useService(HttpServerRequest.HttpServerRequest, (request) =>
         Option.isSome(check(request))
           ? contract
           : Effect.matchCauseEffect(request.json, {

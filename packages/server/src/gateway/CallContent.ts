@@ -1,5 +1,6 @@
 import type { HttpServerRequest } from "@effect/platform"
-import { Effect, type Either, Option } from "effect"
+import type { RequestError } from "@effect/platform/HttpServerError"
+import { Cause, Effect, Either } from "effect"
 import { type BodyFailure, isBodyFailure, parseJsonBody } from "../http/RequestBody.ts"
 import { type MultipartForm, isMultipartForm, readMultipartForm } from "./MultipartForm.ts"
 
@@ -17,16 +18,23 @@ export const parseContent = (contentType: string, bytes: Uint8Array): Effect.Eff
     ? Effect.map(readMultipartForm(contentType, bytes), (form) => ({ _tag: "Form", bytes, form }))
     : Effect.map(parseJsonBody(bytes), (value) => ({ _tag: "Json", bytes, value }))
 
+const readUnchecked = (request: HttpServerRequest.HttpServerRequest) =>
+  Effect.flatMap(request.arrayBuffer, (read): Effect.Effect<CallContent, BodyFailure | RequestError> => {
+    const bytes = new Uint8Array(read)
+    const contentType = request.headers["content-type"] ?? ""
+    return isMultipartForm(contentType)
+      ? parseContent(contentType, bytes)
+      : Effect.map(request.json, (value) => ({ _tag: "Json", bytes, value }))
+  })
+
 /** The content of a request, or its refusal, which is sent after the caller is authenticated. */
 export const readContent = (
   request: HttpServerRequest.HttpServerRequest
 ): Effect.Effect<Either.Either<CallContent, BodyFailure>> =>
-  Effect.gen(function* () {
-    const bytes = new Uint8Array(yield* Effect.orDie(request.arrayBuffer))
-    const contentType = request.headers["content-type"] ?? ""
-    if (isMultipartForm(contentType)) return yield* parseContent(contentType, bytes)
-    return { _tag: "Json", bytes, value: yield* Effect.orDie(request.json) } as const
-  }).pipe(
-    Effect.catchSomeDefect((defect) => (isBodyFailure(defect) ? Option.some(Effect.fail(defect)) : Option.none())),
-    Effect.either
-  )
+  Effect.matchCauseEffect(readUnchecked(request), {
+    onFailure: (cause) => {
+      const failure = Cause.squash(cause)
+      return isBodyFailure(failure) ? Effect.succeed(Either.left(failure)) : Effect.orDie(Effect.failCause(cause))
+    },
+    onSuccess: (content) => Effect.succeed(Either.right(content))
+  })

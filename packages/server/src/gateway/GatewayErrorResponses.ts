@@ -66,7 +66,8 @@ export const toGatewayErrorResponse = (failure: GatewayFailure, appUrl: URL): Ht
       return makeErrorResponse(PaymentsUnavailableBody, new PaymentsUnavailable(), makeRetryAfterHeader(retrySoon))
     case "CallUnpaid": {
       const { body, ...options } = describeUnpaidCall(failure, appUrl)
-      return HttpServerResponse.unsafeJson(body, options)
+      // Hot path: encoded once, by the envelope of errors.
+      return HttpServerResponse.raw(body, options)
     }
     case "PaymentInProgress":
       return makeErrorResponse(PaymentInProgressBody, failure, makeRetryAfterHeader(retrySoon))

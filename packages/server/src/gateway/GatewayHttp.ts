@@ -9,6 +9,7 @@ import { RateLimiter } from "@berth/domain/limits/RateLimiter"
 import { Digests, hashSecret } from "@berth/domain/secrets/Digests"
 import { annotateSpan } from "@berth/domain/shared/SpanExport"
 import { Caller } from "@berth/domain/sessions/Caller"
+import { useService } from "@berth/domain/shared/ServiceUse"
 import { HttpApiBuilder, HttpServerRequest, type HttpServerResponse } from "@effect/platform"
 import { Context, Effect, Either, FiberRef, Option, Redacted } from "effect"
 import { currentCredentialWatch } from "../http/CredentialWatch.ts"
@@ -108,5 +109,5 @@ export const layer = HttpApiBuilder.group(WebApi, "gateway", (handlers) =>
 /** POST /api/v1/gateway without its contract. */
 export const makeDirectCall = Effect.map(
   makeAnswer,
-  (answer) => (): RequestHandler => Effect.flatMap(HttpServerRequest.HttpServerRequest, answer)
+  (answer) => (): RequestHandler => useService(HttpServerRequest.HttpServerRequest, answer)
 )

@@ -1,5 +1,6 @@
 import { makeChatMessage, makeChatRequest } from "@berth/api/ai/ChatMessageMapping"
 import { PluginNotFound } from "@berth/api/gateway/GatewayErrorBodies"
+import { isPlainCall } from "@berth/api/ai/PayloadFastPath"
 import { AgentBody, TextBody } from "@berth/api/gateway/plugins/PluginBodies"
 import { BodyTooLarge, MediaTypeUnsupported } from "@berth/api/http/TransportErrors"
 import { isPluginId, type PluginId, plugins } from "@berth/domain/gateway/plugins/Plugin"
@@ -62,7 +63,10 @@ const inputOf = (plugin: PluginId, content: CallContent): Effect.Effect<PluginIn
   if (content._tag === "Form") return new MediaTypeUnsupported({ supported: ["application/json"] })
   switch (plugin) {
     case "generate-text":
-      return Effect.map(decoded(TextBody, content.value), (body) => ({ plugin, request: makeChatRequest(body) }))
+      return Effect.map(
+        isPlainCall(content.value) ? Effect.succeed(content.value) : decoded(TextBody, content.value),
+        (body) => ({ plugin, request: makeChatRequest(body) })
+      )
     case "agent":
       return Effect.map(decoded(AgentBody, content.value), ({ agentId, messages }) => ({
         plugin,

@@ -33,7 +33,8 @@ export const readBody = (
       if (size > limit) finish(new BodyTooLarge({ limit }))
       else chunks.push(chunk)
     }
-    const onEnd = () => finish(Effect.succeed(Buffer.concat(chunks)))
+    const onEnd = () =>
+      finish(Effect.succeed(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)))
     const onCut = () => finish(new BodyMalformed({ reason: "was cut off" }))
     const onCheck = () => {
       seconds += Duration.toSeconds(checkInterval)
@@ -50,6 +51,6 @@ export const readBody = (
     }
     // A client that has left emits no further events.
     if (source.destroyed) return onCut()
+    // Without a canceler, which takes seven operations: an interrupted request closes its source, which stops.
     source.on("data", onData).on("end", onEnd).on("error", onCut).on("close", onCut)
-    return Effect.sync(stop)
   })

@@ -12,6 +12,11 @@ export type ReshapeError = (status: number, body: unknown) => { readonly status:
 const codeOf = ({ code, error }: Readonly<Record<string, unknown>>) =>
   code ?? (Predicate.hasProperty(error, "code") ? error.code : undefined)
 
+const readMembers = ({ body }: HttpServerResponse.HttpServerResponse) => {
+  if (body._tag === "Raw") return Option.liftPredicate(body.body, Predicate.isReadonlyRecord)
+  return body._tag === "Uint8Array" ? decode(new TextDecoder().decode(body.body)) : Option.none()
+}
+
 /** Adds the members of the group and the trace id to an error body, and counts it by its code. */
 export const wrapErrorBody = (
   response: HttpServerResponse.HttpServerResponse,
@@ -19,8 +24,8 @@ export const wrapErrorBody = (
   traceId: Option.Option<string>,
   reshape: ReshapeError = (status, body) => ({ status, body })
 ): HttpServerResponse.HttpServerResponse => {
-  if (response.status < 400 || response.body._tag !== "Uint8Array") return response
-  const body = decode(new TextDecoder().decode(response.body.body))
+  if (response.status < 400) return response
+  const body = readMembers(response)
   const trace = Option.match(traceId, { onNone: () => ({}), onSome: (id) => ({ traceId: id }) })
   return Option.match(body, {
     onNone: () => response,

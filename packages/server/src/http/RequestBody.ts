@@ -9,7 +9,7 @@ import {
   RequestTimeoutBody
 } from "@berth/api/http/TransportErrors"
 import { Headers, HttpServerError, type HttpServerRequest, UrlParams } from "@effect/platform"
-import { Effect, Either, type Exit, Option } from "effect"
+import { Effect, Either, Exit, Option } from "effect"
 import { IncomingMessage } from "node:http"
 import { makeErrorResponse } from "./ErrorResponse.ts"
 import type { ListenerRequest, RequestContent } from "./ListenerRequest.ts"
@@ -142,14 +142,11 @@ const orRefuse = <A>(content: Effect.Effect<A, BodyFailure>) =>
 /** The body of a request: read when its route first uses it, after the checks of headers, and read once. */
 const once = <A, E>(read: Effect.Effect<A, E>): Effect.Effect<A, E> => {
   let known: Exit.Exit<A, E> | undefined
-  return Effect.suspend(
-    () =>
-      known ??
-      Effect.flatMap(Effect.exit(read), (exit) => {
-        known = exit
-        return exit
-      })
-  )
+  const first = Effect.matchCauseEffect(read, {
+    onFailure: (cause) => (known = Exit.failCause(cause)),
+    onSuccess: (value) => (known = Exit.succeed(value))
+  })
+  return Effect.suspend(() => known ?? first)
 }
 
 /** Sets the content of a request, which its route checks for media type and parses as it reads it. */
@@ -199,7 +196,13 @@ export const setLazyContent = (
   request.headers = Headers.set(request.headers, "content-type", jsonType)
 }
 
-const toArrayBuffer = (bytes: Effect.Effect<Buffer>) => Effect.map(bytes, (body) => new Uint8Array(body).buffer)
+/** Without a copy where the body is all of its buffer, as nearly all bodies are. */
+const toArrayBuffer = (bytes: Effect.Effect<Buffer>) =>
+  Effect.map(bytes, (body) =>
+    body.buffer instanceof ArrayBuffer && body.buffer.byteLength === body.byteLength
+      ? body.buffer
+      : new Uint8Array(body).buffer
+  )
 
 const makeContent = (request: ListenerRequest, bytes: Effect.Effect<Buffer>): RequestContent => {
   const text = Effect.map(bytes, (body) => body.toString("utf8"))

@@ -8,6 +8,7 @@ import type { ApiKeyProof, GatewayTokenProof } from "@berth/domain/sessions/Prin
 import type { Session, SessionId } from "@berth/domain/sessions/Session"
 import { AuthenticationRequired } from "@berth/domain/sessions/SessionErrors"
 import { Sessions } from "@berth/domain/sessions/Sessions"
+import { useService } from "@berth/domain/shared/ServiceUse"
 import type { User } from "@berth/domain/shared/User"
 import { SocialSessions } from "@berth/domain/signin/social/SocialSessions"
 import { HttpServerRequest } from "@effect/platform"
@@ -115,7 +116,7 @@ export class RequestCredentials extends Effect.Service<RequestCredentials>()("@b
 
     /** Routes accept the cookie with the bearer tokens of sessions, or access tokens alone; and API keys by their scope. */
     const of = (request: Request, accepted: "session" | "access-token") =>
-      Effect.flatMap(InstanceHost, (site) =>
+      useService(InstanceHost, (site) =>
         Option.isSome(site)
           ? atInstance(request, site.value.subdomain)
           : Option.match(readBearerToken(request), {
@@ -128,13 +129,13 @@ export class RequestCredentials extends Effect.Service<RequestCredentials>()("@b
     const accept = (authenticated: Authenticated) => {
       const { proof, user } = authenticated
       return FiberRef.set(currentCredentialWatch, Option.some(watch.watch(user.id, proof))).pipe(
-        Effect.zipRight(Effect.flatMap(Caller, (caller) => caller.identify(user.id))),
+        Effect.zipRight(useService(Caller, (caller) => caller.identify(user.id))),
         Effect.as(authenticated)
       )
     }
 
     const read = (accepted: "session" | "access-token") =>
-      Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
+      useService(HttpServerRequest.HttpServerRequest, (request) =>
         Effect.flatMap(of(request, accepted), (found) =>
           Option.isNone(found) ? Effect.succeed(found) : Effect.asSome(accept(found.value))
         )

@@ -1,9 +1,8 @@
 import { Effect, Option } from "effect"
 
 /** The trace of the current span, by which logs are found. */
-export const currentTraceId = Effect.map(
-  Effect.option(Effect.currentSpan),
-  Option.map(({ traceId }) => traceId)
+export const currentTraceId = Effect.withFiberRuntime<Option.Option<string>>(({ currentSpan }) =>
+  Effect.succeed(currentSpan?._tag === "Span" ? Option.some(currentSpan.traceId) : Option.none())
 )
 
 /** An error body of a stream, which the pipeline does not complete, with the trace id. */
