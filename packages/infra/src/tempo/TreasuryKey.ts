@@ -1,12 +1,20 @@
 import { WalletAddress } from "@berth/domain/chain/WalletAddress"
 import { Data, Either, Redacted } from "effect"
 import { isHex, size } from "viem"
-import { generatePrivateKey, privateKeyToAddress } from "viem/accounts"
+import { generatePrivateKey, publicKeyToAddress } from "viem/accounts"
+import { createECDH } from "node:crypto"
 
 export class TreasuryKeyMalformed extends Data.TaggedError("TreasuryKeyMalformed")<{ readonly reason: string }> {}
 
 /** The key of a new wallet: `0x` and 64 hex digits. It controls all received payments. */
 export const generateTreasuryKey = (): Redacted.Redacted => Redacted.make(generatePrivateKey())
+
+/** OpenSSL's curve: the one in JavaScript takes a tenth of a second for its first key, at every start. */
+const derivePublicKey = (privateKey: string) => {
+  const curve = createECDH("secp256k1")
+  curve.setPrivateKey(privateKey.slice("0x".length), "hex")
+  return `0x${curve.getPublicKey("hex")}` as const
+}
 
 /** The address of a treasury key's wallet. */
 export const deriveTreasuryAddress = (key: Redacted.Redacted): Either.Either<WalletAddress, TreasuryKeyMalformed> => {
@@ -14,6 +22,6 @@ export const deriveTreasuryAddress = (key: Redacted.Redacted): Either.Either<Wal
   const malformed = () => new TreasuryKeyMalformed({ reason: "must be a private key, 0x and 64 hex digits" })
   const text = Redacted.value(key)
   return isHex(text) && size(text) === 32
-    ? Either.try({ try: () => WalletAddress.make(privateKeyToAddress(text)), catch: malformed })
+    ? Either.try({ try: () => WalletAddress.make(publicKeyToAddress(derivePublicKey(text))), catch: malformed })
     : Either.left(malformed())
 }
