@@ -37,7 +37,8 @@ const pinned: Readonly<Record<number, string>> = {
   22: "023e06b2a374f3b2ca0670e68e622b89e6305d7e9cd6c6f71020065bb4497b7b",
   23: "7834be197e3aad8aa2662184d8439fb6cd83a4c2c18ba3942e6a80e56c9abbff",
   24: "f4bb0487f7793da58dfd3fdb836d1d0c95e0823fbf076827d347debfa166f101",
-  25: "8f4a234f25ce60269908ef77fe17a748adf480fb4faef1d1a15b700dcd88e69a"
+  25: "8f4a234f25ce60269908ef77fe17a748adf480fb4faef1d1a15b700dcd88e69a",
+  26: ""
 }
 
 const options = (url: Redacted.Redacted) => ({ url, maxConnections: 1, applicationName: "test" })

@@ -3,9 +3,11 @@ import type { User } from "@berth/domain/shared/User"
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
 import { computeBalances, findUnbalanced } from "./LedgerSums.ts"
 import type { Reversal } from "@berth/domain/billing/Reversal"
+import * as PostgresAgentRepository from "@berth/infra/postgres/agents/PostgresAgentRepository"
 import * as PostgresBillingHistory from "@berth/infra/postgres/billing/PostgresBillingHistory"
 import { UnitLedger, UnitPolicy } from "@berth/domain/billing/units/UnitLedger"
 import * as PostgresDomainEvents from "@berth/infra/postgres/events/PostgresDomainEvents"
+import * as PostgresBudgets from "@berth/infra/postgres/billing/PostgresBudgets"
 import * as PostgresReservationRepository from "@berth/infra/postgres/billing/PostgresReservationRepository"
 import * as PostgresCreditGrants from "@berth/infra/postgres/billing/PostgresCreditGrants"
 import * as PostgresCreditPurchases from "@berth/infra/postgres/billing/PostgresCreditPurchases"
@@ -30,7 +32,9 @@ export const BillingServices = Layer.mergeAll(
   ),
   PostgresCreditPurchases.layer,
   PostgresCreditGrants.layer,
+  PostgresAgentRepository.layer,
   PostgresBillingHistory.layer,
+  PostgresBudgets.layer,
   PostgresStorageEntitlements.layer,
   PostgresLedgerAudit.layer,
   PostgresUserRepository.layer,

@@ -1,3 +1,4 @@
+import { type Budget, type BudgetLimit, computeRoom } from "@berth/domain/billing/budgets/Budget"
 import type { LedgerEntry } from "./LedgerSums.ts"
 import { type Reversal, reversedUnits } from "@berth/domain/billing/Reversal"
 import {
@@ -9,6 +10,7 @@ import {
 } from "@berth/domain/billing/units/UnitSplit"
 import { Either, FastCheck } from "effect"
 import { Units, MinorUnits } from "@berth/domain/shared/Money"
+import { AgentId } from "@berth/domain/shared/AgentId"
 
 /** Operations on an account. There are few causes, so that most operations are repeated. */
 export type LedgerOperation =
@@ -24,7 +26,20 @@ export type LedgerOperation =
       readonly kind: "purchase" | "grant"
     }
   | { readonly is: "reverse"; readonly cause: string; readonly reversal: Omit<Reversal, "payment"> }
+  | { readonly is: "limit"; readonly limits: ReadonlyArray<BudgetLimit> }
+  | { readonly is: "remove agent"; readonly agentId: AgentId }
   | { readonly is: "midnight" }
+  | { readonly is: "month" }
+
+/** The agents of the account. */
+export const agentIds = ["agt_1", "agt_2"].map((id) => AgentId.make(id))
+
+/** The agent of a cause; the last has none. */
+export const agentOf = (cause: string): AgentId | null =>
+  (cause === "call 4" ? undefined : agentIds[cause === "call 3" ? 1 : 0]) ?? null
+
+/** Days of the operation that reaches the next month, or the one after it. */
+export const daysToMonth = 31
 
 const call = FastCheck.constantFrom("call 1", "call 2", "call 3", "call 4")
 const sale = FastCheck.constantFrom("sale 1", "sale 2", "sale 3")
@@ -47,6 +62,16 @@ const reversals: ReadonlyArray<Omit<Reversal, "payment">> = [
 export const reversalOf = (cause: string) =>
   FastCheck.constantFrom(...reversals).map((reversal) => ({ is: "reverse" as const, cause, reversal }))
 
+/** Up to one budget of each agent, and of none, and period. */
+export const budgetLimits = FastCheck.uniqueArray(
+  FastCheck.record({
+    agentId: FastCheck.constantFrom(null, ...agentIds),
+    period: FastCheck.constantFrom("day" as const, "month" as const),
+    units: FastCheck.nat(120).map((most) => Units(most))
+  }),
+  { maxLength: 3, selector: ({ agentId, period }) => `${agentId} ${period}` }
+)
+
 const ledgerOperation: FastCheck.Arbitrary<LedgerOperation> = FastCheck.oneof(
   { arbitrary: FastCheck.record({ is: FastCheck.constant("reserve" as const), cause: call, units }), weight: 4 },
   { arbitrary: FastCheck.record({ is: FastCheck.constant("extend" as const), cause: call, units }), weight: 3 },
@@ -54,6 +79,12 @@ const ledgerOperation: FastCheck.Arbitrary<LedgerOperation> = FastCheck.oneof(
   { arbitrary: FastCheck.record({ is: FastCheck.constant("release" as const), cause: call }), weight: 2 },
   { arbitrary: sale.map((cause) => ({ is: "book" as const, cause, ...soldOf(cause) })), weight: 3 },
   { arbitrary: sale.chain(reversalOf), weight: 3 },
+  { arbitrary: budgetLimits.map((limits) => ({ is: "limit" as const, limits })), weight: 2 },
+  {
+    arbitrary: FastCheck.constantFrom(...agentIds).map((agentId) => ({ is: "remove agent" as const, agentId })),
+    weight: 1
+  },
+  { arbitrary: FastCheck.constant({ is: "month" as const }), weight: 1 },
   { arbitrary: FastCheck.constant({ is: "midnight" as const }), weight: 1 }
 )
 
@@ -86,6 +117,9 @@ export class LedgerModel {
   readonly entries: Array<LedgerEntry> = []
   readonly #reservations = new Map<string, Reservation>()
   readonly #sales = new Map<string, Sale>()
+  #limits: ReadonlyArray<BudgetLimit> = []
+  readonly #removed = new Set<AgentId>()
+  readonly #spent: Array<{ readonly agentId: AgentId | null; readonly day: number; readonly units: number }> = []
 
   #move(transactionId: string, from: LedgerEntry["account"], to: LedgerEntry["account"], moved: number) {
     this.entries.push({ transactionId, account: from, units: -moved }, { transactionId, account: to, units: moved })
@@ -95,11 +129,38 @@ export class LedgerModel {
     this.days.set(day, (this.days.get(day) ?? 0) + more)
   }
 
+  #spend(cause: string, day: number, units: number) {
+    this.#spent.push({ agentId: agentOf(cause), day, units })
+  }
+
+  /** The budgets, for reservations of a day. */
+  budgetsOf(day: number): ReadonlyArray<Budget> {
+    const periodOf = (day: number, period: Budget["period"]) =>
+      new Date(day * 86_400_000).toISOString().slice(0, period === "day" ? 10 : 7)
+    return this.#limits.map((limit) => ({
+      ...limit,
+      usedUnits: Units(
+        this.#spent
+          .filter(
+            (one) =>
+              (limit.agentId === null || one.agentId === limit.agentId) &&
+              periodOf(one.day, limit.period) === periodOf(day, limit.period)
+          )
+          .reduce((sum, { units }) => sum + units, 0)
+      )
+    }))
+  }
+
+  #roomOf(cause: string, day: number) {
+    return computeRoom(this.budgetsOf(day).filter(({ agentId }) => agentId === null || agentId === agentOf(cause)))
+  }
+
   #close(cause: string, used: number, keeps: boolean) {
     const reservation = this.#reservations.get(cause)
     if (reservation?.state !== "reserved") return
     const { booked, returned } = settleUnits(reservation.taken, Units(used))
     this.#count(reservation.day, 0 - returned.daily)
+    this.#spend(cause, reservation.day, 0 - returned.daily - returned.credit)
     this.credits += returned.credit
     this.#move(cause, "allowance", "usage", booked.daily)
     this.#move(cause, "credits", "usage", booked.credit)
@@ -107,18 +168,31 @@ export class LedgerModel {
     else this.#reservations.delete(cause)
   }
 
-  /** False for a refused reservation, and the units of an extended one. Repeated reservations return the same as the first. */
-  apply(what: LedgerOperation): boolean | number {
+  /** False for a reservation that the balance does not cover and budgets of a removed agent, "budget" for a reservation without room in one, and the units of an extended one. Repeated reservations return the same as the first. */
+  apply(what: LedgerOperation): boolean | number | "budget" {
     switch (what.is) {
+      case "limit":
+        if (what.limits.some(({ agentId }) => agentId !== null && this.#removed.has(agentId))) return false
+        this.#limits = what.limits
+        return true
+      case "remove agent":
+        this.#removed.add(what.agentId)
+        this.#limits = this.#limits.filter(({ agentId }) => agentId !== what.agentId)
+        return true
+      case "month":
+        this.today += daysToMonth
+        return true
       case "midnight":
         this.today += 1
         return true
       case "reserve": {
         if (this.#reservations.has(what.cause)) return true
+        if (what.units > this.#roomOf(what.cause, this.today)) return "budget"
         const { remaining } = computeUnitUsage(Units(this.dailyUnits), Units(this.days.get(this.today) ?? 0))
         const taken = takeUnits({ daily: remaining, credit: Units(Math.max(0, this.credits)) }, Units(what.units))
         if (Either.isLeft(taken)) return false
         this.#count(this.today, taken.right.daily)
+        this.#spend(what.cause, this.today, what.units)
         this.credits -= taken.right.credit
         this.#reservations.set(what.cause, { taken: taken.right, day: this.today, state: "reserved" })
         return true
@@ -131,9 +205,10 @@ export class LedgerModel {
         const extended = extendSplit(
           taken,
           { daily: remaining, credit: Units(Math.max(0, this.credits)) },
-          Units(what.units)
+          Units(Math.min(what.units, taken.daily + taken.credit + this.#roomOf(what.cause, day)))
         )
         this.#count(day, extended.daily - taken.daily)
+        this.#spend(what.cause, day, extended.daily + extended.credit - taken.daily - taken.credit)
         this.credits -= extended.credit - taken.credit
         this.#reservations.set(what.cause, { ...reservation, taken: extended })
         return extended.daily + extended.credit

@@ -11,6 +11,7 @@ import { acceptApiKeys } from "../sessions/RequiredScope.ts"
 import {
   ApiKeyInvalidBody,
   BillingPlanNotFoundBody,
+  BudgetAgentNotFoundBody,
   PaymentCardRequiredBody,
   CardProcessorNotConfiguredBody,
   CardProcessorUnavailableBody,
@@ -22,6 +23,7 @@ import {
   OwnKeyProviderUnknownBody,
   PlanChangeDeclinedBody
 } from "./BillingErrorBodies.ts"
+import { BudgetPeriod, maximumBudgets, maximumBudgetUnits } from "@berth/domain/billing/budgets/Budget"
 import { AgentId } from "@berth/domain/shared/AgentId"
 import { PlanId } from "@berth/domain/shared/PlanId"
 
@@ -142,11 +144,73 @@ const usage = HttpApiEndpoint.get("usage", "/api/billing/usage")
     })
   )
 
+const BudgetFields = {
+  agentId: Schema.NullOr(AgentId).annotations({ description: "Null for the whole account" }),
+  period: BudgetPeriod.annotations({ description: "A UTC day or calendar month" })
+}
+
+const Budget = Schema.Struct({
+  ...BudgetFields,
+  units: Schema.Int,
+  usedUnits: Schema.Int.annotations({ description: "Charged in the current period, or reserved by calls in progress" }),
+  remainingUnits: Schema.Int.annotations({ description: "0 after the budget was lowered below `usedUnits`" }),
+  renewsAt: Timestamp.annotations({ description: "Begin of the next period" }),
+  action: Schema.Literal("stop").annotations({ description: "Calls without room in the budget are refused by 402" })
+}).annotations({ identifier: "Budget" })
+
+const BudgetInput = Schema.Struct({
+  agentId: Schema.optionalWith(BudgetFields.agentId, { default: () => null }),
+  period: BudgetFields.period,
+  units: Schema.Int.pipe(Schema.between(0, maximumBudgetUnits)).annotations({
+    message: () => `must be a whole number from 0 to ${maximumBudgetUnits}`
+  })
+}).annotations({ identifier: "BudgetInput", parseOptions: { onExcessProperty: "error", errors: "all" } })
+
+const nameBudget = ({ agentId, period }: typeof BudgetInput.Type) => `${agentId ?? ""} ${period}`
+
+const BudgetInputs = Schema.Array(BudgetInput).pipe(
+  Schema.maxItems(maximumBudgets, { message: () => `must have at most ${maximumBudgets} entries` }),
+  Schema.filter((budgets) => {
+    const names = budgets.map(nameBudget)
+    return budgets.flatMap(({ period }, index) =>
+      names.indexOf(names[index] ?? "") === index
+        ? []
+        : [{ path: [index], message: `is a second budget of the same ${period} for the same agent` }]
+    )
+  })
+)
+
+const BudgetList = Schema.Struct({ budgets: Schema.Array(Budget) })
+
+/** GET /api/billing/budgets */
+const budgets = HttpApiEndpoint.get("budgets", "/api/billing/budgets")
+  .addSuccess(BudgetList)
+  .annotateContext(
+    OpenApi.annotations({
+      summary: "List the budgets of the account and its agents",
+      description: "Those of the account first."
+    })
+  )
+
+/** PUT /api/billing/budgets */
+const replaceBudgets = HttpApiEndpoint.put("replaceBudgets", "/api/billing/budgets")
+  .setPayload(payload({ budgets: BudgetInputs }))
+  .addSuccess(BudgetList)
+  .addError(BudgetAgentNotFoundBody)
+  .annotateContext(
+    OpenApi.annotations({
+      summary: "Replace the budgets of the account and its agents",
+      description: `At most ${maximumBudgets}; an empty list removes all. A budget limits the units of a UTC day or calendar month, of the account or of one agent. A call reserves its upper bound within every budget that it counts against, together with the units that pay for it: without room it is refused by 402 budget_exceeded, and a turn in progress ends with the text so far. Calls on own model keys count nothing. Binds calls that begin after the answer.`
+    })
+  )
+
 export class BillingApi extends HttpApiGroup.make("billing")
   .add(overview)
   .add(act)
   .add(history)
   .add(usage)
+  .add(budgets)
+  .add(replaceBudgets)
   .annotateEndpointsContext(acceptApiKeys("billing"))
   .middleware(BearerAuth)
   .addError(InternalFailureBody) {}

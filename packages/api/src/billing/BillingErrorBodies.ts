@@ -8,13 +8,20 @@ import {
   PlanChangeDeclined
 } from "@berth/domain/billing/BillingActions"
 import { PurchaseNotFound } from "@berth/domain/billing/checkout/Checkouts"
+import {
+  BudgetAgentNotFound,
+  BudgetExceeded,
+  BudgetPeriod,
+  computeRemainingUnits
+} from "@berth/domain/billing/budgets/Budget"
 import { UnitsExhausted } from "@berth/domain/billing/units/Reservation"
+import { AgentId } from "@berth/domain/shared/AgentId"
 import { Units } from "@berth/domain/shared/Money"
 import { modelCredentialKeys } from "@berth/domain/secrets/Credential"
 import { ModelKeyUnverifiable, ModelKeyRejected } from "@berth/domain/secrets/ModelKeyVerifier"
 import { OwnKeyProviderUnknown } from "@berth/domain/secrets/OwnModelKeys"
 import { HttpApiSchema } from "@effect/platform"
-import { Option, Schema } from "effect"
+import { DateTime, Option, Schema } from "effect"
 import {
   errorBody,
   plainErrorBody,
@@ -23,6 +30,7 @@ import {
   exampleTraceId,
   extendedErrorBody
 } from "../http/ErrorBody.ts"
+import { Timestamp } from "../http/Timestamp.ts"
 
 /** The card was declined, or there is none: 402 with a checkout that takes another one. */
 export const PaymentCardRequiredBody = Schema.transform(
@@ -86,6 +94,51 @@ export const UnitsExhaustedBody = extendedErrorBody(
       })
   }
 )
+
+const periodNames = { day: "daily", month: "monthly" } as const
+
+const ExceededBudget = Schema.Struct({
+  agentId: Schema.NullOr(AgentId),
+  period: BudgetPeriod,
+  units: Schema.Number,
+  usedUnits: Schema.Number,
+  remainingUnits: Schema.Number,
+  renewsAt: Timestamp
+}).annotations({ identifier: "ExceededBudget" })
+
+export const BudgetExceededBody = extendedErrorBody(
+  BudgetExceeded,
+  Schema.Struct({ requiredUnits: Schema.Number, budget: ExceededBudget }),
+  {
+    status: 402,
+    error: "payment_required",
+    message: ({ budget, renewsAt, requiredUnits }) =>
+      `The ${periodNames[budget.period]} budget of ${budget.agentId === null ? "the account" : `the agent ${budget.agentId}`}, ${budget.units} units, has ${computeRemainingUnits(budget)} left and ${requiredUnits} are needed. It renews at ${DateTime.formatIso(renewsAt)}; raise it by PUT /api/billing/budgets.`,
+    members: ({ budget, renewsAt, requiredUnits }) => ({
+      requiredUnits,
+      budget: { ...budget, remainingUnits: computeRemainingUnits(budget), renewsAt }
+    }),
+    example: new BudgetExceeded({
+      budget: { agentId: null, period: "day", units: Units(100), usedUnits: Units(100) },
+      requiredUnits: Units(1),
+      renewsAt: DateTime.unsafeMake("2026-07-02T00:00:00Z")
+    }),
+    read: (_message, { budget: { agentId, period, renewsAt, units, usedUnits }, requiredUnits }) =>
+      new BudgetExceeded({
+        budget: { agentId, period, units: Units(units), usedUnits: Units(usedUnits) },
+        requiredUnits: Units(requiredUnits),
+        renewsAt
+      })
+  }
+)
+
+export const BudgetAgentNotFoundBody = errorBody(BudgetAgentNotFound, {
+  status: 404,
+  error: "Agent not found",
+  message: ({ agentIds }) => `There is no agent ${agentIds.join(", ")}. GET /api/agents lists yours.`,
+  example: new BudgetAgentNotFound({ agentIds: [AgentId.make("agt_0194f0b6c5d17d3f8a5b6c7d8e9f0a1b")] }),
+  read: () => new BudgetAgentNotFound({ agentIds: [] })
+})
 
 export const PlanChangeDeclinedBody = errorBody(PlanChangeDeclined, {
   status: 402,

@@ -2,6 +2,7 @@ import { PluginId } from "@berth/domain/gateway/plugins/Plugin"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
 import { AgentNotFoundBody } from "../agents/AgentErrorBodies.ts"
+import { BudgetExceededBody } from "../billing/BillingErrorBodies.ts"
 import { CrossOrigin } from "../http/CrossOrigin.ts"
 import { BodyTooLargeBody, InternalFailureBody, MediaTypeUnsupportedBody } from "../http/TransportErrors.ts"
 import { Timestamp } from "../http/Timestamp.ts"
@@ -66,6 +67,7 @@ const call = HttpApiEndpoint.post("call", gatewayPath)
   .addError(AuthenticationRequiredBody)
   .addError(ScopeMissingBody)
   .addError(PaymentRequiredBody)
+  .addError(BudgetExceededBody)
   .addError(PaymentUnreadableBody)
   .addError(PaymentInProgressBody)
   .addError(BodyTooLargeBody)

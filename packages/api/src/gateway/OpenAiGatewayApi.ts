@@ -28,7 +28,7 @@ import {
   PendingMessageLimitReachedBody,
   RunningAgentNotFoundBody
 } from "../interaction/InteractionErrorBodies.ts"
-import { UnitsExhaustedBody } from "../billing/BillingErrorBodies.ts"
+import { BudgetExceededBody, UnitsExhaustedBody } from "../billing/BillingErrorBodies.ts"
 import { RateLimitExceededBody } from "../limits/RateLimits.ts"
 import { acceptApiKeys, ScopeMissingBody } from "../sessions/RequiredScope.ts"
 import { PrincipalAuth } from "../sessions/SessionAuth.ts"
@@ -77,6 +77,7 @@ const createCompletion = HttpApiEndpoint.post("createChatCompletion", completion
   .addError(AttachmentLimitReachedBody)
   .addError(ImagesNotSupportedBody)
   .addError(UnitsExhaustedBody)
+  .addError(BudgetExceededBody)
   .addError(AgentNotFoundBody)
   .addError(RunningAgentNotFoundBody)
   .addError(ChatSessionNotFoundBody)
@@ -105,6 +106,7 @@ const createResponse = HttpApiEndpoint.post("createResponse", responsesPath)
   .addError(AttachmentLimitReachedBody)
   .addError(ImagesNotSupportedBody)
   .addError(UnitsExhaustedBody)
+  .addError(BudgetExceededBody)
   .addError(AgentNotFoundBody)
   .addError(RunningAgentNotFoundBody)
   .addError(ChatSessionNotFoundBody)
@@ -149,6 +151,7 @@ const createEmbedding = HttpApiEndpoint.post("createEmbedding", "/v1/embeddings"
   .addSuccess(EmbeddingList)
   .addError(ModelNotFoundBody)
   .addError(UnitsExhaustedBody)
+  .addError(BudgetExceededBody)
   .addError(RateLimitExceededBody)
   .addError(PluginFailedBody)
   .annotate(
@@ -162,6 +165,7 @@ const createSpeech = HttpApiEndpoint.post("createSpeech", "/v1/audio/speech")
   .setPayload(TtsFields)
   .addSuccess(audio)
   .addError(PaymentRequiredBody)
+  .addError(BudgetExceededBody)
   .addError(RateLimitExceededBody)
   .addError(PluginFailedBody)
 
@@ -181,6 +185,7 @@ const createTranscription = HttpApiEndpoint.post("createTranscription", audioTra
   .addSuccess(HttpApiSchema.Text())
   .addError(ParameterUnsupportedBody)
   .addError(PaymentRequiredBody)
+  .addError(BudgetExceededBody)
   .addError(RateLimitExceededBody)
   .addError(PluginFailedBody)
 

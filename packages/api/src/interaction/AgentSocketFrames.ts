@@ -5,7 +5,7 @@ import { ChatSessionId, MessageId } from "@berth/domain/interaction/Conversation
 import { ToolActivity } from "@berth/domain/skills/tools/ToolActivity"
 import { Data, Schema } from "effect"
 import { AgentNotFoundBody } from "../agents/AgentErrorBodies.ts"
-import { UnitsExhaustedBody } from "../billing/BillingErrorBodies.ts"
+import { BudgetExceededBody, UnitsExhaustedBody } from "../billing/BillingErrorBodies.ts"
 import { errorBody, plainErrorBody } from "../http/ErrorBody.ts"
 import { InternalFailureBody, ServiceUnavailableBody } from "../http/TransportErrors.ts"
 import { AttachmentInvalidBody, AttachmentNotFoundBody, ImagesNotSupportedBody } from "./AttachmentsApi.ts"
@@ -137,6 +137,7 @@ export const FrameErrorBody = Schema.Union(
   AttachmentNotFoundBody,
   ImagesNotSupportedBody,
   UnitsExhaustedBody,
+  BudgetExceededBody,
   PendingMessageLimitReachedBody,
   ChatSessionLimitReachedBody,
   LastEventIdInvalidBody,

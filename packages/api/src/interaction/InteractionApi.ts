@@ -13,7 +13,7 @@ import {
   PlanFeatureRequiredBody,
   SkillNotFoundBody
 } from "../agents/AgentErrorBodies.ts"
-import { UnitsExhaustedBody } from "../billing/BillingErrorBodies.ts"
+import { BudgetExceededBody, UnitsExhaustedBody } from "../billing/BillingErrorBodies.ts"
 import { RateLimitExceededBody } from "../limits/RateLimits.ts"
 import { pageNumber } from "../http/Pagination.ts"
 import { optionalText, payload, SecretText } from "../http/Payload.ts"
@@ -197,6 +197,7 @@ const act = HttpApiEndpoint.post("act", "/api/agent")
   .addError(AttachmentNotFoundBody)
   .addError(ImagesNotSupportedBody)
   .addError(UnitsExhaustedBody)
+  .addError(BudgetExceededBody)
   .addError(SkillNotFoundBody)
   .addError(PlanFeatureRequiredBody)
   .addError(CredentialKeyUnknownBody)
@@ -242,6 +243,7 @@ const chat = HttpApiEndpoint.post("chat", "/api/chat")
   .addError(AttachmentNotFoundBody)
   .addError(ImagesNotSupportedBody)
   .addError(UnitsExhaustedBody)
+  .addError(BudgetExceededBody)
   .addError(ChatFailedBody)
   .middleware(PrincipalAuth)
 

@@ -17,6 +17,7 @@ export const failureNotice = "I could not answer this message. Please send it ag
 /** Notices of refused messages, by cause. They do not tell strangers about the owner's account. */
 export const refusalNotices = {
   units: "I cannot answer at the moment. Please try again later.",
+  budget: "I cannot answer at the moment. Please try again later.",
   agent: "I am not running at the moment. Please try again later.",
   owner: "I cannot answer at the moment. Please try again later.",
   plan: "I cannot answer here at the moment.",
@@ -27,6 +28,7 @@ export type RefusalCause = keyof typeof refusalNotices
 /** Reasons in the agent's log, for its owner. */
 export const refusalReasons: Record<RefusalCause, string> = {
   units: "no units and credits are left",
+  budget: "a budget of the account or the agent is used up",
   agent: "the agent is not running",
   owner: "the account is suspended",
   plan: "the plan does not have the channel",

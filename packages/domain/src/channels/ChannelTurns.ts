@@ -37,7 +37,7 @@ export type ChannelTurn = typeof ChannelTurn.Type
 export const ChannelTurnOutcome = Schema.Union(
   Schema.Struct({ type: Schema.Literal("answered"), reply: Schema.String }),
   Schema.Struct({ type: Schema.Literal("failed", "unbegun", "busy"), reason: Schema.String }),
-  Schema.Struct({ type: Schema.Literal("refused"), why: Schema.Literal("units", "agent", "owner", "speech") })
+  Schema.Struct({ type: Schema.Literal("refused"), why: Schema.Literal("units", "budget", "agent", "owner", "speech") })
 ).annotations({ identifier: "ChannelTurnOutcome" })
 export type ChannelTurnOutcome = typeof ChannelTurnOutcome.Type
 

@@ -62,6 +62,7 @@ export const layer = Layer.effect(
             AgentNotFound: refused("agent"),
             RunningAgentNotFound: refused("agent"),
             UnitsExhausted: refused("units"),
+            BudgetExceeded: refused("budget"),
             PendingMessageLimitReached: busy("too many messages wait"),
             // The session was deleted at this moment; the next call creates it again.
             ChatSessionNotFound: busy("the conversation was deleted"),

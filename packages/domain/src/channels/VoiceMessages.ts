@@ -67,7 +67,7 @@ export class VoiceMessages extends Effect.Service<VoiceMessages>()("@berth/Voice
           filename: file.name ?? "voice"
         }
         const text = yield* transcription
-          .transcribe(owner, sound, `voice:${agentId}:${platform}:${content.messageId}:${file.id}`)
+          .transcribe(owner, sound, `voice:${agentId}:${platform}:${content.messageId}:${file.id}`, agentId)
           .pipe(
             Effect.catchTags({
               PluginFailed: ({ isUnavailable, reason }) =>

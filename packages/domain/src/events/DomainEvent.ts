@@ -35,10 +35,14 @@ const ScheduleMissed = event("schedule.missed", "A schedule did not run at its t
   dueAt: Schema.DateTimeUtc,
   reason: Schema.String
 })
-const BudgetReached = event("budget.reached", "Units and credits did not cover a request; at most once per UTC day.", {
-  remainingUnits: Schema.Number,
-  requiredUnits: Schema.Number
-})
+const BudgetReached = event(
+  "budget.reached",
+  "Units and credits did not cover a request, at most once per UTC day; or a budget did not, at most once per its period.",
+  {
+    remainingUnits: Schema.Number,
+    requiredUnits: Schema.Number
+  }
+)
 const ChannelBroken = event("channel.broken", "A messaging channel of an agent stopped working.", {
   agentId: AgentId,
   platform: MessagingPlatform,

@@ -1,4 +1,6 @@
 import { Effect, Exit, ExecutionStrategy, Option, Scope, Stream } from "effect"
+import type { BudgetExceeded } from "../billing/budgets/Budget.ts"
+import type { ChainUnreachable } from "../chain/ChainErrors.ts"
 import { CardCalls } from "./calls/CardCalls.ts"
 import { MachineCalls } from "./calls/MachineCalls.ts"
 import type { OpenedGatewayCall } from "./calls/OpenedGatewayCall.ts"
@@ -7,10 +9,10 @@ import { CallQuotes } from "./calls/CallQuotes.ts"
 import { convertUnitsToUsd } from "../shared/Money.ts"
 import { limitInput } from "./calls/PluginPrices.ts"
 import { withExportedSpan } from "../shared/SpanExport.ts"
-import { CallUnpaid, makeTracelessCallUnpaid } from "./GatewayErrors.ts"
+import { CallUnpaid, makeTracelessCallUnpaid, type PaymentInProgress } from "./GatewayErrors.ts"
 import { convertUsdToTokenUnits, type PaidRequest } from "./payments/PaidRequest.ts"
 import type { PluginInput } from "./PluginInput.ts"
-import { collectResult } from "./plugins/PluginRun.ts"
+import { collectResult, type PluginError } from "./plugins/PluginRun.ts"
 
 export interface GatewayCall {
   readonly payer: CallPayer
@@ -80,7 +82,11 @@ export class Gateway extends Effect.Service<Gateway>()("@berth/Gateway", {
         return yield* Effect.flatMap(machines.challenge(paidRequest), (challenge) =>
           makeTracelessCallUnpaid({ priceUsd, reason: missing.value, challenge })
         )
-      const opened =
+      const opened: Effect.Effect<
+        OpenedGatewayCall,
+        BudgetExceeded | CallUnpaid | ChainUnreachable | PaymentInProgress | PluginError,
+        Scope.Scope
+      > =
         payer.method === "card"
           ? cards.open({ user: payer.user, input, isStreamed, quote }).pipe(
               Effect.catchTag("UnitsExhausted", ({ awaitsConfirmation }) =>

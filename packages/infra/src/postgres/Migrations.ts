@@ -27,6 +27,7 @@ import pendingMessages from "./migrations/0022_pending_messages.ts"
 import attachments from "./migrations/0023_attachments.ts"
 import deletedConversations from "./migrations/0024_deleted_conversations.ts"
 import deliveredUnits from "./migrations/0025_delivered_units.ts"
+import budgets from "./migrations/0026_budgets.ts"
 import { type Migration, pendingMigrations, sha256Of } from "./PendingMigrations.ts"
 import { type DatabaseUnreachable, layer, type PostgresPoolOptions } from "./PostgresPool.ts"
 import { decodeRows, decodeSingleRow } from "./Rows.ts"
@@ -58,7 +59,8 @@ export const migrations: ReadonlyArray<Migration> = [
   { id: 22, file: "0022_pending_messages.ts", sql: pendingMessages },
   { id: 23, file: "0023_attachments.ts", sql: attachments },
   { id: 24, file: "0024_deleted_conversations.ts", sql: deletedConversations },
-  { id: 25, file: "0025_delivered_units.ts", sql: deliveredUnits }
+  { id: 25, file: "0025_delivered_units.ts", sql: deliveredUnits },
+  { id: 26, file: "0026_budgets.ts", sql: budgets }
 ]
 
 const DatabaseRow = Schema.Struct({

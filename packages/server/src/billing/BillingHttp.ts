@@ -1,20 +1,38 @@
 import { makeMissingFieldsError } from "@berth/api/http/RequestErrors"
 import { WebApi } from "@berth/api/WebApi"
 import { BillingActions } from "@berth/domain/billing/BillingActions"
+import { type Budget, computeRemainingUnits, findRenewal } from "@berth/domain/billing/budgets/Budget"
+import { Budgets } from "@berth/domain/billing/budgets/Budgets"
 import { BillingHistory } from "@berth/domain/billing/history/BillingHistory"
 import { billingPlans } from "@berth/domain/billing/subscriptions/PlanCatalog"
 import { Principal } from "@berth/domain/sessions/Principal"
+import { Units } from "@berth/domain/shared/Money"
+import type { UserId } from "@berth/domain/shared/UserId"
 import { HttpApiBuilder } from "@effect/platform"
-import { Effect } from "effect"
+import { DateTime, Effect } from "effect"
 
 const plans = Object.fromEntries(
   billingPlans.map(({ dailyUnits, features, id, name, price }) => [id, { name, price, dailyUnits, features }])
 )
 
+const toBudgetView = (budget: Budget, now: DateTime.Utc) => ({
+  ...budget,
+  remainingUnits: computeRemainingUnits(budget),
+  renewsAt: findRenewal(budget.period, now),
+  action: "stop" as const
+})
+
 export const layer = HttpApiBuilder.group(WebApi, "billing", (handlers) =>
   Effect.gen(function* () {
     const actions = yield* BillingActions
     const history = yield* BillingHistory
+    const budgets = yield* Budgets
+
+    const listBudgets = (userId: UserId) =>
+      Effect.gen(function* () {
+        const now = yield* DateTime.now
+        return { budgets: (yield* budgets.list(userId)).map((budget) => toBudgetView(budget, now)) }
+      })
 
     return handlers
       .handle("overview", () =>
@@ -63,6 +81,17 @@ export const layer = HttpApiBuilder.group(WebApi, "billing", (handlers) =>
         Effect.gen(function* () {
           const { user } = yield* Principal
           return { totalDays: days, ...(yield* history.sumUsage(user.id, days)) }
+        })
+      )
+      .handle("budgets", () => Effect.flatMap(Principal, ({ user }) => listBudgets(user.id)))
+      .handle("replaceBudgets", ({ payload }) =>
+        Effect.gen(function* () {
+          const { user } = yield* Principal
+          yield* budgets.replace(
+            user.id,
+            payload.budgets.map((limit) => ({ ...limit, units: Units(limit.units) }))
+          )
+          return yield* listBudgets(user.id)
         })
       )
       .handle("history", ({ urlParams: { limit, offset } }) =>

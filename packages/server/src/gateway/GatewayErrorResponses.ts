@@ -1,4 +1,5 @@
 import { AgentNotFoundBody } from "@berth/api/agents/AgentErrorBodies"
+import { BudgetExceededBody } from "@berth/api/billing/BillingErrorBodies"
 import {
   describeUnpaidCall,
   PaymentInProgressBody,
@@ -13,6 +14,7 @@ import { makeRetryAfterHeader, RateLimitExceededBody, retrySoon } from "@berth/a
 import { ScopeMissingBody } from "@berth/api/sessions/RequiredScope"
 import { AuthenticationRequiredBody } from "@berth/api/sessions/SessionAuth"
 import type { AgentNotFound } from "@berth/domain/agents/AgentErrors"
+import type { BudgetExceeded } from "@berth/domain/billing/budgets/Budget"
 import type { CallUnpaid, PaymentInProgress } from "@berth/domain/gateway/GatewayErrors"
 import type { ChainUnreachable } from "@berth/domain/chain/ChainErrors"
 import type { PluginFailed, PluginInputInvalid } from "@berth/domain/gateway/plugins/PluginRun"
@@ -35,6 +37,7 @@ export type GatewayFailure =
   | ChainUnreachable
   | BodyFailure
   | CallUnpaid
+  | BudgetExceeded
   | PaymentInProgress
 
 /** A decode error, as for every other mismatch with the contract. */
@@ -69,6 +72,8 @@ export const toGatewayErrorResponse = (failure: GatewayFailure, appUrl: URL): Ht
       // Hot path: encoded once, by the envelope of errors.
       return HttpServerResponse.raw(body, options)
     }
+    case "BudgetExceeded":
+      return makeErrorResponse(BudgetExceededBody, failure)
     case "PaymentInProgress":
       return makeErrorResponse(PaymentInProgressBody, failure, makeRetryAfterHeader(retrySoon))
     case "BodyTooLarge":

@@ -86,7 +86,7 @@ export const layer = HttpApiBuilder.group(WebApi, "openAiGateway", (handlers) =>
           })
         }).pipe(
           Effect.catchIf(
-            (failure) => failure._tag !== "UnitsExhausted",
+            (failure) => failure._tag !== "UnitsExhausted" && failure._tag !== "BudgetExceeded",
             (failure) => Effect.succeed(refuse(failure, model))
           )
         )

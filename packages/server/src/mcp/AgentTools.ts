@@ -1,5 +1,5 @@
 import { AgentNotFoundBody, SkillNotFoundBody } from "@berth/api/agents/AgentErrorBodies"
-import { UnitsExhaustedBody } from "@berth/api/billing/BillingErrorBodies"
+import { BudgetExceededBody, UnitsExhaustedBody } from "@berth/api/billing/BillingErrorBodies"
 import {
   ChatSessionLimitReachedBody,
   ChatSessionNotFoundBody,
@@ -42,6 +42,7 @@ class ArgumentsInvalid extends Data.TaggedError("ArgumentsInvalid")<{ readonly m
 const Failure = Schema.Union(
   AgentNotFoundBody,
   UnitsExhaustedBody,
+  BudgetExceededBody,
   ChatSessionLimitReachedBody,
   ChatSessionNotFoundBody,
   MessageInvalidBody,

@@ -1,3 +1,6 @@
+import { AgentRepository } from "@berth/domain/agents/AgentRepository"
+import type { Budget } from "@berth/domain/billing/budgets/Budget"
+import { Budgets } from "@berth/domain/billing/budgets/Budgets"
 import type { User } from "@berth/domain/shared/User"
 import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
 import { ReservationId } from "@berth/domain/billing/units/Reservation"
@@ -5,16 +8,21 @@ import { CreditPurchases } from "@berth/domain/billing/credits/CreditPurchases"
 import { computeBalances, findUnbalanced } from "../../../support/billing/LedgerSums.ts"
 import { LedgerAudit } from "@berth/domain/billing/units/LedgerAudit"
 import { convertUnitsToCredits, MinorUnits, Units } from "@berth/domain/shared/Money"
+import type { AgentId } from "@berth/domain/shared/AgentId"
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Effect, Either, FastCheck, Option, TestClock, TestContext } from "effect"
 import { readBalance, BillingServices, readLedger } from "../../../support/billing/BillingServices.ts"
 import {
+  agentIds,
+  agentOf,
+  budgetLimits,
+  daysToMonth,
   type LedgerOperation,
   ledgerOperations,
   LedgerModel,
   reversalOf
 } from "../../../support/billing/LedgerModel.ts"
-import { insertUser } from "../../../support/Samples.ts"
+import { insertAgent, insertUser } from "../../../support/Samples.ts"
 
 describe("The model of an account", () => {
   it.prop(
@@ -78,9 +86,35 @@ describe("The model of an account", () => {
   )
 })
 
+type Agents = ReadonlyMap<AgentId, AgentId>
+
+/** Agents of the user, by their names in the model. */
+const insertAgents = (user: User) =>
+  Effect.map(
+    Effect.forEach(agentIds, (name) => Effect.map(insertAgent(user.id), ({ id }) => [name, id] as const)),
+    (agents): Agents => new Map(agents)
+  )
+
+const byKey = (budgets: ReadonlyArray<Budget>) =>
+  [...budgets].sort((one, other) => (`${one.agentId} ${one.period}` < `${other.agentId} ${other.period}` ? -1 : 1))
+
+/** The user's budgets, with the agents as the model names them. */
+const readBudgets = (user: User, agents: Agents) =>
+  Effect.gen(function* () {
+    const names = new Map([...agents].map(([name, id]) => [id, name]))
+    const budgets = yield* (yield* Budgets).list(user.id)
+    return byKey(
+      budgets.map((budget) => ({
+        ...budget,
+        agentId: budget.agentId === null ? null : (names.get(budget.agentId) ?? null)
+      }))
+    )
+  })
+
 /** Does to a user what a history says, and answers as the model does. */
-const actor = (user: User) => {
+const actor = (user: User, agents: Agents) => {
   const ids = new Map<string, ReservationId>()
+  const agentNamed = (name: AgentId | null) => (name === null ? null : (agents.get(name) ?? null))
   return (what: LedgerOperation) =>
     Effect.gen(function* () {
       const { extend, release, reserve, settle } = yield* UnitLedger
@@ -89,8 +123,9 @@ const actor = (user: User) => {
       const idOf = (cause: string) => ids.get(cause) ?? ReservationId.make("rsv_none")
       switch (what.is) {
         case "reserve": {
-          const reserved = yield* Effect.either(reserve(user, Units(what.units), nameOf(what.cause)))
-          if (Either.isLeft(reserved)) return false
+          const agentId = agentNamed(agentOf(what.cause))
+          const reserved = yield* Effect.either(reserve(user, Units(what.units), nameOf(what.cause), agentId))
+          if (Either.isLeft(reserved)) return reserved.left._tag === "BudgetExceeded" ? "budget" : false
           ids.set(what.cause, Option.getOrThrow(reserved.right))
           return true
         }
@@ -111,6 +146,16 @@ const actor = (user: User) => {
         case "reverse":
           yield* reverse({ ...what.reversal, payment: nameOf(what.cause) })
           return true
+        case "limit": {
+          const limits = what.limits.map((limit) => ({ ...limit, agentId: agentNamed(limit.agentId) }))
+          return Either.isRight(yield* Effect.either((yield* Budgets).replace(user.id, limits)))
+        }
+        case "remove agent":
+          yield* (yield* AgentRepository).remove(agentNamed(what.agentId) ?? what.agentId)
+          return true
+        case "month":
+          yield* TestClock.adjust(`${daysToMonth} days`)
+          return true
         case "midnight":
           yield* TestClock.adjust("1 day")
           return true
@@ -130,7 +175,8 @@ layer(BillingServices, { excludeTestServices: true })("An account in the databas
     ([history]) =>
       Effect.gen(function* () {
         const user = yield* insertUser()
-        const act = actor(user)
+        const agents = yield* insertAgents(user)
+        const act = actor(user, agents)
         const model = new LedgerModel()
         for (const what of history) {
           assert.strictEqual(yield* act(what), model.apply(what), JSON.stringify(what))
@@ -138,6 +184,7 @@ layer(BillingServices, { excludeTestServices: true })("An account in the databas
             used: [...model.days.values()].reduce((sum, used) => sum + used, 0),
             credits: convertUnitsToCredits(Units(model.credits))
           })
+          assert.deepStrictEqual(yield* readBudgets(user, agents), byKey(model.budgetsOf(model.today)))
         }
         assert.deepEqual(yield* readLedger(user), computeBalances(model.entries))
         yield* addsUp
@@ -147,16 +194,21 @@ layer(BillingServices, { excludeTestServices: true })("An account in the databas
 
   it.effect.prop(
     "An account in the database balances under concurrent and repeated operations",
-    [FastCheck.array(ledgerOperations(6), { minLength: 2, maxLength: 6 })],
-    ([fibers]) =>
+    [FastCheck.array(ledgerOperations(6), { minLength: 2, maxLength: 6 }), budgetLimits],
+    ([fibers, limits]) =>
       Effect.gen(function* () {
         const user = yield* insertUser()
-        const act = actor(user)
-        const timeless = fibers.map((history) => history.filter(({ is }) => is !== "midnight"))
+        const agents = yield* insertAgents(user)
+        const act = actor(user, agents)
+        yield* act({ is: "limit", limits })
+        const timeless = fibers.map((history) =>
+          history.filter(({ is }) => !["midnight", "month", "limit", "remove agent"].includes(is))
+        )
         yield* Effect.forEach([...timeless, ...timeless], (history) => Effect.forEach(history, act), {
           concurrency: "unbounded"
         })
         yield* addsUp
+        for (const { units, usedUnits } of yield* readBudgets(user, agents)) assert.isAtMost(usedUnits, units)
         // The result of purchases and refunds depends on neither their order nor their number.
         const told = timeless.flat().filter(({ is }) => is === "book" || is === "reverse")
         const model = new LedgerModel()

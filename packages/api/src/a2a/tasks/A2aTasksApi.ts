@@ -3,7 +3,7 @@ import { AgentId } from "@berth/domain/shared/AgentId"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiMiddleware, HttpApiSchema, OpenApi } from "@effect/platform"
 import { Context, JSONSchema, Predicate, Schema } from "effect"
 import { AgentNotFoundBody } from "../../agents/AgentErrorBodies.ts"
-import { UnitsExhaustedBody } from "../../billing/BillingErrorBodies.ts"
+import { BudgetExceededBody, UnitsExhaustedBody } from "../../billing/BillingErrorBodies.ts"
 import { InternalFailureBody } from "../../http/TransportErrors.ts"
 import {
   ChatSessionNotFoundBody,
@@ -225,6 +225,7 @@ export class A2aTasksApi extends HttpApiGroup.make("a2aTasks")
   .addError(A2aVersionUnsupportedBody)
   .addError(A2aTaskLimitReachedBody)
   .addError(UnitsExhaustedBody)
+  .addError(BudgetExceededBody)
   .addError(PendingMessageLimitReachedBody)
   .addError(RunningAgentNotFoundBody)
   .addError(ChatSessionNotFoundBody)

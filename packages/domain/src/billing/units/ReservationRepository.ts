@@ -1,7 +1,9 @@
 import { Context, type DateTime, type Effect } from "effect"
 import type { Units } from "../../shared/Money.ts"
+import type { AgentId } from "../../shared/AgentId.ts"
 import type { User } from "../../shared/User.ts"
 import type { UserId } from "../../shared/UserId.ts"
+import type { BudgetExceeded } from "../budgets/Budget.ts"
 import type { ReservationId, UnitsExhausted } from "./Reservation.ts"
 
 /** The part of a user that decides the daily units. */
@@ -10,6 +12,8 @@ export type UnitPayer = Pick<User, "plan" | "emailVerifiedAt">
 export interface ReservationRequest {
   /** As the caller read it; the stored one decides. */
   readonly user: User
+  /** Null for work without an agent. */
+  readonly agentId: AgentId | null
   readonly units: Units
   /** Names the work paid for: one cause reserves once. */
   readonly cause: string
@@ -33,8 +37,8 @@ export interface Delivery {
 export class ReservationRepository extends Context.Tag("@berth/ReservationRepository")<
   ReservationRepository,
   {
-    readonly reserve: (request: ReservationRequest) => Effect.Effect<ReservationId, UnitsExhausted>
-    /** Raises an open reservation to `units` as far as its day's units and credits reach. Returns its units; 0 when closed. Idempotent. */
+    readonly reserve: (request: ReservationRequest) => Effect.Effect<ReservationId, UnitsExhausted | BudgetExceeded>
+    /** Raises an open reservation to `units` as far as its day's units, credits and budgets reach. Returns its units; 0 when closed. Idempotent. */
     readonly extend: (extension: ReservationExtension) => Effect.Effect<Units>
     /** Books the used units, at most the reserved ones. Idempotent. */
     readonly settle: (id: ReservationId, units: Units) => Effect.Effect<void>

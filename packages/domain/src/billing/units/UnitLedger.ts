@@ -2,8 +2,10 @@ import { Context, DateTime, Duration, Effect, Option, Schedule } from "effect"
 import { Administrators } from "../../accounts/Administrators.ts"
 import { DomainEvents } from "../../events/DomainEvents.ts"
 import { noUnits, type Units } from "../../shared/Money.ts"
+import type { AgentId } from "../../shared/AgentId.ts"
 import type { User } from "../../shared/User.ts"
 import { isBillingExempt } from "../BillingExemption.ts"
+import { type BudgetExceeded, computeRemainingUnits } from "../budgets/Budget.ts"
 import { findEntitlements } from "../subscriptions/Plan.ts"
 import { type ReservationId, UnitsExhausted } from "./Reservation.ts"
 import {
@@ -52,7 +54,7 @@ interface Meter {
 
 /**
  * Units are reserved before work, then settled or released. Daily units of the UTC day of the reservation pay first, then
- * credits. The balance is never overspent, and nothing that fits is refused.
+ * credits. Neither the balance nor a budget is ever overspent, and nothing that fits is refused.
  */
 export class UnitLedger extends Effect.Service<UnitLedger>()("@berth/UnitLedger", {
   scoped: Effect.gen(function* () {
@@ -101,31 +103,44 @@ export class UnitLedger extends Effect.Service<UnitLedger>()("@berth/UnitLedger"
         () => Effect.sync(() => meters.delete(id))
       )
 
-    /** For callers whose transaction ends with the refusal of `reserve`. Idempotent per user and UTC day. */
+    /** For callers whose transaction ends with the refusal of `reserve`. Idempotent per user and UTC day, or period of the budget. */
     const announceExhaustion = Effect.fn("UnitLedger.announceExhaustion")(function* (
       { id }: User,
-      { remaining, units }: { readonly remaining: Units; readonly units: Units }
+      refusal: UnitsExhausted | BudgetExceeded
     ) {
-      const day = DateTime.formatIsoDateUtc(yield* DateTime.now)
-      yield* events.append(
-        { kind: "budget.reached", data: { remainingUnits: remaining, requiredUnits: units } },
-        id,
-        `budget.reached ${id} ${day}`
-      )
+      const { key, ...data } =
+        refusal._tag === "UnitsExhausted"
+          ? {
+              remainingUnits: refusal.remaining,
+              requiredUnits: refusal.units,
+              key: DateTime.formatIsoDateUtc(yield* DateTime.now)
+            }
+          : {
+              remainingUnits: computeRemainingUnits(refusal.budget),
+              requiredUnits: refusal.requiredUnits,
+              key: `${refusal.budget.agentId ?? "account"} ${refusal.budget.period} ${DateTime.formatIsoDateUtc(refusal.renewsAt)}`
+            }
+      yield* events.append({ kind: "budget.reached", data }, id, `budget.reached ${id} ${key}`)
     })
 
     /** The terms for a store that reserves together with the work; none for a user exempt from billing. */
-    const describeReservation = (user: User, units: Units): Option.Option<ReservationTerms> =>
-      isBillingExempt(administrators, user) ? Option.none() : Option.some({ user, units, dailyUnitsOf })
+    const describeReservation = (user: User, units: Units, agentId: AgentId | null): Option.Option<ReservationTerms> =>
+      isBillingExempt(administrators, user) ? Option.none() : Option.some({ user, agentId, units, dailyUnitsOf })
 
     /** `reserve` for a caller that announces the exhaustion. */
-    const reserveUnannounced = Effect.fnUntraced(function* (user: User, units: Units, cause: string) {
-      const request = describeReservation(user, units)
+    const reserveUnannounced = Effect.fnUntraced(function* (
+      user: User,
+      units: Units,
+      cause: string,
+      agentId: AgentId | null = null
+    ) {
+      const request = describeReservation(user, units, agentId)
       if (Option.isNone(request)) return Option.none<ReservationId>()
       const reserved = reservations
         .reserve({ ...request.value, cause })
         .pipe(
-          Effect.mapError(
+          Effect.catchTag(
+            "UnitsExhausted",
             ({ remaining, units }) =>
               new UnitsExhausted({ units, remaining, awaitsConfirmation: awaitsConfirmation(user, policy) })
           )
@@ -134,17 +149,17 @@ export class UnitLedger extends Effect.Service<UnitLedger>()("@berth/UnitLedger"
     }, withExportedSpan("UnitLedger.reserve"))
 
     /** None for a user exempt from billing. `cause` names the work: the same cause reserves once. */
-    const reserve = (user: User, units: Units, cause: string) =>
-      Effect.tapError(reserveUnannounced(user, units, cause), (exhausted) => announceExhaustion(user, exhausted))
+    const reserve = (user: User, units: Units, cause: string, agentId: AgentId | null = null) =>
+      Effect.tapError(reserveUnannounced(user, units, cause, agentId), (refusal) => announceExhaustion(user, refusal))
 
-    /** Raises an open reservation to at least `units` as far as the balance reaches. Returns its units; 0 when closed. Idempotent. */
+    /** Raises an open reservation to at least `units` as far as balance and budgets reach. Returns its units; 0 when closed. Idempotent. */
     const extend = Effect.fn("UnitLedger.extend")((id: ReservationId, units: Units) =>
       reservations.extend({ id, units, dailyUnitsOf })
     )
 
     /**
-     * Books the used units. `reserved`: the units known to be reserved; usage beyond them is booked as far as the balance
-     * reaches. Idempotent.
+     * Books the used units. `reserved`: the units known to be reserved; usage beyond them is booked as far as balance
+     * and budgets reach. Idempotent.
      */
     const settle = (id: ReservationId, units: Units, reserved: Units = units) =>
       withExportedSpan("UnitLedger.settle")(

@@ -1,5 +1,6 @@
 import { Cause, Chunk, DateTime, Effect, Fiber, Option, Ref, type Scope, Stream } from "effect"
 import type { ModelDelta } from "../../ai/streams/ModelEvent.ts"
+import type { BudgetExceeded } from "../../billing/budgets/Budget.ts"
 import type { ReservationId, UnitsExhausted } from "../../billing/units/Reservation.ts"
 import { UnitLedger } from "../../billing/units/UnitLedger.ts"
 import { IdempotentExecution } from "../../limits/IdempotentExecution.ts"
@@ -130,20 +131,22 @@ export class CardCalls extends Effect.Service<CardCalls>()("@berth/CardCalls", {
     /** Reserves the quote and opens the run. Administrators reserve nothing. Closing the scope ends the run and the reservation. */
     const open = Effect.fn("CardCalls.open")(function* (
       call: CardCall
-    ): Effect.fn.Return<OpenedGatewayCall, PluginError | UnitsExhausted, Scope.Scope> {
+    ): Effect.fn.Return<OpenedGatewayCall, PluginError | UnitsExhausted | BudgetExceeded, Scope.Scope> {
       const { input, quote, user } = call
       // The same for every repetition of a request with an idempotency key, so that it reserves once.
       const cause = `gateway:${yield* executions.reference}`
       const run: OpenedRun<PluginError> = quote.ownKey
         ? yield* plugins.open(input, Option.some(user), { ownKeysOnly: true })
         : yield* Effect.uninterruptibleMask((restore) =>
-            Effect.flatMap(ledger.reserve(user, quote.units, cause), (reserved) =>
-              restore(
-                Option.match(reserved, {
-                  onNone: () => plugins.open(input, Option.some(user)),
-                  onSome: (id) => openReserved(call, id)
-                })
-              )
+            Effect.flatMap(
+              ledger.reserve(user, quote.units, cause, input.plugin === "agent" ? input.agentId : undefined),
+              (reserved) =>
+                restore(
+                  Option.match(reserved, {
+                    onNone: () => plugins.open(input, Option.some(user)),
+                    onSome: (id) => openReserved(call, id)
+                  })
+                )
             )
           )
       return {

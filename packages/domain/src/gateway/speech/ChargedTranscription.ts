@@ -1,6 +1,7 @@
 import { Effect } from "effect"
 import { OwnerKeys } from "../../ai/keys/OwnerKeys.ts"
 import { UnitLedger } from "../../billing/units/UnitLedger.ts"
+import type { AgentId } from "../../shared/AgentId.ts"
 import type { User } from "../../shared/User.ts"
 import { quoteTranscription } from "../calls/CallQuotes.ts"
 import { computePrice } from "../calls/PluginPrices.ts"
@@ -20,7 +21,8 @@ export class ChargedTranscription extends Effect.Service<ChargedTranscription>()
     const transcribe = Effect.fn("ChargedTranscription.transcribe")(function* (
       user: User,
       sound: Pick<Recording, "audio" | "contentType" | "filename">,
-      cause: string
+      cause: string,
+      agentId: AgentId
     ) {
       const model = settings.speech.stt
       const costUsd = yield* quoteTranscription(model, sound.audio)
@@ -30,7 +32,7 @@ export class ChargedTranscription extends Effect.Service<ChargedTranscription>()
         return (yield* speech.transcribe({ ...recording, ownKeysOnly: true })).text
       const units = computePrice(settings, "stt", { tokens: null, costUsd })
       return yield* Effect.acquireUseRelease(
-        ledger.reserve(user, units, cause),
+        ledger.reserve(user, units, cause, agentId),
         (reserved) =>
           Effect.tap(speech.transcribe(recording), ({ ownKey }) =>
             ownKey ? Effect.void : Effect.transposeMapOption(reserved, (id) => ledger.settle(id, units))

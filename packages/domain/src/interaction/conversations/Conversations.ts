@@ -1,6 +1,7 @@
 import { Data, DateTime, Effect, Either, FiberSet, Option, Schedule } from "effect"
 import { readLast, streamFromReader } from "../../ai/streams/ChunkReader.ts"
 import type { AgentId } from "../../shared/AgentId.ts"
+import { BudgetExceeded } from "../../billing/budgets/Budget.ts"
 import { UnitsExhausted } from "../../billing/units/Reservation.ts"
 import { UnitLedger } from "../../billing/units/UnitLedger.ts"
 import { IdGenerator } from "../../ids/IdGenerator.ts"
@@ -80,7 +81,8 @@ export type TurnEnd =
 /** A call with the same id was first. */
 class MessageAlreadyAccepted extends Data.TaggedError("MessageAlreadyAccepted")<{ readonly message: Message }> {}
 
-const isUnitsExhausted = (error: unknown): error is UnitsExhausted => error instanceof UnitsExhausted
+const isSpendingRefused = (error: unknown): error is UnitsExhausted | BudgetExceeded =>
+  error instanceof UnitsExhausted || error instanceof BudgetExceeded
 
 /** Between two looks at a message whose turn runs elsewhere. */
 const endPoll = Schedule.spaced("250 millis")
@@ -138,7 +140,7 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
       user: User,
       { attachments, id, message: content, platform, session, topic = null, unitLimit }: MessageToStore
     ) {
-      const payment = ledger.describeReservation(user, messageUnits)
+      const payment = ledger.describeReservation(user, messageUnits, session.agentId)
       if (Option.isNone(payment)) return Option.none()
       return yield* repository.appendPaidMessage(
         { id, sessionId: session.id, content, topic, platform, attachments },
@@ -148,24 +150,24 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
       )
     })
 
-    /** Without units and credits, only a message that the user's own keys answer is accepted. */
+    /** Without units and credits, or room in the budgets, only a message that the user's own keys answer is accepted. */
     const acceptInSteps = <E>(user: User, toSend: MessageToStore, stored: Stored<E> | undefined) =>
       store(
         toSend,
-        Effect.map(ledger.reserveUnannounced(user, messageUnits, toSend.id), (reservation) => ({
+        Effect.map(ledger.reserveUnannounced(user, messageUnits, toSend.id, toSend.session.agentId), (reservation) => ({
           reservation,
           ownKeysOnly: false
         })),
         stored
       ).pipe(
         // Not by its tag, which an error of `alongside` might have.
-        Effect.catchIf(isUnitsExhausted, (exhausted) =>
+        Effect.catchIf(isSpendingRefused, (refusal) =>
           Effect.gen(function* () {
             const { customModel, model } = yield* agents.find(user.id, toSend.session.agentId)
             if (yield* ownKeys.covers(user.id, customModel ?? model))
               return yield* store(toSend, Effect.succeed({ reservation: Option.none(), ownKeysOnly: true }), stored)
-            yield* ledger.announceExhaustion(user, exhausted)
-            return yield* exhausted
+            yield* ledger.announceExhaustion(user, refusal)
+            return yield* refusal
           })
         )
       )

@@ -39,6 +39,7 @@ const ended = (state: RunEnd["state"], reason: string | null, result: string | n
 
 const refusals = {
   units: ended("refused", "No units were left."),
+  budget: ended("refused", "A budget of the account or the agent was used up."),
   agent: ended("skipped", "The agent is not running."),
   owner: ended("skipped", "The owner's account is suspended."),
   speech: ended("skipped", "No provider transcribed the recording.")

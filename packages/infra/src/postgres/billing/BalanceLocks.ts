@@ -10,12 +10,13 @@ import { UnitsColumn } from "../shared/MoneyColumns.ts"
 
 const Payer = Schema.Struct({
   used: UnitsColumn,
+  hasBudgets: Schema.Boolean,
   plan: PlanId,
   emailVerifiedAt: Schema.NullOr(Schema.DateTimeUtcFromDate)
 })
 const Credits = Schema.Struct({ creditUnits: UnitsColumn })
 
-/** Locks the day's row until commit. Returns the daily units that are left. */
+/** Locks the day's row until commit. Returns the daily units that are left, and whether budgets bind the user. */
 export const lockDailyUnits = (
   sql: SqlClient,
   userId: UserId,
@@ -28,9 +29,14 @@ export const lockDailyUnits = (
       on conflict (user_id, day) do update set used = unit_days.used
       returning used
     )
-    select today.used, users.plan, users.email_verified_at from today, users where users.id = ${userId}`.pipe(
+    select today.used, users.plan, users.email_verified_at,
+      exists (select from budgets where budgets.user_id = users.id) as has_budgets
+    from today, users where users.id = ${userId}`.pipe(
     decodeSingleRow(Payer),
-    Effect.map((payer) => computeUnitUsage(dailyUnitsOf(payer), payer.used).remaining)
+    Effect.map((payer) => ({
+      daily: computeUnitUsage(dailyUnitsOf(payer), payer.used).remaining,
+      hasBudgets: payer.hasBudgets
+    }))
   )
 
 /** Locks the user's row until commit. Returns the units of the credits; a negative balance is owed and pays nothing. */

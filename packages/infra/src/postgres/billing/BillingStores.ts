@@ -1,5 +1,6 @@
 import { Layer } from "effect"
 import * as PostgresBillingHistory from "./PostgresBillingHistory.ts"
+import * as PostgresBudgets from "./PostgresBudgets.ts"
 import * as PostgresCardCustomerRepository from "./PostgresCardCustomerRepository.ts"
 import * as PostgresCardEventRepository from "./PostgresCardEventRepository.ts"
 import * as PostgresCreditAdjustments from "./PostgresCreditAdjustments.ts"
@@ -13,6 +14,7 @@ import * as PostgresSubscriptionRepository from "./PostgresSubscriptionRepositor
 
 export const layer = Layer.mergeAll(
   PostgresBillingHistory.layer,
+  PostgresBudgets.layer,
   PostgresCardCustomerRepository.layer,
   PostgresCardEventRepository.layer,
   PostgresCreditAdjustments.layer,

@@ -1,16 +1,20 @@
+import { computeRoom } from "@berth/domain/billing/budgets/Budget"
 import type { ReservationExtension } from "@berth/domain/billing/units/ReservationRepository"
 import { extendSplit } from "@berth/domain/billing/units/UnitSplit"
 import { noUnits, Units } from "@berth/domain/shared/Money"
+import { AgentId } from "@berth/domain/shared/AgentId"
 import { UserId } from "@berth/domain/shared/UserId"
 import type { SqlClient } from "@effect/sql/SqlClient"
 import { Effect, Option, Schema } from "effect"
 import { decodeFirstRow } from "../Rows.ts"
 import { UnitsColumn } from "../shared/MoneyColumns.ts"
 import { toStorableText } from "../StorableText.ts"
+import { readBindingBudgets } from "./BudgetUsage.ts"
 import { lockCreditUnits, lockDailyUnits } from "./BalanceLocks.ts"
 
 const OpenReservation = Schema.Struct({
   userId: UserId,
+  agentId: Schema.NullOr(AgentId),
   day: Schema.String,
   daily: UnitsColumn,
   credit: UnitsColumn
@@ -24,14 +28,16 @@ export const makeExtendReservation =
       .withTransaction(
         Effect.gen(function* () {
           const open = yield* sql`
-            select user_id, day::text as day, daily_units as daily, credit_units as credit from reservations
+            select user_id, agent_id, day::text as day, daily_units as daily, credit_units as credit from reservations
             where id = ${toStorableText(id)} and state = 'reserved' for update`.pipe(decodeFirstRow(OpenReservation))
           if (Option.isNone(open)) return noUnits
-          const { day, userId, ...reserved } = open.value
-          if (reserved.daily + reserved.credit >= units) return Units(reserved.daily + reserved.credit)
-          const daily = yield* lockDailyUnits(sql, userId, day, dailyUnitsOf)
+          const { agentId, day, userId, ...reserved } = open.value
+          const total = reserved.daily + reserved.credit
+          if (total >= units) return Units(total)
+          const { daily, hasBudgets } = yield* lockDailyUnits(sql, userId, day, dailyUnitsOf)
           const credit = yield* lockCreditUnits(sql, userId)
-          const extended = extendSplit(reserved, { daily, credit }, units)
+          const room = hasBudgets ? computeRoom(yield* readBindingBudgets(sql, { userId, agentId, day })) : units
+          const extended = extendSplit(reserved, { daily, credit }, Units(Math.min(units, total + room)))
           yield* sql`
             update unit_days set used = used + ${extended.daily - reserved.daily}
             where user_id = ${userId} and day = ${day}::date`

@@ -1,6 +1,7 @@
+import { findExceeded } from "@berth/domain/billing/budgets/Budget"
 import { ReservationId } from "@berth/domain/billing/units/Reservation"
 import type { ReservationRequest } from "@berth/domain/billing/units/ReservationRepository"
-import { takeUnits, type UnitSplit } from "@berth/domain/billing/units/UnitSplit"
+import { roundUpUnits, takeUnits, type UnitSplit } from "@berth/domain/billing/units/UnitSplit"
 import type { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { noUnits } from "@berth/domain/shared/Money"
 import type { UserId } from "@berth/domain/shared/UserId"
@@ -10,7 +11,11 @@ import { type Context, DateTime, Effect, Either, Option, Schema } from "effect"
 import type { Directly } from "../DirectQueries.ts"
 import { preparedMark } from "../PreparedStatements.ts"
 import { decodeFirstRow } from "../Rows.ts"
+<<<<<<< HEAD
 import { makeDayReservation, today } from "./DayReservation.ts"
+=======
+import { readBindingBudgets } from "./BudgetUsage.ts"
+>>>>>>> 1d684658 (billing: limit the units of accounts and agents by budgets)
 import { lockCreditUnits, lockDailyUnits } from "./BalanceLocks.ts"
 import { violatesConstraint } from "../SqlErrors.ts"
 import { toStorableText } from "../StorableText.ts"
@@ -19,7 +24,13 @@ const ReservationKey = Schema.Struct({ id: ReservationId })
 
 const decodeKey = decodeFirstRow(ReservationKey)
 
+<<<<<<< HEAD
 /** Reserves in one statement where the day's units suffice, else in a transaction that locks day and user. */
+=======
+const today = Effect.map(DateTime.now, DateTime.formatIsoDateUtc)
+
+/** Reserves in one statement where the day's units suffice and no budget binds, else in a transaction that locks day and user. */
+>>>>>>> 1d684658 (billing: limit the units of accounts and agents by budgets)
 export const makeReserveUnits = (
   sql: SqlClient,
   directly: Directly,
@@ -32,13 +43,14 @@ export const makeReserveUnits = (
   const causeLock = (userId: UserId, cause: string) =>
     sql`pg_advisory_xact_lock(hashtextextended(${`reserve ${userId} ${cause}`}, 0))`
 
-  const insert = (userId: UserId, day: string, cause: string) =>
+  const insert = ({ agentId, cause, user }: ReservationRequest, day: string) =>
     Effect.gen(function* () {
       const createdAt = DateTime.toDate(yield* DateTime.now)
       return yield* sql`
         insert into reservations ${sql.insert({
           id: yield* ids.next("rsv"),
-          userId,
+          userId: user.id,
+          agentId,
           cause,
           day,
           state: "reserved",
@@ -56,10 +68,23 @@ export const makeReserveUnits = (
       select id from reservations
       where user_id = ${userId} and cause = ${cause} and state <> 'released'`.pipe(decodeFirstRow(ReservationKey))
 
-  /** The user's row is locked only when credits have to pay. */
-  const split = ({ dailyUnitsOf, units, user }: ReservationRequest, day: string) =>
+  /** Reservations of two days can count against one month: the user's lock orders them. */
+  const requireBudgets = ({ agentId, units, user }: ReservationRequest, day: string) =>
     Effect.gen(function* () {
-      const daily = yield* lockDailyUnits(sql, user.id, day, dailyUnitsOf)
+      yield* lockCreditUnits(sql, user.id)
+      const budgets = yield* readBindingBudgets(sql, { userId: user.id, agentId, day })
+      yield* Option.match(findExceeded(budgets, roundUpUnits(units), DateTime.unsafeMake(day)), {
+        onNone: () => Effect.void,
+        onSome: Effect.fail
+      })
+    })
+
+  /** The user's row is locked only when credits have to pay or budgets bind. */
+  const split = (request: ReservationRequest, day: string) =>
+    Effect.gen(function* () {
+      const { dailyUnitsOf, units, user } = request
+      const { daily, hasBudgets } = yield* lockDailyUnits(sql, user.id, day, dailyUnitsOf)
+      if (hasBudgets) yield* requireBudgets(request, day)
       const fromDay = takeUnits({ daily, credit: noUnits }, units)
       if (Either.isRight(fromDay)) return fromDay.right
       return yield* takeUnits({ daily, credit: yield* lockCreditUnits(sql, user.id) }, units)
@@ -76,12 +101,37 @@ export const makeReserveUnits = (
       )
       update reservations set daily_units = ${taken.daily}, credit_units = ${taken.credit} where id = ${id}`
 
+<<<<<<< HEAD
   /** None when the day's units on the caller's plan do not suffice; the transaction then decides. */
   const reserveFromDay = (request: ReservationRequest) =>
+=======
+  /** None when the day's units on the caller's plan do not suffice or budgets bind; the transaction then decides. */
+  const reserveFromDay = ({ agentId, cause, dailyUnitsOf, units, user }: ReservationRequest) =>
+>>>>>>> 1d684658 (billing: limit the units of accounts and agents by budgets)
     Effect.gen(function* () {
       const reserved = directly(sql`${sql.literal(preparedMark)}
+<<<<<<< HEAD
         with allowed as materialized (select ${causeLock(request.user.id, request.cause)}), ${yield* ofDay(request)}
         select reservation_id as id from reserved`)
+=======
+        with turn as materialized (select ${causeLock(user.id, cause)}), payer as (
+          select id from users cross join turn
+          where id = ${user.id} and plan = ${user.plan}
+            and (email_verified_at is null) = ${user.emailVerifiedAt === null}::boolean and not exists (
+            select from reservations where user_id = ${user.id} and cause = ${cause} and state <> 'released'
+          ) and not exists (select from budgets where user_id = ${user.id})
+        ), held_day as (
+          insert into unit_days as today (user_id, day, used)
+          select id, ${yield* today}::date, ${units}::bigint from payer where ${units}::bigint <= ${dailyUnits}::bigint
+          on conflict (user_id, day) do update set used = today.used + excluded.used
+          where today.used + excluded.used <= ${dailyUnits}::bigint
+          returning user_id, day
+        )
+        insert into reservations (id, user_id, agent_id, cause, day, state, daily_units, credit_units, holder, created_at)
+        select ${yield* ids.next("rsv")}, user_id, ${agentId}::text, ${cause}, day, 'reserved', ${units}::bigint, 0, ${holder}, ${createdAt}::timestamptz
+        from held_day
+        returning id`)
+>>>>>>> 1d684658 (billing: limit the units of accounts and agents by budgets)
       return yield* Effect.uninterruptible(decodeKey(reserved)).pipe(
         Effect.catchIf(violatesConstraint("reservations_cause_key"), () => Effect.succeedNone)
       )
@@ -93,7 +143,7 @@ export const makeReserveUnits = (
         const { cause, user } = request
         const day = yield* today
         yield* sql`select ${causeLock(user.id, cause)}`
-        const inserted = yield* insert(user.id, day, cause)
+        const inserted = yield* insert(request, day)
         // None here means that the cause's reservation was released just now: the caller repeats.
         if (Option.isNone(inserted)) return yield* find(user.id, cause)
         yield* hold(inserted.value.id, user.id, day, yield* split(request, day))
