@@ -41,7 +41,7 @@ const makeTurn = (owner: OwnerWithAgent) =>
     const leaseUntil = DateTime.subtract(yield* DateTime.now, { seconds: 1 })
 
     const accepted = Effect.flatten(conversations.findMessage(owner.user.id, id))
-    const accept = Effect.flatMap(ledger.describeReservation(owner.user, Units(1)), (payment) =>
+    const accept = Effect.flatMap(ledger.describeReservation(owner.user, Units(1), owner.agent.id), (payment) =>
       Effect.flatten(conversations.appendPaidMessage(message, { leaseUntil }, payment))
     )
     const beginCall = transaction.run(

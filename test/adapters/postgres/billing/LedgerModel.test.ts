@@ -179,7 +179,7 @@ layer(BillingServices, { excludeTestServices: true })("An account in the databas
         const act = actor(user, agents)
         const model = new LedgerModel()
         for (const what of history) {
-          assert.strictEqual(yield* act(what), model.apply(what), JSON.stringify(what))
+          assert.strictEqual<unknown>(yield* act(what), model.apply(what), JSON.stringify(what))
           assert.deepStrictEqual(yield* readBalance(user), {
             used: [...model.days.values()].reduce((sum, used) => sum + used, 0),
             credits: convertUnitsToCredits(Units(model.credits))

@@ -323,7 +323,7 @@ layer(Live, { excludeTestServices: true })("ConversationRepository", (it) => {
       return yield* appendPaidMessage(
         { id, sessionId: session.id, content: "hello", topic: null, platform: "web" },
         { leaseUntil: minute(5) },
-        { user, units: Units(2), dailyUnitsOf: () => Units(daily) },
+        { user, agentId: session.agentId, units: Units(2), dailyUnitsOf: () => Units(daily) },
         { session: pending, user: pending }
       )
     })

@@ -15,11 +15,11 @@ export const today = Effect.map(DateTime.now, DateTime.formatIsoDateUtc)
 
 /**
  * The part of a statement that reserves units of the day if the select `allowed` has a row. `reserved` has a row if they suffice
- * on the caller's plan and the cause has no reservation.
+ * on the caller's plan, no budget binds and the cause has no reservation.
  */
 export const makeDayReservation =
   (sql: SqlClient, ids: Context.Tag.Service<IdGenerator>, holder: string) =>
-  ({ cause, dailyUnitsOf, units, user }: ReservationRequest) =>
+  ({ agentId, cause, dailyUnitsOf, units, user }: ReservationRequest) =>
     Effect.gen(function* () {
       const dailyUnits = dailyUnitsOf(user)
       const createdAt = DateTime.toDate(yield* DateTime.now)
@@ -28,7 +28,7 @@ export const makeDayReservation =
           where id = ${user.id} and plan = ${user.plan}
             and (email_verified_at is null) = ${user.emailVerifiedAt === null}::boolean and not exists (
             select from reservations where user_id = ${user.id} and cause = ${cause} and state <> 'released'
-          )
+          ) and not exists (select from budgets where user_id = ${user.id})
         ), held_day as (
           insert into unit_days as today (user_id, day, used)
           select id, ${yield* today}::date, ${units}::bigint from payer where ${units}::bigint <= ${dailyUnits}::bigint
@@ -36,8 +36,8 @@ export const makeDayReservation =
           where today.used + excluded.used <= ${dailyUnits}::bigint
           returning user_id, day
         ), reserved as (
-          insert into reservations (id, user_id, cause, day, state, daily_units, credit_units, holder, created_at)
-          select ${yield* ids.next("rsv")}, user_id, ${cause}, day, 'reserved', ${units}::bigint, 0, ${holder}, ${createdAt}::timestamptz
+          insert into reservations (id, user_id, agent_id, cause, day, state, daily_units, credit_units, holder, created_at)
+          select ${yield* ids.next("rsv")}, user_id, ${agentId}::text, ${cause}, day, 'reserved', ${units}::bigint, 0, ${holder}, ${createdAt}::timestamptz
           from held_day
           returning id as reservation_id
         )`

@@ -11,11 +11,8 @@ import { type Context, DateTime, Effect, Either, Option, Schema } from "effect"
 import type { Directly } from "../DirectQueries.ts"
 import { preparedMark } from "../PreparedStatements.ts"
 import { decodeFirstRow } from "../Rows.ts"
-<<<<<<< HEAD
-import { makeDayReservation, today } from "./DayReservation.ts"
-=======
 import { readBindingBudgets } from "./BudgetUsage.ts"
->>>>>>> 1d684658 (billing: limit the units of accounts and agents by budgets)
+import { makeDayReservation, today } from "./DayReservation.ts"
 import { lockCreditUnits, lockDailyUnits } from "./BalanceLocks.ts"
 import { violatesConstraint } from "../SqlErrors.ts"
 import { toStorableText } from "../StorableText.ts"
@@ -24,13 +21,7 @@ const ReservationKey = Schema.Struct({ id: ReservationId })
 
 const decodeKey = decodeFirstRow(ReservationKey)
 
-<<<<<<< HEAD
-/** Reserves in one statement where the day's units suffice, else in a transaction that locks day and user. */
-=======
-const today = Effect.map(DateTime.now, DateTime.formatIsoDateUtc)
-
 /** Reserves in one statement where the day's units suffice and no budget binds, else in a transaction that locks day and user. */
->>>>>>> 1d684658 (billing: limit the units of accounts and agents by budgets)
 export const makeReserveUnits = (
   sql: SqlClient,
   directly: Directly,
@@ -101,37 +92,12 @@ export const makeReserveUnits = (
       )
       update reservations set daily_units = ${taken.daily}, credit_units = ${taken.credit} where id = ${id}`
 
-<<<<<<< HEAD
-  /** None when the day's units on the caller's plan do not suffice; the transaction then decides. */
-  const reserveFromDay = (request: ReservationRequest) =>
-=======
   /** None when the day's units on the caller's plan do not suffice or budgets bind; the transaction then decides. */
-  const reserveFromDay = ({ agentId, cause, dailyUnitsOf, units, user }: ReservationRequest) =>
->>>>>>> 1d684658 (billing: limit the units of accounts and agents by budgets)
+  const reserveFromDay = (request: ReservationRequest) =>
     Effect.gen(function* () {
       const reserved = directly(sql`${sql.literal(preparedMark)}
-<<<<<<< HEAD
         with allowed as materialized (select ${causeLock(request.user.id, request.cause)}), ${yield* ofDay(request)}
         select reservation_id as id from reserved`)
-=======
-        with turn as materialized (select ${causeLock(user.id, cause)}), payer as (
-          select id from users cross join turn
-          where id = ${user.id} and plan = ${user.plan}
-            and (email_verified_at is null) = ${user.emailVerifiedAt === null}::boolean and not exists (
-            select from reservations where user_id = ${user.id} and cause = ${cause} and state <> 'released'
-          ) and not exists (select from budgets where user_id = ${user.id})
-        ), held_day as (
-          insert into unit_days as today (user_id, day, used)
-          select id, ${yield* today}::date, ${units}::bigint from payer where ${units}::bigint <= ${dailyUnits}::bigint
-          on conflict (user_id, day) do update set used = today.used + excluded.used
-          where today.used + excluded.used <= ${dailyUnits}::bigint
-          returning user_id, day
-        )
-        insert into reservations (id, user_id, agent_id, cause, day, state, daily_units, credit_units, holder, created_at)
-        select ${yield* ids.next("rsv")}, user_id, ${agentId}::text, ${cause}, day, 'reserved', ${units}::bigint, 0, ${holder}, ${createdAt}::timestamptz
-        from held_day
-        returning id`)
->>>>>>> 1d684658 (billing: limit the units of accounts and agents by budgets)
       return yield* Effect.uninterruptible(decodeKey(reserved)).pipe(
         Effect.catchIf(violatesConstraint("reservations_cause_key"), () => Effect.succeedNone)
       )
