@@ -15,7 +15,14 @@ const withCookieAlone = (route: ErrorRow["route"]): ErrorRow => ({
   call: ({ owner }) => ({ as: owner, ...(route.startsWith("POST") ? { json: { action: "get-usage" } } : {}) })
 })
 
-const routes = ["GET /api/billing", "POST /api/billing", "GET /api/billing/history", "GET /api/billing/usage"] as const
+const routes = [
+  "GET /api/billing",
+  "POST /api/billing",
+  "GET /api/billing/history",
+  "GET /api/billing/usage",
+  "GET /api/billing/budgets",
+  "PUT /api/billing/budgets"
+] as const
 
 export const billingRows: ReadonlyArray<ErrorRow> = [
   ...routes.map((route) => nobody(route, "access_token_required")),

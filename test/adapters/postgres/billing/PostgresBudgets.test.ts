@@ -103,6 +103,24 @@ layer(BillingServices, { excludeTestServices: true })("Budgets", (it) => {
     }).pipe(Effect.scoped)
   )
 
+  it.effect("Budgets count the whole month when reservations are deleted sooner", () =>
+    Effect.gen(function* () {
+      const { prune } = yield* ReservationRepository
+      const { reserve, settle } = yield* UnitLedger
+      const [user, unlimited] = [yield* insertUser(), yield* insertUser()]
+      yield* setBudgets(user, limit(40, { period: "month" }))
+      yield* TestClock.setTime(Date.UTC(2027, 4, 10))
+      const old = yield* Effect.forEach([user, unlimited], (payer) => reserve(payer, Units(30), "old"))
+      yield* Effect.forEach(old, (id) => settle(Option.getOrThrow(id), Units(30)))
+      yield* TestClock.setTime(Date.UTC(2027, 4, 20))
+      yield* addsUp
+      assert.strictEqual(yield* prune(DateTime.subtract(yield* DateTime.now, { days: 2 })), 1)
+      assert.deepStrictEqual(yield* usedOf(user), [30])
+      yield* TestClock.setTime(Date.UTC(2027, 5, 1))
+      assert.strictEqual(yield* prune(DateTime.subtract(yield* DateTime.now, { days: 2 })), 1)
+    }).pipe(Effect.provide(TestContext.TestContext))
+  )
+
   it.effect("Budgets can be replaced while calls reserve, and bind the calls that begin afterwards", () =>
     Effect.gen(function* () {
       const { reserve } = yield* UnitLedger

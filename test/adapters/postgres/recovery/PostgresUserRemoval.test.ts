@@ -114,6 +114,7 @@ const userWithRowsEverywhere = Effect.gen(function* () {
     values (${`req_${tag}`}, ${user.id}, 'checkout:plan:pro', 'open', now(), now())`
   yield* sql`
     insert into storage_entitlements (user_id, tier, updated_at) values (${user.id}, 'upgraded', now())`
+  yield* sql`insert into budgets (user_id, agent_id, period, units) values (${user.id}, ${agent}, 'day', 5)`
   yield* sql`
     insert into model_usage (user_id, agent_id, provider, model, prompt_tokens, completion_tokens, cost_usd, created_at)
     values (${user.id}, ${agent}, 'sandbox', 'echo', 1, 2, 0.5, now())`

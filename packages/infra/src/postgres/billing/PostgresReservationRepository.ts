@@ -96,10 +96,13 @@ const make = Effect.gen(function* () {
     }),
     prune: Effect.fn("ReservationRepository.prune")(function* (before: DateTime.Utc) {
       const day = DateTime.formatIsoDateUtc(before)
+      const month = DateTime.formatIsoDateUtc(DateTime.startOf(yield* DateTime.now, "month"))
       const deleted = yield* countAffectedRows(sql`
         delete from reservations using ledger_checkpoints as closed
         where closed.user_id = reservations.user_id and state <> 'reserved' and day < ${day}::date
-          and day < (closed.closed_until at time zone 'UTC')::date`).pipe(Effect.orDie)
+          and day < (closed.closed_until at time zone 'UTC')::date and (
+            day < ${month}::date or not exists (select from budgets where budgets.user_id = reservations.user_id)
+          )`).pipe(Effect.orDie)
       yield* Effect.orDie(sql`
         delete from unit_days where day < ${day}::date
           and not exists (
