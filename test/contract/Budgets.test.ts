@@ -2,7 +2,7 @@ import { ModelProvidersTest } from "@berth/infra/ai/ModelProvidersTest"
 import type { SignedIn } from "../support/TestApp.ts"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
-import { DateTime, Effect, Redacted } from "effect"
+import { DateTime, Effect, Redacted, Schema } from "effect"
 import { insertAgent } from "../support/Samples.ts"
 import * as App from "../support/TestApp.ts"
 import { bearer, createApiKey } from "./ApiKeyFixtures.ts"
@@ -38,6 +38,10 @@ const setBudgets = (as: SignedIn, ...budgets: ReadonlyArray<object>) =>
     assert.strictEqual(answer.status, 200, answer.text)
     return answer
   })
+
+const decodeIssues = Schema.decodeUnknownSync(
+  Schema.Struct({ issues: Schema.Array(Schema.Struct({ path: Schema.String })) })
+)
 
 const countMessages = ({ user }: OwnerWithAgent) =>
   Effect.flatMap(SqlClient, (sql) =>
@@ -116,10 +120,9 @@ layer(App.shared, { excludeTestServices: true })("Budgets over HTTP", (it) => {
       for (const [budgets, fields] of invalid) {
         const answer = yield* putBudgets(owner, budgets)
         assertError(answer, { status: 400, code: "invalid_request" })
-        const issues = answer.body["issues"]
-        assert.isTrue(Array.isArray(issues))
-        assert.deepStrictEqual(
-          Array.isArray(issues) ? issues.map(({ path }: { readonly path: unknown }) => path).sort() : [],
+        const { issues } = decodeIssues(answer.body)
+        assert.sameMembers(
+          issues.map(({ path }) => path),
           [...fields],
           answer.text
         )
@@ -262,7 +265,7 @@ layer(App.shared, { excludeTestServices: true })("Budgets over HTTP", (it) => {
         withBehavior({ keys: () => Effect.succeed({ openai: Redacted.make("sk-own") }) })
       )
       assert.strictEqual(answer.status, 200, answer.text)
-      assert.propertyVal(Object((yield* readBudgets(owner)).body["budgets"])[0], "usedUnits", 0)
+      assert.include((yield* readBudgets(owner)).text, '"usedUnits":0')
       assertError(yield* sendMessage(owner), { status: 402, code: "budget_exceeded" })
     })
   )

@@ -23,7 +23,7 @@ import {
   OwnKeyProviderUnknownBody,
   PlanChangeDeclinedBody
 } from "./BillingErrorBodies.ts"
-import { BudgetPeriod, maximumBudgets, maximumBudgetUnits } from "@berth/domain/billing/budgets/Budget"
+import { BudgetPeriod, maximumBudgets, maximumBudgetLimit } from "@berth/domain/billing/budgets/Budget"
 import { AgentId } from "@berth/domain/shared/AgentId"
 import { PlanId } from "@berth/domain/shared/PlanId"
 
@@ -161,8 +161,8 @@ const Budget = Schema.Struct({
 const BudgetInput = Schema.Struct({
   agentId: Schema.optionalWith(BudgetFields.agentId, { default: () => null }),
   period: BudgetFields.period,
-  units: Schema.Int.pipe(Schema.between(0, maximumBudgetUnits)).annotations({
-    message: () => `must be a whole number from 0 to ${maximumBudgetUnits}`
+  units: Schema.Int.pipe(Schema.between(0, maximumBudgetLimit)).annotations({
+    message: () => `must be a whole number from 0 to ${maximumBudgetLimit}`
   })
 }).annotations({ identifier: "BudgetInput", parseOptions: { onExcessProperty: "error", errors: "all" } })
 

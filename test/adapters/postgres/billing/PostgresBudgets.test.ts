@@ -114,10 +114,14 @@ layer(BillingServices, { excludeTestServices: true })("Budgets", (it) => {
       yield* Effect.forEach(old, (id) => settle(Option.getOrThrow(id), Units(30)))
       yield* TestClock.setTime(Date.UTC(2027, 4, 20))
       yield* addsUp
-      assert.strictEqual(yield* prune(DateTime.subtract(yield* DateTime.now, { days: 2 })), 1)
+      yield* prune(DateTime.subtract(yield* DateTime.now, { days: 2 }))
       assert.deepStrictEqual(yield* usedOf(user), [30])
+      yield* setBudgets(unlimited, limit(40, { period: "month" }))
+      assert.deepStrictEqual(yield* usedOf(unlimited), [0])
       yield* TestClock.setTime(Date.UTC(2027, 5, 1))
-      assert.strictEqual(yield* prune(DateTime.subtract(yield* DateTime.now, { days: 2 })), 1)
+      yield* prune(DateTime.subtract(yield* DateTime.now, { days: 2 }))
+      yield* TestClock.setTime(Date.UTC(2027, 4, 20))
+      assert.deepStrictEqual(yield* usedOf(user), [0])
     }).pipe(Effect.provide(TestContext.TestContext))
   )
 

@@ -6,7 +6,7 @@ import { Units } from "../../shared/Money.ts"
 export const BudgetPeriod = Schema.Literal("day", "month").annotations({ identifier: "BudgetPeriod" })
 export type BudgetPeriod = typeof BudgetPeriod.Type
 
-export const maximumBudgetUnits = 100_000_000
+export const maximumBudgetLimit = 100_000_000
 /** Budgets of an account. */
 export const maximumBudgets = 200
 
