@@ -48,7 +48,7 @@ const vendorFailures: ReadonlyArray<readonly [what: string, behavior: ModelBehav
     ["a request that is refused", refused(400), "refused", 1]
   ]
 
-describe("A failure before the first delta", () => {
+describe.concurrent("A failure before the first delta", () => {
   for (const [what, behavior, outcome, tries] of vendorFailures)
     it.scopedLive(`The AI layer falls back to another model before the first delta of ${what}`, () =>
       Effect.gen(function* () {
@@ -66,7 +66,7 @@ describe("A failure before the first delta", () => {
     )
 })
 
-describe("A failure after the first delta", () => {
+describe.concurrent("A failure after the first delta", () => {
   const later: ReadonlyArray<readonly [what: string, behavior: ModelBehavior, kind: string]> = [
     ["a connection that is cut", { type: "break-off", pieces: ["Half "], by: "cutting" }, "unreachable"],
     ["a stream that falls silent", { type: "break-off", pieces: ["Half "], by: "hanging" }, "timeout"],
@@ -94,7 +94,7 @@ describe("A failure after the first delta", () => {
     )
 })
 
-describe("A vendor that keeps failing", () => {
+describe.concurrent("A vendor that keeps failing", () => {
   // Some failures count against the model, others against the vendor.
   const lasting: ReadonlyArray<readonly [what: string, behavior: ModelBehavior]> = [
     ["that hangs", { type: "hang" }],

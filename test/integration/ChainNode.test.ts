@@ -81,7 +81,7 @@ const nodeFailures: ReadonlyArray<readonly [string, ChainNodeBehavior]> = [
   ["leads elsewhere", raw(307, "text/plain", "", { location: "https://example.com/" })]
 ]
 
-describe("ChainNode", () => {
+describe.concurrent("ChainNode", () => {
   for (const [what, behave] of nodeFailures)
     it.scopedLive(`ChainNode reports a node that ${what} as unreachable in bounded time without its key`, () =>
       Effect.gen(function* () {
