@@ -551,5 +551,6 @@ const portSpec = (place: Effect.Effect<JobQueueStore, never, Scope.Scope>) => ()
   )
 }
 
-describe("JobQueue in PostgreSQL", portSpec(postgres))
-describeWithTool(redisServer, "JobQueue in Redis", portSpec(redis))
+// Most of their time is waiting, each for a queue of its own.
+describe.concurrent("JobQueue in PostgreSQL", portSpec(postgres))
+describeWithTool(redisServer, "JobQueue in Redis", portSpec(redis), { concurrent: true })

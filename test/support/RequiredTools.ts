@@ -14,10 +14,15 @@ export const redisServer: RequiredTool = { name: "redis-server", present: inject
  * A block of tests that needs a tool. Where the tool is missing the block is skipped and its title says why; in CI, where
  * everything has to run, it fails instead.
  */
-export const describeWithTool = (tool: RequiredTool, title: string, tests: () => void): void => {
+export const describeWithTool = (
+  tool: RequiredTool,
+  title: string,
+  tests: () => void,
+  options: { readonly concurrent?: boolean } = {}
+): void => {
   const missing = `${tool.name} ${tool.missingReason ?? "is not on the PATH"}`
   if (tool.present) {
-    describe(title, tests)
+    describe(title, options, tests)
   } else if (process.env["CI"] === "true") {
     describe(title, () => {
       it(`The test suite needs ${tool.name}`, () => assert.fail(`${missing}, and in CI nothing is skipped`))

@@ -332,12 +332,15 @@ export const awaitFirstExit = (driver: InstanceDriver["Type"]) =>
   })
 
 /** Real time, a scope, and no log between the results. */
-export const testDriver = <E>(name: string, body: () => Effect.Effect<void, E, Scope.Scope>) =>
-  it.scopedLive(name, () => Effect.provide(body(), Logger.remove(Logger.defaultLogger)))
+export const testDriver = <E>(
+  name: string,
+  body: () => Effect.Effect<void, E, Scope.Scope>,
+  options: { readonly concurrent?: boolean } = {}
+) => it.scopedLive(name, () => Effect.provide(body(), Logger.remove(Logger.defaultLogger)), options)
 
 /** A test that writes to the host itself, or runs a program of its own, where the host permits that. */
-export const testDriverIf = <E>(isPossible: boolean, name: string, body: () => Effect.Effect<void, E, Scope.Scope>) =>
-  isPossible ? testDriver(name, body) : it.skip(`${name} (skipped: not by the API of a cluster with one image)`)
+export const testDriverIf = (isPossible: boolean, ...[name, ...rest]: Parameters<typeof testDriver>) =>
+  isPossible ? testDriver(name, ...rest) : it.skip(`${name} (skipped: not by the API of a cluster with one image)`)
 
 const instanceDriverHosts: ReadonlyArray<InstanceDriverHost> = Cluster.isSelected
   ? [cluster]

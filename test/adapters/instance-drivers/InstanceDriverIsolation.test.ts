@@ -22,13 +22,16 @@ const diskBehaviors: ReadonlyArray<readonly [string, RegExp]> = [
   ["fills its disk with small files", /it holds \d+ MB on the disk, more than the 8 MB it may/]
 ]
 
+/** Its end is a wait of fifteen seconds, and so is that of one that ignores SIGTERM: both tests wait at the same time. */
+const hanging = "hangs"
+
 /** A behavior of the runtime, and the reason of its end. */
 const makeHostileBehaviors = (host: InstanceDriverHost): ReadonlyArray<readonly [string, RegExp]> => [
   ["leaks memory", host.memoryReason],
-  ["hangs", /it does not answer/],
   ["crashes", /this one crashes/],
   ...(host.endsDiskFloods ? diskBehaviors : []),
-  ...(host.endsLogFloods ? [["floods its log", /it floods its log/] as const] : [])
+  ...(host.endsLogFloods ? [["floods its log", /it floods its log/] as const] : []),
+  [hanging, /it does not answer/]
 ]
 
 const sizeOf = (file: string) =>
@@ -48,22 +51,44 @@ describeDrivers("InstanceDriver with a hostile instance", (host) => {
   const small = makeInstanceSpec(ada, { memoryMb: 64, diskMb: 8 })
 
   for (const [behavior, reason] of makeHostileBehaviors(host))
-    testDriverIf(host.runsPrograms, `ends one that ${behavior}, with the reason in its log`, () =>
+    testDriverIf(
+      host.runsPrograms,
+      `ends one that ${behavior}, with the reason in its log`,
+      () =>
+        Effect.gen(function* () {
+          const { directory, driver } = yield* hostile(behavior)
+          const exit = yield* awaitFirstExit(driver)
+          yield* driver.start(small)
+          const identity = yield* host.processIdOf(directory, ada)
+          const told = yield* exit
+          assert.strictEqual(told.owner, ada)
+          assert.match(told.reason, reason)
+          yield* waitUntilEffect(Effect.map(host.isRunning(identity), (isRunning) => !isRunning))
+          assert.deepStrictEqual(yield* driver.inspect(ada), Option.none())
+          const { entries } = yield* driver.logs(ada, { limit: 1, level: "error" })
+          assert.strictEqual(entries[0]?.source, "host")
+          assert.match(entries[0]?.message ?? "", reason)
+        }),
+      { concurrent: behavior === hanging }
+    )
+
+  testDriverIf(
+    host.runsPrograms,
+    "kills one that ignores SIGTERM, without delaying a neighbor",
+    () =>
       Effect.gen(function* () {
-        const { directory, driver } = yield* hostile(behavior)
-        const exit = yield* awaitFirstExit(driver)
+        const { directory, driver } = yield* hostile("ignores its end")
         yield* driver.start(small)
         const identity = yield* host.processIdOf(directory, ada)
-        const told = yield* exit
-        assert.strictEqual(told.owner, ada)
-        assert.match(told.reason, reason)
+        const stopping = yield* Effect.fork(Effect.timed(driver.stop(ada)))
+        yield* driver.start(makeInstanceSpec(bob))
+        assert.isTrue(yield* host.isRunning(identity))
+        const [took] = yield* Fiber.join(stopping)
         yield* waitUntilEffect(Effect.map(host.isRunning(identity), (isRunning) => !isRunning))
-        assert.deepStrictEqual(yield* driver.inspect(ada), Option.none())
-        const { entries } = yield* driver.logs(ada, { limit: 1, level: "error" })
-        assert.strictEqual(entries[0]?.source, "host")
-        assert.match(entries[0]?.message ?? "", reason)
-      })
-    )
+        assert.isAbove(Duration.toSeconds(took), 5)
+      }),
+    { concurrent: true }
+  )
 
   testDriverIf(
     host.runsPrograms,
@@ -127,18 +152,4 @@ describeDrivers("InstanceDriver with a hostile instance", (host) => {
         assert.isTrue(yield* host.isRunning(identity))
       })
     )
-
-  testDriverIf(host.runsPrograms, "kills one that ignores SIGTERM, without delaying a neighbor", () =>
-    Effect.gen(function* () {
-      const { directory, driver } = yield* hostile("ignores its end")
-      yield* driver.start(small)
-      const identity = yield* host.processIdOf(directory, ada)
-      const stopping = yield* Effect.fork(Effect.timed(driver.stop(ada)))
-      yield* driver.start(makeInstanceSpec(bob))
-      assert.isTrue(yield* host.isRunning(identity))
-      const [took] = yield* Fiber.join(stopping)
-      yield* waitUntilEffect(Effect.map(host.isRunning(identity), (isRunning) => !isRunning))
-      assert.isAbove(Duration.toSeconds(took), 5)
-    })
-  )
 })
