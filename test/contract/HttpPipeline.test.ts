@@ -150,6 +150,8 @@ layer(App.shared, { excludeTestServices: true })("What is no request", (it) => {
     ["an unknown version", "GET / HTTP/9.9\r\nhost: a\r\n\r\n", 400, "request_malformed"],
     ["an unknown method", "BREW / HTTP/1.1\r\nhost: a\r\n\r\n", 400, "request_malformed"],
     ["no host", "GET / HTTP/1.1\r\nconnection: close\r\n\r\n", 400, "request_malformed"],
+    ["a host with a space", "GET / HTTP/1.1\r\nhost: a b\r\nconnection: close\r\n\r\n", 400, "request_malformed"],
+    ["a host with a path", "GET / HTTP/1.1\r\nhost: a/b\r\nconnection: close\r\n\r\n", 400, "request_malformed"],
     [
       "two lengths",
       "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab",

@@ -61,10 +61,14 @@ const isNameable = (path: string) =>
 
 const isHost = (name: string) => name.length === 4 && name.toLowerCase() === "host"
 
-/** HTTP/1.1 requires one `Host` header; with two, a proxy may have read the other one. */
+/** `uri-host [":" port]` of RFC 9110, section 7.2, by its characters. */
+const hostCharacters = /^[\w.~!$&'()*+,;=:%[\]-]*$/
+
+/** HTTP/1.1 requires one valid `Host` header; with two, a proxy may have read the other one. */
 const hasOneHost = ({ source }: ListenerRequest) => {
   const hosts = source.rawHeaders.filter((name, index) => index % 2 === 0 && isHost(name)).length
-  return hosts === 1 || (hosts === 0 && source.httpVersion === "1.0")
+  if (hosts === 0) return source.httpVersion === "1.0"
+  return hosts === 1 && hostCharacters.test(source.headers.host ?? "")
 }
 
 const pathOf = (url: string) => url.split("?", 1)[0] ?? "/"

@@ -1,12 +1,7 @@
-import {
-  Headers,
-  HttpServerError,
-  HttpServerRequest,
-  type HttpServerResponse,
-  HttpTraceContext
-} from "@effect/platform"
+import { Headers, HttpServerError, HttpServerRequest, type HttpServerResponse } from "@effect/platform"
 import { NodeHttpServerRequest } from "@effect/platform-node"
-import { Clock, Context, Effect, type Exit, FiberRef, Option, Redacted, type Tracer } from "effect"
+import { parseTraceParent } from "@opentelemetry/core"
+import { Clock, Context, Effect, type Exit, FiberRef, Option, Redacted, Tracer } from "effect"
 import { withoutValues } from "./SpanRedaction.ts"
 
 type Request = HttpServerRequest.HttpServerRequest
@@ -42,15 +37,16 @@ const describeRequest = (span: Tracer.Span, request: Request) => {
   if (Option.isSome(request.remoteAddress)) span.attribute("client.address", request.remoteAddress.value)
 }
 
+/** The caller's span by W3C Trace Context; a root without a valid `traceparent`. */
+const readParent = ({ traceparent }: Headers.Headers) => {
+  const caller = traceparent === undefined ? null : parseTraceParent(traceparent)
+  return caller === null
+    ? { root: true }
+    : { parent: Tracer.externalSpan({ ...caller, sampled: (caller.traceFlags & 1) === 1 }) }
+}
+
 const makeSpan = ({ headers, method }: Request) =>
-  Effect.makeSpan(`http.server ${method}`, {
-    kind: "server",
-    captureStackTrace: false,
-    ...Option.match(HttpTraceContext.fromHeaders(headers), {
-      onNone: () => ({ root: true }),
-      onSome: (parent) => ({ parent })
-    })
-  })
+  Effect.makeSpan(`http.server ${method}`, { kind: "server", captureStackTrace: false, ...readParent(headers) })
 
 /** Opens the spans of requests. Without an exporter they have no attributes, and need no end. */
 export const requestSpans = (sendsSpans: boolean) => ({

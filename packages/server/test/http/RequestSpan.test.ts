@@ -39,6 +39,32 @@ describe("what holds for all of a request", () => {
     })
   )
 
+  for (const [what, traceparent, isValid] of [
+    ["a later version", `01-${traceId}-b7ad6b7169203331-01`, true],
+    ["more fields of a later version", `cc-${traceId}-b7ad6b7169203331-01-what`, true],
+    ["more fields", `00-${traceId}-b7ad6b7169203331-01-what`, false],
+    ["the version ff", `ff-${traceId}-b7ad6b7169203331-01`, false],
+    ["capitals", `00-${traceId.toUpperCase()}-b7ad6b7169203331-01`, false],
+    ["flags that are not hexadecimal", `00-${traceId}-b7ad6b7169203331-.0`, false],
+    ["short flags", `00-${traceId}-b7ad6b7169203331-1`, false],
+    ["a trace of zeros", `00-${"0".repeat(32)}-b7ad6b7169203331-01`, false],
+    ["a parent of zeros", `00-${traceId}-${"0".repeat(16)}-01`, false]
+  ] as const)
+    it.effect(`The span of a request ${isValid ? "continues" : "ignores"} a traceparent with ${what}`, () =>
+      Effect.gen(function* () {
+        const span = yield* open(requestWith({ traceparent }))
+        assert.strictEqual(Option.isSome(span.parent), isValid)
+        assert.match(span.traceId, isValid ? new RegExp(traceId) : /^[0-9a-f]{32}$/)
+      })
+    )
+
+  it.effect("The span of a request ignores trace ids of other formats", () =>
+    Effect.gen(function* () {
+      const span = yield* open(requestWith({ b3: "text-text-1", "x-b3-traceid": "text", "x-b3-spanid": "text" }))
+      assert.match(span.traceId, /^[0-9a-f]{32}$/)
+    })
+  )
+
   it.effect("An exported span describes request and response, without secrets and values of the query", () =>
     Effect.gen(function* () {
       const exported = requestSpans(true)
