@@ -373,6 +373,14 @@ layer(App.shared, { excludeTestServices: true })("The A2A protocol of an agent",
           client.deleteTaskPushNotificationConfig({ tenant: "", taskId: task.id, id: "other" })
         )
         assert.deepStrictEqual(yield* names, ["mine"])
+        const { web } = yield* App.TestApp
+        const removed = yield* web({
+          method: "DELETE",
+          path: `/agents/${owner.agent.id}/a2a/tasks/${task.id}/pushNotificationConfigs/other`,
+          as: owner,
+          headers: { "A2A-Version": "1.0" }
+        })
+        assert.deepStrictEqual([removed.status, removed.text], [200, "{}"])
         const posted: Array<{ readonly url: URL; readonly message: WebhookMessage }> = []
         const deliver = deliverPushes((url, message) =>
           Effect.as(

@@ -178,7 +178,8 @@ const removeNotification = HttpApiEndpoint.del(
   "/agents/:id/a2a/tasks/:taskId/pushNotificationConfigs/:notificationId"
 )
   .setPath(notificationPath)
-  .addSuccess(HttpApiSchema.NoContent)
+  // The JSON of google.protobuf.Empty, which the SDKs of the protocol parse.
+  .addSuccess(Schema.Struct({}))
   .annotateContext(
     OpenApi.annotations({ summary: "Remove a push notification configuration", description: "Idempotent." })
   )

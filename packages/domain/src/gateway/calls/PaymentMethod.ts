@@ -29,19 +29,27 @@ export interface ChosenPayment {
   readonly isNamed: boolean
 }
 
-const machineMethod = `${paymentMethod}/${paymentIntent}`
+/** Ranges of `Accept-Payment` that match our challenges, by increasing precedence. */
+const challengeRanges = ["*/*", `*/${paymentIntent}`, `${paymentMethod}/*`, `${paymentMethod}/${paymentIntent}`]
 
-/** Whether an `Accept-Payment` of the "Payment" HTTP authentication draft accepts our challenges. */
-const acceptsChallenge = (acceptPayment: string): boolean =>
-  acceptPayment.split(",").some((entry) => {
+/**
+ * Whether an `Accept-Payment` of the "Payment" HTTP authentication draft accepts our challenges. The most specific range that
+ * matches decides.
+ */
+const acceptsChallenge = (acceptPayment: string): boolean => {
+  let best = { precedence: -1, isAccepted: false }
+  for (const entry of acceptPayment.split(",")) {
     const [range = "", ...parameters] = entry.split(";").map((part) => part.trim().toLowerCase())
-    const isRejected = parameters.some((parameter) => /^q\s*=\s*0(\.0*)?$/.test(parameter))
-    return !isRejected && range.replaceAll(/\s/g, "") === machineMethod
-  })
+    const precedence = challengeRanges.indexOf(range.replaceAll(/\s/g, ""))
+    const isAccepted = !parameters.some((parameter) => /^q\s*=\s*0(\.0*)?$/.test(parameter))
+    if (precedence > best.precedence || (precedence === best.precedence && isAccepted)) best = { precedence, isAccepted }
+  }
+  return best.precedence >= 0 && best.isAccepted
+}
 
 /**
  * Returns the payment method: the one that `X-Payment-Method` names, else mpp with a `Payment` credential, else mpp without a session
- * where `Accept-Payment` lists it, else card.
+ * where `Accept-Payment` accepts it, else card.
  */
 export const choosePaymentMethod = (request: {
   readonly named: string | undefined

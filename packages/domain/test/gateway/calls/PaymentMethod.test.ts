@@ -62,8 +62,17 @@ describe("choosePaymentMethod", () => {
     assert.strictEqual(chosen(undefined, "payment"), "mpp")
   })
 
-  it("choosePaymentMethod returns mpp for an Accept-Payment that lists tempo/charge", () => {
-    for (const accepted of ["tempo/charge", "tempo/session, tempo/charge;q=0.5", "Tempo/Charge ; q=1.0"])
+  it("choosePaymentMethod returns mpp for an Accept-Payment whose most specific range accepts tempo/charge", () => {
+    for (const accepted of [
+      "tempo/charge",
+      "tempo/session, tempo/charge;q=0.5",
+      "Tempo/Charge ; q=1.0",
+      "tempo/*",
+      "*/charge",
+      "*/*",
+      "*/*;q=0, tempo/charge",
+      "stripe/*, */*;q=0.1"
+    ])
       assert.strictEqual(chosen(undefined, undefined, accepted), "mpp", accepted)
     for (const other of [
       "",
@@ -71,6 +80,11 @@ describe("choosePaymentMethod", () => {
       "stripe/charge",
       "tempo/charge;q=0",
       "tempo/charge; q=0.000",
+      "*/*, tempo/charge;q=0",
+      "tempo/*;q=0, */charge",
+      "stripe/*",
+      "*/session",
+      "*",
       "x tempo/charge"
     ])
       assert.strictEqual(chosen(undefined, undefined, other), "card", other)

@@ -97,10 +97,7 @@ export const layer = HttpApiBuilder.group(WebApi, "a2aTasks", (handlers) =>
         answer((peer) => operations.findNotification(peer, taskId, notificationId))
       )
       .handle("removeNotification", ({ path: { notificationId, taskId } }) =>
-        Effect.gen(function* () {
-          yield* requireVersion
-          yield* operations.removeNotification(yield* CurrentA2aPeer, taskId, notificationId)
-        })
+        answer((peer) => Effect.as(operations.removeNotification(peer, taskId, notificationId), {}))
       )
       .handle("extendedCard", () => answer((peer) => operations.card(peer, { all: true })))
   })
