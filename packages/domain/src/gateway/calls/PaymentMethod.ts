@@ -42,7 +42,8 @@ const acceptsChallenge = (acceptPayment: string): boolean => {
     const [range = "", ...parameters] = entry.split(";").map((part) => part.trim().toLowerCase())
     const precedence = challengeRanges.indexOf(range.replaceAll(/\s/g, ""))
     const isAccepted = !parameters.some((parameter) => /^q\s*=\s*0(\.0*)?$/.test(parameter))
-    if (precedence > best.precedence || (precedence === best.precedence && isAccepted)) best = { precedence, isAccepted }
+    if (precedence > best.precedence || (precedence === best.precedence && isAccepted))
+      best = { precedence, isAccepted }
   }
   return best.precedence >= 0 && best.isAccepted
 }
