@@ -188,13 +188,13 @@ const prepare = Effect.gen(function* () {
       [
         "POST /api/v1/gateway by card",
         plain(webUrl + gatewayPath, { headers: { cookie }, json: { messages, model } }),
-        2680,
+        2640,
         9
       ],
-      ["POST /api/ai/chat", plain(`${backendUrl}/api/ai/chat`, { json: { model, messages } }), 270, 0],
-      ["POST /v1/chat/completions", plain(`${backendUrl}/v1/chat/completions`, { json: { model, messages } }), 273, 0],
-      ["POST /v1/chat/completions, streamed", () => completion(1), 393, 0],
-      ["POST /api/agent, streamed", () => turn(1), 2600, 8]
+      ["POST /api/ai/chat", plain(`${backendUrl}/api/ai/chat`, { json: { model, messages } }), 222, 0],
+      ["POST /v1/chat/completions", plain(`${backendUrl}/v1/chat/completions`, { json: { model, messages } }), 225, 0],
+      ["POST /v1/chat/completions, streamed", () => completion(1), 346, 0],
+      ["POST /api/agent, streamed", () => turn(1), 2500, 8]
     ] as const,
     /** With the limits of a further delta that arrives alone: operations, and bytes of the whole process. */
     streams: [

@@ -119,7 +119,8 @@ export const readRuntimeSource =
       const next = Duration.decode(idle)
       const deadline = (yield* Clock.currentTimeMillis) + Duration.toMillis(total)
       const { start } = yield* timers
-      const source = (yield* start({ first: next, next, deadline, onTimeout })).limit(bytes)
+      const timeout = yield* start({ first: next, next, deadline, onTimeout }, yield* Effect.scope)
+      const source = timeout.limit(bytes)
       const parser = makeEventParser(schema, limits)
       let end: ChunkBatch<Good<A>, E | E2 | RuntimeStreamProblem> | null = null
       const poll = () => {

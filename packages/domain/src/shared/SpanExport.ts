@@ -5,6 +5,11 @@ export class SpanExportEnabled extends Context.Reference<SpanExportEnabled>()("@
   defaultValue: () => true
 }) {}
 
+/** Hot path: `SpanExportEnabled` in two operations. */
+export const areSpansExported = Effect.withFiberRuntime<boolean>(({ currentContext }) =>
+  Effect.succeed(Context.get(currentContext, SpanExportEnabled))
+)
+
 /** A span around an effect, if spans are exported. */
 export const withExportedSpan =
   (name: string) =>

@@ -17,10 +17,7 @@ export const makeAiDirectRoutes = Effect.gen(function* () {
           ? contract
           : Effect.matchCauseEffect(request.json, {
               onFailure: () => contract,
-              onSuccess: (json) =>
-                Effect.flatMap(answer(request, json), (given) =>
-                  Option.isSome(given) ? Effect.succeed(given.value) : contract
-                )
+              onSuccess: (json) => Option.getOrElse(answer(json), () => contract)
             })
       )
   const routes: DirectRoutes = new Map([

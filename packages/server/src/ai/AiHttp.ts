@@ -93,10 +93,8 @@ const readPayload = Schema.decodeUnknownOption(ChatPayload)
 /** POST /api/ai/chat without its contract. */
 export const makeDirectChat = Effect.gen(function* () {
   const answer = answerChat(yield* AiLayer)
-  return ((_, json) =>
-    Option.match(isPlainChat(json) ? Option.some(json) : readPayload(json), {
-      onNone: () => Effect.succeedNone,
-      onSome: (payload) =>
-        Effect.asSome(Effect.catchAll(answer(payload), (failure) => Effect.succeed(toAiErrorResponse(failure))))
-    })) satisfies DirectAnswer
+  return ((json) =>
+    Option.map(isPlainChat(json) ? Option.some(json) : readPayload(json), (payload) =>
+      Effect.catchAll(answer(payload), (failure) => Effect.succeed(toAiErrorResponse(failure)))
+    )) satisfies DirectAnswer
 })

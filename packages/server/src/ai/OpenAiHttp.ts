@@ -70,10 +70,8 @@ const readPayload = Schema.decodeUnknownOption(OpenAiCompletionPayload)
 /** POST /v1/chat/completions without its contract. */
 export const makeDirectCompletion = Effect.map(AiLayer, (ai): DirectAnswer => {
   const answer = answerCompletion(ai)
-  return (_, json) =>
-    Option.match(isPlainCompletion(json) ? Option.some(json) : readPayload(json), {
-      onNone: () => Effect.succeedNone,
-      onSome: (payload) =>
-        Effect.asSome(Effect.catchAll(answer(payload), (failure) => Effect.succeed(toAiErrorResponse(failure))))
-    })
+  return (json) =>
+    Option.map(isPlainCompletion(json) ? Option.some(json) : readPayload(json), (payload) =>
+      Effect.catchAll(answer(payload), (failure) => Effect.succeed(toAiErrorResponse(failure)))
+    )
 })

@@ -1,4 +1,4 @@
-import type { HttpServerRequest, HttpServerResponse } from "@effect/platform"
+import type { HttpServerResponse } from "@effect/platform"
 import { Effect, type Option, type Scope } from "effect"
 
 /** A handler with the services that the context of a request has. */
@@ -11,6 +11,5 @@ export const noDirectRoutes: Effect.Effect<DirectRoutes> = Effect.succeed(new Ma
 
 /** Responds to a JSON body; none leaves the request to the contract. */
 export type DirectAnswer = (
-  request: HttpServerRequest.HttpServerRequest,
   json: unknown
-) => Effect.Effect<Option.Option<HttpServerResponse.HttpServerResponse>, never, Scope.Scope>
+) => Option.Option<Effect.Effect<HttpServerResponse.HttpServerResponse, never, Scope.Scope>>

@@ -45,7 +45,7 @@ const tryOnce = (
 ) =>
   Effect.flatMap(Scope.fork(parent, ExecutionStrategy.sequential), (scope) => {
     const calledAt = clock.unsafeCurrentTimeMillis()
-    return Effect.matchCauseEffect(restore(Scope.extend(openCall(input, settings, timeouts), scope)), {
+    return Effect.matchCauseEffect(restore(openCall(input, settings, timeouts, scope)), {
       onFailure: (cause) =>
         (Cause.isInterruptedOnly(cause)
           ? recordAbandoned({ call: input.call, calledAt, span: null })
@@ -53,12 +53,10 @@ const tryOnce = (
         ).pipe(Effect.zipRight(Scope.close(scope, Exit.failCause(cause))), Effect.zipRight(Effect.failCause(cause))),
       onSuccess: (opened) => {
         const sent: SentCall = { call: input.call, calledAt, span: opened.span }
-        const firstTextMs = clock.unsafeCurrentTimeMillis() - calledAt
-        measureFirstText(input.call, firstTextMs)
-        return Effect.zipRight(
-          activities.recordSuccess(input.call, firstTextMs),
-          Effect.map(meter(sent, scope), (begun) => ({ ...sent, opened, meter: begun }))
-        )
+        const now = clock.unsafeCurrentTimeMillis()
+        measureFirstText(input.call, now - calledAt)
+        activities.recordSuccess(input.call, now - calledAt, now)
+        return Effect.map(meter(sent, scope), (begun) => ({ ...sent, opened, meter: begun }))
       }
     })
   })
@@ -69,7 +67,12 @@ const withAnswerLimit = (request: CallsRequest, { model }: PlannedCall): CallsRe
 })
 
 // Callers see the kind of a failure; the provider's message is for operators.
-const logFailure = (message: string, call: PlannedCall, failure: ProviderFailed, activities: ProviderActivities) =>
+const logFailure = (
+  message: string,
+  call: PlannedCall,
+  failure: ProviderFailed,
+  { activities, clock }: Pick<CallContext, "activities" | "clock">
+) =>
   Effect.logWarning(message).pipe(
     Effect.annotateLogs({
       model: call.model.id,
@@ -78,7 +81,7 @@ const logFailure = (message: string, call: PlannedCall, failure: ProviderFailed,
       reason: failure.reason,
       ownKey: call.keyId !== undefined
     }),
-    Effect.zipRight(activities.recordFailure(call, failure))
+    Effect.zipRight(Effect.sync(() => activities.recordFailure(call, failure, clock.unsafeCurrentTimeMillis())))
   )
 
 export const markOwnKeyFailure = ({ kind, provider, reason, retryAfter }: ProviderFailed) =>
@@ -121,6 +124,7 @@ export const callUntilAnswered = (
       const attempt = yield* retryCall((restore) => tryOnce(input, restore, context), {
         breakers,
         call,
+        clock: context.clock,
         deadline: request.deadline,
         policy: context.settings.retry
       })
@@ -141,17 +145,14 @@ export const callUntilAnswered = (
             sent.span?.attribute("error.type", failure.kind)
             countCall(call, failure.kind)
             breakers.recordFailure(call, failure, context.clock.unsafeCurrentTimeMillis())
-            return Effect.zipRight(
-              logFailure("Model answer broke off", call, failure, context.activities),
-              Effect.fail(failure)
-            )
+            return Effect.zipRight(logFailure("Model answer broke off", call, failure, context), Effect.fail(failure))
           })
         }
       }
       const failure = call.keyId === undefined ? result.left : markOwnKeyFailure(result.left)
       note(call, failure.kind, tries)
       failures.push({ ...call, failure })
-      yield* logFailure("Model did not answer", call, failure, context.activities)
+      yield* logFailure("Model did not answer", call, failure, context)
       // A fallback would hide the rejected key from its owner.
       if (failure.ownKey === true && failure.kind === "unauthorized") return yield* failure
     }

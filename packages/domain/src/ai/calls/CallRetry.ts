@@ -1,4 +1,4 @@
-import { Cause, Duration, Effect, Either, Option, Random } from "effect"
+import { Cause, type Clock, Duration, Effect, Either, Option, Random } from "effect"
 import type { ProviderFailed } from "../models/ModelErrors.ts"
 import type { CircuitBreakers } from "./CircuitBreakers.ts"
 import { countCall } from "./ModelTelemetry.ts"
@@ -13,6 +13,7 @@ export interface RetriedCall<A> {
 export interface CallRetryOptions {
   readonly breakers: CircuitBreakers
   readonly call: CalledModel
+  readonly clock: Clock.Clock
   /** Epoch milliseconds after which no retry starts. */
   readonly deadline: number
   readonly policy: CallRetryPolicy
@@ -27,44 +28,42 @@ export type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect
  */
 export const retryCall = <A, R>(
   attempt: (restore: Restore) => Effect.Effect<A, ProviderFailed, R>,
-  { breakers, call, deadline, policy }: CallRetryOptions
+  { breakers, call, clock, deadline, policy }: CallRetryOptions
 ): Effect.Effect<Option.Option<RetriedCall<A>>, never, R> =>
-  Effect.uninterruptibleMask((restore) =>
-    Effect.clockWith((clock) => {
-      const now = () => clock.unsafeCurrentTimeMillis()
-      if (!breakers.admit(call, now())) return Effect.succeedNone
-      let tries = 0
-      const abandon = (cause: Cause.Cause<never>) => {
-        breakers.recordAbandoned(call, now())
-        return Effect.failCause(cause)
-      }
-      const end = (result: Either.Either<A, ProviderFailed>) => Effect.succeed(Option.some({ result, tries }))
-      const next: Effect.Effect<Option.Option<RetriedCall<A>>, never, R> = Effect.suspend(() => {
-        tries += 1
-        return Effect.matchCauseEffect(attempt(restore), {
-          onSuccess: (answer) => {
-            breakers.recordSuccess(call, now())
-            return end(Either.right(answer))
-          },
-          onFailure: (cause) => Either.match(Cause.failureOrCause(cause), { onLeft: retry, onRight: abandon })
-        })
+  Effect.uninterruptibleMask((restore) => {
+    const now = () => clock.unsafeCurrentTimeMillis()
+    if (!breakers.admit(call, now())) return Effect.succeedNone
+    let tries = 0
+    const abandon = (cause: Cause.Cause<never>) => {
+      breakers.recordAbandoned(call, now())
+      return Effect.failCause(cause)
+    }
+    const end = (result: Either.Either<A, ProviderFailed>) => Effect.succeed(Option.some({ result, tries }))
+    const next: Effect.Effect<Option.Option<RetriedCall<A>>, never, R> = Effect.suspend(() => {
+      tries += 1
+      return Effect.matchCauseEffect(attempt(restore), {
+        onSuccess: (answer) => {
+          breakers.recordSuccess(call, now())
+          return end(Either.right(answer))
+        },
+        onFailure: (cause) => Either.match(Cause.failureOrCause(cause), { onLeft: retry, onRight: abandon })
       })
-      const retry = (failure: ProviderFailed) => {
-        countCall(call, failure.kind)
-        return Effect.flatMap(Random.next, (jitter) => {
-          const delay = Option.filter(
-            computeRetryDelay(failure, tries, jitter, policy),
-            (wait) => now() + Duration.toMillis(wait) < deadline
-          )
-          if (Option.isSome(delay))
-            return Effect.matchCauseEffect(restore(Effect.sleep(delay.value)), {
-              onSuccess: () => next,
-              onFailure: abandon
-            })
-          breakers.recordFailure(call, failure, now())
-          return end(Either.left(failure))
-        })
-      }
-      return next
     })
-  )
+    const retry = (failure: ProviderFailed) => {
+      countCall(call, failure.kind)
+      return Effect.flatMap(Random.next, (jitter) => {
+        const delay = Option.filter(
+          computeRetryDelay(failure, tries, jitter, policy),
+          (wait) => now() + Duration.toMillis(wait) < deadline
+        )
+        if (Option.isSome(delay))
+          return Effect.matchCauseEffect(restore(Effect.sleep(delay.value)), {
+            onSuccess: () => next,
+            onFailure: abandon
+          })
+        breakers.recordFailure(call, failure, now())
+        return end(Either.left(failure))
+      })
+    }
+    return next
+  })

@@ -1,4 +1,4 @@
-import { Effect, type Scope, type Tracer } from "effect"
+import { Effect, Scope, type Tracer } from "effect"
 import type { ChatMessage, ChatOptions } from "../chat/ModelChat.ts"
 import { ProviderFailed } from "../models/ModelErrors.ts"
 import type { ModelProvider } from "../models/ModelProviders.ts"
@@ -8,7 +8,7 @@ import type { ModelEvent, ProviderEnding } from "../streams/ModelEvent.ts"
 import type { AiSettings } from "./AiSettings.ts"
 import type { PlannedCall } from "./CallPlan.ts"
 import { describeCallSpan } from "./ModelTelemetry.ts"
-import { SpanExportEnabled } from "../../shared/SpanExport.ts"
+import { areSpansExported } from "../../shared/SpanExport.ts"
 
 export interface CallInput {
   readonly provider: ModelProvider
@@ -43,22 +43,26 @@ const lengthOf = (event: ModelEvent<ProviderEnding>) => {
 
 const isVisible = (event: ModelEvent<ProviderEnding>) => event.type !== "delta" || event.text !== ""
 
-/** Calls a model once and waits for its first text; until then a fallback is possible. Closing the scope ends the call. */
+/** Calls a model once and waits for its first text; until then a fallback is possible. Closing `scope` ends the call. */
 export const openCall = (
   input: CallInput,
   settings: AiSettings["Type"],
-  timeouts: IdleTimeouts
-): Effect.Effect<OpenedCall, ProviderFailed, Scope.Scope> =>
+  timeouts: IdleTimeouts,
+  scope: Scope.Scope
+): Effect.Effect<OpenedCall, ProviderFailed> =>
   Effect.gen(function* () {
-    const span = (yield* SpanExportEnabled) ? yield* makeCallSpan(input) : null
+    const span = (yield* areSpansExported) ? yield* Scope.extend(makeCallSpan(input), scope) : null
     const fail = (kind: ProviderFailed["kind"], reason: string) =>
       new ProviderFailed({ provider: input.call.provider, kind, reason })
-    const timeout = yield* timeouts.start({
-      first: settings.firstByteTimeout,
-      next: settings.idleTimeout,
-      deadline: input.deadline,
-      onTimeout: (reason) => fail("timeout", reason)
-    })
+    const timeout = yield* timeouts.start(
+      {
+        first: settings.firstByteTimeout,
+        next: settings.idleTimeout,
+        deadline: input.deadline,
+        onTimeout: (reason) => fail("timeout", reason)
+      },
+      scope
+    )
     const opening = Effect.flatMap(input.provider.chat(input.call.model.id, input.messages, input.options), (source) =>
       Effect.map(readNext(source), (batch) => ({ source, batch }))
     )

@@ -6,20 +6,19 @@ import type { CalledModel } from "./CallPlan.ts"
 
 const none: ProviderActivity = { lastSuccess: null, lastFailure: null }
 
-/** Per process: the last outcomes of each provider. Calls with owners' keys do not count. */
+/** Per process: the last outcomes of each provider. Calls with owners' keys do not count. `now` is in epoch milliseconds. */
 export const makeProviderActivities = Effect.sync(() => {
   const activities = new Map<ProviderName, ProviderActivity>()
   const find = (provider: ProviderName): ProviderActivity => activities.get(provider) ?? none
-  const record = ({ keyId, provider }: CalledModel, change: (at: DateTime.Utc) => Partial<ProviderActivity>) =>
-    keyId === undefined
-      ? Effect.map(DateTime.now, (at) => void activities.set(provider, { ...find(provider), ...change(at) }))
-      : Effect.void
+  const record = ({ keyId, provider }: CalledModel, change: Partial<ProviderActivity>): void => {
+    if (keyId === undefined) activities.set(provider, { ...find(provider), ...change })
+  }
   return {
     find,
-    recordSuccess: (call: CalledModel, firstTextMs: number): Effect.Effect<void> =>
-      record(call, (at) => ({ lastSuccess: { at, firstTextMs } })),
-    recordFailure: (call: CalledModel, { kind }: ProviderFailed): Effect.Effect<void> =>
-      record(call, (at) => ({ lastFailure: { at, kind } }))
+    recordSuccess: (call: CalledModel, firstTextMs: number, now: number): void =>
+      record(call, { lastSuccess: { at: DateTime.unsafeMake(now), firstTextMs } }),
+    recordFailure: (call: CalledModel, { kind }: ProviderFailed, now: number): void =>
+      record(call, { lastFailure: { at: DateTime.unsafeMake(now), kind } })
   }
 })
 

@@ -1,4 +1,4 @@
-import { Clock, Duration, Effect, Exit, Fiber, FiberId, Scope } from "effect"
+import { Clock, Context, Duration, Effect, Exit, Fiber, FiberId, Runtime, Scope } from "effect"
 import type { ChunkSource } from "./ChunkSource.ts"
 
 export interface IdleTimeoutOptions<E> {
@@ -14,13 +14,14 @@ export interface IdleTimeoutOptions<E> {
 /** The timeout of one answer. It runs only while the reader waits, so a slow reader causes none. */
 export interface IdleTimeout<E> {
   /** Waits for the first chunk, in a fiber that the timeout interrupts. */
-  readonly open: <A, R>(opening: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+  readonly open: <A>(opening: Effect.Effect<A, E, Scope.Scope>) => Effect.Effect<A, E>
   /** The source of the further chunks. Needs no fiber: the timeout wakes the source, which then ends with its failure. */
   readonly limit: <A, E2>(source: ChunkSource<A, E2>) => ChunkSource<A, E | E2>
 }
 
 export interface IdleTimeouts {
-  readonly start: <E>(options: IdleTimeoutOptions<E>) => Effect.Effect<IdleTimeout<E>, never, Scope.Scope>
+  /** Starts a timeout, and opens within `scope`. */
+  readonly start: <E>(options: IdleTimeoutOptions<E>, scope: Scope.Scope) => Effect.Effect<IdleTimeout<E>>
   /** Calls `expire` after this time, without a fiber. Returns the cancellation. */
   readonly schedule: (after: Duration.Duration, expire: () => void) => () => void
 }
@@ -31,6 +32,17 @@ interface Timer {
   hasExpired: boolean
   expire: () => void
 }
+
+/** Forks with a scope. To provide one in the present fiber takes twenty operations. */
+const forkInScope = <A, E>(effect: Effect.Effect<A, E, Scope.Scope>, scope: Scope.Scope) =>
+  Effect.withFiberRuntime<Fiber.RuntimeFiber<A, E>>((fiber) => {
+    const runtime = Runtime.make({
+      context: Context.add(fiber.currentContext, Scope.Scope, scope),
+      fiberRefs: fiber.getFiberRefs(),
+      runtimeFlags: Runtime.defaultRuntimeFlags
+    })
+    return Effect.succeed(Runtime.runFork(runtime)(effect, { immediate: false }))
+  })
 
 /** The timers of all answers. One fiber sleeps until the earliest expiry: to arm a timer sets a number. */
 export const makeIdleTimeouts: Effect.Effect<IdleTimeouts, never, Scope.Scope> = Effect.gen(function* () {
@@ -72,7 +84,7 @@ export const makeIdleTimeouts: Effect.Effect<IdleTimeouts, never, Scope.Scope> =
     }
   }
 
-  const start = <E>({ deadline, first, next, onTimeout }: IdleTimeoutOptions<E>) =>
+  const start = <E>({ deadline, first, next, onTimeout }: IdleTimeoutOptions<E>, scope: Scope.Scope) =>
     Effect.suspend(() => {
       const timer: Timer = { expiresAt: Number.POSITIVE_INFINITY, hasExpired: false, expire: () => {} }
       let isFirst = true
@@ -115,7 +127,7 @@ export const makeIdleTimeouts: Effect.Effect<IdleTimeouts, never, Scope.Scope> =
         })
 
       const timeout: IdleTimeout<E> = {
-        open: (opening) => Effect.flatMap(Effect.fork(Effect.interruptible(opening)), awaitOpening),
+        open: (opening) => Effect.flatMap(forkInScope(opening, scope), awaitOpening),
         limit: (source) => {
           timer.hasExpired = false
           return {
@@ -131,10 +143,7 @@ export const makeIdleTimeouts: Effect.Effect<IdleTimeouts, never, Scope.Scope> =
         }
       }
       const forget = Effect.sync(() => timers.delete(timer))
-      return Effect.as(
-        Effect.flatMap(Effect.scope, (scope) => Scope.addFinalizer(scope, forget)),
-        timeout
-      )
+      return Effect.as(Scope.addFinalizer(scope, forget), timeout)
     })
   return { start, schedule }
 })

@@ -113,11 +113,13 @@ export const layer: Layer.Layer<Speech, never, GatewaySettings | SpeechProviders
 
       const answered = <A>({ call, model }: Called, asking: Effect.Effect<A, ProviderFailed | PluginInputInvalid>) =>
         Effect.gen(function* () {
-          const startedAt = yield* Clock.currentTimeMillis
+          const clock = yield* Effect.clock
+          const startedAt = clock.unsafeCurrentTimeMillis()
           const deadline = startedAt + Duration.toMillis(settings.retryTimeout)
           const tried = yield* retryCall((restore) => restore(once(call, asking)), {
             breakers,
             call,
+            clock,
             deadline,
             policy: retry
           })

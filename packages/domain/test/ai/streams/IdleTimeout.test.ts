@@ -4,12 +4,17 @@ import { assert, describe, it } from "@effect/vitest"
 import { Clock, Deferred, Duration, Effect, Fiber, Stream, TestClock } from "effect"
 
 const startTimeout = (timeouts: IdleTimeouts, deadline = Number.MAX_SAFE_INTEGER) =>
-  timeouts.start({
-    first: Duration.seconds(30),
-    next: Duration.seconds(60),
-    deadline,
-    onTimeout: (reason) => ({ reason })
-  })
+  Effect.flatMap(Effect.scope, (scope) =>
+    timeouts.start(
+      {
+        first: Duration.seconds(30),
+        next: Duration.seconds(60),
+        deadline,
+        onTimeout: (reason) => ({ reason })
+      },
+      scope
+    )
+  )
 
 const makeTimeout = (deadline?: number) =>
   Effect.flatMap(makeIdleTimeouts, (timeouts) => startTimeout(timeouts, deadline))

@@ -1,4 +1,5 @@
 import { makeWakeup } from "@berth/domain/ai/streams/ChunkSource"
+import { useService } from "@berth/domain/shared/ServiceUse"
 import { SpanExportEnabled } from "@berth/domain/shared/SpanExport"
 import { Headers } from "@effect/platform"
 import { Effect, Scope } from "effect"
@@ -142,8 +143,10 @@ export const post = ({
     })
     const abort = Effect.sync(() => response.abort())
     // `Effect.addFinalizer` captures the fiber's state, which costs more than the rest of the call.
-    return Effect.flatMap(Effect.scope, (scope) => Scope.addFinalizer(scope, abort)).pipe(
-      Effect.zipRight(SpanExportEnabled),
-      Effect.flatMap((areSent) => (areSent ? withClientSpan(url, head) : head))
+    return useService(Scope.Scope, (scope) =>
+      Effect.zipRight(
+        Scope.addFinalizer(scope, abort),
+        useService(SpanExportEnabled, (areSent) => (areSent ? withClientSpan(url, head) : head))
+      )
     )
   })

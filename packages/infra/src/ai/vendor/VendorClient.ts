@@ -1,4 +1,4 @@
-import { readNext, makeChunkSource } from "@berth/domain/ai/streams/ChunkSource"
+import { makeChunkSource } from "@berth/domain/ai/streams/ChunkSource"
 import { Headers, HttpClient, type HttpClientError, HttpClientRequest, type HttpClientResponse } from "@effect/platform"
 import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import { Clock, Effect, Redacted, type Scope, Stream } from "effect"
@@ -57,18 +57,19 @@ export const readAllBytes = (
   Effect.suspend(() => {
     const pieces: Array<Uint8Array> = []
     let size = 0
-    const more: Effect.Effect<Uint8Array, VendorConnectionFailed | VendorAnswerMalformed> = Effect.flatMap(
-      readNext(bytes),
-      ({ failure, isDone, values }) => {
-        for (const piece of values) {
+    const more: Effect.Effect<Uint8Array, VendorConnectionFailed | VendorAnswerMalformed> = Effect.suspend(() => {
+      for (;;) {
+        const batch = bytes.poll()
+        if (batch === null) return Effect.zipRight(bytes.awaitMore, more)
+        for (const piece of batch.values) {
           pieces.push(piece)
           size += piece.length
         }
         if (size > limit) return Effect.fail(new VendorAnswerMalformed({ reason: `answer over ${limit} bytes` }))
-        if (failure !== undefined) return Effect.fail(failure)
-        return isDone ? Effect.sync(() => Buffer.concat(pieces)) : more
+        if (batch.failure !== undefined) return Effect.fail(batch.failure)
+        if (batch.isDone) return Effect.succeed(Buffer.concat(pieces))
       }
-    )
+    })
     return more
   })
 
@@ -143,21 +144,13 @@ export const makeVendorClient = ({
       )
     const send: VendorClient["send"] = (path, { accept, body, contentType }) =>
       Effect.flatMap(
-        Effect.suspend(() =>
-          post({ url: new URL(address + path), headers: { accept, "content-type": contentType, ...keyed() }, body })
-        ),
+        post({ url: new URL(address + path), headers: { accept, "content-type": contentType, ...keyed() }, body }),
         requireSuccess(readError)
       )
     return {
       send,
       post: (path, body) =>
-        Effect.suspend(() =>
-          send(path, {
-            accept: "text/event-stream",
-            contentType: "application/json",
-            body: JSON.stringify(body)
-          })
-        ),
+        send(path, { accept: "text/event-stream", contentType: "application/json", body: JSON.stringify(body) }),
       read: (request) =>
         execute(request).pipe(
           Effect.flatMap(({ bytes }) => readAllText(bytes)),
