@@ -1,3 +1,4 @@
+import { ModelProvidersTest } from "@berth/infra/ai/ModelProvidersTest"
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
 import { CardCustomers } from "@berth/domain/billing/checkout/CardCustomers"
 import { SavedCardCharges } from "@berth/domain/billing/checkout/SavedCardCharges"
@@ -7,12 +8,14 @@ import { ModelKeyVerifier, ModelKeyRejected } from "@berth/domain/secrets/ModelK
 import * as StripeCardProcessor from "@berth/infra/stripe/StripeCardProcessor"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
-import { Context, Effect, Layer, Option, Redacted } from "effect"
+import { Context, Effect, Layer, Option, Redacted, Schema } from "effect"
 import { randomBytes } from "node:crypto"
 import { migratedDatabase } from "../support/MigratedDatabase.ts"
 import { type FakeStripe, makeFakeStripe } from "../fakes/stripe/FakeStripe.ts"
 import * as App from "../support/TestApp.ts"
 import { assertError } from "./ErrorAssertions.ts"
+import { createApiKey } from "./ApiKeyFixtures.ts"
+import { gatewayCall, helloRequest, textAnswer } from "./GatewayPayments.ts"
 import { createOwnerWithAgent } from "./OwnerFixtures.ts"
 import * as s from "./ResponseShapes.ts"
 
@@ -70,6 +73,8 @@ const act = (token: string, json: unknown, headers: Readonly<Record<string, stri
   json,
   headers: { authorization: `Bearer ${token}`, ...headers }
 })
+
+const UsedModels = Schema.Array(Schema.Struct({ model: Schema.NullOr(Schema.String), units: Schema.Number }))
 
 const creditsOf = ({ user }: App.SignedIn) =>
   Effect.gen(function* () {
@@ -161,6 +166,40 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
       const { body: former } = yield* read("")
       assert.deepStrictEqual(former["agents"], [{ ...gateway, units: 7 }])
     })
+  )
+
+  it.effect(
+    "GET /api/billing/usage names the models of gateway calls, streams, completions, embeddings and speech",
+    () =>
+      Effect.gen(function* () {
+        const { web } = yield* App.TestApp
+        const owner = yield* createOwnerWithAgent()
+        const { withBehavior } = yield* ModelProvidersTest
+        const called = withBehavior({ chat: () => textAnswer("Hi") })
+        const json = { ...helloRequest, model: "gpt-4" }
+        assert.strictEqual((yield* called(gatewayCall({ as: owner, json }))).status, 200)
+        const streamed = gatewayCall({ as: owner, json, headers: { accept: "text/event-stream" } })
+        assert.strictEqual((yield* called(streamed)).status, 200)
+        const { headers } = yield* createApiKey(owner, "gateway")
+        for (const [path, json] of [
+          ["/v1/chat/completions", { model: "openai/gpt-4", messages: helloRequest.messages }],
+          ["/v1/embeddings", { model: "openai/text-embedding-3-small", input: "hi" }],
+          ["/v1/audio/speech", { model: "tts-1", voice: "alloy", input: "hi" }]
+        ] as const)
+          assert.strictEqual((yield* called(web({ method: "POST", path, headers, json }))).status, 200, path)
+        const { body } = yield* web({ method: "POST", path: "/api/auth/token", as: owner })
+        const authorization = { authorization: `Bearer ${String(body["token"])}` }
+        const usage = yield* web({ method: "GET", path: "/api/billing/usage", headers: authorization })
+        const models = Schema.decodeUnknownSync(UsedModels)(usage.body["models"])
+        assert.sameDeepMembers(
+          [...models],
+          [
+            { model: "gpt-4", units: 3 },
+            { model: "openai/tts-1", units: 3 },
+            { model: "openai/text-embedding-3-small", units: 1 }
+          ]
+        )
+      })
   )
 
   it.effect("Billing is readable with an access token only", () =>

@@ -598,6 +598,25 @@ export const texts = {
     withoutAgent: "Without an agent",
     withoutModel: "Other calls"
   },
+  budgets: {
+    account: "Whole account",
+    done: "The budget is set.",
+    lead: "A message or call that a budget has no room for is refused, and an answer in progress ends early.",
+    left: (units: number) => `${count(units, "unit", "units")} left.`,
+    named: (name: string, period: string) => `${name}, ${period.toLowerCase()}`,
+    none: "No budgets",
+    noneHint: "Set how many units the account or one agent may use in a day or a month.",
+    period: "Period",
+    periods: { day: "Per day", month: "Per month" },
+    remove: (title: string) => `Remove the budget of ${title}?`,
+    removeLead: "Only the daily units and credits limit the usage then.",
+    renews: (at: string) => `Renews ${at}.`,
+    scope: "Budget of",
+    set: "Set budget",
+    title: "Budgets",
+    use: (used: number, units: number) => `${used.toLocaleString("en")} of ${units.toLocaleString("en")} used.`,
+    usedUp: "Used up."
+  },
   account: {
     changePassword: "Change password",
     currentPassword: "Current password",

@@ -113,7 +113,7 @@ export const BudgetExceededBody = extendedErrorBody(
     status: 402,
     error: "payment_required",
     message: ({ budget, renewsAt, requiredUnits }) =>
-      `The ${periodNames[budget.period]} budget of ${budget.agentId === null ? "the account" : `the agent ${budget.agentId}`}, ${budget.units} ${budget.units === 1 ? "unit" : "units"}, has ${computeRemainingUnits(budget)} left and ${requiredUnits} are required. It renews on ${DateTime.formatIsoDateUtc(renewsAt)} (UTC); raise it by PUT /api/billing/budgets.`,
+      `The ${periodNames[budget.period]} budget of ${budget.agentId === null ? "the account" : `the agent ${budget.agentId}`}, ${budget.units} ${budget.units === 1 ? "unit" : "units"}, has ${computeRemainingUnits(budget)} left; this call needs ${requiredUnits}. It renews on ${DateTime.formatIsoDateUtc(renewsAt)} (UTC); raise it by PUT /api/billing/budgets.`,
     members: ({ budget, renewsAt, requiredUnits }) => ({
       requiredUnits,
       budget: { ...budget, remainingUnits: computeRemainingUnits(budget), renewsAt }

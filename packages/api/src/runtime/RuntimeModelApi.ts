@@ -29,7 +29,8 @@ export const TurnNotInProgressBody = plainErrorBody(TurnNotInProgress, {
 })
 const exhausted = {
   budget: "The turn has used its budget. Send a new message to continue.",
-  balance: "Units and credits, or a budget, are used up. Daily units are restored at midnight UTC; credits are sold as packs."
+  balance:
+    "Units and credits, or a budget, are used up. Daily units are restored at midnight UTC; credits are sold as packs."
 } as const
 const TurnBudgetExhaustedBody = errorBody(TurnBudgetExhausted, {
   status: turnBudgetExhaustedStatus,

@@ -22,6 +22,7 @@ import { accountQuery, billingHistoryQuery, billingQuery, historyPage, useRefres
 import { texts } from "../texts.ts"
 import { useTitle } from "../useTitle.ts"
 import type { BillingJson, BillingUsageJson, ReferralJson } from "../wire.ts"
+import { BudgetsSection } from "./BudgetsSection.tsx"
 import { findPlanName } from "./plans.ts"
 import { fillDays } from "./days.ts"
 
@@ -330,6 +331,7 @@ const UsagePage = () => {
           {(found) => <Charts usage={found} />}
         </Loaded>
         <div>
+          <BudgetsSection />
           <Plans />
           <HistoryTable />
           {billing.data !== undefined && <OwnKey isEnabled={billing.data.byokEnabled} />}

@@ -40,8 +40,8 @@ export class ReservationRepository extends Context.Tag("@berth/ReservationReposi
     readonly reserve: (request: ReservationRequest) => Effect.Effect<ReservationId, UnitsExhausted | BudgetExceeded>
     /** Raises an open reservation to `units` as far as its day's units, credits and budgets reach. Returns its units; 0 when closed. Idempotent. */
     readonly extend: (extension: ReservationExtension) => Effect.Effect<Units>
-    /** Books the used units, at most the reserved ones. Idempotent. */
-    readonly settle: (id: ReservationId, units: Units) => Effect.Effect<void>
+    /** Books the used units, at most the reserved ones. `model`: the one that answered. Idempotent. */
+    readonly settle: (id: ReservationId, units: Units, model?: string) => Effect.Effect<void>
     /** Returns all units to where they came from. Idempotent. */
     readonly release: (id: ReservationId) => Effect.Effect<void>
     /** Units used or reserved in the current UTC day. */

@@ -159,11 +159,11 @@ export class UnitLedger extends Effect.Service<UnitLedger>()("@berth/UnitLedger"
 
     /**
      * Books the used units. `reserved`: the units known to be reserved; usage beyond them is booked as far as balance
-     * and budgets reach. Idempotent.
+     * and budgets reach. `model`: the one that answered, where its charge names none yet. Idempotent.
      */
-    const settle = (id: ReservationId, units: Units, reserved: Units = units) =>
+    const settle = (id: ReservationId, units: Units, reserved: Units = units, model?: string) =>
       withExportedSpan("UnitLedger.settle")(
-        Effect.zipRight(units > reserved ? extend(id, units) : Effect.void, reservations.settle(id, units))
+        Effect.zipRight(units > reserved ? extend(id, units) : Effect.void, reservations.settle(id, units, model))
       )
 
     const findUsage = Effect.fn("UnitLedger.findUsage")(function* (user: UnitPayer & Pick<User, "id">) {

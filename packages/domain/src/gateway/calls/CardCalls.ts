@@ -47,7 +47,8 @@ export class CardCalls extends Effect.Service<CardCalls>()("@berth/CardCalls", {
         : computePrice(settings, input.plugin, result)
     }
 
-    const settle = ({ quote }: CardCall, id: ReservationId, units: Units) => ledger.settle(id, units, quote.units)
+    const settle = ({ quote }: CardCall, id: ReservationId, units: Units, model: string | undefined) =>
+      ledger.settle(id, units, quote.units, model)
 
     const countOpenUnits = ({ input, quote }: CardCall, spentUsd: number, text: string) =>
       input.plugin === "agent"
@@ -55,10 +56,17 @@ export class CardCalls extends Effect.Service<CardCalls>()("@berth/CardCalls", {
         : computePrice(settings, input.plugin, quote.estimateUsage(text))
 
     /** Settles a run without an end. Before any output, only the model calls of a task cost. */
-    const settleOpenEnd = (call: CardCall, id: ReservationId, spentUsd: number, text: string, isFree: boolean) => {
+    const settleOpenEnd = (
+      call: CardCall,
+      id: ReservationId,
+      spentUsd: number,
+      text: string,
+      isFree: boolean,
+      model: string | undefined
+    ) => {
       if (isFree && spentUsd === 0) return ledger.release(id)
-      if (isFree) return settle(call, id, convertPriceToUnits(spentUsd * settings.priceMargin))
-      return settle(call, id, countOpenUnits(call, spentUsd, text))
+      if (isFree) return settle(call, id, convertPriceToUnits(spentUsd * settings.priceMargin), model)
+      return settle(call, id, countOpenUnits(call, spentUsd, text), model)
     }
 
     /** A run that settles before its `done`, at the latest when the scope closes. */
@@ -68,6 +76,7 @@ export class CardCalls extends Effect.Service<CardCalls>()("@berth/CardCalls", {
         const spentUsd = yield* Ref.make(0)
         // Hot path: plain variables, since an answer has hundreds of deltas and one fiber at a time passes them on.
         const texts: Array<string> = []
+        let model: string | undefined = undefined
         let isFailed = false
         let isSettled = false
 
@@ -76,7 +85,7 @@ export class CardCalls extends Effect.Service<CardCalls>()("@berth/CardCalls", {
           if (isSettled) return Effect.void
           const isDelivered = isStreamed && texts.length > 0
           return Effect.flatMap(Ref.get(spentUsd), (spent) =>
-            settleOpenEnd(call, id, spent, texts.join(""), isFailed && !isDelivered)
+            settleOpenEnd(call, id, spent, texts.join(""), isFailed && !isDelivered, model)
           )
         })
 
@@ -90,7 +99,7 @@ export class CardCalls extends Effect.Service<CardCalls>()("@berth/CardCalls", {
 
         const settleAt = (event: ModelDelta | PluginResult | undefined) =>
           event?.type === "done"
-            ? Effect.tap(settle(call, id, countUsedUnits(call, event)), () => {
+            ? Effect.tap(settle(call, id, countUsedUnits(call, event), event.answeredBy?.model ?? model), () => {
                 isSettled = true
               })
             : Effect.void
@@ -100,6 +109,7 @@ export class CardCalls extends Effect.Service<CardCalls>()("@berth/CardCalls", {
           })
         const funding = { reservation: Option.some(id), spentUsd }
         const run = yield* Effect.tapErrorCause(plugins.open(input, Option.some(user), funding), noteFailure)
+        model = Option.getOrUndefined(run.opening)?.model
         return {
           opening: run.opening,
           events: run.events.pipe(
@@ -117,7 +127,7 @@ export class CardCalls extends Effect.Service<CardCalls>()("@berth/CardCalls", {
       plugins.open(call.input, Option.some(call.user)).pipe(
         Effect.flatMap(({ events }) => collectResult(events)),
         Effect.scoped,
-        Effect.tap((result) => settle(call, id, countUsedUnits(call, result))),
+        Effect.tap((result) => settle(call, id, countUsedUnits(call, result), result.answeredBy?.model)),
         Effect.onError(() => ledger.release(id)),
         Effect.interruptible,
         Effect.forkIn(scope),

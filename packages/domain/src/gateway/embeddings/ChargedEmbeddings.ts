@@ -38,13 +38,13 @@ export class ChargedEmbeddings extends Effect.Service<ChargedEmbeddings>()("@ber
         (reserved) =>
           Effect.tap(send, ({ costUsd }) =>
             Effect.transposeMapOption(reserved, (id) =>
-              ledger.settle(id, convertPriceToUnits(costUsd * priceMargin), units)
+              ledger.settle(id, convertPriceToUnits(costUsd * priceMargin), units, request.model)
             )
           ),
         // No effect on a settled reservation. A client that disconnects after the call began pays the estimate: the provider may have the texts.
         (reserved, exit) =>
           Effect.transposeMapOption(reserved, (id) =>
-            isSent && Exit.isInterrupted(exit) ? ledger.settle(id, units, units) : ledger.release(id)
+            isSent && Exit.isInterrupted(exit) ? ledger.settle(id, units, units, request.model) : ledger.release(id)
           )
       )
     })

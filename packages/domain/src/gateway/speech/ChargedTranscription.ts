@@ -34,8 +34,10 @@ export class ChargedTranscription extends Effect.Service<ChargedTranscription>()
       return yield* Effect.acquireUseRelease(
         ledger.reserve(user, units, cause, agentId),
         (reserved) =>
-          Effect.tap(speech.transcribe(recording), ({ ownKey }) =>
-            ownKey ? Effect.void : Effect.transposeMapOption(reserved, (id) => ledger.settle(id, units))
+          Effect.tap(speech.transcribe(recording), ({ answeredBy, ownKey }) =>
+            ownKey
+              ? Effect.void
+              : Effect.transposeMapOption(reserved, (id) => ledger.settle(id, units, units, answeredBy.model))
           ),
         // No effect on a settled reservation.
         (reserved) => Effect.transposeMapOption(reserved, ledger.release)

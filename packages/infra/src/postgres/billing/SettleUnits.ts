@@ -49,14 +49,15 @@ export const makeSettleUnits = (sql: SqlClient, ids: Context.Tag.Service<IdGener
   const book = makeBooking(sql, ids)
 
   /** One statement when all reserved units are used. False when fewer are, or the reservation is closed. */
-  const settleWhole = (id: ReservationId, units: Units) =>
+  const settleWhole = (id: ReservationId, units: Units, model: string | null) =>
     Effect.gen(function* () {
       const createdAt = DateTime.toDate(yield* DateTime.now)
       const booked = yield* book(createdAt)
       const closed = yield* sql`${sql.literal(preparedMark)}
         with settled as (
           update reservations
-          set state = 'settled', settled_daily_units = daily_units, settled_credit_units = credit_units
+          set state = 'settled', settled_daily_units = daily_units, settled_credit_units = credit_units,
+            model = coalesce(${model}::text, model)
           where id = ${toStorableText(id)} and state = 'reserved' and daily_units + credit_units <= ${units}::bigint
           returning id, user_id, cause, daily_units, credit_units
         ), ${booked}
@@ -69,7 +70,7 @@ export const makeSettleUnits = (sql: SqlClient, ids: Context.Tag.Service<IdGener
    * False when the reservation is closed already. It is locked first but changed last: a call that reserves its cause holds the
    * day while it waits for the transaction that changed the reservation, and does not wait for a lock.
    */
-  const close = (id: ReservationId, state: "settled" | "released", units: Units) =>
+  const close = (id: ReservationId, state: "settled" | "released", units: Units, model: string | null = null) =>
     sql
       .withTransaction(
         Effect.gen(function* () {
@@ -86,7 +87,8 @@ export const makeSettleUnits = (sql: SqlClient, ids: Context.Tag.Service<IdGener
             yield* sql`update users set credit_units = credit_units + ${returned.credit} where id = ${userId}`
           yield* sql`
             update reservations
-            set state = ${state}, settled_daily_units = ${booked.daily}, settled_credit_units = ${booked.credit}
+            set state = ${state}, settled_daily_units = ${booked.daily}, settled_credit_units = ${booked.credit},
+              model = coalesce(${model}::text, model)
             where id = ${id}`
           const usage = { userId, to: "usage", cause, transaction: id } as const
           yield* ledger.move({ ...usage, from: "allowance", units: booked.daily })
@@ -99,10 +101,11 @@ export const makeSettleUnits = (sql: SqlClient, ids: Context.Tag.Service<IdGener
 
   return {
     /** False when the reservation is closed already. */
-    settle: (id: ReservationId, units: Units) =>
+    settle: (id: ReservationId, units: Units, model?: string) =>
       Effect.gen(function* () {
-        const whole = Number.isSafeInteger(units) && units >= 0 ? yield* settleWhole(id, units) : false
-        return whole || (yield* close(id, "settled", units))
+        const answered = model === undefined ? null : toStorableText(model)
+        const whole = Number.isSafeInteger(units) && units >= 0 ? yield* settleWhole(id, units, answered) : false
+        return whole || (yield* close(id, "settled", units, answered))
       }),
     release: (id: ReservationId) => close(id, "released", noUnits)
   }
