@@ -240,9 +240,12 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
         await page.getByText("Ada <b>&: 1 unit").waitFor({ state: "attached" })
 
         await page.getByText("No budgets").waitFor()
-        await page.getByRole("textbox", { name: "Budget of" }).click()
+        await page.locator("input").and(page.getByLabel("Budget of")).click()
         await page.getByRole("option", { name: "Ada <b>&" }).click()
-        await page.getByRole("textbox", { name: "Units" }).fill("1")
+        await page
+          .locator("input")
+          .and(page.getByLabel(/^Units/))
+          .fill("1")
         await page.keyboard.press("Enter")
         const budgets = page.getByRole("list", { name: "Budgets" })
         await budgets.getByText("Ada <b>&, per month").waitFor()

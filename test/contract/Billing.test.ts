@@ -194,8 +194,8 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
         assert.sameDeepMembers(
           [...models],
           [
-            { model: "gpt-4", units: 3 },
-            { model: "openai/tts-1", units: 3 },
+            { model: "openai/gpt-4", units: 3 },
+            { model: "sandbox/speech", units: 3 },
             { model: "openai/text-embedding-3-small", units: 1 }
           ]
         )

@@ -40,7 +40,7 @@ const BudgetForm = ({
         set.mutate()
       }}
     >
-      <Group align="flex-end" gap="sm">
+      <Group align="flex-end" gap="sm" mt="md">
         <Select
           label={texts.budgets.scope}
           data={[{ value: account, label: texts.budgets.account }, ...agents]}
