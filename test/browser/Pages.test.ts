@@ -233,6 +233,27 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
         await page.getByRole("button", { name: "Create schedule" }).click()
         await page.getByText(/^Next: /).waitFor()
 
+        const warning = page.getByText("No configured provider serves")
+        await warning.waitFor()
+        const readConfig = /\/config$/
+        await page.route(readConfig, async (route) => {
+          // As the service answers once a key for the model's provider is stored.
+          const { warning: _, ...headers } = (await route.fetch()).headers()
+          await route.fulfill({ headers, body: await (await route.fetch()).body() })
+        })
+        await page.getByRole("link", { name: "Plans" }).click()
+        await page
+          .getByRole("article")
+          .filter({ hasText: "Your plan" })
+          .getByRole("heading", { name: "Solo" })
+          .waitFor()
+        await page.getByRole("button", { name: "Buy pack 50" }).waitFor()
+        await page.getByRole("link", { name: "Agents", exact: true }).click()
+        await page.getByRole("link", { name: "Ada <b>&" }).click()
+        await page.getByRole("link", { name: "Schedules" }).waitFor()
+        await warning.waitFor({ state: "detached" })
+        await page.unroute(readConfig)
+
         await page.getByRole("link", { name: "Usage" }).click()
         await page.getByRole("table").getByText("A message to an agent").waitFor()
         for (const chart of ["Units by agent", "Units by model"])
@@ -399,9 +420,17 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
         const [unverified, method] = [page.locator("main").getByText("Not verified"), page.locator("dl.facts")]
         await unverified.waitFor()
 
-        await page.getByLabel("UID of the attestation").fill("0x12")
-        await page.getByRole("button", { name: "Verify", exact: true }).click()
-        await page.getByText("Must be 0x and 64 hex digits").waitFor()
+        const uidField = page.getByLabel("UID of the attestation")
+        await uidField.fill("0x12")
+        await uidField.press("Enter")
+        await page.getByText("Must be 0x and 64 hex digits").first().waitFor()
+        assert.strictEqual(await uidField.getAttribute("aria-invalid"), "true")
+        assert.strictEqual(await page.evaluate("document.activeElement.name"), "attestationUid")
+        await page
+          .getByRole("alert")
+          .filter({ hasText: "Correct the marked fields." })
+          .getByText(/^[0-9a-f]{32}$/)
+          .waitFor()
 
         const registration = page.getByRole("button", { name: "Register a passkey" })
         const passkey = page.getByRole("button", { name: "Verify with a passkey" })
@@ -623,6 +652,7 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
           ["/dashboard", "Ada <b>&"],
           ["/onboarding", "You already have an agent"],
           ["/dashboard/files", "Account storage"],
+          ["/dashboard/plans", "Subscribe to Solo"],
           [chat, "sandbox/echo"],
           [`${agent}settings`, "Instructions"],
           [`${agent}skills`, "No skills of your own"],

@@ -239,8 +239,11 @@ layer(App.shared, { excludeTestServices: true })("The warning of an agent's mode
         json: { model: "custom", customModel: "acme/never" }
       })
       assert.include((yield* dashboard).text, "No configured provider serves acme/never")
+      const read = web({ method: "GET", path: `/api/agents/${owner.agent.id}/config`, as: owner })
+      assert.match(String((yield* read).headers["warning"]), /^199 - "No configured provider serves acme\/never: /)
       yield* web({ method: "PUT", path: `/api/agents/${owner.agent.id}/config`, as: owner, json: { model: "gpt-4" } })
       assert.notInclude((yield* dashboard).text, "No configured provider")
+      assert.notProperty((yield* read).headers, "warning")
     })
   )
 })

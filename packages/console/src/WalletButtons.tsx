@@ -28,7 +28,7 @@ export const WalletButtons = ({
   const action = useAction(
     (provider: Provider) =>
       work(provider).catch((cause: unknown) => {
-        throw cause instanceof WalletRejected ? new RequestFailed(cause.message, { status: 400 }) : cause
+        throw cause instanceof WalletRejected ? new RequestFailed(cause.message, 400) : cause
       }),
     { done, onDone }
   )

@@ -1,13 +1,19 @@
+import { readTextMember, tryParseJson } from "./pages/Json.ts"
+import { readProblems } from "./problems.ts"
+
 /** An error body of the API, or the lack of an answer. */
 export class RequestFailed extends Error {
   readonly status: number
   readonly code: string
   readonly traceId: string | undefined
-  constructor(message: string, details: { status: number; code?: string; traceId?: string | undefined }) {
+  /** Messages by field. */
+  readonly problems: ReadonlyMap<string, string>
+  constructor(message: string, status: number, body?: unknown) {
     super(message)
-    this.status = details.status
-    this.code = details.code ?? ""
-    this.traceId = details.traceId
+    this.status = status
+    this.code = readTextMember(body, "code") ?? ""
+    this.traceId = readTextMember(body, "traceId")
+    this.problems = readProblems(body)
   }
   /** A later attempt can succeed. */
   get isTemporary(): boolean {
@@ -17,25 +23,12 @@ export class RequestFailed extends Error {
 
 const unreachable = "The service cannot be reached. Check your connection, then try again."
 
-const textOf = (body: unknown, name: string): string | undefined => {
-  if (typeof body !== "object" || body === null) return undefined
-  const value: unknown = Reflect.get(body, name)
-  return typeof value === "string" ? value : undefined
-}
-
-const parse = (text: string): unknown => {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
 export const toFailure = async (response: Response): Promise<RequestFailed> => {
-  const body = parse(await response.text())
+  const body = tryParseJson(await response.text())
   return new RequestFailed(
-    textOf(body, "message") ?? textOf(body, "error") ?? `The request failed (${response.status}).`,
-    { status: response.status, code: textOf(body, "code") ?? "", traceId: textOf(body, "traceId") }
+    readTextMember(body, "message") ?? readTextMember(body, "error") ?? `The request failed (${response.status}).`,
+    response.status,
+    body
   )
 }
 
@@ -83,7 +76,7 @@ export const send = async (
     ...(signal === undefined ? {} : { signal })
   }).catch((cause: unknown) => {
     if (signal?.aborted === true) throw cause
-    throw new RequestFailed(unreachable, { status: 0 })
+    throw new RequestFailed(unreachable, 0)
   })
   if (response.ok) return response
   const failure = await toFailure(response)
@@ -94,8 +87,8 @@ export const send = async (
 /** Sends a request and returns the body. */
 export const call = async <A>(method: string, path: string, options: RequestOptions = {}): Promise<A> => {
   const response = await send(method, path, options)
-  const body = parse(await response.text())
-  if (!isBody<A>(body)) throw new RequestFailed("The service answered without a body.", { status: response.status })
+  const body = tryParseJson(await response.text())
+  if (!isBody<A>(body)) throw new RequestFailed("The service answered without a body.", response.status)
   return body
 }
 

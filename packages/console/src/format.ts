@@ -35,8 +35,8 @@ export const formatMoney = (amount: number, currency: string): string =>
   new Intl.NumberFormat("en", { style: "currency", currency }).format(amount)
 
 export const formatSize = (bytes: number): string => {
-  if (bytes > 0 && bytes < 1024) return `${bytes} B`
-  if (bytes > 0 && bytes < 100 * 1024) return `${(bytes / 1024).toFixed(0)} KiB`
+  if (bytes < 1024) return `${bytes} B`
+  if (bytes < 100 * 1024) return `${(bytes / 1024).toFixed(0)} KiB`
   const megabytes = bytes / 1024 / 1024
   return megabytes >= 1024 ? `${(megabytes / 1024).toFixed(1)} GiB` : `${megabytes.toFixed(megabytes < 10 ? 1 : 0)} MiB`
 }
@@ -61,3 +61,6 @@ export const formatUserAgent = (userAgent: string | null): string => {
   const system = systems.find(([pattern]) => pattern.test(userAgent))?.[1]
   return browser === undefined ? userAgent.slice(0, 80) : system === undefined ? browser : `${browser} on ${system}`
 }
+
+/** Names of time zones, UTC first. */
+export const timezones = ["UTC", ...Intl.supportedValuesOf("timeZone").filter((zone) => zone !== "UTC")]

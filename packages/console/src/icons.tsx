@@ -31,6 +31,13 @@ export const AgentsIcon = icon(
   </>
 )
 export const UsageIcon = icon("usage", path("M4 20V10M10 20V4M16 20v-7M22 20H2"))
+export const PlansIcon = icon(
+  "plans",
+  <>
+    <rect x="3" y="5" width="18" height="14" rx="2.5" />
+    {path("M3 10h18M7 15h4")}
+  </>
+)
 export const SettingsIcon = icon(
   "settings",
   <>

@@ -182,15 +182,17 @@ export const Trace = ({ id }: { readonly id: string }) => (
 /** A failure with its trace id, and a way to try again. */
 export const Failure = ({
   cause,
+  message = describe(cause),
   onRetry
 }: {
   readonly cause: unknown
+  readonly message?: string
   readonly onRetry?: (() => void) | undefined
 }) => {
   const trace = traceOf(cause)
   return (
     <div className="notice" data-tone="bad" role="alert">
-      <Text fw={500}>{describe(cause)}</Text>
+      <Text fw={500}>{message}</Text>
       {trace !== undefined && <Trace id={trace} />}
       {onRetry !== undefined && (
         <Button variant="default" size="xs" mt="xs" onClick={onRetry}>

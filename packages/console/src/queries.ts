@@ -1,5 +1,5 @@
 import { queryOptions, useQuery, useQueryClient } from "@tanstack/react-query"
-import { call, callBilling, segment } from "./api.ts"
+import { call, callBilling, segment, send } from "./api.ts"
 import { settings } from "./settings.ts"
 import type {
   AccountJson,
@@ -43,6 +43,17 @@ export const agentConfigQuery = (agentId: string) =>
     queryKey: ["agent", agentId, "config"],
     queryFn: async ({ signal }) =>
       (await call<AgentConfigAnswerJson>("GET", agentPath(agentId, "/config"), { signal })).config
+  })
+
+/** The model that answers for an agent whose own no configured provider serves, as a sentence; null where one does. */
+export const modelWarningQuery = (agentId: string) =>
+  queryOptions({
+    queryKey: ["agent", agentId, "config", "warning"],
+    queryFn: async ({ signal }) => {
+      const { headers } = await send("GET", agentPath(agentId, "/config"), { signal })
+      const [, quoted] = /^199 - "(.*)"$/.exec(headers.get("warning") ?? "") ?? []
+      return quoted?.replaceAll(/\\(.)/g, "$1") ?? null
+    }
   })
 
 export const agentHealthQuery = (agentId: string) =>

@@ -10,6 +10,7 @@ import { HomePage } from "./home/HomePage.tsx"
 
 const OnboardingPage = lazy(() => import("./home/OnboardingPage.tsx"))
 const FilesPage = lazy(() => import("./usage/FilesPage.tsx"))
+const PlansPage = lazy(() => import("./usage/PlansPage.tsx"))
 const UsagePage = lazy(() => import("./usage/UsagePage.tsx"))
 const AccountPage = lazy(() => import("./account/AccountPage.tsx"))
 const AdministrationPage = lazy(() => import("./administration/AdministrationPage.tsx"))
@@ -30,6 +31,7 @@ const home = createRoute({
 })
 const onboarding = createRoute({ getParentRoute: () => noticed, path: "/onboarding", component: OnboardingPage })
 const files = createRoute({ getParentRoute: () => noticed, path: "/dashboard/files", component: FilesPage })
+const plans = createRoute({ getParentRoute: () => noticed, path: "/dashboard/plans", component: PlansPage })
 const agents = createRoute({ getParentRoute: () => noticed, path: "/dashboard/agents", component: AgentsPage })
 const agent = createRoute({
   getParentRoute: () => noticed,
@@ -67,6 +69,7 @@ export const router = createRouter({
       home,
       onboarding,
       files,
+      plans,
       agents,
       agent,
       agentTab,

@@ -20,6 +20,23 @@ interface ConsoleSettings {
     /** The upgrade with its price; null while it is not for sale. */
     readonly upgrade: string | null
   }
+  /** Items for sale. */
+  readonly pricing: {
+    readonly plans: ReadonlyArray<{
+      readonly id: string
+      readonly name: string
+      readonly price: string
+      readonly currency: "GBP" | "USD"
+      readonly dailyUnits: number
+      readonly features: ReadonlyArray<string>
+      /** Sold by a checkout link; otherwise by the billing API. */
+      readonly isByLink: boolean
+    }>
+    readonly packs: ReadonlyArray<{ readonly pack: string; readonly credits: number; readonly price: string }>
+    readonly creditLinks: ReadonlyArray<{ readonly credits: number; readonly href: string }>
+    /** Development without a card processor. */
+    readonly isWithoutPayment: boolean
+  }
   readonly email: { readonly address: string; readonly notice: "unconfirmed" | "missing" | null }
   /** Outcomes that the address of the document named. */
   readonly notices: ReadonlyArray<{ readonly tone: "bad" | "idle"; readonly text: string }>

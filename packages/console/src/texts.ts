@@ -100,6 +100,7 @@ export const texts = {
   cancel: "Cancel",
   close: "Close",
   copied: "Copied",
+  correctFields: "Correct the marked fields.",
   copy: "Copy",
   copyTrace: "Copy the trace ID",
   loading: "Loading",
@@ -182,6 +183,27 @@ export const texts = {
     upgraded: "upgraded",
     used: "Used by files",
     usedOf: (used: string, limit: string) => `${used} of ${limit}`
+  },
+  pricing: {
+    checkout: "Go to the checkout",
+    creditsLead: "Credits pay for usage beyond the daily units. One credit is 100 units.",
+    development: "Development: no card processor is configured, so you can take any plan without payment.",
+    enterprise: "Enterprise",
+    enterpriseLead: "Add-ons and the suite are sold by our sales team.",
+    lead: "A unit pays for 0.01 USD of usage: a chat message costs at least one.",
+    pack: (pack: string, price: string) => `Pack ${pack}, ${price}, paid once`,
+    plans: {
+      changeLead: "You pay at our card processor. A plan in dollars that you have already changes at once.",
+      choose: (name: string) => `Choose ${name}`,
+      current: "Your plan",
+      perMonth: "per month",
+      subscribe: (name: string) => `Subscribe to ${name}`,
+      titles: { GBP: "Plans in pounds", USD: "Plans in dollars" },
+      units: (units: string) => `${units} units per day`
+    },
+    storageLead: (present: string) => `Your account has ${present} now.`,
+    title: "Plans",
+    toEnterprise: "Compare the add-ons"
   },
   notices: {
     confirm: "Confirm your email address",

@@ -1,11 +1,11 @@
-import { Anchor, Button, Checkbox, Code, Group, Modal, Select, Stack, Text, TextInput } from "@mantine/core"
+import { Anchor, Button, Checkbox, Code, Group, Modal, Stack, Text } from "@mantine/core"
 import { useDisclosure } from "@mantine/hooks"
-import { useMutation, useQuery } from "@tanstack/react-query"
-import { useState } from "react"
+import { useQuery } from "@tanstack/react-query"
 import { call, RequestFailed, segment } from "../api.ts"
+import { Form, SelectField, TextField, useForm } from "../Form.tsx"
 import { formatDateTime } from "../format.ts"
 import { PlusIcon } from "../icons.tsx"
-import { ConfirmButton, Empty, Failure, Loaded, Moment, SecretOnce, Section } from "../parts.tsx"
+import { ConfirmButton, Empty, Loaded, Moment, SecretOnce, Section } from "../parts.tsx"
 import { useRefresh } from "../queries.ts"
 import { settings } from "../settings.ts"
 import { texts } from "../texts.ts"
@@ -16,70 +16,45 @@ const dayMs = 86_400_000
 
 const NewKey = ({ onClose }: { readonly onClose: () => void }) => {
   const refresh = useRefresh()
-  const [name, setName] = useState("")
-  const [chosen, setChosen] = useState<Array<string>>(["chat"])
-  const [days, setDays] = useState("90")
-  const create = useMutation({
-    mutationFn: () =>
+  const form = useForm(
+    { name: "", scopes: ["chat"], days: "90" },
+    ({ days, ...body }) =>
       call<CreatedApiKeyJson>("POST", "/api/keys", {
         body: {
-          name,
-          scopes: chosen,
+          ...body,
           ...(days === "0" ? {} : { expiresAt: new Date(Date.now() + Number(days) * dayMs).toISOString() })
         }
       }),
-    onSuccess: () => refresh("keys")
-  })
-  if (create.data !== undefined) return <SecretOnce label={texts.keys.yours} value={create.data.key} onDone={onClose} />
-  const isOldSignIn = create.error instanceof RequestFailed && create.error.code === "recent_sign_in_required"
+    { onDone: () => refresh("keys") }
+  )
+  if (form.result !== undefined) return <SecretOnce label={texts.keys.yours} value={form.result.key} onDone={onClose} />
+  const isOldSignIn = form.error instanceof RequestFailed && form.error.code === "recent_sign_in_required"
+  const { error, onChange, value } = form.field("scopes")
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault()
-        create.mutate()
-      }}
-    >
-      <Stack gap="md">
-        <TextInput
-          label={texts.keys.name}
-          description={texts.keys.nameHint}
-          required
-          autoComplete="off"
-          data-autofocus
-          value={name}
-          onChange={({ currentTarget }) => setName(currentTarget.value)}
-        />
-        <Checkbox.Group
-          label={texts.keys.scopes}
-          description={texts.keys.scopesHint}
-          value={chosen}
-          onChange={setChosen}
-        >
-          <Stack gap={8} mt={8}>
-            {scopes.map((scope) => (
-              <Checkbox key={scope} value={scope} label={texts.keys.scopeNames[scope] ?? scope} />
-            ))}
-          </Stack>
-        </Checkbox.Group>
-        <Select
-          label={texts.keys.lifetime}
-          data={texts.keys.lifetimes}
-          allowDeselect={false}
-          value={days}
-          onChange={(next) => setDays(next ?? days)}
-        />
-        {create.error !== null && <Failure cause={create.error} />}
-        {isOldSignIn && <Anchor href="/login?error=recent_sign_in_required">{texts.keys.signInAgain}</Anchor>}
-        <Group justify="flex-end" gap="xs">
-          <Button variant="default" onClick={onClose}>
-            {texts.cancel}
-          </Button>
-          <Button type="submit" loading={create.isPending} disabled={chosen.length === 0}>
-            {texts.keys.create}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <Form form={form} label={texts.keys.create} isBlocked={form.values.scopes.length === 0} onCancel={onClose}>
+      <TextField
+        field={form.field("name")}
+        label={texts.keys.name}
+        description={texts.keys.nameHint}
+        required
+        data-autofocus
+      />
+      <Checkbox.Group
+        label={texts.keys.scopes}
+        description={texts.keys.scopesHint}
+        error={error}
+        value={value}
+        onChange={onChange}
+      >
+        <Stack gap={8} mt={8}>
+          {scopes.map((scope) => (
+            <Checkbox key={scope} value={scope} label={texts.keys.scopeNames[scope] ?? scope} />
+          ))}
+        </Stack>
+      </Checkbox.Group>
+      <SelectField field={form.field("days")} label={texts.keys.lifetime} data={texts.keys.lifetimes} />
+      {isOldSignIn && <Anchor href="/login?error=recent_sign_in_required">{texts.keys.signInAgain}</Anchor>}
+    </Form>
   )
 }
 

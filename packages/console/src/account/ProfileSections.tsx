@@ -1,100 +1,52 @@
-import { Badge, Button, Group, PasswordInput, Stack, Switch, Text, TextInput } from "@mantine/core"
-import { useMutation, useQuery } from "@tanstack/react-query"
+import { Badge, Button, Group, PasswordInput, Stack, Switch, Text } from "@mantine/core"
+import { useQuery } from "@tanstack/react-query"
 import { useState } from "react"
 import { call, segment } from "../api.ts"
+import { Form, PasswordField, TextField, useForm } from "../Form.tsx"
 import { formatUserAgent } from "../format.ts"
-import { ConfirmButton, Failure, Loaded, Moment, notifyDone, Section, useAction } from "../parts.tsx"
+import { ConfirmButton, Loaded, Moment, notifyDone, Section, useAction } from "../parts.tsx"
 import { accountQuery, useRefresh } from "../queries.ts"
 import { texts } from "../texts.ts"
 import type { AccountJson, AccountWithNotificationsJson, SignInSessionsJson } from "../wire.ts"
 
-const ProfileForm = ({ account }: { readonly account: AccountJson }) => {
-  const [name, setName] = useState(account.name)
-  const [email, setEmail] = useState(account.email)
+const ProfileForm = ({ account: { email, name } }: { readonly account: AccountJson }) => {
   const refresh = useRefresh()
-  const save = useMutation({
-    mutationFn: () => call("POST", "/api/settings", { body: { name, email } }),
-    onSuccess: async () => {
-      notifyDone(email === account.email ? texts.saved : texts.account.emailChanged)
+  const form = useForm({ name, email }, (body) => call("POST", "/api/settings", { body }), {
+    onDone: async (_, sent) => {
       await refresh("account")
+      notifyDone(sent.email === email ? texts.saved : texts.account.emailChanged)
     }
   })
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault()
-        save.mutate()
-      }}
-    >
-      <Stack gap="md" maw={480}>
-        <TextInput
-          label={texts.account.name}
-          required
-          autoComplete="name"
-          value={name}
-          onChange={({ currentTarget }) => setName(currentTarget.value)}
-        />
-        <TextInput
-          label={texts.account.email}
-          type="email"
-          required
-          autoComplete="email"
-          value={email}
-          onChange={({ currentTarget }) => setEmail(currentTarget.value)}
-        />
-        {save.error !== null && <Failure cause={save.error} />}
-        <Group>
-          <Button type="submit" loading={save.isPending} disabled={name === account.name && email === account.email}>
-            {texts.save}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <Form form={form} label={texts.save} isBlocked={!form.isChanged} maw={480}>
+      <TextField field={form.field("name")} label={texts.account.name} required autoComplete="name" />
+      <TextField field={form.field("email")} label={texts.account.email} type="email" required autoComplete="email" />
+    </Form>
   )
 }
 
 const PasswordForm = ({ email }: { readonly email: string }) => {
-  const [current, setCurrent] = useState("")
-  const [next, setNext] = useState("")
-  const change = useMutation({
-    mutationFn: () => call("POST", "/api/settings/password", { body: { currentPassword: current, newPassword: next } }),
-    onSuccess: () => {
-      setCurrent("")
-      setNext("")
-      notifyDone(texts.account.passwordChanged)
-    }
-  })
+  const form = useForm(
+    { currentPassword: "", newPassword: "" },
+    (body) => call("POST", "/api/settings/password", { body }),
+    { done: texts.account.passwordChanged }
+  )
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault()
-        change.mutate()
-      }}
-    >
-      <Stack gap="md" maw={480}>
-        <input type="hidden" name="username" autoComplete="username" value={email} />
-        <PasswordInput
-          label={texts.account.currentPassword}
-          required
-          autoComplete="current-password"
-          value={current}
-          onChange={({ currentTarget }) => setCurrent(currentTarget.value)}
-        />
-        <PasswordInput
-          label={texts.account.newPassword}
-          required
-          autoComplete="new-password"
-          value={next}
-          onChange={({ currentTarget }) => setNext(currentTarget.value)}
-        />
-        {change.error !== null && <Failure cause={change.error} />}
-        <Group>
-          <Button type="submit" variant="default" loading={change.isPending}>
-            {texts.account.changePassword}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <Form form={form} label={texts.account.changePassword} variant="default" maw={480}>
+      <input type="hidden" name="username" autoComplete="username" value={email} />
+      <PasswordField
+        field={form.field("currentPassword")}
+        label={texts.account.currentPassword}
+        required
+        autoComplete="current-password"
+      />
+      <PasswordField
+        field={form.field("newPassword")}
+        label={texts.account.newPassword}
+        required
+        autoComplete="new-password"
+      />
+    </Form>
   )
 }
 

@@ -1,10 +1,11 @@
-import { Button, Code, Collapse, Group, Modal, MultiSelect, Stack, Switch, Text, TextInput } from "@mantine/core"
+import { Button, Code, Collapse, Group, Modal, MultiSelect, Switch, Text } from "@mantine/core"
 import { useDisclosure } from "@mantine/hooks"
-import { useMutation, useQuery } from "@tanstack/react-query"
+import { useQuery } from "@tanstack/react-query"
 import { useState } from "react"
 import { call, segment } from "../api.ts"
+import { Form, TextField, useForm } from "../Form.tsx"
 import { PlusIcon } from "../icons.tsx"
-import { ConfirmButton, Empty, Failure, Loaded, Moment, SecretOnce, Section, StatusTag, useAction } from "../parts.tsx"
+import { ConfirmButton, Empty, Loaded, Moment, SecretOnce, Section, StatusTag, useAction } from "../parts.tsx"
 import { useRefresh } from "../queries.ts"
 import { texts } from "../texts.ts"
 import type { CreatedWebhookEndpointJson, WebhookDeliveriesJson, WebhookEndpointsJson } from "../wire.ts"
@@ -13,55 +14,30 @@ const path = (id: string, rest = "") => `/api/webhooks/endpoints/${segment(id)}$
 
 const NewEndpoint = ({ onClose }: { readonly onClose: () => void }) => {
   const refresh = useRefresh()
-  const [url, setUrl] = useState("")
-  const [events, setEvents] = useState<Array<string>>(texts.webhooks.events)
-  const [ordered, setOrdered] = useState(false)
-  const create = useMutation({
-    mutationFn: () =>
-      call<CreatedWebhookEndpointJson>("POST", "/api/webhooks/endpoints", { body: { url, events, ordered } }),
-    onSuccess: () => refresh("webhooks")
-  })
-  if (create.data !== undefined)
-    return <SecretOnce label={texts.webhooks.secret} value={create.data.secret} onDone={onClose} />
+  const form = useForm(
+    { url: "", events: texts.webhooks.events, ordered: false },
+    (body) => call<CreatedWebhookEndpointJson>("POST", "/api/webhooks/endpoints", { body }),
+    { onDone: () => refresh("webhooks") }
+  )
+  if (form.result !== undefined)
+    return <SecretOnce label={texts.webhooks.secret} value={form.result.secret} onDone={onClose} />
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault()
-        create.mutate()
-      }}
-    >
-      <Stack gap="md">
-        <TextInput
-          label={texts.webhooks.url}
-          type="url"
-          required
-          placeholder="https://"
-          data-autofocus
-          value={url}
-          onChange={({ currentTarget }) => setUrl(currentTarget.value)}
-        />
-        <MultiSelect
-          label={texts.webhooks.eventsLabel}
-          data={texts.webhooks.events}
-          value={events}
-          onChange={setEvents}
-        />
-        <Switch
-          label={texts.webhooks.ordered}
-          checked={ordered}
-          onChange={({ currentTarget }) => setOrdered(currentTarget.checked)}
-        />
-        {create.error !== null && <Failure cause={create.error} />}
-        <Group justify="flex-end" gap="xs">
-          <Button variant="default" onClick={onClose}>
-            {texts.cancel}
-          </Button>
-          <Button type="submit" loading={create.isPending} disabled={events.length === 0}>
-            {texts.webhooks.create}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <Form form={form} label={texts.webhooks.create} isBlocked={form.values.events.length === 0} onCancel={onClose}>
+      <TextField
+        field={form.field("url")}
+        label={texts.webhooks.url}
+        type="url"
+        required
+        placeholder="https://"
+        data-autofocus
+      />
+      <MultiSelect label={texts.webhooks.eventsLabel} data={texts.webhooks.events} {...form.field("events")} />
+      <Switch
+        label={texts.webhooks.ordered}
+        checked={form.values.ordered}
+        onChange={({ currentTarget }) => form.change({ ordered: currentTarget.checked })}
+      />
+    </Form>
   )
 }
 

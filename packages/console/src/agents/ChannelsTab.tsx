@@ -1,8 +1,9 @@
-import { Button, Collapse, Group, List, Stack, Switch, Text, TextInput } from "@mantine/core"
-import { queryOptions, useMutation, useQuery } from "@tanstack/react-query"
+import { Button, Collapse, Group, List, Stack, Switch, Text } from "@mantine/core"
+import { queryOptions, useQuery } from "@tanstack/react-query"
 import { useState } from "react"
 import { call } from "../api.ts"
-import { ConfirmButton, Copy, Failure, Loaded, Moment, notifyDone, Section, StatusTag, useAction } from "../parts.tsx"
+import { Form, TextField, useForm } from "../Form.tsx"
+import { ConfirmButton, Copy, Loaded, Moment, Section, StatusTag, useAction } from "../parts.tsx"
 import { agentPath, useRefresh } from "../queries.ts"
 import { texts } from "../texts.ts"
 import type { ChannelsJson } from "../wire.ts"
@@ -37,51 +38,38 @@ const Connect = ({
   readonly platform: (typeof platforms)[number]
   readonly onDone: () => void
 }) => {
-  const [values, setValues] = useState<Readonly<Record<string, string>>>({})
   const refresh = useRefresh()
-  const connect = useMutation({
-    mutationFn: () => call("PUT", agentPath(agentId, "/channels"), { body: { [id]: values } }),
-    onSuccess: async () => {
-      await refresh("agent", agentId)
-      notifyDone(texts.channels.connecting)
-      onDone()
+  const form = useForm(
+    { token: "", appSecret: "", verifyToken: "" },
+    (values) =>
+      call("PUT", agentPath(agentId, "/channels"), {
+        body: { [id]: Object.fromEntries(fields.map((field) => [field, values[field]])) }
+      }),
+    {
+      done: texts.channels.connecting,
+      onDone: async () => {
+        await refresh("agent", agentId)
+        onDone()
+      }
     }
-  })
+  )
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault()
-        connect.mutate()
-      }}
-    >
-      <Stack gap="sm" maw={560}>
-        <List type="ordered" fz="sm" spacing={4}>
-          {texts.channels.platforms[id].steps.map((step) => (
-            <List.Item key={step}>{step}</List.Item>
-          ))}
-        </List>
-        {fields.map((field) => (
-          <TextInput
-            key={field}
-            label={texts.channels.fields[field]}
-            type="password"
-            autoComplete="off"
-            required
-            value={values[field] ?? ""}
-            onChange={({ currentTarget }) => setValues({ ...values, [field]: currentTarget.value })}
-          />
+    <Form form={form} label={texts.channels.connect} onCancel={onDone} maw={560}>
+      <List type="ordered" fz="sm" spacing={4}>
+        {texts.channels.platforms[id].steps.map((step) => (
+          <List.Item key={step}>{step}</List.Item>
         ))}
-        {connect.error !== null && <Failure cause={connect.error} />}
-        <Group gap="xs">
-          <Button type="submit" loading={connect.isPending}>
-            {texts.channels.connect}
-          </Button>
-          <Button variant="default" onClick={onDone}>
-            {texts.cancel}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+      </List>
+      {fields.map((field) => (
+        <TextField
+          key={field}
+          field={form.field(field)}
+          label={texts.channels.fields[field]}
+          type="password"
+          required
+        />
+      ))}
+    </Form>
   )
 }
 

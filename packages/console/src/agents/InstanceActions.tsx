@@ -34,7 +34,7 @@ export const InstanceActions = ({
           disabled={act.isPending}
           onClick={() => act.mutate("stop")}
         >
-          {texts.instance.stop}
+          <span className="instance-label">{texts.instance.stop}</span>
         </Button>
       ) : (
         <Button
@@ -45,7 +45,7 @@ export const InstanceActions = ({
           disabled={act.isPending}
           onClick={() => act.mutate("start")}
         >
-          {texts.instance.start}
+          <span className="instance-label">{texts.instance.start}</span>
         </Button>
       )}
       <Menu position="bottom-end" width={250}>

@@ -1,9 +1,10 @@
-import { Button, Code, Group, Stack, Text, TextInput } from "@mantine/core"
+import { Box, Button, Code, Group, Stack, Text } from "@mantine/core"
 import { queryOptions, useQuery } from "@tanstack/react-query"
 import { useState } from "react"
 import { call } from "../api.ts"
+import { Form, TextField, useForm } from "../Form.tsx"
 import { PlusIcon } from "../icons.tsx"
-import { ConfirmButton, Empty, Failure, Loaded, Section, useAction } from "../parts.tsx"
+import { ConfirmButton, Empty, Loaded, Section } from "../parts.tsx"
 import { agentPath, useRefresh } from "../queries.ts"
 import { texts } from "../texts.ts"
 import type { McpServersJson } from "../wire.ts"
@@ -15,8 +16,6 @@ const serversQuery = (agentId: string) =>
     queryKey: ["agent", agentId, "mcp-servers"],
     queryFn: ({ signal }) => call<McpServersJson>("GET", agentPath(agentId, "/mcp-servers"), { signal })
   })
-
-const unused = { name: "", url: "", authorization: "" }
 
 /** Without headers the service keeps the stored ones. */
 const toInput = ({ name, url }: Server) => ({ name, url })
@@ -30,48 +29,35 @@ const AddServer = ({
   readonly replace: (servers: ReadonlyArray<object>) => Promise<unknown>
   readonly onDone: () => void
 }) => {
-  const [given, setGiven] = useState(unused)
-  const add = useAction(
-    ({ authorization, name, url }: typeof unused) =>
+  const form = useForm(
+    { name: "", url: "", authorization: "" },
+    ({ authorization, name, url }) =>
       replace([
         ...servers.map(toInput),
         { name, url, headers: authorization === "" ? {} : { Authorization: authorization } }
       ]),
     { done: texts.mcpServers.added, onDone }
   )
-  const field = (member: keyof typeof unused) => ({
-    label: texts.mcpServers.fields[member],
-    value: given[member],
-    onChange: ({ currentTarget }: { readonly currentTarget: { readonly value: string } }) =>
-      setGiven({ ...given, [member]: currentTarget.value })
-  })
+  const { fields } = texts.mcpServers
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault()
-        add.mutate(given)
-      }}
-    >
-      <Stack gap="sm" maw={560} mb="md">
-        <TextInput {...field("name")} description={texts.mcpServers.nameHint} required maxLength={24} />
-        <TextInput {...field("url")} type="url" required />
-        <TextInput
-          {...field("authorization")}
+    <Box mb="md">
+      <Form form={form} label={texts.mcpServers.add} onCancel={onDone} maw={560}>
+        <TextField
+          field={form.field("name")}
+          label={fields.name}
+          description={texts.mcpServers.nameHint}
+          required
+          maxLength={24}
+        />
+        <TextField field={form.field("url")} label={fields.url} type="url" required />
+        <TextField
+          field={form.field("authorization")}
+          label={fields.authorization}
           description={texts.mcpServers.authorizationHint}
           type="password"
-          autoComplete="off"
         />
-        {add.error !== null && <Failure cause={add.error} />}
-        <Group gap="xs">
-          <Button type="submit" loading={add.isPending}>
-            {texts.mcpServers.add}
-          </Button>
-          <Button variant="default" onClick={onDone}>
-            {texts.cancel}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+      </Form>
+    </Box>
   )
 }
 

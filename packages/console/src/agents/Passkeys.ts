@@ -1,7 +1,7 @@
 import { RequestFailed } from "../api.ts"
 import { readListMember, readMember, readTextMember } from "../pages/Json.ts"
 
-const reject = (sentence: string) => new RequestFailed(sentence, { status: 400 })
+const reject = (sentence: string) => new RequestFailed(sentence, 400)
 
 const toBytes = (base64Url: string): Uint8Array<ArrayBuffer> =>
   Uint8Array.from(atob(base64Url.replaceAll("-", "+").replaceAll("_", "/")), (character) => character.charCodeAt(0))

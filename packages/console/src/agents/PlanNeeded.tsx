@@ -1,5 +1,6 @@
 import { Button } from "@mantine/core"
-import { UsageIcon } from "../icons.tsx"
+import { Link } from "@tanstack/react-router"
+import { PlansIcon } from "../icons.tsx"
 import { Empty, Section } from "../parts.tsx"
 import { texts } from "../texts.ts"
 
@@ -7,10 +8,10 @@ import { texts } from "../texts.ts"
 export const PlanNeeded = () => (
   <Section>
     <Empty
-      icon={<UsageIcon />}
+      icon={<PlansIcon />}
       title={texts.agents.choosePlan}
       action={
-        <Button component="a" href="/pricing">
+        <Button component={Link} to="/dashboard/plans">
           {texts.agents.choosePlan}
         </Button>
       }

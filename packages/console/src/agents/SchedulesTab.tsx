@@ -1,11 +1,11 @@
-import { Button, Code, Collapse, Group, Modal, Select, Stack, Switch, Text, Textarea, TextInput } from "@mantine/core"
+import { Button, Code, Collapse, Group, Modal, Stack, Switch, Text } from "@mantine/core"
 import { useDisclosure } from "@mantine/hooks"
-import { queryOptions, useMutation, useQuery } from "@tanstack/react-query"
-import { useState } from "react"
+import { queryOptions, useQuery } from "@tanstack/react-query"
 import { call, segment } from "../api.ts"
-import { formatDateTime } from "../format.ts"
+import { Form, SelectField, TextareaField, TextField, useForm } from "../Form.tsx"
+import { formatDateTime, timezones } from "../format.ts"
 import { PlusIcon } from "../icons.tsx"
-import { ConfirmButton, Empty, Failure, Loaded, Moment, Section, StatusTag, useAction } from "../parts.tsx"
+import { ConfirmButton, Empty, Loaded, Moment, Section, StatusTag, useAction } from "../parts.tsx"
 import { agentConfigQuery, agentPath, useRefresh } from "../queries.ts"
 import { texts } from "../texts.ts"
 import type { ScheduleJson, ScheduleRunsJson, SchedulesJson } from "../wire.ts"
@@ -127,80 +127,51 @@ const Row = ({ agentId, schedule }: { readonly agentId: string; readonly schedul
 const NewSchedule = ({ agentId, onClose }: { readonly agentId: string; readonly onClose: () => void }) => {
   const refresh = useRefresh()
   const { data: config } = useQuery(agentConfigQuery(agentId))
-  const [cron, setCron] = useState("0 9 * * 1-5")
-  const [prompt, setPrompt] = useState("")
-  const [timezone, setTimezone] = useState<string | null>(null)
-  const [onMissed, setOnMissed] = useState("once")
-  const zone = timezone ?? config?.timezone ?? "UTC"
-  const create = useMutation({
-    mutationFn: () =>
-      call("POST", agentPath(agentId, "/schedules"), { body: { cron, prompt, timezone: zone, onMissed } }),
-    onSuccess: async () => {
-      await refresh("agent", agentId)
-      onClose()
+  const form = useForm(
+    { cron: "0 9 * * 1-5", prompt: "", timezone: config?.timezone ?? "UTC", onMissed: "once" },
+    (body) => call("POST", agentPath(agentId, "/schedules"), { body }),
+    {
+      onDone: async () => {
+        await refresh("agent", agentId)
+        onClose()
+      }
     }
-  })
+  )
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault()
-        create.mutate()
-      }}
-    >
-      <Stack gap="md">
-        <Textarea
-          label={texts.schedules.prompt}
-          description={texts.schedules.promptHint}
+    <Form form={form} label={texts.schedules.create} onCancel={onClose}>
+      <TextareaField
+        field={form.field("prompt")}
+        label={texts.schedules.prompt}
+        description={texts.schedules.promptHint}
+        required
+        minRows={2}
+        data-autofocus
+      />
+      <div>
+        <TextField
+          field={form.field("cron")}
+          label={texts.schedules.cron}
+          description={texts.schedules.cronHint}
           required
-          autosize
-          minRows={2}
-          data-autofocus
-          value={prompt}
-          onChange={({ currentTarget }) => setPrompt(currentTarget.value)}
+          classNames={{ input: "mono" }}
         />
-        <div>
-          <TextInput
-            label={texts.schedules.cron}
-            description={texts.schedules.cronHint}
-            required
-            classNames={{ input: "mono" }}
-            value={cron}
-            onChange={({ currentTarget }) => setCron(currentTarget.value)}
-          />
-          <Group gap={6} mt={8}>
-            {presets.map(([label, value]) => (
-              <Button key={value} size="compact-xs" variant="default" onClick={() => setCron(value)}>
-                {label}
-              </Button>
-            ))}
-          </Group>
-        </div>
-        <Select
-          label={texts.agentSettings.timezone}
-          data={["UTC", ...Intl.supportedValuesOf("timeZone").filter((it) => it !== "UTC")]}
-          searchable
-          limit={100}
-          value={zone}
-          onChange={setTimezone}
-        />
-        <Select
-          label={texts.schedules.missed}
-          data={texts.schedules.missedChoices}
-          allowDeselect={false}
-          value={onMissed}
-          onChange={(choice) => setOnMissed(choice ?? "once")}
-        />
-        {create.error !== null && <Failure cause={create.error} />}
-        <Group justify="flex-end" gap="xs">
-          <Button variant="default" onClick={onClose}>
-            {texts.cancel}
-          </Button>
-          <Button type="submit" loading={create.isPending}>
-            {texts.schedules.create}
-          </Button>
+        <Group gap={6} mt={8}>
+          {presets.map(([label, cron]) => (
+            <Button key={cron} size="compact-xs" variant="default" onClick={() => form.change({ cron })}>
+              {label}
+            </Button>
+          ))}
         </Group>
-      </Stack>
-    </form>
+      </div>
+      <SelectField
+        field={form.field("timezone")}
+        label={texts.agentSettings.timezone}
+        data={timezones}
+        searchable
+        limit={100}
+      />
+      <SelectField field={form.field("onMissed")} label={texts.schedules.missed} data={texts.schedules.missedChoices} />
+    </Form>
   )
 }
 

@@ -1,135 +1,128 @@
-import { Button, Group, NumberInput, Select, Slider, Stack, Switch, Text, Textarea, TextInput } from "@mantine/core"
-import { useMutation, useQuery } from "@tanstack/react-query"
+import { Button, Group, NumberInput, Slider, Stack, Switch, Text, Textarea, TextInput } from "@mantine/core"
+import { useQuery } from "@tanstack/react-query"
 import { call } from "../api.ts"
-import { Failure, Loaded, notifyDone, Section } from "../parts.tsx"
+import { Form, SelectField, useForm } from "../Form.tsx"
+import { timezones } from "../format.ts"
+import { Loaded, Section } from "../parts.tsx"
 import { agentConfigQuery, agentPath, useRefresh } from "../queries.ts"
 import { texts } from "../texts.ts"
-import { useDraft } from "../useDraft.ts"
 import type { AgentConfigJson } from "../wire.ts"
 import type { AgentTab } from "./AgentTab.ts"
 import { modelChoices } from "./CreateAgent.tsx"
 
-const timezones = ["UTC", ...Intl.supportedValuesOf("timeZone").filter((zone) => zone !== "UTC")]
 const usualTemperature = 0.7
 
-const Form = ({ agentId, config }: { readonly agentId: string; readonly config: AgentConfigJson }) => {
+const ConfigForm = ({ agentId, config }: { readonly agentId: string; readonly config: AgentConfigJson }) => {
   const refresh = useRefresh()
-  const { change, changes, discard, draft, isChanged } = useDraft(config)
-  const save = useMutation({
-    mutationFn: () => call("PUT", agentPath(agentId, "/config"), { body: changes }),
-    onSuccess: async () => {
-      await Promise.all([refresh("agent", agentId), refresh("agents")])
-      discard()
-      notifyDone(texts.saved)
-    }
+  const form = useForm(config, (_, { changes }) => call("PUT", agentPath(agentId, "/config"), { body: changes }), {
+    done: texts.saved,
+    onDone: () => Promise.all([refresh("agent", agentId), refresh("agents")])
   })
-  const isCustom = draft.model === "custom"
+  const { change, discard, field, isChanged, values: draft } = form
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault()
-        save.mutate()
-      }}
+    <Form
+      form={form}
+      footer={
+        <div className="save-bar" data-visible={isChanged}>
+          <Text fz="sm" c="dimmed">
+            {isChanged ? texts.unsaved : texts.allSaved}
+          </Text>
+          <Group gap="xs">
+            <Button variant="default" disabled={!isChanged} onClick={discard}>
+              {texts.discard}
+            </Button>
+            <Button type="submit" disabled={!isChanged} loading={form.isPending}>
+              {texts.save}
+            </Button>
+          </Group>
+        </div>
+      }
     >
-      <Section title={texts.agentSettings.model} lead={texts.agentSettings.modelLead}>
-        <Stack gap="md" maw={620}>
-          <Select
-            label={texts.agents.model}
-            data={modelChoices}
-            value={draft.model}
-            allowDeselect={false}
-            onChange={(model) => change({ model: model ?? draft.model })}
-          />
-          {isCustom && (
-            <TextInput
-              label={texts.agents.modelId}
-              description={texts.agents.modelIdHint}
-              required
-              value={draft.customModel ?? ""}
-              onChange={({ currentTarget }) => change({ customModel: currentTarget.value })}
-            />
-          )}
-          <div>
-            <Switch
-              label={texts.agentSettings.ownTemperature}
-              checked={draft.temperature !== null}
-              onChange={({ currentTarget }) => change({ temperature: currentTarget.checked ? usualTemperature : null })}
-            />
-            {draft.temperature !== null && (
-              <Group mt="sm" gap="md" wrap="nowrap">
-                <Slider
-                  flex={1}
-                  min={0}
-                  max={2}
-                  step={0.1}
-                  value={draft.temperature}
-                  onChange={(temperature) => change({ temperature })}
-                  thumbLabel={texts.agentSettings.temperature}
-                />
-                <Text fz="sm" w={28} ta="right">
-                  {draft.temperature.toFixed(1)}
-                </Text>
-              </Group>
+      <div>
+        <Section title={texts.agentSettings.model} lead={texts.agentSettings.modelLead}>
+          <Stack gap="md" maw={620}>
+            <SelectField field={field("model")} label={texts.agents.model} data={modelChoices} />
+            {draft.model === "custom" && (
+              <TextInput
+                label={texts.agents.modelId}
+                description={texts.agents.modelIdHint}
+                required
+                error={field("customModel").error}
+                value={draft.customModel ?? ""}
+                onChange={({ currentTarget }) => change({ customModel: currentTarget.value })}
+              />
             )}
-          </div>
-          <NumberInput
-            label={texts.agentSettings.maxTokens}
-            description={texts.agentSettings.maxTokensHint}
-            min={1}
-            max={1_000_000}
-            allowDecimal={false}
-            thousandSeparator=","
-            value={draft.maxTokens ?? ""}
-            onChange={(maxTokens) => change({ maxTokens: typeof maxTokens === "number" ? maxTokens : null })}
+            <div>
+              <Switch
+                label={texts.agentSettings.ownTemperature}
+                checked={draft.temperature !== null}
+                onChange={({ currentTarget }) =>
+                  change({ temperature: currentTarget.checked ? usualTemperature : null })
+                }
+              />
+              {draft.temperature !== null && (
+                <Group mt="sm" gap="md" wrap="nowrap">
+                  <Slider
+                    flex={1}
+                    min={0}
+                    max={2}
+                    step={0.1}
+                    value={draft.temperature}
+                    onChange={(temperature) => change({ temperature })}
+                    thumbLabel={texts.agentSettings.temperature}
+                  />
+                  <Text fz="sm" w={28} ta="right">
+                    {draft.temperature.toFixed(1)}
+                  </Text>
+                </Group>
+              )}
+            </div>
+            <NumberInput
+              label={texts.agentSettings.maxTokens}
+              description={texts.agentSettings.maxTokensHint}
+              min={1}
+              max={1_000_000}
+              allowDecimal={false}
+              thousandSeparator=","
+              error={field("maxTokens").error}
+              value={draft.maxTokens ?? ""}
+              onChange={(maxTokens) => change({ maxTokens: typeof maxTokens === "number" ? maxTokens : null })}
+            />
+          </Stack>
+        </Section>
+        <Section title={texts.agents.prompt} lead={texts.agentSettings.promptLead}>
+          <Textarea
+            aria-label={texts.agents.prompt}
+            autosize
+            minRows={6}
+            maxRows={24}
+            maxLength={20_000}
+            error={field("systemPrompt").error}
+            value={draft.systemPrompt ?? ""}
+            onChange={({ currentTarget: { value } }) => change({ systemPrompt: value === "" ? null : value })}
           />
-        </Stack>
-      </Section>
-      <Section title={texts.agents.prompt} lead={texts.agentSettings.promptLead}>
-        <Textarea
-          aria-label={texts.agents.prompt}
-          autosize
-          minRows={6}
-          maxRows={24}
-          maxLength={20_000}
-          value={draft.systemPrompt ?? ""}
-          onChange={({ currentTarget: { value } }) => change({ systemPrompt: value === "" ? null : value })}
-        />
-      </Section>
-      <Section title={texts.agentSettings.time} lead={texts.agentSettings.timeLead}>
-        <Stack gap="md" maw={620}>
-          <Select
-            label={texts.agentSettings.timezone}
-            data={timezones}
-            searchable
-            limit={100}
-            value={draft.timezone}
-            allowDeselect={false}
-            onChange={(timezone) => change({ timezone: timezone ?? draft.timezone })}
-          />
-          <TextInput
-            label={texts.agentSettings.heartbeat}
-            description={texts.agentSettings.heartbeatHint}
-            placeholder="0 9 * * 1-5"
-            value={draft.heartbeat ?? ""}
-            onChange={({ currentTarget: { value } }) => change({ heartbeat: value.trim() === "" ? null : value })}
-          />
-        </Stack>
-      </Section>
-      {save.error !== null && <Failure cause={save.error} />}
-      <div className="save-bar" data-visible={isChanged}>
-        <Text fz="sm" c="dimmed">
-          {isChanged ? texts.unsaved : texts.allSaved}
-        </Text>
-        <Group gap="xs">
-          <Button variant="default" disabled={!isChanged} onClick={discard}>
-            {texts.discard}
-          </Button>
-          <Button type="submit" disabled={!isChanged} loading={save.isPending}>
-            {texts.save}
-          </Button>
-        </Group>
+        </Section>
+        <Section title={texts.agentSettings.time} lead={texts.agentSettings.timeLead}>
+          <Stack gap="md" maw={620}>
+            <SelectField
+              field={field("timezone")}
+              label={texts.agentSettings.timezone}
+              data={timezones}
+              searchable
+              limit={100}
+            />
+            <TextInput
+              label={texts.agentSettings.heartbeat}
+              description={texts.agentSettings.heartbeatHint}
+              placeholder="0 9 * * 1-5"
+              error={field("heartbeat").error}
+              value={draft.heartbeat ?? ""}
+              onChange={({ currentTarget: { value } }) => change({ heartbeat: value.trim() === "" ? null : value })}
+            />
+          </Stack>
+        </Section>
       </div>
-    </form>
+    </Form>
   )
 }
 
@@ -138,7 +131,7 @@ const SettingsTab = ({ agent: { id } }: AgentTab) => {
   const query = useQuery(agentConfigQuery(id))
   return (
     <Loaded query={query} rows={6}>
-      {(config) => <Form agentId={id} config={config} />}
+      {(config) => <ConfigForm agentId={id} config={config} />}
     </Loaded>
   )
 }

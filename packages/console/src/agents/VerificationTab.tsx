@@ -1,8 +1,8 @@
-import { Button, Code, Group, TextInput } from "@mantine/core"
+import { Button, Code, Group } from "@mantine/core"
 import { useQuery } from "@tanstack/react-query"
-import { useState } from "react"
 import { call } from "../api.ts"
 import { chains, type Provider, signText } from "../pages/Wallet.ts"
+import { Form, TextField, useForm } from "../Form.tsx"
 import { ConfirmButton, Fact, Loaded, Moment, Section, StatusTag, useAction } from "../parts.tsx"
 import { agentPath, useRefresh } from "../queries.ts"
 import { texts } from "../texts.ts"
@@ -68,35 +68,22 @@ const signatures = {
 }
 
 const Attestation = ({ verifying }: { readonly verifying: Verifying }) => {
-  const [attestationUid, setUid] = useState("")
-  const verify = useAction(() => verifying.verify("eas", { attestationUid: attestationUid.trim() }), {
-    done: verification.verified,
-    onDone: verifying.refresh
-  })
+  const form = useForm(
+    { attestationUid: "" },
+    ({ attestationUid }) => verifying.verify("eas", { attestationUid: attestationUid.trim() }),
+    { done: verification.verified, onDone: verifying.refresh }
+  )
   return (
     <Section title={verification.attestation} lead={verification.attestationLead}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          verify.mutate()
-        }}
-      >
-        <Group align="flex-end" gap="sm">
-          <TextInput
-            label={verification.attestationUid}
-            flex="1 1 220px"
-            required
-            autoComplete="off"
-            spellCheck={false}
-            placeholder="0x…"
-            value={attestationUid}
-            onChange={({ currentTarget }) => setUid(currentTarget.value)}
-          />
-          <Button type="submit" variant="default" loading={verify.isPending}>
-            {verification.verify}
-          </Button>
-        </Group>
-      </form>
+      <Form form={form} label={verification.verify} variant="default" maw={620}>
+        <TextField
+          field={form.field("attestationUid")}
+          label={verification.attestationUid}
+          required
+          spellCheck={false}
+          placeholder="0x…"
+        />
+      </Form>
     </Section>
   )
 }

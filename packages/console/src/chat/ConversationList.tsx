@@ -1,10 +1,11 @@
-import { ActionIcon, Button, Group, Menu, Modal, Stack, Text, TextInput } from "@mantine/core"
+import { ActionIcon, Button, Group, Menu, Modal, Text, TextInput } from "@mantine/core"
 import { useDebouncedValue } from "@mantine/hooks"
 import { keepPreviousData, useQueries, useQuery, type UseQueryResult } from "@tanstack/react-query"
 import { useState } from "react"
 import { call, segment, send } from "../api.ts"
+import { Form, TextField, useForm } from "../Form.tsx"
 import { DotsIcon, EditIcon, PlusIcon, SearchIcon, TrashIcon } from "../icons.tsx"
-import { ConfirmButton, Loaded, Moment, useAction } from "../parts.tsx"
+import { ConfirmButton, Loaded, Moment } from "../parts.tsx"
 import { conversationsQuery, readConversation, useRefresh } from "../queries.ts"
 import { texts } from "../texts.ts"
 import type { SessionJson } from "../wire.ts"
@@ -34,40 +35,26 @@ const Rename = ({
   readonly onClose: () => void
 }) => {
   const refresh = useRefresh()
-  const [title, setTitle] = useState(session.title ?? session.name.slice(0, 80))
-  const rename = useAction(() => call("PATCH", sessionPath(session.id), { body: { title } }), {
-    onDone: async () => {
-      await refresh("agent")
-      onClose()
+  const form = useForm(
+    { title: session.title ?? session.name.slice(0, 80) },
+    (body) => call("PATCH", sessionPath(session.id), { body }),
+    {
+      onDone: async () => {
+        await refresh("agent")
+        onClose()
+      }
     }
-  })
+  )
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault()
-        rename.mutate()
-      }}
-    >
-      <Stack gap="md">
-        <TextInput
-          label={texts.chat.title}
-          description={texts.chat.titleHint}
-          value={title}
-          maxLength={200}
-          onChange={({ currentTarget }) => setTitle(currentTarget.value)}
-          autoComplete="off"
-          data-autofocus
-        />
-        <Group justify="flex-end" gap="xs">
-          <Button variant="default" onClick={onClose}>
-            {texts.cancel}
-          </Button>
-          <Button type="submit" loading={rename.isPending}>
-            {texts.save}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <Form form={form} label={texts.save} onCancel={onClose}>
+      <TextField
+        field={form.field("title")}
+        label={texts.chat.title}
+        description={texts.chat.titleHint}
+        maxLength={200}
+        data-autofocus
+      />
+    </Form>
   )
 }
 

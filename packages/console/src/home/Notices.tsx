@@ -1,8 +1,10 @@
 import { Anchor, Button, CloseButton, Group, Stack, Text } from "@mantine/core"
+import { useQuery } from "@tanstack/react-query"
 import { Link, Outlet, useParams } from "@tanstack/react-router"
 import { useState } from "react"
 import { call } from "../api.ts"
 import { notifyDone, useAction } from "../parts.tsx"
+import { modelWarningQuery } from "../queries.ts"
 import { settings } from "../settings.ts"
 import { texts } from "../texts.ts"
 
@@ -39,15 +41,19 @@ const MissingEmail = () => (
   </section>
 )
 
-/** Outcomes of redirects and the state of the email address, above every page. */
+/** Outcomes of redirects, the state of the email address and the model that replaces an agent's, above every page. */
 export const Notices = () => {
   const [outcomes, setOutcomes] = useState(settings.notices)
   // The pages of an agent fill the window.
   const { agentId } = useParams({ strict: false })
   const notice = agentId === undefined ? settings.email.notice : null
+  const { data: warning = null } = useQuery({
+    ...modelWarningQuery(agentId ?? ""),
+    enabled: agentId !== undefined
+  })
   return (
     <>
-      {(outcomes.length > 0 || notice !== null) && (
+      {(outcomes.length > 0 || notice !== null || warning !== null) && (
         <Stack gap="xs" className="notices">
           {outcomes.map(({ text, tone }) => (
             <div key={text} className="notice" data-tone={tone} role={tone === "bad" ? "alert" : "status"}>
@@ -62,6 +68,11 @@ export const Notices = () => {
               </Group>
             </div>
           ))}
+          {warning !== null && (
+            <Text className="notice" data-tone="idle" role="status" fz="sm">
+              {warning}
+            </Text>
+          )}
           {notice === "unconfirmed" && <Confirmation />}
           {notice === "missing" && <MissingEmail />}
         </Stack>

@@ -1,4 +1,5 @@
-import { readListMember, readTextMember, tryParseJson } from "./Json.ts"
+import { readProblems } from "../problems.ts"
+import { readTextMember, tryParseJson } from "./Json.ts"
 
 interface ApiAnswer {
   readonly status: number
@@ -34,27 +35,12 @@ const messageOf = ({ body, status }: ApiAnswer): string => {
   return sentence ?? `The request failed (${status}).`
 }
 
-/** Errors about one field whose message does not name it. */
-const fieldsByCode: Readonly<Record<string, string>> = { email_already_taken: "email" }
-
-/** The messages of an error body by field; empty when it is not about fields. */
-const readFieldErrors = ({ body }: ApiAnswer): ReadonlyMap<string, string> => {
-  const issues = readListMember(body, "issues").map(
-    (issue) => [readTextMember(issue, "path") ?? "", readTextMember(issue, "message") ?? ""] as const
-  )
-  if (issues.length > 0) return new Map(issues)
-  const message = readTextMember(body, "message") ?? ""
-  const [, named, problem = ""] = /^(\w+): (.+)$/s.exec(message) ?? []
-  const field = named ?? fieldsByCode[readTextMember(body, "code") ?? ""]
-  return new Map(field === undefined ? [] : [[field, named === undefined ? message : problem]])
-}
-
 export class ApiRequestRejected extends Error {
   /** Messages by field. */
   readonly fields: ReadonlyMap<string, string>
   constructor(message: string, options?: ErrorOptions, answer?: ApiAnswer) {
     super(message, options)
-    this.fields = answer === undefined ? new Map() : readFieldErrors(answer)
+    this.fields = answer === undefined ? new Map() : readProblems(answer.body)
   }
 }
 

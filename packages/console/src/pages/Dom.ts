@@ -61,12 +61,11 @@ const showFieldErrors = (form: HTMLFormElement, fields: ReadonlyMap<string, stri
   if (places.length === 0 || places.length < fields.size) return false
   for (const { input, message, name } of places) {
     const id = errorIdOf(form, name)
-    const text = `${message.charAt(0).toUpperCase()}${message.slice(1)}`
     input.setAttribute("aria-invalid", "true")
     input.setAttribute("aria-describedby", id)
     const folded = input.closest("details")
     if (folded !== null) folded.open = true
-    ;(input.closest("label") ?? input).after(createElement("p", text, { id, class: "field-error" }))
+    ;(input.closest("label") ?? input).after(createElement("p", message, { id, class: "field-error" }))
   }
   places[0]?.input.focus()
   return true

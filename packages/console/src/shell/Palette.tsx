@@ -4,6 +4,7 @@ import { useNavigate } from "@tanstack/react-router"
 import {
   AgentsIcon,
   DocsIcon,
+  PlansIcon,
   SearchIcon,
   SettingsIcon,
   ShieldIcon,
@@ -27,6 +28,7 @@ export const Palette = () => {
         | "/dashboard/agents"
         | "/dashboard/files"
         | "/dashboard/usage"
+        | "/dashboard/plans"
         | "/dashboard/settings"
         | "/dashboard/administration"
     ) =>
@@ -38,6 +40,7 @@ export const Palette = () => {
     { id: "agents", label: texts.shell.agents, onClick: go("/dashboard/agents"), leftSection: <AgentsIcon /> },
     { id: "files", label: texts.files.title, onClick: go("/dashboard/files"), leftSection: <DocsIcon /> },
     { id: "usage", label: texts.shell.usage, onClick: go("/dashboard/usage"), leftSection: <UsageIcon /> },
+    { id: "plans", label: texts.pricing.title, onClick: go("/dashboard/plans"), leftSection: <PlansIcon /> },
     { id: "settings", label: texts.shell.settings, onClick: go("/dashboard/settings"), leftSection: <SettingsIcon /> },
     { id: "keys", label: texts.account.tabs.keys, onClick: section("keys"), leftSection: <SettingsIcon /> },
     { id: "webhooks", label: texts.account.tabs.webhooks, onClick: section("webhooks"), leftSection: <SettingsIcon /> },

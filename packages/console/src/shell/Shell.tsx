@@ -21,6 +21,7 @@ import {
   AgentsIcon,
   DocsIcon,
   MoonIcon,
+  PlansIcon,
   SearchIcon,
   SettingsIcon,
   ShieldIcon,
@@ -87,6 +88,7 @@ const links = [
   { to: "/dashboard/agents", label: texts.shell.agents, icon: AgentsIcon },
   { to: "/dashboard/files", label: texts.files.title, icon: DocsIcon },
   { to: "/dashboard/usage", label: texts.shell.usage, icon: UsageIcon },
+  { to: "/dashboard/plans", label: texts.pricing.title, icon: PlansIcon },
   { to: "/dashboard/settings", label: texts.shell.settings, icon: SettingsIcon },
   ...(settings.isAdministrator
     ? [{ to: "/dashboard/administration", label: texts.shell.administration, icon: ShieldIcon } as const]

@@ -12,7 +12,13 @@ const configOf = ({ config, customModel, model }: Agent) => ({ model, customMode
 export const layer = HttpApiBuilder.group(WebApi, "agentConfig", (handlers) =>
   Effect.map(Effect.all([AgentConfiguration, makeModelWarning]), ([configuration, warnOfModel]) =>
     handlers
-      .handle("read", () => Effect.map(OwnedAgent, ({ agent }) => ({ config: configOf(agent), status: "ok" as const })))
+      .handle("read", () =>
+        Effect.gen(function* () {
+          const { agent } = yield* OwnedAgent
+          yield* addResponseHeaders(makeWarningHeaders(yield* warnOfModel(agent)))
+          return { config: configOf(agent), status: "ok" as const }
+        })
+      )
       .handle("change", ({ payload: { customModel, model, ...config } }) =>
         Effect.gen(function* () {
           const { agent, user } = yield* OwnedAgent

@@ -6,6 +6,7 @@ import type { Agent } from "@berth/domain/agents/Agent"
 import { toMajorUnits } from "@berth/domain/shared/Money"
 import type { User } from "@berth/domain/shared/User"
 import type { ConsoleNotice } from "./ConsoleNotices.ts"
+import type { ConsolePricing } from "./ConsolePricing.ts"
 import type { EmailNotice } from "./EmailNotice.ts"
 import { formatPrice } from "./Layout.ts"
 
@@ -19,10 +20,13 @@ export interface ConsolePage {
   readonly usage: UnitUsage
   readonly tier: StorageTier
   readonly hasCardProcessor: boolean
+  readonly pricing: ConsolePricing
   readonly appUrl: URL
   /** Address of the instance's subdomain, which serves a page once the first agent exists. */
   readonly instanceUrl: string
   readonly notices: ReadonlyArray<ConsoleNotice>
+  /** Of the agent that the address names; the application reads it with the agent, so that it ends without a reload. */
+  readonly modelWarning: string | null
   readonly emailNotice: EmailNotice | null
   readonly models: ReadonlyArray<string>
   readonly repliesFromSandbox: boolean

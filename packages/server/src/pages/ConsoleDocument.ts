@@ -3,7 +3,7 @@ import { Administrators } from "@berth/domain/accounts/Administrators"
 import { AgentInstances } from "@berth/domain/agents/AgentInstances"
 import { Agents } from "@berth/domain/agents/Agents"
 import { AgentSettings } from "@berth/domain/agents/AgentSettings"
-import { BillingSettings } from "@berth/domain/billing/BillingSettings"
+import { BillingSettings, findCreditPrices } from "@berth/domain/billing/BillingSettings"
 import { StorageEntitlements } from "@berth/domain/billing/storage/StorageEntitlements"
 import { Allowances } from "@berth/domain/billing/subscriptions/Allowances"
 import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
@@ -17,6 +17,7 @@ import { WebSettings } from "../http/WebSettings.ts"
 import { ConsoleAssets } from "./ConsoleAssets.ts"
 import { findConsoleNotices, findPlanReload } from "./ConsoleNotices.ts"
 import { renderConsolePage } from "./ConsolePage.ts"
+import { formatPricing } from "./ConsolePricing.ts"
 import { findEmailNotice } from "./EmailNotice.ts"
 import { PageSettings } from "./Layout.ts"
 
@@ -37,7 +38,8 @@ const makePolicy = (nonce: string) =>
 export const makeConsoleDocument = Effect.gen(function* () {
   const { agentsDomain, appUrl } = yield* WebSettings
   const { models } = yield* AgentSettings
-  const { hasCardProcessor } = yield* BillingSettings
+  const { hasCardProcessor, offersPlansWithoutPayment, prices } = yield* BillingSettings
+  const pricing = formatPricing(findCreditPrices(prices), offersPlansWithoutPayment)
   const { logsMailLinks, repliesFromSandbox } = yield* PageSettings
   const administrators = yield* Administrators
   const agents = yield* Agents
@@ -80,12 +82,11 @@ export const makeConsoleDocument = Effect.gen(function* () {
           usage: yield* ledger.findUsage(user),
           tier,
           hasCardProcessor,
+          pricing,
           appUrl,
           instanceUrl: makeInstanceUrl(subdomain, agentsDomain, appUrl),
-          notices: [
-            ...findConsoleNotices(visit),
-            ...Option.toArray(Option.map(warning, (text) => ({ tone: "idle" as const, text })))
-          ],
+          notices: findConsoleNotices(visit),
+          modelWarning: Option.getOrNull(warning),
           emailNotice: findEmailNotice(user, policy),
           models,
           repliesFromSandbox,

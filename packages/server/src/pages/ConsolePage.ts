@@ -17,6 +17,7 @@ const renderSettings = (page: ConsolePage): string =>
     appUrl: page.appUrl.origin,
     instanceUrl: page.instanceUrl,
     storage: formatConsoleStorage(page),
+    pricing: page.pricing,
     email: { address: page.user.email, notice: page.emailNotice },
     notices: page.notices
   })

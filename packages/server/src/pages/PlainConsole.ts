@@ -132,7 +132,7 @@ const links = [
 
 /** Works without scripts; the application replaces it. */
 export const renderPlainContent = (page: ConsolePage, storage: ConsoleStorage): Html => {
-  const { emailNotice, notices, path } = page
+  const { emailNotice, modelWarning, notices, path } = page
   const render = bodies[path]?.render ?? renderDashboard
   return html`
     <div class="plain">
@@ -146,6 +146,7 @@ export const renderPlainContent = (page: ConsolePage, storage: ConsoleStorage): 
       <main>
         <h1>${findPlainTitle(path)}</h1>
         ${notices.map(({ text, tone }) => html`<p role="${tone === "bad" ? "alert" : "status"}">${text}</p>`)}
+        ${modelWarning !== null && html`<p role="status">${modelWarning}</p>`}
         ${emailNotice !== null && render !== renderOnboarding && html`<p role="status">${emailNotices[emailNotice]}</p>`}
         ${render(page, storage)}
         <p>Chats, settings and usage need JavaScript. The <a href="/docs">API</a> offers the same.</p>

@@ -1,0 +1,167 @@
+import {
+  Button,
+  Group,
+  PasswordInput,
+  type PasswordInputProps,
+  Select,
+  type SelectProps,
+  Stack,
+  Textarea,
+  type TextareaProps,
+  TextInput,
+  type TextInputProps
+} from "@mantine/core"
+import { useMutation } from "@tanstack/react-query"
+import { type ReactNode, useEffect, useRef, useState } from "react"
+import { RequestFailed } from "./api.ts"
+import { findElement } from "./pages/Dom.ts"
+import { Failure, notifyDone } from "./parts.tsx"
+import { texts } from "./texts.ts"
+
+/** A value of a form with the service's problem about it. */
+interface Field<Value> {
+  readonly name: string
+  readonly value: Value
+  readonly error: string | undefined
+  readonly onChange: (value: Value) => void
+}
+
+const none: ReadonlyMap<string, string> = new Map()
+
+/**
+ * The values of a form and the action that sends them. Values start as the stored ones; `changes` are those that differ. `key`
+ * is new with each content, so that a retry after a lost answer repeats nothing.
+ */
+export const useForm = <Values extends object, Result>(
+  stored: Values,
+  work: (values: Values, details: { readonly changes: Partial<Values>; readonly key: string }) => Promise<Result>,
+  { done, onDone }: { readonly done?: string; readonly onDone?: (result: Result, values: Values) => unknown } = {}
+) => {
+  const [changes, setChanges] = useState<Partial<Values>>({})
+  const [key, setKey] = useState(() => crypto.randomUUID())
+  const values: Values = { ...stored, ...changes }
+  const discard = () => setChanges({})
+  const change = (more: Partial<Values>) => {
+    setChanges({ ...changes, ...more })
+    setKey(crypto.randomUUID())
+  }
+  const { data, error, isPending, mutate } = useMutation({
+    mutationFn: () => work(values, { changes, key }),
+    onSuccess: async (result) => {
+      await onDone?.(result, values)
+      discard()
+      if (done !== undefined) notifyDone(done)
+    }
+  })
+  const problems = error instanceof RequestFailed ? error.problems : none
+  return {
+    values,
+    change,
+    discard,
+    isChanged: Object.keys(changes).length > 0,
+    result: data,
+    error,
+    isMarked: problems.size > 0 && [...problems.keys()].every((name) => name in values),
+    isPending,
+    submit: () => {
+      if (!isPending) mutate()
+    },
+    field: <Name extends keyof Values & string>(name: Name): Field<Values[Name]> => ({
+      name,
+      value: values[name],
+      error: problems.get(name),
+      onChange: (value) => {
+        setChanges({ ...changes, [name]: value })
+        setKey(crypto.randomUUID())
+      }
+    })
+  }
+}
+
+/** The part of a form that its frame shows. */
+type Sending = Pick<ReturnType<typeof useForm>, "error" | "isMarked" | "isPending" | "submit">
+
+/** Fields with the failure of their action, and its buttons. The first field with a problem gets the focus. */
+export const Form = ({
+  children,
+  footer,
+  form: { error, isMarked, isPending, submit },
+  isBlocked = false,
+  label,
+  maw,
+  onCancel,
+  variant = "filled"
+}: {
+  readonly form: Sending
+  /** Of the button that sends. */
+  readonly label?: string
+  readonly variant?: "default" | "filled"
+  /** Whether the values cannot be sent yet. */
+  readonly isBlocked?: boolean
+  readonly maw?: number
+  readonly onCancel?: (() => void) | undefined
+  /** In place of the buttons. */
+  readonly footer?: ReactNode
+  readonly children: ReactNode
+}) => {
+  const frame = useRef<HTMLFormElement>(null)
+  useEffect(() => {
+    if (error !== null && frame.current !== null)
+      findElement(HTMLElement, "[aria-invalid=true]", frame.current)?.focus()
+  }, [error])
+  return (
+    <form
+      ref={frame}
+      aria-busy={isPending || undefined}
+      onSubmit={(event) => {
+        event.preventDefault()
+        submit()
+      }}
+    >
+      <Stack gap="md" {...(maw !== undefined && { maw })}>
+        {children}
+        {error !== null && <Failure cause={error} {...(isMarked && { message: texts.correctFields })} />}
+        {footer ?? (
+          <Group justify={onCancel === undefined ? "flex-start" : "flex-end"} gap="xs">
+            {onCancel !== undefined && (
+              <Button variant="default" onClick={onCancel}>
+                {texts.cancel}
+              </Button>
+            )}
+            <Button type="submit" variant={variant} loading={isPending} disabled={isBlocked}>
+              {label}
+            </Button>
+          </Group>
+        )}
+      </Stack>
+    </form>
+  )
+}
+
+interface OfText {
+  readonly field: Field<string>
+}
+
+const textProps = ({ onChange, ...field }: Field<string>) => ({
+  ...field,
+  onChange: ({ currentTarget }: { readonly currentTarget: { readonly value: string } }) => onChange(currentTarget.value)
+})
+
+export const TextField = ({ field, ...props }: OfText & TextInputProps) => (
+  <TextInput autoComplete="off" {...textProps(field)} {...props} />
+)
+
+export const PasswordField = ({ field, ...props }: OfText & PasswordInputProps) => (
+  <PasswordInput {...textProps(field)} {...props} />
+)
+
+export const TextareaField = ({ field, ...props }: OfText & TextareaProps) => (
+  <Textarea autosize {...textProps(field)} {...props} />
+)
+
+export const SelectField = ({
+  field: { onChange, ...field },
+  ...props
+}: OfText & Omit<SelectProps, "onChange" | "value">) => (
+  <Select {...field} {...props} allowDeselect={false} onChange={(value) => value !== null && onChange(value)} />
+)

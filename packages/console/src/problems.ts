@@ -1,0 +1,23 @@
+import { readListMember, readTextMember } from "./pages/Json.ts"
+
+/** Errors about one field whose message does not name it. */
+const fieldsByCode: Readonly<Record<string, string>> = { email_already_taken: "email" }
+
+const capitalize = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}`
+
+const readNamed = (body: unknown): ReadonlyArray<readonly [string, string]> => {
+  const message = readTextMember(body, "message") ?? ""
+  const [, named, problem] = /^(\w+): (.+)$/s.exec(message) ?? []
+  const field = named ?? fieldsByCode[readTextMember(body, "code") ?? ""]
+  return field === undefined ? [] : [[field, problem ?? message]]
+}
+
+/** The problems of an error body by field; empty when it is not about fields. */
+export const readProblems = (body: unknown): ReadonlyMap<string, string> => {
+  const issues = readListMember(body, "issues").map(
+    (issue) => [readTextMember(issue, "path") ?? "", readTextMember(issue, "message") ?? ""] as const
+  )
+  const problems = readListMember(body, "problems").flatMap(readNamed)
+  const found = [issues, problems].find((list) => list.length > 0) ?? readNamed(body)
+  return new Map(found.map(([field, problem]) => [field, capitalize(problem)]))
+}

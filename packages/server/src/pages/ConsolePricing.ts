@@ -1,0 +1,28 @@
+import { creditPacks } from "@berth/domain/billing/credits/CreditPack"
+import { billingPlans, checkoutPlans, type SoldPlan } from "@berth/domain/billing/subscriptions/PlanCatalog"
+import { formatPrice } from "./Layout.ts"
+
+/** Items for sale as the console shows them. `creditPrices` are credits by price id of the card processor. */
+export const formatPricing = (creditPrices: ReadonlyMap<string, number>, isWithoutPayment: boolean) => {
+  const listed = (plans: ReadonlyArray<SoldPlan>, isByLink: boolean) =>
+    plans.map(({ currency, dailyUnits, features, id, name, price }) => ({
+      id,
+      name,
+      price: formatPrice(price, currency),
+      currency,
+      dailyUnits,
+      features,
+      isByLink
+    }))
+  return {
+    plans: [...listed(checkoutPlans, true), ...listed(billingPlans, false)],
+    packs: creditPacks.map(({ credits, pack, price }) => ({ pack, credits, price: formatPrice(price, "USD") })),
+    creditLinks: [...creditPrices].map(([id, credits]) => ({
+      credits,
+      href: `/api/cardProcessor/credits?${new URLSearchParams({ price: id }).toString()}`
+    })),
+    isWithoutPayment
+  }
+}
+
+export type ConsolePricing = ReturnType<typeof formatPricing>
