@@ -5,7 +5,7 @@ import * as AssetFiles from "@berth/infra/files/AssetFiles"
 import * as ConsoleAssets from "@berth/server/pages/ConsoleAssets"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer, vi } from "@effect/vitest"
-import { Effect, Layer, Schema, Stream } from "effect"
+import { Effect, Layer, Schedule, Schema, Stream } from "effect"
 import { fileURLToPath } from "node:url"
 import type { BrowserContextOptions } from "playwright-core"
 import { createOwnerWithAgent, type OwnerWithAgent } from "../contract/OwnerFixtures.ts"
@@ -51,6 +51,11 @@ const chat = (_userId: string, { message }: Turn): Stream.Stream<TurnEvent> => {
   if (message === "hang") return Stream.concat(Stream.make(delta("Half an "), tool("running")), Stream.never)
   if (message === "calculate") return Stream.make(tool("running"), tool("succeeded"), delta("391"), done("391"))
   if (message === "code") return Stream.make(delta(code), done(code))
+  if (message === "paced")
+    return Stream.concat(
+      Stream.schedule(Stream.fromIterable(thousand), Schedule.spaced("2 millis")),
+      Stream.make(done("The end of it"))
+    )
   if (message === "long") return Stream.concat(Stream.fromIterable(thousand), Stream.make(done("The end of it")))
   return Stream.make(delta("Echo: "), delta(message), done(`Echo: ${message}`))
 }
@@ -83,6 +88,18 @@ const visiting = (
       })
       .pipe(withBehavior({ chat }))
   })
+
+/** A script that counts frames, and the changes of the growing answer that are one render each. */
+const countRenders = `{
+  const counted = (globalThis.counted = { frames: 0, renders: 0 })
+  const next = () => { counted.frames += 1; requestAnimationFrame(next) }
+  requestAnimationFrame(next)
+  new MutationObserver((changes) => {
+    if (changes.some(({ target }) => (target.parentElement ?? target).closest?.(".turn-agent[aria-busy=true]"))) counted.renders += 1
+  }).observe(document.body, { childList: true, characterData: true, subtree: true })
+}`
+
+const Counted = Schema.Struct({ frames: Schema.Int, renders: Schema.Int })
 
 const chatOf = ({ agent }: OwnerWithAgent) => `/dashboard/agents/${agent.id}/chat`
 
@@ -231,6 +248,24 @@ describeWithTool(browserTool, "The chat of the console", () => {
           yield* sql`select state from messages where user_id = ${owner.user.id} and sender = 'user'`,
           [{ state: "answered" }]
         )
+      })
+    )
+
+    it.effect("The chat renders an answer of a thousand deltas at most once per frame of the window", () =>
+      Effect.gen(function* () {
+        const owner = yield* createOwnerWithAgent()
+        yield* visiting(owner, async ({ page }) => {
+          await page.goto(chatOf(owner))
+          const message = page.getByLabel("Message", { exact: true })
+          await message.fill("paced")
+          await page.evaluate(countRenders)
+          await message.press("Enter")
+          await page.locator(".answer-facts", { hasText: "sandbox/echo" }).waitFor()
+          const { frames, renders } = Schema.decodeUnknownSync(Counted)(await page.evaluate("counted"))
+          assert.isAbove(renders, 2)
+          // The opening of the answer, its tools and its end are renders of their own.
+          assert.isAtMost(renders, Math.min(frames, 500) + 5)
+        })
       })
     )
 

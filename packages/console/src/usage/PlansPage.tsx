@@ -1,4 +1,4 @@
-import { Badge, Button, Group, Text } from "@mantine/core"
+import { Badge, Box, Button, Group, Text } from "@mantine/core"
 import { useQuery } from "@tanstack/react-query"
 import { call, callBilling } from "../api.ts"
 import { formatNumber } from "../format.ts"
@@ -144,10 +144,14 @@ const PlansPage = () => {
   return (
     <div className="page">
       <PageHeader title={texts.pricing.title} lead={texts.pricing.lead} />
-      {isWithoutPayment && <Notice>{texts.pricing.development}</Notice>}
+      {isWithoutPayment && (
+        <Box mb="md">
+          <Notice>{texts.pricing.development}</Notice>
+        </Box>
+      )}
       {(["GBP", "USD"] as const).map((currency) => (
         <Section key={currency} title={plans.titles[currency]}>
-          <ul className="cards" aria-label={plans.titles[currency]}>
+          <ul className="cards dense" aria-label={plans.titles[currency]}>
             {sold
               .filter((plan) => plan.currency === currency)
               .map((plan) => (
