@@ -1,5 +1,5 @@
 import { readTextMember, tryParseJson } from "./pages/Json.ts"
-import { readProblems } from "./problems.ts"
+import { readFieldProblems } from "./problems.ts"
 
 /** An error body of the API, or the lack of an answer. */
 export class RequestFailed extends Error {
@@ -13,7 +13,7 @@ export class RequestFailed extends Error {
     this.status = status
     this.code = readTextMember(body, "code") ?? ""
     this.traceId = readTextMember(body, "traceId")
-    this.problems = readProblems(body)
+    this.problems = readFieldProblems(body)
   }
   /** A later attempt can succeed. */
   get isTemporary(): boolean {

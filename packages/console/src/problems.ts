@@ -13,7 +13,7 @@ const readNamed = (body: unknown): ReadonlyArray<readonly [string, string]> => {
 }
 
 /** The problems of an error body by field; empty when it is not about fields. */
-export const readProblems = (body: unknown): ReadonlyMap<string, string> => {
+export const readFieldProblems = (body: unknown): ReadonlyMap<string, string> => {
   const issues = readListMember(body, "issues").map(
     (issue) => [readTextMember(issue, "path") ?? "", readTextMember(issue, "message") ?? ""] as const
   )

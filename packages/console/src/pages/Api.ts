@@ -1,4 +1,4 @@
-import { readProblems } from "../problems.ts"
+import { readFieldProblems } from "../problems.ts"
 import { readTextMember, tryParseJson } from "./Json.ts"
 
 interface ApiAnswer {
@@ -40,7 +40,7 @@ export class ApiRequestRejected extends Error {
   readonly fields: ReadonlyMap<string, string>
   constructor(message: string, options?: ErrorOptions, answer?: ApiAnswer) {
     super(message, options)
-    this.fields = answer === undefined ? new Map() : readProblems(answer.body)
+    this.fields = answer === undefined ? new Map() : readFieldProblems(answer.body)
   }
 }
 
