@@ -247,7 +247,7 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
           .filter({ hasText: "Your plan" })
           .getByRole("heading", { name: "Solo" })
           .waitFor()
-        await page.getByRole("button", { name: "Buy pack 50" }).waitFor()
+        await page.getByRole("button", { name: "Buy pack 50", exact: true }).waitFor()
         await page.getByRole("link", { name: "Agents", exact: true }).click()
         await page.getByRole("link", { name: "Ada <b>&" }).click()
         await page.getByRole("link", { name: "Schedules" }).waitFor()
