@@ -16,13 +16,19 @@ import { assertError } from "./ErrorAssertions.ts"
 import { createOwnerWithAgent, type OwnerWithAgent } from "./OwnerFixtures.ts"
 import { doneEvent, findUsedUnits, leaveUnits, platformModel } from "./TurnFixtures.ts"
 
-const upload = (owner: OwnerWithAgent, name: string, body: string | Uint8Array, as: App.SignedIn = owner) =>
+const upload = (
+  owner: OwnerWithAgent,
+  name: string,
+  body: string | Uint8Array,
+  as: App.SignedIn = owner,
+  headers: Readonly<Record<string, string>> = {}
+) =>
   Effect.flatMap(App.TestApp, ({ web }) =>
     web({
       method: "POST",
       path: `/api/agents/${owner.agent.id}/attachments?name=${encodeURIComponent(name)}`,
       as,
-      headers: { "content-type": "application/octet-stream" },
+      headers: { "content-type": "application/octet-stream", ...headers },
       body
     })
   )
@@ -76,6 +82,25 @@ layer(App.shared, { excludeTestServices: true })("Attachments", (it) => {
         assertError(yield* read(stranger, id), { status: 404, code: "attachment_not_found" })
       }
       assertError(yield* upload(owner, "a.txt", "a", stranger), { status: 404, code: "agent_not_found" })
+    })
+  )
+
+  it.effect("An upload runs once per key, and a key with another file is refused", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent()
+      const put = (content: Uint8Array, name = "a.png") =>
+        upload(owner, name, content, owner, { "idempotency-key": "once" })
+      const answers = yield* Effect.all([put(png), put(png), put(png)], { concurrency: "unbounded" })
+      const later = yield* put(png)
+      for (const { status, text } of [...answers, later]) assert.deepStrictEqual([status, text], [201, later.text])
+      assert.strictEqual(yield* countStored(owner), 1)
+      // The last byte is no UTF-8 in both.
+      const [one, other] = [0xfd, 0xfe].map((last) => Uint8Array.from([...png, last]))
+      const binary = (content: Uint8Array) => upload(owner, "b.png", content, owner, { "idempotency-key": "binary" })
+      assert.strictEqual((yield* binary(one ?? png)).status, 201)
+      for (const refused of [yield* put(png, "b.png"), yield* binary(other ?? png)])
+        assertError(refused, { status: 422, code: "idempotency_key_reused" })
+      assert.strictEqual(yield* countStored(owner), 2)
     })
   )
 

@@ -2,7 +2,9 @@ import type { ApiKeyScope } from "@berth/domain/sessions/ApiKeyScope"
 import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
 import { ModelProvidersTest } from "@berth/infra/ai/ModelProvidersTest"
 import { assert, layer } from "@effect/vitest"
-import { Data, Effect, Stream } from "effect"
+import { ProviderFailed } from "@berth/domain/ai/models/ModelErrors"
+import { SpeechTest } from "@berth/infra/backend/SpeechTest"
+import { Array, Data, Effect, Stream } from "effect"
 import OpenAI from "openai"
 import { assertMatches } from "../support/Matching.ts"
 import * as App from "../support/TestApp.ts"
@@ -21,6 +23,8 @@ class CallFailed extends Data.TaggedError("CallFailed")<{ readonly cause: unknow
 const call = <A>(run: () => PromiseLike<A>) =>
   Effect.tryPromise({ try: run, catch: (cause) => new CallFailed({ cause }) })
 const refusal = <A>(run: () => PromiseLike<A>) => Effect.map(Effect.flip(call(run)), ({ cause }) => cause)
+
+const repeats = (name: string) => ({ headers: { "idempotency-key": name } })
 
 /** OpenAI's own client of the public listener. */
 const clientOf = (as: App.SignedIn, ...scopes: ReadonlyArray<ApiKeyScope>) =>
@@ -171,8 +175,160 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
       assert.strictEqual(yield* readUsedUnits(owner), 3)
       const file = yield* call(() => OpenAI.toFile(Buffer.from("SUQzBwcH", "base64"), "a.mp3"))
       const heard = yield* call(() => client.audio.transcriptions.create({ model: "whisper-1", file }))
-      assert.isAbove(heard.text.length, 0)
+      assert.deepStrictEqual(heard, { text: "6 bytes" })
       assert.strictEqual(yield* readUsedUnits(owner), 5)
+      const text: unknown = yield* call(() =>
+        client.audio.transcriptions.create({ model: "whisper-1", file, response_format: "text" })
+      )
+      assert.strictEqual(text, "6 bytes\n")
+      assert.strictEqual(yield* readUsedUnits(owner), 7)
+    })
+  )
+
+  it.effect(
+    "The public OpenAI protocol refuses options of transcriptions that it does not have, and charges none",
+    () =>
+      Effect.gen(function* () {
+        const owner = yield* App.signInNewUser("pro")
+        const client = yield* clientOf(owner, "gateway")
+        const file = yield* call(() => OpenAI.toFile(Buffer.from("SUQzBwcH", "base64"), "a.mp3"))
+        const body = { model: "whisper-1", file }
+        const tries = [
+          [() => client.audio.transcriptions.create({ ...body, response_format: "srt" }), "response_format"],
+          [() => client.audio.transcriptions.create({ ...body, response_format: "vtt" }), "response_format"],
+          [() => client.audio.transcriptions.create({ ...body, response_format: "verbose_json" }), "response_format"],
+          [() => client.audio.transcriptions.create({ ...body, stream: true }), "stream"],
+          [() => client.audio.transcriptions.create({ ...body, include: ["logprobs"] }), "include"],
+          [() => client.audio.transcriptions.create({ ...body, temperature: 0.5 }), "temperature"]
+        ] as const
+        for (const [run, param] of tries)
+          assertMatches(yield* refusal<unknown>(run), { status: 400, code: "unsupported_parameter", param })
+        assert.strictEqual(yield* readUsedUnits(owner), 0)
+      })
+  )
+
+  it.effect("The public OpenAI protocol refuses an image for a model without image input, and charges nothing", () =>
+    Effect.gen(function* () {
+      const owner = yield* App.signInNewUser("pro")
+      const client = yield* clientOf(owner, "gateway")
+      const url = "https://example.com/cat.png"
+      const image = { role: "user" as const, content: [{ type: "image_url" as const, image_url: { url } }] }
+      const part = { type: "input_image" as const, image_url: url, detail: "auto" as const }
+      const expected = { status: 400, code: "images_not_supported", type: "invalid_request_error" }
+      for (const stream of [false, true]) {
+        const completed = client.chat.completions.create({ model, messages: [image], stream })
+        assertMatches(yield* refusal(() => completed), expected)
+        const responded = client.responses.create({ model, input: [{ role: "user", content: [part] }], stream })
+        assertMatches(yield* refusal(() => responded), expected)
+      }
+      assert.strictEqual(yield* readUsedUnits(owner), 0)
+    })
+  )
+
+  it.effect("The public OpenAI protocol runs a call once per key, concurrently and later, streamed or not", () =>
+    Effect.gen(function* () {
+      const stranger = yield* App.signInNewUser("pro")
+      const { web } = yield* App.TestApp
+      const tries = [
+        ["/v1/chat/completions", { model, messages }, { max_tokens: 5 }, 1],
+        ["/v1/chat/completions", { model, messages, stream: true }, { stream: false }, 1],
+        ["/v1/responses", { model, input: "hello" }, { input: "bye" }, 1],
+        ["/v1/responses", { model, input: "hello", stream: true }, { input: "bye" }, 1],
+        ["/v1/embeddings", { model: "text-embedding-3-small", input: "one" }, { input: "two" }, 1],
+        ["/v1/audio/speech", { model: "tts-1", voice: "alloy", input: "Hello" }, { input: "Bye" }, 3]
+      ] as const
+      for (const [path, json, change, units] of tries) {
+        const owner = yield* App.signInNewUser("pro")
+        const post = (as: App.SignedIn, body: object) =>
+          web({ method: "POST", path, as, json: body, headers: { "idempotency-key": "once" } })
+        const answers = yield* Effect.all(
+          Array.makeBy(4, () => post(owner, json)),
+          { concurrency: "unbounded" }
+        )
+        const later = yield* post(owner, json)
+        for (const { status, text } of [...answers, later]) assert.deepStrictEqual([status, text], [200, later.text])
+        assert.isAbove(later.text.length, 0)
+        assert.strictEqual(later.headers["idempotent-replayed"], "true", path)
+        assert.lengthOf(new Set(answers.map(({ headers }) => headers["content-type"])), 1, path)
+        const other = yield* post(owner, { ...json, ...change })
+        assertMatches([other.status, other.body], [422, { error: { code: "idempotency_key_reused" } }])
+        assert.strictEqual(yield* readUsedUnits(owner), units, path)
+        assert.notProperty((yield* post(stranger, json)).headers, "idempotent-replayed")
+      }
+    })
+  )
+
+  it.effect("The public OpenAI protocol repeats binary audio and forms of any boundary under a key", () =>
+    Effect.gen(function* () {
+      const owner = yield* App.signInNewUser("pro")
+      const client = yield* clientOf(owner, "gateway")
+      const audio = Uint8Array.from([0x49, 0x44, 0x33, 0xff, 0x00, 0xfe])
+      const answer = { ownKey: false, answeredBy: { model: "sandbox/speech", provider: "sandbox" as const } }
+      const { withBehavior } = yield* SpeechTest
+      const speak = call(() =>
+        client.audio.speech.create({ model: "tts-1", voice: "alloy", input: "Hello" }, repeats("spoken"))
+      )
+      const speech = yield* withBehavior({
+        synthesize: () => Effect.succeed({ audio, contentType: "audio/mpeg", ...answer })
+      })(Effect.all([speak, speak]))
+      for (const response of speech) {
+        assert.strictEqual(response.headers.get("content-type"), "audio/mpeg")
+        assert.deepStrictEqual(new Uint8Array(yield* call(() => response.arrayBuffer())), audio)
+      }
+      const transcribe = (bytes: Uint8Array) =>
+        call(async () => {
+          const file = await OpenAI.toFile(bytes, "a.mp3")
+          return client.audio.transcriptions.create({ model: "whisper-1", file }, repeats("heard"))
+        })
+      assert.deepStrictEqual(yield* transcribe(audio), yield* transcribe(audio))
+      // Another byte that is no UTF-8.
+      const changed = audio.map((byte) => (byte === 0xff ? 0xfd : byte))
+      assertMatches(yield* Effect.flip(transcribe(changed)), { cause: { status: 422, code: "idempotency_key_reused" } })
+      assert.strictEqual(yield* readUsedUnits(owner), 5)
+    })
+  )
+
+  it.effect("The public OpenAI protocol sends an agent's message once per key, plain and streamed", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent()
+      const { web } = yield* App.TestApp
+      for (const stream of [false, true]) {
+        const json = { model: `agent/${owner.agent.id}`, messages, stream }
+        const send = web({ method: "POST", path: "/v1/chat/completions", as: owner, json, ...repeats(`${stream}`) })
+        const [first, second] = yield* withReply("I am here.")(Effect.all([send, send], { concurrency: 2 }))
+        assert.strictEqual(first.status, 200, first.text)
+        assert.strictEqual(first.text, second.text)
+        assert.strictEqual(second.headers["x-session-id"], owner.conversation)
+        assert.strictEqual(second.headers["content-type"], first.headers["content-type"])
+      }
+      assert.strictEqual(yield* readUsedUnits(owner), 2)
+    })
+  )
+
+  it.effect("The public OpenAI protocol leaves a key free after a failure and a stream that breaks off", () =>
+    Effect.gen(function* () {
+      const owner = yield* App.signInNewUser("pro")
+      const { web } = yield* App.TestApp
+      const { withBehavior } = yield* ModelProvidersTest
+      const failure = new ProviderFailed({ provider: "openai", kind: "overloaded", reason: "it broke" })
+      const broken = withBehavior({
+        chat: () => Stream.concat(Stream.make({ type: "delta" as const, text: "Half " }), Stream.fail(failure))
+      })
+      for (const [path, body] of [
+        ["/v1/chat/completions", { messages }],
+        ["/v1/responses", { input: "hello" }]
+      ] as const)
+        for (const stream of [true, false]) {
+          const json = { model, ...body, stream }
+          const send = web({ method: "POST", path, as: owner, json, ...repeats(`${path} ${stream}`) })
+          const failed = yield* broken(send)
+          if (stream) assert.include(failed.text, `"error"`)
+          else assert.isAtLeast(failed.status, 500)
+          const answer = yield* send
+          assert.strictEqual(answer.status, 200, answer.text)
+          assert.notProperty(answer.headers, "idempotent-replayed")
+          assert.include(answer.text, "day.")
+        }
     })
   )
 

@@ -1,6 +1,7 @@
 import { OpenApi } from "@effect/platform"
 import { Data, JSONSchema, Option, Predicate, Schema } from "effect"
 import { errorBody } from "../http/ErrorBody.ts"
+import { errorShape, isErrorStatus } from "../http/OpenApiErrorShape.ts"
 
 /** A parameter of OpenAI's protocol that this service does not support. */
 export class ParameterUnsupported extends Data.TaggedError("ParameterUnsupported")<{
@@ -107,7 +108,6 @@ export const makeOpenAiFailure = (status: number, body: unknown): OpenAiFailure 
 /** Schemas of the errors before they took OpenAI's shape, until `addOpenAiExamples`. */
 const alternatives = "x-alternatives"
 
-const isErrorStatus = (status: string) => /^[45]/.test(status)
 const errorContent = { "application/json": { schema: JSONSchema.make(OpenAiError) } }
 
 /** An operation of an OpenAPI document with its errors in OpenAI's shape; `further`: descriptions by status. */
@@ -118,6 +118,7 @@ export const withOpenAiErrors =
     const responses = Predicate.isRecord(given) ? given : {}
     return {
       ...operation,
+      [errorShape]: errorContent,
       responses: {
         ...Object.fromEntries(
           Object.entries(responses).map(([status, response]) => [

@@ -29,6 +29,7 @@ import {
   RunningAgentNotFoundBody
 } from "../interaction/InteractionErrorBodies.ts"
 import { BudgetExceededBody, UnitsExhaustedBody } from "../billing/BillingErrorBodies.ts"
+import { IdempotencyErrors } from "../limits/IdempotencyErrors.ts"
 import { RateLimitExceededBody } from "../limits/RateLimits.ts"
 import { acceptApiKeys, ScopeMissingBody } from "../sessions/RequiredScope.ts"
 import { PrincipalAuth } from "../sessions/SessionAuth.ts"
@@ -66,6 +67,7 @@ const createCompletion = HttpApiEndpoint.post("createChatCompletion", completion
   .setPayload(OpenAiCompletionPayload)
   .addSuccess(OpenAiCompletion)
   .addSuccess(eventStream)
+  .addError(IdempotencyErrors)
   .addError(ParameterUnsupportedBody)
   .addError(ScopeMissingBody)
   .addError(ModelNotFoundBody)
@@ -94,6 +96,7 @@ const createResponse = HttpApiEndpoint.post("createResponse", responsesPath)
   .setPayload(ResponsePayload)
   .addSuccess(ModelResponse)
   .addSuccess(eventStream)
+  .addError(IdempotencyErrors)
   .addError(ParameterUnsupportedBody)
   .addError(ResponseNotFoundBody)
   .addError(ScopeMissingBody)
@@ -149,6 +152,7 @@ const deleteResponse = HttpApiEndpoint.del("deleteResponse", `${responsesPath}/:
 const createEmbedding = HttpApiEndpoint.post("createEmbedding", "/v1/embeddings")
   .setPayload(EmbeddingPayload)
   .addSuccess(EmbeddingList)
+  .addError(IdempotencyErrors)
   .addError(ModelNotFoundBody)
   .addError(UnitsExhaustedBody)
   .addError(BudgetExceededBody)
@@ -164,6 +168,7 @@ const audio = HttpApiSchema.withEncoding(Schema.Uint8ArrayFromSelf, { kind: "Uin
 const createSpeech = HttpApiEndpoint.post("createSpeech", "/v1/audio/speech")
   .setPayload(TtsFields)
   .addSuccess(audio)
+  .addError(IdempotencyErrors)
   .addError(PaymentRequiredBody)
   .addError(BudgetExceededBody)
   .addError(RateLimitExceededBody)
@@ -183,6 +188,7 @@ const createTranscription = HttpApiEndpoint.post("createTranscription", audioTra
   )
   .addSuccess(Schema.Struct({ text: Schema.String }))
   .addSuccess(HttpApiSchema.Text())
+  .addError(IdempotencyErrors)
   .addError(ParameterUnsupportedBody)
   .addError(PaymentRequiredBody)
   .addError(BudgetExceededBody)

@@ -1,5 +1,7 @@
 import { HttpApiSchema, OpenApi } from "@effect/platform"
 import { JSONSchema, Predicate, type Schema } from "effect"
+import { IdempotencyKeyReusedBody, maximumIdempotencyKeyLength } from "../limits/IdempotencyErrors.ts"
+import { errorShape } from "./OpenApiErrorShape.ts"
 import { describeOperations } from "./OpenApiTexts.ts"
 import {
   BodyTooLargeBody,
@@ -55,6 +57,26 @@ const safeMethods = new Set(["get", "head", "options"])
 /** Of operations that only redirect: an operation has a success, or this. */
 const redirectTarget = { description: "The page at the address of the redirection" }
 
+/** The header of every operation with the errors of `Idempotency-Key`. */
+const idempotencyKey = {
+  name: "idempotency-key",
+  in: "header",
+  required: false,
+  description:
+    "Repetitions with the same key and body receive the first successful response, for a day; with another body they are 422",
+  schema: { type: "string", minLength: 1, maxLength: maximumIdempotencyKeyLength }
+}
+const reusedStatus = String(HttpApiSchema.getStatusError(IdempotencyKeyReusedBody))
+
+const addIdempotencyKey = (operation: Document): Document => {
+  const responses = Predicate.isRecord(operation["responses"]) ? operation["responses"] : {}
+  if (!JSON.stringify(responses[reusedStatus] ?? null).includes(`${schemaPrefix}IdempotencyKeyReused"`))
+    return operation
+  const given: ReadonlyArray<unknown> = Array.isArray(operation["parameters"]) ? operation["parameters"] : []
+  const others = given.filter((one) => !Predicate.isRecord(one) || one["name"] !== idempotencyKey.name)
+  return { ...operation, parameters: [...others, idempotencyKey] }
+}
+
 /** Adds the responses that the pipeline gives before an endpoint, security schemes and webhooks. */
 const complete = (
   document: unknown,
@@ -63,21 +85,22 @@ const complete = (
   if (!Predicate.isRecord(document)) return {}
   const definitions: Definitions = {}
   const outbound = webhooks === undefined ? {} : { webhooks: webhooks(definitions, schemaPrefix) }
-  const always = [HeadersTooLargeBody]
   const withBody = [BodyTooLargeBody, MediaTypeUnsupportedBody]
   const unsafe = hasOriginCheck ? [OriginNotAllowedBody] : []
-  const addErrors = (method: string, operation: unknown) => {
-    if (!Predicate.isRecord(operation)) return operation
+  const addErrors = (method: string, declared: unknown) => {
+    if (!Predicate.isRecord(declared)) return declared
+    const { [errorShape]: shape, ...operation } = addIdempotencyKey(declared)
     const bodies = [
-      ...always,
       ...(operation["requestBody"] === undefined ? [] : withBody),
       ...(safeMethods.has(method) ? [] : unsafe)
     ]
     const given = Predicate.isRecord(operation["responses"]) ? operation["responses"] : {}
-    const responses = bodies.reduce<Readonly<Record<string, unknown>>>(
-      (all, body) => addResponse(all, body, definitions),
+    const refusals = bodies.reduce<Readonly<Record<string, unknown>>>(
+      (all, body) => (shape === undefined ? addResponse(all, body, definitions) : addShaped(all, body, shape)),
       given
     )
+    // The parser's, which knows no path.
+    const responses = addResponse(refusals, HeadersTooLargeBody, definitions)
     const redirects = !Object.keys(given).some((status) => status.startsWith("2"))
     return { ...operation, responses: redirects ? { ...responses, default: redirectTarget } : responses }
   }
@@ -100,6 +123,12 @@ const mapRecord = (value: unknown, change: (member: unknown, key: string) => unk
   Predicate.isRecord(value)
     ? Object.fromEntries(Object.entries(value).map(([key, member]) => [key, change(member, key)]))
     : value
+
+/** Adds the status of an error whose body has the shape of another protocol. */
+const addShaped = (responses: Readonly<Record<string, unknown>>, body: Schema.Schema.All, content: unknown) => ({
+  [String(HttpApiSchema.getStatusError(body))]: { description: "Error", content },
+  ...responses
+})
 
 /** Adds the body of an error to the responses; a status that is there gets an alternative. */
 const addResponse = (

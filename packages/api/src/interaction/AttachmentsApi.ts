@@ -18,6 +18,7 @@ import {
   InternalFailureBody,
   RequestTimeoutBody
 } from "../http/TransportErrors.ts"
+import { IdempotencyErrors } from "../limits/IdempotencyErrors.ts"
 import { acceptApiKeys } from "../sessions/RequiredScope.ts"
 
 export const AttachmentInvalidBody = reasonErrorBody(AttachmentInvalid, {
@@ -46,8 +47,7 @@ export const AttachmentLimitReachedBody = extendedErrorBody(
 export const ImagesNotSupportedBody = extendedErrorBody(ImagesNotSupported, Schema.Struct({ model: Schema.String }), {
   status: 400,
   error: "Images not supported",
-  message: ({ model }) =>
-    `The model ${model} accepts no images. Choose another model for the agent, or send the message without images.`,
+  message: ({ model }) => `The model ${model} accepts no images. Choose another model, or send no images.`,
   members: ({ model }) => ({ model }),
   example: new ImagesNotSupported({ model: "openai/gpt-4" }),
   read: (_, { model }) => new ImagesNotSupported({ model })
@@ -69,6 +69,7 @@ const upload = HttpApiEndpoint.post("upload", "/api/agents/:id/attachments")
   .addError(BodyMalformedBody)
   .addError(BodyTooLargeBody)
   .addError(RequestTimeoutBody)
+  .addError(IdempotencyErrors)
   .annotateContext(
     OpenApi.annotations({
       summary: "Upload a file for a message",

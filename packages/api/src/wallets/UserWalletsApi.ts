@@ -6,6 +6,7 @@ import { EmailInvalidBody } from "../accounts/AccountErrorBodies.ts"
 import { payload, SecretText } from "../http/Payload.ts"
 import { Timestamp } from "../http/Timestamp.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
+import { IdempotencyErrors } from "../limits/IdempotencyErrors.ts"
 import { RateLimitExceededBody, WalletCreateLimit } from "../limits/RateLimits.ts"
 import { AuthenticationRequiredBody, SessionAuth } from "../sessions/SessionAuth.ts"
 import { ScopeMissingBody } from "../sessions/RequiredScope.ts"
@@ -112,6 +113,7 @@ const createDeveloperWallet = HttpApiEndpoint.post("createDeveloperWallet", "/ap
   .addError(EmailInvalidBody)
   .addError(DeveloperWalletsNotConfiguredBody)
   .addError(DeveloperWalletFailedBody)
+  .addError(IdempotencyErrors)
   .middleware(WalletCreateLimit)
   .annotateContext(
     OpenApi.annotations({

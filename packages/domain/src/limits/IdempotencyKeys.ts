@@ -11,7 +11,9 @@ export interface IdempotencyKey {
 export const StoredResponse = Schema.Struct({
   status: Schema.Int,
   headers: Schema.Record({ key: Schema.String, value: Schema.String }),
-  body: Schema.String
+  body: Schema.String,
+  /** Encoding of a body that is no text. */
+  encoding: Schema.optional(Schema.Literal("base64"))
 })
 export type StoredResponse = typeof StoredResponse.Type
 

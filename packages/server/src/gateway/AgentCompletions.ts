@@ -18,10 +18,10 @@ import { HttpApiSchema, HttpServerResponse } from "@effect/platform"
 import { Effect, Either, Schema, Stream } from "effect"
 import { findUnsupportedParameter } from "../ai/CompletionRequest.ts"
 import { makeUncountedCompletion } from "../ai/CompletionAnswers.ts"
-import { respondFrames } from "../http/SseResponse.ts"
 import { withTraceId } from "../http/TraceId.ts"
 import { makeReplyHeaders, withInteractionRetryAfter } from "../interaction/AnswerResponse.ts"
 import type { CompletionFormat } from "./CompletionFormat.ts"
+import { respondCompletionFrames } from "./CompletionStream.ts"
 
 const encodeFailure = Schema.encodeSync(MessageUnansweredBody)
 const failureStatus = HttpApiSchema.getStatusError(MessageUnansweredBody)
@@ -114,17 +114,16 @@ export const makeAgentCompletion =
         })
       }
       const { events, opening } = yield* conversations.send(user, toSend, { isResumable: false })
-      const { finish, frames } = format.makeFrames({ id: opening.message.id, model, created })
-      return respondFrames(
-        Effect.map(
+      return yield* respondCompletionFrames(
+        format,
+        { id: opening.message.id, model, created },
+        (frames) =>
           readerFromStream(
             Stream.concat(
               Stream.make(frames.delta({ role: "assistant", content: "" })),
               Stream.mapEffect(streamFromReader(events), toFrame(frames))
             )
           ),
-          finish
-        ),
         { [conversationHeader]: opening.session.id }
       )
     }).pipe(withInteractionRetryAfter)

@@ -7,8 +7,8 @@ import { HttpServerResponse } from "@effect/platform"
 import { Effect, Option, Stream } from "effect"
 import { makeAnswerHeaders, makeOpeningHeaders } from "../ai/AnswerHeaders.ts"
 import { makeCompletion, makeCompletionFrames } from "../ai/CompletionAnswers.ts"
-import { respondFrames } from "../http/SseResponse.ts"
 import type { CompletionFormat } from "./CompletionFormat.ts"
+import { respondCompletionFrames } from "./CompletionStream.ts"
 
 /** The events of a call, with its tool calls before the end. */
 const toModelEvents = ({ events }: OpenedGatewayCall): Stream.Stream<ModelEvent, PluginFailed> =>
@@ -35,13 +35,16 @@ export const respondCompletion = (
 ) =>
   Effect.gen(function* () {
     const opening = yield* Effect.orDie(opened.opening)
-    if (isStreamed) {
-      const { finish, frames } = format.makeFrames({ id: opening.id, model: opening.model, created })
-      const body = Effect.map(readerFromStream(toModelEvents(opened)), (read) =>
-        finish(makeCompletionFrames(read, frames, PluginFailedBody))
+    if (isStreamed)
+      return yield* respondCompletionFrames(
+        format,
+        { id: opening.id, model: opening.model, created },
+        (frames) =>
+          Effect.map(readerFromStream(toModelEvents(opened)), (read) =>
+            makeCompletionFrames(read, frames, PluginFailedBody)
+          ),
+        makeOpeningHeaders(opening)
       )
-      return respondFrames(body, makeOpeningHeaders(opening))
-    }
     const { completion, message } = yield* collectResult(opened.events)
     const answer = { ...opening, ...(yield* Effect.orDie(Option.fromNullable(completion))), text: message }
     return HttpServerResponse.unsafeJson(yield* format.makeBody(makeCompletion(answer, created)), {

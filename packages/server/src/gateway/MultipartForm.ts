@@ -32,6 +32,12 @@ const boundaryOf = (contentType: string): string | null => {
   return /^[\w'()+,./:=? -]{0,69}[\w'()+,./:=?-]$/.test(boundary) ? boundary : null
 }
 
+/** The bytes of a form independent of its boundary, which every repetition of a request chooses anew; other bodies unchanged. */
+export const withoutBoundary = (contentType: string, bytes: string): string => {
+  const boundary = isMultipartForm(contentType) ? boundaryOf(contentType) : null
+  return boundary === null ? bytes : bytes.replaceAll(boundary, () => "")
+}
+
 /** Whether a body has more than `maximumParts` parts, each of which would be a file in memory. */
 const hasTooMany = (body: Uint8Array, boundary: string): boolean => {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)

@@ -2,6 +2,7 @@ import { RequiredScope } from "@berth/api/sessions/RequiredScope"
 import { Administrators } from "@berth/domain/accounts/Administrators"
 import { makeRetryAfterHeader, retrySoon } from "@berth/api/limits/RateLimits"
 import { modelHeader, providerHeader } from "@berth/api/ai/AnsweringModelHeaders"
+import { conversationHeader } from "@berth/api/gateway/OpenAiGatewayApi"
 import {
   FirstRequestUnanswered,
   FirstRequestUnansweredBody,
@@ -24,22 +25,31 @@ import { keepRenewed, leaseWaitLimit, whileRenewed } from "@berth/domain/limits/
 import { IdempotencyClaimLost, RequestClaim } from "@berth/domain/limits/IdempotentExecution"
 import { Digests, hashSecret } from "@berth/domain/secrets/Digests"
 import { HttpApiSchema, type HttpServerRequest, HttpServerResponse } from "@effect/platform"
-import { Effect, Option, Redacted, Schema, type Scope } from "effect"
+import { Effect, Encoding, Option, Redacted, Schema, type Scope } from "effect"
+import { isUtf8 } from "node:buffer"
+import { withoutBoundary } from "../gateway/MultipartForm.ts"
 import { RequestCredentials } from "./RequestCredentials.ts"
 import { currentAddressKey } from "./RateLimitsHttp.ts"
 import { makeErrorResponse } from "./ErrorResponse.ts"
 import type { KnownRoute } from "./RouteTable.ts"
+import { StreamStore } from "./StreamStore.ts"
 
 /** Routes whose `Idempotency-Key` this middleware handles; the gateway calls `runOnce` itself. */
-const idempotentRoutes = new Set([
+export const idempotentRoutes: ReadonlySet<string> = new Set([
   "POST /api/agents/provision",
+  "POST /api/agents/:id/attachments",
   "POST /api/agents/:id/schedules",
   "POST /api/agents/:id/skills/:skillId/runs",
   "POST /api/deployments",
   "POST /api/billing",
   "POST /api/wallet/create",
   "POST /api/cardProcessor/storage-upgrade",
-  "POST /api/ops/users/:id/credits"
+  "POST /api/ops/users/:id/credits",
+  "POST /v1/chat/completions",
+  "POST /v1/responses",
+  "POST /v1/embeddings",
+  "POST /v1/audio/speech",
+  "POST /v1/audio/transcriptions"
 ])
 /** Those without authentication, whose principal is the client address. */
 const anonymousRoutes = new Set(["POST /api/wallet/create"])
@@ -101,7 +111,12 @@ export class IdempotencyMiddleware extends Effect.Service<IdempotencyMiddleware>
             )
           : keep(key, claim, response)
 
-    const replayed = ({ body, headers, status }: StoredResponse) => HttpServerResponse.text(body, { status, headers })
+    const replayed = ({ body, encoding, headers, status }: StoredResponse) =>
+      encoding === undefined
+        ? Effect.succeed(HttpServerResponse.text(body, { status, headers }))
+        : Effect.map(Effect.orDie(Encoding.decodeBase64(body)), (bytes) =>
+            HttpServerResponse.uint8Array(bytes, { status, headers, contentType: headers["content-type"] })
+          )
 
     const claimOrReplay = <E, R>(
       key: IdempotencyKey,
@@ -114,7 +129,7 @@ export class IdempotencyMiddleware extends Effect.Service<IdempotencyMiddleware>
             case "Claimed":
               return answer(claim.id)
             case "Replay":
-              return Effect.succeed(replayed(claim.response))
+              return replayed(claim.response)
             case "InProgress":
               return Effect.succeed(firstRequestUnansweredResponse)
             case "KeyReused":
@@ -140,7 +155,7 @@ export class IdempotencyMiddleware extends Effect.Service<IdempotencyMiddleware>
       request: HttpServerRequest.HttpServerRequest,
       route: Option.Option<KnownRoute>,
       app: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
-    ): Effect.Effect<HttpServerResponse.HttpServerResponse, E, R> => {
+    ): Effect.Effect<HttpServerResponse.HttpServerResponse, E, R | Scope.Scope> => {
       const key = request.headers["idempotency-key"]
       const name = Option.match(route, { onNone: () => "", onSome: ({ method, path }) => `${method} ${path}` })
       return key === undefined || !idempotentRoutes.has(name) ? app : applyKey(request, key, name, app)
@@ -161,17 +176,11 @@ export class IdempotencyMiddleware extends Effect.Service<IdempotencyMiddleware>
         // The endpoint responds 401 or 403.
         if (principal === null) return yield* app
         if ((yield* RequiredScope) === "admin" && !Option.exists(user, administrators.includes)) return yield* app
-        if (!isUsable(key)) return invalidKeyResponse
-        const body = yield* Effect.orDie(request.text)
+        const bytes = Buffer.from(yield* Effect.orDie(request.arrayBuffer)).toString("latin1")
+        const body = withoutBoundary(request.headers["content-type"] ?? "", bytes)
         const requestHash = hashSecret(digests, Redacted.make(`${request.url}\n${body}`))
-        const named = { principal, route: name, key }
-        return yield* claimOrReplay(named, requestHash, (claim) =>
-          answerOnce(
-            named,
-            claim,
-            () => app,
-            (response) => keep(named, claim, response)
-          )
+        return yield* runOnce({ principal, route: name, key }, requestHash, (store) =>
+          Effect.provideService(app, StreamStore, Option.some(store))
         )
       })
 
@@ -208,6 +217,7 @@ const storedHeaders = new Set([
   "x-plugin-id",
   "x-audio-content-type",
   "payment-receipt",
+  conversationHeader,
   "cache-control",
   "warning",
   modelHeader,
@@ -231,6 +241,8 @@ const toStoredResponse = ({
       "content-type": body.contentType,
       "idempotent-replayed": "true"
     },
-    body: new TextDecoder().decode(body.body)
+    ...(isUtf8(body.body)
+      ? { body: new TextDecoder().decode(body.body) }
+      : { body: Encoding.encodeBase64(body.body), encoding: "base64" as const })
   })
 }

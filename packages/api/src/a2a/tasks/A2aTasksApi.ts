@@ -1,9 +1,10 @@
 import type { A2aPeer } from "@berth/domain/a2a/tasks/A2aPeers"
 import { AgentId } from "@berth/domain/shared/AgentId"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiMiddleware, HttpApiSchema, OpenApi } from "@effect/platform"
-import { Context, JSONSchema, Predicate, Schema } from "effect"
+import { Context, JSONSchema, Schema } from "effect"
 import { AgentNotFoundBody } from "../../agents/AgentErrorBodies.ts"
 import { BudgetExceededBody, UnitsExhaustedBody } from "../../billing/BillingErrorBodies.ts"
+import { documentErrorShape } from "../../http/OpenApiErrorShape.ts"
 import { InternalFailureBody } from "../../http/TransportErrors.ts"
 import {
   ChatSessionNotFoundBody,
@@ -29,6 +30,7 @@ import {
   PushNotificationConfig,
   PushNotificationConfigs,
   RestError,
+  RpcError,
   RpcRequest,
   RpcResponse,
   SendMessageParams,
@@ -184,27 +186,12 @@ const removeNotification = HttpApiEndpoint.del(
     OpenApi.annotations({ summary: "Remove a push notification configuration", description: "Idempotent." })
   )
 
-const errorContent = { "application/json": { schema: JSONSchema.make(RestError) } }
-
-/** API keys with the scope `chat`; errors in the shape of the protocol. */
-const annotations = Context.make(OpenApi.Transform, (operation: Record<string, unknown>) => {
-  const withKeys = Context.get(acceptApiKeys("chat"), OpenApi.Transform)(operation)
-  const given: unknown = withKeys["responses"]
-  const responses = Predicate.isRecord(given) ? given : {}
-  return {
-    ...withKeys,
-    responses: Object.fromEntries(
-      Object.entries(responses).map(([status, response]) => [
-        status,
-        /^[45]/.test(status) && Predicate.isRecord(response) ? { ...response, content: errorContent } : response
-      ])
-    )
-  }
-})
+/** API keys with the scope `chat`; errors in the shape of a binding. */
+const acceptPeers = (failure: Schema.Schema.AnyNoContext) =>
+  acceptApiKeys("chat", documentErrorShape({ "application/json": { schema: JSONSchema.make(failure) } }))
 
 /** The A2A protocol of an agent. */
 export class A2aTasksApi extends HttpApiGroup.make("a2aTasks")
-  .add(rpc)
   .add(send)
   .add(list)
   .add(find)
@@ -214,8 +201,9 @@ export class A2aTasksApi extends HttpApiGroup.make("a2aTasks")
   .add(findNotification)
   .add(removeNotification)
   .add(extendedCard)
+  .annotateEndpointsContext(acceptPeers(RestError))
+  .add(rpc.annotateContext(acceptPeers(RpcError)))
   .middlewareEndpoints(A2aPeerAuth)
-  .annotateEndpointsContext(Context.merge(acceptApiKeys("chat"), annotations))
   .addError(A2aMethodNotFoundBody)
   .addError(A2aTaskNotFoundBody)
   .addError(PushNotificationNotFoundBody)

@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import { queryInteger } from "../../http/Pagination.ts"
 import { payload } from "../../http/Payload.ts"
 
 /*
@@ -12,8 +13,7 @@ const record = Schema.Record({ key: Schema.String, value: Schema.Unknown })
 
 /** A number as JSON, and in a query. */
 const count = (least: number, most: number) => Schema.Int.pipe(Schema.between(least, most))
-const queryCount = (least: number, most: number) =>
-  Schema.optional(Schema.NumberFromString.pipe(Schema.int(), Schema.between(least, most)))
+const queryCount = (least: number, most: number) => Schema.optional(queryInteger(least, most))
 
 const maximumIdLength = 256
 const id = text(maximumIdLength)
@@ -149,12 +149,24 @@ export const PushNotificationConfigs = Schema.Struct({
   configs: Schema.Array(PushNotificationConfig),
   nextPageToken: Schema.String
 })
-export const RpcResponse = Schema.Struct({
+const rpcHead = {
   jsonrpc: Schema.Literal("2.0"),
-  id: Schema.Union(Schema.String, Schema.Number, Schema.Null),
+  id: Schema.Union(Schema.String, Schema.Number, Schema.Null)
+}
+const RpcFailure = Schema.Struct({ code: Schema.Int, message: Schema.String, data: Schema.Array(record) })
+export const RpcResponse = Schema.Struct({
+  ...rpcHead,
   result: Schema.optional(Schema.Unknown),
-  error: Schema.optional(Schema.Struct({ code: Schema.Int, message: Schema.String, data: Schema.Array(record) }))
+  error: Schema.optional(RpcFailure)
 }).annotations({ identifier: "A2aRpcResponse" })
+/** The body of a refused request. Errors of the protocol are a response. */
+export const RpcError = Schema.Struct({
+  ...rpcHead,
+  error: Schema.Struct({ ...RpcFailure.fields, code: Schema.Number }),
+  message: Schema.String,
+  code: Schema.String,
+  traceId: Schema.optional(Schema.String)
+})
 export const RestError = Schema.Struct({
   error: Schema.Struct({
     code: Schema.Number,

@@ -4,11 +4,13 @@ import type { ChatMessage } from "../../ai/chat/ModelChat.ts"
 import type { Agent } from "../../agents/Agent.ts"
 import { Agents } from "../../agents/Agents.ts"
 import { IdGenerator } from "../../ids/IdGenerator.ts"
+import { IdempotentExecution } from "../../limits/IdempotentExecution.ts"
+import { Transaction } from "../../persistence/Transaction.ts"
 import type { UserId } from "../../shared/UserId.ts"
 import type { ChatSession, Message } from "../Conversation.ts"
 import { fitHistory } from "../conversations/HistoryWindow.ts"
 import {
-  type Attachment,
+  Attachment,
   AttachmentId,
   AttachmentInvalid,
   AttachmentLimitReached,
@@ -43,6 +45,8 @@ export class Attachments extends Effect.Service<Attachments>()("@berth/Attachmen
     const agents = yield* Agents
     const images = yield* ImageInput
     const ids = yield* IdGenerator
+    const transaction = yield* Transaction
+    const { run } = yield* IdempotentExecution
 
     const insert = Effect.fnUntraced(function* (owner: AttachmentOwner, attachment: Attachment, content: Uint8Array) {
       if (!(yield* repository.insert(owner, attachment, content, attachmentLimits)))
@@ -54,8 +58,7 @@ export class Attachments extends Effect.Service<Attachments>()("@berth/Attachmen
     const upload = Effect.fn("Attachments.upload")(function* (agent: Agent, given: string, content: Uint8Array) {
       const mediaType = yield* readAttachmentType(content)
       const attachment = { id: yield* makeId, name: cleanFileName(given), mediaType, size: content.length }
-      yield* insert(toOwner(agent), attachment, content)
-      return attachment
+      return yield* transaction.run(run(Attachment, Effect.as(insert(toOwner(agent), attachment, content), attachment)))
     })
 
     const find = Effect.fn("Attachments.find")(function* (agent: Agent, id: AttachmentId) {
