@@ -7,12 +7,14 @@ import type { HttpCallResponse } from "../support/HttpCall.ts"
 import { fakeAudioHeader, SpeechTest } from "@berth/infra/backend/SpeechTest"
 import { FakeAgentTasks } from "../fakes/FakeAgentTasks.ts"
 import * as App from "../support/TestApp.ts"
+import { withVision } from "./AttachmentFixtures.ts"
 import { assertError } from "./ErrorAssertions.ts"
 import { parseEvents } from "./ServerSentEvents.ts"
 import {
   decodeGatewayAnswer,
   gatewayCall,
   helloRequest,
+  machinePaymentHeaders,
   textAnswer,
   readUsedUnits,
   withPendingAnswer
@@ -78,7 +80,7 @@ layer(App.shared, { excludeTestServices: true })("The gateway's plugins", (it) =
           seen = messages
           return textAnswer("A cat")
         }
-      })(gatewayCall({ as, json: { model: "gpt-4", messages: [{ role: "user", content }] } }))
+      })(gatewayCall({ as, json: { model: "gpt-4", messages: [{ role: "user", content }] } }).pipe(withVision))
       assert.strictEqual(answer.status, 200, answer.text)
       assert.deepStrictEqual(seen, [
         {
@@ -91,6 +93,26 @@ layer(App.shared, { excludeTestServices: true })("The gateway's plugins", (it) =
         }
       ])
     })
+  )
+
+  it.effect(
+    "The gateway's plugins refuse an image for a model without image input before they charge or ask for a payment",
+    () =>
+      Effect.gen(function* () {
+        const as = yield* App.signInNewUser("pro")
+        const content = [{ type: "image_url", image_url: { url: "https://example.com/cat.png" } }]
+        const json = { model: "gpt-4", messages: [{ role: "user", content }] }
+        for (const call of [
+          { as },
+          { as, headers: { accept: "text/event-stream" } },
+          { headers: machinePaymentHeaders }
+        ]) {
+          const refused = yield* gatewayCall({ json, ...call })
+          assertError(refused, { status: 400, code: "images_not_supported" })
+          assert.strictEqual(refused.body["model"], "openai/gpt-4")
+        }
+        assert.strictEqual(yield* readUsedUnits(as), 0)
+      })
   )
 
   it.effect("The gateway's plugins synthesize speech and return its content type", () =>

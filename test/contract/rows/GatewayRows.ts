@@ -181,6 +181,16 @@ export const gatewayRows: ReadonlyArray<ErrorRow> = [
     during: synthesis(() => new PluginFailed({ reason: "no provider speaks" })),
     ...internal
   }),
+  row(
+    "an image goes to a model without image input",
+    {
+      model: "openai/gpt-4",
+      messages: [{ role: "user", content: [{ type: "image_url", image_url: { url: "https://example.com/cat.png" } }] }]
+    },
+    400,
+    "images_not_supported",
+    { members: { model: "openai/gpt-4" } }
+  ),
   row("the key of a repetition is too long", helloRequest, 400, "idempotency_key_invalid", {
     headers: { "idempotency-key": "x".repeat(256) }
   })

@@ -6,6 +6,7 @@ import { BudgetExceededBody } from "../billing/BillingErrorBodies.ts"
 import { CrossOrigin } from "../http/CrossOrigin.ts"
 import { BodyTooLargeBody, InternalFailureBody, MediaTypeUnsupportedBody } from "../http/TransportErrors.ts"
 import { Timestamp } from "../http/Timestamp.ts"
+import { ImagesNotSupportedBody } from "../interaction/AttachmentsApi.ts"
 import { IdempotencyErrors } from "../limits/IdempotencyErrors.ts"
 import { RateLimitExceededBody } from "../limits/RateLimits.ts"
 import { acceptApiKeys, ScopeMissingBody } from "../sessions/RequiredScope.ts"
@@ -73,6 +74,7 @@ const call = HttpApiEndpoint.post("call", gatewayPath)
   .addError(BodyTooLargeBody)
   .addError(MediaTypeUnsupportedBody)
   .addError(IdempotencyErrors)
+  .addError(ImagesNotSupportedBody)
   .addError(AgentNotFoundBody)
   .addError(PluginFailedBody)
   .addError(PluginNotFoundBody)

@@ -10,6 +10,7 @@ import {
   PluginNotFoundBody
 } from "@berth/api/gateway/GatewayErrorBodies"
 import { InvalidRequestBody } from "@berth/api/http/RequestErrors"
+import { ImagesNotSupportedBody } from "@berth/api/interaction/AttachmentsApi"
 import { makeRetryAfterHeader, RateLimitExceededBody, retrySoon } from "@berth/api/limits/RateLimits"
 import { ScopeMissingBody } from "@berth/api/sessions/RequiredScope"
 import { AuthenticationRequiredBody } from "@berth/api/sessions/SessionAuth"
@@ -18,6 +19,7 @@ import type { BudgetExceeded } from "@berth/domain/billing/budgets/Budget"
 import type { CallUnpaid, PaymentInProgress } from "@berth/domain/gateway/GatewayErrors"
 import type { ChainUnreachable } from "@berth/domain/chain/ChainErrors"
 import type { PluginFailed, PluginInputInvalid } from "@berth/domain/gateway/plugins/PluginRun"
+import type { ImagesNotSupported } from "@berth/domain/interaction/attachments/Attachment"
 import type { RateLimitExceeded } from "@berth/domain/limits/RateLimiter"
 import type { ScopeMissing } from "@berth/domain/sessions/ApiKeyScope"
 import type { AuthenticationRequired } from "@berth/domain/sessions/SessionErrors"
@@ -32,6 +34,7 @@ export type GatewayFailure =
   | HttpApiError.HttpApiDecodeError
   | PluginNotFound
   | PluginInputInvalid
+  | ImagesNotSupported
   | PluginFailed
   | AgentNotFound
   | ChainUnreachable
@@ -61,6 +64,8 @@ export const toGatewayErrorResponse = (failure: GatewayFailure, appUrl: URL): Ht
       return makeErrorResponse(PluginNotFoundBody, failure)
     case "PluginInputInvalid":
       return makeErrorResponse(InvalidRequestBody, toDecodeError(failure))
+    case "ImagesNotSupported":
+      return makeErrorResponse(ImagesNotSupportedBody, failure)
     case "AgentNotFound":
       return makeErrorResponse(AgentNotFoundBody, failure)
     case "PluginFailed":

@@ -16,6 +16,7 @@ import { makeChatFormat } from "./CompletionFormat.ts"
 import { makeOpenAiCalls } from "./OpenAiCalls.ts"
 import { makeResponseCalls } from "./ResponseCalls.ts"
 import { readSpeechRequest } from "./SpeechRequest.ts"
+import { readTranscriptFormat } from "./TranscriptFormat.ts"
 
 const decodeVector = (vector: string) => {
   const bytes = new Uint8Array(Buffer.from(vector, "base64"))
@@ -106,11 +107,9 @@ export const layer = HttpApiBuilder.group(WebApi, "openAiGateway", (handlers) =>
           const { user } = yield* Principal
           yield* limiter.take("gateway", user.id)
           const content = yield* yield* readContent(received)
+          const write = yield* readTranscriptFormat(content)
           const input = yield* readSpeechRequest("stt", content)
-          const { message } = yield* collectResult((yield* call(user, input)).events)
-          return content._tag === "Form" && content.form.fields.get("response_format") === "text"
-            ? HttpServerResponse.text(`${message}\n`)
-            : HttpServerResponse.unsafeJson({ text: message })
+          return write((yield* collectResult((yield* call(user, input)).events)).message)
         }).pipe(Effect.catchAll((failure) => Effect.succeed(refuse(failure))))
       )
       .handle("listModels", () => Effect.map(listModels, (data) => ({ object: "list" as const, data })))

@@ -1,8 +1,10 @@
 import { Effect, Either, Option } from "effect"
 import type { ChatRequest } from "../../ai/calls/ChatRequest.ts"
+import { hasImage } from "../../ai/chat/ContentPart.ts"
 import { OwnerKeys } from "../../ai/keys/OwnerKeys.ts"
 import { computeMediaCost } from "../../ai/models/MediaPrices.ts"
 import { estimateTokens } from "../../ai/prompt/TokenEstimate.ts"
+import { ImagesNotSupported } from "../../interaction/attachments/Attachment.ts"
 import type { Units } from "../../shared/Money.ts"
 import type { User } from "../../shared/User.ts"
 import { withExportedSpan } from "../../shared/SpanExport.ts"
@@ -35,6 +37,9 @@ export const toChatRequest = (
   unknownModel: "refuse",
   caller: { userId: Option.getOrNull(Option.map(caller, ({ id }) => id)), agentId: null }
 })
+
+const hasImages = ({ messages }: ChatRequest) =>
+  messages.some((message) => message.role === "user" && message.parts !== undefined && hasImage(message.parts))
 
 const quoteSpeech = (
   model: SpeechModel,
@@ -89,10 +94,12 @@ export class CallQuotes extends Effect.Service<CallQuotes>()("@berth/CallQuotes"
     }
 
     const quoteText = (input: Extract<PluginInput, { plugin: "generate-text" }>, caller: Option.Option<User>) =>
-      Effect.map(answers.quote(toChatRequest(input.request, caller)), ({ costUsd, inputCost, outputCost, ownKey }) => {
+      Effect.flatMap(answers.quote(toChatRequest(input.request, caller)), (quoted) => {
+        const { answeredBy, costUsd, inputCost, outputCost, ownKey, seesImages } = quoted
+        if (!seesImages && hasImages(input.request)) return new ImagesNotSupported({ model: answeredBy.model })
         const promptTokens = estimateRequestTokens(input.request)
         const usage = { tokens: estimateExpectedTokens(input.request), costUsd }
-        return {
+        return Effect.succeed<CallQuote>({
           units: computePrice(settings, input.plugin, usage),
           ownKey,
           estimateUsage: (text) => {
@@ -102,13 +109,13 @@ export class CallQuotes extends Effect.Service<CallQuotes>()("@berth/CallQuotes"
               costUsd: (promptTokens * inputCost + outputTokens * outputCost) / 1_000_000
             }
           }
-        } satisfies CallQuote
+        })
       })
 
     const quote = Effect.fnUntraced(function* (
       input: PluginInput,
       caller: Option.Option<User>
-    ): Effect.fn.Return<CallQuote, PluginFailed | PluginInputInvalid> {
+    ): Effect.fn.Return<CallQuote, PluginFailed | PluginInputInvalid | ImagesNotSupported> {
       switch (input.plugin) {
         case "generate-text":
           return yield* quoteText(input, caller)
