@@ -69,12 +69,23 @@ layer(App.shared, { excludeTestServices: true })("The rules for every endpoint",
         [yield* web({ method: "OPTIONS", path: "/api/instance/usr_0" }), "GET, HEAD"],
         [yield* web({ method: "GET", path: "/api/instance/usr_0/start" }), "POST"],
         [yield* web({ method: "TRACE", path: "/health/live" }), "GET, HEAD"],
-        [yield* backend({ method: "PUT", path: "/api/ai/chat" }), "POST"]
+        [yield* backend({ method: "PUT", path: "/api/ai/chat" }), "POST"],
+        // A literal path beside a parameter is no id, and methods that are gone are not allowed.
+        [yield* web({ method: "PUT", path: "/api/agents/provision" }), "GET, HEAD, POST"],
+        [yield* web({ method: "DELETE", path: "/api/agents/overviews" }), "GET, HEAD"],
+        [yield* web({ method: "GET", path: "/api/agents/claim" }), "POST"],
+        [yield* web({ method: "PATCH", path: "/api/agents" }), "GET, HEAD"],
+        [yield* web({ method: "OPTIONS", path: "/api/agents/agt_0" }), "GET, HEAD"]
       ] as const
       for (const [answer, allow] of table) {
         assertError(answer, { status: 405, code: "method_not_allowed" })
         assert.strictEqual(answer.headers.allow, allow)
       }
+      for (const path of ["tasks", "extendedAgentCard"]) {
+        const answer = yield* web({ method: "POST", path: `/agents/agt_0/a2a/${path}` })
+        assert.deepStrictEqual([answer.status, answer.headers.allow], [405, "GET, HEAD"])
+      }
+      assertError(yield* web({ method: "GET", path: "/api/checkout" }), { status: 404, code: "route_not_found" })
     })
   )
 

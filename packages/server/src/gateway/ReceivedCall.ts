@@ -47,7 +47,8 @@ export const readPluginId = (
   request: Request,
   content: Either.Either<CallContent, BodyFailure>
 ): Either.Either<PluginId, PluginNotFound | PluginInputInvalid> => {
-  const named = request.headers["x-plugin-id"]?.trim() ?? memberOf(content, "plugin") ?? defaultPlugin
+  const header = request.headers["x-plugin-id"]?.trim()
+  const named = (header === "" ? undefined : header) ?? memberOf(content, "plugin") ?? defaultPlugin
   if (typeof named !== "string") return Either.left(invalid("plugin", "Expected string"))
   return isPluginId(named) ? Either.right(named) : Either.left(new PluginNotFound())
 }

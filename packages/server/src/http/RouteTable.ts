@@ -20,6 +20,8 @@ export interface KnownRoute {
   readonly opaqueOrigin?: boolean
   /** Scope that the route requires of an API key; refuses keys when absent or null. */
   readonly scope?: ApiKeyScope | null
+  /** Whether every response is 410. */
+  readonly isGone?: boolean
   /** Access of pages from other origins; none when absent or null. */
   readonly crossOrigin?: CrossOriginAccess | null
 }
@@ -36,12 +38,13 @@ export const listRoutes = <Id extends string, Groups extends HttpApiGroup.HttpAp
   const routes: Array<KnownRoute> = []
   HttpApi.reflect(api, {
     onGroup: () => undefined,
-    onEndpoint: ({ endpoint, mergedAnnotations, payloads }) => {
+    onEndpoint: ({ endpoint, mergedAnnotations, payloads, successes }) => {
       routes.push({
         method: endpoint.method,
         path: endpoint.path,
         bodyTypes: Option.isSome(endpoint.payloadSchema) ? [...payloads.keys()] : [],
         errorMembers: Context.get(mergedAnnotations, GroupErrorMembers),
+        isGone: [...successes.keys()].every((status) => status === 410),
         scope: Context.get(mergedAnnotations, RequiredScope),
         crossOrigin: Context.get(mergedAnnotations, CrossOrigin)
       })
@@ -91,12 +94,20 @@ const indexOf = (table: ReadonlyArray<KnownRoute>): ReadonlyMap<number, Readonly
 const matches = (pattern: ReadonlyArray<string>, given: ReadonlyArray<string>): boolean =>
   pattern.every((segment, index) => segment.startsWith(":") || segment === given[index])
 
-/** Returns the routes of a path for every method. Literal segments match before parameters. */
+const hasSameLiterals = (one: ReadonlyArray<string>, other: ReadonlyArray<string>): boolean =>
+  one.every((segment, index) => segment.startsWith(":") === (other[index] ?? "").startsWith(":"))
+
+/**
+ * Returns the routes of a path for every method: those whose literal segments match best. A parameter never has the name of a
+ * literal beside it, so that another method of that path is wrong.
+ */
 export const findRoutes = (table: ReadonlyArray<KnownRoute>, path: string): ReadonlyArray<KnownRoute> => {
   const given = segmentsOf(path)
-  return (indexOf(table).get(given.length) ?? []).flatMap(({ pattern, route }) =>
-    matches(pattern, given) ? [route] : []
-  )
+  const found = (indexOf(table).get(given.length) ?? []).filter(({ pattern }) => matches(pattern, given))
+  const [best] = found
+  return best === undefined
+    ? []
+    : found.flatMap(({ pattern, route }) => (hasSameLiterals(pattern, best.pattern) ? [route] : []))
 }
 
 /** Routes without parameters by method and path: most requests. */
@@ -119,9 +130,14 @@ export const findRoute = (table: ReadonlyArray<KnownRoute>, method: string, path
     findRoutes(table, path).find((route) => route.method === method || (method === "HEAD" && route.method === "GET"))
   )
 
-/** Returns the methods for the `Allow` header. */
+/** Returns the methods for the `Allow` header, without those that are gone. */
 export const listMethods = (table: ReadonlyArray<KnownRoute>, path: string): ReadonlyArray<string> => [
-  ...new Set(findRoutes(table, path).flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method])))
+  ...new Set(
+    findRoutes(table, path).flatMap(({ isGone, method }) => {
+      if (isGone === true) return []
+      return method === "GET" ? ["GET", "HEAD"] : [method]
+    })
+  )
 ]
 
 /** Returns the additional members of error bodies at a path. */
