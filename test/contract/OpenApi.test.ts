@@ -1,14 +1,17 @@
 import { BackendApi } from "@berth/api/BackendApi"
 import { operationSummaries } from "@berth/api/http/OperationSummaries"
+import { requestExamples } from "@berth/api/http/RequestExamples"
 import { WebApi } from "@berth/api/WebApi"
 import { DomainEvent } from "@berth/domain/events/DomainEvent"
 import { ApiKeyScope } from "@berth/domain/sessions/ApiKeyScope"
+import { idempotentRoutes } from "@berth/server/http/IdempotencyMiddleware"
 import { type KnownRoute, listRoutes } from "@berth/server/http/RouteTable"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { lintMetrics } from "../support/MetricLint.ts"
 import * as App from "../support/TestApp.ts"
 import { errorRows } from "./ErrorRows.ts"
+import { createOwnerWithAgent } from "./OwnerFixtures.ts"
 
 const Content = Schema.Record({
   key: Schema.String,
@@ -116,6 +119,9 @@ const operationOf = (document: Document, { method, path }: Pick<KnownRoute, "met
   return operation
 }
 
+/** Whether the errors of a route have the shape of A2A or of OpenAI's protocol, in which the codes are not listed. */
+const isOfOtherProtocol = ({ path }: KnownRoute) => /^(\/v1\/|\/agents\/:id\/a2a(\/|$))/.test(path)
+
 /** The examples of the errors of a status. */
 const errorExamplesOf = (document: Document, { responses }: Operation, status: string): ReadonlyArray<unknown> => {
   const { example, examples = {} } = responses[status]?.content?.["application/json"] ?? {}
@@ -187,6 +193,13 @@ layer(App.shared, { excludeTestServices: true })("The documentation", (it) => {
             valuesOf(document, responses[status], "code").flatMap((schema) => valuesOf(document, schema, "enum"))
           const name = `${route.method} ${route.path}`
           assert.include(codesOf("431").flat(), "headers_too_large", name)
+          if (isOfOtherProtocol(route)) {
+            const common = [...(requestBody === undefined ? [] : ["413", "415"]), ...(listener === "web" ? ["403"] : [])]
+            assert.includeMembers(Object.keys(responses), common, name)
+            for (const status of common)
+              assert.notInclude(JSON.stringify(responses[status]), "#/components/schemas/", `${name}: ${status}`)
+            continue
+          }
           if (requestBody !== undefined) {
             assert.include(codesOf("413").flat(), "body_too_large", name)
             assert.include(codesOf("415").flat(), "media_type_unsupported", name)
@@ -269,6 +282,96 @@ layer(App.shared, { excludeTestServices: true })("The documentation", (it) => {
     )
   }
 
+  it.effect("The documentation gives the formats and ranges that requests are checked for", () =>
+    Effect.gen(function* () {
+      const { document } = yield* documentOf("web")
+      const parameters = apis.web.flatMap((route) =>
+        operationOf(document, route).parameters.map(({ name, schema }) => ({
+          at: `${route.method} ${route.path} ${name}`,
+          schema
+        }))
+      )
+      const texts = parameters.filter(({ schema }) => JSON.stringify(schema).includes("decoded into a number"))
+      assert.deepStrictEqual(texts, [])
+      const ranges: ReadonlyArray<readonly [string, object]> = [
+        ["GET /api/keys limit", { type: "integer", minimum: 1, maximum: 100 }],
+        ["GET /api/keys offset", { type: "integer", minimum: 0 }],
+        ["GET /agents/:id/a2a/tasks historyLength", { type: "integer", minimum: 0, maximum: 1000 }],
+        ["GET /live/:liveStreamId/:file _HLS_part", { type: "integer", minimum: 0 }],
+        ["GET /api/auth/token-gating/verify address", { type: "string", pattern: "^0x[0-9a-fA-F]{40}$" }]
+      ]
+      for (const [at, range] of ranges) assert.deepInclude(parameters.find((one) => one.at === at)?.schema, range, at)
+      const bodyOf = (path: string) =>
+        operationOf(document, { method: "POST", path }).requestBody?.content["application/json"]?.schema
+      assert.containSubset(bodyOf("/api/auth/token-gating/verify"), {
+        properties: { address: { pattern: "^0x[0-9a-fA-F]{40}$" } }
+      })
+      assert.containSubset(bodyOf("/api/auth/forgot-password"), { properties: { email: { format: "email" } } })
+    })
+  )
+
+  it.effect("The documentation has the errors of A2A and of OpenAI's protocol as they are", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const { document } = yield* documentOf("web")
+      const owner = yield* createOwnerWithAgent()
+      const Shape = Schema.Struct({
+        required: Schema.Array(Schema.String),
+        properties: Schema.Record({ key: Schema.String, value: Schema.Unknown })
+      })
+      const rpc = { jsonrpc: "2.0", id: 1, method: "SendMessage", params: {} }
+      const foreign = { origin: "https://evil.example" }
+      const calls = [
+        { method: "POST", route: "/agents/:id/a2a", json: rpc },
+        { method: "POST", route: "/agents/:id/a2a", json: rpc, as: owner },
+        { method: "POST", route: "/agents/:id/a2a", json: rpc, headers: foreign },
+        { method: "POST", route: "/agents/:id/a2a", body: "x", headers: { "content-type": "text/plain" }, as: owner },
+        { method: "GET", route: "/agents/:id/a2a/tasks" },
+        { method: "POST", route: "/v1/embeddings", json: {} },
+        { method: "POST", route: "/v1/embeddings", json: {}, headers: foreign }
+      ]
+      const statuses: Array<number> = []
+      for (const { method, route, ...call } of calls) {
+        const answer = yield* web({ method, path: route.replace(":id", "agt_0"), ...call })
+        const content = operationOf(document, { method, path: route }).responses[answer.status]?.content
+        const { properties, required } = yield* Schema.decodeUnknown(Shape)(content?.["application/json"]?.schema)
+        assert.includeMembers(Object.keys(answer.body), [...required], answer.text)
+        assert.includeMembers(Object.keys(properties), Object.keys(answer.body), answer.text)
+        statuses.push(answer.status)
+      }
+      assert.deepStrictEqual(statuses, [401, 404, 403, 404, 401, 401, 403])
+    })
+  )
+
+  it.effect("The documentation's examples of requests are accepted, or refused for what they are about", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const { document } = yield* documentOf("web")
+      const refusals: Array<readonly [string, unknown]> = []
+      for (const { method, path } of apis.web) {
+        const json = operationOf(document, { method, path }).requestBody?.content["application/json"]?.example
+        if (json === undefined) continue
+        const owner = yield* createOwnerWithAgent()
+        const own = (text: string) =>
+          text.replaceAll("agt_01jn8z5t7v", owner.agent.id).replaceAll("chs_01jn8z5t7v", owner.conversation)
+        const target = path
+          .replace(/(?<=agents\/|a2a\/):(id|agentId)\b/, owner.agent.id)
+          .replace(":sessionId", owner.conversation)
+          .replace(":userId", owner.user.id)
+        const headers = { "content-type": "application/json", "a2a-version": "1.0" }
+        const answer = yield* web({ method, path: target, as: owner, body: own(JSON.stringify(json)), headers })
+        if (answer.status === 400) refusals.push([`${method} ${path}`, answer.body["code"]])
+      }
+      // Secrets and proofs that an example cannot have.
+      assert.deepStrictEqual(refusals, [
+        ["POST /api/auth/reset-password", "reset_token_invalid"],
+        ["POST /api/settings/wallets", "wallet_proof_rejected"],
+        ["POST /api/wallet/cdp", "private_key_invalid"],
+        ["POST /api/agents/:id/verify/webauthn", "verification_rejected"]
+      ])
+    })
+  )
+
   it.effect("The documentation describes the request of every outbound event with its payload", () =>
     Effect.gen(function* () {
       const { document } = yield* documentOf("web")
@@ -288,13 +391,13 @@ layer(App.shared, { excludeTestServices: true })("The documentation", (it) => {
     })
   )
 
-  it.effect("The table of summaries names operations only", () =>
+  it.effect("The tables of summaries and of examples name operations only", () =>
     Effect.gen(function* () {
       const documents = [(yield* documentOf("web")).document, (yield* documentOf("backend")).document]
       const ids = documents.flatMap(({ paths }) =>
         Object.values(paths).flatMap((item) => Object.values(item).map(({ operationId }) => operationId))
       )
-      assert.includeMembers(ids, Object.keys(operationSummaries))
+      assert.includeMembers(ids, [...Object.keys(operationSummaries), ...Object.keys(requestExamples)])
     })
   )
 
@@ -343,6 +446,16 @@ layer(App.shared, { excludeTestServices: true })("The documentation", (it) => {
   it.effect("The documentation has the responses of limits and idempotency keys", () =>
     Effect.gen(function* () {
       const { document } = yield* documentOf("web")
+      const keyed = apis.web.flatMap((route) => {
+        const { parameters = [] } = operationOf(document, route)
+        const keys = parameters.filter(({ name }) => name === "idempotency-key")
+        assert.isAtMost(keys.length, 1)
+        return keys.length === 0 ? [] : [`${route.method} ${route.path}`]
+      })
+      assert.deepStrictEqual(
+        new Set(keyed),
+        new Set(["POST /api/v1/gateway", ...idempotentRoutes, "POST /api/provision"])
+      )
       const statuses = (method: string, path: string) => Object.keys(operationOf(document, { method, path }).responses)
       assert.includeMembers(statuses("POST", "/api/register"), ["200", "400", "409", "429", "500"])
       assert.includeMembers(statuses("POST", "/api/auth/callback/credentials"), ["200", "302", "400", "401", "429"])

@@ -22,7 +22,7 @@ export const GatingCheckFailedBody = errorBody(GatingCheckFailed, {
 
 const address = WalletAddress.pipe(
   Schema.filter(isWalletAddress, { message: () => "must be an Ethereum address: 0x and 40 hex digits" })
-)
+).annotations({ jsonSchema: { type: "string", pattern: "^0x[0-9a-fA-F]{40}$" } })
 
 const gatingFields = {
   address: WalletAddress,

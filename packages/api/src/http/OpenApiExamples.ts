@@ -10,7 +10,7 @@ const exampleTime = "2026-03-01T12:00:00.000Z"
 /** Texts of members whose name tells more than their type. */
 const namedTexts: ReadonlyArray<readonly [RegExp, string]> = [
   [/email/i, "ada@example.com"],
-  [/At$|timestamp|periodEnd/i, exampleTime],
+  [/At$|timestamp|periodEnd/, exampleTime],
   [/websocketUrl/, "wss://berth.example/agents/agt_1/ws"],
   [/url$|uri$|origin|callback|redirect/i, "https://example.com/"],
   [/address|wallet|recipient/i, "0x52908400098527886E0F7030069857D2E4169EE7"],

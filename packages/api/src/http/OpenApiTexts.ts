@@ -2,6 +2,7 @@ import { Predicate } from "effect"
 import { addOpenAiExamples } from "../ai/OpenAiErrors.ts"
 import { itemsOf, makeExample, recordOf } from "./OpenApiExamples.ts"
 import { operationSummaries } from "./OperationSummaries.ts"
+import { requestExamples } from "./RequestExamples.ts"
 
 type Document = Readonly<Record<string, unknown>>
 
@@ -30,10 +31,10 @@ const describeAccess = (operation: Document): string => {
 }
 
 /** Adds an example to a JSON body that has none. */
-const addExample = (content: unknown, schemas: Document) => {
+const addExample = (content: unknown, schemas: Document, given?: unknown) => {
   const json = recordOf(content)[jsonType]
   if (!Predicate.isRecord(json) || "example" in json || "examples" in json) return content
-  const example = makeExample(json["schema"], schemas)
+  const example = given ?? makeExample(json["schema"], schemas)
   return example === undefined ? content : { ...recordOf(content), [jsonType]: { ...json, example } }
 }
 
@@ -82,7 +83,10 @@ const describeOperation = (endpoint: unknown, schemas: Document): Document => {
     summary,
     description: operation["description"] ?? `${summary}. ${describeAccess(operation)}`,
     ...(Predicate.isRecord(requestBody) && {
-      requestBody: { ...requestBody, content: addExample(requestBody["content"], schemas) }
+      requestBody: {
+        ...requestBody,
+        content: addExample(requestBody["content"], schemas, requestExamples[String(operationId)])
+      }
     }),
     responses: mapRecord(responses, (response, status) =>
       Predicate.isRecord(response) && "content" in response

@@ -1,5 +1,11 @@
 import { Schema } from "effect"
 
+/** A whole number of a query: text on the wire, and a number for OpenAPI. */
+export const queryInteger = (least: number, most: number) =>
+  Schema.NumberFromString.pipe(Schema.int(), Schema.between(least, most)).annotations({
+    jsonSchema: { type: "integer", minimum: least, maximum: most }
+  })
+
 /** A number of a page: a non-number is rejected, a number out of range is clamped. */
 export const pageNumber = (options: { readonly least: number; readonly most: number; readonly usual: number }) =>
   Schema.optionalWith(
@@ -7,6 +13,8 @@ export const pageNumber = (options: { readonly least: number; readonly most: num
       strict: true,
       decode: (asked) => Math.min(options.most, Math.max(options.least, Math.trunc(asked))),
       encode: (number) => number
+    }).annotations({
+      jsonSchema: { type: "integer", minimum: options.least, maximum: options.most, default: options.usual }
     }),
     { default: () => options.usual }
   )

@@ -84,7 +84,7 @@ const logs = HttpApiEndpoint.get("logs", "/internal/instances/:userId/logs")
     Schema.Struct({
       agentId: Schema.optional(AgentId),
       level: Schema.optional(LogLevel),
-      limit: Schema.NumberFromString
+      limit: Schema.NumberFromString.annotations({ jsonSchema: { type: "number" } })
     })
   )
   .addSuccess(RuntimeLogPage)

@@ -18,7 +18,12 @@ const Message = Schema.Struct({ message: Schema.String }).annotations({ identifi
 
 /** POST /api/auth/forgot-password: the same response whether or not the account exists. */
 const forgotPassword = HttpApiEndpoint.post("forgotPassword", "/api/auth/forgot-password")
-  .setPayload(payload({ email: Schema.String, turnstileToken: optionalText }))
+  .setPayload(
+    payload({
+      email: Schema.String.annotations({ jsonSchema: { type: "string", format: "email" } }),
+      turnstileToken: optionalText
+    })
+  )
   .addSuccess(Message)
   .addError(EmailInvalidBody)
   .middleware(BotCheck)

@@ -11,6 +11,7 @@ import {
   InternalFailureBody,
   RequestTimeoutBody
 } from "../../http/TransportErrors.ts"
+import { queryInteger } from "../../http/Pagination.ts"
 import { acceptApiKeys } from "../../sessions/RequiredScope.ts"
 import {
   LiveFileNameInvalidBody,
@@ -68,7 +69,7 @@ export class LiveIngestApi extends HttpApiGroup.make("liveIngest")
   .add(remove)
   .addError(InternalFailureBody) {}
 
-const directive = Schema.NumberFromString.pipe(Schema.int(), Schema.between(0, Number.MAX_SAFE_INTEGER))
+const directive = queryInteger(0, Number.MAX_SAFE_INTEGER)
 
 /** GET /live/:liveStreamId/:file */
 const play = HttpApiEndpoint.get("play", "/live/:liveStreamId/:file")
