@@ -3,11 +3,48 @@ import * as OtelExport from "@berth/infra/telemetry/OtelExport"
 import { type RuntimeSpan, RuntimeSpanExporter } from "@berth/domain/instances/RuntimeSpans"
 import { UserId } from "@berth/domain/shared/UserId"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Metric, Option, Tracer } from "effect"
+import { measureCall } from "@berth/domain/ai/calls/ModelTelemetry"
+import { findUnit } from "@berth/infra/telemetry/MetricConventions"
+import { Effect, Layer, Metric, MetricBoundaries, MetricLabel, Option, Schema, Tracer } from "effect"
+import { readFileSync } from "node:fs"
 import { afterAll, beforeAll, vi } from "vitest"
 import { makeFakeOtelCollector } from "../fakes/FakeOtelCollector.ts"
 import { eventually } from "../support/Eventually.ts"
 import { recordLogs } from "../support/RecordedTelemetry.ts"
+
+/** The part of an export of metrics that is looked at. */
+const Exported = Schema.parseJson(
+  Schema.Struct({
+    resourceMetrics: Schema.Array(
+      Schema.Struct({
+        scopeMetrics: Schema.Array(
+          Schema.Struct({
+            metrics: Schema.Array(
+              Schema.Struct({
+                name: Schema.String,
+                unit: Schema.String,
+                histogram: Schema.optional(
+                  Schema.Struct({
+                    dataPoints: Schema.Array(
+                      Schema.Struct({
+                        attributes: Schema.Array(
+                          Schema.Struct({
+                            key: Schema.String,
+                            value: Schema.Struct({ stringValue: Schema.optional(Schema.String) })
+                          })
+                        )
+                      })
+                    )
+                  })
+                )
+              })
+            )
+          })
+        )
+      })
+    )
+  })
+)
 
 const identity = { serviceName: "berth-test", serviceVersion: "1.2.3", serviceInstanceId: "one", role: "backend" }
 
@@ -73,6 +110,65 @@ describe("export by OTLP", () => {
         assert.containSubset(headers, { "x-team": "a b", authorization: "Basic hunter2" })
     })
   )
+
+  it.scopedLive("Metrics are exported with units of UCUM, and with the names and attributes of the conventions", () =>
+    Effect.gen(function* () {
+      const collector = yield* makeFakeOtelCollector
+      const call = { provider: "google", model: { id: "google/gemini-test" }, keyId: undefined } as const
+      const duration = Metric.histogram(
+        "http_server_request_duration_seconds",
+        MetricBoundaries.fromIterable([0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]),
+        "Time to the head of a response"
+      )
+      const labels = { method: "GET", route: "/test", status: "2xx" }
+      yield* Effect.sync(() => measureCall(call, 250)).pipe(
+        Effect.zipRight(
+          duration.pipe(
+            Metric.taggedWithLabels(Object.entries(labels).map(([key, value]) => MetricLabel.make(key, value))),
+            Metric.update(0.25)
+          )
+        ),
+        Effect.provide(exportTo(collector.url, ["metrics"]))
+      )
+      const body = collector.requests().find(({ path }) => path === "/v1/metrics")?.body ?? ""
+      const { resourceMetrics } = yield* Schema.decode(Exported)(body)
+      const metrics = resourceMetrics.flatMap(({ scopeMetrics }) => scopeMetrics.flatMap((scope) => scope.metrics))
+      const find = (name: string) => metrics.find((metric) => metric.name === name)
+      const attributesOf = (name: string) =>
+        (find(name)?.histogram?.dataPoints ?? []).map(({ attributes }) =>
+          Object.fromEntries(attributes.map(({ key, value }) => [key, value.stringValue]))
+        )
+      assert.deepInclude(attributesOf("http.server.request.duration"), {
+        "http.request.method": "GET",
+        "http.route": "/test",
+        "berth.http.response.status_class": "2xx"
+      })
+      assert.deepInclude(attributesOf("gen_ai.client.operation.duration"), {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": "gcp.gemini",
+        "gen_ai.request.model": "gemini-test"
+      })
+      const units = {
+        "http.server.request.duration": "s",
+        "gen_ai.client.operation.duration": "s",
+        process_cpu_seconds_total: "s",
+        process_resident_memory_bytes: "By",
+        nodejs_eventloop_utilization_ratio: "1"
+      }
+      for (const [name, unit] of Object.entries(units)) assert.strictEqual(find(name)?.unit, unit, name)
+    })
+  )
+
+  it("Every metric that docs/operations/telemetry.md names has a unit", () => {
+    const page = readFileSync("docs/operations/telemetry.md", "utf8")
+    const names = [...page.matchAll(/`((?:berth|http|effect_fiber|process|nodejs)_[a-z\d_]+)`/g)].map(
+      ([, name]) => name ?? ""
+    )
+    const unexported = ["berth_agents", "berth_instances", "berth_outbox_lag_seconds", "berth_outbox_waiting_rows"]
+    const without = names.filter((name) => !unexported.includes(name) && findUnit(name) === undefined)
+    assert.isAbove(names.length, 30)
+    assert.deepStrictEqual(without, [])
+  })
 
   it.scopedLive("Spans of instances are exported by the conventions, with the resource of their owner", () =>
     Effect.gen(function* () {

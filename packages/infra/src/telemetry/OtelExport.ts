@@ -18,6 +18,7 @@ import type { UserId } from "@berth/domain/shared/UserId"
 import { Effect, Layer, Logger, type LogLevel, Option, Runtime } from "effect"
 import type { SignalExport, TelemetrySettings } from "../configuration/TelemetrySettings.ts"
 import { observeExports, toPublicAddress } from "./ExportFailures.ts"
+import { toConventionalMetrics } from "./MetricConventions.ts"
 import { noExporter } from "./NoExporter.ts"
 import { makeOtelTracer } from "./OtelTracer.ts"
 import { sampleProcess } from "./ProcessMetrics.ts"
@@ -164,7 +165,7 @@ export const layer = (settings: TelemetrySettings, identity: ExportedResource) =
         reader.setMetricProducer({
           collect: (options) => {
             sampleProcess()
-            return producer.collect(options)
+            return producer.collect(options).then(toConventionalMetrics)
           }
         })
         yield* endWith({ forceFlush: () => reader.forceFlush(), shutdown: () => reader.shutdown() })

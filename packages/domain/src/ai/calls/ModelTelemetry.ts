@@ -83,11 +83,14 @@ export const measureCall = (call: CalledModel, millis: number): void =>
   durationOf(call, "").unsafeUpdate(millis / 1000, [])
 
 // OpenTelemetry's provider names that differ.
-const conventionalNames: { readonly [name in ProviderName]?: string } = { google: "gcp.gemini" }
+const conventionalNames: ReadonlyMap<string, string> = new Map<ProviderName, string>([["google", "gcp.gemini"]])
+
+/** The name of a provider by OpenTelemetry's GenAI conventions. */
+export const nameProvider = (provider: string): string => conventionalNames.get(provider) ?? provider
 
 /** The span of a call by OpenTelemetry's GenAI conventions. */
 export const describeCallSpan = (call: PlannedCall, options: ChatOptions) => {
-  const provider = conventionalNames[call.provider] ?? call.provider
+  const provider = nameProvider(call.provider)
   return {
     name: `chat ${parseModelName(call.model.id)}`,
     options: {
