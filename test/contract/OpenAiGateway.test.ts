@@ -1,4 +1,5 @@
 import type { ApiKeyScope } from "@berth/domain/sessions/ApiKeyScope"
+import { Units } from "@berth/domain/shared/Money"
 import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
 import { ModelProvidersTest } from "@berth/infra/ai/ModelProvidersTest"
 import { assert, layer } from "@effect/vitest"
@@ -252,7 +253,7 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
         assert.lengthOf(new Set(answers.map(({ headers }) => headers["content-type"])), 1, path)
         const other = yield* post(owner, { ...json, ...change })
         assertMatches([other.status, other.body], [422, { error: { code: "idempotency_key_reused" } }])
-        assert.strictEqual(yield* readUsedUnits(owner), units, path)
+        assert.strictEqual(yield* readUsedUnits(owner), Units(units), path)
         assert.notProperty((yield* post(stranger, json)).headers, "idempotent-replayed")
       }
     })

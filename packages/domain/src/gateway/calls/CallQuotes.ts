@@ -38,7 +38,7 @@ export const toChatRequest = (
   caller: { userId: Option.getOrNull(Option.map(caller, ({ id }) => id)), agentId: null }
 })
 
-const hasImages = ({ messages }: ChatRequest) =>
+const hasImages = ({ messages }: Pick<ChatRequest, "messages">) =>
   messages.some((message) => message.role === "user" && message.parts !== undefined && hasImage(message.parts))
 
 const quoteSpeech = (
