@@ -71,7 +71,7 @@ layer(App.shared, { excludeTestServices: true })("The rules for every endpoint",
         [yield* web({ method: "TRACE", path: "/health/live" }), "GET, HEAD"],
         [yield* backend({ method: "PUT", path: "/api/ai/chat" }), "POST"],
         // A literal path beside a parameter is no id, and methods that are gone are not allowed.
-        [yield* web({ method: "PUT", path: "/api/agents/provision" }), "GET, HEAD, POST"],
+        [yield* web({ method: "PUT", path: "/api/agents/provision" }), "POST, GET, HEAD"],
         [yield* web({ method: "DELETE", path: "/api/agents/overviews" }), "GET, HEAD"],
         [yield* web({ method: "GET", path: "/api/agents/claim" }), "POST"],
         [yield* web({ method: "PATCH", path: "/api/agents" }), "GET, HEAD"],
