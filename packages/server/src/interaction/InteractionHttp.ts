@@ -69,7 +69,7 @@ export const layer = HttpApiBuilder.group(WebApi, "interaction", (handlers) =>
       )
       .handle("act", ({ payload, request }) =>
         Effect.gen(function* () {
-          const { action, agentId, attachments, enabled, key, message, sessionId, skillId, value } = payload
+          const { action, agentId, enabled, key, skillId, value } = payload
           const { user } = yield* isConfiguration(action) ? principalWithScope("agents") : Principal
           if (action === "create-session") {
             const session = yield* sessions.create(user.id, agentId)
@@ -79,7 +79,7 @@ export const layer = HttpApiBuilder.group(WebApi, "interaction", (handlers) =>
           if (action === "set-credential") return yield* credentials.set(user.id, agentId, { key, value })
           const isStream = acceptsEventStream(request.headers["accept"])
           const position = isStream ? yield* readLastEventId(request) : Option.none()
-          const toSend = yield* readMessage(user, { agentId, attachments, message, sessionId }, Option.isSome(position))
+          const toSend = yield* readMessage(user, payload, Option.isSome(position))
           if (isStream) return yield* respondStreamedChat(answers, user, position, toSend, agentAnswerFormat)
           const { reply } = yield* answers.conversations.sendAndAwait(user, toSend)
           yield* addResponseHeaders(makeReplyHeaders(reply))
@@ -106,8 +106,7 @@ export const layer = HttpApiBuilder.group(WebApi, "interaction", (handlers) =>
       )
       .handle("history", () =>
         Effect.gen(function* () {
-          const { user } = yield* Principal
-          const { count, messages } = yield* records.listHistory(user.id)
+          const { count, messages } = yield* records.listHistory((yield* Principal).user.id)
           return { messages: messages.map(makeChatRecord), count }
         })
       )

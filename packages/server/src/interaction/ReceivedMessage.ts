@@ -18,11 +18,17 @@ interface ChatFields {
 export const makeMessageReader = Effect.map(
   Attachments,
   (attachments) =>
-    ({ id }: User, { attachments: named = [], message, ...to }: ChatFields, isResuming = false) => {
+    ({ id }: User, { agentId, attachments: named = [], message, sessionId, topic }: ChatFields, isResuming = false) => {
       if (message === undefined && named.length === 0 && !isResuming)
         return new MessageInvalid({ reason: "is missing" })
       const attach = (session: ChatSession) => attachments.attach(id, named, session)
-      return Effect.succeed({ ...to, message: message ?? "", attach: named.length === 0 ? undefined : attach })
+      return Effect.succeed({
+        agentId,
+        sessionId,
+        topic,
+        message: message ?? "",
+        attach: named.length === 0 ? undefined : attach
+      })
     }
 )
 export type MessageReader = Effect.Effect.Success<typeof makeMessageReader>
