@@ -95,6 +95,20 @@ layer(App.shared, { excludeTestServices: true })("The gateway's plugins", (it) =
     })
   )
 
+  it.effect("The gateway's plugins take an empty X-Plugin-Id as absent", () =>
+    Effect.gen(function* () {
+      const as = yield* App.signInNewUser("pro")
+      const headers = { "x-plugin-id": "" }
+      for (const [json, plugin] of [
+        [helloRequest, "generate-text"],
+        [{ plugin: "tts", text: "Hello" }, "tts"]
+      ] as const) {
+        const answer = yield* gatewayCall({ as, json, headers })
+        assert.deepStrictEqual([answer.status, answer.headers["x-plugin-id"]], [200, plugin], answer.text)
+      }
+    })
+  )
+
   it.effect(
     "The gateway's plugins refuse an image for a model without image input before they charge or ask for a payment",
     () =>

@@ -194,7 +194,10 @@ layer(App.shared, { excludeTestServices: true })("The documentation", (it) => {
           const name = `${route.method} ${route.path}`
           assert.include(codesOf("431").flat(), "headers_too_large", name)
           if (isOfOtherProtocol(route)) {
-            const common = [...(requestBody === undefined ? [] : ["413", "415"]), ...(listener === "web" ? ["403"] : [])]
+            const common = [
+              ...(requestBody === undefined ? [] : ["413", "415"]),
+              ...(listener === "web" ? ["403"] : [])
+            ]
             assert.includeMembers(Object.keys(responses), common, name)
             for (const status of common)
               assert.notInclude(JSON.stringify(responses[status]), "#/components/schemas/", `${name}: ${status}`)

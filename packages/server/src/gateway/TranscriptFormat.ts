@@ -31,5 +31,7 @@ export const readTranscriptFormat = (content: CallContent): Either.Either<WriteT
   if (format === "text") return Either.right(asText)
   return format === "" || format === "json"
     ? Either.right(asJson)
-    : Either.left(new ParameterUnsupported({ parameter: "response_format", reason: "only json and text are supported" }))
+    : Either.left(
+        new ParameterUnsupported({ parameter: "response_format", reason: "only json and text are supported" })
+      )
 }
