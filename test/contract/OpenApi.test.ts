@@ -450,7 +450,7 @@ layer(App.shared, { excludeTestServices: true })("The documentation", (it) => {
     Effect.gen(function* () {
       const { document } = yield* documentOf("web")
       const keyed = apis.web.flatMap((route) => {
-        const { parameters = [] } = operationOf(document, route)
+        const { parameters } = operationOf(document, route)
         const keys = parameters.filter(({ name }) => name === "idempotency-key")
         assert.isAtMost(keys.length, 1)
         return keys.length === 0 ? [] : [`${route.method} ${route.path}`]
