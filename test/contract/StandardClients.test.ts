@@ -480,7 +480,7 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
       const { withBehavior } = yield* ModelProvidersTest
       const overloaded = new ProviderFailed({ provider: "openai", kind: "overloaded", reason: "it is overloaded" })
       const failed = yield* withBehavior({ embed: () => overloaded })(refusal(() => client.embeddings.create(body)))
-      assertMatches(failed, { code: "plugin_failed" })
+      assertMatches(failed, { status: 503, code: "provider_overloaded" })
       assert.strictEqual(yield* readUsedUnits(owner), used)
       const begun = yield* Deferred.make<void>()
       const leaving = new AbortController()

@@ -90,13 +90,20 @@ export const TokenCountInvalidBody = extendedErrorBody(
   }
 )
 
+export const ProviderFailureKindBody = Schema.Literal(
+  "unreachable",
+  "timeout",
+  "rate-limited",
+  "unauthorized",
+  "refused",
+  "overloaded",
+  "nonsense"
+)
+
 /** No suitable model answered. */
 export const ProviderFailedBody = extendedErrorBody(
   ProviderFailed,
-  Schema.Struct({
-    provider: ProviderName,
-    kind: Schema.Literal("unreachable", "timeout", "rate-limited", "unauthorized", "refused", "overloaded", "nonsense")
-  }),
+  Schema.Struct({ provider: ProviderName, kind: ProviderFailureKindBody }),
   {
     status: 500,
     error: "Provider error",

@@ -113,13 +113,6 @@ export const OpenAiCompletion = Schema.Struct({
 }).annotations({ identifier: "OpenAiCompletion" })
 export type OpenAiCompletion = typeof OpenAiCompletion.Type
 
-const failuresOfProviders = {
-  "429": "The model provider's rate limit is reached",
-  "502": "The model provider cannot be reached or understood",
-  "503": "The model provider is overloaded",
-  "504": "The model provider takes too long"
-}
-
 /** POST /v1/chat/completions */
 const createCompletion = HttpApiEndpoint.post("createCompletion", "/v1/chat/completions")
   .setPayload(OpenAiCompletionPayload)
@@ -129,7 +122,7 @@ const createCompletion = HttpApiEndpoint.post("createCompletion", "/v1/chat/comp
   .addError(ModelNotFoundBody)
   .addError(ModelsUnavailableBody)
   .addError(ProviderFailedBody)
-  .annotateContext(documentErrors(failuresOfProviders))
+  .annotateContext(documentErrors)
 
 export const OpenAiModel = Schema.Struct({
   id: Schema.String,
@@ -141,21 +134,21 @@ export const OpenAiModel = Schema.Struct({
 /** GET /v1/models */
 const listModels = HttpApiEndpoint.get("listModels", "/v1/models")
   .addSuccess(Schema.Struct({ object: Schema.Literal("list"), data: Schema.Array(OpenAiModel) }))
-  .annotateContext(documentErrors())
+  .annotateContext(documentErrors)
 
 /** GET /v1/models/:id: a percent-encoded id, or a name without its vendor. */
 const retrieveModel = HttpApiEndpoint.get("retrieveModel", "/v1/models/:id")
   .setPath(Schema.Struct({ id: Schema.String }))
   .addSuccess(OpenAiModel)
   .addError(ModelNotFoundBody)
-  .annotateContext(documentErrors())
+  .annotateContext(documentErrors)
 
 /** GET /v1/models/:vendor/:name */
 const retrieveModelOfVendor = HttpApiEndpoint.get("retrieveModelOfVendor", "/v1/models/:vendor/:name")
   .setPath(Schema.Struct({ vendor: Schema.String, name: Schema.String }))
   .addSuccess(OpenAiModel)
   .addError(ModelNotFoundBody)
-  .annotateContext(documentErrors())
+  .annotateContext(documentErrors)
 
 /** On the private listener. */
 export class OpenAiApi extends HttpApiGroup.make("openAi")

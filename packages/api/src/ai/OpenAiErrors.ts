@@ -66,6 +66,8 @@ const failureOfProvider: Readonly<Record<string, readonly [status: number, code:
   nonsense: [502, "provider_unintelligible"]
 }
 
+const isOfProvider = (code: unknown): boolean => code === "provider_failed" || code === "plugin_failed"
+
 const typeOf = (status: number): OpenAiError["error"]["type"] => {
   if (status === 429) return "rate_limit_error"
   return status >= 500 ? "server_error" : "invalid_request_error"
@@ -89,7 +91,7 @@ export const makeOpenAiFailure = (status: number, body: unknown): OpenAiFailure 
   const told = Option.getOrElse(readTold(body), (): typeof Told.Type => ({}))
   const message = told.message ?? (Predicate.isString(told.error) ? told.error : "The request failed.")
   const [ownStatus, ownCode] =
-    (told.code === "provider_failed" ? failureOfProvider[told.kind ?? ""] : undefined) ??
+    (isOfProvider(told.code) ? failureOfProvider[told.kind ?? ""] : undefined) ??
     ([status, openAiCodes[told.code ?? ""] ?? told.code ?? null] as const)
   return {
     status: ownStatus,
@@ -110,36 +112,48 @@ const alternatives = "x-alternatives"
 
 const errorContent = { "application/json": { schema: JSONSchema.make(OpenAiError) } }
 
-/** An operation of an OpenAPI document with its errors in OpenAI's shape; `further`: descriptions by status. */
-export const withOpenAiErrors =
-  (further: Readonly<Record<string, string>> = {}) =>
-  (operation: Readonly<Record<string, unknown>>): Record<string, unknown> => {
-    const given = operation["responses"]
-    const responses = Predicate.isRecord(given) ? given : {}
-    return {
-      ...operation,
-      [errorShape]: errorContent,
-      responses: {
-        ...Object.fromEntries(
-          Object.entries(responses).map(([status, response]) => [
-            status,
-            isErrorStatus(status) && Predicate.isRecord(response)
-              ? { ...response, content: errorContent, [alternatives]: response["content"] }
-              : response
-          ])
-        ),
-        ...Object.fromEntries(
-          Object.entries(further).map(([status, description]) => [status, { description, content: errorContent }])
-        )
-      }
+const failuresOfProviders = Object.entries({
+  "400": "The model provider rejects the request",
+  "429": "The model provider's rate limit is reached",
+  "502": "The model provider cannot be reached or understood",
+  "503": "The model provider is overloaded",
+  "504": "The model provider takes too long"
+})
+
+/** An operation of an OpenAPI document with its errors in OpenAI's shape. A provider's failure has the statuses of its kinds. */
+export const withOpenAiErrors = (operation: Readonly<Record<string, unknown>>): Record<string, unknown> => {
+  const given = operation["responses"]
+  const responses = Predicate.isRecord(given) ? given : {}
+  const callsProvider = /schemas\/(?:Provider|Plugin)Failed"/.test(JSON.stringify(responses))
+  return {
+    ...operation,
+    [errorShape]: errorContent,
+    responses: {
+      ...Object.fromEntries(
+        (callsProvider ? failuresOfProviders : []).map(([status, description]) => [
+          status,
+          { description, content: errorContent }
+        ])
+      ),
+      ...Object.fromEntries(
+        Object.entries(responses).map(([status, response]) => [
+          status,
+          isErrorStatus(status) && Predicate.isRecord(response)
+            ? { ...response, content: errorContent, [alternatives]: response["content"] }
+            : response
+        ])
+      )
     }
   }
+}
 
-/** The bodies that OpenAI's shape has for one: one for each kind of a provider's failure. */
-const makeOpenAiFailures = (status: number, body: Readonly<Record<string, unknown>>): ReadonlyArray<OpenAiFailure> =>
-  body["code"] === "provider_failed"
-    ? Object.keys(failureOfProvider).map((kind) => makeOpenAiFailure(status, { ...body, kind }))
-    : [makeOpenAiFailure(status, body)]
+/** The bodies that OpenAI's shape has for one: one for each kind of a provider's failure, and a plugin's own. */
+const makeOpenAiFailures = (status: number, body: Readonly<Record<string, unknown>>): ReadonlyArray<OpenAiFailure> => [
+  ...(body["code"] === "provider_failed" ? [] : [makeOpenAiFailure(status, { ...body, kind: undefined })]),
+  ...(isOfProvider(body["code"]) ? Object.keys(failureOfProvider) : []).map((kind) =>
+    makeOpenAiFailure(status, { ...body, kind })
+  )
+]
 
 /** Adds the examples of errors in OpenAI's shape to an operation. `bodiesOf` returns the bodies of a response's content. */
 export const addOpenAiExamples = (
@@ -175,5 +189,4 @@ export const addOpenAiExamples = (
 }
 
 /** Documents an endpoint's errors in OpenAI's shape. */
-export const documentErrors = (further: Readonly<Record<string, string>> = {}) =>
-  OpenApi.annotations({ transform: withOpenAiErrors(further) })
+export const documentErrors = OpenApi.annotations({ transform: withOpenAiErrors })

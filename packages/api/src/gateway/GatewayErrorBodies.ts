@@ -4,7 +4,8 @@ import { PluginFailed } from "@berth/domain/gateway/plugins/PluginRun"
 import { HttpApiSchema } from "@effect/platform"
 import { Data, Option, Schema } from "effect"
 import { unconfirmedMessage } from "../billing/BillingErrorBodies.ts"
-import { errorClassSchema, errorBody, plainErrorBody, errorFields, exampleTraceId } from "../http/ErrorBody.ts"
+import { errorClassSchema, extendedErrorBody, plainErrorBody, errorFields, exampleTraceId } from "../http/ErrorBody.ts"
+import { ProviderFailureKindBody } from "../ai/AiErrorBodies.ts"
 import { ChallengeTerms, formatChallengeHeader, makeChallengeBody } from "./payments/ChallengeMessage.ts"
 
 export class PluginNotFound extends Data.TaggedError("PluginNotFound")<object> {}
@@ -17,13 +18,20 @@ export const PluginNotFoundBody = plainErrorBody(PluginNotFound, {
   message: "Unknown plugin; use agent, generate-text, tts or stt."
 })
 /** Output that was not delivered costs nothing, and a machine payment stays redeemable for the same request. */
-export const PluginFailedBody = errorBody(PluginFailed, {
-  status: 500,
-  error: "internal",
-  message: ({ reason }) => `The call failed: ${reason}`,
-  example: new PluginFailed({ reason: "the model did not answer" }),
-  read: (message) => new PluginFailed({ reason: message.replace(/^The call failed: /, "") })
-})
+export const PluginFailedBody = extendedErrorBody(
+  PluginFailed,
+  Schema.Struct({
+    kind: Schema.optional(ProviderFailureKindBody).annotations({ description: "What failed at the model provider" })
+  }),
+  {
+    status: 500,
+    error: "internal",
+    message: ({ reason }) => `The call failed: ${reason}`,
+    members: ({ kind }) => (kind === undefined ? {} : { kind }),
+    example: new PluginFailed({ reason: "model provider openai is overloaded; try again later", kind: "overloaded" }),
+    read: (message, { kind }) => new PluginFailed({ reason: message.replace(/^The call failed: /, ""), kind })
+  }
+)
 export const PaymentInProgressBody = plainErrorBody(PaymentInProgress, {
   status: 409,
   error: "Payment in progress",

@@ -226,5 +226,5 @@ export class OpenAiGatewayApi extends HttpApiGroup.make("openAiGateway")
   .add(retrieveModel)
   .add(retrieveModelOfVendor)
   .middlewareEndpoints(PrincipalAuth)
-  .annotateEndpointsContext(acceptApiKeys("gateway", withOpenAiErrors()))
+  .annotateEndpointsContext(acceptApiKeys("gateway", withOpenAiErrors))
   .addError(InternalFailureBody) {}

@@ -76,6 +76,13 @@ describe("an error in OpenAI's shape", () => {
       { code: "provider_failed", kind: "nonsense" },
       [502, "server_error", "provider_unintelligible", null]
     ],
+    [
+      "a refusal of a gateway call",
+      500,
+      { code: "plugin_failed", kind: "refused" },
+      [400, "invalid_request_error", "provider_refused", null]
+    ],
+    ["a plugin's own failure", 500, { code: "plugin_failed" }, [500, "server_error", "plugin_failed", null]],
     ["nothing that is known", 418, { teapot: true }, [418, "invalid_request_error", null, null]]
   ])("is told of %s", (_, status, body, [ownStatus, type, code, param]) => {
     const failure = makeOpenAiFailure(status, { error: "Oh", message: "Oh dear", traceId: "t", ...body })

@@ -51,8 +51,8 @@ describe("the usual bodies of model calls", () => {
     ([given]) => {
       if (isPlainChat(given)) assert.deepStrictEqual(readChat(given), given)
       if (isPlainCompletion(given)) assert.deepStrictEqual(readCompletion(given), given)
-      const { plugin, ...chat } = given
-      if (isPlainCall(given)) assert.deepStrictEqual(readChat(given), chat)
+      const chat = Object.fromEntries(Object.entries(given).filter(([name]) => name !== "plugin"))
+      if (isPlainCall(given)) assert.deepStrictEqual<unknown>(readChat(given), chat)
     },
     { fastCheck: { numRuns: 1_000 } }
   )

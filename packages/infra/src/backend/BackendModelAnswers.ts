@@ -38,6 +38,7 @@ const toFailure = (event: Extract<ModelAnswerEvent, { readonly type: "failed" | 
     ? new PluginInputInvalid({ field: event.field, reason: event.reason })
     : new PluginFailed({
         reason: event.reason,
+        kind: event.kind,
         isUnavailable: event.isUnavailable,
         retryAfter: event.retryAfter === null ? undefined : Duration.millis(event.retryAfter)
       })

@@ -24,7 +24,7 @@ const toFailure = (
   if (isTransportFailure<SpeechFailed | SpeechInputInvalid>(error))
     return failTransport(error, unreachable("cannot be reached"))
   return error._tag === "SpeechFailed"
-    ? new PluginFailed({ reason: error.reason, retryAfter: error.retryAfter })
+    ? new PluginFailed({ reason: error.reason, kind: error.kind, retryAfter: error.retryAfter })
     : new PluginInputInvalid({ field: error.field, reason: error.reason })
 }
 

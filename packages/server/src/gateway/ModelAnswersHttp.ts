@@ -16,6 +16,7 @@ const toFailureEvent = (error: PluginFailed | PluginInputInvalid) =>
         type: "failed",
         reason: error.reason,
         retryAfter: error.retryAfter === undefined ? null : Duration.toMillis(error.retryAfter),
+        kind: error.kind,
         isUnavailable: error.isUnavailable === true
       } as const)
 

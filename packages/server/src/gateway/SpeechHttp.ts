@@ -12,7 +12,7 @@ import { UserId } from "@berth/domain/shared/UserId"
 const toSpeechFailure = <A>(speech: Effect.Effect<A, PluginFailed | PluginInputInvalid>) =>
   Effect.mapError(speech, (failure) =>
     failure._tag === "PluginFailed"
-      ? new SpeechFailed({ reason: failure.reason, retryAfter: failure.retryAfter })
+      ? new SpeechFailed({ reason: failure.reason, kind: failure.kind, retryAfter: failure.retryAfter })
       : new SpeechInputInvalid({ field: failure.field, reason: failure.reason })
   )
 

@@ -7,6 +7,7 @@ import { ModelDelta, ModelToolCall } from "@berth/domain/ai/streams/ModelEvent"
 import { ChatOpeningFields } from "@berth/domain/gateway/payments/PaidAnswer"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
+import { ProviderFailureKindBody } from "../../ai/AiErrorBodies.ts"
 import { Timestamp } from "../../http/Timestamp.ts"
 import { InternalAuth } from "../../http/InternalAuth.ts"
 
@@ -61,6 +62,8 @@ const AnswerFailed = Schema.Struct({
   reason: Schema.String,
   /** Milliseconds. */
   retryAfter: Schema.NullOr(Schema.Number),
+  /** Absent from earlier releases. */
+  kind: Schema.optional(ProviderFailureKindBody),
   isUnavailable: Schema.Boolean
 })
 const AnswerInvalid = Schema.Struct({ type: Schema.Literal("invalid"), field: Schema.String, reason: Schema.String })

@@ -1,6 +1,8 @@
+import type { ProviderFailureKind } from "@berth/domain/ai/models/ModelErrors"
 import { AnsweringModel } from "@berth/domain/ai/models/AnsweringModel"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, Multipart } from "@effect/platform"
 import { Data, Duration, Schema } from "effect"
+import { ProviderFailureKindBody } from "../../ai/AiErrorBodies.ts"
 import { extendedErrorBody } from "../../http/ErrorBody.ts"
 import { InternalAuth } from "../../http/InternalAuth.ts"
 import { UserId } from "@berth/domain/shared/UserId"
@@ -12,6 +14,7 @@ import { UserId } from "@berth/domain/shared/UserId"
 /** The errors of a plugin on this wire. */
 export class SpeechFailed extends Data.TaggedError("SpeechFailed")<{
   readonly reason: string
+  readonly kind?: ProviderFailureKind | undefined
   readonly retryAfter: Duration.Duration | undefined
 }> {}
 export class SpeechInputInvalid extends Data.TaggedError("SpeechInputInvalid")<{
@@ -21,15 +24,22 @@ export class SpeechInputInvalid extends Data.TaggedError("SpeechInputInvalid")<{
 
 const SpeechFailedBody = extendedErrorBody(
   SpeechFailed,
-  Schema.Struct({ retryAfterMs: Schema.optional(Schema.Number) }),
+  Schema.Struct({ retryAfterMs: Schema.optional(Schema.Number), kind: Schema.optional(ProviderFailureKindBody) }),
   {
     status: 502,
     error: "Speech failed",
     message: ({ reason }) => reason,
-    members: ({ retryAfter }) => (retryAfter === undefined ? {} : { retryAfterMs: Duration.toMillis(retryAfter) }),
+    members: ({ kind, retryAfter }) => ({
+      ...(kind !== undefined && { kind }),
+      ...(retryAfter !== undefined && { retryAfterMs: Duration.toMillis(retryAfter) })
+    }),
     example: new SpeechFailed({ reason: "The speech provider does not answer.", retryAfter: undefined }),
-    read: (reason, { retryAfterMs }) =>
-      new SpeechFailed({ reason, retryAfter: retryAfterMs === undefined ? undefined : Duration.millis(retryAfterMs) })
+    read: (reason, { kind, retryAfterMs }) =>
+      new SpeechFailed({
+        reason,
+        kind,
+        retryAfter: retryAfterMs === undefined ? undefined : Duration.millis(retryAfterMs)
+      })
   }
 )
 

@@ -6,7 +6,7 @@ import { listMediaModels } from "../../ai/models/MediaPrices.ts"
 import { ProviderFailed } from "../../ai/models/ModelErrors.ts"
 import { ModelProviders } from "../../ai/models/ModelProviders.ts"
 import type { EmbeddingRequest } from "../plugins/ModelAnswers.ts"
-import { PluginFailed, PluginInputInvalid } from "../plugins/PluginRun.ts"
+import { PluginFailed, PluginInputInvalid, toPluginFailed } from "../plugins/PluginRun.ts"
 import { embeddingProvider as provider, quoteEmbedding, resolveEmbeddingModel } from "./EmbeddingModels.ts"
 
 const timeout = Duration.minutes(1)
@@ -37,8 +37,7 @@ export const makeLocalEmbeddings = Effect.gen(function* () {
         duration: timeout,
         onTimeout: () => new ProviderFailed({ provider, kind: "timeout", reason: "no answer within a minute" })
       }),
-      Effect.mapError((failure) => (ownKey ? markOwnKeyFailure(failure) : failure)),
-      Effect.mapError(({ message, retryAfter }) => new PluginFailed({ reason: message, retryAfter }))
+      Effect.mapError((failure) => toPluginFailed(ownKey ? markOwnKeyFailure(failure) : failure))
     )
     const costUsd = yield* quoteEmbedding(model, tokens)
     yield* usage

@@ -4,7 +4,7 @@ import type { ChatError } from "../../ai/calls/ModelChatCalls.ts"
 import { streamFromReader } from "../../ai/streams/ChunkReader.ts"
 import { makeLocalEmbeddings } from "../embeddings/LocalEmbeddings.ts"
 import { ModelAnswers } from "./ModelAnswers.ts"
-import { PluginFailed, PluginInputInvalid } from "./PluginRun.ts"
+import { PluginFailed, PluginInputInvalid, toPluginFailed } from "./PluginRun.ts"
 
 const toPluginError = (error: ChatError): PluginFailed | PluginInputInvalid => {
   switch (error._tag) {
@@ -15,7 +15,7 @@ const toPluginError = (error: ChatError): PluginFailed | PluginInputInvalid => {
     case "ModelsUnavailable":
       return new PluginFailed({ reason: error.message, isUnavailable: true })
     case "ProviderFailed":
-      return new PluginFailed({ reason: error.message, retryAfter: error.retryAfter })
+      return toPluginFailed(error)
   }
 }
 

@@ -3,11 +3,13 @@ import type { AgentNotFound } from "../../agents/AgentErrors.ts"
 import type { ChatEnding, ChatOpening } from "../../ai/calls/ChatRequest.ts"
 import type { ToolCall } from "../../ai/chat/ModelChat.ts"
 import type { AnsweringModel } from "../../ai/models/AnsweringModel.ts"
+import type { ProviderFailed, ProviderFailureKind } from "../../ai/models/ModelErrors.ts"
 import type { ModelDelta } from "../../ai/streams/ModelEvent.ts"
 
-/** A plugin did not complete. `reason` is a sentence for the caller, without secrets; `retryAfter` is the provider's. */
+/** A plugin did not complete. `reason` is a sentence for the caller, without secrets; `kind` and `retryAfter` are a provider's. */
 export class PluginFailed extends Data.TaggedError("PluginFailed")<{
   readonly reason: string
+  readonly kind?: ProviderFailureKind | undefined
   readonly retryAfter?: Duration.Duration | undefined
   /** No model could be called. */
   readonly isUnavailable?: boolean | undefined
@@ -16,6 +18,9 @@ export class PluginFailed extends Data.TaggedError("PluginFailed")<{
     return this.reason
   }
 }
+
+export const toPluginFailed = ({ kind, message, retryAfter }: ProviderFailed): PluginFailed =>
+  new PluginFailed({ reason: message, kind, retryAfter })
 
 /** The input of a plugin is invalid; the caller can correct it. */
 export class PluginInputInvalid extends Data.TaggedError("PluginInputInvalid")<{

@@ -12,7 +12,7 @@ import { type ModelKeys, OwnerKeys } from "../../ai/keys/OwnerKeys.ts"
 import type { CalledModel } from "../../ai/calls/CallPlan.ts"
 import { retryCall } from "../../ai/calls/CallRetry.ts"
 import { GatewaySettings } from "../GatewaySettings.ts"
-import { PluginFailed, type PluginInputInvalid } from "../plugins/PluginRun.ts"
+import { PluginFailed, type PluginInputInvalid, toPluginFailed } from "../plugins/PluginRun.ts"
 import { type Recording, Speech, type SpeechAnswer, type SpeechInput } from "./Speech.ts"
 import { validateRecording, validateSpeechInput, makeAudioFilename } from "./SpeechLimits.ts"
 import {
@@ -31,9 +31,6 @@ interface Called {
 }
 
 type Refused = PluginFailed | PluginInputInvalid
-
-const asPluginFailed = (failure: ProviderFailed) =>
-  new PluginFailed({ reason: failure.message, retryAfter: failure.retryAfter })
 
 export const layer: Layer.Layer<Speech, never, GatewaySettings | SpeechProviders | OwnerKeys | ModelUsage> =
   Layer.effect(
@@ -141,7 +138,7 @@ export const layer: Layer.Layer<Speech, never, GatewaySettings | SpeechProviders
                 ownKey: call.keyId !== undefined
               })
             )
-            return yield* asPluginFailed(failure)
+            return yield* toPluginFailed(failure)
           }
           const answer = yield* result.right
           countCall(call, "answered")
