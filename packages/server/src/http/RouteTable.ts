@@ -130,15 +130,13 @@ export const findRoute = (table: ReadonlyArray<KnownRoute>, method: string, path
     findRoutes(table, path).find((route) => route.method === method || (method === "HEAD" && route.method === "GET"))
   )
 
-/** Returns the methods for the `Allow` header, without those that are gone. */
-export const listMethods = (table: ReadonlyArray<KnownRoute>, path: string): ReadonlyArray<string> => [
-  ...new Set(
-    findRoutes(table, path).flatMap(({ isGone, method }) => {
-      if (isGone === true) return []
-      return method === "GET" ? ["GET", "HEAD"] : [method]
-    })
-  )
-]
+/** Returns the methods for the `Allow` header, without those that are gone unless all are. */
+export const listMethods = (table: ReadonlyArray<KnownRoute>, path: string): ReadonlyArray<string> => {
+  const routes = findRoutes(table, path)
+  const present = routes.filter(({ isGone }) => isGone !== true)
+  const methods = (present.length === 0 ? routes : present).map(({ method }) => method)
+  return [...new Set(methods.flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method])))]
+}
 
 /** Returns the additional members of error bodies at a path. */
 export const findErrorMembers = (table: ReadonlyArray<KnownRoute>, path: string): KnownRoute["errorMembers"] =>
