@@ -285,6 +285,81 @@ layer(App.shared, { excludeTestServices: true })("The documentation", (it) => {
     )
   }
 
+  it.effect(
+    "The documentation has server-sent events as a media type of their own at every operation that streams",
+    () =>
+      Effect.gen(function* () {
+        const streaming: Array<string> = []
+        for (const listener of ["web", "backend"] as const) {
+          const { document } = yield* documentOf(listener)
+          for (const route of apis[listener]) {
+            const content = operationOf(document, route).responses["200"]?.content ?? {}
+            const types = Object.entries(content).flatMap(([type, { schema }]) =>
+              JSON.stringify(schema).includes("/EventStream") ? [type] : []
+            )
+            if (types.length === 0) continue
+            assert.deepStrictEqual(types, ["text/event-stream"], route.path)
+            streaming.push(`${listener}: ${route.method} ${route.path}`)
+          }
+        }
+        assert.deepStrictEqual(
+          new Set(streaming),
+          new Set([
+            "backend: POST /api/ai/chat",
+            "backend: POST /internal/gateway/answers",
+            "backend: POST /internal/instances/:userId/turns",
+            "backend: POST /internal/runtime/model",
+            "backend: POST /v1/chat/completions",
+            "web: GET /agents/:id/a2a/tasks/:taskId",
+            "web: GET /api/agent/messages/:messageId/events",
+            "web: GET /api/agents/overviews",
+            "web: POST /agents/:id/a2a",
+            "web: POST /agents/:id/a2a/:operation",
+            "web: POST /agents/:id/a2a/tasks/:taskId",
+            "web: POST /api/agent",
+            "web: POST /api/chat",
+            "web: POST /api/v1/gateway",
+            "web: POST /mcp",
+            "web: POST /v1/chat/completions",
+            "web: POST /v1/responses"
+          ])
+        )
+      })
+  )
+
+  it.effect("The documentation opens request bodies, except those in which unknown members are refused", () =>
+    Effect.gen(function* () {
+      const { document } = yield* documentOf("web")
+      const { schemas } = document.components
+      const bodies = apis.web.flatMap((route) => {
+        const { requestBody } = operationOf(document, route)
+        return requestBody === undefined ? [] : [{ path: route.path, requestBody }]
+      })
+      assert.isAbove(bodies.length, 60)
+      const isClosed = (value: unknown) => JSON.stringify(value).includes(`"additionalProperties":false`)
+      assert.deepStrictEqual(
+        bodies.flatMap(({ path, requestBody }) => (isClosed(requestBody) ? [path] : [])),
+        []
+      )
+      const referred = bodies
+        .flatMap(({ requestBody }) => valuesOf(document, requestBody, "$ref"))
+        .map((reference) => String(reference).split("/").at(-1) ?? "")
+      assert.deepStrictEqual(
+        new Set(referred.filter((name) => isClosed(schemas[name]))),
+        new Set([
+          "AgentConfigChange",
+          "AgentConfigInput",
+          "BudgetInput",
+          "ChannelInput",
+          "ChannelsChange",
+          "McpServerInput",
+          "PlatformBInput"
+        ])
+      )
+      assert.isTrue(isClosed(schemas["AgentConfigView"]), "a response")
+    })
+  )
+
   it.effect("The documentation gives the formats and ranges that requests are checked for", () =>
     Effect.gen(function* () {
       const { document } = yield* documentOf("web")

@@ -1,7 +1,7 @@
 import { AgentConfig } from "@berth/domain/agents/Agent"
 import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { Schema } from "effect"
-import { ModelName } from "../http/Payload.ts"
+import { ModelName, refusesUnknownMembers } from "../http/Payload.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
 import { agentConfigFields } from "./AgentConfigFields.ts"
 import {
@@ -33,7 +33,7 @@ const read = HttpApiEndpoint.get("read", "/api/agents/:id/config")
 export const AgentConfigChange = Schema.Struct({
   model: Schema.optionalWith(ModelName, { exact: true }),
   ...agentConfigFields
-}).annotations({ identifier: "AgentConfigChange", parseOptions: { onExcessProperty: "error", errors: "all" } })
+}).annotations({ identifier: "AgentConfigChange", ...refusesUnknownMembers })
 
 /** PUT /api/agents/:id/config: absent members stay; unknown members are rejected. `Warning` as for a new agent. */
 const change = HttpApiEndpoint.put("change", "/api/agents/:id/config")

@@ -1,7 +1,7 @@
 import { Channel } from "@berth/domain/shared/Channel"
 import { isTimezone, maximumCronLength, parseCron } from "@berth/domain/shared/CronTimes"
 import { Either, Schema } from "effect"
-import { ModelName } from "../http/Payload.ts"
+import { ModelName, refusesUnknownMembers } from "../http/Payload.ts"
 
 /** Optional, but never `undefined`. */
 const exactly = <A, I, R>(schema: Schema.Schema<A, I, R>) => Schema.optionalWith(schema, { exact: true })
@@ -33,5 +33,5 @@ export const agentConfigFields = {
 /** Unknown members are rejected. */
 export const AgentConfigInput = Schema.Struct(agentConfigFields).annotations({
   identifier: "AgentConfigInput",
-  parseOptions: { onExcessProperty: "error", errors: "all" }
+  ...refusesUnknownMembers
 })

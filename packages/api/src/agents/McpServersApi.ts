@@ -3,7 +3,7 @@ import { maximumMcpServers, McpServerName, McpServersInvalid } from "@berth/doma
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
 import { reasonErrorBody } from "../http/ErrorBody.ts"
-import { payload, SecretText } from "../http/Payload.ts"
+import { payload, refusesUnknownMembers, SecretText } from "../http/Payload.ts"
 import { Timestamp } from "../http/Timestamp.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
 import { acceptApiKeys } from "../sessions/RequiredScope.ts"
@@ -34,7 +34,7 @@ const McpServerInput = Schema.Struct({
     description:
       "Headers of every request, such as `Authorization`. Absent: those stored for this name stay, unless `url` changes"
   })
-}).annotations({ identifier: "McpServerInput", parseOptions: { onExcessProperty: "error", errors: "all" } })
+}).annotations({ identifier: "McpServerInput", ...refusesUnknownMembers })
 
 const servers = Schema.Struct({ servers: Schema.Array(McpServerView), count: Schema.Int })
 

@@ -1,6 +1,7 @@
 import { Model, ProviderName, TaskType } from "@berth/domain/ai/models/Model"
-import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
+import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { Schema, Struct } from "effect"
+import { EventStream } from "../http/EventStream.ts"
 import { ModelName, optionalText, payload } from "../http/Payload.ts"
 import { Timestamp } from "../http/Timestamp.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
@@ -108,7 +109,7 @@ export const ChatAnswer = Schema.Struct({
 const chat = HttpApiEndpoint.post("chat", "/api/ai/chat")
   .setPayload(ChatPayload)
   .addSuccess(ChatAnswer)
-  .addSuccess(HttpApiSchema.withEncoding(Schema.String, { kind: "Text", contentType: "text/event-stream" }))
+  .addSuccess(EventStream)
   .addError(MessagesMissingBody)
   .addError(ModelNotFoundBody)
   .addError(ModelsUnavailableBody)

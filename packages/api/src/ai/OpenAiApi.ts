@@ -1,5 +1,6 @@
-import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
+import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { Schema } from "effect"
+import { EventStream } from "../http/EventStream.ts"
 import { ModelName, payload } from "../http/Payload.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
 import { AiAccess, ModelNotFoundBody, ModelsUnavailableBody, ProviderFailedBody } from "./AiErrorBodies.ts"
@@ -117,7 +118,7 @@ export type OpenAiCompletion = typeof OpenAiCompletion.Type
 const createCompletion = HttpApiEndpoint.post("createCompletion", "/v1/chat/completions")
   .setPayload(OpenAiCompletionPayload)
   .addSuccess(OpenAiCompletion)
-  .addSuccess(HttpApiSchema.withEncoding(Schema.String, { kind: "Text", contentType: "text/event-stream" }))
+  .addSuccess(EventStream)
   .addError(ParameterUnsupportedBody)
   .addError(ModelNotFoundBody)
   .addError(ModelsUnavailableBody)

@@ -2,7 +2,7 @@ import { SubscriptionStatus } from "@berth/domain/billing/subscriptions/Subscrip
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
 import { pageNumber, pageOf, pageQuery } from "../http/Pagination.ts"
-import { optionalText, payload, SecretText } from "../http/Payload.ts"
+import { optionalText, payload, refusesUnknownMembers, SecretText } from "../http/Payload.ts"
 import { Timestamp } from "../http/Timestamp.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
 import { IdempotencyErrors } from "../limits/IdempotencyErrors.ts"
@@ -164,7 +164,7 @@ const BudgetInput = Schema.Struct({
   units: Schema.Int.pipe(Schema.between(0, maximumBudgetLimit)).annotations({
     message: () => `must be a whole number from 0 to ${maximumBudgetLimit}`
   })
-}).annotations({ identifier: "BudgetInput", parseOptions: { onExcessProperty: "error", errors: "all" } })
+}).annotations({ identifier: "BudgetInput", ...refusesUnknownMembers })
 
 const nameBudget = ({ agentId, period }: typeof BudgetInput.Type) => `${agentId ?? ""} ${period}`
 

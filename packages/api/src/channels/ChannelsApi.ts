@@ -4,7 +4,7 @@ import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema, Struct } from "effect"
 import { AgentNotFoundBody, ConfigurationNotAppliedBody, PlanFeatureRequiredBody } from "../agents/AgentErrorBodies.ts"
 import { AgentOwner } from "../agents/OwnedAgent.ts"
-import { SecretText } from "../http/Payload.ts"
+import { refusesUnknownMembers, SecretText } from "../http/Payload.ts"
 import { Timestamp } from "../http/Timestamp.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
 import { CredentialInvalidBody } from "../secrets/CredentialErrorBodies.ts"
@@ -35,7 +35,6 @@ const ChannelViews = Schema.Struct({
   platformC: ChannelView
 }).annotations({ identifier: "Channels" })
 
-const strict = { parseOptions: { onExcessProperty: "error", errors: "all" } } as const
 const exactly = <A, I, R>(schema: Schema.Schema<A, I, R>) => Schema.optionalWith(schema, { exact: true })
 
 const ChannelInput = Schema.Struct({
@@ -44,7 +43,7 @@ const ChannelInput = Schema.Struct({
   verifyToken: exactly(SecretText),
   enabled: exactly(Schema.Boolean),
   answersBots: exactly(Schema.Boolean)
-}).annotations({ identifier: "ChannelInput", ...strict })
+}).annotations({ identifier: "ChannelInput", ...refusesUnknownMembers })
 const PlatformBInput = Schema.Struct({
   ...ChannelInput.fields,
   phoneNumberId: exactly(Schema.NonEmptyString).annotations({
@@ -53,7 +52,7 @@ const PlatformBInput = Schema.Struct({
   businessAccountId: exactly(Schema.NonEmptyString).annotations({
     description: "The account of the number; by default found by the token"
   })
-}).annotations({ identifier: "PlatformBInput", ...strict })
+}).annotations({ identifier: "PlatformBInput", ...refusesUnknownMembers })
 const change = exactly(Schema.NullOr(ChannelInput))
 
 const read = HttpApiEndpoint.get("read", "/api/agents/:id/channels")
@@ -75,7 +74,7 @@ const write = HttpApiEndpoint.put("change", "/api/agents/:id/channels")
       platformC: change
     }).annotations({
       identifier: "ChannelsChange",
-      ...strict
+      ...refusesUnknownMembers
     })
   )
   .addSuccess(Schema.Struct({ channels: ChannelViews, status: Schema.Literal("updated") }))

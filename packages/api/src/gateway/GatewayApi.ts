@@ -4,6 +4,7 @@ import { Schema } from "effect"
 import { AgentNotFoundBody } from "../agents/AgentErrorBodies.ts"
 import { BudgetExceededBody } from "../billing/BillingErrorBodies.ts"
 import { CrossOrigin } from "../http/CrossOrigin.ts"
+import { EventStream } from "../http/EventStream.ts"
 import { BodyTooLargeBody, InternalFailureBody, MediaTypeUnsupportedBody } from "../http/TransportErrors.ts"
 import { Timestamp } from "../http/Timestamp.ts"
 import { ImagesNotSupportedBody } from "../interaction/AttachmentsApi.ts"
@@ -63,7 +64,7 @@ const call = HttpApiEndpoint.post("call", gatewayPath)
   .setHeaders(headers)
   .setPayload(Schema.Union(GatewayBody, HttpApiSchema.Multipart(RecordingFormBody)))
   .addSuccess(GatewayAnswer)
-  .addSuccess(HttpApiSchema.withEncoding(Schema.String, { kind: "Text", contentType: "text/event-stream" }))
+  .addSuccess(EventStream)
   .addError(RateLimitExceededBody)
   .addError(AuthenticationRequiredBody)
   .addError(ScopeMissingBody)

@@ -14,6 +14,7 @@ import {
   ResponsePayload
 } from "../ai/ResponsesApi.ts"
 import { withOpenAiErrors, ParameterUnsupportedBody } from "../ai/OpenAiErrors.ts"
+import { EventStream } from "../http/EventStream.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
 import {
   AttachmentInvalidBody,
@@ -57,7 +58,6 @@ const conversationHeaders = Schema.Struct({
     ChatSessionId.annotations({ description: "With model agent/<id>: the conversation that the message continues" })
   )
 })
-const eventStream = HttpApiSchema.withEncoding(Schema.String, { kind: "Text", contentType: "text/event-stream" })
 
 const agentModel =
   "The model agent/<id> is one of the caller's agents: it receives the text and the images (`data:image/…` only) of the last message, continues its conversation with its memory and skills, and is charged as a message. API keys need the scope `chat` for it too."
@@ -66,7 +66,7 @@ const createCompletion = HttpApiEndpoint.post("createChatCompletion", completion
   .setHeaders(conversationHeaders)
   .setPayload(OpenAiCompletionPayload)
   .addSuccess(OpenAiCompletion)
-  .addSuccess(eventStream)
+  .addSuccess(EventStream)
   .addError(IdempotencyErrors)
   .addError(ParameterUnsupportedBody)
   .addError(ScopeMissingBody)
@@ -95,7 +95,7 @@ const createResponse = HttpApiEndpoint.post("createResponse", responsesPath)
   .setHeaders(conversationHeaders)
   .setPayload(ResponsePayload)
   .addSuccess(ModelResponse)
-  .addSuccess(eventStream)
+  .addSuccess(EventStream)
   .addError(IdempotencyErrors)
   .addError(ParameterUnsupportedBody)
   .addError(ResponseNotFoundBody)

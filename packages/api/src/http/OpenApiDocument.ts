@@ -1,8 +1,11 @@
 import { HttpApiSchema, OpenApi } from "@effect/platform"
 import { JSONSchema, Predicate, type Schema } from "effect"
 import { IdempotencyKeyReusedBody, maximumIdempotencyKeyLength } from "../limits/IdempotencyErrors.ts"
+import { separateEventStream } from "./EventStream.ts"
 import { errorShape } from "./OpenApiErrorShape.ts"
+import { mapRecord, recordOf } from "./OpenApiExamples.ts"
 import { describeOperations } from "./OpenApiTexts.ts"
+import { openRequestBodies } from "./OpenRequestBodies.ts"
 import {
   BodyTooLargeBody,
   HeadersTooLargeBody,
@@ -69,7 +72,7 @@ const idempotencyKey = {
 const reusedStatus = String(HttpApiSchema.getStatusError(IdempotencyKeyReusedBody))
 
 const addIdempotencyKey = (operation: Document): Document => {
-  const responses = Predicate.isRecord(operation["responses"]) ? operation["responses"] : {}
+  const responses = recordOf(operation["responses"])
   if (!JSON.stringify(responses[reusedStatus] ?? null).includes(`${schemaPrefix}IdempotencyKeyReused"`))
     return operation
   const given: ReadonlyArray<unknown> = Array.isArray(operation["parameters"]) ? operation["parameters"] : []
@@ -94,35 +97,25 @@ const complete = (
       ...(operation["requestBody"] === undefined ? [] : withBody),
       ...(safeMethods.has(method) ? [] : unsafe)
     ]
-    const given = Predicate.isRecord(operation["responses"]) ? operation["responses"] : {}
+    const given = recordOf(operation["responses"])
     const refusals = bodies.reduce<Readonly<Record<string, unknown>>>(
       (all, body) => (shape === undefined ? addResponse(all, body, definitions) : addShaped(all, body, shape)),
       given
     )
     // The parser's, which knows no path.
-    const responses = addResponse(refusals, HeadersTooLargeBody, definitions)
+    const responses = mapRecord(addResponse(refusals, HeadersTooLargeBody, definitions), separateEventStream)
     const redirects = !Object.keys(given).some((status) => status.startsWith("2"))
     return { ...operation, responses: redirects ? { ...responses, default: redirectTarget } : responses }
   }
-  const paths = mapRecord(document["paths"], (item) =>
+  const described = mapRecord(document["paths"], (item) =>
     mapRecord(item, (operation, method) => addErrors(method, operation))
   )
-  const components = Predicate.isRecord(document["components"]) ? document["components"] : {}
-  const schemas = Predicate.isRecord(components["schemas"]) ? components["schemas"] : {}
-  const declared = Predicate.isRecord(components["securitySchemes"]) ? components["securitySchemes"] : {}
+  const components = recordOf(document["components"])
+  const declared = recordOf(components["securitySchemes"])
   const securitySchemes = { ...declared, ...added }
-  return {
-    ...document,
-    ...outbound,
-    paths,
-    components: { ...components, securitySchemes, schemas: { ...definitions, ...schemas } }
-  }
+  const { paths, schemas } = openRequestBodies(described, { ...definitions, ...recordOf(components["schemas"]) })
+  return { ...document, ...outbound, paths, components: { ...components, securitySchemes, schemas } }
 }
-
-const mapRecord = (value: unknown, change: (member: unknown, key: string) => unknown) =>
-  Predicate.isRecord(value)
-    ? Object.fromEntries(Object.entries(value).map(([key, member]) => [key, change(member, key)]))
-    : value
 
 /** Adds the status of an error whose body has the shape of another protocol. */
 const addShaped = (responses: Readonly<Record<string, unknown>>, body: Schema.Schema.All, content: unknown) => ({

@@ -3,6 +3,8 @@ import { Predicate } from "effect"
 type Json = Readonly<Record<string, unknown>>
 
 export const recordOf = (value: unknown): Json => (Predicate.isRecord(value) ? value : {})
+export const mapRecord = (value: unknown, change: (member: unknown, key: string) => unknown): Json =>
+  Object.fromEntries(Object.entries(recordOf(value)).map(([key, member]) => [key, change(member, key)]))
 export const itemsOf = (value: unknown): ReadonlyArray<unknown> => (Array.isArray(value) ? value : [])
 
 const exampleTime = "2026-03-01T12:00:00.000Z"

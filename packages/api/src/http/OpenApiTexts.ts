@@ -1,13 +1,10 @@
 import { Predicate } from "effect"
 import { addOpenAiExamples } from "../ai/OpenAiErrors.ts"
-import { itemsOf, makeExample, recordOf } from "./OpenApiExamples.ts"
+import { itemsOf, makeExample, mapRecord, recordOf } from "./OpenApiExamples.ts"
 import { operationSummaries } from "./OperationSummaries.ts"
 import { requestExamples } from "./RequestExamples.ts"
 
 type Document = Readonly<Record<string, unknown>>
-
-const mapRecord = (value: unknown, change: (member: unknown, key: string) => unknown): Document =>
-  Object.fromEntries(Object.entries(recordOf(value)).map(([key, member]) => [key, change(member, key)]))
 
 const jsonType = "application/json"
 

@@ -4,6 +4,13 @@ import { Schema } from "effect"
 export const payload = <Fields extends Schema.Struct.Fields>(fields: Fields) =>
   Schema.Struct(fields).annotations({ parseOptions: { errors: "all" } })
 
+/** Annotations of a body, or a part of one, in which unknown members are refused. */
+export const refusesUnknownMembers = {
+  parseOptions: { onExcessProperty: "error", errors: "all" },
+  // In the description; request bodies without it are open.
+  jsonSchema: { unevaluatedProperties: false }
+} as const
+
 /** Text whose value must not come back in an error message. */
 export const SecretText = Schema.Redacted(Schema.String.annotations({ message: () => "must be a string" }))
 

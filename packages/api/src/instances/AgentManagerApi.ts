@@ -3,6 +3,7 @@ import { RuntimeLogPage, LogLevel } from "@berth/domain/instances/RuntimeLog"
 import { InstanceStats } from "@berth/domain/instances/InstanceStats"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
+import { EventStream } from "../http/EventStream.ts"
 import { InternalAuth } from "../http/InternalAuth.ts"
 import { PlanLimitReachedBody } from "../agents/AgentErrorBodies.ts"
 import { BackendUnavailableBody, InstanceUnavailableBody, InstanceNotFoundBody } from "./LifecycleErrorBodies.ts"
@@ -124,7 +125,7 @@ export const ReceivedTurnEvent = Schema.Union(
 const chat = HttpApiEndpoint.post("chat", "/internal/instances/:userId/turns")
   .setPath(owner)
   .setPayload(Turn)
-  .addSuccess(HttpApiSchema.withEncoding(Schema.String, { kind: "Text", contentType: "text/event-stream" }))
+  .addSuccess(EventStream)
   .addError(InstanceUnavailableBody)
 
 export class AgentManagerApi extends HttpApiGroup.make("agentManager")

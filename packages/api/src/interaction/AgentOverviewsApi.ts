@@ -1,7 +1,8 @@
 import { type AgentOverviewChange, AgentOverview } from "@berth/domain/interaction/overviews/AgentOverview"
 import { AgentId } from "@berth/domain/shared/AgentId"
-import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
+import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { Schema } from "effect"
+import { EventStream } from "../http/EventStream.ts"
 import { encodeSseEvent } from "../http/Sse.ts"
 import { Timestamp } from "../http/Timestamp.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
@@ -44,7 +45,7 @@ export const encodeAgentOverviewEvent = (change: AgentOverviewChange): string =>
  */
 const overviews = HttpApiEndpoint.get("overviews", "/api/agents/overviews")
   .addSuccess(Schema.Struct({ agents: Schema.Array(AgentOverviewView) }))
-  .addSuccess(HttpApiSchema.withEncoding(Schema.String, { kind: "Text", contentType: "text/event-stream" }))
+  .addSuccess(EventStream)
 
 export class AgentOverviewsApi extends HttpApiGroup.make("agentOverviews")
   .add(overviews)

@@ -14,6 +14,7 @@ import {
   SkillNotFoundBody
 } from "../agents/AgentErrorBodies.ts"
 import { BudgetExceededBody, UnitsExhaustedBody } from "../billing/BillingErrorBodies.ts"
+import { EventStream } from "../http/EventStream.ts"
 import { RateLimitExceededBody } from "../limits/RateLimits.ts"
 import { pageNumber } from "../http/Pagination.ts"
 import { optionalText, payload, SecretText } from "../http/Payload.ts"
@@ -112,8 +113,6 @@ const sessionPage = {
   limit: pageNumber({ least: 1, most: 300, usual: 300 })
 }
 
-const eventText = HttpApiSchema.withEncoding(Schema.String, { kind: "Text", contentType: "text/event-stream" })
-
 const readActions = ["health", "sessions", "session", "memory", "skills", "credentials"] as const
 
 /** GET /api/agent, with `action` one of health, sessions, session, memory, skills, credentials, or the index without it. */
@@ -183,7 +182,7 @@ const act = HttpApiEndpoint.post("act", "/api/agent")
       Schema.Struct({ success: Schema.Boolean, key: CredentialKey, configured: Schema.Boolean })
     )
   )
-  .addSuccess(eventText)
+  .addSuccess(EventStream)
   .addError(LastEventIdInvalidBody)
   .addError(MessageNotFoundBody)
   .addError(PendingMessageLimitReachedBody)
@@ -233,7 +232,7 @@ const chat = HttpApiEndpoint.post("chat", "/api/chat")
       reply: Schema.String
     })
   )
-  .addSuccess(eventText)
+  .addSuccess(EventStream)
   .addError(LastEventIdInvalidBody)
   .addError(MessageNotFoundBody)
   .addError(PendingMessageLimitReachedBody)
@@ -258,7 +257,7 @@ const history = HttpApiEndpoint.get("history", "/api/chat")
  */
 const events = HttpApiEndpoint.get("events", "/api/agent/messages/:messageId/events")
   .setPath(Schema.Struct({ messageId: MessageId }))
-  .addSuccess(eventText)
+  .addSuccess(EventStream)
   .addSuccess(HttpApiSchema.NoContent)
   .addError(LastEventIdInvalidBody)
   .addError(MessageNotFoundBody)

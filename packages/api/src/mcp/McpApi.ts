@@ -1,5 +1,6 @@
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
+import { EventStream } from "../http/EventStream.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
 import { RateLimitExceededBody } from "../limits/RateLimits.ts"
 import { acceptApiKeys } from "../sessions/RequiredScope.ts"
@@ -16,7 +17,7 @@ const JsonRpcMessage = Schema.Struct({
 
 const send = HttpApiEndpoint.post("send", mcpPath)
   .setPayload(Schema.Union(JsonRpcMessage, Schema.Array(JsonRpcMessage)))
-  .addSuccess(HttpApiSchema.withEncoding(Schema.String, { kind: "Text", contentType: "text/event-stream" }))
+  .addSuccess(EventStream)
   .addSuccess(HttpApiSchema.Empty(202))
   .addError(RateLimitExceededBody)
   .annotate(

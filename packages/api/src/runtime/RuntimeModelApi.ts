@@ -1,6 +1,7 @@
-import { HttpApiEndpoint, HttpApiGroup, HttpApiMiddleware, HttpApiSchema, HttpApiSecurity } from "@effect/platform"
-import { Context, Data, Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiMiddleware, HttpApiSecurity } from "@effect/platform"
+import { Context, Data } from "effect"
 import { errorBody, plainErrorBody } from "../http/ErrorBody.ts"
+import { EventStream } from "../http/EventStream.ts"
 import { RateLimitExceededBody } from "../limits/RateLimits.ts"
 import { TurnBudgetExhausted, TurnNotInProgress } from "@berth/domain/interaction/turns/TurnErrors"
 import { runtimeModelPath, RuntimeModelRequest, turnBudgetExhaustedStatus } from "./RuntimeContract.ts"
@@ -53,7 +54,7 @@ export class RuntimeAuth extends HttpApiMiddleware.Tag<RuntimeAuth>()("RuntimeAu
 /** The AI layer for runtimes: server-sent `RuntimeModelEvent`s. */
 const complete = HttpApiEndpoint.post("complete", runtimeModelPath)
   .setPayload(RuntimeModelRequest)
-  .addSuccess(HttpApiSchema.withEncoding(Schema.String, { kind: "Text", contentType: "text/event-stream" }))
+  .addSuccess(EventStream)
   .addError(RateLimitExceededBody)
   .addError(TurnNotInProgressBody)
   .addError(TurnBudgetExhaustedBody)

@@ -4,6 +4,7 @@ import { HttpApiEndpoint, HttpApiGroup, HttpApiMiddleware, HttpApiSchema, OpenAp
 import { Context, JSONSchema, Schema } from "effect"
 import { AgentNotFoundBody } from "../../agents/AgentErrorBodies.ts"
 import { BudgetExceededBody, UnitsExhaustedBody } from "../../billing/BillingErrorBodies.ts"
+import { EventStream } from "../../http/EventStream.ts"
 import { documentErrorShape } from "../../http/OpenApiErrorShape.ts"
 import { InternalFailureBody } from "../../http/TransportErrors.ts"
 import {
@@ -53,7 +54,6 @@ export class A2aPeerAuth extends HttpApiMiddleware.Tag<A2aPeerAuth>()("A2aPeerAu
 
 const agentPath = Schema.Struct({ id: AgentId })
 const taskPath = Schema.Struct({ id: AgentId, taskId: Schema.String })
-const eventText = HttpApiSchema.withEncoding(Schema.String, { kind: "Text", contentType: "text/event-stream" })
 
 const card = HttpApiEndpoint.get("card", "/agents/:id/.well-known/agent-card.json")
   .setPath(agentPath)
@@ -71,7 +71,7 @@ const rpc = HttpApiEndpoint.post("rpc", "/agents/:id/a2a")
   .setPath(agentPath)
   .setPayload(RpcRequest)
   .addSuccess(RpcResponse)
-  .addSuccess(eventText)
+  .addSuccess(EventStream)
   .annotateContext(
     OpenApi.annotations({
       summary: "A2A protocol, JSON-RPC binding",
@@ -98,7 +98,7 @@ const send = HttpApiEndpoint.post("send", "/agents/:id/a2a/:operation")
   .setPath(Schema.Struct({ id: AgentId, operation }))
   .setPayload(SendMessageParams)
   .addSuccess(SentTask)
-  .addSuccess(eventText)
+  .addSuccess(EventStream)
   .annotateContext(
     OpenApi.annotations({
       summary: "Send a message to an agent by the A2A protocol",
@@ -122,7 +122,7 @@ const find = HttpApiEndpoint.get("find", "/agents/:id/a2a/tasks/:taskId")
   .setPath(taskPath)
   .setUrlParams(TaskQuery)
   .addSuccess(Task)
-  .addSuccess(eventText)
+  .addSuccess(EventStream)
   .annotateContext(
     OpenApi.annotations({
       summary: "A task",
@@ -133,7 +133,7 @@ const find = HttpApiEndpoint.get("find", "/agents/:id/a2a/tasks/:taskId")
 const change = HttpApiEndpoint.post("change", "/agents/:id/a2a/tasks/:taskId")
   .setPath(taskPath)
   .addSuccess(Task)
-  .addSuccess(eventText)
+  .addSuccess(EventStream)
   .annotateContext(
     OpenApi.annotations({
       summary: "Cancel a task or subscribe to it",

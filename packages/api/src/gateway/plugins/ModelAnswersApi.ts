@@ -5,9 +5,10 @@ import { ProviderName } from "@berth/domain/ai/models/Model"
 import { ChatMessage, ToolSpec } from "@berth/domain/ai/chat/ModelChat"
 import { ModelDelta, ModelToolCall } from "@berth/domain/ai/streams/ModelEvent"
 import { ChatOpeningFields } from "@berth/domain/gateway/payments/PaidAnswer"
-import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
+import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { Schema } from "effect"
 import { ProviderFailureKindBody } from "../../ai/AiErrorBodies.ts"
+import { EventStream } from "../../http/EventStream.ts"
 import { Timestamp } from "../../http/Timestamp.ts"
 import { InternalAuth } from "../../http/InternalAuth.ts"
 
@@ -90,9 +91,7 @@ export const ModelAnswerEvent = Schema.Union(
 export type ModelAnswerEvent = typeof ModelAnswerEvent.Type
 
 /** Answers with server-sent `ModelAnswerEvent`s. */
-const answer = HttpApiEndpoint.post("answer", modelAnswersPath)
-  .setPayload(ModelAnswerRequest)
-  .addSuccess(HttpApiSchema.withEncoding(Schema.String, { kind: "Text", contentType: "text/event-stream" }))
+const answer = HttpApiEndpoint.post("answer", modelAnswersPath).setPayload(ModelAnswerRequest).addSuccess(EventStream)
 
 export const ModelQuoteResult = Schema.Union(
   Schema.Struct({

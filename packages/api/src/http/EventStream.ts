@@ -1,0 +1,29 @@
+import { HttpApiSchema } from "@effect/platform"
+import { Schema } from "effect"
+import { itemsOf, recordOf } from "./OpenApiExamples.ts"
+
+const eventStreamType = "text/event-stream"
+
+/** The body of a response that streams. Beside another success, it is a media type of its own in the document. */
+export const EventStream = HttpApiSchema.withEncoding(Schema.String, {
+  kind: "Text",
+  contentType: eventStreamType
+}).annotations({ identifier: "EventStream", description: "Server-sent events" })
+
+const isEventStream = (schema: unknown) => recordOf(schema)["$ref"] === "#/components/schemas/EventStream"
+
+/** Moves server-sent events out of the alternatives of JSON, where responses of one status share a media type. */
+export const separateEventStream = (response: unknown): unknown => {
+  const content = recordOf(recordOf(response)["content"])
+  const json = recordOf(content["application/json"])
+  const alternatives = itemsOf(recordOf(json["schema"])["anyOf"])
+  const stream = alternatives.find(isEventStream)
+  if (stream === undefined) return response
+  const [first, ...others] = alternatives.filter((one) => !isEventStream(one))
+  const schema = others.length === 0 ? first : { anyOf: [first, ...others] }
+  return {
+    ...recordOf(response),
+    description: "JSON, or server-sent events",
+    content: { ...content, "application/json": { ...json, schema }, [eventStreamType]: { schema: stream } }
+  }
+}
