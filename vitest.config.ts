@@ -3,33 +3,44 @@ import { BaseSequencer, type TestSpecification } from "vitest/node"
 
 const shared = { setupFiles: ["test/support/setup.ts"] }
 
-/** Files that mostly wait, for processes or for time to pass, by decreasing duration. */
+/**
+ * Files by decreasing duration, those of containers and network namespaces first: they end before the tests of pages begin,
+ * since Chromium fails requests when an interface appears.
+ */
 const longest = [
+  "e2e/DockerInstances",
+  "e2e/SeededChaos",
   "e2e/Chaos",
   "e2e/Supervision",
-  "e2e/MainJob",
   "e2e/SharedBerth",
-  "e2e/SplitPrograms",
   "e2e/Streams",
+  "e2e/SplitPrograms",
+  "e2e/MainJob",
   "e2e/Channels",
-  "e2e/SeededChaos",
-  "process/ProcessInstanceDriver",
-  "integration/AiLayerFailover",
-  "ports/JobQueue",
-  "process/ProcessHardening",
-  "integration/InstanceReconciler",
-  "contract/ErrorResponses",
   "instance-drivers/InstanceDriverIsolation",
   "instance-drivers/InstanceDriver",
-  "instance-drivers/KubernetesFaults",
-  "contract/Outages",
+  "integration/InstanceReconciler",
   "instance-drivers/InstanceDriverUpdate",
   "instance-drivers/InstanceDriverLogsAndStats",
+  "instance-drivers/DockerFaults",
+  "instance-drivers/DockerIsolation",
+  "ports/JobQueueFaults",
+  "contract/ErrorResponses",
+  "instance-drivers/KubernetesFaults",
+  "process/ProcessInstanceDriver",
+  "ports/JobQueue",
   "contract/AgentVerification",
-  "integration/ChainNode",
+  "contract/ApiKeyMatrix",
+  "contract/Outages",
   "integration/EmbeddedPostgres",
+  "contract/OwnershipMatrix",
   "runtime/BerthAgentRuntime",
-  "ai/BackendModelClient",
+  "contract/OriginChecks",
+  "process/ProcessHardening",
+  "contract/TelegramChannel",
+  "integration/OrphanCleanup",
+  "integration/AiLayerFailover",
+  "integration/ChainNode",
   "postgres/IdleTimeoutSocket"
 ]
 
@@ -99,9 +110,8 @@ export default defineConfig({
           ...shared,
           ...minutes(2),
           name: "browser",
-          pool: "forks",
-          // After the others: Chromium fails requests when an interface appears, as each container's does.
-          sequence: { groupOrder: 1 },
+          // The pool of `programs` runs its projects one after the other.
+          pool: "threads",
           include: ["test/browser/**/*.test.ts"]
         }
       }
