@@ -260,6 +260,8 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
         await budgets.getByText("Ada <b>&, per month").waitFor()
         await budgets.getByText("Used up. 1 of 1 used. Renews").waitFor()
         await page.goBack()
+        await atPath(page, "/dashboard/plans")
+        await page.goBack()
         await page.getByRole("link", { name: "Chat", exact: true }).click()
         await say(page, "One more")
         await page
