@@ -306,6 +306,30 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
       })
     )
 
+    it.effect("The console repeats a purchase whose answer was lost under its first key", () =>
+      visiting({}, async ({ page }) => {
+        await openChat(page)
+        for (const path of ["/dashboard/plans", "/dashboard/usage"]) {
+          const keys: Array<string | undefined> = []
+          await page.route("**/api/billing", (route, request) => {
+            if (request.method() !== "POST") return route.continue()
+            keys.push(request.headers()["idempotency-key"])
+            return route.abort("internetdisconnected")
+          })
+          await page.goto(path)
+          await page.getByRole("button", { name: "Buy pack 50", exact: true }).click()
+          const buy = page.getByRole("dialog").getByRole("button", { name: "Buy pack 50" })
+          for (const attempt of [1, 2]) {
+            await buy.click()
+            await vi.waitFor(() => assert.lengthOf(keys, attempt))
+          }
+          assert.match(keys[0] ?? "", /^[\da-f-]{36}$/)
+          assert.strictEqual(keys[1], keys[0], path)
+          await page.unrouteAll()
+        }
+      })
+    )
+
     it.effect("The pages sign in and out, name plan and outcomes, and say what is wrong, without a script", () =>
       Effect.gen(function* () {
         const account = makeAccount("plain")

@@ -282,7 +282,10 @@ export const useAction = <Input = void,>(
     onError: notifyFailure
   })
 
-/** A button that asks first; with `phrase`, also for its exact text. */
+/**
+ * A button that asks first; with `phrase`, also for its exact text. The key of `onConfirm` is new after each success, so that a
+ * retry after a lost answer repeats nothing.
+ */
 export const ConfirmButton = ({
   children,
   label,
@@ -297,16 +300,22 @@ export const ConfirmButton = ({
   readonly message: ReactNode
   readonly phrase?: string
   readonly variant?: "default" | "filled" | "subtle"
-  readonly onConfirm: () => Promise<unknown>
+  readonly onConfirm: (key: string) => Promise<unknown>
   readonly children?: (open: () => void) => ReactNode
 }) => {
   const [isOpen, setOpen] = useState(false)
   const [typed, setTyped] = useState("")
+  const [key, setKey] = useState(() => crypto.randomUUID())
   const close = () => {
     setOpen(false)
     setTyped("")
   }
-  const confirm = useAction(onConfirm, { onDone: close })
+  const confirm = useAction(() => onConfirm(key), {
+    onDone: () => {
+      setKey(crypto.randomUUID())
+      close()
+    }
+  })
   return (
     <>
       {children === undefined ? (

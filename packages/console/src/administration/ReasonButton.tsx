@@ -14,10 +14,10 @@ export const ReasonButton = ({
   readonly label: string
   readonly title: string
   readonly children?: ReactNode
-  readonly onConfirm: (reason: string) => Promise<unknown>
+  readonly onConfirm: (reason: string, key: string) => Promise<unknown>
 }) => {
   const [isOpen, { close, open }] = useDisclosure()
-  const form = useForm({ reason: "" }, ({ reason }) => onConfirm(reason), {
+  const form = useForm({ reason: "" }, ({ reason }, { key }) => onConfirm(reason, key), {
     done: texts.administration.done,
     onDone: close
   })

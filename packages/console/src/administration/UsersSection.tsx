@@ -20,10 +20,10 @@ const Actions = ({ user }: { readonly user: User }) => {
   const refresh = useRefresh()
   const [plan, setPlan] = useState<string>(user.plan)
   const [amount, setAmount] = useState(10)
-  const act = (method: string, rest: string, body: object) => async () => {
+  const act = async (method: string, rest: string, key: string, body: object) => {
     await call(method, `/api/ops/users/${segment(user.id)}${rest}`, {
       body,
-      headers: { "idempotency-key": crypto.randomUUID() }
+      headers: { "idempotency-key": key }
     })
     await refresh("administration")
   }
@@ -33,7 +33,7 @@ const Actions = ({ user }: { readonly user: User }) => {
       <ReasonButton
         label={texts.administration.plan}
         title={texts.administration.planOf(user.email)}
-        onConfirm={(reason) => act("PUT", "/plan", { plan, reason })()}
+        onConfirm={(reason, key) => act("PUT", "/plan", key, { plan, reason })}
       >
         <Select
           label={texts.administration.plan}
@@ -46,7 +46,7 @@ const Actions = ({ user }: { readonly user: User }) => {
       <ReasonButton
         label={texts.administration.credits}
         title={texts.administration.creditsOf(user.email)}
-        onConfirm={(reason) => act("POST", "/credits", { amount, reason })()}
+        onConfirm={(reason, key) => act("POST", "/credits", key, { amount, reason })}
       >
         <NumberInput
           label={texts.administration.amount}
@@ -59,7 +59,7 @@ const Actions = ({ user }: { readonly user: User }) => {
       <ReasonButton
         label={isSuspended ? texts.administration.unsuspend : texts.administration.suspend}
         title={`${isSuspended ? texts.administration.unsuspend : texts.administration.suspend}: ${user.email}`}
-        onConfirm={(reason) => act("POST", isSuspended ? "/unsuspend" : "/suspend", { reason })()}
+        onConfirm={(reason, key) => act("POST", isSuspended ? "/unsuspend" : "/suspend", key, { reason })}
       >
         <Text fz="sm">{isSuspended ? texts.administration.unsuspendLead : texts.administration.suspendLead}</Text>
       </ReasonButton>

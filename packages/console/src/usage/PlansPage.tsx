@@ -3,10 +3,11 @@ import { useQuery } from "@tanstack/react-query"
 import { call, callBilling } from "../api.ts"
 import { formatNumber } from "../format.ts"
 import { ConfirmButton, Notice, PageHeader, Section, useAction } from "../parts.tsx"
-import { billingQuery, useRefresh } from "../queries.ts"
+import { billingQuery } from "../queries.ts"
 import { settings } from "../settings.ts"
 import { texts } from "../texts.ts"
 import { useTitle } from "../useTitle.ts"
+import { BuyPackButton } from "./BuyPackButton.tsx"
 
 const { plans } = texts.pricing
 
@@ -70,52 +71,31 @@ const PlanCard = ({ isCurrent, plan }: { readonly plan: Plan; readonly isCurrent
   </li>
 )
 
-const Credits = () => {
-  const refresh = useRefresh()
-  const buy = (pack: string) => async () => {
-    await callBilling("POST", "/api/billing", {
-      body: { action: "buy-credits", pack },
-      headers: { "idempotency-key": crypto.randomUUID() }
-    })
-    await Promise.all([refresh("account"), refresh("billing")])
-  }
-  return (
-    <Section title={texts.usage.credits} lead={texts.pricing.creditsLead}>
-      <ul className="rows">
-        {settings.pricing.packs.map(({ credits, pack, price }) => (
-          <li key={pack}>
-            <div className="row-text">
-              <Text fw={500}>{texts.usage.creditsOf(credits)}</Text>
-              <Text fz="sm" c="dimmed">
-                {texts.pricing.pack(pack, price)}
-              </Text>
-            </div>
-            <ConfirmButton
-              label={texts.usage.buy(pack)}
-              title={texts.usage.buy(pack)}
-              message={texts.usage.buyLead}
-              onConfirm={buy(pack)}
-            >
-              {(open) => (
-                <Button variant="default" size="xs" onClick={open}>
-                  {texts.usage.buy(pack)}
-                </Button>
-              )}
-            </ConfirmButton>
-          </li>
-        ))}
-        {settings.pricing.creditLinks.map(({ credits, href }) => (
-          <li key={href}>
+const Credits = () => (
+  <Section title={texts.usage.credits} lead={texts.pricing.creditsLead}>
+    <ul className="rows">
+      {settings.pricing.packs.map(({ credits, pack, price }) => (
+        <li key={pack}>
+          <div className="row-text">
             <Text fw={500}>{texts.usage.creditsOf(credits)}</Text>
-            <Button component="a" href={href} variant="default" size="xs">
-              {texts.pricing.checkout}
-            </Button>
-          </li>
-        ))}
-      </ul>
-    </Section>
-  )
-}
+            <Text fz="sm" c="dimmed">
+              {texts.pricing.pack(pack, price)}
+            </Text>
+          </div>
+          <BuyPackButton pack={pack} size="xs" />
+        </li>
+      ))}
+      {settings.pricing.creditLinks.map(({ credits, href }) => (
+        <li key={href}>
+          <Text fw={500}>{texts.usage.creditsOf(credits)}</Text>
+          <Button component="a" href={href} variant="default" size="xs">
+            {texts.pricing.checkout}
+          </Button>
+        </li>
+      ))}
+    </ul>
+  </Section>
+)
 
 const Storage = ({ offer }: { readonly offer: string }) => {
   const upgrade = useAction(async () => leave(await call("POST", "/api/cardProcessor/storage-upgrade")))

@@ -19,10 +19,12 @@ import {
   useAction
 } from "../parts.tsx"
 import { accountQuery, billingHistoryQuery, billingQuery, historyPage, useRefresh } from "../queries.ts"
+import { settings } from "../settings.ts"
 import { texts } from "../texts.ts"
 import { useTitle } from "../useTitle.ts"
 import type { BillingJson, BillingUsageJson, ReferralJson } from "../wire.ts"
 import { BudgetsSection } from "./BudgetsSection.tsx"
+import { BuyPackButton } from "./BuyPackButton.tsx"
 import { findPlanName } from "./plans.ts"
 import { fillDays } from "./days.ts"
 
@@ -175,35 +177,14 @@ const leave = ({ url }: { readonly url: string }) => location.assign(url)
 
 const Plans = () => {
   const portal = useAction(async () => leave(await callBilling("POST", "/api/billing", { body: { action: "portal" } })))
-  const refresh = useRefresh()
-  const buy = useAction(
-    (pack: string) =>
-      callBilling("POST", "/api/billing", {
-        body: { action: "buy-credits", pack },
-        headers: { "idempotency-key": crypto.randomUUID() }
-      }),
-    { done: texts.usage.creditsBooked, onDone: () => Promise.all([refresh("account"), refresh("billing")]) }
-  )
   return (
     <Section title={texts.usage.plansTitle} lead={texts.usage.plansLead}>
       <Group gap="xs">
         <Button component="a" href="/pricing">
           {texts.usage.comparePlans}
         </Button>
-        {["50", "200", "500"].map((pack) => (
-          <ConfirmButton
-            key={pack}
-            label={texts.usage.buy(pack)}
-            title={texts.usage.buy(pack)}
-            message={texts.usage.buyLead}
-            onConfirm={() => buy.mutateAsync(pack)}
-          >
-            {(open) => (
-              <Button variant="default" onClick={open}>
-                {texts.usage.buy(pack)}
-              </Button>
-            )}
-          </ConfirmButton>
+        {settings.pricing.packs.map(({ pack }) => (
+          <BuyPackButton key={pack} pack={pack} />
         ))}
         <Button variant="default" loading={portal.isPending} onClick={() => portal.mutate()}>
           {texts.usage.portal}

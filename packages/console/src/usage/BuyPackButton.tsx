@@ -1,0 +1,32 @@
+import { Button, type ButtonProps } from "@mantine/core"
+import { callBilling } from "../api.ts"
+import { ConfirmButton, notifyDone } from "../parts.tsx"
+import { useRefresh } from "../queries.ts"
+import { texts } from "../texts.ts"
+
+/** Buys a pack of credits with the saved card. */
+export const BuyPackButton = ({ pack, size = "sm" }: { readonly pack: string } & Pick<ButtonProps, "size">) => {
+  const refresh = useRefresh()
+  const name = texts.usage.buy(pack)
+  return (
+    <ConfirmButton
+      label={name}
+      title={name}
+      message={texts.usage.buyLead}
+      onConfirm={async (key) => {
+        await callBilling("POST", "/api/billing", {
+          body: { action: "buy-credits", pack },
+          headers: { "idempotency-key": key }
+        })
+        notifyDone(texts.usage.creditsBooked)
+        await Promise.all([refresh("account"), refresh("billing")])
+      }}
+    >
+      {(open) => (
+        <Button variant="default" size={size} onClick={open}>
+          {name}
+        </Button>
+      )}
+    </ConfirmButton>
+  )
+}
