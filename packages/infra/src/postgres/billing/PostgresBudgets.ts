@@ -3,12 +3,12 @@ import { Budgets } from "@berth/domain/billing/budgets/Budgets"
 import { AgentId } from "@berth/domain/shared/AgentId"
 import type { UserId } from "@berth/domain/shared/UserId"
 import { SqlClient } from "@effect/sql/SqlClient"
-import { SqlError } from "@effect/sql/SqlError"
-import { DateTime, Effect, Layer, Schema } from "effect"
+import { Effect, Layer, Schema } from "effect"
 import { decodeRows } from "../Rows.ts"
 import { toStorableText } from "../StorableText.ts"
 import { lockCreditUnits } from "./BalanceLocks.ts"
 import { readBudgets } from "./BudgetUsage.ts"
+import { today } from "./DayReservation.ts"
 
 const AgentRow = Schema.Struct({ id: AgentId })
 
@@ -17,8 +17,7 @@ export const layer: Layer.Layer<Budgets, never, SqlClient> = Layer.effect(
   Effect.map(SqlClient, (sql) =>
     Budgets.of({
       list: Effect.fn("Budgets.list")(function* (userId: UserId) {
-        const day = DateTime.formatIsoDateUtc(yield* DateTime.now)
-        return yield* Effect.orDie(readBudgets(sql, userId, day))
+        return yield* Effect.orDie(readBudgets(sql, userId, yield* today))
       }),
       // Lock order: agents, user, budgets. A removal of an agent settles its turns, which lock the user.
       replace: Effect.fn("Budgets.replace")((userId: UserId, limits: ReadonlyArray<BudgetLimit>) =>
@@ -38,7 +37,7 @@ export const layer: Layer.Layer<Budgets, never, SqlClient> = Layer.effect(
                 yield* sql`insert into budgets ${sql.insert(limits.map((limit) => ({ ...limit, userId })))}`
             })
           )
-          .pipe(Effect.catchAll((error) => (error instanceof SqlError ? Effect.die(error) : Effect.fail(error))))
+          .pipe(Effect.catchTag("SqlError", Effect.die))
       )
     })
   )

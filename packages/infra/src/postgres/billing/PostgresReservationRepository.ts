@@ -9,7 +9,7 @@ import { Array, DateTime, Effect, flow, Layer, Option, Schema } from "effect"
 import { makeDirectly } from "../DirectQueries.ts"
 import { countAffectedRows, decodeFirstRow, decodeRows } from "../Rows.ts"
 import { UnitsColumn } from "../shared/MoneyColumns.ts"
-import { ReservationHolder } from "./DayReservation.ts"
+import { ReservationHolder, today } from "./DayReservation.ts"
 import { makeExtendReservation } from "./ExtendReservation.ts"
 import { makeReserveUnits } from "./ReserveUnits.ts"
 import { makeSettleUnits } from "./SettleUnits.ts"
@@ -51,8 +51,7 @@ const make = Effect.gen(function* () {
     settle: flow(settle, Effect.asVoid, withExportedSpan("ReservationRepository.settle")),
     release: Effect.fn("ReservationRepository.release")((id: ReservationId) => Effect.asVoid(release(id))),
     findUsedToday: Effect.fn("ReservationRepository.findUsedToday")(function* (userId: UserId) {
-      const day = DateTime.formatIsoDateUtc(yield* DateTime.now)
-      const row = yield* sql`select used from unit_days where user_id = ${userId} and day = ${day}::date`.pipe(
+      const row = yield* sql`select used from unit_days where user_id = ${userId} and day = ${yield* today}::date`.pipe(
         decodeFirstRow(UsedRow),
         Effect.orDie
       )
