@@ -306,6 +306,21 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
     })
   )
 
+  it.effect("The public OpenAI protocol repeats an agent's answer under a key only to the scopes that it was for", () =>
+    Effect.gen(function* () {
+      const owner = yield* createOwnerWithAgent()
+      const ask = (client: OpenAI) =>
+        call(() => client.chat.completions.create({ model: `agent/${owner.agent.id}`, messages }, repeats("scoped")))
+      const [first, same] = [yield* clientOf(owner, "chat", "gateway"), yield* clientOf(owner, "gateway", "chat")]
+      const answer = yield* withReply("A secret.")(ask(first))
+      assert.deepStrictEqual(yield* ask(same), answer)
+      assertMatches(yield* Effect.flip(ask(yield* clientOf(owner, "gateway"))), {
+        cause: { status: 422, code: "idempotency_key_reused" }
+      })
+      assert.strictEqual(yield* readUsedUnits(owner), 1)
+    })
+  )
+
   it.effect("The public OpenAI protocol leaves a key free after a failure and a stream that breaks off", () =>
     Effect.gen(function* () {
       const owner = yield* App.signInNewUser("pro")

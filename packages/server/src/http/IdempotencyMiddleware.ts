@@ -28,7 +28,7 @@ import { HttpApiSchema, type HttpServerRequest, HttpServerResponse } from "@effe
 import { Effect, Encoding, Option, Redacted, Schema, type Scope } from "effect"
 import { isUtf8 } from "node:buffer"
 import { withoutBoundary } from "../gateway/MultipartForm.ts"
-import { RequestCredentials } from "./RequestCredentials.ts"
+import { type Authenticated, RequestCredentials } from "./RequestCredentials.ts"
 import { currentAddressKey } from "./RateLimitsHttp.ts"
 import { makeErrorResponse } from "./ErrorResponse.ts"
 import type { KnownRoute } from "./RouteTable.ts"
@@ -169,16 +169,18 @@ export class IdempotencyMiddleware extends Effect.Service<IdempotencyMiddleware>
     ) =>
       Effect.gen(function* () {
         // The same principal as in the endpoint.
-        const user = Option.flatten(
+        const authenticated = Option.flatten(
           yield* Effect.option(credentials.of(request, bearerRoutes.has(name) ? "access-token" : "session"))
-        ).pipe(Option.map((authenticated) => authenticated.user))
+        )
+        const user = Option.map(authenticated, (found) => found.user)
         const principal = Option.getOrNull(Option.map(user, ({ id }) => id)) ?? (yield* findAnonymous(name))
         // The endpoint responds 401 or 403.
         if (principal === null) return yield* app
         if ((yield* RequiredScope) === "admin" && !Option.exists(user, administrators.includes)) return yield* app
         const bytes = Buffer.from(yield* Effect.orDie(request.arrayBuffer)).toString("latin1")
         const body = withoutBoundary(request.headers["content-type"] ?? "", bytes)
-        const requestHash = hashSecret(digests, Redacted.make(`${request.url}\n${body}`))
+        const access = Option.match(authenticated, { onNone: () => "", onSome: describeAccess })
+        const requestHash = hashSecret(digests, Redacted.make(`${access}${request.url}\n${body}`))
         return yield* runOnce({ principal, route: name, key }, requestHash, (store) =>
           Effect.provideService(app, StreamStore, Option.some(store))
         )
@@ -197,6 +199,12 @@ const findAnonymous = (name: string) =>
   anonymousRoutes.has(name)
     ? Effect.map(currentAddressKey, (address): string | null => `address ${address}`)
     : Effect.succeed(null)
+
+/** Endpoints can require more scopes than their route: a response is repeated to callers with the scopes of the first. */
+const describeAccess = ({ proof }: Authenticated): string => {
+  if (proof.by === "session") return ""
+  return proof.by === "token" ? "token\n" : `${proof.scopes.toSorted().join()}\n`
+}
 
 const isUsable = (key: string) => key !== "" && key.length <= maximumIdempotencyKeyLength
 const invalidKeyResponse = makeErrorResponse(IdempotencyKeyInvalidBody, new IdempotencyKeyInvalid())
