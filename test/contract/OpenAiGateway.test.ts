@@ -2,11 +2,14 @@ import type { ApiKeyScope } from "@berth/domain/sessions/ApiKeyScope"
 import { Units } from "@berth/domain/shared/Money"
 import { AgentManagerTest } from "@berth/infra/backend/AgentManagerTest"
 import { ModelProvidersTest } from "@berth/infra/ai/ModelProvidersTest"
+import { digestPrincipal } from "@berth/infra/postgres/limits/PostgresIdempotencyKeys"
+import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { ProviderFailed } from "@berth/domain/ai/models/ModelErrors"
 import { SpeechTest } from "@berth/infra/backend/SpeechTest"
-import { Array, Data, Effect, Stream } from "effect"
+import { Array, Data, Deferred, Effect, Fiber, Stream } from "effect"
 import OpenAI from "openai"
+import { eventually } from "../support/Eventually.ts"
 import { assertMatches } from "../support/Matching.ts"
 import * as App from "../support/TestApp.ts"
 import { createApiKey } from "./ApiKeyFixtures.ts"
@@ -34,6 +37,14 @@ const clientOf = (as: App.SignedIn, ...scopes: ReadonlyArray<ApiKeyScope>) =>
     const { key } = yield* createApiKey(as, ...scopes)
     return new OpenAI({ baseURL: `${webUrl}/v1`, apiKey: key, maxRetries: 0 })
   })
+
+const countHeldKeys = ({ user }: App.SignedIn) =>
+  Effect.flatMap(SqlClient, (sql) =>
+    Effect.map(
+      sql`select id from idempotency_keys where principal_hash = ${digestPrincipal(user.id)} and lease_until > now()`,
+      (rows) => rows.length
+    )
+  )
 
 const withReply =
   (reply: string) =>
@@ -303,6 +314,39 @@ layer(App.layer({ aiLayerTransport: "remote" }), { excludeTestServices: true })(
         assert.strictEqual(second.headers["content-type"], first.headers["content-type"])
       }
       assert.strictEqual(yield* readUsedUnits(owner), 2)
+    })
+  )
+
+  it.effect("The public OpenAI protocol sends an agent's message once per key when the first client leaves", () =>
+    Effect.gen(function* () {
+      const { withBehavior } = yield* AgentManagerTest
+      const { web } = yield* App.TestApp
+      for (const stream of [false, true]) {
+        const owner = yield* createOwnerWithAgent()
+        const [begun, go] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+        const reply = { type: "done" as const, reply: "Done.", model: "test", provider: "sandbox" as const }
+        const chat = () =>
+          Stream.unwrap(Effect.as(Deferred.succeed(begun, undefined), Stream.fromEffect(Effect.as(go, reply))))
+        const json = { model: `agent/${owner.agent.id}`, messages, stream }
+        const send = web({ method: "POST", path: "/v1/chat/completions", as: owner, json, ...repeats("left") })
+        const answer = yield* withBehavior({ chat })(
+          Effect.gen(function* () {
+            const left = yield* Effect.fork(send)
+            yield* begun
+            yield* Fiber.interrupt(left)
+            yield* eventually(countHeldKeys(owner), (count) => count === 0)
+            const repeated = yield* Effect.fork(send)
+            yield* Deferred.succeed(go, undefined)
+            return yield* Fiber.join(repeated)
+          })
+        )
+        assert.strictEqual(answer.status, 200, answer.text)
+        assert.include(answer.text, "Done.")
+        assert.strictEqual(answer.headers["x-session-id"], owner.conversation)
+        const later = yield* send
+        assert.deepStrictEqual([later.text, later.headers["idempotent-replayed"]], [answer.text, "true"])
+        assert.strictEqual(yield* readUsedUnits(owner), 1)
+      }
     })
   )
 

@@ -124,6 +124,6 @@ export const makeAgentCompletion =
               Stream.mapEffect(streamFromReader(events), toFrame(frames))
             )
           ),
-        { [conversationHeader]: opening.session.id }
+        { [conversationHeader]: opening.message.sessionId }
       )
     }).pipe(withInteractionRetryAfter)

@@ -1,11 +1,12 @@
 import { Data, DateTime, Effect, Either, FiberSet, Option, Schedule } from "effect"
-import { readLast, streamFromReader } from "../../ai/streams/ChunkReader.ts"
+import { type ChunkReader, readLast, streamFromReader } from "../../ai/streams/ChunkReader.ts"
 import type { AgentId } from "../../shared/AgentId.ts"
 import { BudgetExceeded } from "../../billing/budgets/Budget.ts"
 import { UnitsExhausted } from "../../billing/units/Reservation.ts"
 import { UnitLedger } from "../../billing/units/UnitLedger.ts"
 import { IdGenerator } from "../../ids/IdGenerator.ts"
 import type { ToolInvocation } from "../../instances/AgentRuntime.ts"
+import { IdempotentExecution, RequestClaim } from "../../limits/IdempotentExecution.ts"
 import { leaseDuration } from "../../limits/Lease.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
 import type { MessageOrigin } from "../../shared/Channel.ts"
@@ -13,6 +14,7 @@ import type { Units } from "../../shared/Money.ts"
 import type { User } from "../../shared/User.ts"
 import type { Attachment } from "../attachments/Attachment.ts"
 import type { MessageAttachments } from "../attachments/Attachments.ts"
+import type { AnswerEvent } from "../answers/AnswerEvent.ts"
 import { makeAnswerPublication } from "../answers/AnswerPublication.ts"
 import {
   abandonedMessageFailure,
@@ -81,6 +83,8 @@ export type TurnEnd =
 /** A call with the same id was first. */
 class MessageAlreadyAccepted extends Data.TaggedError("MessageAlreadyAccepted")<{ readonly message: Message }> {}
 
+const isAlreadyAccepted = (error: unknown): error is MessageAlreadyAccepted => error instanceof MessageAlreadyAccepted
+
 const isSpendingRefused = (error: unknown): error is UnitsExhausted | BudgetExceeded =>
   error instanceof UnitsExhausted || error instanceof BudgetExceeded
 
@@ -105,6 +109,7 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
     const ownKeys = yield* OwnKeyCoverage
     const ids = yield* IdGenerator
     const transaction = yield* Transaction
+    const executions = yield* IdempotentExecution
     const running = yield* FiberSet.make<void>()
 
     /** Stores the message, its turn, the reservation and what goes with them, all or none. A message with a new id keeps no lock on its user's balance. */
@@ -209,45 +214,6 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
       return { message, events: publication.events }
     })
 
-    /** Sends a message and returns the events of its answer. The deltas of a resumable answer are stored for a while. */
-    const send = Effect.fnUntraced(function* <E = never>(
-      user: User,
-      { attach, ...toSend }: OutgoingMessage<E>,
-      { isResumable }: { readonly isResumable: boolean }
-    ) {
-      // White space beside a file is no text: providers refuse it as content.
-      const content = attach !== undefined && toSend.message.trim() === "" ? "" : toSend.message
-      if (attach === undefined || content !== "") yield* validate(content)
-      const session = yield* sessions.resolve(user.id, toSend)
-      const attached = attach === undefined ? undefined : yield* attach(session)
-      const id = MessageId.make(yield* ids.next("msg"))
-      const { events, message } = yield* begin(
-        user,
-        {
-          id,
-          session,
-          message: content,
-          topic: toSend.topic ?? null,
-          platform: "web",
-          attachments: attached?.attachments
-        },
-        isResumable,
-        attached === undefined ? undefined : { ...unhooked, alongside: attached.claim }
-      )
-      yield* Effect.annotateCurrentSpan({ "message.id": message.id, "session.id": session.id })
-      return { opening: { message, session }, events }
-    }, withExportedSpan("Conversations.send"))
-
-    /** Sends a message of a known session and returns the stream of its answer, whose deltas are stored for a while. */
-    const stream = Effect.fn("Conversations.stream")(function* <E>(
-      user: User,
-      toSend: KeyedMessage,
-      hooks: TurnHooks<E>
-    ) {
-      yield* validate(toSend.message)
-      return streamFromReader((yield* begin(user, toSend, true, hooks)).events)
-    })
-
     /** Reads the end of a turn, whichever call began it. */
     const awaitEnd = (message: Message): Effect.Effect<TurnEnd> =>
       Effect.gen(function* () {
@@ -262,6 +228,83 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
         const { callBegun = true, reason = abandonedMessageFailure } = outcome ?? {}
         return { _tag: "Failed", reason, callBegun }
       })
+
+    /** The text and the end of an answer to a message that another request sent. */
+    const readEnd = (message: Message): ChunkReader<AnswerEvent> => {
+      let isRead = false
+      const end = Effect.map(awaitEnd(message), (ended): ReadonlyArray<AnswerEvent> => {
+        isRead = true
+        if (ended._tag === "Failed") return [{ type: "failed", n: 1, reason: ended.reason }]
+        const { reply } = ended
+        return [
+          { type: "delta", n: 1, text: reply.content },
+          { type: "done", n: 2, reply }
+        ]
+      })
+      return Effect.suspend(() => (isRead ? Effect.succeed(null) : end))
+    }
+
+    /** Fails with the message that a request with the same `Idempotency-Key` has sent, unless it failed or is deleted. */
+    const refuseSent = (user: User, id: MessageId) =>
+      Effect.gen(function* () {
+        const sent = yield* executions.run(MessageId, Effect.succeed(id))
+        const found = sent === id ? Option.none() : yield* repository.findMessage(user.id, sent)
+        if (Option.isSome(found) && found.value.state !== "failed")
+          return yield* new MessageAlreadyAccepted({ message: found.value })
+      })
+
+    /**
+     * Sends a message, once per `Idempotency-Key`, and returns the events of its answer. The deltas of a resumable answer are
+     * stored for a while.
+     */
+    const send = Effect.fnUntraced(function* <E = never>(
+      user: User,
+      { attach, ...toSend }: OutgoingMessage<E>,
+      { isResumable }: { readonly isResumable: boolean }
+    ) {
+      // White space beside a file is no text: providers refuse it as content.
+      const content = attach !== undefined && toSend.message.trim() === "" ? "" : toSend.message
+      if (attach === undefined || content !== "") yield* validate(content)
+      const session = yield* sessions.resolve(user.id, toSend)
+      const attached = attach === undefined ? undefined : yield* attach(session)
+      const id = MessageId.make(yield* ids.next("msg"))
+      const isRepeatable = Option.isSome(yield* RequestClaim)
+      const { events, message } = yield* begin<E | MessageAlreadyAccepted>(
+        user,
+        {
+          id,
+          session,
+          message: content,
+          topic: toSend.topic ?? null,
+          platform: "web",
+          attachments: attached?.attachments
+        },
+        isResumable,
+        attached === undefined && !isRepeatable
+          ? undefined
+          : {
+              ...unhooked,
+              before: isRepeatable ? refuseSent(user, id) : Effect.void,
+              alongside: attached?.claim ?? Effect.void
+            }
+      ).pipe(
+        Effect.catchIf(isAlreadyAccepted, ({ message: sent }) =>
+          Effect.succeed({ message: sent, events: readEnd(sent) })
+        )
+      )
+      yield* Effect.annotateCurrentSpan({ "message.id": message.id, "session.id": session.id })
+      return { opening: { message, session }, events }
+    }, withExportedSpan("Conversations.send"))
+
+    /** Sends a message of a known session and returns the stream of its answer, whose deltas are stored for a while. */
+    const stream = Effect.fn("Conversations.stream")(function* <E>(
+      user: User,
+      toSend: KeyedMessage,
+      hooks: TurnHooks<E>
+    ) {
+      yield* validate(toSend.message)
+      return streamFromReader((yield* begin(user, toSend, true, hooks)).events)
+    })
 
     /** Sends a message, which is read if it is new and repeats none, once and waits for its end. Repeated calls with the id wait for the same turn, in every process. */
     const answerOnce = Effect.fn("Conversations.answerOnce")(function* <E>(
