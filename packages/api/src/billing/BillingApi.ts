@@ -154,7 +154,7 @@ const Budget = Schema.Struct({
   units: Schema.Int,
   usedUnits: Schema.Int.annotations({ description: "Charged in the current period, or reserved by calls in progress" }),
   remainingUnits: Schema.Int.annotations({ description: "0 after the budget was lowered below `usedUnits`" }),
-  renewsAt: Timestamp.annotations({ description: "Begin of the next period" }),
+  renewsAt: Timestamp.annotations({ description: "Start of the next period" }),
   action: Schema.Literal("stop").annotations({ description: "Calls without room in the budget are refused by 402" })
 }).annotations({ identifier: "Budget" })
 

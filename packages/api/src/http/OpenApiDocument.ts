@@ -102,7 +102,7 @@ const complete = (
       (all, body) => (shape === undefined ? addResponse(all, body, definitions) : addShaped(all, body, shape)),
       given
     )
-    // The parser's, which knows no path.
+    // The parser answers before a path is read.
     const responses = mapRecord(addResponse(refusals, HeadersTooLargeBody, definitions), separateEventStream)
     const redirects = !Object.keys(given).some((status) => status.startsWith("2"))
     return { ...operation, responses: redirects ? { ...responses, default: redirectTarget } : responses }

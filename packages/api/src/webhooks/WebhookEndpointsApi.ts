@@ -86,7 +86,7 @@ const DeliveryView = Schema.Struct({
 
 const Replay = payload({
   deliveryId: Schema.optional(WebhookDeliveryId),
-  since: Schema.optional(Timestamp).annotations({ description: "Begin of a range of events" }),
+  since: Schema.optional(Timestamp).annotations({ description: "Start of a range of events" }),
   until: Schema.optional(Timestamp).annotations({ description: "End of the range; default: now" }),
   failedOnly: Schema.optional(Schema.Boolean).annotations({
     description: "Default: true. False: also events that were delivered"

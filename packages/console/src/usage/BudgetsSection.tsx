@@ -13,7 +13,7 @@ type Limit = Pick<Budget, "agentId" | "period" | "units">
 
 const path = "/api/billing/budgets"
 const periods = (["day", "month"] as const).map((value) => ({ value, label: texts.budgets.periods[value] }))
-/** The choice of no agent, which has no id. */
+/** The value of the select for the whole account, which has no agent id. */
 const account = "account"
 
 const isSame = (one: Limit, other: Limit) => one.agentId === other.agentId && one.period === other.period

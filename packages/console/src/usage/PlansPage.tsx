@@ -17,7 +17,7 @@ const leave = ({ url }: { readonly url: string }) => location.assign(url)
 
 const Choose = ({ plan: { id, isByLink, name } }: { readonly plan: Plan }) => {
   const take = useAction(() => call("POST", "/api/development/plan", { body: { plan: id } }), {
-    // The document knows what the plan allows.
+    // The document carries what the plan allows.
     onDone: () => location.assign("/dashboard/plans")
   })
   if (settings.pricing.isWithoutPayment)

@@ -51,7 +51,7 @@ const replyWait = "20 seconds"
 /** A turn in which an agent sends. */
 export type SendingTurn = Parameters<TurnBudgets["share"]>[0]
 
-/** The message that a new one follows, and the turn in which it is sent, as far as the service knows them. */
+/** The message that a new one follows, and the turn in which it is sent, as far as they are recorded. */
 interface A2aOrigin {
   readonly before: Option.Option<A2aMessage>
   readonly turnId: string | null
@@ -128,7 +128,7 @@ export class A2aMessages extends Effect.Service<A2aMessages>()("@berth/A2aMessag
         })
     })
 
-    /** The chain of a new message. The statement of a sender can only shorten what the service knows. */
+    /** The chain of a new message. The statement of a sender can only shorten the recorded one. */
     const findChain = Effect.fnUntraced(function* ({ delegation, from, to }: A2aEnvelope, { before }: A2aOrigin) {
       const stated = yield* extendChain(delegation ?? emptyChain, { from, to })
       return Option.isNone(before)

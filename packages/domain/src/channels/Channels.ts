@@ -50,7 +50,7 @@ export class Channels extends Effect.Service<Channels>()("@berth/Channels", {
       )
     })
 
-    /** Removes the connection with its chats; conversations stay. The platform is told as far as it answers. */
+    /** Removes the connection with its chats; conversations stay. The platform is notified, best-effort. */
     const disconnect = Effect.fn("Channels.disconnect")(function* (key: ChannelKey) {
       const found = yield* connections.findWithSecrets(key)
       if (!(yield* connections.remove(key)) || Option.isNone(found)) return

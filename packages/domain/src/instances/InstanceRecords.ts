@@ -10,7 +10,7 @@ import type { RunningInstance } from "./InstanceDriver.ts"
 import { InstanceNotFound, InstanceUnavailable } from "./InstanceErrors.ts"
 import { type InstanceChanges, InstanceRepository } from "./InstanceRepository.ts"
 
-/** Whether a row wants an instance that runs. */
+/** Whether the instance of a row has to run. One in error stays down. */
 export const shouldBeUp = ({ desired, status }: Pick<Instance, "desired" | "status">): boolean =>
   desired === "up" && status !== "error"
 

@@ -4,7 +4,7 @@ import { Data } from "effect"
 export class WebhookEndpointNotFound extends Data.TaggedError("WebhookEndpointNotFound")<object> {}
 /** The endpoint has no such delivery. */
 export class WebhookDeliveryNotFound extends Data.TaggedError("WebhookDeliveryNotFound")<object> {}
-/** The request names neither a delivery nor the begin of a range. */
+/** The request names neither a delivery nor the start of a range. */
 export class WebhookReplayIncomplete extends Data.TaggedError("WebhookReplayIncomplete")<object> {}
 /** The user has `limit` endpoints. */
 export class WebhookEndpointLimitReached extends Data.TaggedError("WebhookEndpointLimitReached")<{

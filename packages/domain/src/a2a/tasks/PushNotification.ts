@@ -1,7 +1,7 @@
 import { type DateTime, Encoding, Redacted } from "effect"
 import type { A2aTask, A2aTaskId } from "./A2aTask.ts"
 
-/** An address that is told the end of a task. Secrets are the client's. */
+/** An address that receives the end of a task. Secrets are the client's. */
 export interface PushNotification {
   readonly taskId: A2aTaskId
   /** Chosen by the client or by the service; names it within the task. */

@@ -9,7 +9,7 @@ import { A2aTasks } from "./A2aTasks.ts"
 import { maximumNotificationsPerTask, type NewPushNotification, type PushNotification } from "./PushNotification.ts"
 import { PushNotificationRepository } from "./PushNotificationRepository.ts"
 
-/** Addresses that are told the end of a task. */
+/** Addresses that receive the end of a task. */
 export class PushNotifications extends Effect.Service<PushNotifications>()("@berth/PushNotifications", {
   effect: Effect.gen(function* () {
     const tasks = yield* A2aTasks

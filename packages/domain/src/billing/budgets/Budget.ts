@@ -38,7 +38,7 @@ export class BudgetAgentNotFound extends Data.TaggedError("BudgetAgentNotFound")
 /** Never negative after a budget is lowered. */
 export const computeRemainingUnits = ({ units, usedUnits }: Budget): Units => Units(Math.max(0, units - usedUnits))
 
-/** The begin of the next period. */
+/** The start of the next period. */
 export const findRenewal = (period: BudgetPeriod, at: DateTime.Utc): DateTime.Utc =>
   DateTime.add(DateTime.startOf(at, period), period === "day" ? { days: 1 } : { months: 1 })
 
