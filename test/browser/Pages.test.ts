@@ -330,6 +330,15 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
       })
     )
 
+    it.effect("The console shows the usage to a browser whose clock is ahead", () =>
+      visiting({}, async ({ page }) => {
+        await openChat(page)
+        await page.clock.setSystemTime("2099-01-01T00:00:00Z")
+        await page.goto("/dashboard/usage")
+        await page.getByText("Resets at midnight UTC").waitFor()
+      })
+    )
+
     it.effect("The pages sign in and out, name plan and outcomes, and say what is wrong, without a script", () =>
       Effect.gen(function* () {
         const account = makeAccount("plain")

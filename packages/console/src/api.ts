@@ -94,21 +94,23 @@ export const call = async <A>(method: string, path: string, options: RequestOpti
 
 interface AccessToken {
   readonly token: string
-  readonly expiresAt: string
 }
 
-let accessToken: Promise<AccessToken> | undefined
+/** Well below the lifetime of an access token, whose `expiresAt` means little to a clock that is wrong. */
+const tokenReuseMs = 5 * 60_000
+
+let accessToken: { readonly answer: Promise<AccessToken>; readonly requestedAt: number } | undefined
 
 /** The routes of billing take an access token in place of the session. */
 const takeToken = async (): Promise<string> => {
-  accessToken ??= call<AccessToken>("POST", "/api/auth/token")
-  const { expiresAt, token } = await accessToken.catch((cause: unknown) => {
+  const now = Date.now()
+  if (accessToken === undefined || Math.abs(now - accessToken.requestedAt) > tokenReuseMs)
+    accessToken = { answer: call("POST", "/api/auth/token"), requestedAt: now }
+  const { token } = await accessToken.answer.catch((cause: unknown) => {
     accessToken = undefined
     throw cause
   })
-  if (Date.parse(expiresAt) > Date.now() + 30_000) return token
-  accessToken = undefined
-  return takeToken()
+  return token
 }
 
 export const callBilling = async <A>(method: string, path: string, options: RequestOptions = {}): Promise<A> =>
