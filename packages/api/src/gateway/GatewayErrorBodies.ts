@@ -28,7 +28,7 @@ export const PluginFailedBody = extendedErrorBody(
     error: "internal",
     message: ({ reason }) => `The call failed: ${reason}`,
     members: ({ kind }) => (kind === undefined ? {} : { kind }),
-    example: new PluginFailed({ reason: "model provider openai is overloaded; try again later", kind: "overloaded" }),
+    example: new PluginFailed({ reason: "the agent gave no answer" }),
     read: (message, { kind }) => new PluginFailed({ reason: message.replace(/^The call failed: /, ""), kind })
   }
 )
